@@ -1,0 +1,71 @@
+//! `optiq info`.
+
+use crate::failure::Failure;
+use crate::{output, table};
+use clap::Args;
+use optiq_solver::{PLAN_VERSION, PlannerOptions, planner};
+use serde::Serialize;
+use std::process::ExitCode;
+
+/// Show the version, what was built in, and which planners, topologies and patterns there are
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  optiq info\n  optiq info --json")]
+pub struct Arguments {
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Document {
+    version: &'static str,
+    licence: &'static str,
+    plan_version: u32,
+    features: Vec<&'static str>,
+    planners: Vec<&'static str>,
+    planners_left_out: Vec<&'static str>,
+    topologies: [&'static str; 5],
+    patterns: [&'static str; 5],
+    candidate_methods: [&'static str; 3],
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let options = PlannerOptions::default();
+        let (planners, planners_left_out) =
+            planner::NAMES.into_iter().partition(|name| planner::by_name(name, &options).is_ok());
+        let features = [("highs", cfg!(feature = "highs")), ("mpi", cfg!(feature = "mpi"))];
+        let document = Document {
+            version: env!("CARGO_PKG_VERSION"),
+            licence: env!("CARGO_PKG_LICENSE"),
+            plan_version: PLAN_VERSION,
+            features: features.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect(),
+            planners,
+            planners_left_out,
+            topologies: ["torus:LxLx...", "mesh:LxLx...", "bgq:512|1024|2048|4096", "star:HOSTS", "file:PATH"],
+            patterns: ["disjoint", "overlap", "subset", "alltoall", "random"],
+            candidate_methods: ["auto", "yen", "diverse"],
+        };
+        if self.json {
+            output::print_json(&document)?;
+        } else {
+            let line = |label: &str, words: &[&str]| {
+                let words = if words.is_empty() { "none".into() } else { words.join(", ") };
+                vec![label.to_owned(), words]
+            };
+            let version = document.plan_version.to_string();
+            output::print(&table::list(&[
+                line("version", &[document.version]),
+                line("licence", &[document.licence]),
+                line("plan file version", &[&version]),
+                line("features", &document.features),
+                line("planners", &document.planners),
+                line("planners left out", &document.planners_left_out),
+                line("topologies", &document.topologies),
+                line("patterns", &document.patterns),
+                line("candidate methods", &document.candidate_methods),
+            ]))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,37 @@
+//! The commands, one file each.
+
+use crate::failure::Failure;
+use clap::Subcommand;
+use std::process::ExitCode;
+
+/// Declares the modules, the enum of subcommands and its dispatch from lines `Name(module)`: a module has a clap
+/// argument type `Arguments`, whose documentation is the command's help, with a method `run`.
+macro_rules! commands {
+    ($($name:ident($module:ident)),* $(,)?) => {
+        $(mod $module;)*
+
+        /// What `optiq` can do.
+        #[derive(Debug, Subcommand)]
+        pub enum Command {
+            $(#[allow(missing_docs)] $name($module::Arguments),)*
+        }
+
+        impl Command {
+            /// Does it.
+            pub fn run(self) -> Result<ExitCode, Failure> {
+                match self {
+                    $(Command::$name(arguments) => arguments.run(),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Topology(topology),
+    Paths(paths),
+    Plan(plan),
+    Explain(explain),
+    Lab(lab),
+    Info(info),
+}

@@ -1,0 +1,323 @@
+//! `optiq plan`.
+
+use crate::arguments::{Context, Demands, Planning, Topology};
+use crate::failure::Failure;
+use crate::picture::{self, Picture};
+use crate::progress::Progress;
+use crate::target::Target;
+use crate::{output, table};
+use clap::Args;
+use optiq_net::{LoadStatistics, Network};
+use optiq_solver::demands::Demand;
+use optiq_solver::pipeline::{self, Planned};
+use optiq_solver::{CandidateMethod, Candidates, Plan, PlanError, PlannerOptions, Report, candidates, planner};
+use serde::Serialize;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Plan which bytes take which paths, so that the most loaded link is as light as possible
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  optiq plan --topology torus:4x4 --demands pattern:disjoint --message 4MB
+  optiq plan --topology bgq:512 --demands pattern:disjoint --k 20 --html plan.html
+  optiq plan --topology torus:4x4 --demands pattern:overlap --output plan.optiq
+  optiq plan --topology torus:4x4 --demands pattern:random,count=40 --compare
+  optiq plan --topology star:8 --demands pattern:alltoall --planner direct --json
+
+The plan file is JSON if its name ends in .json, and binary otherwise; `optiq explain` reads both.
+In the JSON document, bytes_per_link_max is bytes on a link of the slowest link's capacity.")]
+pub struct Arguments {
+    #[command(flatten)]
+    topology: Topology,
+    #[command(flatten)]
+    demands: Demands,
+    #[command(flatten)]
+    planning: Planning,
+    /// Show all planners of this build side by side, on the same candidate paths
+    #[arg(long)]
+    compare: bool,
+    /// Write the plan to a file
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write a picture of the link loads, one HTML page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// The figures of one plan. Its keys are a contract with scripts.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    context: &'a Context,
+    message_bytes: u64,
+    k: usize,
+    method: CandidateMethod,
+    maxload: u32,
+    chunk_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paths_file: Option<String>,
+    unit_capacity_bytes_per_second: f64,
+    #[serde(flatten)]
+    report: &'a Report,
+    direct_bytes_per_link_max: f64,
+    direct_paths_per_link_max: u64,
+    direct_paths_per_link_mean: f64,
+    /// Making the network and the demands.
+    input_seconds: f64,
+    candidates_seconds: f64,
+    plan_seconds: f64,
+    total_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    html: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    compared: Vec<Document<'a>>,
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let start = Instant::now();
+        if self.output.is_some() && self.output == self.html {
+            return Err(Failure::Input("--output and --html name the same file; two are expected".into()));
+        }
+        let output = self.output.as_deref().map(Target::new).transpose()?;
+        let html = self.html.as_deref().map(Target::new).transpose()?;
+        let progress = Progress::start("");
+        // A planner that is not there is said before a large network is built.
+        let parameters = PlannerOptions { maxload: self.planning.maxload, chunk: self.planning.chunk };
+        planner::by_name(&self.planning.planner, &parameters)?;
+        let net = self.topology.load(&progress)?;
+        if html.is_some() {
+            picture::check_size(&net)?;
+        }
+        let demands = self.demands.load(&net, &progress)?;
+        let input_seconds = start.elapsed().as_secs_f64();
+        let runs = self.plans(&net, &demands, &progress)?;
+        let Some(chosen) = runs.iter().find(|r| r.plan.planner == self.planning.planner) else {
+            return Err(Failure::Work(format!("planner {} gave no plan", self.planning.planner)));
+        };
+        let context = Context::new(&net, &self.demands.demands, &demands);
+        if let Some(target) = &output {
+            progress.now("writing the plan");
+            write_plan(target, &chosen.plan)?;
+        }
+        if let Some(target) = &html {
+            progress.now("drawing the picture");
+            let picture = Picture::new(&net, &context, &chosen.plan, &chosen.report);
+            target.write(|out| out.write_all(picture.page()?.as_bytes()))?;
+        }
+        drop(progress);
+        let mut document = self.document(&net, &context, chosen, input_seconds);
+        document.output = output.map(|t| t.path().display().to_string());
+        document.html = html.map(|t| t.path().display().to_string());
+        if self.compare {
+            document.compared = runs.iter().map(|r| self.document(&net, &context, r, input_seconds)).collect();
+        }
+        if self.json { output::print_json(&document)? } else { output::print(&document.text(&net, &runs))? }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The plan asked for, or those of all planners.
+    fn plans(&self, net: &Network, demands: &[Demand], progress: &Progress) -> Result<Vec<Planned>, Failure> {
+        let jobs = table::count(demands.len(), "demand");
+        if !self.compare {
+            progress.now(format!("planning {jobs} with {}", self.planning.planner));
+            return Ok(vec![pipeline::run(net, demands, &self.planning.options(&self.planning.planner))?]);
+        }
+        progress.now(format!("finding candidate paths for {jobs}"));
+        let search = Instant::now();
+        let found = match &self.planning.paths {
+            Some(file) => candidates::file::read(file, net)?.for_demands(net, demands)?,
+            None => Candidates::generate(net, demands, self.planning.search.k, self.planning.search.method)?,
+        };
+        let candidates_seconds = search.elapsed().as_secs_f64();
+        let mut runs = Vec::new();
+        for name in planner::NAMES {
+            progress.now(format!("planning {jobs} with {name}"));
+            match pipeline::run_with(net, demands, &self.planning.options(name), Some(found.clone())) {
+                Ok(mut planned) => {
+                    let timings = &mut planned.timings;
+                    // The search was shared: count it for each planner that needed it, in place of the copy.
+                    if timings.candidates_seconds > 0.0 {
+                        timings.total_seconds += candidates_seconds - timings.candidates_seconds;
+                        timings.candidates_seconds = candidates_seconds;
+                    }
+                    runs.push(planned);
+                }
+                Err(PlanError::LeftOut { planner, feature }) => {
+                    log::info!("planner {planner} is not compared, as this build lacks the feature {feature}");
+                }
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(runs)
+    }
+
+    fn document<'a>(
+        &self,
+        net: &Network,
+        context: &'a Context,
+        run: &'a Planned,
+        input_seconds: f64,
+    ) -> Document<'a> {
+        let direct = run.report.direct_load.statistics(net);
+        let unit = if net.links().is_empty() { 0.0 } else { net.unit_capacity() };
+        Document {
+            context,
+            message_bytes: self.demands.message,
+            k: self.planning.search.k,
+            method: self.planning.search.method.resolve(net),
+            maxload: self.planning.maxload,
+            chunk_bytes: self.planning.chunk,
+            paths_file: self.planning.paths.as_deref().map(display),
+            unit_capacity_bytes_per_second: unit,
+            report: &run.report,
+            direct_bytes_per_link_max: run.report.direct_congestion_seconds * unit,
+            direct_paths_per_link_max: direct.paths_per_link_max,
+            direct_paths_per_link_mean: direct.paths_per_link_mean,
+            input_seconds,
+            candidates_seconds: run.timings.candidates_seconds,
+            plan_seconds: run.timings.plan_seconds,
+            total_seconds: input_seconds + run.timings.total_seconds,
+            output: None,
+            html: None,
+            compared: Vec::new(),
+        }
+    }
+}
+
+fn display(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// JSON or binary, by the name of the file, as [`Plan::save`] has it.
+fn write_plan(target: &Target, plan: &Plan) -> Result<(), Failure> {
+    let json = target.path().extension().is_some_and(|e| e == "json");
+    let contents = if json { plan.to_json()?.into_bytes() } else { plan.to_bytes()? };
+    target.write(|out| out.write_all(&contents))
+}
+
+impl Document<'_> {
+    fn text(&self, net: &Network, runs: &[Planned]) -> String {
+        let mut text = format!(
+            "{} on {}: {}, {}\n{}, {} one way at {} each\n\n",
+            self.context.demands,
+            self.context.topology,
+            table::count(self.report.jobs, "demand"),
+            table::bytes(self.context.demand_bytes as f64),
+            table::count(self.report.nodes, "host"),
+            table::count(self.report.links, "link"),
+            optiq_net::units::format_rate(self.unit_capacity_bytes_per_second),
+        );
+        // The network's own routes stand first, whether or not `direct` was among the planners.
+        let unit = self.unit_capacity_bytes_per_second;
+        let mut columns = vec![Column::direct(self.report, net, unit)];
+        columns.extend(runs.iter().filter(|r| r.plan.planner != "direct").map(|r| Column::of(r, net)));
+        text.push_str(&columns_text(&columns));
+        text.push_str(&format!(
+            "\nbound: no routing is below {}, because of {}\n",
+            table::seconds(self.report.bound_seconds),
+            self.report.binding
+        ));
+        let lighter = match self.report.planner.as_str() {
+            "direct" => "the network's own routes".to_owned(),
+            _ => format!("{:.2} times lighter than the network's own routes", self.report.improvement),
+        };
+        text.push_str(&format!(
+            "{}: {lighter}, gap to the bound {}\n",
+            self.report.planner,
+            table::percent(self.report.gap)
+        ));
+        for file in [&self.output, &self.html].into_iter().flatten() {
+            text.push_str(&format!("written: {file}\n"));
+        }
+        text
+    }
+}
+
+/// One planner in the table for people.
+struct Column {
+    name: String,
+    bytes_max: f64,
+    bytes_mean: f64,
+    congestion: f64,
+    gap: f64,
+    links_used: u64,
+    paths: usize,
+    paths_per_job: (usize, f64),
+    paths_per_link: (u64, f64),
+    forwarders: usize,
+    forwarded: u64,
+    seconds: Option<(f64, f64)>,
+}
+
+impl Column {
+    fn of(run: &Planned, net: &Network) -> Self {
+        let r = &run.report;
+        Column {
+            name: r.planner.clone(),
+            bytes_max: r.bytes_per_link_max,
+            bytes_mean: r.bytes_per_link_mean,
+            congestion: r.congestion_seconds,
+            gap: r.gap,
+            links_used: r.load.statistics(net).links_used,
+            paths: r.paths,
+            paths_per_job: (r.paths_per_job_max, r.paths_per_job_mean),
+            paths_per_link: (r.paths_per_link_max, r.paths_per_link_mean),
+            forwarders: r.forwarders,
+            forwarded: r.forwarded_bytes,
+            seconds: Some((run.timings.candidates_seconds, run.timings.plan_seconds)),
+        }
+    }
+
+    fn direct(report: &Report, net: &Network, unit: f64) -> Self {
+        let LoadStatistics { bytes_per_link_mean, paths_per_link_max, paths_per_link_mean, links_used, .. } =
+            report.direct_load.statistics(net);
+        let congestion = report.direct_congestion_seconds;
+        Column {
+            name: "direct".into(),
+            bytes_max: congestion * unit,
+            bytes_mean: bytes_per_link_mean,
+            congestion,
+            gap: if report.bound_seconds > 0.0 { congestion / report.bound_seconds - 1.0 } else { 0.0 },
+            links_used,
+            paths: report.jobs,
+            paths_per_job: (usize::from(report.jobs > 0), if report.jobs > 0 { 1.0 } else { 0.0 }),
+            paths_per_link: (paths_per_link_max, paths_per_link_mean),
+            forwarders: 0,
+            forwarded: 0,
+            seconds: None,
+        }
+    }
+}
+
+fn columns_text(columns: &[Column]) -> String {
+    let row = |label: &str, cell: &dyn Fn(&Column) -> String| {
+        std::iter::once(label.to_owned()).chain(columns.iter().map(cell)).collect::<Vec<_>>()
+    };
+    let time = |c: &Column, which: fn((f64, f64)) -> f64| c.seconds.map_or("-".into(), |s| table::seconds(which(s)));
+    table::table(&[
+        row("", &|c| c.name.clone()),
+        row("bytes on the worst link", &|c| table::bytes(c.bytes_max)),
+        row("bytes on a used link, mean", &|c| table::bytes(c.bytes_mean)),
+        row("congestion", &|c| table::seconds(c.congestion)),
+        row("gap to the bound", &|c| table::percent(c.gap)),
+        row("links that a path takes", &|c| c.links_used.to_string()),
+        row("paths", &|c| c.paths.to_string()),
+        row("paths per demand, most", &|c| c.paths_per_job.0.to_string()),
+        row("paths per demand, mean", &|c| format!("{:.2}", c.paths_per_job.1)),
+        row("paths per link, most", &|c| c.paths_per_link.0.to_string()),
+        row("paths per link, mean", &|c| format!("{:.2}", c.paths_per_link.1)),
+        row("hosts that forward", &|c| c.forwarders.to_string()),
+        row("bytes forwarded", &|c| table::bytes(c.forwarded as f64)),
+        row("time for candidates", &|c| time(c, |s| s.0)),
+        row("time for planning", &|c| time(c, |s| s.1)),
+    ])
+}

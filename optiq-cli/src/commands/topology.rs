@@ -1,0 +1,240 @@
+//! `optiq topology`.
+
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::{names, output, table};
+use clap::Args;
+use optiq_net::{Geometry, LinkId, Network, NodeId, Routing, Ties, units};
+use serde::Serialize;
+use std::process::ExitCode;
+
+/// Show what a network is made of, and how it routes by itself
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  optiq topology bgq:1024
+  optiq topology torus:4x4,capacity=100Mbit/s --route h0 '(2,3)'
+  optiq topology star:8 --neighbours s0 --json")]
+pub struct Arguments {
+    /// torus:4x4, mesh:4x4, bgq:1024, star:16 or file:net.toml, with options such as ,capacity=100Mbit/s
+    #[arg(value_name = "SPEC")]
+    spec: String,
+    /// Show the network's own route from A to B (names, numbers or coordinates)
+    #[arg(long, num_args = 2, value_names = ["A", "B"])]
+    route: Option<Vec<String>>,
+    /// Show the links that leave A
+    #[arg(long, value_name = "A")]
+    neighbours: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Document {
+    topology: String,
+    title: String,
+    hosts: usize,
+    switches: usize,
+    /// Directed physical links.
+    links: usize,
+    /// Pairs of neighbours in one direction; a bundle of parallel links is one.
+    link_bundles: usize,
+    link_capacity_min_bytes_per_second: f64,
+    link_capacity_max_bytes_per_second: f64,
+    total_capacity_bytes_per_second: f64,
+    diameter: u32,
+    geometry: GeometryDocument,
+    routing: String,
+    destination_based: bool,
+    network_fingerprint: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    route: Option<RouteDocument>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    neighbours: Option<Vec<LinkDocument>>,
+}
+
+#[derive(Serialize)]
+struct GeometryDocument {
+    kind: &'static str,
+    lengths: Vec<u32>,
+    wrap: Vec<bool>,
+}
+
+#[derive(Serialize)]
+struct RouteDocument {
+    from: String,
+    to: String,
+    hops: usize,
+    distance: u32,
+    nodes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct LinkDocument {
+    from: String,
+    to: String,
+    lanes: u32,
+    capacity_bytes_per_second: f64,
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let progress = Progress::start(format!("reading {}", self.spec));
+        let net = Network::from_spec(&self.spec)?;
+        let route = self.route.as_deref().map(|ends| route(&net, ends)).transpose()?;
+        let neighbours = self.neighbours.as_deref().map(|v| net.resolve(v)).transpose()?;
+        progress.now("measuring distances");
+        let document = Document::new(&net, route, neighbours);
+        drop(progress);
+        if self.json {
+            output::print_json(&document)?;
+        } else {
+            output::print(&document.text(&net))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn route(net: &Network, ends: &[String]) -> Result<RouteDocument, Failure> {
+    let [from, to] = ends else { return Err(Failure::Input("--route takes two vertices".into())) };
+    let (from, to) = (net.resolve(from)?, net.resolve(to)?);
+    let mut links = Vec::new();
+    net.route(from, to, &mut links)?;
+    let nodes = std::iter::once(from).chain(links.iter().map(|&l| net.link(l).to));
+    Ok(RouteDocument {
+        from: net.name(from).to_owned(),
+        to: net.name(to).to_owned(),
+        hops: links.len(),
+        distance: net.distance(from, to),
+        nodes: nodes.map(|v| net.name(v).to_owned()).collect(),
+    })
+}
+
+fn link(net: &Network, id: LinkId) -> LinkDocument {
+    let l = net.link(id);
+    LinkDocument {
+        from: net.name(l.from).to_owned(),
+        to: net.name(l.to).to_owned(),
+        lanes: l.lanes,
+        capacity_bytes_per_second: l.capacity,
+    }
+}
+
+impl Document {
+    fn new(net: &Network, route: Option<RouteDocument>, neighbours: Option<NodeId>) -> Self {
+        let geometry = match net.geometry() {
+            Geometry::Grid(grid) => {
+                GeometryDocument { kind: "grid", lengths: grid.dims().to_vec(), wrap: grid.wrap().to_vec() }
+            }
+            Geometry::General => GeometryDocument { kind: "general", lengths: Vec::new(), wrap: Vec::new() },
+        };
+        let per_lane = || net.links().iter().map(|l| l.capacity / f64::from(l.lanes));
+        let none = net.links().is_empty();
+        Document {
+            topology: net.spec().to_owned(),
+            title: net.title().to_owned(),
+            hosts: net.hosts(),
+            switches: net.vertices() - net.hosts(),
+            links: net.physical_links(),
+            link_bundles: net.links().len(),
+            link_capacity_min_bytes_per_second: if none { 0.0 } else { net.unit_capacity() },
+            link_capacity_max_bytes_per_second: per_lane().fold(0.0, f64::max),
+            total_capacity_bytes_per_second: net.links().iter().map(|l| l.capacity).sum(),
+            diameter: net.diameter(),
+            geometry,
+            routing: routing(net.routing()),
+            destination_based: net.routing().is_destination_based(),
+            network_fingerprint: net.fingerprint().to_string(),
+            route,
+            neighbours: neighbours.map(|v| net.out_links(v).map(|l| link(net, l)).collect()),
+        }
+    }
+
+    fn text(&self, net: &Network) -> String {
+        let rate = |r: f64| if r > 0.0 { units::format_rate(r) } else { "none".into() };
+        let (min, max) = (self.link_capacity_min_bytes_per_second, self.link_capacity_max_bytes_per_second);
+        let capacity = if min == max { rate(min) } else { format!("{} to {}", rate(min), rate(max)) };
+        let bundles = match self.links == self.link_bundles {
+            true => String::new(),
+            false => format!(" ({} pairs of neighbours, some joined by several)", self.link_bundles),
+        };
+        let mut rows = vec![("topology", self.topology.clone())];
+        if self.title != self.topology {
+            rows.push(("title", self.title.clone()));
+        }
+        rows.extend([
+            ("hosts", self.hosts.to_string()),
+            ("switches", self.switches.to_string()),
+            ("links", format!("{} one way{bundles}", self.links)),
+            ("capacity of a link", capacity),
+            ("capacity of all", format!("{:.4} GB/s", self.total_capacity_bytes_per_second / 1e9)),
+            ("diameter", table::count(self.diameter as usize, "hop")),
+            ("geometry", self.geometry.text()),
+            ("routing", self.routing.clone()),
+            ("fingerprint", self.network_fingerprint.clone()),
+        ]);
+        let rows: Vec<Vec<String>> = rows.into_iter().map(|(k, v)| vec![k.to_owned(), v]).collect();
+        let mut text = table::list(&rows);
+        if let Some(route) = &self.route {
+            text.push_str(&format!(
+                "\nroute from {} to {}, {} (distance {})\n  {}\n",
+                route.from,
+                route.to,
+                table::count(route.hops, "hop"),
+                route.distance,
+                route.nodes.join(" ")
+            ));
+        }
+        if let Some(links) = &self.neighbours {
+            let named = |l: &LinkDocument| {
+                let to = net.resolve(&l.to).map_or_else(|_| l.to.clone(), |v| names::with_coordinates(net, v));
+                let lanes = table::count(l.lanes as usize, "link");
+                vec![format!("  {}", l.from), to, lanes, units::format_rate(l.capacity_bytes_per_second)]
+            };
+            text.push_str("\nneighbours\n");
+            text.push_str(&table::list(&links.iter().map(named).collect::<Vec<_>>()));
+        }
+        text
+    }
+}
+
+impl GeometryDocument {
+    fn text(&self) -> String {
+        if self.lengths.is_empty() {
+            return "any graph".into();
+        }
+        let lengths: Vec<String> = self.lengths.iter().map(u32::to_string).collect();
+        let wraps = match self.wrap.iter().filter(|&&w| w).count() {
+            0 => "no dimension wraps".to_owned(),
+            n if n == self.wrap.len() => "every dimension wraps".to_owned(),
+            _ => {
+                let letters = (b'A'..).zip(&self.wrap).filter(|(_, w)| **w).map(|(c, _)| char::from(c).to_string());
+                format!("of the dimensions A, B, ... these wrap: {}", letters.collect::<Vec<_>>().join(", "))
+            }
+        };
+        format!("grid {}, {wraps}", lengths.join("x"))
+    }
+}
+
+/// A routing in words; dimensions are called A, B, C, ... in the order of the specification.
+fn routing(routing: &Routing) -> String {
+    match routing {
+        Routing::Shortest => "shortest paths, the lowest-numbered link first".into(),
+        Routing::DimensionOrder(order) => {
+            let letters: Vec<String> = order.order().iter().map(|&d| char::from(b'A' + d).to_string()).collect();
+            let ties = match order.ties() {
+                Ties::Positive => "upwards",
+                Ties::SumParity => "by the parity of the source's coordinate sum",
+                Ties::OwnParity => "by the parity of the source's coordinate",
+                Ties::FirstSumThenOwn => {
+                    "by the parity of the source's coordinate sum in the first dimension, of its coordinate in the others"
+                }
+            };
+            format!("dimension by dimension, {}; ties {ties}", letters.join(" "))
+        }
+        Routing::Zone(zone) if zone.is_random() => format!("Blue Gene/Q zone {}, seed {}", zone.id(), zone.seed()),
+        Routing::Zone(zone) => format!("Blue Gene/Q zone {}", zone.id()),
+        Routing::Table(_) => "a table of next hops".into(),
+    }
+}

@@ -1,0 +1,122 @@
+//! How a command fails: one sentence, one exit status.
+
+use optiq_lab::LabError;
+use optiq_net::NetError;
+use optiq_solver::{CodecError, DemandError, PathFileError, PlanError};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug, PartialEq)]
+pub enum Failure {
+    /// What the user gave is wrong: an argument, a file, a place to write to. Exit status 2.
+    Input(String),
+    /// The work itself failed. Exit status 1.
+    Work(String),
+    /// Nobody reads standard output any more (`optiq ... | head`). Nothing to say: exit status 0.
+    Closed,
+}
+
+impl Failure {
+    /// An argument that clap refused, as one sentence.
+    pub fn arguments(error: &clap::Error) -> Failure {
+        let text = error.render().to_string();
+        let text = text.strip_prefix("error: ").unwrap_or(&text);
+        // clap writes paragraphs: what is wrong (a list goes on in indented lines), tips, the usage.
+        let what = text.split("\n\n").next().unwrap_or_default();
+        let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+        let mut sentence = what.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+        for tip in tips {
+            sentence.push_str("; ");
+            sentence.push_str(tip);
+        }
+        Failure::Input(sentence)
+    }
+
+    /// Writes the sentence to standard error and gives the exit status.
+    pub fn report(&self) -> ExitCode {
+        let (status, sentence) = match self {
+            Failure::Input(sentence) => (2, sentence),
+            Failure::Work(sentence) => (1, sentence),
+            Failure::Closed => return ExitCode::SUCCESS,
+        };
+        // If nobody can be told, the status still can.
+        let _ = writeln!(io::stderr(), "optiq: {}", one_line(sentence));
+        ExitCode::from(status)
+    }
+}
+
+/// The text in one line, without control characters, whatever names and file contents it quotes.
+fn one_line(text: &str) -> String {
+    let visible: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    visible.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+impl From<NetError> for Failure {
+    fn from(e: NetError) -> Self {
+        Failure::Input(e.to_string())
+    }
+}
+
+impl From<DemandError> for Failure {
+    fn from(e: DemandError) -> Self {
+        Failure::Input(e.to_string())
+    }
+}
+
+impl From<PathFileError> for Failure {
+    fn from(e: PathFileError) -> Self {
+        Failure::Input(e.to_string())
+    }
+}
+
+impl From<PlanError> for Failure {
+    fn from(e: PlanError) -> Self {
+        match e {
+            PlanError::Unsound { .. } | PlanError::Solver(_) => Failure::Work(e.to_string()),
+            _ => Failure::Input(e.to_string()),
+        }
+    }
+}
+
+impl From<CodecError> for Failure {
+    fn from(e: CodecError) -> Self {
+        match e {
+            CodecError::Encode(_) => Failure::Work(e.to_string()),
+            _ => Failure::Input(e.to_string()),
+        }
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(e: LabError) -> Self {
+        match e {
+            LabError::Topology(_) | LabError::Argument(_) => Failure::Input(e.to_string()),
+            _ => Failure::Work(e.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_stays_in_its_line() {
+        assert_eq!(one_line("bad\n  \u{1b}[31mname\tx"), "bad [31mname x");
+    }
+
+    #[test]
+    fn clap_is_cut_to_a_sentence() {
+        let command = clap::Command::new("t").arg(clap::Arg::new("topology").long("topology").required(true));
+        let missing = command.clone().try_get_matches_from(["t"]).unwrap_err();
+        let Failure::Input(sentence) = Failure::arguments(&missing) else { panic!() };
+        assert_eq!(sentence, "the following required arguments were not provided: --topology <topology>");
+        let wrong = command.try_get_matches_from(["t", "--topologie", "x"]).unwrap_err();
+        let Failure::Input(sentence) = Failure::arguments(&wrong) else { panic!() };
+        assert!(
+            sentence.starts_with("unexpected argument '--topologie' found; a similar argument exists"),
+            "{sentence}"
+        );
+    }
+}

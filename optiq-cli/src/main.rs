@@ -1,0 +1,65 @@
+//! The `optiq` command: arguments, progress, tables, JSON and pictures. What it shows is computed elsewhere.
+//!
+//! Contract with scripts: results go to standard output, one JSON document with `--json`; everything else goes to
+//! standard error. The exit status is 0 for success, 2 for bad input or arguments and 1 for other failures, each of the
+//! latter two with one sentence `optiq: ...`. `optiq lab run` and `exec` pass on the status of the program they ran.
+
+mod arguments;
+mod commands;
+mod failure;
+mod logger;
+mod names;
+mod output;
+mod picture;
+mod progress;
+mod table;
+mod target;
+
+use clap::{CommandFactory, FromArgMatches, Parser};
+use commands::Command;
+use failure::Failure;
+use std::process::ExitCode;
+
+/// Moves data on supercomputers over many paths: plans which bytes take which links, and shows why.
+#[derive(Debug, Parser)]
+#[command(name = "optiq", version, arg_required_else_help = true, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  optiq topology torus:4x4
+  optiq plan --topology torus:4x4 --demands pattern:disjoint --html plan.html
+  optiq info --json
+
+Every command has its own --help with examples. OPTIQ_LOG=debug logs to standard error.";
+
+fn main() -> ExitCode {
+    // A lab starts this binary again, with other things to do; nothing may come before that.
+    if let Some(status) = optiq_lab::internal_main(std::env::args_os()) {
+        return ExitCode::from(u8::try_from(status).unwrap_or(1));
+    }
+    match run() {
+        Ok(status) => status,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run() -> Result<ExitCode, Failure> {
+    let matches = match Cli::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(e) if e.use_stderr() && e.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            return Err(Failure::arguments(&e));
+        }
+        Err(e) if e.use_stderr() => return Err(Failure::Input("a command is missing; optiq --help lists them".into())),
+        Err(help) => {
+            output::print(&help.render().to_string())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
+    logger::install()?;
+    let cli = Cli::from_arg_matches(&matches).map_err(|e| Failure::arguments(&e))?;
+    cli.command.run()
+}

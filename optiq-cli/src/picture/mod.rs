@@ -1,0 +1,187 @@
+//! The picture: one self-contained HTML page with the link loads of the network's own routes beside the plan's, and how
+//! bytes spread over links (thesis figure 9).
+//!
+//! The page holds its data in one block `<script type="application/json" id="data">`, which other tools can read, and
+//! draws it in the browser. Where the vertices lie is computed here: a network that is small enough is drawn as it
+//! is ([`layout`]), a larger one as one map for each direction of travel ([`maps`]).
+
+mod layout;
+mod maps;
+
+use crate::arguments::Context;
+use crate::failure::Failure;
+use layout::Layout;
+use maps::Maps;
+use optiq_net::{LinkLoad, Network, NodeId};
+use optiq_solver::{Plan, Report};
+use serde::Serialize;
+use std::io;
+
+/// The most bundles of links in a picture; a page with more is of no use to anybody.
+const MAX_LINKS: usize = 1 << 18;
+
+/// Refuses networks that are too large to be drawn, before any work is done.
+pub fn check_size(net: &Network) -> Result<(), Failure> {
+    match net.links().len() {
+        n if n > MAX_LINKS => Err(Failure::Input(format!(
+            "the network has {n} links in different places; a picture can show at most {MAX_LINKS}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// What the page shows.
+#[derive(Serialize)]
+pub struct Picture<'a> {
+    format: &'static str,
+    optiq_version: &'static str,
+    #[serde(flatten)]
+    context: &'a Context,
+    title: &'a str,
+    planner: &'a str,
+    jobs: usize,
+    paths: usize,
+    forwarders: usize,
+    bound_seconds: f64,
+    gap: f64,
+    binding: &'a str,
+    unit_capacity_bytes_per_second: f64,
+    /// Host names, then switch names.
+    names: Vec<&'a str>,
+    hosts: usize,
+    /// Lengths of the grid's dimensions, for coordinates; empty if there is no grid.
+    grid_lengths: &'a [u32],
+    /// Vertices that send, receive, forward.
+    sources: Vec<NodeId>,
+    destinations: Vec<NodeId>,
+    forwarding: Vec<NodeId>,
+    links: Links,
+    loads: [Load<'a>; 2],
+    layout: Option<Layout>,
+    maps: Option<Maps>,
+}
+
+/// Bundles of links, one column for each property.
+#[derive(Serialize)]
+struct Links {
+    from: Vec<u32>,
+    to: Vec<u32>,
+    lanes: Vec<u32>,
+    /// Of the whole bundle, in units of the slowest link's capacity.
+    capacity_units: Vec<f64>,
+}
+
+/// What lies on the links.
+#[derive(Serialize)]
+struct Load<'a> {
+    name: &'a str,
+    congestion_seconds: f64,
+    bytes: &'a [u64],
+    paths: &'a [u64],
+}
+
+impl<'a> Picture<'a> {
+    /// The picture of a plan with its report.
+    pub fn new(net: &'a Network, context: &'a Context, plan: &'a Plan, report: &'a Report) -> Self {
+        let unit = if net.links().is_empty() { 1.0 } else { net.unit_capacity() };
+        let layout = Layout::of(net);
+        let maps = if layout.is_none() { Some(Maps::of(net)) } else { None };
+        let load = |name, congestion_seconds, load: &'a LinkLoad| Load {
+            name,
+            congestion_seconds,
+            bytes: &load.bytes,
+            paths: &load.paths,
+        };
+        let moving = || plan.demands.iter().filter(|d| d.bytes > 0);
+        let between = |stops: &'a [NodeId]| stops.get(1..stops.len().saturating_sub(1)).unwrap_or_default();
+        Picture {
+            format: "optiq picture 1",
+            optiq_version: env!("CARGO_PKG_VERSION"),
+            context,
+            title: net.title(),
+            planner: &plan.planner,
+            jobs: report.jobs,
+            paths: report.paths,
+            forwarders: report.forwarders,
+            bound_seconds: plan.bound_seconds,
+            gap: plan.gap(),
+            binding: &plan.binding,
+            unit_capacity_bytes_per_second: unit,
+            names: (0..net.vertices() as u32).map(|v| net.name(NodeId(v))).collect(),
+            hosts: net.hosts(),
+            grid_lengths: net.geometry().grid().map_or(&[], |g| g.dims()),
+            sources: sorted(moving().map(|d| d.src)),
+            destinations: sorted(moving().map(|d| d.dst)),
+            forwarding: sorted(plan.flows.iter().flatten().flat_map(|f| between(&f.stops)).copied()),
+            links: Links {
+                from: net.links().iter().map(|l| l.from.0).collect(),
+                to: net.links().iter().map(|l| l.to.0).collect(),
+                lanes: net.links().iter().map(|l| l.lanes).collect(),
+                capacity_units: net.links().iter().map(|l| l.capacity / unit).collect(),
+            },
+            loads: [
+                load("direct", plan.direct_congestion_seconds, &report.direct_load),
+                load(&plan.planner, plan.congestion_seconds, &report.load),
+            ],
+            layout,
+            maps,
+        }
+    }
+
+    /// The page.
+    ///
+    /// # Errors
+    /// If the data cannot be serialised, which only a number that is none could bring about.
+    pub fn page(&self) -> io::Result<String> {
+        // In a script block only "</" and "<!--" are special; escaping "<" leaves neither.
+        let data = serde_json::to_string(self)?.replace('<', "\\u003c");
+        let title = escape(&format!("{}: {} beside direct", self.title, self.planner));
+        let parts = [
+            ("{{title}}", title.as_str()),
+            ("{{style}}", include_str!("page.css")),
+            ("{{data}}", data.as_str()),
+            ("{{script}}", concat!(include_str!("panels.js"), include_str!("histogram.js"), include_str!("page.js"))),
+        ];
+        Ok(fill(include_str!("page.html"), &parts))
+    }
+}
+
+fn sorted(nodes: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
+    let mut nodes: Vec<NodeId> = nodes.collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes
+}
+
+/// Replaces each placeholder, in the order of the template; what is filled in is not looked at again.
+fn fill(template: &str, parts: &[(&str, &str)]) -> String {
+    let mut page = String::with_capacity(template.len() + parts.iter().map(|(_, text)| text.len()).sum::<usize>());
+    let mut rest = template;
+    for (placeholder, text) in parts {
+        if let Some((before, after)) = rest.split_once(placeholder) {
+            page.push_str(before);
+            page.push_str(text);
+            rest = after;
+        }
+    }
+    page + rest
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_filled_in_is_not_filled_again() {
+        assert_eq!(fill("a {{x}} b {{y}} c", &[("{{x}}", "{{y}}"), ("{{y}}", "2")]), "a {{y}} b 2 c");
+    }
+
+    #[test]
+    fn markup_in_names_stays_text() {
+        assert_eq!(escape("<b a=\"&\">"), "&lt;b a=&quot;&amp;&quot;&gt;");
+    }
+}

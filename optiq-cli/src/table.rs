@@ -1,0 +1,87 @@
+//! Plain-text tables and numbers for people.
+
+use optiq_net::units;
+use std::fmt::Write;
+
+/// Rows of cells; the first column is aligned left, the others right. Columns are two spaces apart.
+pub fn table(rows: &[Vec<String>]) -> String {
+    aligned(rows, |column| column > 0)
+}
+
+/// Rows of cells, all aligned left.
+pub fn list(rows: &[Vec<String>]) -> String {
+    aligned(rows, |_| false)
+}
+
+fn aligned(rows: &[Vec<String>], right: impl Fn(usize) -> bool) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (c, cell) in row.iter().enumerate() {
+            let gap = if c > 0 { "  " } else { "" };
+            let width = widths[c];
+            // Writing to a string does not fail.
+            let _ = if right(c) { write!(line, "{gap}{cell:>width$}") } else { write!(line, "{gap}{cell:<width$}") };
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Bytes with a binary unit: `16.25 MiB`.
+pub fn bytes(bytes: f64) -> String {
+    units::format_bytes_rounded(bytes)
+}
+
+/// A duration with a unit that leaves three significant digits: `74.6 ms`.
+pub fn seconds(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        s if s == 0.0 => (0.0, "s"),
+        s if s < 1e-3 => (s * 1e6, "us"),
+        s if s < 1.0 => (s * 1e3, "ms"),
+        s => (s, "s"),
+    };
+    let digits = if value >= 100.0 || value == 0.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+/// `0.253` as `25.3 %`.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// `1 link`, `2 links`.
+pub fn count(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let rows = [vec!["a".to_string(), "10".into()], vec!["bcd".into(), "7".into(), "x".into()]];
+        assert_eq!(table(&rows), "a    10\nbcd   7  x\n");
+        assert_eq!(list(&rows), "a    10\nbcd  7   x\n");
+        assert_eq!(table(&[]), "");
+    }
+
+    #[test]
+    fn durations_keep_three_digits() {
+        assert_eq!(seconds(0.0), "0 s");
+        assert_eq!(seconds(0.0746), "74.6 ms");
+        assert_eq!(seconds(2.5e-6), "2.50 us");
+        assert_eq!(seconds(123.4), "123 s");
+    }
+}

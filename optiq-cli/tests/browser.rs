@@ -1,0 +1,205 @@
+//! The picture in a real browser: headless Chromium draws the page, a script points at links, and what the page shows
+//! is compared with numbers derived by hand. Skipped, with the reason, where there is no Chromium.
+
+mod support;
+
+use serde_json::Value;
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use support::Room;
+
+fn chromium() -> Option<PathBuf> {
+    let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+    let found = std::env::split_paths(&std::env::var_os("PATH")?)
+        .flat_map(|dir| names.map(|n| dir.join(n)))
+        .find(|path| path.is_file());
+    if found.is_none() {
+        println!("skipped: none of {} is in the path", names.join(", "));
+    }
+    found
+}
+
+/// Runs `probe`, the body of a function that returns a value, in the page, and returns that value. `__errors` of it is
+/// what went wrong in the page.
+fn probe(room: &Room, chromium: &PathBuf, page: &str, probe: &str, options: &[&str]) -> Value {
+    let html = String::from_utf8(room.read(page)).unwrap();
+    assert!(!html.contains("http"), "the page refers to the network");
+    let script = format!(
+        "<script>(() => {{ const found = (() => {{ {probe} }})(); found.__errors = document.documentElement.dataset.errors \
+         ?? null; const out = document.createElement('pre'); out.id = 'probe'; \
+         out.textContent = '<<' + btoa(JSON.stringify(found).replace(/[^ -~]/g, (c) => '\\\\u' + \
+         c.charCodeAt(0).toString(16).padStart(4, '0'))) + '>>'; document.body.append(out); }})();</script></body>"
+    );
+    room.write("probed.html", html.replace("</body>", &script));
+    let mut child = Command::new(chromium)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--dump-dom"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args(["--disable-dev-shm-usage", "--window-size=1200,1600"])
+        .args(options)
+        .arg(format!("--user-data-dir={}", room.path("profile").display()))
+        .arg(format!("file://{}", room.path("probed.html").display()))
+        .stdin(Stdio::null())
+        .stdout(File::create(room.path("dom.html")).unwrap())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > deadline {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("Chromium did not end within two minutes");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let dom = String::from_utf8(room.read("dom.html")).unwrap();
+    let found = dom
+        .split_once("&lt;&lt;")
+        .and_then(|(_, rest)| rest.split_once("&gt;&gt;"))
+        .unwrap_or_else(|| panic!("the probe left nothing: {}", &dom[dom.len().saturating_sub(2000)..]))
+        .0;
+    let found: Value = serde_json::from_slice(&base64(found)).unwrap();
+    assert_eq!(found["__errors"], Value::Null);
+    assert_eq!(found["drawn"], "true", "the page was not drawn to its end");
+    found
+}
+
+fn base64(text: &str) -> Vec<u8> {
+    let value = |c: u8| match c {
+        b'A'..=b'Z' => c - b'A',
+        b'a'..=b'z' => c - b'a' + 26,
+        b'0'..=b'9' => c - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let mut out = Vec::new();
+    let (mut bits, mut held) = (0u32, 0);
+    for c in text.bytes().filter(|&c| c != b'=') {
+        bits = bits << 6 | u32::from(value(c));
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            out.push((bits >> held) as u8);
+        }
+    }
+    out
+}
+
+/// Everything that the probes ask for alike.
+const COMMON: &str = "const data = JSON.parse(document.getElementById('data').textContent); \
+    const tip = () => [...document.querySelectorAll('#tip strong, #tip tr')].map((e) => \
+        e.tagName === 'TR' ? [...e.children].map((c) => c.textContent).join('|') : e.textContent); \
+    const text = (q) => [...document.querySelectorAll(q)].map((e) => e.textContent); \
+    const found = { drawn: document.documentElement.dataset.drawn, links: data.links.from.length, \
+        wide: document.documentElement.scrollWidth, cards: text('.card b'), \
+        bars: document.querySelectorAll('#histogram rect.direct, #histogram rect.plan').length, \
+        legend: text('.histogram-legend span') };";
+
+#[test]
+fn a_small_network_is_drawn_and_answers() {
+    let Some(chromium) = chromium() else { return };
+    let room = Room::new("browser-small");
+    room.write("one.txt", "h0 h1 8MiB\n");
+    room.succeed("plan --topology torus:4x4 --demands file:one.txt --k 1 --html page.html");
+    let script = format!(
+        "{COMMON} const at = data.links.from.findIndex((f, i) => f === 0 && data.links.to[i] === 1); \
+         found.lines = [0, 1].map((p) => document.querySelectorAll(`[data-panel='${{p}}'] path.link`).length); \
+         found.vertices = document.querySelectorAll(\"[data-panel='1'] [data-vertex]\").length; \
+         found.before = document.getElementById('tip').hidden; \
+         document.querySelector(`[data-panel='1'] path.hit[data-link='${{at}}']`).dispatchEvent( \
+             new MouseEvent('mouseover', {{ bubbles: true, clientX: 100, clientY: 100 }})); \
+         found.tip = tip(); found.hidden = document.getElementById('tip').hidden; \
+         found.chosen = document.querySelectorAll('path.chosen').length; \
+         const box = document.querySelector(\"[data-panel='0']\"); \
+         box.dispatchEvent(new KeyboardEvent('keydown', {{ key: 'Escape', bubbles: true }})); \
+         found.closed = document.getElementById('tip').hidden; \
+         box.dispatchEvent(new KeyboardEvent('keydown', {{ key: 'ArrowDown', bubbles: true }})); \
+         found.byKey = tip()[0]; return found;"
+    );
+    let found = probe(&room, &chromium, "page.html", &script, &[]);
+    assert_eq!(found["links"], 64);
+    assert_eq!(found["lines"], serde_json::json!([64, 64]));
+    assert_eq!(found["vertices"], 16);
+    // 8 MiB over 1 GB/s is 8.388608 ms; there is no other route with k = 1.
+    assert_eq!(
+        found["tip"],
+        serde_json::json!([
+            "h0 (0,0) \u{2192} h1 (0,1)",
+            "|direct|heu2",
+            "bytes|8.00 MiB|8.00 MiB",
+            "share of its worst link|100.0 %|100.0 %",
+            "time at capacity|8.39 ms|8.39 ms",
+            "paths|1|1"
+        ])
+    );
+    assert_eq!((&found["before"], &found["hidden"], &found["closed"]), (&true.into(), &false.into(), &true.into()));
+    // The link is marked in both pictures.
+    assert_eq!(found["chosen"], 2);
+    assert_eq!(found["byKey"], "h0 (0,0) \u{2192} h1 (0,1)");
+    // The bound: all that h0 sends over its four links.
+    assert_eq!(found["cards"], serde_json::json!(["8.00 MiB", "8.00 MiB", "2.00 MiB", "1"]));
+    assert_eq!(found["bars"], 2);
+    assert_eq!(found["legend"][0], "direct: 1 links loaded, 63 idle (not in the bars)");
+}
+
+#[test]
+fn a_large_network_is_mapped_and_answers() {
+    let Some(chromium) = chromium() else { return };
+    let room = Room::new("browser-large");
+    room.write("one.txt", "0 1 8MiB\n0 2 1MiB\n");
+    room.succeed("plan --topology bgq:512 --demands file:one.txt --planner heu2 --k 1 --html page.html");
+    let script = format!(
+        "{COMMON} found.pixels = [0, 1].map((p) => [...document.querySelectorAll(`[data-panel='${{p}}'] canvas`)] \
+             .map((c) => c.getContext('2d').getImageData(0, 0, c.width, c.height).data) \
+             .reduce((sum, d) => sum + d.filter((v, i) => i % 4 === 3 && v === 255).length, 0)); \
+         const maps = document.querySelectorAll(\"[data-panel='1'] canvas\"); \
+         found.labels = text(\"[data-panel='1'] figcaption\"); \
+         const last = maps[maps.length - 1], r = last.getBoundingClientRect(); \
+         last.dispatchEvent(new MouseEvent('mousemove', {{ bubbles: true, clientX: r.left + 1, clientY: r.top + 1 }})); \
+         found.tip = tip(); return found;"
+    );
+    let found = probe(&room, &chromium, "page.html", &script, &[]);
+    // Nine directions of 512 vertices; the two links of the last one are one place.
+    assert_eq!(found["links"], 4608);
+    assert_eq!(found["pixels"], serde_json::json!([4608, 4608]));
+    assert_eq!(found["labels"].as_array().unwrap().len(), 9);
+    // h0 -> h1 is two links of 1.8 GB/s: 8 MiB take 8388608 / 3.6e9 s.
+    assert_eq!(
+        found["tip"],
+        serde_json::json!([
+            "h0 (0,0,0,0,0) \u{2192} h1 (0,0,0,0,1)",
+            "|direct|heu2",
+            "bytes|8.00 MiB|8.00 MiB",
+            "share of its worst link|100.0 %|100.0 %",
+            "time at capacity|2.33 ms|2.33 ms",
+            "paths|1|1",
+            "parallel links|2|2"
+        ])
+    );
+    assert_eq!(found["cards"][0], "4.00 MiB");
+    // Two links carry 4 MiB, one carries 1 MiB.
+    assert_eq!(found["legend"][0], "direct: 3 links loaded, 5,117 idle (not in the bars)");
+}
+
+#[test]
+fn any_graph_fits_a_narrow_window_and_hostile_names_stay_text() {
+    let Some(chromium) = chromium() else { return };
+    let room = Room::new("browser-names");
+    room.write(
+        "net.toml",
+        "[hosts]\nnames = [\"</script><b>a\", \"{{script}}\", \"c&d\"]\n[switches]\ncount = 1\n\
+         [[links]]\nfrom = \"s0\"\nto = [\"</script><b>a\", \"{{script}}\", \"c&d\"]\n",
+    );
+    room.succeed("plan --topology file:net.toml --demands pattern:alltoall --message 1MiB --html page.html");
+    let script = format!(
+        "{COMMON} found.lines = document.querySelectorAll(\"[data-panel='0'] path.link\").length; \
+         found.labels = text(\"[data-panel='0'] .label\"); found.bold = document.querySelectorAll('svg b').length; return found;"
+    );
+    let found = probe(&room, &chromium, "page.html", &script, &["--window-size=700,1200"]);
+    assert_eq!(found["lines"], 6);
+    assert_eq!(found["labels"], serde_json::json!(["</script><b>a", "{{script}}", "c&d", "s0"]));
+    assert_eq!(found["bold"], 0);
+    assert!(found["wide"].as_u64().unwrap() <= 700, "the page is {} pixels wide", found["wide"]);
+}

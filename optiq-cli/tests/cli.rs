@@ -1,0 +1,377 @@
+//! The command as scripts and people meet it: the built binary, its documents, its examples, its refusals.
+
+mod support;
+
+use serde_json::Value;
+use std::process::{Command, Stdio};
+use support::Room;
+
+fn json(room: &Room, line: &str) -> Value {
+    serde_json::from_str(&room.succeed(line)).unwrap_or_else(|e| panic!("optiq {line}: {e}"))
+}
+
+#[test]
+fn plan_document_keeps_the_contract() {
+    let room = Room::new("contract");
+    // One demand of 8 MiB from h0 to its neighbour h1; with k = 1 there is only the network's own route. 1 GB/s links.
+    room.write("one.txt", "h0 h1 8MiB\n");
+    let line = "plan --topology torus:4x4 --demands file:one.txt --k 1 --planner heu2 --json";
+    let plan = json(&room, line);
+    for (key, expected) in [
+        ("nodes", 16.0),
+        ("links", 64.0),
+        ("jobs", 1.0),
+        ("paths", 1.0),
+        ("paths_per_job_max", 1.0),
+        ("paths_per_job_mean", 1.0),
+        ("paths_per_link_max", 1.0),
+        ("paths_per_link_mean", 1.0),
+        ("bytes_per_link_max", 8_388_608.0),
+        ("congestion_seconds", 0.008388608),
+        ("direct_congestion_seconds", 0.008388608),
+        ("direct_bytes_per_link_max", 8_388_608.0),
+        ("forwarders", 0.0),
+        ("forwarded_bytes", 0.0),
+        ("demand_bytes", 8_388_608.0),
+        ("k", 1.0),
+    ] {
+        let found = plan[key].as_f64().unwrap_or_else(|| panic!("{key} is {}", plan[key]));
+        assert!((found - expected).abs() <= 1e-9 * expected, "{key} is {found}, not {expected}");
+    }
+    assert_eq!((&plan["planner"], &plan["topology"]), (&Value::from("heu2"), &Value::from("torus:4x4")));
+    let seconds = |key: &str| plan[key].as_f64().unwrap();
+    assert!(seconds("total_seconds") >= seconds("candidates_seconds") + seconds("plan_seconds"));
+    assert!(seconds("bound_seconds") > 0.0 && seconds("bound_seconds") <= seconds("congestion_seconds"));
+    for key in ["gap", "binding", "network_fingerprint", "message_bytes", "direct_paths_per_link_mean"] {
+        assert!(!plan[key].is_null(), "{key} is missing");
+    }
+}
+
+#[test]
+fn bytes_per_link_are_per_unit_capacity() {
+    let room = Room::new("unit");
+    // On Blue Gene/Q h0 and h1 are neighbours in the dimension of length 2, which two links of 1.8 GB/s join.
+    room.write("one.txt", "0 1 8MiB\n");
+    let plan = json(&room, "plan --topology bgq:512 --demands file:one.txt --planner direct --json");
+    assert_eq!(plan["bytes_per_link_max"].as_f64(), Some(4_194_304.0));
+    assert_eq!(plan["unit_capacity_bytes_per_second"].as_f64(), Some(1.8e9));
+}
+
+#[test]
+fn every_planner_of_the_build_plans() {
+    let room = Room::new("planners");
+    let document = json(&room, "plan --topology torus:4x4 --demands pattern:disjoint --compare --json");
+    let compared: Vec<&str> =
+        document["compared"].as_array().unwrap().iter().map(|p| p["planner"].as_str().unwrap()).collect();
+    let info = json(&room, "info --json");
+    assert_eq!(Value::from(compared.clone()), info["planners"]);
+    assert!(compared.starts_with(&["direct", "heu1", "heu2"]));
+    let congestion = |i: usize| document["compared"][i]["congestion_seconds"].as_f64().unwrap();
+    assert!(congestion(1) < congestion(0) && congestion(2) < congestion(0));
+
+    let lp = room.run("plan --topology torus:4x4 --demands pattern:disjoint --planner lp --json");
+    if cfg!(feature = "highs") {
+        assert!(lp.status.success());
+    } else {
+        assert_eq!(lp.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&lp.stderr).contains("highs"));
+    }
+}
+
+#[test]
+fn plan_files_are_the_same_each_time_and_can_be_explained() {
+    let room = Room::new("files");
+    let plan = "plan --topology torus:4x4 --demands pattern:disjoint --output";
+    for file in ["a.json", "b.json", "a.optiq", "b.optiq"] {
+        room.succeed(&format!("{plan} {file}"));
+    }
+    assert_eq!(room.read("a.json"), room.read("b.json"));
+    assert_eq!(room.read("a.optiq"), room.read("b.optiq"));
+    assert!(room.read("a.optiq").starts_with(b"OPTIQPLN"));
+    assert_eq!(room.names(), ["a.json", "a.optiq", "b.json", "b.optiq"]);
+
+    for file in ["a.json", "a.optiq"] {
+        let all = json(&room, &format!("explain {file} --topology torus:4x4 --json"));
+        assert_eq!(all["demands_explained"].as_array().unwrap().len(), 8);
+        let one = json(&room, &format!("explain {file} --topology torus:4x4 --from h0 --to (2,0) --json"));
+        let demands = one["demands_explained"].as_array().unwrap();
+        assert_eq!(demands.len(), 1);
+        let paths = demands[0]["paths"].as_array().unwrap();
+        assert_eq!(paths.iter().map(|p| p["bytes"].as_u64().unwrap()).sum::<u64>(), 8 << 20);
+        for path in paths {
+            let nodes: Vec<&str> = path["nodes"].as_array().unwrap().iter().map(|n| n.as_str().unwrap()).collect();
+            assert_eq!((nodes[0], nodes[nodes.len() - 1]), ("h0", "h8"));
+            // The legs, laid end to end, are the path.
+            let legs = path["legs"].as_array().unwrap();
+            assert_eq!(legs.len(), path["forwarders"].as_array().unwrap().len() + 1);
+            let mut walked = vec!["h0"];
+            for leg in legs {
+                let leg: Vec<&str> = leg.as_array().unwrap().iter().map(|n| n.as_str().unwrap()).collect();
+                assert_eq!(walked.last(), leg.first());
+                walked.extend(&leg[1..]);
+            }
+            assert_eq!(walked, nodes);
+        }
+        let links = all["most_loaded_links"].as_array().unwrap();
+        assert_eq!(links[0]["seconds"], all["congestion_seconds"]);
+        let crossing = links[0]["demands"].as_array().unwrap().iter().map(|d| d["bytes"].as_u64().unwrap());
+        assert_eq!(Some(crossing.sum::<u64>()), links[0]["bytes"].as_u64());
+    }
+}
+
+#[test]
+fn path_files_serve_the_planner() {
+    let room = Room::new("paths");
+    let summary = json(&room, "paths --topology mesh:4x4 --demands pattern:disjoint --k 6 --output p.paths --json");
+    assert_eq!((summary["pairs"].as_u64(), summary["output"].as_str()), (Some(8), Some("p.paths")));
+    // Without --output the file goes to standard output.
+    let printed = room.succeed("paths --topology mesh:4x4 --demands pattern:disjoint --k 6");
+    assert_eq!(printed.as_bytes(), room.read("p.paths"));
+    let figure = |line: &str| json(&room, line)["congestion_seconds"].clone();
+    assert_eq!(
+        figure("plan --topology mesh:4x4 --demands pattern:disjoint --paths p.paths --json"),
+        figure("plan --topology mesh:4x4 --demands pattern:disjoint --k 6 --json")
+    );
+    let pair = json(&room, "paths --topology torus:4x4 --from h0 --to h5 --k 3 --method yen --json");
+    let paths = pair["candidates"][0]["paths"].as_array().unwrap();
+    assert_eq!(paths.len(), 3);
+    assert_eq!((pair["candidates"][0]["distance"].as_u64(), paths[0]["hops"].as_u64()), (Some(2), Some(2)));
+}
+
+#[test]
+fn topologies_are_described() {
+    let room = Room::new("topology");
+    let t = json(&room, "topology bgq:512 --json");
+    // 4x4x4x4x2: diameter 2+2+2+2+1; 512 hosts with 8 links to 8 neighbours and 2 to the ninth.
+    assert_eq!(t["hosts"], 512);
+    assert_eq!((&t["links"], &t["link_bundles"]), (&Value::from(5120), &Value::from(4608)));
+    assert_eq!((&t["diameter"], &t["geometry"]["kind"]), (&Value::from(9), &Value::from("grid")));
+    let route = json(&room, "topology torus:4x4 --route h0 (0,2) --neighbours h0 --json");
+    assert_eq!(route["route"]["hops"], 2);
+    assert_eq!(route["neighbours"].as_array().unwrap().len(), 4);
+    assert!(room.succeed("topology star:4 --neighbours s0").contains("neighbours"));
+}
+
+/// The example lines of a help text.
+fn examples(help: &str) -> Vec<String> {
+    let from = help.find("Examples:").unwrap_or_else(|| panic!("no examples in {help}"));
+    help[from..].lines().filter_map(|l| l.strip_prefix("  optiq ")).map(|l| format!("optiq {l}")).collect()
+}
+
+/// Runs a line of shell with the built command in the path.
+fn shell(room: &Room, line: &str) -> std::process::Output {
+    let binaries = std::path::Path::new(env!("CARGO_BIN_EXE_optiq")).parent().unwrap();
+    let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap_or_default());
+    let mut sh = Command::new("sh");
+    sh.args(["-c", line]).env("PATH", path).env("XDG_RUNTIME_DIR", room.path(".")).env_remove("OPTIQ_LOG");
+    sh.current_dir(room.path(".")).stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn examples_of_the_help_run() {
+    for command in ["", "topology", "paths", "plan", "explain", "info"] {
+        let room = Room::new(&format!("help-{command}"));
+        let lines = examples(&room.succeed(&format!("{command} --help")));
+        assert!(lines.len() >= 2, "{command} has {} examples", lines.len());
+        for line in lines {
+            let output = shell(&room, &line);
+            assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+            assert!(!output.stdout.is_empty(), "{line}");
+            if line.contains("--json") {
+                serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|e| panic!("{line}: {e}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn examples_of_the_lab_run_where_a_lab_can_be() {
+    let room = Room::new("lab");
+    let probe = room.run("lab up --topology star:2 --name probe --lifetime 60 --json");
+    if !probe.status.success() {
+        let reason = String::from_utf8_lossy(&probe.stderr);
+        assert!(reason.starts_with("optiq: ") && reason.trim_end().lines().count() == 1, "{reason}");
+        println!("skipped: no lab can be had here: {}", reason.trim_end());
+        return;
+    }
+    assert_eq!(serde_json::from_slice::<Value>(&probe.stdout).unwrap()["hosts"].as_array().unwrap().len(), 2);
+    let second = room.run("lab up --topology star:2 --name probe");
+    assert_eq!(second.status.code(), Some(1));
+    let status = json(&room, "lab status --json");
+    assert_eq!(status["labs"][0]["name"], "probe");
+    // The status of the program is passed on.
+    let exec = room.command(&["lab", "exec", "h1", "--name", "probe", "--", "sh", "-c", "hostname; exit 7"]).output();
+    let exec = exec.unwrap();
+    assert_eq!((exec.status.code(), exec.stdout.as_slice()), (Some(7), b"h1\n".as_slice()));
+    assert_eq!(json(&room, "lab down --name probe --json")["was_up"], true);
+
+    let mpirun = Command::new("mpirun").arg("--version").output().is_ok();
+    for command in ["lab", "lab up", "lab run", "lab exec", "lab status", "lab down"] {
+        for line in examples(&room.succeed(&format!("{command} --help"))) {
+            if line.contains("lab run") && !mpirun {
+                println!("skipped, as there is no mpirun: {line}");
+                continue;
+            }
+            let output = shell(&room, &line);
+            assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+    assert_eq!(json(&room, "lab status --json")["labs"].as_array().unwrap().len(), 0);
+}
+
+/// Runs a line that must be refused as bad input: one sentence that contains `says`, exit status 2, nothing printed.
+fn refused(room: &Room, line: &str, says: &str) {
+    let before = room.names();
+    let output = room.run(line);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "optiq {line}: {error}");
+    assert!(error.starts_with("optiq: ") && error.ends_with('\n'), "optiq {line}: {error}");
+    assert_eq!(error.lines().count(), 1, "optiq {line}: {error}");
+    assert!(error.contains(says), "optiq {line}: \"{says}\" is not in: {error}");
+    assert!(output.stdout.is_empty(), "optiq {line}");
+    assert_eq!(room.names(), before, "optiq {line} left something behind");
+}
+
+#[test]
+fn bad_input_gets_one_sentence() {
+    let room = Room::new("refusals");
+    let plan = "plan --demands pattern:disjoint --topology";
+    let on_torus = "plan --topology torus:4x4 --output out.optiq --html out.html --demands";
+
+    // Topologies.
+    refused(&room, &format!("{plan} ring:4"), "ring");
+    refused(&room, &format!("{plan} torus:0x4"), "above zero");
+    refused(&room, &format!("{plan} bgq:1000"), "512, 1024, 2048 or 4096");
+    refused(&room, &format!("{plan} torus:99999x99999"), "more than");
+    refused(&room, &format!("{plan} file:absent.toml"), "absent.toml");
+    room.write("broken.toml", "[hosts\nnames = 3\n");
+    refused(&room, &format!("{plan} file:broken.toml"), "broken.toml");
+
+    // Demands.
+    refused(&room, &format!("{on_torus} pattern:spiral"), "spiral");
+    refused(&room, &format!("{on_torus} everything"), "everything");
+    refused(&room, &format!("{on_torus} pattern:disjoint,sources=0"), "sources");
+    refused(&room, &format!("{on_torus} pattern:disjoint --message -5"), "-5");
+    refused(&room, &format!("{on_torus} pattern:disjoint --message 8MiX"), "8MiX");
+    refused(&room, &format!("{on_torus} file:absent.txt"), "absent.txt");
+    room.write("beyond.txt", "0 1 5\n0 99 5\n");
+    refused(&room, &format!("{on_torus} file:beyond.txt"), "beyond.txt:2");
+    room.write("negative.txt", "0 1 -5\n");
+    refused(&room, &format!("{on_torus} file:negative.txt"), "negative.txt:1");
+
+    // Two hosts that nothing joins.
+    room.write("apart.toml", "[hosts]\nnames = [\"a\", \"b\", \"c\"]\n[[links]]\nfrom = \"a\"\nto = \"b\"\n");
+    room.write("apart.txt", "a c 5\n");
+    for planner in ["direct", "heu1", "heu2"] {
+        let line = format!("plan --topology file:apart.toml --demands file:apart.txt --planner {planner}");
+        refused(&room, &line, "from a to c");
+    }
+    refused(&room, "paths --topology file:apart.toml --from a --to c", "from a to c");
+    refused(&room, "topology file:apart.toml --route a c", "from a to c");
+
+    // Numbers and names.
+    refused(&room, &format!("{on_torus} pattern:disjoint --k 0"), "k is 0");
+    refused(&room, "paths --topology torus:4x4 --from h0 --to h1 --k 0", "k is 0");
+    refused(&room, &format!("{on_torus} pattern:disjoint --planner magic"), "magic");
+    refused(&room, &format!("{on_torus} pattern:disjoint --planner heu1 --maxload 0"), "maxload");
+    refused(&room, &format!("{on_torus} pattern:disjoint --chunk 0"), "chunk");
+    refused(&room, &format!("{on_torus} pattern:disjoint --method best"), "best");
+    refused(&room, &format!("{on_torus} pattern:disjoint --paths absent.paths"), "absent.paths");
+    refused(&room, "paths --topology torus:4x4 --from h0 --to h0", "two different hosts");
+    refused(&room, "paths --topology torus:4x4 --from h0 --to nobody", "nobody");
+    refused(&room, "paths --topology star:4 --from h0 --to s0", "s0");
+    refused(&room, "lab up --topology torus:4x4 --rate fast", "fast");
+
+    // Arguments.
+    refused(&room, "", "--help");
+    refused(&room, "dance", "dance");
+    refused(&room, "plan --demands pattern:disjoint", "--topology");
+    refused(&room, "plan --topologie torus:4x4", "--topology");
+    refused(&room, "explain --topology torus:4x4", "PLAN");
+}
+
+#[test]
+fn places_that_cannot_be_written_are_refused_at_once() {
+    let room = Room::new("places");
+    std::fs::create_dir(room.path("there")).unwrap();
+    for option in ["--output", "--html"] {
+        let line = |file: &str| format!("plan --topology torus:4x4 --demands pattern:disjoint {option} {file}");
+        refused(&room, &line("absent/plan.json"), "absent/plan.json");
+        refused(&room, &line("there"), "regular file");
+        refused(&room, &line("/dev/null"), "regular file");
+    }
+    refused(&room, "paths --topology torus:4x4 --demands pattern:disjoint --output absent/x", "absent/x");
+    let both = "plan --topology torus:4x4 --demands pattern:disjoint --output same --html same";
+    refused(&room, both, "same file");
+    let large = "plan --topology torus:64x64x64 --demands pattern:disjoint --html large.html";
+    refused(&room, large, "picture");
+}
+
+#[test]
+fn damaged_plans_are_refused() {
+    let room = Room::new("damaged");
+    let plan = "plan --topology torus:4x4 --demands pattern:disjoint --output";
+    room.succeed(&format!("{plan} whole.optiq"));
+    room.succeed(&format!("{plan} whole.json"));
+    let explain = |file: &str| format!("explain {file} --topology torus:4x4");
+
+    let whole = room.read("whole.optiq");
+    room.write("cut.optiq", &whole[..whole.len() / 2]);
+    refused(&room, &explain("cut.optiq"), "cut off");
+    room.write("stump.optiq", &whole[..20]);
+    refused(&room, &explain("stump.optiq"), "stump.optiq");
+    let mut flipped = whole.clone();
+    flipped[whole.len() - 3] ^= 1;
+    room.write("flipped.optiq", flipped);
+    refused(&room, &explain("flipped.optiq"), "damaged");
+
+    let text = String::from_utf8(room.read("whole.json")).unwrap();
+    room.write("cut.json", &text[..text.len() / 2]);
+    refused(&room, &explain("cut.json"), "cut.json");
+    room.write("changed.json", text.replacen("8388608", "8388609", 1));
+    refused(&room, &explain("changed.json"), "changed.json");
+    room.write("other.txt", "hello");
+    refused(&room, &explain("other.txt"), "not an OPTIQ plan");
+    room.write("empty.json", "");
+    refused(&room, &explain("empty.json"), "empty.json");
+    refused(&room, &explain("absent.json"), "absent.json");
+
+    for file in ["whole.optiq", "whole.json"] {
+        refused(&room, &format!("explain {file} --topology torus:4x8"), "made for network");
+        refused(&room, &format!("{} --from h5 --to h6", explain(file)), "no demand from h5 to h6");
+    }
+}
+
+#[test]
+fn a_level_that_is_none_is_refused() {
+    let room = Room::new("level");
+    let output = room.command(&["info"]).env("OPTIQ_LOG", "loud").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("optiq: OPTIQ_LOG is \"loud\""));
+    let output = room.command(&["info"]).env("OPTIQ_LOG", "debug").output().unwrap();
+    assert!(output.status.success());
+}
+
+#[test]
+fn nobody_listening_is_no_error() {
+    let room = Room::new("pipe");
+    let mut child = room
+        .command(&["paths", "--topology", "bgq:512", "--demands", "pattern:disjoint", "--k", "20"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
+fn a_full_disk_is_told() {
+    let room = Room::new("full");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = room.command(&["info"]).stdout(full).stderr(Stdio::piped()).spawn().unwrap().wait_with_output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("optiq: cannot write to standard output"));
+}

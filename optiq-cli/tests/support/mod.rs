@@ -1,0 +1,67 @@
+//! What the tests of the command share: a directory of their own, and the built binary run in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A directory for one test, empty at first.
+pub struct Room(PathBuf);
+
+impl Room {
+    pub fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Room(path)
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
+        fs::write(self.path(name), contents).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    /// Names of everything in the directory.
+    #[allow(dead_code, reason = "not every test program asks")]
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(&self.0).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// The command with these words, in this directory, with nothing to read and its output to be collected.
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_optiq"));
+        command.args(words).current_dir(&self.0).env_remove("OPTIQ_LOG").env("XDG_RUNTIME_DIR", &self.0);
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the command with the words of `line`.
+    pub fn run(&self, line: &str) -> Output {
+        self.command(&line.split_whitespace().collect::<Vec<_>>()).output().unwrap()
+    }
+
+    /// Runs it, which must succeed without a word on standard error, and returns what it printed.
+    pub fn succeed(&self, line: &str) -> String {
+        let output = self.run(line);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && error.is_empty(), "optiq {line}: {} {error}", output.status);
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+}

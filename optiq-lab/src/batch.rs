@@ -1,0 +1,251 @@
+//! What `ip` and `tc` are told, and which kernel settings are written, to make a lab.
+//!
+//! The holder keeps the file of namespace `n` open as descriptor `FIRST_NAMESPACE_FD + n`, and its children inherit
+//! it, so the text can name namespaces without knowing any process.
+
+use crate::Rate;
+use crate::blueprint::{Blueprint, FABRIC_DEVICE, MANAGEMENT_HUB, Role, Tuning, Wiring, router_address};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+
+/// Descriptor of the first namespace in the holder.
+pub(crate) const FIRST_NAMESPACE_FD: i32 = 100;
+
+/// A kernel setting, written inside one namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Setting {
+    /// Path below `/proc/sys/net`.
+    pub path: String,
+    pub value: String,
+    /// Whether the lab is wrong without it; the others only make it better, and older kernels lack some.
+    pub required: bool,
+}
+
+/// What is done inside one namespace once the cables are there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Script {
+    /// Standard input of `ip -batch -`.
+    pub ip: String,
+    /// Standard input of `tc -batch -`; may be empty.
+    pub tc: String,
+}
+
+/// All that the holder does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Job {
+    /// Written in each namespace right after it was made, so that its devices are born with them.
+    pub settings: Vec<Setting>,
+    /// Standard input of `ip -batch -` in the management namespace: all cables.
+    pub cables: String,
+    /// One per namespace.
+    pub scripts: Vec<Script>,
+}
+
+impl Job {
+    pub(crate) fn new(blueprint: &Blueprint, wiring: &Wiring) -> Self {
+        let scripts = (0..blueprint.namespaces.len())
+            .map(|n| Script { ip: interfaces(blueprint, wiring, n), tc: queues(blueprint, n) })
+            .collect();
+        Job { settings: settings(&blueprint.tuning), cables: cables(blueprint, wiring), scripts }
+    }
+}
+
+fn settings(tuning: &Tuning) -> Vec<Setting> {
+    let buffer = tuning.buffer;
+    let buffers = format!("4096 {} {buffer}", buffer.min(128 << 10));
+    let set = |required: bool, path: &str, value: String| Setting { path: path.into(), value, required };
+    vec![
+        set(true, "ipv4/ip_forward", "1".into()),
+        set(true, "ipv4/conf/all/rp_filter", "0".into()),
+        set(true, "ipv4/conf/default/rp_filter", "0".into()),
+        set(false, "ipv4/conf/all/send_redirects", "0".into()),
+        set(false, "ipv4/conf/default/send_redirects", "0".into()),
+        set(false, "ipv6/conf/all/disable_ipv6", "1".into()),
+        set(false, "ipv6/conf/default/disable_ipv6", "1".into()),
+        set(false, "ipv4/tcp_congestion_control", tuning.congestion.clone()),
+        set(false, "ipv4/tcp_slow_start_after_idle", "0".into()),
+        set(false, "ipv4/tcp_no_metrics_save", "1".into()),
+        set(false, "ipv4/tcp_rmem", buffers.clone()),
+        set(false, "ipv4/tcp_wmem", buffers),
+    ]
+}
+
+/// Creates the bridge and every cable, each end in its own namespace.
+fn cables(blueprint: &Blueprint, wiring: &Wiring) -> String {
+    let mut text = String::from("link add mgmt0 type bridge\n");
+    for (i, host) in blueprint.hosts.iter().enumerate() {
+        let _ = writeln!(text, "link add m{i} type veth peer name mgmt netns {}", inherited(host.namespace));
+    }
+    let mtu = blueprint.tuning.mtu;
+    for (i, cable) in wiring.cables.iter().enumerate() {
+        // Without ARP a frame goes out with the device's own address as its destination; the other end takes it
+        // because it has the same one.
+        let mac = format!("02:00:00:00:{:02x}:{:02x}", i >> 8 & 0xff, i & 0xff);
+        let [(near, near_device), (far, far_device)] = &cable.ends;
+        let _ = writeln!(
+            text,
+            "link add {near_device} netns {} address {mac} mtu {mtu} arp off type veth peer name {far_device} netns {} \
+             address {mac} mtu {mtu} arp off",
+            inherited(*near),
+            inherited(*far)
+        );
+    }
+    text
+}
+
+/// Addresses, routes, and everything up.
+fn interfaces(blueprint: &Blueprint, wiring: &Wiring, n: usize) -> String {
+    let mut text = String::from("link set lo up\n");
+    let namespace = &blueprint.namespaces[n];
+    match namespace.role {
+        Role::Management => {
+            let _ = writeln!(text, "addr add {MANAGEMENT_HUB}/16 dev mgmt0\nlink set mgmt0 up");
+            for i in 0..blueprint.hosts.len() {
+                let _ = writeln!(text, "link set m{i} master mgmt0 up");
+            }
+        }
+        Role::Host => {
+            for host in blueprint.hosts.iter().filter(|h| h.namespace == n) {
+                let _ = writeln!(text, "addr add {}/16 dev mgmt\nlink set mgmt up", host.management);
+                let _ = writeln!(text, "addr add {}/16 dev {FABRIC_DEVICE}\nlink set {FABRIC_DEVICE} up", host.fabric);
+            }
+        }
+        Role::Router => {
+            if let Some(vertex) = namespace.vertex {
+                let _ = writeln!(text, "addr add {}/32 dev lo", router_address(vertex));
+            }
+            for (at, device) in wiring.cables.iter().flat_map(|c| &c.ends) {
+                if *at == n {
+                    let _ = writeln!(text, "link set {device} up");
+                }
+            }
+            for (host, device) in &wiring.routes[n] {
+                let _ = writeln!(text, "route add {}/32 dev {device}", blueprint.hosts[*host].fabric);
+            }
+        }
+    }
+    text
+}
+
+/// The queues that make devices into links of their rate.
+fn queues(blueprint: &Blueprint, n: usize) -> String {
+    let mut text = String::new();
+    for link in blueprint.links.iter().filter(|l| l.namespace == n) {
+        let _ = writeln!(text, "qdisc add dev {} root {}", link.device, shaper(link.rate, &blueprint.tuning));
+    }
+    text
+}
+
+/// The token bucket of a link, in the words of `tc`.
+pub(crate) fn shaper(rate: Rate, tuning: &Tuning) -> String {
+    // Tokens for 4 ms: a busy machine runs the queue's timer late, and tokens beyond the burst are lost.
+    let burst = (rate.bytes() * 0.004).max(f64::from(tuning.burst)).max(f64::from(tuning.mtu) * 2.0) as u64;
+    format!("tbf rate {}bit burst {burst} limit {}", rate.bits(), tuning.queue)
+}
+
+/// What stands in a link's place while it is cut: everything is lost, and nobody is told.
+pub(crate) const CUT: &str = "blackhole";
+
+/// The path of a namespace in a child of the holder.
+fn inherited(n: usize) -> String {
+    format!("/proc/self/fd/{}", FIRST_NAMESPACE_FD + n as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blueprint::network_at;
+
+    fn job(spec: &str) -> Job {
+        let network = network_at(spec, "100Mbit/s".parse().unwrap()).unwrap();
+        let (blueprint, wiring) = Blueprint::new(&network, None).unwrap();
+        Job::new(&blueprint, &wiring)
+    }
+
+    /// Descriptor 100 is the management namespace, then the hosts; here 101 to 104, and their routers 105 to 108.
+    /// In a 2x2 torus the two ways around are one bundle of two lanes, so links run at 200 Mbit/s: 100,000 bytes in
+    /// 4 ms, 500,000 in 20 ms, 16 times that in the queue.
+    #[test]
+    fn torus_of_two_by_two() {
+        let job = job("torus:2x2");
+        let cables: Vec<&str> = job.cables.lines().collect();
+        let fabric = |i: usize, near: (&str, i32), far: (&str, i32)| {
+            format!(
+                "link add {} netns /proc/self/fd/{} address 02:00:00:00:00:0{i} mtu 9000 arp off type veth peer name {} \
+                 netns /proc/self/fd/{} address 02:00:00:00:00:0{i} mtu 9000 arp off",
+                near.0, near.1, far.0, far.1
+            )
+        };
+        // Links by (from, to): 0: h0-h1, 1: h0-h2, 2: h1-h0, 3: h1-h3, 4: h2-h0, 5: h2-h3, 6: h3-h1, 7: h3-h2.
+        let expected = [
+            "link add mgmt0 type bridge".to_string(),
+            "link add m0 type veth peer name mgmt netns /proc/self/fd/101".into(),
+            "link add m1 type veth peer name mgmt netns /proc/self/fd/102".into(),
+            "link add m2 type veth peer name mgmt netns /proc/self/fd/103".into(),
+            "link add m3 type veth peer name mgmt netns /proc/self/fd/104".into(),
+            fabric(0, ("fab0", 101), ("host0", 105)),
+            fabric(1, ("fab0", 102), ("host0", 106)),
+            fabric(2, ("fab0", 103), ("host0", 107)),
+            fabric(3, ("fab0", 104), ("host0", 108)),
+            fabric(4, ("l0", 105), ("l2", 106)),
+            fabric(5, ("l1", 105), ("l4", 107)),
+            fabric(6, ("l3", 106), ("l6", 108)),
+            fabric(7, ("l5", 107), ("l7", 108)),
+        ];
+        assert_eq!(cables, expected);
+        assert_eq!(job.scripts.len(), 9);
+        assert_eq!(
+            job.scripts[0].ip,
+            "link set lo up\naddr add 198.19.255.254/16 dev mgmt0\nlink set mgmt0 up\nlink set m0 master mgmt0 up\n\
+             link set m1 master mgmt0 up\nlink set m2 master mgmt0 up\nlink set m3 master mgmt0 up\n"
+        );
+        assert_eq!(job.scripts[0].tc, "");
+        assert_eq!(
+            job.scripts[4].ip,
+            "link set lo up\naddr add 198.19.0.4/16 dev mgmt\nlink set mgmt up\naddr add 198.18.0.4/16 dev fab0\n\
+             link set fab0 up\n"
+        );
+        assert_eq!(job.scripts[4].tc, "");
+        // The router of h2 = (1,0). To h1 = (0,1) the first dimension is corrected first, through h0.
+        assert_eq!(
+            job.scripts[7].ip,
+            "link set lo up\naddr add 198.18.128.2/32 dev lo\nlink set host0 up\nlink set l4 up\nlink set l5 up\n\
+             route add 198.18.0.1/32 dev l4\nroute add 198.18.0.2/32 dev l4\nroute add 198.18.0.3/32 dev host0\n\
+             route add 198.18.0.4/32 dev l5\n"
+        );
+        assert_eq!(
+            job.scripts[7].tc,
+            "qdisc add dev l4 root tbf rate 200000000bit burst 100000 limit 8000000\n\
+             qdisc add dev l5 root tbf rate 200000000bit burst 100000 limit 8000000\n"
+        );
+    }
+
+    /// Hosts on a switch have no routers: their `fab0` is the link.
+    #[test]
+    fn star_of_three() {
+        let job = job("star:3");
+        assert_eq!(job.cables.lines().count(), 1 + 3 + 3);
+        assert_eq!(
+            job.cables.lines().last(),
+            Some(
+                "link add fab0 netns /proc/self/fd/103 address 02:00:00:00:00:02 mtu 9000 arp off type veth peer name l5 \
+                 netns /proc/self/fd/104 address 02:00:00:00:00:02 mtu 9000 arp off"
+            )
+        );
+        assert_eq!(job.scripts.len(), 5);
+        assert_eq!(job.scripts[3].tc, "qdisc add dev fab0 root tbf rate 100000000bit burst 50000 limit 4000000\n");
+        assert_eq!(
+            job.scripts[4].ip,
+            "link set lo up\naddr add 198.18.128.3/32 dev lo\nlink set l3 up\nlink set l4 up\nlink set l5 up\n\
+             route add 198.18.0.1/32 dev l3\nroute add 198.18.0.2/32 dev l4\nroute add 198.18.0.3/32 dev l5\n"
+        );
+    }
+
+    /// Two packets must fit the bucket of the slowest link, or it would pass none.
+    #[test]
+    fn burst_holds_packets() {
+        let slow = "64kbit".parse().unwrap();
+        let tuning = Tuning { burst: 0, ..Tuning::for_rate(slow) };
+        assert_eq!(shaper(slow, &tuning), "tbf rate 64000bit burst 18000 limit 2097152");
+    }
+}

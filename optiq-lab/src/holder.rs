@@ -1,0 +1,136 @@
+//! The process that a lab lives in.
+//!
+//! It makes every namespace and keeps its file open; a namespace without a process, file or mount ends, and all its
+//! devices with it, so the end of the holder, however it comes about, is the end of the lab. Nothing else of the lab
+//! exists in the kernel: no named namespaces, no mounts, no device in the machine's own namespace.
+//!
+//! `up` starts the holder and talks to it through its standard input and output, one line each: the [`Job`] in, the
+//! [`Report`] out, and then `keep`. A holder that meets the end of its input instead goes away at once, which is what
+//! becomes of a lab whose `up` was interrupted.
+
+use crate::batch::{FIRST_NAMESPACE_FD, Job, Script};
+use crate::{LabError, netns, tools};
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::{alarm, chdir, setsid};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{BufRead, Write, stdin, stdout};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::path::Path;
+use std::time::Duration;
+
+/// The holder's word on the command line, followed by the path of the state file and its longest life in seconds
+/// (0: no limit).
+pub(crate) const VERB: &str = "hold";
+
+/// What the holder says when it has done its job, or cannot.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Report {
+    Ready,
+    /// The sentence for the user, and whether a right or a program is missing.
+    Failed {
+        missing: bool,
+        sentence: String,
+    },
+}
+
+/// The word that lets the holder stay.
+pub(crate) const KEEP: &str = "keep";
+
+/// The holder's main. Returns its exit status.
+pub(crate) fn main(state_path: &Path, life: Duration) -> i32 {
+    // Also Ctrl-C at the terminal must not reach it: `up` decides.
+    let _ = setsid();
+    let _ = chdir("/");
+    let mut line = String::new();
+    let mut input = stdin().lock();
+    let result = input
+        .read_line(&mut line)
+        .map_err(LabError::io("read the lab's plan"))
+        .and_then(|_| serde_json::from_str(&line).map_err(LabError::io("understand the lab's plan")))
+        .and_then(|job: Job| make(&job));
+    let (report, namespaces) = match result {
+        Ok(namespaces) => (Report::Ready, namespaces),
+        Err(e) => {
+            let missing = matches!(e, LabError::Missing(_));
+            (Report::Failed { missing, sentence: e.to_string() }, Vec::new())
+        }
+    };
+    let told = serde_json::to_string(&report).is_ok_and(|text| writeln!(stdout(), "{text}").is_ok());
+    line.clear();
+    if !told || namespaces.is_empty() || input.read_line(&mut line).is_err() || line.trim() != KEEP {
+        return 1;
+    }
+    drop(input);
+    release_streams();
+    stay(life);
+    // An ordinary end by signal or age leaves no state behind. The directory goes with `down`, or is used again.
+    let _ = fs::remove_file(state_path);
+    0
+}
+
+/// Gives up the pipes to `up`, and the terminal or file that standard error is.
+fn release_streams() {
+    if let Ok(null) = File::options().read(true).write(true).open("/dev/null") {
+        let _ = nix::unistd::dup2_stdin(&null);
+        let _ = nix::unistd::dup2_stdout(&null);
+        let _ = nix::unistd::dup2_stderr(&null);
+    }
+}
+
+/// Sleeps until a signal asks for the end or `life` (if above zero) is over.
+fn stay(life: Duration) {
+    let mut signals = SigSet::empty();
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGALRM] {
+        signals.add(signal);
+    }
+    let _ = signals.thread_block();
+    if !life.is_zero() {
+        alarm::set(u32::try_from(life.as_secs()).unwrap_or(u32::MAX).max(1));
+    }
+    let _ = signals.wait();
+}
+
+/// Makes the lab; the descriptors returned are what keeps it.
+fn make(job: &Job) -> Result<Vec<OwnedFd>, LabError> {
+    let mut namespaces = Vec::with_capacity(job.scripts.len());
+    for n in 0..job.scripts.len() {
+        let file = netns::make_network()?;
+        namespaces.push(keep_inheritable(&file, FIRST_NAMESPACE_FD + n as i32)?);
+        for setting in &job.settings {
+            let path = format!("/proc/sys/net/{}", setting.path);
+            match fs::write(&path, &setting.value) {
+                Err(e) if setting.required => {
+                    return Err(LabError::io(format!("set {path} to {} inside the lab", setting.value))(e));
+                }
+                Err(e) => log::info!("the lab does without {path} = {}: {e}", setting.value),
+                Ok(()) => {}
+            }
+        }
+    }
+    let Some(first) = namespaces.first() else { return Ok(namespaces) };
+    netns::enter(first)?;
+    tools::batch("ip", &job.cables)?;
+    for (namespace, Script { ip, tc }) in namespaces.iter().zip(&job.scripts) {
+        netns::enter(namespace)?;
+        tools::batch("ip", ip)?;
+        if !tc.is_empty() {
+            tools::batch("tc", tc)?;
+        }
+    }
+    Ok(namespaces)
+}
+
+/// Duplicates a descriptor to the given number, which children inherit.
+fn keep_inheritable(file: &File, number: i32) -> Result<OwnedFd, LabError> {
+    let got = fcntl(file, FcntlArg::F_DUPFD(number)).map_err(LabError::io("keep a network namespace open"))?;
+    // SAFETY: the kernel has just made this descriptor for us, and nobody else has it.
+    let fd = unsafe { OwnedFd::from_raw_fd(got) };
+    if got == number {
+        Ok(fd)
+    } else {
+        Err(LabError::Refused(format!("descriptor {number} of the lab's holder was taken where it should be free")))
+    }
+}

@@ -1,0 +1,239 @@
+//! Running programs in a lab.
+
+use crate::mpi::{self, Launch, MpiFlavour, Placement};
+use crate::state::RUN_PREFIX;
+use crate::supervise::{self, END_FILE, End, Ended};
+use crate::{ENTRY, Lab, LabError, current_binary};
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::Duration;
+
+/// How a program is run in a lab.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunOptions {
+    /// Number of MPI ranks; by default as many as there are places.
+    pub ranks: Option<usize>,
+    /// Places per host; hosts are filled one after the other.
+    pub ranks_per_host: usize,
+    /// Which MPI library's launcher to drive.
+    pub flavour: MpiFlavour,
+    /// Further arguments for the launcher, before the program.
+    pub launcher_args: Vec<OsString>,
+    /// The longest time that the run may take.
+    pub timeout: Option<Duration>,
+    /// Whether to collect what the program prints to standard output, instead of letting it through.
+    pub capture: bool,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        RunOptions {
+            ranks: None,
+            ranks_per_host: 1,
+            flavour: MpiFlavour::OpenMpi,
+            launcher_args: Vec::new(),
+            timeout: None,
+            capture: false,
+        }
+    }
+}
+
+/// How a run ended. Nothing of it is left then, whichever way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Why it ended.
+    pub end: End,
+    /// The exit status for a shell: the program's own, 124 if its time was up, 128 and the signal's number if a signal
+    /// ended it.
+    pub status: i32,
+    /// How long it took, start of the launcher included.
+    pub seconds: f64,
+    /// What it printed to standard output, if that was asked for.
+    pub stdout: Vec<u8>,
+}
+
+impl Lab {
+    /// Runs an MPI program on the lab's hosts, with `mpirun` in the management namespace: the fabric carries the
+    /// messages, the management network the launch. The ranks find the lab's topology in `OPTIQ_TOPOLOGY`, the
+    /// caller's other `OPTIQ_*` variables, and in `TMPDIR` a directory of their host that ends with the run.
+    ///
+    /// While it runs, SIGINT, SIGTERM and SIGHUP to the calling process end the run and not the process.
+    ///
+    /// # Errors
+    /// [`LabError::Argument`] for a number of ranks that does not fit, or no program; [`LabError::Missing`] if there is
+    /// no launcher; [`LabError::State`] if the lab is gone. A program that fails is no error: see [`Outcome::status`].
+    pub fn run(&self, program: &[OsString], options: &RunOptions) -> Result<Outcome, LabError> {
+        let blueprint = self.state()?.blueprint;
+        let placement = Placement::new(blueprint.hosts.len(), options.ranks, options.ranks_per_host)?;
+        let run_dir = self.run_dir()?;
+        let launch = match options.flavour {
+            MpiFlavour::OpenMpi => mpi::open_mpi(
+                &blueprint,
+                &self.dir.state_path(),
+                run_dir.path(),
+                placement,
+                &options.launcher_args,
+                check_program(program)?,
+            )?,
+        };
+        self.supervised(0, &launch, &run_dir, options.timeout, options.capture)
+    }
+
+    /// Runs a plain command on one host: its `fab0` leads to the fabric, its host name is the host's.
+    ///
+    /// # Errors
+    /// As [`Lab::run`], and [`LabError::Argument`] if there is no such host.
+    pub fn exec(
+        &self,
+        host: &str,
+        program: &[OsString],
+        timeout: Option<Duration>,
+        capture: bool,
+    ) -> Result<Outcome, LabError> {
+        let blueprint = self.state()?.blueprint;
+        let host = &blueprint.hosts[blueprint.host(host)?];
+        let command = check_program(program)?.to_vec();
+        let launch = Launch { command, environment: mpi::environment(&blueprint) };
+        self.supervised(host.namespace, &launch, &self.run_dir()?, timeout, capture)
+    }
+
+    fn supervised(
+        &self,
+        namespace: usize,
+        launch: &Launch,
+        run_dir: &RunDir,
+        timeout: Option<Duration>,
+        capture: bool,
+    ) -> Result<Outcome, LabError> {
+        let binary = current_binary()?;
+        let task = supervise::Task { namespace, run_dir: run_dir.path().clone(), timeout };
+        let task = serde_json::to_string(&task).map_err(LabError::io("tell the supervisor what to do"))?;
+        let forwarding = Forwarding::start()?;
+        let child = Command::new(&binary)
+            .args([ENTRY, supervise::VERB])
+            .arg(self.dir.state_path())
+            .arg(task)
+            .args(&launch.command)
+            .envs(launch.environment.iter().map(|(k, v)| (k, v)))
+            .stdout(if capture { Stdio::piped() } else { Stdio::inherit() })
+            .spawn()
+            .map_err(LabError::io(format!("start {}", binary.display())))?;
+        forwarding.to(child.id() as i32);
+        let output = child.wait_with_output();
+        drop(forwarding);
+        let output = output.map_err(LabError::io("wait for the run"))?;
+        let end = fs::read(run_dir.path().join(END_FILE)).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        match end {
+            Some(Ended { failure: Some(sentence), .. }) => Err(LabError::Refused(sentence)),
+            Some(Ended { end, status, seconds, failure: None }) => {
+                Ok(Outcome { end, status, seconds, stdout: output.stdout })
+            }
+            None => Err(LabError::Refused(format!("the run's supervisor ended early ({})", output.status))),
+        }
+    }
+
+    /// Makes a directory for one run.
+    fn run_dir(&self) -> Result<RunDir, LabError> {
+        for attempt in 0u32.. {
+            let path = self.dir.path().join(format!("{RUN_PREFIX}{}-{attempt}", std::process::id()));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(RunDir(path)),
+                Err(e) if e.kind() == ErrorKind::AlreadyExists && attempt < 10_000 => {}
+                Err(e) => return Err(LabError::io(format!("make the directory {}", path.display()))(e)),
+            }
+        }
+        Err(LabError::State(format!("{} is full of old runs", self.dir.path().display())))
+    }
+}
+
+fn check_program(program: &[OsString]) -> Result<&[OsString], LabError> {
+    if program.is_empty() {
+        return Err(LabError::Argument(
+            "there is no program to run in the lab; its name and arguments are expected".into(),
+        ));
+    }
+    Ok(program)
+}
+
+/// A run's directory, removed when dropped.
+struct RunDir(PathBuf);
+
+impl RunDir {
+    fn path(&self) -> &PathBuf {
+        &self.0
+    }
+}
+
+impl Drop for RunDir {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The supervisor to which the signal handler passes signals; 0 while there is none.
+static SUPERVISOR: AtomicI32 = AtomicI32::new(0);
+/// A signal that came before there was one.
+static EARLY: AtomicI32 = AtomicI32::new(0);
+/// Whether a run has the handlers.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Signals that end the run instead of the process, while this lives.
+struct Forwarding {
+    before: Vec<(Signal, SigAction)>,
+}
+
+extern "C" fn forward(signal: libc::c_int) {
+    match SUPERVISOR.load(Ordering::SeqCst) {
+        0 => EARLY.store(signal, Ordering::SeqCst),
+        // SAFETY: kill(2) may be called in signal handlers, and the number is that of a child not yet waited for, or
+        // of one that was within the last moments.
+        pid => unsafe {
+            libc::kill(pid, signal);
+        },
+    }
+}
+
+impl Forwarding {
+    fn start() -> Result<Self, LabError> {
+        if TAKEN.swap(true, Ordering::SeqCst) {
+            return Err(LabError::State(
+                "this process runs a program in a lab already; one at a time is expected".into(),
+            ));
+        }
+        SUPERVISOR.store(0, Ordering::SeqCst);
+        EARLY.store(0, Ordering::SeqCst);
+        let action = SigAction::new(SigHandler::Handler(forward), SaFlags::SA_RESTART, SigSet::empty());
+        let mut forwarding = Forwarding { before: Vec::new() };
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+            // SAFETY: the handler only loads and stores atomics and calls kill(2).
+            let before = unsafe { sigaction(signal, &action) }.map_err(LabError::io("handle signals"))?;
+            forwarding.before.push((signal, before));
+        }
+        Ok(forwarding)
+    }
+
+    fn to(&self, pid: i32) {
+        SUPERVISOR.store(pid, Ordering::SeqCst);
+        match EARLY.swap(0, Ordering::SeqCst) {
+            0 => {}
+            signal => forward(signal),
+        }
+    }
+}
+
+impl Drop for Forwarding {
+    fn drop(&mut self) {
+        SUPERVISOR.store(0, Ordering::SeqCst);
+        for (signal, before) in &self.before {
+            // SAFETY: puts back what was there.
+            let _ = unsafe { sigaction(*signal, before) };
+        }
+        TAKEN.store(false, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,372 @@
+//! Labs brought up for real: streams, MPI, Ctrl-C, links cut, and nothing left behind.
+//!
+//! Has a main of its own because the library starts the running binary again. Skips, and says why, where the system
+//! permits no namespaces or lacks the programs.
+
+use optiq_lab::{End, Lab, LabError, Outcome, RunOptions, Status, UpOptions, internal_main, list, network_at};
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio, exit};
+use std::time::{Duration, Instant};
+
+/// No single step takes longer, however busy the machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+type Case = (&'static str, fn(&Path));
+
+const CASES: [Case; 7] = [
+    ("torus", torus),
+    ("star_links_change", star_links_change),
+    ("interrupted_run_leaves_nothing", interrupted_run_leaves_nothing),
+    ("interrupted_up_leaves_nothing", interrupted_up_leaves_nothing),
+    ("down_ends_runs", down_ends_runs),
+    ("dead_holder_is_noticed", dead_holder_is_noticed),
+    ("lifetime", lifetime),
+];
+
+fn main() {
+    if let Some(status) = internal_main(env::args_os()) {
+        exit(status);
+    }
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    if let [word, root, rest @ ..] = arguments.as_slice()
+        && word == "child"
+    {
+        exit(child(Path::new(root), rest));
+    }
+    if arguments.iter().any(|a| a == "--list") {
+        CASES.iter().for_each(|(name, _)| println!("{name}: test"));
+        return;
+    }
+    let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with('-')).collect();
+    let selected = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(f.as_str()));
+    let root = Root(env::temp_dir().join(format!("optiq-lab-test-{}", std::process::id())));
+    if let Some(why) = unavailable(&root.0) {
+        println!("skipped: {why}");
+        return;
+    }
+    let before = outside();
+    for (name, case) in CASES.iter().filter(|(name, _)| selected(name)) {
+        let began = Instant::now();
+        case(&root.0);
+        assert!(list(Some(&root.0)).expect("list").is_empty(), "{name} leaves a lab behind");
+        println!("test {name} ... ok ({:.1} s)", began.elapsed().as_secs_f64());
+    }
+    assert_eq!(outside(), before, "the machine's own namespace has changed");
+    assert!(!root.0.exists(), "files are left in {}", root.0.display());
+}
+
+/// Where this test keeps its labs, apart from anybody's own.
+struct Root(PathBuf);
+
+impl Drop for Root {
+    fn drop(&mut self) {
+        for status in list(Some(&self.0)).unwrap_or_default() {
+            let _ = Lab::find(&status.name, Some(&self.0)).map(Lab::down);
+        }
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The commands that this test gives to another process of itself, in order to interrupt it.
+fn child(root: &Path, words: &[String]) -> i32 {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["up", spec] => Lab::up(&network(spec), &options(root, "child")).map(|_| 0),
+        ["run", name, program @ ..] => Lab::open(name, Some(root))
+            .and_then(|lab| lab.run(&arguments(program), &RunOptions::default()))
+            .map(|outcome| outcome.status),
+        ["exec", name, program @ ..] => Lab::open(name, Some(root))
+            .and_then(|lab| lab.exec("h1", &arguments(program), None, false))
+            .map(|outcome| outcome.status),
+        _ => Ok(2),
+    };
+    outcome.unwrap_or_else(|e| {
+        eprintln!("{e}");
+        1
+    })
+}
+
+fn network(spec: &str) -> optiq_net::Network {
+    network_at(spec, "100Mbit/s".parse().expect("a rate")).expect("a network")
+}
+
+fn options(root: &Path, name: &str) -> UpOptions {
+    UpOptions {
+        name: name.into(),
+        root: Some(root.to_path_buf()),
+        lifetime: Some(Duration::from_secs(300)),
+        ..Default::default()
+    }
+}
+
+fn up(root: &Path, name: &str, spec: &str) -> (Lab, Status) {
+    let lab = Lab::up(&network(spec), &options(root, name)).expect("up");
+    let status = lab.status().expect("status");
+    (lab, status)
+}
+
+fn arguments(words: &[&str]) -> Vec<OsString> {
+    words.iter().map(OsString::from).collect()
+}
+
+/// Runs `program` on the first hosts, and collects what it prints.
+fn run(lab: &Lab, program: &[&str], ranks: usize, ranks_per_host: usize) -> Outcome {
+    let options =
+        RunOptions { timeout: Some(LIMIT), capture: true, ranks: Some(ranks), ranks_per_host, ..Default::default() };
+    lab.run(&arguments(program), &options).expect("run")
+}
+
+fn lines(outcome: &Outcome) -> Vec<String> {
+    let mut lines: Vec<String> = String::from_utf8_lossy(&outcome.stdout).lines().map(String::from).collect();
+    lines.sort();
+    lines
+}
+
+/// Why labs cannot be had here.
+fn unavailable(root: &Path) -> Option<String> {
+    match Lab::up(&network("star:2"), &options(root, "probe")) {
+        Ok(lab) => {
+            lab.down().expect("down");
+            let mpirun = Command::new("mpirun").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+            mpirun.err().map(|e| format!("mpirun: {e}"))
+        }
+        Err(LabError::Missing(why)) => Some(why),
+        Err(e) => panic!("{e}"),
+    }
+}
+
+/// What the machine's own namespaces look like: devices, named namespaces, mounts.
+fn outside() -> Vec<String> {
+    let devices = fs::read_to_string("/proc/net/dev").expect("/proc/net/dev");
+    let mut seen: Vec<String> = devices.lines().filter_map(|l| Some(l.split_once(':')?.0.trim().into())).collect();
+    let named = Command::new("ip").args(["netns", "list"]).output().expect("ip netns list");
+    seen.push(String::from_utf8_lossy(&named.stdout).into_owned());
+    seen.push(fs::read_to_string("/proc/self/mountinfo").expect("mountinfo"));
+    seen
+}
+
+/// The processes on whose command line `word` stands.
+fn processes_with(word: &str) -> Vec<i32> {
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    let pids = entries.filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
+    let has =
+        |pid: &i32| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|c| String::from_utf8_lossy(&c).contains(word));
+    pids.filter(has).filter(|&pid| pid != std::process::id() as i32).collect()
+}
+
+fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < LIMIT, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn torus(root: &Path) {
+    let (lab, status) = up(root, "torus", "torus:4x4");
+    assert_eq!((status.hosts.len(), status.namespaces, status.links.len()), (16, 33, 64));
+    match Lab::up(&network("star:2"), &options(root, "torus")) {
+        Err(LabError::State(sentence)) => assert!(sentence.contains("is up already"), "{sentence}"),
+        other => panic!("a second lab of the same name: {other:?}"),
+    }
+
+    for stream in lab.calibrate(Duration::from_millis(800)).expect("calibrate") {
+        let share = stream.share;
+        println!("{} -> {} over {} links: {:.1} % of the link", stream.from, stream.to, stream.links, share * 100.0);
+        // More than all would mean that nothing shapes the link. Less than 0.85 would be a machine in distress.
+        assert!((0.85..1.02).contains(&share), "{stream:?}");
+    }
+
+    let hosts: Vec<String> = status.hosts.iter().map(|h| h.name.clone()).collect();
+    let outcome = run(&lab, &["hostname"], 16, 1);
+    assert_eq!((outcome.end, outcome.status), (End::Exited, 0));
+    let mut sorted = hosts.clone();
+    sorted.sort();
+    assert_eq!(lines(&outcome), sorted);
+
+    // Every rank is told the topology, sees a directory of its own, and can reach nothing but the lab.
+    let script = "echo $OPTIQ_TOPOLOGY; test -d $TMPDIR; test $(ls /proc/self/fd | wc -l) -gt 0; \
+                  test $(grep -c : /proc/net/dev) = 3";
+    let outcome = run(&lab, &["sh", "-ec", script], 5, 2);
+    assert_eq!((outcome.end, outcome.status), (End::Exited, 0));
+    assert_eq!(lines(&outcome), vec![status.topology.clone(); 5]);
+
+    // The kernel's routes are those of the network: dimension order from h0 to h10 crosses h1, h2, h6.
+    let router_path = trace(&lab, &status, "h0", "h10");
+    let network = network("torus:4x4");
+    let mut route = Vec::new();
+    network.route(optiq_net::NodeId(0), optiq_net::NodeId(10), &mut route).expect("route");
+    assert_eq!(router_path, route.iter().map(|l| l.index()).collect::<Vec<_>>());
+
+    // Programs start with no signal blocked.
+    let mask = lab.exec("h3", &arguments(&["grep", "SigBlk", "/proc/self/status"]), Some(LIMIT), true).expect("exec");
+    assert_eq!(lines(&mask), ["SigBlk:\t0000000000000000"]);
+    let failed = lab.exec("h3", &arguments(&["sh", "-c", "exit 7"]), Some(LIMIT), true).expect("exec");
+    assert_eq!((failed.end, failed.status), (End::Exited, 7));
+    let missing = lab.exec("h3", &arguments(&["/no/such/program"]), Some(LIMIT), true).expect("exec");
+    assert_eq!((missing.end, missing.status), (End::Exited, 127));
+    assert!(matches!(lab.exec("h16", &arguments(&["true"]), None, true), Err(LabError::Argument(_))));
+    assert!(matches!(lab.run(&[], &RunOptions::default()), Err(LabError::Argument(_))));
+    let many = RunOptions { ranks: Some(17), ..Default::default() };
+    assert!(matches!(lab.run(&arguments(&["true"]), &many), Err(LabError::Argument(_))));
+
+    let timeout = Some(Duration::from_millis(300));
+    let slow = lab.exec("h3", &arguments(&["sleep", "1000.25"]), timeout, true).expect("exec");
+    assert_eq!((slow.end, slow.status), (End::TimedOut, 124));
+    let stubborn = ["sh", "-c", "trap '' TERM; sleep 1000.25 & sleep 1000.25"];
+    let slow = lab.exec("h3", &arguments(&stubborn), timeout, true).expect("exec");
+    assert_eq!(slow.end, End::TimedOut);
+    assert_eq!(processes_with("1000.25"), [0; 0]);
+    assert!(lab.down().expect("down"));
+}
+
+/// The links that packets from one host to another really take: those whose devices count them.
+fn trace(lab: &Lab, status: &Status, from: &str, to: &str) -> Vec<usize> {
+    let address = |name: &str| status.hosts.iter().find(|h| h.name == name).expect("a host").fabric;
+    // Nobody listens, so at worst every other attempt is spent on hearing that.
+    let before = lab.counters().expect("counters");
+    let payload =
+        format!("exec 3<>/dev/udp/{}/9 2>/dev/null; for i in $(seq 100); do printf x >&3; done; true", address(to));
+    lab.exec(from, &arguments(&["bash", "-c", &payload]), Some(LIMIT), true).expect("exec");
+    let after = lab.counters().expect("counters");
+    let mut links: Vec<usize> = (0..before.len()).filter(|&l| after[l].packets >= before[l].packets + 50).collect();
+    // Into the order of the way: each link begins where the last one ended.
+    let mut at = from.to_string();
+    let mut way = Vec::new();
+    while let Some(i) = links.iter().position(|&l| status.links[l].from == at) {
+        let link = links.remove(i);
+        at = status.links[link].to.clone();
+        way.push(link);
+    }
+    way
+}
+
+fn star_links_change(root: &Path) {
+    let (lab, status) = up(root, "star", "star:3");
+    assert_eq!((status.hosts.len(), status.namespaces), (3, 5));
+    let hub = status.links.iter().find(|l| l.from == "h0").expect("a link of h0").to.clone();
+    let share = |lab: &Lab| lab.calibrate(Duration::from_millis(400)).expect("calibrate")[0].share;
+    assert!((0.85..1.02).contains(&share(&lab)));
+    lab.set_rate("h0", &hub, "20Mbit/s".parse().expect("a rate")).expect("set rate");
+    let slow = &lab.calibrate(Duration::from_millis(400)).expect("calibrate")[0];
+    assert!(slow.capacity == 2.5e6 && (0.80..1.05).contains(&slow.share), "{slow:?}");
+
+    lab.cut("h0", &hub).expect("cut");
+    assert!(lab.status().expect("status").links.iter().any(|l| l.cut && l.from == "h0"));
+    assert!(lab.calibrate(Duration::from_millis(200)).is_err());
+    lab.restore("h0", &hub).expect("restore");
+    lab.set_rate("h0", &hub, "100Mbit/s".parse().expect("a rate")).expect("set rate");
+    assert!((0.85..1.02).contains(&share(&lab)));
+    assert!(matches!(lab.cut("h0", "h1"), Err(LabError::Argument(_))));
+    assert!(lab.down().expect("down"));
+}
+
+/// Starts this test again to run (`verb`) a program in a lab, waits for its first line, and returns it.
+fn start(root: &Path, verb: &str, name: &str, program: &[&str]) -> std::process::Child {
+    let mut command = Command::new(env::current_exe().expect("this test"));
+    let mut child = command
+        .arg("child")
+        .arg(root)
+        .args([verb, name])
+        .args(program)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a child");
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().expect("its output")).read_line(&mut line).expect("a line");
+    assert_eq!(line.trim(), "ready");
+    child
+}
+
+fn send(signal: &str, pid: u32) {
+    let status = Command::new("kill").args([format!("-{signal}"), pid.to_string()]).status().expect("kill");
+    assert!(status.success());
+}
+
+fn interrupted_run_leaves_nothing(root: &Path) {
+    let (lab, _) = up(root, "stop", "mesh:2");
+    let cases = [("INT", "run", "1001.25"), ("TERM", "exec", "1002.25"), ("KILL", "exec", "1003.25")];
+    for (signal, verb, seconds) in cases {
+        // Each rank also leaves a process behind that has left its session.
+        let script = format!("setsid sleep {seconds} & echo ready; exec sleep {seconds}");
+        let mut child = start(root, verb, "stop", &["sh", "-c", &script]);
+        assert!(!processes_with(seconds).is_empty());
+        send(signal, child.id());
+        let status = child.wait().expect("the child's end");
+        let expected = match signal {
+            "INT" => Some(130),
+            "TERM" => Some(143),
+            _ => None,
+        };
+        assert_eq!(status.code(), expected, "after SIG{signal}");
+        if signal == "KILL" {
+            wait_until("the run has ended", || processes_with(seconds).is_empty() && runs(root, "stop") == 0);
+        }
+        assert_eq!(processes_with(seconds), [0; 0], "after SIG{signal}");
+        assert_eq!(runs(root, "stop"), 0, "after SIG{signal}");
+    }
+    // The lab is none the worse.
+    let outcome = lab.exec("h1", &arguments(&["hostname"]), Some(LIMIT), true).expect("exec");
+    assert_eq!(lines(&outcome), ["h1"]);
+    assert!(lab.down().expect("down"));
+}
+
+/// Directories of runs in a lab's directory.
+fn runs(root: &Path, name: &str) -> usize {
+    let entries = fs::read_dir(root.join(name)).expect("the lab's directory").flatten();
+    entries.filter(|e| e.file_name().to_string_lossy().starts_with("run-")).count()
+}
+
+fn interrupted_up_leaves_nothing(root: &Path) {
+    for delay in [0, 5, 20, 40, 80, 120] {
+        let mut command = Command::new(env::current_exe().expect("this test"));
+        let mut child = command.arg("child").arg(root).args(["up", "torus:4x4"]).spawn().expect("a child");
+        std::thread::sleep(Duration::from_millis(delay));
+        send("INT", child.id());
+        let finished = child.wait().expect("the child's end").success();
+        if !finished {
+            let state = root.join("child/state.json");
+            wait_until("the holder has gone", || processes_with(&state.display().to_string()).is_empty());
+            assert!(list(Some(root)).expect("list").is_empty());
+        }
+        match Lab::find("child", Some(root)).expect("find").down() {
+            Ok(was_up) => assert_eq!(was_up, finished),
+            Err(LabError::State(_)) if !finished => {}
+            Err(e) => panic!("{e}"),
+        }
+    }
+}
+
+fn down_ends_runs(root: &Path) {
+    let (lab, status) = up(root, "busy", "star:2");
+    let mut child = start(root, "exec", "busy", &["sh", "-c", "echo ready; sleep 1004.25"]);
+    assert!(lab.clone().down().expect("down"));
+    assert!(!child.wait().expect("the child's end").success());
+    assert_eq!(processes_with("1004.25"), [0; 0]);
+    assert!(!Path::new(&format!("/proc/{}", status.holder.pid)).exists());
+    assert!(matches!(lab.down(), Err(LabError::State(_))));
+}
+
+fn dead_holder_is_noticed(root: &Path) {
+    let (lab, status) = up(root, "dead", "star:2");
+    send("KILL", status.holder.pid as u32);
+    wait_until("the holder is dead", || lab.status().is_err());
+    assert!(matches!(lab.exec("h0", &arguments(&["true"]), None, true), Err(LabError::State(_))));
+    // The name is free again.
+    let (again, _) = up(root, "dead", "star:2");
+    assert!(again.down().expect("down"));
+    assert!(matches!(Lab::open("dead", Some(root)), Err(LabError::State(_))));
+}
+
+fn lifetime(root: &Path) {
+    let options = UpOptions { lifetime: Some(Duration::from_millis(700)), ..options(root, "short") };
+    let lab = Lab::up(&network("star:2"), &options).expect("up");
+    assert!(lab.status().is_ok());
+    wait_until("the lab has gone by itself", || lab.status().is_err());
+    assert!(!lab.down().expect("down"));
+}

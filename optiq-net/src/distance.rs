@@ -1,0 +1,63 @@
+//! Distances in hops: closed forms on grids, breadth-first search elsewhere.
+
+use crate::{Geometry, Network, NodeId};
+use std::collections::VecDeque;
+
+impl Network {
+    /// The vertices that a link from `node` leads to, ascending.
+    pub fn neighbours(&self, node: NodeId) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
+        self.out_links(node).map(|l| self.link(l).to)
+    }
+
+    /// Number of links on a shortest path from `a` to `b`, through whatever vertices; `u32::MAX` if there is none.
+    pub fn distance(&self, a: NodeId, b: NodeId) -> u32 {
+        match &self.geometry {
+            Geometry::Grid(grid) => grid.distance(a, b),
+            Geometry::General => self.search(b, Some(a))[a.index()],
+        }
+    }
+
+    /// The distance of every vertex to `dst`; `u32::MAX` where `dst` cannot be reached.
+    pub fn distances_to(&self, dst: NodeId) -> Vec<u32> {
+        match &self.geometry {
+            Geometry::Grid(grid) => (0..self.vertices() as u32).map(|v| grid.distance(NodeId(v), dst)).collect(),
+            Geometry::General => self.search(dst, None),
+        }
+    }
+
+    /// The largest distance between two hosts, of those pairs that are connected.
+    ///
+    /// Closed form on grids; elsewhere one breadth-first search for each host.
+    pub fn diameter(&self) -> u32 {
+        match &self.geometry {
+            Geometry::Grid(grid) => grid.diameter(),
+            Geometry::General => {
+                let farthest = |dst: u32| {
+                    let distances = self.search(NodeId(dst), None);
+                    distances[..self.hosts].iter().copied().filter(|&d| d != u32::MAX).max()
+                };
+                (0..self.hosts as u32).filter_map(farthest).max().unwrap_or(0)
+            }
+        }
+    }
+
+    /// Breadth-first search against the links from `dst`, ended early when `until` is found.
+    fn search(&self, dst: NodeId, until: Option<NodeId>) -> Vec<u32> {
+        let mut distance = vec![u32::MAX; self.vertices()];
+        distance[dst.index()] = 0;
+        let mut queue = VecDeque::from([dst]);
+        while let Some(v) = queue.pop_front() {
+            if Some(v) == until {
+                break;
+            }
+            for &link in self.in_links(v) {
+                let from = self.link(link).from;
+                if distance[from.index()] == u32::MAX {
+                    distance[from.index()] = distance[v.index()] + 1;
+                    queue.push_back(from);
+                }
+            }
+        }
+        distance
+    }
+}

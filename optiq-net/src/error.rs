@@ -1,0 +1,45 @@
+//! What can be wrong with a network.
+
+use thiserror::Error;
+
+/// Why a network could not be made or used. Every message is one sentence that names the place, what was found
+/// and what was expected.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum NetError {
+    /// The network's parts do not fit together.
+    #[error("{0}")]
+    Invalid(String),
+    /// A topology specification or file that cannot be read.
+    #[error("{0}")]
+    Spec(String),
+    /// A quantity (bytes, bytes per second) that cannot be read.
+    #[error("{0}")]
+    Unit(String),
+    /// A routing that does not fit the network.
+    #[error("{0}")]
+    Routing(String),
+    /// A name, index or coordinates that no vertex has.
+    #[error("\"{text}\" is not in the network; {expected} is expected")]
+    Unknown {
+        /// What was asked for.
+        text: String,
+        /// What would be valid.
+        expected: String,
+    },
+    /// No route between two vertices.
+    #[error("there is no route from {from} to {to}")]
+    Unreachable {
+        /// Name of the vertex where the route starts.
+        from: String,
+        /// Name of the vertex where it should end.
+        to: String,
+    },
+    /// More bytes on a link than 64 bits can count.
+    #[error("the bytes on link {from} -> {to} add up to more than 2^64 - 1")]
+    Overflow {
+        /// Name of the vertex that sends.
+        from: String,
+        /// Name of the vertex that receives.
+        to: String,
+    },
+}

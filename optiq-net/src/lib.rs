@@ -1,0 +1,35 @@
+//! Interconnect networks: hosts, switches and directed links; topologies; the fabric's own routing.
+//!
+//! This is the lowest room of the house: it knows nothing of demands, MPI or threads.
+//!
+//! ```
+//! use optiq_net::{Network, NodeId};
+//!
+//! let network = Network::from_spec("torus:4x4,capacity=100Mbit/s")?;
+//! let mut route = Vec::new();
+//! network.route(NodeId(0), network.resolve("(1,3)")?, &mut route)?;
+//! assert_eq!(route.len() as u32, network.distance(NodeId(0), NodeId(7)));
+//! # Ok::<(), optiq_net::NetError>(())
+//! ```
+
+mod builder;
+mod distance;
+mod error;
+mod file;
+pub mod fingerprint;
+mod geometry;
+pub mod graph;
+mod load;
+mod names;
+mod network;
+pub mod routing;
+mod spec;
+pub mod units;
+
+pub use builder::{End, MAX_HOSTS, MAX_LINKS, NetworkBuilder};
+pub use error::NetError;
+pub use fingerprint::Fingerprint;
+pub use geometry::{Geometry, Grid};
+pub use load::{LinkLoad, LoadStatistics};
+pub use network::{Link, LinkId, Network, NodeId};
+pub use routing::{DimensionOrder, NextHops, Routing, Ties, Zone};

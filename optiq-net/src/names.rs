@@ -1,0 +1,139 @@
+//! Names of vertices, and finding a vertex by what a person or a job launcher calls it.
+
+use crate::{Geometry, NetError, Network, NodeId};
+use std::cmp::Ordering;
+use std::net::IpAddr;
+
+/// The names of all vertices, searchable.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    names: Vec<String>,
+    /// Vertices in the order of their names.
+    by_name: Vec<NodeId>,
+    /// Further names, sorted; the names without their domain among them where that is unambiguous.
+    aliases: Vec<(String, NodeId)>,
+}
+
+impl Names {
+    /// `names[v]` is the name of vertex `v`; `aliases` are further ones.
+    pub fn new(names: Vec<String>, mut aliases: Vec<(String, NodeId)>) -> Result<Self, NetError> {
+        if let Some(v) = names.iter().position(|n| n.trim().is_empty() || n.trim() != n) {
+            return Err(NetError::Invalid(format!(
+                "vertex {v} has the name \"{}\"; a name without spaces around it is needed",
+                names[v]
+            )));
+        }
+        let twice = |name: &str| NetError::Invalid(format!("the name \"{name}\" is given to two vertices"));
+        let mut by_name: Vec<NodeId> = (0..names.len() as u32).map(NodeId).collect();
+        by_name.sort_unstable_by(|a, b| names[a.index()].cmp(&names[b.index()]));
+        if let Some(w) = by_name.windows(2).find(|w| names[w[0].index()] == names[w[1].index()]) {
+            return Err(twice(&names[w[0].index()]));
+        }
+        aliases.sort();
+        aliases.dedup();
+        if let Some(w) = aliases.windows(2).find(|w| w[0].0 == w[1].0) {
+            return Err(twice(&w[0].0));
+        }
+        let mut all = Names { names, by_name, aliases };
+        if let Some((name, _)) = all.aliases.iter().find(|(name, v)| all.exact_name(name).is_some_and(|w| w != *v)) {
+            return Err(twice(name));
+        }
+        all.add_short_names();
+        Ok(all)
+    }
+
+    /// `nid7.site.gov` is also found as `nid7`, unless two vertices share that short name or one has it as its own.
+    fn add_short_names(&mut self) {
+        let vertices = (0u32..).map(NodeId).zip(&self.names);
+        let mut short: Vec<(String, NodeId)> =
+            vertices.filter_map(|(v, name)| Some((without_domain(name)?.to_string(), v))).collect();
+        short.sort();
+        let unique = |i: usize| {
+            let differs = |j: Option<usize>| j.and_then(|j| short.get(j)).is_none_or(|other| other.0 != short[i].0);
+            differs(i.checked_sub(1)) && differs(Some(i + 1)) && self.exact(&short[i].0).is_none()
+        };
+        let kept: Vec<_> = (0..short.len()).filter(|&i| unique(i)).map(|i| short[i].clone()).collect();
+        self.aliases.extend(kept);
+        self.aliases.sort();
+    }
+
+    /// Number of vertices.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The name of `node`.
+    pub fn of(&self, node: NodeId) -> &str {
+        &self.names[node.index()]
+    }
+
+    fn exact_name(&self, name: &str) -> Option<NodeId> {
+        let order = |v: &NodeId| -> Ordering { self.names[v.index()].as_str().cmp(name) };
+        self.by_name.binary_search_by(order).ok().map(|i| self.by_name[i])
+    }
+
+    fn exact(&self, name: &str) -> Option<NodeId> {
+        let alias = || self.aliases.binary_search_by(|(n, _)| n.as_str().cmp(name)).ok().map(|i| self.aliases[i].1);
+        self.exact_name(name).or_else(alias)
+    }
+
+    /// The vertex called `name`, with or without a domain.
+    pub fn find(&self, name: &str) -> Option<NodeId> {
+        self.exact(name).or_else(|| self.exact(without_domain(name)?))
+    }
+}
+
+/// `nid7` of `nid7.site.gov`; nothing if there is no domain (an IP address has none).
+fn without_domain(name: &str) -> Option<&str> {
+    let (short, _) = name.split_once('.')?;
+    (!short.is_empty() && name.parse::<IpAddr>().is_err()).then_some(short)
+}
+
+impl Network {
+    /// The host called `name`; a domain is ignored where only one of the two has it (`nid00012.site.gov` finds
+    /// `nid00012`, and the other way round).
+    pub fn host(&self, name: &str) -> Option<NodeId> {
+        self.names.find(name).filter(|&v| self.is_host(v))
+    }
+
+    /// The vertex that `text` means: a name (as in [`Network::host`], or a switch's), the index of a vertex, or
+    /// coordinates on a grid (`0,1,2,3,0` or `(0,1,2,3,0)`). A name comes before an index.
+    ///
+    /// # Errors
+    /// [`NetError::Unknown`] if there is no such vertex.
+    pub fn resolve(&self, text: &str) -> Result<NodeId, NetError> {
+        let text = text.trim();
+        if let Some(found) = self.names.find(text) {
+            return Ok(found);
+        }
+        let unknown = |expected: String| Err(NetError::Unknown { text: shorten(text), expected });
+        if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+            return match text.parse::<u32>() {
+                Ok(v) if (v as usize) < self.vertices() => Ok(NodeId(v)),
+                _ => unknown(format!("an index below {}", self.vertices())),
+            };
+        }
+        let inner = text.strip_prefix('(').and_then(|t| t.strip_suffix(')')).unwrap_or(text);
+        let coordinates: Option<Vec<u32>> = inner.split(',').map(|c| c.trim().parse().ok()).collect();
+        match (&self.geometry, coordinates) {
+            (Geometry::Grid(grid), Some(c)) => match grid.node_at(&c) {
+                Some(v) => Ok(v),
+                None => {
+                    let dims: Vec<String> = grid.dims().iter().map(u32::to_string).collect();
+                    unknown(format!("coordinates inside {}", dims.join("x")))
+                }
+            },
+            (Geometry::Grid(_), None) => unknown("a name, an index or coordinates".into()),
+            (Geometry::General, _) => unknown("a name or an index".into()),
+        }
+    }
+}
+
+/// `text` cut to a length that fits into a message.
+pub(crate) fn shorten(text: &str) -> String {
+    const KEPT: usize = 80;
+    match text.char_indices().nth(KEPT) {
+        Some((cut, _)) => format!("{}...", &text[..cut]),
+        None => text.to_string(),
+    }
+}

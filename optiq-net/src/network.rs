@@ -1,0 +1,193 @@
+//! The network as a directed multigraph in compressed sparse rows.
+//!
+//! Vertices are numbered densely: hosts are `0..hosts()`, switches follow. Links are directed and sorted by
+//! `(from, to)`, so that the links leaving a vertex are one contiguous range of [`LinkId`]s. Parallel physical
+//! links between the same pair of vertices are one [`Link`] with `lanes > 1` and the summed capacity: no
+//! software and no routing function can tell them apart, and a bundle shares its load evenly.
+
+use crate::names::Names;
+use crate::routing::ShortestRows;
+use crate::{Fingerprint, Geometry, NetError, Routing};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// A vertex of the network: a host if its index is below [`Network::hosts`], a switch otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct NodeId(pub u32);
+
+/// A directed link, an index into [`Network::links`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LinkId(pub u32);
+
+impl NodeId {
+    /// The vertex's position in arrays that are indexed by vertex.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl LinkId {
+    /// The link's position in arrays that are indexed by link.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A directed link, or a bundle of parallel ones between the same two vertices.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// The vertex that sends.
+    pub from: NodeId,
+    /// The vertex that receives.
+    pub to: NodeId,
+    /// How many physical links the bundle holds; at least 1.
+    pub lanes: u32,
+    /// Bytes per second of all lanes together; finite and above zero.
+    pub capacity: f64,
+}
+
+/// A network: vertices, links, the geometry where there is one, and the fabric's own routing.
+///
+/// Immutable once built ([`crate::NetworkBuilder`]); cheap to share behind an `Arc`.
+#[derive(Clone, Debug)]
+pub struct Network {
+    pub(crate) spec: String,
+    pub(crate) title: String,
+    pub(crate) hosts: usize,
+    pub(crate) names: Names,
+    pub(crate) links: Vec<Link>,
+    /// `first_out[v]..first_out[v + 1]` are the links that leave `v`.
+    pub(crate) first_out: Vec<u32>,
+    /// `in_links[first_in[v]..first_in[v + 1]]` are the links that enter `v`, in ascending order.
+    pub(crate) first_in: Vec<u32>,
+    pub(crate) in_links: Vec<LinkId>,
+    pub(crate) geometry: Geometry,
+    pub(crate) routing: Routing,
+    /// Shortest-path next hops, computed for a destination when they are first asked for.
+    pub(crate) shortest: ShortestRows,
+}
+
+impl Network {
+    /// The specification that the network was made from, in its canonical form (`torus:4x4,capacity=...`).
+    pub fn spec(&self) -> &str {
+        &self.spec
+    }
+
+    /// The network's name for people: the one its file gives, or else the specification.
+    pub fn title(&self) -> &str {
+        if self.title.is_empty() { &self.spec } else { &self.title }
+    }
+
+    /// Number of hosts; they are the vertices `0..hosts()`.
+    pub fn hosts(&self) -> usize {
+        self.hosts
+    }
+
+    /// Number of vertices: hosts and switches.
+    pub fn vertices(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether `node` is a host (and not a switch).
+    pub fn is_host(&self, node: NodeId) -> bool {
+        node.index() < self.hosts
+    }
+
+    /// All directed links, sorted by `(from, to)`.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// One link.
+    pub fn link(&self, id: LinkId) -> &Link {
+        &self.links[id.index()]
+    }
+
+    /// Number of directed physical links: the sum of all lanes.
+    pub fn physical_links(&self) -> usize {
+        self.links.iter().map(|l| l.lanes as usize).sum()
+    }
+
+    /// The links that leave `node`, a contiguous range of link indices.
+    pub fn out_range(&self, node: NodeId) -> Range<u32> {
+        self.first_out[node.index()]..self.first_out[node.index() + 1]
+    }
+
+    /// The links that leave `node`, ascending by neighbour.
+    pub fn out_links(&self, node: NodeId) -> impl DoubleEndedIterator<Item = LinkId> + use<> {
+        self.out_range(node).map(LinkId)
+    }
+
+    /// The links that enter `node`, ascending by link.
+    pub fn in_links(&self, node: NodeId) -> &[LinkId] {
+        let range = self.first_in[node.index()] as usize..self.first_in[node.index() + 1] as usize;
+        &self.in_links[range]
+    }
+
+    /// The link (or bundle) from `from` to `to`, if they are neighbours.
+    pub fn link_between(&self, from: NodeId, to: NodeId) -> Option<LinkId> {
+        let range = self.out_range(from);
+        let links = &self.links[range.start as usize..range.end as usize];
+        links.binary_search_by_key(&to, |l| l.to).ok().map(|i| LinkId(range.start + i as u32))
+    }
+
+    /// Capacity in bytes per second of the slowest physical link: the unit in which "bytes per unit link" counts.
+    pub fn unit_capacity(&self) -> f64 {
+        self.links.iter().map(|l| l.capacity / f64::from(l.lanes)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The vertex's name: host names as the job launcher knows them, switch names for people.
+    pub fn name(&self, node: NodeId) -> &str {
+        self.names.of(node)
+    }
+
+    /// The grid that the vertices form, if they form one.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The fabric's own routing.
+    pub fn routing(&self) -> &Routing {
+        &self.routing
+    }
+
+    /// The same network under another routing function. [`Network::spec`] stays as it is.
+    ///
+    /// # Errors
+    /// [`NetError::Routing`] if the routing does not fit the network (dimension order without a grid, a table of
+    /// another size).
+    pub fn with_routing(mut self, routing: Routing) -> Result<Self, NetError> {
+        routing.check(&self)?;
+        self.routing = routing;
+        Ok(self)
+    }
+
+    /// Appends the links that the fabric's own routing takes from `src` to `dst` to `route` (none if they are equal).
+    ///
+    /// # Errors
+    /// [`NetError::Unreachable`] if the fabric has no route, [`NetError::Unknown`] if `src` or `dst` is not a vertex;
+    /// `route` is then as it was.
+    pub fn route(&self, src: NodeId, dst: NodeId, route: &mut Vec<LinkId>) -> Result<(), NetError> {
+        if let Some(v) = [src, dst].into_iter().find(|v| v.index() >= self.vertices()) {
+            let expected = format!("an index below {}", self.vertices());
+            return Err(NetError::Unknown { text: v.0.to_string(), expected });
+        }
+        self.routing.route(self, src, dst, route)
+    }
+
+    /// A fingerprint of everything that a plan depends on: vertices, links, lanes, capacities and routing, not names.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let mut h = crate::fingerprint::Hasher::new("optiq network 1");
+        h.u64(self.hosts as u64);
+        h.u64(self.vertices() as u64);
+        for l in &self.links {
+            h.u64(u64::from(l.from.0) << 32 | u64::from(l.to.0));
+            h.u64(u64::from(l.lanes));
+            h.u64(l.capacity.to_bits());
+        }
+        self.routing.fingerprint(&mut h);
+        h.finish()
+    }
+}

@@ -1,0 +1,107 @@
+//! The fabric's own routing: which links the network takes from one vertex to another when nobody interferes.
+//!
+//! A routing is a function of source and destination. Where it is a function of the *current* vertex and the
+//! destination ([`Routing::is_destination_based`]), forwarding tables can express it.
+
+mod dimension_order;
+mod shortest;
+mod table;
+mod zone;
+
+pub use dimension_order::{DimensionOrder, Ties};
+pub(crate) use shortest::ShortestRows;
+pub use table::NextHops;
+pub use zone::Zone;
+
+use crate::fingerprint::Hasher;
+use crate::{Grid, LinkId, NetError, Network, NodeId};
+
+/// How the fabric routes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Routing {
+    /// A shortest path, the same for all sources that meet on the way: from every vertex the link with the smallest
+    /// index that leads closer to the destination. Traffic passes through hosts only in a network without switches,
+    /// where every host has a router of its own.
+    Shortest,
+    /// Dimension by dimension on a grid.
+    DimensionOrder(DimensionOrder),
+    /// One of Blue Gene/Q's four routing zones on a grid.
+    Zone(Zone),
+    /// Explicit next hops.
+    Table(NextHops),
+}
+
+impl Routing {
+    /// Whether the next hop depends on the current vertex and the destination only, so that per-destination
+    /// forwarding tables can express the routing.
+    pub fn is_destination_based(&self) -> bool {
+        match self {
+            Routing::Shortest | Routing::Table(_) => true,
+            Routing::DimensionOrder(order) => order.is_destination_based(),
+            Routing::Zone(_) => false,
+        }
+    }
+
+    /// Whether the routing fits the network.
+    pub(crate) fn check(&self, network: &Network) -> Result<(), NetError> {
+        match self {
+            Routing::Shortest => Ok(()),
+            Routing::DimensionOrder(order) => order.check(grid_of(network, "dimension-order routing")?),
+            Routing::Zone(_) => grid_of(network, "zone routing").map(|_| ()),
+            Routing::Table(table) => table.check(network),
+        }
+    }
+
+    /// Appends the links from `src` to `dst` to `route`; leaves `route` as it was on failure.
+    pub(crate) fn route(
+        &self,
+        network: &Network,
+        src: NodeId,
+        dst: NodeId,
+        route: &mut Vec<LinkId>,
+    ) -> Result<(), NetError> {
+        let before = route.len();
+        let done = match self {
+            Routing::Shortest => network.shortest.route(network, src, dst, route),
+            Routing::DimensionOrder(order) => order.route(network, src, dst, route),
+            Routing::Zone(zone) => zone.route(network, src, dst, route),
+            Routing::Table(table) => table.route(network, src, dst, route),
+        };
+        if done.is_none() {
+            route.truncate(before);
+            return Err(network.unreachable(src, dst));
+        }
+        Ok(())
+    }
+
+    /// Adds everything that decides routes to a fingerprint.
+    pub(crate) fn fingerprint(&self, h: &mut Hasher) {
+        match self {
+            Routing::Shortest => h.u64(0),
+            Routing::DimensionOrder(order) => {
+                h.u64(1);
+                order.fingerprint(h);
+            }
+            Routing::Zone(zone) => {
+                h.u64(2);
+                h.u64(u64::from(zone.id()));
+                h.u64(if zone.is_random() { zone.seed() } else { 0 });
+            }
+            Routing::Table(table) => {
+                h.u64(3);
+                table.fingerprint(h);
+            }
+        }
+    }
+}
+
+fn grid_of<'n>(network: &'n Network, what: &str) -> Result<&'n Grid, NetError> {
+    let none = || NetError::Routing(format!("{what} needs a mesh or a torus; this network has no grid"));
+    network.geometry.grid().ok_or_else(none)
+}
+
+impl Network {
+    pub(crate) fn unreachable(&self, src: NodeId, dst: NodeId) -> NetError {
+        NetError::Unreachable { from: self.name(src).to_string(), to: self.name(dst).to_string() }
+    }
+}

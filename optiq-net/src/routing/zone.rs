@@ -1,0 +1,97 @@
+//! Blue Gene/Q's routing zones (thesis sections 6.1 and 6.4.3, after Chen et al.).
+//!
+//! Routing is dimension-ordered in every zone; the zone says how the order is chosen:
+//!
+//! | zone | order of the dimensions | ties |
+//! | --- | --- | --- |
+//! | 0 | longest to shortest, random among equally long ones | random |
+//! | 1 | random, unrestricted | random |
+//! | 2 | longest to shortest, the first named of equally long ones first | parity of the source's own coordinate |
+//! | 3 | longest to shortest, the last named of equally long ones first | parity of the source's own coordinate |
+//!
+//! The thesis says that zones 2 and 3 are deterministic, and not which orders they are; these two are ours. "Random"
+//! is a hash of (seed, source, destination): the same on every rank and in every run, and independent of the order
+//! in which routes are asked for.
+
+use super::dimension_order::{Ties, travel};
+use crate::{Grid, LinkId, NetError, Network, NodeId};
+
+/// A routing zone and the seed of its random choices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Zone {
+    id: u8,
+    seed: u64,
+}
+
+impl Zone {
+    /// Zone `id`; zones 2 and 3 make no use of the seed.
+    ///
+    /// # Errors
+    /// [`NetError::Routing`] for a zone other than 0 to 3.
+    pub fn new(id: u8, seed: u64) -> Result<Self, NetError> {
+        if id > 3 {
+            return Err(NetError::Routing(format!("there is no routing zone {id}; 0, 1, 2 or 3 is expected")));
+        }
+        Ok(Zone { id, seed })
+    }
+
+    /// The zone's number, 0 to 3.
+    pub fn id(&self) -> u8 {
+        self.id
+    }
+
+    /// The seed of the random choices.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Whether the zone makes random choices.
+    pub fn is_random(&self) -> bool {
+        self.id < 2
+    }
+
+    /// The order of the dimensions from `src` to `dst`, in `order[..dimensions]`.
+    fn order(&self, grid: &Grid, hash: &mut u64, order: &mut [usize]) {
+        for (d, place) in order.iter_mut().enumerate() {
+            *place = d;
+        }
+        match self.id {
+            0 | 1 => {
+                // Fisher-Yates. The modulus is far below 2^64: its bias is not measurable.
+                for i in (1..order.len()).rev() {
+                    order.swap(i, (split_mix(hash) % (i as u64 + 1)) as usize);
+                }
+            }
+            2 => {}
+            _ => order.reverse(),
+        }
+        if self.id != 1 {
+            order.sort_by_key(|&d| std::cmp::Reverse(grid.dims()[d]));
+        }
+    }
+
+    pub(super) fn route(&self, network: &Network, src: NodeId, dst: NodeId, route: &mut Vec<LinkId>) -> Option<()> {
+        let grid = network.geometry().grid()?;
+        let mut hash = self.seed;
+        hash = split_mix(&mut hash) ^ (u64::from(src.0) << 32 | u64::from(dst.0));
+        let mut order = [0; Grid::MAX_DIMENSIONS];
+        let order = &mut order[..grid.dims().len()];
+        self.order(grid, &mut hash, order);
+        let mut at = src;
+        for &d in order.iter() {
+            let coin = split_mix(&mut hash) >> 63 == 0;
+            let up = |d| if self.is_random() { coin } else { Ties::OwnParity.up(grid, src, d, false) };
+            at = travel(network, grid, at, dst, d, up, route)?;
+        }
+        Some(())
+    }
+}
+
+/// The next output of the SplitMix64 generator (Steele, Lea and Flood, OOPSLA 2014).
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

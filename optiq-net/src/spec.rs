@@ -1,0 +1,461 @@
+//! Topology specifications: `kind:shape[,key=value]...`.
+//!
+//! | specification | network | capacity of a link unless given |
+//! | --- | --- | --- |
+//! | `torus:4x4x4x8x2` | a torus of these lengths | 1 GB/s |
+//! | `mesh:4x4` | a mesh of these lengths | 1 GB/s |
+//! | `bgq:512`, `1024`, `2048`, `4096` | a Blue Gene/Q partition: 4x4x4x4x2, 4x4x4x8x2, 4x4x4x16x2, 4x4x8x16x2 | 1.8 GB/s (thesis 6.1) |
+//! | `star:16` | hosts around one switch | 1 GB/s |
+//! | `file:net.toml` | see [`Network::from_toml`]; the rest of the text is the path | |
+//!
+//! | option | meaning |
+//! | --- | --- |
+//! | `capacity=100Mbit/s` | of every physical link, in each direction |
+//! | `wrap=11110` | which dimensions close to rings, one digit for each |
+//! | `routing=` | `dor`, `longest`, `bgq`, `zone0` to `zone3`, `shortest` |
+//! | `seed=7` | of the random choices of zones 0 and 1 |
+//!
+//! Hosts are called `h0`, `h1`, ... and switches `s0`, `s1`, ...
+
+use crate::names::shorten;
+use crate::units::{format_rate, parse_rate};
+use crate::{DimensionOrder, End, Geometry, Grid, MAX_HOSTS, MAX_LINKS, NetError, Network, NetworkBuilder, NodeId};
+use crate::{Routing, Zone};
+use std::fmt;
+use std::path::Path;
+
+const GB_PER_SECOND: f64 = 1e9;
+
+/// What a Blue Gene/Q link carries of user data: 90 % of 2 GB/s (thesis 6.1).
+const BGQ_LINK: f64 = 1.8e9;
+
+impl Network {
+    /// The network that `spec` describes: `torus:4x4x4x8x2`, `mesh:4x4`, `bgq:1024`, `star:16` or `file:net.toml`,
+    /// the first four with options `,capacity=1.8GB/s`, `,wrap=11110`, `,routing=longest`, `,seed=7`.
+    ///
+    /// # Errors
+    /// [`NetError::Spec`] for a specification or file that cannot be read or is too large ([`MAX_HOSTS`],
+    /// [`MAX_LINKS`]), [`NetError::Routing`] for a routing that does not fit.
+    pub fn from_spec(spec: &str) -> Result<Network, NetError> {
+        let network = match spec.trim().strip_prefix("file:") {
+            Some(path) => Network::from_file(Path::new(path))?,
+            None => Spec::parse(spec)?.build()?,
+        };
+        let (hosts, links) = (network.hosts(), network.links().len());
+        log::debug!("topology {}: {hosts} hosts, {links} directed links", network.spec());
+        Ok(network)
+    }
+}
+
+/// A specification that was read, in little memory however large the network.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Spec {
+    kind: Kind,
+    capacity: f64,
+    routing: Option<RoutingName>,
+    seed: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Torus(Grid),
+    Mesh(Grid),
+    BlueGene(Grid),
+    Star(u32),
+}
+
+impl Kind {
+    fn grid(&self) -> Option<&Grid> {
+        match self {
+            Kind::Torus(grid) | Kind::Mesh(grid) | Kind::BlueGene(grid) => Some(grid),
+            Kind::Star(_) => None,
+        }
+    }
+
+    fn default_capacity(&self) -> f64 {
+        if matches!(self, Kind::BlueGene(_)) { BGQ_LINK } else { GB_PER_SECOND }
+    }
+
+    fn default_routing(&self) -> RoutingName {
+        match self {
+            Kind::Torus(_) | Kind::Mesh(_) => RoutingName::Given,
+            Kind::BlueGene(_) => RoutingName::BlueGene,
+            Kind::Star(_) => RoutingName::Shortest,
+        }
+    }
+}
+
+/// The routings that have a name of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RoutingName {
+    Given,
+    Longest,
+    BlueGene,
+    Zone(u8),
+    Shortest,
+}
+
+impl RoutingName {
+    pub const EXPECTED: &str = "dor, longest, bgq, zone0, zone1, zone2, zone3 or shortest";
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "dor" => RoutingName::Given,
+            "longest" => RoutingName::Longest,
+            "bgq" => RoutingName::BlueGene,
+            "zone0" => RoutingName::Zone(0),
+            "zone1" => RoutingName::Zone(1),
+            "zone2" => RoutingName::Zone(2),
+            "zone3" => RoutingName::Zone(3),
+            "shortest" => RoutingName::Shortest,
+            _ => return None,
+        })
+    }
+
+    /// Whether a seed changes the routes.
+    pub fn is_random(self) -> bool {
+        matches!(self, RoutingName::Zone(0 | 1))
+    }
+
+    /// The routing, if there is the grid that it needs.
+    pub fn on(self, grid: Option<&Grid>, seed: u64) -> Result<Routing, NetError> {
+        if self == RoutingName::Shortest {
+            return Ok(Routing::Shortest);
+        }
+        let none = || NetError::Routing(format!("routing {self} needs a mesh or a torus; this network has no grid"));
+        let grid = grid.ok_or_else(none)?;
+        Ok(match self {
+            RoutingName::Given => Routing::DimensionOrder(DimensionOrder::ascending(grid)),
+            RoutingName::Longest => Routing::DimensionOrder(DimensionOrder::longest_first(grid)),
+            RoutingName::BlueGene => Routing::DimensionOrder(DimensionOrder::blue_gene(grid)),
+            RoutingName::Zone(id) => Routing::Zone(Zone::new(id, seed)?),
+            RoutingName::Shortest => Routing::Shortest,
+        })
+    }
+}
+
+impl fmt::Display for RoutingName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RoutingName::Given => f.write_str("dor"),
+            RoutingName::Longest => f.write_str("longest"),
+            RoutingName::BlueGene => f.write_str("bgq"),
+            RoutingName::Zone(id) => write!(f, "zone{id}"),
+            RoutingName::Shortest => f.write_str("shortest"),
+        }
+    }
+}
+
+/// The options of a specification, as written.
+#[derive(Default)]
+struct Options<'s> {
+    capacity: Option<&'s str>,
+    wrap: Option<&'s str>,
+    routing: Option<&'s str>,
+    seed: Option<&'s str>,
+}
+
+impl<'s> Options<'s> {
+    fn parse(parts: impl Iterator<Item = &'s str>) -> Result<Self, String> {
+        let mut options = Options::default();
+        for part in parts {
+            let (key, value) = part
+                .split_once('=')
+                .ok_or_else(|| format!("found option \"{}\"; key=value is expected", shorten(part)))?;
+            let place = match key.trim() {
+                "capacity" => &mut options.capacity,
+                "wrap" => &mut options.wrap,
+                "routing" => &mut options.routing,
+                "seed" => &mut options.seed,
+                _ => {
+                    return Err(format!(
+                        "there is no option \"{}\"; capacity, wrap, routing or seed is expected",
+                        shorten(key)
+                    ));
+                }
+            };
+            if place.replace(value.trim()).is_some() {
+                return Err(format!("option {} is given twice", key.trim()));
+            }
+        }
+        Ok(options)
+    }
+}
+
+impl Spec {
+    pub fn parse(text: &str) -> Result<Self, NetError> {
+        let bad = |why: String| NetError::Spec(format!("topology \"{}\": {why}", shorten(text)));
+        let (kind, rest) = text.trim().split_once(':').ok_or_else(|| {
+            bad("kind:shape is expected, for example torus:4x4, mesh:4x4, bgq:1024, star:16 or file:net.toml".into())
+        })?;
+        let mut parts = rest.split(',').map(str::trim);
+        let shape = parts.next().unwrap_or_default();
+        let options = Options::parse(parts).map_err(bad)?;
+        let kind = match kind {
+            "torus" => Kind::Torus(grid(shape, true, options.wrap).map_err(bad)?),
+            "mesh" => Kind::Mesh(grid(shape, false, options.wrap).map_err(bad)?),
+            "bgq" => {
+                let lengths = match shape {
+                    "512" => "4x4x4x4x2",
+                    "1024" => "4x4x4x8x2",
+                    "2048" => "4x4x4x16x2",
+                    "4096" => "4x4x8x16x2",
+                    _ => {
+                        let found = shorten(shape);
+                        return Err(bad(format!("found {found:?} nodes; 512, 1024, 2048 or 4096 is expected")));
+                    }
+                };
+                Kind::BlueGene(grid(lengths, true, options.wrap).map_err(bad)?)
+            }
+            "star" => match positive(shape) {
+                _ if options.wrap.is_some() => return Err(bad("a star has no dimensions that could wrap".into())),
+                Some(n) if (n as usize) < MAX_HOSTS => Kind::Star(n),
+                _ => {
+                    let most = MAX_HOSTS - 1;
+                    return Err(bad(format!("found {:?} hosts; 1 to {most} are expected", shorten(shape))));
+                }
+            },
+            _ => {
+                let kind = shorten(kind);
+                return Err(bad(format!("there is no kind \"{kind}\"; torus, mesh, bgq, star or file is expected")));
+            }
+        };
+        let capacity = match options.capacity {
+            Some(rate) => parse_rate(rate).map_err(|e| bad(e.to_string()))?,
+            None => kind.default_capacity(),
+        };
+        let routing = options.routing.map(|name| {
+            RoutingName::parse(name).ok_or_else(|| {
+                bad(format!("there is no routing \"{}\"; {} is expected", shorten(name), RoutingName::EXPECTED))
+            })
+        });
+        let routing = routing.transpose()?;
+        // Whether the routing has the grid it needs is known here, before anything large is built.
+        routing.unwrap_or(RoutingName::Shortest).on(kind.grid(), 0).map_err(|e| bad(e.to_string()))?;
+        let seed = match options.seed {
+            None => 0,
+            Some(_) if !routing.is_some_and(RoutingName::is_random) => {
+                return Err(bad("only routing=zone0 and routing=zone1 make use of a seed".into()));
+            }
+            Some(seed) => seed
+                .parse()
+                .map_err(|_| bad(format!("found seed \"{}\"; a whole number below 2^64 is expected", shorten(seed))))?,
+        };
+        Ok(Spec { kind, capacity, routing, seed })
+    }
+
+    /// Number of hosts that [`Spec::build`] will make.
+    #[cfg(test)]
+    pub fn hosts(&self) -> usize {
+        match &self.kind {
+            Kind::Star(n) => *n as usize,
+            kind => kind.grid().map_or(0, Grid::nodes),
+        }
+    }
+
+    pub fn build(&self) -> Result<Network, NetError> {
+        let routing = self.routing.unwrap_or_else(|| self.kind.default_routing()).on(self.kind.grid(), self.seed)?;
+        let mut builder = NetworkBuilder::new();
+        match &self.kind {
+            Kind::Star(hosts) => {
+                let hub = builder.switch("s0");
+                for i in 0..*hosts {
+                    let host = builder.host(format!("h{i}"));
+                    builder.duplex(host, hub, 1, self.capacity);
+                }
+                builder.build(self.to_string(), Geometry::General, routing)
+            }
+            Kind::Torus(grid) | Kind::Mesh(grid) | Kind::BlueGene(grid) => {
+                for i in 0..grid.nodes() {
+                    builder.host(format!("h{i}"));
+                }
+                for (from, to, lanes) in grid_links(grid) {
+                    builder.link(End::Host(from.0), End::Host(to.0), lanes, self.capacity);
+                }
+                builder.build(self.to_string(), Geometry::Grid(grid.clone()), routing)
+            }
+        }
+    }
+}
+
+/// The canonical form: defaults are left out.
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, wraps) = match &self.kind {
+            Kind::Torus(_) => ("torus", true),
+            Kind::Mesh(_) => ("mesh", false),
+            Kind::BlueGene(_) => ("bgq", true),
+            Kind::Star(_) => ("star", false),
+        };
+        match &self.kind {
+            Kind::Torus(grid) | Kind::Mesh(grid) => {
+                let lengths: Vec<String> = grid.dims().iter().map(u32::to_string).collect();
+                write!(f, "{name}:{}", lengths.join("x"))?;
+            }
+            Kind::BlueGene(grid) => write!(f, "{name}:{}", grid.nodes())?,
+            Kind::Star(hosts) => write!(f, "{name}:{hosts}")?,
+        }
+        if self.capacity != self.kind.default_capacity() {
+            write!(f, ",capacity={}", format_rate(self.capacity))?;
+        }
+        if let Some(grid) = self.kind.grid().filter(|g| g.wrap().iter().any(|&w| w != wraps)) {
+            let flags: String = grid.wrap().iter().map(|&w| if w { '1' } else { '0' }).collect();
+            write!(f, ",wrap={flags}")?;
+        }
+        if let Some(routing) = self.routing.filter(|r| *r != self.kind.default_routing()) {
+            write!(f, ",routing={routing}")?;
+        }
+        if self.seed != 0 {
+            write!(f, ",seed={}", self.seed)?;
+        }
+        Ok(())
+    }
+}
+
+fn positive(text: &str) -> Option<u32> {
+    if !text.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok().filter(|&n| n > 0)
+}
+
+/// The grid of `4x4x8`, wrapping everywhere or nowhere unless `wrap` says otherwise, if its links are not too many.
+fn grid(shape: &str, wraps: bool, wrap: Option<&str>) -> Result<Grid, String> {
+    let length = |part: &str| {
+        positive(part)
+            .ok_or_else(|| format!("found length \"{}\"; a whole number above zero is expected", shorten(part)))
+    };
+    // One more than a grid may have is enough to have it refused.
+    let dims = shape.split('x').take(Grid::MAX_DIMENSIONS + 1).map(length).collect::<Result<Vec<u32>, _>>()?;
+    let wrap = match wrap {
+        None => vec![wraps; dims.len()],
+        Some(flags) if flags.len() == dims.len() && flags.bytes().all(|b| matches!(b, b'0' | b'1')) => {
+            flags.bytes().map(|b| b == b'1').collect()
+        }
+        Some(flags) => {
+            return Err(format!("found wrap={}; {} digits 0 or 1 are expected", shorten(flags), dims.len()));
+        }
+    };
+    checked(Grid::new(dims, wrap).map_err(|e| e.to_string())?)
+}
+
+/// The grid, unless its links are more than a network may have.
+pub(crate) fn checked(grid: Grid) -> Result<Grid, String> {
+    match grid.bundles() {
+        links if links > MAX_LINKS => Err(format!("the grid has {links} links; at most {MAX_LINKS} are supported")),
+        _ => Ok(grid),
+    }
+}
+
+/// Every directed bundle of a grid: from, to, lanes.
+pub(crate) fn grid_links(grid: &Grid) -> impl Iterator<Item = (NodeId, NodeId, u32)> + '_ {
+    let steps = (0..grid.dims().len()).flat_map(|d| [(d, true), (d, false)]);
+    // In a ring of two the step down is the step up: one bundle of two lanes.
+    let steps: Vec<(usize, bool)> = steps.filter(|&(d, up)| up || grid.lanes(d) == 1).collect();
+    (0..grid.nodes() as u32).map(NodeId).flat_map(move |v| {
+        let links = steps.iter().filter_map(|&(d, up)| Some((v, grid.step(v, d, up)?, grid.lanes(d))));
+        links.collect::<Vec<_>>()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn canonical_forms() {
+        let cases = [
+            ("torus:4x4", "torus:4x4"),
+            (" torus:04x4 , capacity=1e9", "torus:4x4"),
+            ("torus:4x4,routing=dor,wrap=11", "torus:4x4"),
+            ("torus:4x4,wrap=10,capacity=100Mbit/s", "torus:4x4,capacity=12.5MB/s,wrap=10"),
+            ("mesh:4x4,wrap=01", "mesh:4x4,wrap=01"),
+            ("bgq:1024,capacity=1.8GB/s,routing=bgq", "bgq:1024"),
+            ("bgq:512,routing=zone1,seed=7", "bgq:512,routing=zone1,seed=7"),
+            ("bgq:4096,wrap=11110", "bgq:4096,wrap=11110"),
+            ("star:16,routing=shortest", "star:16"),
+        ];
+        for (text, canonical) in cases {
+            let spec = Spec::parse(text).unwrap();
+            assert_eq!(spec.to_string(), canonical);
+            let again = Spec::parse(canonical).unwrap();
+            assert_eq!(again.to_string(), canonical);
+            let (a, b) = (spec.build().unwrap(), again.build().unwrap());
+            assert_eq!(a.fingerprint(), b.fingerprint());
+            assert_eq!(a.spec(), canonical);
+        }
+    }
+
+    #[test]
+    fn refusals_say_what_was_expected() {
+        let cases = [
+            ("", "kind:shape"),
+            ("torus", "kind:shape"),
+            ("ring:4", "torus, mesh, bgq, star or file"),
+            ("torus:", "whole number above zero"),
+            ("torus:4x0", "whole number above zero"),
+            ("torus:4x-1", "whole number above zero"),
+            ("torus:4xx4", "whole number above zero"),
+            ("torus:4294967296", "whole number above zero"),
+            ("torus:65536x65536x65536", "more than 4194304 hosts"),
+            ("torus:1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1", "dimensions"),
+            ("mesh:2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2", "at most 16777216"),
+            ("bgq:1000", "512, 1024, 2048 or 4096"),
+            ("star:0", "1 to 4194303"),
+            ("star:4194304", "1 to 4194303"),
+            ("star:4,wrap=1", "no dimensions"),
+            ("star:4,routing=dor", "needs a mesh or a torus"),
+            ("torus:4x4,wrap=111", "2 digits"),
+            ("torus:4x4,wrap=1x", "2 digits"),
+            ("torus:4x4,capacity=fast", "decimal number"),
+            ("torus:4x4,capacity=inf", "decimal number"),
+            ("torus:4x4,capacity=0", "above zero"),
+            ("torus:4x4,routing=best", "zone3 or shortest"),
+            ("torus:4x4,routing=zone4", "zone3 or shortest"),
+            ("torus:4x4,seed=1", "zone0"),
+            ("torus:4x4,routing=zone2,seed=1", "zone0"),
+            ("torus:4x4,routing=zone0,seed=-1", "2^64"),
+            ("torus:4x4,speed=1", "capacity, wrap, routing or seed"),
+            ("torus:4x4,fast", "key=value"),
+            ("torus:4x4,wrap=11,wrap=11", "twice"),
+        ];
+        for (text, expected) in cases {
+            let error = Network::from_spec(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+            assert!(!error.contains('\n') && error.len() < 400, "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(text in "\\PC{0,60}") {
+            let _ = Network::from_spec(&text);
+        }
+
+        #[test]
+        fn mutated_specifications_do_not_panic(
+            base in prop::sample::select(vec![
+                "torus:4x4x2,capacity=1.8GB/s,wrap=110,routing=zone0,seed=3",
+                "mesh:5x3,routing=longest",
+                "bgq:512,capacity=100Mbit/s",
+                "star:16",
+            ]),
+            at in 0usize..60,
+            with in "[0-9x:,=a-z.]{0,4}",
+            cut in 0usize..4,
+        ) {
+            let mut bytes = base.as_bytes().to_vec();
+            let at = at.min(bytes.len());
+            bytes.splice(at..(at + cut).min(bytes.len()), with.bytes());
+            let text = String::from_utf8(bytes).unwrap();
+            if let Ok(spec) = Spec::parse(&text) {
+                let canonical = spec.to_string();
+                prop_assert_eq!(Spec::parse(&canonical).unwrap().to_string(), canonical);
+                if spec.hosts() <= 2000 {
+                    prop_assert_eq!(spec.build().unwrap().hosts(), spec.hosts());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Networks from TOML files, and names.
+#![allow(clippy::unwrap_used)]
+
+use optiq_net::{Geometry, NetError, Network, NodeId, Routing};
+use proptest::prelude::*;
+use std::path::Path;
+
+const LAB: &str = r#"[network]
+name = "two leaves"
+capacity = "100Mbit/s"
+routing = "table"
+
+[hosts]
+names = ["a.site.gov", "b", "10.0.0.3"]
+[hosts.aliases]
+"b-ib0" = "b"
+
+[switches]
+count = 2
+
+[[links]]
+from = "s0"
+to = ["a.site.gov", "b"]
+
+[[links]]
+from = "s1"
+to = "10.0.0.3"
+capacity = 1000
+duplex = false
+
+[[links]]
+from = "10.0.0.3"
+to = "s1"
+duplex = false
+
+[[links]]
+from = "s0"
+to = "s1"
+capacity = "1GB/s"
+lanes = 2
+
+[[next_hops]]
+to = "a.site.gov"
+via = { s0 = "a.site.gov", s1 = "s0" }
+
+[[next_hops]]
+to = "b"
+via = { s0 = "b-ib0", s1 = "s0" }
+
+[[next_hops]]
+to = "10.0.0.3"
+via = { s0 = "s1" , s1 = "10.0.0.3" }
+"#;
+
+#[test]
+fn a_whole_file() {
+    let network = Network::from_toml(LAB, "lab.toml").unwrap();
+    assert_eq!((network.spec(), network.title()), ("file:lab.toml", "two leaves"));
+    assert_eq!((network.hosts(), network.vertices(), network.links().len()), (3, 5, 8));
+    let link = |a: &str, b: &str| {
+        let [a, b] = [a, b].map(|n| network.resolve(n).unwrap());
+        *network.link(network.link_between(a, b).unwrap())
+    };
+    assert_eq!(link("s0", "b").capacity, 12.5e6);
+    assert_eq!(link("s1", "10.0.0.3").capacity, 1000.0);
+    assert_eq!(link("10.0.0.3", "s1").capacity, 12.5e6);
+    assert_eq!((link("s1", "s0").capacity, link("s1", "s0").lanes), (2e9, 2));
+    let mut route = Vec::new();
+    network.route(NodeId(0), NodeId(2), &mut route).unwrap();
+    assert_eq!(route.iter().map(|l| network.link(*l).to.0).collect::<Vec<_>>(), [3, 4, 2]);
+    assert!(network.routing().is_destination_based() && matches!(network.geometry(), Geometry::General));
+}
+
+#[test]
+fn names_indices_and_coordinates() {
+    let network = Network::from_toml(LAB, "lab.toml").unwrap();
+    assert_eq!(network.host("a"), Some(NodeId(0)), "the file has the domain");
+    assert_eq!(network.host("b.site.gov"), Some(NodeId(1)), "the launcher has it");
+    assert_eq!(network.host("b-ib0"), Some(NodeId(1)));
+    assert_eq!(network.host("10"), None, "an address is no name with a domain");
+    assert_eq!(network.host("s0"), None, "a switch");
+    assert_eq!(network.resolve("s0"), Ok(NodeId(3)));
+    assert_eq!(network.resolve(" 2 "), Ok(NodeId(2)));
+    for text in ["5", "99999999999", "c", "", "0,1", "-1"] {
+        let error = network.resolve(text).unwrap_err();
+        assert!(matches!(error, NetError::Unknown { .. }), "{text}: {error}");
+    }
+    let torus = Network::from_spec("torus:4x3").unwrap();
+    assert_eq!(torus.resolve("h5"), Ok(NodeId(5)));
+    assert_eq!(torus.resolve("(1, 2)"), Ok(NodeId(5)));
+    assert_eq!(
+        torus.resolve("1,3").unwrap_err().to_string(),
+        "\"1,3\" is not in the network; coordinates inside 4x3 is expected"
+    );
+    assert!(torus.resolve("1,2,0").is_err());
+
+    // Two hosts with one short name: it means neither.
+    let twins = "hosts = { names = [\"n.east\", \"n.west\", \"m.east\", \"m\"] }";
+    let twins = Network::from_toml(twins, "twins").unwrap();
+    assert_eq!((twins.host("n"), twins.host("n.west"), twins.host("m")), (None, Some(NodeId(1)), Some(NodeId(3))));
+}
+
+#[test]
+fn grids_in_files() {
+    let text = "network = { capacity = \"1GB/s\" }\ngrid = { dims = [4, 4], wrap = [true, false] }\n\
+                hosts = { prefix = \"nid\", width = 5, first = 8 }\n\
+                links = [{ from = \"nid00008\", to = \"nid00009\", capacity = \"2GB/s\" }]";
+    let network = Network::from_toml(text, "grid.toml").unwrap();
+    assert_eq!(network.hosts(), 16);
+    assert_eq!(network.host("nid00023"), Some(NodeId(15)));
+    assert_eq!(network.diameter(), 5);
+    let capacity = |a, b| network.link(network.link_between(NodeId(a), NodeId(b)).unwrap()).capacity;
+    assert_eq!((capacity(0, 1), capacity(1, 0), capacity(1, 2)), (2e9, 2e9, 1e9));
+    assert!(matches!(network.routing(), Routing::DimensionOrder(_)));
+    assert!(network.link_between(NodeId(0), NodeId(3)).is_none());
+    assert!(network.link_between(NodeId(0), NodeId(12)).is_some());
+}
+
+#[test]
+fn errors_name_the_line() {
+    let cases = [
+        ("[hosts]\nnames = [\"a\"\n", "line ", "array"),
+        ("\n\n[hots]\n", "line 3", "unknown field `hots`"),
+        ("[hosts]\ncount = -1\n", "line 2", "-1"),
+        ("[hosts]\ncount = 99999999999\n", "line 1", "at most 4194304"),
+        ("[hosts]\nnames = [\"a\", \"a\"]\n", "line 1", "\"a\" is given twice"),
+        ("[hosts]\nnames = [\"a\"]\ncount = 1\n", "line 1", "one or the other"),
+        ("[hosts]\ncount = 2\n[[links]]\nfrom = \"h0\"\nto = \"h9\"\n", "line 3", "no host or switch \"h9\""),
+        ("[hosts]\ncount = 2\n[[links]]\nfrom = \"h0\"\nto = \"h0\"\n", "line 3", "to itself"),
+        ("[hosts]\ncount = 2\n[[links]]\nfrom = \"h0\"\nto = \"h1\"\nlanes = 0\n", "line 3", "lanes = 0"),
+        ("[hosts]\ncount = 2\n[[links]]\nfrom = \"h0\"\nto = []\n", "line 5", "empty list"),
+        ("[hosts]\ncount = 2\n[[links]]\nfrom = \"h0\"\nto = \"h1\"\ncapacity = \"fast\"\n", "line 6", "is not a rate"),
+        ("[hosts]\ncount = 2\n[[links]]\nfrom = \"h0\"\nto = \"h1\"\ncapacity = inf\n", "line 6", "is not a rate"),
+        ("[hosts]\ncount = 2\n[[links]]\nfrom = \"h0\"\nto = \"h1\"\ncapacity = -3\n", "line 6", "is not a rate"),
+        ("[hosts]\ncount = 2\n[[links]]\nfrom = \"h0\"\nto = [\"h1\", \"h1\"]\n", "line 3", "given twice"),
+        ("[network]\nrouting = \"best\"\n[hosts]\ncount = 1\n", "line 2", "zone3 or shortest or table"),
+        ("[network]\nrouting = \"table\"\n[hosts]\ncount = 1\n", "line 2", "[[next_hops]]"),
+        ("[network]\nseed = 1\n[hosts]\ncount = 1\n", "line 2", "zone0"),
+        ("[grid]\ndims = [4, 0]\n", "line 1", "length 0"),
+        ("[grid]\ndims = [65536, 65536]\n", "line 1", "more than"),
+        ("[grid]\ndims = [4]\nwrap = [true, true]\n", "line 1", "wrap"),
+        ("hosts = { count = 3 }\n[grid]\ndims = [4]\n", "line 1", "4 vertices"),
+        ("[grid]\ndims = [5]\n[[links]]\nfrom = \"h0\"\nto = \"h2\"\n", "line 3", "neighbours of the grid"),
+        ("[hosts]\ncount = 1\n[hosts.aliases]\nx = \"y\"\n", "line 4", "no host or switch \"y\""),
+        ("[hosts]\ncount = 2\n[hosts.aliases]\nh1 = \"h0\"\n", "line 4", "given twice"),
+        ("[hosts]\ncount = 2\n[[next_hops]]\nto = \"h0\"\nvia = { h1 = \"h0\" }\n", "line 3", "no link"),
+    ];
+    for (text, line, expected) in cases {
+        let error = Network::from_toml(text, "net.toml").unwrap_err().to_string();
+        assert!(error.starts_with("topology file net.toml, ") && error.contains(line), "{text}: {error}");
+        assert!(error.contains(expected) && !error.contains('\n'), "{text}: {error}");
+    }
+    let whole = [
+        ("", "at least one host"),
+        ("network = { routing = \"dor\" }\nhosts = { count = 2 }", "needs a mesh or a torus"),
+        ("grid = { dims = [4] }\nnext_hops = [{ to = \"h0\", via = { h1 = \"h2\", h2 = \"h1\" } }]", "h1 -> h2 -> h1"),
+    ];
+    for (text, expected) in whole {
+        let error = Network::from_toml(text, "net.toml").unwrap_err().to_string();
+        assert!(error.starts_with("topology file net.toml: ") && error.contains(expected), "{text}: {error}");
+    }
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    for (path, expected) in [
+        ("no/such/file.toml", "topology file no/such/file.toml: "),
+        (".", "regular file"),
+        ("/dev/zero", "regular file"),
+    ] {
+        let error = Network::from_spec(&format!("file:{path}")).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let dir = std::env::temp_dir().join(format!("optiq-net-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let path = dir.join("net.toml");
+    std::fs::write(&path, LAB).unwrap();
+    let network = Network::from_file(Path::new(&path)).unwrap();
+    std::fs::write(&path, b"\xff\xfe").unwrap();
+    let error = Network::from_file(&path).unwrap_err().to_string();
+    std::fs::remove_dir_all(&dir).unwrap();
+    assert_eq!(network.fingerprint(), Network::from_toml(LAB, "elsewhere").unwrap().fingerprint());
+    assert!(error.contains("not UTF-8"), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn random_text_does_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), text in "[a-z\\[\\]{}=\",.0-9\n ]{0,120}") {
+        let _ = Network::from_toml(&String::from_utf8_lossy(&bytes), "random");
+        let _ = Network::from_toml(&text, "random");
+    }
+
+    #[test]
+    fn damaged_files_do_not_panic(at in 0usize..900, cut in 0usize..12, with in "[a-z0-9\\[\\]{}=\",\n-]{0,6}") {
+        let at = at.min(LAB.len());
+        let end = (at + cut).min(LAB.len());
+        let text = format!("{}{with}{}", &LAB[..at], &LAB[end..]);
+        if let Err(error) = Network::from_toml(&text, "damaged") {
+            prop_assert!(error.to_string().starts_with("topology file damaged"), "{}", error);
+        }
+    }
+}

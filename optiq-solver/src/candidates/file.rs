@@ -1,0 +1,267 @@
+//! Path files: candidate paths as text (thesis 4.2.1, last paragraph).
+//!
+//! ```text
+//! optiq-paths 1
+//! network 4ea02c3c8e4a1d3f0b5d8a64b9f1c7e2
+//! method diverse
+//! k 50
+//! # h0 -> h5
+//! job 0 5
+//! path 0 1 5
+//! path 0 4 5
+//! ```
+//!
+//! The four header lines come first, in this order; then one block for each pair: a `job` line with source and
+//! destination, and its `path` lines, each the numbers of the vertices on the path. `#` starts a comment and blank
+//! lines are skipped. Paths are numbers and not names, so that a file stays valid when hosts are renamed; the
+//! fingerprint keeps it from being read for another network.
+
+use super::{CandidateMethod, Candidates, MAX_K, MAX_PATHS};
+use crate::error::PathFileError;
+use crate::{atomic, legs};
+use optiq_net::{LinkId, Network, NodeId};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
+
+/// The version in the first line.
+const VERSION: &str = "optiq-paths 1";
+
+/// The largest path file that is read, in bytes.
+const MAX_FILE: u64 = 4 << 30;
+
+/// The longest line that is read, in bytes.
+const MAX_LINE: u64 = 1 << 20;
+
+/// Writes `candidates`, which were found for `net`. A file that exists is replaced when the new one is complete.
+///
+/// # Errors
+/// [`PathFileError::Io`] if the file cannot be written.
+pub fn write(path: &Path, net: &Network, candidates: &Candidates) -> Result<(), PathFileError> {
+    atomic::write(path, |out| write_to(out, net, candidates))
+        .map_err(|e| PathFileError::Io { path: path.display().to_string(), problem: e.to_string() })
+}
+
+/// Writes the text of a path file.
+///
+/// # Errors
+/// What `out` reports.
+pub fn write_to(out: &mut impl Write, net: &Network, candidates: &Candidates) -> io::Result<()> {
+    writeln!(out, "{VERSION}")?;
+    writeln!(out, "network {}\nmethod {}\nk {}", candidates.network, candidates.method, candidates.k)?;
+    let mut written = BTreeSet::new();
+    for (d, &(src, dst)) in candidates.pairs.iter().enumerate() {
+        if !written.insert((src, dst)) {
+            continue;
+        }
+        writeln!(out, "# {} -> {}", net.name(src), net.name(dst))?;
+        writeln!(out, "job {} {}", src.0, dst.0)?;
+        for path in candidates.paths(d) {
+            write!(out, "path {}", src.0)?;
+            for &l in path {
+                write!(out, " {}", net.link(l).to.0)?;
+            }
+            writeln!(out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads a path file for `net`.
+///
+/// # Errors
+/// [`PathFileError::Io`] for a file that cannot be read or is larger than 4 GiB, [`PathFileError::OtherNetwork`]
+/// for one made for another network, and [`PathFileError::Line`] for the first line that is wrong: not of the form
+/// above, a path that the network does not have or that its routing cannot execute, a pair given twice or without
+/// a path.
+pub fn read(path: &Path, net: &Network) -> Result<Candidates, PathFileError> {
+    let name = path.display().to_string();
+    let io = |e: io::Error| PathFileError::Io { path: name.clone(), problem: e.to_string() };
+    let file = File::open(path).map_err(io)?;
+    let length = file.metadata().map_err(io)?.len();
+    if length > MAX_FILE {
+        let problem = format!("it has {length} bytes; at most {MAX_FILE} are read");
+        return Err(PathFileError::Io { path: name, problem });
+    }
+    read_from(&name, BufReader::new(file.take(MAX_FILE)), net)
+}
+
+/// Reads the text of a path file; `name` is what messages call it.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_from(name: &str, input: impl BufRead, net: &Network) -> Result<Candidates, PathFileError> {
+    let mut lines = Lines { name, input, number: 0, text: String::new() };
+    match lines.next()? {
+        Some(VERSION) => {}
+        Some(other) => {
+            let problem = format!("\"{}\" is found where \"{VERSION}\" is expected", shorten(other));
+            return Err(lines.bad(problem));
+        }
+        None => return Err(lines.bad(format!("the file is empty; \"{VERSION}\" is expected"))),
+    }
+    let found = lines.header("network")?;
+    let given = net.fingerprint().to_string();
+    if found != given {
+        return Err(PathFileError::OtherNetwork { path: name.to_owned(), found: shorten(&found), expected: given });
+    }
+    let method = match lines.header("method")?.parse() {
+        Ok(method @ (CandidateMethod::Yen | CandidateMethod::Diverse)) => method,
+        _ => return Err(lines.bad("the method is neither yen nor diverse".into())),
+    };
+    let k = match lines.header("k")?.parse::<usize>() {
+        Ok(k) if (1..=MAX_K).contains(&k) => k,
+        _ => return Err(lines.bad(format!("k is not a number from 1 to {MAX_K}"))),
+    };
+    let mut reading = Reading {
+        net,
+        candidates: Candidates::empty(net, k, method),
+        jobs: BTreeSet::new(),
+        all_executable: legs::every_path_has_legs(net),
+    };
+    while let Some(line) = lines.next()? {
+        if let Err(problem) = reading.line(line) {
+            return Err(lines.bad(problem));
+        }
+    }
+    reading.finish_job().map_err(|problem| lines.bad(problem))?;
+    Ok(reading.candidates)
+}
+
+/// The lines of a file without comments and blanks.
+struct Lines<'a, R> {
+    name: &'a str,
+    input: R,
+    number: usize,
+    text: String,
+}
+
+impl<R: BufRead> Lines<'_, R> {
+    fn next(&mut self) -> Result<Option<&str>, PathFileError> {
+        loop {
+            self.number += 1;
+            self.text.clear();
+            let read = (&mut self.input).take(MAX_LINE + 1).read_line(&mut self.text);
+            match read {
+                Ok(0) => return Ok(None),
+                Ok(n) if n as u64 > MAX_LINE => {
+                    return Err(self.bad(format!("the line is longer than {MAX_LINE} bytes")));
+                }
+                Ok(_) => {}
+                Err(e) if e.kind() == io::ErrorKind::InvalidData => {
+                    return Err(self.bad("the line is not UTF-8 text".into()));
+                }
+                Err(e) => return Err(PathFileError::Io { path: self.name.to_owned(), problem: e.to_string() }),
+            }
+            let end = self.text.find('#').unwrap_or(self.text.len());
+            if !self.text[..end].trim().is_empty() {
+                return Ok(Some(self.text[..end].trim()));
+            }
+        }
+    }
+
+    fn header(&mut self, key: &str) -> Result<String, PathFileError> {
+        match self.next()?.and_then(|line| line.split_once(' ')) {
+            Some((found, value)) if found == key => Ok(value.trim().to_owned()),
+            _ => Err(self.bad(format!("the header line \"{key} ...\" is expected here"))),
+        }
+    }
+
+    fn bad(&self, problem: String) -> PathFileError {
+        PathFileError::Line { path: self.name.to_owned(), line: self.number, problem }
+    }
+}
+
+/// What was read so far.
+struct Reading<'n> {
+    net: &'n Network,
+    candidates: Candidates,
+    jobs: BTreeSet<(NodeId, NodeId)>,
+    all_executable: bool,
+}
+
+impl Reading<'_> {
+    fn line(&mut self, line: &str) -> Result<(), String> {
+        let mut words = line.split_ascii_whitespace();
+        let key = words.next().unwrap_or_default();
+        let nodes = words.map(|w| self.node(w)).collect::<Result<Vec<_>, _>>()?;
+        match key {
+            "job" => self.job(&nodes),
+            "path" => self.path(&nodes),
+            other => Err(format!("\"{}\" is found where job or path is expected", shorten(other))),
+        }
+    }
+
+    fn node(&self, word: &str) -> Result<NodeId, String> {
+        match word.parse::<u32>() {
+            Ok(n) if (n as usize) < self.net.vertices() => Ok(NodeId(n)),
+            _ => {
+                let last = self.net.vertices() - 1;
+                Err(format!("\"{}\" is not a vertex; a number from 0 to {last} is expected", shorten(word)))
+            }
+        }
+    }
+
+    fn job(&mut self, nodes: &[NodeId]) -> Result<(), String> {
+        self.finish_job()?;
+        let &[src, dst] = nodes else {
+            return Err(format!("a job has {} numbers; source and destination are expected", nodes.len()));
+        };
+        if src == dst || !self.net.is_host(src) || !self.net.is_host(dst) {
+            return Err("a job is from one host to another".into());
+        }
+        if !self.jobs.insert((src, dst)) {
+            return Err(format!("the job {} {} is given twice", src.0, dst.0));
+        }
+        let start = self.candidates.ends.len() as u32;
+        self.candidates.pairs.push((src, dst));
+        self.candidates.rows.push(start..start);
+        Ok(())
+    }
+
+    fn path(&mut self, nodes: &[NodeId]) -> Result<(), String> {
+        let Some(&(src, dst)) = self.candidates.pairs.last() else {
+            return Err("a path is given before the first job".into());
+        };
+        if nodes.first() != Some(&src) || nodes.last() != Some(&dst) {
+            return Err(format!("the path does not lead from {} to {}", src.0, dst.0));
+        }
+        let mut sorted = nodes.to_vec();
+        sorted.sort_unstable();
+        if let Some(w) = sorted.windows(2).find(|w| w[0] == w[1]) {
+            return Err(format!("the path passes {} twice", w[0].0));
+        }
+        let link = |w: &[NodeId]| {
+            let none = || format!("the network has no link from {} to {}", w[0].0, w[1].0);
+            self.net.link_between(w[0], w[1]).ok_or_else(none)
+        };
+        let links = nodes.windows(2).map(link).collect::<Result<Vec<LinkId>, _>>()?;
+        if !self.all_executable && legs::stops(self.net, &links).is_none() {
+            return Err("the path does not follow the fabric's own routes between its hosts".into());
+        }
+        self.candidates.push(&links);
+        if self.candidates.ends.len() > MAX_PATHS {
+            return Err(format!("more than {MAX_PATHS} paths"));
+        }
+        if let Some(row) = self.candidates.rows.last_mut() {
+            row.end = self.candidates.ends.len() as u32;
+            if row.len() > self.candidates.k {
+                return Err(format!("the job has more than k = {} paths", self.candidates.k));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish_job(&self) -> Result<(), String> {
+        match (self.candidates.rows.last(), self.candidates.pairs.last()) {
+            (Some(row), Some((src, dst))) if row.is_empty() => Err(format!("the job {} {} has no path", src.0, dst.0)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The beginning of what was found, for a message.
+fn shorten(text: &str) -> String {
+    if text.chars().count() <= 40 { text.to_owned() } else { text.chars().take(40).chain("...".chars()).collect() }
+}

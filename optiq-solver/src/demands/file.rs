@@ -1,0 +1,110 @@
+//! Demand files: one `SRC DST BYTES` per line.
+
+use super::{Demand, MAX_DEMANDS};
+use crate::error::DemandError;
+use optiq_net::{Network, NodeId, units};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+
+/// The largest demand file that is read, in bytes.
+const MAX_FILE: u64 = 256 << 20;
+
+/// The longest line that makes sense, in bytes.
+const MAX_LINE: u64 = 4096;
+
+pub(super) fn read(path: &str, net: &Network) -> Result<Vec<Demand>, DemandError> {
+    let io = |e: std::io::Error| DemandError::Io { path: path.to_owned(), problem: e.to_string() };
+    let file = File::open(path).map_err(io)?;
+    let length = file.metadata().map_err(io)?.len();
+    if length > MAX_FILE {
+        let problem = format!("it has {length} bytes; at most {MAX_FILE} are read");
+        return Err(DemandError::Io { path: path.to_owned(), problem });
+    }
+    // The length of a pipe or device is not known beforehand: the limit is enforced on what is read, too.
+    read_from(path, BufReader::new(file.take(MAX_FILE)), net)
+}
+
+/// Reads the lines of `input`; `path` is for messages.
+fn read_from(path: &str, mut input: impl BufRead, net: &Network) -> Result<Vec<Demand>, DemandError> {
+    let mut demands: Vec<Demand> = Vec::new();
+    let mut sum = 0u64;
+    let mut bytes = Vec::new();
+    for number in 1.. {
+        let bad = |problem: String| DemandError::Line { path: path.to_owned(), line: number, problem };
+        bytes.clear();
+        let read = (&mut input).take(MAX_LINE + 1).read_until(b'\n', &mut bytes);
+        if read.map_err(|e| DemandError::Io { path: path.to_owned(), problem: e.to_string() })? == 0 {
+            break;
+        }
+        if bytes.len() as u64 > MAX_LINE {
+            return Err(bad(format!("the line is longer than {MAX_LINE} bytes")));
+        }
+        let text = std::str::from_utf8(&bytes).map_err(|_| bad("the line is not UTF-8 text".into()))?;
+        let Some(demand) = line(text, net).map_err(bad)? else { continue };
+        sum = sum
+            .checked_add(demand.bytes)
+            .ok_or_else(|| bad("the demands up to here sum to more bytes than 64 bits hold".into()))?;
+        if demands.len() == MAX_DEMANDS {
+            return Err(bad(format!("more than {MAX_DEMANDS} demands")));
+        }
+        demands.push(demand);
+    }
+    Ok(demands)
+}
+
+/// One line: a demand, or nothing if it is blank, a comment, or of a host to itself.
+fn line(text: &str, net: &Network) -> Result<Option<Demand>, String> {
+    let text = text.split('#').next().unwrap_or_default();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let &[src, dst, bytes] = words.as_slice() else {
+        return if words.is_empty() {
+            Ok(None)
+        } else {
+            Err(format!("{} words; SRC DST BYTES are expected", words.len()))
+        };
+    };
+    let (src, dst) = (host(src, net)?, host(dst, net)?);
+    let bytes = units::parse_bytes(bytes).map_err(|e| e.to_string())?;
+    Ok((src != dst).then_some(Demand { src, dst, bytes }))
+}
+
+fn host(text: &str, net: &Network) -> Result<NodeId, String> {
+    match net.resolve(text) {
+        Ok(node) if net.is_host(node) => Ok(node),
+        Ok(node) => Err(format!("{} is a switch; only hosts have demands", net.name(node))),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use optiq_net::Network;
+
+    fn parse(text: &str) -> Result<Vec<(u32, u32, u64)>, String> {
+        let net = Network::from_spec("torus:4x4").unwrap();
+        let read = read_from("jobs.txt", text.as_bytes(), &net).map_err(|e| e.to_string())?;
+        Ok(read.iter().map(|d| (d.src.0, d.dst.0, d.bytes)).collect())
+    }
+
+    #[test]
+    fn reads_numbers_coordinates_and_comments() {
+        let text = "# src dst bytes\n0 5 100 # a job\n\n  (1,2)\t3,3  7\r\n4 4 9";
+        assert_eq!(parse(text), Ok(vec![(0, 5, 100), (6, 15, 7)]));
+        assert_eq!(parse(""), Ok(vec![]));
+    }
+
+    #[test]
+    fn names_the_line_that_is_wrong() {
+        assert_eq!(parse("0 1 2\n3 4").unwrap_err(), "jobs.txt:2: 2 words; SRC DST BYTES are expected");
+        assert!(parse("0 16 2").unwrap_err().starts_with("jobs.txt:1: "));
+        assert!(parse("0 1 -5").unwrap_err().starts_with("jobs.txt:1: "));
+        let max = u64::MAX;
+        assert_eq!(
+            parse(&format!("0 1 {max}\n\n1 2 1")).unwrap_err(),
+            "jobs.txt:3: the demands up to here sum to more bytes than 64 bits hold"
+        );
+        let long = "0 ".repeat(5000);
+        assert_eq!(parse(&long).unwrap_err(), "jobs.txt:1: the line is longer than 4096 bytes");
+    }
+}

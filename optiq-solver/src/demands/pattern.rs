@@ -1,0 +1,139 @@
+//! The built-in communication patterns of thesis 6.4.2 and 6.4.4.2, all-to-all, and random pairs.
+//!
+//! The thesis gives `disjoint`; `overlap` and `subset` are the definitions that reproduce its Table VII's `MPI` row.
+
+use super::{Demand, MAX_DEMANDS};
+use crate::rng::Rng;
+use optiq_net::{Network, NodeId, units};
+
+/// Parses `NAME[,KEY=VALUE...]` and makes the pattern's demands; the error is the rest of a sentence.
+pub(super) fn parse(text: &str, net: &Network, message_bytes: u64) -> Result<Vec<Demand>, String> {
+    let mut parts = text.split(',').map(str::trim);
+    let name = parts.next().unwrap_or_default();
+    let allowed: &[&str] = match name {
+        "disjoint" | "overlap" | "subset" => &["sources", "destinations"],
+        "alltoall" => &[],
+        "random" => &["count", "seed", "min", "max"],
+        _ => return Err("the patterns are disjoint, overlap, subset, alltoall and random".into()),
+    };
+    let mut keys = Keys(Vec::new());
+    for part in parts {
+        let Some((key, value)) = part.split_once('=') else {
+            return Err(format!("\"{part}\" is not of the form KEY=VALUE"));
+        };
+        if !allowed.contains(&key) {
+            return Err(match allowed {
+                [] => format!("{name} has no keys, but \"{key}\" is given"),
+                _ => format!("{name} has no key \"{key}\"; its keys are {}", allowed.join(", ")),
+            });
+        }
+        if keys.0.iter().any(|(k, _)| *k == key) {
+            return Err(format!("\"{key}\" is given twice"));
+        }
+        keys.0.push((key, value));
+    }
+    let hosts = net.hosts();
+    match name {
+        "alltoall" => all_to_all(hosts, message_bytes),
+        "random" => random(hosts, message_bytes, &keys),
+        _ => blocks(name, hosts, message_bytes, &keys),
+    }
+}
+
+/// The keys that were given.
+struct Keys<'a>(Vec<(&'a str, &'a str)>);
+
+impl Keys<'_> {
+    fn get<T>(&self, key: &str, default: T, read: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
+        match self.0.iter().find(|(k, _)| *k == key) {
+            Some((_, value)) => read(value).map_err(|e| format!("{key}={value}: {e}")),
+            None => Ok(default),
+        }
+    }
+}
+
+fn whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "a whole number is expected".into())
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    match whole(text)? {
+        0 => Err("at least 1 is expected".into()),
+        n => usize::try_from(n).map_err(|_| "the number is too large".into()),
+    }
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    units::parse_bytes(text).map_err(|e| e.to_string())
+}
+
+/// Source `i` sends to the `K` hosts from `start + K i` on.
+fn blocks(name: &str, hosts: usize, bytes: u64, keys: &Keys) -> Result<Vec<Demand>, String> {
+    let sources = keys.get("sources", if hosts >= 128 { hosts / 16 } else { (hosts / 4).max(1) }, positive)?;
+    let default_k = if hosts >= 128 { 8 } else { (hosts / 2 / sources).max(1) };
+    let destinations = keys.get("destinations", default_k, positive)?;
+    let start = match name {
+        "disjoint" => hosts / 2,
+        "overlap" => sources / 2,
+        _ => 0,
+    };
+    let end = sources.checked_mul(destinations).and_then(|n| n.checked_add(start));
+    if sources > hosts || end.is_none_or(|e| e > hosts) {
+        return Err(format!(
+            "{sources} sources with {destinations} destinations each, counted from host {start}, need more than the \
+             network's {hosts} hosts"
+        ));
+    }
+    let mut demands = Vec::with_capacity(sources * destinations);
+    for i in 0..sources {
+        for j in 0..destinations {
+            push(&mut demands, i, start + destinations * i + j, bytes);
+        }
+    }
+    Ok(demands)
+}
+
+fn all_to_all(hosts: usize, bytes: u64) -> Result<Vec<Demand>, String> {
+    let pairs = hosts.saturating_mul(hosts.saturating_sub(1));
+    if pairs > MAX_DEMANDS {
+        return Err(format!("{hosts} hosts make {pairs} pairs; at most {MAX_DEMANDS} demands are allowed"));
+    }
+    let mut demands = Vec::with_capacity(pairs);
+    for src in 0..hosts {
+        for dst in 0..hosts {
+            push(&mut demands, src, dst, bytes);
+        }
+    }
+    Ok(demands)
+}
+
+fn random(hosts: usize, bytes: u64, keys: &Keys) -> Result<Vec<Demand>, String> {
+    let count = keys.get("count", hosts, positive)?;
+    let mut rng = Rng::new(keys.get("seed", 1, whole)?);
+    let min = keys.get("min", bytes, size)?;
+    let max = keys.get("max", bytes.max(min), size)?;
+    if min > max {
+        return Err(format!("min is {min} bytes, more than max, which is {max}"));
+    }
+    if hosts < 2 {
+        return Err("random pairs need at least 2 hosts".into());
+    }
+    if count > MAX_DEMANDS {
+        return Err(format!("count={count}: at most {MAX_DEMANDS} demands are allowed"));
+    }
+    let mut demands = Vec::with_capacity(count);
+    for _ in 0..count {
+        let src = rng.below(hosts as u64) as usize;
+        let mut dst = rng.below(hosts as u64 - 1) as usize;
+        dst += usize::from(dst >= src);
+        let bytes = min + rng.up_to(max - min);
+        push(&mut demands, src, dst, bytes);
+    }
+    Ok(demands)
+}
+
+fn push(demands: &mut Vec<Demand>, src: usize, dst: usize, bytes: u64) {
+    if src != dst {
+        demands.push(Demand { src: NodeId(src as u32), dst: NodeId(dst as u32), bytes });
+    }
+}

@@ -1,0 +1,196 @@
+//! What can go wrong between a demand list and a plan. Every message is one sentence that names the demand, file or
+//! option, what was found and what was expected.
+
+use optiq_net::NetError;
+use thiserror::Error;
+
+/// Why demands could not be read from a pattern or a file.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum DemandError {
+    /// The text is neither `pattern:...` nor `file:...`.
+    #[error("demands \"{0}\" are not understood; expected pattern:NAME[,KEY=VALUE...] or file:PATH")]
+    Form(String),
+    /// A pattern's name, key or value is wrong, or the pattern does not fit the network.
+    #[error("demand pattern \"{pattern}\": {problem}")]
+    Pattern {
+        /// The pattern as it was given, without `pattern:`.
+        pattern: String,
+        /// What is wrong with it, as the rest of the sentence.
+        problem: String,
+    },
+    /// The demand file cannot be read.
+    #[error("demand file {path} cannot be read: {problem}")]
+    Io {
+        /// The file.
+        path: String,
+        /// The operating system's words.
+        problem: String,
+    },
+    /// A line of the demand file is wrong.
+    #[error("{path}:{line}: {problem}")]
+    Line {
+        /// The file.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+        /// What was found and what was expected.
+        problem: String,
+    },
+}
+
+/// Why a path file could not be read or written.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum PathFileError {
+    /// The file cannot be opened, read or written.
+    #[error("path file {path}: {problem}")]
+    Io {
+        /// The file.
+        path: String,
+        /// The operating system's words.
+        problem: String,
+    },
+    /// The file was made for another network.
+    #[error("{path} holds paths of network {found}, but the network given is {expected}")]
+    OtherNetwork {
+        /// The file.
+        path: String,
+        /// The fingerprint in the file.
+        found: String,
+        /// The fingerprint of the network given.
+        expected: String,
+    },
+    /// A line is wrong.
+    #[error("{path}:{line}: {problem}")]
+    Line {
+        /// The file.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+        /// What was found and what was expected.
+        problem: String,
+    },
+}
+
+/// Why there is no plan.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum PlanError {
+    /// A demand's destination cannot be reached from its source.
+    #[error("there is no path from {from} to {to}, which demand {demand} needs")]
+    Unconnected {
+        /// Index of the demand.
+        demand: usize,
+        /// Name of its source.
+        from: String,
+        /// Name of its destination.
+        to: String,
+    },
+    /// A demand names a vertex that is not a host of the network.
+    #[error("demand {demand} names host {node}, but the network's hosts are numbered 0 to {last}")]
+    NoSuchHost {
+        /// Index of the demand.
+        demand: usize,
+        /// The number it names.
+        node: u32,
+        /// The last host's number.
+        last: u32,
+    },
+    /// A demand's source is its destination.
+    #[error("demand {demand} is from {name} to itself; only bytes between different hosts can be planned")]
+    SelfDemand {
+        /// Index of the demand.
+        demand: usize,
+        /// Name of the host.
+        name: String,
+    },
+    /// The demands' bytes do not fit 64 bits when summed.
+    #[error("the demands up to demand {demand} (from {from} to {to}) sum to more bytes than 64 bits hold")]
+    Overflow {
+        /// Index of the demand at which the sum overflows.
+        demand: usize,
+        /// Name of its source.
+        from: String,
+        /// Name of its destination.
+        to: String,
+    },
+    /// `k` outside of its range.
+    #[error("k is {found}; from 1 to {max} candidate paths per demand can be asked for")]
+    K {
+        /// The value given.
+        found: usize,
+        /// The largest value allowed ([`crate::candidates::MAX_K`]).
+        max: usize,
+    },
+    /// `maxload` is 0.
+    #[error("maxload is 0; heuristic 1 needs room for at least 1 path on every link")]
+    ZeroMaxload,
+    /// `chunk` is 0.
+    #[error("chunk is 0; heuristic 2 needs chunks of at least 1 byte")]
+    ZeroChunk,
+    /// No planner has this name.
+    #[error("there is no planner \"{name}\"; the planners are {known}")]
+    UnknownPlanner {
+        /// The name given.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// The planner exists but was left out of this build.
+    #[error("planner {planner} is not in this build; build with the cargo feature `{feature}` to have it")]
+    LeftOut {
+        /// The planner.
+        planner: &'static str,
+        /// The cargo feature that brings it.
+        feature: &'static str,
+    },
+    /// No candidate method has this name.
+    #[error("there is no candidate method \"{0}\"; the methods are auto, diverse and yen")]
+    UnknownMethod(String),
+    /// The planner was called without candidates.
+    #[error("planner {0} chooses among candidate paths, but none were given")]
+    NoCandidates(&'static str),
+    /// The candidates were made for another network.
+    #[error("the candidate paths belong to network {found}, but the network given is {expected}")]
+    OtherNetwork {
+        /// Fingerprint in the candidates.
+        found: String,
+        /// Fingerprint of the network given.
+        expected: String,
+    },
+    /// The candidates say nothing about a demand's pair.
+    #[error("the candidate paths hold none from {from} to {to}, which demand {demand} needs")]
+    Uncovered {
+        /// Index of the demand.
+        demand: usize,
+        /// Name of its source.
+        from: String,
+        /// Name of its destination.
+        to: String,
+    },
+    /// More candidate paths than are kept.
+    #[error("{demands} demands with up to {k} candidate paths each make more than {max} paths; lower k")]
+    TooManyPaths {
+        /// Number of demands.
+        demands: usize,
+        /// The `k` asked for.
+        k: usize,
+        /// [`crate::candidates::MAX_PATHS`].
+        max: usize,
+    },
+    /// A planner gave a flow that the network cannot carry, or lost bytes. A defect of the planner.
+    #[error("planner {planner} made a plan that does not hold: {problem}")]
+    Unsound {
+        /// The planner.
+        planner: &'static str,
+        /// What does not hold.
+        problem: String,
+    },
+    /// The linear program was not solved to optimality.
+    #[error("HiGHS did not solve the linear program: {0}")]
+    Solver(String),
+    /// A path file that does not serve.
+    #[error(transparent)]
+    PathFile(#[from] PathFileError),
+    /// The network itself refused.
+    #[error(transparent)]
+    Net(#[from] NetError),
+}

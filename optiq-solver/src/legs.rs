@@ -1,0 +1,106 @@
+//! Paths as chains of legs.
+//!
+//! Software chooses where bytes are forwarded, not which cables they take: between two hosts the fabric follows its
+//! own route. A path `v_0, ..., v_m` can therefore be executed exactly if it falls into stretches between hosts that
+//! are each the fabric's own route between their ends (a *leg*). Every host between two legs is a forwarder and costs
+//! a copy, so the decomposition with the fewest legs is the one to execute: a shortest path in the graph whose
+//! vertices are the host positions `0 = i_0 < i_1 < ... = m` of the path and whose edges are the legs, found here by
+//! breadth-first search. Nothing is assumed of the routing (prefixes of routes need not be routes).
+
+use optiq_net::{LinkId, Network, NodeId};
+
+/// The hosts at which the path `links` is cut into the fewest legs: source, forwarders in order, destination.
+///
+/// `None` if the path is empty, not a chain of links, starts or ends at a switch, or cannot be cut into legs at all
+/// (on a switched network: a path that leaves the fabric's own route between switches).
+///
+/// Among decompositions with equally few legs, the one whose last legs start nearest to the destination's side of
+/// the path is taken, which makes the result unique.
+pub fn stops(net: &Network, links: &[LinkId]) -> Option<Vec<NodeId>> {
+    let nodes = nodes(net, links)?;
+    let m = links.len();
+    if !net.is_host(nodes[0]) || !net.is_host(nodes[m]) {
+        return None;
+    }
+    const UNREACHED: usize = usize::MAX;
+    let mut from = vec![UNREACHED; m + 1];
+    from[0] = 0;
+    let mut frontier = vec![0usize];
+    let mut route = Vec::with_capacity(m);
+    while from[m] == UNREACHED && !frontier.is_empty() {
+        let mut next = Vec::new();
+        for &i in &frontier {
+            for j in (i + 1..=m).rev() {
+                if from[j] == UNREACHED
+                    && net.is_host(nodes[j])
+                    && is_leg(net, nodes[i], nodes[j], &links[i..j], &mut route)
+                {
+                    from[j] = i;
+                    next.push(j);
+                }
+            }
+        }
+        next.sort_unstable_by(|a, b| b.cmp(a));
+        frontier = next;
+    }
+    if from[m] == UNREACHED {
+        return None;
+    }
+    let mut stops = vec![nodes[m]];
+    let mut at = m;
+    while at > 0 {
+        at = from[at];
+        stops.push(nodes[at]);
+    }
+    stops.reverse();
+    Some(stops)
+}
+
+/// Whether `stops` cuts the path `links` into legs: it starts and ends with the path's ends, all stops are hosts on
+/// the path in its order, and each stretch between two of them is the fabric's own route.
+pub fn check(net: &Network, links: &[LinkId], stops: &[NodeId]) -> bool {
+    let Some(nodes) = nodes(net, links) else { return false };
+    if stops.first() != nodes.first() || stops.last() != nodes.last() || !stops.iter().all(|&s| net.is_host(s)) {
+        return false;
+    }
+    let mut route = Vec::with_capacity(links.len());
+    let mut at = 0;
+    for &stop in &stops[1..] {
+        let Some(hops) = nodes[at + 1..].iter().position(|&v| v == stop) else { return false };
+        let end = at + 1 + hops;
+        if !is_leg(net, nodes[at], stop, &links[at..end], &mut route) {
+            return false;
+        }
+        at = end;
+    }
+    at == links.len()
+}
+
+/// The vertices of a path, one more than its links; `None` if it is empty, a link is out of range, or the links do
+/// not follow each other.
+pub fn nodes(net: &Network, links: &[LinkId]) -> Option<Vec<NodeId>> {
+    let all = net.links();
+    let mut nodes = vec![all.get(links.first()?.index())?.from];
+    for l in links {
+        let l = all.get(l.index())?;
+        if nodes.last() != Some(&l.from) {
+            return None;
+        }
+        nodes.push(l.to);
+    }
+    Some(nodes)
+}
+
+/// Whether every path of the network can be cut into legs, because each vertex is a host and each link is the
+/// fabric's own route between its ends. True for grids with minimal routing; saves checking path by path.
+pub fn every_path_has_legs(net: &Network) -> bool {
+    let mut route = Vec::new();
+    net.vertices() == net.hosts()
+        && net.links().iter().enumerate().all(|(i, l)| is_leg(net, l.from, l.to, &[LinkId(i as u32)], &mut route))
+}
+
+/// Whether the fabric's own route from `from` to `to` is `stretch`; `route` is scratch space.
+fn is_leg(net: &Network, from: NodeId, to: NodeId, stretch: &[LinkId], route: &mut Vec<LinkId>) -> bool {
+    route.clear();
+    net.route(from, to, route).is_ok() && route == stretch
+}

@@ -1,0 +1,143 @@
+//! Plans: per demand, paths with bytes, and what the plan was made for.
+
+pub mod codec;
+
+use crate::demands::Demand;
+use crate::legs;
+use optiq_net::{Fingerprint, LinkId, LinkLoad, NetError, Network, NodeId};
+
+/// The version of plans that this build makes and reads.
+pub const PLAN_VERSION: u32 = 1;
+
+/// Bytes of one demand on one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// The links from source to destination.
+    pub links: Vec<LinkId>,
+    /// Source, forwarders in order, destination: consecutive ones are joined by the fabric's own route, which is
+    /// that stretch of `links` ([`crate::legs`]).
+    pub stops: Vec<NodeId>,
+    /// Above zero.
+    pub bytes: u64,
+}
+
+/// A plan. The same network, demands and options give the same plan, to the byte on disk; it holds no times of
+/// day and no durations of planning.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// [`PLAN_VERSION`].
+    pub version: u32,
+    /// The planner that made it.
+    pub planner: String,
+    /// The network that it was made for.
+    pub network: Fingerprint,
+    /// [`crate::demands::fingerprint`] of `demands`.
+    pub demands_fingerprint: Fingerprint,
+    /// The demands, in the order they were given.
+    pub demands: Vec<Demand>,
+    /// Per demand its flows; their bytes sum to the demand's exactly.
+    pub flows: Vec<Vec<Flow>>,
+    /// Max over links of load / capacity, in seconds: no execution is faster.
+    pub congestion_seconds: f64,
+    /// The same for the fabric's own routes.
+    pub direct_congestion_seconds: f64,
+    /// A proved lower bound on the congestion of every routing.
+    pub bound_seconds: f64,
+    /// What proves the bound, in words: `the 9 links that leave h3`.
+    pub binding: String,
+}
+
+impl Plan {
+    /// How far the plan may be from the best there is: congestion over bound, minus 1; 0 if there is nothing to move.
+    pub fn gap(&self) -> f64 {
+        if self.bound_seconds > 0.0 { self.congestion_seconds / self.bound_seconds - 1.0 } else { 0.0 }
+    }
+
+    /// The load that the plan puts on every link of the network that it was made for.
+    ///
+    /// # Errors
+    /// [`NetError::Overflow`]; not for a plan that [`Plan::check`] finds sound.
+    pub fn link_load(&self, net: &Network) -> Result<LinkLoad, NetError> {
+        let mut load = LinkLoad::empty(net);
+        for flow in self.flows.iter().flatten() {
+            load.add(net, &flow.links, flow.bytes)?;
+        }
+        Ok(load)
+    }
+
+    /// Whether the plan can be executed on `net` and delivers every byte: it is for this network, and its demands
+    /// are those of its fingerprint; flows are chains of links from source to destination without loops, cut
+    /// into legs at their stops, and sum to their demands; congestion figures are those of the flows, and the bound
+    /// does not exceed them.
+    ///
+    /// # Errors
+    /// What does not hold, as a sentence.
+    pub fn check(&self, net: &Network) -> Result<(), String> {
+        if self.network != net.fingerprint() {
+            return Err(format!("the plan is for network {}, not {}", self.network, net.fingerprint()));
+        }
+        crate::problem::check_demands(net, &self.demands).map_err(|e| e.to_string())?;
+        if crate::demands::fingerprint(&self.demands) != self.demands_fingerprint {
+            return Err("the demands are not those of the demands fingerprint".into());
+        }
+        if self.flows.len() != self.demands.len() {
+            return Err(format!("there are flows for {} demands of {}", self.flows.len(), self.demands.len()));
+        }
+        for (i, (demand, flows)) in self.demands.iter().zip(&self.flows).enumerate() {
+            let mut sum = 0u64;
+            for flow in flows {
+                check_flow(net, demand, flow).map_err(|problem| format!("a flow of demand {i} {problem}"))?;
+                sum = sum.saturating_add(flow.bytes);
+            }
+            if sum != demand.bytes {
+                return Err(format!("the flows of demand {i} carry {sum} bytes, but it has {}", demand.bytes));
+            }
+        }
+        let figures = [
+            ("congestion", self.congestion_seconds, congestion(net, &self.link_load(net).map_err(|e| e.to_string())?)),
+            (
+                "direct congestion",
+                self.direct_congestion_seconds,
+                congestion(net, &direct_load(net, &self.demands).map_err(|e| e.to_string())?),
+            ),
+        ];
+        for (what, stated, real) in figures {
+            if stated.to_bits() != real.to_bits() {
+                return Err(format!("the {what} is stated as {stated} s, but it is {real} s"));
+            }
+        }
+        if !(self.bound_seconds >= 0.0 && self.bound_seconds <= self.congestion_seconds) {
+            return Err(format!("the bound is {} s, which no lower bound can be", self.bound_seconds));
+        }
+        Ok(())
+    }
+}
+
+fn check_flow(net: &Network, demand: &Demand, flow: &Flow) -> Result<(), String> {
+    let Some(nodes) = legs::nodes(net, &flow.links) else { return Err("is not a chain of links".into()) };
+    if nodes.first() != Some(&demand.src) || nodes.last() != Some(&demand.dst) {
+        return Err("does not lead from its source to its destination".into());
+    }
+    let mut sorted = nodes;
+    sorted.sort_unstable();
+    if sorted.windows(2).any(|w| w[0] == w[1]) {
+        return Err("passes a vertex twice".into());
+    }
+    if flow.bytes == 0 {
+        return Err("carries no bytes".into());
+    }
+    if !legs::check(net, &flow.links, &flow.stops) {
+        return Err("does not follow the fabric's own routes between its stops".into());
+    }
+    Ok(())
+}
+
+/// Max over links of bytes / capacity, in seconds.
+pub fn congestion(net: &Network, load: &LinkLoad) -> f64 {
+    net.links().iter().zip(&load.bytes).map(|(l, &bytes)| bytes as f64 / l.capacity).fold(0.0, f64::max)
+}
+
+/// The load of the demands on the fabric's own routes.
+pub(crate) fn direct_load(net: &Network, demands: &[Demand]) -> Result<LinkLoad, NetError> {
+    net.route_load(demands.iter().map(|d| (d.src, d.dst, d.bytes)))
+}

@@ -1,0 +1,130 @@
+//! What a planner is given and what it gives back.
+//!
+//! Given a network with links `l` of capacity `c_l`, demands `j` of `b_j` bytes and paths `P_j` for each, choose bytes
+//! `x_jp >= 0` on paths with `sum_p x_jp = b_j` such that the congestion `max_l (sum of x_jp over p through l) / c_l`
+//! is small (thesis 5.4).
+
+use crate::candidates::Candidates;
+use crate::demands::Demand;
+use crate::error::PlanError;
+use optiq_net::{LinkId, NetError, Network, NodeId};
+
+/// A planning problem whose parts fit together.
+#[derive(Clone, Copy, Debug)]
+pub struct Problem<'a> {
+    net: &'a Network,
+    demands: &'a [Demand],
+    candidates: Option<&'a Candidates>,
+}
+
+impl<'a> Problem<'a> {
+    /// Checks that demands and candidates fit the network.
+    ///
+    /// # Errors
+    /// [`PlanError::NoSuchHost`], [`PlanError::SelfDemand`], [`PlanError::Overflow`], [`PlanError::OtherNetwork`],
+    /// and [`PlanError::Uncovered`] if the candidates are not those of these demands.
+    pub fn new(net: &'a Network, demands: &'a [Demand], candidates: Option<&'a Candidates>) -> Result<Self, PlanError> {
+        check_demands(net, demands)?;
+        if let Some(candidates) = candidates {
+            candidates.check_network(net)?;
+            let uncovered = match candidates.fits(demands) {
+                false => demands.first().map(|_| 0),
+                true => (0..demands.len()).find(|&d| candidates.of(d).is_empty()),
+            };
+            if let Some(demand) = uncovered {
+                let d = &demands[demand];
+                return Err(PlanError::Uncovered { demand, from: name(net, d.src), to: name(net, d.dst) });
+            }
+        }
+        Ok(Problem { net, demands, candidates })
+    }
+
+    /// The network.
+    pub fn net(&self) -> &'a Network {
+        self.net
+    }
+
+    /// The demands.
+    pub fn demands(&self) -> &'a [Demand] {
+        self.demands
+    }
+
+    /// The candidate paths, at least one for every demand.
+    ///
+    /// # Errors
+    /// [`PlanError::NoCandidates`] if the problem has none; `planner` is who asks.
+    pub fn candidates(&self, planner: &'static str) -> Result<&'a Candidates, PlanError> {
+        self.candidates.ok_or(PlanError::NoCandidates(planner))
+    }
+
+    /// `capacity / unit capacity` of every link: a load of bytes divided by it is bytes per unit link. At least 1 for a
+    /// bundle of unit links.
+    pub fn relative_capacities(&self) -> Vec<f64> {
+        let unit = self.net.unit_capacity();
+        self.net.links().iter().map(|l| l.capacity / unit).collect()
+    }
+}
+
+/// Bytes on one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The links from source to destination.
+    pub links: Vec<LinkId>,
+    /// The bytes that take them, above zero.
+    pub bytes: u64,
+}
+
+/// What a planner decides: for every demand its shares, which sum to the demand's bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assignment {
+    /// Per demand, in the order of the demands. No shares for a demand of 0 bytes.
+    pub shares: Vec<Vec<Share>>,
+}
+
+impl Assignment {
+    /// `bytes[j][i]` bytes of demand `j` on its `i`-th candidate path; paths without bytes are left out.
+    pub fn from_bytes(candidates: &Candidates, bytes: &[Vec<u64>]) -> Self {
+        let shares = |(d, bytes): (usize, &Vec<u64>)| {
+            let used = candidates.paths(d).zip(bytes).filter(|&(_, &b)| b > 0);
+            used.map(|(path, &bytes)| Share { links: path.to_vec(), bytes }).collect()
+        };
+        Assignment { shares: bytes.iter().enumerate().map(shares).collect() }
+    }
+}
+
+/// Checks that demands are between different hosts of the network and that their bytes can be summed. As paths have
+/// no loops, no link's load exceeds that sum.
+pub(crate) fn check_demands(net: &Network, demands: &[Demand]) -> Result<(), PlanError> {
+    let mut sum = 0u64;
+    for (i, d) in demands.iter().enumerate() {
+        for node in [d.src, d.dst] {
+            if !net.is_host(node) {
+                return Err(PlanError::NoSuchHost { demand: i, node: node.0, last: net.hosts() as u32 - 1 });
+            }
+        }
+        if d.src == d.dst {
+            return Err(PlanError::SelfDemand { demand: i, name: name(net, d.src) });
+        }
+        sum = sum.checked_add(d.bytes).ok_or_else(|| PlanError::Overflow {
+            demand: i,
+            from: name(net, d.src),
+            to: name(net, d.dst),
+        })?;
+    }
+    Ok(())
+}
+
+/// The error for demand `demand`, between whose ends the network has no route.
+pub(crate) fn unconnected(net: &Network, demands: &[Demand], demand: usize, error: NetError) -> PlanError {
+    match error {
+        NetError::Unreachable { .. } => {
+            let d = &demands[demand];
+            PlanError::Unconnected { demand, from: name(net, d.src), to: name(net, d.dst) }
+        }
+        other => PlanError::Net(other),
+    }
+}
+
+pub(crate) fn name(net: &Network, node: NodeId) -> String {
+    net.name(node).to_owned()
+}

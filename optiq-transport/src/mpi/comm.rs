@@ -1,0 +1,225 @@
+//! A private communicator, and small collectives on it.
+
+use super::ffi;
+use crate::{Rank, TransportError};
+use std::ffi::{c_char, c_int, c_void};
+
+unsafe extern "C" {
+    fn optiq_mpi_in_place() -> *mut c_void;
+    fn optiq_mpi_is_initialized() -> c_int;
+    pub(super) static optiq_mpi_byte: ffi::MPI_Datatype;
+    static optiq_mpi_tag_ub: c_int;
+}
+
+/// `MPI_IN_PLACE`.
+pub fn in_place() -> *const c_void {
+    // SAFETY: returns a constant.
+    unsafe { optiq_mpi_in_place() }
+}
+
+/// Whether MPI calls may be made: after `MPI_Init`, before `MPI_Finalize`.
+pub fn is_initialized() -> bool {
+    // SAFETY: both functions behind it may be called at any time.
+    unsafe { optiq_mpi_is_initialized() != 0 }
+}
+
+/// `MPI_BYTE`.
+pub(super) fn byte() -> ffi::MPI_Datatype {
+    // SAFETY: a constant of the shim.
+    unsafe { optiq_mpi_byte }
+}
+
+/// Turns the return code of an MPI function into a result.
+///
+/// # Errors
+/// [`TransportError::Mpi`] with what `MPI_Error_string` says.
+pub fn check(code: c_int, call: &'static str) -> Result<(), TransportError> {
+    if code == ffi::MPI_SUCCESS as c_int { Ok(()) } else { Err(TransportError::Mpi { call, message: describe(code) }) }
+}
+
+fn describe(code: c_int) -> String {
+    let mut text = vec![0u8; ffi::MPI_MAX_ERROR_STRING as usize + 1];
+    let mut length: c_int = 0;
+    // SAFETY: the buffer has the size that the standard asks for.
+    let status = unsafe { ffi::PMPI_Error_string(code, text.as_mut_ptr().cast::<c_char>(), &mut length) };
+    if status != ffi::MPI_SUCCESS as c_int {
+        return format!("error code {code}");
+    }
+    text.truncate(length.max(0) as usize);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// A private duplicate of a communicator, with errors returned instead of aborting the job.
+#[derive(Debug)]
+pub struct Communicator {
+    raw: ffi::MPI_Comm,
+    rank: Rank,
+    size: Rank,
+    largest_tag: u32,
+}
+
+impl Communicator {
+    /// Duplicates an intra-communicator; collective over it.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    ///
+    /// # Safety
+    /// `comm` must be a valid intra-communicator and MPI initialised.
+    pub unsafe fn duplicate(comm: ffi::MPI_Comm) -> Result<Self, TransportError> {
+        let mut raw = comm;
+        let (mut rank, mut size) = (0, 0);
+        // SAFETY: `comm` is valid by this function's contract, the others by MPI_Comm_dup.
+        unsafe {
+            check(ffi::PMPI_Comm_dup(comm, &mut raw), "MPI_Comm_dup")?;
+            check(ffi::PMPI_Comm_set_errhandler(raw, ffi::RSMPI_ERRORS_RETURN), "MPI_Comm_set_errhandler")?;
+            check(ffi::PMPI_Comm_rank(raw, &mut rank), "MPI_Comm_rank")?;
+            check(ffi::PMPI_Comm_size(raw, &mut size), "MPI_Comm_size")?;
+        }
+        let mut bound: *mut c_int = std::ptr::null_mut();
+        let mut found: c_int = 0;
+        // SAFETY: MPI_TAG_UB's value is a pointer to an int that lives as long as MPI does.
+        let largest_tag = unsafe {
+            let slot = (&raw mut bound).cast::<c_void>();
+            check(ffi::PMPI_Comm_get_attr(raw, optiq_mpi_tag_ub, slot, &mut found), "MPI_Comm_get_attr")?;
+            // The standard guarantees at least 32,767.
+            if found != 0 && !bound.is_null() { (*bound).max(32_767) as u32 } else { 32_767 }
+        };
+        Ok(Self { raw, rank: rank as Rank, size: size as Rank, largest_tag })
+    }
+
+    /// This process's rank.
+    pub fn rank(&self) -> Rank {
+        self.rank
+    }
+
+    /// Number of ranks.
+    pub fn size(&self) -> Rank {
+        self.size
+    }
+
+    /// The MPI handle; valid as long as `self` is.
+    pub fn raw(&self) -> ffi::MPI_Comm {
+        self.raw
+    }
+
+    pub(super) fn largest_tag(&self) -> u32 {
+        self.largest_tag
+    }
+
+    /// Element-wise minimum over all ranks, in place.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    pub fn all_min(&self, values: &mut [i64]) -> Result<(), TransportError> {
+        // SAFETY: the buffer holds `len` 64-bit integers; the communicator is ours.
+        let code = unsafe {
+            ffi::PMPI_Allreduce(
+                in_place(),
+                values.as_mut_ptr().cast(),
+                values.len() as c_int,
+                ffi::RSMPI_INT64_T,
+                ffi::RSMPI_MIN,
+                self.raw,
+            )
+        };
+        check(code, "MPI_Allreduce")
+    }
+
+    /// Everybody's words, in rank order, with the number of words of each rank.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports, or if all words together exceed what MPI can count.
+    pub fn all_gather(&self, mine: &[u64]) -> Result<(Vec<usize>, Vec<u64>), TransportError> {
+        let too_many =
+            || TransportError::Mpi { call: "MPI_Allgatherv", message: "more than 2^31 - 1 words to gather".into() };
+        let own = c_int::try_from(mine.len()).map_err(|_| too_many())?;
+        let mut counts: Vec<c_int> = vec![0; self.size as usize];
+        // SAFETY: one int from each rank into `size` ints.
+        let code = unsafe {
+            let (send, recv) = ((&raw const own).cast(), counts.as_mut_ptr().cast());
+            ffi::PMPI_Allgather(send, 1, ffi::RSMPI_INT32_T, recv, 1, ffi::RSMPI_INT32_T, self.raw)
+        };
+        check(code, "MPI_Allgather")?;
+        let mut offsets = Vec::with_capacity(counts.len());
+        let mut total: c_int = 0;
+        for &count in &counts {
+            offsets.push(total);
+            total = total.checked_add(count).ok_or_else(too_many)?;
+        }
+        let mut all = vec![0u64; total as usize];
+        // SAFETY: counts and offsets describe `all` exactly.
+        let code = unsafe {
+            ffi::PMPI_Allgatherv(
+                mine.as_ptr().cast(),
+                own,
+                ffi::RSMPI_UINT64_T,
+                all.as_mut_ptr().cast(),
+                counts.as_ptr(),
+                offsets.as_ptr(),
+                ffi::RSMPI_UINT64_T,
+                self.raw,
+            )
+        };
+        check(code, "MPI_Allgatherv")?;
+        Ok((counts.into_iter().map(|c| c as usize).collect(), all))
+    }
+
+    /// The root's bytes, on every rank.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    pub fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), TransportError> {
+        let mut length = bytes.len() as u64;
+        // SAFETY: one word.
+        let code = unsafe {
+            let word = (&raw mut length).cast();
+            ffi::PMPI_Bcast(word, 1, ffi::RSMPI_UINT64_T, super::c_rank(root), self.raw)
+        };
+        check(code, "MPI_Bcast")?;
+        bytes.resize(length as usize, 0);
+        for piece in bytes.chunks_mut(1 << 30) {
+            // SAFETY: a piece of the vector, far below 2^31 bytes.
+            let code = unsafe {
+                let count = piece.len() as c_int;
+                ffi::PMPI_Bcast(piece.as_mut_ptr().cast(), count, byte(), super::c_rank(root), self.raw)
+            };
+            check(code, "MPI_Bcast")?;
+        }
+        Ok(())
+    }
+
+    /// Waits until all ranks are here.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    pub fn barrier(&self) -> Result<(), TransportError> {
+        // SAFETY: the communicator is ours.
+        check(unsafe { ffi::PMPI_Barrier(self.raw) }, "MPI_Barrier")
+    }
+
+    /// The name of the processor that this rank runs on, as MPI knows it: usually the host name.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    pub fn processor_name(&self) -> Result<String, TransportError> {
+        // SAFETY: the constant of the library that is linked.
+        let longest = unsafe { ffi::RSMPI_MAX_PROCESSOR_NAME };
+        let mut text = vec![0u8; longest.max(0) as usize + 1];
+        let mut length: c_int = 0;
+        // SAFETY: the buffer has the size that the standard asks for.
+        let code = unsafe { ffi::PMPI_Get_processor_name(text.as_mut_ptr().cast::<c_char>(), &mut length) };
+        check(code, "MPI_Get_processor_name")?;
+        text.truncate(length.max(0) as usize);
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
+impl Drop for Communicator {
+    fn drop(&mut self) {
+        if is_initialized() {
+            // SAFETY: ours, and MPI is still up. There is nobody to tell of an error.
+            unsafe { ffi::PMPI_Comm_free(&mut self.raw) };
+        }
+    }
+}

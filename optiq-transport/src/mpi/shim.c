@@ -1,0 +1,28 @@
+/* What MPI libraries define as macros or leave to the implementation, under names that Rust can link to. */
+#include <mpi.h>
+
+void *optiq_mpi_in_place(void) { return MPI_IN_PLACE; }
+void *optiq_mpi_bottom(void) { return MPI_BOTTOM; }
+int optiq_mpi_is_initialized(void) {
+    int initialized = 0, finalized = 0;
+    PMPI_Initialized(&initialized);
+    PMPI_Finalized(&finalized);
+    return initialized && !finalized;
+}
+
+const MPI_Datatype optiq_mpi_byte = MPI_BYTE;
+const int optiq_mpi_tag_ub = MPI_TAG_UB;
+const int optiq_mpi_lock_mode_nocheck = MPI_MODE_NOCHECK;
+
+/* The layout of a datatype that is made of one other, where that is enough to decide whether it is contiguous. */
+enum { OPTIQ_NAMED, OPTIQ_DUP, OPTIQ_CONTIGUOUS, OPTIQ_VECTOR, OPTIQ_RESIZED, OPTIQ_OTHER };
+int optiq_mpi_combiner(int combiner) {
+    switch (combiner) {
+    case MPI_COMBINER_NAMED: return OPTIQ_NAMED;
+    case MPI_COMBINER_DUP: return OPTIQ_DUP;
+    case MPI_COMBINER_CONTIGUOUS: return OPTIQ_CONTIGUOUS;
+    case MPI_COMBINER_VECTOR: return OPTIQ_VECTOR;
+    case MPI_COMBINER_RESIZED: return OPTIQ_RESIZED;
+    default: return OPTIQ_OTHER;
+    }
+}

@@ -1,0 +1,56 @@
+//! What is to be moved, in terms of ranks and bytes.
+
+/// A process, by its rank in the communicator that the transport serves.
+pub type Rank = u32;
+
+/// A path, by a number that all ranks agree on.
+pub type PathId = u32;
+
+/// A share of one (source, destination) message and the chain of ranks that carries it.
+///
+/// Each pair of consecutive ranks is one leg, which the fabric carries by its own route; the ranks between the
+/// first and the last forward.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// Number of the path; unique, and the same on every rank.
+    pub id: PathId,
+    /// Source, forwarders, destination: at least two ranks, no rank twice.
+    pub ranks: Vec<Rank>,
+    /// Bytes that travel on this path; above zero.
+    pub bytes: u64,
+    /// Where these bytes start in the source's send buffer, in bytes.
+    pub source_offset: u64,
+    /// Where they end up in the destination's receive buffer, in bytes.
+    pub destination_offset: u64,
+}
+
+impl Path {
+    /// The rank whose bytes these are.
+    pub fn source(&self) -> Rank {
+        self.ranks[0]
+    }
+
+    /// The rank that wants them.
+    pub fn destination(&self) -> Rank {
+        self.ranks[self.ranks.len() - 1]
+    }
+}
+
+/// What a chunk says about itself (thesis 4.2.3): message id, source, destination, size, original offset, path.
+///
+/// Transports that deliver in order and know the path of what arrives rebuild it instead of sending it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The path that it travels on.
+    pub path: PathId,
+    /// Its number on that path, counted from 0; path and sequence together are the message's id.
+    pub sequence: u64,
+    /// The rank that it comes from originally.
+    pub source: Rank,
+    /// The rank that it is for.
+    pub destination: Rank,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Where it belongs in the destination's receive buffer, in bytes.
+    pub offset: u64,
+}

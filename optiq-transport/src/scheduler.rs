@@ -1,0 +1,375 @@
+//! The scheduler: what one rank posts, sends, forwards and acknowledges, as a state machine without I/O, threads
+//! or clocks (thesis 4.2.3 and 6.3).
+//!
+//! Per path the chunks travel in order, so a counter describes each queue. For a receiving end with window `w`
+//! and `n` chunks, and a sending end downstream:
+//!
+//! ```text
+//!     freed <= received <= posted <= min(n, freed + w)            (receiving end; a posted receive owns a slot)
+//!     sent  <= min(n, w + credited),   sent <= received           (sending end; a source has "received" all)
+//!     freed  = chunks whose slot may be used again: sent on and completed, or delivered
+//! ```
+//!
+//! Credits travel only while the sender still needs them (`n - w` in all), in batches of half a window, so that
+//! when both sides are done no credit is left under way.
+
+use crate::{Header, PathId, Rank, Region, Schedule, Sink, TransportError};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// Which of the two queues of a rank is served first (thesis 4.2.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Chunks of others before its own: frees slots soonest.
+    #[default]
+    ForwardFirst,
+    /// Its own chunks before those of others.
+    LocalFirst,
+    /// One of each in turn, as long as both queues have some.
+    RoundRobin,
+}
+
+/// Order to the transport: be ready to receive this chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Post {
+    /// The rank that will send it.
+    pub from: Rank,
+    /// See [`crate::Incoming::tag`].
+    pub tag: u32,
+    /// What will arrive.
+    pub header: Header,
+    /// Where it goes: the receive buffer, or a slot.
+    pub into: Region,
+    /// Its place in the slot memory, for transports that cannot receive into `into` directly.
+    pub slot: u64,
+}
+
+/// Order to the transport: send this chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// The rank that receives it.
+    pub to: Rank,
+    /// See [`crate::Outgoing::tag`].
+    pub tag: u32,
+    /// What it is.
+    pub header: Header,
+    /// Where its bytes are: the send buffer, or a slot.
+    pub data: Region,
+    /// The slot that the receiver keeps for it, as an offset into the receiver's slot memory.
+    pub remote_slot: u64,
+}
+
+/// Order to the transport, and what the other side is told: `chunks` more may be sent on `path`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Credit {
+    /// The rank that may send.
+    pub to: Rank,
+    /// The path.
+    pub path: PathId,
+    /// How many chunks more.
+    pub chunks: u64,
+}
+
+/// Counters of one path at this rank; see the inequalities at the top of the file.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    posted: u64,
+    received: u64,
+    freed: u64,
+    acknowledged: u64,
+    credited: u64,
+    sent: u64,
+    completed: u64,
+    /// In the ready queue at this moment.
+    queued: bool,
+}
+
+/// One rank's scheduler. See the crate's front page for the calling order.
+#[derive(Debug)]
+pub struct Scheduler<'a> {
+    schedule: &'a Schedule,
+    order: Order,
+    progress: Vec<Progress>,
+    /// Hops that may have a receive to post.
+    to_post: VecDeque<usize>,
+    /// Hops that owe credits.
+    to_credit: VecDeque<usize>,
+    /// Forward queue: hops with a chunk that may be sent on, first come first served.
+    forward: VecDeque<usize>,
+    /// Send queue of own chunks: the path that is furthest behind its share first, so that all paths of a message
+    /// finish together. The key is the fraction sent, in units of 2^-32.
+    local: BinaryHeap<Reverse<(u64, usize)>>,
+    forward_turn: bool,
+    /// Ends of legs that are not finished.
+    open_ends: usize,
+    slots_in_use: u64,
+    peak_slots_in_use: u64,
+}
+
+impl<'a> Scheduler<'a> {
+    /// At the start of an exchange.
+    pub fn new(schedule: &'a Schedule, order: Order) -> Self {
+        let hops = schedule.hops();
+        let mut scheduler = Self {
+            schedule,
+            order,
+            progress: vec![Progress::default(); hops.len()],
+            to_post: VecDeque::new(),
+            to_credit: VecDeque::new(),
+            forward: VecDeque::new(),
+            local: BinaryHeap::new(),
+            forward_turn: true,
+            open_ends: 0,
+            slots_in_use: 0,
+            peak_slots_in_use: 0,
+        };
+        for (i, hop) in hops.iter().enumerate() {
+            scheduler.open_ends += usize::from(hop.incoming.is_some()) + usize::from(hop.outgoing.is_some());
+            if hop.incoming.is_some() {
+                scheduler.to_post.push_back(i);
+            } else {
+                scheduler.progress[i].received = hop.chunks();
+                scheduler.enqueue(i);
+            }
+        }
+        scheduler
+    }
+
+    /// The next receive to post, if there is one.
+    pub fn poll_post(&mut self) -> Option<Post> {
+        while let Some(&i) = self.to_post.front() {
+            let hop = &self.schedule.hops()[i];
+            let p = &mut self.progress[i];
+            if let Some(incoming) = hop.incoming
+                && p.posted < hop.chunks().min(p.freed + incoming.window)
+            {
+                let sequence = p.posted;
+                p.posted += 1;
+                let header = hop.header(sequence);
+                let slot = incoming.slots + (sequence % incoming.window) * hop.chunk;
+                let into = match incoming.sink {
+                    Sink::Deliver => Region::Receive { offset: header.offset, bytes: header.bytes },
+                    Sink::Forward => Region::Slot { offset: slot, bytes: header.bytes },
+                };
+                return Some(Post { from: incoming.from, tag: incoming.tag, header, into, slot });
+            }
+            self.to_post.pop_front();
+        }
+        None
+    }
+
+    /// The next chunk to send, if one may be sent.
+    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        let forward_first = match self.order {
+            Order::ForwardFirst => true,
+            Order::LocalFirst => false,
+            Order::RoundRobin => self.forward_turn,
+        };
+        let own = |local: &mut BinaryHeap<Reverse<(u64, usize)>>| local.pop().map(|Reverse((_, i))| i);
+        let i = if forward_first {
+            self.forward.pop_front().or_else(|| own(&mut self.local))
+        } else {
+            own(&mut self.local).or_else(|| self.forward.pop_front())
+        }?;
+        let hop = &self.schedule.hops()[i];
+        self.forward_turn = hop.incoming.is_none();
+        let p = &mut self.progress[i];
+        let sequence = p.sent;
+        p.sent += 1;
+        p.queued = false;
+        let header = hop.header(sequence);
+        let data = match hop.incoming {
+            None => Region::Send { offset: hop.source_offset + sequence * hop.chunk, bytes: header.bytes },
+            Some(incoming) => {
+                let offset = incoming.slots + (sequence % incoming.window) * hop.chunk;
+                Region::Slot { offset, bytes: header.bytes }
+            }
+        };
+        self.enqueue(i);
+        // Only hops with an outgoing end are ever queued.
+        let outgoing = hop.outgoing?;
+        let remote_slot = outgoing.slots + (sequence % outgoing.window) * hop.chunk;
+        Some(Transmit { to: outgoing.to, tag: outgoing.tag, header, data, remote_slot })
+    }
+
+    /// The next credit to give back, if one is due.
+    pub fn poll_credit(&mut self) -> Option<Credit> {
+        while let Some(i) = self.to_credit.pop_front() {
+            let hop = &self.schedule.hops()[i];
+            let Some(incoming) = hop.incoming else { continue };
+            let p = &mut self.progress[i];
+            // The sender has `window` credits from the start and needs `chunks - window` more.
+            let chunks = p.freed.min(hop.chunks() - incoming.window) - p.acknowledged;
+            if chunks > 0 {
+                p.acknowledged += chunks;
+                return Some(Credit { to: incoming.from, path: hop.path, chunks });
+            }
+        }
+        None
+    }
+
+    /// A chunk has arrived, at the place that its [`Post`] named.
+    ///
+    /// # Errors
+    /// [`TransportError::Unexpected`] if the schedule knows no such chunk or it comes out of order.
+    pub fn handle_received(&mut self, path: PathId, sequence: u64) -> Result<(), TransportError> {
+        let unexpected = || self.unexpected(format!("the arrival of chunk {sequence} of path {path}"));
+        let i = self.schedule.find(path).ok_or_else(unexpected)?;
+        let hop = &self.schedule.hops()[i];
+        let p = &self.progress[i];
+        let incoming = hop.incoming.ok_or_else(unexpected)?;
+        if sequence != p.received || sequence >= p.posted {
+            return Err(unexpected());
+        }
+        let p = &mut self.progress[i];
+        p.received += 1;
+        if p.received == hop.chunks() {
+            self.open_ends -= 1;
+        }
+        match incoming.sink {
+            Sink::Deliver => self.free(i),
+            Sink::Forward => {
+                self.slots_in_use += hop.chunk_bytes(sequence);
+                self.peak_slots_in_use = self.peak_slots_in_use.max(self.slots_in_use);
+                self.enqueue(i);
+            }
+        }
+        Ok(())
+    }
+
+    /// The memory of a chunk that was sent may be used again.
+    ///
+    /// # Errors
+    /// [`TransportError::Unexpected`] if no such chunk was sent, or an earlier one of the path is not complete yet.
+    pub fn handle_sent(&mut self, path: PathId, sequence: u64) -> Result<(), TransportError> {
+        let unexpected = || self.unexpected(format!("the completed sending of chunk {sequence} of path {path}"));
+        let i = self.schedule.find(path).ok_or_else(unexpected)?;
+        let hop = &self.schedule.hops()[i];
+        let p = &self.progress[i];
+        if hop.outgoing.is_none() || sequence != p.completed || sequence >= p.sent {
+            return Err(unexpected());
+        }
+        let p = &mut self.progress[i];
+        p.completed += 1;
+        if p.completed == hop.chunks() {
+            self.open_ends -= 1;
+        }
+        if hop.incoming.is_some() {
+            self.slots_in_use -= hop.chunk_bytes(sequence);
+            self.free(i);
+        }
+        Ok(())
+    }
+
+    /// The next rank on `path` can take `chunks` more.
+    ///
+    /// # Errors
+    /// [`TransportError::Unexpected`] for a path that this rank does not send on, or more credits than there are
+    /// chunks.
+    pub fn handle_credit(&mut self, path: PathId, chunks: u64) -> Result<(), TransportError> {
+        let unexpected = || self.unexpected(format!("{chunks} credits for path {path}"));
+        let i = self.schedule.find(path).ok_or_else(unexpected)?;
+        let hop = &self.schedule.hops()[i];
+        let outgoing = hop.outgoing.ok_or_else(unexpected)?;
+        let limit = self.progress[i].credited.checked_add(chunks).and_then(|c| c.checked_add(outgoing.window));
+        if limit.is_none_or(|l| l > hop.chunks()) {
+            return Err(unexpected());
+        }
+        self.progress[i].credited += chunks;
+        self.enqueue(i);
+        Ok(())
+    }
+
+    /// Everything that this rank sends has left, everything that it receives has arrived, and all slots are free.
+    pub fn is_done(&self) -> bool {
+        self.open_ends == 0 && self.to_credit.is_empty()
+    }
+
+    /// The most bytes that sat in forward slots at one time.
+    pub fn peak_slot_bytes(&self) -> u64 {
+        self.peak_slots_in_use
+    }
+
+    /// The first thing that is still missing, in words; for messages about an exchange that does not advance.
+    pub fn waiting_for(&self) -> String {
+        for (hop, p) in self.schedule.hops().iter().zip(&self.progress) {
+            let n = hop.chunks();
+            if let Some(outgoing) = hop.outgoing
+                && p.completed < n
+                && p.received > p.completed
+            {
+                let what = if p.sent > p.completed { "to take" } else { "to have room for" };
+                return format!("rank {} {what} chunk {} of {n} of path {}", outgoing.to, p.completed, hop.path);
+            }
+            if let Some(incoming) = hop.incoming
+                && p.received < n
+            {
+                return format!("chunk {} of {n} of path {} from rank {}", p.received, hop.path, incoming.from);
+            }
+        }
+        "nothing".into()
+    }
+
+    /// Puts a hop into its ready queue if it has a chunk and a credit for it.
+    fn enqueue(&mut self, i: usize) {
+        let hop = &self.schedule.hops()[i];
+        let p = &mut self.progress[i];
+        let Some(outgoing) = hop.outgoing else { return };
+        if p.queued || p.sent >= p.received || p.sent >= outgoing.window + p.credited {
+            return;
+        }
+        p.queued = true;
+        if hop.incoming.is_some() {
+            self.forward.push_back(i);
+        } else {
+            let behind = (u128::from(p.sent) << 32) / u128::from(hop.chunks());
+            self.local.push(Reverse((behind as u64, i)));
+        }
+    }
+
+    /// The oldest slot of a receiving end is free again: post the next receive, and tell the sender in batches.
+    fn free(&mut self, i: usize) {
+        let hop = &self.schedule.hops()[i];
+        let p = &mut self.progress[i];
+        let Some(incoming) = hop.incoming else { return };
+        p.freed += 1;
+        if p.posted < hop.chunks() {
+            self.to_post.push_back(i);
+        }
+        let needed = hop.chunks() - incoming.window;
+        let due = p.freed.min(needed) - p.acknowledged;
+        if due > 0 && (due >= incoming.window.div_ceil(2) || p.freed >= needed) {
+            self.to_credit.push_back(i);
+        }
+    }
+
+    fn unexpected(&self, what: String) -> TransportError {
+        TransportError::Unexpected { rank: self.schedule.rank(), what }
+    }
+}
+
+/// What each path of this rank has got through so far; for tests of the invariants at the top of the file.
+#[cfg(test)]
+impl Scheduler<'_> {
+    pub(crate) fn check_invariants(&self) {
+        let mut queued = std::collections::BTreeMap::<usize, usize>::new();
+        self.forward.iter().chain(self.local.iter().map(|Reverse((_, i))| i)).for_each(|&i| {
+            *queued.entry(i).or_default() += 1;
+        });
+        for (i, (hop, p)) in self.schedule.hops().iter().zip(&self.progress).enumerate() {
+            let n = hop.chunks();
+            if let Some(incoming) = hop.incoming {
+                assert!(p.freed <= p.received && p.received <= p.posted);
+                assert!(p.posted <= n.min(p.freed + incoming.window));
+                assert!(p.acknowledged <= n - incoming.window);
+            }
+            if let Some(outgoing) = hop.outgoing {
+                assert!(p.completed <= p.sent && p.sent <= p.received);
+                assert!(
+                    p.sent <= outgoing.window + p.credited && outgoing.window + p.credited <= n.max(outgoing.window)
+                );
+            }
+            assert_eq!(queued.get(&i).copied().unwrap_or(0), usize::from(p.queued));
+        }
+    }
+}

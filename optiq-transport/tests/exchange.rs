@@ -1,0 +1,199 @@
+//! Whole exchanges over the in-process transport: every byte arrives, whatever the paths, budgets and delays.
+
+use optiq_transport::{
+    ChunkRule, Delayed, ExecuteOptions, Execution, LinkMap, Memory, Order, Path, Rank, Schedule, ScheduleOptions,
+    Transport, TransportError, execute, mesh, paced_mesh,
+};
+use proptest::prelude::*;
+use std::time::{Duration, Instant};
+
+/// One rank's result: its receive buffer, and what it did.
+type Outcome = Result<(Vec<u8>, Execution), TransportError>;
+
+fn byte_of(source: Rank, offset: u64) -> u8 {
+    (u64::from(source).wrapping_mul(131).wrapping_add(offset.wrapping_mul(7)) % 251) as u8
+}
+
+/// Runs an exchange with one thread per rank.
+fn run<T: Transport + Send>(ends: Vec<T>, paths: &[Path], options: &ScheduleOptions, order: Order) -> Vec<Outcome> {
+    let ranks = ends.len() as Rank;
+    let extent = |of: fn(&Path) -> (Rank, u64), r| {
+        paths.iter().map(of).filter(|x| x.0 == r).map(|x| x.1).max().unwrap_or(0) as usize
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = ends
+            .into_iter()
+            .enumerate()
+            .map(|(rank, mut end)| {
+                let rank = rank as Rank;
+                scope.spawn(move || {
+                    let length = extent(|p| (p.source(), p.source_offset + p.bytes), rank);
+                    let send: Vec<u8> = (0..length).map(|i| byte_of(rank, i as u64)).collect();
+                    let mut receive = vec![0xee; extent(|p| (p.destination(), p.destination_offset + p.bytes), rank)];
+                    let schedule = Schedule::new(rank, ranks, paths, options)?;
+                    let run =
+                        ExecuteOptions { order, give_up_after: Some(Duration::from_secs(20)), sends_in_flight: 4 };
+                    let memory = Memory::new(&send, &mut receive);
+                    let execution = execute(&mut end, &schedule, &run, &memory)?;
+                    assert!(execution.peak_slot_bytes <= options.budget);
+                    Ok((receive, execution))
+                })
+            })
+            .collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    })
+}
+
+fn verify(paths: &[Path], outcomes: &[Outcome]) {
+    let mut touched: Vec<Vec<bool>> = outcomes.iter().map(|o| vec![false; o.as_ref().unwrap().0.len()]).collect();
+    for p in paths {
+        let (received, _) = outcomes[p.destination() as usize].as_ref().unwrap();
+        for i in 0..p.bytes {
+            let at = (p.destination_offset + i) as usize;
+            assert_eq!(received[at], byte_of(p.source(), p.source_offset + i), "byte {i} of path {}", p.id);
+            touched[p.destination() as usize][at] = true;
+        }
+    }
+    for (outcome, touched) in outcomes.iter().zip(touched) {
+        let received = &outcome.as_ref().unwrap().0;
+        assert!(received.iter().zip(touched).all(|(&b, t)| t || b == 0xee), "a byte outside all paths was written");
+    }
+}
+
+/// Random paths over `ranks` ranks; receive offsets do not overlap.
+fn paths(ranks: Rank) -> impl Strategy<Value = Vec<Path>> {
+    let one = (Just((0..ranks).collect::<Vec<_>>()).prop_shuffle(), 2..=ranks as usize, 1u64..4000, 0u64..50);
+    proptest::collection::vec(one, 0..14).prop_map(move |list| {
+        let mut end = vec![0u64; ranks as usize];
+        let path = |(id, (mut chain, length, bytes, gap)): (usize, (Vec<Rank>, usize, u64, u64))| {
+            chain.truncate(length);
+            let last = &mut end[chain[length - 1] as usize];
+            let destination_offset = *last + gap;
+            *last = destination_offset + bytes;
+            Path { id: id as u32 * 3, ranks: chain, bytes, source_offset: gap, destination_offset }
+        };
+        list.into_iter().enumerate().map(path).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn every_byte_arrives_under_any_budget_order_and_delay(
+        paths in paths(5),
+        chunk in 1u64..1500,
+        budget in 14u64..9000,
+        window in 1u64..6,
+        order in prop_oneof![Just(Order::ForwardFirst), Just(Order::LocalFirst), Just(Order::RoundRobin)],
+        seed: u64,
+        longest in 0u64..8,
+    ) {
+        // 14 paths at most, so 14 bytes always hold one byte of each.
+        let options = ScheduleOptions { chunk: ChunkRule::Fixed(chunk), budget, window };
+        let ends = mesh(5).into_iter().zip(seed..).map(|(e, s)| Delayed::new(e, s, longest)).collect();
+        let outcomes = run(ends, &paths, &options, order);
+        verify(&paths, &outcomes);
+        let relayed: u64 = paths.iter().map(|p| p.bytes * (p.ranks.len() as u64 - 2)).sum();
+        let forwarded: u64 = outcomes.iter().map(|o| o.as_ref().unwrap().1.bytes_forwarded).sum();
+        prop_assert_eq!(relayed, forwarded);
+    }
+
+    #[test]
+    fn slots_of_different_paths_never_overlap_and_fit_the_budget(paths in paths(5), chunk in 1u64..300, budget in 14u64..900) {
+        let options = ScheduleOptions { chunk: ChunkRule::Fixed(chunk), budget, window: 4 };
+        let all: Vec<Schedule> = (0..5).map(|r| Schedule::new(r, 5, &paths, &options).unwrap()).collect();
+        for schedule in &all {
+            prop_assert!(schedule.slot_bytes() <= budget);
+            prop_assert!(schedule.slot_bytes() <= schedule.largest_slot_bytes());
+            let mut ranges: Vec<(u64, u64)> = Vec::new();
+            for hop in schedule.hops() {
+                if let Some(i) = hop.incoming {
+                    ranges.push((i.slots, i.slots + i.window * hop.chunk));
+                }
+                if let Some(o) = hop.outgoing {
+                    let there = &all[o.to as usize];
+                    let i = there.hops()[there.find(hop.path).unwrap()].incoming.unwrap();
+                    prop_assert_eq!((o.tag, o.window, o.slots), (i.tag, i.window, i.slots), "both ends agree");
+                    prop_assert_eq!(i.from, schedule.rank());
+                }
+            }
+            ranges.sort_unstable();
+            prop_assert!(ranges.windows(2).all(|w| w[0].1 <= w[1].0));
+            prop_assert!(ranges.last().is_none_or(|r| r.1 <= schedule.slot_bytes()));
+        }
+    }
+}
+
+#[test]
+fn several_exchanges_one_after_the_other() {
+    // A fast rank may begin the next exchange while others are still in this one; nothing may mix.
+    let paths: Vec<Path> = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
+        .iter()
+        .zip(0..)
+        .map(|(r, id)| Path { id, ranks: r.to_vec(), bytes: 5000, source_offset: 0, destination_offset: 0 })
+        .collect();
+    let options = ScheduleOptions { chunk: ChunkRule::Fixed(100), budget: 1000, window: 4 };
+    std::thread::scope(|scope| {
+        for mut end in mesh(3) {
+            let paths = &paths;
+            scope.spawn(move || {
+                let rank = end.rank();
+                let schedule = Schedule::new(rank, 3, paths, &options).unwrap();
+                let from = (rank + 1) % 3;
+                for round in 0..20u64 {
+                    let send: Vec<u8> = (0..5000).map(|i| byte_of(rank, i + round)).collect();
+                    let mut receive = vec![0; 5000];
+                    let run = ExecuteOptions { give_up_after: Some(Duration::from_secs(20)), ..Default::default() };
+                    execute(&mut end, &schedule, &run, &Memory::new(&send, &mut receive)).unwrap();
+                    assert!(receive.iter().zip(0..).all(|(&b, i)| b == byte_of(from, i + round)), "round {round}");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_rank_that_never_comes_is_named() {
+    let paths = [Path { id: 0, ranks: vec![0, 1], bytes: 10, source_offset: 0, destination_offset: 0 }];
+    let mut ends = mesh(2);
+    let schedule = Schedule::new(1, 2, &paths, &ScheduleOptions::default()).unwrap();
+    let run = ExecuteOptions { give_up_after: Some(Duration::from_millis(50)), ..Default::default() };
+    let mut receive = vec![0; 10];
+    let e = execute(&mut ends[1], &schedule, &run, &Memory::new(&[], &mut receive)).unwrap_err();
+    assert!(e.to_string().contains("chunk 0 of 1 of path 0 from rank 0"), "{e}");
+}
+
+#[test]
+fn buffers_that_are_too_small_are_refused_before_anything_moves() {
+    let paths = [Path { id: 0, ranks: vec![0, 1], bytes: 10, source_offset: 3, destination_offset: 0 }];
+    let mut end = mesh(2).remove(0);
+    let schedule = Schedule::new(0, 2, &paths, &ScheduleOptions::default()).unwrap();
+    let e = execute(&mut end, &schedule, &ExecuteOptions::default(), &Memory::new(&[0; 12], &mut [])).unwrap_err();
+    assert_eq!(e, TransportError::BufferTooSmall { which: "send", found: 12, needed: 13 });
+}
+
+struct OneLink {
+    rate: [f64; 1],
+}
+
+impl LinkMap for OneLink {
+    fn rates(&self) -> &[f64] {
+        &self.rate
+    }
+    fn links(&self, _: Rank, _: Rank) -> &[u32] {
+        &[0]
+    }
+}
+
+#[test]
+fn a_paced_link_takes_at_least_its_time() {
+    // Two legs share one link of 1 MB/s: 2 x 20,000 bytes over it take 40 ms at least. Only a lower bound is
+    // asserted: a busy machine makes it longer, nothing makes it shorter.
+    let paths = [Path { id: 0, ranks: vec![0, 1, 2], bytes: 20_000, source_offset: 0, destination_offset: 0 }];
+    let options = ScheduleOptions { chunk: ChunkRule::Fixed(1000), ..Default::default() };
+    let start = Instant::now();
+    let outcomes = run(paced_mesh(3, Box::new(OneLink { rate: [1e6] })), &paths, &options, Order::default());
+    assert!(start.elapsed() >= Duration::from_millis(40));
+    verify(&paths, &outcomes);
+}

@@ -1,0 +1,183 @@
+//! All sessions of a process, each attached to its communicator as an MPI attribute.
+//!
+//! The delete callback of the attribute frees the session when the user frees the communicator. A second attribute,
+//! on `MPI_COMM_SELF`, is deleted by MPI at the very start of `MPI_Finalize` (MPI 4.0, 11.2.4) and ends OPTIQ if
+//! the program forgot to.
+
+use crate::{Config, Error, Session};
+use optiq_transport::mpi::{check, ffi, is_initialized};
+use parking_lot::{Mutex, MutexGuard};
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+
+/// A session that may be reached from any thread, one at a time.
+pub(super) struct Shared(Mutex<Session>);
+
+impl Shared {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Session> {
+        self.0.lock()
+    }
+}
+
+// SAFETY: a session is reached only under its mutex, and the program must have asked MPI for a thread level that
+// allows calls from several threads if it makes them. What it holds has no thread affinity of its own.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+/// A communicator handle, for looking its session up again.
+#[derive(Clone, Copy)]
+struct Handle(ffi::MPI_Comm);
+
+// SAFETY: an opaque value; only MPI interprets it.
+unsafe impl Send for Handle {}
+
+/// What exists between `optiq_init` and `optiq_finalize`.
+struct Open {
+    config: Config,
+    started_mpi: bool,
+    /// Attribute key of sessions, and of the finalise hook.
+    session_key: c_int,
+    finalize_key: c_int,
+    /// Communicators with a session, in the order of their first use, which is the same on all ranks.
+    communicators: Vec<Handle>,
+}
+
+static OPEN: Mutex<Option<Open>> = Mutex::new(None);
+
+/// The process's sessions.
+pub(super) struct Sessions;
+
+impl Sessions {
+    pub(super) fn open(config: Config, started_mpi: bool) -> Result<(), Error> {
+        let mut open = OPEN.lock();
+        if open.is_some() {
+            return Err(Error::Argument("optiq_init was called twice".into()));
+        }
+        let (mut session_key, mut finalize_key) = (0, 0);
+        let nothing = std::ptr::null_mut();
+        // SAFETY: MPI is initialised; the callbacks have the signatures that MPI asks for.
+        unsafe {
+            let code = ffi::PMPI_Comm_create_keyval(Some(copy_nothing), Some(free_session), &mut session_key, nothing);
+            check(code, "MPI_Comm_create_keyval")?;
+            let code = ffi::PMPI_Comm_create_keyval(Some(copy_nothing), Some(at_finalize), &mut finalize_key, nothing);
+            check(code, "MPI_Comm_create_keyval")?;
+            check(ffi::PMPI_Comm_set_attr(ffi::RSMPI_COMM_SELF, finalize_key, nothing), "MPI_Comm_set_attr")?;
+        }
+        *open = Some(Open { config, started_mpi, session_key, finalize_key, communicators: Vec::new() });
+        Ok(())
+    }
+
+    /// Frees all sessions; whether MPI is to be finalised as well.
+    pub(super) fn close() -> Result<bool, Error> {
+        let Some(open) = OPEN.lock().take() else { return Err(Error::NotInitialized("optiq_finalize")) };
+        if is_initialized() { close(open, true) } else { Ok(false) }
+    }
+
+    /// The session of `comm`, which is made on first use (collectively); `None` for an inter-communicator, which
+    /// OPTIQ does not serve.
+    pub(super) fn get(comm: ffi::MPI_Comm, function: &'static str) -> Result<Option<Arc<Shared>>, Error> {
+        let (key, config) = match &*OPEN.lock() {
+            Some(open) if is_initialized() => (open.session_key, open.config.clone()),
+            _ => return Err(Error::NotInitialized(function)),
+        };
+        if comm == null_communicator() {
+            return Err(Error::Argument("the communicator is MPI_COMM_NULL".into()));
+        }
+        match attached(comm, key)? {
+            Some(session) => Ok(Some(session)),
+            None => attach(comm, key, config),
+        }
+    }
+}
+
+fn null_communicator() -> ffi::MPI_Comm {
+    // SAFETY: a constant.
+    unsafe { ffi::RSMPI_COMM_NULL }
+}
+
+fn attached(comm: ffi::MPI_Comm, key: c_int) -> Result<Option<Arc<Shared>>, Error> {
+    let mut value: *const Shared = std::ptr::null();
+    let mut found = 0;
+    // SAFETY: a valid communicator by the caller's word; the attribute is a pointer that `attach` made.
+    unsafe {
+        let slot = (&raw mut value).cast::<c_void>();
+        check(ffi::PMPI_Comm_get_attr(comm, key, slot, &mut found), "MPI_Comm_get_attr")?;
+        if found == 0 || value.is_null() {
+            return Ok(None);
+        }
+        // The attribute keeps its own reference.
+        Arc::increment_strong_count(value);
+        Ok(Some(Arc::from_raw(value)))
+    }
+}
+
+fn attach(comm: ffi::MPI_Comm, key: c_int, config: Config) -> Result<Option<Arc<Shared>>, Error> {
+    let mut inter = 0;
+    // SAFETY: a valid communicator by the caller's word.
+    check(unsafe { ffi::PMPI_Comm_test_inter(comm, &mut inter) }, "MPI_Comm_test_inter")?;
+    if inter != 0 {
+        return Ok(None);
+    }
+    // SAFETY: valid, an intra-communicator, and the session is dropped by `free_session` or `close`.
+    let session = Arc::new(Shared(Mutex::new(unsafe { Session::new(comm, config)? })));
+    let pointer = Arc::into_raw(Arc::clone(&session)).cast_mut().cast::<c_void>();
+    // SAFETY: as above.
+    check(unsafe { ffi::PMPI_Comm_set_attr(comm, key, pointer) }, "MPI_Comm_set_attr")?;
+    if let Some(open) = &mut *OPEN.lock() {
+        open.communicators.push(Handle(comm));
+    }
+    Ok(Some(session))
+}
+
+/// Deletes all attributes, which frees the sessions.
+fn close(open: Open, and_hook: bool) -> Result<bool, Error> {
+    let Open { started_mpi, mut session_key, mut finalize_key, communicators, .. } = open;
+    for Handle(comm) in communicators {
+        // SAFETY: the user has not freed it, or `free_session` would have taken it off the list.
+        check(unsafe { ffi::PMPI_Comm_delete_attr(comm, session_key) }, "MPI_Comm_delete_attr")?;
+    }
+    // SAFETY: keys of ours. Inside MPI_Finalize the hook is being deleted by MPI itself.
+    unsafe {
+        if and_hook {
+            check(ffi::PMPI_Comm_delete_attr(ffi::RSMPI_COMM_SELF, finalize_key), "MPI_Comm_delete_attr")?;
+        }
+        check(ffi::PMPI_Comm_free_keyval(&mut finalize_key), "MPI_Comm_free_keyval")?;
+        check(ffi::PMPI_Comm_free_keyval(&mut session_key), "MPI_Comm_free_keyval")?;
+    }
+    Ok(started_mpi)
+}
+
+/// Attributes are not inherited by duplicates: they get a session of their own.
+unsafe extern "C" fn copy_nothing(
+    _: ffi::MPI_Comm,
+    _: c_int,
+    _: *mut c_void,
+    _: *mut c_void,
+    _: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: MPI's out-parameter.
+    unsafe { *flag = 0 };
+    ffi::MPI_SUCCESS as c_int
+}
+
+unsafe extern "C" fn free_session(comm: ffi::MPI_Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
+    if let Some(open) = &mut *OPEN.lock() {
+        open.communicators.retain(|h| h.0 != comm);
+    }
+    // SAFETY: the reference that `attach` gave to MPI.
+    drop(unsafe { Arc::from_raw(value.cast_const().cast::<Shared>()) });
+    ffi::MPI_SUCCESS as c_int
+}
+
+unsafe extern "C" fn at_finalize(_: ffi::MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
+    // `optiq_finalize` has emptied it already, unless the program forgot to call it.
+    let open = OPEN.lock().take();
+    if let Some(open) = open
+        && let Err(error) = close(open, false)
+    {
+        log::warn!("while MPI was finalised: {error}");
+    }
+    ffi::MPI_SUCCESS as c_int
+}

@@ -1,0 +1,33 @@
+//! Moves data on supercomputers over many paths: what a program calls, from Rust and from C.
+//!
+//! ```text
+//!   MPI ranks ──► Placement (rank -> host) ──► demands between hosts ──► Plan ──► paths of ranks ──► Transport
+//! ```
+//!
+//! A [`Session`] belongs to one communicator. It plans an exchange once, keeps the plan, and either carries the
+//! exchange out over several paths or hands it to `MPI_Alltoallv`; [`Session::decision`] says which, and why.
+//! Without the `mpi` feature only the parts that need no MPI are there: [`Config`], [`Placement`] and [`lower()`].
+
+#[cfg(feature = "mpi")]
+mod blocks;
+#[cfg(feature = "mpi")]
+pub mod c_api;
+mod config;
+mod decide;
+mod error;
+pub mod logger;
+mod lower;
+mod placement;
+#[cfg(feature = "mpi")]
+mod session;
+
+pub use config::{Algorithm, Config, ConfigError, OPTIONS, OptionRecord, PlannerChoice, TransportChoice};
+pub use decide::{Decision, decide, decide_before_planning};
+pub use error::{Error, Status};
+pub use lower::{Message, lower, merge};
+pub use placement::{Placement, PlacementRule};
+#[cfg(feature = "mpi")]
+pub use session::Session;
+
+/// Version as one number: major * 10000 + minor * 100 + patch.
+pub const VERSION: i32 = 100;

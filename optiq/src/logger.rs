@@ -1,0 +1,43 @@
+//! Log lines on standard error, each with who says it.
+
+use log::{Level, LevelFilter, Log, Metadata, Record};
+use std::io::Write;
+use std::sync::OnceLock;
+
+struct Stderr {
+    who: String,
+}
+
+static LOGGER: OnceLock<Stderr> = OnceLock::new();
+
+impl Log for Stderr {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("optiq")
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if !self.enabled(record.metadata()) {
+            return;
+        }
+        let level = match record.level() {
+            Level::Error => "error: ",
+            Level::Warn => "warning: ",
+            Level::Info => "",
+            Level::Debug | Level::Trace => "debug: ",
+        };
+        // One write per line, so that lines of different ranks do not mix. Nobody can be told of a failure.
+        let line = format!("optiq{}: {level}{}\n", self.who, record.args());
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }
+
+    fn flush(&self) {}
+}
+
+/// Sends OPTIQ's log records to standard error, each line led by `optiq` and `who` (such as `[rank 3 on h3]`, or
+/// nothing). Does nothing but set the level if the program has installed a logger of its own.
+pub fn init(who: &str, level: LevelFilter) {
+    let logger = LOGGER.get_or_init(|| Stderr { who: who.to_string() });
+    // An error means that somebody else's logger is in place, which is as good.
+    let _ = log::set_logger(logger);
+    log::set_max_level(level);
+}

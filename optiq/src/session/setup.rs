@@ -1,0 +1,104 @@
+//! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
+
+use crate::{Algorithm, Config, Error, Placement, TransportChoice};
+use optiq_net::Network;
+use optiq_transport::Transport;
+use optiq_transport::mpi::{Communicator, OneSided, TwoSided};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Network, placement and back end of a session.
+pub(super) struct Fabric {
+    pub(super) network: Network,
+    pub(super) placement: Placement,
+    pub(super) transport: RefCell<Box<dyn Transport>>,
+}
+
+impl Fabric {
+    pub(super) fn transport_name(&self) -> &'static str {
+        self.transport.borrow().name()
+    }
+
+    /// Collective. The inner error is why calls go to plain MPI; it is the same way on all ranks.
+    pub(super) fn new(comm: &Rc<Communicator>, config: &Config) -> Result<Result<Self, String>, Error> {
+        let names = processor_names(comm)?;
+        let local = Self::local(&names, config);
+        // 1: usable, 0: plain MPI was asked for, -1: wrong. The fingerprint must be the same everywhere.
+        let (state, print) = match &local {
+            Ok(Some((network, _))) => (1, network.fingerprint().0 as i64),
+            Ok(None) => (0, 0),
+            Err(_) => (-1, 0),
+        };
+        let mut agreed = [state, print, -print.max(i64::MIN + 1)];
+        comm.all_min(&mut agreed)?;
+        let same = agreed[1] == -agreed[2];
+        let wrong = match local {
+            Ok(Some((network, placement))) if agreed[0] == 1 && same => {
+                if let Some(note) = placement.note().filter(|_| comm.rank() == 0) {
+                    log::warn!("{note}");
+                }
+                let transport = RefCell::new(back_end(comm, config)?);
+                return Ok(Ok(Self { network, placement, transport }));
+            }
+            Ok(None) if agreed[0] == 0 => return Ok(Err(asked_for(config))),
+            Err(reason) => reason,
+            Ok(_) if agreed[0] == 1 => "OPTIQ_TOPOLOGY is not the same network on all ranks".to_string(),
+            Ok(_) => "another rank cannot use its configuration".to_string(),
+        };
+        if config.strict {
+            return Err(Error::Setup(wrong));
+        }
+        if comm.rank() == 0 {
+            log::warn!("{wrong}; all calls go to plain MPI");
+        }
+        Ok(Err(wrong))
+    }
+
+    /// What this rank makes of its configuration: a network and a placement, nothing, or a sentence.
+    fn local(names: &[String], config: &Config) -> Result<Option<(Network, Placement)>, String> {
+        let Some(spec) = &config.topology else { return Ok(None) };
+        if config.algorithm == Algorithm::Mpi {
+            return Ok(None);
+        }
+        let network = Network::from_spec(spec).map_err(|e| format!("OPTIQ_TOPOLOGY: {e}"))?;
+        let placement = Placement::new(&network, names, config.placement)?;
+        Ok(Some((network, placement)))
+    }
+}
+
+fn asked_for(config: &Config) -> String {
+    match config.algorithm {
+        Algorithm::Mpi => "OPTIQ_ALGORITHM=mpi".into(),
+        _ => "OPTIQ_TOPOLOGY is not set, so nothing is known of the network".into(),
+    }
+}
+
+/// The processor names of all ranks, in rank order.
+fn processor_names(comm: &Communicator) -> Result<Vec<String>, Error> {
+    let name = comm.processor_name()?;
+    // One word per byte: small, once per communicator, and no second collective to write.
+    let words: Vec<u64> = name.bytes().map(u64::from).collect();
+    let (lengths, all) = comm.all_gather(&words)?;
+    let mut rest = &all[..];
+    let mut names = Vec::with_capacity(lengths.len());
+    for length in lengths {
+        let (mine, others) = rest.split_at(length);
+        let bytes: Vec<u8> = mine.iter().map(|&w| w as u8).collect();
+        names.push(String::from_utf8_lossy(&bytes).into_owned());
+        rest = others;
+    }
+    Ok(names)
+}
+
+/// Two-sided unless one-sided is asked for: measured side by side in the lab, `MPI_Put` over TCP is emulated by
+/// Open MPI with messages of its own, and windows cannot always be had.
+fn back_end(comm: &Rc<Communicator>, config: &Config) -> Result<Box<dyn Transport>, Error> {
+    if config.transport == TransportChoice::OneSided {
+        match OneSided::new(Rc::clone(comm)) {
+            Ok(transport) => return Ok(Box::new(transport)),
+            Err(e) if comm.rank() == 0 => log::warn!("one-sided transport cannot be had ({e}); using two-sided"),
+            Err(_) => {}
+        }
+    }
+    Ok(Box::new(TwoSided::new(Rc::clone(comm))?))
+}

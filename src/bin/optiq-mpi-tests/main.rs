@@ -1,0 +1,62 @@
+//! The multi-rank tests; `tests/mpi.rs` starts them under `mpirun`. Every rank says "all is well" or ends the job.
+
+mod alltoallv;
+mod conformance;
+mod errors;
+mod support;
+
+use optiq_transport::mpi::{check, ffi};
+use std::rc::Rc;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if arguments == ["different-topologies"] {
+        // Before MPI and OPTIQ look at it: ranks with an odd number in the job see another network.
+        let odd = std::env::var("OMPI_COMM_WORLD_RANK").or_else(|_| std::env::var("PMI_RANK"));
+        let odd = odd.ok().and_then(|r| r.parse::<u32>().ok()).is_some_and(|r| r % 2 == 1);
+        // SAFETY: no other thread exists yet.
+        unsafe { std::env::set_var("OPTIQ_TOPOLOGY", if odd { "mesh:2x2" } else { "torus:2x2" }) };
+    }
+    // SAFETY: called once, at the start.
+    let started = check(unsafe { ffi::PMPI_Init(std::ptr::null_mut(), std::ptr::null_mut()) }, "MPI_Init");
+    let result = started.map_err(|e| e.to_string()).and_then(|()| run(&arguments));
+    let rank = support::rank();
+    match result {
+        Ok(()) => {
+            println!("rank {rank}: all is well");
+            // SAFETY: called once, at the end; nothing of ours is left.
+            unsafe { ffi::PMPI_Finalize() };
+        }
+        Err(error) => {
+            eprintln!("rank {rank}: FAILED: {error}");
+            // SAFETY: ends the job.
+            unsafe { ffi::PMPI_Abort(ffi::RSMPI_COMM_WORLD, 1) };
+        }
+    }
+}
+
+fn run(arguments: &[&str]) -> Result<(), String> {
+    match arguments {
+        ["conformance", transport] => conformance::random_exchanges(transport),
+        ["cases", transport] => conformance::cases(transport),
+        ["alltoallv"] | ["different-topologies"] => alltoallv::all(),
+        ["errors"] => errors::arguments(),
+        ["errors-before-and-after"] => errors::before_and_after(),
+        ["lifetimes"] => errors::lifetimes(),
+        ["strict"] => errors::strict(),
+        _ => Err(format!("there is no test {arguments:?}")),
+    }
+}
+
+/// A transport by name, on a duplicate of the world.
+fn transport(name: &str) -> Result<Box<dyn optiq_transport::Transport>, String> {
+    use optiq_transport::mpi::{Communicator, OneSided, TwoSided};
+    // SAFETY: MPI is initialised.
+    let comm = Rc::new(unsafe { Communicator::duplicate(ffi::RSMPI_COMM_WORLD) }.map_err(|e| e.to_string())?);
+    match name {
+        "two-sided" => Ok(Box::new(TwoSided::new(comm).map_err(|e| e.to_string())?)),
+        "one-sided" => Ok(Box::new(OneSided::new(comm).map_err(|e| e.to_string())?)),
+        _ => Err(format!("there is no transport {name}")),
+    }
+}

@@ -1,0 +1,191 @@
+//! The multi-rank suite: starts `optiq-mpi-tests` under `mpirun`, with a timeout, for 2, 4, 7 and 16 ranks.
+#![cfg(feature = "mpi")]
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Far above what a run takes, far below what CI allows.
+const TIMEOUT: Duration = Duration::from_secs(180);
+
+/// What a run printed, and whether it ended well.
+struct Run {
+    success: bool,
+    output: String,
+}
+
+fn mpirun(ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
+    let mut command = Command::new("mpirun");
+    command.args(["--oversubscribe", "--mca", "btl_vader_single_copy_mechanism", "none", "-n", &ranks.to_string()]);
+    command.arg(env!("CARGO_BIN_EXE_optiq-mpi-tests")).args(arguments);
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("OPTIQ_")) {
+        command.env_remove(name);
+    }
+    command.envs(environment.iter().copied());
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("mpirun starts");
+    let mut pipes: (Option<_>, Option<_>) = (child.stdout.take(), child.stderr.take());
+    let readers = (
+        std::thread::spawn(move || read(pipes.0.take().unwrap())),
+        std::thread::spawn(move || read(pipes.1.take().unwrap())),
+    );
+    let start = Instant::now();
+    let status = loop {
+        match child.try_wait().expect("mpirun can be waited for") {
+            Some(status) => break Some(status),
+            None if start.elapsed() > TIMEOUT => {
+                child.kill().ok();
+                child.wait().ok();
+                break None;
+            }
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    let mut output = readers.0.join().unwrap() + &readers.1.join().unwrap();
+    if status.is_none() {
+        output += "\n(killed after the timeout)";
+    }
+    Run { success: status.is_some_and(|s| s.success()), output }
+}
+
+fn read(mut pipe: impl Read) -> String {
+    let mut bytes = Vec::new();
+    pipe.read_to_end(&mut bytes).ok();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Runs and requires that every rank has said that all is well.
+fn passes(ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> String {
+    let run = mpirun(ranks, arguments, environment);
+    let said = run.output.matches("all is well").count();
+    assert!(
+        run.success && said == ranks as usize,
+        "mpirun -n {ranks} optiq-mpi-tests {arguments:?} {environment:?}:\n{}",
+        run.output
+    );
+    run.output
+}
+
+const ALL: [u32; 4] = [2, 4, 7, 16];
+
+#[test]
+fn two_sided_conforms() {
+    ALL.iter().for_each(|&n| drop(passes(n, &["conformance", "two-sided"], &[])));
+}
+
+#[test]
+fn one_sided_conforms() {
+    ALL.iter().for_each(|&n| drop(passes(n, &["conformance", "one-sided"], &[])));
+}
+
+#[test]
+fn one_sided_conforms_where_puts_need_the_target() {
+    passes(4, &["conformance", "one-sided"], &[("OMPI_MCA_osc", "pt2pt"), ("OMPI_MCA_btl", "tcp,self")]);
+}
+
+#[test]
+fn cases_over_both_back_ends() {
+    for ranks in [2, 3, 4, 5, 9, 16] {
+        passes(ranks, &["cases", "two-sided"], &[]);
+        passes(ranks, &["cases", "one-sided"], &[]);
+    }
+}
+
+/// A network with as many hosts as there are ranks, and ways around.
+fn topology(ranks: u32) -> &'static str {
+    match ranks {
+        2 => "torus:2",
+        4 => "torus:2x2",
+        7 => "torus:7",
+        _ => "torus:4x4",
+    }
+}
+
+#[test]
+fn alltoallv_equals_mpi() {
+    for ranks in ALL {
+        for transport in ["two-sided", "one-sided"] {
+            let environment = [
+                ("OPTIQ_TOPOLOGY", topology(ranks)),
+                ("OPTIQ_PLACEMENT", "rank:1"),
+                ("OPTIQ_ALGORITHM", "multipath"),
+                ("OPTIQ_TRANSPORT", transport),
+            ];
+            let output = passes(ranks, &["alltoallv"], &environment);
+            assert!(output.contains("served by planned paths"), "nothing was served:\n{output}");
+        }
+    }
+}
+
+#[test]
+fn alltoallv_equals_mpi_with_several_ranks_per_host_and_a_small_budget() {
+    for (ranks, topology, placement) in
+        [(16, "torus:2x2", "rank:4"), (7, "torus:4", "rank:2"), (7, "torus:4x4", "rank:1")]
+    {
+        let environment = [
+            ("OPTIQ_TOPOLOGY", topology),
+            ("OPTIQ_PLACEMENT", placement),
+            ("OPTIQ_ALGORITHM", "multipath"),
+            ("OPTIQ_BUDGET", "64KiB"),
+            ("OPTIQ_CHUNK", "2000"),
+        ];
+        passes(ranks, &["alltoallv"], &environment);
+    }
+}
+
+#[test]
+fn alltoallv_equals_mpi_when_everything_is_handed_over() {
+    passes(4, &["alltoallv"], &[]);
+    passes(
+        4,
+        &["alltoallv"],
+        &[("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_ALGORITHM", "mpi")],
+    );
+    // With the defaults, small messages go to plain MPI and larger ones do not; either way the bytes are right.
+    passes(4, &["alltoallv"], &[("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_PLACEMENT", "rank")]);
+}
+
+const FORCED: [(&str, &str); 3] =
+    [("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_ALGORITHM", "multipath")];
+
+#[test]
+fn bad_arguments_are_errors_on_every_rank_and_nothing_hangs() {
+    passes(4, &["errors"], &FORCED);
+    passes(4, &["errors-before-and-after"], &FORCED);
+}
+
+#[test]
+fn finalize_may_be_forgotten_and_communicators_come_and_go() {
+    passes(4, &["lifetimes"], &FORCED);
+}
+
+/// A configuration that cannot be used: one warning from rank 0, and the right bytes by plain MPI.
+fn falls_back(environment: &[(&str, &str)], warning: &str) {
+    let output = passes(4, &["alltoallv"], environment);
+    assert_eq!(output.matches("warning").count(), 1, "{output}");
+    assert!(output.contains(warning) && output.contains("[rank 0]"), "{output}");
+    let strict: Vec<_> = environment.iter().copied().chain([("OPTIQ_STRICT", "1")]).collect();
+    let output = passes(4, &["strict"], &strict);
+    assert!(output.contains(warning), "{output}");
+}
+
+#[test]
+fn a_wrong_configuration_falls_back_with_one_warning_or_fails_if_strict() {
+    falls_back(&[("OPTIQ_TOPOLOGY", "tours:4x4")], "tours");
+    falls_back(&[("OPTIQ_TOPOLOGY", "torus:3"), ("OPTIQ_PLACEMENT", "rank")], "4 ranks need 4 hosts");
+    falls_back(&[("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_K", "many")], "OPTIQ_K is \"many\"");
+    falls_back(&[("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_PLACEMENT", "names")], "is not a host of the topology");
+}
+
+#[test]
+fn an_unknown_option_is_warned_about() {
+    let output = passes(2, &["alltoallv"], &[("OPTIQ_TOPOLGY", "torus:2")]);
+    assert!(output.contains("OPTIQ_TOPOLGY is set, but OPTIQ has no such option"), "{output}");
+}
+
+#[test]
+fn ranks_that_disagree_about_the_topology_fall_back() {
+    let output = passes(4, &["different-topologies"], &[("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_ALGORITHM", "multipath")]);
+    assert!(output.contains("not the same network on all ranks"), "{output}");
+}

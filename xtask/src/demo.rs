@@ -1,0 +1,216 @@
+//! `cargo xtask demo`: from a bare machine to `MPI_Alltoallv` and `optiq_alltoallv` side by side on a real network.
+//!
+//! HiGHS, which the planner `lp` needs, compiles for minutes. A first result does not wait for it: the command is
+//! first built without, and heuristic 2 plans. Once HiGHS is built, that stage is left out.
+
+use crate::args::Args;
+use crate::failure::{Failure, Outcome};
+use crate::glob;
+use crate::install::Needs;
+use crate::process::{self, Project};
+use crate::requirements::{BUILD, LAB};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+const HELP: &str = "\
+cargo xtask demo [OPTIONS]
+
+Installs what is missing, builds OPTIQ, plans an exchange on 1,024 nodes of a Blue Gene/Q, then brings up a lab (16
+hosts on a 4x4 torus, made of network namespaces of this machine), runs the same exchange with MPI_Alltoallv and with
+optiq_alltoallv, checks every byte, and prints the times. Pictures go to target/demo. A first result comes before
+HiGHS is built.
+
+  --json             one JSON document on standard output, everything else on standard error
+  --rate RATE        bandwidth of the lab's links (100Mbit/s)
+  --repetitions N    runs of either kind, alternating (5)
+  --no-lab           only plans, no lab
+  --no-install       install nothing; if something is missing, name the packages and exit with status 2
+
+Example:
+
+  cargo xtask demo --rate 50Mbit/s";
+
+/// What is planned for the large machine.
+const PLAN: &[&str] =
+    &["plan", "--topology", "bgq:1024", "--demands", "pattern:disjoint", "--message", "8MiB", "--k", "50"];
+
+struct Options {
+    json: bool,
+    rate: String,
+    repetitions: u32,
+    lab: bool,
+    install: bool,
+}
+
+/// The two builds of the command, and which planner each shows.
+#[derive(Clone, Copy)]
+struct Stage {
+    features: &'static [&'static str],
+    planner: &'static str,
+    build: &'static str,
+}
+
+const WITHOUT_HIGHS: Stage = Stage {
+    features: &["--no-default-features", "--features", "mpi"],
+    planner: "heu2",
+    build: "build optiq without HiGHS, for a first result",
+};
+const WITH_HIGHS: Stage = Stage { features: &["--features", "mpi"], planner: "lp", build: "build optiq with HiGHS" };
+
+pub fn main(arguments: &[String]) -> Outcome {
+    let Some(mut args) = Args::new("demo", HELP, arguments) else { return Ok(()) };
+    let mut options = Options { json: false, rate: "100Mbit/s".into(), repetitions: 5, lab: true, install: true };
+    while let Some(flag) = args.next() {
+        match flag.name {
+            "--json" => options.json = args.switch(&flag)?,
+            "--rate" => options.rate = args.value(&flag)?.into(),
+            "--repetitions" => options.repetitions = args.parsed(&flag, "a number above zero")?,
+            "--no-lab" => options.lab = !args.switch(&flag)?,
+            "--no-install" => options.install = !args.switch(&flag)?,
+            _ => return Err(args.unknown(&flag)),
+        }
+    }
+    if options.repetitions == 0 {
+        return Err(Failure::Usage("demo --repetitions is \"0\", and a number above zero is expected".into()));
+    }
+    Demo::new(options)?.run()
+}
+
+/// A demo under way.
+struct Demo {
+    project: Project,
+    options: Options,
+    output: PathBuf,
+    start: Instant,
+    /// Seconds until the first stage had shown something.
+    first_result: Option<f64>,
+    /// The documents that the command printed, in order, with what they are.
+    documents: Vec<(&'static str, String)>,
+}
+
+impl Demo {
+    fn new(options: Options) -> Outcome<Self> {
+        let project = Project::locate()?;
+        let output = project.target().join("demo");
+        fs::create_dir_all(&output)
+            .map_err(|e| Failure::Failed(format!("{} cannot be made: {e}", output.display())))?;
+        Ok(Demo { project, options, output, start: Instant::now(), first_result: None, documents: Vec::new() })
+    }
+
+    fn run(mut self) -> Outcome {
+        let needs = Needs::default().required(BUILD);
+        let needs = if self.options.lab { needs.required(LAB) } else { needs };
+        needs.meet(self.options.install)?;
+        if self.options.lab && !namespaces_are_permitted() {
+            eprintln!("xtask: this machine does not permit network namespaces, so there is no lab; plans only");
+            self.options.lab = false;
+        }
+        if !self.highs_is_built() {
+            self.stage(WITHOUT_HIGHS)?;
+            eprintln!("==> first result after {:.0} s", self.start.elapsed().as_secs_f64());
+        }
+        self.stage(WITH_HIGHS)?;
+        self.close();
+        Ok(())
+    }
+
+    /// Builds the command, plans, and runs the lab where there is one.
+    fn stage(&mut self, stage: Stage) -> Outcome {
+        process::step(stage.build, || {
+            let what = ["--release", "--package", "optiq-cli"];
+            process::run(&mut self.project.cargo("build", [&what, stage.features].concat()))
+        })?;
+        let picture = self.output.join(format!("plan-{}.html", stage.planner));
+        let mut plan = self.optiq(PLAN);
+        plan.args(["--planner", stage.planner, "--html"]).arg(&picture);
+        self.show("plans", &format!("plan with {}", stage.planner), plan)?;
+        if self.options.lab {
+            let mut lab = self.optiq(&["demo"]);
+            lab.args(["--planner", stage.planner, "--rate", &self.options.rate]);
+            lab.args(["--repetitions", &self.options.repetitions.to_string()]);
+            lab.arg("--output").arg(self.output.join(format!("lab-{}", stage.planner)));
+            self.show("lab", &format!("run the lab with plans of {}", stage.planner), lab)?;
+        }
+        self.first_result.get_or_insert(self.start.elapsed().as_secs_f64());
+        Ok(())
+    }
+
+    fn optiq(&self, arguments: &[&str]) -> Command {
+        let mut command = self.project.command(self.project.target().join("release").join("optiq"));
+        command.args(arguments);
+        command
+    }
+
+    /// Runs the command, whose output is either shown or kept for the document.
+    fn show(&mut self, kind: &'static str, title: &str, mut command: Command) -> Outcome {
+        if !self.options.json {
+            return process::step(title, || process::run(&mut command));
+        }
+        let text = process::step(title, || process::capture(command.arg("--json")))?;
+        self.documents.push((kind, text));
+        Ok(())
+    }
+
+    /// Whether an earlier run has built HiGHS for the release profile.
+    fn highs_is_built(&self) -> bool {
+        let pattern = "release/build/highs-sys-*/out/lib*/libhighs.a";
+        !glob::matches(&self.project.target().join(pattern).to_string_lossy()).is_empty()
+    }
+
+    fn close(&self) {
+        let total = self.start.elapsed().as_secs_f64();
+        if self.options.json {
+            println!("{}", document(&self.documents, self.first_result.unwrap_or(total), total));
+        }
+        eprintln!("==> demo: {total:.0} s in all");
+        for picture in pictures(&self.output) {
+            eprintln!("    picture: {}", picture.display());
+        }
+    }
+}
+
+/// `{"plans": [...], "lab": [...], "first_result_seconds": s, "total_seconds": s}`, around the command's documents.
+fn document(documents: &[(&str, String)], first: f64, total: f64) -> String {
+    let of = |kind: &str| {
+        let texts: Vec<&str> = documents.iter().filter(|(k, _)| *k == kind).map(|(_, text)| text.trim()).collect();
+        texts.join(", ")
+    };
+    format!(
+        "{{\"plans\": [{}], \"lab\": [{}], \"first_result_seconds\": {first:.1}, \"total_seconds\": {total:.1}}}",
+        of("plans"),
+        of("lab")
+    )
+}
+
+fn pictures(output: &Path) -> Vec<PathBuf> {
+    let pattern = |end: &str| glob::matches(&output.join(end).to_string_lossy());
+    [pattern("*.html"), pattern("*/*.html")].concat()
+}
+
+/// Whether a network namespace can be made, as root or as the root of a user namespace.
+fn namespaces_are_permitted() -> bool {
+    let try_with = |arguments: &[&str]| process::succeeds(Command::new("unshare").args(arguments).arg("true"));
+    try_with(&["--net"]) || try_with(&["--user", "--map-root-user", "--net"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_holds_the_commands_documents_as_they_are() {
+        let documents =
+            [("plans", "{\"a\": 1}\n".to_string()), ("lab", "{}".into()), ("plans", "{\"b\":\n2}".to_string())];
+        assert_eq!(
+            document(&documents, 61.23, 200.0),
+            "{\"plans\": [{\"a\": 1}, {\"b\":\n2}], \"lab\": [{}], \"first_result_seconds\": 61.2, \
+             \"total_seconds\": 200.0}"
+        );
+        assert_eq!(
+            document(&[], 0.0, 0.0),
+            "{\"plans\": [], \"lab\": [], \"first_result_seconds\": 0.0, \"total_seconds\": 0.0}"
+        );
+    }
+}

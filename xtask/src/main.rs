@@ -1,0 +1,57 @@
+//! `cargo xtask`: sets a machine up, shows OPTIQ at work, and tests it.
+//!
+//! Every subcommand installs what it needs first ([`requirements`]), starts programs through [`process`], and says
+//! on standard error what it does and how long it took. Results go to standard output.
+
+mod args;
+mod demo;
+mod deny;
+mod failure;
+mod glob;
+mod install;
+mod process;
+mod requirements;
+mod tally;
+mod test;
+
+use failure::{Failure, Outcome};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask COMMAND [OPTIONS]
+
+  demo    install what is missing, build OPTIQ, run it on a lab network of 16 hosts, show the figures
+  test    install what is missing, build and run all tests
+  deny    check the licences, versions and origins of the dependencies
+
+cargo xtask COMMAND --help tells more. Example:
+
+  cargo xtask demo";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("xtask: {failure}");
+            failure.status()
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Outcome {
+    let (command, rest) = match arguments.split_first() {
+        None => ("--help", &[][..]),
+        Some((command, rest)) => (command.as_str(), rest),
+    };
+    match command {
+        "demo" => demo::main(rest),
+        "test" => test::main(rest),
+        "deny" => deny::main(rest),
+        "help" | "-h" | "--help" => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        other => Err(Failure::Usage(format!("no command is called \"{other}\"; there are demo, test and deny"))),
+    }
+}
