@@ -1,7 +1,7 @@
 /* The thesis's source example 1: an exchange with MPI_Alltoallv, and the same one with optiq_alltoallv.
  *
- *   mpicc alltoallv.c -o alltoallv -loptiq        (cargo xtask demo says where the library is)
- *   OPTIQ_TOPOLOGY=torus:4x4 mpirun -n 16 ./alltoallv
+ *   mpicc alltoallv.c -o alltoallv -loptiq        (the README has the whole command)
+ *   OPTIQ_TOPOLOGY=torus:4x4 OPTIQ_PLACEMENT=rank mpirun -n 16 ./alltoallv
  *
  * Prints, on rank 0, what served the exchange; exits with 1 if a byte is wrong. */
 #include <optiq.h>

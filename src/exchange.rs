@@ -1,6 +1,6 @@
 //! Exchanges that check every byte, for any transport.
 
-use crate::random::Random;
+use optiq_net::random::SplitMix64;
 use optiq_transport::{ExecuteOptions, Execution, Memory, Path, Rank, Schedule, ScheduleOptions, Transport, execute};
 
 /// What byte `offset` of `source`'s send buffer is in exchange number `round`.
@@ -52,7 +52,7 @@ pub fn run<T: Transport + ?Sized>(
 /// Random paths of up to four legs over `ranks` ranks (at least 2), the same for the same seed, with receive
 /// offsets that do not overlap and gaps between them.
 pub fn random_paths(ranks: Rank, count: usize, largest: u64, seed: u64) -> Vec<Path> {
-    let mut random = Random::new(seed);
+    let mut random = SplitMix64::new(seed);
     let mut end = vec![0u64; ranks as usize];
     let path = |id: usize| {
         let length = 2 + random.below(4).min(u64::from(ranks) - 2) as usize;

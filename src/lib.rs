@@ -6,4 +6,3 @@
 
 pub mod cases;
 pub mod exchange;
-pub mod random;

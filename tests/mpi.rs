@@ -1,58 +1,14 @@
 //! The multi-rank suite: starts `optiq-mpi-tests` under `mpirun`, with a timeout, for 2, 4, 7 and 16 ranks.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![cfg(feature = "mpi")]
 
-use std::io::Read;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+mod common;
 
-/// Far above what a run takes, far below what CI allows.
-const TIMEOUT: Duration = Duration::from_secs(180);
-
-/// What a run printed, and whether it ended well.
-struct Run {
-    success: bool,
-    output: String,
-}
+use common::Run;
+use std::path::Path;
 
 fn mpirun(ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
-    let mut command = Command::new("mpirun");
-    command.args(["--oversubscribe", "--mca", "btl_vader_single_copy_mechanism", "none", "-n", &ranks.to_string()]);
-    command.arg(env!("CARGO_BIN_EXE_optiq-mpi-tests")).args(arguments);
-    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("OPTIQ_")) {
-        command.env_remove(name);
-    }
-    command.envs(environment.iter().copied());
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("mpirun starts");
-    let mut pipes: (Option<_>, Option<_>) = (child.stdout.take(), child.stderr.take());
-    let readers = (
-        std::thread::spawn(move || read(pipes.0.take().unwrap())),
-        std::thread::spawn(move || read(pipes.1.take().unwrap())),
-    );
-    let start = Instant::now();
-    let status = loop {
-        match child.try_wait().expect("mpirun can be waited for") {
-            Some(status) => break Some(status),
-            None if start.elapsed() > TIMEOUT => {
-                child.kill().ok();
-                child.wait().ok();
-                break None;
-            }
-            None => std::thread::sleep(Duration::from_millis(20)),
-        }
-    };
-    let mut output = readers.0.join().unwrap() + &readers.1.join().unwrap();
-    if status.is_none() {
-        output += "\n(killed after the timeout)";
-    }
-    Run { success: status.is_some_and(|s| s.success()), output }
-}
-
-fn read(mut pipe: impl Read) -> String {
-    let mut bytes = Vec::new();
-    pipe.read_to_end(&mut bytes).ok();
-    String::from_utf8_lossy(&bytes).into_owned()
+    common::mpirun(ranks, Path::new(env!("CARGO_BIN_EXE_optiq-mpi-tests")), arguments, environment)
 }
 
 /// Runs and requires that every rank has said that all is well.

@@ -1,6 +1,7 @@
 //! Vertices and paths in words.
 
-use optiq_net::{LinkId, NetError, Network, NodeId};
+use crate::failure::Failure;
+use optiq_net::{LinkId, Network, NodeId};
 use optiq_solver::legs;
 
 /// The names of the vertices on a path of links.
@@ -38,13 +39,10 @@ pub fn with_coordinates(net: &Network, v: NodeId) -> String {
 /// The host that `text` means.
 ///
 /// # Errors
-/// [`NetError::Unknown`] if there is none.
-pub fn host(net: &Network, text: &str) -> Result<NodeId, NetError> {
+/// [`Failure::Input`] if there is no such vertex, or it is a switch.
+pub fn host(net: &Network, text: &str) -> Result<NodeId, Failure> {
     match net.resolve(text)? {
         v if net.is_host(v) => Ok(v),
-        v => Err(NetError::Unknown {
-            text: format!("{} as a host", net.name(v)),
-            expected: "a host, not a switch,".into(),
-        }),
+        v => Err(Failure::Input(format!("{} is a switch; a host is expected", net.name(v)))),
     }
 }

@@ -15,7 +15,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// Writes one JSON document to standard output.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 pub fn print_json(document: &impl Serialize) -> Result<(), Failure> {
     write(|out| {
         serde_json::to_writer_pretty(&mut *out, document)?;
@@ -26,7 +26,7 @@ pub fn print_json(document: &impl Serialize) -> Result<(), Failure> {
 /// Has `fill` write to standard output.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 pub fn write(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     fill(&mut out).and_then(|()| out.flush()).map_err(|e| match e.kind() {

@@ -40,7 +40,7 @@ pub fn bytes(bytes: f64) -> String {
 /// A duration with a unit that leaves three significant digits: `74.6 ms`.
 pub fn seconds(seconds: f64) -> String {
     let (value, unit) = match seconds {
-        s if s == 0.0 => (0.0, "s"),
+        0.0 => (0.0, "s"),
         s if s < 1e-3 => (s * 1e6, "us"),
         s if s < 1.0 => (s * 1e3, "ms"),
         s => (s, "s"),

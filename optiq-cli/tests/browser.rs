@@ -1,6 +1,8 @@
 //! The picture in a real browser: headless Chromium draws the page, a script points at links, and what the page shows
 //! is compared with numbers derived by hand. Skipped, with the reason, where there is no Chromium.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 mod support;
 
 use serde_json::Value;

@@ -1,5 +1,7 @@
 //! The command as scripts and people meet it: the built binary, its documents, its examples, its refusals.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 mod support;
 
 use serde_json::Value;
@@ -279,7 +281,7 @@ fn bad_input_gets_one_sentence() {
     refused(&room, &format!("{on_torus} pattern:disjoint --paths absent.paths"), "absent.paths");
     refused(&room, "paths --topology torus:4x4 --from h0 --to h0", "two different hosts");
     refused(&room, "paths --topology torus:4x4 --from h0 --to nobody", "nobody");
-    refused(&room, "paths --topology star:4 --from h0 --to s0", "s0");
+    refused(&room, "paths --topology star:4 --from h0 --to s0", "s0 is a switch");
     refused(&room, "lab up --topology torus:4x4 --rate fast", "fast");
 
     // Arguments.

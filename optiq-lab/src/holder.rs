@@ -61,6 +61,8 @@ pub(crate) fn main(state_path: &Path, life: Duration) -> i32 {
     let told = serde_json::to_string(&report).is_ok_and(|text| writeln!(stdout(), "{text}").is_ok());
     line.clear();
     if !told || namespaces.is_empty() || input.read_line(&mut line).is_err() || line.trim() != KEEP {
+        // The caller is gone: it was interrupted while it brought the lab up, or the lab was attached to it.
+        let _ = fs::remove_file(state_path);
         return 1;
     }
     drop(input);

@@ -14,13 +14,17 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// How long the holder may take to end when it is asked to, and then when it is killed.
 const HOLDER_GRACE: Duration = Duration::from_secs(3);
 /// How long those who work inside the lab may take to end when the holder has.
 const USERS_GRACE: Duration = Duration::from_secs(15);
+
+/// What an attached lab lives by.
+type Lifeline = Option<Arc<ChildStdin>>;
 
 /// How a lab is brought up.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,11 +38,14 @@ pub struct UpOptions {
     pub lifetime: Option<Duration>,
     /// Kernel settings; by default those of [`Tuning::for_rate`] for the network's slowest link.
     pub tuning: Option<Tuning>,
+    /// The lab ends with the [`Lab`] that `up` returns (and its clones), however that comes about: dropped, or its
+    /// process killed.
+    pub attached: bool,
 }
 
 impl Default for UpOptions {
     fn default() -> Self {
-        UpOptions { name: Lab::DEFAULT_NAME.into(), root: None, lifetime: None, tuning: None }
+        UpOptions { name: Lab::DEFAULT_NAME.into(), root: None, lifetime: None, tuning: None, attached: false }
     }
 }
 
@@ -63,10 +70,13 @@ pub struct Status {
 
 /// A lab that is up, or was when it was found.
 ///
-/// A value of this type is only a handle: dropping it leaves the lab as it is.
+/// A value of this type is only a handle: dropping it leaves the lab as it is, unless it was brought up
+/// [`attached`](UpOptions::attached).
 #[derive(Clone, Debug)]
 pub struct Lab {
     pub(crate) dir: LabDir,
+    /// The end of the holder's standard input that keeps an attached lab up.
+    lifeline: Lifeline,
 }
 
 impl Lab {
@@ -80,7 +90,7 @@ impl Lab {
     /// [`LabError::State`] if a lab of this name is up; [`LabError::Topology`] if the network cannot be had;
     /// [`LabError::Missing`] if a right or a program is missing; [`LabError::Refused`] if the kernel refuses.
     pub fn up(network: &Network, options: &UpOptions) -> Result<Lab, LabError> {
-        let lab = Lab::named(&options.name, options.root.as_deref())?;
+        let mut lab = Lab::named(&options.name, options.root.as_deref())?;
         let (blueprint, wiring) = Blueprint::new(network, options.tuning.clone())?;
         for program in ["ip", "tc"] {
             tools::find(program)?;
@@ -100,11 +110,12 @@ impl Lab {
             let _ = lab.dir.remove();
         }
         drop(lock);
-        result.map(|()| lab)
+        lab.lifeline = result?;
+        Ok(lab)
     }
 
     /// Starts the holder and sees it through.
-    fn start(&self, blueprint: &Blueprint, job: &Job, options: &UpOptions) -> Result<(), LabError> {
+    fn start(&self, blueprint: &Blueprint, job: &Job, options: &UpOptions) -> Result<Lifeline, LabError> {
         let binary = current_binary()?;
         let life = options.lifetime.map_or(0, |l| l.as_secs() + u64::from(l.subsec_nanos() > 0));
         let mut child = Command::new(&binary)
@@ -115,7 +126,7 @@ impl Lab {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(LabError::io(format!("start {}", binary.display())))?;
-        let result = self.instruct(&mut child, blueprint, job, &options.name);
+        let result = self.instruct(&mut child, blueprint, job, options);
         if result.is_err() {
             let _ = child.kill();
             let _ = child.wait();
@@ -123,7 +134,13 @@ impl Lab {
         result
     }
 
-    fn instruct(&self, child: &mut Child, blueprint: &Blueprint, job: &Job, name: &str) -> Result<(), LabError> {
+    fn instruct(
+        &self,
+        child: &mut Child,
+        blueprint: &Blueprint,
+        job: &Job,
+        options: &UpOptions,
+    ) -> Result<Lifeline, LabError> {
         let silent = || LabError::Refused("the lab's holder ended without a word".into());
         let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else { return Err(silent()) };
         let job = serde_json::to_string(job).map_err(LabError::io("write the lab's plan"))?;
@@ -137,8 +154,12 @@ impl Lab {
             Err(_) => return Err(silent()),
         }
         let holder = ProcessId::of(child.id() as i32)?;
-        self.dir.write(&State::new(name, holder, blueprint.clone()))?;
-        writeln!(input, "{KEEP}").map_err(LabError::io("let the lab stay"))
+        self.dir.write(&State::new(&options.name, holder, blueprint.clone()))?;
+        if options.attached {
+            return Ok(Some(Arc::new(input)));
+        }
+        writeln!(input, "{KEEP}").map_err(LabError::io("let the lab stay"))?;
+        Ok(None)
     }
 
     /// The lab called `name`, which must be up.
@@ -153,7 +174,7 @@ impl Lab {
 
     fn named(name: &str, root: Option<&Path>) -> Result<Lab, LabError> {
         let root = root.map_or_else(default_root, Path::to_path_buf);
-        Ok(Lab { dir: LabDir::new(&root, name)? })
+        Ok(Lab { dir: LabDir::new(&root, name)?, lifeline: None })
     }
 
     /// The lab's state, if it is up.

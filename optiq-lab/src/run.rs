@@ -7,11 +7,12 @@ use crate::{ENTRY, Lab, LabError, current_binary};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
-use std::io::ErrorKind;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::thread;
 use std::time::Duration;
 
 /// How a program is run in a lab.
@@ -58,6 +59,14 @@ pub struct Outcome {
     pub stdout: Vec<u8>,
 }
 
+/// What becomes of a run's output.
+struct Streams {
+    /// Keep standard output for [`Outcome::stdout`].
+    capture: bool,
+    /// Leave [`NOISE`] out of standard error; not for programs that may talk to a terminal.
+    filter: bool,
+}
+
 impl Lab {
     /// Runs an MPI program on the lab's hosts, with `mpirun` in the management namespace: the fabric carries the
     /// messages, the management network the launch. The ranks find the lab's topology in `OPTIQ_TOPOLOGY`, the
@@ -82,7 +91,7 @@ impl Lab {
                 check_program(program)?,
             )?,
         };
-        self.supervised(0, &launch, &run_dir, options.timeout, options.capture)
+        self.supervised(0, &launch, &run_dir, options.timeout, Streams { capture: options.capture, filter: true })
     }
 
     /// Runs a plain command on one host: its `fab0` leads to the fabric, its host name is the host's.
@@ -100,7 +109,7 @@ impl Lab {
         let host = &blueprint.hosts[blueprint.host(host)?];
         let command = check_program(program)?.to_vec();
         let launch = Launch { command, environment: mpi::environment(&blueprint) };
-        self.supervised(host.namespace, &launch, &self.run_dir()?, timeout, capture)
+        self.supervised(host.namespace, &launch, &self.run_dir()?, timeout, Streams { capture, filter: false })
     }
 
     fn supervised(
@@ -109,23 +118,27 @@ impl Lab {
         launch: &Launch,
         run_dir: &RunDir,
         timeout: Option<Duration>,
-        capture: bool,
+        streams: Streams,
     ) -> Result<Outcome, LabError> {
         let binary = current_binary()?;
         let task = supervise::Task { namespace, run_dir: run_dir.path().clone(), timeout };
         let task = serde_json::to_string(&task).map_err(LabError::io("tell the supervisor what to do"))?;
         let forwarding = Forwarding::start()?;
-        let child = Command::new(&binary)
+        let mut child = Command::new(&binary)
             .args([ENTRY, supervise::VERB])
             .arg(self.dir.state_path())
             .arg(task)
             .args(&launch.command)
             .envs(launch.environment.iter().map(|(k, v)| (k, v)))
-            .stdout(if capture { Stdio::piped() } else { Stdio::inherit() })
+            .stdout(if streams.capture { Stdio::piped() } else { Stdio::inherit() })
+            .stderr(if streams.filter { Stdio::piped() } else { Stdio::inherit() })
             .spawn()
             .map_err(LabError::io(format!("start {}", binary.display())))?;
         forwarding.to(child.id() as i32);
+        let errors = child.stderr.take().map(|pipe| thread::spawn(|| pass_on(pipe)));
         let output = child.wait_with_output();
+        // The run's process namespace is gone, so nobody holds the other end any more.
+        let _ = errors.map(thread::JoinHandle::join);
         drop(forwarding);
         let output = output.map_err(LabError::io("wait for the run"))?;
         let end = fs::read(run_dir.path().join(END_FILE)).ok().and_then(|text| serde_json::from_slice(&text).ok());
@@ -235,5 +248,21 @@ impl Drop for Forwarding {
             let _ = unsafe { sigaction(*signal, before) };
         }
         TAKEN.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Open MPI 4.1's launcher says this about children that were quicker than it to start; nothing is wrong then.
+const NOISE: &str = "plm:rsh: Warning: setpgid(";
+
+/// Copies a run's standard error to ours, line by line and without [`NOISE`].
+fn pass_on(pipe: impl Read) {
+    let mut lines = BufReader::new(pipe);
+    let mut line = Vec::new();
+    while lines.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+        if !String::from_utf8_lossy(&line).contains(NOISE) {
+            // Nobody can be told that they cannot be told.
+            let _ = io::stderr().write_all(&line);
+        }
+        line.clear();
     }
 }

@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 type Case = (&'static str, fn(&Path));
 
-const CASES: [Case; 7] = [
+const CASES: [Case; 8] = [
     ("torus", torus),
     ("star_links_change", star_links_change),
     ("interrupted_run_leaves_nothing", interrupted_run_leaves_nothing),
@@ -25,6 +25,7 @@ const CASES: [Case; 7] = [
     ("down_ends_runs", down_ends_runs),
     ("dead_holder_is_noticed", dead_holder_is_noticed),
     ("lifetime", lifetime),
+    ("attached", attached),
 ];
 
 fn main() {
@@ -45,18 +46,21 @@ fn main() {
     let selected = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(f.as_str()));
     let root = Root(env::temp_dir().join(format!("optiq-lab-test-{}", std::process::id())));
     if let Some(why) = unavailable(&root.0) {
-        println!("skipped: {why}");
+        println!("skipped: {why}\n0 passed, 0 failed, {} skipped", CASES.len());
         return;
     }
     let before = outside();
+    let mut passed = 0;
     for (name, case) in CASES.iter().filter(|(name, _)| selected(name)) {
         let began = Instant::now();
         case(&root.0);
         assert!(list(Some(&root.0)).expect("list").is_empty(), "{name} leaves a lab behind");
         println!("test {name} ... ok ({:.1} s)", began.elapsed().as_secs_f64());
+        passed += 1;
     }
     assert_eq!(outside(), before, "the machine's own namespace has changed");
     assert!(!root.0.exists(), "files are left in {}", root.0.display());
+    println!("{passed} passed, 0 failed, {} skipped", CASES.len() - passed);
 }
 
 /// Where this test keeps its labs, apart from anybody's own.
@@ -361,6 +365,19 @@ fn dead_holder_is_noticed(root: &Path) {
     let (again, _) = up(root, "dead", "star:2");
     assert!(again.down().expect("down"));
     assert!(matches!(Lab::open("dead", Some(root)), Err(LabError::State(_))));
+}
+
+fn attached(root: &Path) {
+    let options = UpOptions { attached: true, ..options(root, "attached") };
+    let lab = Lab::up(&network("star:2"), &options).expect("up");
+    let other_handle = Lab::open("attached", Some(root)).expect("open");
+    assert_eq!(lab.exec("h1", &arguments(&["true"]), None, true).expect("exec").status, 0);
+    drop(lab);
+    wait_until("the lab has gone with its handle", || other_handle.status().is_err());
+    assert!(!other_handle.down().expect("down"));
+    // Taken down as any other.
+    let lab = Lab::up(&network("star:2"), &options).expect("up again");
+    assert!(lab.down().expect("down"));
 }
 
 fn lifetime(root: &Path) {

@@ -22,6 +22,7 @@ pub mod graph;
 mod load;
 mod names;
 mod network;
+pub mod random;
 pub mod routing;
 mod spec;
 pub mod units;

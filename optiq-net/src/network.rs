@@ -134,8 +134,9 @@ impl Network {
     }
 
     /// Capacity in bytes per second of the slowest physical link: the unit in which "bytes per unit link" counts.
+    /// 0 on a network without links.
     pub fn unit_capacity(&self) -> f64 {
-        self.links.iter().map(|l| l.capacity / f64::from(l.lanes)).fold(f64::INFINITY, f64::min)
+        self.links.iter().map(|l| l.capacity / f64::from(l.lanes)).min_by(f64::total_cmp).unwrap_or(0.0)
     }
 
     /// The vertex's name: host names as the job launcher knows them, switch names for people.

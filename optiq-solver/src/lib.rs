@@ -29,7 +29,6 @@ pub mod plan;
 pub mod planner;
 mod problem;
 pub mod report;
-mod rng;
 
 pub use candidates::{CandidateMethod, Candidates};
 pub use demands::Demand;

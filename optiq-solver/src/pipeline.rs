@@ -10,6 +10,7 @@ use crate::planner::{self, PlannerOptions};
 use crate::problem::{Assignment, Problem, unconnected};
 use crate::report::Report;
 use optiq_net::Network;
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -81,7 +82,7 @@ pub fn run_with(
     net: &Network,
     demands: &[Demand],
     options: &PlanOptions,
-    candidates: Option<Candidates>,
+    candidates: Option<&Candidates>,
 ) -> Result<Planned, PlanError> {
     let start = Instant::now();
     let planner =
@@ -89,16 +90,17 @@ pub fn run_with(
     check_k(options.k)?;
     let candidates = match (planner.needs_candidates(), candidates, &options.candidate_file) {
         (false, _, _) => None,
-        (true, Some(candidates), _) => Some(candidates.for_demands(net, demands)?),
-        (true, None, Some(path)) => Some(candidates::file::read(path, net)?.for_demands(net, demands)?),
-        (true, None, None) => Some(Candidates::generate(net, demands, options.k, options.method)?),
+        (true, Some(candidates), _) if candidates.fits(demands) => Some(Cow::Borrowed(candidates)),
+        (true, Some(candidates), _) => Some(Cow::Owned(candidates.clone().for_demands(net, demands)?)),
+        (true, None, Some(path)) => Some(Cow::Owned(candidates::file::read(path, net)?.for_demands(net, demands)?)),
+        (true, None, None) => Some(Cow::Owned(Candidates::generate(net, demands, options.k, options.method)?)),
     };
     let candidates = match (candidates, &options.forwarders) {
-        (Some(c), Some(allowed)) if allowed.contains(&false) => Some(c.forwarding_only_at(net, allowed)?),
+        (Some(c), Some(allowed)) if allowed.contains(&false) => Some(Cow::Owned(c.forwarding_only_at(net, allowed)?)),
         (c, _) => c,
     };
     let candidates_seconds = if candidates.is_some() { start.elapsed().as_secs_f64() } else { 0.0 };
-    let problem = Problem::new(net, demands, candidates.as_ref())?;
+    let problem = Problem::new(net, demands, candidates.as_deref())?;
     let planning = Instant::now();
     let assignment = planner.assign(&problem)?;
     let plan_seconds = planning.elapsed().as_secs_f64();

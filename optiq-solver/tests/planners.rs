@@ -195,6 +195,18 @@ fn heuristic_1_raises_maxload_until_every_pair_has_a_path() {
 }
 
 #[test]
+fn hosts_that_may_not_forward_do_not() {
+    // Ring of four, 0 to 2: the way that is not the fabric's own needs host 3.
+    let net = net("torus:4");
+    let demands = [demand(0, 2, 8)];
+    for (allowed, flows) in [(vec![true, true, true, false], 1), (vec![true, false, true, true], 2)] {
+        let options = PlanOptions { forwarders: Some(allowed), ..options("heu2") };
+        let options = PlanOptions { chunk: 1, ..options };
+        assert_eq!(pipeline::run(&net, &demands, &options).unwrap().report.paths, flows);
+    }
+}
+
+#[test]
 fn odd_bytes_are_kept() {
     let net = net("torus:4");
     for planner in planners() {

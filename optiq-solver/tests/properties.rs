@@ -68,7 +68,7 @@ proptest! {
             match planner {
                 "direct" => direct = plan.congestion_seconds,
                 // The fabric's own routes are among the candidates.
-                "lp" => prop_assert!(plan.congestion_seconds <= direct * 1.0011 + 1e-5),
+                "lp" => prop_assert!(plan.congestion_seconds <= direct * 1.0016 + 1e-5),
                 _ => {}
             }
             prop_assert_eq!(plan.direct_congestion_seconds, direct);
@@ -87,11 +87,11 @@ proptest! {
         let read = optiq_solver::candidates::file::read_from("p", text.as_slice(), &net).unwrap();
         let options = PlanOptions { k, chunk: 1 << 28, ..options("heu2") };
         let searched = pipeline::run(&net, &demands, &options).unwrap().plan;
-        prop_assert_eq!(pipeline::run_with(&net, &demands, &options, Some(read)).unwrap().plan, searched);
+        prop_assert_eq!(pipeline::run_with(&net, &demands, &options, Some(&read)).unwrap().plan, searched);
     }
 }
 
-/// No planner beats the linear program over the same candidates, beyond its price of 0.1 %.
+/// No planner beats the linear program over the same candidates, beyond the 0.15 % of its price and rounding.
 #[test]
 #[cfg(feature = "highs")]
 fn the_linear_program_is_the_least() {
@@ -102,7 +102,7 @@ fn the_linear_program_is_the_least() {
             let least = plan(&net, &demands, "lp").plan.congestion_seconds;
             for planner in ["direct", "heu1", "heu2"] {
                 let other = plan(&net, &demands, planner).plan.congestion_seconds;
-                assert!(least <= other * 1.0011, "{spec} {pattern} {planner}: {least} {other}");
+                assert!(least <= other * 1.0016, "{spec} {pattern} {planner}: {least} {other}");
             }
         }
     }

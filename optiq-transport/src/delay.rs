@@ -1,33 +1,23 @@
-//! Middleware that holds events back for a random number of polls: a network whose parts are slow at random.
+//! Middleware that holds events back for some polls: a network whose parts are slow at random.
 //!
 //! Wraps any transport. The order of events per path is kept, as the trait promises; everything else may overtake.
 
 use crate::{Credit, Event, Memory, PathId, Post, Schedule, Transmit, Transport, TransportError};
 use std::collections::VecDeque;
 
-/// A transport whose events are delayed by a seeded random number of polls.
+/// A transport whose events come later than they happened.
 #[derive(Debug)]
-pub struct Delayed<T> {
+pub struct Delayed<T, D> {
     inner: T,
-    state: u64,
-    longest: u64,
+    delays: D,
     poll: u64,
     held: VecDeque<(u64, Event)>,
 }
 
-impl<T> Delayed<T> {
-    /// Delays each event of `inner` by up to `longest` polls; the same `seed` gives the same delays.
-    pub fn new(inner: T, seed: u64, longest: u64) -> Self {
-        Self { inner, state: seed, longest, poll: 0, held: VecDeque::new() }
-    }
-
-    /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-    fn random(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+impl<T, D: FnMut() -> u64> Delayed<T, D> {
+    /// Holds each event of `inner` back for as many polls as `delays` says.
+    pub fn new(inner: T, delays: D) -> Self {
+        Self { inner, delays, poll: 0, held: VecDeque::new() }
     }
 }
 
@@ -40,7 +30,7 @@ fn lane(event: &Event) -> (PathId, u8) {
     }
 }
 
-impl<T: Transport> Transport for Delayed<T> {
+impl<T: Transport, D: FnMut() -> u64> Transport for Delayed<T, D> {
     fn name(&self) -> &'static str {
         self.inner.name()
     }
@@ -66,7 +56,7 @@ impl<T: Transport> Transport for Delayed<T> {
         let mut fresh = Vec::new();
         self.inner.poll(memory, &mut fresh)?;
         for event in fresh {
-            let wait = self.random() % (self.longest + 1);
+            let wait = (self.delays)();
             let after = self.held.iter().filter(|(_, e)| lane(e) == lane(&event)).map(|(due, _)| *due).max();
             self.held.push_back((after.unwrap_or(0).max(self.poll + wait), event));
         }

@@ -78,6 +78,9 @@ impl Ord for Parcel {
     }
 }
 
+/// A chunk's number on its path, and its bytes.
+type Numbered = (u64, Box<[u8]>);
+
 /// One rank's end of an in-process mesh.
 pub struct InProcess {
     rank: Rank,
@@ -87,7 +90,7 @@ pub struct InProcess {
     /// Arrived, but not due yet, or ahead of its post.
     waiting: BinaryHeap<Parcel>,
     posted: BTreeMap<PathId, VecDeque<(u64, Region)>>,
-    early: BTreeMap<PathId, VecDeque<(u64, Box<[u8]>)>>,
+    early: BTreeMap<PathId, VecDeque<Numbered>>,
     slots: Vec<u8>,
     sent: Vec<Event>,
     exchange: u64,

@@ -1,4 +1,5 @@
 //! Whole exchanges over the in-process transport: every byte arrives, whatever the paths, budgets and delays.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use optiq_transport::{
     ChunkRule, Delayed, ExecuteOptions, Execution, LinkMap, Memory, Order, Path, Rank, Schedule, ScheduleOptions,
@@ -86,12 +87,15 @@ proptest! {
         budget in 14u64..9000,
         window in 1u64..6,
         order in prop_oneof![Just(Order::ForwardFirst), Just(Order::LocalFirst), Just(Order::RoundRobin)],
-        seed: u64,
-        longest in 0u64..8,
+        delays in proptest::collection::vec(0u64..8, 1..50),
     ) {
         // 14 paths at most, so 14 bytes always hold one byte of each.
         let options = ScheduleOptions { chunk: ChunkRule::Fixed(chunk), budget, window };
-        let ends = mesh(5).into_iter().zip(seed..).map(|(e, s)| Delayed::new(e, s, longest)).collect();
+        let late = |(end, rank)| {
+            let mut delays = delays.iter().copied().cycle().skip(rank);
+            Delayed::new(end, move || delays.next().unwrap_or(0))
+        };
+        let ends = mesh(5).into_iter().zip(0..).map(late).collect();
         let outcomes = run(ends, &paths, &options, order);
         verify(&paths, &outcomes);
         let relayed: u64 = paths.iter().map(|p| p.bytes * (p.ranks.len() as u64 - 2)).sum();

@@ -250,10 +250,7 @@ impl Config {
 
     /// Sets one option. The error says what is expected, where the record's own words do not say it better.
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
-        fn number<T: std::str::FromStr>(value: &str, least: T, what: &str) -> Result<T, String>
-        where
-            T: PartialOrd,
-        {
+        fn number<T: std::str::FromStr + PartialOrd>(value: &str, least: T, what: &str) -> Result<T, String> {
             value.parse().ok().filter(|n| *n >= least).ok_or_else(|| what.to_string())
         }
         let plain = String::new;

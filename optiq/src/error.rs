@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// Status codes of the C interface. 0 is success; a code is never given another meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(i32)]
+#[repr(C)]
 pub enum Status {
     /// Everything went well.
     Success = 0,

@@ -7,20 +7,20 @@ use std::process::ExitCode;
 /// Declares the modules, the enum of subcommands and its dispatch from lines `Name(module)`: a module has a clap
 /// argument type `Arguments`, whose documentation is the command's help, with a method `run`.
 macro_rules! commands {
-    ($($name:ident($module:ident)),* $(,)?) => {
-        $(mod $module;)*
+    ($($(#[$attribute:meta])* $name:ident($module:ident)),* $(,)?) => {
+        $($(#[$attribute])* mod $module;)*
 
         /// What `optiq` can do.
         #[derive(Debug, Subcommand)]
         pub enum Command {
-            $(#[allow(missing_docs)] $name($module::Arguments),)*
+            $($(#[$attribute])* #[allow(missing_docs)] $name($module::Arguments),)*
         }
 
         impl Command {
             /// Does it.
             pub fn run(self) -> Result<ExitCode, Failure> {
                 match self {
-                    $(Command::$name(arguments) => arguments.run(),)*
+                    $($(#[$attribute])* Command::$name(arguments) => arguments.run(),)*
                 }
             }
         }
@@ -33,5 +33,9 @@ commands! {
     Plan(plan),
     Explain(explain),
     Lab(lab),
+    #[cfg(feature = "mpi")]
+    Bench(bench),
+    #[cfg(feature = "mpi")]
+    Demo(demo),
     Info(info),
 }

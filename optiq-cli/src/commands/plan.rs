@@ -141,10 +141,10 @@ impl Arguments {
         let mut runs = Vec::new();
         for name in planner::NAMES {
             progress.now(format!("planning {jobs} with {name}"));
-            match pipeline::run_with(net, demands, &self.planning.options(name), Some(found.clone())) {
+            match pipeline::run_with(net, demands, &self.planning.options(name), Some(&found)) {
                 Ok(mut planned) => {
                     let timings = &mut planned.timings;
-                    // The search was shared: count it for each planner that needed it, in place of the copy.
+                    // The search was shared: count it for each planner that needed it, in place of looking at it again.
                     if timings.candidates_seconds > 0.0 {
                         timings.total_seconds += candidates_seconds - timings.candidates_seconds;
                         timings.candidates_seconds = candidates_seconds;
@@ -168,7 +168,7 @@ impl Arguments {
         input_seconds: f64,
     ) -> Document<'a> {
         let direct = run.report.direct_load.statistics(net);
-        let unit = if net.links().is_empty() { 0.0 } else { net.unit_capacity() };
+        let unit = net.unit_capacity();
         Document {
             context,
             message_bytes: self.demands.message,
@@ -309,7 +309,7 @@ fn columns_text(columns: &[Column]) -> String {
         row("bytes on a used link, mean", &|c| table::bytes(c.bytes_mean)),
         row("congestion", &|c| table::seconds(c.congestion)),
         row("gap to the bound", &|c| table::percent(c.gap)),
-        row("links that a path takes", &|c| c.links_used.to_string()),
+        row("links that some path takes", &|c| c.links_used.to_string()),
         row("paths", &|c| c.paths.to_string()),
         row("paths per demand, most", &|c| c.paths_per_job.0.to_string()),
         row("paths per demand, mean", &|c| format!("{:.2}", c.paths_per_job.1)),

@@ -14,6 +14,7 @@
 //! in which routes are asked for.
 
 use super::dimension_order::{Ties, travel};
+use crate::random::SplitMix64;
 use crate::{Grid, LinkId, NetError, Network, NodeId};
 
 /// A routing zone and the seed of its random choices.
@@ -51,15 +52,15 @@ impl Zone {
     }
 
     /// The order of the dimensions from `src` to `dst`, in `order[..dimensions]`.
-    fn order(&self, grid: &Grid, hash: &mut u64, order: &mut [usize]) {
+    fn order(&self, grid: &Grid, random: &mut SplitMix64, order: &mut [usize]) {
         for (d, place) in order.iter_mut().enumerate() {
             *place = d;
         }
         match self.id {
             0 | 1 => {
-                // Fisher-Yates. The modulus is far below 2^64: its bias is not measurable.
+                // Fisher-Yates.
                 for i in (1..order.len()).rev() {
-                    order.swap(i, (split_mix(hash) % (i as u64 + 1)) as usize);
+                    order.swap(i, random.below(i as u64 + 1) as usize);
                 }
             }
             2 => {}
@@ -72,26 +73,17 @@ impl Zone {
 
     pub(super) fn route(&self, network: &Network, src: NodeId, dst: NodeId, route: &mut Vec<LinkId>) -> Option<()> {
         let grid = network.geometry().grid()?;
-        let mut hash = self.seed;
-        hash = split_mix(&mut hash) ^ (u64::from(src.0) << 32 | u64::from(dst.0));
+        let pair = u64::from(src.0) << 32 | u64::from(dst.0);
+        let mut random = SplitMix64::new(SplitMix64::new(self.seed).next_u64() ^ pair);
         let mut order = [0; Grid::MAX_DIMENSIONS];
         let order = &mut order[..grid.dims().len()];
-        self.order(grid, &mut hash, order);
+        self.order(grid, &mut random, order);
         let mut at = src;
         for &d in order.iter() {
-            let coin = split_mix(&mut hash) >> 63 == 0;
+            let coin = random.next_u64() >> 63 == 0;
             let up = |d| if self.is_random() { coin } else { Ties::OwnParity.up(grid, src, d, false) };
             at = travel(network, grid, at, dst, d, up, route)?;
         }
         Some(())
     }
-}
-
-/// The next output of the SplitMix64 generator (Steele, Lea and Flood, OOPSLA 2014).
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

@@ -20,9 +20,11 @@
 //! - elsewhere, first shortest paths in port order, rotated by pair, port and position in the list.
 //!
 //! For a third of the port pairs the second middle changes places with the first: the fabric's own routes alone use
-//! the dimensions in one order, and load gathers. Measured on `bgq:1024` (disjoint, overlap, subset; k = 50): one third
-//! gives the linear program's optimum of 16.00, 15.29, 14.70 MiB at two thirds of the forwarded bytes that dimension
-//! orders alone need; with none of them heuristic 2 is 2 to 4 % worse.
+//! the dimensions in one order, and load gathers. The third was chosen on `bgq:1024` (disjoint, overlap, subset; k =
+//! 50) among none, a quarter, a third, a half and all: the linear program's optimum is 16.00, 15.28, 14.70 MiB, with
+//! some 70 % of the forwarded bytes that dimension orders alone need for 16.00, 15.30, 14.75; with own routes alone
+//! heuristic 2 is 2 to 4 % worse. It is not best everywhere: on `bgq:2048` heuristic 1 is 13 % worse than with
+//! dimension orders alone.
 
 use super::yen::{Query, Search};
 use optiq_net::{Geometry, Grid, LinkId, Network, NodeId};
@@ -30,6 +32,9 @@ use std::collections::BTreeSet;
 
 /// How much longer than the shortest path a path may be, in hops.
 pub const MAX_DETOUR: u32 = 4;
+
+/// The most ports of a host that are used; no grid has more.
+const MAX_PORTS: usize = 64;
 
 /// The search's working space for one network, to be used for one pair after another.
 pub struct Diverse<'n> {
@@ -102,6 +107,7 @@ impl<'n> Diverse<'n> {
     fn prepare(&mut self, dst: NodeId) {
         if self.net.geometry().grid().is_none() && self.towards.as_ref().is_none_or(|(of, _)| *of != dst) {
             let into = self.net.in_links(dst);
+            let into = &into[..into.len().min(MAX_PORTS)];
             self.towards = Some((dst, into.iter().map(|&l| self.net.distances_to(self.net.link(l).from)).collect()));
         }
     }
@@ -117,8 +123,8 @@ impl<'n> Diverse<'n> {
 
     /// All usable pairs of ports, the shortest first.
     fn port_pairs(&self, src: NodeId, dst: NodeId, rotation: u32) -> Vec<Ports> {
-        let outs: Vec<NodeId> = self.net.out_links(src).map(|l| self.net.link(l).to).collect();
-        let ins: Vec<NodeId> = self.net.in_links(dst).iter().map(|&l| self.net.link(l).from).collect();
+        let outs: Vec<NodeId> = self.net.out_links(src).map(|l| self.net.link(l).to).take(MAX_PORTS).collect();
+        let ins: Vec<NodeId> = self.net.in_links(dst).iter().map(|&l| self.net.link(l).from).take(MAX_PORTS).collect();
         let (n, m) = (outs.len() as u32, ins.len() as u32);
         let mut pairs = Vec::with_capacity(outs.len() * ins.len());
         for (first, &u) in (0..).zip(&outs) {

@@ -34,7 +34,9 @@ pub const MAX_PATHS: usize = 1 << 26;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CandidateMethod {
-    /// [`Diverse`](CandidateMethod::Diverse) on grids, [`Yen`](CandidateMethod::Yen) elsewhere.
+    /// [`Diverse`](CandidateMethod::Diverse) where hosts are joined directly (every host has ports to choose from,
+    /// and on a dense graph the diameter would leave Yen's paths no way around), [`Yen`](CandidateMethod::Yen) on
+    /// networks with switches.
     #[default]
     Auto,
     /// The k shortest loopless paths, [`yen`].
@@ -47,7 +49,7 @@ impl CandidateMethod {
     /// What `Auto` means on `net`.
     pub fn resolve(self, net: &Network) -> Self {
         match self {
-            CandidateMethod::Auto if net.geometry().grid().is_some() => CandidateMethod::Diverse,
+            CandidateMethod::Auto if net.vertices() == net.hosts() => CandidateMethod::Diverse,
             CandidateMethod::Auto => CandidateMethod::Yen,
             other => other,
         }

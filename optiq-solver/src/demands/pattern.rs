@@ -3,7 +3,7 @@
 //! The thesis gives `disjoint`; `overlap` and `subset` are the definitions that reproduce its Table VII's `MPI` row.
 
 use super::{Demand, MAX_DEMANDS};
-use crate::rng::Rng;
+use optiq_net::random::SplitMix64;
 use optiq_net::{Network, NodeId, units};
 
 /// Parses `NAME[,KEY=VALUE...]` and makes the pattern's demands; the error is the rest of a sentence.
@@ -109,7 +109,7 @@ fn all_to_all(hosts: usize, bytes: u64) -> Result<Vec<Demand>, String> {
 
 fn random(hosts: usize, bytes: u64, keys: &Keys) -> Result<Vec<Demand>, String> {
     let count = keys.get("count", hosts, positive)?;
-    let mut rng = Rng::new(keys.get("seed", 1, whole)?);
+    let mut rng = SplitMix64::new(keys.get("seed", 1, whole)?);
     let min = keys.get("min", bytes, size)?;
     let max = keys.get("max", bytes.max(min), size)?;
     if min > max {

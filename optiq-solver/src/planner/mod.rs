@@ -5,7 +5,7 @@
 //! | [`direct`] | the fabric's own route | what plain MPI does |
 //! | [`heu1`] | paths under a limit of paths per link, equal shares | thesis 5.3.1 |
 //! | [`heu2`] | chunk by chunk onto the least loaded path | thesis 5.3.2 |
-//! | [`lp`] | the least congestion that the candidates allow, by linear programming | thesis 5.4 |
+//! | `lp` | the least congestion that the candidates allow, by linear programming | thesis 5.4 |
 
 pub mod direct;
 pub mod heu1;

@@ -50,8 +50,8 @@ impl<T> Requests<T> {
             ffi::PMPI_Testsome(n as c_int, requests, &mut completed, indices, self.statuses.as_mut_ptr())
         };
         if code == ffi::MPI_ERR_IN_STATUS as c_int {
-            let errors = self.statuses.iter().take(completed.max(0) as usize).map(|s| s.MPI_ERROR);
-            let first = errors.filter(|&e| e != ffi::MPI_SUCCESS as c_int).next().unwrap_or(code);
+            let mut errors = self.statuses.iter().take(completed.max(0) as usize).map(|s| s.MPI_ERROR);
+            let first = errors.find(|&e| e != ffi::MPI_SUCCESS as c_int).unwrap_or(code);
             return check(first, "MPI_Testsome");
         }
         check(code, "MPI_Testsome")?;

@@ -2,7 +2,7 @@
 
 use crate::support::{rank, size, succeeds, text};
 use optiq::c_api::{optiq_alltoallv, optiq_finalize, optiq_init, optiq_last_decision};
-use optiq_suite::random::Random;
+use optiq_net::random::SplitMix64;
 use optiq_transport::mpi::{check, ffi, in_place};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
@@ -40,11 +40,11 @@ enum Shape {
 
 /// Basic elements that `from` sends to `to`; every rank computes the whole matrix.
 fn count(shape: Shape, from: u32, to: u32, seed: u64) -> u64 {
-    let mut random = Random::new(seed ^ u64::from(from) << 20 ^ u64::from(to) << 40);
-    let any = random.next();
+    let mut random = SplitMix64::new(seed ^ u64::from(from) << 20 ^ u64::from(to) << 40);
+    let any = random.next_u64();
     match shape {
         Shape::Random { largest } => any % (largest + 1),
-        Shape::Sparse { largest } if any % 4 == 0 => (any >> 8) % (largest + 1),
+        Shape::Sparse { largest } if any.is_multiple_of(4) => (any >> 8) % (largest + 1),
         Shape::Sparse { .. } | Shape::AllZero => 0,
         Shape::OneSender { bytes } => {
             if from == 0 {
@@ -59,12 +59,12 @@ fn count(shape: Shape, from: u32, to: u32, seed: u64) -> u64 {
 
 fn make(shape: Shape, seed: u64, send: &Element, receive: &Element, in_place: bool) -> Call {
     let (me, ranks) = (rank(), size());
-    let mut random = Random::new(seed + u64::from(me));
+    let mut random = SplitMix64::new(seed + u64::from(me));
     // Counts in elements of each side that stand for the same number of basic elements.
     let whole = (send.basic * receive.basic) as u64;
     let basic =
         |from, to| if in_place && from > to { count(shape, to, from, seed) } else { count(shape, from, to, seed) };
-    let lay_out = |random: &mut Random, basic_counts: Vec<u64>, element: &Element| {
+    let lay_out = |random: &mut SplitMix64, basic_counts: Vec<u64>, element: &Element| {
         let counts: Vec<c_int> =
             basic_counts.iter().map(|b| (b / whole * whole / element.basic as u64) as c_int).collect();
         // Blocks in a random order, with gaps of up to two elements before each.
@@ -86,8 +86,8 @@ fn make(shape: Shape, seed: u64, send: &Element, receive: &Element, in_place: bo
     let (send_counts, send_displacements, send_bytes) = lay_out(&mut random, to, send);
     let (receive_counts, receive_displacements, receive_bytes) = lay_out(&mut random, from, receive);
     let fill = |length: usize, salt: u64| {
-        let mut random = Random::new(seed * 31 + u64::from(me) + salt);
-        (0..length + 8).map(|_| random.next() as u8).collect::<Vec<u8>>()
+        let mut random = SplitMix64::new(seed * 31 + u64::from(me) + salt);
+        (0..length + 8).map(|_| random.next_u64() as u8).collect::<Vec<u8>>()
     };
     Call {
         send: fill(send_bytes, 0),

@@ -1,0 +1,196 @@
+//! `optiq demo`: the main job from end to end, on a real network that is made for it and goes away with it.
+
+use super::bench;
+use super::bench::measure::Comparison;
+use crate::arguments::Context;
+use crate::failure::Failure;
+use crate::picture::Picture;
+use crate::progress::Progress;
+use crate::target::Target;
+use crate::{output, table};
+use clap::Args;
+use optiq_lab::{Lab, Outcome, Rate, RunOptions, Stream, UpOptions, network_at};
+use optiq_net::units::{format_rate, parse_bytes};
+use optiq_solver::demands;
+use optiq_solver::pipeline::{self, PlanOptions};
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Bring up a real network on this machine, run MPI_Alltoallv and optiq_alltoallv on it in turn, check every byte, and
+/// show the times, the link bounds and a picture of the link loads
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  optiq demo --repetitions 3 --message 1MB
+  optiq demo --topology torus:4x4 --planner heu2 --rate 50Mbit/s --output demo")]
+pub struct Arguments {
+    /// The network
+    #[arg(long, value_name = "SPEC", default_value = "torus:4x4")]
+    topology: String,
+    /// The speed of every link
+    #[arg(long, value_name = "RATE", default_value = "100Mbit/s")]
+    rate: Rate,
+    /// Which host sends what to which: a pattern or a file, as for optiq plan
+    #[arg(long, value_name = "DEMANDS", default_value = "pattern:disjoint")]
+    demands: String,
+    /// Bytes per pair of a pattern
+    #[arg(long, value_name = "SIZE", default_value = "4MB", value_parser = |s: &str| parse_bytes(s).map_err(|e| e.to_string()))]
+    message: u64,
+    /// The planner
+    #[arg(long, value_name = "NAME", default_value = if cfg!(feature = "highs") { "lp" } else { "heu2" })]
+    planner: String,
+    /// Timed repetitions of each
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repetitions: u32,
+    /// Directory for the picture and the results; made if it is not there [default: none are written]
+    #[arg(long, value_name = "DIRECTORY")]
+    output: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Document {
+    #[serde(flatten)]
+    comparison: Comparison,
+    planner: String,
+    lab_up_seconds: f64,
+    calibration: Vec<Calibration>,
+    bound_seconds: f64,
+    binding: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    html: Option<String>,
+}
+
+/// What one stream reaches alone.
+#[derive(Serialize)]
+struct Calibration {
+    from: String,
+    to: String,
+    links: usize,
+    bytes_per_second: f64,
+    share: f64,
+}
+
+impl From<Stream> for Calibration {
+    fn from(s: Stream) -> Self {
+        Self { from: s.from, to: s.to, links: s.links, bytes_per_second: s.bytes_per_second, share: s.share }
+    }
+}
+
+/// The lab's name; a second demo at the same time is refused.
+const NAME: &str = "demo";
+
+impl Arguments {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let progress = Progress::start("planning");
+        let network = network_at(&self.topology, self.rate)?;
+        let list = demands::parse(&self.demands, &network, self.message)?;
+        let options = PlanOptions { planner: self.planner.clone(), ..PlanOptions::default() };
+        let planned = pipeline::run(&network, &list, &options)?;
+        let html = match &self.output {
+            None => None,
+            Some(directory) => {
+                let refuse = |e| Failure::Input(format!("cannot make {}: {e}", directory.display()));
+                std::fs::create_dir_all(directory).map_err(refuse)?;
+                Some(Target::new(&directory.join("link-loads.html"))?)
+            }
+        };
+        if let Some(target) = &html {
+            let context = Context::new(&network, &self.demands, &list);
+            let picture = Picture::new(&network, &context, &planned.plan, &planned.report);
+            target.write(|out| out.write_all(picture.page()?.as_bytes()))?;
+        }
+
+        progress.now(format!("bringing up {}", self.topology));
+        let began = std::time::Instant::now();
+        // Attached: however this process ends, the lab ends with it.
+        let lab = Lab::up(&network, &UpOptions { name: NAME.into(), attached: true, ..UpOptions::default() })?;
+        let lab_up_seconds = began.elapsed().as_secs_f64();
+        progress.now("calibrating");
+        let calibration = lab.calibrate(Duration::from_secs(1))?.into_iter().map(Calibration::from).collect();
+        progress.now(format!("running {} repetitions of each", self.repetitions));
+        let outcome = lab.run(&self.bench()?, &self.run_options(&list))?;
+        lab.down()?;
+        drop(progress);
+
+        let document = Document {
+            comparison: self.read(&outcome)?,
+            planner: self.planner.clone(),
+            lab_up_seconds,
+            calibration,
+            bound_seconds: planned.plan.bound_seconds,
+            binding: planned.plan.binding.clone(),
+            html: html.map(|t| t.path().display().to_string()),
+        };
+        if let Some(directory) = &self.output {
+            let failed = |e: serde_json::Error| Failure::Work(format!("cannot write the results: {e}"));
+            let text = serde_json::to_string_pretty(&document).map_err(failed)?;
+            Target::new(&directory.join("comparison.json"))?.write(|out| out.write_all(text.as_bytes()))?;
+        }
+        if self.json { output::print_json(&document)? } else { output::print(&document.text(self.rate))? }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// This program again, as every rank runs it.
+    fn bench(&self) -> Result<Vec<std::ffi::OsString>, Failure> {
+        let me = std::env::current_exe().map_err(|e| Failure::Work(format!("cannot find the running program: {e}")))?;
+        let mut words = vec![me.into_os_string()];
+        let (message, repetitions) = (self.message.to_string(), self.repetitions.to_string());
+        let rest = ["bench", "alltoallv", "--json", "--demands", &self.demands, "--planner", &self.planner];
+        words.extend(rest.iter().map(Into::into));
+        words.extend(["--message", &message, "--repetitions", &repetitions].iter().map(Into::into));
+        Ok(words)
+    }
+
+    fn run_options(&self, list: &[optiq_solver::Demand]) -> RunOptions {
+        // A hundred times what the network needs in all, and a minute to start: then something hangs.
+        let bytes: u64 = list.iter().fold(0, |sum, d| sum.saturating_add(d.bytes));
+        let serial = bytes as f64 / self.rate.bytes();
+        let limit = 60.0 + (2.0 * f64::from(self.repetitions) + 2.0) * serial * 100.0;
+        RunOptions {
+            timeout: Duration::try_from_secs_f64(limit).ok(),
+            capture: true,
+            ..RunOptions::default()
+        }
+    }
+
+    fn read(&self, outcome: &Outcome) -> Result<Comparison, Failure> {
+        if outcome.status != 0 {
+            return Err(Failure::Work(format!(
+                "the run in the lab ended with status {} after {:.0} s; its messages are above",
+                outcome.status, outcome.seconds
+            )));
+        }
+        let unreadable = |e| Failure::Work(format!("the run in the lab printed something else than its result: {e}"));
+        serde_json::from_slice(&outcome.stdout).map_err(unreadable)
+    }
+}
+
+impl Document {
+    fn text(&self, rate: Rate) -> String {
+        let streams = self.calibration.iter().map(|c| {
+            format!("  one stream over {} reaches {} of it\n", table::count(c.links, "link"), table::percent(c.share))
+        });
+        let mut text = format!(
+            "a lab of real links at {} came up in {}\n{}\n{}",
+            format_rate(rate.bytes()),
+            table::seconds(self.lab_up_seconds),
+            streams.collect::<String>(),
+            bench::text(&self.comparison),
+        );
+        text.push_str(&format!(
+            "no routing is below {}, because of {}\n",
+            table::seconds(self.bound_seconds),
+            self.binding
+        ));
+        if let Some(html) = &self.html {
+            text.push_str(&format!("link loads before and after: {html}\n"));
+        }
+        text
+    }
+}

@@ -1,0 +1,93 @@
+//! Which crate may use which: the list in ARCHITECTURE.md, checked against the manifests.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// (crate, crates of the workspace that it may use). Data flows one way: network, candidates, plan, schedule,
+/// transport. What plans and what moves do not know each other; `optiq` joins them.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("optiq-net", &[]),
+    ("optiq-solver", &["optiq-net"]),
+    ("optiq-transport", &[]),
+    ("optiq-lab", &["optiq-net"]),
+    ("optiq", &["optiq-net", "optiq-solver", "optiq-transport"]),
+    ("optiq-cli", &["optiq", "optiq-lab", "optiq-net", "optiq-solver"]),
+    ("xtask", &[]),
+];
+
+fn manifest(folder: &str) -> toml::Table {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join("Cargo.toml");
+    std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display())).parse().unwrap()
+}
+
+/// The workspace's crates that a manifest names, in any kind of dependency.
+fn edges(manifest: &toml::Table) -> BTreeSet<String> {
+    ["dependencies", "dev-dependencies", "build-dependencies"]
+        .iter()
+        .filter_map(|kind| manifest.get(*kind)?.as_table())
+        .flat_map(|t| t.keys().cloned())
+        .filter(|name| name == "optiq" || name.starts_with("optiq-"))
+        .collect()
+}
+
+#[test]
+fn crates_use_only_what_they_may() {
+    for (name, allowed) in ALLOWED {
+        let allowed: BTreeSet<String> = allowed.iter().map(ToString::to_string).collect();
+        let found = edges(&manifest(name));
+        let more: Vec<_> = found.difference(&allowed).collect();
+        assert!(more.is_empty(), "{name} must not use {more:?}");
+        let unused: Vec<_> = allowed.difference(&found).collect();
+        assert!(unused.is_empty(), "{name} does not use {unused:?}; take the edge off the list");
+    }
+}
+
+#[test]
+fn the_list_covers_the_workspace() {
+    let root = manifest("");
+    let members = root["workspace"]["members"].as_array().unwrap();
+    let members: BTreeSet<&str> = members.iter().filter_map(toml::Value::as_str).collect();
+    let listed: BTreeSet<&str> = ALLOWED.iter().map(|(name, _)| *name).collect();
+    assert_eq!(members, listed);
+}
+
+#[test]
+fn only_the_mpi_feature_brings_mpi() {
+    // Planning must build on a machine without MPI.
+    for name in ["optiq-net", "optiq-solver", "optiq-lab", "xtask"] {
+        assert!(!edges_of_any_kind(name).contains("mpi"), "{name} uses mpi");
+    }
+    for name in ["optiq-transport", "optiq", "optiq-cli"] {
+        let table = manifest(name);
+        assert_eq!(table["dependencies"]["mpi"]["optional"].as_bool(), Some(true), "{name}");
+        let default = table["features"]["default"].as_array().unwrap();
+        assert!(default.iter().all(|f| f.as_str() != Some("mpi")), "{name} has mpi by default");
+    }
+}
+
+fn edges_of_any_kind(name: &str) -> BTreeSet<String> {
+    let table = manifest(name);
+    table.get("dependencies").and_then(|d| d.as_table()).map(|d| d.keys().cloned().collect()).unwrap_or_default()
+}
+
+#[test]
+fn files_stay_readable() {
+    let mut long = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() && name != "target" && !name.starts_with('.') {
+                folders.push(path);
+            } else if name.ends_with(".rs") {
+                let lines = std::fs::read_to_string(&path).unwrap().lines().count();
+                if lines > 800 {
+                    long.push(format!("{} has {lines} lines", path.display()));
+                }
+            }
+        }
+    }
+    assert!(long.is_empty(), "{}", long.join("\n"));
+}

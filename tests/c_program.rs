@@ -1,0 +1,44 @@
+//! Thesis source example 1 as a C program: compiled with the MPI wrapper against the committed header and the shared
+//! library, and run under `mpirun`.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+#![cfg(feature = "mpi")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where cargo left `liboptiq.so`: beside the programs, or among the dependencies.
+fn library() -> PathBuf {
+    let programs = Path::new(env!("CARGO_BIN_EXE_optiq-mpi-tests")).parent().unwrap();
+    let places = [programs.join("deps"), programs.to_path_buf()];
+    let found = places.iter().find(|p| p.join("liboptiq.so").exists());
+    found.unwrap_or_else(|| panic!("there is no liboptiq.so in {places:?}")).clone()
+}
+
+fn compile(source: &str, program: &Path) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let library = library();
+    let mut command = Command::new("mpicc");
+    command.args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-o"]).arg(program).arg(root.join(source));
+    command.arg("-I").arg(root.join("optiq/include")).arg("-L").arg(&library).arg("-loptiq");
+    command.arg(format!("-Wl,-rpath,{}", library.display()));
+    let output = command.output().expect("mpicc starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn source_example_1_in_c() {
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("alltoallv-c");
+    compile("examples/alltoallv.c", &program);
+    let lab = [("OPTIQ_TOPOLOGY", "torus:4x4"), ("OPTIQ_PLACEMENT", "rank")];
+    let run = common::mpirun(16, &program, &["1000000"], &lab);
+    assert!(run.success, "{}", run.output);
+    assert!(run.output.contains("all bytes are right; served by"), "{}", run.output);
+    assert!(run.output.contains("paths by planner"), "{}", run.output);
+    // Without a topology, and on one rank, plain MPI serves it.
+    for (ranks, environment) in [(3, &[][..]), (1, &lab[..])] {
+        let run = common::mpirun(ranks, &program, &["1000"], environment);
+        assert!(run.success && run.output.contains("served by MPI_Alltoallv"), "{}", run.output);
+    }
+}
