@@ -4,6 +4,9 @@
 //! must cross proves a bound: those bytes over that capacity. Used here:
 //! - *egress*: all that a host sends crosses its outgoing links;
 //! - *ingress*: all that a host receives crosses its incoming links;
+//! - *source cut*, *destination cut*: all that leaves the set of all sources crosses the links out of that set, and
+//!   all that enters the set of all destinations crosses the links into it. On the thesis's disjoint pattern the
+//!   sources fill a sub-torus, and this is the cut that binds;
 //! - *volume*: a byte crosses at least as many links as its shortest path has, so all links together carry at
 //!   least `sum_j b_j dist(src_j, dst_j)` bytes.
 
@@ -50,6 +53,21 @@ pub fn lower_bound(net: &Network, demands: &[Demand]) -> Result<Bound, PlanError
             }
         }
     }
+    let set_of =
+        |bytes: &[u64]| -> Vec<bool> { (0..net.vertices()).map(|v| bytes.get(v).is_some_and(|&b| b > 0)).collect() };
+    for (set, verb, side) in [(set_of(&leaving), "leave", "sources"), (set_of(&entering), "enter", "destinations")] {
+        // From inside to outside for sources, the other way for destinations.
+        let crosses = |from: NodeId, to: NodeId| {
+            let (from, to) = (set[from.index()], set[to.index()]);
+            if verb == "leave" { from && !to } else { !from && to }
+        };
+        let bytes: u128 = demands.iter().filter(|d| crosses(d.src, d.dst)).map(|d| u128::from(d.bytes)).sum();
+        let links: Vec<LinkId> =
+            (0..net.links().len() as u32).map(LinkId).filter(|&l| crosses(net.link(l).from, net.link(l).to)).collect();
+        if bytes > 0 && !links.is_empty() {
+            offer(bytes as f64 / capacity(net, &links), &|| of_set(net, &links, verb, side, &set));
+        }
+    }
     let volume = volume(net, demands)?;
     if volume > 0 {
         let all: Vec<LinkId> = (0..net.links().len() as u32).map(LinkId).collect();
@@ -92,10 +110,26 @@ fn capacity(net: &Network, links: &[LinkId]) -> f64 {
     links.iter().map(|&l| net.link(l).capacity).sum()
 }
 
+fn of_set(net: &Network, links: &[LinkId], verb: &str, side: &str, set: &[bool]) -> String {
+    let members: Vec<u32> = (0..net.hosts() as u32).filter(|&h| set[h as usize]).collect();
+    let (Some(&first), Some(&last)) = (members.first(), members.last()) else { return String::new() };
+    let lanes: u32 = links.iter().map(|&l| net.link(l).lanes).sum();
+    let (first_name, last_name) = (net.name(NodeId(first)), net.name(NodeId(last)));
+    let which = if members.len() == 1 {
+        first_name.to_string()
+    } else if (last - first) as usize + 1 == members.len() {
+        format!("{first_name} to {last_name}")
+    } else {
+        format!("{first_name} ... {last_name}")
+    };
+    format!("{} the {} {side} ({which})", that(lanes, verb), members.len())
+}
+
 fn of_host(net: &Network, links: &[LinkId], verb: &str, host: NodeId) -> String {
-    let name = net.name(host);
-    match links.iter().map(|&l| net.link(l).lanes).sum::<u32>() {
-        1 => format!("the 1 link that {verb}s {name}"),
-        n => format!("the {n} links that {verb} {name}"),
-    }
+    format!("{} {}", that(links.iter().map(|&l| net.link(l).lanes).sum(), verb), net.name(host))
+}
+
+/// `the 1 link that leaves`, `the 4 links that leave`.
+fn that(lanes: u32, verb: &str) -> String {
+    if lanes == 1 { format!("the 1 link that {verb}s") } else { format!("the {lanes} links that {verb}") }
 }

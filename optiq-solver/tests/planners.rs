@@ -101,9 +101,8 @@ fn cases() -> Vec<Case> {
             binding: "the 2 links that leave h0",
         },
         Case {
-            // A line has one path between any two; the middle link carries both, and so much is all that can be
-            // proved from volume and ends: 4 MiB leave host 1 on two links, 3 MiB enter host 2 ... and 3 MiB leave
-            // host 0 on its one link.
+            // A line has one path between any two. Hosts 0 and 1 are the sources, and 4 MiB leave them over the one
+            // link in the middle.
             what: "line",
             net: net("mesh:4"),
             demands: vec![demand(0, 3, 3 * MIB), demand(1, 2, MIB)],
@@ -111,8 +110,8 @@ fn cases() -> Vec<Case> {
             heu1: 4.0 * M,
             heu2: 4.0 * M,
             lp: 4.0 * M,
-            bound: 3.0 * M,
-            binding: "the 1 link that leaves",
+            bound: 4.0 * M,
+            binding: "the 1 link that leaves the 2 sources (h0 to h1)",
         },
         Case {
             // Everybody sends 1 MiB to everybody on a directed ring of three: 1 + 2 hops from each of three hosts over
