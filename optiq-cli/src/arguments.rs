@@ -38,7 +38,7 @@ pub struct Demands {
     #[arg(long, value_name = "DEMANDS")]
     pub demands: String,
     /// Bytes of each demand of a pattern
-    #[arg(long, value_name = "SIZE", default_value = MESSAGE, value_parser = units::parse_bytes)]
+    #[arg(long, value_name = "SIZE", default_value = MESSAGE, value_parser = units::parse_bytes, allow_hyphen_values = true)]
     pub message: u64,
 }
 
@@ -54,10 +54,10 @@ impl Demands {
 #[derive(Debug, Args)]
 pub struct Search {
     /// Candidate paths for each pair, at most
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, default_value_t = 50, allow_hyphen_values = true)]
     pub k: usize,
-    /// How they are found: yen (the k shortest), diverse (through all pairs of ports), or auto (diverse on a grid, yen
-    /// elsewhere)
+    /// How they are found: yen (the k shortest), diverse (through all pairs of ports), or auto (diverse where hosts
+    /// are joined directly, yen with switches)
     #[arg(long, value_name = "METHOD", default_value = "auto")]
     pub method: CandidateMethod,
 }
@@ -74,7 +74,7 @@ pub struct Planning {
     #[arg(long, value_name = "PATHS", default_value_t = PlannerOptions::default().maxload)]
     pub maxload: u32,
     /// heu2: bytes that are assigned at a time
-    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = units::parse_bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = units::parse_bytes, allow_hyphen_values = true)]
     pub chunk: u64,
     /// Take the candidate paths from a path file (`optiq paths --output`) instead of searching them
     #[arg(long, value_name = "FILE")]

@@ -37,7 +37,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DEMANDS", default_value = "pattern:disjoint")]
     demands: String,
     /// Bytes per pair of a pattern
-    #[arg(long, value_name = "SIZE", default_value = "4MB", value_parser = |s: &str| parse_bytes(s).map_err(|e| e.to_string()))]
+    #[arg(long, value_name = "SIZE", default_value = "4MB", value_parser = parse_bytes, allow_hyphen_values = true)]
     message: u64,
     /// The planner
     #[arg(long, value_name = "NAME", default_value = if cfg!(feature = "highs") { "lp" } else { "heu2" })]

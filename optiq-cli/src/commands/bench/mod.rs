@@ -43,7 +43,7 @@ pub struct Alltoallv {
     #[arg(long, value_name = "DEMANDS", default_value = "pattern:disjoint")]
     demands: String,
     /// Bytes per pair of a pattern
-    #[arg(long, value_name = "SIZE", default_value = "4MB", value_parser = |s: &str| parse_bytes(s).map_err(|e| e.to_string()))]
+    #[arg(long, value_name = "SIZE", default_value = "4MB", value_parser = parse_bytes, allow_hyphen_values = true)]
     message: u64,
     /// Timed repetitions of each
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
