@@ -112,6 +112,13 @@ fn bad_arguments_are_errors_on_every_rank_and_nothing_hangs() {
 }
 
 #[test]
+fn a_bad_argument_without_a_topology_ends_the_job_as_in_mpi() {
+    let run = mpirun(4, &["errors-without-topology"], &[]);
+    assert!(!run.success && run.output.contains("the send count for rank 0 is -5"), "{}", run.output);
+    assert!(!run.output.contains("should have ended") && !run.output.contains("killed"), "{}", run.output);
+}
+
+#[test]
 fn finalize_may_be_forgotten_and_communicators_come_and_go() {
     passes(4, &["lifetimes"], &FORCED);
 }

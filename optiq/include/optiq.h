@@ -82,7 +82,8 @@ int optiq_finalize(void);
  Since 0.1.
 
  Returns 0 or a status code. If a rank's arguments are wrong, or counts disagree, all ranks get an error and no
- data is moved. Thread-safe for different communicators as far as the program's MPI thread level allows.
+ data is moved. Without a topology, and for errors of the MPI library, the communicator's error handler is called
+ first, as MPI does; by default it ends the job. Thread-safe for different communicators as far as the program's MPI thread level allows.
 
  Requirements:
  As for `MPI_Alltoallv`: arrays of as many elements as `comm` has ranks, buffers that hold what the counts and

@@ -114,7 +114,8 @@ pub extern "C" fn optiq_finalize() -> c_int {
 /// Since 0.1.
 ///
 /// Returns 0 or a status code. If a rank's arguments are wrong, or counts disagree, all ranks get an error and no
-/// data is moved. Thread-safe for different communicators as far as the program's MPI thread level allows.
+/// data is moved. Without a topology, and for errors of the MPI library, the communicator's error handler is called
+/// first, as MPI does; by default it ends the job. Thread-safe for different communicators as far as the program's MPI thread level allows.
 ///
 /// # Safety
 /// As for `MPI_Alltoallv`: arrays of as many elements as `comm` has ranks, buffers that hold what the counts and
@@ -152,7 +153,17 @@ pub unsafe extern "C" fn optiq_alltoallv(
         // SAFETY: by this function's contract.
         let local = unsafe { read(&arguments, session.size() as usize, session.budget(), &mut staged) };
         // SAFETY: by this function's contract; `staged` lives until the exchange is over.
-        unsafe { session.exchange(local, Some(arguments)) }?;
+        let result = unsafe { session.exchange(local, Some(arguments)) };
+        if let Err(error) = &result
+            && !session.is_agreed(error)
+        {
+            // Other ranks may be waiting inside MPI for this one. MPI would call the communicator's error handler,
+            // which by default ends the job; so do we.
+            log::error!("optiq_alltoallv: {error}");
+            // SAFETY: a valid communicator by this function's contract.
+            unsafe { ffi::PMPI_Comm_call_errhandler(comm, ffi::MPI_ERR_OTHER as c_int) };
+        }
+        result?;
         remember(&session.decision().to_string());
         Ok(())
     })

@@ -86,13 +86,12 @@ impl Session {
         arguments: Option<Arguments>,
     ) -> Result<Outcome, Error> {
         let reason = self.fabric.as_ref().err().cloned().unwrap_or_default();
+        local?;
         if arguments.is_none() {
-            local?;
             return Err(Error::Argument(
                 "counts beyond 2^31 - 1 elements need OPTIQ_TOPOLOGY: MPI_Alltoallv cannot count so far".into(),
             ));
         }
-        // Wrong arguments go to MPI as well: it reports them, and the other ranks are in the same call.
         // SAFETY: passed on.
         unsafe { self.hand_over(arguments, Decision::Mpi { reason }) }
     }

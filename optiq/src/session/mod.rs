@@ -223,6 +223,11 @@ impl Session {
         self.config.budget
     }
 
+    /// Whether all ranks of the call get an error together with this one.
+    pub(crate) fn is_agreed(&self, error: &Error) -> bool {
+        self.fabric.is_ok() && !matches!(error, Error::Transport(_))
+    }
+
     fn warn_on_rank_0(&self, text: &str) {
         if self.rank() == 0 {
             log::warn!("{text}");

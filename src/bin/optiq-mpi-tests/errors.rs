@@ -151,6 +151,17 @@ pub fn arguments() -> Result<(), String> {
     succeeds("optiq_finalize", optiq_finalize())
 }
 
+/// Without a topology there is no agreement: a wrong argument ends the job, as it does in MPI.
+pub fn plain() -> Result<(), String> {
+    init()?;
+    let mut call = Bytes::new(1000);
+    if rank() == 1 {
+        call.counts[0] = -5;
+    }
+    call.call(world());
+    Err("the job should have ended".into())
+}
+
 pub fn before_and_after() -> Result<(), String> {
     let mut call = Bytes::new(10);
     expect("before init", call.call(world()), Status::NotInitialized, "optiq_alltoallv was called before")?;

@@ -42,6 +42,7 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         ["cases", transport] => conformance::cases(transport),
         ["alltoallv"] | ["different-topologies"] => alltoallv::all(),
         ["errors"] => errors::arguments(),
+        ["errors-without-topology"] => errors::plain(),
         ["errors-before-and-after"] => errors::before_and_after(),
         ["lifetimes"] => errors::lifetimes(),
         ["strict"] => errors::strict(),

@@ -1,5 +1,5 @@
-//! Thesis source example 1 as a C program: compiled with the MPI wrapper against the committed header and the shared
-//! library, and run under `mpirun`.
+//! The examples, run under `mpirun`. Thesis source example 1 is a C program, compiled with the MPI wrapper against the
+//! committed header and the shared library.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![cfg(feature = "mpi")]
 
@@ -41,4 +41,17 @@ fn source_example_1_in_c() {
         let run = common::mpirun(ranks, &program, &["1000"], environment);
         assert!(run.success && run.output.contains("served by MPI_Alltoallv"), "{}", run.output);
     }
+}
+
+#[test]
+fn the_rust_example() {
+    let program = Path::new(env!("CARGO_BIN_EXE_optiq-mpi-tests")).with_file_name("examples").join("alltoallv");
+    if !program.exists() {
+        println!("skipped: cargo was not asked to build the examples");
+        return;
+    }
+    let environment = [("OPTIQ_TOPOLOGY", "torus:2x4"), ("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_ALGORITHM", "multipath")];
+    let run = common::mpirun(8, &program, &[], &environment);
+    assert!(run.success && run.output.contains("all is right; served by"), "{}", run.output);
+    assert!(run.output.contains("paths by planner"), "{}", run.output);
 }
