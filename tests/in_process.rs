@@ -1,19 +1,22 @@
 //! Every case's plans carried out over the in-process transport: one thread per host, every byte checked.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use optiq::{Message, Placement, PlacementRule, lower, merge};
+use optiq::{Legs, Message, Placement, PlacementRule, lower, merge};
+use optiq_net::{Network, NodeId};
 use optiq_solver::pipeline;
 use optiq_suite::{cases, exchange};
-use optiq_transport::{ExecuteOptions, Execution, Path, Rank, ScheduleOptions, Transport, mesh};
-use std::time::Duration;
+use optiq_transport::{ExecuteOptions, Execution, InProcess, LinkMap, Path, Rank, ScheduleOptions, Transport};
+use optiq_transport::{mesh, paced_mesh};
+use std::time::{Duration, Instant};
 
-fn run_all(ranks: Rank, paths: &[Path], options: &ScheduleOptions) -> Result<Vec<Execution>, String> {
+fn run_all(ends: Vec<InProcess>, paths: &[Path], options: &ScheduleOptions) -> Result<Vec<Execution>, String> {
+    let ranks = ends.len() as Rank;
     let how = ExecuteOptions { give_up_after: Some(Duration::from_secs(30)), ..Default::default() };
     std::thread::scope(|scope| {
-        let run = |(mut end, rank): (optiq_transport::InProcess, Rank)| {
+        let run = |(mut end, rank): (InProcess, Rank)| {
             scope.spawn(move || exchange::run(&mut end, rank, ranks, paths, options, &how, 0))
         };
-        let threads: Vec<_> = mesh(ranks).into_iter().zip(0..).map(run).collect();
+        let threads: Vec<_> = ends.into_iter().zip(0..).map(run).collect();
         threads.into_iter().map(|t| t.join().map_err(|_| "a rank panicked".to_string())?).collect()
     })
 }
@@ -75,7 +78,7 @@ fn check(case: &cases::Case, planner: &str, per_host: u32) -> Result<(), String>
     let planned = pipeline::run(&network, &expected, &options).map_err(|e| e.to_string())?;
     let mut paths = lower(Some(&planned.plan), &messages, &placement)?;
     separate(&mut paths);
-    let executions = run_all(ranks, &paths, &ScheduleOptions { budget: 1 << 20, ..Default::default() })?;
+    let executions = run_all(mesh(ranks), &paths, &ScheduleOptions { budget: 1 << 20, ..Default::default() })?;
     let forwarded: u64 = executions.iter().map(|e| e.bytes_forwarded).sum();
     if forwarded != planned.report.forwarded_bytes {
         return Err(format!("{forwarded} bytes were forwarded, the plan says {}", planned.report.forwarded_bytes));
@@ -101,4 +104,39 @@ fn separate(paths: &mut [Path]) {
         path.destination_offset += *at;
         path.source_offset += *at;
     }
+}
+
+#[test]
+fn a_plan_at_the_speed_of_a_network_takes_no_less_than_its_link_bound() {
+    // 2 MiB from each of four sources over links of 100 MB/s: 10 ms with the best plan, 21 ms on the fabric's routes.
+    // How much longer it takes depends on the machine; less it cannot be.
+    let network = Network::from_spec("torus:4x4,capacity=100MB/s").unwrap();
+    let demands = optiq_solver::demands::parse("pattern:disjoint", &network, 1 << 20).unwrap();
+    let placement = Placement::new(&network, &vec![String::new(); 16], PlacementRule::Ranks { per_host: 1 }).unwrap();
+    let messages = messages(&demands, 1);
+    for planner in ["direct", "heu2"] {
+        let options = pipeline::PlanOptions { planner: planner.into(), ..Default::default() };
+        let plan = pipeline::run(&network, &merge(&messages, &placement).unwrap(), &options).unwrap().plan;
+        let mut paths = lower(Some(&plan), &messages, &placement).unwrap();
+        separate(&mut paths);
+        let ends = paced_mesh(16, Box::new(Legs::new(&network, &placement).unwrap()));
+        let began = Instant::now();
+        run_all(ends, &paths, &ScheduleOptions::default()).unwrap();
+        let took = began.elapsed().as_secs_f64();
+        println!("{planner}: {:.1} ms, link bound {:.1} ms", took * 1e3, plan.congestion_seconds * 1e3);
+        assert!(took >= plan.congestion_seconds * 0.999, "{planner}: {took} s");
+    }
+}
+
+#[test]
+fn legs_are_the_fabrics_routes() {
+    let network = Network::from_spec("torus:3x3").unwrap();
+    let placement = Placement::new(&network, &vec![String::new(); 18], PlacementRule::Ranks { per_host: 2 }).unwrap();
+    let legs = Legs::new(&network, &placement).unwrap();
+    for (a, b) in [(0, 17), (5, 4), (16, 3), (8, 8)] {
+        let mut route = Vec::new();
+        network.route(NodeId(a / 2), NodeId(b / 2), &mut route).unwrap();
+        assert_eq!(legs.links(a, b), route.iter().map(|l| l.0).collect::<Vec<_>>());
+    }
+    assert_eq!(legs.rates().len(), network.links().len());
 }

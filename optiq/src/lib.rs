@@ -6,7 +6,7 @@
 //!
 //! A [`Session`] belongs to one communicator. It plans an exchange once, keeps the plan, and either carries the
 //! exchange out over several paths or hands it to `MPI_Alltoallv`; [`Session::decision`] says which, and why.
-//! Without the `mpi` feature only the parts that need no MPI are there: [`Config`], [`Placement`] and [`lower()`].
+//! Without the `mpi` feature only the parts that need no MPI are there: [`Config`], [`Placement`], [`lower()`] and [`Legs`].
 
 #[cfg(feature = "mpi")]
 mod blocks;
@@ -15,6 +15,7 @@ pub mod c_api;
 mod config;
 mod decide;
 mod error;
+mod legs;
 pub mod logger;
 mod lower;
 mod placement;
@@ -24,6 +25,7 @@ mod session;
 pub use config::{Algorithm, Config, ConfigError, OPTIONS, OptionRecord, PlannerChoice, TransportChoice};
 pub use decide::{Decision, decide, decide_before_planning};
 pub use error::{Error, Status};
+pub use legs::Legs;
 pub use lower::{Message, lower, merge};
 pub use placement::{Placement, PlacementRule};
 #[cfg(feature = "mpi")]
