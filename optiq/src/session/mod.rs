@@ -214,7 +214,9 @@ impl Session {
     ) -> Result<(), Error> {
         // SAFETY: passed on.
         let Outcome { decision, execution } = unsafe { self.serve(local, arguments)? };
-        log::info!("alltoallv on {} ranks served by {decision}", self.size());
+        // The decision is the same on all ranks: one line is enough.
+        let level = if self.rank() == 0 { log::Level::Info } else { log::Level::Debug };
+        log::log!(level, "alltoallv on {} ranks served by {decision}", self.size());
         *self.last.borrow_mut() = Last { decision, execution };
         Ok(())
     }
