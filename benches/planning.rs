@@ -1,0 +1,249 @@
+//! How long planning takes, and how good the plans are: `cargo bench --bench planning [-- --json]`.
+//!
+//! Three Blue Gene/Q shapes with the thesis's pattern `disjoint` (64 sources with 8 destinations each at 1,024 nodes,
+//! 8 MiB a pair, k = 50):
+//!
+//! - candidate paths: [`CandidateMethod::Yen`] and [`CandidateMethod::Diverse`] for all pairs, and, for a few pairs of
+//!   the smallest shape, Yen's algorithm of the crate `pathfinding` beside them;
+//! - planners: heuristics 1 and 2 and the linear program, all on the same diverse candidates. The linear program is
+//!   left out at 2,048 nodes, and where HiGHS is not built.
+//!
+//! The thesis's search times stand beside ours for orientation; they are of other machines, networks of other sizes
+//! in part, and other solvers.
+
+mod common;
+
+use common::{Document, Subject, in_turn, table};
+use optiq_net::{Network, NodeId};
+use optiq_solver::pipeline::{self, PlanOptions};
+use optiq_solver::{CandidateMethod, Candidates, Demand, PlanError, PlannerOptions, demands, planner};
+use pathfinding::prelude::yen;
+use serde::Serialize;
+use std::process::ExitCode;
+use std::time::Instant;
+
+const TOPOLOGIES: [&str; 3] = ["bgq:512", "bgq:1024", "bgq:2048"];
+const DEMANDS: &str = "pattern:disjoint";
+const MESSAGE: u64 = 8 << 20;
+const K: usize = 50;
+/// Pairs for the comparison with the crate `pathfinding`.
+const SAMPLE: usize = 8;
+/// The largest network, in nodes, that the linear program is measured on.
+const LP_NODES: usize = 1024;
+
+/// What the thesis reports: planner, seconds, and where.
+const PUBLISHED: [(&str, &str, &str); 3] = [
+    ("heu1", "1.9 to 2.2 s", "Table XI: disjoint, 1,024 nodes, maxload 1 to 32"),
+    ("heu2", "8 to 100 s", "section 6.4.4.12: 91 experiments"),
+    (
+        "lp",
+        "308 to 1,157 s",
+        "Table XIII: AMPL and solving, 2,048 nodes, k = 50; \"up to a few thousands seconds\" in section 6.4.4.12",
+    ),
+];
+
+#[derive(Serialize)]
+struct Planning {
+    demands: &'static str,
+    message_bytes: u64,
+    k: usize,
+    repetitions: usize,
+    searches: Vec<Search>,
+    plans: Vec<Plan>,
+    published: Vec<Published>,
+}
+
+/// Finding candidate paths for some pairs in one way.
+#[derive(Serialize)]
+struct Search {
+    topology: &'static str,
+    pairs: usize,
+    method: &'static str,
+    ms_per_pair: f64,
+    /// Time over that of our `yen` on the same pairs.
+    times_yen: f64,
+    paths_per_pair: f64,
+    links_per_path: f64,
+}
+
+/// One planner on one network.
+#[derive(Default, Serialize)]
+struct Plan {
+    topology: &'static str,
+    planner: &'static str,
+    plan_seconds: f64,
+    /// Time over that of `heu2` on the same network.
+    times_heu2: f64,
+    /// Bytes on the worst unit link, in MB (10^6 bytes).
+    worst_link_mb: f64,
+    /// No routing has a worst link below this, in MB.
+    bound_mb: f64,
+    /// Flows: pairs of a demand and a path with bytes.
+    paths: usize,
+}
+
+#[derive(Serialize)]
+struct Published {
+    planner: &'static str,
+    seconds: &'static str,
+    source: &'static str,
+}
+
+/// Number of paths, and links of all of them together.
+type Found = (usize, usize);
+
+fn main() -> ExitCode {
+    common::main("planning", 5, measure)
+}
+
+fn measure(repetitions: usize) -> Result<Planning, String> {
+    let (mut searches, mut plans) = (Vec::new(), Vec::new());
+    for topology in TOPOLOGIES {
+        let net = Network::from_spec(topology).map_err(|e| e.to_string())?;
+        let all = demands::parse(DEMANDS, &net, MESSAGE).map_err(|e| e.to_string())?;
+        if topology == TOPOLOGIES[0] {
+            let few: Vec<Demand> = all.iter().step_by(all.len() / SAMPLE).copied().collect();
+            searches.extend(search(topology, &net, &few, true, repetitions)?);
+        }
+        searches.extend(search(topology, &net, &all, false, repetitions)?);
+        plans.extend(plan(topology, &net, &all, repetitions)?);
+    }
+    let published = PUBLISHED.map(|(planner, seconds, source)| Published { planner, seconds, source }).into();
+    Ok(Planning { demands: DEMANDS, message_bytes: MESSAGE, k: K, repetitions, searches, plans, published })
+}
+
+/// Candidate paths for `list`, with the crate `pathfinding` beside ours or without.
+fn search(
+    topology: &'static str,
+    net: &Network,
+    list: &[Demand],
+    pathfinding: bool,
+    repetitions: usize,
+) -> Result<Vec<Search>, String> {
+    type Finder<'a> = Box<dyn Fn() -> Result<Found, PlanError> + 'a>;
+    let ours = |method: CandidateMethod| -> Finder<'_> {
+        Box::new(move || {
+            let candidates = Candidates::generate(net, list, K, method)?;
+            let paths = (0..list.len()).flat_map(|d| candidates.paths(d));
+            Ok(paths.fold((0, 0), |(n, links), path| (n + 1, links + path.len())))
+        })
+    };
+    let theirs = || {
+        let successors = |v: &u32| net.neighbours(NodeId(*v)).map(|w| (w.0, 1)).collect::<Vec<(u32, usize)>>();
+        let paths = list.iter().flat_map(|d| yen(&d.src.0, successors, |v| *v == d.dst.0, K));
+        Ok(paths.fold((0, 0), |(n, links), (_, hops)| (n + 1, links + hops)))
+    };
+    let mut finders = vec![("yen", ours(CandidateMethod::Yen)), ("diverse", ours(CandidateMethod::Diverse))];
+    if pathfinding {
+        finders.push(("yen of the crate pathfinding", Box::new(theirs)));
+    }
+    let mut found: Vec<Found> = vec![(0, 0); finders.len()];
+    let mut subjects: Vec<Subject<'_>> = Vec::new();
+    for ((_, finder), found) in finders.iter().zip(&mut found) {
+        subjects.push(Box::new(move || {
+            let start = Instant::now();
+            *found = finder().map_err(|e| e.to_string())?;
+            Ok(start.elapsed().as_secs_f64())
+        }));
+    }
+    let seconds = in_turn(repetitions, &mut subjects)?;
+    drop(subjects);
+    let (pairs, seconds_of_yen) = (list.len(), seconds[0]);
+    let row = |(((method, _), seconds), (paths, links)): (((&'static str, _), &f64), Found)| Search {
+        topology,
+        pairs,
+        method,
+        ms_per_pair: seconds * 1e3 / pairs as f64,
+        times_yen: seconds / seconds_of_yen,
+        paths_per_pair: paths as f64 / pairs as f64,
+        links_per_path: links as f64 / paths as f64,
+    };
+    Ok(finders.into_iter().zip(&seconds).zip(found).map(row).collect())
+}
+
+/// All planners that are measured on `net`, on the same candidates.
+fn plan(
+    topology: &'static str,
+    net: &Network,
+    list: &[Demand],
+    repetitions: usize,
+) -> Result<Vec<Plan>, String> {
+    let candidates = Candidates::generate(net, list, K, CandidateMethod::Diverse).map_err(|e| e.to_string())?;
+    let planners = ["heu2", "heu1", "lp"].into_iter().filter(|&p| p != "lp" || lp_is_measured(net));
+    let mut plans: Vec<Plan> = planners.map(|planner| Plan { topology, planner, ..Plan::default() }).collect();
+    let mut subjects: Vec<Subject<'_>> = Vec::new();
+    for row in &mut plans {
+        let options = PlanOptions { planner: row.planner.into(), k: K, ..PlanOptions::default() };
+        let candidates = &candidates;
+        subjects.push(Box::new(move || {
+            let planned = pipeline::run_with(net, list, &options, Some(candidates)).map_err(|e| e.to_string())?;
+            let mb = |seconds: f64| seconds * net.unit_capacity() / 1e6;
+            row.worst_link_mb = mb(planned.plan.congestion_seconds);
+            row.bound_mb = mb(planned.plan.bound_seconds);
+            row.paths = planned.report.paths;
+            Ok(planned.timings.plan_seconds)
+        }));
+    }
+    let seconds = in_turn(repetitions, &mut subjects)?;
+    drop(subjects);
+    let seconds_of_heu2 = seconds[0];
+    for (row, seconds) in plans.iter_mut().zip(seconds) {
+        row.plan_seconds = seconds;
+        row.times_heu2 = seconds / seconds_of_heu2;
+    }
+    Ok(plans)
+}
+
+/// Whether this build has the linear program, and the network is not too large to wait for it.
+fn lp_is_measured(net: &Network) -> bool {
+    net.hosts() <= LP_NODES && planner::by_name("lp", &PlannerOptions::default()).is_ok()
+}
+
+impl Document for Planning {
+    fn text(&self) -> String {
+        let searches: Vec<Vec<String>> = self.searches.iter().map(Search::cells).collect();
+        let plans: Vec<Vec<String>> = self.plans.iter().map(Plan::cells).collect();
+        let published: Vec<Vec<String>> =
+            self.published.iter().map(|p| [p.planner, p.seconds, p.source].map(String::from).into()).collect();
+        let search_heads = ["network", "candidates", "pairs", "ms per pair", "times yen", "paths per pair", "links per path"];
+        let plan_heads = ["network", "planner", "seconds", "times heu2", "worst link", "bound", "paths"];
+        format!(
+            "{}, {} MiB a pair, k = {}; medians of {} repetitions\n\n{}\n{}\nthe thesis's search times\n{}",
+            self.demands,
+            self.message_bytes >> 20,
+            self.k,
+            self.repetitions,
+            table(2, &search_heads, &searches),
+            table(2, &plan_heads, &plans),
+            table(3, &["planner", "seconds", "source"], &published),
+        )
+    }
+}
+
+impl Search {
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.topology.into(),
+            self.method.into(),
+            self.pairs.to_string(),
+            format!("{:.3}", self.ms_per_pair),
+            format!("{:.2}", self.times_yen),
+            format!("{:.1}", self.paths_per_pair),
+            format!("{:.2}", self.links_per_path),
+        ]
+    }
+}
+
+impl Plan {
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.topology.into(),
+            self.planner.into(),
+            format!("{:.4}", self.plan_seconds),
+            format!("{:.2}", self.times_heu2),
+            format!("{:.2} MB", self.worst_link_mb),
+            format!("{:.2} MB", self.bound_mb),
+            self.paths.to_string(),
+        ]
+    }
+}
