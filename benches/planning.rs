@@ -162,12 +162,7 @@ fn search(
 }
 
 /// All planners that are measured on `net`, on the same candidates.
-fn plan(
-    topology: &'static str,
-    net: &Network,
-    list: &[Demand],
-    repetitions: usize,
-) -> Result<Vec<Plan>, String> {
+fn plan(topology: &'static str, net: &Network, list: &[Demand], repetitions: usize) -> Result<Vec<Plan>, String> {
     let candidates = Candidates::generate(net, list, K, CandidateMethod::Diverse).map_err(|e| e.to_string())?;
     let planners = ["heu2", "heu1", "lp"].into_iter().filter(|&p| p != "lp" || lp_is_measured(net));
     let mut plans: Vec<Plan> = planners.map(|planner| Plan { topology, planner, ..Plan::default() }).collect();
@@ -205,7 +200,8 @@ impl Document for Planning {
         let plans: Vec<Vec<String>> = self.plans.iter().map(Plan::cells).collect();
         let published: Vec<Vec<String>> =
             self.published.iter().map(|p| [p.planner, p.seconds, p.source].map(String::from).into()).collect();
-        let search_heads = ["network", "candidates", "pairs", "ms per pair", "times yen", "paths per pair", "links per path"];
+        let search_heads =
+            ["network", "candidates", "pairs", "ms per pair", "times yen", "paths per pair", "links per path"];
         let plan_heads = ["network", "planner", "seconds", "times heu2", "worst link", "bound", "paths"];
         format!(
             "{}, {} MiB a pair, k = {}; medians of {} repetitions\n\n{}\n{}\nthe thesis's search times\n{}",

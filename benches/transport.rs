@@ -11,8 +11,8 @@ mod common;
 
 use common::{Document, Subject, in_turn, table};
 use optiq_transport::{
-    ChunkRule, ExecuteOptions, Memory, Order, Path, Rank, Schedule, ScheduleOptions, Scheduler, TransportError, execute,
-    mesh,
+    ChunkRule, ExecuteOptions, Memory, Order, Path, Rank, Schedule, ScheduleOptions, Scheduler, TransportError,
+    execute, mesh,
 };
 use serde::Serialize;
 use std::process::ExitCode;
@@ -81,7 +81,8 @@ fn measure(repetitions: usize) -> Result<Transport, String> {
     let many = paths(chains, 32, SCHEDULED * 64 * KIB);
     exchanges.push(Exchange::new("scheduler", format!("32 times {title}"), many, 64 * KIB)?);
 
-    let subject = |exchange| -> Subject<'_> { Box::new(move || Exchange::seconds(exchange).map_err(|e| e.to_string())) };
+    let subject =
+        |exchange| -> Subject<'_> { Box::new(move || Exchange::seconds(exchange).map_err(|e| e.to_string())) };
     let mut subjects: Vec<Subject<'_>> = exchanges.iter().map(subject).collect();
     let seconds = in_turn(repetitions, &mut subjects)?;
     drop(subjects);

@@ -5,7 +5,7 @@ use optiq_solver::planner;
 use optiq_solver::{Plan, pipeline};
 use optiq_suite::cases;
 
-const PLANNERS: &[&str] = &["direct", "heu1", "heu2", "lp"];
+const PLANNERS: &[&str] = &["direct", "heu1", "heu2", "lp", "optimal"];
 
 #[test]
 fn all_cases_with_all_planners() {

@@ -67,7 +67,8 @@ pub struct Search {
 pub struct Planning {
     #[command(flatten)]
     pub search: Search,
-    /// direct (the network's own routes), heu1 (equal shares), heu2 (chunk by chunk) or lp (linear program)
+    /// direct (the network's own routes), heu1 (equal shares), heu2 (chunk by chunk), lp (linear program) or optimal
+    /// (first-order method, within 1 % of every routing)
     #[arg(long, value_name = "NAME", default_value = "heu2")]
     pub planner: String,
     /// heu1: paths that a link may carry, to begin with

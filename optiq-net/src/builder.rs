@@ -143,6 +143,7 @@ impl NetworkBuilder {
             in_links,
             geometry,
             routing,
+            switched: None,
             shortest: ShortestRows::new(vertices),
         };
         network.routing.check(&network)?;

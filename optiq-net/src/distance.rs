@@ -13,7 +13,10 @@ impl Network {
     pub fn distance(&self, a: NodeId, b: NodeId) -> u32 {
         match &self.geometry {
             Geometry::Grid(grid) => grid.distance(a, b),
-            Geometry::General => self.search(b, Some(a))[a.index()],
+            Geometry::General => {
+                let closed = self.switched.as_ref().and_then(|shape| shape.distance(a, b));
+                closed.unwrap_or_else(|| self.search(b, Some(a))[a.index()])
+            }
         }
     }
 
@@ -27,7 +30,7 @@ impl Network {
 
     /// The largest distance between two hosts, of those pairs that are connected.
     ///
-    /// Closed form on grids; elsewhere one breadth-first search for each host.
+    /// Closed form on grids; elsewhere one breadth-first search for each host, or for each switch with single-ported hosts.
     pub fn diameter(&self) -> u32 {
         match &self.geometry {
             Geometry::Grid(grid) => grid.diameter(),
@@ -36,8 +39,23 @@ impl Network {
                     let distances = self.search(NodeId(dst), None);
                     distances[..self.hosts].iter().copied().filter(|&d| d != u32::MAX).max()
                 };
-                (0..self.hosts as u32).filter_map(farthest).max().unwrap_or(0)
+                // Hosts that hang on the same vertex by one link are equally far from everything: one of them will do.
+                let mut seen = vec![false; self.vertices()];
+                let mut first = |dst: &u32| {
+                    self.attachment(NodeId(*dst)).is_none_or(|at| !std::mem::replace(&mut seen[at.index()], true))
+                };
+                (0..self.hosts as u32).filter(|dst| first(dst)).filter_map(farthest).max().unwrap_or(0)
             }
+        }
+    }
+
+    /// The neighbour of a vertex that has one link out and one in, both with the same neighbour.
+    fn attachment(&self, node: NodeId) -> Option<NodeId> {
+        let to = self.neighbours(node).next()?;
+        let single = self.out_range(node).len() == 1;
+        match self.in_links(node) {
+            &[back] if single && self.link(back).from == to => Some(to),
+            _ => None,
         }
     }
 

@@ -25,6 +25,7 @@ mod network;
 pub mod random;
 pub mod routing;
 mod spec;
+mod switched;
 pub mod units;
 
 pub use builder::{End, MAX_HOSTS, MAX_LINKS, NetworkBuilder};

@@ -7,9 +7,11 @@
 
 use crate::names::Names;
 use crate::routing::ShortestRows;
+use crate::switched::Switched;
 use crate::{Fingerprint, Geometry, NetError, Routing};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A vertex of the network: a host if its index is below [`Network::hosts`], a switch otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -65,6 +67,8 @@ pub struct Network {
     pub(crate) in_links: Vec<LinkId>,
     pub(crate) geometry: Geometry,
     pub(crate) routing: Routing,
+    /// The closed form of a fat tree or dragonfly that a specification made.
+    pub(crate) switched: Option<Arc<Switched>>,
     /// Shortest-path next hops, computed for a destination when they are first asked for.
     pub(crate) shortest: ShortestRows,
 }

@@ -6,6 +6,12 @@
 //! | `mesh:4x4` | a mesh of these lengths | 1 GB/s |
 //! | `bgq:512`, `1024`, `2048`, `4096` | a Blue Gene/Q partition: 4x4x4x4x2, 4x4x4x8x2, 4x4x4x16x2, 4x4x8x16x2 | 1.8 GB/s (thesis 6.1) |
 //! | `star:16` | hosts around one switch | 1 GB/s |
+//! | `fattree:18x18x4:1x18x2:1x1x9` | a fat tree: children, parents and (unless 1) parallel cables per level | 1 GB/s |
+//! | `fattree:k=36` | the classical three-level tree of 36-port switches, k^3 / 4 hosts | 1 GB/s |
+//! | `fattree:brown1296` | `18x18x4:1x18x2:1x1x9`: the 1,296 nodes of Brown's dissertation, chapter 5 | 12.5 GB/s |
+//! | `dragonfly:p=4,a=8,h=4,g=33` | hosts and global links per router, routers per group, groups (a h + 1 unless given) | 1 GB/s |
+//! | `dragonfly+:p=16,l=24,s=24,h=16,g=9` | hosts per leaf, leaves and spines per group, global links per spine, groups (s h + 1 unless given) | 1 GB/s |
+//! | `dragonfly+:3456` | the one just above, of Kang et al. 2019, section 3 | 16 GiB/s to hosts, 5.25 GiB/s local, 4.37 GiB/s global |
 //! | `file:net.toml` | see [`Network::from_toml`]; the rest of the text is the path | |
 //!
 //! | option | meaning |
@@ -15,9 +21,14 @@
 //! | `routing=` | `dor`, `longest`, `bgq`, `zone0` to `zone3`, `shortest` |
 //! | `seed=7` | of the random choices of zones 0 and 1 |
 //!
+//! Fat trees and dragonflies have options of their own: `capacity`; `terminal`, `local` and `global` for the capacities
+//! of a dragonfly's links to hosts, within and between groups; `routing=dmodk` (the default), `smodk` or `shortest` on
+//! a fat tree, `minimal` (the default) or `shortest` on a dragonfly.
+//!
 //! Hosts are called `h0`, `h1`, ... and switches `s0`, `s1`, ...
 
 use crate::names::shorten;
+use crate::switched::SwitchedSpec;
 use crate::units::{format_rate, parse_rate};
 use crate::{DimensionOrder, End, Geometry, Grid, MAX_HOSTS, MAX_LINKS, NetError, Network, NetworkBuilder, NodeId};
 use crate::{Routing, Zone};
@@ -31,7 +42,10 @@ const BGQ_LINK: f64 = 1.8e9;
 
 impl Network {
     /// The network that `spec` describes: `torus:4x4x4x8x2`, `mesh:4x4`, `bgq:1024`, `star:16` or `file:net.toml`,
-    /// the first four with options `,capacity=1.8GB/s`, `,wrap=11110`, `,routing=longest`, `,seed=7`.
+    /// the first four with options `,capacity=1.8GB/s`, `,wrap=11110`, `,routing=longest`, `,seed=7`; or a switched
+    /// network, `fattree:18x18x4:1x18x2:1x1x9`, `fattree:k=4`, `fattree:brown1296`, `dragonfly:p=4,a=8,h=4`,
+    /// `dragonfly+:p=16,l=24,s=24,h=16,g=9` or `dragonfly+:3456`, with `,capacity=`, `,routing=` and, on dragonflies,
+    /// `,terminal=`, `,local=`, `,global=` capacities.
     ///
     /// # Errors
     /// [`NetError::Spec`] for a specification or file that cannot be read or is too large ([`MAX_HOSTS`],
@@ -39,7 +53,10 @@ impl Network {
     pub fn from_spec(spec: &str) -> Result<Network, NetError> {
         let network = match spec.trim().strip_prefix("file:") {
             Some(path) => Network::from_file(Path::new(path))?,
-            None => Spec::parse(spec)?.build()?,
+            None => match SwitchedSpec::parse(spec)? {
+                Some(switched) => switched.build()?,
+                None => Spec::parse(spec)?.build()?,
+            },
         };
         let (hosts, links) = (network.hosts(), network.links().len());
         log::debug!("topology {}: {hosts} hosts, {links} directed links", network.spec());
@@ -217,7 +234,9 @@ impl Spec {
             },
             _ => {
                 let kind = shorten(kind);
-                return Err(bad(format!("there is no kind \"{kind}\"; torus, mesh, bgq, star or file is expected")));
+                return Err(bad(format!(
+                    "there is no kind \"{kind}\"; fattree, dragonfly, dragonfly+, torus, mesh, bgq, star or file is expected"
+                )));
             }
         };
         let capacity = match options.capacity {
@@ -419,6 +438,22 @@ mod tests {
             ("torus:4x4,speed=1", "capacity, wrap, routing or seed"),
             ("torus:4x4,fast", "key=value"),
             ("torus:4x4,wrap=11,wrap=11", "twice"),
+            ("fattree:4x4", "children:parents per level"),
+            ("fattree:4x4:1", "equally many"),
+            ("fattree:4x0:1x1", "whole number above zero"),
+            ("fattree:65536x65536x65536:1x1x1", "at most 4194304"),
+            ("fattree:k=3", "even number of ports"),
+            ("fattree:k=4,routing=dor", "dmodk, smodk or shortest"),
+            ("fattree:k=4,seed=1", "capacity or routing is expected"),
+            ("fattree:k=4,local=1GB/s", "capacity or routing is expected"),
+            ("dragonfly:p=4,a=8", "h= is missing"),
+            ("dragonfly:p=4,a=8,h=4,g=34", "at most 33"),
+            ("dragonfly:p=4,a=4294967295,h=4294967295", "at most 4194304"),
+            ("dragonfly:p=1,a=2,h=1,routing=valiant", "minimal or shortest"),
+            ("dragonfly+:p=1,l=1,s=2,h=2,g=6", "at most 5"),
+            ("dragonfly+:3457", "key=value"),
+            ("dragonfly+:3456,g=4", "capacity, terminal"),
+            ("dragonfly+:3456,global=0", "above zero"),
         ];
         for (text, expected) in cases {
             let error = Network::from_spec(text).unwrap_err().to_string();

@@ -126,6 +126,12 @@ pub enum PlanError {
     /// `chunk` is 0.
     #[error("chunk is 0; heuristic 2 needs chunks of at least 1 byte")]
     ZeroChunk,
+    /// A gap that cannot be reached.
+    #[error("the gap is {0}; planner optimal needs one above 0, such as 0.01 for 1 %")]
+    Gap(f64),
+    /// A time limit of 0.
+    #[error("the time limit is 0; planner optimal needs one above 0, or none")]
+    TimeLimit,
     /// No planner has this name.
     #[error("there is no planner \"{name}\"; the planners are {known}")]
     UnknownPlanner {

@@ -6,13 +6,14 @@ use crate::demands::{self, Demand};
 use crate::error::PlanError;
 use crate::legs;
 use crate::plan::{self, Flow, PLAN_VERSION, Plan};
-use crate::planner::{self, PlannerOptions};
+use crate::planner::optimal::{GAP, Optimal};
+use crate::planner::{self, Planner, PlannerOptions};
 use crate::problem::{Assignment, Problem, unconnected};
 use crate::report::Report;
 use optiq_net::Network;
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How to plan. The defaults are those of the thesis's experiments, with our candidates.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,13 +33,28 @@ pub struct PlanOptions {
     pub candidate_file: Option<PathBuf>,
     /// Per host, whether it can forward; `None` if all can. A host without a process cannot.
     pub forwarders: Option<Vec<bool>>,
+    /// `optimal`: the proved gap that is good enough. Default 0.01, 1 %.
+    pub gap: f64,
+    /// `optimal`: how long it may iterate ([`Optimal::new`]); what it has by then is the plan, which then depends on
+    /// the machine. Default `None`: until the gap is reached.
+    pub time_limit: Option<Duration>,
 }
 
 impl Default for PlanOptions {
     fn default() -> Self {
         let PlannerOptions { maxload, chunk } = PlannerOptions::default();
         let (planner, method) = ("heu2".to_owned(), CandidateMethod::Auto);
-        PlanOptions { planner, k: 50, method, maxload, chunk, candidate_file: None, forwarders: None }
+        PlanOptions {
+            planner,
+            k: 50,
+            method,
+            maxload,
+            chunk,
+            candidate_file: None,
+            forwarders: None,
+            gap: GAP,
+            time_limit: None,
+        }
     }
 }
 
@@ -85,8 +101,10 @@ pub fn run_with(
     candidates: Option<&Candidates>,
 ) -> Result<Planned, PlanError> {
     let start = Instant::now();
-    let planner =
-        planner::by_name(&options.planner, &PlannerOptions { maxload: options.maxload, chunk: options.chunk })?;
+    let planner: Box<dyn Planner> = match options.planner.as_str() {
+        "optimal" => Box::new(Optimal::new(options.gap, options.time_limit)?),
+        name => planner::by_name(name, &PlannerOptions { maxload: options.maxload, chunk: options.chunk })?,
+    };
     check_k(options.k)?;
     let candidates = match (planner.needs_candidates(), candidates, &options.candidate_file) {
         (false, _, _) => None,
@@ -100,7 +118,7 @@ pub fn run_with(
         (c, _) => c,
     };
     let candidates_seconds = if candidates.is_some() { start.elapsed().as_secs_f64() } else { 0.0 };
-    let problem = Problem::new(net, demands, candidates.as_deref())?;
+    let problem = Problem::new(net, demands, candidates.as_deref())?.with_forwarders(options.forwarders.as_deref());
     let planning = Instant::now();
     let assignment = planner.assign(&problem)?;
     let plan_seconds = planning.elapsed().as_secs_f64();
@@ -133,7 +151,10 @@ pub fn finish(problem: &Problem, planner: &'static str, assignment: Assignment) 
         }
         flows.push(of_demand);
     }
-    let bound = lower_bound(net, demands)?;
+    let mut bound = lower_bound(net, demands)?;
+    if let Some(proved) = assignment.bound.filter(|proved| proved.seconds > bound.seconds) {
+        bound = proved;
+    }
     let direct = plan::direct_load(net, demands).map_err(|e| {
         let routed = |d: &Demand| net.route(d.src, d.dst, &mut Vec::new()).is_ok();
         unconnected(net, demands, demands.iter().position(|d| !routed(d)).unwrap_or(0), e)

@@ -4,6 +4,7 @@
 //! `x_jp >= 0` on paths with `sum_p x_jp = b_j` such that the congestion `max_l (sum of x_jp over p through l) / c_l`
 //! is small (thesis 5.4).
 
+use crate::bound::Bound;
 use crate::candidates::Candidates;
 use crate::demands::Demand;
 use crate::error::PlanError;
@@ -15,6 +16,7 @@ pub struct Problem<'a> {
     net: &'a Network,
     demands: &'a [Demand],
     candidates: Option<&'a Candidates>,
+    forwarders: Option<&'a [bool]>,
 }
 
 impl<'a> Problem<'a> {
@@ -36,7 +38,18 @@ impl<'a> Problem<'a> {
                 return Err(PlanError::Uncovered { demand, from: name(net, d.src), to: name(net, d.dst) });
             }
         }
-        Ok(Problem { net, demands, candidates })
+        Ok(Problem { net, demands, candidates, forwarders: None })
+    }
+
+    /// The same problem for a planner that finds further paths: they are forwarded only at hosts for which `forwarders`
+    /// says so; at all if it is `None`. Hosts beyond the end of the slice do not forward.
+    pub fn with_forwarders(self, forwarders: Option<&'a [bool]>) -> Self {
+        Problem { forwarders, ..self }
+    }
+
+    /// Per host, whether it can forward; `None` if all can.
+    pub fn forwarders(&self) -> Option<&'a [bool]> {
+        self.forwarders
     }
 
     /// The network.
@@ -75,10 +88,12 @@ pub struct Share {
 }
 
 /// What a planner decides: for every demand its shares, which sum to the demand's bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Assignment {
     /// Per demand, in the order of the demands. No shares for a demand of 0 bytes.
     pub shares: Vec<Vec<Share>>,
+    /// What the planner has proved of every routing on the way, if anything.
+    pub bound: Option<Bound>,
 }
 
 impl Assignment {
@@ -88,7 +103,7 @@ impl Assignment {
             let used = candidates.paths(d).zip(bytes).filter(|&(_, &b)| b > 0);
             used.map(|(path, &bytes)| Share { links: path.to_vec(), bytes }).collect()
         };
-        Assignment { shares: bytes.iter().enumerate().map(shares).collect() }
+        Assignment { shares: bytes.iter().enumerate().map(shares).collect(), bound: None }
     }
 }
 

@@ -42,7 +42,7 @@ pub const OPTIONS: &[OptionRecord] = &[
     },
     OptionRecord {
         name: "OPTIQ_PLANNER",
-        takes: "auto | direct | heu1 | heu2 | lp",
+        takes: "auto | direct | heu1 | heu2 | lp | optimal",
         default: "auto",
         doc: "The planner; auto takes lp where it is compiled in and the problem is small, and heu2 otherwise.",
     },
@@ -268,7 +268,7 @@ impl Config {
             "OPTIQ_PLANNER" => {
                 self.planner = match value {
                     "auto" => PlannerChoice::Auto,
-                    "direct" | "heu1" | "heu2" | "lp" => PlannerChoice::Named(value.to_string()),
+                    "direct" | "heu1" | "heu2" | "lp" | "optimal" => PlannerChoice::Named(value.to_string()),
                     _ => return Err(plain()),
                 }
             }

@@ -235,6 +235,6 @@ fn routing(routing: &Routing) -> String {
         }
         Routing::Zone(zone) if zone.is_random() => format!("Blue Gene/Q zone {}, seed {}", zone.id(), zone.seed()),
         Routing::Zone(zone) => format!("Blue Gene/Q zone {}", zone.id()),
-        Routing::Table(_) => "a table of next hops".into(),
+        Routing::Table(t) => t.describe().into(),
     }
 }

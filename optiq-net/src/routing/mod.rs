@@ -11,6 +11,7 @@ mod zone;
 pub use dimension_order::{DimensionOrder, Ties};
 pub(crate) use shortest::ShortestRows;
 pub use table::NextHops;
+pub(crate) use table::Rule;
 pub use zone::Zone;
 
 use crate::fingerprint::Hasher;
@@ -27,7 +28,7 @@ pub enum Routing {
     DimensionOrder(DimensionOrder),
     /// One of Blue Gene/Q's four routing zones on a grid.
     Zone(Zone),
-    /// Explicit next hops.
+    /// Next hops from a table, or computed: d-mod-k and s-mod-k on fat trees, minimal routing on dragonflies.
     Table(NextHops),
 }
 
@@ -36,7 +37,8 @@ impl Routing {
     /// forwarding tables can express the routing.
     pub fn is_destination_based(&self) -> bool {
         match self {
-            Routing::Shortest | Routing::Table(_) => true,
+            Routing::Shortest => true,
+            Routing::Table(table) => table.is_destination_based(),
             Routing::DimensionOrder(order) => order.is_destination_based(),
             Routing::Zone(_) => false,
         }
@@ -87,10 +89,7 @@ impl Routing {
                 h.u64(u64::from(zone.id()));
                 h.u64(if zone.is_random() { zone.seed() } else { 0 });
             }
-            Routing::Table(table) => {
-                h.u64(3);
-                table.fingerprint(h);
-            }
+            Routing::Table(table) => table.fingerprint(h),
         }
     }
 }

@@ -1,17 +1,39 @@
-//! Explicit next hops: what the forwarding tables of a fabric's switches say.
+//! Next hops: what the forwarding tables of a fabric's switches say, or what a closed form computes.
 
 use super::shortest::follow;
 use crate::fingerprint::Hasher;
+use crate::switched::Switched;
 use crate::{LinkId, NetError, Network, NodeId};
+use std::sync::Arc;
 
 /// The most entries (destinations times vertices) of a table: 256 MiB.
 const MAX_ENTRIES: usize = 1 << 26;
 
 const NONE: u32 = u32::MAX;
 
-/// A next hop for every vertex and every destination host.
+/// Whose number chooses among equally good ways of a computed routing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// The destination's: d-mod-k, and the minimal routing of the dragonflies.
+    Destination,
+    /// The source's: s-mod-k.
+    Source,
+}
+
+/// A next hop for every vertex and every destination host: written down in a table, or computed in closed form on the
+/// fat trees and dragonflies of [`Network::from_spec`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NextHops {
+pub struct NextHops(Hops);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Hops {
+    Table(Table),
+    /// Towards switches, which no closed form covers, routes are shortest paths.
+    Computed(Arc<Switched>, Rule),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Table {
     hosts: usize,
     vertices: usize,
     /// `next[dst * vertices + at]`: the link to take, or `NONE`.
@@ -33,7 +55,7 @@ impl NextHops {
                 "a table of {hosts} destinations times {vertices} vertices; at most {MAX_ENTRIES} entries are supported"
             )));
         }
-        let mut table = NextHops { hosts, vertices, next: vec![NONE; entries] };
+        let mut table = Table { hosts, vertices, next: vec![NONE; entries] };
         for dst in (0..hosts as u32).map(NodeId) {
             for at in (0..vertices as u32).map(NodeId).filter(|&at| at != dst) {
                 let out = network.out_range(at);
@@ -53,11 +75,102 @@ impl NextHops {
             }
         }
         table.check(network)?;
-        Ok(table)
+        Ok(NextHops(Hops::Table(table)))
     }
 
-    /// The link that vertex `at` sends on towards host `dst`, if it has one.
-    pub fn next_hop(&self, at: NodeId, dst: NodeId) -> Option<LinkId> {
+    /// The closed form of a switched network.
+    pub(crate) fn computed(shape: Arc<Switched>, rule: Rule) -> Self {
+        NextHops(Hops::Computed(shape, rule))
+    }
+
+    /// What decides the next hops, for people.
+    pub fn describe(&self) -> &'static str {
+        match &self.0 {
+            Hops::Table(_) => "a table of next hops",
+            Hops::Computed(shape, rule) => match (&**shape, rule) {
+                (Switched::FatTree(_), Rule::Destination) => "d-mod-k",
+                (Switched::FatTree(_), Rule::Source) => "s-mod-k",
+                _ => "minimal, parallel global links chosen by destination",
+            },
+        }
+    }
+
+    pub(super) fn is_destination_based(&self) -> bool {
+        !matches!(self.0, Hops::Computed(_, Rule::Source))
+    }
+
+    /// The link that vertex `at` of `network` sends on towards host `dst`, if it has one. Under s-mod-k it is the one
+    /// for packets that start at `at`, or at the first host below it.
+    pub fn next_hop(&self, network: &Network, at: NodeId, dst: NodeId) -> Option<LinkId> {
+        match &self.0 {
+            Hops::Table(table) => table.next_hop(at, dst),
+            Hops::Computed(shape, rule) => {
+                let inside = at.0 < shape.vertices() && dst.0 < shape.hosts() && at != dst;
+                inside.then(|| step(network, shape, at, rule.key(shape, at, dst), dst)).flatten()
+            }
+        }
+    }
+
+    pub(super) fn check(&self, network: &Network) -> Result<(), NetError> {
+        match &self.0 {
+            Hops::Table(table) => table.check(network),
+            Hops::Computed(shape, _) if network.switched.as_ref() == Some(shape) => Ok(()),
+            Hops::Computed(..) => Err(NetError::Routing(
+                "the next hops are computed for a fat tree or dragonfly that is not this network".into(),
+            )),
+        }
+    }
+
+    pub(super) fn route(&self, network: &Network, src: NodeId, dst: NodeId, route: &mut Vec<LinkId>) -> Option<()> {
+        match &self.0 {
+            Hops::Table(table) => follow(network, table.row(dst)?, src, dst, route),
+            Hops::Computed(..) if !network.is_host(dst) => network.shortest.route(network, src, dst, route),
+            Hops::Computed(shape, rule) => {
+                let key = rule.key(shape, src, dst);
+                let mut at = src;
+                while at != dst {
+                    let link = step(network, shape, at, key, dst)?;
+                    route.push(link);
+                    at = network.link(link).to;
+                }
+                Some(())
+            }
+        }
+    }
+
+    pub(super) fn fingerprint(&self, h: &mut Hasher) {
+        match &self.0 {
+            Hops::Table(table) => {
+                h.u64(3);
+                h.u64(table.next.len() as u64);
+                for &link in &table.next {
+                    h.u64(u64::from(link));
+                }
+            }
+            Hops::Computed(shape, rule) => {
+                h.u64(4);
+                h.u64(u64::from(*rule == Rule::Source));
+                shape.fingerprint(h);
+            }
+        }
+    }
+}
+
+impl Rule {
+    fn key(self, shape: &Switched, src: NodeId, dst: NodeId) -> u32 {
+        match self {
+            Rule::Destination => dst.0,
+            Rule::Source => shape.source_key(src.0),
+        }
+    }
+}
+
+fn step(network: &Network, shape: &Switched, at: NodeId, key: u32, dst: NodeId) -> Option<LinkId> {
+    network.link_between(at, NodeId(shape.next(at.0, key, dst.0)))
+}
+
+impl Table {
+    fn next_hop(&self, at: NodeId, dst: NodeId) -> Option<LinkId> {
         self.row(dst)?.get(at.index()).filter(|&&l| l != NONE).map(|&l| LinkId(l))
     }
 
@@ -66,7 +179,7 @@ impl NextHops {
     }
 
     /// Sizes fit, every entry leaves its vertex, and following the entries never comes back.
-    pub(super) fn check(&self, network: &Network) -> Result<(), NetError> {
+    fn check(&self, network: &Network) -> Result<(), NetError> {
         if (self.hosts, self.vertices) != (network.hosts(), network.vertices()) {
             return Err(NetError::Routing(format!(
                 "a table for {} hosts and {} vertices in a network of {} and {}",
@@ -118,16 +231,5 @@ impl NextHops {
             }
         }
         text
-    }
-
-    pub(super) fn route(&self, network: &Network, src: NodeId, dst: NodeId, route: &mut Vec<LinkId>) -> Option<()> {
-        follow(network, self.row(dst)?, src, dst, route)
-    }
-
-    pub(super) fn fingerprint(&self, h: &mut Hasher) {
-        h.u64(self.next.len() as u64);
-        for &link in &self.next {
-            h.u64(u64::from(link));
-        }
     }
 }

@@ -63,7 +63,7 @@ impl Planner for LinearProgram {
         let demands = problem.demands();
         let moving: Vec<usize> = (0..demands.len()).filter(|&d| demands[d].bytes > 0).collect();
         if moving.is_empty() {
-            return Ok(Assignment { shares: vec![Vec::new(); demands.len()] });
+            return Ok(Assignment { shares: vec![Vec::new(); demands.len()], bound: None });
         }
         let program = Program::new(problem, &moving, self.name())?;
         let mut solution = Err(PlanError::Solver("it was not tried".into()));

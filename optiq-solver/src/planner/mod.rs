@@ -6,12 +6,16 @@
 //! | [`heu1`] | paths under a limit of paths per link, equal shares | thesis 5.3.1 |
 //! | [`heu2`] | chunk by chunk onto the least loaded path | thesis 5.3.2 |
 //! | `lp` | the least congestion that the candidates allow, by linear programming | thesis 5.4 |
+//! | [`optimal`] | the least congestion over every routing, by a first-order method, pricing and proof | Applegate et al. 2021 |
 
 pub mod direct;
 pub mod heu1;
 pub mod heu2;
 #[cfg(feature = "highs")]
 pub mod lp;
+pub mod optimal;
+mod pdhg;
+mod pricing;
 mod round;
 
 use crate::error::PlanError;
@@ -48,7 +52,7 @@ impl Default for PlannerOptions {
 }
 
 /// The names that [`by_name`] knows, whether or not this build has them all.
-pub const NAMES: [&str; 4] = ["direct", "heu1", "heu2", "lp"];
+pub const NAMES: [&str; 5] = ["direct", "heu1", "heu2", "lp", "optimal"];
 
 /// The planner called `name`.
 ///
@@ -60,6 +64,7 @@ pub fn by_name(name: &str, options: &PlannerOptions) -> Result<Box<dyn Planner>,
         "direct" => Box::new(direct::Direct),
         "heu1" => Box::new(heu1::Heuristic1::new(options.maxload)?),
         "heu2" => Box::new(heu2::Heuristic2::new(options.chunk)?),
+        "optimal" => Box::new(optimal::Optimal::new(optimal::GAP, None)?),
         #[cfg(feature = "highs")]
         "lp" => Box::new(lp::LinearProgram),
         #[cfg(not(feature = "highs"))]

@@ -1,0 +1,125 @@
+//! Switched networks with closed forms: extended generalised fat trees, dragonflies and Dragonfly+.
+//!
+//! Hosts hang on switches and never forward. The next hop towards a host is computed from the numbers of the vertices,
+//! so that no table is kept however large the network. Distances between hosts are closed forms as well.
+
+mod dragonfly;
+mod dragonfly_plus;
+mod fat_tree;
+mod spec;
+
+pub(crate) use dragonfly::Dragonfly;
+pub(crate) use dragonfly_plus::DragonflyPlus;
+pub(crate) use fat_tree::FatTree;
+pub(crate) use spec::SwitchedSpec;
+
+use crate::fingerprint::Hasher;
+use crate::{MAX_HOSTS, MAX_LINKS, NodeId};
+
+/// What a link joins; each class may have a capacity of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// A host and its switch.
+    Terminal,
+    /// Two switches of a group, or of a fat tree.
+    Local,
+    /// Two groups.
+    Global,
+}
+
+/// A bundle in both directions: two vertices, its lanes and its class.
+pub(crate) type Cable = (u32, u32, u32, Class);
+
+/// A switched network, by its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Switched {
+    FatTree(FatTree),
+    Dragonfly(Dragonfly),
+    DragonflyPlus(DragonflyPlus),
+}
+
+impl Switched {
+    pub fn hosts(&self) -> u32 {
+        match self {
+            Switched::FatTree(t) => t.hosts(),
+            Switched::Dragonfly(d) => d.hosts(),
+            Switched::DragonflyPlus(d) => d.hosts(),
+        }
+    }
+
+    pub fn vertices(&self) -> u32 {
+        match self {
+            Switched::FatTree(t) => t.vertices(),
+            Switched::Dragonfly(d) => d.vertices(),
+            Switched::DragonflyPlus(d) => d.vertices(),
+        }
+    }
+
+    pub fn cables(&self) -> Vec<Cable> {
+        match self {
+            Switched::FatTree(t) => t.cables(),
+            Switched::Dragonfly(d) => d.cables(),
+            Switched::DragonflyPlus(d) => d.cables(),
+        }
+    }
+
+    /// The next vertex from `at` towards the host `dst`, which is not `at`; the number of the host `key` chooses among
+    /// equally good ways.
+    pub fn next(&self, at: u32, key: u32, dst: u32) -> u32 {
+        match self {
+            Switched::FatTree(t) => t.next(at, key, dst),
+            Switched::Dragonfly(d) => d.next(at, key, dst),
+            Switched::DragonflyPlus(d) => d.next(at, key, dst),
+        }
+    }
+
+    /// The host whose number chooses for packets that start at `src`: itself, or the first host below a switch.
+    pub fn source_key(&self, src: u32) -> u32 {
+        match self {
+            Switched::FatTree(t) => t.first_host(src),
+            _ => src.min(self.hosts() - 1),
+        }
+    }
+
+    /// The distance between two hosts in links; nothing if one of them is a switch.
+    pub fn distance(&self, a: NodeId, b: NodeId) -> Option<u32> {
+        if a.0.max(b.0) >= self.hosts() {
+            return None;
+        }
+        Some(match self {
+            _ if a == b => 0,
+            Switched::FatTree(t) => t.distance(a.0, b.0),
+            Switched::Dragonfly(d) => d.distance(a.0, b.0),
+            Switched::DragonflyPlus(d) => d.distance(a.0, b.0),
+        })
+    }
+
+    pub fn fingerprint(&self, h: &mut Hasher) {
+        let mut words = |kind: u64, words: &[u32]| {
+            h.u64(kind);
+            h.u64(words.len() as u64);
+            words.iter().for_each(|&w| h.u64(u64::from(w)));
+        };
+        match self {
+            Switched::FatTree(t) => words(0, &t.words()),
+            Switched::Dragonfly(d) => words(1, &d.words()),
+            Switched::DragonflyPlus(d) => words(2, &d.words()),
+        }
+    }
+}
+
+/// Refuses a network that is too large, in one sentence.
+fn check_size(vertices: u64, directed_links: u64) -> Result<(), String> {
+    if vertices > MAX_HOSTS as u64 || directed_links > MAX_LINKS as u64 {
+        return Err(format!(
+            "the network would have {vertices} hosts and switches and {directed_links} links; at most {MAX_HOSTS} and \
+             {MAX_LINKS} are supported"
+        ));
+    }
+    Ok(())
+}
+
+/// The product of all, or `u64::MAX` if it is larger.
+fn product(factors: impl IntoIterator<Item = u32>) -> u64 {
+    factors.into_iter().fold(1u64, |p, f| p.saturating_mul(u64::from(f)))
+}

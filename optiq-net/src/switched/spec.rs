@@ -1,0 +1,317 @@
+//! Specifications of switched networks; [`crate::spec`] has the table.
+
+use super::{Dragonfly, DragonflyPlus, FatTree, Switched};
+use crate::names::shorten;
+use crate::routing::Rule;
+use crate::units::{format_rate, parse_rate};
+use crate::{End, Geometry, NetError, Network, NetworkBuilder, NextHops, Routing};
+use std::fmt;
+use std::sync::Arc;
+
+const DEFAULT_CAPACITY: f64 = 1e9;
+
+const GIB: f64 = 1_073_741_824.0;
+
+/// Brown's dissertation, chapter 5: 1,296 nodes, 72 leaf switches of 36 ports, three levels, 12.5 GB/s. It gives neither
+/// the number of switches above nor their wiring; with 36 ports each there are 72 and 36, and 9 cables from a switch of
+/// the middle to each of its two parents.
+const BROWN: [&[u32]; 3] = [&[18, 18, 4], &[1, 18, 2], &[1, 1, 9]];
+const BROWN_LINK: f64 = 12.5e9;
+
+/// Kang et al. 2019, section 3: hosts per leaf, leaves, spines, global links per spine, groups.
+const KANG: [u32; 5] = [16, 24, 24, 16, 9];
+const KANG_LINKS: [f64; 3] = [16.0 * GIB, 5.25 * GIB, 4.37 * GIB];
+
+/// A specification that was read, in little memory however large the network.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SwitchedSpec {
+    shape: Switched,
+    /// Bytes per second of terminal, local and global cables.
+    capacities: [f64; 3],
+    /// Nothing for shortest paths.
+    rule: Option<Rule>,
+}
+
+/// The fields `key=value` of a specification, each taken once.
+struct Fields<'s>(Vec<(&'s str, &'s str)>);
+
+impl<'s> Fields<'s> {
+    fn parse(parts: &[&'s str], expected: &str) -> Result<Self, String> {
+        let mut fields: Vec<(&str, &str)> = Vec::new();
+        for part in parts {
+            let (key, value) = part
+                .split_once('=')
+                .ok_or_else(|| format!("found option \"{}\"; key=value is expected", shorten(part)))?;
+            let (key, value) = (key.trim(), value.trim());
+            if !expected.split([' ', ',']).any(|e| e == key) || key == "or" {
+                return Err(format!("there is no option \"{}\"; {expected} is expected", shorten(key)));
+            }
+            if fields.iter().any(|f| f.0 == key) {
+                return Err(format!("option {key} is given twice"));
+            }
+            fields.push((key, value));
+        }
+        Ok(Fields(fields))
+    }
+
+    fn text(&self, key: &str) -> Option<&'s str> {
+        self.0.iter().find(|f| f.0 == key).map(|f| f.1)
+    }
+
+    fn number(&self, key: &str) -> Result<Option<u32>, String> {
+        self.text(key).map(|text| positive(key, text)).transpose()
+    }
+
+    fn needed(&self, key: &str) -> Result<u32, String> {
+        self.number(key)?.ok_or_else(|| format!("{key}= is missing; a whole number above zero is expected"))
+    }
+
+    fn rate(&self, key: &str, default: f64) -> Result<f64, String> {
+        self.text(key).map_or(Ok(default), |text| parse_rate(text).map_err(|e| e.to_string()))
+    }
+}
+
+fn positive(what: &str, text: &str) -> Result<u32, String> {
+    let number = || text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+    number().filter(|&n| n > 0).ok_or_else(|| {
+        format!("found {what} \"{}\"; a whole number above zero, below 2^32, is expected", shorten(text))
+    })
+}
+
+fn list(what: &str, text: &str) -> Result<Vec<u32>, String> {
+    // One more than any tree may have is enough to have it refused.
+    text.split('x').take(17).map(|part| positive(what, part)).collect()
+}
+
+impl SwitchedSpec {
+    /// What `text` specifies, if it is of a switched kind.
+    pub fn parse(text: &str) -> Result<Option<Self>, NetError> {
+        let Some((kind, rest)) = text.trim().split_once(':') else { return Ok(None) };
+        let parts: Vec<&str> = rest.split(',').map(str::trim).collect();
+        let parsed = match kind {
+            "fattree" => fat_tree(&parts),
+            "dragonfly" => dragonfly(&parts),
+            "dragonfly+" => dragonfly_plus(&parts),
+            _ => return Ok(None),
+        };
+        parsed.map(Some).map_err(|why| NetError::Spec(format!("topology \"{}\": {why}", shorten(text))))
+    }
+
+    /// Number of hosts that [`SwitchedSpec::build`] will make.
+    #[cfg(test)]
+    pub fn hosts(&self) -> usize {
+        self.shape.hosts() as usize
+    }
+
+    pub fn build(&self) -> Result<Network, NetError> {
+        let mut builder = NetworkBuilder::new();
+        let (hosts, vertices) = (self.shape.hosts(), self.shape.vertices());
+        for i in 0..hosts {
+            builder.host(format!("h{i}"));
+        }
+        for i in 0..vertices - hosts {
+            builder.switch(format!("s{i}"));
+        }
+        let end = |v: u32| if v < hosts { End::Host(v) } else { End::Switch(v - hosts) };
+        for (a, b, lanes, class) in self.shape.cables() {
+            builder.duplex(end(a), end(b), lanes, self.capacities[class as usize]);
+        }
+        let mut network = builder.build(self.to_string(), Geometry::General, Routing::Shortest)?;
+        let shape = Arc::new(self.shape.clone());
+        network.switched = Some(Arc::clone(&shape));
+        match self.rule {
+            Some(rule) => network.with_routing(Routing::Table(NextHops::computed(shape, rule))),
+            None => Ok(network),
+        }
+    }
+}
+
+fn fat_tree(parts: &[&str]) -> Result<SwitchedSpec, String> {
+    let fields = Fields::parse(&parts[1..], "capacity or routing")?;
+    let (shape, capacity) = match parts[0] {
+        "brown1296" => {
+            let [children, parents, parallel] = BROWN.map(<[u32]>::to_vec);
+            (FatTree::new(children, parents, parallel)?, BROWN_LINK)
+        }
+        text if text.starts_with("k=") => (FatTree::classical(positive("k", &text[2..])?)?, DEFAULT_CAPACITY),
+        text => {
+            let lists: Vec<&str> = text.split(':').collect();
+            let (children, parents, parallel) = match lists[..] {
+                [m, w] => (list("number of children", m)?, list("number of parents", w)?, None),
+                [m, w, p] => (list("number of children", m)?, list("number of parents", w)?, Some(p)),
+                _ => {
+                    return Err(format!(
+                        "found \"{}\"; children:parents per level (18x18x4:1x18x2:1x1x9 with parallel cables), k=36 or \
+                         brown1296 is expected",
+                        shorten(text)
+                    ));
+                }
+            };
+            let ones = || Ok(vec![1; children.len()]);
+            let parallel = parallel.map_or_else(ones, |p| list("number of parallel cables", p))?;
+            (FatTree::new(children, parents, parallel)?, DEFAULT_CAPACITY)
+        }
+    };
+    let rule = match fields.text("routing") {
+        None | Some("dmodk") => Some(Rule::Destination),
+        Some("smodk") => Some(Rule::Source),
+        Some("shortest") => None,
+        Some(other) => {
+            return Err(format!("there is no routing \"{}\"; dmodk, smodk or shortest is expected", shorten(other)));
+        }
+    };
+    Ok(SwitchedSpec { shape: Switched::FatTree(shape), capacities: [fields.rate("capacity", capacity)?; 3], rule })
+}
+
+/// The capacities and the rule of both dragonflies.
+fn options(fields: &Fields, shape: Switched, defaults: [f64; 3]) -> Result<SwitchedSpec, String> {
+    let all = |default| fields.rate("capacity", default);
+    let capacities = [
+        fields.rate("terminal", all(defaults[0])?)?,
+        fields.rate("local", all(defaults[1])?)?,
+        fields.rate("global", all(defaults[2])?)?,
+    ];
+    let rule = match fields.text("routing") {
+        None | Some("minimal") => Some(Rule::Destination),
+        Some("shortest") => None,
+        Some(other) => {
+            return Err(format!("there is no routing \"{}\"; minimal or shortest is expected", shorten(other)));
+        }
+    };
+    Ok(SwitchedSpec { shape, capacities, rule })
+}
+
+fn dragonfly(parts: &[&str]) -> Result<SwitchedSpec, String> {
+    let fields = Fields::parse(parts, "p, a, h, g, capacity, terminal, local, global or routing")?;
+    let shape = Dragonfly::new(fields.needed("p")?, fields.needed("a")?, fields.needed("h")?, fields.number("g")?)?;
+    options(&fields, Switched::Dragonfly(shape), [DEFAULT_CAPACITY; 3])
+}
+
+fn dragonfly_plus(parts: &[&str]) -> Result<SwitchedSpec, String> {
+    let preset = parts[0] == "3456";
+    let fields = &parts[usize::from(preset)..];
+    if preset {
+        let fields = Fields::parse(fields, "capacity, terminal, local, global or routing")?;
+        let [p, l, s, h, g] = KANG;
+        let shape = DragonflyPlus::new(p, l, s, h, Some(g))?;
+        return options(&fields, Switched::DragonflyPlus(shape), KANG_LINKS);
+    }
+    let fields = Fields::parse(fields, "p, l, s, h, g, capacity, terminal, local, global or routing")?;
+    let [p, l, s, h] = ["p", "l", "s", "h"].map(|key| fields.needed(key));
+    let shape = DragonflyPlus::new(p?, l?, s?, h?, fields.number("g")?)?;
+    options(&fields, Switched::DragonflyPlus(shape), [DEFAULT_CAPACITY; 3])
+}
+
+/// The canonical form: defaults are left out, presets go by their name.
+impl fmt::Display for SwitchedSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut defaults = [DEFAULT_CAPACITY; 3];
+        match &self.shape {
+            Switched::FatTree(tree) => {
+                let [m, w, p] = tree.shape();
+                let join = |of: &[u32]| of.iter().map(u32::to_string).collect::<Vec<_>>().join("x");
+                if tree.shape() == BROWN && self.capacities == [BROWN_LINK; 3] {
+                    defaults = self.capacities;
+                    f.write_str("fattree:brown1296")?;
+                } else {
+                    write!(f, "fattree:{}:{}", join(m), join(w))?;
+                    if p.iter().any(|&p| p > 1) {
+                        write!(f, ":{}", join(p))?;
+                    }
+                }
+            }
+            Switched::Dragonfly(d) => {
+                let [p, a, h, g] = d.words();
+                write!(f, "dragonfly:p={p},a={a},h={h},g={g}")?;
+            }
+            Switched::DragonflyPlus(d) if d.words() == KANG && self.capacities == KANG_LINKS => {
+                defaults = self.capacities;
+                f.write_str("dragonfly+:3456")?;
+            }
+            Switched::DragonflyPlus(d) => {
+                let [p, l, s, h, g] = d.words();
+                write!(f, "dragonfly+:p={p},l={l},s={s},h={h},g={g}")?;
+            }
+        }
+        let [terminal, local, global] = self.capacities;
+        if self.capacities == defaults {
+            // Nothing to say.
+        } else if terminal == local && local == global {
+            write!(f, ",capacity={}", format_rate(terminal))?;
+        } else {
+            for (key, rate) in [("terminal", terminal), ("local", local), ("global", global)] {
+                write!(f, ",{key}={}", format_rate(rate))?;
+            }
+        }
+        match self.rule {
+            None => f.write_str(",routing=shortest"),
+            Some(Rule::Source) => f.write_str(",routing=smodk"),
+            // The default of every kind.
+            Some(Rule::Destination) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(text: &str) -> SwitchedSpec {
+        SwitchedSpec::parse(text).unwrap().unwrap()
+    }
+
+    #[test]
+    fn canonical_forms() {
+        let cases = [
+            ("fattree:k=4", "fattree:2x2x4:1x2x2"),
+            ("fattree:2x2:1x2:1x1,routing=dmodk", "fattree:2x2:1x2"),
+            ("fattree:18x18x4:1x18x2:1x1x9,capacity=12.5GB/s", "fattree:brown1296"),
+            ("fattree:brown1296,capacity=1GB/s", "fattree:18x18x4:1x18x2:1x1x9"),
+            ("dragonfly+:3456,routing=shortest", "dragonfly+:3456,routing=shortest"),
+            ("fattree:k=4,routing=smodk", "fattree:2x2x4:1x2x2,routing=smodk"),
+            (" dragonfly:h=1, a=2,p=3,capacity=1GB/s,routing=shortest", "dragonfly:p=3,a=2,h=1,g=3,routing=shortest"),
+            (
+                "dragonfly+:p=1,l=2,s=2,h=2,global=2GB/s",
+                "dragonfly+:p=1,l=2,s=2,h=2,g=5,terminal=1GB/s,local=1GB/s,global=2GB/s",
+            ),
+        ];
+        for (text, canonical) in cases {
+            assert_eq!(parse(text).to_string(), canonical);
+            assert_eq!(parse(canonical), parse(text));
+        }
+        // Also where the capacities are no round numbers.
+        let preset = parse("dragonfly+:3456,local=1GB/s");
+        assert_eq!(parse(&preset.to_string()), preset);
+    }
+
+    proptest! {
+        #[test]
+        fn mutated_specifications_do_not_panic(
+            base in prop::sample::select(vec![
+                "fattree:2x3x2:1x2x2:1x1x2,routing=smodk",
+                "fattree:k=4,capacity=2GB/s",
+                "dragonfly:p=2,a=3,h=2,g=4,global=2GB/s",
+                "dragonfly+:p=2,l=2,s=3,h=2,g=3",
+                "dragonfly+:3456,local=1GB/s",
+            ]),
+            at in 0usize..50,
+            with in "[0-9x:,=a-z.]{0,4}",
+            cut in 0usize..4,
+        ) {
+            let mut bytes = base.as_bytes().to_vec();
+            let at = at.min(bytes.len());
+            bytes.splice(at..(at + cut).min(bytes.len()), with.bytes());
+            let text = String::from_utf8(bytes).unwrap();
+            if let Ok(Some(spec)) = SwitchedSpec::parse(&text) {
+                prop_assert_eq!(&parse(&spec.to_string()), &spec);
+                if spec.hosts() <= 500 && spec.shape.vertices() <= 2000 {
+                    let network = spec.build().unwrap();
+                    prop_assert_eq!(network.hosts(), spec.hosts());
+                    let last = crate::NodeId(network.hosts() as u32 - 1);
+                    network.route(crate::NodeId(0), last, &mut Vec::new()).unwrap();
+                }
+            }
+        }
+    }
+}

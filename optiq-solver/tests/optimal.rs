@@ -1,0 +1,168 @@
+//! Planner `optimal`: certified against the bound, hand-solved cases and the linear program.
+// Helpers outside of #[test] functions unwrap, too.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+use common::*;
+use optiq_net::NodeId;
+use optiq_solver::pipeline::{self, PlanOptions};
+use optiq_solver::{Demand, PlanError, demands};
+use proptest::prelude::*;
+use std::time::Duration;
+
+const MIB: u64 = 1 << 20;
+
+/// `optimal` with `k` candidates.
+fn with_k(k: usize) -> PlanOptions {
+    PlanOptions { k, ..options("optimal") }
+}
+
+/// Corner to corner of a 3x3 torus there are four link-disjoint paths. One candidate is the fabric's own route; the
+/// three others have to be found by their prices.
+#[test]
+fn pricing_finds_what_the_candidates_lack() {
+    let net = net("torus:3x3");
+    let demands = [demand(0, 4, 12 * MIB)];
+    let planned = pipeline::run(&net, &demands, &with_k(1)).unwrap();
+    let heu2 = pipeline::run(&net, &demands, &PlanOptions { k: 1, ..options("heu2") }).unwrap();
+    assert_eq!(heu2.report.bytes_per_link_max, 12.0 * MIB as f64);
+    assert!(planned.report.bytes_per_link_max <= 3.0 * 1.01 * MIB as f64, "{}", planned.report.bytes_per_link_max);
+    assert!(planned.report.paths >= 4 && planned.report.gap <= 0.01);
+}
+
+/// Where hosts may not forward, the paths through them are not taken, though prices ask for them.
+#[test]
+fn priced_paths_respect_who_may_forward() {
+    let net = net("torus:3x3");
+    let demands = [demand(0, 4, 12 * MIB)];
+    for (allowed, least) in [(vec![false; 9], 12.0), (vec![true; 9], 3.0)] {
+        let options = PlanOptions { forwarders: Some(allowed.clone()), ..with_k(1) };
+        let planned = pipeline::run(&net, &demands, &options).unwrap();
+        let found = planned.report.bytes_per_link_max / MIB as f64;
+        assert!((least..=least * 1.01).contains(&found), "{found}");
+        for flow in &planned.plan.flows[0] {
+            assert!(flow.stops[1..flow.stops.len() - 1].iter().all(|s| allowed[s.index()]));
+        }
+        // The bound is over every routing, also those that these hosts cannot make.
+        assert!((planned.plan.bound_seconds * net.unit_capacity() / MIB as f64 - 3.0).abs() < 1e-3);
+    }
+}
+
+/// Demands of 3 and 1 MiB from one group of hosts to the other cross the one link between them: no cut around a host or
+/// around all sources or destinations sees it, the prices do.
+#[test]
+fn prices_prove_what_the_cuts_do_not() {
+    // Two full groups of three hosts, joined by one link each way; 0 and 1 send to 4 and 5, 3 sends to 0.
+    let mut links = Vec::new();
+    for group in [[0, 1, 2], [3, 4, 5]] {
+        for a in group {
+            links.extend(group.into_iter().filter(|&b| b != a).map(|b| (a, b, 1e6)));
+        }
+    }
+    links.extend([(2, 3, 1e6), (3, 2, 1e6)]);
+    let net = graph(6, &links);
+    let demands = [demand(0, 4, 3 * MIB), demand(1, 5, MIB), demand(3, 0, MIB)];
+    let options = PlanOptions { method: optiq_solver::CandidateMethod::Diverse, ..options("optimal") };
+    let planned = pipeline::run(&net, &demands, &options).unwrap();
+    let cut = optiq_solver::bound::lower_bound(&net, &demands).unwrap();
+    let middle = 4.0 * MIB as f64 / 1e6;
+    assert!(cut.seconds < 0.7 * middle, "{cut:?}");
+    assert!(planned.plan.congestion_seconds >= middle && planned.report.gap <= 0.01);
+    assert!(planned.plan.bound_seconds <= middle);
+    assert!(
+        planned.plan.binding.starts_with("the prices that the first-order method puts on "),
+        "{}",
+        planned.plan.binding
+    );
+}
+
+/// On a switch, prices ask for nothing that software could do.
+#[test]
+fn switched_networks_keep_their_candidates() {
+    let net = net("star:5");
+    let demands = demands::parse("pattern:alltoall", &net, MIB).unwrap();
+    let planned = pipeline::run(&net, &demands, &options("optimal")).unwrap();
+    assert_eq!(planned.plan.congestion_seconds, planned.plan.direct_congestion_seconds);
+    assert!(planned.report.gap < 1e-9);
+}
+
+#[test]
+fn the_published_case_is_proved_to_one_percent() {
+    let net = net("bgq:512");
+    for pattern in ["disjoint", "overlap", "subset"] {
+        let demands = demands::parse(&format!("pattern:{pattern}"), &net, 8 * MIB).unwrap();
+        let planned = pipeline::run(&net, &demands, &with_k(20)).unwrap();
+        assert!(planned.report.gap <= 0.01, "{pattern}: {}", planned.report.gap);
+        planned.plan.check(&net).unwrap();
+    }
+}
+
+#[test]
+fn a_time_limit_gives_a_plan_with_its_true_gap() {
+    let net = net("torus:4x4x4");
+    let demands = demands::parse("pattern:random,count=60,min=1KiB,max=1MiB", &net, MIB).unwrap();
+    let options = PlanOptions { time_limit: Some(Duration::from_nanos(1)), ..with_k(4) };
+    let planned = pipeline::run(&net, &demands, &options).unwrap();
+    planned.plan.check(&net).unwrap();
+    let cut = optiq_solver::bound::lower_bound(&net, &demands).unwrap();
+    assert!(planned.plan.bound_seconds >= cut.seconds);
+}
+
+#[test]
+fn what_is_refused() {
+    let net = net("torus:4");
+    let demands = [demand(0, 2, 5)];
+    for gap in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let e = refused(&net, &demands, &PlanOptions { gap, ..with_k(2) });
+        assert!(e.to_string().starts_with("the gap is "), "{e}");
+    }
+    let e = refused(&net, &demands, &PlanOptions { time_limit: Some(Duration::ZERO), ..with_k(2) });
+    assert_eq!(e, PlanError::TimeLimit);
+}
+
+fn any_demands() -> impl Strategy<Value = Vec<(u32, u32, u64)>> {
+    prop::collection::vec((any::<u32>(), any::<u32>(), MIB..64 * MIB), 1..12)
+}
+
+fn on(hosts: usize, demands: &[(u32, u32, u64)]) -> Vec<Demand> {
+    let n = hosts as u32;
+    let demands = demands.iter().map(|&(a, b, bytes)| Demand { src: NodeId(a % n), dst: NodeId(b % n), bytes });
+    demands.filter(|d| d.src != d.dst).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// On grids every path can be executed, so the proof always closes, from whatever candidates.
+    #[test]
+    fn one_percent_from_the_bound_on_grids(
+        spec in prop::sample::select(vec!["torus:4x4", "mesh:3x3", "torus:2x2x2", "torus:5", "torus:3x4x2", "mesh:6"]),
+        demands in any_demands(),
+        k in 1usize..6,
+    ) {
+        let net = net(spec);
+        let demands = on(net.hosts(), &demands);
+        let planned = pipeline::run(&net, &demands, &with_k(k)).unwrap();
+        planned.plan.check(&net).unwrap();
+        prop_assert!(planned.report.gap <= 0.0101, "{}", planned.report.gap);
+        prop_assert!(planned.plan.bound_seconds <= planned.plan.congestion_seconds);
+        let again = pipeline::run(&net, &demands, &with_k(k)).unwrap();
+        prop_assert_eq!(&planned.plan, &again.plan);
+    }
+
+    /// The linear program is optimal over the candidates, `optimal` over all paths: it is at most 1 % above it, and its
+    /// bound holds for the linear program's plan, too.
+    #[test]
+    #[cfg(feature = "highs")]
+    fn agrees_with_the_linear_program(
+        spec in prop::sample::select(vec!["torus:4x4", "mesh:3x3", "torus:5", "torus:2x3x2"]),
+        demands in any_demands(),
+    ) {
+        let net = net(spec);
+        let demands = on(net.hosts(), &demands);
+        let optimal = pipeline::run(&net, &demands, &with_k(20)).unwrap().plan;
+        let lp = pipeline::run(&net, &demands, &PlanOptions { k: 20, ..options("lp") }).unwrap().plan;
+        prop_assert!(optimal.congestion_seconds <= lp.congestion_seconds * 1.0101);
+        prop_assert!(optimal.bound_seconds <= lp.congestion_seconds * (1.0 + 1e-9));
+    }
+}
