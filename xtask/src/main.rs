@@ -11,6 +11,7 @@ mod glob;
 mod install;
 mod process;
 mod requirements;
+mod results;
 mod tally;
 mod test;
 
@@ -20,9 +21,10 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask COMMAND [OPTIONS]
 
-  demo    install what is missing, build OPTIQ, run it on a lab network of 16 hosts, show the figures
-  test    install what is missing, build and run all tests
-  deny    check the licences, versions and origins of the dependencies
+  demo     install what is missing, build OPTIQ, run it on a lab network of 16 hosts, show the figures
+  test     install what is missing, build and run all tests
+  deny     check the licences, versions and origins of the dependencies
+  results  measure, and write the pages in docs/results
 
 cargo xtask COMMAND --help tells more. Example:
 
@@ -48,6 +50,7 @@ fn dispatch(arguments: &[String]) -> Outcome {
         "demo" => demo::main(rest),
         "test" => test::main(rest),
         "deny" => deny::main(rest),
+        "results" => results::main(rest),
         "help" | "-h" | "--help" => {
             println!("{USAGE}");
             Ok(())

@@ -39,6 +39,11 @@ impl Project {
         Ok(Project { root, target })
     }
 
+    /// The checkout.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Where what is built goes.
     pub fn target(&self) -> &Path {
         &self.target
