@@ -27,7 +27,7 @@ const DEMANDS: &str = "pattern:disjoint";
 const MESSAGE: u64 = 8 << 20;
 const K: usize = 50;
 /// Pairs for the comparison with the crate `pathfinding`.
-const SAMPLE: usize = 8;
+const SAMPLE: usize = 32;
 /// The largest network, in nodes, that the linear program is measured on.
 const LP_NODES: usize = 1024;
 
@@ -202,7 +202,7 @@ impl Document for Planning {
             self.published.iter().map(|p| [p.planner, p.seconds, p.source].map(String::from).into()).collect();
         let search_heads =
             ["network", "candidates", "pairs", "ms per pair", "times yen", "paths per pair", "links per path"];
-        let plan_heads = ["network", "planner", "seconds", "times heu2", "worst link", "bound", "paths"];
+        let plan_heads = ["network", "planner", "ms", "times heu2", "worst link", "bound", "paths"];
         format!(
             "{}, {} MiB a pair, k = {}; medians of {} repetitions\n\n{}\n{}\nthe thesis's search times\n{}",
             self.demands,
@@ -235,7 +235,7 @@ impl Plan {
         vec![
             self.topology.into(),
             self.planner.into(),
-            format!("{:.4}", self.plan_seconds),
+            format!("{:.2}", self.plan_seconds * 1e3),
             format!("{:.2}", self.times_heu2),
             format!("{:.2} MB", self.worst_link_mb),
             format!("{:.2} MB", self.bound_mb),
