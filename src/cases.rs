@@ -65,7 +65,7 @@ impl Case {
             return demands::parse(pattern, network, message).map_err(|e| format!("{}: {e}", self.name));
         }
         let demand = |(src, dst, bytes): &(u32, u32, String)| {
-            Ok(Demand { src: optiq_net::NodeId(*src), dst: optiq_net::NodeId(*dst), bytes: size(bytes)? })
+            Ok(Demand::new(optiq_net::NodeId(*src), optiq_net::NodeId(*dst), size(bytes)?))
         };
         self.demands.iter().map(demand).collect()
     }

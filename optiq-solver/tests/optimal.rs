@@ -126,7 +126,7 @@ fn any_demands() -> impl Strategy<Value = Vec<(u32, u32, u64)>> {
 
 fn on(hosts: usize, demands: &[(u32, u32, u64)]) -> Vec<Demand> {
     let n = hosts as u32;
-    let demands = demands.iter().map(|&(a, b, bytes)| Demand { src: NodeId(a % n), dst: NodeId(b % n), bytes });
+    let demands = demands.iter().map(|&(a, b, bytes)| Demand::new(NodeId(a % n), NodeId(b % n), bytes));
     demands.filter(|d| d.src != d.dst).collect()
 }
 

@@ -44,7 +44,7 @@ pub fn merge(messages: &[Message], placement: &Placement) -> Result<Vec<Demand>,
             })?;
         }
     }
-    Ok(sums.into_iter().map(|((src, dst), bytes)| Demand { src, dst, bytes }).collect())
+    Ok(sums.into_iter().map(|((src, dst), bytes)| Demand::new(src, dst, bytes)).collect())
 }
 
 /// Turns a plan into paths of ranks. Offsets in the result count from the start of each message.

@@ -124,7 +124,7 @@ impl Arguments {
             let name = net.name(src);
             return Err(Failure::Input(format!("--from and --to are both {name}; two different hosts are expected")));
         }
-        Ok(vec![Demand { src, dst, bytes: 1 }])
+        Ok(vec![Demand::new(src, dst, 1)])
     }
 }
 

@@ -65,7 +65,7 @@ fn line(text: &str, net: &Network) -> Result<Option<Demand>, String> {
     };
     let (src, dst) = (host(src, net)?, host(dst, net)?);
     let bytes = units::parse_bytes(bytes).map_err(|e| e.to_string())?;
-    Ok((src != dst).then_some(Demand { src, dst, bytes }))
+    Ok((src != dst).then_some(Demand::new(src, dst, bytes)))
 }
 
 fn host(text: &str, net: &Network) -> Result<NodeId, String> {

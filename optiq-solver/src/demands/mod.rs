@@ -17,6 +17,15 @@ pub struct Demand {
     pub dst: NodeId,
     /// How many; 0 is allowed and needs no flow.
     pub bytes: u64,
+    /// How urgent: higher classes are planned first, lower ones on what these leave (thesis 7.2.3).
+    pub class: u8,
+}
+
+impl Demand {
+    /// `bytes` bytes from `src` to `dst`, in the least urgent class, 0.
+    pub fn new(src: NodeId, dst: NodeId, bytes: u64) -> Self {
+        Demand { src, dst, bytes, class: 0 }
+    }
 }
 
 /// The most demands that a pattern or file may hold; beyond it they are refused rather than allocated.
@@ -29,6 +38,11 @@ pub fn fingerprint(demands: &[Demand]) -> Fingerprint {
     for d in demands {
         h.u64(u64::from(d.src.0) << 32 | u64::from(d.dst.0));
         h.u64(d.bytes);
+    }
+    // Lists without classes keep the fingerprint that they had before there were any.
+    for (i, d) in demands.iter().enumerate().filter(|(_, d)| d.class != 0) {
+        h.u64(i as u64);
+        h.u64(u64::from(d.class));
     }
     h.finish()
 }

@@ -134,6 +134,6 @@ fn random(hosts: usize, bytes: u64, keys: &Keys) -> Result<Vec<Demand>, String> 
 
 fn push(demands: &mut Vec<Demand>, src: usize, dst: usize, bytes: u64) {
     if src != dst {
-        demands.push(Demand { src: NodeId(src as u32), dst: NodeId(dst as u32), bytes });
+        demands.push(Demand::new(NodeId(src as u32), NodeId(dst as u32), bytes));
     }
 }

@@ -184,7 +184,7 @@ impl Plan {
         let mut flows = Vec::new();
         for _ in 0..count {
             let (src, dst, bytes, count): DemandRecord = decode(&mut rest)?;
-            demands.push(Demand { src: NodeId(src), dst: NodeId(dst), bytes });
+            demands.push(Demand::new(NodeId(src), NodeId(dst), bytes));
             let mut of_demand = Vec::new();
             for _ in 0..count {
                 let (bytes, links, stops): FlowRecord = decode(&mut rest)?;
@@ -261,7 +261,7 @@ impl Plan {
         let mut demands = Vec::with_capacity(json.demands.len());
         let mut flows = Vec::with_capacity(json.demands.len());
         for d in json.demands {
-            demands.push(Demand { src: d.src, dst: d.dst, bytes: d.bytes });
+            demands.push(Demand::new(d.src, d.dst, d.bytes));
             flows.push(d.flows.into_iter().map(|f| Flow { links: f.links, stops: f.stops, bytes: f.bytes }).collect());
         }
         let plan = Plan {

@@ -177,7 +177,7 @@ mod tests {
         let mut costs = vec![0.0; net.links().len()];
         costs[link(0, 1).index()] = 5.0;
         costs[link(0, 3).index()] = 1.0;
-        let demand = |src, dst, bytes| Demand { src: NodeId(src), dst: NodeId(dst), bytes };
+        let demand = |src, dst, bytes| Demand::new(NodeId(src), NodeId(dst), bytes);
         let way = [link(0, 3), link(3, 2), link(2, 1)];
         for demands in [
             vec![demand(0, 2, 1), demand(0, 3, 0), demand(0, 1, 1)],

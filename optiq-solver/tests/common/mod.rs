@@ -15,7 +15,7 @@ pub fn net(spec: &str) -> Network {
 }
 
 pub fn demand(src: u32, dst: u32, bytes: u64) -> Demand {
-    Demand { src: NodeId(src), dst: NodeId(dst), bytes }
+    Demand::new(NodeId(src), NodeId(dst), bytes)
 }
 
 pub fn options(planner: &str) -> PlanOptions {
