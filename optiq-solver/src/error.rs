@@ -126,9 +126,28 @@ pub enum PlanError {
     /// `chunk` is 0.
     #[error("chunk is 0; heuristic 2 needs chunks of at least 1 byte")]
     ZeroChunk,
+    /// A base load that is not one of the network's links.
+    #[error("the base load has entries for {found} links, but the network has {expected}")]
+    Base {
+        /// Entries there are.
+        found: usize,
+        /// Links there are.
+        expected: usize,
+    },
+    /// A link's base load and the demands do not fit 64 bits when summed.
+    #[error("the base load of link {from} -> {to} and the demands sum to more bytes than 64 bits hold")]
+    BaseOverflow {
+        /// Name of the vertex that sends.
+        from: String,
+        /// Name of the vertex that receives.
+        to: String,
+    },
     /// A gap that cannot be reached.
     #[error("the gap is {0}; planner optimal needs one above 0, such as 0.01 for 1 %")]
     Gap(f64),
+    /// A slack that means nothing.
+    #[error("the slack is {0}; a finite number of at least 0 is expected, such as 0.01 for 1 %")]
+    Slack(f64),
     /// A time limit of 0.
     #[error("the time limit is 0; planner optimal needs one above 0, or none")]
     TimeLimit,
@@ -199,4 +218,20 @@ pub enum PlanError {
     /// The network itself refused.
     #[error(transparent)]
     Net(#[from] NetError),
+}
+
+impl PlanError {
+    /// The same error with the demand's index in a longer list, where the `i`-th of the list it was found in is the
+    /// `members[i]`-th.
+    pub(crate) fn renumbered(mut self, members: &[usize]) -> Self {
+        match &mut self {
+            PlanError::Unconnected { demand, .. }
+            | PlanError::NoSuchHost { demand, .. }
+            | PlanError::SelfDemand { demand, .. }
+            | PlanError::Overflow { demand, .. }
+            | PlanError::Uncovered { demand, .. } => *demand = members.get(*demand).copied().unwrap_or(*demand),
+            _ => {}
+        }
+        self
+    }
 }

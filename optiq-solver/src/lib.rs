@@ -33,6 +33,7 @@ pub mod report;
 pub use candidates::{CandidateMethod, Candidates};
 pub use demands::Demand;
 pub use error::{DemandError, PathFileError, PlanError};
+pub use plan::classes::ClassFigures;
 pub use plan::codec::CodecError;
 pub use plan::{Flow, PLAN_VERSION, Plan};
 pub use planner::{Planner, PlannerOptions};

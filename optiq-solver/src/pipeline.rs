@@ -8,12 +8,15 @@ use crate::legs;
 use crate::plan::{self, Flow, PLAN_VERSION, Plan};
 use crate::planner::optimal::{GAP, Optimal};
 use crate::planner::{self, Planner, PlannerOptions};
-use crate::problem::{Assignment, Problem, unconnected};
+use crate::problem::{Assignment, Problem, check_demands, unconnected};
 use crate::report::Report;
-use optiq_net::Network;
+use optiq_net::{LinkLoad, Network};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+
+/// [`PlanOptions::slack`] where nothing else is said.
+pub const SLACK: f64 = 0.01;
 
 /// How to plan. The defaults are those of the thesis's experiments, with our candidates.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +41,9 @@ pub struct PlanOptions {
     /// `optimal`: how long it may iterate ([`Optimal::new`]); what it has by then is the plan, which then depends on
     /// the machine. Default `None`: until the gap is reached.
     pub time_limit: Option<Duration>,
+    /// `optimal`: how much more congestion than the least, relatively, a plan with fewer forwarded bytes may have
+    /// (thesis 7.2.1). Default 0.01, 1 %; finite and at least 0.
+    pub slack: f64,
 }
 
 impl Default for PlanOptions {
@@ -54,6 +60,7 @@ impl Default for PlanOptions {
             forwarders: None,
             gap: GAP,
             time_limit: None,
+            slack: SLACK,
         }
     }
 }
@@ -82,6 +89,11 @@ pub struct Planned {
 
 /// Plans `demands` on `net`. No demands give an empty plan.
 ///
+/// Demands of several classes ([`Demand::class`]) are planned class by class, the most urgent first, the others beside
+/// the load of those before them: what is urgent is planned as if there were nothing else (thesis 7.2.3). The plan's
+/// bound is that of all demands together whatever their classes: it holds for every routing, so for this one too, but
+/// a gap may then be due to the classes' order.
+///
 /// # Errors
 /// [`PlanError`]: options out of range, demands that do not fit the network, a path file that does not serve, a
 /// planner that fails.
@@ -101,31 +113,111 @@ pub fn run_with(
     candidates: Option<&Candidates>,
 ) -> Result<Planned, PlanError> {
     let start = Instant::now();
+    if !(options.slack.is_finite() && options.slack >= 0.0) {
+        return Err(PlanError::Slack(options.slack));
+    }
     let planner: Box<dyn Planner> = match options.planner.as_str() {
+        // The slack is checked above and handed over here.
         "optimal" => Box::new(Optimal::new(options.gap, options.time_limit)?),
         name => planner::by_name(name, &PlannerOptions { maxload: options.maxload, chunk: options.chunk })?,
     };
     check_k(options.k)?;
-    let candidates = match (planner.needs_candidates(), candidates, &options.candidate_file) {
-        (false, _, _) => None,
-        (true, Some(candidates), _) if candidates.fits(demands) => Some(Cow::Borrowed(candidates)),
-        (true, Some(candidates), _) => Some(Cow::Owned(candidates.clone().for_demands(net, demands)?)),
-        (true, None, Some(path)) => Some(Cow::Owned(candidates::file::read(path, net)?.for_demands(net, demands)?)),
-        (true, None, None) => Some(Cow::Owned(Candidates::generate(net, demands, options.k, options.method)?)),
+    check_demands(net, demands)?;
+    let mut timings = Timings::default();
+    // A file is read once, whatever the number of classes.
+    let given = match (planner.needs_candidates(), candidates, &options.candidate_file) {
+        (true, Some(candidates), _) => Some(Cow::Borrowed(candidates)),
+        (true, None, Some(path)) => Some(Cow::Owned(candidates::file::read(path, net)?)),
+        _ => None,
     };
-    let candidates = match (candidates, &options.forwarders) {
-        (Some(c), Some(allowed)) if allowed.contains(&false) => Some(Cow::Owned(c.forwarding_only_at(net, allowed)?)),
-        (c, _) => c,
-    };
-    let candidates_seconds = if candidates.is_some() { start.elapsed().as_secs_f64() } else { 0.0 };
-    let problem = Problem::new(net, demands, candidates.as_deref())?.with_forwarders(options.forwarders.as_deref());
-    let planning = Instant::now();
-    let assignment = planner.assign(&problem)?;
-    let plan_seconds = planning.elapsed().as_secs_f64();
+    timings.candidates_seconds = if given.is_some() { start.elapsed().as_secs_f64() } else { 0.0 };
+    let stage = Stage { net, options, planner: planner.as_ref(), timings };
+    let (assignment, timings) = stage.all_classes(demands, given)?;
+    let problem = Problem::new(net, demands, None)?.with_forwarders(options.forwarders.as_deref());
     let plan = finish(&problem, planner.name(), assignment)?;
     let report = Report::new(&plan, net)?;
-    let timings = Timings { candidates_seconds, plan_seconds, total_seconds: start.elapsed().as_secs_f64() };
+    let timings = Timings { total_seconds: start.elapsed().as_secs_f64(), ..timings };
     Ok(Planned { plan, report, timings })
+}
+
+/// What is the same for all classes, and the times spent on them so far.
+struct Stage<'a> {
+    net: &'a Network,
+    options: &'a PlanOptions,
+    planner: &'a dyn Planner,
+    timings: Timings,
+}
+
+impl Stage<'_> {
+    /// Candidates and planner for every class of `demands`, the most urgent first, each beside the load that those
+    /// before it left (thesis 7.2.3). So a class's shares do not depend on less urgent ones. The candidates of each
+    /// are taken from `given`, or else searched.
+    fn all_classes(
+        mut self,
+        demands: &[Demand],
+        given: Option<Cow<Candidates>>,
+    ) -> Result<(Assignment, Timings), PlanError> {
+        let classes = plan::classes::classes(demands);
+        if classes.len() <= 1 {
+            return Ok((self.assign(demands, given, None)?, self.timings));
+        }
+        let mut whole = Assignment { shares: vec![Vec::new(); demands.len()], bound: None };
+        let mut base = LinkLoad::empty(self.net);
+        for (rank, class) in classes.into_iter().enumerate() {
+            let members: Vec<usize> = (0..demands.len()).filter(|&i| demands[i].class == class).collect();
+            let of_class: Vec<Demand> = members.iter().map(|&i| demands[i]).collect();
+            let given = given.as_deref().map(Cow::Borrowed);
+            let above = (rank > 0).then_some(&base);
+            let assignment = self.assign(&of_class, given, above).map_err(|e| e.renumbered(&members))?;
+            for (&i, shares) in members.iter().zip(assignment.shares) {
+                for share in shares.iter().filter(|s| s.bytes > 0) {
+                    base.add(self.net, &share.links, share.bytes)?;
+                }
+                whole.shares[i] = shares;
+            }
+            // What holds for the most urgent demands alone holds for all demands together. A bound beside a base load
+            // holds for the routing only that the base load came from.
+            if rank == 0 {
+                whole.bound = assignment.bound;
+            }
+        }
+        Ok((whole, self.timings))
+    }
+
+    /// Candidates and planner for demands that are planned together.
+    fn assign(
+        &mut self,
+        demands: &[Demand],
+        given: Option<Cow<Candidates>>,
+        base: Option<&LinkLoad>,
+    ) -> Result<Assignment, PlanError> {
+        let (net, options) = (self.net, self.options);
+        let searching = Instant::now();
+        let candidates = match (self.planner.needs_candidates(), given) {
+            (false, _) => None,
+            (true, Some(candidates)) if candidates.fits(demands) => Some(candidates),
+            (true, Some(candidates)) => Some(Cow::Owned(candidates.into_owned().for_demands(net, demands)?)),
+            (true, None) => Some(Cow::Owned(Candidates::generate(net, demands, options.k, options.method)?)),
+        };
+        let candidates = match (candidates, &options.forwarders) {
+            (Some(c), Some(allowed)) if allowed.contains(&false) => {
+                Some(Cow::Owned(c.forwarding_only_at(net, allowed)?))
+            }
+            (c, _) => c,
+        };
+        if candidates.is_some() {
+            self.timings.candidates_seconds += searching.elapsed().as_secs_f64();
+        }
+        let planning = Instant::now();
+        let problem = Problem::new(net, demands, candidates.as_deref())?.with_forwarders(options.forwarders.as_deref());
+        let problem = match base {
+            Some(base) => problem.with_base(base)?,
+            None => problem,
+        };
+        let assignment = self.planner.assign(&problem)?;
+        self.timings.plan_seconds += planning.elapsed().as_secs_f64();
+        Ok(assignment)
+    }
 }
 
 fn check_k(k: usize) -> Result<(), PlanError> {

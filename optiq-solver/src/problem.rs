@@ -3,12 +3,15 @@
 //! Given a network with links `l` of capacity `c_l`, demands `j` of `b_j` bytes and paths `P_j` for each, choose bytes
 //! `x_jp >= 0` on paths with `sum_p x_jp = b_j` such that the congestion `max_l (sum of x_jp over p through l) / c_l`
 //! is small (thesis 5.4).
+//!
+//! With a *base load* of `a_l` bytes that are on the links already, those of more urgent classes (thesis 7.2.3), it is
+//! `max_l (a_l + sum of x_jp over p through l) / c_l` that is to be small.
 
 use crate::bound::Bound;
 use crate::candidates::Candidates;
 use crate::demands::Demand;
 use crate::error::PlanError;
-use optiq_net::{LinkId, NetError, Network, NodeId};
+use optiq_net::{LinkId, LinkLoad, NetError, Network, NodeId};
 
 /// A planning problem whose parts fit together.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +20,7 @@ pub struct Problem<'a> {
     demands: &'a [Demand],
     candidates: Option<&'a Candidates>,
     forwarders: Option<&'a [bool]>,
+    base: Option<&'a LinkLoad>,
 }
 
 impl<'a> Problem<'a> {
@@ -38,7 +42,43 @@ impl<'a> Problem<'a> {
                 return Err(PlanError::Uncovered { demand, from: name(net, d.src), to: name(net, d.dst) });
             }
         }
-        Ok(Problem { net, demands, candidates, forwarders: None })
+        Ok(Problem { net, demands, candidates, forwarders: None, base: None })
+    }
+
+    /// The same problem beside the bytes and paths of others that are on the links already.
+    ///
+    /// # Errors
+    /// [`PlanError::Base`] if `base` has not one entry for each link, [`PlanError::BaseOverflow`] if a link's bytes and
+    /// those of all demands do not fit 64 bits together.
+    pub fn with_base(self, base: &'a LinkLoad) -> Result<Self, PlanError> {
+        let links = self.net.links();
+        for found in [base.bytes.len(), base.paths.len()] {
+            if found != links.len() {
+                return Err(PlanError::Base { found, expected: links.len() });
+            }
+        }
+        // As paths have no loops, no link gets more than all demands together.
+        let total: u64 = self.demands.iter().map(|d| d.bytes).sum();
+        if let Some(l) = base.bytes.iter().position(|b| b.checked_add(total).is_none()) {
+            let (from, to) = (name(self.net, links[l].from), name(self.net, links[l].to));
+            return Err(PlanError::BaseOverflow { from, to });
+        }
+        Ok(Problem { base: Some(base), ..self })
+    }
+
+    /// Per link, the bytes that are on it already; `None` if there are none.
+    pub fn base(&self) -> Option<&'a [u64]> {
+        self.base.map(|base| base.bytes.as_slice())
+    }
+
+    /// Per link, how many paths are on it already; `None` if there are none.
+    pub fn base_paths(&self) -> Option<&'a [u64]> {
+        self.base.map(|base| base.paths.as_slice())
+    }
+
+    /// The bytes to begin with on every link: [`Problem::base`], or 0 everywhere.
+    pub(crate) fn base_or_zero(&self) -> Vec<u64> {
+        self.base().map_or_else(|| vec![0; self.net.links().len()], <[u64]>::to_vec)
     }
 
     /// The same problem for a planner that finds further paths: they are forwarded only at hosts for which `forwarders`
@@ -70,8 +110,8 @@ impl<'a> Problem<'a> {
         self.candidates.ok_or(PlanError::NoCandidates(planner))
     }
 
-    /// `capacity / unit capacity` of every link: a load of bytes divided by it is bytes per unit link. At least 1 for a
-    /// bundle of unit links.
+    /// `capacity / unit capacity` of every link: a load of bytes divided by it is bytes per unit link. At least 1
+    /// where there is no background load.
     pub fn relative_capacities(&self) -> Vec<f64> {
         let unit = self.net.unit_capacity();
         self.net.links().iter().map(|l| l.capacity / unit).collect()

@@ -1,5 +1,6 @@
 //! What a plan looks like in numbers: the columns of thesis table VII, and ours.
 
+use crate::plan::classes::ClassFigures;
 use crate::plan::{self, Plan};
 use optiq_net::{LinkLoad, NetError, Network};
 use serde::Serialize;
@@ -52,6 +53,8 @@ pub struct Report {
     pub gap: f64,
     /// See [`Plan::binding`].
     pub binding: String,
+    /// Per class of urgency, the most urgent first.
+    pub classes: Vec<ClassFigures>,
     /// Bytes and flows on every link under the plan. Left out when serialised.
     #[serde(skip)]
     pub load: LinkLoad,
@@ -121,6 +124,7 @@ impl Report {
             bound_seconds: plan.bound_seconds,
             gap: plan.gap(),
             binding: plan.binding.clone(),
+            classes: plan.classes(net)?,
             load,
             direct_load,
         })

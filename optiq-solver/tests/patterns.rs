@@ -4,6 +4,7 @@
 
 mod common;
 use common::net;
+use optiq_solver::Demand;
 use optiq_solver::demands::{self, fingerprint};
 use std::collections::BTreeSet;
 
@@ -54,16 +55,35 @@ fn random_is_repeatable_and_within_its_sizes() {
 }
 
 #[test]
+fn classes_of_patterns() {
+    let net = net("torus:4x4");
+    let parse = |text: &str| demands::parse(text, &net, 7).unwrap();
+    for pattern in ["disjoint", "overlap", "subset", "alltoall", "random"] {
+        let (plain, urgent) = (parse(&format!("pattern:{pattern}")), parse(&format!("pattern:{pattern},class=3")));
+        assert!(plain.iter().all(|d| d.class == 0) && urgent.iter().all(|d| d.class == 3));
+        assert_ne!(fingerprint(&plain), fingerprint(&urgent));
+        assert_eq!(plain, urgent.into_iter().map(|d| Demand { class: 0, ..d }).collect::<Vec<_>>());
+    }
+    let random = parse("pattern:random,count=300,classes=3");
+    let of = |class: u8| random.iter().filter(|d| d.class == class).count();
+    assert_eq!(of(0) + of(1) + of(2), 300);
+    // 100 expected of each; the standard deviation is 8.
+    assert!((0..3).all(|class| (60..140).contains(&of(class))), "{} {} {}", of(0), of(1), of(2));
+    let without: Vec<Demand> = random.into_iter().map(|d| Demand { class: 0, ..d }).collect();
+    assert_eq!(without, parse("pattern:random,count=300"));
+}
+
+#[test]
 fn what_is_refused_and_how() {
     let net = net("torus:4x4");
     let refused = |text: &str| demands::parse(text, &net, 1).unwrap_err().to_string();
     for (text, message) in [
         ("disjoint", "demands \"disjoint\" are not understood; expected pattern:NAME[,KEY=VALUE...] or file:PATH"),
         ("pattern:ring", "demand pattern \"ring\": the patterns are disjoint, overlap, subset, alltoall and random"),
-        ("pattern:alltoall,k=1", "demand pattern \"alltoall,k=1\": alltoall has no keys, but \"k\" is given"),
+        ("pattern:alltoall,k=1", "demand pattern \"alltoall,k=1\": alltoall has no key \"k\"; its one key is class"),
         (
             "pattern:disjoint,seed=1",
-            "demand pattern \"disjoint,seed=1\": disjoint has no key \"seed\"; its keys are sources, destinations",
+            "demand pattern \"disjoint,seed=1\": disjoint has no key \"seed\"; its keys are sources, destinations, class",
         ),
         ("pattern:random,seed", "demand pattern \"random,seed\": \"seed\" is not of the form KEY=VALUE"),
         ("pattern:random,seed=1,seed=2", "demand pattern \"random,seed=1,seed=2\": \"seed\" is given twice"),
@@ -76,6 +96,18 @@ fn what_is_refused_and_how() {
         (
             "pattern:random,count=99999999",
             "demand pattern \"random,count=99999999\": count=99999999: at most 16777216 demands are allowed",
+        ),
+        (
+            "pattern:subset,class=256",
+            "demand pattern \"subset,class=256\": class=256: a whole number from 0 to 255 is expected",
+        ),
+        (
+            "pattern:random,classes=0",
+            "demand pattern \"random,classes=0\": classes=0: from 1 to 256 classes are possible",
+        ),
+        (
+            "pattern:random,class=1,classes=2",
+            "demand pattern \"random,class=1,classes=2\": class and classes are both given; one or the other is expected",
         ),
     ] {
         assert_eq!(refused(text), message);

@@ -25,7 +25,8 @@ fn directory(name: &str) -> PathBuf {
 #[test]
 fn round_trips_and_is_the_same_every_time() {
     let net = net("torus:4x4");
-    let demands = demands::parse("pattern:random,count=30,min=1,max=1MiB", &net, 1).unwrap();
+    let demands = demands::parse("pattern:random,count=30,min=1,max=1MiB,classes=3", &net, 1).unwrap();
+    assert!(demands.iter().any(|d| d.class == 2));
     for planner in planners() {
         let plan = common::plan(&net, &demands, planner).plan;
         let again = common::plan(&common::net("torus:4x4"), &demands, planner).plan;
@@ -75,7 +76,10 @@ fn every_refusal_has_its_own_sentence() {
         b[at] = byte;
         refused(&b)
     };
-    assert_eq!(with(8, 9), CodecError::OtherVersion { found: 9, expected: 1 });
+    assert_eq!(with(8, 9), CodecError::OtherVersion { found: 9, expected: 2 });
+    // What builds before classes wrote.
+    assert_eq!(with(8, 1), CodecError::OtherVersion { found: 1, expected: 2 });
+    assert_eq!(with(8, 1).to_string(), "it is a plan of version 1; this build reads version 2");
     assert_eq!(with(12, 3), CodecError::OtherCodec(3));
     assert_eq!(with(80, !bytes[80]), CodecError::Damaged);
     assert!(matches!(Plan::from_bytes(&bytes, &common::net("torus:2x8")), Err(CodecError::OtherNetwork { .. })));
@@ -84,8 +88,8 @@ fn every_refusal_has_its_own_sentence() {
     let refused = |text: &str| Plan::from_json(text, &net).unwrap_err();
     assert_eq!(refused("{}"), CodecError::NotAPlan);
     assert!(matches!(refused(&json[..json.len() / 2]), CodecError::Malformed(_)));
-    let other = json.replace("\"version\": 1", "\"version\": 7");
-    assert_eq!(refused(&other), CodecError::OtherVersion { found: 7, expected: 1 });
+    let other = json.replace("\"version\": 2", "\"version\": 7");
+    assert_eq!(refused(&other), CodecError::OtherVersion { found: 7, expected: 2 });
     assert_eq!(refused(&json.replace("\"bytes\": 1000003", "\"bytes\": 1000004")), CodecError::Damaged);
     let there = Plan::from_json(&json, &common::net("torus:2x8"));
     assert!(matches!(there, Err(CodecError::OtherNetwork { .. })));
@@ -116,6 +120,7 @@ fn plans_that_do_not_hold_are_refused_even_with_a_right_checksum() {
     broken("stops", &|p| p.flows[0][0].stops.insert(1, optiq_net::NodeId(u32::MAX)));
     broken("fingerprint", &|p| p.demands[0].bytes += 1);
     broken("fingerprint", &|p| p.demands.swap(0, 1));
+    broken("fingerprint", &|p| p.demands[0].class = 1);
     broken("host", &|p| p.demands[0].src.0 = 99);
     broken("the congestion is stated", &|p| p.congestion_seconds *= 2.0);
     broken("direct congestion", &|p| p.direct_congestion_seconds = f64::NAN);
@@ -160,7 +165,7 @@ proptest! {
     fn noise_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let net = net("torus:4");
         prop_assert!(Plan::from_bytes(&bytes, &net).is_err());
-        let framed = [b"OPTIQPLN\x01\0\0\0\x01\0\0\0".as_slice(), &bytes].concat();
+        let framed = [b"OPTIQPLN\x02\0\0\0\x01\0\0\0".as_slice(), &bytes].concat();
         prop_assert!(Plan::from_bytes(&framed, &net).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Demand files: one `SRC DST BYTES` per line.
+//! Demand files: one `SRC DST BYTES [class=N]` per line.
 
 use super::{Demand, MAX_DEMANDS};
 use crate::error::DemandError;
@@ -56,16 +56,19 @@ fn read_from(path: &str, mut input: impl BufRead, net: &Network) -> Result<Vec<D
 fn line(text: &str, net: &Network) -> Result<Option<Demand>, String> {
     let text = text.split('#').next().unwrap_or_default();
     let words: Vec<&str> = text.split_whitespace().collect();
-    let &[src, dst, bytes] = words.as_slice() else {
-        return if words.is_empty() {
-            Ok(None)
-        } else {
-            Err(format!("{} words; SRC DST BYTES are expected", words.len()))
-        };
+    let (src, dst, bytes, class) = match *words.as_slice() {
+        [] => return Ok(None),
+        [src, dst, bytes] => (src, dst, bytes, 0),
+        [src, dst, bytes, word] => {
+            let number = word.strip_prefix("class=");
+            let number = number.ok_or_else(|| format!("\"{word}\" is found where class=N is expected"))?;
+            (src, dst, bytes, super::class(number).map_err(|e| format!("{word}: {e}"))?)
+        }
+        _ => return Err(format!("{} words; SRC DST BYTES [class=N] are expected", words.len())),
     };
     let (src, dst) = (host(src, net)?, host(dst, net)?);
     let bytes = units::parse_bytes(bytes).map_err(|e| e.to_string())?;
-    Ok((src != dst).then_some(Demand::new(src, dst, bytes)))
+    Ok((src != dst).then_some(Demand { class, ..Demand::new(src, dst, bytes) }))
 }
 
 fn host(text: &str, net: &Network) -> Result<NodeId, String> {
@@ -80,6 +83,7 @@ fn host(text: &str, net: &Network) -> Result<NodeId, String> {
 mod tests {
     use super::*;
     use optiq_net::Network;
+    use proptest::prelude::*;
 
     fn parse(text: &str) -> Result<Vec<(u32, u32, u64)>, String> {
         let net = Network::from_spec("torus:4x4").unwrap();
@@ -95,8 +99,37 @@ mod tests {
     }
 
     #[test]
+    fn reads_classes() {
+        let net = Network::from_spec("torus:4x4").unwrap();
+        let classes = |text: &str| -> Result<Vec<u8>, String> {
+            let read = read_from("jobs.txt", text.as_bytes(), &net).map_err(|e| e.to_string())?;
+            Ok(read.iter().map(|d| d.class).collect())
+        };
+        assert_eq!(classes("0 1 5 class=255\n0 1 5\n0 1 5 class=0 # least\n0 1 5 class=7"), Ok(vec![255, 0, 0, 7]));
+        for (word, why) in [
+            ("class=256", "class=256: a whole number from 0 to 255 is expected"),
+            ("class=-1", "class=-1: a whole number from 0 to 255 is expected"),
+            ("class=+1", "class=+1: a whole number from 0 to 255 is expected"),
+            ("class=", "class=: a whole number from 0 to 255 is expected"),
+            ("urgent", "\"urgent\" is found where class=N is expected"),
+            ("class=1 x", "5 words; SRC DST BYTES [class=N] are expected"),
+        ] {
+            assert_eq!(classes(&format!("1 2 3\n0 1 5 {word}")), Err(format!("jobs.txt:2: {why}")));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(text in "([0-9]{1,3}|class=|[0-9 #\\n(),xMiB=-]|\\PC){0,60}") {
+            if let Ok(read) = parse(&text) {
+                prop_assert!(read.iter().all(|d| d.0 < 16 && d.1 < 16 && d.0 != d.1));
+            }
+        }
+    }
+
+    #[test]
     fn names_the_line_that_is_wrong() {
-        assert_eq!(parse("0 1 2\n3 4").unwrap_err(), "jobs.txt:2: 2 words; SRC DST BYTES are expected");
+        assert_eq!(parse("0 1 2\n3 4").unwrap_err(), "jobs.txt:2: 2 words; SRC DST BYTES [class=N] are expected");
         assert!(parse("0 16 2").unwrap_err().starts_with("jobs.txt:1: "));
         assert!(parse("0 1 -5").unwrap_err().starts_with("jobs.txt:1: "));
         let max = u64::MAX;

@@ -47,6 +47,13 @@ pub fn fingerprint(demands: &[Demand]) -> Fingerprint {
     h.finish()
 }
 
+/// A class as it is written: a whole number from 0 to 255. The error is the rest of a sentence.
+fn class(text: &str) -> Result<u8, String> {
+    // Rust's own reading of numbers would take a sign.
+    let digits = text.bytes().all(|b| b.is_ascii_digit());
+    text.parse().ok().filter(|_| digits).ok_or_else(|| "a whole number from 0 to 255 is expected".into())
+}
+
 /// Demands from their textual form, `pattern:NAME[,KEY=VALUE...]` or `file:PATH`.
 ///
 /// Patterns, for a network of `P` hosts (thesis 6.4.2 and 6.4.4.2; `S` sources with `K` destinations each; every
@@ -58,13 +65,16 @@ pub fn fingerprint(demands: &[Demand]) -> Fingerprint {
 /// | `overlap` | `S/2 + K i .. S/2 + K i + K-1` (`S/2 = P/32` by default) | `sources`, `destinations` |
 /// | `subset` | `K i .. K i + K-1` | `sources`, `destinations` |
 /// | `alltoall` | every host, from every host | |
-/// | `random` | `count` pairs of different hosts, each equally likely; sizes equally likely in `min..=max` | `count`, `seed`, `min`, `max` |
+/// | `random` | `count` pairs of different hosts, each equally likely; sizes equally likely in `min..=max` | `count`, `seed`, `min`, `max`, `classes` |
+///
+/// Every pattern takes `class=N`, the class of all its demands ([`Demand::class`]). `random` takes `classes=N` instead:
+/// each demand's class is one of `0..N`, equally likely; pairs and sizes are those of the same seed without it.
 ///
 /// Defaults: `S = P/16` and `K = 8` from 128 hosts on (the thesis's shape); below, `S = P/4` and `K = (P/2)/S`, each
 /// at least 1. `random`: `count = P`, `seed = 1`, and `message_bytes` for `min` and `max` where they are not given.
 ///
-/// A demand file has one demand per line, `SRC DST BYTES`: hosts by name, number or coordinates, sizes with or
-/// without a unit (`8MiB`), `#` starting a comment. Lines of a host to itself need no network and are left out.
+/// A demand file has one demand per line, `SRC DST BYTES [class=N]`: hosts by name, number or coordinates, sizes with or
+/// without a unit (`8MiB`), the class from 0 (the least urgent, and the default) to 255, `#` starting a comment. Lines of a host to itself need no network and are left out.
 /// Files up to 256 MiB and [`MAX_DEMANDS`] demands are read; `message_bytes` does not matter to them.
 ///
 /// # Errors

@@ -11,9 +11,9 @@ pub(super) fn parse(text: &str, net: &Network, message_bytes: u64) -> Result<Vec
     let mut parts = text.split(',').map(str::trim);
     let name = parts.next().unwrap_or_default();
     let allowed: &[&str] = match name {
-        "disjoint" | "overlap" | "subset" => &["sources", "destinations"],
-        "alltoall" => &[],
-        "random" => &["count", "seed", "min", "max"],
+        "disjoint" | "overlap" | "subset" => &["sources", "destinations", "class"],
+        "alltoall" => &["class"],
+        "random" => &["count", "seed", "min", "max", "class", "classes"],
         _ => return Err("the patterns are disjoint, overlap, subset, alltoall and random".into()),
     };
     let mut keys = Keys(Vec::new());
@@ -23,7 +23,7 @@ pub(super) fn parse(text: &str, net: &Network, message_bytes: u64) -> Result<Vec
         };
         if !allowed.contains(&key) {
             return Err(match allowed {
-                [] => format!("{name} has no keys, but \"{key}\" is given"),
+                [only] => format!("{name} has no key \"{key}\"; its one key is {only}"),
                 _ => format!("{name} has no key \"{key}\"; its keys are {}", allowed.join(", ")),
             });
         }
@@ -33,17 +33,26 @@ pub(super) fn parse(text: &str, net: &Network, message_bytes: u64) -> Result<Vec
         keys.0.push((key, value));
     }
     let hosts = net.hosts();
-    match name {
+    let class = keys.get("class", 0, super::class)?;
+    let mut demands = match name {
         "alltoall" => all_to_all(hosts, message_bytes),
         "random" => random(hosts, message_bytes, &keys),
         _ => blocks(name, hosts, message_bytes, &keys),
+    }?;
+    if class != 0 {
+        demands.iter_mut().for_each(|d| d.class = class);
     }
+    Ok(demands)
 }
 
 /// The keys that were given.
 struct Keys<'a>(Vec<(&'a str, &'a str)>);
 
 impl Keys<'_> {
+    fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|(k, _)| *k == key)
+    }
+
     fn get<T>(&self, key: &str, default: T, read: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
         match self.0.iter().find(|(k, _)| *k == key) {
             Some((_, value)) => read(value).map_err(|e| format!("{key}={value}: {e}")),
@@ -109,7 +118,17 @@ fn all_to_all(hosts: usize, bytes: u64) -> Result<Vec<Demand>, String> {
 
 fn random(hosts: usize, bytes: u64, keys: &Keys) -> Result<Vec<Demand>, String> {
     let count = keys.get("count", hosts, positive)?;
-    let mut rng = SplitMix64::new(keys.get("seed", 1, whole)?);
+    let seed = keys.get("seed", 1, whole)?;
+    let mut rng = SplitMix64::new(seed);
+    // Classes have a sequence of their own, so that a seed has the same pairs and sizes with and without them.
+    let mut class_rng = SplitMix64::new(!seed);
+    let classes = keys.get("classes", 1, |text| match whole(text)? {
+        n @ 1..=256 => Ok(n),
+        _ => Err("from 1 to 256 classes are possible".into()),
+    })?;
+    if keys.has("class") && keys.has("classes") {
+        return Err("class and classes are both given; one or the other is expected".into());
+    }
     let min = keys.get("min", bytes, size)?;
     let max = keys.get("max", bytes.max(min), size)?;
     if min > max {
@@ -128,6 +147,9 @@ fn random(hosts: usize, bytes: u64, keys: &Keys) -> Result<Vec<Demand>, String> 
         dst += usize::from(dst >= src);
         let bytes = min + rng.up_to(max - min);
         push(&mut demands, src, dst, bytes);
+        if let Some(last) = demands.last_mut() {
+            last.class = class_rng.below(classes) as u8;
+        }
     }
     Ok(demands)
 }

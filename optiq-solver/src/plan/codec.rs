@@ -15,7 +15,7 @@
 //!
 //! The payload is a sequence of records that are decoded one by one, so that a length inside of it can make the
 //! reader allocate at most one record's limit beyond what the file itself holds: the head (planner, binding words,
-//! three figures, number of demands), and for every demand its record (source, destination, bytes, number of flows)
+//! three figures, number of demands), and for every demand its record (source, destination, bytes, class, number of flows)
 //! followed by its flows' (bytes, links, stops).
 //!
 //! JSON holds the same, with the same checksum (that of the binary form), so that neither can be changed unnoticed.
@@ -46,7 +46,7 @@ const CONFIG: Configuration<LittleEndian, Varint, Limit<MAX_RECORD>> =
     bincode::config::standard().with_limit::<MAX_RECORD>();
 
 type Head = (String, String, (f64, f64, f64), u64);
-type DemandRecord = (u32, u32, u64, u32);
+type DemandRecord = (u32, u32, u64, u8, u32);
 type FlowRecord = (u64, Vec<u32>, Vec<u32>);
 
 /// Why a plan could not be read or written.
@@ -128,7 +128,7 @@ impl Plan {
         encode(&head, &mut out)?;
         for (d, flows) in self.demands.iter().zip(&self.flows) {
             let count = u32::try_from(flows.len()).map_err(|e| CodecError::Encode(e.to_string()))?;
-            let record: DemandRecord = (d.src.0, d.dst.0, d.bytes, count);
+            let record: DemandRecord = (d.src.0, d.dst.0, d.bytes, d.class, count);
             encode(&record, &mut out)?;
             for f in flows {
                 let links = f.links.iter().map(|l| l.0).collect();
@@ -183,8 +183,8 @@ impl Plan {
         let mut demands = Vec::new();
         let mut flows = Vec::new();
         for _ in 0..count {
-            let (src, dst, bytes, count): DemandRecord = decode(&mut rest)?;
-            demands.push(Demand::new(NodeId(src), NodeId(dst), bytes));
+            let (src, dst, bytes, class, count): DemandRecord = decode(&mut rest)?;
+            demands.push(Demand { src: NodeId(src), dst: NodeId(dst), bytes, class });
             let mut of_demand = Vec::new();
             for _ in 0..count {
                 let (bytes, links, stops): FlowRecord = decode(&mut rest)?;
@@ -223,6 +223,7 @@ impl Plan {
             src: d.src,
             dst: d.dst,
             bytes: d.bytes,
+            class: d.class,
             flows: flows.iter().map(flow).collect(),
         };
         let json = JsonPlan {
@@ -261,7 +262,7 @@ impl Plan {
         let mut demands = Vec::with_capacity(json.demands.len());
         let mut flows = Vec::with_capacity(json.demands.len());
         for d in json.demands {
-            demands.push(Demand::new(d.src, d.dst, d.bytes));
+            demands.push(Demand { src: d.src, dst: d.dst, bytes: d.bytes, class: d.class });
             flows.push(d.flows.into_iter().map(|f| Flow { links: f.links, stops: f.stops, bytes: f.bytes }).collect());
         }
         let plan = Plan {
@@ -397,6 +398,7 @@ struct JsonDemand {
     src: NodeId,
     dst: NodeId,
     bytes: u64,
+    class: u8,
     flows: Vec<JsonFlow>,
 }
 

@@ -1,5 +1,6 @@
 //! Plans: per demand, paths with bytes, and what the plan was made for.
 
+pub mod classes;
 pub mod codec;
 
 use crate::demands::Demand;
@@ -7,7 +8,8 @@ use crate::legs;
 use optiq_net::{Fingerprint, LinkId, LinkLoad, NetError, Network, NodeId};
 
 /// The version of plans that this build makes and reads.
-pub const PLAN_VERSION: u32 = 1;
+/// Version 2 brought the classes of demands.
+pub const PLAN_VERSION: u32 = 2;
 
 /// Bytes of one demand on one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +43,7 @@ pub struct Plan {
     pub congestion_seconds: f64,
     /// The same for the fabric's own routes.
     pub direct_congestion_seconds: f64,
-    /// A proved lower bound on the congestion of every routing.
+    /// A proved lower bound on the congestion of every routing of all demands, whatever their classes.
     pub bound_seconds: f64,
     /// What proves the bound, in words: `the 9 links that leave h3`.
     pub binding: String,

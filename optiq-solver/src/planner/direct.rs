@@ -1,4 +1,5 @@
 //! The fabric's own route for every demand: what happens without OPTIQ, as a planner among planners.
+//! What is on the links already makes no difference to it.
 
 use super::Planner;
 use crate::error::PlanError;

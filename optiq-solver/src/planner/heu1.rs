@@ -12,11 +12,15 @@
 //! 3. The loop of `HeuristicSearch` runs while every pair has a path; it is meant to run until then.
 //! 4. "Select a path" takes candidates in their order, so shorter ones first.
 //! 5. A bundle of several physical links carries `maxload` on each of them.
+//!
+//! Paths of more urgent classes ([`Problem::base_paths`]) count as paths that a link carries. `maxload` then may have
+//! far to rise until anything fits; the steps in between, which would change nothing, are skipped.
 
 use super::Planner;
 use super::round::largest_remainder;
 use crate::error::PlanError;
 use crate::problem::{Assignment, Problem};
+use optiq_net::LinkId;
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +51,7 @@ impl Planner for Heuristic1 {
         let candidates = problem.candidates(self.name())?;
         let demands = problem.demands();
         let links = problem.net().links();
-        let mut load = vec![0u64; links.len()];
+        let mut load = problem.base_paths().map_or_else(|| vec![0u64; links.len()], <[u64]>::to_vec);
         let mut selected: Vec<Vec<u32>> = vec![Vec::new(); demands.len()];
         let mut maxload = u64::from(self.maxload);
         // The pairs of the current round; demands without bytes need no path.
@@ -67,8 +71,16 @@ impl Planner for Heuristic1 {
                 });
                 turn += 1;
             }
+            let pairs = round.len();
             round.retain(|&d| selected[d].is_empty());
             maxload += 1;
+            if round.len() == pairs {
+                // Nothing fitted, so loads are as they were: the least limit at which something will.
+                let needed = |l: &LinkId| load[l.index()] / u64::from(links[l.index()].lanes) + 1;
+                let paths = round.iter().flat_map(|&d| candidates.paths(d));
+                let least = paths.map(|path| path.iter().map(needed).max().unwrap_or(0)).min();
+                maxload = maxload.max(least.unwrap_or(0));
+            }
         }
         let bytes = |(d, selected): (usize, &Vec<u32>)| {
             let mut bytes = vec![0; candidates.of(d).len()];

@@ -1,6 +1,6 @@
 //! Heuristic 2 (thesis 5.3.2, algorithm 3): chunk by chunk onto the least loaded path.
 //!
-//! The load of a link is its bytes. The pair with most bytes left (the earlier one among equals) puts a chunk on the
+//! The load of a link is its bytes, those of more urgent classes ([`Problem::base`]) from the start. The pair with most bytes left (the earlier one among equals) puts a chunk on the
 //! candidate path whose most loaded link is the least loaded, counted after the chunk and in bytes per unit of
 //! capacity; until nothing is left.
 //!
@@ -55,7 +55,7 @@ impl Planner for Heuristic2 {
             log::info!("heuristic 2 assigns {chunk} bytes at a time instead of {}: {total} bytes in all", self.chunk);
         }
         let per_byte: Vec<f64> = problem.relative_capacities().iter().map(|c| c.recip()).collect();
-        let mut load = vec![0u64; per_byte.len()];
+        let mut load = problem.base_or_zero();
         let mut known = vec![0.0f64; candidates.stored_paths()];
         let mut bytes: Vec<Vec<u64>> = (0..demands.len()).map(|d| vec![0; candidates.of(d).len()]).collect();
         let mut heap: BinaryHeap<(u64, Reverse<usize>)> =

@@ -23,16 +23,25 @@
 //! paths is dropped, less than `DUST`, 0.05 %, of any demand; its other shares are scaled up to make good for it and
 //! rounded to whole bytes by largest remainder. So the plan is within 0.15 % and the solver's tolerance of the optimum
 //! over the candidates.
+//!
+//! Beside a base load of `a_l` bytes ([`Problem::base`]) the second line is `a_l + sum x_jp <= c_l t`. Where the base
+//! load is high and the demands are small, that alone decides nothing: `t` is the base load of some link, and any
+//! routing that keeps off it is optimal. What the demands wait for are the links that they take. So the least `t`
+//! over those is looked for by bisection: for a limit between the bounds known, paths through a link with
+//! `a_l / c_l` of the limit or more are left out; what the program then reaches is an upper bound, and if it is above
+//! the limit, the limit is a lower one (every other path is above it before it carries anything).
 
 use super::Planner;
 use super::round::largest_remainder;
 use crate::bound::lower_bound;
+use crate::candidates::Candidates;
 use crate::error::PlanError;
 use crate::legs;
 use crate::problem::{Assignment, Problem};
 use good_lp::solvers::SolutionStatus;
 use good_lp::solvers::highs::{HighsSolution, highs};
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, variable};
+use optiq_net::LinkId;
 use optiq_net::random::SplitMix64;
 
 /// So much of a demand, in sum over its paths, may be taken for noise of the interior-point method.
@@ -40,6 +49,10 @@ const DUST: f64 = 5e-4;
 
 /// All prices together, relative to a lower bound on the congestion.
 const PRICE: f64 = 1e-3;
+
+/// Bisection beside a base load ends when its bounds are so close, relatively, or after so many programs.
+const CLOSE: f64 = 5e-3;
+const PROGRAMS: usize = 12;
 
 /// Tolerance and crossover of the attempts, until one ends at an optimum: a tolerance that tells a vertex from its
 /// neighbourhood; HiGHS's own tolerance; and with crossover, slow but the most robust.
@@ -65,24 +78,91 @@ impl Planner for LinearProgram {
         if moving.is_empty() {
             return Ok(Assignment { shares: vec![Vec::new(); demands.len()], bound: None });
         }
-        let program = Program::new(problem, &moving, self.name())?;
-        let mut solution = Err(PlanError::Solver("it was not tried".into()));
-        for (tolerance, crossover) in ATTEMPTS {
-            solution = program.solve(tolerance, crossover);
-            match &solution {
-                Ok(_) => break,
-                Err(e) => log::info!("tolerance {tolerance:e}, crossover {crossover}: {e}"),
+        let mut bytes = solve(problem, &moving, f64::INFINITY)?;
+        if problem.base().is_some() {
+            let levels = Levels::new(problem);
+            let (mut low, highest) = levels.range(candidates, &moving);
+            let mut high = levels.waits_for(candidates, &bytes);
+            for _ in 0..PROGRAMS {
+                // Above every base load it is the demands that decide, and the program has decided.
+                if high > highest * (1.0 + CLOSE) || high <= low * (1.0 + CLOSE) {
+                    break;
+                }
+                let limit = low + (high - low) / 2.0;
+                let found = solve(problem, &moving, limit)?;
+                let reached = levels.waits_for(candidates, &found);
+                if reached < high {
+                    (high, bytes) = (reached, found);
+                }
+                if reached > limit {
+                    low = limit;
+                }
             }
         }
-        let solution = solution?;
-        let mut bytes = vec![Vec::new(); demands.len()];
-        for (&d, xs) in moving.iter().zip(&program.columns) {
-            let share = |&x: &Variable| solution.value(x);
-            let noise = DUST / xs.len() as f64;
-            let weights: Vec<f64> = xs.iter().map(share).map(|s| if s < noise { 0.0 } else { s }).collect();
-            bytes[d] = largest_remainder(demands[d].bytes, &weights);
-        }
         Ok(Assignment::from_bytes(candidates, &bytes))
+    }
+}
+
+/// Bytes per demand and candidate of the program without paths through links whose base load is `limit` or more.
+fn solve(problem: &Problem, moving: &[usize], limit: f64) -> Result<Vec<Vec<u64>>, PlanError> {
+    let program = Program::new(problem, moving, limit)?;
+    let mut solution = Err(PlanError::Solver("it was not tried".into()));
+    for (tolerance, crossover) in ATTEMPTS {
+        solution = program.solve(tolerance, crossover);
+        match &solution {
+            Ok(_) => break,
+            Err(e) => log::info!("tolerance {tolerance:e}, crossover {crossover}: {e}"),
+        }
+    }
+    let solution = solution?;
+    let mut bytes = vec![Vec::new(); problem.demands().len()];
+    for (&d, xs) in moving.iter().zip(&program.columns) {
+        let share = |x: &Option<Variable>| x.map_or(0.0, |x| solution.value(x));
+        let noise = DUST / xs.len() as f64;
+        let weights: Vec<f64> = xs.iter().map(share).map(|s| if s < noise { 0.0 } else { s }).collect();
+        let total = problem.demands()[d].bytes;
+        bytes[d] = largest_remainder(total, &weights);
+    }
+    Ok(bytes)
+}
+
+/// How loaded links are, in bytes per unit link.
+struct Levels {
+    base: Vec<u64>,
+    capacity: Vec<f64>,
+}
+
+impl Levels {
+    fn new(problem: &Problem) -> Self {
+        Levels { base: problem.base_or_zero(), capacity: problem.relative_capacities() }
+    }
+
+    /// The highest base load on a path.
+    fn of(&self, path: &[LinkId]) -> f64 {
+        path.iter().map(|l| self.base[l.index()] as f64 / self.capacity[l.index()]).fold(0.0, f64::max)
+    }
+
+    /// What some demand must exceed, and the highest base load on any path.
+    fn range(&self, candidates: &Candidates, moving: &[usize]) -> (f64, f64) {
+        let (mut low, mut highest) = (0.0f64, 0.0f64);
+        for &d in moving {
+            let levels = || candidates.paths(d).map(|path| self.of(path));
+            low = low.max(levels().fold(f64::INFINITY, f64::min));
+            highest = highest.max(levels().fold(0.0, f64::max));
+        }
+        (low, highest)
+    }
+
+    /// The highest load, base included, on a link that some demand takes.
+    fn waits_for(&self, candidates: &Candidates, bytes: &[Vec<u64>]) -> f64 {
+        let mut load = vec![0u64; self.base.len()];
+        for (d, bytes) in bytes.iter().enumerate() {
+            for (path, &bytes) in candidates.paths(d).zip(bytes).filter(|(_, bytes)| **bytes > 0) {
+                path.iter().for_each(|l| load[l.index()] += bytes);
+            }
+        }
+        let taken = (0..load.len()).filter(|&l| load[l] > 0);
+        taken.map(|l| (self.base[l] + load[l]) as f64 / self.capacity[l]).fold(0.0, f64::max)
     }
 }
 
@@ -90,31 +170,39 @@ impl Planner for LinearProgram {
 struct Program {
     variables: ProblemVariables,
     t: Variable,
-    /// Per moving demand: its shares, one for each candidate.
-    columns: Vec<Vec<Variable>>,
+    /// Per moving demand: its shares, one for each candidate that may be taken.
+    columns: Vec<Vec<Option<Variable>>>,
     /// Per link: the shares of the paths through it, with their demands' bytes in units of the mean demand.
     on_link: Vec<Vec<(Variable, f64)>>,
     /// Per link: capacity relative to the slowest.
     capacity: Vec<f64>,
+    /// Per link: base load in units of the mean demand.
+    base: Vec<f64>,
     /// What paths cost.
     price: Expression,
 }
 
 impl Program {
-    fn new(problem: &Problem, moving: &[usize], planner: &'static str) -> Result<Self, PlanError> {
-        let (net, demands, candidates) = (problem.net(), problem.demands(), problem.candidates(planner)?);
+    fn new(problem: &Problem, moving: &[usize], limit: f64) -> Result<Self, PlanError> {
+        let (net, demands, candidates) = (problem.net(), problem.demands(), problem.candidates("lp")?);
         let mean = moving.iter().map(|&d| demands[d].bytes as f64).sum::<f64>() / moving.len() as f64;
-        let capacity = problem.relative_capacities();
+        let levels = Levels::new(problem);
         let mut variables = ProblemVariables::new();
         let t = variables.add(variable().min(0.0));
-        let mut on_link = vec![Vec::new(); capacity.len()];
+        let mut on_link = vec![Vec::new(); levels.capacity.len()];
         let mut columns = Vec::with_capacity(moving.len());
         let mut prices: Vec<(Variable, f64)> = Vec::new();
         let mut rng = SplitMix64::new(1);
         for &d in moving {
-            let xs = variables.add_vector(variable().min(0.0), candidates.of(d).len());
             let first = prices.len();
-            for (&x, path) in xs.iter().zip(candidates.paths(d)) {
+            let mut column = Vec::with_capacity(candidates.of(d).len());
+            for path in candidates.paths(d) {
+                if levels.of(path) >= limit {
+                    column.push(None);
+                    continue;
+                }
+                let x = variables.add(variable().min(0.0));
+                column.push(Some(x));
                 path.iter().for_each(|l| on_link[l.index()].push((x, demands[d].bytes as f64 / mean)));
                 let legs = legs::stops(net, path).map_or(path.len(), |stops| stops.len() - 1);
                 prices.push((x, legs as f64 + rng.below(1 << 20) as f64 / f64::from(1 << 20)));
@@ -122,13 +210,14 @@ impl Program {
             // Only differences between a demand's paths matter.
             let least = prices[first..].iter().map(|p| p.1).fold(f64::INFINITY, f64::min);
             prices[first..].iter_mut().for_each(|p| p.1 -= least);
-            columns.push(xs);
+            columns.push(column);
         }
         let highest = prices.iter().map(|p| p.1).fold(f64::MIN_POSITIVE, f64::max);
         let bound = lower_bound(net, demands)?.seconds * net.unit_capacity() / mean;
         let scale = PRICE * bound / moving.len() as f64 / highest;
         let price = prices.into_iter().map(|(x, price)| scale * price * x).sum();
-        Ok(Program { variables, t, columns, on_link, capacity, price })
+        let base = levels.base.iter().map(|&b| b as f64 / mean).collect();
+        Ok(Program { variables, t, columns, on_link, capacity: levels.capacity, base, price })
     }
 
     fn solve(&self, tolerance: f64, crossover: &str) -> Result<HighsSolution, PlanError> {
@@ -143,11 +232,12 @@ impl Program {
             .set_option("parallel", "off")
             .set_threads(1);
         for xs in &self.columns {
-            model.add_constraint(constraint::eq(xs.iter().sum::<Expression>(), 1.0));
+            model.add_constraint(constraint::eq(xs.iter().flatten().sum::<Expression>(), 1.0));
         }
-        for (xs, &c) in self.on_link.iter().zip(&self.capacity).filter(|(xs, _)| !xs.is_empty()) {
+        let links = self.on_link.iter().zip(self.capacity.iter().zip(&self.base));
+        for (xs, (&c, &base)) in links.filter(|(xs, _)| !xs.is_empty()) {
             let load: Expression = xs.iter().map(|&(x, amount)| amount * x).sum();
-            model.add_constraint(constraint::leq(load - c * self.t, 0.0));
+            model.add_constraint(constraint::leq(load - c * self.t, -base));
         }
         let solution = model.solve().map_err(|e| PlanError::Solver(e.to_string()))?;
         match solution.status() {
