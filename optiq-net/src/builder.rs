@@ -145,6 +145,7 @@ impl NetworkBuilder {
             routing,
             switched: None,
             shortest: ShortestRows::new(vertices),
+            unit_capacity: None,
         };
         network.routing.check(&network)?;
         Ok(network)

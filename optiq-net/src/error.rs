@@ -18,6 +18,24 @@ pub enum NetError {
     /// A routing that does not fit the network.
     #[error("{0}")]
     Routing(String),
+    /// A file of background load that cannot be read.
+    #[error("background file {path}: {problem}")]
+    BackgroundFile {
+        /// The file.
+        path: String,
+        /// The operating system's words, or what was found.
+        problem: String,
+    },
+    /// A line of a file of background load that is wrong, or leaves nothing of a link.
+    #[error("{path}:{line}: {problem}")]
+    Background {
+        /// The file.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+        /// What was found and what was expected, with the link's name.
+        problem: String,
+    },
     /// A name, index or coordinates that no vertex has.
     #[error("\"{text}\" is not in the network; {expected} is expected")]
     Unknown {

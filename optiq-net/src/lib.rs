@@ -12,6 +12,7 @@
 //! # Ok::<(), optiq_net::NetError>(())
 //! ```
 
+mod background;
 mod builder;
 mod distance;
 mod error;
@@ -28,6 +29,7 @@ mod spec;
 mod switched;
 pub mod units;
 
+pub use background::Background;
 pub use builder::{End, MAX_HOSTS, MAX_LINKS, NetworkBuilder};
 pub use error::NetError;
 pub use fingerprint::Fingerprint;

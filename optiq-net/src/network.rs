@@ -71,6 +71,8 @@ pub struct Network {
     pub(crate) switched: Option<Arc<Switched>>,
     /// Shortest-path next hops, computed for a destination when they are first asked for.
     pub(crate) shortest: ShortestRows,
+    /// What [`Network::unit_capacity`] was before background load was taken off; `None` if none was.
+    pub(crate) unit_capacity: Option<f64>,
 }
 
 impl Network {
@@ -138,8 +140,12 @@ impl Network {
     }
 
     /// Capacity in bytes per second of the slowest physical link: the unit in which "bytes per unit link" counts.
-    /// 0 on a network without links.
+    /// 0 on a network without links. Of a network with background load ([`Network::with_background`]), that of the
+    /// slowest link without it.
     pub fn unit_capacity(&self) -> f64 {
+        if let Some(capacity) = self.unit_capacity {
+            return capacity;
+        }
         self.links.iter().map(|l| l.capacity / f64::from(l.lanes)).min_by(f64::total_cmp).unwrap_or(0.0)
     }
 
