@@ -3,12 +3,13 @@
 use crate::failure::Failure;
 use crate::progress::Progress;
 use clap::Args;
-use optiq_net::{Network, units};
+use optiq_net::{Background, Network, units};
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::PlanOptions;
 use optiq_solver::{CandidateMethod, PlannerOptions};
 use serde::Serialize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Which network.
 #[derive(Debug, Args)]
@@ -17,13 +18,26 @@ pub struct Topology {
     /// ,capacity=100Mbit/s,routing=longest
     #[arg(long, value_name = "SPEC")]
     pub topology: String,
+    /// What others use of the links: a file with a line FROM TO USED for each, USED a rate or a share such as 50%, * for
+    /// any end; what is left of the links is planned with
+    #[arg(long, value_name = "FILE")]
+    pub background: Option<PathBuf>,
 }
 
 impl Topology {
-    /// Makes the network.
+    /// Makes the network, or what the background load leaves of it.
     pub fn load(&self, progress: &Progress) -> Result<Network, Failure> {
         progress.now(format!("reading {}", self.topology));
-        Ok(Network::from_spec(&self.topology)?)
+        let net = Network::from_spec(&self.topology)?;
+        match &self.background {
+            Some(file) => Ok(net.with_background(&Background::from_file(file)?)?),
+            None => Ok(net),
+        }
+    }
+
+    /// The file of background load, as given.
+    pub fn background(&self) -> Option<String> {
+        self.background.as_ref().map(|file| file.display().to_string())
     }
 }
 
@@ -34,7 +48,8 @@ pub const MESSAGE: &str = "8MiB";
 #[derive(Debug, Args)]
 pub struct Demands {
     /// pattern:disjoint, overlap, subset, alltoall or random (with ,KEY=VALUE: sources, destinations; count, seed, min,
-    /// max), or file:PATH with a line SRC DST BYTES for each demand
+    /// max, classes; class), or file:PATH with a line SRC DST BYTES [class=N] for each demand. Higher classes are more
+    /// urgent: they are planned first, and lower ones around them
     #[arg(long, value_name = "DEMANDS")]
     pub demands: String,
     /// Bytes of each demand of a pattern
@@ -80,6 +95,41 @@ pub struct Planning {
     /// Take the candidate paths from a path file (`optiq paths --output`) instead of searching them
     #[arg(long, value_name = "FILE")]
     pub paths: Option<PathBuf>,
+    /// optimal: the gap to the proved bound that is good enough, as 1% or 0.01
+    #[arg(long, value_name = "GAP", default_value = "1%", value_parser = gap, allow_hyphen_values = true)]
+    pub gap: f64,
+    /// optimal: seconds that it may iterate; what it has found by then is the plan
+    #[arg(long, value_name = "SECONDS", value_parser = time_limit, allow_hyphen_values = true)]
+    pub time_limit: Option<Duration>,
+    /// optimal: how much more congestion than the least, as 1% or 0.01, may be spent on forwarding fewer bytes
+    #[arg(long, value_name = "SLACK", default_value = "1%", value_parser = slack, allow_hyphen_values = true)]
+    pub slack: f64,
+}
+
+/// A fraction, as `1%` or `0.01`; the numbers that make no sense are left to whoever asks.
+fn fraction(text: &str) -> Option<f64> {
+    let (number, divisor) = match text.trim().strip_suffix('%') {
+        Some(percent) => (percent, 100.0),
+        None => (text, 1.0),
+    };
+    number.trim().parse::<f64>().ok().map(|n| n / divisor).filter(|n| n.is_finite())
+}
+
+fn gap(text: &str) -> Result<f64, String> {
+    let above = fraction(text).filter(|&gap| gap > 0.0);
+    above.ok_or_else(|| "a gap above zero is expected, such as 1% or 0.01".into())
+}
+
+fn slack(text: &str) -> Result<f64, String> {
+    let least = fraction(text).filter(|&slack| slack >= 0.0);
+    least.ok_or_else(|| "a slack of at least zero is expected, such as 1% or 0.01".into())
+}
+
+fn time_limit(text: &str) -> Result<Duration, String> {
+    // Signs, NaN and what no clock can count are refused by the conversion.
+    let limit = text.trim().parse::<f64>().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
+    let above = limit.filter(|limit| !limit.is_zero());
+    above.ok_or_else(|| "a number of seconds above zero is expected, such as 0.5".into())
 }
 
 impl Planning {
@@ -92,6 +142,9 @@ impl Planning {
             maxload: self.maxload,
             chunk: self.chunk,
             candidate_file: self.paths.clone(),
+            gap: self.gap,
+            time_limit: self.time_limit,
+            slack: self.slack,
             ..PlanOptions::default()
         }
     }
@@ -102,6 +155,9 @@ impl Planning {
 pub struct Context {
     /// Canonical specification.
     pub topology: String,
+    /// The file of background load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub background: Option<String>,
     pub network_fingerprint: String,
     /// As given.
     pub demands: String,
@@ -111,13 +167,36 @@ pub struct Context {
 }
 
 impl Context {
+    /// Without background load; who has some adds it.
     pub fn new(net: &Network, text: &str, demands: &[Demand]) -> Self {
         Context {
             topology: net.spec().to_owned(),
+            background: None,
             network_fingerprint: net.fingerprint().to_string(),
             demands: text.to_owned(),
             demands_fingerprint: demands::fingerprint(demands).to_string(),
             demand_bytes: demands.iter().fold(0u64, |sum, d| sum.saturating_add(d.bytes)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fractions_and_limits() {
+        assert_eq!((gap("1%"), gap("0.01"), gap(" 2.5 % ")), (Ok(0.01), Ok(0.01), Ok(0.025)));
+        assert_eq!((slack("0"), slack("0%"), slack("10%")), (Ok(0.0), Ok(0.0), Ok(0.1)));
+        assert_eq!(time_limit("0.5"), Ok(Duration::from_millis(500)));
+        for text in ["0", "0%", "-1%", "-0.1", "nan", "NaN%", "inf", "1e400", "", "%", "one"] {
+            assert!(gap(text).is_err(), "{text}");
+        }
+        for text in ["-1%", "nan", "inf", "", "x%"] {
+            assert!(slack(text).is_err(), "{text}");
+        }
+        for text in ["0", "-1", "nan", "inf", "1e30", "1e-12", "", "1s"] {
+            assert!(time_limit(text).is_err(), "{text}");
         }
     }
 }

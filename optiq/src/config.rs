@@ -29,6 +29,12 @@ pub const OPTIONS: &[OptionRecord] = &[
         doc: "The network, as `torus:4x4`, `bgq:1024`, `star:16` or `file:net.toml`; without it every call goes to plain MPI.",
     },
     OptionRecord {
+        name: "OPTIQ_BACKGROUND",
+        takes: "file",
+        default: "",
+        doc: "What others use of the links: a file with a line `FROM TO USED` for each, USED a rate or a share such as `50%`, `*` for any end; plans use what is left.",
+    },
+    OptionRecord {
         name: "OPTIQ_PLACEMENT",
         takes: "auto | names | rank:K",
         default: "auto",
@@ -152,6 +158,8 @@ pub enum TransportChoice {
 pub struct Config {
     /// `OPTIQ_TOPOLOGY`.
     pub topology: Option<String>,
+    /// `OPTIQ_BACKGROUND`.
+    pub background: Option<String>,
     /// `OPTIQ_PLACEMENT`.
     pub placement: PlacementRule,
     /// `OPTIQ_ALGORITHM`.
@@ -186,6 +194,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             topology: None,
+            background: None,
             placement: PlacementRule::Auto,
             algorithm: Algorithm::Auto,
             planner: PlannerChoice::Auto,
@@ -256,6 +265,7 @@ impl Config {
         let plain = String::new;
         match name {
             "OPTIQ_TOPOLOGY" => self.topology = Some(value.to_string()),
+            "OPTIQ_BACKGROUND" => self.background = Some(value.to_string()),
             "OPTIQ_PLACEMENT" => self.placement = value.parse().map_err(|()| plain())?,
             "OPTIQ_ALGORITHM" => {
                 self.algorithm = match value {
@@ -345,7 +355,7 @@ mod tests {
 
     #[test]
     fn every_option_refuses_nonsense_by_name() {
-        for option in OPTIONS.iter().filter(|o| o.name != "OPTIQ_TOPOLOGY") {
+        for option in OPTIONS.iter().filter(|o| !["OPTIQ_TOPOLOGY", "OPTIQ_BACKGROUND"].contains(&o.name)) {
             let error = read(&[(option.name, "nonsense")]).error.unwrap();
             assert_eq!(error.name, option.name);
             assert!(error.to_string().contains("\"nonsense\""), "{error}");

@@ -6,11 +6,13 @@ use crate::progress::Progress;
 use crate::{names, output, table};
 use clap::Args;
 use optiq_net::{LinkId, LinkLoad, Network, NodeId, units};
-use optiq_solver::{Flow, Plan, demands, pipeline};
+use optiq_solver::pipeline::{self, Timings};
+use optiq_solver::{ClassFigures, Flow, Plan, demands};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
 /// Explain a plan: which paths the bytes from one host to another take, which links bind, and why
 #[derive(Debug, Args)]
@@ -63,10 +65,23 @@ struct Document {
     bound_seconds: f64,
     gap: f64,
     binding: String,
+    classes: Vec<ClassFigures>,
+    #[serde(flatten)]
+    times: Times,
     /// Bundles whose load is the worst there is.
     binding_links: usize,
     most_loaded_links: Vec<LinkDocument>,
     demands_explained: Vec<DemandDocument>,
+}
+
+/// Where the plan came from, and how long that took.
+#[derive(Clone, Copy, Serialize)]
+#[serde(untagged)]
+enum Times {
+    /// From a plan file.
+    Read { read_seconds: f64 },
+    /// Planned now; candidates are searched or read from their file.
+    Planned { candidates_seconds: f64, plan_seconds: f64, total_seconds: f64 },
 }
 
 #[derive(Serialize)]
@@ -121,7 +136,7 @@ impl Arguments {
         let net = self.topology.load(&progress)?;
         let end = |text: &Option<String>| text.as_deref().map(|t| names::host(&net, t)).transpose();
         let (from, to) = (end(&self.from)?, end(&self.to)?);
-        let (plan, text) = self.plan(&net, &progress)?;
+        let (plan, text, times) = self.plan(&net, &progress)?;
         progress.now("explaining");
         let chosen: Vec<usize> = (0..plan.demands.len())
             .filter(|&i| {
@@ -133,18 +148,22 @@ impl Arguments {
             let name = |v: Option<NodeId>| v.map_or("any host", |v| net.name(v));
             return Err(Failure::Input(format!("the plan has no demand from {} to {}", name(from), name(to))));
         }
-        let context = Context::new(&net, &text, &plan.demands);
-        let document = Explainer::new(&net, &plan)?.document(context, &chosen, self.links)?;
+        let background = self.topology.background();
+        let context = Context { background, ..Context::new(&net, &text, &plan.demands) };
+        let document = Explainer::new(&net, &plan)?.document(context, times, &chosen, self.links)?;
         drop(progress);
         if self.json { output::print_json(&document)? } else { output::print(&document.text())? }
         Ok(ExitCode::SUCCESS)
     }
 
     /// The plan from the file or made now, and where its demands come from.
-    fn plan(&self, net: &Network, progress: &Progress) -> Result<(Plan, String), Failure> {
+    fn plan(&self, net: &Network, progress: &Progress) -> Result<(Plan, String, Times), Failure> {
         if let Some(file) = &self.plan {
             progress.now(format!("reading {}", file.display()));
-            return Ok((Plan::load(file, net)?, format!("plan {}", file.display())));
+            let reading = Instant::now();
+            let plan = Plan::load(file, net)?;
+            let times = Times::Read { read_seconds: reading.elapsed().as_secs_f64() };
+            return Ok((plan, format!("plan {}", file.display()), times));
         }
         let Some(text) = &self.demands else {
             return Err(Failure::Input("a plan file or --demands is expected".into()));
@@ -152,7 +171,8 @@ impl Arguments {
         let demands = demands::parse(text, net, self.message)?;
         progress.now(format!("planning {}", table::count(demands.len(), "demand")));
         let planned = pipeline::run(net, &demands, &self.planning.options(&self.planning.planner))?;
-        Ok((planned.plan, text.clone()))
+        let Timings { candidates_seconds, plan_seconds, total_seconds } = planned.timings;
+        Ok((planned.plan, text.clone(), Times::Planned { candidates_seconds, plan_seconds, total_seconds }))
     }
 }
 
@@ -174,7 +194,7 @@ impl<'a> Explainer<'a> {
         self.load.bytes[link.index()] as f64 / self.net.link(link).capacity
     }
 
-    fn document(&self, context: Context, chosen: &[usize], links: usize) -> Result<Document, Failure> {
+    fn document(&self, context: Context, times: Times, chosen: &[usize], links: usize) -> Result<Document, Failure> {
         let plan = self.plan;
         let worst = plan.congestion_seconds;
         let binds = |l: &LinkId| worst > 0.0 && self.seconds(*l) >= worst * (1.0 - BINDING);
@@ -191,6 +211,8 @@ impl<'a> Explainer<'a> {
             bound_seconds: plan.bound_seconds,
             gap: plan.gap(),
             binding: plan.binding.clone(),
+            classes: plan.classes(self.net)?,
+            times,
             binding_links: all().filter(binds).count(),
             most_loaded_links: self.links(&heaviest),
             demands_explained: demands,
@@ -274,7 +296,18 @@ impl<'a> Explainer<'a> {
 
 impl Document {
     fn text(&self) -> String {
-        let mut text = format!("{}, planner {}, on {}\n", self.context.demands, self.planner, self.context.topology);
+        let beside = self.context.background.as_ref().map_or_else(String::new, |file| format!(" beside {file}"));
+        let mut text =
+            format!("{}, planner {}, on {}{beside}\n", self.context.demands, self.planner, self.context.topology);
+        text.push_str(&match self.times {
+            Times::Read { read_seconds } => format!("read in {}\n", table::seconds(read_seconds)),
+            Times::Planned { candidates_seconds, plan_seconds, total_seconds } => format!(
+                "candidate paths {}, planning {}, {} in all\n",
+                table::seconds(candidates_seconds),
+                table::seconds(plan_seconds),
+                table::seconds(total_seconds)
+            ),
+        });
         text.push_str(&format!(
             "\ncongestion {}: {} the worst load; the network's own routes have {}\n",
             table::seconds(self.congestion_seconds),
@@ -291,6 +324,19 @@ impl Document {
             table::percent(self.gap)
         ));
         text.push_str(&self.why());
+        if self.classes.len() > 1 {
+            text.push_str("\nclasses, if more urgent ones go first on every link\n");
+            for c in &self.classes {
+                text.push_str(&format!(
+                    "  class {}: {}, {}, done after {}; on the network's own routes after {}\n",
+                    c.class,
+                    table::count(c.demands, "demand"),
+                    table::bytes(c.bytes as f64),
+                    table::seconds(c.congestion_seconds),
+                    table::seconds(c.direct_congestion_seconds)
+                ));
+            }
+        }
         text.push_str("\nmost loaded links\n");
         for link in &self.most_loaded_links {
             text.push_str(&link.text());

@@ -6,8 +6,8 @@ use crate::progress::Progress;
 use crate::target::Target;
 use crate::{names, output, table};
 use clap::Args;
-use optiq_net::{LinkId, Network, units};
-use optiq_solver::demands::Demand;
+use optiq_net::{LinkId, Network, NodeId, units};
+use optiq_solver::demands::{self, Demand};
 use optiq_solver::{CandidateMethod, Candidates, candidates, legs};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -15,18 +15,19 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Find candidate paths for one pair of hosts, or for all pairs of a demand set into a path file
+/// Find candidate paths for one pair of hosts, or for all pairs of a demand set or host list into a path file
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   optiq paths --topology torus:4x4 --from h0 --to '(2,3)' --k 8
   optiq paths --topology bgq:512 --demands pattern:disjoint --k 20 --output d.paths
+  optiq paths --topology torus:4x4 --hosts '0-5,h9,(3,3)' --k 8 --output h.paths
   optiq plan --topology bgq:512 --demands pattern:disjoint --paths d.paths")]
 pub struct Arguments {
     #[command(flatten)]
     topology: Topology,
     /// The source: a name, a number or coordinates
-    #[arg(long, value_name = "A", requires = "to", required_unless_present = "demands")]
+    #[arg(long, value_name = "A", requires = "to", required_unless_present_any = ["demands", "hosts"])]
     from: Option<String>,
     /// The destination
     #[arg(long, value_name = "B", requires = "from")]
@@ -34,6 +35,10 @@ pub struct Arguments {
     /// All pairs of these demands: pattern:NAME or file:PATH
     #[arg(long, value_name = "DEMANDS", conflicts_with_all = ["from", "to"])]
     demands: Option<String>,
+    /// All pairs among these hosts, both ways: names, numbers, ranges of numbers such as 0-15 and coordinates in
+    /// brackets, separated by commas; or all
+    #[arg(long, value_name = "HOSTS", conflicts_with_all = ["from", "to", "demands"])]
+    hosts: Option<String>,
     #[command(flatten)]
     search: Search,
     /// Write a path file, which `optiq plan --paths` reads, instead of listing the paths
@@ -103,7 +108,7 @@ impl Arguments {
                 output::print_json(&document)?;
             }
             (false, true) => output::print(&document.summary())?,
-            (false, false) if self.demands.is_some() => {
+            (false, false) if self.demands.is_some() || self.hosts.is_some() => {
                 output::write(|mut out| candidates::file::write_to(&mut out, &net, &found))?;
             }
             (false, false) => output::print(&(text(&net, &found) + "\n" + &document.summary()))?,
@@ -116,8 +121,11 @@ impl Arguments {
             let message = units::parse_bytes(MESSAGE)?;
             return Demands { demands: demands.clone(), message }.load(net, progress);
         }
+        if let Some(hosts) = &self.hosts {
+            return all_pairs(net, hosts);
+        }
         let (Some(from), Some(to)) = (&self.from, &self.to) else {
-            return Err(Failure::Input("--from and --to, or --demands, are expected".into()));
+            return Err(Failure::Input("--from and --to, --demands or --hosts are expected".into()));
         };
         let (src, dst) = (names::host(net, from)?, names::host(net, to)?);
         if src == dst {
@@ -126,6 +134,68 @@ impl Arguments {
         }
         Ok(vec![Demand::new(src, dst, 1)])
     }
+}
+
+/// A demand of a byte for every ordered pair of the hosts that `text` lists.
+fn all_pairs(net: &Network, text: &str) -> Result<Vec<Demand>, Failure> {
+    let mut hosts: Vec<NodeId> = Vec::new();
+    if text == "all" {
+        hosts.extend((0..net.hosts() as u32).map(NodeId));
+    } else {
+        for word in words(text) {
+            // A name comes before a range, as it does before a number.
+            match (net.host(word), range(word)) {
+                (None, Some((first, last))) => {
+                    // Both ends exist, so that everything between them does, and is no more than there is.
+                    let (first, last) = (names::host(net, first)?, names::host(net, last)?);
+                    if first > last {
+                        let why = format!("--hosts: {word} runs backwards; the smaller number is expected first");
+                        return Err(Failure::Input(why));
+                    }
+                    hosts.extend((first.0..=last.0).map(NodeId));
+                }
+                _ => hosts.push(names::host(net, word)?),
+            }
+            if hosts.len() > demands::MAX_DEMANDS {
+                return Err(Failure::Input(format!("--hosts lists more than {} hosts", demands::MAX_DEMANDS)));
+            }
+        }
+    }
+    hosts.sort_unstable();
+    hosts.dedup();
+    if hosts.len() < 2 {
+        return Err(Failure::Input(format!("--hosts lists {}; at least 2 are expected", table::count(hosts.len(), "host"))));
+    }
+    let pairs = hosts.len() * (hosts.len() - 1);
+    if pairs > demands::MAX_DEMANDS {
+        let (hosts, most) = (hosts.len(), demands::MAX_DEMANDS);
+        return Err(Failure::Input(format!("--hosts: {hosts} hosts make {pairs} pairs; at most {most} are possible")));
+    }
+    let to_others = |&src: &NodeId| {
+        let others = hosts.iter().filter(move |&&dst| dst != src);
+        others.map(move |&dst| Demand::new(src, dst, 1)).collect::<Vec<_>>()
+    };
+    Ok(hosts.iter().flat_map(to_others).collect())
+}
+
+/// The words between commas; commas in brackets belong to coordinates.
+fn words(text: &str) -> Vec<&str> {
+    let mut depth = 0usize;
+    let separators = |c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    };
+    text.split(separators).map(str::trim).collect()
+}
+
+/// The two numbers of `0-15`.
+fn range(word: &str) -> Option<(&str, &str)> {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    word.split_once('-').filter(|(first, last)| number(first) && number(last))
 }
 
 /// For each different pair, the first demand that has it.

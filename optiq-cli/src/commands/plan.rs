@@ -10,7 +10,7 @@ use clap::Args;
 use optiq_net::{LoadStatistics, Network};
 use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::{self, Planned};
-use optiq_solver::{CandidateMethod, Candidates, Plan, PlanError, PlannerOptions, Report, candidates, planner};
+use optiq_solver::{CandidateMethod, Candidates, ClassFigures, Plan, PlanError, PlannerOptions, Report, candidates, planner};
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,9 @@ Examples:
   optiq plan --topology torus:4x4 --demands pattern:overlap --output plan.optiq
   optiq plan --topology torus:4x4 --demands pattern:random,count=40 --compare
   optiq plan --topology star:8 --demands pattern:alltoall --planner direct --json
+  optiq plan --topology torus:4x4 --demands pattern:random,classes=3 --planner optimal --gap 2% --time-limit 5
 
+A file of background load has lines such as `h0 h1 50%`, `(0,1) * 100Mbit/s` (all links that leave) and `* * 1%`.
 The plan file is JSON if its name ends in .json, and binary otherwise; `optiq explain` reads both.
 In the JSON document, bytes_per_link_max is bytes on a link of the slowest link's capacity.")]
 pub struct Arguments {
@@ -60,6 +62,10 @@ struct Document<'a> {
     method: CandidateMethod,
     maxload: u32,
     chunk_bytes: u64,
+    gap_wanted: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_limit_seconds: Option<f64>,
+    slack: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     paths_file: Option<String>,
     unit_capacity_bytes_per_second: f64,
@@ -70,6 +76,7 @@ struct Document<'a> {
     direct_paths_per_link_mean: f64,
     /// Making the network and the demands.
     input_seconds: f64,
+    /// Searching the candidate paths, or reading their file.
     candidates_seconds: f64,
     plan_seconds: f64,
     total_seconds: f64,
@@ -103,7 +110,8 @@ impl Arguments {
         let Some(chosen) = runs.iter().find(|r| r.plan.planner == self.planning.planner) else {
             return Err(Failure::Work(format!("planner {} gave no plan", self.planning.planner)));
         };
-        let context = Context::new(&net, &self.demands.demands, &demands);
+        let background = self.topology.background();
+        let context = Context { background, ..Context::new(&net, &self.demands.demands, &demands) };
         if let Some(target) = &output {
             progress.now("writing the plan");
             write_plan(target, &chosen.plan)?;
@@ -176,6 +184,9 @@ impl Arguments {
             method: self.planning.search.method.resolve(net),
             maxload: self.planning.maxload,
             chunk_bytes: self.planning.chunk,
+            gap_wanted: self.planning.gap,
+            time_limit_seconds: self.planning.time_limit.map(|limit| limit.as_secs_f64()),
+            slack: self.planning.slack,
             paths_file: self.planning.paths.as_deref().map(display),
             unit_capacity_bytes_per_second: unit,
             report: &run.report,
@@ -207,20 +218,25 @@ fn write_plan(target: &Target, plan: &Plan) -> Result<(), Failure> {
 impl Document<'_> {
     fn text(&self, net: &Network, runs: &[Planned]) -> String {
         let mut text = format!(
-            "{} on {}: {}, {}\n{}, {} one way at {} each\n\n",
+            "{} on {}{}: {}, {}\n{}, {} one way at {} each{}\n\n",
             self.context.demands,
             self.context.topology,
+            beside(self.context),
             table::count(self.report.jobs, "demand"),
             table::bytes(self.context.demand_bytes as f64),
             table::count(self.report.nodes, "host"),
             table::count(self.report.links, "link"),
             optiq_net::units::format_rate(self.unit_capacity_bytes_per_second),
+            if self.context.background.is_some() { " without the load of others" } else { "" },
         );
         // The network's own routes stand first, whether or not `direct` was among the planners.
         let unit = self.unit_capacity_bytes_per_second;
         let mut columns = vec![Column::direct(self.report, net, unit)];
         columns.extend(runs.iter().filter(|r| r.plan.planner != "direct").map(|r| Column::of(r, net)));
-        text.push_str(&columns_text(&columns));
+        text.push_str(&columns_text(&columns, self.paths_file.is_some()));
+        if self.report.classes.len() > 1 {
+            text.push_str(&classes_text(&self.report.planner, &self.report.classes));
+        }
         text.push_str(&format!(
             "\nbound: no routing is below {}, because of {}\n",
             table::seconds(self.report.bound_seconds),
@@ -255,7 +271,7 @@ struct Column {
     paths_per_link: (u64, f64),
     forwarders: usize,
     forwarded: u64,
-    seconds: Option<(f64, f64)>,
+    seconds: Option<[f64; 3]>,
 }
 
 impl Column {
@@ -273,7 +289,7 @@ impl Column {
             paths_per_link: (r.paths_per_link_max, r.paths_per_link_mean),
             forwarders: r.forwarders,
             forwarded: r.forwarded_bytes,
-            seconds: Some((run.timings.candidates_seconds, run.timings.plan_seconds)),
+            seconds: Some([run.timings.candidates_seconds, run.timings.plan_seconds, run.timings.total_seconds]),
         }
     }
 
@@ -298,11 +314,11 @@ impl Column {
     }
 }
 
-fn columns_text(columns: &[Column]) -> String {
+fn columns_text(columns: &[Column], from_file: bool) -> String {
     let row = |label: &str, cell: &dyn Fn(&Column) -> String| {
         std::iter::once(label.to_owned()).chain(columns.iter().map(cell)).collect::<Vec<_>>()
     };
-    let time = |c: &Column, which: fn((f64, f64)) -> f64| c.seconds.map_or("-".into(), |s| table::seconds(which(s)));
+    let time = |c: &Column, which: usize| c.seconds.map_or("-".into(), |s| table::seconds(s[which]));
     table::table(&[
         row("", &|c| c.name.clone()),
         row("bytes on the worst link", &|c| table::bytes(c.bytes_max)),
@@ -317,7 +333,26 @@ fn columns_text(columns: &[Column]) -> String {
         row("paths per link, mean", &|c| format!("{:.2}", c.paths_per_link.1)),
         row("hosts that forward", &|c| c.forwarders.to_string()),
         row("bytes forwarded", &|c| table::bytes(c.forwarded as f64)),
-        row("time for candidates", &|c| time(c, |s| s.0)),
-        row("time for planning", &|c| time(c, |s| s.1)),
+        row(if from_file { "time to read candidates" } else { "time for candidates" }, &|c| time(c, 0)),
+        row("time for planning", &|c| time(c, 1)),
+        row("time in all, with bound and report", &|c| time(c, 2)),
     ])
+}
+
+/// Which background load a plan is beside, in the words that follow the topology.
+fn beside(context: &Context) -> String {
+    context.background.as_ref().map_or_else(String::new, |file| format!(" beside {file}"))
+}
+
+/// One class a line, the most urgent first.
+fn classes_text(planner: &str, classes: &[ClassFigures]) -> String {
+    let mut rows =
+        vec![["class", "demands", "bytes", "done on the network's own routes", planner].map(str::to_owned).to_vec()];
+    rows.extend(classes.iter().map(|c| {
+        let done = [c.direct_congestion_seconds, c.congestion_seconds].map(table::seconds);
+        let mut row = vec![c.class.to_string(), c.demands.to_string(), table::bytes(c.bytes as f64)];
+        row.extend(done);
+        row
+    }));
+    format!("\nwhen each class is done, if more urgent ones go first on every link\n{}", table::table(&rows))
 }

@@ -1,10 +1,11 @@
 //! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
 
 use crate::{Algorithm, Config, Error, Placement, TransportChoice};
-use optiq_net::Network;
+use optiq_net::{Background, Network};
 use optiq_transport::Transport;
 use optiq_transport::mpi::{Communicator, OneSided, TwoSided};
 use std::cell::RefCell;
+use std::path::Path;
 use std::rc::Rc;
 
 /// Network, placement and back end of a session.
@@ -42,7 +43,9 @@ impl Fabric {
             }
             Ok(None) if agreed[0] == 0 => return Ok(Err(asked_for(config))),
             Err(reason) => reason,
-            Ok(_) if agreed[0] == 1 => "OPTIQ_TOPOLOGY is not the same network on all ranks".to_string(),
+            Ok(_) if agreed[0] == 1 => {
+                "OPTIQ_TOPOLOGY, less OPTIQ_BACKGROUND, is not the same network on all ranks".to_string()
+            }
             Ok(_) => "another rank cannot use its configuration".to_string(),
         };
         if config.strict {
@@ -60,7 +63,12 @@ impl Fabric {
         if config.algorithm == Algorithm::Mpi {
             return Ok(None);
         }
-        let network = Network::from_spec(spec).map_err(|e| format!("OPTIQ_TOPOLOGY: {e}"))?;
+        let mut network = Network::from_spec(spec).map_err(|e| format!("OPTIQ_TOPOLOGY: {e}"))?;
+        if let Some(file) = &config.background {
+            let background = Background::from_file(Path::new(file));
+            let left = background.and_then(|background| network.with_background(&background));
+            network = left.map_err(|e| format!("OPTIQ_BACKGROUND: {e}"))?;
+        }
         let placement = Placement::new(&network, names, config.placement)?;
         Ok(Some((network, placement)))
     }
