@@ -141,6 +141,97 @@ fn path_files_serve_the_planner() {
 }
 
 #[test]
+fn every_mode_is_timed() {
+    let room = Room::new("modes");
+    // Online, hybrid with a set for a host list (thesis 4.2.2), and offline.
+    let summary = json(&room, "paths --topology torus:4x4 --hosts 0-2,(3,3),h9,h9 --k 5 --output h.paths --json");
+    assert_eq!((summary["pairs"].as_u64(), summary["paths"].as_u64()), (Some(20), Some(100)));
+    room.write("d.txt", "h9 0 3MiB\n(0,1) 15 1MiB\nh9 0 1MiB\n");
+    let plan = "plan --topology torus:4x4 --demands file:d.txt --planner heu2";
+    let online = json(&room, &format!("{plan} --k 5 --json"));
+    let hybrid = json(&room, &format!("{plan} --paths h.paths --output h.optiq --json"));
+    assert_eq!(online["congestion_seconds"], hybrid["congestion_seconds"]);
+    for document in [&online, &hybrid] {
+        let [candidates, planning, total] =
+            ["candidates_seconds", "plan_seconds", "total_seconds"].map(|key| document[key].as_f64().unwrap());
+        assert!(candidates > 0.0 && planning > 0.0 && total >= candidates + planning);
+    }
+    let offline = json(&room, "explain h.optiq --topology torus:4x4 --json");
+    assert!(offline["read_seconds"].as_f64().unwrap() > 0.0 && offline["plan_seconds"].is_null());
+    let now = json(&room, "explain --topology torus:4x4 --demands file:d.txt --json");
+    assert!(now["plan_seconds"].as_f64().unwrap() > 0.0 && now["read_seconds"].is_null());
+    let table = room.succeed(&format!("{plan} --paths h.paths"));
+    for row in ["time to read candidates", "time for planning", "time in all"] {
+        assert!(table.contains(row), "{row} is not in: {table}");
+    }
+    assert!(room.succeed(&format!("{plan} --k 5")).contains("time for candidates"));
+
+    let all = json(&room, "paths --topology star:5 --hosts all --output all.paths --json");
+    assert_eq!(all["pairs"], 20);
+    for planner in ["heu1", "heu2", "optimal"] {
+        room.succeed(&format!(
+            "plan --topology star:5 --demands pattern:alltoall --paths all.paths --planner {planner}"
+        ));
+    }
+}
+
+#[test]
+fn background_load_is_planned_around() {
+    let room = Room::new("background");
+    // Ring of four, 0 to 2: both ways are two hops, and of one link on the way through h1 half is left. 6 MiB: 2 on
+    // that way and 4 on the other, at a GB/s.
+    room.write("load.txt", "# what the other job uses\nh0 h1 50%\n");
+    room.write("d.txt", "0 2 6MiB\n");
+    let line = "--topology torus:4 --demands file:d.txt --planner heu2 --background load.txt";
+    let plan = json(&room, &format!("plan {line} --chunk 64KiB --output p.json --json"));
+    assert_eq!((&plan["topology"], &plan["background"]), (&Value::from("torus:4"), &Value::from("load.txt")));
+    assert_eq!(plan["bytes_per_link_max"].as_f64(), Some(4_194_304.0));
+    assert_eq!(plan["unit_capacity_bytes_per_second"].as_f64(), Some(1e9));
+    let explained = json(&room, "explain p.json --topology torus:4 --background load.txt --json");
+    assert_eq!(explained["background"], "load.txt");
+    let paths = explained["demands_explained"][0]["paths"].as_array().unwrap();
+    let mut bytes: Vec<u64> = paths.iter().map(|p| p["bytes"].as_u64().unwrap()).collect();
+    bytes.sort_unstable();
+    assert_eq!(bytes, [2 << 20, 4 << 20]);
+    assert!(room.succeed(&format!("plan {line}")).contains("beside load.txt"));
+    // Plans and paths of the one network are not those of the other.
+    refused(&room, "explain p.json --topology torus:4", "made for network");
+    room.succeed("paths --topology torus:4 --demands file:d.txt --output p.paths");
+    refused(&room, &format!("plan {line} --paths p.paths"), "p.paths holds paths of network");
+    room.succeed("paths --topology torus:4 --demands file:d.txt --background load.txt --output p.paths");
+    room.succeed(&format!("plan {line} --paths p.paths"));
+
+    room.write("full.txt", "* * 40%\nh3 * 60%\n");
+    let says = "full.txt:2: nothing is left of link h3 -> h0, which has 1GB/s";
+    refused(&room, "plan --topology torus:4 --demands file:d.txt --background full.txt", says);
+    refused(&room, "paths --topology torus:4 --demands file:d.txt --background full.txt", says);
+    refused(&room, "explain --topology torus:4 --demands file:d.txt --background full.txt", says);
+    room.write("odd.txt", "h0 h2 5%\n");
+    refused(&room, "plan --topology torus:4 --demands file:d.txt --background odd.txt", "odd.txt:1: there is no link");
+    refused(&room, "plan --topology torus:4 --demands file:d.txt --background absent", "background file absent");
+}
+
+#[test]
+fn classes_are_planned_in_turn() {
+    let room = Room::new("classes");
+    room.write("both.txt", "0 5 3MiB class=2\n0 6 9MiB\n1 5 8MiB # bulk, too\n");
+    room.write("urgent.txt", "0 5 3MiB class=2\n");
+    let plan = |file: &str| json(&room, &format!("plan --topology torus:4x4 --demands file:{file} --json"));
+    let (both, urgent) = (plan("both.txt"), plan("urgent.txt"));
+    let classes = both["classes"].as_array().unwrap();
+    assert_eq!(classes.len(), 2);
+    assert_eq!(classes[0], urgent["classes"][0]);
+    assert_eq!(urgent["classes"][0]["congestion_seconds"], urgent["congestion_seconds"]);
+    let figures = |i: usize| ["class", "demands", "bytes"].map(|key| classes[i][key].as_u64().unwrap());
+    assert_eq!((figures(0), figures(1)), ([2, 1, 3 << 20], [0, 2, 17 << 20]));
+    let table =
+        |file: &str| room.succeed(&format!("plan --topology torus:4x4 --demands file:{file} --output {file}.json"));
+    assert!(table("both.txt").contains("when each class is done"));
+    assert!(!table("urgent.txt").contains("class"), "one class needs no table");
+    assert!(room.succeed("explain both.txt.json --topology torus:4x4").contains("class 2: 1 demand, 3.00 MiB"));
+}
+
+#[test]
 fn topologies_are_described() {
     let room = Room::new("topology");
     let t = json(&room, "topology bgq:512 --json");
@@ -234,6 +325,12 @@ fn refused(room: &Room, line: &str, says: &str) {
     assert_eq!(room.names(), before, "optiq {line} left something behind");
 }
 
+/// The planners of this build.
+fn info_planners(room: &Room) -> Vec<String> {
+    let info = json(room, "info --json");
+    info["planners"].as_array().unwrap().iter().map(|p| p.as_str().unwrap().to_owned()).collect()
+}
+
 #[test]
 fn bad_input_gets_one_sentence() {
     let room = Room::new("refusals");
@@ -261,10 +358,43 @@ fn bad_input_gets_one_sentence() {
     room.write("negative.txt", "0 1 -5\n");
     refused(&room, &format!("{on_torus} file:negative.txt"), "negative.txt:1");
 
+    room.write("class.txt", "0 1 5\n0 1 5 class=256\n");
+    refused(&room, &format!("{on_torus} file:class.txt"), "class.txt:2: class=256: a whole number from 0 to 255");
+    room.write("sum.txt", "0 1 18446744073709551615\n\n1 2 1\n");
+    refused(&room, &format!("{on_torus} file:sum.txt"), "sum.txt:3: the demands up to here sum to more bytes");
+    // 2^60 bytes each: the sixteenth is one too many.
+    let message = 1u64 << 60;
+    for planner in ["direct", "heu1", "heu2", "optimal"] {
+        let line = format!("{on_torus} pattern:alltoall --message {message} --planner {planner}");
+        refused(&room, &line, "the demands up to demand 15 (from h1 to h0) sum to more bytes than 64 bits hold");
+    }
+
+    // Capacities that are none, and shapes that do not fit together.
+    for capacity in ["0", "-1", "nan", "-inf", "1e999"] {
+        refused(&room, &format!("{plan} torus:4x4,capacity={capacity}"), "is not a rate");
+        for value in [capacity.to_owned(), format!("\"{capacity}\"")] {
+            let text =
+                format!("[hosts]\nnames = [\"a\", \"b\"]\n[[links]]\nfrom = \"a\"\nto = \"b\"\ncapacity = {value}\n");
+            room.write("capacity.toml", text);
+            refused(&room, &format!("{plan} file:capacity.toml"), "capacity.toml, line 6: ");
+        }
+    }
+    for (spec, says) in [
+        ("torus:4x4,wrap=111", "2 digits"),
+        ("fattree:4x4:1", "equally many are expected"),
+        ("fattree:k=3", "even number of ports"),
+        ("dragonfly:p=4,a=8", "h= is missing"),
+        ("dragonfly:p=4,a=8,h=4,g=34", "at most 33"),
+        ("dragonfly+:p=1,l=1,s=2,h=2,g=6", "at most 5"),
+        ("star:0", "1 to 4194303"),
+    ] {
+        refused(&room, &format!("{plan} {spec}"), says);
+    }
+
     // Two hosts that nothing joins.
     room.write("apart.toml", "[hosts]\nnames = [\"a\", \"b\", \"c\"]\n[[links]]\nfrom = \"a\"\nto = \"b\"\n");
     room.write("apart.txt", "a c 5\n");
-    for planner in ["direct", "heu1", "heu2"] {
+    for planner in info_planners(&room) {
         let line = format!("plan --topology file:apart.toml --demands file:apart.txt --planner {planner}");
         refused(&room, &line, "from a to c");
     }
@@ -279,6 +409,39 @@ fn bad_input_gets_one_sentence() {
     refused(&room, &format!("{on_torus} pattern:disjoint --chunk 0"), "chunk");
     refused(&room, &format!("{on_torus} pattern:disjoint --method best"), "best");
     refused(&room, &format!("{on_torus} pattern:disjoint --paths absent.paths"), "absent.paths");
+    for (option, values) in [
+        ("--gap", "0 0% -1 -1% nan inf wide"),
+        ("--time-limit", "0 -1 nan inf 1e30 1e-15 soon"),
+        ("--slack", "-0.01 -1% nan inf loose"),
+    ] {
+        for value in values.split(' ') {
+            refused(&room, &format!("{on_torus} pattern:disjoint {option} {value}"), "zero is expected, such as");
+            refused(
+                &room,
+                &format!("explain --topology torus:4x4 --demands pattern:disjoint {option}={value}"),
+                option,
+            );
+        }
+    }
+    room.write("other.paths", room.succeed("paths --topology torus:4x2 --demands pattern:disjoint"));
+    refused(&room, &format!("{on_torus} pattern:disjoint --paths other.paths"), "other.paths holds paths of network");
+    room.write("few.paths", room.succeed("paths --topology torus:4x4 --hosts 0-3"));
+    let few = "plan --topology torus:4x4 --demands pattern:disjoint --paths few.paths";
+    refused(&room, few, "hold none from h0 to h8, which demand 0 needs");
+    for (hosts, says) in [
+        ("0", "--hosts lists 1 host; at least 2 are expected"),
+        ("0-99", "\"99\" is not in the network"),
+        ("3-1", "3-1 runs backwards"),
+        ("0,,1", "\"\" is not in the network"),
+        ("0,(9,9)", "\"(9,9)\" is not in the network"),
+        ("(0,1", "is not in the network"),
+    ] {
+        refused(&room, &format!("paths --topology torus:4x4 --hosts {hosts}"), says);
+    }
+    refused(&room, "paths --topology star:4 --hosts all,s0", "\"all\" is not in the network");
+    refused(&room, "paths --topology star:4 --hosts 0,s0", "s0 is a switch");
+    refused(&room, "paths --topology torus:64x64x4 --hosts all", "at most 16777216 are possible");
+    refused(&room, "paths --topology torus:4x4 --hosts all --demands pattern:disjoint", "cannot be used with");
     refused(&room, "paths --topology torus:4x4 --from h0 --to h0", "two different hosts");
     refused(&room, "paths --topology torus:4x4 --from h0 --to nobody", "nobody");
     refused(&room, "paths --topology star:4 --from h0 --to s0", "s0 is a switch");

@@ -261,6 +261,12 @@ fn what_is_refused_and_how() {
         with(&|o| o.planner = "best".into()),
         "there is no planner \"best\"; the planners are direct, heu1, heu2, lp, optimal"
     );
+    for slack in [-0.01, f64::NAN, f64::INFINITY] {
+        assert_eq!(
+            with(&|o| o.slack = slack),
+            format!("the slack is {slack}; a finite number of at least 0 is expected, such as 0.01 for 1 %")
+        );
+    }
     assert!(with(&|o| o.candidate_file = Some("no/such/file".into())).starts_with("path file no/such/file: "));
     for planner in planners() {
         let o = options(planner);

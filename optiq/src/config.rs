@@ -381,5 +381,7 @@ mod tests {
         let read = read(&[("OPTIQ_TOPOLGY", "torus:4x4"), ("HOME", "x"), ("OPTIQ_K", "7"), ("OPTIQ_CHUNK", "16K")]);
         assert_eq!(read.unknown, ["OPTIQ_TOPOLGY"]);
         assert_eq!((read.config.k, read.config.chunk), (7, ChunkRule::Fixed(16 << 10)));
+        let load = Config::from_pairs([("OPTIQ_BACKGROUND".to_string(), " load.txt ".to_string())]);
+        assert_eq!(load.config.background.as_deref(), Some("load.txt"));
     }
 }

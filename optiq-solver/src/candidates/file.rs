@@ -119,6 +119,10 @@ pub fn read_from(name: &str, input: impl BufRead, net: &Network) -> Result<Candi
         candidates: Candidates::empty(net, k, method),
         jobs: BTreeSet::new(),
         all_executable: legs::every_path_has_legs(net),
+        nodes: Vec::new(),
+        links: Vec::new(),
+        passed: vec![0; net.vertices()],
+        paths: 0,
     };
     while let Some(line) = lines.next()? {
         if let Err(problem) = reading.line(line) {
@@ -179,16 +183,27 @@ struct Reading<'n> {
     candidates: Candidates,
     jobs: BTreeSet<(NodeId, NodeId)>,
     all_executable: bool,
+    /// The vertices of the current line, and the links between them: kept, so that lines do not allocate.
+    nodes: Vec<NodeId>,
+    links: Vec<LinkId>,
+    /// Per vertex, the number of the last path that passed it.
+    passed: Vec<u32>,
+    /// Paths so far.
+    paths: u32,
 }
 
 impl Reading<'_> {
     fn line(&mut self, line: &str) -> Result<(), String> {
         let mut words = line.split_ascii_whitespace();
         let key = words.next().unwrap_or_default();
-        let nodes = words.map(|w| self.node(w)).collect::<Result<Vec<_>, _>>()?;
+        self.nodes.clear();
+        for word in words {
+            let node = self.node(word)?;
+            self.nodes.push(node);
+        }
         match key {
-            "job" => self.job(&nodes),
-            "path" => self.path(&nodes),
+            "job" => self.job(),
+            "path" => self.path(),
             other => Err(format!("\"{}\" is found where job or path is expected", shorten(other))),
         }
     }
@@ -203,10 +218,10 @@ impl Reading<'_> {
         }
     }
 
-    fn job(&mut self, nodes: &[NodeId]) -> Result<(), String> {
+    fn job(&mut self) -> Result<(), String> {
         self.finish_job()?;
-        let &[src, dst] = nodes else {
-            return Err(format!("a job has {} numbers; source and destination are expected", nodes.len()));
+        let &[src, dst] = self.nodes.as_slice() else {
+            return Err(format!("a job has {} numbers; source and destination are expected", self.nodes.len()));
         };
         if src == dst || !self.net.is_host(src) || !self.net.is_host(dst) {
             return Err("a job is from one host to another".into());
@@ -220,27 +235,29 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn path(&mut self, nodes: &[NodeId]) -> Result<(), String> {
+    fn path(&mut self) -> Result<(), String> {
         let Some(&(src, dst)) = self.candidates.pairs.last() else {
             return Err("a path is given before the first job".into());
         };
-        if nodes.first() != Some(&src) || nodes.last() != Some(&dst) {
+        if self.nodes.first() != Some(&src) || self.nodes.last() != Some(&dst) {
             return Err(format!("the path does not lead from {} to {}", src.0, dst.0));
         }
-        let mut sorted = nodes.to_vec();
-        sorted.sort_unstable();
-        if let Some(w) = sorted.windows(2).find(|w| w[0] == w[1]) {
-            return Err(format!("the path passes {} twice", w[0].0));
+        // A number for each path: MAX_PATHS keeps it below 2^32.
+        self.paths += 1;
+        for v in &self.nodes {
+            if std::mem::replace(&mut self.passed[v.index()], self.paths) == self.paths {
+                return Err(format!("the path passes {} twice", v.0));
+            }
         }
-        let link = |w: &[NodeId]| {
+        self.links.clear();
+        for w in self.nodes.windows(2) {
             let none = || format!("the network has no link from {} to {}", w[0].0, w[1].0);
-            self.net.link_between(w[0], w[1]).ok_or_else(none)
-        };
-        let links = nodes.windows(2).map(link).collect::<Result<Vec<LinkId>, _>>()?;
-        if !self.all_executable && legs::stops(self.net, &links).is_none() {
+            self.links.push(self.net.link_between(w[0], w[1]).ok_or_else(none)?);
+        }
+        if !self.all_executable && legs::stops(self.net, &self.links).is_none() {
             return Err("the path does not follow the fabric's own routes between its hosts".into());
         }
-        self.candidates.push(&links);
+        self.candidates.push(&self.links);
         if self.candidates.ends.len() > MAX_PATHS {
             return Err(format!("more than {MAX_PATHS} paths"));
         }
