@@ -139,6 +139,20 @@ fn a_wrong_configuration_falls_back_with_one_warning_or_fails_if_strict() {
     falls_back(&[("OPTIQ_TOPOLOGY", "torus:3"), ("OPTIQ_PLACEMENT", "rank")], "4 ranks need 4 hosts");
     falls_back(&[("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_K", "many")], "OPTIQ_K is \"many\"");
     falls_back(&[("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_PLACEMENT", "names")], "is not a host of the topology");
+    let nowhere = [("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_BACKGROUND", "no/such/file")];
+    falls_back(&nowhere, "OPTIQ_BACKGROUND: background file no/such/file");
+}
+
+#[test]
+fn exchanges_beside_background_load() {
+    let file = std::env::temp_dir().join(format!("optiq-mpi-background-{}", std::process::id()));
+    std::fs::write(&file, "* * 10%\nh0 * 50%\n").unwrap();
+    let environment = [&FORCED[..], &[("OPTIQ_BACKGROUND", file.to_str().unwrap())]].concat();
+    let output = passes(4, &["alltoallv"], &environment);
+    assert!(output.contains("served by planned paths"), "nothing was served:\n{output}");
+    std::fs::write(&file, "h0 h1 50%\nh0 h1 50%\n").unwrap();
+    falls_back(&environment, ":2: nothing is left of link h0 -> h1");
+    std::fs::remove_file(&file).unwrap();
 }
 
 #[test]

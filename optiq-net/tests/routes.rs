@@ -222,7 +222,11 @@ fn builders_refuse_what_cannot_be() {
     assert!(build(Geometry::General, &[(0, 7)], 1, 1.0).is_err(), "a host that was never added");
     assert!(build(Geometry::General, &[(1, 1)], 1, 1.0).is_err());
     assert!(build(Geometry::General, &[(0, 1)], 0, 1.0).is_err());
-    assert!(build(Geometry::General, &[(0, 1)], 1, f64::NAN).is_err());
+    for capacity in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let error = build(Geometry::General, &[(0, 1)], 1, capacity).unwrap_err();
+        let expected = format!("link h0 -> h1 has capacity {capacity}; bytes per second above zero are needed");
+        assert_eq!(error, NetError::Invalid(expected));
+    }
     assert!(build(Geometry::General, &[(0, 1), (0, 1)], u32::MAX, 1.0).is_err(), "more lanes than can be counted");
     assert!(NetworkBuilder::new().build("test", Geometry::General, Routing::Shortest).is_err());
     let general = build(Geometry::General, &[(0, 1)], 1, 1.0).unwrap();

@@ -46,6 +46,16 @@ impl Plan {
     /// [`NetError`] if it was not.
     pub fn classes(&self, net: &Network) -> Result<Vec<ClassFigures>, NetError> {
         let classes = classes(&self.demands);
+        if let &[class] = classes.as_slice() {
+            // The plan's own figures, which need not be summed up again.
+            return Ok(vec![ClassFigures {
+                class,
+                demands: self.demands.len(),
+                bytes: self.demands.iter().map(|d| d.bytes).fold(0, u64::saturating_add),
+                congestion_seconds: self.congestion_seconds,
+                direct_congestion_seconds: self.direct_congestion_seconds,
+            }]);
+        }
         let (mut load, mut direct) = (Done::new(net), Done::new(net));
         let mut figures = Vec::with_capacity(classes.len());
         let mut route = Vec::new();
