@@ -262,7 +262,7 @@ fn compare(network: &'static str, mut contenders: Vec<Contender>, repetitions: u
     let default = contenders.iter().position(|c| c.name == "diverse").map(|i| seconds[i]);
     let row = |((contender, lengths), took): ((&Contender, &Lengths), &f64)| {
         let pairs = lengths.len();
-        // Those who get a few pairs get every so manieth.
+        // Those who get a few pairs get them at even steps.
         let same = found[0].iter().step_by(found[0].len().div_ceil(pairs)).zip(lengths).filter(|(a, b)| a == b).count();
         let paths = lengths.iter().map(Vec::len).sum::<usize>() as f64;
         let links: u32 = lengths.iter().flatten().sum();

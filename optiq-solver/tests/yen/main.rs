@@ -93,7 +93,7 @@ proptest! {
     #[test]
     fn same_paths_on_topologies(
         spec in prop::sample::select(vec![
-            "torus:4x4", "torus:5x3x4", "mesh:4x5", "torus:2x2x2x2", "torus:9", "bgq:512", "star:6", "fattree:k=4",
+            "torus:4x4", "torus:5x3x4", "mesh:4x5", "torus:2x2x2x2", "torus:9", "torus:64", "mesh:16x2", "bgq:512", "star:6", "fattree:k=4",
             "fattree:4x4x2:1x2x4", "dragonfly:p=2,a=4,h=2", "dragonfly+:p=2,l=2,s=2,h=2,g=4",
         ]),
         pairs in prop::collection::vec((0u32..10_000, 0u32..10_000), 1..5),

@@ -8,7 +8,9 @@
 //! closed vertices leave of it. A search with the budget `B` goes from a vertex at depth `i` only to neighbours `u`
 //! with `i + 1 + b(u) <= B`, where `b(u)` is the best bound known. Giving up at `v` proves
 //! `d'(v) >= 1 + min b(u)` over its open neighbours, which exceeds what was left of the budget; it is remembered.
-//! Closing more vertices only lengthens `d'`, so bounds stay valid while the set of closed vertices grows.
+//! Already when `v` is entered at depth `i`, `d'(v) >= B - i` is known, as `B` is a bound itself: so no vertex is entered
+//! again at a greater depth, or at the same one once it was given up, and the search does not run in circles. Closing
+//! more vertices only lengthens `d'`, so bounds stay valid while the set of closed vertices grows.
 //!
 //! No bound exceeds a true distance. So the first path within a budget that is itself a bound is a shortest one, and
 //! the order of the search makes it the first of those in lexicographic order. It is loopless, because a path with a
@@ -141,6 +143,8 @@ impl<'n> Search<'n> {
                     if bound == 0 {
                         return None;
                     }
+                    // Every path through `to` has `depth` links at least before it and `budget` in all.
+                    self.bound[to as usize] = (self.epoch, room);
                     self.enter(to, query.rotation);
                     continue 'deeper;
                 }
