@@ -23,7 +23,7 @@ impl Network {
     /// The distance of every vertex to `dst`; `u32::MAX` where `dst` cannot be reached.
     pub fn distances_to(&self, dst: NodeId) -> Vec<u32> {
         match &self.geometry {
-            Geometry::Grid(grid) => (0..self.vertices() as u32).map(|v| grid.distance(NodeId(v), dst)).collect(),
+            Geometry::Grid(grid) => grid.distances_to(dst),
             Geometry::General => self.search(dst, None),
         }
     }
