@@ -6,7 +6,7 @@ use crate::demands::{self, Demand};
 use crate::error::PlanError;
 use crate::legs;
 use crate::plan::{self, Flow, PLAN_VERSION, Plan};
-use crate::planner::optimal::{GAP, Optimal};
+use crate::planner::optimal::{GAP, Optimal, Progress};
 use crate::planner::{self, Planner, PlannerOptions};
 use crate::problem::{Assignment, Problem, check_demands, unconnected};
 use crate::report::Report;
@@ -85,6 +85,8 @@ pub struct Planned {
     pub report: Report,
     /// Wall-clock times.
     pub timings: Timings,
+    /// Congestion and bound over time, if the planner is `optimal`; with classes, those of the most urgent one.
+    pub trace: Vec<Progress>,
 }
 
 /// Plans `demands` on `net`. No demands give an empty plan.
@@ -117,8 +119,7 @@ pub fn run_with(
         return Err(PlanError::Slack(options.slack));
     }
     let planner: Box<dyn Planner> = match options.planner.as_str() {
-        // The slack is checked above and handed over here.
-        "optimal" => Box::new(Optimal::new(options.gap, options.time_limit)?),
+        "optimal" => Box::new(Optimal::new(options.gap, options.time_limit)?.with_slack(options.slack)),
         name => planner::by_name(name, &PlannerOptions { maxload: options.maxload, chunk: options.chunk })?,
     };
     check_k(options.k)?;
@@ -132,12 +133,13 @@ pub fn run_with(
     };
     timings.candidates_seconds = if given.is_some() { start.elapsed().as_secs_f64() } else { 0.0 };
     let stage = Stage { net, options, planner: planner.as_ref(), timings };
-    let (assignment, timings) = stage.all_classes(demands, given)?;
+    let (mut assignment, timings) = stage.all_classes(demands, given)?;
+    let trace = std::mem::take(&mut assignment.trace);
     let problem = Problem::new(net, demands, None)?.with_forwarders(options.forwarders.as_deref());
     let plan = finish(&problem, planner.name(), assignment)?;
     let report = Report::new(&plan, net)?;
     let timings = Timings { total_seconds: start.elapsed().as_secs_f64(), ..timings };
-    Ok(Planned { plan, report, timings })
+    Ok(Planned { plan, report, timings, trace })
 }
 
 /// What is the same for all classes, and the times spent on them so far.
@@ -161,7 +163,7 @@ impl Stage<'_> {
         if classes.len() <= 1 {
             return Ok((self.assign(demands, given, None)?, self.timings));
         }
-        let mut whole = Assignment { shares: vec![Vec::new(); demands.len()], bound: None };
+        let mut whole = Assignment { shares: vec![Vec::new(); demands.len()], ..Assignment::default() };
         let mut base = LinkLoad::empty(self.net);
         for (rank, class) in classes.into_iter().enumerate() {
             let members: Vec<usize> = (0..demands.len()).filter(|&i| demands[i].class == class).collect();
@@ -178,7 +180,7 @@ impl Stage<'_> {
             // What holds for the most urgent demands alone holds for all demands together. A bound beside a base load
             // holds for the routing only that the base load came from.
             if rank == 0 {
-                whole.bound = assignment.bound;
+                (whole.bound, whole.trace) = (assignment.bound, assignment.trace);
             }
         }
         Ok((whole, self.timings))

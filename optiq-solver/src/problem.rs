@@ -11,6 +11,7 @@ use crate::bound::Bound;
 use crate::candidates::Candidates;
 use crate::demands::Demand;
 use crate::error::PlanError;
+use crate::planner::optimal::Progress;
 use optiq_net::{LinkId, LinkLoad, NetError, Network, NodeId};
 
 /// A planning problem whose parts fit together.
@@ -134,6 +135,8 @@ pub struct Assignment {
     pub shares: Vec<Vec<Share>>,
     /// What the planner has proved of every routing on the way, if anything.
     pub bound: Option<Bound>,
+    /// How the planner got there, if it is one that approaches the optimum.
+    pub trace: Vec<Progress>,
 }
 
 impl Assignment {
@@ -143,7 +146,7 @@ impl Assignment {
             let used = candidates.paths(d).zip(bytes).filter(|&(_, &b)| b > 0);
             used.map(|(path, &bytes)| Share { links: path.to_vec(), bytes }).collect()
         };
-        Assignment { shares: bytes.iter().enumerate().map(shares).collect(), bound: None }
+        Assignment { shares: bytes.iter().enumerate().map(shares).collect(), ..Assignment::default() }
     }
 }
 

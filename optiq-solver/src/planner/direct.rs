@@ -26,6 +26,6 @@ impl Planner for Direct {
             net.route(d.src, d.dst, &mut links).map_err(|e| unconnected(net, demands, i, e))?;
             shares.push(if d.bytes > 0 { vec![Share { links, bytes: d.bytes }] } else { vec![] });
         }
-        Ok(Assignment { shares, bound: None })
+        Ok(Assignment { shares, ..Assignment::default() })
     }
 }

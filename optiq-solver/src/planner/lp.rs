@@ -76,7 +76,7 @@ impl Planner for LinearProgram {
         let demands = problem.demands();
         let moving: Vec<usize> = (0..demands.len()).filter(|&d| demands[d].bytes > 0).collect();
         if moving.is_empty() {
-            return Ok(Assignment { shares: vec![Vec::new(); demands.len()], bound: None });
+            return Ok(Assignment { shares: vec![Vec::new(); demands.len()], ..Assignment::default() });
         }
         let mut bytes = solve(problem, &moving, f64::INFINITY)?;
         if problem.base().is_some() {

@@ -14,7 +14,7 @@ pub mod heu2;
 #[cfg(feature = "highs")]
 pub mod lp;
 pub mod optimal;
-mod pdhg;
+mod equilibrium;
 mod pricing;
 mod round;
 

@@ -1,29 +1,32 @@
-//! The least congestion over every routing, to within a gap that the plan proves.
+//! The least congestion over every routing, to within a gap that the plan proves, and then the fewest forwarded bytes.
 //!
-//! 1. Heuristic 2 ([`super::heu2`]) gives a start, and cuts ([`crate::bound`]) a first bound.
-//! 2. A first-order method (module `pdhg`) lowers the congestion over the candidate paths, and finds the prices of
-//!    links that prove how far it can be lowered.
-//! 3. Those prices prove a bound over every routing, and show the paths that the candidates lack (module `pricing`).
-//!    They are added, as far as they can be executed ([`crate::legs`]), and the method goes on from where it is.
+//! 1. The candidates share every demand's bytes evenly. Path equilibration (module `equilibrium`) spreads them under
+//!    prices that grow with a small power of a link's load; the power grows from round to round, as soon as what is
+//!    left to gain at the present one is less than what it cannot see (its *blur*).
+//! 2. The prices prove a bound over every routing, and show the paths that the candidates lack (module `pricing`).
+//!    They are added, as far as they can be executed ([`crate::legs`]), and equilibration goes on from where it is.
 //!
-//! That ends when congestion and bound, whether of a cut or of prices, are within the gap; when there is no path to
-//! add (on a switched network software cannot choose the links between switches, so that the bound may be out of
-//! reach of any plan); at the time limit; or after so much work that the method must have stalled. What is found then
-//! is
-//! the plan, with its true gap.
+//! That ends when congestion and bound, whether of a cut ([`crate::bound`]) or of prices, are within the gap; when there
+//! is nothing left to gain by paths that can be executed (on a switched network software cannot choose the links between
+//! switches, so that the bound may be out of reach of any plan); at the time limit; or after so much work that the
+//! method must have stalled. What is found then is the plan, with its true gap.
 //!
-//! 4. What is left of the gap is spent on simplicity: flows, the smallest first, move onto another flow of their
-//!    demand, the one with the fewest links, wherever no link gets too loaded by it. The rest is rounded to whole
-//!    bytes by largest remainder.
+//! 3. The second goal (thesis 7.2.1): among plans whose congestion is within the *slack* of the bound, few forwarded
+//!    bytes and forwarders. A byte now also pays for every forwarder that it passes, and links up to the limit cost next
+//!    to nothing. No step may lift a link above the limit. Flows too small to be worth a message move onto others.
+//!    Where the fabric's own routes are within the slack already, they are the plan.
 //!
-//! Without a time limit the same problem has the same plan everywhere.
+//! Beside a base load (more urgent demands, thesis 7.2.3) the congestion counts over the links that the demands take, and
+//! only what is left to gain decides.
+//!
+//! Without a time limit the same problem has the same plan everywhere, whatever the number of threads.
 
-use super::heu2::Heuristic2;
-use super::pdhg::{Game, Pdhg, Until};
+use super::Planner;
+use super::direct::Direct;
+use super::equilibrium::{Columns, Equilibrium, Seen};
+use super::pricing::{self, UNREACHED};
 use super::round::largest_remainder;
-use super::{Planner, pricing};
 use crate::bound::{Bound, lower_bound};
-use crate::demands::Demand;
 use crate::error::PlanError;
 use crate::legs;
 use crate::problem::{Assignment, Problem, Share};
@@ -33,44 +36,75 @@ use std::time::{Duration, Instant};
 /// The gap that is good enough where nothing else is said: 1 %.
 pub const GAP: f64 = 0.01;
 
-/// This part of the gap is left to the last step and to rounding.
+/// The slack where nothing else is said: 1 %.
+pub const SLACK: f64 = 0.01;
+
+/// This part of the gap is left to rounding, and to the second goal.
 const SPARE: f64 = 0.2;
 
-/// Shares below this, divided by the number of a demand's paths, are noise.
-const DUST: f64 = 5e-4;
-
-/// The gap over the candidates at which their prices are good enough to look for further paths the first time. Later
-/// it
-/// is half the gap over every routing: prices need not be better than the paths that they are for.
-const COARSE: f64 = 0.1;
-
-/// Iterations after paths were added, at least.
-const AT_LEAST: u64 = 50;
-
-/// Rounds of pricing, at most.
+/// Rounds, at most.
 const ROUNDS: usize = 100;
 
-/// Iterations in all, at most, and visits to links.
-const ITERATIONS: u64 = 20_000;
-const WORK: u64 = 20_000_000_000;
+/// Sweeps of a round, at most, and at least.
+const SWEEPS: usize = 30;
+const SWEEPS_LEAST: usize = 5;
 
-/// A path is added if it is cheaper than the candidates by so much, relatively.
-const CHEAPER: f64 = 1e-6;
+/// Every so many sweeps one looks at all columns.
+const FULL: usize = 15;
+
+/// The first power, and the last, as numbers of doublings.
+const FIRST: u32 = 3;
+const LAST: u32 = 10;
+
+/// A round's sweeps end when no more than this part of the gap is left to gain.
+const CALM: f64 = 0.05;
+
+/// Columns without bytes are forgotten if they are dearer than this many times the cheapest of their demand.
+const KEEP: f64 = 1.2;
+
+/// What remains on a column is not worth a flow below this part of what a link carries in all.
+const DUST: f64 = 1e-5;
+
+/// As far as this part of a demand while the first, many columns thin out, in the first sweeps and in the first rounds.
+const THIN: [f64; 2] = [0.02, 0.01];
+
+/// A sweep of pricing that costs this many times a round of sweeps is made only where it may prove the gap.
+const DEAR: f64 = 3.0;
 
 /// Sums of prices are rounded; what they prove is lowered by so much, relatively.
 const ROUNDING: f64 = 1e-9;
+
+/// The second goal: the powers, as doublings, sweeps for each, and the price of a forwarder relative to that of a link at
+/// its limit.
+const ECONOMY: std::ops::RangeInclusive<u32> = 4..=9;
+const ECONOMIES: usize = 16;
+const FORWARD_PRICE: f64 = 0.2;
+
+/// What remains on a column then is not worth a flow below this part of what a link carries in all.
+const SMALL: f64 = 1e-2;
+
+/// What was known at a moment of the search, for a picture of the gap over time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Since the planner began.
+    pub seconds: f64,
+    /// Of the plan at that moment.
+    pub congestion_seconds: f64,
+    /// Proved by that moment.
+    pub bound_seconds: f64,
+}
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug)]
 pub struct Optimal {
     gap: f64,
+    slack: f64,
     time_limit: Option<Duration>,
 }
 
 impl Optimal {
     /// Ends at a proved gap of `gap` (0.01 is 1 %), or after `time_limit`, if one is given. The limit is looked at
-    /// between
-    /// iterations; the start and the last step come on top of it.
+    /// between sweeps; the start and the last step come on top of it.
     ///
     /// # Errors
     /// [`PlanError::Gap`] if the gap is not above zero and finite, [`PlanError::TimeLimit`] for a limit of zero.
@@ -80,8 +114,13 @@ impl Optimal {
         }
         match time_limit {
             Some(Duration::ZERO) => Err(PlanError::TimeLimit),
-            _ => Ok(Optimal { gap, time_limit }),
+            _ => Ok(Optimal { gap, slack: SLACK, time_limit }),
         }
+    }
+
+    /// Lets congestion be up to `slack` (not negative; 0.01 is 1 %) above the bound where that saves forwarding.
+    pub fn with_slack(self, slack: f64) -> Self {
+        Optimal { slack, ..self }
     }
 }
 
@@ -95,279 +134,254 @@ impl Planner for Optimal {
     }
 
     fn assign(&self, problem: &Problem) -> Result<Assignment, PlanError> {
-        let deadline = self.time_limit.and_then(|limit| Instant::now().checked_add(limit));
+        let start = Instant::now();
+        let deadline = self.time_limit.and_then(|limit| start.checked_add(limit));
         let stop = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let candidates = problem.candidates(self.name())?;
         let demands = problem.demands();
-        let moving: Vec<usize> = (0..demands.len()).filter(|&j| demands[j].bytes > 0).collect();
-        problem.candidates(self.name())?;
-        if moving.is_empty() {
-            return Ok(Assignment { shares: vec![Vec::new(); demands.len()], bound: None });
+        if demands.iter().all(|d| d.bytes == 0) {
+            return Ok(Assignment { shares: vec![Vec::new(); demands.len()], ..Assignment::default() });
         }
-        let total: u64 = demands.iter().map(|d| d.bytes).sum();
-        let start = Heuristic2::new((total / moving.len() as u64 / 16).max(1))?.assign(problem)?;
         let cut = lower_bound(problem.net(), demands)?;
-        let mut search = Search::new(problem, self.name(), moving, &start, cut)?;
+        let direct = Direct.assign(problem)?;
+        let direct_seconds = congestion(problem, &direct);
+        if problem.base().is_none() && direct_seconds <= cut.seconds * (1.0 + self.slack) {
+            log::debug!("optimal: the fabric's own routes are within the slack of {}", cut.binding);
+            return Ok(Assignment { bound: Some(cut), ..direct });
+        }
+        let mut columns = Columns::new();
+        for (j, d) in demands.iter().enumerate() {
+            if d.bytes > 0 {
+                let paths = candidates.paths(j);
+                let share = d.bytes as f64 / paths.len() as f64;
+                paths.for_each(|path| columns.push(path.iter().map(|l| l.0), share));
+            }
+            columns.end_row();
+        }
+        let mut search = Search::new(problem, columns, cut, start);
         search.run(self.gap * (1.0 - SPARE), &stop);
-        let limit = search.bound.seconds / search.unit_seconds * (1.0 + self.gap);
-        let found = search.assignment(limit);
+        search.economise(self.slack, &direct, &stop);
+        let found = Assignment { shares: search.shares(), ..Assignment::default() };
         // Where bytes are few, rounding may cost more than was gained.
-        let best = if congestion(problem, &start) < congestion(problem, &found) { start } else { found };
-        Ok(Assignment { bound: Some(search.bound), ..best })
+        let best = if direct_seconds < congestion(problem, &found) { direct } else { found };
+        search.note(congestion(problem, &best));
+        let bound = problem.base().is_none().then_some(search.bound);
+        Ok(Assignment { bound, trace: search.trace, ..best })
     }
 }
 
-/// Max over links of load / capacity, in seconds.
+/// Max of load / capacity, in seconds, over the links that carry bytes of the assignment.
 fn congestion(problem: &Problem, assignment: &Assignment) -> f64 {
-    let mut loads = vec![0u64; problem.net().links().len()];
+    let base = problem.base_or_zero();
+    let mut loads = base.clone();
     for share in assignment.shares.iter().flatten() {
         share.links.iter().for_each(|l| loads[l.index()] += share.bytes);
     }
-    problem.net().links().iter().zip(loads).map(|(l, load)| load as f64 / l.capacity).fold(0.0, f64::max)
+    let ours = loads.iter().zip(&base).zip(problem.net().links()).filter(|((load, base), _)| load > base);
+    ours.map(|((&load, _), l)| load as f64 / l.capacity).fold(0.0, f64::max)
 }
 
-/// The search for a plan: a game over a growing set of paths, and the best shares and bound found.
+/// The search for a plan.
 struct Search<'a> {
     problem: &'a Problem<'a>,
-    /// The demands with bytes: the game's demands.
-    moving: Vec<usize>,
-    game: Game,
-    /// The game's links, in the network.
-    links: Vec<LinkId>,
-    /// The network's links, in the game; `u32::MAX` for those on no path.
-    local: Vec<u32>,
-    /// Of the network.
-    unit_capacity: f64,
-    /// Seconds of a load of 1 in the game.
-    unit_seconds: f64,
-    /// Shares of the game's paths.
-    shares: Vec<f64>,
-    /// The best bound over every routing.
+    state: Equilibrium,
+    /// The best bound over every routing; with a base load, of the demands alone.
     bound: Bound,
+    /// The largest part of what was paid that was too much, over all paths that can be executed, when last priced.
+    excess: f64,
     /// Whether paths need not be looked at one by one to know that they can be executed.
     all_executable: bool,
+    threads: usize,
+    /// Visits to links that a sweep of pricing makes, about.
+    pricing_work: f64,
+    start: Instant,
+    trace: Vec<Progress>,
 }
 
-/// A path to add: its demand's position among the moving ones, its links.
-type Lacking = (usize, Vec<LinkId>);
-
 impl<'a> Search<'a> {
-    fn new(
-        problem: &'a Problem<'a>,
-        planner: &'static str,
-        moving: Vec<usize>,
-        start: &Assignment,
-        bound: Bound,
-    ) -> Result<Self, PlanError> {
-        let (net, demands, candidates) = (problem.net(), problem.demands(), problem.candidates(planner)?);
-        let unit_seconds = congestion(problem, start);
-        let mut search = Search {
+    fn new(problem: &'a Problem<'a>, columns: Columns, bound: Bound, start: Instant) -> Self {
+        let net = problem.net();
+        let per_byte = net.links().iter().map(|l| l.capacity.recip()).collect();
+        let base = problem.base_or_zero().into_iter().map(|bytes| bytes as f64).collect();
+        Search {
             problem,
-            game: Game { rows: vec![0], ..Game::default() },
-            links: Vec::new(),
-            local: vec![u32::MAX; net.links().len()],
-            unit_capacity: net.unit_capacity(),
-            unit_seconds,
-            shares: Vec::new(),
+            state: Equilibrium::new(columns, per_byte, base),
             bound,
+            excess: f64::INFINITY,
             all_executable: problem.forwarders().is_none() && legs::every_path_has_legs(net),
-            moving,
-        };
-        let unit_bytes = search.unit_capacity * unit_seconds;
-        for i in 0..search.moving.len() {
-            let j = search.moving[i];
-            let bytes = demands[j].bytes as f64;
-            // A start's shares are in the order of the candidates.
-            let mut used = start.shares[j].iter().peekable();
-            for path in candidates.paths(j) {
-                search.push(path);
-                let share = used.next_if(|share| share.links == path).map_or(0.0, |share| share.bytes as f64 / bytes);
-                search.shares.push(share);
-            }
-            search.game.rows.push(search.game.ends.len());
-            search.game.amounts.push(bytes / unit_bytes);
+            threads: std::thread::available_parallelism().map_or(1, |n| n.get()).min(8),
+            pricing_work: pricing::roots(net, problem.demands()) as f64 * net.links().len() as f64,
+            start,
+            trace: Vec::new(),
         }
-        Ok(search)
     }
 
-    /// Appends a path to the last row of the game.
-    fn push(&mut self, path: &[LinkId]) {
-        let net = self.problem.net();
-        for &link in path {
-            let local = &mut self.local[link.index()];
-            if *local == u32::MAX {
-                *local = self.links.len() as u32;
-                self.links.push(link);
-                self.game.per_amount.push(self.unit_capacity / net.link(link).capacity);
-            }
-            self.game.arena.push(*local);
-        }
-        self.game.ends.push(self.game.arena.len());
+    /// Notes congestion and bound of the moment.
+    fn note(&mut self, congestion_seconds: f64) {
+        let (seconds, bound_seconds) = (self.start.elapsed().as_secs_f64(), self.bound.seconds);
+        self.trace.push(Progress { seconds, congestion_seconds, bound_seconds });
     }
 
     /// Iterates and prices in turn until the gap over every routing is at most `gap`, or there is nothing left to do.
-    fn run(&mut self, gap: f64, stop: &dyn Fn() -> bool) {
-        let mut duals: Option<Vec<f64>> = None;
-        let mut weight = None;
-        let mut work = 0u64;
-        let mut loose = COARSE.max(gap);
+    fn run(&mut self, gap: f64, stop: &(dyn Fn() -> bool + Sync)) {
+        let mut doublings = FIRST;
+        let mut rounds_at_power = 0;
         for round in 0..ROUNDS {
-            let per_iteration = 2 * self.game.arena.len() + self.links.len();
-            let budget = WORK.min(ITERATIONS * per_iteration as u64);
-            let enough = self.bound.seconds / self.unit_seconds * (1.0 + gap);
-            let y = duals.take().map(|mut y| {
-                y.resize(self.links.len(), 0.0);
-                y
-            });
-            let mut method = Pdhg::new(&self.game, std::mem::take(&mut self.shares), y, weight);
-            method.run(Until {
-                congestion: enough,
-                gap: loose,
-                at_least: if round == 0 { 0 } else { AT_LEAST },
-                work: budget.saturating_sub(work),
-                stop,
-            });
-            work += method.work;
-            let (congestion, over_candidates) = (method.congestion, method.bound);
-            weight = Some(method.weight());
-            let prices = method.duals;
-            self.shares = method.shares;
-            if congestion <= enough {
-                return;
-            }
-            let lacking = self.price(&prices, stop);
+            let (seen, work) = self.equilibrate(doublings, round, gap, stop);
+            self.state.reload();
+            let congestion = self.state.congestion();
+            self.state.price_links(doublings, congestion);
+            let blur = self.state.blur();
+            let proved = |s: &Self| s.problem.base().is_none() && congestion <= s.bound.seconds * (1.0 + gap);
+            let worth = blur + seen.excess() <= gap || self.pricing_work <= DEAR * work;
+            let lacking = match worth && !proved(self) {
+                true => match self.price(stop) {
+                    Some(lacking) => Some(lacking),
+                    None => return,
+                },
+                false => None,
+            };
+            self.note(congestion);
             log::debug!(
-                "round {round}: congestion {congestion}, bound {over_candidates} over {} paths and {} over every \
-                 routing, {} paths lack, work {work}",
-                self.game.ends.len(),
-                self.bound.seconds / self.unit_seconds,
-                lacking.len(),
+                "round {round}: p = 2^{doublings}, congestion {congestion:.4e} s, bound {:.4e} s, gap {:.3} %, blur {:.3} %, \
+                 excess {:.3} %, {} columns, {} lack, {:.3} s",
+                self.bound.seconds,
+                100.0 * (congestion / self.bound.seconds - 1.0),
+                100.0 * blur,
+                100.0 * seen.excess(),
+                self.state.columns.len(),
+                lacking.as_ref().map_or(0, Vec::len),
+                self.start.elapsed().as_secs_f64()
             );
-            let close = congestion * self.unit_seconds <= self.bound.seconds * (1.0 + gap);
-            // Where nothing lacks under rough prices, or software cannot take what lacks, finer ones decide.
-            let last = lacking.is_empty() && loose <= gap;
-            if close || last || work >= budget || stop() {
+            let settled = lacking.is_some() && self.excess <= gap / 2.0 && blur <= gap / 2.0;
+            if proved(self) || settled && self.nothing_else_can_help() || stop() {
                 return;
             }
-            let over_all = congestion * self.unit_seconds / self.bound.seconds - 1.0;
-            loose = if lacking.is_empty() { loose / 2.0 } else { loose.min(over_all / 2.0) }.max(gap);
-            duals = Some(prices);
-            self.extend(&lacking);
+            self.state.rebuild(lacking.as_deref().unwrap_or_default(), KEEP);
+            rounds_at_power += 1;
+            // Paths that lack weigh as what the columns have to gain does.
+            let unrest = if lacking.is_some() { self.excess } else { seen.excess() };
+            if blur > gap / 2.0 && (unrest <= blur / 4.0 || rounds_at_power > 1) {
+                // The blur falls about as the power grows.
+                let calm = |factor: f64| u32::from(unrest <= blur / 4.0 && blur > factor * gap);
+                doublings = (doublings + 1 + calm(1.0) + calm(4.0)).min(LAST);
+                rounds_at_power = 0;
+            }
         }
     }
 
-    /// Improves the bound by the prices `y` of the game's links, and gives the paths that are cheaper than the
-    /// candidates, in the order of demands.
-    fn price(&mut self, y: &[f64], stop: &dyn Fn() -> bool) -> Vec<Lacking> {
+    /// Whether the bound is out of reach because the cheapest paths of all cannot be executed, or because of a base load.
+    fn nothing_else_can_help(&self) -> bool {
+        !self.all_executable || self.problem.base().is_some()
+    }
+
+    /// Sweeps until little is left to gain by the columns; what the last sweep saw, and visits to links, about.
+    fn equilibrate(&mut self, doublings: u32, round: usize, gap: f64, stop: &dyn Fn() -> bool) -> (Seen, f64) {
+        let (mut seen, mut work) = (Seen::default(), 0.0);
+        for s in 0..SWEEPS {
+            let full = s % FULL == 0;
+            if full {
+                self.state.reload();
+                let reference = self.state.congestion();
+                self.state.price_links(doublings, reference);
+            }
+            let thin = match round {
+                0 if s < 2 => THIN[0],
+                0 | 1 => THIN[1],
+                _ => 0.0,
+            };
+            seen = self.state.sweep(full, thin, DUST);
+            work += self.state.work(full);
+            if s + 1 >= SWEEPS_LEAST && seen.excess() <= CALM * gap || stop() {
+                break;
+            }
+        }
+        (seen, work)
+    }
+
+    /// Improves the bound by the links' prices, and gives the paths that are cheaper than the columns, in the order of
+    /// demands. `None` if stopped.
+    fn price(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> Option<Vec<(usize, Vec<u32>)>> {
         let (net, demands) = (self.problem.net(), self.problem.demands());
-        let sum: f64 = y.iter().sum();
-        let mut costs = vec![0.0; net.links().len()];
-        let mut priced = 0;
-        for (&link, &y) in self.links.iter().zip(y) {
-            costs[link.index()] = y / sum / net.link(link).capacity;
-            priced += usize::from(y > 0.0);
+        let costs = pricing::whole_costs(self.state.prices());
+        let columns = &self.state.columns;
+        let cost = |i: usize| columns.links(i).iter().fold(0u32, |sum, &l| sum.saturating_add(costs[l as usize]));
+        let least: Vec<u32> =
+            (0..columns.demands()).map(|j| columns.row(j).map(cost).min().unwrap_or(UNREACHED)).collect();
+        let found = pricing::sweep(net, demands, &costs, self.threads, &|j| least[j], stop)?;
+        let sum = |costs: &[u32]| demands.iter().zip(costs).map(|(d, &c)| d.bytes as f64 * f64::from(c)).sum::<f64>();
+        let paid = sum(&found.cost);
+        let weight: f64 = costs.iter().zip(net.links()).map(|(&c, l)| f64::from(c) * l.capacity).sum();
+        let seconds = paid / weight * (1.0 - ROUNDING);
+        if !found.cost.contains(&UNREACHED) && seconds > self.bound.seconds {
+            self.bound = Bound { seconds, binding: "prices".into() };
         }
-        let place = {
-            let mut place = vec![usize::MAX; demands.len()];
-            self.moving.iter().enumerate().for_each(|(i, &j)| place[j] = i);
-            place
-        };
-        let cheapest = |i: usize| {
-            let cost = |p| self.game.path(p).iter().map(|&l| costs[self.links[l as usize].index()]).sum::<f64>();
-            self.game.row(i).map(cost).fold(f64::INFINITY, f64::min)
-        };
-        let mut paid = 0.0;
-        let mut lacking: Vec<Lacking> = Vec::new();
-        let generate = net.vertices() == net.hosts();
-        let complete = pricing::sweep(net, demands, &costs, stop, |j, cost, path| {
-            paid += demands[j].bytes as f64 * cost;
-            if generate && cost < cheapest(place[j]) * (1.0 - CHEAPER) {
-                let path = path();
-                if self.executable(&path) {
-                    lacking.push((place[j], path));
+        let mut paths = found.paths;
+        paths.retain(|(_, path)| self.executable(path));
+        // What a demand pays on its columns, or on the path that is about to be added.
+        let mut reachable = least;
+        paths.iter().for_each(|(j, _)| reachable[*j] = found.cost[*j]);
+        let pays: f64 = (0..columns.len()).map(|i| columns.bytes[i] * f64::from(cost(i))).sum();
+        self.excess = if pays > 0.0 { 1.0 - sum(&reachable) / pays } else { 0.0 };
+        Some(paths)
+    }
+
+    fn executable(&self, path: &[u32]) -> bool {
+        if self.all_executable {
+            return true;
+        }
+        let links: Vec<LinkId> = path.iter().copied().map(LinkId).collect();
+        legs::stops(self.problem.net(), &links).is_some_and(|stops| {
+            let may =
+                |allowed: &[bool]| stops[1..stops.len() - 1].iter().all(|s| allowed.get(s.index()) == Some(&true));
+            self.problem.forwarders().is_none_or(may)
+        })
+    }
+
+    /// The second goal: see the module.
+    fn economise(&mut self, slack: f64, direct: &Assignment, stop: &dyn Fn() -> bool) {
+        let net = self.problem.net();
+        let own: Vec<(usize, Vec<u32>)> = direct
+            .shares
+            .iter()
+            .enumerate()
+            .flat_map(|(j, shares)| shares.iter().map(move |s| (j, s.links.iter().map(|l| l.0).collect())))
+            .collect();
+        self.state.rebuild(&own, f64::INFINITY);
+        let columns = &mut self.state.columns;
+        for i in 0..columns.len() {
+            let links: Vec<LinkId> = columns.links(i).iter().copied().map(LinkId).collect();
+            let stops = legs::stops(net, &links).map_or(links.len() + 1, |stops| stops.len());
+            columns.forwards[i] = stops.saturating_sub(2) as f64;
+        }
+        self.state.reload();
+        let limit = self.state.congestion().max(self.bound.seconds * (1.0 + slack));
+        (self.state.forward_price, self.state.ceiling) = (FORWARD_PRICE, 1.0);
+        for doublings in ECONOMY {
+            for s in 0..ECONOMIES {
+                let full = s % (ECONOMIES / 2) == 0;
+                if full {
+                    self.state.reload();
+                    self.state.price_links(doublings, limit);
                 }
+                self.state.sweep(full, 0.0, SMALL);
             }
-        });
-        let seconds = paid * (1.0 - ROUNDING);
-        if complete && seconds.is_finite() && seconds > self.bound.seconds {
-            let links = if priced == 1 { "1 link".into() } else { format!("{priced} links") };
-            self.bound = Bound { seconds, binding: format!("the prices that the first-order method puts on {links}") };
-        }
-        lacking.sort_by_key(|l| l.0);
-        lacking
-    }
-
-    fn executable(&self, path: &[LinkId]) -> bool {
-        self.all_executable
-            || legs::stops(self.problem.net(), path).is_some_and(|stops| {
-                let may =
-                    |allowed: &[bool]| stops[1..stops.len() - 1].iter().all(|s| allowed.get(s.index()) == Some(&true));
-                self.problem.forwarders().is_none_or(may)
-            })
-    }
-
-    /// The game with more paths. Shares stay; numbers of links stay.
-    fn extend(&mut self, lacking: &[Lacking]) {
-        let old = std::mem::replace(&mut self.game, Game { rows: vec![0], ..Game::default() });
-        let shares = std::mem::take(&mut self.shares);
-        self.game.amounts.clone_from(&old.amounts);
-        self.game.per_amount.clone_from(&old.per_amount);
-        let mut more = lacking.iter().peekable();
-        for i in 0..old.amounts.len() {
-            for p in old.row(i) {
-                self.game.arena.extend_from_slice(old.path(p));
-                self.game.ends.push(self.game.arena.len());
-                self.shares.push(shares[p]);
+            if stop() {
+                break;
             }
-            while let Some((_, path)) = more.next_if(|l| l.0 == i) {
-                self.push(path);
-                self.shares.push(0.0);
-            }
-            self.game.rows.push(self.game.ends.len());
         }
     }
 
-    /// The shares in whole bytes, after moving small ones together as far as no load exceeds `limit`.
-    fn assignment(&mut self, limit: f64) -> Assignment {
-        let game = &self.game;
-        let mut loads = vec![0.0; self.links.len()];
-        let r = &game.per_amount;
-        for (i, amount) in game.amounts.iter().enumerate() {
-            for p in game.row(i) {
-                game.path(p).iter().for_each(|&l| loads[l as usize] += amount * self.shares[p] * r[l as usize]);
-            }
-        }
-        for (i, amount) in game.amounts.iter().enumerate() {
-            let mut used: Vec<usize> = game.row(i).filter(|&p| self.shares[p] > 0.0).collect();
-            let mut smallest = used.clone();
-            smallest.sort_by(|&p, &q| self.shares[p].total_cmp(&self.shares[q]).then(q.cmp(&p)));
-            used.sort_by_key(|&p| (game.path(p).len(), p));
-            for from in smallest {
-                let load = amount * self.shares[from];
-                game.path(from).iter().for_each(|&l| loads[l as usize] -= load * r[l as usize]);
-                let fits = |&to: &usize| {
-                    let below = |&l: &u32| loads[l as usize] + load * r[l as usize] <= limit;
-                    to != from && self.shares[to] > 0.0 && game.path(to).iter().all(below)
-                };
-                let to = used.iter().copied().find(fits).unwrap_or(from);
-                game.path(to).iter().for_each(|&l| loads[l as usize] += load * r[l as usize]);
-                if to != from {
-                    self.shares[to] += self.shares[from];
-                    self.shares[from] = 0.0;
-                }
-            }
-        }
-        let demands: &[Demand] = self.problem.demands();
-        let mut shares = vec![Vec::new(); demands.len()];
-        for (i, &j) in self.moving.iter().enumerate() {
-            let row = self.game.row(i);
-            let noise = DUST / row.len() as f64;
-            let weights: Vec<f64> = self.shares[row.clone()].iter().map(|&x| if x < noise { 0.0 } else { x }).collect();
-            let bytes = largest_remainder(demands[j].bytes, &weights);
-            for (p, bytes) in row.zip(bytes).filter(|&(_, bytes)| bytes > 0) {
-                let links = self.game.path(p).iter().map(|&l| self.links[l as usize]).collect();
-                shares[j].push(Share { links, bytes });
-            }
-        }
-        Assignment { shares, bound: None }
+    /// The columns' bytes, in whole bytes.
+    fn shares(&self) -> Vec<Vec<Share>> {
+        let columns = &self.state.columns;
+        let of_demand = |(j, d): (usize, &crate::demands::Demand)| {
+            let row = columns.row(j);
+            let bytes = largest_remainder(d.bytes, &columns.bytes[row.clone()]);
+            let links = |i| columns.links(i).iter().copied().map(LinkId).collect();
+            let used = row.zip(bytes).filter(|&(_, bytes)| bytes > 0);
+            used.map(|(i, bytes)| Share { links: links(i), bytes }).collect()
+        };
+        self.problem.demands().iter().enumerate().map(of_demand).collect()
     }
 }

@@ -1,0 +1,421 @@
+//! Path equilibration under steep prices: how `optimal` spreads bytes over given paths.
+//!
+//! The congestion `max_l u_l`, with `u_l = load_l / (c_l t)`, is the limit for growing `p` of the smooth convex
+//! potential `sum_l c_l t u_l^p / p`. Its derivative by a byte on link `l` is the link's *price* `u_l^(p-1)`, so the
+//! potential is least where no demand has bytes on a path that is dearer than another path of its own: the user
+//! equilibrium of traffic assignment (Wardrop 1952; Beckmann, McGuire and Winsten 1956). It is found as the fastest
+//! path-based methods for that problem find theirs (Jayakrishnan, Tsai, Prashker and Rajadhyaksha, "A faster path-based
+//! algorithm for traffic assignment", 1994; Gauss-Seidel form: Florian, Constantin and Florian 2009): demand after
+//! demand, bytes move from every dearer path `f` to the demand's cheapest path `t`, by Newton's step along that line,
+//!
+//! ```text
+//! bytes = (price(f) - price(t)) / sum of d price_l / d load_l over the links of f and t that they do not share,
+//! ```
+//!
+//! and prices follow at once. Links that both paths have cancel. A step moves no load by more than about its `p`-th
+//! part, and is therefore safe although prices are steep.
+//!
+//! Prices are also a proof: a routing with congestion `s` pays at most `s` for loads that cost `y_l / c_l` a byte if
+//! `sum_l y_l = 1`, so `s >= sum_j b_j cheapest_j` (module `pricing`). With `y_l` in proportion to `c_l u_l^(p-1)`, used
+//! paths being cheapest, what is left between that sum and the congestion is `max u / sum_l y_l u_l`: links below the
+//! maximum that still have a price. It shrinks as `p` grows; as most loaded links of an optimum are loaded alike, `p` =
+//! 32 is often enough for 1 %, and small `p` converge fastest. So `p` starts small and is doubled.
+//!
+//! `p` is a power of two and powers are repeated squares: only operations that IEEE 754 rounds the same way everywhere.
+
+use std::ops::Range;
+
+/// What a price may fall to before it counts as zero: far above the denormal numbers, which are slow.
+const NEGLIGIBLE: f64 = 1e-200;
+
+/// How high a price may be: sums of such prices are finite.
+const PROHIBITIVE: f64 = 1e200;
+
+/// Bytes leave those columns of a demand that are dearer than its cheapest by at least so much of what the dearest is.
+const SELECTIVE: f64 = 0.5;
+
+/// The dearest column of a demand must be dearer than the cheapest by so much, relatively, before bytes move.
+const DEARER: f64 = 1e-9;
+
+/// Paths of demands, and the bytes on them.
+#[derive(Clone, Debug)]
+pub(super) struct Columns {
+    /// Demand `j` has the columns `rows[j]..rows[j + 1]`.
+    rows: Vec<usize>,
+    /// Column `i` has the links `arena[ends[i - 1]..ends[i]]`.
+    ends: Vec<usize>,
+    arena: Vec<u32>,
+    /// Bytes on each column.
+    pub bytes: Vec<f64>,
+    /// A price of the column besides those of its links, in multiples of [`Equilibrium::forward_price`].
+    pub forwards: Vec<f64>,
+}
+
+impl Columns {
+    /// No columns, for no demands.
+    pub fn new() -> Self {
+        Columns {
+            rows: vec![0],
+            ends: Vec::new(),
+            arena: Vec::new(),
+            bytes: Vec::new(),
+            forwards: Vec::new(),
+        }
+    }
+
+    /// Appends a column to the demand that is being added.
+    pub fn push(&mut self, links: impl IntoIterator<Item = u32>, bytes: f64) {
+        self.arena.extend(links);
+        self.ends.push(self.arena.len());
+        self.bytes.push(bytes);
+        self.forwards.push(0.0);
+    }
+
+    /// Ends the columns of the demand that is being added.
+    pub fn end_row(&mut self) {
+        self.rows.push(self.ends.len());
+    }
+
+    /// Number of demands.
+    pub fn demands(&self) -> usize {
+        self.rows.len() - 1
+    }
+
+    /// Number of columns.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The columns of a demand.
+    pub fn row(&self, demand: usize) -> Range<usize> {
+        self.rows[demand]..self.rows[demand + 1]
+    }
+
+    /// The links of a column.
+    pub fn links(&self, column: usize) -> &[u32] {
+        &self.arena[self.span(column)]
+    }
+
+    fn span(&self, column: usize) -> Range<usize> {
+        let start = if column == 0 { 0 } else { self.ends[column - 1] };
+        start..self.ends[column]
+    }
+}
+
+/// What a sweep saw.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    /// What all bytes paid, at the prices of the moment.
+    pub paid: f64,
+    /// What they would have paid on the cheapest columns.
+    pub least: f64,
+}
+
+impl Seen {
+    /// How far from the equilibrium: the part of what was paid that was too much.
+    pub fn excess(&self) -> f64 {
+        if self.paid > 0.0 { 1.0 - self.least / self.paid } else { 0.0 }
+    }
+}
+
+/// Loads, prices and columns.
+pub(super) struct Equilibrium {
+    pub columns: Columns,
+    /// Per link: seconds per byte.
+    per_byte: Vec<f64>,
+    /// Bytes that are on the links whatever is decided here.
+    base: Vec<f64>,
+    loads: Vec<f64>,
+    prices: Vec<f64>,
+    /// Derivatives of prices by loads, divided by `p - 1`.
+    slopes: Vec<f64>,
+    /// `per_byte / reference`.
+    scaled: Vec<f64>,
+    /// `p = 2^doublings`.
+    doublings: u32,
+    /// The congestion at which a link's price is 1, in seconds.
+    reference: f64,
+    /// What the slowest link carries in the reference time.
+    typical: f64,
+    /// Below this `u` prices are negligible.
+    floor: f64,
+    /// Beyond this `u` prices do not grow.
+    roof: f64,
+    /// What a byte on a column pays for each unit of `forwards`.
+    pub forward_price: f64,
+    /// No step lifts a link above this multiple of the reference.
+    pub ceiling: f64,
+    marks: Vec<u32>,
+    epoch: u32,
+    scratch: Vec<f64>,
+    /// Demand `j` has the live columns `live[live_rows[j]..live_rows[j + 1]]`.
+    live: Vec<u32>,
+    live_rows: Vec<usize>,
+}
+
+impl Equilibrium {
+    /// `per_byte` is the reciprocal capacity of each link, `base` the bytes it carries anyhow.
+    pub fn new(columns: Columns, per_byte: Vec<f64>, base: Vec<f64>) -> Self {
+        let n = per_byte.len();
+        let mut this = Equilibrium {
+            columns,
+            base,
+            loads: vec![0.0; n],
+            prices: vec![0.0; n],
+            slopes: vec![0.0; n],
+            scaled: vec![0.0; n],
+            doublings: 3,
+            reference: 1.0,
+            typical: 0.0,
+            floor: 0.0,
+            roof: f64::INFINITY,
+            forward_price: 0.0,
+            ceiling: f64::INFINITY,
+            marks: vec![0; n],
+            epoch: 0,
+            scratch: Vec::new(),
+            live: Vec::new(),
+            live_rows: Vec::new(),
+            per_byte,
+        };
+        this.reload();
+        this
+    }
+
+    /// Sums the loads anew.
+    pub fn reload(&mut self) {
+        self.loads.copy_from_slice(&self.base);
+        for i in 0..self.columns.len() {
+            let bytes = self.columns.bytes[i];
+            if bytes > 0.0 {
+                for &l in &self.columns.arena[self.columns.span(i)] {
+                    self.loads[l as usize] += bytes;
+                }
+            }
+        }
+    }
+
+    /// Seconds that the most loaded of the links with bytes of these demands needs.
+    pub fn congestion(&self) -> f64 {
+        let ours = |l: &usize| self.loads[*l] > self.base[*l];
+        (0..self.loads.len()).filter(ours).map(|l| self.loads[l] * self.per_byte[l]).fold(0.0, f64::max)
+    }
+
+    /// Sets `p = 2^doublings` and the congestion at which links cost 1, and prices all links by it.
+    pub fn price_links(&mut self, doublings: u32, reference: f64) {
+        self.doublings = doublings;
+        self.reference = reference.max(f64::MIN_POSITIVE);
+        let capacity: f64 = self.per_byte.iter().map(|r| r.recip()).fold(f64::INFINITY, f64::min);
+        self.typical = self.reference * capacity;
+        self.floor = (0..doublings).fold(NEGLIGIBLE, |floor, _| floor.sqrt());
+        self.roof = (0..doublings).fold(PROHIBITIVE, |roof, _| roof.sqrt());
+        for l in 0..self.prices.len() {
+            self.scaled[l] = self.per_byte[l] / self.reference;
+            self.update(l);
+        }
+    }
+
+    /// The links' prices: what a byte pays to pass them, up to a common factor.
+    pub fn prices(&self) -> &[f64] {
+        &self.prices
+    }
+
+    /// `max u / sum_l y_l u_l`, minus 1: what this `p` leaves between congestion and bound even at an equilibrium.
+    pub fn blur(&self) -> f64 {
+        let (mut paid, mut weight) = (0.0, 0.0);
+        for l in 0..self.loads.len() {
+            if self.loads[l] > self.base[l] {
+                paid += self.prices[l] * self.loads[l];
+                weight += self.prices[l] / self.per_byte[l];
+            }
+        }
+        if paid > 0.0 { self.congestion() * weight / paid - 1.0 } else { 0.0 }
+    }
+
+    /// Prices a link: `u^(p-1)`, and how that grows with its load, but for the factor `p - 1`.
+    #[inline]
+    fn update(&mut self, link: usize) {
+        let u = (self.loads[link] * self.scaled[link]).min(self.roof);
+        if u <= self.floor {
+            (self.prices[link], self.slopes[link]) = (0.0, 0.0);
+            return;
+        }
+        // u^(p-2) is the product of u^2, u^4, ... u^(p/2).
+        let (mut power, mut square) = (1.0, u);
+        for _ in 1..self.doublings {
+            square *= square;
+            power *= square;
+        }
+        (self.prices[link], self.slopes[link]) = (power * u, power * self.scaled[link]);
+    }
+
+    /// The price of a column.
+    #[inline]
+    pub fn price_of(&self, column: usize) -> f64 {
+        let links = &self.columns.arena[self.columns.span(column)];
+        links.iter().map(|&l| self.prices[l as usize]).sum::<f64>()
+            + self.columns.forwards[column] * self.forward_price
+    }
+
+    /// Moves bytes of every demand once, from its dearer columns to its cheapest: of all columns if `full`, which also
+    /// decides which are live until the next time, or else of the live ones: those with bytes, and the cheapest. A
+    /// column on which less would remain than the part `thin` of its demand, or than the part `dust` of what a typical
+    /// link carries in the reference time, is emptied.
+    pub fn sweep(&mut self, full: bool, thin: f64, dust: f64) -> Seen {
+        let smallest = dust * self.typical;
+        let mut seen = Seen::default();
+        let mut prices = std::mem::take(&mut self.scratch);
+        let mut live = std::mem::take(&mut self.live);
+        let mut live_rows = std::mem::take(&mut self.live_rows);
+        if full {
+            live.clear();
+            live_rows.clear();
+            live_rows.push(0);
+        }
+        for j in 0..self.columns.demands() {
+            if full {
+                let row = self.columns.row(j);
+                let (mut best, mut least) = (row.start, f64::INFINITY);
+                for i in row.clone() {
+                    let price = self.price_of(i);
+                    if price < least {
+                        (best, least) = (i, price);
+                    }
+                }
+                live.extend(row.filter(|&i| self.columns.bytes[i] > 0.0 || i == best).map(|i| i as u32));
+                live_rows.push(live.len());
+            }
+            let row = &live[live_rows[j]..live_rows[j + 1]];
+            prices.clear();
+            let (mut best, mut least, mut most, mut amount) = (0, f64::INFINITY, 0.0f64, 0.0);
+            for &i in row {
+                let (i, price) = (i as usize, self.price_of(i as usize));
+                prices.push(price);
+                if price < least {
+                    (best, least) = (i, price);
+                }
+                let bytes = self.columns.bytes[i];
+                if bytes > 0.0 {
+                    amount += bytes;
+                    seen.paid += bytes * price;
+                    most = most.max(price);
+                }
+            }
+            seen.least += amount * least;
+            let limit = least + SELECTIVE * (most - least);
+            if most <= least * (1.0 + DEARER) {
+                continue;
+            }
+            for (&i, &price) in row.iter().zip(&prices) {
+                let i = i as usize;
+                if i != best && price > limit && self.columns.bytes[i] > 0.0 {
+                    self.shift(i, best, smallest.min(amount / 2.0).max(amount * thin));
+                }
+            }
+        }
+        (self.scratch, self.live, self.live_rows) = (prices, live, live_rows);
+        seen
+    }
+
+    /// Newton's step from one column to another of the same demand; what would remain below `dust` goes along.
+    fn shift(&mut self, from: usize, to: usize, dust: f64) {
+        self.epoch = match self.epoch.checked_add(2) {
+            Some(epoch) => epoch,
+            None => {
+                self.marks.fill(0);
+                2
+            }
+        };
+        let (only_to, shared) = (self.epoch, self.epoch + 1);
+        let (from_links, to_links) = (self.columns.span(from), self.columns.span(to));
+        let arena = &self.columns.arena;
+        for &l in &arena[to_links.clone()] {
+            self.marks[l as usize] = only_to;
+        }
+        let (mut gain, mut slope) = (0.0, 0.0);
+        for &l in &arena[from_links.clone()] {
+            let l = l as usize;
+            if self.marks[l] == only_to {
+                self.marks[l] = shared;
+            } else {
+                gain += self.prices[l];
+                slope += self.slopes[l];
+            }
+        }
+        let (mut room, limited) = (f64::INFINITY, self.ceiling.is_finite());
+        for &l in &arena[to_links.clone()] {
+            let l = l as usize;
+            if self.marks[l] == only_to {
+                gain -= self.prices[l];
+                slope += self.slopes[l];
+                if limited {
+                    room = room.min(self.ceiling / self.scaled[l] - self.loads[l]);
+                }
+            }
+        }
+        gain += (self.columns.forwards[from] - self.columns.forwards[to]) * self.forward_price;
+        if gain <= 0.0 || room <= 0.0 {
+            return;
+        }
+        let p = f64::from(1u32 << self.doublings);
+        let all = self.columns.bytes[from];
+        let mut bytes = (gain / (slope * (p - 1.0))).min(room);
+        // Not a number where neither path has a price besides that of forwarding and the slope is zero.
+        if bytes.is_nan() || bytes > all - dust {
+            bytes = all.min(room);
+        }
+        self.columns.bytes[from] = all - bytes;
+        self.columns.bytes[to] += bytes;
+        for k in from_links {
+            let l = self.columns.arena[k] as usize;
+            if self.marks[l] != shared {
+                self.loads[l] = (self.loads[l] - bytes).max(0.0);
+                self.update(l);
+            }
+        }
+        for k in to_links {
+            let l = self.columns.arena[k] as usize;
+            if self.marks[l] == only_to {
+                self.loads[l] += bytes;
+                self.update(l);
+            }
+        }
+    }
+
+    /// Adds columns without bytes (in the order of demands), and forgets those without bytes that are dearer than `keep`
+    /// times the cheapest of their demand.
+    pub fn rebuild(&mut self, more: &[(usize, Vec<u32>)], keep: f64) {
+        let mut columns = Columns::new();
+        columns.arena.reserve(self.columns.arena.len());
+        let mut more = more.iter().peekable();
+        let mut prices = std::mem::take(&mut self.scratch);
+        for j in 0..self.columns.demands() {
+            let row = self.columns.row(j);
+            prices.clear();
+            prices.extend(row.clone().map(|i| self.price_of(i)));
+            let limit = keep * prices.iter().copied().fold(f64::INFINITY, f64::min);
+            for (i, &price) in row.zip(&prices) {
+                let bytes = self.columns.bytes[i];
+                if bytes > 0.0 || price <= limit {
+                    columns.arena.extend_from_slice(self.columns.links(i));
+                    columns.ends.push(columns.arena.len());
+                    columns.bytes.push(bytes);
+                    columns.forwards.push(self.columns.forwards[i]);
+                }
+            }
+            while let Some((_, links)) = more.next_if(|(demand, _)| *demand == j) {
+                columns.push(links.iter().copied(), 0.0);
+            }
+            columns.end_row();
+        }
+        self.scratch = prices;
+        self.columns = columns;
+    }
+
+    /// Visits to links that a sweep makes, about.
+    pub fn work(&self, full: bool) -> f64 {
+        let columns = if full { self.columns.len() + self.live.len() } else { self.live.len() };
+        let links = self.columns.arena.len() as f64 / self.columns.len().max(1) as f64;
+        3.0 * columns as f64 * links
+    }
+}
