@@ -29,6 +29,7 @@ pub mod plan;
 pub mod planner;
 mod problem;
 pub mod report;
+pub mod verdict;
 
 pub use candidates::{CandidateMethod, Candidates};
 pub use demands::Demand;

@@ -107,8 +107,8 @@ pub fn read_from(name: &str, input: impl BufRead, net: &Network) -> Result<Candi
         return Err(PathFileError::OtherNetwork { path: name.to_owned(), found: shorten(&found), expected: given });
     }
     let method = match lines.header("method")?.parse() {
-        Ok(method @ (CandidateMethod::Yen | CandidateMethod::Diverse)) => method,
-        _ => return Err(lines.bad("the method is neither yen nor diverse".into())),
+        Ok(method) if method != CandidateMethod::Auto => method,
+        _ => return Err(lines.bad("the method is none of diverse, via and yen".into())),
     };
     let k = match lines.header("k")?.parse::<usize>() {
         Ok(k) if (1..=MAX_K).contains(&k) => k,
@@ -227,16 +227,16 @@ impl Reading<'_> {
         if nodes.first() != Some(&src) || nodes.last() != Some(&dst) {
             return Err(format!("the path does not lead from {} to {}", src.0, dst.0));
         }
-        let mut sorted = nodes.to_vec();
-        sorted.sort_unstable();
-        if let Some(w) = sorted.windows(2).find(|w| w[0] == w[1]) {
-            return Err(format!("the path passes {} twice", w[0].0));
-        }
         let link = |w: &[NodeId]| {
             let none = || format!("the network has no link from {} to {}", w[0].0, w[1].0);
             self.net.link_between(w[0], w[1]).ok_or_else(none)
         };
         let links = nodes.windows(2).map(link).collect::<Result<Vec<LinkId>, _>>()?;
+        match legs::repeated(self.net, &links) {
+            Some(v) if self.net.is_host(v) => return Err(format!("the path passes {} twice", v.0)),
+            Some(v) => return Err(format!("the path takes the same link from {} twice", v.0)),
+            None => {}
+        }
         if !self.all_executable && legs::stops(self.net, &links).is_none() {
             return Err("the path does not follow the fabric's own routes between its hosts".into());
         }
