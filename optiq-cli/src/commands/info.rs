@@ -26,7 +26,7 @@ struct Document {
     planners_left_out: Vec<&'static str>,
     topologies: [&'static str; 5],
     patterns: [&'static str; 5],
-    candidate_methods: [&'static str; 3],
+    candidate_methods: [&'static str; 4],
 }
 
 impl Arguments {
