@@ -182,7 +182,7 @@ fn a_dragonfly_goes_local_global_local() {
     assert_eq!(route(&net, 1, 4), [1, 7, 10, 4]);
 }
 
-/// Kang et al. 2019, section 3 and formulas (1) to (3).
+/// Kang et al. 2019, section 2.1 and formulas (1) to (3).
 #[test]
 fn dragonfly_plus_as_published() {
     let net = network("dragonfly+:3456");

@@ -97,10 +97,30 @@ pub fn nodes(net: &Network, links: &[LinkId]) -> Option<Vec<NodeId>> {
     Some(nodes)
 }
 
+/// Paths of so many links are looked through link by link.
+const SHORT: usize = 24;
+
+/// Whether [`repeated`] finds something, without working space but in quadratic time.
+fn passes_twice(net: &Network, links: &[LinkId]) -> bool {
+    let all = net.links();
+    let (Some(first), true) = (links.first(), links.iter().all(|l| l.index() < all.len())) else {
+        return !links.is_empty();
+    };
+    let start = all[first.index()].from;
+    links.iter().enumerate().any(|(i, l)| {
+        let to = all[l.index()].to;
+        let host_again = net.is_host(to) && (to == start || links[..i].iter().any(|m| all[m.index()].to == to));
+        host_again || links[..i].contains(l)
+    })
+}
+
 /// The host that the path `links` passes twice, or else the vertex from which it takes the same link twice, if there is
 /// one; also if `links` is not a chain.
 pub fn repeated(net: &Network, links: &[LinkId]) -> Option<NodeId> {
     let all = net.links();
+    if links.len() <= SHORT && !passes_twice(net, links) {
+        return None;
+    }
     let mut taken: Vec<&Link> = links.iter().filter_map(|l| all.get(l.index())).collect();
     let mut hosts: Vec<NodeId> = taken.first().map(|l| l.from).into_iter().chain(taken.iter().map(|l| l.to)).collect();
     hosts.retain(|&v| net.is_host(v));

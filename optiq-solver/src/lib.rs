@@ -23,6 +23,7 @@ pub mod bound;
 pub mod candidates;
 pub mod demands;
 mod error;
+mod leg_table;
 pub mod legs;
 pub mod pipeline;
 pub mod plan;

@@ -12,13 +12,13 @@ const DEFAULT_CAPACITY: f64 = 1e9;
 
 const GIB: f64 = 1_073_741_824.0;
 
-/// Brown's dissertation, chapter 5: 1,296 nodes, 72 leaf switches of 36 ports, three levels, 12.5 GB/s. It gives neither
-/// the number of switches above nor their wiring; with 36 ports each there are 72 and 36, and 9 cables from a switch of
-/// the middle to each of its two parents.
+/// Brown's dissertation, section 5.3.2: 1,296 nodes, 72 leaf switches of 36 ports, three levels, 12.5 GB/s; section 4.2:
+/// full bisection and 36 / 2 * 72 * 3 = 3,888 cables. With 36 ports each that makes 72 and 36 switches above. Their wiring
+/// is not given: here a switch of the middle has 9 cables to each of two parents.
 const BROWN: [&[u32]; 3] = [&[18, 18, 4], &[1, 18, 2], &[1, 1, 9]];
 const BROWN_LINK: f64 = 12.5e9;
 
-/// Kang et al. 2019, section 3: hosts per leaf, leaves, spines, global links per spine, groups.
+/// Kang et al. 2019, section 2.1: hosts per leaf, leaves, spines, global links per spine, groups.
 const KANG: [u32; 5] = [16, 24, 24, 16, 9];
 const KANG_LINKS: [f64; 3] = [16.0 * GIB, 5.25 * GIB, 4.37 * GIB];
 

@@ -125,7 +125,7 @@ impl Candidates {
         crate::problem::check_demands(net, demands)?;
         let method = method.resolve(net);
         let mut candidates = Self::empty(net, k, method);
-        let mut generator = Generator::new(net, k, method);
+        let mut generator = Generator::new(net, k, method, demands.len());
         // Pairs with the same destination follow each other, so that what is known of distances to it is used.
         let mut order: Vec<usize> = (0..demands.len()).collect();
         order.sort_by_key(|&d| (demands[d].dst, demands[d].src));
@@ -290,10 +290,11 @@ enum Method<'n> {
 }
 
 impl<'n> Generator<'n> {
-    fn new(net: &'n Network, k: usize, method: CandidateMethod) -> Self {
+    /// For about `pairs` pairs.
+    fn new(net: &'n Network, k: usize, method: CandidateMethod, pairs: usize) -> Self {
         let (method, diameter) = match method {
             CandidateMethod::Diverse => (Method::Diverse(Diverse::new(net)), 0),
-            CandidateMethod::Via => (Method::Via(Via::new(net)), 0),
+            CandidateMethod::Via => (Method::Via(Via::new(net, pairs, k)), 0),
             _ => (Method::Yen(Yen::new(net)), net.diameter()),
         };
         Generator { net, k, method, all_executable: legs::every_path_has_legs(net), distances: None, diameter }

@@ -22,10 +22,12 @@
 //! taken before has, and leave out one that the direct route has. The two links of the intermediate host do not count:
 //! they are new with every host and solve nothing.
 
+use crate::leg_table::LegTable;
+use crate::legs;
 use optiq_net::{LinkId, Network, NodeId};
 
 /// The trials for k paths are at most this many times k, and so many more.
-const TRIALS_PER_PATH: usize = 3;
+const TRIALS_PER_PATH: usize = 2;
 const MORE_TRIALS: usize = 24;
 
 /// A list of intermediates is left after so many trials in a row that gave nothing new.
@@ -38,12 +40,24 @@ const OTHER: u32 = 0x85EB_CA77;
 /// The working space for one network, to be used for one pair after another.
 pub struct Via<'n> {
     net: &'n Network,
+    table: LegTable<'n>,
     /// Coprime to the number of hosts, about 0.618 of it.
     stride: u64,
+    /// Per link, whether it joins two switches.
+    between_switches: Vec<bool>,
     /// Per link, the last pair for which it was on a path taken, and on a direct route.
     covered: Vec<u32>,
     on_direct: Vec<u32>,
     pair: u32,
+}
+
+/// Two legs.
+struct Detour {
+    links: Vec<LinkId>,
+    /// Links of the first leg: the host is between this many and the next.
+    stop: usize,
+    /// Whether a link between switches is on a direct route, too.
+    shares_with_direct: bool,
 }
 
 /// One of the lists of intermediates.
@@ -74,8 +88,14 @@ impl List {
 }
 
 impl<'n> Via<'n> {
-    /// Two words for each link of `net`.
-    pub fn new(net: &'n Network) -> Self {
+    /// For about so many pairs: legs are computed once if that makes it faster. Some words for each link and host of
+    /// `net`, and at most 210 MB for the legs.
+    pub fn new(net: &'n Network, pairs: usize, k: usize) -> Self {
+        let table = LegTable::new(net);
+        let legs = pairs.saturating_mul(2 * (k * TRIALS_PER_PATH + MORE_TRIALS));
+        if table.entries().saturating_mul(net.hosts()) < legs {
+            table.keep_routes();
+        }
         let hosts = net.hosts() as u64;
         let coprime = |a: &u64| {
             let (mut a, mut b) = (*a, hosts);
@@ -86,7 +106,8 @@ impl<'n> Via<'n> {
         };
         let stride = (hosts * 618 / 1000..).find(coprime).unwrap_or(1);
         let marks = vec![0; net.links().len()];
-        Via { net, stride, covered: marks.clone(), on_direct: marks, pair: 0 }
+        let between_switches = net.links().iter().map(|l| !net.is_host(l.from) && !net.is_host(l.to)).collect();
+        Via { net, table, stride, between_switches, covered: marks.clone(), on_direct: marks, pair: 0 }
     }
 
     /// At most `k` distinct paths from host `src` to host `dst`, another one, the fabric's own first; none if it has no
@@ -140,7 +161,7 @@ impl<'n> Via<'n> {
             List::new(beside(&mut net.in_links(dst).iter().map(|&l| net.link(l).from)), start),
             List::new(beside(&mut net.neighbours(src)), start),
         ];
-        let ports = self.ports(src).len().max(1) as u64;
+        let ports = self.table.ways(src).len() as u64;
         let hosts = net.hosts() as u64;
         let offset = (u64::from(start) * hosts) >> 32;
         let stride = self.stride;
@@ -148,14 +169,13 @@ impl<'n> Via<'n> {
         let mut far = 0..hosts * ports;
 
         let mut taken: Vec<Vec<LinkId>> = Vec::new();
-        let mut rest: Vec<(NodeId, Vec<LinkId>)> = Vec::new();
-        let mut path = Vec::new();
-        for trial in 0..(k * TRIALS_PER_PATH + MORE_TRIALS) as u32 {
+        let mut rest: Vec<Detour> = Vec::new();
+        for trial in 0..k * TRIALS_PER_PATH + MORE_TRIALS {
             if taken.len() == k {
                 return taken;
             }
             // From the two short lists in turn, and from everywhere every other time.
-            let short = if trial % 2 == 0 { Some(trial as usize / 2 % 2) } else { None };
+            let short = if trial % 2 == 0 { Some(trial / 2 % 2) } else { None };
             let short = short.filter(|&list| lists[list].is_open());
             let (host, turn) = match short {
                 Some(list) => lists[list].pop(),
@@ -165,32 +185,33 @@ impl<'n> Via<'n> {
                     None => break,
                 },
             };
-            if host == src || host == dst || !self.through(src, host, dst, turn.wrapping_add(start >> 16), &mut path) {
+            if host == src || host == dst {
                 continue;
             }
-            let (new, shared) = self.adds(&path, host);
+            let Some(detour) = self.through(src, host, dst, turn.wrapping_add(start >> 16)) else { continue };
+            let (new, shared) = self.adds(&detour);
             // What takes all links of a direct route, and more, is never better than it.
-            let new = new && !direct.iter().any(|route| route.iter().all(|l| path.contains(l)));
+            let new = new && !direct.iter().any(|route| route.iter().all(|l| detour.links.contains(l)));
             if let Some(list) = short {
                 lists[list].fruitless = if new { 0 } else { lists[list].fruitless + 1 };
             }
             if new && shared == 0 {
-                self.take(&path);
-                taken.push(path.clone());
+                taken.push(self.take(detour));
             } else if new {
-                rest.push((host, path.clone()));
+                rest.push(detour);
             }
         }
         for (most, avoid_direct) in [(1, true), (2, true), (usize::MAX, true), (usize::MAX, false)] {
             let mut left = Vec::new();
-            for (host, path) in rest {
-                let (new, shared) = self.adds(&path, host);
-                let of_direct = |&l: &LinkId| self.between_switches(l) && self.on_direct[l.index()] == self.pair;
-                if shared > most || (avoid_direct && path.iter().any(of_direct)) {
-                    left.push((host, path));
-                } else if new && taken.len() < k {
-                    self.take(&path);
-                    taken.push(path);
+            for detour in rest {
+                if taken.len() == k {
+                    return taken;
+                }
+                let (new, shared) = self.adds(&detour);
+                if shared > most || (avoid_direct && detour.shares_with_direct) {
+                    left.push(detour);
+                } else if new {
+                    taken.push(self.take(detour));
                 }
             }
             rest = left;
@@ -198,39 +219,37 @@ impl<'n> Via<'n> {
         taken
     }
 
-    /// The ports that software chooses from at `host`; none if the fabric chooses.
-    fn ports(&self, host: NodeId) -> std::ops::Range<u32> {
-        if self.net.chooses_port(host) { self.net.out_range(host) } else { 0..0 }
+    /// The two legs from `src` over `host` to `dst`, each by a port that `turn` names, if that is a path.
+    fn through(&self, src: NodeId, host: NodeId, dst: NodeId, turn: u32) -> Option<Detour> {
+        let mut links = Vec::with_capacity(16);
+        let mut leg = |from: NodeId, to: NodeId, turn: u32| {
+            let ways = self.table.ways(from);
+            let way = ways.get(turn as usize % ways.len().max(1))?;
+            links.extend(way.link);
+            self.table.route(way.entry as usize, to, &mut links).then_some(links.len())
+        };
+        let several = self.table.ways(src).len().max(1) as u32;
+        let stop = leg(src, host, turn)?;
+        leg(host, dst, turn / several)?;
+        let of_direct = |l: &LinkId| self.between_switches[l.index()] && self.on_direct[l.index()] == self.pair;
+        let shares_with_direct = links.iter().any(of_direct);
+        legs::repeated(self.net, &links).is_none().then_some(Detour { links, stop, shares_with_direct })
     }
 
-    /// Makes `path` the two legs from `src` over `host` to `dst`, each by a port that `turn` names; whether that is a
-    /// path.
-    fn through(&self, src: NodeId, host: NodeId, dst: NodeId, turn: u32, path: &mut Vec<LinkId>) -> bool {
-        path.clear();
-        let several = self.ports(src).len().max(1) as u32;
-        let legs = [(src, host, turn), (host, dst, turn / several)];
-        let routed = legs.into_iter().all(|(from, to, turn)| match self.ports(from) {
-            none if none.is_empty() => self.net.route(from, to, path).is_ok(),
-            ports => self.net.route_by_port(LinkId(ports.start + turn % ports.len() as u32), to, path).is_ok(),
-        });
-        routed && crate::legs::repeated(self.net, path).is_none()
-    }
-
-    fn between_switches(&self, link: LinkId) -> bool {
-        let link = self.net.link(link);
-        !self.net.is_host(link.from) && !self.net.is_host(link.to)
-    }
-
-    /// Whether the path over `host` has a link that no path taken has, those of `host` aside; and how many links between
+    /// Whether the detour has a link that no path taken has, those of its host aside; and how many links between
     /// switches it shares with them.
-    fn adds(&self, path: &[LinkId], host: NodeId) -> (bool, usize) {
-        let covered = |l: &LinkId| self.covered[l.index()] == self.pair;
-        let of_host = |l: &LinkId| self.net.link(*l).from == host || self.net.link(*l).to == host;
-        let new = path.iter().any(|l| !of_host(l) && !covered(l));
-        (new, path.iter().filter(|l| self.between_switches(**l) && covered(l)).count())
+    fn adds(&self, detour: &Detour) -> (bool, usize) {
+        let (mut new, mut shared) = (false, 0);
+        for (i, l) in detour.links.iter().enumerate() {
+            let covered = self.covered[l.index()] == self.pair;
+            new |= !covered && i + 1 != detour.stop && i != detour.stop;
+            shared += usize::from(covered && self.between_switches[l.index()]);
+        }
+        (new, shared)
     }
 
-    fn take(&mut self, path: &[LinkId]) {
-        path.iter().for_each(|l| self.covered[l.index()] = self.pair);
+    fn take(&mut self, detour: Detour) -> Vec<LinkId> {
+        detour.links.iter().for_each(|l| self.covered[l.index()] = self.pair);
+        detour.links
     }
 }

@@ -66,8 +66,8 @@ impl Plan {
     }
 
     /// Whether the plan can be executed on `net` and delivers every byte: it is for this network, and its demands
-    /// are those of its fingerprint; flows are chains of links from source to destination that pass no host and no link twice, cut
-    /// into legs at their stops, and sum to their demands; congestion figures are those of the flows, and the bound
+    /// are those of its fingerprint; flows are chains of links from source to destination that pass no host and no link
+    /// twice, cut into legs at their stops, and sum to their demands; congestion figures are those of the flows, and the bound
     /// does not exceed them.
     ///
     /// # Errors
