@@ -71,8 +71,8 @@ pub struct Search {
     /// Candidate paths for each pair, at most
     #[arg(long, default_value_t = 50, allow_hyphen_values = true)]
     pub k: usize,
-    /// How they are found: yen (the k shortest), diverse (through all pairs of ports), or auto (diverse where hosts
-    /// are joined directly, yen with switches)
+    /// How they are found: yen (the k shortest), diverse (through all pairs of ports), via (direct or through one other
+    /// host), or auto (diverse where hosts are joined directly, via with switches)
     #[arg(long, value_name = "METHOD", default_value = "auto")]
     pub method: CandidateMethod,
 }

@@ -11,7 +11,7 @@
 //! | `fattree:brown1296` | `18x18x4:1x18x2:1x1x9`: the 1,296 nodes of Brown's dissertation, chapter 5 | 12.5 GB/s |
 //! | `dragonfly:p=4,a=8,h=4,g=33` | hosts and global links per router, routers per group, groups (a h + 1 unless given) | 1 GB/s |
 //! | `dragonfly+:p=16,l=24,s=24,h=16,g=9` | hosts per leaf, leaves and spines per group, global links per spine, groups (s h + 1 unless given) | 1 GB/s |
-//! | `dragonfly+:3456` | the one just above, of Kang et al. 2019, section 3 | 16 GiB/s to hosts, 5.25 GiB/s local, 4.37 GiB/s global |
+//! | `dragonfly+:3456` | the one just above, of Kang et al. 2019, section 2.1 | 16 GiB/s to hosts, 5.25 GiB/s local, 4.37 GiB/s global |
 //! | `file:net.toml` | see [`Network::from_toml`]; the rest of the text is the path | |
 //!
 //! | option | meaning |
@@ -23,7 +23,8 @@
 //!
 //! Fat trees and dragonflies have options of their own: `capacity`; `terminal`, `local` and `global` for the capacities
 //! of a dragonfly's links to hosts, within and between groups; `routing=dmodk` (the default), `smodk` or `shortest` on
-//! a fat tree, `minimal` (the default) or `shortest` on a dragonfly.
+//! a fat tree, `minimal` (the default) or `shortest` on a dragonfly; `rails=2` for a fat tree of two mirrored planes of
+//! switches with every host in both.
 //!
 //! Hosts are called `h0`, `h1`, ... and switches `s0`, `s1`, ...
 
@@ -44,8 +45,8 @@ impl Network {
     /// The network that `spec` describes: `torus:4x4x4x8x2`, `mesh:4x4`, `bgq:1024`, `star:16` or `file:net.toml`,
     /// the first four with options `,capacity=1.8GB/s`, `,wrap=11110`, `,routing=longest`, `,seed=7`; or a switched
     /// network, `fattree:18x18x4:1x18x2:1x1x9`, `fattree:k=4`, `fattree:brown1296`, `dragonfly:p=4,a=8,h=4`,
-    /// `dragonfly+:p=16,l=24,s=24,h=16,g=9` or `dragonfly+:3456`, with `,capacity=`, `,routing=` and, on dragonflies,
-    /// `,terminal=`, `,local=`, `,global=` capacities.
+    /// `dragonfly+:p=16,l=24,s=24,h=16,g=9` or `dragonfly+:3456`, with `,capacity=`, `,routing=`, on fat trees
+    /// `,rails=`, and on dragonflies `,terminal=`, `,local=`, `,global=` capacities.
     ///
     /// # Errors
     /// [`NetError::Spec`] for a specification or file that cannot be read or is too large ([`MAX_HOSTS`],
@@ -444,8 +445,8 @@ mod tests {
             ("fattree:65536x65536x65536:1x1x1", "at most 4194304"),
             ("fattree:k=3", "even number of ports"),
             ("fattree:k=4,routing=dor", "dmodk, smodk or shortest"),
-            ("fattree:k=4,seed=1", "capacity or routing is expected"),
-            ("fattree:k=4,local=1GB/s", "capacity or routing is expected"),
+            ("fattree:k=4,seed=1", "capacity, rails or routing is expected"),
+            ("fattree:k=4,local=1GB/s", "capacity, rails or routing is expected"),
             ("dragonfly:p=4,a=8", "h= is missing"),
             ("dragonfly:p=4,a=8,h=4,g=34", "at most 33"),
             ("dragonfly:p=4,a=4294967295,h=4294967295", "at most 4194304"),

@@ -104,12 +104,28 @@ fn the_tree_of_1296_nodes_is_made_of_36_port_switches() {
     }
     assert!(net.links().iter().all(|l| l.capacity == 12.5e9 * f64::from(l.lanes)));
     assert_eq!((net.diameter(), net.distance(NodeId(0), NodeId(1295))), (6, 6));
+    // Brown, section 4.2: 36 / 2 * 72 * 3 = 3,888 cables, each two links; 72 leaves.
+    assert_eq!(net.physical_links(), 2 * 3888);
+    let is_leaf = |v: u32| net.neighbours(NodeId(v)).any(|w| net.is_host(w));
+    assert_eq!((1296..net.vertices() as u32).filter(|&v| is_leaf(v)).count(), 72);
+    // Full bisection: as many cables go up from the leaves, and from the level above them, as hosts there are.
+    let lanes = |from: std::ops::Range<u32>, to: std::ops::Range<u32>| -> u32 {
+        let inside = |l: &&optiq_net::Link| from.contains(&l.from.0) && to.contains(&l.to.0);
+        net.links().iter().filter(inside).map(|l| l.lanes).sum()
+    };
+    assert_eq!((lanes(1296..1368, 1368..1440), lanes(1368..1440, 1440..1476)), (1296, 1296));
 }
 
 /// Zahavi 2011: under d-mod-k a shift of all hosts loads no cable of a full tree more than once.
 #[test]
-fn shifts_are_free_of_contention_under_d_mod_k() {
-    for (spec, shifts) in [("fattree:brown1296", vec![1, 17, 18, 324, 500, 1295]), ("fattree:k=6", (1..54).collect())] {
+fn shifts_are_free_of_contention_under_d_mod_k_and_s_mod_k() {
+    // s-mod-k is the same turned round: a shift by -n in the other direction.
+    for (spec, shifts) in [
+        ("fattree:brown1296", (1..1296).step_by(5).collect::<Vec<u32>>()),
+        ("fattree:brown1296,routing=smodk", (1..1296).step_by(7).collect()),
+        ("fattree:k=6", (1..54).collect()),
+        ("fattree:k=6,routing=smodk", (1..54).collect()),
+    ] {
         let net = network(spec);
         for shift in shifts {
             let mut load = vec![0u32; net.links().len()];
@@ -166,13 +182,27 @@ fn a_dragonfly_goes_local_global_local() {
     assert_eq!(route(&net, 1, 4), [1, 7, 10, 4]);
 }
 
-/// Kang et al. 2019, section 3 and formulas (1) to (3).
+/// Kang et al. 2019, section 2.1 and formulas (1) to (3).
 #[test]
 fn dragonfly_plus_as_published() {
     let net = network("dragonfly+:3456");
     assert_eq!((net.hosts(), net.vertices() - net.hosts()), (3456, 9 * 48));
     // Three switch hops and the two links of the hosts.
     assert_eq!(net.diameter(), 3 + 2);
+    // "48-radix routers": leaves have 16 + 24 ports in use, spines 24 + 16, and eight of each router stay free.
+    for v in 3456..net.vertices() as u32 {
+        assert_eq!(net.out_links(NodeId(v)).map(|l| net.link(l).lanes).sum::<u32>(), 40);
+    }
+    // "each spine router has 2 global links connecting to any other group".
+    for spine in (3456..net.vertices() as u32).filter(|v| (v - 3456) % 48 >= 24) {
+        let mut to = BTreeMap::new();
+        for l in net.out_links(NodeId(spine)) {
+            let w = net.link(l).to.0;
+            *to.entry((w - 3456) / 48).or_insert(0) += net.link(l).lanes;
+        }
+        assert_eq!(to.remove(&((spine - 3456) / 48)), Some(24), "leaves of its own group");
+        assert!(to.len() == 8 && to.values().all(|&lanes| lanes == 2), "{to:?}");
+    }
     let gib = f64::from(1 << 30);
     let (leaf, spine) = (NodeId(3456), NodeId(3456 + 24));
     assert_eq!(net.link(net.link_between(NodeId(0), leaf).unwrap()).capacity, 16.0 * gib);
@@ -199,5 +229,80 @@ fn dragonfly_plus_as_published() {
         assert_eq!(plus, (r / 2) * (r / 2) * ((r / 2) * (r / 2) + 1));
         let flat = network(&format!("dragonfly:p={0},a={1},h={0}", r / 4, r / 2 + 1)).hosts() as u64;
         assert_eq!(flat, (r / 4) * (r / 2 + 1) * ((r / 4) * (r / 2 + 1) + 1));
+    }
+}
+
+/// As [`route`], sent by the port that leads to `switch`.
+fn by_port(net: &Network, src: u32, switch: u32, dst: u32) -> Vec<u32> {
+    let port = net.link_between(NodeId(src), NodeId(switch)).unwrap();
+    let mut links = Vec::new();
+    net.route_by_port(port, NodeId(dst), &mut links).unwrap();
+    std::iter::once(src).chain(links.iter().map(|&l| net.link(l).to.0)).collect()
+}
+
+#[test]
+fn two_rails_by_hand() {
+    // Hosts 0 to 3; plane 0: leaves 4 and 5, roots 6 and 7; plane 1: leaves 8 and 9, roots 10 and 11. The destination
+    // mod 2 names both the plane and the root.
+    let net = network("fattree:2x2:1x2,rails=2");
+    assert_eq!((net.hosts(), net.vertices(), net.diameter()), (4, 12, 4));
+    assert_eq!(route(&net, 0, 2), [0, 4, 6, 5, 2]);
+    assert_eq!(route(&net, 0, 3), [0, 8, 11, 9, 3]);
+    assert_eq!(route(&net, 0, 1), [0, 8, 1]);
+    assert_eq!(by_port(&net, 0, 8, 2), [0, 8, 10, 9, 2]);
+    assert_eq!(by_port(&net, 0, 4, 3), [0, 4, 7, 5, 3]);
+    let source = network("fattree:2x2:1x2,rails=2,routing=smodk");
+    assert_eq!(route(&source, 1, 2), [1, 8, 11, 9, 2], "the source is odd");
+    assert_eq!(by_port(&source, 1, 4, 2), [1, 4, 7, 5, 2], "the other plane, and still the odd source's root");
+    assert!(hosts(&net).all(|h| net.chooses_port(NodeId(h))));
+    assert!((4..12).all(|v| !net.chooses_port(NodeId(v))));
+    let prints =
+        ["fattree:2x2:1x2", "fattree:2x2:1x2,rails=2", "fattree:2x2:1x2,rails=3"].map(|s| network(s).fingerprint());
+    assert!(prints[0] != prints[1] && prints[1] != prints[2]);
+    check("fattree:2x2:1x2,rails=2", true, 4);
+    check("fattree:3x2x2:2x1x3:1x2x1,rails=3", true, 6);
+    check("fattree:2x2:1x2,rails=2,routing=smodk", true, 4);
+}
+
+/// Zahavi's argument holds in every plane, whatever planes the packets are sent into: here each into one that its
+/// source and the shift name.
+#[test]
+fn shifts_are_free_of_contention_on_any_rails() {
+    for spec in ["fattree:k=6,rails=2", "fattree:k=4,rails=3,routing=smodk"] {
+        let net = network(spec);
+        let n = net.hosts() as u32;
+        for shift in 1..n {
+            let mut load = vec![0u32; net.links().len()];
+            for src in hosts(&net) {
+                let port = net.out_links(NodeId(src)).nth(((src / 3 + shift) % 2) as usize).unwrap();
+                let mut links = Vec::new();
+                net.route_by_port(port, NodeId((src + shift) % n), &mut links).unwrap();
+                links.iter().for_each(|l| load[l.index()] += 1);
+            }
+            assert!(net.links().iter().zip(&load).all(|(l, &load)| load <= l.lanes), "{spec} shift {shift}");
+        }
+    }
+}
+
+#[test]
+fn ports_are_chosen_only_where_software_can() {
+    // On a torus the host's router chooses; on a star there is one port.
+    let (torus, star) = (network("torus:4x4"), network("star:3"));
+    assert!(!torus.chooses_port(NodeId(0)) && !star.chooses_port(NodeId(0)));
+    let mut links = vec![];
+    let (own, other) =
+        (torus.link_between(NodeId(0), NodeId(4)).unwrap(), torus.link_between(NodeId(0), NodeId(1)).unwrap());
+    torus.route_by_port(own, NodeId(5), &mut links).unwrap();
+    assert_eq!(links.len(), 2);
+    assert!(matches!(torus.route_by_port(other, NodeId(5), &mut links), Err(NetError::Unreachable { .. })));
+    assert_eq!(links.len(), 2, "left as it was");
+    assert!(matches!(star.route_by_port(own, NodeId(3), &mut links), Err(NetError::Unknown { .. })));
+    for (spec, why) in [
+        ("fattree:2x2:1x2,rails=0", "whole number above zero"),
+        ("fattree:2x2:1x2,rails=65", "a fat tree of 65 rails; 1 to 64 are expected"),
+        ("dragonfly:p=1,a=2,h=1,rails=2", "there is no option \"rails\""),
+    ] {
+        let error = Network::from_spec(spec).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
     }
 }

@@ -168,7 +168,7 @@ pub enum PlanError {
         feature: &'static str,
     },
     /// No candidate method has this name.
-    #[error("there is no candidate method \"{0}\"; the methods are auto, diverse and yen")]
+    #[error("there is no candidate method \"{0}\"; the methods are auto, diverse, via and yen")]
     UnknownMethod(String),
     /// The planner was called without candidates.
     #[error("planner {0} chooses among candidate paths, but none were given")]

@@ -6,8 +6,14 @@
 //! a copy, so the decomposition with the fewest legs is the one to execute: a shortest path in the graph whose
 //! vertices are the host positions `0 = i_0 < i_1 < ... = m` of the path and whose edges are the legs, found here by
 //! breadth-first search. Nothing is assumed of the routing (prefixes of routes need not be routes).
+//!
+//! Software that sends from a host with several links to switches also chooses by which of them
+//! ([`Network::chooses_port`]): a leg may begin with any, and is the fabric's own route from where that leads.
+//!
+//! A path passes no host twice and takes no link twice; switches it may pass twice. On its way to the host that forwards
+//! and back again it crosses that host's switch twice in any case, and two legs may meet in another.
 
-use optiq_net::{LinkId, Network, NodeId};
+use optiq_net::{Link, LinkId, Network, NodeId};
 
 /// The hosts at which the path `links` is cut into the fewest legs: source, forwarders in order, destination.
 ///
@@ -91,6 +97,39 @@ pub fn nodes(net: &Network, links: &[LinkId]) -> Option<Vec<NodeId>> {
     Some(nodes)
 }
 
+/// Paths of so many links are looked through link by link.
+const SHORT: usize = 24;
+
+/// Whether [`repeated`] finds something, without working space but in quadratic time.
+fn passes_twice(net: &Network, links: &[LinkId]) -> bool {
+    let all = net.links();
+    let (Some(first), true) = (links.first(), links.iter().all(|l| l.index() < all.len())) else {
+        return !links.is_empty();
+    };
+    let start = all[first.index()].from;
+    links.iter().enumerate().any(|(i, l)| {
+        let to = all[l.index()].to;
+        let host_again = net.is_host(to) && (to == start || links[..i].iter().any(|m| all[m.index()].to == to));
+        host_again || links[..i].contains(l)
+    })
+}
+
+/// The host that the path `links` passes twice, or else the vertex from which it takes the same link twice, if there is
+/// one; also if `links` is not a chain.
+pub fn repeated(net: &Network, links: &[LinkId]) -> Option<NodeId> {
+    let all = net.links();
+    if links.len() <= SHORT && !passes_twice(net, links) {
+        return None;
+    }
+    let mut taken: Vec<&Link> = links.iter().filter_map(|l| all.get(l.index())).collect();
+    let mut hosts: Vec<NodeId> = taken.first().map(|l| l.from).into_iter().chain(taken.iter().map(|l| l.to)).collect();
+    hosts.retain(|&v| net.is_host(v));
+    hosts.sort_unstable();
+    taken.sort_unstable_by_key(|l| (l.from, l.to));
+    let host = hosts.windows(2).find(|w| w[0] == w[1]).map(|w| w[0]);
+    host.or_else(|| taken.windows(2).find(|w| (w[0].from, w[0].to) == (w[1].from, w[1].to)).map(|w| w[0].from))
+}
+
 /// Whether every path of the network can be cut into legs, because each vertex is a host and each link is the
 /// fabric's own route between its ends. True for grids with minimal routing; saves checking path by path.
 pub fn every_path_has_legs(net: &Network) -> bool {
@@ -99,8 +138,13 @@ pub fn every_path_has_legs(net: &Network) -> bool {
         && net.links().iter().enumerate().all(|(i, l)| is_leg(net, l.from, l.to, &[LinkId(i as u32)], &mut route))
 }
 
-/// Whether the fabric's own route from `from` to `to` is `stretch`; `route` is scratch space.
+/// Whether `stretch` is the fabric's own route from `from` to `to`, or the one by another port that software can choose;
+/// `route` is scratch space.
 fn is_leg(net: &Network, from: NodeId, to: NodeId, stretch: &[LinkId], route: &mut Vec<LinkId>) -> bool {
     route.clear();
-    net.route(from, to, route).is_ok() && route == stretch
+    if !net.chooses_port(from) {
+        return net.route(from, to, route).is_ok() && route == stretch;
+    }
+    // The own route is one of those by a port.
+    stretch.first().is_some_and(|&port| net.route_by_port(port, to, route).is_ok() && route == stretch)
 }

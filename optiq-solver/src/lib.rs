@@ -23,12 +23,14 @@ pub mod bound;
 pub mod candidates;
 pub mod demands;
 mod error;
+mod leg_table;
 pub mod legs;
 pub mod pipeline;
 pub mod plan;
 pub mod planner;
 mod problem;
 pub mod report;
+pub mod verdict;
 
 pub use candidates::{CandidateMethod, Candidates};
 pub use demands::Demand;

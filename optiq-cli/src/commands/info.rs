@@ -26,7 +26,7 @@ struct Document {
     planners_left_out: Vec<&'static str>,
     topologies: [&'static str; 5],
     patterns: [&'static str; 5],
-    candidate_methods: [&'static str; 3],
+    candidate_methods: [&'static str; 4],
 }
 
 impl Arguments {
@@ -44,7 +44,7 @@ impl Arguments {
             planners_left_out,
             topologies: ["torus:LxLx...", "mesh:LxLx...", "bgq:512|1024|2048|4096", "star:HOSTS", "file:PATH"],
             patterns: ["disjoint", "overlap", "subset", "alltoall", "random"],
-            candidate_methods: ["auto", "yen", "diverse"],
+            candidate_methods: ["auto", "yen", "diverse", "via"],
         };
         if self.json {
             output::print_json(&document)?;

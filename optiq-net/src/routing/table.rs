@@ -121,13 +121,21 @@ impl NextHops {
         }
     }
 
-    pub(super) fn route(&self, network: &Network, src: NodeId, dst: NodeId, route: &mut Vec<LinkId>) -> Option<()> {
+    /// The route from `at` to `dst` of packets that `src` has sent.
+    pub(super) fn route(
+        &self,
+        network: &Network,
+        src: NodeId,
+        at: NodeId,
+        dst: NodeId,
+        route: &mut Vec<LinkId>,
+    ) -> Option<()> {
         match &self.0 {
-            Hops::Table(table) => follow(network, table.row(dst)?, src, dst, route),
-            Hops::Computed(..) if !network.is_host(dst) => network.shortest.route(network, src, dst, route),
+            Hops::Table(table) => follow(network, table.row(dst)?, at, dst, route),
+            Hops::Computed(..) if !network.is_host(dst) => network.shortest.route(network, at, dst, route),
             Hops::Computed(shape, rule) => {
                 let key = rule.key(shape, src, dst);
-                let mut at = src;
+                let mut at = at;
                 while at != dst {
                     let link = step(network, shape, at, key, dst)?;
                     route.push(link);

@@ -5,7 +5,8 @@
 //! Any two groups are joined by n = floor(spines x global / (groups - 1)) cables.
 //!
 //! Where every spine has equally many cables to every other group, n / spines of them, the wiring is the linear one
-//! of Kang et al. (Modeling and Analysis of Application Interference on Dragonfly+, 2019, Figure 2): for groups i < j
+//! of Kang et al. (Modeling and Analysis of Application Interference on Dragonfly+, SIGSIM-PADS 2019; figures and
+//! sections are numbered as in the later preprint, which cites works up to 2023; Figure 2): for groups i < j
 //! spine k of i is joined to spine (k + l) mod spines of j for each l below n / spines. Otherwise the spines' ports,
 //! numbered through the group, are wired as a palm tree (see [`super::dragonfly`]), and ports left over stay unused.
 //!

@@ -12,13 +12,13 @@ const DEFAULT_CAPACITY: f64 = 1e9;
 
 const GIB: f64 = 1_073_741_824.0;
 
-/// Brown's dissertation, chapter 5: 1,296 nodes, 72 leaf switches of 36 ports, three levels, 12.5 GB/s. It gives neither
-/// the number of switches above nor their wiring; with 36 ports each there are 72 and 36, and 9 cables from a switch of
-/// the middle to each of its two parents.
+/// Brown's dissertation, section 5.3.2: 1,296 nodes, 72 leaf switches of 36 ports, three levels, 12.5 GB/s; section 4.2:
+/// full bisection and 36 / 2 * 72 * 3 = 3,888 cables. With 36 ports each that makes 72 and 36 switches above. Their wiring
+/// is not given: here a switch of the middle has 9 cables to each of two parents.
 const BROWN: [&[u32]; 3] = [&[18, 18, 4], &[1, 18, 2], &[1, 1, 9]];
 const BROWN_LINK: f64 = 12.5e9;
 
-/// Kang et al. 2019, section 3: hosts per leaf, leaves, spines, global links per spine, groups.
+/// Kang et al. 2019, section 2.1: hosts per leaf, leaves, spines, global links per spine, groups.
 const KANG: [u32; 5] = [16, 24, 24, 16, 9];
 const KANG_LINKS: [f64; 3] = [16.0 * GIB, 5.25 * GIB, 4.37 * GIB];
 
@@ -127,13 +127,14 @@ impl SwitchedSpec {
 }
 
 fn fat_tree(parts: &[&str]) -> Result<SwitchedSpec, String> {
-    let fields = Fields::parse(&parts[1..], "capacity or routing")?;
+    let fields = Fields::parse(&parts[1..], "capacity, rails or routing")?;
+    let rails = fields.number("rails")?.unwrap_or(1);
     let (shape, capacity) = match parts[0] {
         "brown1296" => {
             let [children, parents, parallel] = BROWN.map(<[u32]>::to_vec);
-            (FatTree::new(children, parents, parallel)?, BROWN_LINK)
+            (FatTree::new(children, parents, parallel, rails)?, BROWN_LINK)
         }
-        text if text.starts_with("k=") => (FatTree::classical(positive("k", &text[2..])?)?, DEFAULT_CAPACITY),
+        text if text.starts_with("k=") => (FatTree::classical(positive("k", &text[2..])?, rails)?, DEFAULT_CAPACITY),
         text => {
             let lists: Vec<&str> = text.split(':').collect();
             let (children, parents, parallel) = match lists[..] {
@@ -149,7 +150,7 @@ fn fat_tree(parts: &[&str]) -> Result<SwitchedSpec, String> {
             };
             let ones = || Ok(vec![1; children.len()]);
             let parallel = parallel.map_or_else(ones, |p| list("number of parallel cables", p))?;
-            (FatTree::new(children, parents, parallel)?, DEFAULT_CAPACITY)
+            (FatTree::new(children, parents, parallel, rails)?, DEFAULT_CAPACITY)
         }
     };
     let rule = match fields.text("routing") {
@@ -219,6 +220,9 @@ impl fmt::Display for SwitchedSpec {
                         write!(f, ":{}", join(p))?;
                     }
                 }
+                if tree.rails() > 1 {
+                    write!(f, ",rails={}", tree.rails())?;
+                }
             }
             Switched::Dragonfly(d) => {
                 let [p, a, h, g] = d.words();
@@ -270,6 +274,8 @@ mod tests {
             ("fattree:brown1296,capacity=1GB/s", "fattree:18x18x4:1x18x2:1x1x9"),
             ("dragonfly+:3456,routing=shortest", "dragonfly+:3456,routing=shortest"),
             ("fattree:k=4,routing=smodk", "fattree:2x2x4:1x2x2,routing=smodk"),
+            ("fattree:2x2:1x2,rails=1", "fattree:2x2:1x2"),
+            ("fattree:brown1296,routing=smodk,rails=2", "fattree:brown1296,rails=2,routing=smodk"),
             (" dragonfly:h=1, a=2,p=3,capacity=1GB/s,routing=shortest", "dragonfly:p=3,a=2,h=1,g=3,routing=shortest"),
             (
                 "dragonfly+:p=1,l=2,s=2,h=2,global=2GB/s",
@@ -291,6 +297,7 @@ mod tests {
             base in prop::sample::select(vec![
                 "fattree:2x3x2:1x2x2:1x1x2,routing=smodk",
                 "fattree:k=4,capacity=2GB/s",
+                "fattree:2x2:2x2,rails=3",
                 "dragonfly:p=2,a=3,h=2,g=4,global=2GB/s",
                 "dragonfly+:p=2,l=2,s=3,h=2,g=3",
                 "dragonfly+:3456,local=1GB/s",

@@ -107,8 +107,8 @@ pub fn read_from(name: &str, input: impl BufRead, net: &Network) -> Result<Candi
         return Err(PathFileError::OtherNetwork { path: name.to_owned(), found: shorten(&found), expected: given });
     }
     let method = match lines.header("method")?.parse() {
-        Ok(method @ (CandidateMethod::Yen | CandidateMethod::Diverse)) => method,
-        _ => return Err(lines.bad("the method is neither yen nor diverse".into())),
+        Ok(method) if method != CandidateMethod::Auto => method,
+        _ => return Err(lines.bad("the method is none of diverse, via and yen".into())),
     };
     let k = match lines.header("k")?.parse::<usize>() {
         Ok(k) if (1..=MAX_K).contains(&k) => k,
@@ -245,7 +245,9 @@ impl Reading<'_> {
         // A number for each path: MAX_PATHS keeps it below 2^32.
         self.paths += 1;
         for v in &self.nodes {
-            if std::mem::replace(&mut self.passed[v.index()], self.paths) == self.paths {
+            // A switch may be passed twice, on the way to a forwarder and back; links are looked at below.
+            let again = std::mem::replace(&mut self.passed[v.index()], self.paths) == self.paths;
+            if again && self.net.is_host(*v) {
                 return Err(format!("the path passes {} twice", v.0));
             }
         }
@@ -253,6 +255,9 @@ impl Reading<'_> {
         for w in self.nodes.windows(2) {
             let none = || format!("the network has no link from {} to {}", w[0].0, w[1].0);
             self.links.push(self.net.link_between(w[0], w[1]).ok_or_else(none)?);
+        }
+        if let Some(v) = (!self.all_executable).then(|| legs::repeated(self.net, &self.links)).flatten() {
+            return Err(format!("the path takes the same link from {} twice", v.0));
         }
         if !self.all_executable && legs::stops(self.net, &self.links).is_none() {
             return Err("the path does not follow the fabric's own routes between its hosts".into());

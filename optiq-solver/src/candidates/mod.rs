@@ -2,15 +2,17 @@
 //!
 //! | method | paths | where |
 //! | --- | --- | --- |
-//! | [`yen`] | the k shortest, none longer than the diameter; as published | any network; `auto` outside of grids |
-//! | [`diverse`] | through all pairs of ports, up to 4 hops longer than the shortest | `auto` on grids |
+//! | [`yen`] | the k shortest, none longer than the diameter; as published | any network |
+//! | [`diverse`] | through all pairs of ports, up to 4 hops longer than the shortest | `auto` where there are no switches |
+//! | [`via`] | the fabric's own routes by every port, and through one intermediate host | `auto` on networks with switches |
 //!
 //! Whatever the method, the fabric's own route is among the candidates, so that no planner need be worse than it,
 //! and every candidate can be executed: it falls into legs ([`crate::legs`]). On a grid every path does; on a
-//! switched network, where software cannot choose switches, few do.
+//! switched network, where software cannot choose switches, few do, and [`via`] finds them by composing legs.
 
 pub mod diverse;
 pub mod file;
+pub mod via;
 pub mod yen;
 
 use crate::error::PlanError;
@@ -22,6 +24,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
+use via::Via;
 use yen::{Query, Yen};
 
 /// The largest number of candidate paths per demand that can be asked for.
@@ -35,7 +38,7 @@ pub const MAX_PATHS: usize = 1 << 26;
 #[serde(rename_all = "lowercase")]
 pub enum CandidateMethod {
     /// [`Diverse`](CandidateMethod::Diverse) where hosts are joined directly (every host has ports to choose from,
-    /// and on a dense graph the diameter would leave Yen's paths no way around), [`Yen`](CandidateMethod::Yen) on
+    /// and on a dense graph the diameter would leave Yen's paths no way around), [`Via`](CandidateMethod::Via) on
     /// networks with switches.
     #[default]
     Auto,
@@ -43,6 +46,8 @@ pub enum CandidateMethod {
     Yen,
     /// Port-pair-diverse paths, [`diverse`].
     Diverse,
+    /// The fabric's own routes and detours through one intermediate host, [`via`].
+    Via,
 }
 
 impl CandidateMethod {
@@ -50,7 +55,7 @@ impl CandidateMethod {
     pub fn resolve(self, net: &Network) -> Self {
         match self {
             CandidateMethod::Auto if net.vertices() == net.hosts() => CandidateMethod::Diverse,
-            CandidateMethod::Auto => CandidateMethod::Yen,
+            CandidateMethod::Auto => CandidateMethod::Via,
             other => other,
         }
     }
@@ -62,6 +67,7 @@ impl fmt::Display for CandidateMethod {
             CandidateMethod::Auto => "auto",
             CandidateMethod::Yen => "yen",
             CandidateMethod::Diverse => "diverse",
+            CandidateMethod::Via => "via",
         })
     }
 }
@@ -73,6 +79,7 @@ impl FromStr for CandidateMethod {
             "auto" => Ok(CandidateMethod::Auto),
             "yen" => Ok(CandidateMethod::Yen),
             "diverse" => Ok(CandidateMethod::Diverse),
+            "via" => Ok(CandidateMethod::Via),
             other => Err(PlanError::UnknownMethod(other.to_owned())),
         }
     }
@@ -101,7 +108,8 @@ impl Candidates {
         Candidates { network: net.fingerprint(), k, method, pairs, rows, ends, arena }
     }
 
-    /// At most `k` candidate paths for every demand, in the method's order: fewer links first.
+    /// At most `k` candidate paths for every demand, in the method's order: fewer links first (after the direct routes
+    /// with [`via`]).
     ///
     /// The result depends on the network, the pairs, `k` and `method` only: not on sizes, nor on which other
     /// demands there are.
@@ -117,7 +125,7 @@ impl Candidates {
         crate::problem::check_demands(net, demands)?;
         let method = method.resolve(net);
         let mut candidates = Self::empty(net, k, method);
-        let mut generator = Generator::new(net, k, method);
+        let mut generator = Generator::new(net, k, method, demands.len());
         // Pairs with the same destination follow each other, so that what is known of distances to it is used.
         let mut order: Vec<usize> = (0..demands.len()).collect();
         order.sort_by_key(|&d| (demands[d].dst, demands[d].src));
@@ -278,12 +286,15 @@ struct Generator<'n> {
 enum Method<'n> {
     Yen(Yen<'n>),
     Diverse(Diverse<'n>),
+    Via(Via<'n>),
 }
 
 impl<'n> Generator<'n> {
-    fn new(net: &'n Network, k: usize, method: CandidateMethod) -> Self {
+    /// For about `pairs` pairs.
+    fn new(net: &'n Network, k: usize, method: CandidateMethod, pairs: usize) -> Self {
         let (method, diameter) = match method {
             CandidateMethod::Diverse => (Method::Diverse(Diverse::new(net)), 0),
+            CandidateMethod::Via => (Method::Via(Via::new(net, pairs, k)), 0),
             _ => (Method::Yen(Yen::new(net)), net.diameter()),
         };
         Generator { net, k, method, all_executable: legs::every_path_has_legs(net), distances: None, diameter }
@@ -298,6 +309,8 @@ impl<'n> Generator<'n> {
         let rotation = rotation(src, dst);
         let mut paths = match &mut self.method {
             Method::Diverse(diverse) => diverse.paths(src, dst, k, rotation, executable),
+            // It composes them of legs, the fabric's own route first.
+            Method::Via(via) => return Ok(via.paths(src, dst, k)),
             Method::Yen(yen) => {
                 let distances = match self.distances.take() {
                     Some((of, distances)) if of == dst => distances,

@@ -68,8 +68,8 @@ impl Plan {
     }
 
     /// Whether the plan can be executed on `net` and delivers every byte: it is for this network, and its demands
-    /// are those of its fingerprint; flows are chains of links from source to destination without loops, cut
-    /// into legs at their stops, and sum to their demands; congestion figures are those of the flows, and the bound
+    /// are those of its fingerprint; flows are chains of links from source to destination that pass no host and no link
+    /// twice, cut into legs at their stops, and sum to their demands; congestion figures are those of the flows, and the bound
     /// does not exceed them.
     ///
     /// # Errors
@@ -120,10 +120,9 @@ fn check_flow(net: &Network, demand: &Demand, flow: &Flow) -> Result<(), String>
     if nodes.first() != Some(&demand.src) || nodes.last() != Some(&demand.dst) {
         return Err("does not lead from its source to its destination".into());
     }
-    let mut sorted = nodes;
-    sorted.sort_unstable();
-    if sorted.windows(2).any(|w| w[0] == w[1]) {
-        return Err("passes a vertex twice".into());
+    // Switches may be passed twice: a path through a host goes over that host's switch on the way in and out.
+    if legs::repeated(net, &flow.links).is_some() {
+        return Err("passes a host or a link twice".into());
     }
     if flow.bytes == 0 {
         return Err("carries no bytes".into());

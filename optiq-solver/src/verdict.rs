@@ -1,0 +1,147 @@
+//! Whether forwarding can help at all, in a sentence.
+//!
+//! Four figures decide: the congestion `d` of the network's own routes and `c` of the plan, the proved bound `b` over
+//! every routing, and, where software cannot choose switches, the proved bound `s` over everything that software can
+//! do, `b <= s <= c <= d`. What is not proved is not said.
+
+use crate::plan::Plan;
+
+/// Figures that differ by less are taken to be equal in what is said: 1 %.
+pub const CLOSE: f64 = 0.01;
+
+/// What [`verdict`] has found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Whether it is proved that the network's own routes are the best to within [`CLOSE`], so that nothing need be
+    /// forwarded.
+    pub direct_suffices: bool,
+    /// The sentence, without a full stop.
+    pub text: String,
+}
+
+/// What `plan` and its bound say about forwarding. `over_legs` is a lower bound in seconds on the congestion of
+/// everything that software can do on the plan's network, where that is known to be less than every routing; it is used
+/// if it says more than the plan's own bound. `None` if nothing is to be moved.
+pub fn verdict(plan: &Plan, over_legs: Option<f64>) -> Option<Verdict> {
+    let (direct, congestion, bound) = (plan.direct_congestion_seconds, plan.congestion_seconds, plan.bound_seconds);
+    if !(direct > 0.0 && bound > 0.0) {
+        return None;
+    }
+    let software = over_legs.filter(|s| s.is_finite() && *s > bound).unwrap_or(bound).min(congestion);
+    let limit = || format!("the limit of {:.1}x would need switches to be chosen", direct / bound);
+    let (direct_suffices, text) = if direct <= bound * (1.0 + CLOSE) {
+        (true, format!("the network's own routes {} the limit; forwarding cannot help", within(direct, bound, "reach")))
+    } else if direct <= software * (1.0 + CLOSE) {
+        let best = match percent(direct, software) {
+            None => "direct is the best that software can do on this network".into(),
+            Some(percent) => format!("direct is within {percent} of the best that software can do on this network"),
+        };
+        (true, format!("{best}; {}", limit()))
+    } else if congestion < direct {
+        let gain = format!("forwarding gains {:.2}x over the network's own routes", direct / congestion);
+        let text = if congestion <= bound * (1.0 + CLOSE) {
+            format!("{gain} and {} the limit", within(congestion, bound, "reaches"))
+        } else if congestion <= software * (1.0 + CLOSE) {
+            format!("{gain} and {} what software can do; {}", within(congestion, software, "reaches"), limit())
+        } else {
+            let most = direct / software;
+            format!("{gain}; whether more is possible, up to {most:.2}x, is not proved")
+        };
+        (false, text)
+    } else {
+        let most = direct / software;
+        (
+            false,
+            format!("no better paths than the network's own were found; {most:.2}x is not proved to be out of reach"),
+        )
+    };
+    Some(Verdict { direct_suffices, text })
+}
+
+/// By how much `value` is above `of`, unless that rounds to nothing.
+fn percent(value: f64, of: f64) -> Option<String> {
+    let percent = (value / of - 1.0) * 100.0;
+    (percent >= 0.05).then(|| format!("{percent:.1} %"))
+}
+
+/// `reach`, or `are already within 0.3 % of` in the number of the verb.
+fn within(value: f64, of: f64, reach: &str) -> String {
+    match percent(value, of) {
+        None => reach.into(),
+        Some(percent) if reach == "reach" => format!("are already within {percent} of"),
+        Some(percent) => format!("is within {percent} of"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn plan(direct: f64, congestion: f64, bound: f64) -> Plan {
+        let net = optiq_net::Network::from_spec("star:2").unwrap();
+        Plan {
+            version: crate::PLAN_VERSION,
+            planner: "test".into(),
+            network: net.fingerprint(),
+            demands_fingerprint: crate::demands::fingerprint(&[]),
+            demands: vec![],
+            flows: vec![],
+            congestion_seconds: congestion,
+            direct_congestion_seconds: direct,
+            bound_seconds: bound,
+            binding: String::new(),
+        }
+    }
+
+    #[test]
+    fn sentences() {
+        let say = |d, c, b, legs| verdict(&plan(d, c, b), legs).unwrap();
+        let cases = [
+            (
+                (1.003, 1.003, 1.0, None),
+                true,
+                "the network's own routes are already within 0.3 % of the limit; forwarding cannot help",
+            ),
+            ((2.0, 2.0, 2.0, None), true, "the network's own routes reach the limit; forwarding cannot help"),
+            (
+                (2.1, 2.1, 1.0, Some(2.1)),
+                true,
+                "direct is the best that software can do on this network; the limit of 2.1x would need switches to be chosen",
+            ),
+            (
+                (2.0, 2.0, 1.0, Some(1.99)),
+                true,
+                "direct is within 0.5 % of the best that software can do on this network; the limit of 2.0x would need \
+                 switches to be chosen",
+            ),
+            (
+                (4.0, 2.0, 2.0, None),
+                false,
+                "forwarding gains 2.00x over the network's own routes and reaches the limit",
+            ),
+            (
+                (4.0, 2.01, 1.0, Some(2.0)),
+                false,
+                "forwarding gains 1.99x over the network's own routes and is within 0.5 % of what software can do; the \
+                 limit of 4.0x would need switches to be chosen",
+            ),
+            (
+                (4.0, 3.0, 1.0, Some(2.0)),
+                false,
+                "forwarding gains 1.33x over the network's own routes; whether more is possible, up to 2.00x, is not proved",
+            ),
+            // A bound over legs that says less than the bound over every routing adds nothing.
+            (
+                (4.0, 4.0, 2.0, Some(1.0)),
+                false,
+                "no better paths than the network's own were found; 2.00x is not proved to be out of reach",
+            ),
+        ];
+        for ((d, c, b, legs), suffices, text) in cases {
+            let found = say(d, c, b, legs);
+            assert_eq!((found.direct_suffices, found.text.as_str()), (suffices, text));
+        }
+        assert_eq!(verdict(&plan(0.0, 0.0, 0.0), None), None);
+    }
+}
