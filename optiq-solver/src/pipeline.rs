@@ -10,6 +10,7 @@ use crate::planner::optimal::{GAP, Optimal, Progress};
 use crate::planner::{self, Planner, PlannerOptions};
 use crate::problem::{Assignment, Problem, check_demands, unconnected};
 use crate::report::Report;
+use crate::verdict::{Verdict, verdict};
 use optiq_net::{LinkLoad, Network};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -85,6 +86,8 @@ pub struct Planned {
     pub report: Report,
     /// Wall-clock times.
     pub timings: Timings,
+    /// Whether forwarding can help, in words; `None` if there is nothing to move.
+    pub verdict: Option<Verdict>,
     /// Congestion and bound over time, if the planner is `optimal`; with classes, those of the most urgent one.
     pub trace: Vec<Progress>,
 }
@@ -134,12 +137,13 @@ pub fn run_with(
     timings.candidates_seconds = if given.is_some() { start.elapsed().as_secs_f64() } else { 0.0 };
     let stage = Stage { net, options, planner: planner.as_ref(), timings };
     let (mut assignment, timings) = stage.all_classes(demands, given)?;
-    let trace = std::mem::take(&mut assignment.trace);
+    let (over_legs, trace) = (assignment.over_legs, std::mem::take(&mut assignment.trace));
     let problem = Problem::new(net, demands, None)?.with_forwarders(options.forwarders.as_deref());
     let plan = finish(&problem, planner.name(), assignment)?;
     let report = Report::new(&plan, net)?;
     let timings = Timings { total_seconds: start.elapsed().as_secs_f64(), ..timings };
-    Ok(Planned { plan, report, timings, trace })
+    let verdict = verdict(&plan, over_legs);
+    Ok(Planned { plan, report, timings, trace, verdict })
 }
 
 /// What is the same for all classes, and the times spent on them so far.
@@ -180,7 +184,7 @@ impl Stage<'_> {
             // What holds for the most urgent demands alone holds for all demands together. A bound beside a base load
             // holds for the routing only that the base load came from.
             if rank == 0 {
-                (whole.bound, whole.trace) = (assignment.bound, assignment.trace);
+                (whole.bound, whole.over_legs, whole.trace) = (assignment.bound, assignment.over_legs, assignment.trace);
             }
         }
         Ok((whole, self.timings))

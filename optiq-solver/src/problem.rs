@@ -135,6 +135,9 @@ pub struct Assignment {
     pub shares: Vec<Vec<Share>>,
     /// What the planner has proved of every routing on the way, if anything.
     pub bound: Option<Bound>,
+    /// What it has proved of everything that software can do, in seconds, where that is less than every routing because
+    /// switches cannot be chosen.
+    pub over_legs: Option<f64>,
     /// How the planner got there, if it is one that approaches the optimum.
     pub trace: Vec<Progress>,
 }

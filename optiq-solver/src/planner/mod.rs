@@ -11,8 +11,6 @@
 pub mod direct;
 pub mod heu1;
 pub mod heu2;
-// Planner `optimal` is to call it on networks with switches.
-#[allow(dead_code, reason = "called by its tests only, so far")]
 mod leg_pricing;
 #[cfg(feature = "highs")]
 pub mod lp;

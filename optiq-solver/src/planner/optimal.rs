@@ -4,12 +4,13 @@
 //!    prices that grow with a small power of a link's load; the power grows from round to round, as soon as what is
 //!    left to gain at the present one is less than what it cannot see (its *blur*).
 //! 2. The prices prove a bound over every routing, and show the paths that the candidates lack (module `pricing`).
-//!    They are added, as far as they can be executed ([`crate::legs`]), and equilibration goes on from where it is.
+//!    They are added, as far as they can be executed ([`crate::legs`]), and equilibration goes on from where it is. On a
+//!    network with switches, where software chooses hosts and not links, the paths to add are chains of legs, and the
+//!    prices prove a second bound, on everything that software can do (module `leg_pricing`).
 //!
 //! That ends when congestion and bound, whether of a cut ([`crate::bound`]) or of prices, are within the gap; when there
-//! is nothing left to gain by paths that can be executed (on a switched network software cannot choose the links between
-//! switches, so that the bound may be out of reach of any plan); at the time limit; or after so much work that the
-//! method must have stalled. What is found then is the plan, with its true gap.
+//! is nothing left to gain by paths that can be executed; at the time limit; or after so much work that the method must
+//! have stalled. What is found then is the plan, with its true gap.
 //!
 //! 3. The second goal (thesis 7.2.1): among plans whose congestion is within the *slack* of the bound, few forwarded
 //!    bytes and forwarders. A byte now also pays for every forwarder that it passes, and links up to the limit cost next
@@ -24,6 +25,7 @@
 use super::Planner;
 use super::direct::Direct;
 use super::equilibrium::{Columns, Equilibrium, Seen};
+use super::leg_pricing::LegPricing;
 use super::pricing::{self, UNREACHED};
 use super::round::largest_remainder;
 use crate::bound::{Bound, lower_bound};
@@ -165,8 +167,9 @@ impl Planner for Optimal {
         // Where bytes are few, rounding may cost more than was gained.
         let best = if direct_seconds < congestion(problem, &found) { direct } else { found };
         search.note(congestion(problem, &best));
-        let bound = problem.base().is_none().then_some(search.bound);
-        Ok(Assignment { bound, trace: search.trace, ..best })
+        let alone = problem.base().is_none();
+        let over_legs = (alone && search.over_legs > 0.0).then_some(search.over_legs);
+        Ok(Assignment { bound: alone.then_some(search.bound), over_legs, trace: search.trace, ..best })
     }
 }
 
@@ -187,6 +190,9 @@ struct Search<'a> {
     state: Equilibrium,
     /// The best bound over every routing; with a base load, of the demands alone.
     bound: Bound,
+    /// Where there are switches, the legs; and the best bound over everything that software can do there, in seconds.
+    legs: Option<LegPricing<'a>>,
+    over_legs: f64,
     /// The largest part of what was paid that was too much, over all paths that can be executed, when last priced.
     excess: f64,
     /// Whether paths need not be looked at one by one to know that they can be executed.
@@ -207,6 +213,8 @@ impl<'a> Search<'a> {
             problem,
             state: Equilibrium::new(columns, per_byte, base),
             bound,
+            legs: (net.vertices() > net.hosts()).then(|| LegPricing::new(net)),
+            over_legs: 0.0,
             excess: f64::INFINITY,
             all_executable: problem.forwarders().is_none() && legs::every_path_has_legs(net),
             threads: std::thread::available_parallelism().map_or(1, |n| n.get()).min(8),
@@ -232,7 +240,10 @@ impl<'a> Search<'a> {
             let congestion = self.state.congestion();
             self.state.price_links(doublings, congestion);
             let blur = self.state.blur();
-            let proved = |s: &Self| s.problem.base().is_none() && congestion <= s.bound.seconds * (1.0 + gap);
+            let proved = |s: &Self| {
+                let bound = s.bound.seconds.max(s.over_legs);
+                s.problem.base().is_none() && congestion <= bound * (1.0 + gap)
+            };
             let worth = blur + seen.excess() <= gap || self.pricing_work <= DEAR * work;
             let lacking = match worth && !proved(self) {
                 true => match self.price(stop) {
@@ -306,23 +317,41 @@ impl<'a> Search<'a> {
         let costs = pricing::whole_costs(self.state.prices());
         let columns = &self.state.columns;
         let cost = |i: usize| columns.links(i).iter().fold(0u32, |sum, &l| sum.saturating_add(costs[l as usize]));
-        let least: Vec<u32> =
+        let mut reachable: Vec<u32> =
             (0..columns.demands()).map(|j| columns.row(j).map(cost).min().unwrap_or(UNREACHED)).collect();
-        let found = pricing::sweep(net, demands, &costs, self.threads, &|j| least[j], stop)?;
+        // Where there are switches the cheapest paths of all only prove the bound.
+        let switched = self.legs.is_some();
+        let limit = |j: usize| if switched { 0 } else { reachable[j] };
+        let found = pricing::sweep(net, demands, &costs, self.threads, &limit, stop)?;
         let sum = |costs: &[u32]| demands.iter().zip(costs).map(|(d, &c)| d.bytes as f64 * f64::from(c)).sum::<f64>();
-        let paid = sum(&found.cost);
         let weight: f64 = costs.iter().zip(net.links()).map(|(&c, l)| f64::from(c) * l.capacity).sum();
-        let seconds = paid / weight * (1.0 - ROUNDING);
-        if !found.cost.contains(&UNREACHED) && seconds > self.bound.seconds {
-            self.bound = Bound { seconds, binding: "prices".into() };
-        }
-        let mut paths = found.paths;
-        paths.retain(|(_, path)| self.executable(path));
-        // What a demand pays on its columns, or on the path that is about to be added.
-        let mut reachable = least;
-        paths.iter().for_each(|(j, _)| reachable[*j] = found.cost[*j]);
+        let seconds = |paid: f64| paid / weight * (1.0 - ROUNDING);
+        let (proved, mut paths, mut over_legs) = (seconds(sum(&found.cost)), found.paths, 0.0);
         let pays: f64 = (0..columns.len()).map(|i| columns.bytes[i] * f64::from(cost(i))).sum();
+        if let Some(legs) = &self.legs {
+            let costs: Vec<f64> = costs.iter().map(|&c| f64::from(c)).collect();
+            let forwarders = self.problem.forwarders();
+            let complete = legs.sweep(demands, &costs, forwarders, stop, |j, cost, path| {
+                if cost < f64::from(reachable[j]) {
+                    reachable[j] = cost as u32;
+                    paths.push((j, path().into_iter().map(|l| l.0).collect()));
+                }
+            });
+            if !complete {
+                return None;
+            }
+            paths.sort_by_key(|path| path.0);
+            over_legs = legs.bound(demands, &costs, forwarders, stop).filter(|paid| paid.is_finite()).map_or(0.0, seconds);
+        } else {
+            paths.retain(|(_, path)| self.executable(path));
+            paths.iter().for_each(|(j, _)| reachable[*j] = found.cost[*j]);
+        }
+        // What demands pay on their columns, or on the paths that are about to be added.
         self.excess = if pays > 0.0 { 1.0 - sum(&reachable) / pays } else { 0.0 };
+        self.over_legs = self.over_legs.max(over_legs);
+        if !found.cost.contains(&UNREACHED) && proved > self.bound.seconds {
+            self.bound = Bound { seconds: proved, binding: "prices".into() };
+        }
         Some(paths)
     }
 
@@ -355,7 +384,7 @@ impl<'a> Search<'a> {
             columns.forwards[i] = stops.saturating_sub(2) as f64;
         }
         self.state.reload();
-        let limit = self.state.congestion().max(self.bound.seconds * (1.0 + slack));
+        let limit = self.state.congestion().max(self.bound.seconds.max(self.over_legs) * (1.0 + slack));
         (self.state.forward_price, self.state.ceiling) = (FORWARD_PRICE, 1.0);
         for doublings in ECONOMY {
             for s in 0..ECONOMIES {
