@@ -29,7 +29,7 @@ const BOX_BLOCKS: u32 = 16;
 
 /// Visits to demands, links and sums, at most, for boxes in two dimensions, and for those in all.
 const PAIRS_WORK: usize = 1 << 24;
-const SEARCH_WORK: usize = 1 << 21;
+const SEARCH_WORK: usize = 1 << 20;
 
 /// An interval of coordinates: where it begins, and its length; on rings it may go on at 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +138,16 @@ impl Ruler {
         Interval { start, length: end - start }
     }
 
+    /// Whether links lead upwards (or downwards) from a block to another. In a ring of two those down from 0 are those up.
+    fn leads(&self, block: usize, upwards: bool) -> bool {
+        (self.wrap && self.length > 2) || if upwards { block + 1 < self.n } else { block > 0 }
+    }
+
+    /// Number of coordinates in a block.
+    fn size(&self, block: usize) -> u32 {
+        self.interval(block, 1).length
+    }
+
     /// How many blocks an interval from `start` on may have at most.
     fn widest(&self, start: usize) -> usize {
         if self.wrap { self.n } else { self.n - start }
@@ -236,13 +246,16 @@ struct Sums<'a> {
     dims: Vec<usize>,
     /// Of each link, twice its dimension, plus 1 if it leads upwards.
     direction: Vec<u8>,
+    /// Per dimension the capacity of its links, if each has its own: then links are counted, not looked at.
+    even: Option<Vec<f64>>,
 }
 
 /// Offers the slabs, the boxes in two dimensions, and those in all that a search finds.
 pub(super) fn cuts(net: &Network, grid: &Grid, demands: &[Demand], best: &mut Best) {
     let dims: Vec<usize> = (0..grid.dims().len()).filter(|&d| grid.dims()[d] > 1).collect();
     let direction = directions(net, grid);
-    let sums = Sums { net, grid, demands, coordinates: coordinates(grid), dims, direction };
+    let even = even(net, grid, &direction);
+    let sums = Sums { net, grid, demands, coordinates: coordinates(grid), dims, direction, even };
     let mut prefix = Vec::new();
     for &d in &sums.dims {
         sums.slabs(d, &mut prefix, best);
@@ -277,6 +290,20 @@ pub(super) fn directions(net: &Network, grid: &Grid) -> Vec<u8> {
     net.links().iter().map(of).collect()
 }
 
+/// The capacity of the links of each dimension, if all links of a dimension have the same.
+fn even(net: &Network, grid: &Grid, direction: &[u8]) -> Option<Vec<f64>> {
+    let mut capacities = vec![0.0; grid.dims().len()];
+    for (link, direction) in net.links().iter().zip(direction) {
+        let capacity = &mut capacities[usize::from(direction / 2)];
+        if *capacity == 0.0 {
+            *capacity = link.capacity;
+        } else if *capacity != link.capacity {
+            return None;
+        }
+    }
+    Some(capacities)
+}
+
 impl Sums<'_> {
     fn moving(&self) -> impl Iterator<Item = &Demand> {
         self.demands.iter().filter(|d| d.bytes > 0)
@@ -301,6 +328,11 @@ impl Sums<'_> {
         }
     }
 
+    /// How many links are looked at when capacities are added.
+    fn visits(&self) -> usize {
+        if self.even.is_some() { 0 } else { self.net.links().len() }
+    }
+
     fn slabs(&self, d: usize, prefix: &mut Vec<u64>, best: &mut Best) {
         let ruler = Ruler::new(self.grid, d, SLAB_BLOCKS);
         let n = ruler.n;
@@ -312,10 +344,19 @@ impl Sums<'_> {
             leaving[from] += demand.bytes;
             entering[to] += demand.bytes;
         }
-        let (mut up, mut down) = (vec![0.0; n], vec![0.0; n]);
-        self.crossing(&[&ruler], |_, upwards, from, capacity| {
-            (if upwards { &mut up } else { &mut down })[block(from)] += capacity;
-        });
+        let [mut up, mut down] = [(); 2].map(|()| vec![0.0; n]);
+        match &self.even {
+            Some(capacities) => {
+                let section = (self.grid.nodes() / ruler.length as usize) as f64;
+                for x in 0..n {
+                    up[x] = if ruler.leads(x, true) { capacities[d] * section } else { 0.0 };
+                    down[x] = if ruler.leads(x, false) { capacities[d] * section } else { 0.0 };
+                }
+            }
+            None => self.crossing(&[&ruler], |_, upwards, from, capacity| {
+                (if upwards { &mut up } else { &mut down })[block(from)] += capacity;
+            }),
+        }
         let none = vec![0.0; n];
         let line = Line {
             ruler: &ruler,
@@ -340,7 +381,7 @@ impl Sums<'_> {
     fn boxes(&self, d: usize, e: usize, work: &mut usize, prefix: &mut Vec<u64>, best: &mut Best) {
         let (outer, inner) = (Ruler::new(self.grid, d, BOX_BLOCKS), Ruler::new(self.grid, e, BOX_BLOCKS));
         let (n, m) = (outer.n, inner.n);
-        let cost = self.demands.len() + self.net.links().len() + n * n * m * m * (n + 12);
+        let cost = self.demands.len() + self.visits() + n * n * m * m * (n + 12);
         if *work + cost > PAIRS_WORK {
             return;
         }
@@ -359,9 +400,22 @@ impl Sums<'_> {
         }
         // Capacity of links from a pair of blocks: along the outer dimension, the inner one; down, up.
         let mut faces = [[vec![0.0; n * m], vec![0.0; n * m]], [vec![0.0; n * m], vec![0.0; n * m]]];
-        self.crossing(&[&outer, &inner], |along, upwards, from, capacity| {
-            faces[along][usize::from(upwards)][outer_block(from) * m + inner_block(from)] += capacity;
-        });
+        match &self.even {
+            Some(capacities) => {
+                let section = (self.grid.nodes() / outer.length as usize / inner.length as usize) as f64;
+                for (x, y, up) in (0..n * m).flat_map(|i| [(i / m, i % m, false), (i / m, i % m, true)]) {
+                    if outer.leads(x, up) {
+                        faces[0][usize::from(up)][x * m + y] = capacities[d] * section * f64::from(inner.size(y));
+                    }
+                    if inner.leads(y, up) {
+                        faces[1][usize::from(up)][x * m + y] = capacities[e] * section * f64::from(outer.size(x));
+                    }
+                }
+            }
+            None => self.crossing(&[&outer, &inner], |along, upwards, from, capacity| {
+                faces[along][usize::from(upwards)][outer_block(from) * m + inner_block(from)] += capacity;
+            }),
+        }
         let [[outer_down, outer_up], [inner_down, inner_up]] = faces;
         let row = |x: usize| x * m..(x + 1) * m;
         for start in 0..n {
@@ -407,7 +461,7 @@ impl Sums<'_> {
 
     /// Boxes in all dimensions, from a few of them on.
     fn search(&self, prefix: &mut Vec<u64>, best: &mut Best) {
-        let step = self.grid.nodes() + self.demands.len() + self.net.links().len();
+        let step = self.grid.nodes() + self.demands.len() + self.visits();
         let mut work = 0;
         for mut region in self.seeds(best) {
             let mut floor = 0.0;
@@ -455,19 +509,28 @@ impl Sums<'_> {
             }
         }
         let [mut out, mut into, mut up, mut down] = [(); 4].map(|()| vec![0.0; n]);
-        for (link, &direction) in self.net.links().iter().zip(&self.direction) {
-            let (s, t) = (link.from.index(), link.to.index());
-            match (section[s], section[t]) {
-                // Only links along the dimension stay in the cross-section and change its coordinate.
-                (true, true) if usize::from(direction / 2) == d => {
-                    if block(s) != block(t) {
-                        (if direction % 2 == 1 { &mut up } else { &mut down })[block(s)] += link.capacity;
-                    }
+        match &self.even {
+            Some(capacities) => {
+                let held: Vec<usize> = self.dims.iter().copied().filter(|&e| e != d).collect();
+                let section: f64 = held.iter().map(|&e| f64::from(region.0[e].length)).product();
+                let sideways = held.iter().map(|&e| {
+                    let (interval, length) = (region.0[e], self.grid.dims()[e]);
+                    let ends = match self.grid.wrap()[e] && length > 2 {
+                        _ if interval.length == length => 0,
+                        true => 2,
+                        false => u32::from(interval.start > 0) + u32::from(interval.start + interval.length < length),
+                    };
+                    capacities[e] * section / f64::from(interval.length) * f64::from(ends)
+                });
+                let sideways: f64 = sideways.sum();
+                for x in 0..n {
+                    out[x] = sideways * f64::from(ruler.size(x));
+                    up[x] = if ruler.leads(x, true) { capacities[d] * section } else { 0.0 };
+                    down[x] = if ruler.leads(x, false) { capacities[d] * section } else { 0.0 };
                 }
-                (true, false) => out[block(s)] += link.capacity,
-                (false, true) => into[block(t)] += link.capacity,
-                _ => {}
+                into.clone_from(&out);
             }
+            None => self.along(d, &section, &block, [&mut out, &mut into, &mut up, &mut down]),
         }
         let line = Line {
             ruler: &ruler,
@@ -482,6 +545,25 @@ impl Sums<'_> {
         };
         let found = line.best(floor, prefix)?;
         Some((found.seconds, ruler.interval(found.start, found.width), found.verb))
+    }
+
+    /// Adds the capacities for a [`Line`] along `d`, link by link: out of the cross-section, into it, up and down.
+    fn along(&self, d: usize, section: &[bool], block: &dyn Fn(usize) -> usize, sums: [&mut [f64]; 4]) {
+        let [out, into, up, down] = sums;
+        for (link, &direction) in self.net.links().iter().zip(&self.direction) {
+            let (s, t) = (link.from.index(), link.to.index());
+            match (section[s], section[t]) {
+                // Only links along the dimension stay in the cross-section and change its coordinate.
+                (true, true) if usize::from(direction / 2) == d => {
+                    if block(s) != block(t) {
+                        (if direction % 2 == 1 { &mut *up } else { &mut *down })[block(s)] += link.capacity;
+                    }
+                }
+                (true, false) => out[block(s)] += link.capacity,
+                (false, true) => into[block(t)] += link.capacity,
+                _ => {}
+            }
+        }
     }
 
     /// Boxes to begin with: around all sources, around all destinations, the best cut so far, and around the half, the
