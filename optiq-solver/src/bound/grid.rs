@@ -554,10 +554,8 @@ impl Sums<'_> {
             let (s, t) = (link.from.index(), link.to.index());
             match (section[s], section[t]) {
                 // Only links along the dimension stay in the cross-section and change its coordinate.
-                (true, true) if usize::from(direction / 2) == d => {
-                    if block(s) != block(t) {
-                        (if direction % 2 == 1 { &mut *up } else { &mut *down })[block(s)] += link.capacity;
-                    }
+                (true, true) if usize::from(direction / 2) == d && block(s) != block(t) => {
+                    (if direction % 2 == 1 { &mut *up } else { &mut *down })[block(s)] += link.capacity;
                 }
                 (true, false) => out[block(s)] += link.capacity,
                 (false, true) => into[block(t)] += link.capacity,
