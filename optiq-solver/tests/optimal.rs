@@ -52,16 +52,16 @@ fn priced_paths_respect_who_may_forward() {
 /// around all sources or destinations sees it, the prices do.
 #[test]
 fn prices_prove_what_the_cuts_do_not() {
-    // Two full groups of three hosts, joined by one link each way; 0 and 1 send to 4 and 5, 3 sends to 0.
+    // Two rings of four hosts, joined by one link each way; 0 and 1 send to 5 and 6, 4 sends to 0.
     let mut links = Vec::new();
-    for group in [[0, 1, 2], [3, 4, 5]] {
-        for a in group {
-            links.extend(group.into_iter().filter(|&b| b != a).map(|b| (a, b, 1e6)));
+    for first in [0, 4] {
+        for (a, b) in (0..4).map(|i| (first + i, first + (i + 1) % 4)) {
+            links.extend([(a, b, 1e6), (b, a, 1e6)]);
         }
     }
-    links.extend([(2, 3, 1e6), (3, 2, 1e6)]);
-    let net = graph(6, &links);
-    let demands = [demand(0, 4, 3 * MIB), demand(1, 5, MIB), demand(3, 0, MIB)];
+    links.extend([(3, 4, 1e6), (4, 3, 1e6)]);
+    let net = graph(8, &links);
+    let demands = [demand(0, 5, 3 * MIB), demand(1, 6, MIB), demand(4, 0, MIB)];
     let options = PlanOptions { method: optiq_solver::CandidateMethod::Diverse, ..options("optimal") };
     let planned = pipeline::run(&net, &demands, &options).unwrap();
     let cut = optiq_solver::bound::lower_bound(&net, &demands).unwrap();
