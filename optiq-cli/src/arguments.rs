@@ -84,7 +84,7 @@ pub struct Planning {
     pub search: Search,
     /// direct (the network's own routes), heu1 (equal shares), heu2 (chunk by chunk), lp (linear program) or optimal
     /// (first-order method, within 1 % of every routing)
-    #[arg(long, value_name = "NAME", default_value = "heu2")]
+    #[arg(long, value_name = "NAME", default_value = "optimal")]
     pub planner: String,
     /// heu1: paths that a link may carry, to begin with
     #[arg(long, value_name = "PATHS", default_value_t = PlannerOptions::default().maxload)]

@@ -22,7 +22,7 @@ pub const SLACK: f64 = 0.01;
 /// How to plan. The defaults are those of the thesis's experiments, with our candidates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanOptions {
-    /// Name of the planner ([`planner::NAMES`]). Default `heu2`.
+    /// Name of the planner ([`planner::NAMES`]). Default `optimal`.
     pub planner: String,
     /// Candidate paths per demand, at most. Default 50.
     pub k: usize,
@@ -50,7 +50,7 @@ pub struct PlanOptions {
 impl Default for PlanOptions {
     fn default() -> Self {
         let PlannerOptions { maxload, chunk } = PlannerOptions::default();
-        let (planner, method) = ("heu2".to_owned(), CandidateMethod::Auto);
+        let (planner, method) = ("optimal".to_owned(), CandidateMethod::Auto);
         PlanOptions {
             planner,
             k: 50,

@@ -70,7 +70,7 @@ fn prices_prove_what_the_cuts_do_not() {
     assert!(planned.plan.congestion_seconds >= middle && planned.report.gap <= 0.01);
     assert!(planned.plan.bound_seconds <= middle);
     assert!(
-        planned.plan.binding.starts_with("the prices that the first-order method puts on "),
+        planned.plan.binding.starts_with("prices on "),
         "{}",
         planned.plan.binding
     );

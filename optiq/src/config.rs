@@ -50,7 +50,7 @@ pub const OPTIONS: &[OptionRecord] = &[
         name: "OPTIQ_PLANNER",
         takes: "auto | direct | heu1 | heu2 | lp | optimal",
         default: "auto",
-        doc: "The planner; auto takes lp where it is compiled in and the problem is small, and heu2 otherwise.",
+        doc: "The planner; auto is optimal, with a time limit of 1 s.",
     },
     OptionRecord { name: "OPTIQ_K", takes: "number", default: "20", doc: "Candidate paths per pair of hosts." },
     OptionRecord {

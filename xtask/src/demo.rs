@@ -44,20 +44,9 @@ struct Options {
     install: bool,
 }
 
-/// The two builds of the command, and which planner each shows.
-#[derive(Clone, Copy)]
-struct Stage {
-    features: &'static [&'static str],
-    planner: &'static str,
-    build: &'static str,
-}
-
-const WITHOUT_HIGHS: Stage = Stage {
-    features: &["--no-default-features", "--features", "mpi"],
-    planner: "heu2",
-    build: "build optiq without HiGHS, for a first result",
-};
-const WITH_HIGHS: Stage = Stage { features: &["--features", "mpi"], planner: "lp", build: "build optiq with HiGHS" };
+/// The planner that is shown. It needs no HiGHS, whose build takes minutes.
+const PLANNER: &str = "optimal";
+const FEATURES: [&str; 3] = ["--no-default-features", "--features", "mpi"];
 
 pub fn main(arguments: &[String]) -> Outcome {
     let Some(mut args) = Args::new("demo", HELP, arguments) else { return Ok(()) };
@@ -84,8 +73,6 @@ struct Demo {
     options: Options,
     output: PathBuf,
     start: Instant,
-    /// Seconds until the first stage had shown something.
-    first_result: Option<f64>,
     /// The documents that the command printed, in order, with what they are.
     documents: Vec<(&'static str, String)>,
 }
@@ -96,7 +83,7 @@ impl Demo {
         let output = project.target().join("demo");
         fs::create_dir_all(&output)
             .map_err(|e| Failure::Failed(format!("{} cannot be made: {e}", output.display())))?;
-        Ok(Demo { project, options, output, start: Instant::now(), first_result: None, documents: Vec::new() })
+        Ok(Demo { project, options, output, start: Instant::now(), documents: Vec::new() })
     }
 
     fn run(mut self) -> Outcome {
@@ -107,33 +94,28 @@ impl Demo {
             eprintln!("xtask: this machine does not permit network namespaces, so there is no lab; plans only");
             self.options.lab = false;
         }
-        if !self.highs_is_built() {
-            self.stage(WITHOUT_HIGHS)?;
-            eprintln!("==> first result after {:.0} s", self.start.elapsed().as_secs_f64());
-        }
-        self.stage(WITH_HIGHS)?;
+        self.show_all()?;
         self.close();
         Ok(())
     }
 
     /// Builds the command, plans, and runs the lab where there is one.
-    fn stage(&mut self, stage: Stage) -> Outcome {
-        process::step(stage.build, || {
+    fn show_all(&mut self) -> Outcome {
+        process::step("build optiq, without HiGHS", || {
             let what = ["--release", "--package", "optiq-cli"];
-            process::run(&mut self.project.cargo("build", [&what, stage.features].concat()))
+            process::run(&mut self.project.cargo("build", [&what[..], &FEATURES].concat()))
         })?;
-        let picture = self.output.join(format!("plan-{}.html", stage.planner));
+        let picture = self.output.join(format!("plan-{PLANNER}.html"));
         let mut plan = self.optiq(PLAN);
-        plan.args(["--planner", stage.planner, "--html"]).arg(&picture);
-        self.show("plans", &format!("plan with {}", stage.planner), plan)?;
+        plan.args(["--planner", PLANNER, "--html"]).arg(&picture);
+        self.show("plans", &format!("plan with {PLANNER}"), plan)?;
         if self.options.lab {
             let mut lab = self.optiq(&["demo"]);
-            lab.args(["--planner", stage.planner, "--rate", &self.options.rate]);
+            lab.args(["--planner", PLANNER, "--rate", &self.options.rate]);
             lab.args(["--repetitions", &self.options.repetitions.to_string()]);
-            lab.arg("--output").arg(self.output.join(format!("lab-{}", stage.planner)));
-            self.show("lab", &format!("run the lab with plans of {}", stage.planner), lab)?;
+            lab.arg("--output").arg(self.output.join(format!("lab-{PLANNER}")));
+            self.show("lab", &format!("run the lab with plans of {PLANNER}"), lab)?;
         }
-        self.first_result.get_or_insert(self.start.elapsed().as_secs_f64());
         Ok(())
     }
 
@@ -153,16 +135,10 @@ impl Demo {
         Ok(())
     }
 
-    /// Whether an earlier run has built HiGHS for the release profile.
-    fn highs_is_built(&self) -> bool {
-        let pattern = "release/build/highs-sys-*/out/lib*/libhighs.a";
-        !glob::matches(&self.project.target().join(pattern).to_string_lossy()).is_empty()
-    }
-
     fn close(&self) {
         let total = self.start.elapsed().as_secs_f64();
         if self.options.json {
-            println!("{}", document(&self.documents, self.first_result.unwrap_or(total), total));
+            println!("{}", document(&self.documents, total));
         }
         eprintln!("==> demo: {total:.0} s in all");
         for picture in pictures(&self.output) {
@@ -171,14 +147,14 @@ impl Demo {
     }
 }
 
-/// `{"plans": [...], "lab": [...], "first_result_seconds": s, "total_seconds": s}`, around the command's documents.
-fn document(documents: &[(&str, String)], first: f64, total: f64) -> String {
+/// `{"plans": [...], "lab": [...], "total_seconds": s}`, around the command's documents.
+fn document(documents: &[(&str, String)], total: f64) -> String {
     let of = |kind: &str| {
         let texts: Vec<&str> = documents.iter().filter(|(k, _)| *k == kind).map(|(_, text)| text.trim()).collect();
         texts.join(", ")
     };
     format!(
-        "{{\"plans\": [{}], \"lab\": [{}], \"first_result_seconds\": {first:.1}, \"total_seconds\": {total:.1}}}",
+        "{{\"plans\": [{}], \"lab\": [{}], \"total_seconds\": {total:.1}}}",
         of("plans"),
         of("lab")
     )
@@ -204,13 +180,12 @@ mod tests {
         let documents =
             [("plans", "{\"a\": 1}\n".to_string()), ("lab", "{}".into()), ("plans", "{\"b\":\n2}".to_string())];
         assert_eq!(
-            document(&documents, 61.23, 200.0),
-            "{\"plans\": [{\"a\": 1}, {\"b\":\n2}], \"lab\": [{}], \"first_result_seconds\": 61.2, \
-             \"total_seconds\": 200.0}"
+            document(&documents, 200.0),
+            "{\"plans\": [{\"a\": 1}, {\"b\":\n2}], \"lab\": [{}], \"total_seconds\": 200.0}"
         );
         assert_eq!(
-            document(&[], 0.0, 0.0),
-            "{\"plans\": [], \"lab\": [], \"first_result_seconds\": 0.0, \"total_seconds\": 0.0}"
+            document(&[], 0.0),
+            "{\"plans\": [], \"lab\": [], \"total_seconds\": 0.0}"
         );
     }
 }

@@ -40,7 +40,7 @@ pub struct Arguments {
     #[arg(long, value_name = "SIZE", default_value = "4MB", value_parser = parse_bytes, allow_hyphen_values = true)]
     message: u64,
     /// The planner
-    #[arg(long, value_name = "NAME", default_value = if cfg!(feature = "highs") { "lp" } else { "heu2" })]
+    #[arg(long, value_name = "NAME", default_value = "optimal")]
     planner: String,
     /// Timed repetitions of each
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]

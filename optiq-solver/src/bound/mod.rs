@@ -35,7 +35,6 @@ use crate::error::PlanError;
 use crate::problem;
 use optiq_net::{LinkId, NetError, Network, NodeId};
 
-#[allow(unused_imports, reason = "words for the prices of the first-order method, for the planner to use")]
 pub(crate) use words::describe_prices;
 
 /// Two bounds that differ by less, relatively, are the same but for rounding; the first of them is kept.

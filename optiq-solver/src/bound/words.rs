@@ -126,7 +126,6 @@ const SMALL: f64 = 0.01;
 /// links that leave sources`. On a grid parts are dimensions, or directions if one has at least nine tenths of its
 /// dimension's; elsewhere links between hosts and switches. Links of sources or destinations of `demands` are named
 /// where they have more than half of all.
-#[allow(dead_code, reason = "for the planner that finds prices, which does not call it yet")]
 pub(crate) fn describe_prices(net: &Network, demands: &[Demand], y: &[f64]) -> String {
     let priced: Vec<(LinkId, f64)> = all(net).zip(y.iter().copied()).filter(|p| p.1 > 0.0).collect();
     let sum: f64 = priced.iter().map(|p| p.1).sum();

@@ -28,7 +28,7 @@ use super::equilibrium::{Columns, Equilibrium, Seen};
 use super::leg_pricing::LegPricing;
 use super::pricing::{self, UNREACHED};
 use super::round::largest_remainder;
-use crate::bound::{Bound, lower_bound};
+use crate::bound::{Bound, describe_prices, lower_bound};
 use crate::error::PlanError;
 use crate::legs;
 use crate::problem::{Assignment, Problem, Share};
@@ -350,7 +350,8 @@ impl<'a> Search<'a> {
         self.excess = if pays > 0.0 { 1.0 - sum(&reachable) / pays } else { 0.0 };
         self.over_legs = self.over_legs.max(over_legs);
         if !found.cost.contains(&UNREACHED) && proved > self.bound.seconds {
-            self.bound = Bound { seconds: proved, binding: "prices".into() };
+            let y: Vec<f64> = costs.iter().zip(net.links()).map(|(&c, l)| f64::from(c) * l.capacity).collect();
+            self.bound = Bound { seconds: proved, binding: describe_prices(net, demands, &y) };
         }
         Some(paths)
     }

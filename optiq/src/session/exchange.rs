@@ -16,9 +16,8 @@ pub(super) struct Outcome {
     pub(super) execution: Execution,
 }
 
-/// Above this many candidate paths the automatic choice of planner is a heuristic: the LP would take longer to
-/// solve than most exchanges take to run.
-const LP_CANDIDATES: usize = 4000;
+/// How long rank 0 may improve a plan while all wait. Its plan is everybody's, so that it may depend on its clock.
+const PLANNING: std::time::Duration = std::time::Duration::from_secs(1);
 
 impl Session {
     /// # Safety
@@ -211,17 +210,15 @@ impl Session {
     fn plan_options(&self, fabric: &Fabric, demands: &[Demand]) -> PlanOptions {
         let planner = match &self.config.planner {
             PlannerChoice::Named(name) => name.clone(),
-            PlannerChoice::Auto if cfg!(feature = "highs") && demands.len() * self.config.k <= LP_CANDIDATES => {
-                "lp".into()
-            }
-            PlannerChoice::Auto => "heu2".into(),
+            PlannerChoice::Auto => "optimal".into(),
         };
         // A host without a rank has nobody to forward.
         let forwarders = Some(fabric.placement.can_forward());
         // Heuristic 2 splits in units of its chunk: fine enough for the largest demand, never absurdly small.
         let largest = demands.iter().map(|d| d.bytes).max().unwrap_or(0);
         let chunk = (largest / 32).clamp(1 << 10, 64 << 10);
-        PlanOptions { planner, k: self.config.k, chunk, forwarders, ..PlanOptions::default() }
+        let time_limit = Some(PLANNING);
+        PlanOptions { planner, k: self.config.k, chunk, forwarders, time_limit, ..PlanOptions::default() }
     }
 
     fn read(&self, fabric: &Fabric, sent_out: &[u8], countable: bool) -> Result<(Decision, Option<Plan>), Error> {
