@@ -24,6 +24,7 @@ pub mod candidates;
 pub mod demands;
 mod error;
 pub mod legs;
+mod parallel;
 pub mod pipeline;
 pub mod plan;
 pub mod planner;

@@ -5,10 +5,11 @@ use crate::candidates::{self, CandidateMethod, Candidates};
 use crate::demands::{self, Demand};
 use crate::error::PlanError;
 use crate::legs;
-use crate::plan::{self, Flow, PLAN_VERSION, Plan};
+use crate::parallel::in_two;
+use crate::plan::{self, Flow, MANY, PLAN_VERSION, Plan};
 use crate::planner::optimal::{GAP, Optimal};
 use crate::planner::{self, Planner, PlannerOptions};
-use crate::problem::{Assignment, Problem, check_demands, unconnected};
+use crate::problem::{Assignment, Problem, Share, check_demands, unconnected};
 use crate::report::Report;
 use optiq_net::{LinkLoad, Network};
 use std::borrow::Cow;
@@ -134,8 +135,8 @@ pub fn run_with(
     let stage = Stage { net, options, planner: planner.as_ref(), timings };
     let (assignment, timings) = stage.all_classes(demands, given)?;
     let problem = Problem::new(net, demands, None)?.with_forwarders(options.forwarders.as_deref());
-    let plan = finish(&problem, planner.name(), assignment)?;
-    let report = Report::new(&plan, net)?;
+    let (plan, [load, direct]) = finish_with_loads(&problem, planner.name(), assignment)?;
+    let report = Report::with_loads(&plan, net, load, direct)?;
     let timings = Timings { total_seconds: start.elapsed().as_secs_f64(), ..timings };
     Ok(Planned { plan, report, timings })
 }
@@ -231,17 +232,31 @@ fn check_k(k: usize) -> Result<(), PlanError> {
 /// [`PlanError::Unsound`] if the planner lost bytes or used a path that cannot be executed;
 /// [`PlanError::Unconnected`] for a demand that the fabric has no route for.
 pub fn finish(problem: &Problem, planner: &'static str, assignment: Assignment) -> Result<Plan, PlanError> {
+    finish_with_loads(problem, planner, assignment).map(|(plan, _)| plan)
+}
+
+/// [`finish`], with the load of the flows and that of the fabric's own routes.
+fn finish_with_loads(
+    problem: &Problem,
+    planner: &'static str,
+    mut assignment: Assignment,
+) -> Result<(Plan, [LinkLoad; 2]), PlanError> {
     let (net, demands) = (problem.net(), problem.demands());
     let unsound = |problem: String| PlanError::Unsound { planner, problem };
+    assignment.shares.iter_mut().for_each(|shares| shares.retain(|s| s.bytes > 0));
+    let cut = |part: &[Vec<Share>]| {
+        let mut cutter = legs::Cutter::new(net);
+        part.iter().flatten().map(|share| cutter.stops(&share.links)).collect::<Vec<_>>()
+    };
+    let (first, second) = in_two(&assignment.shares, demands.len() >= MANY, cut);
+    let mut stops = first.into_iter().chain(second.into_iter().flatten());
     let mut flows = Vec::with_capacity(demands.len());
     for (i, shares) in assignment.shares.into_iter().enumerate() {
-        let mut of_demand = Vec::with_capacity(shares.len());
-        for share in shares.into_iter().filter(|s| s.bytes > 0) {
+        let flow = |share: Share| {
             let none = || unsound(format!("a path of demand {i} leaves the fabric's own routes between hosts"));
-            let stops = legs::stops(net, &share.links).ok_or_else(none)?;
-            of_demand.push(Flow { links: share.links, stops, bytes: share.bytes });
-        }
-        flows.push(of_demand);
+            Ok(Flow { links: share.links, stops: stops.next().flatten().ok_or_else(none)?, bytes: share.bytes })
+        };
+        flows.push(shares.into_iter().map(flow).collect::<Result<Vec<_>, PlanError>>()?);
     }
     let mut bound = lower_bound(net, demands)?;
     if let Some(proved) = assignment.bound.filter(|proved| proved.seconds > bound.seconds) {
@@ -263,9 +278,15 @@ pub fn finish(problem: &Problem, planner: &'static str, assignment: Assignment) 
         bound_seconds: 0.0,
         binding: bound.binding,
     };
-    plan.congestion_seconds = plan::congestion(net, &plan.link_load(net)?);
+    if plan.flows.len() != demands.len() {
+        return Err(unsound(format!("there are shares for {} demands of {}", plan.flows.len(), demands.len())));
+    }
+    // The load may be looked at where flows are sound.
+    plan.check_flows(net).map_err(unsound)?;
+    let load = plan.link_load(net)?;
+    plan.congestion_seconds = plan::congestion(net, &load);
     // Where both are the same cut, they are rounded differently.
     plan.bound_seconds = bound.seconds.min(plan.congestion_seconds);
-    plan.check(net).map_err(unsound)?;
-    Ok(plan)
+    plan.check_figures(net, &load, &direct).map_err(unsound)?;
+    Ok((plan, [load, direct]))
 }

@@ -35,7 +35,7 @@ impl<'a> Problem<'a> {
             candidates.check_network(net)?;
             let uncovered = match candidates.fits(demands) {
                 false => demands.first().map(|_| 0),
-                true => (0..demands.len()).find(|&d| candidates.of(d).is_empty()),
+                true => (0..demands.len()).find(|&d| candidates.count(d) == 0),
             };
             if let Some(demand) = uncovered {
                 let d = &demands[demand];
