@@ -24,8 +24,8 @@ pub const SLACK: f64 = 0.01;
 pub struct PlanOptions {
     /// Name of the planner ([`planner::NAMES`]). Default `heu2`.
     pub planner: String,
-    /// Candidate paths per demand, at most. Default 50.
-    pub k: usize,
+    /// Candidate paths per demand, at most. Default `None`: as [`PlanOptions::k_for`] says.
+    pub k: Option<usize>,
     /// How candidate paths are found. Default `auto`.
     pub method: CandidateMethod,
     /// See [`PlannerOptions::maxload`].
@@ -47,13 +47,26 @@ pub struct PlanOptions {
     pub slack: f64,
 }
 
+/// Candidate paths per demand where nothing is said, as published.
+pub const K: usize = 50;
+
+impl PlanOptions {
+    /// Candidate paths per demand, at most, for so many `demands`: [`PlanOptions::k`] if it is given, or else [`K`], or
+    /// for `optimal` some 300,000 paths in all, from 12 to 150 for a demand. It finds what lacks by itself, but few
+    /// demands leave room for enough paths to begin with.
+    pub fn k_for(&self, demands: usize) -> usize {
+        let automatic = if self.planner == "optimal" { (300_000 / demands.max(1)).clamp(12, 150) } else { K };
+        self.k.unwrap_or(automatic)
+    }
+}
+
 impl Default for PlanOptions {
     fn default() -> Self {
         let PlannerOptions { maxload, chunk } = PlannerOptions::default();
         let (planner, method) = ("heu2".to_owned(), CandidateMethod::Auto);
         PlanOptions {
             planner,
-            k: 50,
+            k: None,
             method,
             maxload,
             chunk,
@@ -122,7 +135,8 @@ pub fn run_with(
         "optimal" => Box::new(Optimal::new(options.gap, options.time_limit)?),
         name => planner::by_name(name, &PlannerOptions { maxload: options.maxload, chunk: options.chunk })?,
     };
-    check_k(options.k)?;
+    let k = options.k_for(demands.len());
+    check_k(k)?;
     check_demands(net, demands)?;
     let mut timings = Timings::default();
     // A file is read once, whatever the number of classes.
@@ -132,7 +146,7 @@ pub fn run_with(
         _ => None,
     };
     timings.candidates_seconds = if given.is_some() { start.elapsed().as_secs_f64() } else { 0.0 };
-    let stage = Stage { net, options, planner: planner.as_ref(), timings };
+    let stage = Stage { net, options, k, planner: planner.as_ref(), timings };
     let (assignment, timings) = stage.all_classes(demands, given)?;
     let problem = Problem::new(net, demands, None)?.with_forwarders(options.forwarders.as_deref());
     let (plan, [load, direct]) = finish_with_loads(&problem, planner.name(), assignment)?;
@@ -145,6 +159,7 @@ pub fn run_with(
 struct Stage<'a> {
     net: &'a Network,
     options: &'a PlanOptions,
+    k: usize,
     planner: &'a dyn Planner,
     timings: Timings,
 }
@@ -198,7 +213,7 @@ impl Stage<'_> {
             (false, _) => None,
             (true, Some(candidates)) if candidates.fits(demands) => Some(candidates),
             (true, Some(candidates)) => Some(Cow::Owned(candidates.into_owned().for_demands(net, demands)?)),
-            (true, None) => Some(Cow::Owned(Candidates::generate(net, demands, options.k, options.method)?)),
+            (true, None) => Some(Cow::Owned(Candidates::generate(net, demands, self.k, options.method)?)),
         };
         let candidates = match (candidates, &options.forwarders) {
             (Some(c), Some(allowed)) if allowed.contains(&false) => {

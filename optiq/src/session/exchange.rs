@@ -221,7 +221,7 @@ impl Session {
         // Heuristic 2 splits in units of its chunk: fine enough for the largest demand, never absurdly small.
         let largest = demands.iter().map(|d| d.bytes).max().unwrap_or(0);
         let chunk = (largest / 32).clamp(1 << 10, 64 << 10);
-        PlanOptions { planner, k: self.config.k, chunk, forwarders, ..PlanOptions::default() }
+        PlanOptions { planner, k: Some(self.config.k), chunk, forwarders, ..PlanOptions::default() }
     }
 
     fn read(&self, fabric: &Fabric, sent_out: &[u8], countable: bool) -> Result<(Decision, Option<Plan>), Error> {
