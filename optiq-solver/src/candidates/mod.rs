@@ -131,10 +131,7 @@ impl Candidates {
         let network = net.fingerprint();
         let too_many = || PlanError::TooManyPaths { demands: demands.len(), k, max: MAX_PATHS };
         if let Some(place) = template::serve(net).filter(|_| method == CandidateMethod::Diverse) {
-            let templates = Templates::generate(place, demands, k);
-            if (0..demands.len()).map(|d| templates.count(d)).sum::<usize>() > MAX_PATHS {
-                return Err(too_many());
-            }
+            let templates = Templates::generate(place, demands, k).ok_or_else(too_many)?;
             return Ok(Candidates { network, k, method, pairs, templates: Some(templates), table: OnceLock::new() });
         }
         let (order, rows) = distinct(&pairs);

@@ -23,6 +23,7 @@
 //! the dimension of the first port `a` is the first that is not empty, and goes back through `a`; it passes `dst` only
 //! if the run in the dimension of the last port `b` is the last, and comes in against `b`.
 
+use super::MAX_PATHS;
 use super::diverse::MAX_DETOUR;
 use super::table::PathBuffer;
 use crate::demands::Demand;
@@ -101,8 +102,8 @@ pub(super) struct Place<'n> {
 }
 
 impl Templates {
-    /// At most `k` paths for each of `demands`.
-    pub(super) fn generate(place: Place, demands: &[Demand], k: usize) -> Self {
+    /// At most `k` paths for each of `demands`; `None` beyond [`MAX_PATHS`] for all demands together.
+    pub(super) fn generate(place: Place, demands: &[Demand], k: usize) -> Option<Self> {
         let Place { grid, ports, order } = place;
         let mut keys = Vec::with_capacity(demands.len());
         let mut placed = Vec::with_capacity(demands.len());
@@ -121,24 +122,32 @@ impl Templates {
         }
         let make = |keys: &[u64]| {
             let mut maker = Maker::new(grid, order, k);
-            keys.iter().for_each(|&key| maker.template(key));
-            (maker.paths, maker.lengths)
+            for &key in keys {
+                maker.template(key);
+                if maker.paths.len() > MAX_PATHS {
+                    return None;
+                }
+            }
+            Some((maker.paths, maker.lengths))
         };
         let (first, second) = in_two(&distinct, distinct.len() * k >= MANY, make);
-        let mut templates = Templates { ports: ports.clone(), paths: first.0, rows: vec![0], placed };
-        let mut lengths = first.1;
-        if let Some((paths, more)) = second {
-            let before = templates.paths.steps.len();
-            templates.paths.steps.extend_from_slice(&paths.steps);
-            templates.paths.ends.extend(paths.ends.iter().map(|end| before + end));
-            lengths.extend(more);
+        let (mut paths, mut lengths) = first?;
+        if let Some(second) = second {
+            let (more, more_lengths) = second?;
+            let before = paths.steps.len();
+            paths.steps.extend_from_slice(&more.steps);
+            paths.ends.extend(more.ends.iter().map(|end| before + end));
+            lengths.extend(more_lengths);
         }
+        let mut rows = vec![0];
         let mut end = 0;
-        templates.rows.extend(lengths.iter().map(|length| {
+        rows.extend(lengths.iter().map(|length| {
             end += length;
             end
         }));
-        templates
+        let templates = Templates { ports: ports.clone(), paths, rows, placed };
+        let all: usize = (0..demands.len()).map(|d| templates.count(d)).sum();
+        (all <= MAX_PATHS).then_some(templates)
     }
 
     /// The same templates for other demands, each placed as one of these.
