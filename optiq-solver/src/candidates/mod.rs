@@ -299,6 +299,8 @@ impl Candidates {
         let (order, rows) = distinct(&self.pairs);
         let make = |order: &[usize]| {
             let mut paths = PathBuffer::new();
+            paths.links.reserve_exact(order.iter().map(|&d| templates.links(d)).sum());
+            paths.ends.reserve_exact(order.iter().map(|&d| templates.count(d)).sum());
             order.iter().for_each(|&d| templates.expand(d, &mut paths));
             paths
         };
