@@ -8,6 +8,9 @@
 //! - planners: heuristics 1 and 2 and the linear program, all on the same diverse candidates. The linear program is
 //!   left out at 2,048 nodes, and where HiGHS is not built.
 //!
+//! - a whole plan stage by stage: 512 nodes with 8 random destinations each on average, the plan that one call of
+//!   `optiq_alltoallv` waits for. "Rest" is the cutting into legs, checks, bound and report.
+//!
 //! The thesis's search times stand beside ours for orientation; they are of other machines, networks of other sizes
 //! in part, and other solvers.
 
@@ -31,6 +34,9 @@ const SAMPLE: usize = 32;
 /// The largest network, in nodes, that the linear program is measured on.
 const LP_NODES: usize = 1024;
 
+/// The plan that is timed stage by stage.
+const ONLINE: (&str, &str) = ("bgq:512", "pattern:random,count=4096");
+
 /// What the thesis reports: planner, seconds, and where.
 const PUBLISHED: [(&str, &str, &str); 3] = [
     ("heu1", "1.9 to 2.2 s", "Table XI: disjoint, 1,024 nodes, maxload 1 to 32"),
@@ -50,6 +56,7 @@ struct Planning {
     repetitions: usize,
     searches: Vec<Search>,
     plans: Vec<Plan>,
+    stages: Vec<Stages>,
     published: Vec<Published>,
 }
 
@@ -82,6 +89,20 @@ struct Plan {
     paths: usize,
 }
 
+/// A whole plan.
+#[derive(Serialize)]
+struct Stages {
+    topology: &'static str,
+    demands: &'static str,
+    planner: &'static str,
+    k: usize,
+    candidates_seconds: f64,
+    plan_seconds: f64,
+    rest_seconds: f64,
+    total_seconds: f64,
+    gap: f64,
+}
+
 #[derive(Serialize)]
 struct Published {
     planner: &'static str,
@@ -108,8 +129,10 @@ fn measure(repetitions: usize) -> Result<Planning, String> {
         searches.extend(search(topology, &net, &all, false, repetitions)?);
         plans.extend(plan(topology, &net, &all, repetitions)?);
     }
+    let stages = ["heu2", "optimal"].into_iter().map(|planner| stages(planner, repetitions));
+    let stages = stages.collect::<Result<Vec<_>, _>>()?;
     let published = PUBLISHED.map(|(planner, seconds, source)| Published { planner, seconds, source }).into();
-    Ok(Planning { demands: DEMANDS, message_bytes: MESSAGE, k: K, repetitions, searches, plans, published })
+    Ok(Planning { demands: DEMANDS, message_bytes: MESSAGE, k: K, repetitions, searches, plans, stages, published })
 }
 
 /// Candidate paths for `list`, with the crate `pathfinding` beside ours or without.
@@ -168,7 +191,7 @@ fn plan(topology: &'static str, net: &Network, list: &[Demand], repetitions: usi
     let mut plans: Vec<Plan> = planners.map(|planner| Plan { topology, planner, ..Plan::default() }).collect();
     let mut subjects: Vec<Subject<'_>> = Vec::new();
     for row in &mut plans {
-        let options = PlanOptions { planner: row.planner.into(), k: K, ..PlanOptions::default() };
+        let options = PlanOptions { planner: row.planner.into(), k: Some(K), ..PlanOptions::default() };
         let candidates = &candidates;
         subjects.push(Box::new(move || {
             let planned = pipeline::run_with(net, list, &options, Some(candidates)).map_err(|e| e.to_string())?;
@@ -189,6 +212,32 @@ fn plan(topology: &'static str, net: &Network, list: &[Demand], repetitions: usi
     Ok(plans)
 }
 
+/// A whole plan by `planner`, with as many candidates as it has by default. The repetition with the median total counts.
+fn stages(planner: &'static str, repetitions: usize) -> Result<Stages, String> {
+    let (topology, demands) = ONLINE;
+    let net = Network::from_spec(topology).map_err(|e| e.to_string())?;
+    let list = demands::parse(demands, &net, MESSAGE).map_err(|e| e.to_string())?;
+    let options = PlanOptions { planner: planner.into(), ..PlanOptions::default() };
+    let mut runs = Vec::with_capacity(repetitions);
+    for _ in 0..repetitions {
+        let planned = pipeline::run(&net, &list, &options).map_err(|e| e.to_string())?;
+        runs.push((planned.timings, planned.plan.gap()));
+    }
+    runs.sort_by(|(a, _), (b, _)| a.total_seconds.total_cmp(&b.total_seconds));
+    let (timings, gap) = runs[runs.len() / 2];
+    Ok(Stages {
+        topology,
+        demands,
+        planner,
+        k: options.k_for(list.len()),
+        candidates_seconds: timings.candidates_seconds,
+        plan_seconds: timings.plan_seconds,
+        rest_seconds: timings.total_seconds - timings.candidates_seconds - timings.plan_seconds,
+        total_seconds: timings.total_seconds,
+        gap,
+    })
+}
+
 /// Whether this build has the linear program, and the network is not too large to wait for it.
 fn lp_is_measured(net: &Network) -> bool {
     net.hosts() <= LP_NODES && planner::by_name("lp", &PlannerOptions::default()).is_ok()
@@ -198,19 +247,22 @@ impl Document for Planning {
     fn text(&self) -> String {
         let searches: Vec<Vec<String>> = self.searches.iter().map(Search::cells).collect();
         let plans: Vec<Vec<String>> = self.plans.iter().map(Plan::cells).collect();
+        let stages: Vec<Vec<String>> = self.stages.iter().map(Stages::cells).collect();
+        let stage_heads = ["network", "demands", "planner", "k", "candidates ms", "planner ms", "rest ms", "ms", "gap"];
         let published: Vec<Vec<String>> =
             self.published.iter().map(|p| [p.planner, p.seconds, p.source].map(String::from).into()).collect();
         let search_heads =
             ["network", "candidates", "pairs", "ms per pair", "times yen", "paths per pair", "links per path"];
         let plan_heads = ["network", "planner", "ms", "times heu2", "worst link", "bound", "paths"];
         format!(
-            "{}, {} MiB a pair, k = {}; medians of {} repetitions\n\n{}\n{}\nthe thesis's search times\n{}",
+            "{}, {} MiB a pair, k = {}; medians of {} repetitions\n\n{}\n{}\na whole plan\n{}\nthe thesis's search times\n{}",
             self.demands,
             self.message_bytes >> 20,
             self.k,
             self.repetitions,
             table(2, &search_heads, &searches),
             table(2, &plan_heads, &plans),
+            table(3, &stage_heads, &stages),
             table(3, &["planner", "seconds", "source"], &published),
         )
     }
@@ -226,6 +278,23 @@ impl Search {
             format!("{:.2}", self.times_yen),
             format!("{:.1}", self.paths_per_pair),
             format!("{:.2}", self.links_per_path),
+        ]
+    }
+}
+
+impl Stages {
+    fn cells(&self) -> Vec<String> {
+        let ms = |seconds: f64| format!("{:.2}", seconds * 1e3);
+        vec![
+            self.topology.into(),
+            self.demands.into(),
+            self.planner.into(),
+            self.k.to_string(),
+            ms(self.candidates_seconds),
+            ms(self.plan_seconds),
+            ms(self.rest_seconds),
+            ms(self.total_seconds),
+            format!("{:.2} %", self.gap * 100.0),
         ]
     }
 }

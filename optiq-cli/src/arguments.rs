@@ -68,13 +68,25 @@ impl Demands {
 /// Which candidate paths.
 #[derive(Debug, Args)]
 pub struct Search {
-    /// Candidate paths for each pair, at most
-    #[arg(long, default_value_t = 50, allow_hyphen_values = true)]
-    pub k: usize,
+    /// Candidate paths for each pair, at most: a number, or auto, which is 50, or for the planner optimal 12 to 150
+    /// depending on the number of pairs
+    #[arg(long, default_value = "auto", value_parser = k, allow_hyphen_values = true)]
+    pub k: K,
     /// How they are found: yen (the k shortest), diverse (through all pairs of ports), via (direct or through one other
     /// host), or auto (diverse where hosts are joined directly, via with switches)
     #[arg(long, value_name = "METHOD", default_value = "auto")]
     pub method: CandidateMethod,
+}
+
+/// A number of candidate paths; `None` is automatic.
+#[derive(Clone, Copy, Debug)]
+pub struct K(pub Option<usize>);
+
+fn k(text: &str) -> Result<K, String> {
+    match text {
+        "auto" => Ok(K(None)),
+        number => number.parse().map(|k| K(Some(k))).map_err(|_| "a whole number or auto is expected".into()),
+    }
 }
 
 /// Which planner.
@@ -137,7 +149,7 @@ impl Planning {
     pub fn options(&self, planner: &str) -> PlanOptions {
         PlanOptions {
             planner: planner.to_owned(),
-            k: self.search.k,
+            k: self.search.k.0,
             method: self.search.method,
             maxload: self.maxload,
             chunk: self.chunk,

@@ -17,6 +17,7 @@
 //! unit link* can be compared with and without the load; capacities and fingerprint are others.
 
 use crate::names::shorten;
+use crate::network::Derived;
 use crate::units::parse_rate;
 use crate::{LinkId, NetError, Network, NodeId};
 use std::fs::File;
@@ -196,6 +197,7 @@ impl Network {
         for (link, left) in self.links.iter_mut().zip(left) {
             link.capacity = left;
         }
+        self.derived = Derived::default();
         Ok(self)
     }
 }

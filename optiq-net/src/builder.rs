@@ -1,6 +1,7 @@
 //! From loose hosts, switches and links to a checked [`Network`].
 
 use crate::names::Names;
+use crate::network::Derived;
 use crate::routing::ShortestRows;
 use crate::{Geometry, Grid, Link, LinkId, NetError, Network, NodeId, Routing};
 
@@ -146,6 +147,7 @@ impl NetworkBuilder {
             switched: None,
             shortest: ShortestRows::new(vertices),
             unit_capacity: None,
+            derived: Derived::default(),
         };
         network.routing.check(&network)?;
         Ok(network)

@@ -1,7 +1,7 @@
 //! What a demand list puts on every link under the fabric's own routing (thesis section 6.4.3, "MPI path
 //! reconstruction").
 
-use crate::{LinkId, NetError, Network, NodeId};
+use crate::{Link, LinkId, NetError, Network, NodeId};
 
 /// Bytes and routes on every link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,12 +46,22 @@ impl LinkLoad {
     pub fn add(&mut self, network: &Network, route: &[LinkId], bytes: u64) -> Result<(), NetError> {
         for &id in route {
             let link = network.link(id);
-            self.bytes[id.index()] = self.bytes[id.index()].checked_add(bytes).ok_or_else(|| NetError::Overflow {
-                from: network.name(link.from).to_string(),
-                to: network.name(link.to).to_string(),
-            })?;
+            self.bytes[id.index()] = self.bytes[id.index()].checked_add(bytes).ok_or_else(|| network.overflow(link))?;
             self.paths[id.index()] += 1;
         }
+        Ok(())
+    }
+
+    /// Adds another load on the links of `network`.
+    ///
+    /// # Errors
+    /// As [`LinkLoad::add`].
+    pub fn merge(&mut self, network: &Network, other: &LinkLoad) -> Result<(), NetError> {
+        let links = network.links().iter();
+        for ((bytes, more), link) in self.bytes.iter_mut().zip(&other.bytes).zip(links) {
+            *bytes = bytes.checked_add(*more).ok_or_else(|| network.overflow(link))?;
+        }
+        self.paths.iter_mut().zip(&other.paths).for_each(|(paths, more)| *paths += more);
         Ok(())
     }
 
@@ -81,6 +91,10 @@ impl LinkLoad {
 }
 
 impl Network {
+    fn overflow(&self, link: &Link) -> NetError {
+        NetError::Overflow { from: self.name(link.from).to_string(), to: self.name(link.to).to_string() }
+    }
+
     /// The load that `demands` (source, destination, bytes) put on every link when each travels on the fabric's own
     /// route. A demand of a vertex to itself, or of no bytes, does not travel.
     ///

@@ -8,10 +8,10 @@
 use crate::names::Names;
 use crate::routing::ShortestRows;
 use crate::switched::Switched;
-use crate::{Fingerprint, Geometry, NetError, Routing};
+use crate::{Fingerprint, Geometry, NetError, Ports, Routing};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A vertex of the network: a host if its index is below [`Network::hosts`], a switch otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -73,6 +73,15 @@ pub struct Network {
     pub(crate) shortest: ShortestRows,
     /// What [`Network::unit_capacity`] was before background load was taken off; `None` if none was.
     pub(crate) unit_capacity: Option<f64>,
+    pub(crate) derived: Derived,
+}
+
+/// What follows from the rest of a network and is computed when it is first asked for. Whoever changes a network
+/// begins it anew.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Derived {
+    fingerprint: OnceLock<Fingerprint>,
+    ports: OnceLock<Option<Arc<Ports>>>,
 }
 
 impl Network {
@@ -172,6 +181,7 @@ impl Network {
     pub fn with_routing(mut self, routing: Routing) -> Result<Self, NetError> {
         routing.check(&self)?;
         self.routing = routing;
+        self.derived = Derived::default();
         Ok(self)
     }
 
@@ -189,7 +199,18 @@ impl Network {
     }
 
     /// A fingerprint of everything that a plan depends on: vertices, links, lanes, capacities and routing, not names.
+    /// It is computed once and kept.
     pub fn fingerprint(&self) -> Fingerprint {
+        *self.derived.fingerprint.get_or_init(|| self.compute_fingerprint())
+    }
+
+    /// The ports of a grid's vertices as a table, which is made once and kept; `None` without a grid.
+    pub fn ports(&self) -> Option<&Arc<Ports>> {
+        let make = || self.geometry.grid().map(|grid| Arc::new(Ports::new(self, grid)));
+        self.derived.ports.get_or_init(make).as_ref()
+    }
+
+    fn compute_fingerprint(&self) -> Fingerprint {
         let mut h = crate::fingerprint::Hasher::new("optiq network 1");
         h.u64(self.hosts as u64);
         h.u64(self.vertices() as u64);

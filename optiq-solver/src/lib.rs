@@ -25,6 +25,7 @@ pub mod demands;
 mod error;
 mod leg_table;
 pub mod legs;
+mod parallel;
 pub mod pipeline;
 pub mod plan;
 pub mod planner;

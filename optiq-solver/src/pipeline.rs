@@ -5,10 +5,11 @@ use crate::candidates::{self, CandidateMethod, Candidates};
 use crate::demands::{self, Demand};
 use crate::error::PlanError;
 use crate::legs;
-use crate::plan::{self, Flow, PLAN_VERSION, Plan};
+use crate::parallel::in_two;
+use crate::plan::{self, Flow, MANY, PLAN_VERSION, Plan};
 use crate::planner::optimal::{GAP, Optimal, Progress};
 use crate::planner::{self, Planner, PlannerOptions};
-use crate::problem::{Assignment, Problem, check_demands, unconnected};
+use crate::problem::{Assignment, Problem, Share, check_demands, unconnected};
 use crate::report::Report;
 use crate::verdict::{Verdict, verdict};
 use optiq_net::{LinkLoad, Network};
@@ -24,8 +25,8 @@ pub const SLACK: f64 = 0.01;
 pub struct PlanOptions {
     /// Name of the planner ([`planner::NAMES`]). Default `optimal`.
     pub planner: String,
-    /// Candidate paths per demand, at most. Default 50.
-    pub k: usize,
+    /// Candidate paths per demand, at most. Default `None`: as [`PlanOptions::k_for`] says.
+    pub k: Option<usize>,
     /// How candidate paths are found. Default `auto`.
     pub method: CandidateMethod,
     /// See [`PlannerOptions::maxload`].
@@ -47,13 +48,26 @@ pub struct PlanOptions {
     pub slack: f64,
 }
 
+/// Candidate paths per demand where nothing is said, as published.
+pub const K: usize = 50;
+
+impl PlanOptions {
+    /// Candidate paths per demand, at most, for so many `demands`: [`PlanOptions::k`] if it is given, or else [`K`], or
+    /// for `optimal` some 300,000 paths in all, from 12 to 150 for a demand. It finds what lacks by itself, but few
+    /// demands leave room for enough paths to begin with.
+    pub fn k_for(&self, demands: usize) -> usize {
+        let automatic = if self.planner == "optimal" { (300_000 / demands.max(1)).clamp(12, 150) } else { K };
+        self.k.unwrap_or(automatic)
+    }
+}
+
 impl Default for PlanOptions {
     fn default() -> Self {
         let PlannerOptions { maxload, chunk } = PlannerOptions::default();
         let (planner, method) = ("optimal".to_owned(), CandidateMethod::Auto);
         PlanOptions {
             planner,
-            k: 50,
+            k: None,
             method,
             maxload,
             chunk,
@@ -125,7 +139,8 @@ pub fn run_with(
         "optimal" => Box::new(Optimal::new(options.gap, options.time_limit)?.with_slack(options.slack)),
         name => planner::by_name(name, &PlannerOptions { maxload: options.maxload, chunk: options.chunk })?,
     };
-    check_k(options.k)?;
+    let k = options.k_for(demands.len());
+    check_k(k)?;
     check_demands(net, demands)?;
     let mut timings = Timings::default();
     // A file is read once, whatever the number of classes.
@@ -135,12 +150,12 @@ pub fn run_with(
         _ => None,
     };
     timings.candidates_seconds = if given.is_some() { start.elapsed().as_secs_f64() } else { 0.0 };
-    let stage = Stage { net, options, planner: planner.as_ref(), timings };
+    let stage = Stage { net, options, k, planner: planner.as_ref(), timings };
     let (mut assignment, timings) = stage.all_classes(demands, given)?;
     let (over_legs, trace) = (assignment.over_legs, std::mem::take(&mut assignment.trace));
     let problem = Problem::new(net, demands, None)?.with_forwarders(options.forwarders.as_deref());
-    let plan = finish(&problem, planner.name(), assignment)?;
-    let report = Report::new(&plan, net)?;
+    let (plan, [load, direct]) = finish_with_loads(&problem, planner.name(), assignment)?;
+    let report = Report::with_loads(&plan, net, load, direct)?;
     let timings = Timings { total_seconds: start.elapsed().as_secs_f64(), ..timings };
     let verdict = verdict(&plan, over_legs);
     Ok(Planned { plan, report, timings, trace, verdict })
@@ -150,6 +165,7 @@ pub fn run_with(
 struct Stage<'a> {
     net: &'a Network,
     options: &'a PlanOptions,
+    k: usize,
     planner: &'a dyn Planner,
     timings: Timings,
 }
@@ -203,7 +219,7 @@ impl Stage<'_> {
             (false, _) => None,
             (true, Some(candidates)) if candidates.fits(demands) => Some(candidates),
             (true, Some(candidates)) => Some(Cow::Owned(candidates.into_owned().for_demands(net, demands)?)),
-            (true, None) => Some(Cow::Owned(Candidates::generate(net, demands, options.k, options.method)?)),
+            (true, None) => Some(Cow::Owned(Candidates::generate(net, demands, self.k, options.method)?)),
         };
         let candidates = match (candidates, &options.forwarders) {
             (Some(c), Some(allowed)) if allowed.contains(&false) => {
@@ -237,22 +253,41 @@ fn check_k(k: usize) -> Result<(), PlanError> {
 /// [`PlanError::Unsound`] if the planner lost bytes or used a path that cannot be executed;
 /// [`PlanError::Unconnected`] for a demand that the fabric has no route for.
 pub fn finish(problem: &Problem, planner: &'static str, assignment: Assignment) -> Result<Plan, PlanError> {
+    finish_with_loads(problem, planner, assignment).map(|(plan, _)| plan)
+}
+
+/// [`finish`], with the load of the flows and that of the fabric's own routes.
+fn finish_with_loads(
+    problem: &Problem,
+    planner: &'static str,
+    mut assignment: Assignment,
+) -> Result<(Plan, [LinkLoad; 2]), PlanError> {
     let (net, demands) = (problem.net(), problem.demands());
     let unsound = |problem: String| PlanError::Unsound { planner, problem };
+    assignment.shares.iter_mut().for_each(|shares| shares.retain(|s| s.bytes > 0));
+    let cut = |part: &[Vec<Share>]| {
+        let mut cutter = legs::Cutter::new(net);
+        part.iter().flatten().map(|share| cutter.stops(&share.links)).collect::<Vec<_>>()
+    };
+    let (first, second) = in_two(&assignment.shares, demands.len() >= MANY, cut);
+    let mut stops = first.into_iter().chain(second.into_iter().flatten());
     let mut flows = Vec::with_capacity(demands.len());
     for (i, shares) in assignment.shares.into_iter().enumerate() {
-        let mut of_demand = Vec::with_capacity(shares.len());
-        for share in shares.into_iter().filter(|s| s.bytes > 0) {
+        let flow = |share: Share| {
             let none = || unsound(format!("a path of demand {i} leaves the fabric's own routes between hosts"));
-            let stops = legs::stops(net, &share.links).ok_or_else(none)?;
-            of_demand.push(Flow { links: share.links, stops, bytes: share.bytes });
+            Ok(Flow { links: share.links, stops: stops.next().flatten().ok_or_else(none)?, bytes: share.bytes })
+        };
+        flows.push(shares.into_iter().map(flow).collect::<Result<Vec<_>, PlanError>>()?);
+    }
+    // What a planner proved of all demands began with the cuts. With classes it is proved of the most urgent one alone.
+    let alone = plan::classes::classes(demands).len() <= 1;
+    let bound = match assignment.bound {
+        Some(proved) if alone => proved,
+        proved => {
+            let cut = lower_bound(net, demands)?;
+            proved.filter(|proved| proved.seconds > cut.seconds).unwrap_or(cut)
         }
-        flows.push(of_demand);
-    }
-    let mut bound = lower_bound(net, demands)?;
-    if let Some(proved) = assignment.bound.filter(|proved| proved.seconds > bound.seconds) {
-        bound = proved;
-    }
+    };
     let direct = plan::direct_load(net, demands).map_err(|e| {
         let routed = |d: &Demand| net.route(d.src, d.dst, &mut Vec::new()).is_ok();
         unconnected(net, demands, demands.iter().position(|d| !routed(d)).unwrap_or(0), e)
@@ -269,9 +304,15 @@ pub fn finish(problem: &Problem, planner: &'static str, assignment: Assignment) 
         bound_seconds: 0.0,
         binding: bound.binding,
     };
-    plan.congestion_seconds = plan::congestion(net, &plan.link_load(net)?);
+    if plan.flows.len() != demands.len() {
+        return Err(unsound(format!("there are shares for {} demands of {}", plan.flows.len(), demands.len())));
+    }
+    // The load may be looked at where flows are sound.
+    plan.check_flows(net).map_err(unsound)?;
+    let load = plan.link_load(net)?;
+    plan.congestion_seconds = plan::congestion(net, &load);
     // Where both are the same cut, they are rounded differently.
     plan.bound_seconds = bound.seconds.min(plan.congestion_seconds);
-    plan.check(net).map_err(unsound)?;
-    Ok(plan)
+    plan.check_figures(net, &load, &direct).map_err(unsound)?;
+    Ok((plan, [load, direct]))
 }

@@ -36,7 +36,7 @@ impl<'a> Problem<'a> {
             candidates.check_network(net)?;
             let uncovered = match candidates.fits(demands) {
                 false => demands.first().map(|_| 0),
-                true => (0..demands.len()).find(|&d| candidates.of(d).is_empty()),
+                true => (0..demands.len()).find(|&d| candidates.count(d) == 0),
             };
             if let Some(demand) = uncovered {
                 let d = &demands[demand];
@@ -133,7 +133,8 @@ pub struct Share {
 pub struct Assignment {
     /// Per demand, in the order of the demands. No shares for a demand of 0 bytes.
     pub shares: Vec<Vec<Share>>,
-    /// What the planner has proved of every routing on the way, if anything.
+    /// The best that the planner has proved of every routing, cuts ([`crate::bound::lower_bound`]) included, if it has
+    /// looked.
     pub bound: Option<Bound>,
     /// What it has proved of everything that software can do, in seconds, where that is less than every routing because
     /// switches cannot be chosen.

@@ -69,8 +69,16 @@ impl Report {
     /// # Errors
     /// [`NetError`] if it was not.
     pub fn new(plan: &Plan, net: &Network) -> Result<Self, NetError> {
-        let load = plan.link_load(net)?;
-        let direct_load = plan::direct_load(net, &plan.demands)?;
+        Self::with_loads(plan, net, plan.link_load(net)?, plan::direct_load(net, &plan.demands)?)
+    }
+
+    /// [`Report::new`] where the load of the flows and of the fabric's own routes is known.
+    pub(crate) fn with_loads(
+        plan: &Plan,
+        net: &Network,
+        load: LinkLoad,
+        direct_load: LinkLoad,
+    ) -> Result<Self, NetError> {
         let flows = || plan.flows.iter().flatten();
         let paths = flows().count();
         let unit = net.unit_capacity();

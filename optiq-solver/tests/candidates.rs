@@ -4,9 +4,10 @@
 
 mod common;
 use common::*;
-use optiq_net::{LinkId, Network, NodeId};
+use optiq_net::random::SplitMix64;
+use optiq_net::{DimensionOrder, LinkId, Network, NodeId, Routing, Ties, Zone};
 use optiq_solver::candidates::yen::{Query, Yen};
-use optiq_solver::candidates::{diverse::MAX_DETOUR, file};
+use optiq_solver::candidates::{PathBuffer, diverse::MAX_DETOUR, file};
 use optiq_solver::{CandidateMethod, Candidates, Demand, PathFileError, PlanError, demands, legs};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -250,4 +251,122 @@ fn legs_by_hand() {
     assert_eq!(legs::stops(&star, &route[..1]), None, "it ends at the switch");
     assert_eq!(legs::stops(&star, &[]), None);
     assert_eq!(legs::stops(&star, &[LinkId(99)]), None);
+}
+
+/// Tori with even, odd and shortest rings, under every fixed dimension order and tie rule.
+fn any_torus() -> impl Strategy<Value = Network> {
+    let shape = prop::collection::vec(1u32..7, 1..5).prop_filter("size", |dims| {
+        let nodes: u32 = dims.iter().product();
+        (2..400).contains(&nodes)
+    });
+    let ties = prop::sample::select(vec![Ties::Positive, Ties::SumParity, Ties::OwnParity, Ties::FirstSumThenOwn]);
+    (shape, ties, any::<u64>(), 0u8..6).prop_map(|(dims, ties, shuffle, zone)| {
+        let spec = dims.iter().map(u32::to_string).collect::<Vec<_>>().join("x");
+        let mut order: Vec<u8> = (0..dims.len() as u8).collect();
+        let mut random = SplitMix64::new(shuffle);
+        (1..order.len()).rev().for_each(|i| order.swap(i, random.below(i as u64 + 1) as usize));
+        let routing = match zone {
+            2 | 3 => Routing::Zone(Zone::new(zone, 0).unwrap()),
+            _ => Routing::DimensionOrder(DimensionOrder::new(order, ties).unwrap()),
+        };
+        net(&format!("torus:{spec}")).with_routing(routing).unwrap()
+    })
+}
+
+/// The fewest legs by dynamic programming over all stretches, each compared with the fabric's own route.
+fn fewest_legs(net: &Network, links: &[LinkId]) -> usize {
+    let nodes = legs::nodes(net, links).unwrap();
+    let mut fewest = vec![0; nodes.len()];
+    for j in 1..nodes.len() {
+        let leg = |i: &usize| {
+            let mut route = Vec::new();
+            net.route(nodes[*i], nodes[j], &mut route).unwrap();
+            route == links[*i..j]
+        };
+        fewest[j] = (0..j).filter(leg).map(|i| fewest[i] + 1).min().unwrap();
+    }
+    fewest[links.len()]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Cutting by levels finds as few legs as trying everything; a path that wanders at random, or goes straight often
+    /// enough to meet ties.
+    #[test]
+    fn legs_are_the_fewest(net in any_torus(), start: u32, turns in prop::collection::vec((any::<u32>(), 1u32..5), 1..8)) {
+        let mut at = NodeId(start % net.hosts() as u32);
+        let mut links = Vec::new();
+        for (port, steps) in turns {
+            let ports = net.out_range(at).len() as u32;
+            let chosen = net.ports().unwrap().of_link(LinkId(net.out_range(at).start + port % ports));
+            for _ in 0..steps {
+                let exit = net.ports().unwrap().exit(at, usize::from(chosen)).unwrap();
+                links.push(exit.link);
+                at = exit.to;
+            }
+        }
+        let stops = legs::stops(&net, &links).unwrap();
+        prop_assert_eq!(stops.len() - 1, fewest_legs(&net, &links));
+        // A wandering path may pass a stop twice, and then `check` takes the first time; without that, they agree.
+        let nodes = legs::nodes(&net, &links).unwrap();
+        if nodes.iter().collect::<BTreeSet<_>>().len() == nodes.len() {
+            prop_assert!(legs::check(&net, &links, &stops));
+            if stops.len() > 2 {
+                let fewer: Vec<NodeId> = stops.iter().copied().filter(|&s| s != stops[1]).collect();
+                prop_assert!(!legs::check(&net, &links, &fewer), "a leg too long");
+            }
+        }
+    }
+
+    /// Templates, walked from wherever a pair is: chains without loops, different from each other, not too long, with
+    /// the fabric's own route for this very pair among them, and the same one by one as all together.
+    #[test]
+    fn templates_are_sound(net in any_torus(), pairs in prop::collection::vec((any::<u32>(), any::<u32>()), 1..20), k in 1usize..150) {
+        let n = net.hosts() as u32;
+        let demands: Vec<Demand> =
+            pairs.iter().map(|&(a, b)| demand(a % n, b % n, 1)).filter(|d| d.src != d.dst).collect();
+        let candidates = Candidates::generate(&net, &demands, k, CandidateMethod::Diverse).unwrap();
+        let mut buffer = PathBuffer::new();
+        for (i, d) in demands.iter().enumerate() {
+            buffer.clear();
+            candidates.expand(i, &mut buffer);
+            prop_assert_eq!(buffer.len(), candidates.count(i));
+            prop_assert!(buffer.len() <= k && buffer.iter().eq(candidates.paths(i)));
+            prop_assert_eq!(buffer.iter().collect::<BTreeSet<_>>().len(), buffer.len());
+            prop_assert!(buffer.ends().windows(3).all(|w| w[1] - w[0] <= w[2] - w[1]));
+            let mut own = Vec::new();
+            net.route(d.src, d.dst, &mut own).unwrap();
+            prop_assert!(buffer.iter().any(|path| path == own));
+            for path in buffer.iter() {
+                check_path(&net, d.src, d.dst, path);
+                prop_assert!(path.len() as u32 <= net.distance(d.src, d.dst) + MAX_DETOUR);
+            }
+        }
+    }
+}
+
+#[test]
+fn templates_are_shared_and_threads_change_nothing() {
+    // Distances 0 to 2 in four rings of four and 0 or 1 in the ring of two, without 0 everywhere: 161; four templates
+    // each, of at most 20 paths.
+    let net = net("bgq:512");
+    let all = demands::parse("pattern:random,count=6000", &net, 1).unwrap();
+    let candidates = Candidates::generate(&net, &all, 20, CandidateMethod::Auto).unwrap();
+    assert!(candidates.kept_paths() <= 161 * 4 * 20, "{}", candidates.kept_paths());
+    // So many paths are made on two threads, those of a few demands on one.
+    for part in [0..3, 2998..3003, 5990..6000] {
+        let few = Candidates::generate(&net, &all[part.clone()], 20, CandidateMethod::Auto).unwrap();
+        for (i, of_all) in part.enumerate() {
+            assert!(few.paths(i).eq(candidates.paths(of_all)));
+        }
+    }
+    // Meshes have explicit paths; there, too.
+    let mesh = common::net("mesh:8x8x8");
+    let all = demands::parse("pattern:random,count=600", &mesh, 1).unwrap();
+    let candidates = Candidates::generate(&mesh, &all, 20, CandidateMethod::Auto).unwrap();
+    for i in [0, 299, 300, 301, 599] {
+        let one = Candidates::generate(&mesh, &all[i..=i], 20, CandidateMethod::Auto).unwrap();
+        assert!(one.paths(0).eq(candidates.paths(i)));
+    }
 }

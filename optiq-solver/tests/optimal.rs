@@ -14,7 +14,7 @@ const MIB: u64 = 1 << 20;
 
 /// `optimal` with `k` candidates.
 fn with_k(k: usize) -> PlanOptions {
-    PlanOptions { k, ..options("optimal") }
+    PlanOptions { k: Some(k), ..options("optimal") }
 }
 
 /// Corner to corner of a 3x3 torus there are four link-disjoint paths. One candidate is the fabric's own route; the
@@ -24,7 +24,7 @@ fn pricing_finds_what_the_candidates_lack() {
     let net = net("torus:3x3");
     let demands = [demand(0, 4, 12 * MIB)];
     let planned = pipeline::run(&net, &demands, &with_k(1)).unwrap();
-    let heu2 = pipeline::run(&net, &demands, &PlanOptions { k: 1, ..options("heu2") }).unwrap();
+    let heu2 = pipeline::run(&net, &demands, &PlanOptions { k: Some(1), ..options("heu2") }).unwrap();
     assert_eq!(heu2.report.bytes_per_link_max, 12.0 * MIB as f64);
     assert!(planned.report.bytes_per_link_max <= 3.0 * 1.01 * MIB as f64, "{}", planned.report.bytes_per_link_max);
     assert!(planned.report.paths >= 4 && planned.report.gap <= 0.01);
@@ -161,7 +161,7 @@ proptest! {
         let net = net(spec);
         let demands = on(net.hosts(), &demands);
         let optimal = pipeline::run(&net, &demands, &with_k(20)).unwrap().plan;
-        let lp = pipeline::run(&net, &demands, &PlanOptions { k: 20, ..options("lp") }).unwrap().plan;
+        let lp = pipeline::run(&net, &demands, &PlanOptions { k: Some(20), ..options("lp") }).unwrap().plan;
         prop_assert!(optimal.congestion_seconds <= lp.congestion_seconds * 1.0101);
         prop_assert!(optimal.bound_seconds <= lp.congestion_seconds * (1.0 + 1e-9));
     }

@@ -51,7 +51,7 @@ proptest! {
         let candidates = Candidates::generate(&net, &demands, k, method).unwrap();
         let mut direct = f64::NAN;
         for planner in planners() {
-            let options = PlanOptions { k, method, chunk: 1 << 28, ..options(planner) };
+            let options = PlanOptions { k: Some(k), method, chunk: 1 << 28, ..options(planner) };
             let planned = pipeline::run(&net, &demands, &options).unwrap();
             let plan = &planned.plan;
             // Bytes are conserved, paths are chains of links and of legs, figures are those of the flows.
@@ -86,7 +86,7 @@ proptest! {
         let mut text = Vec::new();
         optiq_solver::candidates::file::write_to(&mut text, &net, &candidates).unwrap();
         let read = optiq_solver::candidates::file::read_from("p", text.as_slice(), &net).unwrap();
-        let options = PlanOptions { k, chunk: 1 << 28, ..options("heu2") };
+        let options = PlanOptions { k: Some(k), chunk: 1 << 28, ..options("heu2") };
         let searched = pipeline::run(&net, &demands, &options).unwrap().plan;
         prop_assert_eq!(pipeline::run_with(&net, &demands, &options, Some(&read)).unwrap().plan, searched);
     }

@@ -8,7 +8,7 @@ use crate::{names, output, table};
 use clap::Args;
 use optiq_net::{LinkId, Network, NodeId, units};
 use optiq_solver::demands::{self, Demand};
-use optiq_solver::{CandidateMethod, Candidates, candidates, legs};
+use optiq_solver::{CandidateMethod, Candidates, candidates, legs, pipeline};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -92,7 +92,7 @@ impl Arguments {
         let demands = self.pairs(&net, &progress)?;
         progress.now(format!("finding candidate paths for {}", table::count(demands.len(), "demand")));
         let start = Instant::now();
-        let found = Candidates::generate(&net, &demands, self.search.k, self.search.method)?;
+        let found = Candidates::generate(&net, &demands, self.search.k.0.unwrap_or(pipeline::K), self.search.method)?;
         let candidates_seconds = start.elapsed().as_secs_f64();
         if let Some(target) = &target {
             progress.now("writing the path file");

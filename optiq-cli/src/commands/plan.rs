@@ -133,6 +133,14 @@ impl Arguments {
     }
 
     /// The plan asked for, or those of all planners.
+    /// Candidate paths per pair, at most; where planners are compared, for all of them as published.
+    fn k(&self, demands: usize) -> usize {
+        match self.planning.search.k.0 {
+            None if self.compare => pipeline::K,
+            _ => self.planning.options(&self.planning.planner).k_for(demands),
+        }
+    }
+
     fn plans(&self, net: &Network, demands: &[Demand], progress: &Progress) -> Result<Vec<Planned>, Failure> {
         let jobs = table::count(demands.len(), "demand");
         if !self.compare {
@@ -143,7 +151,7 @@ impl Arguments {
         let search = Instant::now();
         let found = match &self.planning.paths {
             Some(file) => candidates::file::read(file, net)?.for_demands(net, demands)?,
-            None => Candidates::generate(net, demands, self.planning.search.k, self.planning.search.method)?,
+            None => Candidates::generate(net, demands, self.k(demands.len()), self.planning.search.method)?,
         };
         let candidates_seconds = search.elapsed().as_secs_f64();
         let mut runs = Vec::new();
@@ -180,7 +188,7 @@ impl Arguments {
         Document {
             context,
             message_bytes: self.demands.message,
-            k: self.planning.search.k,
+            k: self.k(run.plan.demands.len()),
             method: self.planning.search.method.resolve(net),
             maxload: self.planning.maxload,
             chunk_bytes: self.planning.chunk,

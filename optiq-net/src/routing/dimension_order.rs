@@ -33,8 +33,12 @@ pub enum Ties {
 }
 
 impl Ties {
+    pub(crate) fn always_up(self) -> bool {
+        self == Ties::Positive
+    }
+
     /// Whether a tie in dimension `d` goes up for packets from `src`; `first` if `d` is travelled first.
-    pub(super) fn up(self, grid: &Grid, src: NodeId, d: usize, first: bool) -> bool {
+    pub(crate) fn up(self, grid: &Grid, src: NodeId, d: usize, first: bool) -> bool {
         let sum_is_even = || (0..grid.dims().len()).fold(0, |sum, d| sum ^ grid.coordinate(src, d)) & 1 == 0;
         let own_is_even = || grid.coordinate(src, d) & 1 == 0;
         match self {
@@ -153,10 +157,11 @@ pub(super) fn travel(
 ) -> Option<NodeId> {
     let offset = grid.offset(at, dst, d);
     let up = if grid.is_tie(d, offset) { tie_up(d) } else { offset > 0 };
+    let (ports, port) = (network.ports()?, 2 * d + usize::from(!up));
     for _ in 0..offset.unsigned_abs() {
-        let next = grid.step(at, d, up)?;
-        route.push(network.link_between(at, next)?);
-        at = next;
+        let exit = ports.exit(at, port)?;
+        route.push(exit.link);
+        at = exit.to;
     }
     Some(at)
 }

@@ -44,6 +44,15 @@ impl Routing {
         }
     }
 
+    /// The order of the dimensions of `grid` and the tie rule, if they are the same for all packets.
+    pub(crate) fn fixed_order(&self, grid: &Grid) -> Option<(Vec<u8>, Ties)> {
+        match self {
+            Routing::DimensionOrder(order) => Some((order.order().to_vec(), order.ties())),
+            Routing::Zone(zone) => zone.fixed_order(grid),
+            Routing::Shortest | Routing::Table(_) => None,
+        }
+    }
+
     /// Whether the routing fits the network.
     pub(crate) fn check(&self, network: &Network) -> Result<(), NetError> {
         match self {

@@ -71,6 +71,16 @@ impl Zone {
         }
     }
 
+    /// The order of zones 2 and 3, and their tie rule.
+    pub(super) fn fixed_order(&self, grid: &Grid) -> Option<(Vec<u8>, Ties)> {
+        if self.is_random() {
+            return None;
+        }
+        let mut order = vec![0; grid.dims().len()];
+        self.order(grid, &mut SplitMix64::new(self.seed), &mut order);
+        Some((order.iter().map(|&d| d as u8).collect(), Ties::OwnParity))
+    }
+
     pub(super) fn route(&self, network: &Network, src: NodeId, dst: NodeId, route: &mut Vec<LinkId>) -> Option<()> {
         let grid = network.geometry().grid()?;
         let pair = u64::from(src.0) << 32 | u64::from(dst.0);

@@ -25,10 +25,11 @@
 //! some 70 % of the forwarded bytes that dimension orders alone need for 16.00, 15.30, 14.75; with own routes alone
 //! heuristic 2 is 2 to 4 % worse. It is not best everywhere: on `bgq:2048` heuristic 1 is 13 % worse than with
 //! dimension orders alone.
+//!
+//! On tori with one dimension order for all packets the same paths come from module `template`.
 
 use super::yen::{Query, Search};
 use optiq_net::{Geometry, Grid, LinkId, Network, NodeId};
-use std::collections::BTreeSet;
 
 /// How much longer than the shortest path a path may be, in hops.
 pub const MAX_DETOUR: u32 = 4;
@@ -57,6 +58,8 @@ struct Ports {
     last: u32,
     /// How many middles of their list were tried.
     next_middle: u32,
+    /// The path that was found last for them.
+    found: Option<usize>,
 }
 
 impl<'n> Diverse<'n> {
@@ -82,8 +85,9 @@ impl<'n> Diverse<'n> {
             Geometry::Grid(grid) => 2 * grid.dims().len() as u32,
             Geometry::General => 4,
         };
-        let mut seen = BTreeSet::new();
         let mut found: Vec<Vec<LinkId>> = Vec::new();
+        // Per path found, the one found before it through the same ports. Paths through other ports are others.
+        let mut previous: Vec<Option<usize>> = Vec::new();
         // In every round each pair of ports gives the next path of its list that serves, until all lists are at
         // their end.
         let mut before = usize::MAX;
@@ -93,7 +97,12 @@ impl<'n> Diverse<'n> {
                 while ports.next_middle < middles && found.len() < k {
                     ports.next_middle += 1;
                     let Some(path) = self.path(src, dst, ports, ports.next_middle - 1, rotation) else { continue };
-                    if seen.insert(path.clone()) && accept(&path) {
+                    let mut other = ports.found;
+                    while let Some(i) = other.filter(|&i| found[i] != path) {
+                        other = previous[i];
+                    }
+                    if other.is_none() && accept(&path) {
+                        previous.push(ports.found.replace(found.len()));
                         found.push(path);
                         break;
                     }
@@ -136,7 +145,8 @@ impl<'n> Diverse<'n> {
                     () => self.distance(u, w, last).saturating_add(2),
                 };
                 let diagonal = (last + n - first + rotation) % m;
-                pairs.push(Ports { hops, order: (diagonal, (first + rotation) % n), first, last, next_middle: 0 });
+                let order = (diagonal, (first + rotation) % n);
+                pairs.push(Ports { hops, order, first, last, next_middle: 0, found: None });
             }
         }
         let shortest = pairs.iter().map(|p| p.hops).min().unwrap_or(0);
@@ -200,13 +210,14 @@ fn travel(
 ) -> Option<()> {
     let dims = grid.dims().len();
     let mut at = u;
+    let ports = net.ports()?;
     for d in (begin..begin + dims).map(|d| d % dims) {
         let offset = grid.offset(at, w, d);
         let up = if grid.is_tie(d, offset) { positive } else { offset > 0 };
         for _ in 0..offset.unsigned_abs() {
-            let next = grid.step(at, d, up)?;
-            links.push(net.link_between(at, next)?);
-            at = next;
+            let exit = ports.exit(at, 2 * d + usize::from(!up))?;
+            links.push(exit.link);
+            at = exit.to;
         }
     }
     Some(())

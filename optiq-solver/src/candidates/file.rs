@@ -16,7 +16,7 @@
 //! lines are skipped. Paths are numbers and not names, so that a file stays valid when hosts are renamed; the
 //! fingerprint keeps it from being read for another network.
 
-use super::{CandidateMethod, Candidates, MAX_K, MAX_PATHS};
+use super::{CandidateMethod, Candidates, MAX_K, MAX_PATHS, PathBuffer, PathTable};
 use crate::error::PathFileError;
 use crate::{atomic, legs};
 use optiq_net::{LinkId, Network, NodeId};
@@ -51,13 +51,16 @@ pub fn write_to(out: &mut impl Write, net: &Network, candidates: &Candidates) ->
     writeln!(out, "{VERSION}")?;
     writeln!(out, "network {}\nmethod {}\nk {}", candidates.network, candidates.method, candidates.k)?;
     let mut written = BTreeSet::new();
+    let mut paths = PathBuffer::new();
     for (d, &(src, dst)) in candidates.pairs.iter().enumerate() {
         if !written.insert((src, dst)) {
             continue;
         }
         writeln!(out, "# {} -> {}", net.name(src), net.name(dst))?;
         writeln!(out, "job {} {}", src.0, dst.0)?;
-        for path in candidates.paths(d) {
+        paths.clear();
+        candidates.expand(d, &mut paths);
+        for path in paths.iter() {
             write!(out, "path {}", src.0)?;
             for &l in path {
                 write!(out, " {}", net.link(l).to.0)?;
@@ -116,7 +119,10 @@ pub fn read_from(name: &str, input: impl BufRead, net: &Network) -> Result<Candi
     };
     let mut reading = Reading {
         net,
-        candidates: Candidates::empty(net, k, method),
+        k,
+        pairs: Vec::new(),
+        table: PathTable::default(),
+        cutter: legs::Cutter::new(net),
         jobs: BTreeSet::new(),
         all_executable: legs::every_path_has_legs(net),
         nodes: Vec::new(),
@@ -130,7 +136,7 @@ pub fn read_from(name: &str, input: impl BufRead, net: &Network) -> Result<Candi
         }
     }
     reading.finish_job().map_err(|problem| lines.bad(problem))?;
-    Ok(reading.candidates)
+    Ok(Candidates::from_table((net.fingerprint(), k, method), reading.pairs, reading.table))
 }
 
 /// The lines of a file without comments and blanks.
@@ -180,7 +186,10 @@ impl<R: BufRead> Lines<'_, R> {
 /// What was read so far.
 struct Reading<'n> {
     net: &'n Network,
-    candidates: Candidates,
+    k: usize,
+    pairs: Vec<(NodeId, NodeId)>,
+    table: PathTable,
+    cutter: legs::Cutter<'n>,
     jobs: BTreeSet<(NodeId, NodeId)>,
     all_executable: bool,
     /// The vertices of the current line, and the links between them: kept, so that lines do not allocate.
@@ -229,14 +238,14 @@ impl Reading<'_> {
         if !self.jobs.insert((src, dst)) {
             return Err(format!("the job {} {} is given twice", src.0, dst.0));
         }
-        let start = self.candidates.ends.len() as u32;
-        self.candidates.pairs.push((src, dst));
-        self.candidates.rows.push(start..start);
+        let start = self.table.stored_paths() as u32;
+        self.pairs.push((src, dst));
+        self.table.rows.push(start..start);
         Ok(())
     }
 
     fn path(&mut self) -> Result<(), String> {
-        let Some(&(src, dst)) = self.candidates.pairs.last() else {
+        let Some(&(src, dst)) = self.pairs.last() else {
             return Err("a path is given before the first job".into());
         };
         if self.nodes.first() != Some(&src) || self.nodes.last() != Some(&dst) {
@@ -259,24 +268,24 @@ impl Reading<'_> {
         if let Some(v) = (!self.all_executable).then(|| legs::repeated(self.net, &self.links)).flatten() {
             return Err(format!("the path takes the same link from {} twice", v.0));
         }
-        if !self.all_executable && legs::stops(self.net, &self.links).is_none() {
+        if !self.all_executable && self.cutter.stops(&self.links).is_none() {
             return Err("the path does not follow the fabric's own routes between its hosts".into());
         }
-        self.candidates.push(&self.links);
-        if self.candidates.ends.len() > MAX_PATHS {
+        self.table.stored.push(&self.links);
+        if self.table.stored_paths() > MAX_PATHS {
             return Err(format!("more than {MAX_PATHS} paths"));
         }
-        if let Some(row) = self.candidates.rows.last_mut() {
-            row.end = self.candidates.ends.len() as u32;
-            if row.len() > self.candidates.k {
-                return Err(format!("the job has more than k = {} paths", self.candidates.k));
+        if let Some(row) = self.table.rows.last_mut() {
+            row.end = self.table.stored.len() as u32;
+            if row.len() > self.k {
+                return Err(format!("the job has more than k = {} paths", self.k));
             }
         }
         Ok(())
     }
 
     fn finish_job(&self) -> Result<(), String> {
-        match (self.candidates.rows.last(), self.candidates.pairs.last()) {
+        match (self.table.rows.last(), self.pairs.last()) {
             (Some(row), Some((src, dst))) if row.is_empty() => Err(format!("the job {} {} has no path", src.0, dst.0)),
             _ => Ok(()),
         }

@@ -3,7 +3,7 @@
 //! | method | paths | where |
 //! | --- | --- | --- |
 //! | [`yen`] | the k shortest, none longer than the diameter; as published | any network |
-//! | [`diverse`] | through all pairs of ports, up to 4 hops longer than the shortest | `auto` where there are no switches |
+//! | [`diverse`] | through all pairs of ports, up to 4 hops longer than the shortest; on tori as templates | `auto` where there are no switches |
 //! | [`via`] | the fabric's own routes by every port, and through one intermediate host | `auto` on networks with switches |
 //!
 //! Whatever the method, the fabric's own route is among the candidates, so that no planner need be worse than it,
@@ -12,10 +12,15 @@
 
 pub mod diverse;
 pub mod file;
+mod table;
+mod template;
 pub mod via;
 pub mod yen;
 
+pub use table::{PathBuffer, PathTable};
+
 use crate::error::PlanError;
+use crate::parallel::in_two;
 use crate::{Demand, legs};
 use diverse::Diverse;
 use optiq_net::{Fingerprint, LinkId, Network, NodeId};
@@ -24,6 +29,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
+use std::sync::OnceLock;
+use template::Templates;
 use via::Via;
 use yen::{Query, Yen};
 
@@ -85,27 +92,31 @@ impl FromStr for CandidateMethod {
     }
 }
 
-/// Candidate paths for a list of demands: for each demand a range of paths, each path a stretch of one arena of
-/// links. Demands of the same pair share their paths.
-#[derive(Clone, Debug, PartialEq)]
+/// Candidate paths for a list of demands. Demands of the same pair share their paths.
+///
+/// On tori they are kept as templates (module `template`), which is little, and have to be expanded into links: demand by
+/// demand with [`Candidates::expand`], or all together with [`Candidates::expanded`], which is done once and
+/// kept. [`Candidates::of`], [`path`](Candidates::path), [`paths`](Candidates::paths) and
+/// [`stored_paths`](Candidates::stored_paths) do the latter.
+#[derive(Clone, Debug)]
 pub struct Candidates {
     network: Fingerprint,
     k: usize,
     method: CandidateMethod,
     /// Per demand: its pair.
     pairs: Vec<(NodeId, NodeId)>,
-    /// Per demand: its paths.
-    rows: Vec<Range<u32>>,
-    /// Path `p` is `arena[ends[p - 1]..ends[p]]` (from 0 for the first).
-    ends: Vec<usize>,
-    arena: Vec<LinkId>,
+    /// Where there are templates, `table` is made from them when it is asked for.
+    templates: Option<Templates>,
+    table: OnceLock<PathTable>,
 }
 
 impl Candidates {
-    /// No candidates yet, for paths on `net`.
-    fn empty(net: &Network, k: usize, method: CandidateMethod) -> Self {
-        let (pairs, rows, ends, arena) = Default::default();
-        Candidates { network: net.fingerprint(), k, method, pairs, rows, ends, arena }
+    fn from_table(
+        (network, k, method): (Fingerprint, usize, CandidateMethod),
+        pairs: Vec<(NodeId, NodeId)>,
+        table: PathTable,
+    ) -> Self {
+        Candidates { network, k, method, pairs, templates: None, table: table.into() }
     }
 
     /// At most `k` candidate paths for every demand, in the method's order: fewer links first (after the direct routes
@@ -124,38 +135,44 @@ impl Candidates {
         }
         crate::problem::check_demands(net, demands)?;
         let method = method.resolve(net);
-        let mut candidates = Self::empty(net, k, method);
-        let mut generator = Generator::new(net, k, method, demands.len());
-        // Pairs with the same destination follow each other, so that what is known of distances to it is used.
-        let mut order: Vec<usize> = (0..demands.len()).collect();
-        order.sort_by_key(|&d| (demands[d].dst, demands[d].src));
-        candidates.pairs = demands.iter().map(|d| (d.src, d.dst)).collect();
-        candidates.rows = vec![0..0; demands.len()];
-        let mut last: Option<usize> = None;
-        for d in order {
-            let (src, dst) = candidates.pairs[d];
-            if let Some(last) = last.filter(|&l| candidates.pairs[l] == (src, dst)) {
-                candidates.rows[d] = candidates.rows[last].clone();
-                continue;
-            }
-            last = Some(d);
-            let paths = generator.paths(src, dst).map_err(|e| crate::problem::unconnected(net, demands, d, e))?;
-            let start = candidates.ends.len();
-            for path in paths {
-                candidates.push(&path);
-            }
-            if candidates.ends.len() > MAX_PATHS {
-                return Err(PlanError::TooManyPaths { demands: demands.len(), k, max: MAX_PATHS });
-            }
-            candidates.rows[d] = start as u32..candidates.ends.len() as u32;
+        let pairs: Vec<_> = demands.iter().map(|d| (d.src, d.dst)).collect();
+        let network = net.fingerprint();
+        let too_many = || PlanError::TooManyPaths { demands: demands.len(), k, max: MAX_PATHS };
+        if let Some(place) = template::serve(net).filter(|_| method == CandidateMethod::Diverse) {
+            let templates = Templates::generate(place, demands, k).ok_or_else(too_many)?;
+            return Ok(Candidates { network, k, method, pairs, templates: Some(templates), table: OnceLock::new() });
         }
-        Ok(candidates)
-    }
-
-    /// Appends a path to the arena.
-    fn push(&mut self, path: &[LinkId]) {
-        self.arena.extend_from_slice(path);
-        self.ends.push(self.arena.len());
+        let (order, rows) = distinct(&pairs);
+        let make = |order: &[usize]| {
+            let mut generator = Generator::new(net, k, method, order.len());
+            let mut found = Found::default();
+            for &d in order {
+                let (src, dst) = pairs[d];
+                let paths = generator.paths(src, dst).map_err(|e| crate::problem::unconnected(net, demands, d, e))?;
+                paths.iter().for_each(|path| found.paths.push(path));
+                found.ends.push(found.paths.len());
+                if found.paths.len() > MAX_PATHS {
+                    return Err(too_many());
+                }
+            }
+            Ok(found)
+        };
+        let (first, second) = in_two(&order, order.len() * k >= MANY, make);
+        let mut found = first?;
+        if let Some(second) = second {
+            let (second, before) = (second?, found.paths.len());
+            found.paths.append(&second.paths);
+            found.ends.extend(second.ends.iter().map(|end| before + end));
+        }
+        if found.paths.len() > MAX_PATHS {
+            return Err(too_many());
+        }
+        let row = |&row: &u32| {
+            let row = row as usize;
+            (if row == 0 { 0 } else { found.ends[row - 1] as u32 })..found.ends[row] as u32
+        };
+        let table = PathTable { rows: rows.iter().map(row).collect(), stored: found.paths };
+        Ok(Self::from_table((network, k, method), pairs, table))
     }
 
     /// The candidates for `demands`, which may be fewer than, or in another order than those that the paths were
@@ -169,17 +186,27 @@ impl Candidates {
         if self.fits(demands) {
             return Ok(self);
         }
-        let known: BTreeMap<(NodeId, NodeId), Range<u32>> =
-            self.pairs.iter().copied().zip(self.rows.iter().cloned()).collect();
-        let row = |(i, d): (usize, &Demand)| {
-            known.get(&(d.src, d.dst)).cloned().ok_or_else(|| PlanError::Uncovered {
+        let known: BTreeMap<(NodeId, NodeId), usize> = self.pairs.iter().copied().zip(0..).collect();
+        let of = |(i, d): (usize, &Demand)| {
+            known.get(&(d.src, d.dst)).copied().ok_or_else(|| PlanError::Uncovered {
                 demand: i,
                 from: crate::problem::name(net, d.src),
                 to: crate::problem::name(net, d.dst),
             })
         };
-        self.rows = demands.iter().enumerate().map(row).collect::<Result<_, _>>()?;
+        let places = demands.iter().enumerate().map(of).collect::<Result<Vec<usize>, _>>()?;
         self.pairs = demands.iter().map(|d| (d.src, d.dst)).collect();
+        match self.templates.take() {
+            Some(templates) => {
+                self.templates = Some(templates.rearranged(&places));
+                self.table = OnceLock::new();
+            }
+            None => {
+                if let Some(table) = self.table.get_mut() {
+                    table.rows = places.iter().map(|&d| table.of(d)).collect();
+                }
+            }
+        }
         Ok(self)
     }
 
@@ -190,28 +217,30 @@ impl Candidates {
     /// [`PlanError::Uncovered`] for a demand that is left without a path.
     pub fn forwarding_only_at(&self, net: &Network, allowed: &[bool]) -> Result<Self, PlanError> {
         let may = |host: &NodeId| allowed.get(host.index()).copied().unwrap_or(false);
-        let possible = |links: &[LinkId]| {
-            crate::legs::stops(net, links).is_some_and(|stops| stops[1..stops.len() - 1].iter().all(may))
-        };
-        let mut kept = Self { rows: Vec::new(), ends: Vec::new(), arena: Vec::new(), ..self.clone() };
+        let mut cutter = legs::Cutter::new(net);
+        let mut kept = PathTable::default();
         // Demands of the same pair go on sharing their paths.
-        let mut moved: BTreeMap<u32, Range<u32>> = BTreeMap::new();
-        for (d, row) in self.rows.iter().enumerate() {
-            let known = moved.get(&row.start).cloned();
-            let new = known.unwrap_or_else(|| {
-                let start = kept.ends.len() as u32;
-                self.paths(d).filter(|p| possible(p)).for_each(|p| kept.push(p));
-                start..kept.ends.len() as u32
-            });
-            if new.is_empty() {
-                let (from, to) = self.pairs[d];
-                let name = |v| crate::problem::name(net, v);
-                return Err(PlanError::Uncovered { demand: d, from: name(from), to: name(to) });
+        let (order, rows) = distinct(&self.pairs);
+        let mut paths = PathBuffer::new();
+        let mut ranges = Vec::with_capacity(order.len());
+        for d in order {
+            let start = kept.stored.len() as u32;
+            paths.clear();
+            self.expand(d, &mut paths);
+            for path in paths.iter() {
+                if cutter.stops(path).is_some_and(|stops| stops[1..stops.len() - 1].iter().all(may)) {
+                    kept.stored.push(path);
+                }
             }
-            moved.insert(row.start, new.clone());
-            kept.rows.push(new);
+            ranges.push(start..kept.stored.len() as u32);
         }
-        Ok(kept)
+        kept.rows = rows.iter().map(|&row| ranges[row as usize].clone()).collect();
+        if let Some(demand) = kept.rows.iter().position(Range::is_empty) {
+            let (from, to) = self.pairs[demand];
+            let name = |v| crate::problem::name(net, v);
+            return Err(PlanError::Uncovered { demand, from: name(from), to: name(to) });
+        }
+        Ok(Self::from_table((self.network, self.k, self.method), self.pairs.clone(), kept))
     }
 
     pub(crate) fn check_network(&self, net: &Network) -> Result<(), PlanError> {
@@ -244,31 +273,104 @@ impl Candidates {
 
     /// Number of demands.
     pub fn demands(&self) -> usize {
-        self.rows.len()
+        self.pairs.len()
     }
 
-    /// Number of distinct paths stored.
+    /// Number of a demand's paths.
+    pub fn count(&self, demand: usize) -> usize {
+        match &self.templates {
+            Some(templates) => templates.count(demand),
+            None => self.expanded().of(demand).len(),
+        }
+    }
+
+    /// Appends a demand's paths to `out`.
+    pub fn expand(&self, demand: usize, out: &mut PathBuffer) {
+        match &self.templates {
+            Some(templates) => templates.expand(demand, out),
+            None => self.expanded().paths(demand).for_each(|path| out.push(path)),
+        }
+    }
+
+    /// Number of templates' paths, or of distinct paths where there are no templates: what is kept unless
+    /// [`Candidates::expanded`] is asked for.
+    pub fn kept_paths(&self) -> usize {
+        self.templates.as_ref().map_or_else(|| self.expanded().stored_paths(), Templates::stored)
+    }
+
+    /// All paths as links. Made when it is first asked for, and kept.
+    pub fn expanded(&self) -> &PathTable {
+        self.table.get_or_init(|| self.templates.as_ref().map(|t| self.expand_all(t)).unwrap_or_default())
+    }
+
+    fn expand_all(&self, templates: &Templates) -> PathTable {
+        let (order, rows) = distinct(&self.pairs);
+        let make = |order: &[usize]| {
+            let mut paths = PathBuffer::new();
+            paths.links.reserve_exact(order.iter().map(|&d| templates.links(d)).sum());
+            paths.ends.reserve_exact(order.iter().map(|&d| templates.count(d)).sum());
+            order.iter().for_each(|&d| templates.expand(d, &mut paths));
+            paths
+        };
+        let (mut stored, second) = in_two(&order, order.len() * self.k >= MANY, make);
+        if let Some(second) = second {
+            stored.append(&second);
+        }
+        let mut end = 0;
+        let mut range = |&d: &usize| {
+            let start = end;
+            end += templates.count(d) as u32;
+            start..end
+        };
+        let ranges: Vec<Range<u32>> = order.iter().map(&mut range).collect();
+        PathTable { rows: rows.iter().map(|&row| ranges[row as usize].clone()).collect(), stored }
+    }
+
+    /// See [`PathTable::stored_paths`].
     pub fn stored_paths(&self) -> usize {
-        self.ends.len()
+        self.expanded().stored_paths()
     }
 
-    /// The numbers of the paths of a demand, for [`Candidates::path`].
+    /// See [`PathTable::of`].
     pub fn of(&self, demand: usize) -> Range<u32> {
-        self.rows[demand].clone()
+        self.expanded().of(demand)
     }
 
-    /// The links of one path.
+    /// See [`PathTable::path`].
     pub fn path(&self, path: u32) -> &[LinkId] {
-        let p = path as usize;
-        let start = if p == 0 { 0 } else { self.ends[p - 1] };
-        &self.arena[start..self.ends[p]]
+        self.expanded().path(path)
     }
 
-    /// The paths of a demand, each as its links from source to destination.
+    /// See [`PathTable::paths`].
     pub fn paths(&self, demand: usize) -> impl ExactSizeIterator<Item = &[LinkId]> {
-        let row = self.rows[demand].clone();
-        (row.start as usize..row.end as usize).map(|p| self.path(p as u32))
+        self.expanded().paths(demand)
     }
+}
+
+/// With fewer paths than this a second thread does not pay.
+const MANY: usize = 1 << 13;
+
+/// Paths found for some pairs, and how many there were after each.
+#[derive(Default)]
+struct Found {
+    paths: PathBuffer,
+    ends: Vec<usize>,
+}
+
+/// One demand of every distinct pair, ordered by destination (so that what is known of distances to it is used again)
+/// and source, and per demand the position of its pair in that order.
+fn distinct(pairs: &[(NodeId, NodeId)]) -> (Vec<usize>, Vec<u32>) {
+    let mut order: Vec<usize> = (0..pairs.len()).collect();
+    order.sort_by_key(|&d| (pairs[d].1, pairs[d].0));
+    let mut rows = vec![0; pairs.len()];
+    let mut distinct: Vec<usize> = Vec::with_capacity(pairs.len());
+    for d in order {
+        if distinct.last().is_none_or(|&last| pairs[last] != pairs[d]) {
+            distinct.push(d);
+        }
+        rows[d] = distinct.len() as u32 - 1;
+    }
+    (distinct, rows)
 }
 
 /// One method's working space.
@@ -281,6 +383,7 @@ struct Generator<'n> {
     /// The destination of the last query and the distances to it.
     distances: Option<(NodeId, Vec<u32>)>,
     diameter: u32,
+    cutter: legs::Cutter<'n>,
 }
 
 enum Method<'n> {
@@ -297,7 +400,8 @@ impl<'n> Generator<'n> {
             CandidateMethod::Via => (Method::Via(Via::new(net, pairs, k)), 0),
             _ => (Method::Yen(Yen::new(net)), net.diameter()),
         };
-        Generator { net, k, method, all_executable: legs::every_path_has_legs(net), distances: None, diameter }
+        let (all_executable, cutter) = (legs::every_path_has_legs(net), legs::Cutter::new(net));
+        Generator { net, k, method, all_executable, distances: None, diameter, cutter }
     }
 
     /// At most `k` paths, the fabric's own among them.
@@ -305,7 +409,8 @@ impl<'n> Generator<'n> {
         let mut own = Vec::new();
         self.net.route(src, dst, &mut own)?;
         let (net, k) = (self.net, self.k);
-        let executable = |path: &[LinkId]| self.all_executable || legs::stops(net, path).is_some();
+        let (all_executable, cutter) = (self.all_executable, &mut self.cutter);
+        let executable = |path: &[LinkId]| all_executable || cutter.stops(path).is_some();
         let rotation = rotation(src, dst);
         let mut paths = match &mut self.method {
             Method::Diverse(diverse) => diverse.paths(src, dst, k, rotation, executable),

@@ -5,6 +5,7 @@ pub mod codec;
 
 use crate::demands::Demand;
 use crate::legs;
+use crate::parallel::in_two;
 use optiq_net::{Fingerprint, LinkId, LinkLoad, NetError, Network, NodeId};
 
 /// The version of plans that this build makes and reads.
@@ -85,23 +86,38 @@ impl Plan {
         if self.flows.len() != self.demands.len() {
             return Err(format!("there are flows for {} demands of {}", self.flows.len(), self.demands.len()));
         }
-        for (i, (demand, flows)) in self.demands.iter().zip(&self.flows).enumerate() {
-            let mut sum = 0u64;
-            for flow in flows {
-                check_flow(net, demand, flow).map_err(|problem| format!("a flow of demand {i} {problem}"))?;
-                sum = sum.saturating_add(flow.bytes);
-            }
-            if sum != demand.bytes {
-                return Err(format!("the flows of demand {i} carry {sum} bytes, but it has {}", demand.bytes));
-            }
-        }
+        self.check_flows(net)?;
+        let load = self.link_load(net).map_err(|e| e.to_string())?;
+        self.check_figures(net, &load, &direct_load(net, &self.demands).map_err(|e| e.to_string())?)
+    }
+
+    /// The part of [`Plan::check`] that looks at every flow. There are as many lists of flows as demands.
+    pub(crate) fn check_flows(&self, net: &Network) -> Result<(), String> {
+        let demands: Vec<usize> = (0..self.demands.len()).collect();
+        let check = |part: &[usize]| {
+            let mut checker = Checker { net, cutter: legs::Cutter::new(net), passed: vec![0; net.vertices()], flows: 0 };
+            part.iter().try_for_each(|&i| {
+                let demand = &self.demands[i];
+                let mut sum = 0u64;
+                for flow in &self.flows[i] {
+                    checker.check(demand, flow).map_err(|problem| format!("a flow of demand {i} {problem}"))?;
+                    sum = sum.saturating_add(flow.bytes);
+                }
+                if sum == demand.bytes {
+                    return Ok(());
+                }
+                Err(format!("the flows of demand {i} carry {sum} bytes, but it has {}", demand.bytes))
+            })
+        };
+        let (first, second) = in_two(&demands, demands.len() >= MANY, check);
+        first.and(second.unwrap_or(Ok(())))
+    }
+
+    /// The part of [`Plan::check`] that compares figures with the load of the flows and that of the fabric's own routes.
+    pub(crate) fn check_figures(&self, net: &Network, load: &LinkLoad, direct: &LinkLoad) -> Result<(), String> {
         let figures = [
-            ("congestion", self.congestion_seconds, congestion(net, &self.link_load(net).map_err(|e| e.to_string())?)),
-            (
-                "direct congestion",
-                self.direct_congestion_seconds,
-                congestion(net, &direct_load(net, &self.demands).map_err(|e| e.to_string())?),
-            ),
+            ("congestion", self.congestion_seconds, congestion(net, load)),
+            ("direct congestion", self.direct_congestion_seconds, congestion(net, direct)),
         ];
         for (what, stated, real) in figures {
             if stated.to_bits() != real.to_bits() {
@@ -115,22 +131,41 @@ impl Plan {
     }
 }
 
-fn check_flow(net: &Network, demand: &Demand, flow: &Flow) -> Result<(), String> {
-    let Some(nodes) = legs::nodes(net, &flow.links) else { return Err("is not a chain of links".into()) };
-    if nodes.first() != Some(&demand.src) || nodes.last() != Some(&demand.dst) {
-        return Err("does not lead from its source to its destination".into());
+/// With fewer demands than this a second thread does not pay.
+pub(crate) const MANY: usize = 1 << 10;
+
+/// Checks one flow after another.
+struct Checker<'n> {
+    net: &'n Network,
+    cutter: legs::Cutter<'n>,
+    /// Per vertex, the number of the last flow that passed it.
+    passed: Vec<u64>,
+    /// Flows so far.
+    flows: u64,
+}
+
+impl Checker<'_> {
+    fn check(&mut self, demand: &Demand, flow: &Flow) -> Result<(), String> {
+        let Some(nodes) = self.cutter.walk(&flow.links) else { return Err("is not a chain of links".into()) };
+        if nodes.first() != Some(&demand.src) || nodes.last() != Some(&demand.dst) {
+            return Err("does not lead from its source to its destination".into());
+        }
+        self.flows += 1;
+        // Switches may be passed twice: a path through a host goes over that host's switch on the way in and out.
+        let net = self.net;
+        let mut again = |v: &NodeId| std::mem::replace(&mut self.passed[v.index()], self.flows) == self.flows;
+        let host_again = nodes.iter().filter(|&&v| net.is_host(v)).any(&mut again);
+        if host_again || net.vertices() > net.hosts() && legs::repeated(net, &flow.links).is_some() {
+            return Err("passes a host or a link twice".into());
+        }
+        if flow.bytes == 0 {
+            return Err("carries no bytes".into());
+        }
+        if !self.cutter.check_walked(&flow.links, &flow.stops) {
+            return Err("does not follow the fabric's own routes between its stops".into());
+        }
+        Ok(())
     }
-    // Switches may be passed twice: a path through a host goes over that host's switch on the way in and out.
-    if legs::repeated(net, &flow.links).is_some() {
-        return Err("passes a host or a link twice".into());
-    }
-    if flow.bytes == 0 {
-        return Err("carries no bytes".into());
-    }
-    if !legs::check(net, &flow.links, &flow.stops) {
-        return Err("does not follow the fabric's own routes between its stops".into());
-    }
-    Ok(())
 }
 
 /// Max over links of bytes / capacity, in seconds.
@@ -140,5 +175,11 @@ pub fn congestion(net: &Network, load: &LinkLoad) -> f64 {
 
 /// The load of the demands on the fabric's own routes.
 pub(crate) fn direct_load(net: &Network, demands: &[Demand]) -> Result<LinkLoad, NetError> {
-    net.route_load(demands.iter().map(|d| (d.src, d.dst, d.bytes)))
+    let load = |part: &[Demand]| net.route_load(part.iter().map(|d| (d.src, d.dst, d.bytes)));
+    let (first, second) = in_two(demands, demands.len() >= MANY, load);
+    let mut sum = first?;
+    if let Some(second) = second {
+        sum.merge(net, &second?)?;
+    }
+    Ok(sum)
 }

@@ -28,6 +28,7 @@ use super::equilibrium::{Columns, Equilibrium, Seen};
 use super::leg_pricing::LegPricing;
 use super::pricing::{self, UNREACHED};
 use super::round::largest_remainder;
+use crate::candidates::PathBuffer;
 use crate::bound::{Bound, describe_prices, lower_bound};
 use crate::error::PlanError;
 use crate::legs;
@@ -151,12 +152,13 @@ impl Planner for Optimal {
             log::debug!("optimal: the fabric's own routes are within the slack of {}", cut.binding);
             return Ok(Assignment { bound: Some(cut), ..direct });
         }
-        let mut columns = Columns::new();
+        let (mut columns, mut paths) = (Columns::new(), PathBuffer::default());
         for (j, d) in demands.iter().enumerate() {
             if d.bytes > 0 {
-                let paths = candidates.paths(j);
+                paths.clear();
+                candidates.expand(j, &mut paths);
                 let share = d.bytes as f64 / paths.len() as f64;
-                paths.for_each(|path| columns.push(path.iter().map(|l| l.0), share));
+                paths.iter().for_each(|path| columns.push(path.iter().map(|l| l.0), share));
             }
             columns.end_row();
         }
@@ -379,9 +381,11 @@ impl<'a> Search<'a> {
             .collect();
         self.state.rebuild(&own, f64::INFINITY);
         let columns = &mut self.state.columns;
+        let (mut cutter, mut links) = (legs::Cutter::new(net), Vec::new());
         for i in 0..columns.len() {
-            let links: Vec<LinkId> = columns.links(i).iter().copied().map(LinkId).collect();
-            let stops = legs::stops(net, &links).map_or(links.len() + 1, |stops| stops.len());
+            links.clear();
+            links.extend(columns.links(i).iter().copied().map(LinkId));
+            let stops = cutter.stops(&links).map_or(links.len() + 1, |stops| stops.len());
             columns.forwards[i] = stops.saturating_sub(2) as f64;
         }
         self.state.reload();

@@ -218,7 +218,7 @@ impl Session {
         let largest = demands.iter().map(|d| d.bytes).max().unwrap_or(0);
         let chunk = (largest / 32).clamp(1 << 10, 64 << 10);
         let time_limit = Some(PLANNING);
-        PlanOptions { planner, k: self.config.k, chunk, forwarders, time_limit, ..PlanOptions::default() }
+        PlanOptions { planner, k: Some(self.config.k), chunk, forwarders, time_limit, ..PlanOptions::default() }
     }
 
     fn read(&self, fabric: &Fabric, sent_out: &[u8], countable: bool) -> Result<(Decision, Option<Plan>), Error> {
