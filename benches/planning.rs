@@ -229,7 +229,7 @@ fn stages(planner: &'static str, repetitions: usize) -> Result<Stages, String> {
         topology,
         demands,
         planner,
-        k: options.k_for(list.len()),
+        k: options.k_for(&net, &list),
         candidates_seconds: timings.candidates_seconds,
         plan_seconds: timings.plan_seconds,
         rest_seconds: timings.total_seconds - timings.candidates_seconds - timings.plan_seconds,

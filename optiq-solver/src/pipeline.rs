@@ -52,12 +52,29 @@ pub struct PlanOptions {
 pub const K: usize = 50;
 
 impl PlanOptions {
-    /// Candidate paths per demand, at most, for so many `demands`: [`PlanOptions::k`] if it is given, or else [`K`], or
-    /// for `optimal` some 300,000 paths in all, from 12 to 150 for a demand. It finds what lacks by itself, but few
-    /// demands leave room for enough paths to begin with.
-    pub fn k_for(&self, demands: usize) -> usize {
-        let automatic = if self.planner == "optimal" { (300_000 / demands.max(1)).clamp(12, 150) } else { K };
-        self.k.unwrap_or(automatic)
+    /// Candidate paths per demand, at most, for these demands: [`PlanOptions::k`] if it is given, or else [`K`]. For
+    /// `optimal` as many as 300,000 paths in all allow, from 12 to 150 for a demand: it finds what lacks by itself, but
+    /// few demands leave room for enough paths to begin with. Where an eighth of the hosts or fewer send, or receive, it is
+    /// the cuts around these that bind, which takes more paths to fill: 2,000,000 in all.
+    pub fn k_for(&self, net: &Network, demands: &[Demand]) -> usize {
+        let concentrated = |end: fn(&Demand) -> optiq_net::NodeId| {
+            let mut seen = vec![false; net.vertices()];
+            for d in demands {
+                if let Some(seen) = seen.get_mut(end(d).index()) {
+                    *seen = true;
+                }
+            }
+            seen.into_iter().filter(|&seen| seen).count() <= net.hosts() / 8
+        };
+        let automatic = || match self.planner.as_str() {
+            "optimal" => {
+                let few = concentrated(|d| d.src) || concentrated(|d| d.dst);
+                let paths = if few { 2_000_000 } else { 300_000 };
+                (paths / demands.len().max(1)).clamp(12, 150)
+            }
+            _ => K,
+        };
+        self.k.unwrap_or_else(automatic)
     }
 }
 
@@ -139,7 +156,7 @@ pub fn run_with(
         "optimal" => Box::new(Optimal::new(options.gap, options.time_limit)?.with_slack(options.slack)),
         name => planner::by_name(name, &PlannerOptions { maxload: options.maxload, chunk: options.chunk })?,
     };
-    let k = options.k_for(demands.len());
+    let k = options.k_for(net, demands);
     check_k(k)?;
     check_demands(net, demands)?;
     let mut timings = Timings::default();
@@ -200,7 +217,8 @@ impl Stage<'_> {
             // What holds for the most urgent demands alone holds for all demands together. A bound beside a base load
             // holds for the routing only that the base load came from.
             if rank == 0 {
-                (whole.bound, whole.over_legs, whole.trace) = (assignment.bound, assignment.over_legs, assignment.trace);
+                (whole.bound, whole.over_legs, whole.trace) =
+                    (assignment.bound, assignment.over_legs, assignment.trace);
             }
         }
         Ok((whole, self.timings))

@@ -69,11 +69,7 @@ fn prices_prove_what_the_cuts_do_not() {
     assert!(cut.seconds < 0.7 * middle, "{cut:?}");
     assert!(planned.plan.congestion_seconds >= middle && planned.report.gap <= 0.01);
     assert!(planned.plan.bound_seconds <= middle);
-    assert!(
-        planned.plan.binding.starts_with("prices on "),
-        "{}",
-        planned.plan.binding
-    );
+    assert!(planned.plan.binding.starts_with("prices on "), "{}", planned.plan.binding);
 }
 
 /// On a switch, prices ask for nothing that software could do.

@@ -248,10 +248,15 @@ fn what_is_refused_and_how() {
         f(&mut o);
         refused(&net, &one, &o).to_string()
     };
-    // Candidates where nothing is said: 300,000 in all for `optimal`, 12 to 150 for a demand; else as published.
-    let automatic = |planner: &str, demands| options(planner).k_for(demands);
-    assert_eq!([0, 2_000, 4_000, 25_001].map(|n| automatic("optimal", n)), [150, 150, 75, 12]);
-    assert_eq!((automatic("heu2", 25_001), PlanOptions { k: Some(7), ..options("optimal") }.k_for(9)), (50, 7));
+    // Candidates where nothing is said: 300,000 in all for `optimal`, 12 to 150 for a demand; more from few sources;
+    // else as published.
+    let grid = common::net("torus:16x16");
+    let from = |sources: u32, n: u32| (0..n).map(|i| demand(i % sources, 128 + i % 64, 1)).collect::<Vec<_>>();
+    let automatic = |planner: &str, demands: &[optiq_solver::Demand]| options(planner).k_for(&grid, demands);
+    assert_eq!([0, 2_000, 4_000, 25_001].map(|n| automatic("optimal", &from(64, n))), [150, 150, 75, 12]);
+    assert_eq!([25_000, 100_000].map(|n| automatic("optimal", &from(32, n))), [80, 20]);
+    let given = PlanOptions { k: Some(7), ..options("optimal") };
+    assert_eq!((automatic("heu2", &from(64, 9)), given.k_for(&grid, &from(64, 9))), (50, 7));
     assert_eq!(with(&|o| o.k = Some(0)), "k is 0; from 1 to 10000 candidate paths per demand can be asked for");
     assert_eq!(with(&|o| o.chunk = 0), "chunk is 0; heuristic 2 needs chunks of at least 1 byte");
     assert_eq!(

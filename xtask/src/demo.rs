@@ -153,11 +153,7 @@ fn document(documents: &[(&str, String)], total: f64) -> String {
         let texts: Vec<&str> = documents.iter().filter(|(k, _)| *k == kind).map(|(_, text)| text.trim()).collect();
         texts.join(", ")
     };
-    format!(
-        "{{\"plans\": [{}], \"lab\": [{}], \"total_seconds\": {total:.1}}}",
-        of("plans"),
-        of("lab")
-    )
+    format!("{{\"plans\": [{}], \"lab\": [{}], \"total_seconds\": {total:.1}}}", of("plans"), of("lab"))
 }
 
 fn pictures(output: &Path) -> Vec<PathBuf> {
@@ -183,9 +179,6 @@ mod tests {
             document(&documents, 200.0),
             "{\"plans\": [{\"a\": 1}, {\"b\":\n2}], \"lab\": [{}], \"total_seconds\": 200.0}"
         );
-        assert_eq!(
-            document(&[], 0.0),
-            "{\"plans\": [], \"lab\": [], \"total_seconds\": 0.0}"
-        );
+        assert_eq!(document(&[], 0.0), "{\"plans\": [], \"lab\": [], \"total_seconds\": 0.0}");
     }
 }

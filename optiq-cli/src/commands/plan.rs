@@ -132,15 +132,15 @@ impl Arguments {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The plan asked for, or those of all planners.
     /// Candidate paths per pair, at most; where planners are compared, for all of them as published.
-    fn k(&self, demands: usize) -> usize {
+    fn k(&self, net: &Network, demands: &[Demand]) -> usize {
         match self.planning.search.k.0 {
             None if self.compare => pipeline::K,
-            _ => self.planning.options(&self.planning.planner).k_for(demands),
+            _ => self.planning.options(&self.planning.planner).k_for(net, demands),
         }
     }
 
+    /// The plan asked for, or those of all planners.
     fn plans(&self, net: &Network, demands: &[Demand], progress: &Progress) -> Result<Vec<Planned>, Failure> {
         let jobs = table::count(demands.len(), "demand");
         if !self.compare {
@@ -151,7 +151,7 @@ impl Arguments {
         let search = Instant::now();
         let found = match &self.planning.paths {
             Some(file) => candidates::file::read(file, net)?.for_demands(net, demands)?,
-            None => Candidates::generate(net, demands, self.k(demands.len()), self.planning.search.method)?,
+            None => Candidates::generate(net, demands, self.k(net, demands), self.planning.search.method)?,
         };
         let candidates_seconds = search.elapsed().as_secs_f64();
         let mut runs = Vec::new();
@@ -188,7 +188,7 @@ impl Arguments {
         Document {
             context,
             message_bytes: self.demands.message,
-            k: self.k(run.plan.demands.len()),
+            k: self.k(net, &run.plan.demands),
             method: self.planning.search.method.resolve(net),
             maxload: self.planning.maxload,
             chunk_bytes: self.planning.chunk,

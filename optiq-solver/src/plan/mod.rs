@@ -95,7 +95,8 @@ impl Plan {
     pub(crate) fn check_flows(&self, net: &Network) -> Result<(), String> {
         let demands: Vec<usize> = (0..self.demands.len()).collect();
         let check = |part: &[usize]| {
-            let mut checker = Checker { net, cutter: legs::Cutter::new(net), passed: vec![0; net.vertices()], flows: 0 };
+            let mut checker =
+                Checker { net, cutter: legs::Cutter::new(net), passed: vec![0; net.vertices()], flows: 0 };
             part.iter().try_for_each(|&i| {
                 let demand = &self.demands[i];
                 let mut sum = 0u64;

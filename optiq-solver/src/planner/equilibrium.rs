@@ -54,13 +54,7 @@ pub(super) struct Columns {
 impl Columns {
     /// No columns, for no demands.
     pub fn new() -> Self {
-        Columns {
-            rows: vec![0],
-            ends: Vec::new(),
-            arena: Vec::new(),
-            bytes: Vec::new(),
-            forwards: Vec::new(),
-        }
+        Columns { rows: vec![0], ends: Vec::new(), arena: Vec::new(), bytes: Vec::new(), forwards: Vec::new() }
     }
 
     /// Appends a column to the demand that is being added.
@@ -253,8 +247,7 @@ impl Equilibrium {
     #[inline]
     pub fn price_of(&self, column: usize) -> f64 {
         let links = &self.columns.arena[self.columns.span(column)];
-        links.iter().map(|&l| self.prices[l as usize]).sum::<f64>()
-            + self.columns.forwards[column] * self.forward_price
+        links.iter().map(|&l| self.prices[l as usize]).sum::<f64>() + self.columns.forwards[column] * self.forward_price
     }
 
     /// Moves bytes of every demand once, from its dearer columns to its cheapest: of all columns if `full`, which also

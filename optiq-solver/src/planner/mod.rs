@@ -9,13 +9,13 @@
 //! | [`optimal`] | the least congestion over every routing, by a first-order method, pricing and proof | Applegate et al. 2021 |
 
 pub mod direct;
+mod equilibrium;
 pub mod heu1;
 pub mod heu2;
 mod leg_pricing;
 #[cfg(feature = "highs")]
 pub mod lp;
 pub mod optimal;
-mod equilibrium;
 mod pricing;
 mod round;
 

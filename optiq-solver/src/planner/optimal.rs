@@ -28,8 +28,8 @@ use super::equilibrium::{Columns, Equilibrium, Seen};
 use super::leg_pricing::LegPricing;
 use super::pricing::{self, UNREACHED};
 use super::round::largest_remainder;
-use crate::candidates::PathBuffer;
 use crate::bound::{Bound, describe_prices, lower_bound};
+use crate::candidates::PathBuffer;
 use crate::error::PlanError;
 use crate::legs;
 use crate::problem::{Assignment, Problem, Share};
@@ -71,8 +71,13 @@ const DUST: f64 = 1e-5;
 /// As far as this part of a demand while the first, many columns thin out, in the first sweeps and in the first rounds.
 const THIN: [f64; 2] = [0.02, 0.01];
 
-/// A sweep of pricing that costs this many times a round of sweeps is made only where it may prove the gap.
-const DEAR: f64 = 3.0;
+/// A visit to a link costs pricing about so many times what it costs a sweep. Where that makes it dearer than a round of
+/// sweeps, it is made only when these have settled or it may prove the gap, but after so many rounds in any case.
+const PRICING_VISIT: f64 = 3.0;
+const PATIENCE: usize = 8;
+
+/// Visits to links in all, at most: some twenty seconds.
+const WORK: f64 = 4e9;
 
 /// Sums of prices are rounded; what they prove is lowered by so much, relatively.
 const ROUNDING: f64 = 1e-9;
@@ -81,6 +86,7 @@ const ROUNDING: f64 = 1e-9;
 /// its limit.
 const ECONOMY: std::ops::RangeInclusive<u32> = 4..=9;
 const ECONOMIES: usize = 16;
+const ECONOMIES_LEAST: usize = 4;
 const FORWARD_PRICE: f64 = 0.2;
 
 /// What remains on a column then is not worth a flow below this part of what a link carries in all.
@@ -164,7 +170,9 @@ impl Planner for Optimal {
         }
         let mut search = Search::new(problem, columns, cut, start);
         search.run(self.gap * (1.0 - SPARE), &stop);
+        log::debug!("search: {:.3} s", start.elapsed().as_secs_f64());
         search.economise(self.slack, &direct, &stop);
+        log::debug!("second goal: {:.3} s", start.elapsed().as_secs_f64());
         let found = Assignment { shares: search.shares(), ..Assignment::default() };
         // Where bytes are few, rounding may cost more than was gained.
         let best = if direct_seconds < congestion(problem, &found) { direct } else { found };
@@ -220,7 +228,7 @@ impl<'a> Search<'a> {
             excess: f64::INFINITY,
             all_executable: problem.forwarders().is_none() && legs::every_path_has_legs(net),
             threads: std::thread::available_parallelism().map_or(1, |n| n.get()).min(8),
-            pricing_work: pricing::roots(net, problem.demands()) as f64 * net.links().len() as f64,
+            pricing_work: PRICING_VISIT * pricing::roots(net, problem.demands()) as f64 * net.links().len() as f64,
             start,
             trace: Vec::new(),
         }
@@ -235,7 +243,7 @@ impl<'a> Search<'a> {
     /// Iterates and prices in turn until the gap over every routing is at most `gap`, or there is nothing left to do.
     fn run(&mut self, gap: f64, stop: &(dyn Fn() -> bool + Sync)) {
         let mut doublings = FIRST;
-        let mut rounds_at_power = 0;
+        let (mut rounds_at_power, mut unpriced, mut spent) = (0, 0, 0.0);
         for round in 0..ROUNDS {
             let (seen, work) = self.equilibrate(doublings, round, gap, stop);
             self.state.reload();
@@ -246,12 +254,18 @@ impl<'a> Search<'a> {
                 let bound = s.bound.seconds.max(s.over_legs);
                 s.problem.base().is_none() && congestion <= bound * (1.0 + gap)
             };
-            let worth = blur + seen.excess() <= gap || self.pricing_work <= DEAR * work;
+            unpriced += 1;
+            spent += work;
+            let settled = blur <= gap / 2.0 && seen.excess() <= blur || unpriced > PATIENCE;
+            let worth = blur + seen.excess() <= gap || settled || self.pricing_work <= work;
+            let worth = worth && spent + self.pricing_work <= WORK;
             let lacking = match worth && !proved(self) {
-                true => match self.price(stop) {
-                    Some(lacking) => Some(lacking),
-                    None => return,
-                },
+                true => {
+                    let Some(lacking) = self.price(stop) else { return };
+                    unpriced = 0;
+                    spent += self.pricing_work;
+                    Some(lacking)
+                }
                 false => None,
             };
             self.note(congestion);
@@ -267,7 +281,7 @@ impl<'a> Search<'a> {
                 self.start.elapsed().as_secs_f64()
             );
             let settled = lacking.is_some() && self.excess <= gap / 2.0 && blur <= gap / 2.0;
-            if proved(self) || settled && self.nothing_else_can_help() || stop() {
+            if proved(self) || settled && self.nothing_else_can_help() || spent > WORK || stop() {
                 return;
             }
             self.state.rebuild(lacking.as_deref().unwrap_or_default(), KEEP);
@@ -343,7 +357,8 @@ impl<'a> Search<'a> {
                 return None;
             }
             paths.sort_by_key(|path| path.0);
-            over_legs = legs.bound(demands, &costs, forwarders, stop).filter(|paid| paid.is_finite()).map_or(0.0, seconds);
+            over_legs =
+                legs.bound(demands, &costs, forwarders, stop).filter(|paid| paid.is_finite()).map_or(0.0, seconds);
         } else {
             paths.retain(|(_, path)| self.executable(path));
             paths.iter().for_each(|(j, _)| reachable[*j] = found.cost[*j]);
@@ -391,6 +406,7 @@ impl<'a> Search<'a> {
         self.state.reload();
         let limit = self.state.congestion().max(self.bound.seconds.max(self.over_legs) * (1.0 + slack));
         (self.state.forward_price, self.state.ceiling) = (FORWARD_PRICE, 1.0);
+        let mut sweeps = 0;
         for doublings in ECONOMY {
             for s in 0..ECONOMIES {
                 let full = s % (ECONOMIES / 2) == 0;
@@ -399,9 +415,10 @@ impl<'a> Search<'a> {
                     self.state.price_links(doublings, limit);
                 }
                 self.state.sweep(full, 0.0, SMALL);
-            }
-            if stop() {
-                break;
+                sweeps += 1;
+                if sweeps >= ECONOMIES_LEAST && stop() {
+                    return;
+                }
             }
         }
     }

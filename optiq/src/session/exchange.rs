@@ -6,6 +6,7 @@ use super::{Arguments, Local, Session};
 use crate::blocks::Blocks;
 use crate::{Config, Decision, Error, Message, PlannerChoice, decide, decide_before_planning, lower, merge};
 use optiq_solver::pipeline::{self, PlanOptions};
+use optiq_solver::plan;
 use optiq_solver::{Demand, Plan};
 use optiq_transport::{ExecuteOptions, Execution, Memory, Rank, Schedule, ScheduleOptions, execute};
 use std::rc::Rc;
@@ -16,8 +17,10 @@ pub(super) struct Outcome {
     pub(super) execution: Execution,
 }
 
-/// How long rank 0 may improve a plan while all wait. Its plan is everybody's, so that it may depend on its clock.
-const PLANNING: std::time::Duration = std::time::Duration::from_secs(1);
+/// How long rank 0 may improve a plan while all wait: this part of what the fabric's own routes need at least, in seconds
+/// within these limits. Its plan is everybody's, so that it may depend on its clock.
+const PLANNING: f64 = 0.1;
+const PLANNING_SECONDS: std::ops::Range<f64> = 0.015..1.0;
 
 impl Session {
     /// # Safety
@@ -217,7 +220,10 @@ impl Session {
         // Heuristic 2 splits in units of its chunk: fine enough for the largest demand, never absurdly small.
         let largest = demands.iter().map(|d| d.bytes).max().unwrap_or(0);
         let chunk = (largest / 32).clamp(1 << 10, 64 << 10);
-        let time_limit = Some(PLANNING);
+        let routes = demands.iter().map(|d| (d.src, d.dst, d.bytes));
+        let direct = fabric.network.route_load(routes).map_or(0.0, |load| plan::congestion(&fabric.network, &load));
+        let limit = (PLANNING * direct).clamp(PLANNING_SECONDS.start, PLANNING_SECONDS.end);
+        let time_limit = Some(std::time::Duration::from_secs_f64(limit));
         PlanOptions { planner, k: Some(self.config.k), chunk, forwarders, time_limit, ..PlanOptions::default() }
     }
 
