@@ -45,9 +45,40 @@ const PRICE: f64 = 1e-3;
 /// neighbourhood; HiGHS's own tolerance; and with crossover, slow but the most robust.
 const ATTEMPTS: [(f64, &str); 3] = [(1e-10, "off"), (1e-8, "off"), (1e-8, "on")];
 
+/// The same for HiGHS's first-order methods, whose work grows with the inverse of the tolerance: the congestion is right
+/// to about this, but the prices are too small for it to see, so that there may be many flows.
+const FIRST_ORDER_ATTEMPTS: [(f64, &str); 1] = [(1e-4, "off")];
+
 /// See the [module](self).
 #[derive(Clone, Copy, Debug)]
-pub struct LinearProgram;
+pub struct LinearProgram {
+    /// HiGHS's name of the method.
+    solver: &'static str,
+}
+
+impl Default for LinearProgram {
+    /// The interior-point method.
+    fn default() -> Self {
+        LinearProgram { solver: "ipx" }
+    }
+}
+
+impl LinearProgram {
+    /// With another of HiGHS's methods, by its name in HiGHS: `ipx`, or `pdlp` and `hipdlp`, its first-order methods.
+    /// They are there to be compared with; planner `lp` is the [default](Self::default).
+    pub fn with_solver(solver: &'static str) -> Self {
+        LinearProgram { solver }
+    }
+
+    fn attempts(&self) -> &'static [(f64, &'static str)] {
+        if first_order(self.solver) { &FIRST_ORDER_ATTEMPTS } else { &ATTEMPTS }
+    }
+}
+
+/// Whether HiGHS's method of this name is a first-order method.
+fn first_order(solver: &str) -> bool {
+    solver.ends_with("pdlp")
+}
 
 impl Planner for LinearProgram {
     fn name(&self) -> &'static str {
@@ -67,8 +98,8 @@ impl Planner for LinearProgram {
         }
         let program = Program::new(problem, &moving, self.name())?;
         let mut solution = Err(PlanError::Solver("it was not tried".into()));
-        for (tolerance, crossover) in ATTEMPTS {
-            solution = program.solve(tolerance, crossover);
+        for &(tolerance, crossover) in self.attempts() {
+            solution = program.solve(self.solver, tolerance, crossover);
             match &solution {
                 Ok(_) => break,
                 Err(e) => log::info!("tolerance {tolerance:e}, crossover {crossover}: {e}"),
@@ -131,17 +162,21 @@ impl Program {
         Ok(Program { variables, t, columns, on_link, capacity, price })
     }
 
-    fn solve(&self, tolerance: f64, crossover: &str) -> Result<HighsSolution, PlanError> {
+    fn solve(&self, solver: &str, tolerance: f64, crossover: &str) -> Result<HighsSolution, PlanError> {
         let mut model = self
             .variables
             .clone()
             .minimise(self.t + self.price.clone())
             .using(highs)
-            .set_option("solver", "ipx")
+            .set_option("solver", solver)
             .set_option("run_crossover", crossover)
             .set_option("ipm_optimality_tolerance", tolerance)
             .set_option("parallel", "off")
             .set_threads(1);
+        if first_order(solver) {
+            // Of the method itself, and of the check of its result.
+            model = model.set_option("kkt_tolerance", tolerance);
+        }
         for xs in &self.columns {
             model.add_constraint(constraint::eq(xs.iter().sum::<Expression>(), 1.0));
         }
