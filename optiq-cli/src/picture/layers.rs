@@ -170,8 +170,8 @@ mod tests {
                 }
             }
             // Every group lies within its own part of the circle.
-            for h in 0..net.hosts() {
-                let angle = places[h].0.atan2(-places[h].1).rem_euclid(TAU);
+            for (h, place) in places.iter().enumerate().take(net.hosts()) {
+                let angle = place.0.atan2(-place.1).rem_euclid(TAU);
                 assert_eq!(
                     (angle / TAU * f64::from(groups)) as usize,
                     h / (net.hosts() / groups as usize),

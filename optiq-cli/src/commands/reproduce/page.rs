@@ -10,6 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Clone, Debug, Serialize)]
 pub struct Circumstances {
     pub optiq_version: &'static str,
+    /// Revision and compiler, where whoever built it said so (`cargo xtask results` does).
+    pub optiq_build: Option<&'static str>,
     /// UTC, `2026-11-21 09:36 UTC`.
     pub date: String,
     /// What the machine calls its processor.
@@ -32,6 +34,7 @@ impl Circumstances {
         let system = format!("{} {}", first("/proc/sys/kernel/ostype"), first("/proc/sys/kernel/osrelease"));
         Circumstances {
             optiq_version: env!("CARGO_PKG_VERSION"),
+            optiq_build: option_env!("OPTIQ_BUILD"),
             date: date(seconds),
             processor: model.unwrap_or_else(|| "unknown".into()),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
@@ -42,12 +45,13 @@ impl Circumstances {
 
     fn paragraph(&self) -> String {
         format!(
-            "Made on {}. Machine: {} cores ({}), {}, shared with other work. OPTIQ {}{}.",
+            "Made on {}. Machine: {} cores ({}), {}, shared with other work. OPTIQ {}{}{}.",
             self.date,
             self.processors,
             self.processor,
             if self.system.is_empty() { "system unknown" } else { &self.system },
             self.optiq_version,
+            self.optiq_build.map_or(String::new(), |build| format!(" ({build})")),
             if self.debug_build { ", a debug build: its times say little" } else { "" }
         )
     }
