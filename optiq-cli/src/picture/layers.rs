@@ -30,7 +30,7 @@ fn neighbours(net: &Network, v: NodeId) -> impl Iterator<Item = usize> {
 }
 
 /// Per vertex: links to the nearest host, at most. `None` without switches, or if some hang on nothing.
-fn levels(net: &Network) -> Option<Vec<usize>> {
+pub fn levels(net: &Network) -> Option<Vec<usize>> {
     if net.vertices() == net.hosts() {
         return None;
     }
@@ -55,7 +55,7 @@ fn levels(net: &Network) -> Option<Vec<usize>> {
 }
 
 /// How many groups of equal shape a dragonfly has, by its specification: `dragonfly:p=2,a=4,h=2,g=9`.
-fn groups(net: &Network) -> Option<usize> {
+pub fn groups(net: &Network) -> Option<usize> {
     let (kind, shape) = net.spec().split_once(':')?;
     if !matches!(kind, "dragonfly" | "dragonfly+") {
         return None;

@@ -3,10 +3,10 @@
 
 use super::findings::{Column, Findings, Row, Verdict, column};
 use super::published::PATTERNS;
-use super::setting::{Partition, Setting, bound_megabytes, median, with_planner, worst_megabytes};
+use super::setting::{Partition, Setting, bound_megabytes, with_planner, worst_megabytes};
 use crate::failure::Failure;
 use optiq_solver::pipeline::PlanOptions;
-use optiq_solver::{CandidateMethod, Candidates};
+use optiq_solver::CandidateMethod;
 
 /// The LP planner's plans are within 0.15 % of its optimum: by so much, relatively, more paths may seem to be worse.
 const NOISE: f64 = 0.002;
@@ -156,9 +156,10 @@ struct Tried {
 /// HiGHS's interior-point and first-order methods, and ours. `None` if HiGHS is not in this build.
 #[cfg(feature = "highs")]
 fn methods(setting: &Setting, partition: &Partition, pattern: &str) -> Result<Option<Vec<Tried>>, Failure> {
+    use super::setting::median;
     use optiq_solver::pipeline::finish;
     use optiq_solver::planner::lp::LinearProgram;
-    use optiq_solver::{Planner, Problem, Report};
+    use optiq_solver::{Candidates, Planner, Problem, Report};
     use std::time::Instant;
 
     let net = &partition.net;
