@@ -63,7 +63,7 @@ pub fn run(setting: &Setting, planner: &str) -> Result<Findings, Failure> {
                 report.improvement.into(),
                 planned.timings.total_seconds.into(),
             ],
-            Verdict::of(report.gap <= GAP, || format!("gap {:.2} %", report.gap * 100.0)),
+            Verdict::of(report.gap <= GAP, || format!("gap {:.4} %", report.gap * 100.0)),
         ));
     }
     let number = rows.len();
@@ -95,5 +95,6 @@ pub fn run(setting: &Setting, planner: &str) -> Result<Findings, Failure> {
             xiv.snopt_seconds / seconds
         ));
     }
-    Ok(Findings { columns: CASES, rows, notes, totals })
+    let seen = format!("{proved} of {number} within {:.0} %, the largest gap {:.2} %", GAP * 100.0, worst_gap * 100.0);
+    Ok(Findings { columns: CASES, rows, notes, totals, seen: Some(seen) })
 }

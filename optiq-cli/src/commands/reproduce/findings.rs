@@ -162,11 +162,16 @@ pub struct Findings {
     pub notes: Vec<String>,
     /// Figures of the whole for the JSON document, by key (with the unit in it); people find them in the notes.
     pub totals: Vec<(&'static str, Cell)>,
+    /// What was seen instead, for all rows together, if the claim is not shown; else the first row's words serve.
+    pub seen: Option<String>,
 }
 
 impl Findings {
     pub fn verdict(&self) -> Verdict {
-        Verdict::together(self.rows.iter().map(|r| &r.verdict))
+        match (Verdict::together(self.rows.iter().map(|r| &r.verdict)), &self.seen) {
+            (Verdict::NotShown(_), Some(seen)) => Verdict::NotShown(seen.clone()),
+            (verdict, _) => verdict,
+        }
     }
 
     /// Headings, then rows, the verdict last; without a column for it if nothing was judged.
@@ -272,7 +277,7 @@ mod tests {
 
     fn findings(verdicts: &[Verdict]) -> Findings {
         let row = |v: &Verdict| Row::new(vec!["a|b".into(), 134.217_728.into()], v.clone());
-        Findings { columns: COLUMNS, rows: verdicts.iter().map(row).collect(), notes: vec!["A note.".into()], totals: vec![] }
+        Findings { columns: COLUMNS, rows: verdicts.iter().map(row).collect(), notes: vec!["A note.".into()], totals: vec![], seen: None }
     }
 
     #[test]
@@ -294,6 +299,8 @@ mod tests {
         assert_eq!(findings(&[]).verdict(), Verdict::NotJudged);
         assert_eq!(findings(&[Verdict::Shown, no("x")]).verdict(), no("x"));
         assert_eq!(findings(&[no("x"), Verdict::Shown, no("y")]).verdict(), no("x, and 1 more of 3 rows"));
+        let seen = |verdict| Findings { seen: Some("all".into()), ..findings(&[verdict]) }.verdict();
+        assert_eq!((seen(no("x")), seen(Verdict::Shown)), (no("all"), Verdict::Shown));
         assert_eq!(Verdict::of(false, || "5 > 4".into()).sentence(), "not shown: 5 > 4");
     }
 

@@ -33,7 +33,7 @@ pub fn maxload(setting: &Setting) -> Result<Findings, Failure> {
     let partition = setting.partition(published.nodes)?;
     let net = &partition.net;
     let region = format!("{} to {}", published.best[0], published.best[1]);
-    let mut rows = Vec::new();
+    let (mut rows, mut bests) = (Vec::new(), Vec::new());
     for pattern in PATTERNS {
         let demands = setting.pattern(pattern, net)?;
         for (method, what) in [(CandidateMethod::Yen, "shortest"), (CandidateMethod::Diverse, "diverse")] {
@@ -47,6 +47,7 @@ pub fn maxload(setting: &Setting) -> Result<Findings, Failure> {
                 }
             }
             let best = loads.iter().copied().min_by(|a, b| a.0.total_cmp(&b.0)).map_or(0, |l| l.1);
+            bests.push(format!("{best} ({pattern}, {what})"));
             let verdict = match partition.published {
                 true => Verdict::of((published.best[0]..=published.best[1]).contains(&best), || {
                     format!("the worst link is lightest at maxload {best}")
@@ -66,6 +67,7 @@ pub fn maxload(setting: &Setting) -> Result<Findings, Failure> {
     Ok(Findings {
         columns: BY_MAXLOAD,
         totals: Vec::new(),
+        seen: None,
         rows,
         notes: vec![
             format!("Published throughputs, GB/s, at the same values of maxload: {}; {}; {}.", list(0), list(1), list(2)),
@@ -154,11 +156,13 @@ pub fn times(setting: &Setting) -> Result<Findings, Failure> {
         row(planner, what("median"), all.nodes, None, median(&seconds), 0.0, judged);
         row(planner, what("slowest"), all.nodes, theirs(to), most, FASTER[1], judged);
         let total = (planner == "optimal").then_some(published.table_xiv.snopt_seconds);
-        row(planner, what("sum, Table XIV"), all.nodes, total, sum, FASTER[2], judged);
+        let sum_of = if total.is_some() { "sum, Table XIV" } else { "sum" };
+        row(planner, what(sum_of), all.nodes, total, sum, FASTER[2], judged);
     }
     Ok(Findings {
         columns: TIMES,
         totals: Vec::new(),
+        seen: None,
         rows,
         notes: vec![format!(
             "Ours from the demands to the checked plan, candidate paths included. Single patterns: medians of {}; of the 91 \

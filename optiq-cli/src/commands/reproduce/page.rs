@@ -19,6 +19,8 @@ pub struct Circumstances {
     pub processors: usize,
     /// Kernel and its version.
     pub system: String,
+    /// Processes that wanted to run during the last minute, mean, before this one began: others share the processors.
+    pub load_average: Option<f64>,
     /// Whether debug assertions are in this build: then times say little.
     pub debug_build: bool,
 }
@@ -39,17 +41,19 @@ impl Circumstances {
             processor: model.unwrap_or_else(|| "unknown".into()),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
             system: system.trim().to_owned(),
+            load_average: first("/proc/loadavg").split(' ').next().and_then(|load| load.parse().ok()),
             debug_build: cfg!(debug_assertions),
         }
     }
 
     fn paragraph(&self) -> String {
         format!(
-            "Made on {}. Machine: {} cores ({}), {}, shared with other work. OPTIQ {}{}{}.",
+            "Made on {}. Machine: {} cores ({}), {}, load average {} at the start. OPTIQ {}{}{}.",
             self.date,
             self.processors,
             self.processor,
             if self.system.is_empty() { "system unknown" } else { &self.system },
+            self.load_average.map_or("unknown".into(), |load| format!("{load:.2}")),
             self.optiq_version,
             self.optiq_build.map_or(String::new(), |build| format!(" ({build})")),
             if self.debug_build { ", a debug build: its times say little" } else { "" }

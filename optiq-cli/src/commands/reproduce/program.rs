@@ -75,6 +75,7 @@ pub fn by_k(setting: &Setting) -> Result<Findings, Failure> {
     Ok(Findings {
         columns: BY_K,
         totals: Vec::new(),
+        seen: None,
         rows,
         notes: vec![format!(
             "Planner lp (HiGHS, interior point). A throughput follows the worst link: the more candidates, the lighter it must \
@@ -132,6 +133,7 @@ pub fn by_solver(setting: &Setting) -> Result<Findings, Failure> {
     Ok(Findings {
         columns: BY_SOLVER,
         totals: Vec::new(),
+        seen: None,
         rows,
         notes: vec![format!(
             "{K} diverse candidates for each pair; `optimal` may add to them. Seconds are medians of {}, except that HiGHS runs \
@@ -214,5 +216,5 @@ fn methods(_: &Setting, _: &Partition, _: &str) -> Result<Option<Vec<Tried>>, Fa
 /// What is found where there is no LP.
 fn left_out(columns: &'static [Column]) -> Findings {
     let notes = vec!["Planner lp is not in this build; build with the cargo feature `highs` to have it.".to_owned()];
-    Findings { columns, rows: Vec::new(), notes, totals: Vec::new() }
+    Findings { columns, rows: Vec::new(), notes, totals: Vec::new(), seen: None }
 }

@@ -73,7 +73,7 @@ pub fn mpi(setting: &Setting) -> Result<Findings, Failure> {
             if selves == 1 { "is" } else { "are" }
         ));
     }
-    Ok(Findings { columns: MPI, rows, notes, totals: Vec::new() })
+    Ok(Findings { columns: MPI, rows, notes, totals: Vec::new(), seen: None })
 }
 
 const PLANS: &[Column] = &[
@@ -144,7 +144,7 @@ fn plans(setting: &Setting, planners: &[&str], published: [f64; 3]) -> Result<Fi
         optiq_net::units::format_bytes(MESSAGE),
         setting.repetitions
     ));
-    Ok(Findings { columns: PLANS, rows, notes, totals: Vec::new() })
+    Ok(Findings { columns: PLANS, rows, notes, totals: Vec::new(), seen: None })
 }
 
 #[cfg(test)]
