@@ -67,7 +67,7 @@ pub fn maxload(setting: &Setting) -> Result<Findings, Failure> {
     Ok(Findings {
         columns: BY_MAXLOAD,
         totals: Vec::new(),
-        seen: None,
+        seen: Some(format!("the worst link is lightest at a maxload of {}", bests.join(", "))),
         rows,
         notes: vec![
             format!("Published throughputs, GB/s, at the same values of maxload: {}; {}; {}.", list(0), list(1), list(2)),
