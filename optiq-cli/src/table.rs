@@ -13,7 +13,8 @@ pub fn list(rows: &[Vec<String>]) -> String {
     aligned(rows, |_| false)
 }
 
-fn aligned(rows: &[Vec<String>], right: impl Fn(usize) -> bool) -> String {
+/// Rows of cells; those columns are aligned right for which `right` says so.
+pub fn aligned(rows: &[Vec<String>], right: impl Fn(usize) -> bool) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();

@@ -32,6 +32,7 @@ commands! {
     Paths(paths),
     Plan(plan),
     Explain(explain),
+    Reproduce(reproduce),
     Lab(lab),
     #[cfg(feature = "mpi")]
     Bench(bench),

@@ -10,6 +10,7 @@ use clap::Args;
 use optiq_net::{LoadStatistics, Network};
 use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::{self, Planned};
+use optiq_solver::planner::optimal::Progress;
 use optiq_solver::{CandidateMethod, Candidates, ClassFigures, Plan, PlanError, PlannerOptions, Report, candidates, planner};
 use serde::Serialize;
 use std::io::Write;
@@ -80,6 +81,14 @@ struct Document<'a> {
     candidates_seconds: f64,
     plan_seconds: f64,
     total_seconds: f64,
+    /// Whether forwarding can help.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    direct_suffices: Option<bool>,
+    /// Congestion and bound over time, of `optimal`.
+    #[serde(skip_serializing_if = "<[Progress]>::is_empty")]
+    trace: &'a [Progress],
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,7 +127,10 @@ impl Arguments {
         }
         if let Some(target) = &html {
             progress.now("drawing the picture");
-            let picture = Picture::new(&net, &context, &chosen.plan, &chosen.report);
+            let moments: Vec<(f64, f64, f64)> =
+                chosen.trace.iter().map(|m| (m.seconds, m.congestion_seconds, m.bound_seconds)).collect();
+            let picture =
+                Picture::new(&net, &context, &chosen.plan, &chosen.report).with_trace(&moments, self.planning.gap);
             target.write(|out| out.write_all(picture.page()?.as_bytes()))?;
         }
         drop(progress);
@@ -205,6 +217,9 @@ impl Arguments {
             candidates_seconds: run.timings.candidates_seconds,
             plan_seconds: run.timings.plan_seconds,
             total_seconds: input_seconds + run.timings.total_seconds,
+            verdict: run.verdict.as_ref().map(|v| v.text.as_str()),
+            direct_suffices: run.verdict.as_ref().map(|v| v.direct_suffices),
+            trace: &run.trace,
             output: None,
             html: None,
             compared: Vec::new(),
@@ -259,6 +274,9 @@ impl Document<'_> {
             self.report.planner,
             table::percent(self.report.gap)
         ));
+        if let Some(verdict) = self.verdict {
+            text.push_str(&format!("verdict: {verdict}\n"));
+        }
         for file in [&self.output, &self.html].into_iter().flatten() {
             text.push_str(&format!("written: {file}\n"));
         }

@@ -3,12 +3,13 @@
 //! Grids of up to four dimensions that are longer than one are projected: the last dimension to the right, the one
 //! before it downwards, the third obliquely into the gaps (as a cube is drawn), the fourth as copies side by side,
 //! slightly lowered so that no two links of different rows coincide. A single ring is a circle. Links that close a ring
-//! are drawn as two stubs, one where they leave and one where they arrive. Any other graph is laid out by stress
-//! majorization (Gansner, Koren, North: Graph drawing by stress majorization, 2004): distances in the picture
-//! approach distances in hops.
+//! are drawn as two stubs, one where they leave and one where they arrive. Trees of switches and dragonflies are drawn
+//! in layers and rings ([`super::layers`]). Any other graph is laid out by stress majorization (Gansner, Koren, North:
+//! Graph drawing by stress majorization, 2004): distances in the picture approach distances in hops.
 //!
 //! Links keep to their right-hand side, so that both directions show, and end in half an arrowhead.
 
+use super::layers;
 use optiq_net::{Grid, Link, Network, NodeId};
 use serde::Serialize;
 use std::f64::consts::TAU;
@@ -56,7 +57,7 @@ impl Layout {
         match net.geometry().grid() {
             Some(grid) => of_grid(net, grid),
             None => {
-                let places = stress(net);
+                let places = layers::places(net, UNIT).unwrap_or_else(|| stress(net));
                 let ways = net.links().iter().map(|_| Way::Line).collect();
                 Some(Layout::new(net, places, ways))
             }
@@ -310,6 +311,9 @@ mod tests {
     #[test]
     fn all_shapes_that_are_small() {
         for spec in ["torus:4x4x4", "torus:8", "mesh:8", "torus:2x2x2x2", "star:8", "star:100", "mesh:1", "torus:4x1x4"]
+            .into_iter()
+            .chain(["fattree:k=4", "fattree:4x4x2:1x4x2", "fattree:2x2:1x1", "dragonfly:p=2,a=4,h=2"])
+            .chain(["dragonfly:p=1,a=2,h=1", "dragonfly+:p=2,l=2,s=2,h=2", "dragonfly+:p=1,l=3,s=3,h=1,g=2"])
         {
             check(spec);
         }

@@ -3,10 +3,13 @@
 //! On a grid the links that leave every vertex in the same direction form one map, laid out by the vertex: the
 //! dimensions are dealt out to columns and rows, from the last one on and always to the shorter side, the
 //! later ones varying faster. A 4x4x4x8x2 torus becomes nine maps of 32 by 32 cells. Elsewhere the maps are the kinds
-//! of links (host to switch, switch to switch, ...), in the order of the links.
+//! of links (host to switch, from one level of switches to the next, between the groups of a dragonfly, ...), in the order
+//! of the links.
 
+use super::layers;
 use optiq_net::{Grid, Link, Network, NodeId};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The maps, and the place of every link.
 #[derive(Serialize)]
@@ -65,36 +68,82 @@ impl Maps {
     }
 
     fn of_kinds(net: &Network) -> Self {
-        let kinds = [
-            ("hosts to hosts", true, true),
-            ("hosts to switches", true, false),
-            ("switches to hosts", false, true),
-            ("switches to switches", false, false),
-        ];
-        let kind = |l: &Link| kinds.iter().position(|k| (k.1, k.2) == (net.is_host(l.from), net.is_host(l.to)));
-        let of: Vec<usize> = net.links().iter().map(|l| kind(l).unwrap_or(0)).collect();
-        let mut maps = Vec::new();
-        let mut index = [0u32; 4];
-        for (k, (label, ..)) in kinds.into_iter().enumerate() {
-            let links = of.iter().filter(|&&of| of == k).count() as u32;
-            if links > 0 {
-                index[k] = maps.len() as u32;
-                let columns = (f64::from(links).sqrt().ceil() as u32).max(1);
-                maps.push(Map { label: label.into(), columns, rows: links.div_ceil(columns) });
-            }
-        }
-        let mut next = [0u32; 4];
-        let mut cell = |k: usize| {
-            next[k] += 1;
-            next[k] - 1
+        let kinds: Vec<Kind> = {
+            let kind = Kinds::of(net);
+            net.links().iter().map(|l| kind.of_link(net, l)).collect()
+        };
+        let mut sizes: BTreeMap<Kind, u32> = BTreeMap::new();
+        kinds.iter().for_each(|&kind| *sizes.entry(kind).or_default() += 1);
+        let map = |(kind, &links): (&Kind, &u32)| {
+            let columns = (f64::from(links).sqrt().ceil() as u32).max(1);
+            Map { label: kind.label(), columns, rows: links.div_ceil(columns) }
+        };
+        let order: Vec<Kind> = sizes.keys().copied().collect();
+        let index: Vec<usize> = kinds.iter().map(|k| order.binary_search(k).unwrap_or(0)).collect();
+        let mut next = vec![0u32; order.len()];
+        let mut cell = |map: usize| {
+            next[map] += 1;
+            next[map] - 1
         };
         Maps {
-            maps,
-            map: of.iter().map(|&k| index[k]).collect(),
-            cell: of.iter().map(|&k| cell(k)).collect(),
+            maps: sizes.iter().map(map).collect(),
+            map: index.iter().map(|&i| i as u32).collect(),
+            cell: index.iter().map(|&i| cell(i)).collect(),
             columns_mean: "links in the order of their ends".into(),
             rows_mean: "the same, row by row".into(),
         }
+    }
+}
+
+/// What a link joins: the levels of its ends, hosts being level 0, and whether it leaves its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    from: usize,
+    to: usize,
+    leaves_group: bool,
+}
+
+impl Kind {
+    fn label(&self) -> String {
+        let what = |level| match level {
+            0 => "hosts".to_owned(),
+            ANY_SWITCH => "switches".to_owned(),
+            level => format!("switches {level}"),
+        };
+        let between = if self.leaves_group { " between groups" } else { "" };
+        format!("{} to {}{between}", what(self.from), what(self.to))
+    }
+}
+
+/// The level of switches where there is only one, or none can be told.
+const ANY_SWITCH: usize = usize::MAX;
+
+/// What is needed to tell the kinds of links.
+struct Kinds {
+    levels: Option<Vec<usize>>,
+    groups: Option<usize>,
+}
+
+impl Kinds {
+    fn of(net: &Network) -> Self {
+        // One level of switches, or more than a few, are simply switches.
+        let few = |levels: &Vec<usize>| (2..=4).contains(&levels.iter().copied().max().unwrap_or(0));
+        Kinds { levels: layers::levels(net).filter(few), groups: layers::groups(net) }
+    }
+
+    fn of_link(&self, net: &Network, link: &Link) -> Kind {
+        let level = |v: NodeId| match &self.levels {
+            _ if net.is_host(v) => 0,
+            Some(levels) => levels[v.index()],
+            None => ANY_SWITCH,
+        };
+        // Only switches have links out of their group.
+        let group = |v: NodeId, groups: usize| match v.index().checked_sub(net.hosts()) {
+            Some(switch) => switch * groups / (net.vertices() - net.hosts()),
+            None => v.index() * groups / net.hosts(),
+        };
+        let leaves_group = self.groups.is_some_and(|n| group(link.from, n) != group(link.to, n));
+        Kind { from: level(link.from), to: level(link.to), leaves_group }
     }
 }
 
@@ -170,6 +219,23 @@ mod tests {
         let maps = places_are_distinct("star:200");
         assert_eq!(maps.maps.len(), 2);
         assert_eq!((maps.maps[0].columns, maps.maps[0].rows), (15, 14));
+    }
+
+    #[test]
+    fn kinds_of_links_in_switched_networks() {
+        let labels =
+            |spec: &str| -> Vec<String> { places_are_distinct(spec).maps.into_iter().map(|m| m.label).collect() };
+        let tree =
+            ["hosts to switches 1", "switches 1 to hosts", "switches 1 to switches 2", "switches 2 to switches 1"];
+        let top = ["switches 2 to switches 3", "switches 3 to switches 2"];
+        assert_eq!(labels("fattree:k=8"), [&tree[..], &top[..]].concat());
+        let dragonfly = ["hosts to switches", "switches to hosts", "switches to switches"];
+        assert_eq!(
+            labels("dragonfly:p=2,a=4,h=2"),
+            [&dragonfly[..], &["switches to switches between groups"]].concat()
+        );
+        let plus = ["switches 2 to switches 2 between groups"];
+        assert_eq!(labels("dragonfly+:p=2,l=2,s=2,h=2"), [&tree[..], &plus[..]].concat());
     }
 
     #[test]

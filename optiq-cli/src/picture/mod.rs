@@ -3,10 +3,13 @@
 //!
 //! The page holds its data in one block `<script type="application/json" id="data">`, which other tools can read, and
 //! draws it in the browser. Where the vertices lie is computed here: a network that is small enough is drawn as it
-//! is ([`layout`]), a larger one as one map for each direction of travel ([`maps`]).
+//! is ([`layout`]), a larger one as one map for each direction of travel ([`maps`]). How a planner's gap closed is drawn
+//! here as well ([`trace`]).
 
+mod layers;
 mod layout;
 mod maps;
+mod trace;
 
 use crate::arguments::Context;
 use crate::failure::Failure;
@@ -59,6 +62,9 @@ pub struct Picture<'a> {
     loads: [Load<'a>; 2],
     layout: Option<Layout>,
     maps: Option<Maps>,
+    /// How the gap closed, as SVG; not among the data.
+    #[serde(skip)]
+    trace: Option<String>,
 }
 
 /// Bundles of links, one column for each property.
@@ -125,7 +131,14 @@ impl<'a> Picture<'a> {
             ],
             layout,
             maps,
+            trace: None,
         }
+    }
+
+    /// The picture with how the planner closed its gap: seconds since its start, and the congestion and the bound that it
+    /// had by then, both in seconds; `goal` is the gap that was asked for (0.01 is 1 %). Nothing is added for no moments.
+    pub fn with_trace(self, moments: &[(f64, f64, f64)], goal: f64) -> Self {
+        Picture { trace: trace::svg(moments, goal), ..self }
     }
 
     /// The page.
@@ -136,9 +149,14 @@ impl<'a> Picture<'a> {
         // In a script block only "</" and "<!--" are special; escaping "<" leaves neither.
         let data = serde_json::to_string(self)?.replace('<', "\\u003c");
         let title = escape(&format!("{}: {} beside direct", self.title, self.planner));
+        let trace = self.trace.as_ref().map_or(String::new(), |svg| {
+            let heading = "<h2 id=\"trace-heading\">How the gap closed</h2>";
+            format!("<section aria-labelledby=\"trace-heading\">\n    {heading}\n    {svg}\n  </section>\n  ")
+        });
         let parts = [
             ("{{title}}", title.as_str()),
             ("{{style}}", include_str!("page.css")),
+            ("{{trace}}", trace.as_str()),
             ("{{data}}", data.as_str()),
             ("{{script}}", concat!(include_str!("panels.js"), include_str!("histogram.js"), include_str!("page.js"))),
         ];
@@ -178,6 +196,20 @@ mod tests {
     #[test]
     fn what_is_filled_in_is_not_filled_again() {
         assert_eq!(fill("a {{x}} b {{y}} c", &[("{{x}}", "{{y}}"), ("{{y}}", "2")]), "a {{y}} b 2 c");
+    }
+
+    #[test]
+    fn a_trace_has_a_section_of_its_own() {
+        let net = Network::from_spec("torus:4x4").unwrap();
+        let demands = optiq_solver::demands::parse("pattern:disjoint", &net, 1 << 20).unwrap();
+        let planned = optiq_solver::pipeline::run(&net, &demands, &Default::default()).unwrap();
+        let context = Context::new(&net, "pattern:disjoint", &demands);
+        let picture = || Picture::new(&net, &context, &planned.plan, &planned.report);
+        assert!(!picture().page().unwrap().contains("trace-heading"));
+        assert!(!picture().with_trace(&[], 0.01).page().unwrap().contains("trace-heading"));
+        let page = picture().with_trace(&[(0.0, 2e-3, 1e-3), (0.4, 1e-3, 1e-3)], 0.01).page().unwrap();
+        assert_eq!(page.matches("id=\"trace-heading\"").count(), 1);
+        assert!(page.contains("the gap falls to 0 %.") && !page.contains("{{"));
     }
 
     #[test]

@@ -214,7 +214,7 @@ function legend() {
   document.getElementById("legend").replaceChildren(scale, el("div", { class: "roles" }, ...roles));
   const how = data.layout
     ? "Every link is drawn once for each direction and keeps to its right-hand side; colour and width show its load on one scale "
-      + "for both pictures. Links that close a ring are stubs, one at each end."
+      + `for both pictures.${data.grid_lengths.length ? " Links that close a ring are stubs, one at each end." : ""}`
     : `One map for each ${data.grid_lengths.length ? "direction of travel (dimensions are A, B, C, ... in the order of the "
       + "specification): a cell is the link that leaves a vertex that way. " : "kind of link: a cell is a link. "}`
       + `Along columns: ${data.maps.columns_mean}; along rows: ${data.maps.rows_mean}${data.grid_lengths.length

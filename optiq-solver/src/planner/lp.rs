@@ -58,9 +58,63 @@ const PROGRAMS: usize = 12;
 /// neighbourhood; HiGHS's own tolerance; and with crossover, slow but the most robust.
 const ATTEMPTS: [(f64, &str); 3] = [(1e-10, "off"), (1e-8, "off"), (1e-8, "on")];
 
+/// The same for HiGHS's first-order methods, whose work grows with the inverse of the tolerance: the congestion is right
+/// to about this, but the prices are too small for it to see, so that there may be many flows.
+const FIRST_ORDER_ATTEMPTS: [(f64, &str); 1] = [(1e-4, "off")];
+
 /// See the [module](self).
 #[derive(Clone, Copy, Debug)]
-pub struct LinearProgram;
+pub struct LinearProgram {
+    /// HiGHS's name of the method.
+    solver: &'static str,
+}
+
+impl Default for LinearProgram {
+    /// The interior-point method.
+    fn default() -> Self {
+        LinearProgram { solver: "ipx" }
+    }
+}
+
+impl LinearProgram {
+    /// With another of HiGHS's methods, by its name in HiGHS: `ipx`, or `pdlp` and `hipdlp`, its first-order methods.
+    /// They are there to be compared with; planner `lp` is the [default](Self::default).
+    pub fn with_solver(solver: &'static str) -> Self {
+        LinearProgram { solver }
+    }
+
+    fn attempts(&self) -> &'static [(f64, &'static str)] {
+        if first_order(self.solver) { &FIRST_ORDER_ATTEMPTS } else { &ATTEMPTS }
+    }
+
+    /// Bytes per demand and candidate of the program without paths through links whose base load is `limit` or more.
+    fn solve(&self, problem: &Problem, moving: &[usize], limit: f64) -> Result<Vec<Vec<u64>>, PlanError> {
+        let program = Program::new(problem, moving, limit)?;
+        let mut solution = Err(PlanError::Solver("it was not tried".into()));
+        for &(tolerance, crossover) in self.attempts() {
+            solution = program.solve(self.solver, tolerance, crossover);
+            match &solution {
+                Ok(_) => break,
+                Err(e) => log::info!("tolerance {tolerance:e}, crossover {crossover}: {e}"),
+            }
+        }
+        let solution = solution?;
+        let mut bytes = vec![Vec::new(); problem.demands().len()];
+        for (&d, xs) in moving.iter().zip(&program.columns) {
+            let share = |x: &Option<Variable>| x.map_or(0.0, |x| solution.value(x));
+            let noise = DUST / xs.len() as f64;
+            let weights: Vec<f64> = xs.iter().map(share).map(|s| if s < noise { 0.0 } else { s }).collect();
+            let total = problem.demands()[d].bytes;
+            bytes[d] = largest_remainder(total, &weights);
+        }
+        Ok(bytes)
+    }
+}
+
+/// Whether HiGHS's method of this name is a first-order method.
+fn first_order(solver: &str) -> bool {
+    solver.ends_with("pdlp")
+}
 
 impl Planner for LinearProgram {
     fn name(&self) -> &'static str {
@@ -78,7 +132,7 @@ impl Planner for LinearProgram {
         if moving.is_empty() {
             return Ok(Assignment { shares: vec![Vec::new(); demands.len()], ..Assignment::default() });
         }
-        let mut bytes = solve(problem, &moving, f64::INFINITY)?;
+        let mut bytes = self.solve(problem, &moving, f64::INFINITY)?;
         if problem.base().is_some() {
             let levels = Levels::new(problem);
             let (mut low, highest) = levels.range(candidates, &moving);
@@ -89,7 +143,7 @@ impl Planner for LinearProgram {
                     break;
                 }
                 let limit = low + (high - low) / 2.0;
-                let found = solve(problem, &moving, limit)?;
+                let found = self.solve(problem, &moving, limit)?;
                 let reached = levels.waits_for(candidates, &found);
                 if reached < high {
                     (high, bytes) = (reached, found);
@@ -101,29 +155,6 @@ impl Planner for LinearProgram {
         }
         Ok(Assignment::from_bytes(candidates, &bytes))
     }
-}
-
-/// Bytes per demand and candidate of the program without paths through links whose base load is `limit` or more.
-fn solve(problem: &Problem, moving: &[usize], limit: f64) -> Result<Vec<Vec<u64>>, PlanError> {
-    let program = Program::new(problem, moving, limit)?;
-    let mut solution = Err(PlanError::Solver("it was not tried".into()));
-    for (tolerance, crossover) in ATTEMPTS {
-        solution = program.solve(tolerance, crossover);
-        match &solution {
-            Ok(_) => break,
-            Err(e) => log::info!("tolerance {tolerance:e}, crossover {crossover}: {e}"),
-        }
-    }
-    let solution = solution?;
-    let mut bytes = vec![Vec::new(); problem.demands().len()];
-    for (&d, xs) in moving.iter().zip(&program.columns) {
-        let share = |x: &Option<Variable>| x.map_or(0.0, |x| solution.value(x));
-        let noise = DUST / xs.len() as f64;
-        let weights: Vec<f64> = xs.iter().map(share).map(|s| if s < noise { 0.0 } else { s }).collect();
-        let total = problem.demands()[d].bytes;
-        bytes[d] = largest_remainder(total, &weights);
-    }
-    Ok(bytes)
 }
 
 /// How loaded links are, in bytes per unit link.
@@ -220,17 +251,21 @@ impl Program {
         Ok(Program { variables, t, columns, on_link, capacity: levels.capacity, base, price })
     }
 
-    fn solve(&self, tolerance: f64, crossover: &str) -> Result<HighsSolution, PlanError> {
+    fn solve(&self, solver: &str, tolerance: f64, crossover: &str) -> Result<HighsSolution, PlanError> {
         let mut model = self
             .variables
             .clone()
             .minimise(self.t + self.price.clone())
             .using(highs)
-            .set_option("solver", "ipx")
+            .set_option("solver", solver)
             .set_option("run_crossover", crossover)
             .set_option("ipm_optimality_tolerance", tolerance)
             .set_option("parallel", "off")
             .set_threads(1);
+        if first_order(solver) {
+            // Of the method itself, and of the check of its result.
+            model = model.set_option("kkt_tolerance", tolerance);
+        }
         for xs in &self.columns {
             model.add_constraint(constraint::eq(xs.iter().flatten().sum::<Expression>(), 1.0));
         }

@@ -67,7 +67,7 @@ pub fn by_name(name: &str, options: &PlannerOptions) -> Result<Box<dyn Planner>,
         "heu2" => Box::new(heu2::Heuristic2::new(options.chunk)?),
         "optimal" => Box::new(optimal::Optimal::new(optimal::GAP, None)?),
         #[cfg(feature = "highs")]
-        "lp" => Box::new(lp::LinearProgram),
+        "lp" => Box::new(lp::LinearProgram::default()),
         #[cfg(not(feature = "highs"))]
         "lp" => return Err(PlanError::LeftOut { planner: "lp", feature: "highs" }),
         other => return Err(PlanError::UnknownPlanner { name: other.to_owned(), known: NAMES.join(", ") }),

@@ -34,6 +34,7 @@ use crate::error::PlanError;
 use crate::legs;
 use crate::problem::{Assignment, Problem, Share};
 use optiq_net::LinkId;
+use serde::Serialize;
 use std::time::{Duration, Instant};
 
 /// The gap that is good enough where nothing else is said: 1 %.
@@ -93,7 +94,7 @@ const FORWARD_PRICE: f64 = 0.2;
 const SMALL: f64 = 1e-2;
 
 /// What was known at a moment of the search, for a picture of the gap over time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Progress {
     /// Since the planner began.
     pub seconds: f64,

@@ -1,0 +1,176 @@
+//! `optiq reproduce` as scripts and people meet it: documents, pages, examples, refusals.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
+mod support;
+
+use serde_json::Value;
+use support::Room;
+
+fn json(room: &Room, line: &str) -> Value {
+    serde_json::from_str(&room.succeed(line)).unwrap_or_else(|e| panic!("optiq {line}: {e}"))
+}
+
+/// One case of one source, host 0 of 512, which sends 8 MiB to each of hosts 256 to 263.
+const ONE_CASE: &str = "\
+[[case]]
+id = \"one\"
+section = \"6.4.4.2\"
+pattern = \"disjoint\"
+sources = \"1/512\"
+each = 8
+first = \"1/2\"
+bytes = \"8MiB\"
+why = \"One source.\"
+";
+
+#[test]
+fn the_row_of_mpi_is_equal() {
+    let room = Room::new("reproduce-o1");
+    let document = json(&room, "reproduce o1 --json");
+    for key in ["optiq_version", "date", "processor", "system"] {
+        assert!(document[key].as_str().is_some_and(|v| !v.is_empty()), "{key} is {}", document[key]);
+    }
+    let claim = &document["claims"][0];
+    assert_eq!((&claim["id"], &claim["verdict"]), (&Value::from("O1"), &Value::from("shown")));
+    assert_eq!(claim["command"], "optiq reproduce O1");
+    let rows = claim["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 3);
+    for row in rows {
+        // 16 messages of 8 MiB are 134,217,728 bytes.
+        assert_eq!(row["megabytes_per_link_max"].as_f64(), Some(134.217_728), "{row}");
+        assert_eq!((row["paths"].as_u64(), row["paths_per_link_max"].as_u64()), (Some(512), Some(16)));
+        assert_eq!((&row["verdict"], &row["published_megabytes_per_link_max"]), (&"shown".into(), &134.21.into()));
+    }
+}
+
+#[test]
+fn plans_are_no_worse_than_published() {
+    let room = Room::new("reproduce-o3");
+    let document = json(&room, "reproduce O3 O4 --repetitions 1 --json");
+    let claims = document["claims"].as_array().unwrap();
+    assert_eq!(claims.iter().map(|c| c["id"].as_str().unwrap()).collect::<Vec<_>>(), ["O3", "O4"]);
+    for claim in claims {
+        assert_eq!(claim["verdict"], "shown", "{claim}");
+        for row in claim["rows"].as_array().unwrap() {
+            let figure = |key: &str| row[key].as_f64().unwrap();
+            assert!(figure("megabytes_per_link_max") <= figure("published_megabytes_per_link_max") + 0.01);
+            assert!(figure("bound_megabytes_per_link_max") <= figure("megabytes_per_link_max"));
+        }
+    }
+}
+
+#[test]
+fn other_partitions_are_not_judged() {
+    let room = Room::new("reproduce-nodes");
+    let document = json(&room, "reproduce O3 --nodes 512 --repetitions 1 --json");
+    let claim = &document["claims"][0];
+    assert_eq!(claim["verdict"], "not judged");
+    assert_eq!(claim["command"], "optiq reproduce O3 --nodes 512 --repetitions 1");
+}
+
+#[test]
+fn a_case_by_hand() {
+    let room = Room::new("reproduce-case");
+    room.write("one.toml", ONE_CASE);
+    let document = json(&room, "reproduce 91 --nodes 512 --cases one.toml --json");
+    let claim = &document["claims"][0];
+    let row = &claim["rows"][0];
+    assert_eq!((&row["case"], row["demands"].as_u64()), (&Value::from("one"), Some(8)));
+    // 64 MiB leave h0 over its 10 links (4x4x4x4x2: two each way in four dimensions, two parallel ones in the fifth).
+    let bound = f64::from(64 << 20) / 10.0 / 1e6;
+    let figure = |key: &str| row[key].as_f64().unwrap();
+    assert!((figure("bound_megabytes_per_link_max") - bound).abs() < 1e-9, "{row}");
+    assert!(figure("gap_percent") <= 1.0 && figure("megabytes_per_link_max") <= bound * 1.01, "{row}");
+    // 1.8 GB/s for each link.
+    assert!((figure("congestion_milliseconds") - figure("megabytes_per_link_max") / 1.8).abs() < 1e-9, "{row}");
+    assert_eq!(claim["totals"]["cases"].as_u64(), Some(1));
+    assert_eq!(claim["totals"]["cases_within_gap"].as_u64(), Some(1));
+    // One case is not 91: the thesis's sum has no place beside it.
+    assert!(claim["totals"]["published_seconds"].is_null());
+}
+
+#[test]
+fn all_91_cases_are_planned() {
+    let room = Room::new("reproduce-91");
+    let document = json(&room, "reproduce 91 --nodes 512 --planner heu2 --json");
+    let claim = &document["claims"][0];
+    let rows = claim["rows"].as_array().unwrap();
+    assert_eq!((rows.len(), claim["totals"]["cases"].as_u64()), (91, Some(91)));
+    for row in rows {
+        let figure = |key: &str| row[key].as_f64().unwrap();
+        assert!(figure("congestion_milliseconds") <= figure("direct_congestion_milliseconds"), "{row}");
+        assert!(figure("improvement") >= 1.0 && figure("gap_percent") >= 0.0, "{row}");
+    }
+}
+
+#[test]
+fn pages_are_written() {
+    let room = Room::new("reproduce-pages");
+    room.write("one.toml", ONE_CASE);
+    let printed = room.succeed("reproduce O1 91 --nodes 512 --cases one.toml --output pages/here");
+    let page = String::from_utf8(room.read("pages/here/o1-512.md")).unwrap();
+    assert!(page.starts_with("# O1: Table VII, what MPI puts on the links\n"), "{page}");
+    for part in [
+        "Verdict: **not judged**.",
+        "Made on 20",
+        "Machine: ",
+        "OPTIQ ",
+        "`optiq reproduce O1 --nodes 512`",
+        "| pattern |",
+    ] {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
+    let page = String::from_utf8(room.read("pages/here/cases-91-512.md")).unwrap();
+    assert!(
+        page.contains("| one | 6.4.4.2 | 8 |") && page.contains("`optiq reproduce 91 --nodes 512 --cases one.toml`"),
+        "{page}"
+    );
+    assert!(printed.contains("written: pages/here/o1-512.md") && printed.contains("91: shown"), "{printed}");
+}
+
+#[test]
+fn the_help_s_examples_run() {
+    let room = Room::new("reproduce-help");
+    let help = room.succeed("reproduce --help");
+    let from = help.find("Examples:").unwrap();
+    let lines: Vec<&str> = help[from..].lines().filter_map(|l| l.strip_prefix("  optiq ")).collect();
+    assert!(lines.len() >= 3, "{help}");
+    for line in lines {
+        let printed = room.succeed(line);
+        if line.contains("--json") {
+            serde_json::from_str::<Value>(&printed).unwrap_or_else(|e| panic!("{line}: {e}"));
+        }
+        assert!(!printed.is_empty());
+    }
+}
+
+#[test]
+fn bad_input_gets_one_sentence() {
+    let room = Room::new("reproduce-refusals");
+    room.write("bad.toml", ONE_CASE.replace("each = 8", "each = 0"));
+    room.write("third.toml", ONE_CASE.replace("1/512", "1/3"));
+    let before = room.names();
+    for (line, says) in [
+        ("reproduce O99", "there is no claim \"O99\"; the claims are O1, O2, O3, O4, O14, O15, O16, O17, 91"),
+        ("reproduce", "required"),
+        ("reproduce O1 --nodes 1000", "--nodes is 1000; 512, 1024, 2048 or 4096 is expected"),
+        ("reproduce O1 --nodes -1", "--nodes"),
+        ("reproduce O3 --repetitions 0", "--repetitions is 0; at least 1 is expected"),
+        ("reproduce 91 --planner best", "there is no planner \"best\""),
+        ("reproduce O1 --planner heu2", "only 91 takes one"),
+        ("reproduce O1 --cases bad.toml", "only 91 and O15 take cases"),
+        ("reproduce 91 --cases bad.toml", "bad.toml: case \"one\": each is 0"),
+        ("reproduce 91 --cases none.toml", "case file none.toml cannot be read"),
+        ("reproduce 91 --nodes 512 --cases third.toml", "1/3 of them is not a whole number of hosts"),
+        ("reproduce O1 --output bad.toml", "cannot make the directory bad.toml"),
+    ] {
+        let output = room.run(line);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "optiq {line}: {error}");
+        assert!(error.starts_with("optiq: ") && error.lines().count() == 1, "optiq {line}: {error}");
+        assert!(error.contains(says), "optiq {line}: \"{says}\" is not in: {error}");
+        assert!(output.stdout.is_empty(), "optiq {line}");
+        assert_eq!(room.names(), before, "optiq {line} left something behind");
+    }
+}
