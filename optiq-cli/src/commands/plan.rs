@@ -10,7 +10,7 @@ use clap::Args;
 use optiq_net::{LoadStatistics, Network};
 use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::{self, Planned};
-use optiq_solver::planner::optimal::Progress;
+use optiq_solver::planner::optimal::Progress as Moment;
 use optiq_solver::{CandidateMethod, Candidates, ClassFigures, Plan, PlanError, PlannerOptions, Report, candidates, planner};
 use serde::Serialize;
 use std::io::Write;
@@ -87,8 +87,8 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     direct_suffices: Option<bool>,
     /// Congestion and bound over time, of `optimal`.
-    #[serde(skip_serializing_if = "<[Progress]>::is_empty")]
-    trace: &'a [Progress],
+    #[serde(skip_serializing_if = "<[Moment]>::is_empty")]
+    trace: &'a [Moment],
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
