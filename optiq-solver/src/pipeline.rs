@@ -152,9 +152,12 @@ pub fn run_with(
     if !(options.slack.is_finite() && options.slack >= 0.0) {
         return Err(PlanError::Slack(options.slack));
     }
-    let planner: Box<dyn Planner> = match options.planner.as_str() {
-        "optimal" => Box::new(Optimal::new(options.gap, options.time_limit)?.with_slack(options.slack)),
-        name => planner::by_name(name, &PlannerOptions { maxload: options.maxload, chunk: options.chunk })?,
+    let parameters = PlannerOptions { maxload: options.maxload, chunk: options.chunk };
+    let planner: Box<dyn Planner> = match planner::by_name(&options.planner, &parameters)? {
+        planner if planner.name() == "optimal" => {
+            Box::new(Optimal::new(options.gap, options.time_limit)?.with_slack(options.slack))
+        }
+        planner => planner,
     };
     let k = options.k_for(net, demands);
     check_k(k)?;

@@ -61,10 +61,12 @@ pub const NAMES: [&str; 5] = ["direct", "heu1", "heu2", "lp", "optimal"];
 /// [`PlanError::UnknownPlanner`]; [`PlanError::LeftOut`] for one that needs a cargo feature that this build does
 /// not have; [`PlanError::ZeroMaxload`] and [`PlanError::ZeroChunk`] for parameters that make no sense.
 pub fn by_name(name: &str, options: &PlannerOptions) -> Result<Box<dyn Planner>, PlanError> {
+    // A parameter that makes no sense is refused whether or not this planner looks at it.
+    let (heu1, heu2) = (heu1::Heuristic1::new(options.maxload)?, heu2::Heuristic2::new(options.chunk)?);
     Ok(match name {
         "direct" => Box::new(direct::Direct),
-        "heu1" => Box::new(heu1::Heuristic1::new(options.maxload)?),
-        "heu2" => Box::new(heu2::Heuristic2::new(options.chunk)?),
+        "heu1" => Box::new(heu1),
+        "heu2" => Box::new(heu2),
         "optimal" => Box::new(optimal::Optimal::new(optimal::GAP, None)?),
         #[cfg(feature = "highs")]
         "lp" => Box::new(lp::LinearProgram::default()),

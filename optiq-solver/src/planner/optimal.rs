@@ -47,7 +47,7 @@ pub const SLACK: f64 = 0.01;
 const SPARE: f64 = 0.2;
 
 /// Rounds, at most.
-const ROUNDS: usize = 100;
+const ROUNDS: usize = 200;
 
 /// Sweeps of a round, at most, and at least.
 const SWEEPS: usize = 30;
@@ -77,6 +77,9 @@ const THIN: [f64; 2] = [0.02, 0.01];
 const PRICING_VISIT: f64 = 3.0;
 const PATIENCE: usize = 8;
 
+/// So many visits are always worth it: a tenth of a second.
+const CHEAP: f64 = 5e7;
+
 /// Visits to links in all, at most: some twenty seconds.
 const WORK: f64 = 4e9;
 
@@ -89,6 +92,9 @@ const ECONOMY: std::ops::RangeInclusive<u32> = 4..=9;
 const ECONOMIES: usize = 16;
 const ECONOMIES_LEAST: usize = 4;
 const FORWARD_PRICE: f64 = 0.2;
+
+/// Rounding to whole bytes must not lift a link above the limit.
+const WHOLE_BYTES: f64 = 2e-5;
 
 /// What remains on a column then is not worth a flow below this part of what a link carries in all.
 const SMALL: f64 = 1e-2;
@@ -177,7 +183,6 @@ impl Planner for Optimal {
         let found = Assignment { shares: search.shares(), ..Assignment::default() };
         // Where bytes are few, rounding may cost more than was gained.
         let best = if direct_seconds < congestion(problem, &found) { direct } else { found };
-        search.note(congestion(problem, &best));
         let alone = problem.base().is_none();
         let over_legs = (alone && search.over_legs > 0.0).then_some(search.over_legs);
         Ok(Assignment { bound: alone.then_some(search.bound), over_legs, trace: search.trace, ..best })
@@ -258,7 +263,7 @@ impl<'a> Search<'a> {
             unpriced += 1;
             spent += work;
             let settled = blur <= gap / 2.0 && seen.excess() <= blur || unpriced > PATIENCE;
-            let worth = blur + seen.excess() <= gap || settled || self.pricing_work <= work;
+            let worth = blur + seen.excess() <= gap || settled || self.pricing_work <= work.max(CHEAP);
             let worth = worth && spent + self.pricing_work <= WORK;
             let lacking = match worth && !proved(self) {
                 true => {
@@ -405,7 +410,8 @@ impl<'a> Search<'a> {
             columns.forwards[i] = stops.saturating_sub(2) as f64;
         }
         self.state.reload();
-        let limit = self.state.congestion().max(self.bound.seconds.max(self.over_legs) * (1.0 + slack));
+        let limit = self.bound.seconds.max(self.over_legs) * (1.0 + slack) * (1.0 - WHOLE_BYTES);
+        let limit = self.state.congestion().max(limit);
         (self.state.forward_price, self.state.ceiling) = (FORWARD_PRICE, 1.0);
         let mut sweeps = 0;
         for doublings in ECONOMY {
