@@ -104,7 +104,7 @@ fn a_small_network_is_drawn_and_answers() {
     let Some(chromium) = chromium() else { return };
     let room = Room::new("browser-small");
     room.write("one.txt", "h0 h1 8MiB\n");
-    room.succeed("plan --topology torus:4x4 --demands file:one.txt --k 1 --html page.html");
+    room.succeed("plan --topology torus:4x4 --demands file:one.txt --k 1 --planner heu2 --html page.html");
     let script = format!(
         "{COMMON} const at = data.links.from.findIndex((f, i) => f === 0 && data.links.to[i] === 1); \
          found.lines = [0, 1].map((p) => document.querySelectorAll(`[data-panel='${{p}}'] path.link`).length); \

@@ -406,7 +406,7 @@ fn bad_input_gets_one_sentence() {
     refused(&room, "paths --topology torus:4x4 --from h0 --to h1 --k 0", "k is 0");
     refused(&room, &format!("{on_torus} pattern:disjoint --planner magic"), "magic");
     refused(&room, &format!("{on_torus} pattern:disjoint --planner heu1 --maxload 0"), "maxload");
-    refused(&room, &format!("{on_torus} pattern:disjoint --chunk 0"), "chunk");
+    refused(&room, &format!("{on_torus} pattern:disjoint --planner heu2 --chunk 0"), "chunk");
     refused(&room, &format!("{on_torus} pattern:disjoint --method best"), "best");
     refused(&room, &format!("{on_torus} pattern:disjoint --paths absent.paths"), "absent.paths");
     for (option, values) in [

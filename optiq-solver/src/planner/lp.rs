@@ -62,6 +62,9 @@ const ATTEMPTS: [(f64, &str); 3] = [(1e-10, "off"), (1e-8, "off"), (1e-8, "on")]
 /// to about this, but the prices are too small for it to see, so that there may be many flows.
 const FIRST_ORDER_ATTEMPTS: [(f64, &str); 1] = [(1e-4, "off")];
 
+/// After so many iterations a first-order method has failed: without a limit it may circle for ever.
+const FIRST_ORDER_ITERATIONS: i32 = 200_000;
+
 /// See the [module](self).
 #[derive(Clone, Copy, Debug)]
 pub struct LinearProgram {
@@ -264,7 +267,8 @@ impl Program {
             .set_threads(1);
         if first_order(solver) {
             // Of the method itself, and of the check of its result.
-            model = model.set_option("kkt_tolerance", tolerance);
+            model =
+                model.set_option("kkt_tolerance", tolerance).set_option("pdlp_iteration_limit", FIRST_ORDER_ITERATIONS);
         }
         for xs in &self.columns {
             model.add_constraint(constraint::eq(xs.iter().flatten().sum::<Expression>(), 1.0));

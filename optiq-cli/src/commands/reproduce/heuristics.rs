@@ -5,14 +5,11 @@ use super::findings::{Cell, Column, Findings, Row, Verdict, column};
 use super::published::PATTERNS;
 use super::setting::{Setting, median, with_planner, worst_megabytes};
 use crate::failure::Failure;
-use optiq_solver::pipeline::PlanOptions;
+use optiq_solver::pipeline::{K, PlanOptions};
 use optiq_solver::{CandidateMethod, Candidates};
 
 /// How many times faster than published: heuristic 1, heuristic 2, the LP.
 const FASTER: [f64; 3] = [20.0, 20.0, 500.0];
-
-/// Candidate paths in all of the thesis's experiments.
-const K: usize = 50;
 
 const BY_MAXLOAD: &[Column] = &[
     column("pattern", "pattern", 0),

@@ -5,7 +5,7 @@ use super::findings::{Column, Findings, Row, Verdict, column};
 use super::published::PATTERNS;
 use super::setting::{Partition, Setting, bound_megabytes, with_planner, worst_megabytes};
 use crate::failure::Failure;
-use optiq_solver::pipeline::PlanOptions;
+use optiq_solver::pipeline::{K, PlanOptions};
 use optiq_solver::CandidateMethod;
 
 /// The LP planner's plans are within 0.15 % of its optimum: by so much, relatively, more paths may seem to be worse.
@@ -143,9 +143,6 @@ pub fn by_solver(setting: &Setting) -> Result<Findings, Failure> {
     })
 }
 
-/// Candidates for each pair.
-const K: usize = 50;
-
 /// What one method gave.
 struct Tried {
     method: &'static str,
@@ -171,7 +168,7 @@ fn methods(setting: &Setting, partition: &Partition, pattern: &str) -> Result<Op
     let candidates_seconds = searching.elapsed().as_secs_f64();
     let unit = net.unit_capacity() / 1e6;
     let mut tried = Vec::new();
-    let highs = [("HiGHS, interior point (ipx)", "ipx"), ("HiGHS, first-order (hipdlp)", "hipdlp")];
+    let highs = [("HiGHS, interior point (ipx)", "ipx"), ("HiGHS, first-order (pdlp)", "pdlp")];
     for (method, solver) in highs {
         setting.progress.now(format!("{pattern} on {} nodes: {method}", partition.nodes));
         let problem = Problem::new(net, &demands, Some(&candidates))?;

@@ -4,6 +4,7 @@ use super::findings::{Column, Findings, Row, Verdict, column, no_more, prints_as
 use super::published::PATTERNS;
 use super::setting::{MESSAGE, Setting, bound_megabytes, with_planner, worst_megabytes};
 use crate::failure::Failure;
+use optiq_solver::pipeline::K;
 
 /// How far the mean of paths per link may be from the published one, relatively.
 const MEAN_WITHIN: f64 = 0.05;
@@ -139,8 +140,8 @@ fn plans(setting: &Setting, planners: &[&str], published: [f64; 3]) -> Result<Fi
         }
     }
     notes.push(format!(
-        "Up to 50 candidate paths for each pair, {} for each. Our amounts are rounded, and compared after cutting to the \
-         two decimals of the published ones. Seconds, medians of {}, are from the demands to the checked plan.",
+        "Up to {K} candidate paths for each pair (optimal has its own number), {} for each. Our amounts are \
+         rounded, and compared after cutting to the two decimals of the published ones. Seconds, medians of {}, are from the demands to the checked plan.",
         optiq_net::units::format_bytes(MESSAGE),
         setting.repetitions
     ));
