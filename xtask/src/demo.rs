@@ -1,7 +1,7 @@
 //! `cargo xtask demo`: from a bare machine to `MPI_Alltoallv` and `optiq_alltoallv` side by side on a real network.
 //!
-//! HiGHS, which the planner `lp` needs, compiles for minutes. A first result does not wait for it: the command is
-//! first built without, and heuristic 2 plans. Once HiGHS is built, that stage is left out.
+//! Planner `optimal` plans. The command is built without HiGHS, which only planner `lp` needs and which compiles for
+//! minutes.
 
 use crate::args::Args;
 use crate::failure::{Failure, Outcome};
@@ -19,8 +19,7 @@ cargo xtask demo [OPTIONS]
 
 Installs what is missing, builds OPTIQ, plans an exchange on 1,024 nodes of a Blue Gene/Q, then brings up a lab (16
 hosts on a 4x4 torus, made of network namespaces of this machine), runs the same exchange with MPI_Alltoallv and with
-optiq_alltoallv, checks every byte, and prints the times. Pictures go to target/demo. A first result comes before
-HiGHS is built.
+optiq_alltoallv, checks every byte, and prints the times. Pictures go to target/demo.
 
   --json             one JSON document on standard output, everything else on standard error
   --rate RATE        bandwidth of the lab's links (100Mbit/s)
@@ -33,8 +32,7 @@ Example:
   cargo xtask demo --rate 50Mbit/s";
 
 /// What is planned for the large machine.
-const PLAN: &[&str] =
-    &["plan", "--topology", "bgq:1024", "--demands", "pattern:disjoint", "--message", "8MiB", "--k", "50"];
+const PLAN: &[&str] = &["plan", "--topology", "bgq:1024", "--demands", "pattern:disjoint", "--message", "8MiB"];
 
 struct Options {
     json: bool,

@@ -231,11 +231,11 @@ fn lab(project: &Project, about: &str, repetitions: u32) -> Outcome<String> {
          | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
     );
     let cases = [
-        ("disjoint", "lp", 100),
-        ("overlap", "lp", 100),
-        ("subset", "lp", 100),
+        ("disjoint", "optimal", 100),
+        ("overlap", "optimal", 100),
+        ("subset", "optimal", 100),
         ("disjoint", "heu2", 100),
-        ("disjoint", "lp", 50),
+        ("disjoint", "optimal", 50),
     ];
     for (pattern, planner, rate) in cases {
         let (demands, rate_text, n) = (format!("pattern:{pattern}"), format!("{rate}Mbit/s"), repetitions.to_string());
