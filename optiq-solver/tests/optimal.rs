@@ -162,3 +162,27 @@ proptest! {
         prop_assert!(optimal.bound_seconds <= lp.congestion_seconds * (1.0 + 1e-9));
     }
 }
+
+/// More slack never forwards more, and buys congestion up to the slack over the bound.
+#[test]
+fn slack_is_spent_on_forwarding_less() {
+    let net = net("torus:4x4x4");
+    let demands = demands::parse("pattern:disjoint", &net, 8 * MIB).unwrap();
+    let with = |slack: f64| pipeline::run(&net, &demands, &PlanOptions { slack, ..options("optimal") }).unwrap().report;
+    let reports = [0.0, 0.01, 0.1, 0.5, 10.0].map(with);
+    for (report, slack) in reports.iter().zip([0.0, 0.01, 0.1, 0.5, 10.0]) {
+        let most = report.bound_seconds * (1.0 + f64::max(slack, 0.01));
+        assert!(report.congestion_seconds <= most, "slack {slack}: {} above {most}", report.congestion_seconds);
+    }
+    for two in reports.windows(2) {
+        assert!(
+            two[1].forwarded_bytes <= two[0].forwarded_bytes,
+            "{} then {}",
+            two[0].forwarded_bytes,
+            two[1].forwarded_bytes
+        );
+    }
+    // Ten times the bound is more than the fabric's own routes need.
+    assert_eq!(reports[4].forwarded_bytes, 0);
+    assert!(reports[0].forwarded_bytes > 0);
+}

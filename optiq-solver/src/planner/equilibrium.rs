@@ -412,3 +412,105 @@ impl Equilibrium {
         3.0 * columns as f64 * links
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two demands, of 3 and 1. The first has links 0 and 1 to choose from, the second 1 and 2; link 2 is half as fast.
+    /// All three links are filled alike: 4 over a capacity of 2.5. The first puts 1.6 and 1.4, the second 0.2 and 0.8.
+    fn two_demands() -> Equilibrium {
+        let mut columns = Columns::new();
+        for (amount, links) in [(3.0, [0, 1]), (1.0, [1, 2])] {
+            links.iter().for_each(|&l| columns.push([l], amount / 2.0));
+            columns.end_row();
+        }
+        Equilibrium::new(columns, vec![1.0, 1.0, 2.0], vec![0.0; 3])
+    }
+
+    fn settle(state: &mut Equilibrium, doublings: u32) -> Seen {
+        let mut seen = Seen::default();
+        for s in 0..200 {
+            if s % 10 == 0 {
+                state.reload();
+                let reference = state.congestion();
+                state.price_links(doublings, reference);
+            }
+            seen = state.sweep(s % 10 == 0, 0.0, 1e-9);
+        }
+        state.reload();
+        seen
+    }
+
+    #[test]
+    fn loads_meet_at_the_optimum() {
+        let mut state = two_demands();
+        assert_eq!(state.congestion(), 1.5 + 0.5);
+        for doublings in [3, 5, 7] {
+            let seen = settle(&mut state, doublings);
+            assert!(seen.excess() < 1e-6, "{doublings}: {}", seen.excess());
+        }
+        assert!((state.congestion() - 1.6).abs() < 0.01, "{}", state.congestion());
+        let expected = [1.6, 1.4, 0.2, 0.8];
+        let found = &state.columns.bytes;
+        assert!(found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 0.02), "{found:?}");
+        // The prices prove almost as much: what is between is the blur.
+        let reference = state.congestion();
+        state.price_links(7, reference);
+        let weight: f64 = state.prices().iter().zip([1.0, 1.0, 0.5]).map(|(price, c)| price * c).sum();
+        let cheapest = |i: usize, j: usize| state.price_of(i).min(state.price_of(j));
+        let bound = (3.0 * cheapest(0, 1) + cheapest(2, 3)) / weight;
+        assert!(bound <= 1.6 + 1e-9 && bound > 1.6 * 0.98, "{bound}");
+        assert!(state.blur() >= 0.0 && state.congestion() <= bound * (1.0 + state.blur()) * (1.0 + 1e-3));
+    }
+
+    /// Link 0 carries 2 bytes of others: the first demand leaves it to them as far as that is as good.
+    #[test]
+    fn a_base_load_is_planned_around() {
+        let mut columns = Columns::new();
+        columns.push([0], 2.0);
+        columns.push([1], 2.0);
+        columns.end_row();
+        let mut state = Equilibrium::new(columns, vec![1.0, 1.0], vec![2.0, 0.0]);
+        for doublings in [3, 5, 7] {
+            settle(&mut state, doublings);
+        }
+        assert!((state.columns.bytes[0] - 1.0).abs() < 0.02 && (state.columns.bytes[1] - 3.0).abs() < 0.02);
+    }
+
+    /// A byte that pays for a forwarder leaves as soon as there is room below the ceiling, and no further: of 3 bytes that
+    /// are shared evenly, link 0 may take up to 2.
+    #[test]
+    fn forwarding_is_saved_below_the_ceiling() {
+        let mut columns = Columns::new();
+        columns.push([0], 1.5);
+        columns.push([1], 1.5);
+        columns.forwards[1] = 1.0;
+        columns.end_row();
+        let mut state = Equilibrium::new(columns, vec![1.0, 1.0], vec![0.0; 2]);
+        (state.forward_price, state.ceiling) = (0.2, 1.0);
+        for doublings in 4..=9 {
+            state.price_links(doublings, 2.0);
+            (0..20).for_each(|s| {
+                state.sweep(s == 0, 0.0, 1e-9);
+            });
+        }
+        assert!((1.95..=2.0).contains(&state.columns.bytes[0]), "{:?}", state.columns.bytes);
+    }
+
+    #[test]
+    fn columns_come_and_go_with_their_bytes() {
+        let mut state = two_demands();
+        state.columns.bytes[1] = 0.0;
+        state.columns.bytes[0] = 3.0;
+        state.reload();
+        state.price_links(3, 1.0);
+        // Column 1 costs nothing where its link is empty but for the other demand's half byte; the dear one stays for its
+        // bytes.
+        state.rebuild(&[(1, vec![2, 0])], 1.0);
+        assert_eq!(state.columns.demands(), 2);
+        assert_eq!(state.columns.len(), 5);
+        assert_eq!(state.columns.links(4), [2, 0]);
+        assert_eq!(state.columns.bytes, [3.0, 0.0, 0.5, 0.5, 0.0]);
+    }
+}
