@@ -91,6 +91,13 @@ const ROUNDING: f64 = 1e-9;
 const ECONOMY: std::ops::RangeInclusive<u32> = 4..=9;
 const ECONOMIES: usize = 16;
 const ECONOMIES_LEAST: usize = 4;
+const MANY_ECONOMIES: usize = 200;
+const ECONOMY_WORK: f64 = 3e6;
+
+/// From this power on, as doublings, flows below this part of their demand move onto others where there is room: on
+/// Blue Gene/Q shapes 15 % fewer flows for 2 % more forwarded bytes.
+const FEWER: u32 = 6;
+const FEW: f64 = 0.1;
 const FORWARD_PRICE: f64 = 0.2;
 
 /// Rounding to whole bytes must not lift a link above the limit.
@@ -413,15 +420,17 @@ impl<'a> Search<'a> {
         let limit = self.bound.seconds.max(self.over_legs) * (1.0 + slack) * (1.0 - WHOLE_BYTES);
         let limit = self.state.congestion().max(limit);
         (self.state.forward_price, self.state.ceiling) = (FORWARD_PRICE, 1.0);
+        // Small problems can afford more sweeps, and fewer flows matter there as they do elsewhere.
+        let most = ((ECONOMY_WORK / self.state.work(true).max(1.0)) as usize).clamp(ECONOMIES, MANY_ECONOMIES);
         let mut sweeps = 0;
         for doublings in ECONOMY {
-            for s in 0..ECONOMIES {
+            for s in 0..most {
                 let full = s % (ECONOMIES / 2) == 0;
                 if full {
                     self.state.reload();
                     self.state.price_links(doublings, limit);
                 }
-                self.state.sweep(full, 0.0, SMALL);
+                self.state.sweep(full, if doublings >= FEWER { FEW } else { 0.0 }, SMALL);
                 sweeps += 1;
                 if sweeps >= ECONOMIES_LEAST && stop() {
                     return;
