@@ -207,6 +207,10 @@ impl LabDir {
 /// How the directories of runs begin, inside a lab's directory.
 pub(crate) const RUN_PREFIX: &str = "run-";
 
+/// How long to wait for a process without a command line.
+const MOMENT: std::time::Duration = std::time::Duration::from_millis(10);
+const MOMENTS: u32 = 100;
+
 impl State {
     pub(crate) fn new(name: &str, holder: ProcessId, blueprint: Blueprint) -> Self {
         let created = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |d| d.as_secs());
@@ -222,15 +226,22 @@ impl State {
             return Ok(false);
         }
         let pid = self.holder.pid;
-        let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let mut command = Vec::new();
+        // A process has no command line for a moment while it starts a program, and none any more once it is dying.
+        for _ in 0..MOMENTS {
+            command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            if !command.is_empty() || !self.holder.is_alive() {
+                break;
+            }
+            std::thread::sleep(MOMENT);
+        }
         let state_path = dir.state_path();
         let expected = [ENTRY.as_bytes(), holder::VERB.as_bytes(), state_path.as_os_str().as_encoded_bytes()];
         let mut arguments = command.split(|&b| b == 0).skip(1);
         if expected.iter().all(|&e| arguments.next() == Some(e)) {
             return Ok(true);
         }
-        // A process that is just dying has no command line any more; its start time says that it was the holder.
-        if command.is_empty() || !self.holder.is_alive() {
+        if !self.holder.is_alive() {
             return Ok(false);
         }
         Err(LabError::State(format!(
