@@ -198,6 +198,19 @@ impl Communicator {
         check(unsafe { ffi::PMPI_Barrier(self.raw) }, "MPI_Barrier")
     }
 
+    /// Begins to wait until all ranks are here.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    pub(super) fn start_barrier(&self) -> Result<Pending, TransportError> {
+        // SAFETY: the communicator is ours; the request is overwritten.
+        unsafe {
+            let mut request = ffi::RSMPI_REQUEST_NULL;
+            check(ffi::PMPI_Ibarrier(self.raw, &mut request), "MPI_Ibarrier")?;
+            Ok(Pending(request))
+        }
+    }
+
     /// The name of the processor that this rank runs on, as MPI knows it: usually the host name.
     ///
     /// # Errors
@@ -212,6 +225,26 @@ impl Communicator {
         check(code, "MPI_Get_processor_name")?;
         text.truncate(length.max(0) as usize);
         Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
+/// An operation without memory of its own that has begun.
+pub(super) struct Pending(ffi::MPI_Request);
+
+impl Pending {
+    /// Itself, as long as it has not completed.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    pub(super) fn test(mut self) -> Result<Option<Self>, TransportError> {
+        let mut done = 0;
+        // SAFETY: an active request; the status is written by MPI and not read.
+        let code = unsafe {
+            let mut status = std::mem::zeroed();
+            ffi::PMPI_Test(&mut self.0, &mut done, &mut status)
+        };
+        check(code, "MPI_Test")?;
+        Ok((done == 0).then_some(self))
     }
 }
 
