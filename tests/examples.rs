@@ -31,7 +31,7 @@ fn compile(source: &str, program: &Path) {
 fn source_example_1_in_c() {
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("alltoallv-c");
     compile("examples/alltoallv.c", &program);
-    let lab = [("OPTIQ_TOPOLOGY", "torus:4x4"), ("OPTIQ_PLACEMENT", "rank")];
+    let lab = [("OPTIQ_TOPOLOGY", "torus:4x4"), ("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_ALGORITHM", "multipath")];
     let run = common::mpirun(16, &program, &["1000000"], &lab);
     assert!(run.success, "{}", run.output);
     assert!(run.output.contains("all bytes are right; served by"), "{}", run.output);

@@ -126,6 +126,25 @@ impl Communicator {
         check(code, "MPI_Allreduce")
     }
 
+    /// One word from every rank, in rank order; `words[r]` goes to rank `r`.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    ///
+    /// # Panics
+    /// If there are not as many words as ranks.
+    pub fn all_to_all(&self, words: &[u64]) -> Result<Vec<u64>, TransportError> {
+        assert_eq!(words.len(), self.size as usize, "one word for each rank");
+        let mut received = vec![0; words.len()];
+        // SAFETY: as many words as ranks on both sides.
+        let code = unsafe {
+            let (send, receive) = (words.as_ptr().cast(), received.as_mut_ptr().cast());
+            ffi::PMPI_Alltoall(send, 1, ffi::RSMPI_UINT64_T, receive, 1, ffi::RSMPI_UINT64_T, self.raw)
+        };
+        check(code, "MPI_Alltoall")?;
+        Ok(received)
+    }
+
     /// Everybody's words, in rank order, with the number of words of each rank.
     ///
     /// # Errors

@@ -4,21 +4,26 @@
 //! session is attached to each communicator on its first use, as an MPI attribute, so that it lives exactly as long
 //! as the communicator does.
 
+mod progress;
+mod requests;
 mod sessions;
 
 use crate::blocks::{Blocks, ints};
-use crate::session::{Arguments, Local};
-use crate::{Config, Error, Status, VERSION, logger};
+use crate::session::{Arguments, Local, signature};
+use crate::{Config, Decision, Error, Session, Status, VERSION, logger};
 use optiq_transport::mpi::{check, contiguous_bytes, ffi, in_place, is_initialized};
+pub use requests::*;
 use sessions::Sessions;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 thread_local! {
-    static MESSAGE: RefCell<CString> = RefCell::new(CString::default());
-    static DECISION: RefCell<CString> = RefCell::new(CString::default());
+    /// The last error's sentence; none after a success.
+    static MESSAGE: RefCell<Option<CString>> = const { RefCell::new(None) };
+    /// What served the last call, and in words, once somebody has asked.
+    static DECISION: RefCell<(Option<Arc<Decision>>, CString)> = RefCell::new((None, CString::default()));
 }
 
 fn c_string(text: &str) -> CString {
@@ -29,7 +34,10 @@ fn c_string(text: &str) -> CString {
 /// Runs a function body, turns its error into a code, and keeps panics on this side of the boundary.
 fn guard(body: impl FnOnce() -> Result<(), Error>) -> c_int {
     let (status, text) = match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => (Status::Success, String::new()),
+        Ok(Ok(())) => {
+            MESSAGE.with(|m| m.borrow_mut().take());
+            return Status::Success as c_int;
+        }
         Ok(Err(error)) => (error.status(), error.to_string()),
         Err(panic) => {
             let text = panic.downcast_ref::<&str>().map(ToString::to_string);
@@ -37,7 +45,7 @@ fn guard(body: impl FnOnce() -> Result<(), Error>) -> c_int {
             (Status::Internal, format!("internal error in OPTIQ: {}", text.unwrap_or_default()))
         }
     };
-    MESSAGE.with(|m| *m.borrow_mut() = c_string(&text));
+    MESSAGE.with(|m| *m.borrow_mut() = Some(c_string(&text)));
     status as c_int
 }
 
@@ -88,6 +96,7 @@ pub unsafe extern "C" fn optiq_init(argc: *mut c_int, argv: *mut *mut *mut c_cha
             }
             config.algorithm = crate::Algorithm::Mpi;
         }
+        progress::configure(config.progress);
         Sessions::open(config, started_mpi)
     })
 }
@@ -143,34 +152,98 @@ pub unsafe extern "C" fn optiq_alltoallv(
             receive_displacements: rdispls,
             receive_type: recvtype,
         };
+        // SAFETY: the communicator is in use, so it is not being freed.
+        if let Some(session) = unsafe { Sessions::latest(comm) } {
+            let session = session.lock();
+            let ranks = session.size() as usize;
+            // SAFETY: by this function's contract; asked only where `volume` has found the arrays.
+            let signature = || unsafe { arguments_signature(&arguments, ranks) };
+            // SAFETY: by this function's contract.
+            if let Some(bytes) = unsafe { volume(&arguments, ranks) }
+                && session.skips(bytes, signature)
+            {
+                // SAFETY: by this function's contract.
+                let result = unsafe { arguments.hand_over(session.raw()) };
+                remember(&session.decided());
+                return result.map_err(|e| report(&session, comm, "optiq_alltoallv", e.into()));
+            }
+        }
         let Some(session) = Sessions::get(comm, "optiq_alltoallv")? else {
-            remember("MPI_Alltoallv: the communicator is an inter-communicator");
+            remember(&Arc::new(Decision::Mpi { reason: "the communicator is an inter-communicator".into() }));
             // SAFETY: by this function's contract.
             return Ok(unsafe { arguments.hand_over(comm) }?);
         };
         let session = session.lock();
         let mut staged = Vec::new();
+        let ranks = session.size() as usize;
         // SAFETY: by this function's contract.
-        let local = unsafe { read(&arguments, session.size() as usize, session.budget(), &mut staged) };
+        let local = unsafe { read(&arguments, ranks, session.budget(), &mut staged) };
+        // SAFETY: as above; what could be read are arrays of ints.
+        let signature = if local.is_ok() { unsafe { arguments_signature(&arguments, ranks) } } else { 0 };
         // SAFETY: by this function's contract; `staged` lives until the exchange is over.
-        let result = unsafe { session.exchange(local, Some(arguments)) };
-        if let Err(error) = &result
-            && !session.is_agreed(error)
-        {
-            // Other ranks may be waiting inside MPI for this one. MPI would call the communicator's error handler,
-            // which by default ends the job; so do we.
-            log::error!("optiq_alltoallv: {error}");
-            // SAFETY: a valid communicator by this function's contract.
-            unsafe { ffi::PMPI_Comm_call_errhandler(comm, ffi::MPI_ERR_OTHER as c_int) };
-        }
-        result?;
-        remember(&session.decision().to_string());
+        let result = unsafe { session.exchange(local, Some(arguments), signature) };
+        result.map_err(|e| report(&session, comm, "optiq_alltoallv", e))?;
+        remember(&session.decided());
         Ok(())
     })
 }
 
-fn remember(decision: &str) {
-    DECISION.with(|d| *d.borrow_mut() = c_string(decision));
+fn remember(decision: &Arc<Decision>) {
+    DECISION.with(|d| {
+        let latest = &mut d.borrow_mut().0;
+        if !latest.as_ref().is_some_and(|l| Arc::ptr_eq(l, decision)) {
+            *latest = Some(Arc::clone(decision));
+        }
+    });
+}
+
+/// Does what MPI does about errors that other ranks do not know of, and passes the error on: they may be waiting inside
+/// MPI for this one. The communicator's error handler is called, which by default ends the job.
+fn report(session: &Session, comm: ffi::MPI_Comm, function: &str, error: Error) -> Error {
+    if !session.is_agreed(&error) {
+        log::error!("{function}: {error}");
+        // SAFETY: a valid communicator by the callers' contracts.
+        unsafe { ffi::PMPI_Comm_call_errhandler(comm, ffi::MPI_ERR_OTHER as c_int) };
+    }
+    error
+}
+
+/// What this rank sends or receives, in bytes, whichever is more; none if arguments need a closer look.
+///
+/// # Safety
+/// As for [`optiq_alltoallv`].
+unsafe fn volume(a: &Arguments, ranks: usize) -> Option<u64> {
+    let side = |counts: *const c_int, datatype| {
+        if counts.is_null() {
+            return None;
+        }
+        // SAFETY: an array of `ranks` ints by the caller's contract.
+        let counts = unsafe { std::slice::from_raw_parts(counts, ranks) };
+        let (mut sum, mut signs, mut size) = (0i64, 0, 0);
+        for &count in counts {
+            sum += i64::from(count);
+            signs |= count;
+        }
+        // SAFETY: a valid datatype by the caller's contract.
+        let known = unsafe { ffi::PMPI_Type_size(datatype, &mut size) } == ffi::MPI_SUCCESS as c_int;
+        (signs >= 0 && known && size >= 0).then(|| (sum as u64).saturating_mul(size as u64))
+    };
+    let received = side(a.receive_counts, a.receive_type)?;
+    if a.send == in_place() { Some(received) } else { Some(received.max(side(a.send_counts, a.send_type)?)) }
+}
+
+/// # Safety
+/// As for [`optiq_alltoallv`], and both arrays of counts must be there, or only the second if `MPI_IN_PLACE` is sent.
+unsafe fn arguments_signature(a: &Arguments, ranks: usize) -> u64 {
+    // SAFETY: by this function's contract.
+    unsafe {
+        let receive = std::slice::from_raw_parts(a.receive_counts, ranks);
+        let in_place = a.send == in_place();
+        let send = if in_place { receive } else { std::slice::from_raw_parts(a.send_counts, ranks) };
+        let mut size = 0;
+        ffi::PMPI_Type_size(a.receive_type, &mut size);
+        signature([send, receive], size as u64)
+    }
 }
 
 /// Reads the arguments of a call into runs of bytes; `staged` receives a copy of the receive buffer's blocks if they
@@ -235,14 +308,18 @@ pub extern "C" fn optiq_strerror(status: c_int) -> *const c_char {
 /// success. Valid until the next call from this thread. Never NULL. Since 0.1. Thread-safe.
 #[unsafe(no_mangle)]
 pub extern "C" fn optiq_last_message() -> *const c_char {
-    MESSAGE.with(|m| m.borrow().as_ptr())
+    MESSAGE.with(|m| m.borrow().as_ref().map_or(c"".as_ptr(), |text| text.as_ptr()))
 }
 
 /// What served the last [`optiq_alltoallv`] from this thread, and why; empty before the first. Valid until the next
 /// call from this thread. Never NULL. Since 0.1. Thread-safe.
 #[unsafe(no_mangle)]
 pub extern "C" fn optiq_last_decision() -> *const c_char {
-    DECISION.with(|d| d.borrow().as_ptr())
+    DECISION.with(|d| {
+        let (decision, text) = &mut *d.borrow_mut();
+        *text = decision.as_ref().map(|d| c_string(&d.to_string())).unwrap_or_default();
+        text.as_ptr()
+    })
 }
 
 /// The library's version: major * 10000 + minor * 100 + patch. Since 0.1. Thread-safe.

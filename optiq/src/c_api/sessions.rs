@@ -7,8 +7,10 @@
 use crate::{Config, Error, Session};
 use optiq_transport::mpi::{check, ffi, is_initialized};
 use parking_lot::{Mutex, MutexGuard};
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A session that may be reached from any thread, one at a time.
 pub(super) struct Shared(Mutex<Session>);
@@ -16,6 +18,10 @@ pub(super) struct Shared(Mutex<Session>);
 impl Shared {
     pub(super) fn lock(&self) -> MutexGuard<'_, Session> {
         self.0.lock()
+    }
+
+    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, Session>> {
+        self.0.try_lock()
     }
 }
 
@@ -44,6 +50,14 @@ struct Open {
 }
 
 static OPEN: Mutex<Option<Open>> = Mutex::new(None);
+
+/// Counts what makes looked-up sessions invalid: one was freed, or OPTIQ was ended.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    /// The communicator that this thread used last, its session, and the generation at that time.
+    static LATEST: Cell<Option<(ffi::MPI_Comm, *const Shared, u64)>> = const { Cell::new(None) };
+}
 
 /// The process's sessions.
 pub(super) struct Sessions;
@@ -74,6 +88,18 @@ impl Sessions {
         if is_initialized() { close(open, true) } else { Ok(false) }
     }
 
+    /// The session of `comm` if this thread has used it last: without a lock, for calls that take a microsecond.
+    ///
+    /// # Safety
+    /// The reference is valid until the communicator is freed or OPTIQ ended, which must not happen during a call.
+    #[inline]
+    pub(super) unsafe fn latest<'a>(comm: ffi::MPI_Comm) -> Option<&'a Shared> {
+        let (of, session, generation) = LATEST.get()?;
+        let valid = of == comm && generation == GENERATION.load(Ordering::Acquire);
+        // SAFETY: the communicator's attribute keeps the session, and the generation would have changed with it.
+        valid.then(|| unsafe { &*session })
+    }
+
     /// The session of `comm`, which is made on first use (collectively); `None` for an inter-communicator, which
     /// OPTIQ does not serve.
     pub(super) fn get(comm: ffi::MPI_Comm, function: &'static str) -> Result<Option<Arc<Shared>>, Error> {
@@ -84,10 +110,15 @@ impl Sessions {
         if comm == null_communicator() {
             return Err(Error::Argument("the communicator is MPI_COMM_NULL".into()));
         }
-        match attached(comm, key)? {
-            Some(session) => Ok(Some(session)),
-            None => attach(comm, key, config),
+        let generation = GENERATION.load(Ordering::Acquire);
+        let session = match attached(comm, key)? {
+            Some(session) => Some(session),
+            None => attach(comm, key, config)?,
+        };
+        if let Some(session) = &session {
+            LATEST.set(Some((comm, Arc::as_ptr(session), generation)));
         }
+        Ok(session)
     }
 }
 
@@ -132,6 +163,9 @@ fn attach(comm: ffi::MPI_Comm, key: c_int, config: Config) -> Result<Option<Arc<
 
 /// Deletes all attributes, which frees the sessions.
 fn close(open: Open, and_hook: bool) -> Result<bool, Error> {
+    GENERATION.fetch_add(1, Ordering::AcqRel);
+    super::progress::stop();
+    super::requests::forget();
     let Open { started_mpi, mut session_key, mut finalize_key, communicators, .. } = open;
     for Handle(comm) in communicators {
         // SAFETY: the user has not freed it, or `free_session` would have taken it off the list.
@@ -163,6 +197,7 @@ unsafe extern "C" fn copy_nothing(
 }
 
 unsafe extern "C" fn free_session(comm: ffi::MPI_Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
+    GENERATION.fetch_add(1, Ordering::AcqRel);
     if let Some(open) = &mut *OPEN.lock() {
         open.communicators.retain(|h| h.0 != comm);
     }

@@ -1,18 +1,21 @@
 //! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
 
-use crate::{Algorithm, Config, Error, Placement, TransportChoice};
+use crate::{Algorithm, Config, CostModel, Error, Placement, TransportChoice};
 use optiq_net::{Background, Network};
 use optiq_transport::Transport;
 use optiq_transport::mpi::{Communicator, OneSided, TwoSided};
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
+use std::time::Instant;
 
 /// Network, placement and back end of a session.
 pub(super) struct Fabric {
     pub(super) network: Network,
     pub(super) placement: Placement,
     pub(super) transport: RefCell<Box<dyn Transport>>,
+    /// The same on all ranks.
+    pub(super) model: CostModel,
 }
 
 impl Fabric {
@@ -26,7 +29,7 @@ impl Fabric {
         let local = Self::local(&names, config);
         // 1: usable, 0: plain MPI was asked for, -1: wrong. The fingerprint must be the same everywhere.
         let (state, print) = match &local {
-            Ok(Some((network, _))) => (1, network.fingerprint().0 as i64),
+            Ok(Some((network, ..))) => (1, network.fingerprint().0 as i64),
             Ok(None) => (0, 0),
             Err(_) => (-1, 0),
         };
@@ -34,12 +37,16 @@ impl Fabric {
         comm.all_min(&mut agreed)?;
         let same = agreed[1] == -agreed[2];
         let wrong = match local {
-            Ok(Some((network, placement))) if agreed[0] == 1 && same => {
+            Ok(Some((network, placement, model))) if agreed[0] == 1 && same => {
                 if let Some(note) = placement.note().filter(|_| comm.rank() == 0) {
                     log::warn!("{note}");
                 }
                 let transport = RefCell::new(back_end(comm, config)?);
-                return Ok(Ok(Self { network, placement, transport }));
+                let model = match model {
+                    Some(model) => agree_on(comm, model)?,
+                    None => calibrate(comm)?,
+                };
+                return Ok(Ok(Self { network, placement, transport, model }));
             }
             Ok(None) if agreed[0] == 0 => return Ok(Err(asked_for(config))),
             Err(reason) => reason,
@@ -57,8 +64,9 @@ impl Fabric {
         Ok(Err(wrong))
     }
 
-    /// What this rank makes of its configuration: a network and a placement, nothing, or a sentence.
-    fn local(names: &[String], config: &Config) -> Result<Option<(Network, Placement)>, String> {
+    /// What this rank makes of its configuration: a network, a placement, and the cost model if a file has it; nothing;
+    /// or a sentence.
+    fn local(names: &[String], config: &Config) -> Result<Option<(Network, Placement, Option<CostModel>)>, String> {
         let Some(spec) = &config.topology else { return Ok(None) };
         if config.algorithm == Algorithm::Mpi {
             return Ok(None);
@@ -70,8 +78,46 @@ impl Fabric {
             network = left.map_err(|e| format!("OPTIQ_BACKGROUND: {e}"))?;
         }
         let placement = Placement::new(&network, names, config.placement)?;
-        Ok(Some((network, placement)))
+        let file = config.calibration.as_deref();
+        let model = file.map(|file| CostModel::default().with_file(Path::new(file))).transpose();
+        let model = model.map_err(|e| format!("OPTIQ_CALIBRATION: {e}"))?;
+        Ok(Some((network, placement, model)))
     }
+}
+
+/// Reductions that are timed, after as many that warm up.
+const TIMED: usize = 5;
+
+/// Measures what an agreement costs; a message's latency follows from it, as a reduction and its broadcast take two
+/// messages for each doubling of the ranks.
+fn calibrate(comm: &Communicator) -> Result<CostModel, Error> {
+    let mut model = CostModel::default();
+    let mut least = f64::INFINITY;
+    for _ in 0..2 * TIMED {
+        let start = Instant::now();
+        comm.all_min(&mut [0; super::WORDS])?;
+        least = least.min(start.elapsed().as_secs_f64());
+    }
+    model.agreement_seconds = least;
+    let steps = 2 * comm.size().next_power_of_two().trailing_zeros().max(1);
+    model.latency_seconds = least / f64::from(steps);
+    agree_on(comm, model)
+}
+
+/// The smallest of each rank's parameters.
+fn agree_on(comm: &Communicator, model: CostModel) -> Result<CostModel, Error> {
+    let nanos = |seconds: f64| (seconds * 1e9).max(1.0) as i64;
+    let CostModel { agreement_seconds, latency_seconds, chunk_seconds, planned_share, plain_share } = model;
+    let mut words = [agreement_seconds, latency_seconds, chunk_seconds, planned_share, plain_share].map(nanos);
+    comm.all_min(&mut words)?;
+    let [agreement, latency, chunk, planned, plain] = words.map(|w| w as f64 / 1e9);
+    Ok(CostModel {
+        agreement_seconds: agreement,
+        latency_seconds: latency,
+        chunk_seconds: chunk,
+        planned_share: planned,
+        plain_share: plain,
+    })
 }
 
 fn asked_for(config: &Config) -> String {

@@ -3,6 +3,7 @@
 mod alltoallv;
 mod conformance;
 mod errors;
+mod persistent;
 mod support;
 
 use optiq_transport::mpi::{check, ffi};
@@ -18,8 +19,11 @@ fn main() {
         // SAFETY: no other thread exists yet.
         unsafe { std::env::set_var("OPTIQ_TOPOLOGY", if odd { "mesh:2x2" } else { "torus:2x2" }) };
     }
+    let (nothing, mut level) = (std::ptr::null_mut(), 0);
+    let asked = if arguments == ["progress-thread"] { ffi::MPI_THREAD_MULTIPLE } else { ffi::MPI_THREAD_SINGLE };
     // SAFETY: called once, at the start.
-    let started = check(unsafe { ffi::PMPI_Init(std::ptr::null_mut(), std::ptr::null_mut()) }, "MPI_Init");
+    let started =
+        check(unsafe { ffi::PMPI_Init_thread(nothing, nothing.cast(), asked as i32, &mut level) }, "MPI_Init");
     let result = started.map_err(|e| e.to_string()).and_then(|()| run(&arguments));
     let rank = support::rank();
     match result {
@@ -45,6 +49,11 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         ["errors-without-topology"] => errors::plain(),
         ["errors-before-and-after"] => errors::before_and_after(),
         ["lifetimes"] => errors::lifetimes(),
+        ["persistent"] => persistent::many_rounds(),
+        ["handles"] => persistent::handles(),
+        ["forecasts"] => persistent::forecasts(),
+        ["checked"] => persistent::checked(),
+        ["progress-thread"] => persistent::thread(),
         ["strict"] => errors::strict(),
         _ => Err(format!("there is no test {arguments:?}")),
     }
