@@ -2,7 +2,7 @@
 //!
 //! Rank 0 decides, by the score map, the cost model and the plan, and its decision is everybody's.
 
-use crate::{Algorithm, Config, CostModel};
+use crate::{Algorithm, Config, CostModel, Prediction};
 use optiq_net::Network;
 use optiq_solver::{Demand, Plan, plan};
 use std::collections::BTreeSet;
@@ -97,7 +97,7 @@ pub fn decide_before_planning(
     }
     let routes = demands.iter().map(|d| (d.src, d.dst, d.bytes));
     let direct = network.route_load(routes).map_or(0.0, |load| plan::congestion(network, &load));
-    if direct < 2.0 * model.agreement_seconds {
+    if too_short(direct, model) {
         return Before::Aside(format!(
             "its link bound is {direct:.6} s, which is too short to win back an agreement of {:.6} s",
             model.agreement_seconds
@@ -111,10 +111,37 @@ pub fn decide_before_planning(
     Before::Plan
 }
 
+/// What serves a plan's demands if all their bytes are `scale` times as many, and what that is predicted to take: by the
+/// options, the score map, and the cost model; never [`Algorithm::Auto`].
+pub fn score(
+    plan: &Plan,
+    network: &Network,
+    config: &Config,
+    model: &CostModel,
+    scale: f64,
+) -> (Algorithm, Prediction) {
+    let scaled = |d: &Demand| Demand { bytes: (d.bytes as f64 * scale).ceil() as u64, ..*d };
+    let demands: Vec<Demand> = plan.demands.iter().map(scaled).collect();
+    let predicted = model.predict(plan, network.unit_capacity(), config.chunk, scale);
+    let algorithm = match asked(&demands, config) {
+        Algorithm::Auto if demands.iter().all(|d| d.bytes < config.min_bytes.unwrap_or(0)) => Algorithm::Mpi,
+        Algorithm::Auto if too_short(plan.direct_congestion_seconds * scale, model) => Algorithm::Mpi,
+        Algorithm::Auto if predicted.gain() < config.min_gain => Algorithm::Mpi,
+        Algorithm::Auto => Algorithm::Multipath,
+        asked => asked,
+    };
+    (algorithm, predicted)
+}
+
+/// Whether an exchange with this link bound is over before an agreement has paid.
+fn too_short(direct_seconds: f64, model: &CostModel) -> bool {
+    direct_seconds < 2.0 * model.agreement_seconds
+}
+
 /// Whether to use a plan.
 pub fn decide(plan: &Plan, network: &Network, config: &Config, model: &CostModel) -> Decision {
-    let predicted = model.predict(plan, network.unit_capacity(), config.chunk, 1.0);
-    if asked(&plan.demands, config) == Algorithm::Auto && predicted.gain() < config.min_gain {
+    let (algorithm, predicted) = score(plan, network, config, model, 1.0);
+    if algorithm == Algorithm::Mpi {
         return Decision::Mpi {
             reason: format!(
                 "planned paths would take {:.6} s instead of {:.6} s, which is less than OPTIQ_MIN_GAIN ({}) times faster \

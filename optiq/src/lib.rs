@@ -25,7 +25,7 @@ mod scores;
 mod session;
 
 pub use config::{Algorithm, Config, ConfigError, OPTIONS, OptionRecord, PlannerChoice, TransportChoice};
-pub use decide::{Before, Decision, LEAST_PLANNING_SECONDS, decide, decide_before_planning};
+pub use decide::{Before, Decision, LEAST_PLANNING_SECONDS, decide, decide_before_planning, score};
 pub use error::{Error, Status};
 pub use legs::Legs;
 pub use lower::{Message, lower, merge};

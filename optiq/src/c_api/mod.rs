@@ -14,15 +14,17 @@ use crate::{Config, Decision, Error, Session, Status, VERSION, logger};
 use optiq_transport::mpi::{check, contiguous_bytes, ffi, in_place, is_initialized};
 pub use requests::*;
 use sessions::Sessions;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
 thread_local! {
-    /// The last error's sentence; none after a success.
-    static MESSAGE: RefCell<Option<CString>> = const { RefCell::new(None) };
-    /// What served the last call, and in words, once somebody has asked.
+    /// Whether the last call of this thread succeeded, so that there is no message; and whether it was left to plain MPI
+    /// without a word, so that its session knows the decision. No destructor: cheap to set.
+    static QUIET: Cell<(bool, bool)> = const { Cell::new((true, false)) };
+    static MESSAGE: RefCell<CString> = RefCell::new(CString::default());
+    /// What served the last call that was agreed upon, and in words, once somebody has asked.
     static DECISION: RefCell<(Option<Arc<Decision>>, CString)> = RefCell::new((None, CString::default()));
 }
 
@@ -35,7 +37,7 @@ fn c_string(text: &str) -> CString {
 fn guard(body: impl FnOnce() -> Result<(), Error>) -> c_int {
     let (status, text) = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => {
-            MESSAGE.with(|m| m.borrow_mut().take());
+            QUIET.set((true, QUIET.get().1));
             return Status::Success as c_int;
         }
         Ok(Err(error)) => (error.status(), error.to_string()),
@@ -45,7 +47,8 @@ fn guard(body: impl FnOnce() -> Result<(), Error>) -> c_int {
             (Status::Internal, format!("internal error in OPTIQ: {}", text.unwrap_or_default()))
         }
     };
-    MESSAGE.with(|m| *m.borrow_mut() = Some(c_string(&text)));
+    QUIET.set((false, QUIET.get().1));
+    MESSAGE.with(|m| *m.borrow_mut() = c_string(&text));
     status as c_int
 }
 
@@ -141,33 +144,21 @@ pub unsafe extern "C" fn optiq_alltoallv(
     recvtype: ffi::MPI_Datatype,
     comm: ffi::MPI_Comm,
 ) -> c_int {
+    let arguments = Arguments {
+        send: sendbuf,
+        send_counts: sendcounts,
+        send_displacements: sdispls,
+        send_type: sendtype,
+        receive: recvbuf,
+        receive_counts: recvcounts,
+        receive_displacements: rdispls,
+        receive_type: recvtype,
+    };
+    // SAFETY: by this function's contract.
+    if let Some(status) = unsafe { left_to_mpi(&arguments, comm) } {
+        return status;
+    }
     guard(|| {
-        let arguments = Arguments {
-            send: sendbuf,
-            send_counts: sendcounts,
-            send_displacements: sdispls,
-            send_type: sendtype,
-            receive: recvbuf,
-            receive_counts: recvcounts,
-            receive_displacements: rdispls,
-            receive_type: recvtype,
-        };
-        // SAFETY: the communicator is in use, so it is not being freed.
-        if let Some(session) = unsafe { Sessions::latest(comm) } {
-            let session = session.lock();
-            let ranks = session.size() as usize;
-            // SAFETY: by this function's contract; asked only where `volume` has found the arrays.
-            let signature = || unsafe { arguments_signature(&arguments, ranks) };
-            // SAFETY: by this function's contract.
-            if let Some(bytes) = unsafe { volume(&arguments, ranks) }
-                && session.skips(bytes, signature)
-            {
-                // SAFETY: by this function's contract.
-                let result = unsafe { arguments.hand_over(session.raw()) };
-                remember(&session.decided());
-                return result.map_err(|e| report(&session, comm, "optiq_alltoallv", e.into()));
-            }
-        }
         let Some(session) = Sessions::get(comm, "optiq_alltoallv")? else {
             remember(&Arc::new(Decision::Mpi { reason: "the communicator is an inter-communicator".into() }));
             // SAFETY: by this function's contract.
@@ -188,7 +179,32 @@ pub unsafe extern "C" fn optiq_alltoallv(
     })
 }
 
+/// The short way: a call that goes to plain MPI without an agreement, and its status. Nothing is done if it may not.
+///
+/// # Safety
+/// As for [`optiq_alltoallv`].
+#[inline]
+unsafe fn left_to_mpi(arguments: &Arguments, comm: ffi::MPI_Comm) -> Option<c_int> {
+    // SAFETY: the communicator is in use, so it is not being freed.
+    let session = unsafe { Sessions::latest(comm) }?.lock();
+    let ranks = session.size() as usize;
+    // SAFETY: by this function's contract.
+    let bytes = unsafe { volume(arguments, ranks, session.network().is_some()) }?;
+    // SAFETY: by this function's contract; asked only where `volume` has found the arrays.
+    let signature = || unsafe { arguments_signature(arguments, ranks) };
+    if !session.skips(bytes, signature) {
+        return None;
+    }
+    QUIET.set((true, true));
+    // SAFETY: by this function's contract.
+    Some(match unsafe { arguments.hand_over(session.raw()) } {
+        Ok(()) => Status::Success as c_int,
+        Err(error) => guard(|| Err(report(&session, comm, "optiq_alltoallv", error.into()))),
+    })
+}
+
 fn remember(decision: &Arc<Decision>) {
+    QUIET.set((QUIET.get().0, false));
     DECISION.with(|d| {
         let latest = &mut d.borrow_mut().0;
         if !latest.as_ref().is_some_and(|l| Arc::ptr_eq(l, decision)) {
@@ -208,24 +224,25 @@ fn report(session: &Session, comm: ffi::MPI_Comm, function: &str, error: Error) 
     error
 }
 
-/// What this rank sends or receives, in bytes, whichever is more; none if arguments need a closer look.
+/// What this rank sends or receives, in bytes (in elements if they are not `sized`), whichever is more; none if arguments
+/// need a closer look.
 ///
 /// # Safety
 /// As for [`optiq_alltoallv`].
-unsafe fn volume(a: &Arguments, ranks: usize) -> Option<u64> {
+unsafe fn volume(a: &Arguments, ranks: usize, sized: bool) -> Option<u64> {
     let side = |counts: *const c_int, datatype| {
         if counts.is_null() {
             return None;
         }
         // SAFETY: an array of `ranks` ints by the caller's contract.
         let counts = unsafe { std::slice::from_raw_parts(counts, ranks) };
-        let (mut sum, mut signs, mut size) = (0i64, 0, 0);
+        let (mut sum, mut signs, mut size) = (0i64, 0, 1);
         for &count in counts {
             sum += i64::from(count);
             signs |= count;
         }
         // SAFETY: a valid datatype by the caller's contract.
-        let known = unsafe { ffi::PMPI_Type_size(datatype, &mut size) } == ffi::MPI_SUCCESS as c_int;
+        let known = !sized || unsafe { ffi::PMPI_Type_size(datatype, &mut size) } == ffi::MPI_SUCCESS as c_int;
         (signs >= 0 && known && size >= 0).then(|| (sum as u64).saturating_mul(size as u64))
     };
     let received = side(a.receive_counts, a.receive_type)?;
@@ -308,7 +325,7 @@ pub extern "C" fn optiq_strerror(status: c_int) -> *const c_char {
 /// success. Valid until the next call from this thread. Never NULL. Since 0.1. Thread-safe.
 #[unsafe(no_mangle)]
 pub extern "C" fn optiq_last_message() -> *const c_char {
-    MESSAGE.with(|m| m.borrow().as_ref().map_or(c"".as_ptr(), |text| text.as_ptr()))
+    if QUIET.get().0 { c"".as_ptr() } else { MESSAGE.with(|m| m.borrow().as_ptr()) }
 }
 
 /// What served the last [`optiq_alltoallv`] from this thread, and why; empty before the first. Valid until the next
@@ -317,6 +334,11 @@ pub extern "C" fn optiq_last_message() -> *const c_char {
 pub extern "C" fn optiq_last_decision() -> *const c_char {
     DECISION.with(|d| {
         let (decision, text) = &mut *d.borrow_mut();
+        if QUIET.get().1
+            && let Some(session) = Sessions::of_this_thread()
+        {
+            *decision = Some(session.lock().decided());
+        }
         *text = decision.as_ref().map(|d| c_string(&d.to_string())).unwrap_or_default();
         text.as_ptr()
     })

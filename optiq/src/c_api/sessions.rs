@@ -54,9 +54,23 @@ static OPEN: Mutex<Option<Open>> = Mutex::new(None);
 /// Counts what makes looked-up sessions invalid: one was freed, or OPTIQ was ended.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
+/// What a thread used last. Without destructors, so that a look at it is a few instructions.
+#[derive(Clone, Copy)]
+struct Latest {
+    comm: ffi::MPI_Comm,
+    session: *const Shared,
+    generation: u64,
+}
+
 thread_local! {
-    /// The communicator that this thread used last, its session, and the generation at that time.
-    static LATEST: Cell<Option<(ffi::MPI_Comm, *const Shared, u64)>> = const { Cell::new(None) };
+    static LATEST: Cell<Option<Latest>> = const { Cell::new(None) };
+}
+
+impl Latest {
+    #[inline]
+    fn is_valid(&self) -> bool {
+        self.generation == GENERATION.load(Ordering::Acquire)
+    }
 }
 
 /// The process's sessions.
@@ -94,10 +108,15 @@ impl Sessions {
     /// The reference is valid until the communicator is freed or OPTIQ ended, which must not happen during a call.
     #[inline]
     pub(super) unsafe fn latest<'a>(comm: ffi::MPI_Comm) -> Option<&'a Shared> {
-        let (of, session, generation) = LATEST.get()?;
-        let valid = of == comm && generation == GENERATION.load(Ordering::Acquire);
+        let latest = LATEST.get().filter(|l| l.comm == comm && l.is_valid())?;
         // SAFETY: the communicator's attribute keeps the session, and the generation would have changed with it.
-        valid.then(|| unsafe { &*session })
+        Some(unsafe { &*latest.session })
+    }
+
+    /// The session that this thread used last, if it is still there.
+    pub(super) fn of_this_thread<'a>() -> Option<&'a Shared> {
+        // SAFETY: as above.
+        LATEST.get().filter(Latest::is_valid).map(|l| unsafe { &*l.session })
     }
 
     /// The session of `comm`, which is made on first use (collectively); `None` for an inter-communicator, which
@@ -116,7 +135,7 @@ impl Sessions {
             None => attach(comm, key, config)?,
         };
         if let Some(session) = &session {
-            LATEST.set(Some((comm, Arc::as_ptr(session), generation)));
+            LATEST.set(Some(Latest { comm, session: Arc::as_ptr(session), generation }));
         }
         Ok(session)
     }
