@@ -91,6 +91,27 @@ fn alltoallv_equals_mpi_with_several_ranks_per_host_and_a_small_budget() {
 }
 
 #[test]
+fn small_messages_of_a_hosts_ranks_are_gathered() {
+    for (ranks, topology, placement, transport) in [
+        (16, "torus:2x2", "rank:4", "two-sided"),
+        (7, "torus:4", "rank:3", "two-sided"),
+        (8, "torus:2x2", "rank:2", "one-sided"),
+    ] {
+        let environment = [
+            ("OPTIQ_TOPOLOGY", topology),
+            ("OPTIQ_PLACEMENT", placement),
+            ("OPTIQ_ALGORITHM", "multipath"),
+            ("OPTIQ_TRANSPORT", transport),
+            ("OPTIQ_LOG", "debug"),
+        ];
+        for test in ["alltoallv", "persistent"] {
+            let output = passes(ranks, &[test], &environment);
+            assert!(output.contains("gathered through shared memory"), "{test}: {output}");
+        }
+    }
+}
+
+#[test]
 fn alltoallv_equals_mpi_when_everything_is_handed_over() {
     passes(4, &["alltoallv"], &[]);
     passes(

@@ -68,10 +68,28 @@ impl Communicator {
     /// `comm` must be a valid intra-communicator and MPI initialised.
     pub unsafe fn duplicate(comm: ffi::MPI_Comm) -> Result<Self, TransportError> {
         let mut raw = comm;
+        // SAFETY: `comm` is valid by this function's contract.
+        check(unsafe { ffi::PMPI_Comm_dup(comm, &mut raw) }, "MPI_Comm_dup")?;
+        Self::own(raw)
+    }
+
+    /// The ranks that give the same `colour`, in the same order; collective.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    pub fn split(&self, colour: u32) -> Result<Self, TransportError> {
+        let mut raw = self.raw;
+        // SAFETY: the communicator is ours.
+        let code = unsafe { ffi::PMPI_Comm_split(self.raw, colour as c_int, self.rank as c_int, &mut raw) };
+        check(code, "MPI_Comm_split")?;
+        Self::own(raw)
+    }
+
+    /// Takes a new communicator over.
+    fn own(raw: ffi::MPI_Comm) -> Result<Self, TransportError> {
         let (mut rank, mut size) = (0, 0);
-        // SAFETY: `comm` is valid by this function's contract, the others by MPI_Comm_dup.
+        // SAFETY: a communicator that was made for us.
         unsafe {
-            check(ffi::PMPI_Comm_dup(comm, &mut raw), "MPI_Comm_dup")?;
             check(ffi::PMPI_Comm_set_errhandler(raw, ffi::RSMPI_ERRORS_RETURN), "MPI_Comm_set_errhandler")?;
             check(ffi::PMPI_Comm_rank(raw, &mut rank), "MPI_Comm_rank")?;
             check(ffi::PMPI_Comm_size(raw, &mut size), "MPI_Comm_size")?;
@@ -221,7 +239,7 @@ impl Communicator {
     ///
     /// # Errors
     /// [`TransportError::Mpi`] with what MPI reports.
-    pub(super) fn start_barrier(&self) -> Result<Pending, TransportError> {
+    pub fn start_barrier(&self) -> Result<Pending, TransportError> {
         // SAFETY: the communicator is ours; the request is overwritten.
         unsafe {
             let mut request = ffi::RSMPI_REQUEST_NULL;
@@ -248,14 +266,14 @@ impl Communicator {
 }
 
 /// An operation without memory of its own that has begun.
-pub(super) struct Pending(ffi::MPI_Request);
+pub struct Pending(ffi::MPI_Request);
 
 impl Pending {
     /// Itself, as long as it has not completed.
     ///
     /// # Errors
     /// [`TransportError::Mpi`] with what MPI reports.
-    pub(super) fn test(mut self) -> Result<Option<Self>, TransportError> {
+    pub fn test(mut self) -> Result<Option<Self>, TransportError> {
         let mut done = 0;
         // SAFETY: an active request; the status is written by MPI and not read.
         let code = unsafe {

@@ -38,7 +38,7 @@ pub(super) fn configure(asked: bool) {
     STATE.lock().wanted = asked && allowed;
 }
 
-/// Something of this session is about to be started.
+/// Something of this session was started.
 pub(super) fn watch(session: &Arc<Shared>) {
     let mut state = STATE.lock();
     if !state.wanted {

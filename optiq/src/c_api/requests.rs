@@ -130,12 +130,14 @@ pub unsafe extern "C" fn optiq_alltoallv_start(request: *mut Request) -> c_int {
     guard(|| {
         let held = find(request, "optiq_alltoallv_start")?;
         let Held { session, comm, operation } = &mut *held.lock();
-        progress::watch(session);
         let locked = session.lock();
         // SAFETY: by this function's contract.
         let started = unsafe { locked.start(operation) };
         remember(operation.decision());
-        started.map_err(|e| if matches!(e, Error::Argument(_)) { e } else { report(&locked, *comm, "start", e) })
+        started.map_err(|e| if matches!(e, Error::Argument(_)) { e } else { report(&locked, *comm, "start", e) })?;
+        drop(locked);
+        progress::watch(session);
+        Ok(())
     })
 }
 

@@ -2,19 +2,19 @@
 
 use super::agree::{Agreement, Measured, Offer};
 use super::forecast::Class;
-use super::plans::{Entry, Key, Side};
+use super::plans::{Entry, Key, Side, Staged};
 use super::setup::Fabric;
 use super::{Arguments, Local, Session};
 use crate::blocks::Blocks;
 use crate::decide::multipath;
 use crate::{
-    Algorithm, Before, Config, Decision, Error, LEAST_PLANNING_SECONDS, Message, PlannerChoice, decide,
-    decide_before_planning, lower, merge,
+    Algorithm, Before, Config, Decision, Error, Gathered, LEAST_PLANNING_SECONDS, Message, PlannerChoice, decide,
+    decide_before_planning, gather, lower, merge, pays,
 };
 use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_solver::plan;
 use optiq_solver::{Demand, Plan};
-use optiq_transport::{ExecuteOptions, Execution, Memory, Rank, Schedule, ScheduleOptions, execute};
+use optiq_transport::{Execution, Rank, Schedule, ScheduleOptions};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -73,7 +73,7 @@ impl Session {
         let start = Instant::now();
         let outcome = match side {
             // SAFETY: passed on.
-            Side::Planned => unsafe { self.execute(fabric, &entry, schedule, send, receive) },
+            Side::Planned => unsafe { self.execute(&entry, schedule, send, receive) },
             Side::Plain => {
                 let reason = "it is measured against planned paths, or was found to be faster".into();
                 // SAFETY: passed on.
@@ -276,21 +276,63 @@ impl Session {
             }
             _ => (Decision::Direct { reason: format!("{}, but counts are beyond 2^31 - 1 elements", reason()) }, None),
         };
-        let mut paths = lower(plan.as_ref(), messages, &fabric.placement).map_err(Error::BadPlan)?;
         let me = self.rank();
-        for path in &mut paths {
-            // Only the ends know where their blocks are, and only they need to.
-            if path.source() == me {
-                path.source_offset += send.offsets[path.destination() as usize];
-            }
-            if path.destination() == me {
-                path.destination_offset += receive.offsets[path.source() as usize];
-            }
-        }
+        let mut paths = lower(plan.as_ref(), messages, &fabric.placement).map_err(Error::BadPlan)?;
         let Config { chunk, budget, window, .. } = self.config;
-        let options = ScheduleOptions { chunk, budget, window };
+        let mut options = ScheduleOptions { chunk, budget, window };
+        let gathered = match &plan {
+            Some(plan) => self.gathered(fabric, plan, messages, paths.len())?,
+            None => None,
+        };
+        let staged = match gathered {
+            Some(gathered) => {
+                if me == 0 {
+                    let (flows, pieces) = (gathered.paths.len(), paths.len());
+                    log::debug!("messages are gathered through shared memory: {flows} paths instead of {pieces}");
+                }
+                let staged = Staged::new(&gathered, me, send, receive);
+                paths = gathered.paths;
+                // The other half is for the staging areas.
+                options.budget /= 2;
+                Some(Arc::new(staged))
+            }
+            None => {
+                for path in &mut paths {
+                    // Only the ends know where their blocks are, and only they need to.
+                    if path.source() == me {
+                        path.source_offset += send.offsets[path.destination() as usize];
+                    }
+                    if path.destination() == me {
+                        path.destination_offset += receive.offsets[path.source() as usize];
+                    }
+                }
+                None
+            }
+        };
         let schedule = Schedule::new(me, self.size(), &paths, &options)?;
-        Ok(Entry { planning_seconds, ..Entry::new(decision, Some(schedule)) })
+        Ok(Entry { planning_seconds, staged, ..Entry::new(decision, Some(schedule)) })
+    }
+
+    /// The exchange through memory that the ranks of a host share, if that pays and half of all budgets of a host hold
+    /// two of its staging areas; collective over the host's ranks.
+    fn gathered(
+        &self,
+        fabric: &Fabric,
+        plan: &Plan,
+        messages: &[Message],
+        pieces: usize,
+    ) -> Result<Option<Gathered>, Error> {
+        let Some(memory) = fabric.shared.as_ref().filter(|_| pays(plan, pieces)) else { return Ok(None) };
+        let gathered = gather(plan, messages, &fabric.placement).map_err(Error::BadPlan)?;
+        let bytes = 2 * (gathered.outgoing_bytes + gathered.incoming_bytes);
+        let ranks = (0..self.size()).map(|r| fabric.placement.ranks(fabric.placement.host(r)).len() as u64);
+        if bytes > self.config.budget / 2 * ranks.min().unwrap_or(0) {
+            return Ok(None);
+        }
+        // What is under way uses the memory that is about to be replaced.
+        self.finish_started();
+        memory.borrow_mut().reserve(bytes)?;
+        Ok(Some(gathered))
     }
 
     /// What rank 0 sends out: the time it took, a tag, then the reason for plain MPI or the plan.
@@ -330,26 +372,21 @@ impl Session {
         PlanOptions { planner, k: Some(self.config.k), chunk, forwarders, time_limit, ..PlanOptions::default() }
     }
 
-    /// Moves the bytes along planned paths.
+    /// Moves the bytes along planned paths, after everything that was started before.
     ///
     /// # Safety
     /// As [`Session::exchange`].
     unsafe fn execute(
         &self,
-        fabric: &Fabric,
         entry: &Entry,
         schedule: &Arc<Schedule>,
         send: &Blocks,
         receive: &Blocks,
     ) -> Result<Outcome, Error> {
-        self.finish_started();
-        // SAFETY: passed on.
-        unsafe { self.copy_own(send, receive) };
-        let options = ExecuteOptions { order: self.config.order, ..ExecuteOptions::default() };
         // SAFETY: the caller's buffers are valid for the call and do not overlap, as for MPI_Alltoallv.
-        let memory = unsafe { Memory::from_raw(send.base, send.extent, receive.base, receive.extent) };
-        let mut transport = fabric.transport.borrow_mut();
-        let execution = execute(&mut **transport, schedule, &options, &memory)?;
+        let number = unsafe { self.enqueue(schedule, entry.staged.as_ref(), send, receive) };
+        self.finish_started();
+        let execution = self.outcome(number)?;
         Ok(Outcome { decision: Arc::clone(&entry.decision), planned: None, execution })
     }
 

@@ -5,12 +5,13 @@
 //! is one (`OPTIQ_PROGRESS`): a rank that started an exchange and then blocks in another MPI call forwards nothing
 //! meanwhile.
 
-use super::plans::{Entry, Side};
+use super::plans::{Entry, Side, Staged};
+use super::setup::Fabric;
 use super::{Arguments, Local, Session};
 use crate::blocks::Blocks;
 use crate::{Decision, Error};
-use optiq_transport::mpi::{check, ffi, is_initialized};
-use optiq_transport::{ExecuteOptions, Memory, Progress, Running, Schedule};
+use optiq_transport::mpi::{Pending, check, ffi, is_initialized};
+use optiq_transport::{ExecuteOptions, Execution, Memory, Progress, Running, Schedule, TransportError};
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
@@ -71,7 +72,7 @@ impl Drop for Kept {
 
 enum Way {
     Plain(Kept),
-    Planned { schedule: Arc<Schedule>, send: Blocks, receive: Blocks },
+    Planned { schedule: Arc<Schedule>, staged: Option<Arc<Staged>>, send: Blocks, receive: Blocks },
 }
 
 enum State {
@@ -107,12 +108,36 @@ pub(super) struct Queue {
     first: u64,
     waiting: VecDeque<Started>,
     failed: Vec<(u64, Error)>,
+    /// What the last one that completed did.
+    execution: Execution,
 }
 
 struct Started {
     schedule: Arc<Schedule>,
+    staged: Option<Arc<Staged>>,
+    send: *const u8,
+    receive: *mut u8,
+    /// What the transport reads and writes: the user's buffers, or the host's staging areas.
     memory: Memory<'static>,
-    running: Option<Running<Arc<Schedule>>>,
+    /// The staging areas, from the start of a gathered exchange on.
+    area: *mut u8,
+    phase: Phase,
+}
+
+enum Step {
+    Idle,
+    Moved,
+    Done(Execution),
+}
+
+/// How far an exchange is. Those that are not gathered go straight to `Moving`.
+enum Phase {
+    New,
+    /// This rank's messages are in the outgoing area; the other ranks' may not be.
+    Gathering(Pending),
+    Moving(Box<Running<Arc<Schedule>>>),
+    /// All that this rank carries is in the incoming area; what others carry may not be.
+    Scattering(Pending, Execution),
 }
 
 impl Session {
@@ -149,8 +174,8 @@ impl Session {
         match &entry.schedule {
             // What was measured by now is the same on all ranks; later it may not be, as caches differ.
             Some(schedule) if entry.trials.get().best() == Side::Planned => {
-                let schedule = Arc::clone(schedule);
-                Ok(Operation { way: Way::Planned { schedule, send, receive }, decision, state: State::Idle })
+                let (schedule, staged) = (Arc::clone(schedule), entry.staged.clone());
+                Ok(Operation { way: Way::Planned { schedule, staged, send, receive }, decision, state: State::Idle })
             }
             _ => plain(decision),
         }
@@ -169,19 +194,51 @@ impl Session {
         }
         operation.state = match &operation.way {
             Way::Plain(kept) => State::Plain(kept.start(self.comm.raw())?),
-            Way::Planned { schedule, send, receive } => {
+            Way::Planned { schedule, staged, send, receive } => {
                 // SAFETY: the caller's buffers are valid by this function's contract.
-                let memory = unsafe {
-                    self.copy_own(send, receive);
-                    Memory::from_raw(send.base, send.extent, receive.base, receive.extent)
-                };
-                let mut queue = self.queue.borrow_mut();
-                queue.waiting.push_back(Started { schedule: Arc::clone(schedule), memory, running: None });
-                State::Started(queue.first + queue.waiting.len() as u64 - 1)
+                State::Started(unsafe { self.enqueue(schedule, staged.as_ref(), send, receive) })
             }
         };
         self.advance();
         Ok(())
+    }
+
+    /// Puts an exchange behind those that were started before; returns its number.
+    ///
+    /// # Safety
+    /// The buffers must be valid, and untouched by others, until it is complete.
+    pub(super) unsafe fn enqueue(
+        &self,
+        schedule: &Arc<Schedule>,
+        staged: Option<&Arc<Staged>>,
+        send: &Blocks,
+        receive: &Blocks,
+    ) -> u64 {
+        // SAFETY: the caller's buffers are valid by this function's contract.
+        let memory = unsafe {
+            self.copy_own(send, receive);
+            Memory::from_raw(send.base, send.extent, receive.base, receive.extent)
+        };
+        let mut queue = self.queue.borrow_mut();
+        queue.waiting.push_back(Started {
+            schedule: Arc::clone(schedule),
+            staged: staged.map(Arc::clone),
+            send: send.base,
+            receive: receive.base,
+            memory,
+            area: std::ptr::null_mut(),
+            phase: Phase::New,
+        });
+        queue.first + queue.waiting.len() as u64 - 1
+    }
+
+    /// What the exchange of this number did, which was the last one to complete.
+    pub(super) fn outcome(&self, number: u64) -> Result<Execution, Error> {
+        let mut queue = self.queue.borrow_mut();
+        match queue.failed.iter().position(|f| f.0 == number) {
+            Some(at) => Err(queue.failed.swap_remove(at).1),
+            None => Ok(queue.execution),
+        }
     }
 
     /// Makes progress; whether the operation is complete, as it is if it was never started.
@@ -252,25 +309,76 @@ impl Session {
         let Ok(fabric) = &self.fabric else { return false };
         let mut queue = self.queue.borrow_mut();
         let mut moved = false;
-        let options = ExecuteOptions { order: self.config.order, ..ExecuteOptions::default() };
         while let Some(started) = queue.waiting.front_mut() {
-            let transport = &mut **fabric.transport.borrow_mut();
-            let memory = started.memory;
-            let result = match &mut started.running {
-                Some(running) => running.advance(transport, &memory),
-                None => Running::begin(transport, Arc::clone(&started.schedule), &options, &memory).map(|running| {
-                    started.running = Some(running);
-                    Progress::Moved
-                }),
-            };
-            match result {
-                Ok(Progress::Idle) => return moved,
-                Ok(Progress::Moved) => moved = true,
-                Ok(Progress::Done) => queue.pop(None),
-                Err(error) => queue.pop(Some(error.into())),
+            match self.step(fabric, started) {
+                Ok(Step::Idle) => return moved,
+                Ok(Step::Moved) => moved = true,
+                Ok(Step::Done(execution)) => {
+                    queue.execution = execution;
+                    queue.pop(None);
+                }
+                Err(error) => queue.pop(Some(error)),
             }
         }
         moved
+    }
+
+    /// The next thing that one exchange can do without waiting.
+    fn step(&self, fabric: &Fabric, started: &mut Started) -> Result<Step, Error> {
+        let transport = &mut **fabric.transport.borrow_mut();
+        let options = ExecuteOptions { order: self.config.order, ..ExecuteOptions::default() };
+        let mut begin = |schedule: &Arc<Schedule>, memory: &Memory<'_>| {
+            let running = Running::begin(transport, Arc::clone(schedule), &options, memory)?;
+            Ok::<_, TransportError>(Phase::Moving(Box::new(running)))
+        };
+        match std::mem::replace(&mut started.phase, Phase::New) {
+            Phase::New => {
+                started.phase = match (&started.staged, &fabric.shared) {
+                    (Some(staged), Some(shared)) => {
+                        let shared = shared.borrow();
+                        started.area = fabric.next_area(&shared);
+                        // SAFETY: the area is as large as `staged` says, nobody else uses these parts of it, and the
+                        // caller's buffers are valid.
+                        started.memory = unsafe { copy_in(staged, started.area, started.send) };
+                        Phase::Gathering(shared.start_barrier()?)
+                    }
+                    _ => begin(&started.schedule, &started.memory)?,
+                };
+            }
+            Phase::Gathering(barrier) => match barrier.test()? {
+                Some(barrier) => {
+                    started.phase = Phase::Gathering(barrier);
+                    return Ok(Step::Idle);
+                }
+                None => started.phase = begin(&started.schedule, &started.memory)?,
+            },
+            Phase::Moving(mut running) => {
+                let progress = running.advance(transport, &started.memory)?;
+                if progress == Progress::Done {
+                    let Some(shared) = fabric.shared.as_ref().filter(|_| started.staged.is_some()) else {
+                        return Ok(Step::Done(running.execution()));
+                    };
+                    started.phase = Phase::Scattering(shared.borrow().start_barrier()?, running.execution());
+                } else {
+                    started.phase = Phase::Moving(running);
+                    return Ok(if progress == Progress::Idle { Step::Idle } else { Step::Moved });
+                }
+            }
+            Phase::Scattering(barrier, execution) => match barrier.test()? {
+                Some(barrier) => {
+                    started.phase = Phase::Scattering(barrier, execution);
+                    return Ok(Step::Idle);
+                }
+                None => {
+                    if let Some(staged) = &started.staged {
+                        // SAFETY: as above; all ranks of the host are through with the area.
+                        unsafe { copy_out(staged, started.area, started.receive) };
+                    }
+                    return Ok(Step::Done(execution));
+                }
+            },
+        }
+        Ok(Step::Moved)
     }
 }
 
@@ -279,5 +387,38 @@ impl Queue {
         self.waiting.pop_front();
         self.failed.extend(error.map(|e| (self.first, e)));
         self.first += 1;
+    }
+}
+
+/// Copies this rank's messages to the outgoing area; returns what the transport then reads and writes.
+///
+/// # Safety
+/// Valid pointers to as many bytes as `staged` says; nobody else writes to these parts of the area.
+unsafe fn copy_in(staged: &Staged, area: *mut u8, send: *const u8) -> Memory<'static> {
+    for &(from, into, bytes) in &staged.gather {
+        // SAFETY: by this function's contract.
+        unsafe { std::ptr::copy_nonoverlapping(send.add(from as usize), area.add(into as usize), bytes as usize) };
+    }
+    // SAFETY: by this function's contract; carriers use different parts of both areas.
+    unsafe {
+        let incoming = area.add(staged.outgoing_bytes as usize);
+        Memory::from_raw(area, staged.outgoing_bytes, incoming, staged.incoming_bytes)
+    }
+}
+
+/// Copies what arrived for this rank to its receive buffer.
+///
+/// # Safety
+/// Valid pointers to as many bytes as `staged` says; nobody writes to the area.
+unsafe fn copy_out(staged: &Staged, area: *mut u8, receive: *mut u8) {
+    // SAFETY: by this function's contract.
+    unsafe {
+        let incoming = area.add(staged.outgoing_bytes as usize);
+        for (source, copies) in [(incoming, &staged.scatter), (area, &staged.local)] {
+            for &(into, from, bytes) in copies {
+                let (from, into) = (source.add(from as usize), receive.add(into as usize));
+                std::ptr::copy_nonoverlapping(from, into, bytes as usize);
+            }
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! The plan cache of a communicator.
 
-use crate::Decision;
 use crate::blocks::Blocks;
-use optiq_transport::Schedule;
+use crate::{Decision, Gathered, Place};
+use optiq_transport::{Rank, Schedule};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,6 +12,8 @@ pub(super) struct Entry {
     pub(super) decision: Arc<Decision>,
     /// This rank's part. `None` if plain MPI serves the demand set.
     pub(super) schedule: Option<Arc<Schedule>>,
+    /// What this rank copies to and from memory that its host's ranks share; `None` if it sends from its own.
+    pub(super) staged: Option<Arc<Staged>>,
     /// Make a plan when the same demands come again.
     pub(super) later: bool,
     /// What making it took on rank 0; the same number on all ranks.
@@ -22,7 +24,40 @@ pub(super) struct Entry {
 impl Entry {
     pub(super) fn new(decision: Decision, schedule: Option<Schedule>) -> Self {
         let (decision, schedule) = (Arc::new(decision), schedule.map(Arc::new));
-        Self { decision, schedule, later: false, planning_seconds: 0.0, trials: Cell::default() }
+        Self { decision, schedule, staged: None, later: false, planning_seconds: 0.0, trials: Cell::default() }
+    }
+}
+
+/// This rank's copies in a gathered exchange ([`crate::gather()`]), as (offset in the user's buffer, offset in the
+/// area, bytes). Each area is as large as any host needs it.
+pub(super) struct Staged {
+    pub(super) outgoing_bytes: u64,
+    pub(super) incoming_bytes: u64,
+    /// From the send buffer to the outgoing area.
+    pub(super) gather: Vec<(u64, u64, u64)>,
+    /// From the incoming area to the receive buffer.
+    pub(super) scatter: Vec<(u64, u64, u64)>,
+    /// From the outgoing area to the receive buffer: messages that stay on the host.
+    pub(super) local: Vec<(u64, u64, u64)>,
+}
+
+impl Staged {
+    pub(super) fn new(g: &Gathered, me: Rank, send: &Blocks, receive: &Blocks) -> Self {
+        let (mut gather, mut scatter, mut local) = (Vec::new(), Vec::new(), Vec::new());
+        for Place { message: m, outgoing, incoming } in &g.places {
+            if m.source == me {
+                gather.push((send.offsets[m.destination as usize], *outgoing, m.bytes));
+            }
+            if m.destination == me {
+                let into = receive.offsets[m.source as usize];
+                match incoming {
+                    Some(incoming) => scatter.push((into, *incoming, m.bytes)),
+                    None => local.push((into, *outgoing, m.bytes)),
+                }
+            }
+        }
+        let &Gathered { outgoing_bytes, incoming_bytes, .. } = g;
+        Self { outgoing_bytes, incoming_bytes, gather, scatter, local }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::{Algorithm, Config, CostModel, Error, Placement, TransportChoice};
 use optiq_net::{Background, Network};
-use optiq_transport::Transport;
-use optiq_transport::mpi::{Communicator, OneSided, TwoSided};
-use std::cell::RefCell;
+use optiq_transport::mpi::{Communicator, HostMemory, OneSided, TwoSided};
+use optiq_transport::{Rank, Transport};
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
@@ -16,11 +16,23 @@ pub(super) struct Fabric {
     pub(super) transport: RefCell<Box<dyn Transport>>,
     /// The same on all ranks.
     pub(super) model: CostModel,
+    /// Where hosts have several ranks and those share memory.
+    pub(super) shared: Option<RefCell<HostMemory>>,
+    /// Gathered exchanges so far: they use the two halves of the shared memory in turn.
+    pub(super) gathered: Cell<u64>,
 }
 
 impl Fabric {
     pub(super) fn transport_name(&self) -> &'static str {
         self.transport.borrow().name()
+    }
+
+    /// The staging area of the next gathered exchange: two of them are used in turn, so that a rank that is ahead writes
+    /// nothing that others still read. All have left the one before last, since all have entered the last one.
+    pub(super) fn next_area(&self, shared: &HostMemory) -> *mut u8 {
+        let number = self.gathered.get();
+        self.gathered.set(number + 1);
+        shared.base().wrapping_add((number % 2 * (shared.bytes() / 2)) as usize)
     }
 
     /// Collective. The inner error is why calls go to plain MPI; it is the same way on all ranks.
@@ -46,7 +58,8 @@ impl Fabric {
                     Some(model) => agree_on(comm, model)?,
                     None => calibrate(comm)?,
                 };
-                return Ok(Ok(Self { network, placement, transport, model }));
+                let shared = shared_memory(comm, &placement)?.map(RefCell::new);
+                return Ok(Ok(Self { network, placement, transport, model, shared, gathered: Cell::new(0) }));
             }
             Ok(None) if agreed[0] == 0 => return Ok(Err(asked_for(config))),
             Err(reason) => reason,
@@ -83,6 +96,19 @@ impl Fabric {
         let model = model.map_err(|e| format!("OPTIQ_CALIBRATION: {e}"))?;
         Ok(Some((network, placement, model)))
     }
+}
+
+/// Memory for gathered exchanges, if any host has several ranks.
+fn shared_memory(comm: &Communicator, placement: &Placement) -> Result<Option<HostMemory>, Error> {
+    let ranks = 0..placement.len() as Rank;
+    if !ranks.clone().any(|r| placement.ranks(placement.host(r)).len() > 1) {
+        return Ok(None);
+    }
+    let memory = HostMemory::new(comm, placement.host(comm.rank()).0)?;
+    if memory.is_none() && comm.rank() == 0 {
+        log::info!("ranks of a host do not share memory; their messages are not gathered");
+    }
+    Ok(memory)
 }
 
 /// Reductions that are timed, after as many that warm up.
