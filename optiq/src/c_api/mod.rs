@@ -186,21 +186,31 @@ pub unsafe extern "C" fn optiq_alltoallv(
 #[inline]
 unsafe fn left_to_mpi(arguments: &Arguments, comm: ffi::MPI_Comm) -> Option<c_int> {
     // SAFETY: the communicator is in use, so it is not being freed.
-    let session = unsafe { Sessions::latest(comm) }?.lock();
-    let ranks = session.size() as usize;
+    let shared = unsafe { Sessions::latest(comm) }?;
+    let quick = shared.quick();
+    let receive = (arguments.receive_counts, arguments.receive_type);
+    let send = if arguments.send == in_place() { receive } else { (arguments.send_counts, arguments.send_type) };
     // SAFETY: by this function's contract.
-    let bytes = unsafe { volume(arguments, ranks, session.network().is_some()) }?;
-    // SAFETY: by this function's contract; asked only where `volume` has found the arrays.
-    let signature = || unsafe { arguments_signature(arguments, ranks) };
-    if !session.skips(bytes, signature) {
+    let bytes = unsafe { quick.bytes([send, receive]) }?;
+    let known_aside = || {
+        let session = shared.lock();
+        // SAFETY: by this function's contract; asked only where `bytes` has found the arrays.
+        session.is_known_aside(unsafe { arguments_signature(arguments, session.size() as usize) })
+    };
+    if !quick.skips(bytes, known_aside) {
         return None;
+    }
+    if log::max_level() >= log::LevelFilter::Info {
+        shared.lock().log_unasked();
     }
     QUIET.set((true, true));
     // SAFETY: by this function's contract.
-    Some(match unsafe { arguments.hand_over(session.raw()) } {
-        Ok(()) => Status::Success as c_int,
-        Err(error) => guard(|| Err(report(&session, comm, "optiq_alltoallv", error.into()))),
-    })
+    let code = unsafe { arguments.call(quick.comm()) };
+    if code == ffi::MPI_SUCCESS as c_int {
+        return Some(Status::Success as c_int);
+    }
+    let failed = || check(code, "MPI_Alltoallv").map_err(|e| report(&shared.lock(), comm, "optiq_alltoallv", e.into()));
+    Some(guard(failed))
 }
 
 fn remember(decision: &Arc<Decision>) {
@@ -222,31 +232,6 @@ fn report(session: &Session, comm: ffi::MPI_Comm, function: &str, error: Error) 
         unsafe { ffi::PMPI_Comm_call_errhandler(comm, ffi::MPI_ERR_OTHER as c_int) };
     }
     error
-}
-
-/// What this rank sends or receives, in bytes (in elements if they are not `sized`), whichever is more; none if arguments
-/// need a closer look.
-///
-/// # Safety
-/// As for [`optiq_alltoallv`].
-unsafe fn volume(a: &Arguments, ranks: usize, sized: bool) -> Option<u64> {
-    let side = |counts: *const c_int, datatype| {
-        if counts.is_null() {
-            return None;
-        }
-        // SAFETY: an array of `ranks` ints by the caller's contract.
-        let counts = unsafe { std::slice::from_raw_parts(counts, ranks) };
-        let (mut sum, mut signs, mut size) = (0i64, 0, 1);
-        for &count in counts {
-            sum += i64::from(count);
-            signs |= count;
-        }
-        // SAFETY: a valid datatype by the caller's contract.
-        let known = !sized || unsafe { ffi::PMPI_Type_size(datatype, &mut size) } == ffi::MPI_SUCCESS as c_int;
-        (signs >= 0 && known && size >= 0).then(|| (sum as u64).saturating_mul(size as u64))
-    };
-    let received = side(a.receive_counts, a.receive_type)?;
-    if a.send == in_place() { Some(received) } else { Some(received.max(side(a.send_counts, a.send_type)?)) }
 }
 
 /// # Safety

@@ -4,6 +4,7 @@
 //! on `MPI_COMM_SELF`, is deleted by MPI at the very start of `MPI_Finalize` (MPI 4.0, 11.2.4) and ends OPTIQ if
 //! the program forgot to.
 
+use crate::session::Quick;
 use crate::{Config, Error, Session};
 use optiq_transport::mpi::{check, ffi, is_initialized};
 use parking_lot::{Mutex, MutexGuard};
@@ -13,15 +14,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A session that may be reached from any thread, one at a time.
-pub(super) struct Shared(Mutex<Session>);
+pub(super) struct Shared {
+    session: Mutex<Session>,
+    quick: Arc<Quick>,
+}
 
 impl Shared {
     pub(super) fn lock(&self) -> MutexGuard<'_, Session> {
-        self.0.lock()
+        self.session.lock()
     }
 
     pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, Session>> {
-        self.0.try_lock()
+        self.session.try_lock()
+    }
+
+    #[inline]
+    pub(super) fn quick(&self) -> &Quick {
+        &self.quick
     }
 }
 
@@ -54,7 +63,7 @@ static OPEN: Mutex<Option<Open>> = Mutex::new(None);
 /// Counts what makes looked-up sessions invalid: one was freed, or OPTIQ was ended.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// What a thread used last. Without destructors, so that a look at it is a few instructions.
+/// What a thread used last. Without a destructor, so that a look at it is a few instructions.
 #[derive(Clone, Copy)]
 struct Latest {
     comm: ffi::MPI_Comm,
@@ -170,7 +179,9 @@ fn attach(comm: ffi::MPI_Comm, key: c_int, config: Config) -> Result<Option<Arc<
         return Ok(None);
     }
     // SAFETY: valid, an intra-communicator, and the session is dropped by `free_session` or `close`.
-    let session = Arc::new(Shared(Mutex::new(unsafe { Session::new(comm, config)? })));
+    let session = unsafe { Session::new(comm, config)? };
+    let quick = Arc::clone(session.quick());
+    let session = Arc::new(Shared { session: Mutex::new(session), quick });
     let pointer = Arc::into_raw(Arc::clone(&session)).cast_mut().cast::<c_void>();
     // SAFETY: as above.
     check(unsafe { ffi::PMPI_Comm_set_attr(comm, key, pointer) }, "MPI_Comm_set_attr")?;

@@ -61,8 +61,9 @@ impl Session {
         let bytes = bytes.saturating_mul(ranks_here as u64).min(i64::MAX as u64) as i64;
         let now = Instant::now();
         let passed = now.duration_since(self.agreed_at.replace(now)).as_secs_f64();
-        let per_call = nanos(passed / f64::from(self.unagreed.replace(0) + 1));
-        let surprise = i64::from(self.surprise.replace(false));
+        let (calls, surprise) = self.quick.take();
+        let per_call = nanos(passed / (f64::from(calls) + 1.0));
+        let surprise = i64::from(surprise);
         let measured = self.measured.take();
         let took = measured.map_or(0, |m| nanos(m.seconds));
         let servable = i64::from(offer.blocks.is_some());
@@ -93,6 +94,8 @@ impl Session {
     pub(super) fn learn(&self, agreement: &Agreement, class: Class, again: bool, planning_seconds: f64) {
         let &Agreement { seconds_per_call, surprise, .. } = agreement;
         let surprise = surprise || again;
-        self.forecast.borrow_mut().learn(Agreed { class, surprise, seconds_per_call, planning_seconds });
+        let agreed = Agreed { class, surprise, seconds_per_call, planning_seconds };
+        let skip = self.forecast.borrow_mut().learn(agreed);
+        self.quick.allow(if self.forecasts { skip } else { 0 });
     }
 }

@@ -53,9 +53,7 @@ pub(super) struct Agreed {
 #[derive(Debug)]
 pub(super) struct Forecast {
     history: VecDeque<Class>,
-    /// Calls still to be left to plain MPI without asking.
-    skip: u64,
-    /// Of these, how many were.
+    /// Calls from one agreement to the next.
     spacing: u64,
     alert: u32,
     in_vain: u32,
@@ -63,19 +61,11 @@ pub(super) struct Forecast {
 
 impl Forecast {
     pub(super) fn new() -> Self {
-        Self { history: VecDeque::with_capacity(MEMORY), skip: 0, spacing: 1, alert: 0, in_vain: 0 }
+        Self { history: VecDeque::with_capacity(MEMORY), spacing: 1, alert: 0, in_vain: 0 }
     }
 
-    /// Whether this call goes to plain MPI without an agreement.
-    #[inline]
-    pub(super) fn skips(&mut self) -> bool {
-        let skips = self.skip > 0;
-        self.skip -= u64::from(skips);
-        skips
-    }
-
-    /// What an agreement has told; the same on all ranks.
-    pub(super) fn learn(&mut self, agreed: Agreed) {
+    /// What an agreement has told; the same on all ranks. Returns how many calls go to plain MPI before the next one.
+    pub(super) fn learn(&mut self, agreed: Agreed) -> u64 {
         self.remember(agreed.class);
         if agreed.class == Class::Planned {
             (self.in_vain, self.spacing) = (0, 1);
@@ -85,24 +75,25 @@ impl Forecast {
         }
         if self.alert > 0 {
             self.alert -= 1;
-            return;
+            return 0;
         }
+        let mut skip = 0;
         if !self.history.iter().rev().take(LONGEST_PERIOD).any(|&c| c == Class::Planned) {
-            self.rarer(&agreed);
+            skip = self.rarer(&agreed);
         } else if let Some(period) = self.period() {
             let start = self.history.len() - period;
-            self.skip = (0..period).take_while(|i| self.history[start + i] == Class::Aside).count() as u64;
+            skip = (0..period).take_while(|i| self.history[start + i] == Class::Aside).count() as u64;
         }
-        for _ in 0..self.skip.min(MEMORY as u64) {
+        for _ in 0..skip.min(MEMORY as u64) {
             self.remember(Class::Aside);
         }
+        skip
     }
 
-    fn rarer(&mut self, agreed: &Agreed) {
+    fn rarer(&mut self, agreed: &Agreed) -> u64 {
         let calls = |seconds: f64| (seconds / agreed.seconds_per_call.max(1e-9)).min(1e6) as u64;
         self.spacing = (2 * self.spacing).min(WIDEST).min(calls(LONGEST_BLINDNESS)).max(1);
-        let spacing = self.spacing.max(calls(100.0 * agreed.planning_seconds));
-        self.skip = spacing - 1;
+        self.spacing.max(calls(100.0 * agreed.planning_seconds)) - 1
     }
 
     fn remember(&mut self, class: Class) {
@@ -132,14 +123,15 @@ mod tests {
     /// Numbers of the calls, of `n`, that were agreed upon, where `class` says what each would turn out to be.
     fn run(n: usize, class: impl Fn(usize) -> Class) -> Vec<usize> {
         let mut forecast = Forecast::new();
-        let mut surprise = false;
+        let (mut surprise, mut skip) = (false, 0);
         let mut asked = Vec::new();
         for i in 0..n {
-            if forecast.skips() {
+            if skip > 0 {
+                skip -= 1;
                 surprise |= class(i) == Class::Planned;
             } else {
                 asked.push(i);
-                forecast.learn(Agreed { surprise, ..agreed(class(i)) });
+                skip = forecast.learn(Agreed { surprise, ..agreed(class(i)) });
                 surprise = false;
             }
         }
@@ -191,20 +183,18 @@ mod tests {
         for _ in 0..20 {
             forecast.learn(Agreed { seconds_per_call: 0.05, ..agreed(Class::Aside) });
         }
-        assert_eq!(forecast.skip, 3);
-        forecast.learn(Agreed { seconds_per_call: 0.05, planning_seconds: 0.01, ..agreed(Class::Aside) });
-        assert_eq!(forecast.skip, 19);
+        let slow = Agreed { seconds_per_call: 0.05, ..agreed(Class::Aside) };
+        assert_eq!(forecast.learn(slow), 3);
+        assert_eq!(forecast.learn(Agreed { planning_seconds: 0.01, ..slow }), 19);
     }
 
     #[test]
     fn surprises_in_vain_are_forgotten() {
         let mut forecast = Forecast::new();
-        let mut asked = 0;
-        for _ in 0..10_000 {
-            if !forecast.skips() {
-                asked += 1;
-                forecast.learn(Agreed { surprise: true, ..agreed(Class::Aside) });
-            }
+        let (mut asked, mut calls) = (0, 0);
+        while calls < 10_000 {
+            asked += 1;
+            calls += 1 + forecast.learn(Agreed { surprise: true, ..agreed(Class::Aside) });
         }
         assert!(asked < 10_000 / 64 + 40, "{asked}");
     }

@@ -20,6 +20,7 @@ mod forecast;
 mod operation;
 mod persistent;
 mod plans;
+mod quick;
 mod setup;
 
 use crate::blocks::Blocks;
@@ -34,6 +35,7 @@ use optiq_transport::mpi::{Communicator, check, ffi};
 use optiq_transport::{Execution, Rank, TransportError};
 pub use persistent::Persistent;
 use plans::{KnownAside, Plans};
+pub(crate) use quick::Quick;
 use setup::Fabric;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
@@ -53,12 +55,9 @@ pub struct Session {
     /// Whether calls may go unagreed at all.
     forecasts: bool,
     forecast: RefCell<Forecast>,
-    /// Calls since the last agreement, and its time.
-    unagreed: Cell<u32>,
+    /// When ranks last agreed.
     agreed_at: Cell<Instant>,
-    /// A call that was not agreed upon had this many bytes or more at this rank, and was not known to go to plain MPI.
-    surprise: Cell<bool>,
-    surprising_bytes: u64,
+    quick: Arc<Quick>,
     aside: RefCell<KnownAside>,
     measured: Cell<Option<Measured>>,
     /// What is said of calls that were not agreed upon.
@@ -95,8 +94,18 @@ impl Arguments {
     /// # Safety
     /// As for `MPI_Alltoallv`.
     pub(crate) unsafe fn hand_over(&self, comm: ffi::MPI_Comm) -> Result<(), TransportError> {
+        // SAFETY: passed on.
+        check(unsafe { self.call(comm) }, "MPI_Alltoallv")
+    }
+
+    /// The same, with MPI's own code.
+    ///
+    /// # Safety
+    /// As for `MPI_Alltoallv`.
+    #[inline]
+    pub(crate) unsafe fn call(&self, comm: ffi::MPI_Comm) -> c_int {
         // SAFETY: the caller's arguments, passed on.
-        let code = unsafe {
+        unsafe {
             ffi::PMPI_Alltoallv(
                 self.send,
                 self.send_counts,
@@ -108,8 +117,7 @@ impl Arguments {
                 self.receive_type,
                 comm,
             )
-        };
-        check(code, "MPI_Alltoallv")
+        }
     }
 }
 
@@ -148,10 +156,13 @@ impl Session {
             last: RefCell::new(Last { decision, planned: None, execution: Execution::default() }),
             forecasts,
             forecast: RefCell::new(Forecast::new()),
-            unagreed: Cell::new(0),
             agreed_at: Cell::new(Instant::now()),
-            surprise: Cell::new(false),
-            surprising_bytes: fabric.as_ref().map_or(u64::MAX, least),
+            quick: Arc::new(Quick::new(
+                comm.raw(),
+                comm.size() as usize,
+                fabric.is_err(),
+                fabric.as_ref().map_or(u64::MAX, least),
+            )),
             aside: RefCell::default(),
             measured: Cell::new(None),
             unasked: Arc::new(Decision::Mpi { reason }),
@@ -186,18 +197,18 @@ impl Session {
 
     /// What served the last call, and why.
     pub fn decision(&self) -> Decision {
-        Decision::clone(&self.last.borrow().decision)
+        Decision::clone(&self.decided())
     }
 
     /// What was decided for the last call's demands: as [`Session::decision`], unless plain MPI served them to be
     /// measured, or was found to be faster.
     pub fn planned(&self) -> Decision {
-        let last = self.last.borrow();
-        Decision::clone(last.planned.as_ref().unwrap_or(&last.decision))
+        let planned = self.last.borrow().planned.clone().filter(|_| !self.quick.was_last());
+        planned.map_or_else(|| self.decision(), |planned| Decision::clone(&planned))
     }
 
     pub(crate) fn decided(&self) -> Arc<Decision> {
-        Arc::clone(&self.last.borrow().decision)
+        if self.quick.was_last() { Arc::clone(&self.unasked) } else { Arc::clone(&self.last.borrow().decision) }
     }
 
     /// The cost model's parameters; `None` if every call goes to plain MPI.
@@ -205,34 +216,24 @@ impl Session {
         self.fabric.as_ref().ok().map(|f| f.model)
     }
 
-    /// Whether the next call goes to plain MPI without an agreement, which the caller then must do with
-    /// [`Session::raw`]. `bytes` is what this rank sends or receives; `signature` tells its arguments from others.
-    #[inline]
-    pub(crate) fn skips(&self, bytes: u64, signature: impl FnOnce() -> u64) -> bool {
-        if self.fabric.is_ok() {
-            if !self.forecasts || !self.forecast.borrow_mut().skips() {
-                return false;
-            }
-            self.unagreed.set(self.unagreed.get().saturating_add(1));
-            if bytes >= self.surprising_bytes && !self.surprise.get() {
-                self.surprise.set(!self.aside.borrow().contains(signature()));
-            }
-        }
-        let mut last = self.last.borrow_mut();
-        if !Arc::ptr_eq(&last.decision, &self.unasked) {
-            *last = Last { decision: Arc::clone(&self.unasked), planned: None, execution: Execution::default() };
-        }
-        true
+    /// What a call looks at that goes to plain MPI without an agreement.
+    pub(crate) fn quick(&self) -> &Arc<Quick> {
+        &self.quick
     }
 
-    /// The communicator on which plain MPI serves calls.
-    pub(crate) fn raw(&self) -> ffi::MPI_Comm {
-        self.comm.raw()
+    /// Whether arguments of this signature are known to go to plain MPI in spite of their size.
+    pub(crate) fn is_known_aside(&self, signature: u64) -> bool {
+        self.aside.borrow().contains(signature)
+    }
+
+    /// The line for a call that went to plain MPI without an agreement.
+    pub(crate) fn log_unasked(&self) {
+        self.log(&self.unasked);
     }
 
     /// What the last call did at this rank beyond plain MPI; zeros if plain MPI served it.
     pub fn execution(&self) -> Execution {
-        self.last.borrow().execution
+        if self.quick.was_last() { Execution::default() } else { self.last.borrow().execution }
     }
 
     /// The transport in use: `mpi-two-sided`, `mpi-one-sided`, or `none` if every call goes to plain MPI.
@@ -292,9 +293,12 @@ impl Session {
             let size = size_of::<T>() as u64;
             let (sent, received) = (send_counts.iter().sum::<usize>(), receive_counts.iter().sum::<usize>());
             let bytes = (sent.max(received) as u64).saturating_mul(size);
-            if self.skips(bytes, || signature([&narrow[0], &narrow[2]], size)) {
+            if self.quick.skips(bytes, || self.is_known_aside(signature([&narrow[0], &narrow[2]], size))) {
+                if log::max_level() >= log::LevelFilter::Info {
+                    self.log_unasked();
+                }
                 // SAFETY: the slices are borrowed for the whole call and were checked against counts and displacements.
-                return Ok(unsafe { arguments.hand_over(self.raw()) }?);
+                return Ok(unsafe { arguments.hand_over(self.comm.raw()) }?);
             }
         }
         let from = self.side("send", send.as_ptr().cast_mut(), send.len(), send_counts, send_displacements);
@@ -341,18 +345,23 @@ impl Session {
         arguments: Option<Arguments>,
         signature: u64,
     ) -> Result<(), Error> {
-        if self.skips(0, || 0) {
+        if self.quick.skips(0, || true) {
             // Nobody else knows of this call: it cannot be refused together.
             // SAFETY: passed on.
             return unsafe { self.unagreed(local, arguments) };
         }
         // SAFETY: passed on.
         let Outcome { decision, planned, execution } = unsafe { self.serve(local, arguments, signature)? };
-        // The decision is the same on all ranks: one line is enough.
-        let level = if self.rank() == 0 { log::Level::Info } else { log::Level::Debug };
-        log::log!(level, "alltoallv on {} ranks served by {decision}", self.size());
+        self.log(&decision);
+        self.quick.is_over();
         *self.last.borrow_mut() = Last { decision, planned, execution };
         Ok(())
+    }
+
+    /// One line for a call. The decision is the same on all ranks: one of them at level info is enough.
+    fn log(&self, decision: &Decision) {
+        let level = if self.rank() == 0 { log::Level::Info } else { log::Level::Debug };
+        log::log!(level, "alltoallv on {} ranks served by {decision}", self.size());
     }
 
     /// A call that others leave to plain MPI, and whose arguments are wrong or too large for it.
