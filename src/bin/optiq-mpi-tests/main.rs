@@ -3,6 +3,9 @@
 mod alltoallv;
 mod conformance;
 mod errors;
+mod faults;
+mod load;
+mod soak;
 mod support;
 
 use optiq_transport::mpi::{check, ffi};
@@ -45,6 +48,8 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         ["errors-without-topology"] => errors::plain(),
         ["errors-before-and-after"] => errors::before_and_after(),
         ["lifetimes"] => errors::lifetimes(),
+        ["fault", rest @ ..] => faults::run(rest),
+        ["soak", calls, seed] => soak::run(calls, seed),
         ["strict"] => errors::strict(),
         _ => Err(format!("there is no test {arguments:?}")),
     }
