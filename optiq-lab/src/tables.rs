@@ -35,7 +35,6 @@ impl Tables {
             next: vec![vec![None; hosts]; network.vertices()],
             deviations: vec![Vec::new(); network.vertices()],
         };
-        let mut count = 0;
         let mut route = Vec::new();
         for dst in (0..hosts as u32).map(NodeId) {
             // Per vertex, the sources whose routes to `dst` pass it, with the link by which they leave.
@@ -60,8 +59,7 @@ impl Tables {
                 let others = sources.iter().filter(|(_, id)| *id != usual);
                 tables.deviations[at].extend(others.map(|&(s, id)| (s, dst.index(), id)));
             }
-            count = tables.deviations.iter().map(Vec::len).sum::<usize>().max(count);
-            if count > MAX_DEVIATIONS {
+            if tables.deviations.iter().map(Vec::len).sum::<usize>() > MAX_DEVIATIONS {
                 return Err(LabError::Topology(format!(
                     "the lab cannot express the routing of {}: its routes depend on their sources in more than \
                      {MAX_DEVIATIONS} places; a smaller network or routing by destination is expected",

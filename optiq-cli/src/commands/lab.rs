@@ -477,14 +477,9 @@ impl From<Stream> for StreamDocument {
 
 /// What one stream reached, in one line.
 fn stream_line(s: &Stream) -> String {
-    format!(
-        "{} -> {} over {}: {} of {:.1} MB/s\n",
-        s.from,
-        s.to,
-        table::count(s.links, "link"),
-        table::percent(s.share),
-        s.capacity / 1e6
-    )
+    // A capacity that was a link's is one again.
+    let rate = Rate::from_bits(s.capacity * 8.0).map_or_else(|_| String::new(), |rate| format!(" of {rate}"));
+    format!("{} -> {} over {}: {}{rate}\n", s.from, s.to, table::count(s.links, "link"), table::percent(s.share))
 }
 
 /// A link in one line.

@@ -140,6 +140,8 @@ pub fn run(words: &[&str]) -> Result<(), String> {
         let began = Instant::now();
         arm(if round == 0 { task.fault } else { None })?;
         load.exchange(&session)?;
+        // Until the last rank has what it needs.
+        load::barrier()?;
         let seconds = began.elapsed().as_secs_f64();
         load.check(round)?;
         peak_slot_bytes = peak_slot_bytes.max(session.execution().peak_slot_bytes);
