@@ -1,7 +1,7 @@
 //! A real network on one machine: Linux network namespaces joined by veth pairs that `tc` shapes.
 //!
-//! Real kernel forwarding, real TCP, real MPI, real wall clock. Any [`optiq_net::Network`] whose routing goes by
-//! destination can be had: torus and mesh, where each host has a router of its own, and networks with switches.
+//! Real kernel forwarding, real TCP, real MPI, real wall clock. Any [`optiq_net::Network`] can be had, with its own
+//! routing: torus and mesh, where each host has a router of its own, and networks with switches.
 //!
 //! ```no_run
 //! use optiq_lab::{Lab, RunOptions, UpOptions, network_at};
@@ -35,9 +35,11 @@ mod proc;
 mod rate;
 mod run;
 mod shape;
+mod speeds;
 mod state;
 mod stream;
 mod supervise;
+mod tables;
 mod tools;
 
 pub use blueprint::{Blueprint, Host, LabLink, MAX_NAMESPACES, Namespace, Probe, Role, Tuning, network_at};
@@ -48,6 +50,7 @@ pub use mpi::{MpiFlavour, TOPOLOGY_VARIABLE};
 pub use proc::ProcessId;
 pub use rate::Rate;
 pub use run::{Outcome, RunOptions};
+pub use speeds::LinkRate;
 pub use stream::Stream;
 pub use supervise::End;
 

@@ -20,6 +20,8 @@ pub enum MpiFlavour {
 
 /// The environment variable that tells a program the network that it runs on.
 pub const TOPOLOGY_VARIABLE: &str = "OPTIQ_TOPOLOGY";
+/// The environment variable that names a file with what is not to be had of the network's capacities.
+const BACKGROUND_VARIABLE: &str = "OPTIQ_BACKGROUND";
 /// Variables of the caller whose names begin so reach the ranks.
 const VARIABLES: &str = "OPTIQ_";
 
@@ -129,6 +131,12 @@ pub(crate) fn environment(blueprint: &Blueprint) -> Vec<(OsString, OsString)> {
         .collect();
     variables.sort();
     variables.push((TOPOLOGY_VARIABLE.into(), blueprint.topology.clone().into()));
+    // Links that are slower than the topology says; the caller may say otherwise.
+    if let Some(path) = &blueprint.background
+        && !variables.iter().any(|(name, _)| name == BACKGROUND_VARIABLE)
+    {
+        variables.push((BACKGROUND_VARIABLE.into(), path.into()));
+    }
     variables
 }
 

@@ -3,7 +3,10 @@
 mod alltoallv;
 mod conformance;
 mod errors;
+mod faults;
+mod load;
 mod persistent;
+mod soak;
 mod support;
 
 use optiq_transport::mpi::{check, ffi};
@@ -54,6 +57,8 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         ["forecasts"] => persistent::forecasts(),
         ["checked"] => persistent::checked(),
         ["progress-thread"] => persistent::thread(),
+        ["fault", rest @ ..] => faults::run(rest),
+        ["soak", calls, seed] => soak::run(calls, seed),
         ["strict"] => errors::strict(),
         _ => Err(format!("there is no test {arguments:?}")),
     }
