@@ -7,6 +7,7 @@ mod comm;
 mod control;
 mod datatype;
 mod in_order;
+mod library;
 mod one_sided;
 mod requests;
 mod two_sided;
@@ -14,6 +15,7 @@ mod two_sided;
 pub use ::mpi::ffi;
 pub use comm::{Communicator, check, in_place, is_initialized};
 pub use datatype::contiguous_bytes;
+pub use library::Library;
 pub use one_sided::OneSided;
 pub use two_sided::TwoSided;
 
