@@ -5,6 +5,7 @@
 mod common;
 
 use common::Run;
+use optiq_transport::mpi::Library;
 use std::path::Path;
 
 fn mpirun(ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
@@ -27,17 +28,27 @@ const ALL: [u32; 4] = [2, 4, 7, 16];
 
 #[test]
 fn two_sided_conforms() {
-    ALL.iter().for_each(|&n| drop(passes(n, &["conformance", "two-sided"], &[])));
+    ALL.iter().for_each(|&n| drop(passes(n, &["conformance", "two-sided", "12"], &[])));
 }
 
 #[test]
 fn one_sided_conforms() {
-    ALL.iter().for_each(|&n| drop(passes(n, &["conformance", "one-sided"], &[])));
+    for ranks in ALL {
+        // MPICH's MPI_Win_flush spins until the target has answered, which it does when its turn on a processor comes:
+        // milliseconds per chunk where there are more ranks than processors. Each order of sending still has its round.
+        let rounds = if Library::CURRENT == Library::Mpich && ranks > 4 { "3" } else { "12" };
+        passes(ranks, &["conformance", "one-sided", rounds], &[]);
+    }
 }
 
 #[test]
 fn one_sided_conforms_where_puts_need_the_target() {
-    passes(4, &["conformance", "one-sided"], &[("OMPI_MCA_osc", "pt2pt"), ("OMPI_MCA_btl", "tcp,self")]);
+    let (rounds, environment) = match Library::CURRENT {
+        // UCX emulates puts with messages. (Over its TCP transport, MPI_Finalize hangs now and then; see `farewell`.)
+        Library::Mpich => ("3", &[("MPIR_CVAR_NOLOCAL", "1")][..]),
+        _ => ("12", &[("OMPI_MCA_osc", "pt2pt"), ("OMPI_MCA_btl", "tcp,self")][..]),
+    };
+    passes(4, &["conformance", "one-sided", rounds], environment);
 }
 
 #[test]

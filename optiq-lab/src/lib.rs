@@ -30,6 +30,7 @@ mod holder;
 mod lab;
 mod member;
 mod mpi;
+mod needed;
 mod netns;
 mod proc;
 mod rate;
@@ -85,8 +86,9 @@ pub fn internal_main(arguments: impl IntoIterator<Item = OsString>) -> Option<i3
             Some(parent) => supervise::init_main(parent, &rest[2..]),
             None => misused(),
         },
-        (Some(agent::VERB), [_, state, run_dir, host, _, ..]) => {
-            tell(Err(agent::main(Path::new(state), Path::new(run_dir), host, &rest[4..])))
+        (Some(verb @ (agent::VERB | agent::DEVICES_VERB)), [_, state, run_dir, host, _, ..]) => {
+            let devices = verb == agent::DEVICES_VERB;
+            tell(Err(agent::main(Path::new(state), Path::new(run_dir), host, &rest[4..], devices)))
         }
         (Some(stream::VERB), [_, state, task]) => match parse(task) {
             Some(task) => tell(stream::main(Path::new(state), &task).map(|rate| println!("{rate}"))),

@@ -4,7 +4,9 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{output, table};
 use clap::{Args, Subcommand};
-use optiq_lab::{End, Lab, LabError, LabLink, LinkRate, Outcome, Rate, RunOptions, Status, Stream, UpOptions, network_at};
+use optiq_lab::{
+    End, Lab, LabError, LabLink, LinkRate, MpiFlavour, Outcome, Rate, RunOptions, Status, Stream, UpOptions, network_at,
+};
 use optiq_net::Network;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -94,6 +96,10 @@ struct Run {
     /// End the program after so many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
+    /// The MPI library whose launcher starts the program: openmpi or mpich [default: the one that the program is linked
+    /// with]
+    #[arg(long, value_name = "LIBRARY")]
+    mpi: Option<MpiFlavour>,
     /// A further argument for mpirun; may be given several times
     #[arg(long = "mpirun-argument", value_name = "ARGUMENT", allow_hyphen_values = true)]
     launcher: Vec<OsString>,
@@ -360,10 +366,10 @@ impl Run {
             &RunOptions {
                 ranks: self.ranks,
                 ranks_per_host: self.ranks_per_host,
+                flavour: self.mpi,
                 launcher_args: self.launcher,
                 timeout: self.timeout,
                 capture: self.which.json,
-                ..RunOptions::default()
             },
         )?;
         pass_on(outcome, self.timeout, self.which.json)

@@ -32,6 +32,7 @@ fn main() {
     match result {
         Ok(()) => {
             println!("rank {rank}: all is well");
+            support::farewell();
             // SAFETY: called once, at the end; nothing of ours is left.
             unsafe { ffi::PMPI_Finalize() };
         }
@@ -45,7 +46,10 @@ fn main() {
 
 fn run(arguments: &[&str]) -> Result<(), String> {
     match arguments {
-        ["conformance", transport] => conformance::random_exchanges(transport),
+        ["conformance", transport, rounds] => {
+            let rounds = rounds.parse().map_err(|_| format!("{rounds} rounds: a number is expected"))?;
+            conformance::random_exchanges(transport, rounds)
+        }
         ["cases", transport] => conformance::cases(transport),
         ["alltoallv"] | ["different-topologies"] => alltoallv::all(),
         ["errors"] => errors::arguments(),
