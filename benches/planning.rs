@@ -3,13 +3,15 @@
 //! Three Blue Gene/Q shapes with the thesis's pattern `disjoint` (64 sources with 8 destinations each at 1,024 nodes,
 //! 8 MiB a pair, k = 50):
 //!
-//! - candidate paths: [`CandidateMethod::Yen`] and [`CandidateMethod::Diverse`] for all pairs, and, for a few pairs of
-//!   the smallest shape, Yen's algorithm of the crate `pathfinding` beside them;
+//! - candidate paths: [`CandidateMethod::Yen`] and [`CandidateMethod::Diverse`] for all pairs (`benches/candidates.rs`
+//!   has other people's beside them);
 //! - planners: heuristics 1 and 2 and the linear program, all on the same diverse candidates. The linear program is
 //!   left out at 2,048 nodes, and where HiGHS is not built.
 //!
 //! - a whole plan stage by stage: 512 nodes with 8 random destinations each on average, the plan that one call of
 //!   `optiq_alltoallv` waits for. "Rest" is the cutting into legs, checks, bound and report.
+//!
+//! - the bounds that cuts prove ([`bound::lower_bound`]), on networks of all kinds, and what sets them.
 //!
 //! The thesis's search times stand beside ours for orientation; they are of other machines, networks of other sizes
 //! in part, and other solvers.
@@ -17,10 +19,9 @@
 mod common;
 
 use common::{Document, Subject, in_turn, table};
-use optiq_net::{Network, NodeId};
+use optiq_net::Network;
 use optiq_solver::pipeline::{self, PlanOptions};
-use optiq_solver::{CandidateMethod, Candidates, Demand, PlanError, PlannerOptions, demands, planner};
-use pathfinding::prelude::yen;
+use optiq_solver::{CandidateMethod, Candidates, Demand, PlannerOptions, bound, demands, planner};
 use serde::Serialize;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -29,13 +30,28 @@ const TOPOLOGIES: [&str; 3] = ["bgq:512", "bgq:1024", "bgq:2048"];
 const DEMANDS: &str = "pattern:disjoint";
 const MESSAGE: u64 = 8 << 20;
 const K: usize = 50;
-/// Pairs for the comparison with the crate `pathfinding`.
-const SAMPLE: usize = 32;
 /// The largest network, in nodes, that the linear program is measured on.
 const LP_NODES: usize = 1024;
 
 /// The plan that is timed stage by stage.
 const ONLINE: (&str, &str) = ("bgq:512", "pattern:random,count=4096");
+
+/// What bounds are timed on.
+const BOUNDS: [(&str, &str); 13] = [
+    ("bgq:4096", "pattern:disjoint"),
+    ("bgq:4096", "pattern:overlap"),
+    ("bgq:4096", "pattern:subset"),
+    ("bgq:4096", "pattern:random,count=10000,min=64KiB,max=8MiB"),
+    ("bgq:4096", "pattern:random,count=50000,min=64KiB,max=8MiB"),
+    ("bgq:512", "pattern:random,count=50000,min=64KiB,max=8MiB"),
+    ("bgq:512", "pattern:alltoall"),
+    ("torus:64x64", "pattern:random,count=50000"),
+    ("torus:2x2x2x2x2x2x2x2x2x2x2x2", "pattern:random,count=50000"),
+    ("torus:8x12x16x16x2", "pattern:disjoint"),
+    ("fattree:brown1296", "pattern:random,count=50000"),
+    ("dragonfly:p=4,a=8,h=4", "pattern:random,count=50000"),
+    ("dragonfly+:3456", "pattern:random,count=50000"),
+];
 
 /// What the thesis reports: planner, seconds, and where.
 const PUBLISHED: [(&str, &str, &str); 3] = [
@@ -57,6 +73,7 @@ struct Planning {
     searches: Vec<Search>,
     plans: Vec<Plan>,
     stages: Vec<Stages>,
+    bounds: Vec<Bounds>,
     published: Vec<Published>,
 }
 
@@ -103,6 +120,18 @@ struct Stages {
     gap: f64,
 }
 
+/// A bound by cuts.
+#[derive(Serialize)]
+struct Bounds {
+    topology: &'static str,
+    demands: &'static str,
+    pairs: usize,
+    seconds: f64,
+    /// Bytes on the worst unit link at least, in MiB.
+    bound_mib: f64,
+    binding: String,
+}
+
 #[derive(Serialize)]
 struct Published {
     planner: &'static str,
@@ -122,57 +151,45 @@ fn measure(repetitions: usize) -> Result<Planning, String> {
     for topology in TOPOLOGIES {
         let net = Network::from_spec(topology).map_err(|e| e.to_string())?;
         let all = demands::parse(DEMANDS, &net, MESSAGE).map_err(|e| e.to_string())?;
-        if topology == TOPOLOGIES[0] {
-            let few: Vec<Demand> = all.iter().step_by(all.len() / SAMPLE).copied().collect();
-            searches.extend(search(topology, &net, &few, true, repetitions)?);
-        }
-        searches.extend(search(topology, &net, &all, false, repetitions)?);
+        searches.extend(search(topology, &net, &all, repetitions)?);
         plans.extend(plan(topology, &net, &all, repetitions)?);
     }
     let stages = ["heu2", "optimal"].into_iter().map(|planner| stages(planner, repetitions));
     let stages = stages.collect::<Result<Vec<_>, _>>()?;
+    let bounds = BOUNDS.into_iter().map(|(topology, demands)| bounds(topology, demands, repetitions));
+    let bounds = bounds.collect::<Result<Vec<_>, _>>()?;
     let published = PUBLISHED.map(|(planner, seconds, source)| Published { planner, seconds, source }).into();
-    Ok(Planning { demands: DEMANDS, message_bytes: MESSAGE, k: K, repetitions, searches, plans, stages, published })
+    Ok(Planning {
+        demands: DEMANDS,
+        message_bytes: MESSAGE,
+        k: K,
+        repetitions,
+        searches,
+        plans,
+        stages,
+        bounds,
+        published,
+    })
 }
 
-/// Candidate paths for `list`, with the crate `pathfinding` beside ours or without.
-fn search(
-    topology: &'static str,
-    net: &Network,
-    list: &[Demand],
-    pathfinding: bool,
-    repetitions: usize,
-) -> Result<Vec<Search>, String> {
-    type Finder<'a> = Box<dyn Fn() -> Result<Found, PlanError> + 'a>;
-    let ours = |method: CandidateMethod| -> Finder<'_> {
-        Box::new(move || {
-            let candidates = Candidates::generate(net, list, K, method)?;
-            let paths = (0..list.len()).flat_map(|d| candidates.paths(d));
-            Ok(paths.fold((0, 0), |(n, links), path| (n + 1, links + path.len())))
-        })
-    };
-    let theirs = || {
-        let successors = |v: &u32| net.neighbours(NodeId(*v)).map(|w| (w.0, 1)).collect::<Vec<(u32, usize)>>();
-        let paths = list.iter().flat_map(|d| yen(&d.src.0, successors, |v| *v == d.dst.0, K));
-        Ok(paths.fold((0, 0), |(n, links), (_, hops)| (n + 1, links + hops)))
-    };
-    let mut finders = vec![("yen", ours(CandidateMethod::Yen)), ("diverse", ours(CandidateMethod::Diverse))];
-    if pathfinding {
-        finders.push(("yen of the crate pathfinding", Box::new(theirs)));
-    }
+/// Candidate paths for `list`.
+fn search(topology: &'static str, net: &Network, list: &[Demand], repetitions: usize) -> Result<Vec<Search>, String> {
+    let finders = [("yen", CandidateMethod::Yen), ("diverse", CandidateMethod::Diverse)];
     let mut found: Vec<Found> = vec![(0, 0); finders.len()];
     let mut subjects: Vec<Subject<'_>> = Vec::new();
-    for ((_, finder), found) in finders.iter().zip(&mut found) {
+    for (&(_, method), found) in finders.iter().zip(&mut found) {
         subjects.push(Box::new(move || {
             let start = Instant::now();
-            *found = finder().map_err(|e| e.to_string())?;
+            let candidates = Candidates::generate(net, list, K, method).map_err(|e| e.to_string())?;
+            let paths = (0..list.len()).flat_map(|d| candidates.paths(d));
+            *found = paths.fold((0, 0), |(n, links), path| (n + 1, links + path.len()));
             Ok(start.elapsed().as_secs_f64())
         }));
     }
     let seconds = in_turn(repetitions, &mut subjects)?;
     drop(subjects);
     let (pairs, seconds_of_yen) = (list.len(), seconds[0]);
-    let row = |(((method, _), seconds), (paths, links)): (((&'static str, _), &f64), Found)| Search {
+    let row = |(((method, _), seconds), (paths, links)): (((&'static str, CandidateMethod), &f64), Found)| Search {
         topology,
         pairs,
         method,
@@ -238,6 +255,24 @@ fn stages(planner: &'static str, repetitions: usize) -> Result<Stages, String> {
     })
 }
 
+/// The bound by cuts for one network and pattern.
+fn bounds(topology: &'static str, demands: &'static str, repetitions: usize) -> Result<Bounds, String> {
+    let net = Network::from_spec(topology).map_err(|e| e.to_string())?;
+    let list = demands::parse(demands, &net, MESSAGE).map_err(|e| e.to_string())?;
+    let mut last = None;
+    let seconds = in_turn(
+        repetitions,
+        &mut [Box::new(|| {
+            let start = Instant::now();
+            last = Some(bound::lower_bound(&net, &list).map_err(|e| e.to_string())?);
+            Ok(start.elapsed().as_secs_f64())
+        })],
+    )?;
+    let bound = last.ok_or("no repetition")?;
+    let bound_mib = bound.seconds * net.unit_capacity() / f64::from(1 << 20);
+    Ok(Bounds { topology, demands, pairs: list.len(), seconds: seconds[0], bound_mib, binding: bound.binding })
+}
+
 /// Whether this build has the linear program, and the network is not too large to wait for it.
 fn lp_is_measured(net: &Network) -> bool {
     net.hosts() <= LP_NODES && planner::by_name("lp", &PlannerOptions::default()).is_ok()
@@ -249,13 +284,15 @@ impl Document for Planning {
         let plans: Vec<Vec<String>> = self.plans.iter().map(Plan::cells).collect();
         let stages: Vec<Vec<String>> = self.stages.iter().map(Stages::cells).collect();
         let stage_heads = ["network", "demands", "planner", "k", "candidates ms", "planner ms", "rest ms", "ms", "gap"];
+        let bounds: Vec<Vec<String>> = self.bounds.iter().map(Bounds::cells).collect();
+        let bound_heads = ["network", "demands", "set by", "pairs", "ms", "MiB"];
         let published: Vec<Vec<String>> =
             self.published.iter().map(|p| [p.planner, p.seconds, p.source].map(String::from).into()).collect();
         let search_heads =
             ["network", "candidates", "pairs", "ms per pair", "times yen", "paths per pair", "links per path"];
         let plan_heads = ["network", "planner", "ms", "times heu2", "worst link", "bound", "paths"];
         format!(
-            "{}, {} MiB a pair, k = {}; medians of {} repetitions\n\n{}\n{}\na whole plan\n{}\nthe thesis's search times\n{}",
+            "{}, {} MiB a pair, k = {}; medians of {} repetitions\n\n{}\n{}\na whole plan\n{}\nbounds by cuts\n{}\nthe thesis's search times\n{}",
             self.demands,
             self.message_bytes >> 20,
             self.k,
@@ -263,6 +300,7 @@ impl Document for Planning {
             table(2, &search_heads, &searches),
             table(2, &plan_heads, &plans),
             table(3, &stage_heads, &stages),
+            table(3, &bound_heads, &bounds),
             table(3, &["planner", "seconds", "source"], &published),
         )
     }
@@ -295,6 +333,19 @@ impl Stages {
             ms(self.rest_seconds),
             ms(self.total_seconds),
             format!("{:.2} %", self.gap * 100.0),
+        ]
+    }
+}
+
+impl Bounds {
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.topology.into(),
+            self.demands.into(),
+            self.binding.clone(),
+            self.pairs.to_string(),
+            format!("{:.2}", self.seconds * 1e3),
+            format!("{:.3}", self.bound_mib),
         ]
     }
 }

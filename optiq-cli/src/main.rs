@@ -12,6 +12,7 @@ mod names;
 mod output;
 mod picture;
 mod progress;
+mod statistics;
 mod table;
 mod target;
 

@@ -18,10 +18,9 @@
 
 use crate::names::shorten;
 use crate::network::Derived;
+use crate::text_file;
 use crate::units::parse_rate;
 use crate::{LinkId, NetError, Network, NodeId};
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 /// The largest file that is read, in bytes.
@@ -65,20 +64,8 @@ impl Background {
     /// [`Background::parse`].
     pub fn from_file(path: &Path) -> Result<Self, NetError> {
         let label = path.display().to_string();
-        let bad = |problem: String| NetError::BackgroundFile { path: label.clone(), problem };
-        // A pipe or a device would block or never end; whether it is one must be known before it is opened.
-        let metadata = std::fs::metadata(path).map_err(|e| bad(e.to_string()))?;
-        if !metadata.is_file() {
-            return Err(bad("found something else than a regular file".into()));
-        }
-        let mut bytes = Vec::new();
-        let file = File::open(path).map_err(|e| bad(e.to_string()))?;
-        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| bad(e.to_string()))?;
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(bad(format!("it is larger than {} MiB", MAX_BYTES >> 20)));
-        }
-        let text = String::from_utf8(bytes)
-            .map_err(|e| bad(format!("byte {} is not UTF-8 text", e.utf8_error().valid_up_to())))?;
+        let bad = |problem| NetError::BackgroundFile { path: label.clone(), problem };
+        let text = text_file::read(path, MAX_BYTES).map_err(bad)?;
         Self::parse(&text, &label)
     }
 

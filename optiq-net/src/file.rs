@@ -31,14 +31,13 @@
 
 use crate::names::shorten;
 use crate::spec::{RoutingName, checked, grid_links};
+use crate::text_file;
 use crate::units::parse_rate;
 use crate::{End, Geometry, Grid, MAX_HOSTS, NetError, Network, NetworkBuilder, NextHops, NodeId, Routing};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
@@ -176,19 +175,7 @@ impl Network {
     pub fn from_file(path: &Path) -> Result<Network, NetError> {
         let label = path.display().to_string();
         let bad = |why: String| NetError::Spec(format!("topology file {label}: {why}"));
-        // A pipe or a device would block or never end; whether it is one must be known before it is opened.
-        let metadata = std::fs::metadata(path).map_err(|e| bad(e.to_string()))?;
-        if !metadata.is_file() {
-            return Err(bad("found something else than a regular file".into()));
-        }
-        let mut bytes = Vec::new();
-        let file = File::open(path).map_err(|e| bad(e.to_string()))?;
-        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| bad(e.to_string()))?;
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(bad(format!("it is larger than {} MiB", MAX_BYTES >> 20)));
-        }
-        let text = String::from_utf8(bytes)
-            .map_err(|e| bad(format!("byte {} is not UTF-8 text", e.utf8_error().valid_up_to())))?;
+        let text = text_file::read(path, MAX_BYTES).map_err(bad)?;
         Network::from_toml(&text, &label)
     }
 

@@ -379,9 +379,18 @@ pub(crate) fn grid_links(grid: &Grid) -> impl Iterator<Item = (NodeId, NodeId, u
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// One of `bases`, in which a few bytes somewhere are replaced by others that specifications are made of.
+    pub(crate) fn mutations(bases: Vec<&'static str>) -> impl Strategy<Value = String> {
+        (prop::sample::select(bases), 0usize..60, "[0-9x:,=a-z.]{0,4}", 0usize..4).prop_map(|(base, at, with, cut)| {
+            let at = at.min(base.len());
+            let end = (at + cut).min(base.len());
+            format!("{}{with}{}", &base[..at], &base[end..])
+        })
+    }
 
     #[test]
     fn canonical_forms() {
@@ -471,20 +480,13 @@ mod tests {
 
         #[test]
         fn mutated_specifications_do_not_panic(
-            base in prop::sample::select(vec![
+            text in mutations(vec![
                 "torus:4x4x2,capacity=1.8GB/s,wrap=110,routing=zone0,seed=3",
                 "mesh:5x3,routing=longest",
                 "bgq:512,capacity=100Mbit/s",
                 "star:16",
             ]),
-            at in 0usize..60,
-            with in "[0-9x:,=a-z.]{0,4}",
-            cut in 0usize..4,
         ) {
-            let mut bytes = base.as_bytes().to_vec();
-            let at = at.min(bytes.len());
-            bytes.splice(at..(at + cut).min(bytes.len()), with.bytes());
-            let text = String::from_utf8(bytes).unwrap();
             if let Ok(spec) = Spec::parse(&text) {
                 let canonical = spec.to_string();
                 prop_assert_eq!(Spec::parse(&canonical).unwrap().to_string(), canonical);

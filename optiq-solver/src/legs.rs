@@ -175,6 +175,16 @@ fn reach(ports: &Ports, order: &FixedOrder, source: NodeId, links: &[LinkId]) ->
     order.reach(source, links.iter().map(|&l| ports.of_link(l)))
 }
 
+/// Whether `host` may forward: where `forwarders` is given, only hosts that it says so of may, and none beyond its end.
+pub(crate) fn may_forward(forwarders: Option<&[bool]>, host: NodeId) -> bool {
+    forwarders.is_none_or(|allowed| allowed.get(host.index()) == Some(&true))
+}
+
+/// The hosts that forward on a path with these stops.
+pub(crate) fn between(stops: &[NodeId]) -> &[NodeId] {
+    stops.get(1..stops.len().saturating_sub(1)).unwrap_or_default()
+}
+
 /// The vertices of a path, one more than its links; `None` if it is empty, a link is out of range, or the links do
 /// not follow each other.
 pub fn nodes(net: &Network, links: &[LinkId]) -> Option<Vec<NodeId>> {

@@ -7,7 +7,7 @@ use crate::error::PlanError;
 use crate::legs;
 use crate::parallel::in_two;
 use crate::plan::{self, Flow, MANY, PLAN_VERSION, Plan};
-use crate::planner::optimal::{GAP, Optimal, Progress};
+use crate::planner::optimal::{GAP, Optimal, Progress, SLACK};
 use crate::planner::{self, Planner, PlannerOptions};
 use crate::problem::{Assignment, Problem, Share, check_demands, unconnected};
 use crate::report::Report;
@@ -16,9 +16,6 @@ use optiq_net::{LinkLoad, Network};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-
-/// [`PlanOptions::slack`] where nothing else is said.
-pub const SLACK: f64 = 0.01;
 
 /// How to plan. The defaults are those of the thesis's experiments, with our candidates.
 #[derive(Clone, Debug, PartialEq)]

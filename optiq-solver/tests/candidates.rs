@@ -49,15 +49,6 @@ fn all_lengths(net: &Network, at: NodeId, dst: NodeId, on_path: &mut Vec<NodeId>
     on_path.pop();
 }
 
-/// A random directed graph.
-fn random_graph(hosts: std::ops::Range<usize>) -> impl Strategy<Value = Network> {
-    hosts.prop_flat_map(|n| {
-        let link = (0..n as u32, 0..n as u32).prop_filter("loop", |(a, b)| a != b);
-        prop::collection::btree_set(link, 1..(n * n / 2).max(2))
-            .prop_map(move |links| graph(n, &links.iter().map(|&(a, b)| (a, b, 1.0)).collect::<Vec<_>>()))
-    })
-}
-
 /// A random directed graph with a ring through all vertices and some chords.
 fn sparse_graph() -> impl Strategy<Value = Network> {
     (8u32..16).prop_flat_map(|n| {

@@ -251,24 +251,26 @@ struct Sums<'a> {
 }
 
 /// Offers the slabs, the boxes in two dimensions, and those in all that a search finds.
-pub(super) fn cuts(net: &Network, grid: &Grid, demands: &[Demand], best: &mut Best) {
+pub(super) fn cuts(net: &Network, grid: &Grid, demands: &[Demand]) -> Best {
+    let mut best = Best { seconds: 0.0, cut: Cut::Nothing };
     let dims: Vec<usize> = (0..grid.dims().len()).filter(|&d| grid.dims()[d] > 1).collect();
     let direction = directions(net, grid);
     let even = even(net, grid, &direction);
     let sums = Sums { net, grid, demands, coordinates: coordinates(grid), dims, direction, even };
     let mut prefix = Vec::new();
     for &d in &sums.dims {
-        sums.slabs(d, &mut prefix, best);
+        sums.slabs(d, &mut prefix, &mut best);
     }
     let mut work = 0;
     for (i, &d) in sums.dims.iter().enumerate() {
         for &e in &sums.dims[i + 1..] {
             // The first dimension costs more.
             let (outer, inner) = if grid.dims()[e] < grid.dims()[d] { (e, d) } else { (d, e) };
-            sums.boxes(outer, inner, &mut work, &mut prefix, best);
+            sums.boxes(outer, inner, &mut work, &mut prefix, &mut best);
         }
     }
-    sums.search(&mut prefix, best);
+    sums.search(&mut prefix, &mut best);
+    best
 }
 
 /// Of each link, twice its dimension, plus 1 if it leads upwards. In a ring of two the links of a bundle lead both

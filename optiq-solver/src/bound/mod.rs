@@ -134,7 +134,11 @@ fn best_cut(net: &Network, demands: &[Demand]) -> Result<Best, PlanError> {
     if volume > 0 {
         best.offer(volume as f64 / capacity(net, all(net)), || Cut::Volume);
         match net.geometry().grid() {
-            Some(grid) => grid::cuts(net, grid, demands, &mut best),
+            // Found without regard to `best`: where the search for boxes begins must not decide where it ends.
+            Some(grid) => {
+                let region = grid::cuts(net, grid, demands);
+                best.offer(region.seconds, || region.cut);
+            }
             None => parts::cuts(net, demands, &mut best),
         }
     }

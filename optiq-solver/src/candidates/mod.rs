@@ -216,7 +216,7 @@ impl Candidates {
     /// # Errors
     /// [`PlanError::Uncovered`] for a demand that is left without a path.
     pub fn forwarding_only_at(&self, net: &Network, allowed: &[bool]) -> Result<Self, PlanError> {
-        let may = |host: &NodeId| allowed.get(host.index()).copied().unwrap_or(false);
+        let may = |host: &NodeId| legs::may_forward(Some(allowed), *host);
         let mut cutter = legs::Cutter::new(net);
         let mut kept = PathTable::default();
         // Demands of the same pair go on sharing their paths.
@@ -228,7 +228,7 @@ impl Candidates {
             paths.clear();
             self.expand(d, &mut paths);
             for path in paths.iter() {
-                if cutter.stops(path).is_some_and(|stops| stops[1..stops.len() - 1].iter().all(may)) {
+                if cutter.stops(path).is_some_and(|stops| legs::between(&stops).iter().all(may)) {
                     kept.stored.push(path);
                 }
             }

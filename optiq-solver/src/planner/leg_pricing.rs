@@ -24,7 +24,7 @@
 
 use crate::demands::Demand;
 use crate::leg_table::{LegTable, Way};
-use crate::legs;
+use crate::legs::{self, may_forward};
 use optiq_net::{LinkId, Network, NodeId};
 
 /// Bytes of tables at a time, at most.
@@ -95,11 +95,11 @@ impl<'n> LegPricing<'n> {
         way.link.map_or(Cost(0.0, 0), |l| Cost(costs[l.index()], 1))
     }
 
-    /// Row `e` of `W`: per entry the cheapest way into it over one host that `may` forward.
-    fn through(&self, e: usize, costs: &[f64], may: &dyn Fn(usize) -> bool, links: &mut Vec<LinkId>) -> Through {
+    /// Row `e` of `W`: per entry the cheapest way into it over one host that may forward.
+    fn through(&self, e: usize, costs: &[f64], forwarders: Option<&[bool]>, links: &mut Vec<LinkId>) -> Through {
         let n = self.table.entries();
         let mut row = Through { cost: vec![Cost::NONE; n], host: vec![u32::MAX; n] };
-        for host in (0..self.net.hosts() as u32).map(NodeId).filter(|h| may(h.index())) {
+        for host in (0..self.net.hosts() as u32).map(NodeId).filter(|&h| may_forward(forwarders, h)) {
             let there = self.cost(e, host, costs, links);
             for way in self.ways(host) {
                 let cost = there.plus(Self::cost_of_way(way, costs));
@@ -127,7 +127,6 @@ impl<'n> LegPricing<'n> {
         stop: &dyn Fn() -> bool,
         mut found: impl FnMut(usize, f64, &mut dyn FnMut() -> Vec<LinkId>),
     ) -> bool {
-        let may = |h: usize| forwarders.is_none_or(|f| f.get(h) == Some(&true));
         let n = self.table.entries();
         let mut order: Vec<usize> = (0..demands.len()).filter(|&j| demands[j].bytes > 0).collect();
         let first_entry = |src: NodeId| self.ways(src).first().map_or(0, |w| w.entry);
@@ -148,7 +147,7 @@ impl<'n> LegPricing<'n> {
                             return false;
                         }
                         row_of[way.entry as usize] = rows.len();
-                        rows.push(self.through(way.entry as usize, costs, &may, &mut links));
+                        rows.push(self.through(way.entry as usize, costs, forwarders, &mut links));
                     }
                 }
                 end += 1;
@@ -163,7 +162,8 @@ impl<'n> LegPricing<'n> {
                 let dst = demands[to_one[0]].dst;
                 let down: Vec<Cost> = (0..n).map(|e| self.cost(e, dst, costs, &mut links)).collect();
                 for &j in to_one {
-                    let (cost, path) = self.cheapest(demands[j].src, dst, costs, &may, &down, |e| &rows[row_of[e]]);
+                    let (cost, path) =
+                        self.cheapest(demands[j].src, dst, costs, forwarders, &down, |e| &rows[row_of[e]]);
                     found(j, cost, &mut || path.clone());
                 }
             }
@@ -192,7 +192,7 @@ impl<'n> LegPricing<'n> {
         src: NodeId,
         dst: NodeId,
         costs: &[f64],
-        may: &dyn Fn(usize) -> bool,
+        forwarders: Option<&[bool]>,
         down: &[Cost],
         row: impl Fn(usize) -> &'r Through,
     ) -> (f64, Vec<LinkId>) {
@@ -230,7 +230,7 @@ impl<'n> LegPricing<'n> {
             return (best.0, path);
         }
         // The cheapest walk passes something twice. That is rare enough to look at every host.
-        self.cheapest_without_repetition(src, dst, costs, may)
+        self.cheapest_without_repetition(src, dst, costs, forwarders)
     }
 
     fn cheapest_without_repetition(
@@ -238,7 +238,7 @@ impl<'n> LegPricing<'n> {
         src: NodeId,
         dst: NodeId,
         costs: &[f64],
-        may: &dyn Fn(usize) -> bool,
+        forwarders: Option<&[bool]>,
     ) -> (f64, Vec<LinkId>) {
         let mut best = (Cost::NONE, Vec::new());
         let mut offer = |path: &[LinkId]| {
@@ -258,7 +258,9 @@ impl<'n> LegPricing<'n> {
                 offer(&path);
             }
         }
-        for host in (0..self.net.hosts() as u32).map(NodeId).filter(|&h| may(h.index()) && h != src && h != dst) {
+        for host in
+            (0..self.net.hosts() as u32).map(NodeId).filter(|&h| h != src && h != dst && may_forward(forwarders, h))
+        {
             for first in self.ways(src) {
                 path.clear();
                 if !leg(first, host, &mut path) {
@@ -288,7 +290,6 @@ impl<'n> LegPricing<'n> {
         forwarders: Option<&[bool]>,
         stop: &dyn Fn() -> bool,
     ) -> Option<f64> {
-        let may = |h: usize| forwarders.is_none_or(|f| f.get(h) == Some(&true));
         let (n, hosts) = (self.table.entries(), self.net.hosts());
         let moving = || demands.iter().filter(|d| d.bytes > 0);
         let mut begins = vec![false; n];
@@ -313,7 +314,7 @@ impl<'n> LegPricing<'n> {
             for host in (0..hosts as u32).map(NodeId) {
                 let there = self.cost(e, host, costs, &mut links).0;
                 direct.push(there);
-                if may(host.index()) {
+                if may_forward(forwarders, host) {
                     for way in self.ways(host) {
                         let into = &mut row[way.entry as usize];
                         *into = into.min(there + Self::cost_of_way(way, costs).0);
@@ -459,9 +460,7 @@ mod tests {
                     let (expected, any) = brute_force(&net, d, &costs, &may);
                     assert_eq!((*cost, path.len() as u32), (expected.0, expected.1), "{spec}: demand {j}");
                     let stops = legs::stops(&net, path).unwrap();
-                    assert!(
-                        stops[1..stops.len() - 1].iter().all(|s| may[s.index()]) && legs::check(&net, path, &stops)
-                    );
+                    assert!(legs::between(&stops).iter().all(|s| may[s.index()]) && legs::check(&net, path, &stops));
                     paid += 3.0 * any;
                 }
                 let bound = LegPricing::new(&net).bound(&demands, &costs, Some(&may), &|| false).unwrap();

@@ -26,7 +26,7 @@ use super::Planner;
 use super::direct::Direct;
 use super::equilibrium::{Columns, Equilibrium, Seen};
 use super::leg_pricing::LegPricing;
-use super::pricing::{self, UNREACHED};
+use super::pricing::{self, Roots, UNREACHED};
 use super::round::largest_remainder;
 use crate::bound::{Bound, describe_prices, lower_bound};
 use crate::candidates::PathBuffer;
@@ -192,7 +192,7 @@ impl Planner for Optimal {
         let best = if direct_seconds < congestion(problem, &found) { direct } else { found };
         let alone = problem.base().is_none();
         let over_legs = (alone && search.over_legs > 0.0).then_some(search.over_legs);
-        Ok(Assignment { bound: alone.then_some(search.bound), over_legs, trace: search.trace, ..best })
+        Ok(Assignment { bound: alone.then(|| search.take_bound()), over_legs, trace: search.trace, ..best })
     }
 }
 
@@ -213,6 +213,10 @@ struct Search<'a> {
     state: Equilibrium,
     /// The best bound over every routing; with a base load, of the demands alone.
     bound: Bound,
+    /// The links' shares in the sum that proves it, where that is not the cut but prices: `y` of module `pricing`, up to
+    /// a factor.
+    proof: Option<Vec<f64>>,
+    roots: Roots<'a>,
     /// Where there are switches, the legs; and the best bound over everything that software can do there, in seconds.
     legs: Option<LegPricing<'a>>,
     over_legs: f64,
@@ -232,16 +236,19 @@ impl<'a> Search<'a> {
         let net = problem.net();
         let per_byte = net.links().iter().map(|l| l.capacity.recip()).collect();
         let base = problem.base_or_zero().into_iter().map(|bytes| bytes as f64).collect();
+        let roots = Roots::new(net, problem.demands());
         Search {
             problem,
             state: Equilibrium::new(columns, per_byte, base),
             bound,
+            proof: None,
             legs: (net.vertices() > net.hosts()).then(|| LegPricing::new(net)),
             over_legs: 0.0,
             excess: f64::INFINITY,
             all_executable: problem.forwarders().is_none() && legs::every_path_has_legs(net),
             threads: std::thread::available_parallelism().map_or(1, |n| n.get()).min(8),
-            pricing_work: PRICING_VISIT * pricing::roots(net, problem.demands()) as f64 * net.links().len() as f64,
+            pricing_work: PRICING_VISIT * roots.count() as f64 * net.links().len() as f64,
+            roots,
             start,
             trace: Vec::new(),
         }
@@ -351,9 +358,10 @@ impl<'a> Search<'a> {
         // Where there are switches the cheapest paths of all only prove the bound.
         let switched = self.legs.is_some();
         let limit = |j: usize| if switched { 0 } else { reachable[j] };
-        let found = pricing::sweep(net, demands, &costs, self.threads, &limit, stop)?;
+        let found = pricing::sweep(net, &self.roots, &costs, self.threads, &limit, stop)?;
         let sum = |costs: &[u32]| demands.iter().zip(costs).map(|(d, &c)| d.bytes as f64 * f64::from(c)).sum::<f64>();
-        let weight: f64 = costs.iter().zip(net.links()).map(|(&c, l)| f64::from(c) * l.capacity).sum();
+        let y: Vec<f64> = costs.iter().zip(net.links()).map(|(&c, l)| f64::from(c) * l.capacity).collect();
+        let weight: f64 = y.iter().sum();
         let seconds = |paid: f64| paid / weight * (1.0 - ROUNDING);
         let (proved, mut paths, mut over_legs) = (seconds(sum(&found.cost)), found.paths, 0.0);
         let pays: f64 = (0..columns.len()).map(|i| columns.bytes[i] * f64::from(cost(i))).sum();
@@ -380,10 +388,18 @@ impl<'a> Search<'a> {
         self.excess = if pays > 0.0 { 1.0 - sum(&reachable) / pays } else { 0.0 };
         self.over_legs = self.over_legs.max(over_legs);
         if !found.cost.contains(&UNREACHED) && proved > self.bound.seconds {
-            let y: Vec<f64> = costs.iter().zip(net.links()).map(|(&c, l)| f64::from(c) * l.capacity).collect();
-            self.bound = Bound { seconds: proved, binding: describe_prices(net, demands, &y) };
+            self.bound.seconds = proved;
+            self.proof = Some(y);
         }
         Some(paths)
+    }
+
+    /// The bound, and what proves it in words.
+    fn take_bound(&mut self) -> Bound {
+        if let Some(y) = self.proof.take() {
+            self.bound.binding = describe_prices(self.problem.net(), self.problem.demands(), &y);
+        }
+        self.bound.clone()
     }
 
     fn executable(&self, path: &[u32]) -> bool {
@@ -391,11 +407,9 @@ impl<'a> Search<'a> {
             return true;
         }
         let links: Vec<LinkId> = path.iter().copied().map(LinkId).collect();
-        legs::stops(self.problem.net(), &links).is_some_and(|stops| {
-            let may =
-                |allowed: &[bool]| stops[1..stops.len() - 1].iter().all(|s| allowed.get(s.index()) == Some(&true));
-            self.problem.forwarders().is_none_or(may)
-        })
+        let forwarders = self.problem.forwarders();
+        legs::stops(self.problem.net(), &links)
+            .is_some_and(|stops| legs::between(&stops).iter().all(|&host| legs::may_forward(forwarders, host)))
     }
 
     /// The second goal: see the module.

@@ -45,8 +45,8 @@ pub(super) struct Cheapest {
     pub paths: Vec<(usize, Vec<u32>)>,
 }
 
-/// The demands that start at the same host, or that end at the same host.
-struct Roots<'a> {
+/// The demands that start at the same host, or that end at the same host: what a [`sweep`] goes through.
+pub(super) struct Roots<'a> {
     demands: &'a [Demand],
     forward: bool,
     /// Demands with bytes, by root.
@@ -56,7 +56,8 @@ struct Roots<'a> {
 }
 
 impl<'a> Roots<'a> {
-    fn new(net: &'a Network, demands: &'a [Demand]) -> Self {
+    /// For demands on `net`.
+    pub fn new(net: &'a Network, demands: &'a [Demand]) -> Self {
         let mut order: Vec<usize> = (0..demands.len()).filter(|&j| demands[j].bytes > 0).collect();
         let distinct = |end: &dyn Fn(usize) -> NodeId| {
             let mut seen = vec![false; net.vertices()];
@@ -71,6 +72,11 @@ impl<'a> Roots<'a> {
         Roots { demands, forward, order, starts }
     }
 
+    /// The number of roots.
+    pub fn count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
     /// Root and leaf of a demand.
     fn ends(&self, demand: usize) -> (NodeId, NodeId) {
         let d = &self.demands[demand];
@@ -78,23 +84,17 @@ impl<'a> Roots<'a> {
     }
 }
 
-/// The number of roots that a [`sweep`] for these demands has.
-pub(super) fn roots(net: &Network, demands: &[Demand]) -> usize {
-    Roots::new(net, demands).starts.len() - 1
-}
-
 /// Finds for every demand with bytes the cheapest path over links that cost `costs`, on up to `threads` threads;
 /// paths that cost `limit(demand)` or more are not kept. `None` if `stop` said so meanwhile; it is asked before each root.
 pub(super) fn sweep(
     net: &Network,
-    demands: &[Demand],
+    roots: &Roots,
     costs: &[u32],
     threads: usize,
     limit: &(dyn Fn(usize) -> u32 + Sync),
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Option<Cheapest> {
-    let roots = Roots::new(net, demands);
-    let count = roots.starts.len().saturating_sub(1);
+    let count = roots.count();
     let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
     let work = || {
         let mut tree = Tree::new(net, costs, roots.forward);
@@ -130,7 +130,7 @@ pub(super) fn sweep(
         parts.extend(others.into_iter().filter_map(|thread| thread.join().ok()));
         parts
     });
-    let mut cheapest = Cheapest { cost: vec![0; demands.len()], paths: Vec::new() };
+    let mut cheapest = Cheapest { cost: vec![0; roots.demands.len()], paths: Vec::new() };
     let mut seen = 0;
     for (found, paths) in parts {
         seen += found.len();
@@ -236,7 +236,9 @@ mod tests {
         let demand = |src, dst, bytes| Demand::new(NodeId(src), NodeId(dst), bytes);
         let way = [link(0, 3).0, link(3, 2).0, link(2, 1).0];
         for threads in [1, 3] {
-            let find = |demands: &[Demand]| sweep(&net, demands, &costs, threads, &|_| 4, &|| false).unwrap();
+            let find = |demands: &[Demand]| {
+                sweep(&net, &Roots::new(&net, demands), &costs, threads, &|_| 4, &|| false).unwrap()
+            };
             let found = find(&[demand(0, 2, 1), demand(0, 3, 0), demand(0, 1, 1)]);
             assert_eq!(found.cost, [3, 0, 4]);
             // 4 is not below the limit.
@@ -246,7 +248,7 @@ mod tests {
             assert_eq!(found.cost, [4, 1]);
             assert_eq!(found.paths, [(1, vec![way[2]])]);
         }
-        assert!(sweep(&net, &[demand(0, 1, 1)], &costs, 1, &|_| 0, &|| true).is_none());
+        assert!(sweep(&net, &Roots::new(&net, &[demand(0, 1, 1)]), &costs, 1, &|_| 0, &|| true).is_none());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use optiq_net::{End, Geometry, Network, NetworkBuilder, NodeId, Routing};
 use optiq_solver::pipeline::{self, PlanOptions, Planned};
 use optiq_solver::{Demand, PlanError, planner};
+use proptest::prelude::*;
 
 /// Every planner of this build.
 pub fn planners() -> Vec<&'static str> {
@@ -38,4 +39,13 @@ pub fn graph(hosts: usize, links: &[(u32, u32, f64)]) -> Network {
         builder.link(ends[from as usize], ends[to as usize], 1, capacity);
     }
     builder.build("test graph", Geometry::General, Routing::Shortest).unwrap()
+}
+
+/// Directed graphs with so many hosts and any density, some without a way out or in.
+pub fn random_graph(hosts: std::ops::Range<usize>) -> impl Strategy<Value = Network> {
+    hosts.prop_flat_map(|n| {
+        let link = (0..n as u32, 0..n as u32).prop_filter("loop", |(a, b)| a != b);
+        prop::collection::btree_set(link, 1..(n * n / 2).max(2))
+            .prop_map(move |links| graph(n, &links.iter().map(|&(a, b)| (a, b, 1.0)).collect::<Vec<_>>()))
+    })
 }

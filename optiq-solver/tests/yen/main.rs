@@ -7,7 +7,7 @@
 mod common;
 mod reference;
 
-use common::{graph, net};
+use common::{graph, net, random_graph};
 use optiq_net::{LinkId, Network, NodeId};
 use optiq_solver::candidates::yen::{Query, Yen};
 use optiq_solver::legs;
@@ -48,15 +48,6 @@ impl<'n> Both<'n> {
     }
 }
 
-/// Directed graphs of any density, some vertices without a way out or in.
-fn any_graph() -> impl Strategy<Value = Network> {
-    (2usize..24).prop_flat_map(|n| {
-        let link = (0..n as u32, 0..n as u32).prop_filter("loop", |(a, b)| a != b);
-        prop::collection::btree_set(link, 1..(n * n / 2).max(2))
-            .prop_map(move |links| graph(n, &links.iter().map(|&(a, b)| (a, b, 1.0)).collect::<Vec<_>>()))
-    })
-}
-
 /// Rings with a few chords: long detours, and prefixes that are in the way.
 fn ring_with_chords() -> impl Strategy<Value = Network> {
     (8u32..40).prop_flat_map(|n| {
@@ -73,7 +64,7 @@ proptest! {
 
     #[test]
     fn same_paths_on_any_graph(
-        net in any_graph(), k in 0usize..80, max in 1u32..30, rotation: u32, refuse in 0usize..4,
+        net in random_graph(2..24), k in 0usize..80, max in 1u32..30, rotation: u32, refuse in 0usize..4,
     ) {
         let mut both = Both::new(&net);
         let last = net.vertices() as u32 - 1;

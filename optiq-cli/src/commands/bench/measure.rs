@@ -5,6 +5,7 @@
 //! connections and makes the plan, is reported apart. Beside each median stands the link bound: bytes over capacity
 //! of the most loaded link, on the fabric's own routes for plain MPI and by the plan for OPTIQ.
 
+use crate::statistics::median;
 use mpi::collective::SystemOperation;
 use mpi::datatype::{Partition, PartitionMut};
 use mpi::raw::AsRaw;
@@ -260,27 +261,4 @@ fn bounds(decision: &Decision, network: &Network, demands: &[Demand]) -> Result<
 fn side(first_seconds: f64, seconds: Vec<f64>, link_bound_seconds: f64) -> Side {
     let median_seconds = median(&seconds);
     Side { first_seconds, seconds, median_seconds, link_bound_seconds, share_of_bound: link_bound_seconds / median_seconds }
-}
-
-/// The middle value, or the mean of the two middle ones; not a number if there are none.
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let n = sorted.len();
-    match n {
-        0 => f64::NAN,
-        _ if n % 2 == 1 => sorted[n / 2],
-        _ => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::median;
-
-    #[test]
-    fn medians() {
-        assert_eq!((median(&[3.0, 1.0, 2.0]), median(&[4.0, 1.0])), (2.0, 2.5));
-        assert!(median(&[]).is_nan());
-    }
 }

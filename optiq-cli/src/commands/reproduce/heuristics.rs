@@ -3,8 +3,9 @@
 
 use super::findings::{Cell, Column, Findings, Row, Verdict, column};
 use super::published::PATTERNS;
-use super::setting::{Setting, median, with_planner, worst_megabytes};
+use super::setting::{Setting, with_planner, worst_megabytes};
 use crate::failure::Failure;
+use crate::statistics::median;
 use optiq_solver::pipeline::{K, PlanOptions};
 use optiq_solver::{CandidateMethod, Candidates};
 

@@ -155,7 +155,7 @@ struct Tried {
 /// HiGHS's interior-point and first-order methods, and ours. `None` if HiGHS is not in this build.
 #[cfg(feature = "highs")]
 fn methods(setting: &Setting, partition: &Partition, pattern: &str) -> Result<Option<Vec<Tried>>, Failure> {
-    use super::setting::median;
+    use crate::statistics::median;
     use optiq_solver::pipeline::finish;
     use optiq_solver::planner::lp::LinearProgram;
     use optiq_solver::{Candidates, Planner, Problem, Report};
