@@ -136,7 +136,8 @@ pub(crate) fn open_mpi(
     parameter("btl_tcp_if_include", FABRIC_DEVICE);
     // Shared-memory files that a killed run leaves go with the run's directory.
     parameter("btl_vader_backing_directory", &run_dir.display().to_string());
-    parameter("osc", "pt2pt");
+    // One-sided calls over TCP are had from no other component; memory that ranks of a host share is from the second.
+    parameter("osc", if placement.per_host > 1 { "pt2pt,sm" } else { "pt2pt" });
     parameter("mpi_yield_when_idle", "1");
     let hosts = host_list(blueprint, placement);
     let count = placement.ranks.to_string();
