@@ -188,7 +188,7 @@ impl Session {
             }
         }
         let Config { chunk, budget, window, .. } = self.config;
-        let options = ScheduleOptions { chunk, budget, window };
+        let options = ScheduleOptions { chunk, budget, window, ..ScheduleOptions::default() };
         let schedule = Schedule::new(me, self.size(), &paths, &options)?;
         Ok(Entry { decision, schedule: Some(schedule) })
     }
