@@ -18,10 +18,22 @@
 //! that a send with credit completes without further conditions; the receiver has set the slot aside before the
 //! credit was given, so it does.
 //!
+//! # How much is under way, and why no more
+//!
+//! Windows bound memory; they must not decide how much lies on the wires. On a leg that carries `b_l` bytes of the
+//! exchange, at most `b_l / M * W` bytes are sent and not confirmed, `M` being the bytes of the busiest link and `W` a
+//! little more than a link carries in a round trip. The legs across a busiest link then have `W` under way together,
+//! not `W` each. Little's law says why that matters: what is under way is rate times round-trip time, and the round
+//! trip contains the queues of *both* directions, since confirmations wait behind data that goes the other way. Let `A`
+//! have `W` under way through one link, and two legs `2 W` through the link back. With both links busy the round trip
+//! takes `2 W / B`, so `A` moves at half of `B` however idle its own link is. With windows in proportion to planned
+//! bytes, every busy link sees the same round trip `W / B`, and every leg moves at the rate that the plan gave it. See
+//! `docs/executor.md` for the measurements.
+//!
 //! Everything here is computed from the global list of paths, so all ranks agree on chunk sizes, windows, slots
 //! and tags without exchanging anything.
 
-use crate::{ChunkRule, Header, Path, PathId, Rank, TransportError};
+use crate::{ChunkCost, ChunkRule, Header, Path, PathId, Rank, TransportError};
 use std::collections::BTreeMap;
 
 /// What shapes a schedule; must be the same on all ranks.
@@ -33,11 +45,23 @@ pub struct ScheduleOptions {
     pub budget: u64,
     /// The largest window, in chunks per path and leg. More hides a longer round trip; 2 is the least that pipelines.
     pub window: u64,
+    /// What [`ChunkRule::Auto`] reckons with.
+    pub cost: ChunkCost,
+    /// Bytes that may be under way at one time on the busiest leg; on others, in proportion to what they carry.
+    pub under_way: u64,
+    /// Bytes on the busiest link, of one link's capacity, where the caller knows: a link can be shared by several
+    /// legs. 0 takes the busiest leg's bytes.
+    pub busiest: u64,
 }
+
+/// Five chunks of [`crate::EAGER`] bytes: one on the wire, one that is being confirmed, three for the turns of progress
+/// loops that share processors.
+const UNDER_WAY: u64 = 5 * crate::EAGER;
 
 impl Default for ScheduleOptions {
     fn default() -> Self {
-        Self { chunk: ChunkRule::Thesis, budget: 64 << 20, window: 8 }
+        let (chunk, cost) = (ChunkRule::Auto, ChunkCost::default());
+        Self { chunk, budget: 64 << 20, window: 32, cost, under_way: UNDER_WAY, busiest: 0 }
     }
 }
 
@@ -76,6 +100,8 @@ pub struct Outgoing {
     pub window: u64,
     /// As the receiver's [`Incoming::slots`]: where a one-sided transport puts.
     pub slots: u64,
+    /// How many bytes may be under way to the receiver, on all paths together; at least one chunk always may.
+    pub under_way: u64,
 }
 
 /// One path's row in a rank's table: (path, previous, next) as in thesis 4.2.3, with sizes and windows.
@@ -163,6 +189,33 @@ struct Receiver {
     delivers: u64,
 }
 
+/// How much may be under way on each leg, see the top of the file.
+struct Flow {
+    legs: BTreeMap<(Rank, Rank), u64>,
+    busiest: u64,
+    most: u64,
+}
+
+impl Flow {
+    fn new(paths: &[&Path], options: &ScheduleOptions) -> Self {
+        let mut legs: BTreeMap<(Rank, Rank), u64> = BTreeMap::new();
+        for path in paths {
+            for leg in path.ranks.windows(2) {
+                let bytes = legs.entry((leg[0], leg[1])).or_default();
+                *bytes = bytes.saturating_add(path.bytes);
+            }
+        }
+        let busiest = legs.values().copied().max().unwrap_or(0).max(options.busiest).max(1);
+        Self { legs, busiest, most: options.under_way }
+    }
+
+    fn of_leg(&self, from: Rank, to: Rank) -> u64 {
+        let bytes = self.legs.get(&(from, to)).copied().unwrap_or(0);
+        // At most `most`, since no leg carries more than the busiest.
+        (u128::from(self.most) * u128::from(bytes) / u128::from(self.busiest)) as u64
+    }
+}
+
 impl Schedule {
     /// The part of `rank` (of `ranks`) in moving `paths`. Every rank must pass the same `paths` and `options`.
     ///
@@ -198,9 +251,11 @@ impl Schedule {
         let mut placed: BTreeMap<(Rank, PathId), (u64, u64)> = BTreeMap::new();
         let mut used: BTreeMap<Rank, u64> = BTreeMap::new();
         let mut forward_bytes = 0;
+        let flow = Flow::new(&order, options);
         let chunk_of = |p: &Path| {
             let least = p.ranks[1..].iter().map(|&r| share(r)).min().unwrap_or(1);
-            options.chunk.chunk(p.bytes).min(least)
+            let legs = p.ranks.len() as u64 - 1;
+            options.chunk.chunk(p.bytes, legs, options.cost).min(least)
         };
         for sink in [Sink::Forward, Sink::Deliver] {
             for path in &order {
@@ -237,7 +292,7 @@ impl Schedule {
             });
             let outgoing = path.ranks.get(here + 1).map(|&to| {
                 let (window, slots) = placed[&(to, path.id)];
-                Outgoing { to, tag: tag(rank, to), window, slots }
+                Outgoing { to, tag: tag(rank, to), window, slots, under_way: flow.of_leg(rank, to) }
             });
             if incoming.is_none() {
                 send_bytes = send_bytes.max(path.source_offset + path.bytes);

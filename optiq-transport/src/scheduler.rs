@@ -18,16 +18,19 @@ use std::borrow::Borrow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Which of the two queues of a rank is served first (thesis 4.2.3).
+/// Which of the two queues of a rank is served first (thesis 4.2.3), for each next rank by itself: chunks for different
+/// ranks do not wait for each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// Chunks of others before its own: frees slots soonest.
-    #[default]
     ForwardFirst,
     /// Its own chunks before those of others.
     LocalFirst,
     /// One of each in turn, as long as both queues have some.
     RoundRobin,
+    /// The path that is furthest behind its share, whoever's it is (not in the thesis).
+    #[default]
+    Proportional,
 }
 
 /// Order to the transport: be ready to receive this chunk.
@@ -85,6 +88,38 @@ struct Progress {
     queued: bool,
 }
 
+/// Hops whose next chunk may be sent. The path that is furthest behind its share comes first, so that all paths of a
+/// message finish together: the key is the fraction sent, in units of 2^-32, then the hop.
+type Queue = BinaryHeap<Reverse<(u64, usize)>>;
+
+/// What waits for, and is under way to, one next rank.
+#[derive(Debug, Default)]
+struct Lane {
+    /// Chunks of others.
+    forward: Queue,
+    /// Its own chunks.
+    local: Queue,
+    /// Whose turn it is under [`Order::RoundRobin`].
+    local_turn: bool,
+    /// Bytes that are sent and not completed.
+    under_way: u64,
+}
+
+impl Lane {
+    /// The queue that is to be served next.
+    fn next(&mut self, order: Order) -> &mut Queue {
+        let local_first = match (order, self.forward.peek(), self.local.peek()) {
+            (_, _, None) => false,
+            (_, None, _) => true,
+            (Order::ForwardFirst, ..) => false,
+            (Order::LocalFirst, ..) => true,
+            (Order::RoundRobin, ..) => self.local_turn,
+            (Order::Proportional, Some(Reverse((forward, _))), Some(Reverse((local, _)))) => local < forward,
+        };
+        if local_first { &mut self.local } else { &mut self.forward }
+    }
+}
+
 /// One rank's scheduler, over a schedule that it borrows or shares. See the crate's front page for the calling order.
 #[derive(Debug)]
 pub struct Scheduler<S> {
@@ -95,12 +130,12 @@ pub struct Scheduler<S> {
     to_post: VecDeque<usize>,
     /// Hops that owe credits.
     to_credit: VecDeque<usize>,
-    /// Forward queue: hops with a chunk that may be sent on, first come first served.
-    forward: VecDeque<usize>,
-    /// Send queue of own chunks: the path that is furthest behind its share first, so that all paths of a message
-    /// finish together. The key is the fraction sent, in units of 2^-32.
-    local: BinaryHeap<Reverse<(u64, usize)>>,
-    forward_turn: bool,
+    /// What may be sent, per next rank, ascending by rank.
+    lanes: Vec<Lane>,
+    /// Per hop: its lane. Hops that end here have none and hold 0, which is not looked at.
+    lane_of: Vec<usize>,
+    /// The lane that is looked at first: the one after the lane that was served last.
+    turn: usize,
     /// Ends of legs that are not finished.
     open_ends: usize,
     slots_in_use: u64,
@@ -117,13 +152,19 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
             progress: vec![Progress::default(); hops],
             to_post: VecDeque::new(),
             to_credit: VecDeque::new(),
-            forward: VecDeque::new(),
-            local: BinaryHeap::new(),
-            forward_turn: true,
+            lanes: Vec::new(),
+            lane_of: vec![0; hops],
+            turn: 0,
             open_ends: 0,
             slots_in_use: 0,
             peak_slots_in_use: 0,
         };
+        let next = |i| scheduler.hop(i).outgoing.map(|o| o.to);
+        let mut ranks: Vec<Rank> = (0..hops).filter_map(next).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        scheduler.lane_of = (0..hops).map(|i| next(i).map_or(0, |to| ranks.partition_point(|&r| r < to))).collect();
+        scheduler.lanes = ranks.iter().map(|_| Lane::default()).collect();
         for i in 0..hops {
             let hop = scheduler.hop(i);
             scheduler.open_ends += usize::from(hop.incoming.is_some()) + usize::from(hop.outgoing.is_some());
@@ -162,19 +203,10 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
 
     /// The next chunk to send, if one may be sent.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        let forward_first = match self.order {
-            Order::ForwardFirst => true,
-            Order::LocalFirst => false,
-            Order::RoundRobin => self.forward_turn,
-        };
-        let own = |local: &mut BinaryHeap<Reverse<(u64, usize)>>| local.pop().map(|Reverse((_, i))| i);
-        let i = if forward_first {
-            self.forward.pop_front().or_else(|| own(&mut self.local))
-        } else {
-            own(&mut self.local).or_else(|| self.forward.pop_front())
-        }?;
+        let lanes = self.lanes.len();
+        let (lane, i) = (self.turn..lanes).chain(0..self.turn).find_map(|lane| Some((lane, self.pick(lane)?)))?;
+        self.turn = (lane + 1) % lanes;
         let hop = self.hop(i);
-        self.forward_turn = hop.incoming.is_none();
         let p = &mut self.progress[i];
         let sequence = p.sent;
         p.sent += 1;
@@ -192,6 +224,24 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         let outgoing = hop.outgoing?;
         let remote_slot = outgoing.slots + (sequence % outgoing.window) * hop.chunk;
         Some(Transmit { to: outgoing.to, tag: outgoing.tag, header, data, remote_slot })
+    }
+
+    /// Takes the hop out of a lane whose chunk is to be sent next, if the lane has room for it.
+    fn pick(&mut self, lane: usize) -> Option<usize> {
+        let queue = self.lanes[lane].next(self.order);
+        let &Reverse((_, i)) = queue.peek()?;
+        let hop = self.hop(i);
+        let bytes = hop.chunk_bytes(self.progress[i].sent);
+        let limit = hop.outgoing?.under_way;
+        let lane = &mut self.lanes[lane];
+        // One chunk always fits, and another if half of it does: rounded to the nearest, a lane's share is kept best.
+        if lane.under_way > 0 && lane.under_way.saturating_add(bytes / 2) > limit {
+            return None;
+        }
+        lane.next(self.order).pop();
+        lane.local_turn = hop.incoming.is_some();
+        lane.under_way += bytes;
+        Some(i)
     }
 
     /// The next credit to give back, if one is due.
@@ -253,6 +303,7 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         }
         let p = &mut self.progress[i];
         p.completed += 1;
+        self.lanes[self.lane_of[i]].under_way -= hop.chunk_bytes(sequence);
         if p.completed == hop.chunks() {
             self.open_ends -= 1;
         }
@@ -325,12 +376,10 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
             return;
         }
         p.queued = true;
-        if hop.incoming.is_some() {
-            self.forward.push_back(i);
-        } else {
-            let behind = (u128::from(p.sent) << 32) / u128::from(hop.chunks());
-            self.local.push(Reverse((behind as u64, i)));
-        }
+        let behind = (u128::from(p.sent) << 32) / u128::from(hop.chunks());
+        let lane = &mut self.lanes[self.lane_of[i]];
+        let queue = if hop.incoming.is_some() { &mut lane.forward } else { &mut lane.local };
+        queue.push(Reverse((behind as u64, i)));
     }
 
     /// The oldest slot of a receiving end is free again: post the next receive, and tell the sender in batches.
@@ -359,9 +408,20 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
 impl<S: Borrow<Schedule>> Scheduler<S> {
     pub(crate) fn check_invariants(&self) {
         let mut queued = std::collections::BTreeMap::<usize, usize>::new();
-        self.forward.iter().chain(self.local.iter().map(|Reverse((_, i))| i)).for_each(|&i| {
-            *queued.entry(i).or_default() += 1;
-        });
+        for (l, lane) in self.lanes.iter().enumerate() {
+            let sent = |i: usize| (self.progress[i].completed..self.progress[i].sent).map(move |s| (i, s));
+            let mine = (0..self.progress.len()).filter(|&i| self.hop(i).outgoing.is_some() && self.lane_of[i] == l);
+            let sizes: Vec<u64> = mine.clone().flat_map(sent).map(|(i, s)| self.hop(i).chunk_bytes(s)).collect();
+            let longest = sizes.iter().copied().max().unwrap_or(0);
+            assert_eq!(lane.under_way, sizes.iter().sum::<u64>());
+            for i in mine {
+                let fits = self.hop(i).outgoing.is_some_and(|o| lane.under_way <= o.under_way + longest.div_ceil(2));
+                assert!(sizes.len() <= 1 || fits);
+            }
+            for Reverse((_, i)) in lane.forward.iter().chain(&lane.local) {
+                *queued.entry(*i).or_default() += 1;
+            }
+        }
         for (i, (hop, p)) in self.schedule.borrow().hops().iter().zip(&self.progress).enumerate() {
             let n = hop.chunks();
             if let Some(incoming) = hop.incoming {

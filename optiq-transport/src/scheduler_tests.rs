@@ -11,7 +11,7 @@ fn schedules(ranks: u32, paths: &[Path], options: ScheduleOptions) -> Vec<Schedu
 }
 
 fn options(chunk: u64, budget: u64, window: u64) -> ScheduleOptions {
-    ScheduleOptions { chunk: ChunkRule::Fixed(chunk), budget, window }
+    ScheduleOptions { chunk: ChunkRule::Fixed(chunk), budget, window, ..ScheduleOptions::default() }
 }
 
 #[test]
@@ -83,25 +83,9 @@ fn what_the_schedule_does_not_contain_is_refused() {
     assert!(f.waiting_for().contains("rank 2"), "{}", f.waiting_for());
 }
 
-/// Which path each of the first `n` chunks belongs to that rank 1 sends: path 1 is its own, path 0 passes through.
-fn served(order: Order, n: usize) -> Vec<u32> {
-    let s = schedules(4, &[path(0, &[0, 1, 2], 4), path(1, &[1, 3], 4)], options(1, 64, 8));
-    let mut f = Scheduler::new(&s[1], order);
-    while f.poll_post().is_some() {}
-    (0..4).for_each(|c| f.handle_received(0, c).unwrap());
-    (0..n).map(|_| f.poll_transmit().unwrap().header.path).collect()
-}
-
-#[test]
-fn order_policies() {
-    assert_eq!(served(Order::ForwardFirst, 8), [0, 0, 0, 0, 1, 1, 1, 1]);
-    assert_eq!(served(Order::LocalFirst, 8), [1, 1, 1, 1, 0, 0, 0, 0]);
-    assert_eq!(served(Order::RoundRobin, 8), [0, 1, 0, 1, 0, 1, 0, 1]);
-}
-
 #[test]
 fn own_paths_advance_in_proportion_to_their_bytes() {
-    let s = schedules(3, &[path(0, &[0, 1], 2), path(1, &[0, 2], 6)], options(1, 64, 8));
+    let s = schedules(3, &[path(0, &[0, 1], 2), path(1, &[0, 1, 2], 6)], options(1, 64, 8));
     let mut f = Scheduler::new(&s[0], Order::ForwardFirst);
     let sent: Vec<u32> = std::iter::from_fn(|| f.poll_transmit()).map(|t| t.header.path).collect();
     assert_eq!(sent, [0, 1, 1, 1, 0, 1, 1, 1]);
@@ -164,5 +148,69 @@ fn bad_paths_are_named() {
 fn sizes_are_64_bit() {
     let s = schedules(2, &[path(0, &[0, 1], 5 << 40)], ScheduleOptions::default());
     assert_eq!(s[0].send_bytes(), 5 << 40);
-    assert_eq!(s[0].hops()[0].chunks(), (5 << 40) / (64 << 10));
+    assert_eq!(s[0].hops()[0].chunks(), (5u64 << 40).div_ceil(crate::EAGER));
+}
+
+/// Rank 0 sends 600 bytes straight to 1 and 200 through it to 3, and 400 straight to 2.
+fn unequal() -> Vec<Path> {
+    let with = |id, ranks: &[u32], bytes, at| Path { source_offset: at, ..path(id, ranks, bytes) };
+    vec![with(0, &[0, 1], 600, 0), with(1, &[0, 1, 3], 200, 600), with(2, &[0, 2], 400, 800)]
+}
+
+#[test]
+fn what_is_under_way_is_in_proportion_to_what_a_leg_carries() {
+    // Legs carry 800, 400 and 200 bytes; 8 chunks of 10 on the busiest are 4 and 2 on the others.
+    // A chunk goes if half of it fits: 80, 40 and 20 bytes.
+    let o = ScheduleOptions { under_way: 80, ..options(10, 1 << 20, 100) };
+    let s = schedules(4, &unequal(), o);
+    let limit = |rank: usize, path| s[rank].hops()[s[rank].find(path).unwrap()].outgoing.unwrap().under_way;
+    assert_eq!([limit(0, 0), limit(0, 1), limit(0, 2), limit(1, 1)], [80, 80, 40, 20]);
+    // Where a link is known to carry more than any leg does, every leg gets less.
+    let shared = schedules(4, &unequal(), ScheduleOptions { busiest: 1600, ..o });
+    assert_eq!(shared[0].hops()[0].outgoing.unwrap().under_way, 40);
+
+    let mut source = Scheduler::new(&s[0], Order::Proportional);
+    let sent: Vec<(u32, u32, u64)> =
+        std::iter::from_fn(|| source.poll_transmit()).map(|t| (t.to, t.header.path, t.header.sequence)).collect();
+    source.check_invariants();
+    let to = |rank| sent.iter().filter(|t| t.0 == rank).map(|t| t.1).collect::<Vec<u32>>();
+    assert_eq!(to(2), [2; 4]);
+    // In turn by the fraction sent: 1/60 of path 0 is behind 1/20 of path 1, which waits until 0 has sent 3 as well.
+    assert_eq!(to(1), [0, 1, 0, 0, 0, 1, 0, 0]);
+    assert_eq!(sent[..2].iter().map(|t| t.0).collect::<Vec<_>>(), [1, 2], "legs take turns");
+
+    // What is confirmed makes room for as much.
+    assert_eq!(source.poll_transmit(), None);
+    source.handle_sent(2, 0).unwrap();
+    assert_eq!(source.poll_transmit().map(|t| (t.to, t.header.sequence)), Some((2, 4)));
+    assert_eq!(source.poll_transmit(), None);
+    source.check_invariants();
+}
+
+#[test]
+fn one_chunk_may_always_be_under_way() {
+    let o = ScheduleOptions { under_way: 0, ..options(10, 1 << 20, 100) };
+    let s = schedules(4, &unequal(), o);
+    let mut source = Scheduler::new(&s[0], Order::Proportional);
+    let sent: Vec<u32> = std::iter::from_fn(|| source.poll_transmit()).map(|t| t.to).collect();
+    assert_eq!(sent, [1, 2]);
+}
+
+#[test]
+fn whose_chunks_go_first() {
+    // Rank 1 passes path 0 on to 2 and has path 1 of its own for 2; both have 4 chunks.
+    let paths = [path(0, &[0, 1, 2], 40), path(1, &[1, 2], 40)];
+    let s = schedules(3, &paths, options(10, 1 << 20, 100));
+    for (order, expected) in [
+        (Order::ForwardFirst, [0, 0, 0, 0, 1, 1, 1, 1]),
+        (Order::LocalFirst, [1, 1, 1, 1, 0, 0, 0, 0]),
+        (Order::RoundRobin, [0, 1, 0, 1, 0, 1, 0, 1]),
+        (Order::Proportional, [0, 1, 0, 1, 0, 1, 0, 1]),
+    ] {
+        let mut relay = Scheduler::new(&s[1], order);
+        while relay.poll_post().is_some() {}
+        (0..4).for_each(|sequence| relay.handle_received(0, sequence).unwrap());
+        let sent: Vec<u32> = std::iter::from_fn(|| relay.poll_transmit()).map(|t| t.header.path).collect();
+        assert_eq!(sent, expected, "{order:?}");
+    }
 }

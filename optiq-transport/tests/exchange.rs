@@ -86,11 +86,15 @@ proptest! {
         chunk in 1u64..1500,
         budget in 14u64..9000,
         window in 1u64..6,
-        order in prop_oneof![Just(Order::ForwardFirst), Just(Order::LocalFirst), Just(Order::RoundRobin)],
+        under_way in prop_oneof![Just(0u64), 1u64..5000],
+        order in prop_oneof![
+            Just(Order::ForwardFirst), Just(Order::LocalFirst), Just(Order::RoundRobin), Just(Order::Proportional)
+        ],
         delays in proptest::collection::vec(0u64..8, 1..50),
     ) {
         // 14 paths at most, so 14 bytes always hold one byte of each.
-        let options = ScheduleOptions { chunk: ChunkRule::Fixed(chunk), budget, window };
+        let options =
+            ScheduleOptions { chunk: ChunkRule::Fixed(chunk), budget, window, under_way, ..ScheduleOptions::default() };
         let late = |(end, rank)| {
             let mut delays = delays.iter().copied().cycle().skip(rank);
             Delayed::new(end, move || delays.next().unwrap_or(0))
@@ -105,7 +109,7 @@ proptest! {
 
     #[test]
     fn slots_of_different_paths_never_overlap_and_fit_the_budget(paths in paths(5), chunk in 1u64..300, budget in 14u64..900) {
-        let options = ScheduleOptions { chunk: ChunkRule::Fixed(chunk), budget, window: 4 };
+        let options = ScheduleOptions { chunk: ChunkRule::Fixed(chunk), budget, window: 4, ..ScheduleOptions::default() };
         let all: Vec<Schedule> = (0..5).map(|r| Schedule::new(r, 5, &paths, &options).unwrap()).collect();
         for schedule in &all {
             prop_assert!(schedule.slot_bytes() <= budget);
@@ -137,7 +141,7 @@ fn several_exchanges_one_after_the_other() {
         .zip(0..)
         .map(|(r, id)| Path { id, ranks: r.to_vec(), bytes: 5000, source_offset: 0, destination_offset: 0 })
         .collect();
-    let options = ScheduleOptions { chunk: ChunkRule::Fixed(100), budget: 1000, window: 4 };
+    let options = ScheduleOptions { chunk: ChunkRule::Fixed(100), budget: 1000, window: 4, ..Default::default() };
     std::thread::scope(|scope| {
         for mut end in mesh(3) {
             let paths = &paths;

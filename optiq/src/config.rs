@@ -65,9 +65,14 @@ pub const OPTIONS: &[OptionRecord] = &[
         name: "OPTIQ_CHUNK",
         takes: "auto | thesis | size",
         default: "auto",
-        doc: "Size of the pieces in which a path's bytes travel; auto is the thesis's rule (64 KiB for large messages), less room for a header, so that MPI sends each at once.",
+        doc: "Size of the pieces in which a path's bytes travel; auto is the optimum of the pipeline that the path is, and never more than MPI sends at once; thesis is its rule, 64 KiB for large messages.",
     },
-    OptionRecord { name: "OPTIQ_WINDOW", takes: "number", default: "8", doc: "Chunks under way per path and leg." },
+    OptionRecord {
+        name: "OPTIQ_WINDOW",
+        takes: "number",
+        default: "32",
+        doc: "Chunks per path that a rank has room for.",
+    },
     OptionRecord {
         name: "OPTIQ_BUDGET",
         takes: "size",
@@ -76,8 +81,8 @@ pub const OPTIONS: &[OptionRecord] = &[
     },
     OptionRecord {
         name: "OPTIQ_ORDER",
-        takes: "forward-first | local-first | round-robin",
-        default: "forward-first",
+        takes: "proportional | forward-first | local-first | round-robin",
+        default: "proportional",
         doc: "Whether chunks of others or a rank's own leave first.",
     },
     OptionRecord {
@@ -257,9 +262,9 @@ impl Default for Config {
             k: 20,
             transport: TransportChoice::Auto,
             chunk: ChunkRule::Auto,
-            window: 8,
+            window: 32,
             budget: 64 << 20,
-            order: Order::ForwardFirst,
+            order: Order::Proportional,
             scores: Scores::default(),
             calibration: None,
             min_bytes: None,
@@ -360,6 +365,7 @@ impl Config {
                     "forward-first" => Order::ForwardFirst,
                     "local-first" => Order::LocalFirst,
                     "round-robin" => Order::RoundRobin,
+                    "proportional" => Order::Proportional,
                     _ => return Err(plain()),
                 }
             }

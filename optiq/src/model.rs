@@ -17,7 +17,7 @@
 //! `name = seconds`.
 
 use optiq_solver::Plan;
-use optiq_transport::ChunkRule;
+use optiq_transport::{ChunkCost, ChunkRule};
 use std::fmt;
 use std::path::Path;
 
@@ -76,7 +76,8 @@ impl CostModel {
         let mut handled: std::collections::BTreeMap<u32, f64> = std::collections::BTreeMap::new();
         for flow in plan.flows.iter().flatten() {
             let bytes = (flow.bytes as f64 * scale).max(1.0);
-            let size = chunk.chunk(bytes as u64);
+            let legs = flow.stops.len().saturating_sub(1) as u64;
+            let size = chunk.chunk(bytes as u64, legs, ChunkCost::default());
             let chunks = (bytes / size as f64).ceil();
             for stop in &flow.stops {
                 *handled.entry(stop.0).or_default() += chunks;

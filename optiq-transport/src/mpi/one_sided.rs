@@ -60,6 +60,11 @@ impl Window {
     }
 }
 
+/// What is allocated for `needed` bytes: the next power of two, at least a page.
+fn grown(needed: u64) -> u64 {
+    needed.max(4096).checked_next_power_of_two().unwrap_or(needed)
+}
+
 /// The one-sided MPI back end (`MPI_Put`, passive target).
 pub struct OneSided {
     comm: Rc<Communicator>,
@@ -117,7 +122,9 @@ impl Transport for OneSided {
             if let Some(window) = self.window.take() {
                 window.free();
             }
-            self.window = Some(Window::allocate(&self.comm, needed.next_multiple_of(4096))?);
+            // Room for growth: making a window is a collective operation, and slowly growing exchanges would make
+            // one each time.
+            self.window = Some(Window::allocate(&self.comm, grown(needed))?);
         }
         self.posted.clear();
         self.unflushed.clear();

@@ -1,6 +1,10 @@
 //! Chunks as ordinary messages: a receive per chunk is posted ahead straight into its final place, so a chunk is
 //! copied by nobody but the MPI library. No header travels: the tag names the path on this leg, MPI's order per
 //! (sender, tag) gives the sequence, and the schedule gives the rest.
+//!
+//! Chunks are sent in synchronous mode (`MPI_Issend`): complete once the receiver has matched them, which it confirms
+//! with a few bytes. An ordinary send is complete when a copy lies somewhere on the way, so that nothing would tell
+//! the scheduler how much is on the wires. A chunk below the eager limit still travels at once.
 
 use super::{
     c_count, c_rank,
@@ -20,7 +24,7 @@ enum Operation {
     Send { path: PathId, sequence: u64 },
 }
 
-/// The two-sided MPI back end (`MPI_Isend`, `MPI_Irecv`).
+/// The two-sided MPI back end (`MPI_Issend`, `MPI_Irecv`).
 pub struct TwoSided {
     comm: Rc<Communicator>,
     control: Control,
@@ -98,7 +102,7 @@ impl Transport for TwoSided {
             let mut request = ffi::RSMPI_REQUEST_NULL;
             let (address, _) = memory.address(transmit.data, self.slots.as_mut_ptr());
             let (to, comm) = (c_rank(transmit.to), self.comm.raw());
-            check(ffi::PMPI_Isend(address.cast(), count, byte(), to, tag, comm, &mut request), "MPI_Isend")?;
+            check(ffi::PMPI_Issend(address.cast(), count, byte(), to, tag, comm, &mut request), "MPI_Issend")?;
             request
         };
         let (path, sequence) = (transmit.header.path, transmit.header.sequence);

@@ -279,7 +279,7 @@ impl Session {
         let me = self.rank();
         let mut paths = lower(plan.as_ref(), messages, &fabric.placement).map_err(Error::BadPlan)?;
         let Config { chunk, budget, window, .. } = self.config;
-        let mut options = ScheduleOptions { chunk, budget, window };
+        let mut options = ScheduleOptions { chunk, budget, window, ..ScheduleOptions::default() };
         let gathered = match &plan {
             Some(plan) => self.gathered(fabric, plan, messages, paths.len())?,
             None => None,

@@ -11,7 +11,7 @@ use super::{Arguments, Local, Session};
 use crate::blocks::Blocks;
 use crate::{Decision, Error};
 use optiq_transport::mpi::{Pending, check, ffi, is_initialized};
-use optiq_transport::{ExecuteOptions, Execution, Memory, Progress, Running, Schedule, TransportError};
+use optiq_transport::{ExecuteOptions, Execution, Memory, Patience, Progress, Running, Schedule, TransportError};
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
@@ -284,17 +284,21 @@ impl Session {
     /// # Errors
     /// Why it failed.
     pub(crate) fn wait(&self, operation: &mut Operation) -> Result<(), Error> {
+        let mut patience = Patience::default();
         while !self.test(operation)? {
-            std::thread::yield_now();
+            patience.idle();
         }
         Ok(())
     }
 
     /// Completes everything that was started; a blocking exchange must not overtake it.
     pub(super) fn finish_started(&self) {
-        while !self.queue.borrow().waiting.is_empty() {
-            if !self.advance() {
-                std::thread::yield_now();
+        let mut patience = Patience::default();
+        while self.has_started() {
+            if self.advance() {
+                patience.moved();
+            } else {
+                patience.idle();
             }
         }
     }

@@ -23,17 +23,18 @@ pub fn random_exchanges(transport: &str, rounds: u64) -> Result<(), String> {
     let options = ScheduleOptions::default();
     run(&[], options, how(Order::ForwardFirst, 1), 0)?;
     for round in 1..=rounds {
-        let order = [Order::ForwardFirst, Order::LocalFirst, Order::RoundRobin][round as usize % 3];
+        let order =
+            [Order::Proportional, Order::ForwardFirst, Order::LocalFirst, Order::RoundRobin][round as usize % 4];
         let count = 1 + (round as usize * 7) % 40;
         let paths = exchange::random_paths(ranks, count, 60_000, round);
         run(&paths, options, how(order, 64), round)?;
         // One slot of about a hundred bytes per path: every forwarder waits for every other one.
         let paths = exchange::random_paths(ranks, 40, 3000, round + 100);
-        let small = ScheduleOptions { chunk: ChunkRule::Fixed(97), budget: 4000, window: 3 };
+        let small = ScheduleOptions { chunk: ChunkRule::Fixed(97), budget: 4000, window: 3, ..options };
         run(&paths, small, how(order, 4), round)?;
         // The smallest budget there is: a byte per path.
         let paths = exchange::random_paths(ranks, 12, 60, round + 200);
-        let smallest = ScheduleOptions { chunk: ChunkRule::Fixed(97), budget: 12, window: 8 };
+        let smallest = ScheduleOptions { chunk: ChunkRule::Fixed(97), budget: 12, window: 8, ..options };
         run(&paths, smallest, how(order, 1), round)?;
     }
     // Larger than any eager limit, and chunks of a megabyte.
