@@ -30,6 +30,7 @@ pub use error::{Error, Status};
 pub use legs::Legs;
 pub use lower::{Message, lower, merge};
 pub use model::{CostModel, Prediction};
+pub use optiq_transport::trace;
 pub use placement::{Placement, PlacementRule};
 pub use scores::{Rule, Scores};
 #[cfg(feature = "mpi")]

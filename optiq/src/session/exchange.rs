@@ -343,6 +343,9 @@ impl Session {
         receive: &Blocks,
     ) -> Result<Outcome, Error> {
         self.finish_started();
+        if let Some(tracer) = &fabric.tracer {
+            tracer.open(&entry.decision);
+        }
         // SAFETY: passed on.
         unsafe { self.copy_own(send, receive) };
         let options = ExecuteOptions { order: self.config.order, ..ExecuteOptions::default() };
@@ -362,11 +365,11 @@ impl Session {
         let own = send.bytes[me];
         if own > 0 {
             // SAFETY: the caller's blocks are valid, and of the same length by the agreement on counts.
-            unsafe {
+            self.traced_copy(|| unsafe {
                 let from = send.base.add(send.offsets[me] as usize);
                 let into = receive.base.add(receive.offsets[me] as usize);
                 std::ptr::copy(from, into, own as usize);
-            }
+            });
         }
     }
 
@@ -380,7 +383,7 @@ impl Session {
             return Err(Error::Argument("counts are beyond 2^31 - 1, further than MPI_Alltoallv can count".into()));
         };
         // SAFETY: the caller's arguments, on our duplicate of the caller's communicator.
-        unsafe { a.hand_over(self.comm.raw()) }?;
+        self.traced_plain(&decision, || unsafe { a.hand_over(self.comm.raw()) })?;
         Ok(Outcome { decision, planned: None, execution: Execution::default() })
     }
 }

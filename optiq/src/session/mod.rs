@@ -21,6 +21,7 @@ mod operation;
 mod persistent;
 mod plans;
 mod setup;
+mod tracing;
 
 use crate::blocks::Blocks;
 use crate::{Algorithm, Config, CostModel, Decision, Error, Placement};

@@ -110,6 +110,7 @@ pub(super) struct Queue {
 }
 
 struct Started {
+    decision: Arc<Decision>,
     schedule: Arc<Schedule>,
     memory: Memory<'static>,
     running: Option<Running<Arc<Schedule>>>,
@@ -176,7 +177,8 @@ impl Session {
                     Memory::from_raw(send.base, send.extent, receive.base, receive.extent)
                 };
                 let mut queue = self.queue.borrow_mut();
-                queue.waiting.push_back(Started { schedule: Arc::clone(schedule), memory, running: None });
+                let (decision, schedule) = (Arc::clone(&operation.decision), Arc::clone(schedule));
+                queue.waiting.push_back(Started { decision, schedule, memory, running: None });
                 State::Started(queue.first + queue.waiting.len() as u64 - 1)
             }
         };
@@ -258,10 +260,16 @@ impl Session {
             let memory = started.memory;
             let result = match &mut started.running {
                 Some(running) => running.advance(transport, &memory),
-                None => Running::begin(transport, Arc::clone(&started.schedule), &options, &memory).map(|running| {
-                    started.running = Some(running);
-                    Progress::Moved
-                }),
+                None => {
+                    if let Some(tracer) = &fabric.tracer {
+                        tracer.open(&started.decision);
+                    }
+                    let begun = Running::begin(transport, Arc::clone(&started.schedule), &options, &memory);
+                    begun.map(|running| {
+                        started.running = Some(running);
+                        Progress::Moved
+                    })
+                }
             };
             match result {
                 Ok(Progress::Idle) => return moved,

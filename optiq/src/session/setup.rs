@@ -1,9 +1,11 @@
 //! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
 
+use super::tracing::watch;
 use crate::{Algorithm, Config, CostModel, Error, Placement, TransportChoice};
 use optiq_net::{Background, Network};
 use optiq_transport::Transport;
 use optiq_transport::mpi::{Communicator, OneSided, TwoSided};
+use optiq_transport::trace::Tracer;
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
@@ -14,6 +16,8 @@ pub(super) struct Fabric {
     pub(super) network: Network,
     pub(super) placement: Placement,
     pub(super) transport: RefCell<Box<dyn Transport>>,
+    /// With `OPTIQ_TRACE`.
+    pub(super) tracer: Option<Tracer>,
     /// The same on all ranks.
     pub(super) model: CostModel,
 }
@@ -41,12 +45,13 @@ impl Fabric {
                 if let Some(note) = placement.note().filter(|_| comm.rank() == 0) {
                     log::warn!("{note}");
                 }
-                let transport = RefCell::new(back_end(comm, config)?);
+                let (transport, tracer) = watch(comm, config, back_end(comm, config)?)?;
+                let transport = RefCell::new(transport);
                 let model = match model {
                     Some(model) => agree_on(comm, model)?,
                     None => calibrate(comm)?,
                 };
-                return Ok(Ok(Self { network, placement, transport, model }));
+                return Ok(Ok(Self { network, placement, transport, tracer, model }));
             }
             Ok(None) if agreed[0] == 0 => return Ok(Err(asked_for(config))),
             Err(reason) => reason,
