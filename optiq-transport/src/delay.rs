@@ -78,4 +78,8 @@ impl<T: Transport, D: FnMut() -> u64> Transport for Delayed<T, D> {
         self.held.clear();
         self.inner.abandon();
     }
+
+    fn copy_meter(&mut self) -> Option<&mut crate::trace::CopyMeter> {
+        self.inner.copy_meter()
+    }
 }

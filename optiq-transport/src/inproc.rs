@@ -8,6 +8,7 @@
 //! first come first served at chunk granularity, which is enough to show congestion; the packet-level truth is the
 //! simulator's business.
 
+use crate::trace::CopyMeter;
 use crate::{Credit, Event, Memory, PathId, Post, Rank, Region, Schedule, Transmit, Transport, TransportError};
 use crossbeam::channel::{Receiver, Sender, TryRecvError, unbounded};
 use parking_lot::Mutex;
@@ -93,6 +94,7 @@ pub struct InProcess {
     early: BTreeMap<PathId, VecDeque<Numbered>>,
     slots: Vec<u8>,
     sent: Vec<Event>,
+    copies: CopyMeter,
     exchange: u64,
     /// Messages of exchanges that this rank has not begun.
     ahead: Vec<Parcel>,
@@ -122,6 +124,7 @@ fn build(ranks: Rank, pacing: Option<Arc<Pacing>>) -> Vec<InProcess> {
         early: BTreeMap::new(),
         slots: Vec::new(),
         sent: Vec::new(),
+        copies: CopyMeter::default(),
         exchange: 0,
         ahead: Vec::new(),
         numbered: 0,
@@ -158,7 +161,7 @@ impl InProcess {
             return Err(TransportError::Unexpected { rank: self.rank, what });
         }
         // SAFETY: as above; `data` is a box of its own.
-        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), address, bytes) };
+        self.copies.copy(|| unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), address, bytes) });
         Ok(Event::Received { path, sequence })
     }
 }
@@ -188,7 +191,7 @@ impl Transport for InProcess {
         // scheduler sends a region only while nothing is written to it.
         let data: Box<[u8]> = unsafe {
             let (address, bytes) = memory.address(transmit.data, self.slots.as_mut_ptr());
-            std::slice::from_raw_parts(address, bytes).into()
+            self.copies.copy(|| std::slice::from_raw_parts(address, bytes).into())
         };
         let (path, sequence) = (transmit.header.path, transmit.header.sequence);
         self.deliver(transmit.to, transmit.header.bytes, Message::Chunk { path, sequence, data })?;
@@ -248,5 +251,9 @@ impl Transport for InProcess {
     fn abandon(&mut self) {
         self.posted.clear();
         self.sent.clear();
+    }
+
+    fn copy_meter(&mut self) -> Option<&mut CopyMeter> {
+        Some(&mut self.copies)
     }
 }

@@ -28,6 +28,7 @@ mod schedule;
 mod scheduler;
 #[cfg(test)]
 mod scheduler_tests;
+pub mod trace;
 mod transport;
 
 pub use chunk::{ChunkCost, ChunkRule, EAGER};

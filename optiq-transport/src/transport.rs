@@ -1,5 +1,6 @@
 //! The interface between what is decided and what is carried out.
 
+use crate::trace::CopyMeter;
 use crate::{Credit, PathId, Post, Schedule, Transmit, TransportError};
 use std::marker::PhantomData;
 
@@ -166,4 +167,47 @@ pub trait Transport {
     /// Gives an exchange up after an error: cancels what can be cancelled, so that the caller's memory is not
     /// written any more where the back end can promise that.
     fn abandon(&mut self);
+
+    /// Where a back end that copies bytes itself measures that; a trace switches it on.
+    fn copy_meter(&mut self) -> Option<&mut CopyMeter> {
+        None
+    }
+}
+
+impl<T: Transport + ?Sized> Transport for Box<T> {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn begin(&mut self, schedule: &Schedule) -> Result<(), TransportError> {
+        (**self).begin(schedule)
+    }
+
+    fn post(&mut self, memory: &Memory<'_>, post: &Post) -> Result<(), TransportError> {
+        (**self).post(memory, post)
+    }
+
+    fn send(&mut self, memory: &Memory<'_>, transmit: &Transmit) -> Result<(), TransportError> {
+        (**self).send(memory, transmit)
+    }
+
+    fn credit(&mut self, credit: &Credit) -> Result<(), TransportError> {
+        (**self).credit(credit)
+    }
+
+    fn poll(&mut self, memory: &Memory<'_>, events: &mut Vec<Event>) -> Result<(), TransportError> {
+        (**self).poll(memory, events)
+    }
+
+    fn end(&mut self) -> Result<bool, TransportError> {
+        (**self).end()
+    }
+
+    fn abandon(&mut self) {
+        (**self).abandon();
+    }
+
+    fn copy_meter(&mut self) -> Option<&mut CopyMeter> {
+        (**self).copy_meter()
+    }
 }

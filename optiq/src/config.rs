@@ -134,6 +134,18 @@ pub const OPTIONS: &[OptionRecord] = &[
         doc: "Return an error for a wrong configuration instead of falling back to plain MPI with a warning.",
     },
     OptionRecord {
+        name: "OPTIQ_TRACE",
+        takes: "directory",
+        default: "",
+        doc: "Where each rank writes when it sent, received and forwarded which chunk, for `optiq trace`; made if it is not there.",
+    },
+    OptionRecord {
+        name: "OPTIQ_TRACE_EVENTS",
+        takes: "number",
+        default: "65536",
+        doc: "With OPTIQ_TRACE: records of 48 bytes that a rank keeps in memory, from 16 to 16777216; beyond that the oldest of an exchange give way and are counted.",
+    },
+    OptionRecord {
         name: "OPTIQ_LOG",
         takes: "off | error | warn | info | debug | trace",
         default: "warn",
@@ -247,6 +259,10 @@ pub struct Config {
     pub progress: bool,
     /// `OPTIQ_STRICT`.
     pub strict: bool,
+    /// `OPTIQ_TRACE`.
+    pub trace: Option<String>,
+    /// `OPTIQ_TRACE_EVENTS`.
+    pub trace_events: usize,
     /// `OPTIQ_LOG`.
     pub log: log::LevelFilter,
 }
@@ -273,6 +289,8 @@ impl Default for Config {
             progress: false,
             plans: 16,
             strict: false,
+            trace: None,
+            trace_events: optiq_transport::trace::DEFAULT_EVENTS,
             log: log::LevelFilter::Warn,
         }
     }
@@ -386,6 +404,11 @@ impl Config {
                     format!("a list of rules such as 0-64KiB=mpi or 1MiB-inf@2-512=multipath, not \"{rule}\",")
                 })?
             }
+            "OPTIQ_TRACE" => self.trace = Some(value.to_string()),
+            "OPTIQ_TRACE_EVENTS" => {
+                let events = value.parse().ok().filter(|n| optiq_transport::trace::EVENTS.contains(n));
+                self.trace_events = events.ok_or("a whole number from 16 to 16777216")?;
+            }
             "OPTIQ_LOG" => self.log = value.parse().map_err(|_| plain())?,
             _ => {}
         }
@@ -424,9 +447,8 @@ mod tests {
 
     #[test]
     fn every_option_refuses_nonsense_by_name() {
-        for option in
-            OPTIONS.iter().filter(|o| !["OPTIQ_TOPOLOGY", "OPTIQ_BACKGROUND", "OPTIQ_CALIBRATION"].contains(&o.name))
-        {
+        let any = ["OPTIQ_TOPOLOGY", "OPTIQ_BACKGROUND", "OPTIQ_CALIBRATION", "OPTIQ_TRACE"];
+        for option in OPTIONS.iter().filter(|o| !any.contains(&o.name)) {
             let error = read(&[(option.name, "nonsense")]).error.unwrap();
             assert_eq!(error.name, option.name);
             assert!(error.to_string().contains("\"nonsense\""), "{error}");
@@ -446,6 +468,8 @@ mod tests {
             ("OPTIQ_MIN_GAIN", "inf"),
             ("OPTIQ_STRICT", "yes"),
             ("OPTIQ_PLACEMENT", "rank:0"),
+            ("OPTIQ_TRACE_EVENTS", "15"),
+            ("OPTIQ_TRACE_EVENTS", "16777217"),
         ] {
             assert!(read(&[(name, bad)]).error.is_some(), "{name}={bad}");
         }

@@ -32,6 +32,7 @@ pub use gather::{Gathered, Place, gather, pays};
 pub use legs::Legs;
 pub use lower::{Message, lower, merge};
 pub use model::{CostModel, Prediction};
+pub use optiq_transport::trace;
 pub use placement::{Placement, PlacementRule};
 pub use scores::{Rule, Scores};
 #[cfg(feature = "mpi")]

@@ -38,5 +38,6 @@ commands! {
     Bench(bench),
     #[cfg(feature = "mpi")]
     Demo(demo),
+    Trace(trace),
     Info(info),
 }

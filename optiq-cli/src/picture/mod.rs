@@ -4,11 +4,12 @@
 //! The page holds its data in one block `<script type="application/json" id="data">`, which other tools can read, and
 //! draws it in the browser. Where the vertices lie is computed here: a network that is small enough is drawn as it
 //! is ([`layout`]), a larger one as one map for each direction of travel ([`maps`]). How a planner's gap closed is drawn
-//! here as well ([`trace`]).
+//! here as well ([`trace`]); a traced run has a page of its own ([`timeline`]).
 
 mod layers;
 mod layout;
 mod maps;
+pub mod timeline;
 mod trace;
 
 use crate::arguments::Context;

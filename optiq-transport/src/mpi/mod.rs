@@ -3,6 +3,7 @@
 //! Only `PMPI_*` functions are called, always on a private duplicate of the user's communicator: a profiler or
 //! our own preload library on top of MPI never sees, and never disturbs, what happens in here.
 
+mod align;
 mod comm;
 mod control;
 mod datatype;

@@ -16,6 +16,7 @@ use super::{
     ffi,
     in_order::InOrder,
 };
+use crate::trace::CopyMeter;
 use crate::{Credit, Event, Memory, PathId, Post, Rank, Region, Schedule, Transmit, Transport, TransportError};
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{c_int, c_void};
@@ -75,6 +76,7 @@ pub struct OneSided {
     /// Put, but not yet flushed and announced, per receiver.
     unflushed: BTreeMap<Rank, Vec<(PathId, u64)>>,
     arrived: InOrder,
+    copies: CopyMeter,
     /// Of the exchange that is ending.
     barrier: Option<Pending>,
 }
@@ -94,7 +96,8 @@ impl OneSided {
                 let control = Control::new(Rc::clone(&comm))?;
                 let window = Some(window);
                 let (posted, unflushed) = (BTreeMap::new(), BTreeMap::new());
-                Ok(Self { comm, control, window, posted, unflushed, arrived: InOrder::default(), barrier: None })
+                let (arrived, copies) = (InOrder::default(), CopyMeter::default());
+                Ok(Self { comm, control, window, posted, unflushed, arrived, copies, barrier: None })
             }
             Ok(_) => {
                 let message = "another rank could not allocate a window".into();
@@ -189,7 +192,8 @@ impl Transport for OneSided {
                 // SAFETY: `execute` has checked the memory; the slot holds the chunk until its credit is given back.
                 unsafe {
                     let (address, bytes) = memory.address(into, base);
-                    std::ptr::copy_nonoverlapping(base.add(slot as usize), address, bytes);
+                    let from = base.add(slot as usize);
+                    self.copies.copy(|| std::ptr::copy_nonoverlapping(from, address, bytes));
                 }
             }
             events.push(Event::Received { path, sequence });
@@ -216,6 +220,10 @@ impl Transport for OneSided {
     fn abandon(&mut self) {
         // Puts cannot be cancelled; they touch windows only, never the caller's receive buffer.
         self.unflushed.clear();
+    }
+
+    fn copy_meter(&mut self) -> Option<&mut CopyMeter> {
+        Some(&mut self.copies)
     }
 }
 

@@ -384,7 +384,7 @@ impl Session {
         receive: &Blocks,
     ) -> Result<Outcome, Error> {
         // SAFETY: the caller's buffers are valid for the call and do not overlap, as for MPI_Alltoallv.
-        let number = unsafe { self.enqueue(schedule, entry.staged.as_ref(), send, receive) };
+        let number = unsafe { self.enqueue(&entry.decision, schedule, entry.staged.as_ref(), send, receive) };
         self.finish_started();
         let execution = self.outcome(number)?;
         Ok(Outcome { decision: Arc::clone(&entry.decision), planned: None, execution })
@@ -399,11 +399,11 @@ impl Session {
         let own = send.bytes[me];
         if own > 0 {
             // SAFETY: the caller's blocks are valid, and of the same length by the agreement on counts.
-            unsafe {
+            self.traced_copy(|| unsafe {
                 let from = send.base.add(send.offsets[me] as usize);
                 let into = receive.base.add(receive.offsets[me] as usize);
                 std::ptr::copy(from, into, own as usize);
-            }
+            });
         }
     }
 
@@ -417,7 +417,7 @@ impl Session {
             return Err(Error::Argument("counts are beyond 2^31 - 1, further than MPI_Alltoallv can count".into()));
         };
         // SAFETY: the caller's arguments, on our duplicate of the caller's communicator.
-        unsafe { a.hand_over(self.comm.raw()) }?;
+        self.traced_plain(&decision, || unsafe { a.hand_over(self.comm.raw()) })?;
         Ok(Outcome { decision, planned: None, execution: Execution::default() })
     }
 }

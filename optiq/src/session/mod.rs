@@ -22,6 +22,7 @@ mod persistent;
 mod plans;
 mod quick;
 mod setup;
+mod tracing;
 
 use crate::blocks::Blocks;
 use crate::{Algorithm, Config, CostModel, Decision, Error, Placement};

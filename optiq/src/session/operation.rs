@@ -113,6 +113,7 @@ pub(super) struct Queue {
 }
 
 struct Started {
+    decision: Arc<Decision>,
     schedule: Arc<Schedule>,
     staged: Option<Arc<Staged>>,
     send: *const u8,
@@ -196,7 +197,7 @@ impl Session {
             Way::Plain(kept) => State::Plain(kept.start(self.comm.raw())?),
             Way::Planned { schedule, staged, send, receive } => {
                 // SAFETY: the caller's buffers are valid by this function's contract.
-                State::Started(unsafe { self.enqueue(schedule, staged.as_ref(), send, receive) })
+                State::Started(unsafe { self.enqueue(&operation.decision, schedule, staged.as_ref(), send, receive) })
             }
         };
         self.advance();
@@ -209,6 +210,7 @@ impl Session {
     /// The buffers must be valid, and untouched by others, until it is complete.
     pub(super) unsafe fn enqueue(
         &self,
+        decision: &Arc<Decision>,
         schedule: &Arc<Schedule>,
         staged: Option<&Arc<Staged>>,
         send: &Blocks,
@@ -221,6 +223,7 @@ impl Session {
         };
         let mut queue = self.queue.borrow_mut();
         queue.waiting.push_back(Started {
+            decision: Arc::clone(decision),
             schedule: Arc::clone(schedule),
             staged: staged.map(Arc::clone),
             send: send.base,
@@ -337,13 +340,16 @@ impl Session {
         };
         match std::mem::replace(&mut started.phase, Phase::New) {
             Phase::New => {
+                if let Some(tracer) = &fabric.tracer {
+                    tracer.open(&started.decision);
+                }
                 started.phase = match (&started.staged, &fabric.shared) {
                     (Some(staged), Some(shared)) => {
                         let shared = shared.borrow();
                         started.area = fabric.next_area(&shared);
                         // SAFETY: the area is as large as `staged` says, nobody else uses these parts of it, and the
                         // caller's buffers are valid.
-                        started.memory = unsafe { copy_in(staged, started.area, started.send) };
+                        self.traced_copy(|| started.memory = unsafe { copy_in(staged, started.area, started.send) });
                         Phase::Gathering(shared.start_barrier()?)
                     }
                     _ => begin(&started.schedule, &started.memory)?,
@@ -376,7 +382,7 @@ impl Session {
                 None => {
                     if let Some(staged) = &started.staged {
                         // SAFETY: as above; all ranks of the host are through with the area.
-                        unsafe { copy_out(staged, started.area, started.receive) };
+                        self.traced_copy(|| unsafe { copy_out(staged, started.area, started.receive) });
                     }
                     return Ok(Step::Done(execution));
                 }

@@ -1,8 +1,10 @@
 //! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
 
+use super::tracing::watch;
 use crate::{Algorithm, Config, CostModel, Error, Placement, TransportChoice};
 use optiq_net::{Background, Network};
 use optiq_transport::mpi::{Communicator, HostMemory, OneSided, TwoSided};
+use optiq_transport::trace::Tracer;
 use optiq_transport::{Rank, Transport};
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -14,6 +16,8 @@ pub(super) struct Fabric {
     pub(super) network: Network,
     pub(super) placement: Placement,
     pub(super) transport: RefCell<Box<dyn Transport>>,
+    /// With `OPTIQ_TRACE`.
+    pub(super) tracer: Option<Tracer>,
     /// The same on all ranks.
     pub(super) model: CostModel,
     /// Where hosts have several ranks and those share memory.
@@ -53,13 +57,14 @@ impl Fabric {
                 if let Some(note) = placement.note().filter(|_| comm.rank() == 0) {
                     log::warn!("{note}");
                 }
-                let transport = RefCell::new(back_end(comm, config)?);
+                let (transport, tracer) = watch(comm, config, back_end(comm, config)?)?;
+                let transport = RefCell::new(transport);
                 let model = match model {
                     Some(model) => agree_on(comm, model)?,
                     None => calibrate(comm)?,
                 };
                 let shared = shared_memory(comm, &placement)?.map(RefCell::new);
-                return Ok(Ok(Self { network, placement, transport, model, shared, gathered: Cell::new(0) }));
+                return Ok(Ok(Self { network, placement, transport, tracer, model, shared, gathered: Cell::new(0) }));
             }
             Ok(None) if agreed[0] == 0 => return Ok(Err(asked_for(config))),
             Err(reason) => reason,
