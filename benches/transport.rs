@@ -144,7 +144,7 @@ impl Exchange {
     /// Over nothing: what a rank sends, its receiver has in the next step.
     fn step(&self) -> Result<f64, TransportError> {
         let start = Instant::now();
-        let mut ranks: Vec<Scheduler<'_>> =
+        let mut ranks: Vec<Scheduler<&Schedule>> =
             self.schedules.iter().map(|s| Scheduler::new(s, Order::default())).collect();
         let (mut chunks, mut credits) = (Vec::new(), Vec::new());
         while !ranks.iter().all(Scheduler::is_done) {

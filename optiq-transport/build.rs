@@ -1,11 +1,33 @@
-//! Compiles the C shim that gives names to what MPI libraries define as macros. Only with the `mpi` feature.
+//! Compiles the C shim that gives names to what MPI libraries define as macros, and finds out which library it is. Only
+//! with the `mpi` feature.
 
 fn main() {
     println!("cargo:rerun-if-changed=src/mpi/shim.c");
     println!("cargo:rerun-if-env-changed=MPICC");
+    println!("cargo:rustc-check-cfg=cfg(optiq_mpi, values(\"openmpi\", \"mpich\", \"other\"))");
     #[cfg(feature = "mpi")]
     {
+        // The same compiler wrapper that mpi-sys asks for its flags.
         let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".into());
+        println!("cargo:rustc-cfg=optiq_mpi=\"{}\"", library(&mpicc));
         cc::Build::new().compiler(mpicc).file("src/mpi/shim.c").warnings(true).compile("optiq_mpi_shim");
+    }
+}
+
+/// Which library's header the compiler wrapper finds, by the macros that the header defines. Libraries derived from MPICH
+/// (Intel MPI, Cray MPICH, MVAPICH) define its macro as well, and share its handles.
+#[cfg(feature = "mpi")]
+fn library(mpicc: &str) -> &'static str {
+    let mut command = std::process::Command::new(mpicc);
+    let output = command.args(["-E", "-dM", "-include", "mpi.h", "-x", "c", "/dev/null"]).output();
+    // A wrapper that does not start, or has no header, is reported by the compilation that follows.
+    let macros = output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
+    let defines = |name: &str| macros.lines().any(|l| l.split_whitespace().nth(1) == Some(name));
+    if defines("OPEN_MPI") {
+        "openmpi"
+    } else if defines("MPICH_NUMVERSION") {
+        "mpich"
+    } else {
+        "other"
     }
 }

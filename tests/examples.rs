@@ -19,11 +19,11 @@ fn library() -> PathBuf {
 fn compile(source: &str, program: &Path) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let library = library();
-    let mut command = Command::new("mpicc");
+    let mut command = Command::new(common::mpicc());
     command.args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-o"]).arg(program).arg(root.join(source));
     command.arg("-I").arg(root.join("optiq/include")).arg("-L").arg(&library).arg("-loptiq");
     command.arg(format!("-Wl,-rpath,{}", library.display()));
-    let output = command.output().expect("mpicc starts");
+    let output = command.output().expect("the compiler wrapper starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -31,7 +31,7 @@ fn compile(source: &str, program: &Path) {
 fn source_example_1_in_c() {
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("alltoallv-c");
     compile("examples/alltoallv.c", &program);
-    let lab = [("OPTIQ_TOPOLOGY", "torus:4x4"), ("OPTIQ_PLACEMENT", "rank")];
+    let lab = [("OPTIQ_TOPOLOGY", "torus:4x4"), ("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_ALGORITHM", "multipath")];
     let run = common::mpirun(16, &program, &["1000000"], &lab);
     assert!(run.success, "{}", run.output);
     assert!(run.output.contains("all bytes are right; served by"), "{}", run.output);

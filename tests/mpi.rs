@@ -5,6 +5,7 @@
 mod common;
 
 use common::Run;
+use optiq_transport::mpi::Library;
 use std::path::Path;
 
 fn mpirun(ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
@@ -27,17 +28,27 @@ const ALL: [u32; 4] = [2, 4, 7, 16];
 
 #[test]
 fn two_sided_conforms() {
-    ALL.iter().for_each(|&n| drop(passes(n, &["conformance", "two-sided"], &[])));
+    ALL.iter().for_each(|&n| drop(passes(n, &["conformance", "two-sided", "12"], &[])));
 }
 
 #[test]
 fn one_sided_conforms() {
-    ALL.iter().for_each(|&n| drop(passes(n, &["conformance", "one-sided"], &[])));
+    for ranks in ALL {
+        // MPICH's MPI_Win_flush spins until the target has answered, which it does when its turn on a processor comes:
+        // milliseconds per chunk where there are more ranks than processors. Each order of sending still has its round.
+        let rounds = if Library::CURRENT == Library::Mpich && ranks > 4 { "3" } else { "12" };
+        passes(ranks, &["conformance", "one-sided", rounds], &[]);
+    }
 }
 
 #[test]
 fn one_sided_conforms_where_puts_need_the_target() {
-    passes(4, &["conformance", "one-sided"], &[("OMPI_MCA_osc", "pt2pt"), ("OMPI_MCA_btl", "tcp,self")]);
+    let (rounds, environment) = match Library::CURRENT {
+        // UCX emulates puts with messages. (Over its TCP transport, MPI_Finalize hangs now and then; see `farewell`.)
+        Library::Mpich => ("3", &[("MPIR_CVAR_NOLOCAL", "1")][..]),
+        _ => ("12", &[("OMPI_MCA_osc", "pt2pt"), ("OMPI_MCA_btl", "tcp,self")][..]),
+    };
+    passes(4, &["conformance", "one-sided", rounds], environment);
 }
 
 #[test]
@@ -87,6 +98,27 @@ fn alltoallv_equals_mpi_with_several_ranks_per_host_and_a_small_budget() {
             ("OPTIQ_CHUNK", "2000"),
         ];
         passes(ranks, &["alltoallv"], &environment);
+    }
+}
+
+#[test]
+fn small_messages_of_a_hosts_ranks_are_gathered() {
+    for (ranks, topology, placement, transport) in [
+        (16, "torus:2x2", "rank:4", "two-sided"),
+        (7, "torus:4", "rank:3", "two-sided"),
+        (8, "torus:2x2", "rank:2", "one-sided"),
+    ] {
+        let environment = [
+            ("OPTIQ_TOPOLOGY", topology),
+            ("OPTIQ_PLACEMENT", placement),
+            ("OPTIQ_ALGORITHM", "multipath"),
+            ("OPTIQ_TRANSPORT", transport),
+            ("OPTIQ_LOG", "debug"),
+        ];
+        for test in ["alltoallv", "persistent"] {
+            let output = passes(ranks, &[test], &environment);
+            assert!(output.contains("gathered through shared memory"), "{test}: {output}");
+        }
     }
 }
 
@@ -165,4 +197,67 @@ fn an_unknown_option_is_warned_about() {
 fn ranks_that_disagree_about_the_topology_fall_back() {
     let output = passes(4, &["different-topologies"], &[("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_ALGORITHM", "multipath")]);
     assert!(output.contains("not the same network on all ranks"), "{output}");
+}
+
+#[test]
+fn exchanges_that_are_started() {
+    for ranks in [2, 4, 7] {
+        for transport in ["two-sided", "one-sided"] {
+            let environment = [
+                ("OPTIQ_TOPOLOGY", topology(ranks)),
+                ("OPTIQ_PLACEMENT", "rank"),
+                ("OPTIQ_ALGORITHM", "multipath"),
+                ("OPTIQ_TRANSPORT", transport),
+            ];
+            let output = passes(ranks, &["persistent"], &environment);
+            assert!(
+                output.contains("persistent exchange served by") && output.contains("paths by planner"),
+                "{output}"
+            );
+        }
+    }
+    passes(4, &["handles"], &FORCED);
+    // And by plain MPI, without a topology.
+    passes(4, &["persistent"], &[]);
+    passes(4, &["handles"], &[]);
+}
+
+#[test]
+fn a_thread_advances_what_was_started() {
+    let environment = [&FORCED[..], &[("OPTIQ_PROGRESS", "1")]].concat();
+    passes(4, &["progress-thread"], &environment);
+    // Where MPI does not allow one, it is said, and all works without.
+    let output = passes(4, &["persistent"], &environment);
+    assert!(output.contains("needs MPI_THREAD_MULTIPLE"), "{output}");
+}
+
+/// A cost model that finds planned paths worth it even on one machine, because the links are said to be slow.
+fn slow_links(name: &str) -> std::path::PathBuf {
+    let file = std::env::temp_dir().join(format!("optiq-{name}-{}", std::process::id()));
+    std::fs::write(&file, "agreement_seconds = 1e-4\nlatency_seconds = 1e-5\nchunk_seconds = 1e-6\n").unwrap();
+    file
+}
+
+#[test]
+fn ranks_agree_only_where_it_may_pay() {
+    let file = slow_links("calibration");
+    let environment = [
+        ("OPTIQ_TOPOLOGY", "torus:7,capacity=10MB/s"),
+        ("OPTIQ_PLACEMENT", "rank"),
+        ("OPTIQ_CALIBRATION", file.to_str().unwrap()),
+    ];
+    let output = passes(7, &["forecasts"], &environment);
+    let counts = output.split("calls [").nth(1).and_then(|rest| rest.split(']').next()).unwrap_or_default();
+    let planned: Vec<usize> = counts.split(", ").filter_map(|n| n.parse().ok()).collect();
+    // Which of both is faster on this machine is measured, and not asserted; that plans are tried is.
+    assert!(planned.len() == 3 && planned[0] == 0 && planned[1] > 0, "{output}");
+    std::fs::write(&file, "agreement_seconds = often\n").unwrap();
+    falls_back(&environment, "OPTIQ_CALIBRATION: calibration file");
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn counts_are_checked_on_request() {
+    let environment = [("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_CHECK", "1")];
+    passes(4, &["checked"], &environment);
 }

@@ -280,7 +280,7 @@ fn examples_of_the_help_run() {
 #[test]
 fn examples_of_the_lab_run_where_a_lab_can_be() {
     let room = Room::new("lab");
-    let probe = room.run("lab up --topology star:2 --name probe --lifetime 60 --json");
+    let probe = room.run("lab up --topology star:2 --name probe --lifetime 60 --no-calibration --json");
     if !probe.status.success() {
         let reason = String::from_utf8_lossy(&probe.stderr);
         assert!(reason.starts_with("optiq: ") && reason.trim_end().lines().count() == 1, "{reason}");
@@ -296,10 +296,29 @@ fn examples_of_the_lab_run_where_a_lab_can_be() {
     let exec = room.command(&["lab", "exec", "h1", "--name", "probe", "--", "sh", "-c", "hostname; exit 7"]).output();
     let exec = exec.unwrap();
     assert_eq!((exec.status.code(), exec.stdout.as_slice()), (Some(7), b"h1\n".as_slice()));
+    // Links change while the lab is up; what cannot be is refused before anything is touched.
+    let changed = json(&room, "lab rate h0 s0 20Mbit/s --both --name probe --json");
+    let rates: Vec<&Value> = changed["links"].as_array().unwrap().iter().map(|l| &l["rate_bytes_per_second"]).collect();
+    assert_eq!(rates, [2.5e6, 2.5e6]);
+    assert_eq!(room.succeed("lab cut h0 s0 --name probe"), "link h0 -> s0: 20 Mbit/s, cut\n");
+    assert_eq!(json(&room, "lab restore h0 s0 --name probe --json")["links"][0]["cut"], false);
+    refused(&room, "lab cut h0 h1 --name probe", "no link from \"h0\" to \"h1\"");
+    refused(&room, "lab rate h0 s0 fast --name probe", "fast");
+    refused(&room, "lab up --topology star:2 --link-rate h0:h1=20Mbit/s --name other", "no link from h0 to h1");
+    refused(&room, "lab up --topology star:2 --link-rate h0:s0 --name other", "FROM:TO=RATE");
     assert_eq!(json(&room, "lab down --name probe --json")["was_up"], true);
 
+    let up = json(&room, "lab up --topology star:2 --link-rate h0:*=20Mbit/s --lifetime 60 --json");
+    let stream = &up["calibration"][0];
+    assert_eq!((&stream["from"], &stream["capacity_bytes_per_second"]), (&Value::from("h0"), &Value::from(2.5e6)));
+    assert!((0.5..1.1).contains(&stream["share"].as_f64().unwrap()), "{stream}");
+    let told = room.succeed("lab exec h1 -- sh -c cat<$OPTIQ_BACKGROUND").replace('\n', "");
+    assert_eq!(told, "h0 s0 80000000bit/s");
+    room.succeed("lab down");
+
     let mpirun = Command::new("mpirun").arg("--version").output().is_ok();
-    for command in ["lab", "lab up", "lab run", "lab exec", "lab status", "lab down"] {
+    let commands = ["up", "run", "exec", "rate", "cut", "restore", "status", "down"].map(|c| format!("lab {c}"));
+    for command in ["lab".to_string()].iter().chain(&commands) {
         for line in examples(&room.succeed(&format!("{command} --help"))) {
             if line.contains("lab run") && !mpirun {
                 println!("skipped, as there is no mpirun: {line}");

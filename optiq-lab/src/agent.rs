@@ -2,6 +2,7 @@
 
 use crate::member::{Member, set_host_name};
 use crate::{LabError, supervise};
+use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
@@ -11,11 +12,23 @@ use std::process::Command;
 /// The agent's word on the command line, followed by the state file, the run's directory, the host and the command.
 pub(crate) const VERB: &str = "agent";
 
+/// The same, for programs that look for their host's network devices in `/sys`.
+pub(crate) const DEVICES_VERB: &str = "agent-devices";
+
 /// The agent's main; returns (with a reason) only if the command could not be started.
-pub(crate) fn main(state_path: &Path, run_dir: &Path, host: &OsStr, command: &[OsString]) -> LabError {
+pub(crate) fn main(
+    state_path: &Path,
+    run_dir: &Path,
+    host: &OsStr,
+    command: &[OsString],
+    with_devices: bool,
+) -> LabError {
     match enter(state_path, host) {
         Ok(()) => {}
         Err(e) => return e,
+    }
+    if with_devices && let Err(e) = mount_devices() {
+        eprintln!("optiq lab: host {} cannot see its own network devices in /sys: {e}", host.to_string_lossy());
     }
     let temporary = match supervise::host_dir(run_dir, &host.to_string_lossy()) {
         Ok(dir) => dir,
@@ -26,6 +39,15 @@ pub(crate) fn main(state_path: &Path, run_dir: &Path, host: &OsStr, command: &[O
     // Without a host name and a directory of its own per host, PMIx takes all hosts for one.
     let error = Command::new("/bin/sh").arg("-c").arg(line).env("TMPDIR", temporary).exec();
     LabError::Io { doing: "start /bin/sh".into(), source: error }
+}
+
+/// Gives the calling process a `/sys` of its own: a sysfs shows the network devices of whoever mounted it.
+fn mount_devices() -> nix::Result<()> {
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    // Nothing that is mounted here may show outside.
+    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)?;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | MsFlags::MS_RDONLY;
+    mount(Some("sysfs"), "/sys", Some("sysfs"), flags, None::<&str>)
 }
 
 fn enter(state_path: &Path, host: &OsStr) -> Result<(), LabError> {

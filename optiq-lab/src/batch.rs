@@ -11,6 +11,10 @@ use std::fmt::Write;
 /// Descriptor of the first namespace in the holder.
 pub(crate) const FIRST_NAMESPACE_FD: i32 = 100;
 
+/// Number of the table, and priority of the rule, for what the first host sends. Above the numbers that `ip` has names
+/// for, below the priority of the main table.
+const FIRST_TABLE: usize = 1000;
+
 /// A kernel setting, written inside one namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Setting {
@@ -122,6 +126,16 @@ fn interfaces(blueprint: &Blueprint, wiring: &Wiring, n: usize) -> String {
             for (host, device) in &wiring.routes[n] {
                 let _ = writeln!(text, "route add {}/32 dev {device}", blueprint.hosts[*host].fabric);
             }
+            let mut ruled = None;
+            for (source, host, device) in &wiring.rules[n] {
+                let table = FIRST_TABLE + source;
+                if ruled.replace(source) != Some(source) {
+                    let from = blueprint.hosts[*source].fabric;
+                    let _ = writeln!(text, "rule add from {from}/32 lookup {table} priority {table}");
+                }
+                let to = blueprint.hosts[*host].fabric;
+                let _ = writeln!(text, "route add {to}/32 dev {device} table {table}");
+            }
         }
     }
     text
@@ -158,7 +172,7 @@ mod tests {
 
     fn job(spec: &str) -> Job {
         let network = network_at(spec, "100Mbit/s".parse().unwrap()).unwrap();
-        let (blueprint, wiring) = Blueprint::new(&network, None).unwrap();
+        let (blueprint, wiring) = Blueprint::new(&network, None, &[]).unwrap();
         Job::new(&blueprint, &wiring)
     }
 
@@ -238,6 +252,22 @@ mod tests {
             job.scripts[4].ip,
             "link set lo up\naddr add 198.18.128.3/32 dev lo\nlink set l3 up\nlink set l4 up\nlink set l5 up\n\
              route add 198.18.0.1/32 dev l3\nroute add 198.18.0.2/32 dev l4\nroute add 198.18.0.3/32 dev l5\n"
+        );
+    }
+
+    /// Under s-mod-k h1 reaches h2 and h3 over s3 and not over s2, as h0 does. Links by (from, to): 0 to 3 from the
+    /// hosts, 4: s0-h0, 5: s0-h1, 6: s0-s2, 7: s0-s3.
+    #[test]
+    fn sources_with_rules() {
+        let job = job("fattree:2x2:1x2,routing=smodk");
+        let rules: Vec<&str> = job.scripts[5].ip.lines().skip_while(|l| !l.starts_with("rule")).collect();
+        assert_eq!(
+            rules,
+            [
+                "rule add from 198.18.0.2/32 lookup 1001 priority 1001",
+                "route add 198.18.0.3/32 dev l7 table 1001",
+                "route add 198.18.0.4/32 dev l7 table 1001"
+            ]
         );
     }
 

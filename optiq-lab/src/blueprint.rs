@@ -11,13 +11,16 @@
 //!   `from` through the device `l<i>` (or `fab0`, for a host whose only neighbour is a switch), and the queue of
 //!   that device is the link: its rate can be changed, or the link cut, there and nowhere else. A link without a link
 //!   in the other direction has a far end called `x<i>`, through which nothing is sent.
-//! * Each forwarding namespace holds one route per host: the next link of the fabric's own route. A kernel routes
-//!   by destination alone, so a network whose routes depend on the source as well cannot be had, and is refused.
+//! * Each forwarding namespace holds one route per host: the next link of the fabric's own route. Where that depends on
+//!   the source as well, sources have rules and tables of their own ([`crate::tables`]).
 
+use crate::speeds::{self, LinkRate};
+use crate::tables::Tables;
 use crate::{LabError, Rate};
 use optiq_net::{LinkId, Network, NodeId};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
+use std::path::PathBuf;
 
 /// The most namespaces of one lab: each is an open file of the holder, and common limits allow it 1,024.
 pub const MAX_NAMESPACES: usize = 900;
@@ -138,6 +141,10 @@ pub struct Blueprint {
     pub probes: Vec<Probe>,
     /// Kernel settings.
     pub tuning: Tuning,
+    /// File of [background load](optiq_net::Background) that tells programs in the lab what the links lack of the
+    /// topology's capacities (`OPTIQ_BACKGROUND`); none if they have them all.
+    #[serde(default)]
+    pub background: Option<PathBuf>,
 }
 
 /// A veth pair: both ends, as (namespace, device).
@@ -152,16 +159,25 @@ pub(crate) struct Wiring {
     pub cables: Vec<Cable>,
     /// `routes[n]` are the routes of namespace `n`: (index of the destination host, device).
     pub routes: Vec<Vec<(usize, String)>>,
+    /// `rules[n]` are the routes of namespace `n` for single sources: (source host, destination host, device), by
+    /// source.
+    pub rules: Vec<Vec<(usize, usize, String)>>,
+    /// The text of [`Blueprint::background`].
+    pub background: Option<String>,
 }
 
 impl Blueprint {
     /// Lays out the lab of `network`, with settings for its slowest link unless others are given. Links have
-    /// the network's capacities; a bundle of lanes is one link.
+    /// the network's capacities, or `rates` of their own; a bundle of lanes is one link.
     ///
     /// # Errors
-    /// [`LabError::Topology`] if there are too many vertices, a host's name is no host name, or the routing is not
-    /// by destination; [`LabError::Argument`] if a link's speed is out of range.
-    pub(crate) fn new(network: &Network, tuning: Option<Tuning>) -> Result<(Self, Wiring), LabError> {
+    /// [`LabError::Topology`] if there are too many vertices, a host's name is no host name, or kernels cannot be told
+    /// the routing; [`LabError::Argument`] if a link's speed is out of range or no link has one of `rates`.
+    pub(crate) fn new(
+        network: &Network,
+        tuning: Option<Tuning>,
+        rates: &[LinkRate],
+    ) -> Result<(Self, Wiring), LabError> {
         let hosts = network.hosts();
         let routers: Vec<NodeId> =
             (0..network.vertices() as u32).map(NodeId).filter(|&v| needs_router(network, v)).collect();
@@ -209,16 +225,19 @@ impl Blueprint {
                 cut: false,
             });
         }
+        let background = speeds::apply(network, rates, &mut links)?;
         let slowest = links.iter().map(|l: &LabLink| l.rate).min().unwrap_or(Rate::MIN);
         let tuning = tuning.unwrap_or_else(|| Tuning::for_rate(slowest));
-        let table = next_links(network)?;
+        let tables = Tables::new(network)?;
         let wiring = Wiring {
             cables: cables(network, &routers, &edge, &links),
-            routes: routes(&namespaces, &edge, &table, &links),
+            routes: routes(&namespaces, &edge, &tables.next, &links),
+            rules: rules(&namespaces, &edge, &tables.deviations, &links),
+            background,
         };
         let probes = probes(network)?;
         let topology = topology(network);
-        Ok((Blueprint { topology, namespaces, hosts: lab_hosts, links, probes, tuning }, wiring))
+        Ok((Blueprint { topology, namespaces, hosts: lab_hosts, links, probes, tuning, background: None }, wiring))
     }
 
     /// The index of the host called `name`.
@@ -240,10 +259,15 @@ impl Blueprint {
     /// # Errors
     /// [`LabError::Argument`] if there is none.
     pub fn link(&self, from: &str, to: &str) -> Result<usize, LabError> {
-        self.links.iter().position(|l| l.from == from && l.to == to).ok_or_else(|| {
-            LabError::Argument(format!("the lab has no link from \"{from}\" to \"{to}\"; two neighbours are expected"))
-        })
+        find_link(&self.links, from, to)
     }
+}
+
+/// The index of the link from the vertex called `from` to the one called `to`.
+pub(crate) fn find_link(links: &[LabLink], from: &str, to: &str) -> Result<usize, LabError> {
+    links.iter().position(|l| l.from == from && l.to == to).ok_or_else(|| {
+        LabError::Argument(format!("the lab has no link from \"{from}\" to \"{to}\"; two neighbours are expected"))
+    })
 }
 
 /// The network of the specification `spec`, with `rate` for its unit links.
@@ -313,42 +337,6 @@ pub(crate) fn router_address(vertex: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(Ipv4Addr::new(198, 18, 128, 0).to_bits() + vertex)
 }
 
-/// `table[v][d]`: the link by which `v` sends what is for host `d`, where any route passes `v`.
-///
-/// Following the table from `s` reproduces the network's route from `s` to `d`: each link of that route is in the
-/// table at its own start, and there is one entry per place.
-fn next_links(network: &Network) -> Result<Vec<Vec<Option<LinkId>>>, LabError> {
-    let hosts = network.hosts();
-    let mut table = vec![vec![None; hosts]; network.vertices()];
-    let mut route = Vec::new();
-    for dst in (0..hosts as u32).map(NodeId) {
-        for src in (0..hosts as u32).map(NodeId).filter(|&src| src != dst) {
-            route.clear();
-            network.route(src, dst, &mut route)?;
-            for &id in &route {
-                let at = network.link(id).from;
-                match table[at.index()][dst.index()] {
-                    Some(other) if other != id => {
-                        return Err(LabError::Topology(format!(
-                            "the lab cannot express the routing of {}: the route from {} to {} leaves {} towards {}, \
-                             another route to {} leaves it towards {}, and a kernel's routes know the destination only",
-                            network.spec(),
-                            network.name(src),
-                            network.name(dst),
-                            network.name(at),
-                            network.name(network.link(id).to),
-                            network.name(dst),
-                            network.name(network.link(other).to),
-                        )));
-                    }
-                    _ => table[at.index()][dst.index()] = Some(id),
-                }
-            }
-        }
-    }
-    Ok(table)
-}
-
 /// Hosts' cables first, then one cable for each pair of neighbours.
 fn cables(network: &Network, routers: &[NodeId], edge: &[usize], links: &[LabLink]) -> Vec<Cable> {
     let mut cables = Vec::new();
@@ -394,6 +382,21 @@ fn routes(
     routes
 }
 
+/// The routes of single sources.
+fn rules(
+    namespaces: &[Namespace],
+    edge: &[usize],
+    deviations: &[Vec<(usize, usize, LinkId)>],
+    links: &[LabLink],
+) -> Vec<Vec<(usize, usize, String)>> {
+    let mut rules = vec![Vec::new(); namespaces.len()];
+    for (v, deviating) in deviations.iter().enumerate() {
+        // A host without a router has one link, and nothing to choose.
+        rules[edge[v]].extend(deviating.iter().map(|&(s, d, id)| (s, d, links[id.index()].device.clone())));
+    }
+    rules
+}
+
 /// The first pair of hosts with a shortest and the first with a longest route, over distinct links.
 fn probes(network: &Network) -> Result<Vec<Probe>, LabError> {
     let mut best: [Option<Probe>; 2] = [None, None];
@@ -422,7 +425,7 @@ mod tests {
     use optiq_net::{Geometry, NetworkBuilder, Routing};
 
     fn blueprint(spec: &str) -> Result<(Blueprint, Wiring), LabError> {
-        Blueprint::new(&network_at(spec, "100mbit".parse().unwrap()).unwrap(), None)
+        Blueprint::new(&network_at(spec, "100mbit".parse().unwrap()).unwrap(), None, &[])
     }
 
     #[test]
@@ -446,9 +449,29 @@ mod tests {
     /// Walking the kernel's tables from host to host takes the links that the network says.
     #[test]
     fn walking_the_routes_reproduces_the_network() {
-        for spec in ["torus:4x4", "mesh:3x2", "torus:2x3x2", "star:5"] {
+        for spec in [
+            "torus:4x4",
+            "mesh:3x2",
+            "torus:2x3x2",
+            "torus:2x2x2x2",
+            "torus:3x2x1x2x2",
+            "torus:3x3,routing=longest",
+            "torus:2x2x2x2x2",
+            "torus:4x4,routing=zone1",
+            "torus:4x4,routing=zone2",
+            "star:5",
+            "fattree:k=4",
+            "fattree:k=4,routing=smodk",
+            "fattree:4x2:1x2:1x2",
+            "fattree:2x2:1x2,rails=2",
+            "fattree:k=4,routing=shortest",
+            "dragonfly:p=1,a=2,h=1",
+            "dragonfly:p=2,a=4,h=2,g=3",
+            "dragonfly+:p=2,l=2,s=2,h=1,g=3",
+            "dragonfly+:p=1,l=2,s=2,h=2,g=3,routing=shortest",
+        ] {
             let network = network_at(spec, "100mbit".parse().unwrap()).unwrap();
-            let (blueprint, wiring) = Blueprint::new(&network, None).unwrap();
+            let (blueprint, wiring) = Blueprint::new(&network, None, &[]).unwrap();
             let far_end = |at: &(usize, String)| {
                 let cable = wiring.cables.iter().find(|c| c.ends.contains(at)).unwrap();
                 if cable.ends[0] == *at { cable.ends[1].clone() } else { cable.ends[0].clone() }
@@ -464,8 +487,9 @@ mod tests {
                         if at == to.namespace {
                             break;
                         }
-                        let (_, device) = wiring.routes[at].iter().find(|(host, _)| *host == d).unwrap();
-                        out = (at, device.clone());
+                        let rule = wiring.rules[at].iter().find(|(source, host, _)| (*source, *host) == (s, d));
+                        let route = || wiring.routes[at].iter().find(|(host, _)| *host == d).unwrap();
+                        out = (at, rule.map_or_else(|| route().1.clone(), |(_, _, device)| device.clone()));
                     }
                     let mut route = Vec::new();
                     network.route(NodeId(s as u32), NodeId(d as u32), &mut route).unwrap();
@@ -476,20 +500,13 @@ mod tests {
     }
 
     #[test]
-    fn refuses_routes_that_depend_on_the_source() {
-        // Each pair of zone 1 has a random order of dimensions of its own.
-        let error = blueprint("torus:4x4,routing=zone1").err().map(|e| e.to_string()).unwrap_or_default();
-        assert!(error.starts_with("the lab cannot express the routing of torus:4x4"), "{error}");
-    }
-
-    #[test]
     fn refuses_what_is_too_large_or_has_no_host_names() {
         assert!(matches!(blueprint("torus:22x22"), Err(LabError::Topology(_))));
         let mut builder = NetworkBuilder::new();
         let (a, b) = (builder.host("a b"), builder.host("c"));
         builder.duplex(a, b, 1, 1e6);
         let network = builder.build("x", Geometry::General, Routing::Shortest).unwrap();
-        let error = Blueprint::new(&network, None).unwrap_err().to_string();
+        let error = Blueprint::new(&network, None, &[]).unwrap_err().to_string();
         assert!(error.contains("\"a b\""), "{error}");
     }
 
@@ -509,7 +526,7 @@ mod tests {
         let (a, b) = (builder.host("a"), builder.host("b"));
         builder.duplex(a, b, 3, 12.5e6);
         let network = builder.build("x", Geometry::General, Routing::Shortest).unwrap();
-        let (blueprint, _) = Blueprint::new(&network, None).unwrap();
+        let (blueprint, _) = Blueprint::new(&network, None, &[]).unwrap();
         assert_eq!(blueprint.links[0].rate.to_string(), "300 Mbit/s");
         let replaced = network_at("torus:4x4,capacity=3GB/s,routing=longest", "50mbit".parse().unwrap()).unwrap();
         assert_eq!(replaced.unit_capacity(), 6.25e6);

@@ -1,11 +1,11 @@
 //! The life of a lab: up, found again by name, down.
 
 use crate::batch::Job;
-use crate::blueprint::{Blueprint, Host, LabLink, Tuning};
+use crate::blueprint::{Blueprint, Host, LabLink, Tuning, find_link};
 use crate::holder::{self, KEEP, Report};
 use crate::proc::ProcessId;
 use crate::state::{LabDir, State, default_root};
-use crate::{ENTRY, LabError, current_binary, tools};
+use crate::{ENTRY, LabError, LinkRate, current_binary, tools};
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
@@ -38,6 +38,9 @@ pub struct UpOptions {
     pub lifetime: Option<Duration>,
     /// Kernel settings; by default those of [`Tuning::for_rate`] for the network's slowest link.
     pub tuning: Option<Tuning>,
+    /// Speeds of single links, below what the network says. Programs in the lab are told of them (`OPTIQ_BACKGROUND`),
+    /// unless the caller has that variable.
+    pub link_rates: Vec<LinkRate>,
     /// The lab ends with the [`Lab`] that `up` returns (and its clones), however that comes about: dropped, or its
     /// process killed.
     pub attached: bool,
@@ -45,7 +48,14 @@ pub struct UpOptions {
 
 impl Default for UpOptions {
     fn default() -> Self {
-        UpOptions { name: Lab::DEFAULT_NAME.into(), root: None, lifetime: None, tuning: None, attached: false }
+        UpOptions {
+            name: Lab::DEFAULT_NAME.into(),
+            root: None,
+            lifetime: None,
+            tuning: None,
+            link_rates: Vec::new(),
+            attached: false,
+        }
     }
 }
 
@@ -66,6 +76,16 @@ pub struct Status {
     pub hosts: Vec<Host>,
     /// The links, with their present rates.
     pub links: Vec<LabLink>,
+}
+
+impl Status {
+    /// The link from the vertex called `from` to the one called `to`.
+    ///
+    /// # Errors
+    /// [`LabError::Argument`] if there is none.
+    pub fn link(&self, from: &str, to: &str) -> Result<&LabLink, LabError> {
+        find_link(&self.links, from, to).map(|i| &self.links[i])
+    }
 }
 
 /// A lab that is up, or was when it was found.
@@ -91,7 +111,7 @@ impl Lab {
     /// [`LabError::Missing`] if a right or a program is missing; [`LabError::Refused`] if the kernel refuses.
     pub fn up(network: &Network, options: &UpOptions) -> Result<Lab, LabError> {
         let mut lab = Lab::named(&options.name, options.root.as_deref())?;
-        let (blueprint, wiring) = Blueprint::new(network, options.tuning.clone())?;
+        let (mut blueprint, wiring) = Blueprint::new(network, options.tuning.clone(), &options.link_rates)?;
         for program in ["ip", "tc"] {
             tools::find(program)?;
         }
@@ -105,7 +125,13 @@ impl Lab {
                 state.name, state.blueprint.topology, state.holder.pid
             )));
         }
-        let result = lab.start(&blueprint, &Job::new(&blueprint, &wiring), options);
+        let background = lab.dir.background_path();
+        let result = match &wiring.background {
+            Some(text) => fs::write(&background, text).map_err(LabError::io(format!("write {}", background.display()))),
+            None => Ok(()),
+        };
+        blueprint.background = wiring.background.is_some().then_some(background);
+        let result = result.and_then(|()| lab.start(&blueprint, &Job::new(&blueprint, &wiring), options));
         if result.is_err() {
             let _ = lab.dir.remove();
         }

@@ -1,7 +1,7 @@
 //! A real network on one machine: Linux network namespaces joined by veth pairs that `tc` shapes.
 //!
-//! Real kernel forwarding, real TCP, real MPI, real wall clock. Any [`optiq_net::Network`] whose routing goes by
-//! destination can be had: torus and mesh, where each host has a router of its own, and networks with switches.
+//! Real kernel forwarding, real TCP, real MPI, real wall clock. Any [`optiq_net::Network`] can be had, with its own
+//! routing: torus and mesh, where each host has a router of its own, and networks with switches.
 //!
 //! ```no_run
 //! use optiq_lab::{Lab, RunOptions, UpOptions, network_at};
@@ -30,14 +30,17 @@ mod holder;
 mod lab;
 mod member;
 mod mpi;
+mod needed;
 mod netns;
 mod proc;
 mod rate;
 mod run;
 mod shape;
+mod speeds;
 mod state;
 mod stream;
 mod supervise;
+mod tables;
 mod tools;
 
 pub use blueprint::{Blueprint, Host, LabLink, MAX_NAMESPACES, Namespace, Probe, Role, Tuning, network_at};
@@ -48,6 +51,7 @@ pub use mpi::{MpiFlavour, TOPOLOGY_VARIABLE};
 pub use proc::ProcessId;
 pub use rate::Rate;
 pub use run::{Outcome, RunOptions};
+pub use speeds::LinkRate;
 pub use stream::Stream;
 pub use supervise::End;
 
@@ -82,8 +86,9 @@ pub fn internal_main(arguments: impl IntoIterator<Item = OsString>) -> Option<i3
             Some(parent) => supervise::init_main(parent, &rest[2..]),
             None => misused(),
         },
-        (Some(agent::VERB), [_, state, run_dir, host, _, ..]) => {
-            tell(Err(agent::main(Path::new(state), Path::new(run_dir), host, &rest[4..])))
+        (Some(verb @ (agent::VERB | agent::DEVICES_VERB)), [_, state, run_dir, host, _, ..]) => {
+            let devices = verb == agent::DEVICES_VERB;
+            tell(Err(agent::main(Path::new(state), Path::new(run_dir), host, &rest[4..], devices)))
         }
         (Some(stream::VERB), [_, state, task]) => match parse(task) {
             Some(task) => tell(stream::main(Path::new(state), &task).map(|rate| println!("{rate}"))),

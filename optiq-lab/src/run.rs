@@ -22,8 +22,8 @@ pub struct RunOptions {
     pub ranks: Option<usize>,
     /// Places per host; hosts are filled one after the other.
     pub ranks_per_host: usize,
-    /// Which MPI library's launcher to drive.
-    pub flavour: MpiFlavour,
+    /// Which MPI library's launcher to drive; by default that of the library which the program is linked with.
+    pub flavour: Option<MpiFlavour>,
     /// Further arguments for the launcher, before the program.
     pub launcher_args: Vec<OsString>,
     /// The longest time that the run may take.
@@ -37,7 +37,7 @@ impl Default for RunOptions {
         RunOptions {
             ranks: None,
             ranks_per_host: 1,
-            flavour: MpiFlavour::OpenMpi,
+            flavour: None,
             launcher_args: Vec::new(),
             timeout: None,
             capture: false,
@@ -81,16 +81,13 @@ impl Lab {
         let blueprint = self.state()?.blueprint;
         let placement = Placement::new(blueprint.hosts.len(), options.ranks, options.ranks_per_host)?;
         let run_dir = self.run_dir()?;
-        let launch = match options.flavour {
-            MpiFlavour::OpenMpi => mpi::open_mpi(
-                &blueprint,
-                &self.dir.state_path(),
-                run_dir.path(),
-                placement,
-                &options.launcher_args,
-                check_program(program)?,
-            )?,
+        let program = check_program(program)?;
+        let prepare = match options.flavour.unwrap_or_else(|| MpiFlavour::of_program(&program[0])) {
+            MpiFlavour::OpenMpi => mpi::open_mpi,
+            MpiFlavour::Mpich => mpi::mpich,
         };
+        let state_path = self.dir.state_path();
+        let launch = prepare(&blueprint, &state_path, run_dir.path(), placement, &options.launcher_args, program)?;
         self.supervised(0, &launch, &run_dir, options.timeout, Streams { capture: options.capture, filter: true })
     }
 

@@ -20,8 +20,8 @@ pub(crate) struct Task {
 }
 
 impl Lab {
-    /// Changes the speed of the link from one vertex to its neighbour, in this direction. What waits in its queue is
-    /// lost, as it is when a cable is pulled.
+    /// Changes the speed of the link from one vertex to its neighbour, in this direction. What waits in its queue stays
+    /// there.
     ///
     /// # Errors
     /// [`LabError::Argument`] if there is no such link; [`LabError::State`] if the lab is gone.
@@ -29,8 +29,8 @@ impl Lab {
         self.change(from, to, |link| link.rate = rate)
     }
 
-    /// Cuts the link from one vertex to its neighbour, in this direction: all that is sent over it is lost, and nobody
-    /// is told.
+    /// Cuts the link from one vertex to its neighbour, in this direction: what waits in its queue and all that is sent
+    /// over it is lost, as when a cable is pulled, and nobody is told.
     ///
     /// # Errors
     /// As [`Lab::set_rate`].

@@ -91,6 +91,11 @@ impl LabDir {
         self.0.join("state.json")
     }
 
+    /// See [`Blueprint::background`].
+    pub(crate) fn background_path(&self) -> PathBuf {
+        self.0.join("background")
+    }
+
     /// Makes the directory, or checks that the one that is there is ours alone.
     pub(crate) fn make(&self) -> Result<(), LabError> {
         let root = self.0.parent().unwrap_or(Path::new("/"));
@@ -192,7 +197,7 @@ impl LabDir {
             let path = entry.path();
             let result = match name.to_str() {
                 Some(name) if name.starts_with(RUN_PREFIX) => fs::remove_dir_all(&path),
-                Some("state.json" | "state.json.new" | "users" | "lock") => fs::remove_file(&path),
+                Some("state.json" | "state.json.new" | "background" | "users" | "lock") => fs::remove_file(&path),
                 _ => Ok(()),
             };
             result.map_err(LabError::io(format!("remove {}", path.display())))?;
@@ -311,7 +316,7 @@ mod tests {
 
     fn state(holder: ProcessId) -> State {
         let network = network_at("star:2", "1mbit".parse().unwrap()).unwrap();
-        State::new("x", holder, Blueprint::new(&network, None).unwrap().0)
+        State::new("x", holder, Blueprint::new(&network, None, &[]).unwrap().0)
     }
 
     #[test]

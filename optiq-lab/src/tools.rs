@@ -2,6 +2,7 @@
 
 use crate::LabError;
 use std::env;
+use std::ffi::OsStr;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -15,18 +16,27 @@ const ADMIN_DIRS: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
 /// # Errors
 /// [`LabError::Missing`] with the package that has it.
 pub(crate) fn find(program: &str) -> Result<PathBuf, LabError> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let dirs = env::split_paths(&path).chain(ADMIN_DIRS.iter().map(PathBuf::from));
-    let executable = |p: &PathBuf| p.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
-    dirs.map(|d| d.join(program)).find(executable).ok_or_else(|| {
+    locate(OsStr::new(program)).ok_or_else(|| {
         let package = match program {
             "ip" | "tc" => "iproute2 (Debian: apt install iproute2)",
+            "mpiexec.hydra" => "MPICH (Debian: apt install mpich)",
             _ => "Open MPI (Debian: apt install openmpi-bin)",
         };
         LabError::Missing(format!(
             "the program {program} is not installed; the lab needs it, from the package {package}"
         ))
     })
+}
+
+/// The path of a program that can be started: itself if it has a slash, else where `PATH` or [`ADMIN_DIRS`] have it.
+pub(crate) fn locate(program: &OsStr) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let dirs = env::split_paths(&path).chain(ADMIN_DIRS.iter().map(PathBuf::from));
+    let executable = |p: &PathBuf| p.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
+    if program.to_string_lossy().contains('/') {
+        return Some(PathBuf::from(program)).filter(executable);
+    }
+    dirs.map(|d| d.join(program)).find(executable)
 }
 
 /// Feeds `text` to `ip -batch -` or `tc -batch -` in the calling thread's network namespace.

@@ -17,8 +17,11 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 type Case = (&'static str, fn(&Path));
 
-const CASES: [Case; 8] = [
+const CASES: [Case; 11] = [
     ("torus", torus),
+    ("switches", switches),
+    ("routes_by_source", routes_by_source),
+    ("link_rates", link_rates),
     ("star_links_change", star_links_change),
     ("interrupted_run_leaves_nothing", interrupted_run_leaves_nothing),
     ("interrupted_up_leaves_nothing", interrupted_up_leaves_nothing),
@@ -247,6 +250,73 @@ fn trace(lab: &Lab, status: &Status, from: &str, to: &str) -> Vec<usize> {
         way.push(link);
     }
     way
+}
+
+/// The kernel's routes from and to these hosts are those of the network.
+fn routes_agree(lab: &Lab, status: &Status, network: &optiq_net::Network, pairs: &[(u32, u32)]) {
+    for &(from, to) in pairs {
+        let mut route = Vec::new();
+        network.route(optiq_net::NodeId(from), optiq_net::NodeId(to), &mut route).expect("route");
+        let route: Vec<usize> = route.iter().map(|l| l.index()).collect();
+        assert_eq!(trace(lab, status, &format!("h{from}"), &format!("h{to}")), route, "h{from} to h{to}");
+    }
+}
+
+/// Fat-tree, dragonfly and dragonfly+ with the routing of their own: streams, programs, routes.
+fn switches(root: &Path) {
+    for (spec, hosts, namespaces, last) in [
+        ("fattree:k=4", 16, 37, 13),
+        ("fattree:2x2:1x2,rails=2", 4, 17, 3),
+        ("dragonfly:p=1,a=2,h=1", 6, 13, 5),
+        ("dragonfly+:p=1,l=2,s=2,h=1,g=3", 6, 19, 5),
+    ] {
+        let (lab, status) = up(root, "switches", spec);
+        assert_eq!((status.hosts.len(), status.namespaces), (hosts, namespaces), "{spec}");
+        for stream in lab.calibrate(Duration::from_millis(400)).expect("calibrate") {
+            assert!((0.85..1.02).contains(&stream.share), "{spec}: {stream:?}");
+        }
+        routes_agree(&lab, &status, &network(spec), &[(0, last), (last, 1)]);
+        let outcome = run(&lab, &["hostname"], 2 * hosts, 2);
+        assert_eq!((outcome.status, lines(&outcome).len()), (0, 2 * hosts), "{spec}");
+        assert!(lab.down().expect("down"));
+    }
+}
+
+/// Where the route to a host depends on who sends.
+fn routes_by_source(root: &Path) {
+    for (spec, pairs) in [
+        ("fattree:k=4,routing=smodk", [(0, 13), (1, 13), (2, 13), (3, 0)]),
+        ("torus:3x3,routing=zone1", [(0, 8), (1, 8), (4, 8), (8, 0)]),
+    ] {
+        let (lab, status) = up(root, "sources", spec);
+        routes_agree(&lab, &status, &network(spec), &pairs);
+        assert!((0.85..1.02).contains(&lab.calibrate(Duration::from_millis(400)).expect("calibrate")[1].share));
+        assert!(lab.down().expect("down"));
+    }
+}
+
+/// Links with a speed of their own from the start, which programs are told of.
+fn link_rates(root: &Path) {
+    let link_rates = vec!["h0:*=20Mbit/s".parse().expect("a rate")];
+    let options = UpOptions { link_rates, ..options(root, "rates") };
+    let lab = Lab::up(&network("star:3"), &options).expect("up");
+    let slow = &lab.calibrate(Duration::from_millis(400)).expect("calibrate")[0];
+    assert!(slow.from == "h0" && slow.capacity == 2.5e6 && (0.80..1.05).contains(&slow.share), "{slow:?}");
+    let told = run(&lab, &["sh", "-c", "cat $OPTIQ_BACKGROUND"], 2, 1);
+    assert_eq!(lines(&told), ["h0 s0 80000000bit/s"; 2]);
+    assert!(lab.down().expect("down"));
+
+    // A file says the rates of single links itself.
+    let path = env::temp_dir().join(format!("optiq-lab-rates-{}.toml", std::process::id()));
+    let text = "[network]\ncapacity = \"100Mbit/s\"\n[hosts]\ncount = 2\n[switches]\ncount = 1\n\
+                [[links]]\nfrom = \"s0\"\nto = \"h0\"\ncapacity = \"30Mbit/s\"\n[[links]]\nfrom = \"s0\"\nto = \"h1\"\n";
+    fs::write(&path, text).expect("write");
+    let network = optiq_net::Network::from_spec(&format!("file:{}", path.display())).expect("a network");
+    let lab = Lab::up(&network, &self::options(root, "rates")).expect("up");
+    let stream = &lab.calibrate(Duration::from_millis(400)).expect("calibrate")[0];
+    assert!(stream.capacity == 3.75e6 && (0.80..1.05).contains(&stream.share), "{stream:?}");
+    assert!(lab.down().expect("down"));
+    fs::remove_file(&path).expect("remove");
 }
 
 fn star_links_change(root: &Path) {

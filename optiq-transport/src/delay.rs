@@ -70,7 +70,7 @@ impl<T: Transport, D: FnMut() -> u64> Transport for Delayed<T, D> {
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), TransportError> {
+    fn end(&mut self) -> Result<bool, TransportError> {
         self.inner.end()
     }
 

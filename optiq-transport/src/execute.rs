@@ -1,6 +1,7 @@
 //! The progress loop: drives a scheduler over a transport until its part of the exchange is done.
 
-use crate::{Memory, Order, Schedule, Scheduler, Transport, TransportError};
+use crate::{Event, Memory, Order, Schedule, Scheduler, Transport, TransportError};
+use std::borrow::Borrow;
 use std::time::{Duration, Instant};
 
 /// How to run an exchange; ranks may differ in these.
@@ -39,105 +40,157 @@ pub struct Execution {
 /// How long nothing may move before a line in the log says who is waited for.
 const STALL_NOTICE: Duration = Duration::from_secs(10);
 
+/// What [`Running::advance`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Something moved.
+    Moved,
+    /// Nothing moved: others must do something first.
+    Idle,
+    /// This rank's part is over.
+    Done,
+}
+
+/// This rank's part of an exchange, under way. It must be advanced with the transport and the memory with which it was
+/// begun until it is done or has failed; one transport carries one exchange at a time.
+#[derive(Debug)]
+pub struct Running<S> {
+    schedule: S,
+    scheduler: Scheduler<S>,
+    options: ExecuteOptions,
+    execution: Execution,
+    events: Vec<Event>,
+    in_flight: usize,
+    /// Since when nothing has moved, and whether that was said.
+    idle: Option<(Instant, bool)>,
+}
+
+impl<S: Borrow<Schedule> + Clone> Running<S> {
+    /// Begins an exchange.
+    ///
+    /// # Errors
+    /// [`TransportError::BufferTooSmall`]; what the transport reports.
+    pub fn begin<T: Transport + ?Sized>(
+        transport: &mut T,
+        schedule: S,
+        options: &ExecuteOptions,
+        memory: &Memory<'_>,
+    ) -> Result<Self, TransportError> {
+        memory.check(schedule.borrow())?;
+        transport.begin(schedule.borrow())?;
+        let scheduler = Scheduler::new(schedule.clone(), options.order);
+        let (options, execution, events) = (*options, Execution::default(), Vec::new());
+        Ok(Self { schedule, scheduler, options, execution, events, in_flight: 0, idle: None })
+    }
+
+    /// Does what can be done without waiting.
+    ///
+    /// # Errors
+    /// [`TransportError::Stalled`] after [`ExecuteOptions::give_up_after`]; what the transport reports. The exchange
+    /// is abandoned then, and the receive buffer's contents are unspecified.
+    pub fn advance<T: Transport + ?Sized>(
+        &mut self,
+        transport: &mut T,
+        memory: &Memory<'_>,
+    ) -> Result<Progress, TransportError> {
+        let result = self.step(transport, memory);
+        if result.is_err() {
+            transport.abandon();
+        }
+        result
+    }
+
+    /// What it did at this rank so far.
+    pub fn execution(&self) -> Execution {
+        Execution { peak_slot_bytes: self.scheduler.peak_slot_bytes(), ..self.execution }
+    }
+
+    fn step<T: Transport + ?Sized>(
+        &mut self,
+        transport: &mut T,
+        memory: &Memory<'_>,
+    ) -> Result<Progress, TransportError> {
+        let me = self.schedule.borrow().rank();
+        while let Some(post) = self.scheduler.poll_post() {
+            transport.post(memory, &post)?;
+        }
+        while let Some(credit) = self.scheduler.poll_credit() {
+            transport.credit(&credit)?;
+        }
+        while self.in_flight < self.options.sends_in_flight.max(1)
+            && let Some(transmit) = self.scheduler.poll_transmit()
+        {
+            transport.send(memory, &transmit)?;
+            self.in_flight += 1;
+            if transmit.header.source == me {
+                self.execution.chunks_sent += 1;
+            } else {
+                self.execution.chunks_forwarded += 1;
+                self.execution.bytes_forwarded += transmit.header.bytes;
+            }
+        }
+        if self.scheduler.is_done() {
+            return Ok(if transport.end()? { Progress::Done } else { Progress::Idle });
+        }
+        transport.poll(memory, &mut self.events)?;
+        if self.events.is_empty() {
+            self.stall()?;
+            return Ok(Progress::Idle);
+        }
+        self.idle = None;
+        for event in self.events.drain(..) {
+            match event {
+                Event::Received { path, sequence } => {
+                    self.scheduler.handle_received(path, sequence)?;
+                    let schedule = self.schedule.borrow();
+                    let ends_here = schedule.find(path).is_some_and(|i| schedule.hops()[i].outgoing.is_none());
+                    self.execution.chunks_delivered += u64::from(ends_here);
+                }
+                Event::Sent { path, sequence } => {
+                    self.in_flight -= 1;
+                    self.scheduler.handle_sent(path, sequence)?;
+                }
+                Event::Credit { path, chunks } => self.scheduler.handle_credit(path, chunks)?,
+            }
+        }
+        Ok(Progress::Moved)
+    }
+
+    /// Nothing happened: after a while say, or report, what is missing.
+    fn stall(&mut self) -> Result<(), TransportError> {
+        let (since, noticed) = *self.idle.get_or_insert_with(|| (Instant::now(), false));
+        let waited = since.elapsed();
+        let rank = self.schedule.borrow().rank();
+        if self.options.give_up_after.is_some_and(|limit| waited >= limit) {
+            let waiting_for = self.scheduler.waiting_for();
+            return Err(TransportError::Stalled { rank, seconds: waited.as_secs(), waiting_for });
+        }
+        if waited >= STALL_NOTICE && !noticed {
+            let what = self.scheduler.waiting_for();
+            log::warn!("rank {rank}: nothing has moved for {} s; waiting for {what}", waited.as_secs());
+            self.idle = Some((since, true));
+        }
+        Ok(())
+    }
+}
+
 /// Carries out this rank's part of an exchange; returns when every byte that it sends, forwards and receives is
 /// where it belongs.
 ///
 /// # Errors
-/// [`TransportError::BufferTooSmall`] before anything moves; [`TransportError::Stalled`] after
-/// [`ExecuteOptions::give_up_after`]; what the transport reports. After an error the receive buffer's contents are
-/// unspecified.
+/// As [`Running::begin`], before anything moves, and [`Running::advance`].
 pub fn execute<T: Transport + ?Sized>(
     transport: &mut T,
     schedule: &Schedule,
     options: &ExecuteOptions,
     memory: &Memory<'_>,
 ) -> Result<Execution, TransportError> {
-    memory.check(schedule)?;
-    transport.begin(schedule)?;
-    let result = progress(transport, schedule, options, memory);
-    match &result {
-        Ok(_) => transport.end()?,
-        Err(_) => transport.abandon(),
-    }
-    result
-}
-
-fn progress<T: Transport + ?Sized>(
-    transport: &mut T,
-    schedule: &Schedule,
-    options: &ExecuteOptions,
-    memory: &Memory<'_>,
-) -> Result<Execution, TransportError> {
-    let mut scheduler = Scheduler::new(schedule, options.order);
-    let mut execution = Execution::default();
-    let mut events = Vec::new();
-    let mut in_flight = 0;
-    let mut idle: Option<(Instant, bool)> = None;
-    while !scheduler.is_done() {
-        while let Some(post) = scheduler.poll_post() {
-            transport.post(memory, &post)?;
-        }
-        while let Some(credit) = scheduler.poll_credit() {
-            transport.credit(&credit)?;
-        }
-        while in_flight < options.sends_in_flight.max(1)
-            && let Some(transmit) = scheduler.poll_transmit()
-        {
-            transport.send(memory, &transmit)?;
-            in_flight += 1;
-            if transmit.header.source == schedule.rank() {
-                execution.chunks_sent += 1;
-            } else {
-                execution.chunks_forwarded += 1;
-                execution.bytes_forwarded += transmit.header.bytes;
-            }
-        }
-        transport.poll(memory, &mut events)?;
-        if events.is_empty() {
-            idle = wait(&scheduler, schedule, options, idle)?;
-            continue;
-        }
-        idle = None;
-        for event in events.drain(..) {
-            match event {
-                crate::Event::Received { path, sequence } => {
-                    scheduler.handle_received(path, sequence)?;
-                    let ends_here = schedule.find(path).is_some_and(|i| schedule.hops()[i].outgoing.is_none());
-                    execution.chunks_delivered += u64::from(ends_here);
-                }
-                crate::Event::Sent { path, sequence } => {
-                    in_flight -= 1;
-                    scheduler.handle_sent(path, sequence)?;
-                }
-                crate::Event::Credit { path, chunks } => scheduler.handle_credit(path, chunks)?,
-            }
+    let mut running = Running::begin(transport, schedule, options, memory)?;
+    loop {
+        match running.advance(transport, memory)? {
+            Progress::Moved => {}
+            Progress::Idle => std::thread::yield_now(),
+            Progress::Done => return Ok(running.execution()),
         }
     }
-    execution.peak_slot_bytes = scheduler.peak_slot_bytes();
-    Ok(execution)
-}
-
-/// Nothing happened: let others run, and after a while say, or report, what is missing.
-fn wait(
-    scheduler: &Scheduler<'_>,
-    schedule: &Schedule,
-    options: &ExecuteOptions,
-    idle: Option<(Instant, bool)>,
-) -> Result<Option<(Instant, bool)>, TransportError> {
-    std::thread::yield_now();
-    let (since, noticed) = idle.unwrap_or_else(|| (Instant::now(), false));
-    let waited = since.elapsed();
-    if options.give_up_after.is_some_and(|limit| waited >= limit) {
-        return Err(TransportError::Stalled {
-            rank: schedule.rank(),
-            seconds: waited.as_secs(),
-            waiting_for: scheduler.waiting_for(),
-        });
-    }
-    if waited >= STALL_NOTICE && !noticed {
-        let (rank, what) = (schedule.rank(), scheduler.waiting_for());
-        log::warn!("rank {rank}: nothing has moved for {} s; waiting for {what}", waited.as_secs());
-        return Ok(Some((since, true)));
-    }
-    Ok(Some((since, noticed)))
 }

@@ -240,9 +240,9 @@ impl Transport for InProcess {
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), TransportError> {
+    fn end(&mut self) -> Result<bool, TransportError> {
         self.posted.clear();
-        Ok(())
+        Ok(true)
     }
 
     fn abandon(&mut self) {

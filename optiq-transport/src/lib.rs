@@ -33,7 +33,7 @@ mod transport;
 pub use chunk::{ChunkRule, EAGER};
 pub use delay::Delayed;
 pub use error::TransportError;
-pub use execute::{ExecuteOptions, Execution, execute};
+pub use execute::{ExecuteOptions, Execution, Progress, Running, execute};
 pub use inproc::{InProcess, LinkMap, mesh, paced_mesh};
 pub use path::{Header, Path, PathId, Rank};
 pub use schedule::{Hop, Incoming, Outgoing, Roles, Schedule, ScheduleOptions, Sink};

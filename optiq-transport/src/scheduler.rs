@@ -13,7 +13,8 @@
 //! Credits travel only while the sender still needs them (`n - w` in all), in batches of half a window, so that
 //! when both sides are done no credit is left under way.
 
-use crate::{Header, PathId, Rank, Region, Schedule, Sink, TransportError};
+use crate::{Header, Hop, PathId, Rank, Region, Schedule, Sink, TransportError};
+use std::borrow::Borrow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -84,10 +85,10 @@ struct Progress {
     queued: bool,
 }
 
-/// One rank's scheduler. See the crate's front page for the calling order.
+/// One rank's scheduler, over a schedule that it borrows or shares. See the crate's front page for the calling order.
 #[derive(Debug)]
-pub struct Scheduler<'a> {
-    schedule: &'a Schedule,
+pub struct Scheduler<S> {
+    schedule: S,
     order: Order,
     progress: Vec<Progress>,
     /// Hops that may have a receive to post.
@@ -106,14 +107,14 @@ pub struct Scheduler<'a> {
     peak_slots_in_use: u64,
 }
 
-impl<'a> Scheduler<'a> {
+impl<S: Borrow<Schedule>> Scheduler<S> {
     /// At the start of an exchange.
-    pub fn new(schedule: &'a Schedule, order: Order) -> Self {
-        let hops = schedule.hops();
+    pub fn new(schedule: S, order: Order) -> Self {
+        let hops = schedule.borrow().hops().len();
         let mut scheduler = Self {
             schedule,
             order,
-            progress: vec![Progress::default(); hops.len()],
+            progress: vec![Progress::default(); hops],
             to_post: VecDeque::new(),
             to_credit: VecDeque::new(),
             forward: VecDeque::new(),
@@ -123,7 +124,8 @@ impl<'a> Scheduler<'a> {
             slots_in_use: 0,
             peak_slots_in_use: 0,
         };
-        for (i, hop) in hops.iter().enumerate() {
+        for i in 0..hops {
+            let hop = scheduler.hop(i);
             scheduler.open_ends += usize::from(hop.incoming.is_some()) + usize::from(hop.outgoing.is_some());
             if hop.incoming.is_some() {
                 scheduler.to_post.push_back(i);
@@ -138,7 +140,7 @@ impl<'a> Scheduler<'a> {
     /// The next receive to post, if there is one.
     pub fn poll_post(&mut self) -> Option<Post> {
         while let Some(&i) = self.to_post.front() {
-            let hop = &self.schedule.hops()[i];
+            let hop = self.hop(i);
             let p = &mut self.progress[i];
             if let Some(incoming) = hop.incoming
                 && p.posted < hop.chunks().min(p.freed + incoming.window)
@@ -171,7 +173,7 @@ impl<'a> Scheduler<'a> {
         } else {
             own(&mut self.local).or_else(|| self.forward.pop_front())
         }?;
-        let hop = &self.schedule.hops()[i];
+        let hop = self.hop(i);
         self.forward_turn = hop.incoming.is_none();
         let p = &mut self.progress[i];
         let sequence = p.sent;
@@ -195,7 +197,7 @@ impl<'a> Scheduler<'a> {
     /// The next credit to give back, if one is due.
     pub fn poll_credit(&mut self) -> Option<Credit> {
         while let Some(i) = self.to_credit.pop_front() {
-            let hop = &self.schedule.hops()[i];
+            let hop = self.hop(i);
             let Some(incoming) = hop.incoming else { continue };
             let p = &mut self.progress[i];
             // The sender has `window` credits from the start and needs `chunks - window` more.
@@ -214,8 +216,8 @@ impl<'a> Scheduler<'a> {
     /// [`TransportError::Unexpected`] if the schedule knows no such chunk or it comes out of order.
     pub fn handle_received(&mut self, path: PathId, sequence: u64) -> Result<(), TransportError> {
         let unexpected = || self.unexpected(format!("the arrival of chunk {sequence} of path {path}"));
-        let i = self.schedule.find(path).ok_or_else(unexpected)?;
-        let hop = &self.schedule.hops()[i];
+        let i = self.schedule.borrow().find(path).ok_or_else(unexpected)?;
+        let hop = self.hop(i);
         let p = &self.progress[i];
         let incoming = hop.incoming.ok_or_else(unexpected)?;
         if sequence != p.received || sequence >= p.posted {
@@ -243,8 +245,8 @@ impl<'a> Scheduler<'a> {
     /// [`TransportError::Unexpected`] if no such chunk was sent, or an earlier one of the path is not complete yet.
     pub fn handle_sent(&mut self, path: PathId, sequence: u64) -> Result<(), TransportError> {
         let unexpected = || self.unexpected(format!("the completed sending of chunk {sequence} of path {path}"));
-        let i = self.schedule.find(path).ok_or_else(unexpected)?;
-        let hop = &self.schedule.hops()[i];
+        let i = self.schedule.borrow().find(path).ok_or_else(unexpected)?;
+        let hop = self.hop(i);
         let p = &self.progress[i];
         if hop.outgoing.is_none() || sequence != p.completed || sequence >= p.sent {
             return Err(unexpected());
@@ -268,8 +270,8 @@ impl<'a> Scheduler<'a> {
     /// chunks.
     pub fn handle_credit(&mut self, path: PathId, chunks: u64) -> Result<(), TransportError> {
         let unexpected = || self.unexpected(format!("{chunks} credits for path {path}"));
-        let i = self.schedule.find(path).ok_or_else(unexpected)?;
-        let hop = &self.schedule.hops()[i];
+        let i = self.schedule.borrow().find(path).ok_or_else(unexpected)?;
+        let hop = self.hop(i);
         let outgoing = hop.outgoing.ok_or_else(unexpected)?;
         let limit = self.progress[i].credited.checked_add(chunks).and_then(|c| c.checked_add(outgoing.window));
         if limit.is_none_or(|l| l > hop.chunks()) {
@@ -292,7 +294,7 @@ impl<'a> Scheduler<'a> {
 
     /// The first thing that is still missing, in words; for messages about an exchange that does not advance.
     pub fn waiting_for(&self) -> String {
-        for (hop, p) in self.schedule.hops().iter().zip(&self.progress) {
+        for (hop, p) in self.schedule.borrow().hops().iter().zip(&self.progress) {
             let n = hop.chunks();
             if let Some(outgoing) = hop.outgoing
                 && p.completed < n
@@ -310,9 +312,13 @@ impl<'a> Scheduler<'a> {
         "nothing".into()
     }
 
+    fn hop(&self, i: usize) -> Hop {
+        self.schedule.borrow().hops()[i]
+    }
+
     /// Puts a hop into its ready queue if it has a chunk and a credit for it.
     fn enqueue(&mut self, i: usize) {
-        let hop = &self.schedule.hops()[i];
+        let hop = self.hop(i);
         let p = &mut self.progress[i];
         let Some(outgoing) = hop.outgoing else { return };
         if p.queued || p.sent >= p.received || p.sent >= outgoing.window + p.credited {
@@ -329,7 +335,7 @@ impl<'a> Scheduler<'a> {
 
     /// The oldest slot of a receiving end is free again: post the next receive, and tell the sender in batches.
     fn free(&mut self, i: usize) {
-        let hop = &self.schedule.hops()[i];
+        let hop = self.hop(i);
         let p = &mut self.progress[i];
         let Some(incoming) = hop.incoming else { return };
         p.freed += 1;
@@ -344,19 +350,19 @@ impl<'a> Scheduler<'a> {
     }
 
     fn unexpected(&self, what: String) -> TransportError {
-        TransportError::Unexpected { rank: self.schedule.rank(), what }
+        TransportError::Unexpected { rank: self.schedule.borrow().rank(), what }
     }
 }
 
 /// What each path of this rank has got through so far; for tests of the invariants at the top of the file.
 #[cfg(test)]
-impl Scheduler<'_> {
+impl<S: Borrow<Schedule>> Scheduler<S> {
     pub(crate) fn check_invariants(&self) {
         let mut queued = std::collections::BTreeMap::<usize, usize>::new();
         self.forward.iter().chain(self.local.iter().map(|Reverse((_, i))| i)).for_each(|&i| {
             *queued.entry(i).or_default() += 1;
         });
-        for (i, (hop, p)) in self.schedule.hops().iter().zip(&self.progress).enumerate() {
+        for (i, (hop, p)) in self.schedule.borrow().hops().iter().zip(&self.progress).enumerate() {
             let n = hop.chunks();
             if let Some(incoming) = hop.incoming {
                 assert!(p.freed <= p.received && p.received <= p.posted);

@@ -114,7 +114,7 @@ fn a_crossing_of_flows_under_the_smallest_budget() {
     let paths = [path(0, &[0, 1, 2], 5), path(1, &[2, 1, 0], 5), path(2, &[1, 0, 2], 5), path(3, &[1, 2, 0], 5)];
     let s = schedules(3, &paths, options(64, 3, 8));
     assert!(s.iter().all(|s| s.slot_bytes() <= 3 && s.hops().iter().all(|h| h.chunk == 1)));
-    let mut f: Vec<Scheduler<'_>> = s.iter().map(|s| Scheduler::new(s, Order::LocalFirst)).collect();
+    let mut f: Vec<Scheduler<&Schedule>> = s.iter().map(|s| Scheduler::new(s, Order::LocalFirst)).collect();
     // A synchronous network: in each round every rank does all it may, then everything arrives.
     for round in 0.. {
         assert!(round < 100, "stuck: {}", f.iter().map(Scheduler::waiting_for).collect::<Vec<_>>().join("; "));

@@ -121,8 +121,7 @@ pub enum Event {
 /// Carries chunks and credits between ranks.
 ///
 /// Per path, chunks arrive in the order in which they were sent, and [`Event::Sent`] comes in that order too.
-/// Nothing blocks except [`Transport::begin`] and [`Transport::end`], and those only for ranks that are on their
-/// way into the same call. Between `begin` and `end`, the caller polls.
+/// Nothing blocks except [`Transport::begin`], and that only for ranks that are on their way into the same call. Between `begin` and `end`, the caller polls.
 pub trait Transport {
     /// A name for logs and results: `in-process`, `mpi-two-sided`, `mpi-one-sided`.
     fn name(&self) -> &'static str;
@@ -157,12 +156,12 @@ pub trait Transport {
     /// What the back end reports.
     fn poll(&mut self, memory: &Memory<'_>, events: &mut Vec<Event>) -> Result<(), TransportError>;
 
-    /// Ends an exchange whose scheduler is done: on return no operation touches the caller's memory, and the next
-    /// exchange may begin.
+    /// Works towards the end of an exchange whose scheduler is done, without waiting. To be called until it returns
+    /// true: then no operation touches the caller's memory, and the next exchange may begin.
     ///
     /// # Errors
     /// What the back end reports.
-    fn end(&mut self) -> Result<(), TransportError>;
+    fn end(&mut self) -> Result<bool, TransportError>;
 
     /// Gives an exchange up after an error: cancels what can be cancelled, so that the caller's memory is not
     /// written any more where the back end can promise that.

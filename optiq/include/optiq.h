@@ -7,6 +7,7 @@
 #define OPTIQ_H
 
 #include <mpi.h>
+#include <stdint.h>
 
 /*
  Status codes of the C interface. 0 is success; a code is never given another meaning.
@@ -49,6 +50,11 @@ enum optiq_status {
    */
   OPTIQ_STATUS_INTERNAL = 8,
 };
+
+/*
+ A planned exchange that can be started many times. 0 is none.
+ */
+typedef uint64_t optiq_request;
 
 #ifdef __cplusplus
 extern "C" {
@@ -120,6 +126,72 @@ const char *optiq_last_decision(void);
  The library's version: major * 10000 + minor * 100 + patch. Since 0.1. Thread-safe.
  */
 int optiq_version(void);
+
+/*
+ Plans an exchange that will be started many times, as `MPI_Alltoallv_init` (MPI 4.0, section 6.13.8): all arguments
+ are those of `optiq_alltoallv`; the arrays may be changed afterwards, the buffers must stay. Collective over `comm`.
+ Since 0.1.
+
+ Returns 0 or a status code, and in `request` a handle that `optiq_alltoallv_free` frees (0 after an error).
+
+ Requirements:
+ As for `optiq_alltoallv`; the buffers must be valid until the request is freed; `request` must be valid for writing.
+ */
+int optiq_alltoallv_init(const void *sendbuf,
+                         const int *sendcounts,
+                         const int *sdispls,
+                         MPI_Datatype sendtype,
+                         void *recvbuf,
+                         const int *recvcounts,
+                         const int *rdispls,
+                         MPI_Datatype recvtype,
+                         MPI_Comm comm,
+                         optiq_request *request);
+
+/*
+ Starts a planned exchange and returns at once. The send buffer must not be changed, and the receive buffer not be
+ touched, until `optiq_alltoallv_test` or `optiq_alltoallv_wait` says that it is complete. All ranks must start the
+ exchanges of a communicator in the same order. Progress is made inside OPTIQ's calls, or by a thread if
+ `OPTIQ_PROGRESS=1` is set and MPI was initialised with `MPI_THREAD_MULTIPLE`. Since 0.1.
+
+ Returns 0 or a status code; starting what is under way is an error.
+
+ Requirements:
+ `request` must be NULL or valid for reading, and the buffers of its `optiq_alltoallv_init` valid.
+ */
+int optiq_alltoallv_start(optiq_request *request);
+
+/*
+ Makes progress with a started exchange and says in `flag` whether it is complete (1 also if it was never started).
+ Since 0.1.
+
+ Returns 0 or a status code.
+
+ Requirements:
+ `request` must be NULL or valid for reading, `flag` NULL or valid for writing.
+ */
+int optiq_alltoallv_test(optiq_request *request,
+                         int *flag);
+
+/*
+ Waits until a started exchange is complete; returns at once if it was never started. Since 0.1.
+
+ Returns 0 or a status code.
+
+ Requirements:
+ `request` must be NULL or valid for reading.
+ */
+int optiq_alltoallv_wait(optiq_request *request);
+
+/*
+ Frees a planned exchange and sets `request` to 0. It must not be under way. Local. Since 0.1.
+
+ Returns 0 or a status code.
+
+ Requirements:
+ `request` must be NULL or valid for reading and writing.
+ */
+int optiq_alltoallv_free(optiq_request *request);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -2,9 +2,11 @@
 //!
 //! Sizes accept `64K`, `1MiB`, `8 MB` (see [`optiq_net::units`]); switches accept 0 and 1.
 
-use crate::PlacementRule;
+use crate::{PlacementRule, Scores};
 use optiq_net::units::parse_bytes;
 use optiq_transport::{ChunkRule, Order};
+use std::fmt;
+use std::str::FromStr;
 use thiserror::Error;
 
 /// One option: its name in the environment, what it takes, its default, and what it does.
@@ -79,16 +81,40 @@ pub const OPTIONS: &[OptionRecord] = &[
         doc: "Whether chunks of others or a rank's own leave first.",
     },
     OptionRecord {
+        name: "OPTIQ_SCORES",
+        takes: "list of BYTES-BYTES[@HOSTS-HOSTS]=auto|multipath|mpi",
+        default: "",
+        doc: "With OPTIQ_ALGORITHM=auto: what serves exchanges by the size of the largest demand and the number of hosts, such as `0-64KiB=mpi,1MiB-inf@2-512=multipath`; the first rule that fits counts, and the cost model decides the rest.",
+    },
+    OptionRecord {
+        name: "OPTIQ_CALIBRATION",
+        takes: "file",
+        default: "",
+        doc: "The cost model's parameters, as `optiq info --scores` prints them; without it they are measured when a communicator is first used.",
+    },
+    OptionRecord {
         name: "OPTIQ_MIN_BYTES",
         takes: "size",
-        default: "128KiB",
-        doc: "With OPTIQ_ALGORITHM=auto: exchanges in which no host sends another one more than this go to plain MPI.",
+        default: "",
+        doc: "With OPTIQ_ALGORITHM=auto: exchanges in which no host sends another one more than this go to plain MPI; by default the cost model decides.",
     },
     OptionRecord {
         name: "OPTIQ_MIN_GAIN",
         takes: "number",
-        default: "1.2",
-        doc: "With OPTIQ_ALGORITHM=auto: the least ratio of the direct routes' congestion to the plan's for which the plan is used.",
+        default: "1.05",
+        doc: "With OPTIQ_ALGORITHM=auto: how many times faster than plain MPI the cost model must predict a plan to be.",
+    },
+    OptionRecord {
+        name: "OPTIQ_CHECK",
+        takes: "0 | 1",
+        default: "0",
+        doc: "Compare all send and receive counts before every exchange, and name the ranks that disagree.",
+    },
+    OptionRecord {
+        name: "OPTIQ_PROGRESS",
+        takes: "0 | 1",
+        default: "0",
+        doc: "A thread that advances exchanges that were started; needs MPI_THREAD_MULTIPLE.",
     },
     OptionRecord {
         name: "OPTIQ_PLANS",
@@ -131,6 +157,28 @@ pub enum Algorithm {
     Multipath,
     /// Never.
     Mpi,
+}
+
+impl FromStr for Algorithm {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "auto" => Ok(Algorithm::Auto),
+            "multipath" => Ok(Algorithm::Multipath),
+            "mpi" => Ok(Algorithm::Mpi),
+            _ => Err(()),
+        }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Algorithm::Auto => "auto",
+            Algorithm::Multipath => "multipath",
+            Algorithm::Mpi => "mpi",
+        })
+    }
 }
 
 /// Which planner.
@@ -178,12 +226,20 @@ pub struct Config {
     pub budget: u64,
     /// `OPTIQ_ORDER`.
     pub order: Order,
+    /// `OPTIQ_SCORES`.
+    pub scores: Scores,
+    /// `OPTIQ_CALIBRATION`.
+    pub calibration: Option<String>,
     /// `OPTIQ_MIN_BYTES`.
-    pub min_bytes: u64,
+    pub min_bytes: Option<u64>,
     /// `OPTIQ_MIN_GAIN`.
     pub min_gain: f64,
     /// `OPTIQ_PLANS`.
     pub plans: usize,
+    /// `OPTIQ_CHECK`.
+    pub check: bool,
+    /// `OPTIQ_PROGRESS`.
+    pub progress: bool,
     /// `OPTIQ_STRICT`.
     pub strict: bool,
     /// `OPTIQ_LOG`.
@@ -204,8 +260,12 @@ impl Default for Config {
             window: 8,
             budget: 64 << 20,
             order: Order::ForwardFirst,
-            min_bytes: 128 << 10,
-            min_gain: 1.2,
+            scores: Scores::default(),
+            calibration: None,
+            min_bytes: None,
+            min_gain: 1.05,
+            check: false,
+            progress: false,
             plans: 16,
             strict: false,
             log: log::LevelFilter::Warn,
@@ -267,14 +327,7 @@ impl Config {
             "OPTIQ_TOPOLOGY" => self.topology = Some(value.to_string()),
             "OPTIQ_BACKGROUND" => self.background = Some(value.to_string()),
             "OPTIQ_PLACEMENT" => self.placement = value.parse().map_err(|()| plain())?,
-            "OPTIQ_ALGORITHM" => {
-                self.algorithm = match value {
-                    "auto" => Algorithm::Auto,
-                    "multipath" => Algorithm::Multipath,
-                    "mpi" => Algorithm::Mpi,
-                    _ => return Err(plain()),
-                }
-            }
+            "OPTIQ_ALGORITHM" => self.algorithm = value.parse().map_err(|()| plain())?,
             "OPTIQ_PLANNER" => {
                 self.planner = match value {
                     "auto" => PlannerChoice::Auto,
@@ -311,24 +364,34 @@ impl Config {
                 }
             }
             "OPTIQ_MIN_BYTES" => {
-                self.min_bytes = parse_bytes(value).map_err(|_| "a size such as 128KiB".to_string())?
+                self.min_bytes = Some(parse_bytes(value).map_err(|_| "a size such as 128KiB".to_string())?)
             }
             "OPTIQ_MIN_GAIN" => {
                 let gain: f64 = number(value, 0.0, "a number of at least 0")?;
                 self.min_gain = Some(gain).filter(|g| g.is_finite()).ok_or("a number of at least 0")?;
             }
             "OPTIQ_PLANS" => self.plans = number(value, 1, "a whole number of at least 1")?,
-            "OPTIQ_STRICT" => {
-                self.strict = match value {
-                    "0" => false,
-                    "1" => true,
-                    _ => return Err(plain()),
-                }
+            "OPTIQ_STRICT" => self.strict = switch(value)?,
+            "OPTIQ_CHECK" => self.check = switch(value)?,
+            "OPTIQ_PROGRESS" => self.progress = switch(value)?,
+            "OPTIQ_CALIBRATION" => self.calibration = Some(value.to_string()),
+            "OPTIQ_SCORES" => {
+                self.scores = value.parse().map_err(|rule| {
+                    format!("a list of rules such as 0-64KiB=mpi or 1MiB-inf@2-512=multipath, not \"{rule}\",")
+                })?
             }
             "OPTIQ_LOG" => self.log = value.parse().map_err(|_| plain())?,
             _ => {}
         }
         Ok(())
+    }
+}
+
+fn switch(value: &str) -> Result<bool, String> {
+    match value {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(String::new()),
     }
 }
 
@@ -355,7 +418,9 @@ mod tests {
 
     #[test]
     fn every_option_refuses_nonsense_by_name() {
-        for option in OPTIONS.iter().filter(|o| !["OPTIQ_TOPOLOGY", "OPTIQ_BACKGROUND"].contains(&o.name)) {
+        for option in
+            OPTIONS.iter().filter(|o| !["OPTIQ_TOPOLOGY", "OPTIQ_BACKGROUND", "OPTIQ_CALIBRATION"].contains(&o.name))
+        {
             let error = read(&[(option.name, "nonsense")]).error.unwrap();
             assert_eq!(error.name, option.name);
             assert!(error.to_string().contains("\"nonsense\""), "{error}");

@@ -1,12 +1,11 @@
 //! Planned paths, or plain MPI: which one serves an exchange, and why.
 //!
-//! Forwarding costs a copy and a turn of somebody's progress loop per leg, and agreement costs a small collective.
-//! So planned paths are used only where messages are long enough to hide that, and where the plan's congestion is
-//! below that of the fabric's own routes by a margin. Measured crossovers come with calibration; until then the
-//! two thresholds are options.
+//! Rank 0 decides, by the score map, the cost model and the plan, and its decision is everybody's.
 
-use crate::{Algorithm, Config};
-use optiq_solver::{Demand, Plan};
+use crate::{Algorithm, Config, CostModel, Prediction};
+use optiq_net::Network;
+use optiq_solver::{Demand, Plan, plan};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// What served, or will serve, an exchange.
@@ -48,38 +47,118 @@ impl fmt::Display for Decision {
     }
 }
 
-fn mpi(reason: String) -> Option<Decision> {
-    Some(Decision::Mpi { reason })
+/// The least time that planning is given; a demand set that takes not [`WORTH`] times as long on the fabric's own routes
+/// is planned when it comes a second time.
+pub const LEAST_PLANNING_SECONDS: f64 = 0.015;
+const WORTH: f64 = 4.0;
+
+/// What is clear from the demands alone.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Before {
+    /// Make a plan, and ask again.
+    Plan,
+    /// Plain MPI; with the reason.
+    Aside(String),
+    /// Plain MPI now; a plan when these demands come again.
+    Later(String),
 }
 
-/// Whether it is already clear from the demands that plain MPI should serve them.
-pub fn decide_before_planning(demands: &[Demand], config: &Config) -> Option<Decision> {
-    if config.algorithm == Algorithm::Mpi {
-        return mpi("OPTIQ_ALGORITHM=mpi".into());
+/// What the score map and the options ask for.
+fn asked(demands: &[Demand], config: &Config) -> Algorithm {
+    if config.algorithm != Algorithm::Auto {
+        return config.algorithm;
     }
+    let hosts: BTreeSet<u32> = demands.iter().flat_map(|d| [d.src.0, d.dst.0]).collect();
+    let largest = demands.iter().map(|d| d.bytes).max().unwrap_or(0);
+    config.scores.algorithm(largest, hosts.len() as u64)
+}
+
+/// Whether it is already clear from the demands who should serve them. `again` if they were seen before.
+pub fn decide_before_planning(
+    demands: &[Demand],
+    network: &Network,
+    config: &Config,
+    model: &CostModel,
+    again: bool,
+) -> Before {
     let Some(largest) = demands.iter().map(|d| d.bytes).max() else {
-        return mpi("no bytes cross the network".into());
+        return Before::Aside("no bytes cross the network".into());
     };
-    if config.algorithm == Algorithm::Auto && largest < config.min_bytes {
-        return mpi(format!(
-            "no host sends another more than {largest} bytes, which is below OPTIQ_MIN_BYTES ({})",
-            config.min_bytes
+    match asked(demands, config) {
+        Algorithm::Mpi if config.algorithm == Algorithm::Mpi => return Before::Aside("OPTIQ_ALGORITHM=mpi".into()),
+        Algorithm::Mpi => return Before::Aside("OPTIQ_SCORES gives it these sizes".into()),
+        Algorithm::Multipath => return Before::Plan,
+        Algorithm::Auto => {}
+    }
+    if let Some(least) = config.min_bytes.filter(|&least| largest < least) {
+        return Before::Aside(format!(
+            "no host sends another more than {largest} bytes, which is below OPTIQ_MIN_BYTES ({least})"
         ));
     }
-    None
+    let routes = demands.iter().map(|d| (d.src, d.dst, d.bytes));
+    let direct = network.route_load(routes).map_or(0.0, |load| plan::congestion(network, &load));
+    if too_short(direct, model) {
+        return Before::Aside(format!(
+            "its link bound is {direct:.6} s, which is too short to win back an agreement of {:.6} s",
+            model.agreement_seconds
+        ));
+    }
+    if !again && direct < WORTH * LEAST_PLANNING_SECONDS {
+        return Before::Later(format!(
+            "its link bound is {direct:.6} s, too short for planning; a plan is made if the same demands come again"
+        ));
+    }
+    Before::Plan
+}
+
+/// What serves a plan's demands if all their bytes are `scale` times as many, and what that is predicted to take: by the
+/// options, the score map, and the cost model; never [`Algorithm::Auto`].
+pub fn score(
+    plan: &Plan,
+    network: &Network,
+    config: &Config,
+    model: &CostModel,
+    scale: f64,
+) -> (Algorithm, Prediction) {
+    let scaled = |d: &Demand| Demand { bytes: (d.bytes as f64 * scale).ceil() as u64, ..*d };
+    let demands: Vec<Demand> = plan.demands.iter().map(scaled).collect();
+    let predicted = model.predict(plan, network.unit_capacity(), config.chunk, scale);
+    let algorithm = match asked(&demands, config) {
+        Algorithm::Auto if demands.iter().all(|d| d.bytes < config.min_bytes.unwrap_or(0)) => Algorithm::Mpi,
+        Algorithm::Auto if too_short(plan.direct_congestion_seconds * scale, model) => Algorithm::Mpi,
+        Algorithm::Auto if predicted.gain() < config.min_gain => Algorithm::Mpi,
+        Algorithm::Auto => Algorithm::Multipath,
+        asked => asked,
+    };
+    (algorithm, predicted)
+}
+
+/// Whether an exchange with this link bound is over before an agreement has paid.
+fn too_short(direct_seconds: f64, model: &CostModel) -> bool {
+    direct_seconds < 2.0 * model.agreement_seconds
 }
 
 /// Whether to use a plan.
-pub fn decide(plan: &Plan, config: &Config) -> Decision {
-    let gain = plan.direct_congestion_seconds / plan.congestion_seconds;
-    if config.algorithm == Algorithm::Auto && gain < config.min_gain {
+pub fn decide(plan: &Plan, network: &Network, config: &Config, model: &CostModel) -> Decision {
+    let (algorithm, predicted) = score(plan, network, config, model, 1.0);
+    if algorithm == Algorithm::Mpi {
         return Decision::Mpi {
             reason: format!(
-                "the plan's link bound is {gain:.2} times better than the fabric's own routes', which is below OPTIQ_MIN_GAIN ({})",
-                config.min_gain
+                "planned paths would take {:.6} s instead of {:.6} s, which is less than OPTIQ_MIN_GAIN ({}) times faster \
+                 (link bounds {:.6} and {:.6} s)",
+                predicted.planned_seconds,
+                predicted.plain_seconds,
+                config.min_gain,
+                plan.congestion_seconds,
+                plan.direct_congestion_seconds
             ),
         };
     }
+    multipath(plan)
+}
+
+/// The decision to use a plan.
+pub(crate) fn multipath(plan: &Plan) -> Decision {
     Decision::Multipath {
         planner: plan.planner.clone(),
         paths: plan.flows.iter().map(Vec::len).sum(),

@@ -15,21 +15,27 @@ pub mod c_api;
 mod config;
 mod decide;
 mod error;
+mod gather;
 mod legs;
 pub mod logger;
 mod lower;
+mod model;
 mod placement;
+mod scores;
 #[cfg(feature = "mpi")]
 mod session;
 
 pub use config::{Algorithm, Config, ConfigError, OPTIONS, OptionRecord, PlannerChoice, TransportChoice};
-pub use decide::{Decision, decide, decide_before_planning};
+pub use decide::{Before, Decision, LEAST_PLANNING_SECONDS, decide, decide_before_planning, score};
 pub use error::{Error, Status};
+pub use gather::{Gathered, Place, gather, pays};
 pub use legs::Legs;
 pub use lower::{Message, lower, merge};
+pub use model::{CostModel, Prediction};
 pub use placement::{Placement, PlacementRule};
+pub use scores::{Rule, Scores};
 #[cfg(feature = "mpi")]
-pub use session::Session;
+pub use session::{Persistent, Session};
 
 /// Version as one number: major * 10000 + minor * 100 + patch.
 pub const VERSION: i32 = 100;

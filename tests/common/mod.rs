@@ -1,8 +1,10 @@
 //! Programs under `mpirun`, with a timeout.
 
+use optiq_transport::mpi::Library;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Far above what a run takes, far below what CI allows.
@@ -16,12 +18,43 @@ pub struct Run {
     pub output: String,
 }
 
+/// The launcher of the MPI library that the programs are linked with. Debian has both under names of their own, and either
+/// as `mpirun`.
+fn launcher() -> Command {
+    let (names, arguments): (&[&str], &[&str]) = match Library::CURRENT {
+        Library::Mpich => (&["mpiexec.hydra", "mpirun.mpich"], &[]),
+        _ => (&["mpirun.openmpi"], &["--oversubscribe", "--mca", "btl_vader_single_copy_mechanism", "none"]),
+    };
+    let mut command = Command::new(first_of(names).unwrap_or("mpirun"));
+    command.args(arguments);
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command
+}
+
+/// The compiler wrapper of that library: the one that the build was told to use, or the one of its name, or `mpicc`.
+#[allow(dead_code, reason = "not every test program compiles")]
+pub fn mpicc() -> String {
+    let name = match Library::CURRENT {
+        Library::Mpich => "mpicc.mpich",
+        _ => "mpicc.openmpi",
+    };
+    std::env::var("MPICC").unwrap_or_else(|_| first_of(&[name]).unwrap_or("mpicc").into())
+}
+
+/// The first of these programs that there is.
+fn first_of<'a>(programs: &[&'a str]) -> Option<&'a str> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let dirs: Vec<_> = std::env::split_paths(&path).collect();
+    programs.iter().copied().find(|p| dirs.iter().any(|d| d.join(p).is_file()))
+}
+
 /// Runs `program` on `ranks` ranks of this machine, with these `OPTIQ_*` variables and no others.
 pub fn mpirun(ranks: u32, program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
-    let mut command = Command::new("mpirun");
-    command.args(["--oversubscribe", "--mca", "btl_vader_single_copy_mechanism", "none", "-n", &ranks.to_string()]);
-    command.arg(program).args(arguments);
-    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    // MPICH's ranks spin while they wait, at the cost of every other one on the machine: one job at a time.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _turn = (Library::CURRENT == Library::Mpich).then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut command = launcher();
+    command.args(["-n", &ranks.to_string()]).arg(program).args(arguments);
     for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("OPTIQ_")) {
         command.env_remove(name);
     }

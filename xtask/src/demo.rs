@@ -7,8 +7,9 @@ use crate::args::Args;
 use crate::failure::{Failure, Outcome};
 use crate::glob;
 use crate::install::Needs;
+use crate::mpi::Library;
 use crate::process::{self, Project};
-use crate::requirements::{BUILD, LAB};
+use crate::requirements::{BUILD, LAB, OPEN_MPI};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -85,7 +86,7 @@ impl Demo {
     }
 
     fn run(mut self) -> Outcome {
-        let needs = Needs::default().required(BUILD);
+        let needs = Needs::default().required(OPEN_MPI).required(BUILD);
         let needs = if self.options.lab { needs.required(LAB) } else { needs };
         needs.meet(self.options.install)?;
         if self.options.lab && !namespaces_are_permitted() {
@@ -101,7 +102,9 @@ impl Demo {
     fn show_all(&mut self) -> Outcome {
         process::step("build optiq, without HiGHS", || {
             let what = ["--release", "--package", "optiq-cli"];
-            process::run(&mut self.project.cargo("build", [&what[..], &FEATURES].concat()))
+            process::run(
+                self.project.cargo("build", [&what[..], &FEATURES].concat()).envs(Library::OpenMpi.environment()),
+            )
         })?;
         let picture = self.output.join(format!("plan-{PLANNER}.html"));
         let mut plan = self.optiq(PLAN);

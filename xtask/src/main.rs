@@ -9,6 +9,7 @@ mod deny;
 mod failure;
 mod glob;
 mod install;
+mod mpi;
 mod process;
 mod requirements;
 mod results;
@@ -55,6 +56,8 @@ fn dispatch(arguments: &[String]) -> Outcome {
             println!("{USAGE}");
             Ok(())
         }
-        other => Err(Failure::Usage(format!("no command is called \"{other}\"; there are demo, test and deny"))),
+        other => {
+            Err(Failure::Usage(format!("no command is called \"{other}\"; there are demo, test, deny and results")))
+        }
     }
 }

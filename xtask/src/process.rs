@@ -49,6 +49,11 @@ impl Project {
         &self.target
     }
 
+    /// The same checkout with a target directory of its own below the first, for builds that would undo the others.
+    pub fn aside(&self, name: &str) -> Self {
+        Project { root: self.root.clone(), target: self.target.join(name) }
+    }
+
     /// `cargo SUBCOMMAND ARGUMENTS...` in the project, with its target directory and the lock file as it is.
     pub fn cargo<A: AsRef<OsStr>>(&self, subcommand: &str, arguments: impl IntoIterator<Item = A>) -> Command {
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

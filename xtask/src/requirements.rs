@@ -1,10 +1,10 @@
 //! What OPTIQ needs from the system, how each thing is recognised, and the packages that have it.
 
 use crate::glob::matches;
+use crate::mpi::Library;
 use crate::process;
 use std::env;
 use std::path::PathBuf;
-use std::process::Command;
 
 /// A package manager that installation commands are known for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +48,10 @@ impl Manager {
     /// What a person must do besides, if anything.
     pub fn afterwards(self) -> Option<&'static str> {
         match self {
-            Manager::Dnf => Some("then put Open MPI into PATH: module load mpi/openmpi-x86_64"),
-            Manager::Zypper => Some("then put Open MPI's bin directory, below /usr/lib64/mpi, into PATH"),
+            Manager::Dnf => {
+                Some("then put the MPI library into PATH: module load mpi/openmpi-x86_64, or mpi/mpich-x86_64")
+            }
+            Manager::Zypper => Some("then put the MPI library's bin directory, below /usr/lib64/mpi, into PATH"),
             Manager::Apt | Manager::Apk | Manager::Pacman => None,
         }
     }
@@ -76,23 +78,9 @@ enum Probe {
     Check(fn() -> bool),
 }
 
-/// What every build with MPI and HiGHS needs.
+/// What every build with MPI needs besides an MPI library, and what HiGHS needs.
 pub const BUILD: &[Requirement] = &[
-    Requirement {
-        what: "an MPI compiler wrapper with its headers (mpicc, mpi.h)",
-        probe: Probe::Check(mpicc_finds_its_header),
-        packages: ["libopenmpi-dev", "openmpi-devel", "openmpi4-devel", "openmpi-dev", "openmpi"],
-    },
-    Requirement {
-        what: "mpirun",
-        probe: Probe::Programs(&["mpirun"]),
-        packages: ["openmpi-bin", "openmpi", "openmpi4", "openmpi", "openmpi"],
-    },
-    Requirement {
-        what: "libclang with its headers (bindgen reads mpi.h with it)",
-        probe: Probe::Check(libclang_is_complete),
-        packages: ["libclang-dev", "clang-devel", "clang-devel", "clang-dev", "clang"],
-    },
+    LIBCLANG,
     Requirement {
         what: "a C++ compiler (HiGHS is C++)",
         probe: Probe::AnyProgram(&["c++", "g++", "clang++"]),
@@ -104,6 +92,43 @@ pub const BUILD: &[Requirement] = &[
         packages: ["cmake", "cmake", "cmake", "cmake", "cmake"],
     },
     Requirement { what: "make", probe: Probe::Programs(&["make"]), packages: ["make", "make", "make", "make", "make"] },
+];
+
+/// What builds with MPI and without HiGHS need besides an MPI library.
+pub const BUILD_BARE: &[Requirement] = &[LIBCLANG];
+
+const LIBCLANG: Requirement = Requirement {
+    what: "libclang with its headers (bindgen reads mpi.h with it)",
+    probe: Probe::Check(libclang_is_complete),
+    packages: ["libclang-dev", "clang-devel", "clang-devel", "clang-dev", "clang"],
+};
+
+/// The MPI library that OPTIQ is used with by default.
+pub const OPEN_MPI: &[Requirement] = &[
+    Requirement {
+        what: "Open MPI's compiler wrapper with its headers (mpicc, mpi.h)",
+        probe: Probe::Check(|| Library::OpenMpi.compiler().is_some()),
+        packages: ["libopenmpi-dev", "openmpi-devel", "openmpi4-devel", "openmpi-dev", "openmpi"],
+    },
+    Requirement {
+        what: "Open MPI's mpirun",
+        probe: Probe::Check(|| Library::OpenMpi.has_launcher()),
+        packages: ["openmpi-bin", "openmpi", "openmpi4", "openmpi", "openmpi"],
+    },
+];
+
+/// The other MPI library.
+pub const MPICH: &[Requirement] = &[
+    Requirement {
+        what: "MPICH's compiler wrapper with its headers (mpicc.mpich, mpi.h)",
+        probe: Probe::Check(|| Library::Mpich.compiler().is_some()),
+        packages: ["libmpich-dev", "mpich-devel", "mpich-devel", "mpich-dev", "mpich"],
+    },
+    Requirement {
+        what: "MPICH's launcher (mpiexec.hydra)",
+        probe: Probe::Check(|| Library::Mpich.has_launcher()),
+        packages: ["mpich", "mpich", "mpich", "mpich", "mpich"],
+    },
 ];
 
 /// What the lab needs besides.
@@ -143,11 +168,6 @@ pub fn packages(requirements: &[&Requirement], manager: Manager) -> Vec<&'static
     names
 }
 
-fn mpicc_finds_its_header() -> bool {
-    let mpicc = env::var_os("MPICC").unwrap_or_else(|| "mpicc".into());
-    process::succeeds(Command::new(mpicc).args(["-E", "-include", "mpi.h", "-x", "c", "/dev/null"]))
-}
-
 /// Whether there is a libclang that bindgen would load, and the compiler's own headers (`stddef.h`), which the
 /// library alone does not bring along. `LIBCLANG_PATH` is taken at its word.
 fn libclang_is_complete() -> bool {
@@ -178,7 +198,7 @@ mod tests {
     use super::*;
 
     fn everything() -> Vec<&'static Requirement> {
-        BUILD.iter().chain(LAB).chain(BROWSER).collect()
+        OPEN_MPI.iter().chain(BUILD).chain(LAB).chain(BROWSER).collect()
     }
 
     #[test]
@@ -196,10 +216,16 @@ mod tests {
     }
 
     #[test]
+    fn debian_has_mpich_beside_open_mpi() {
+        let names = packages(&MPICH.iter().chain(BUILD_BARE).collect::<Vec<_>>(), Manager::Apt);
+        assert_eq!(names, ["libmpich-dev", "mpich", "libclang-dev"]);
+    }
+
+    #[test]
     fn every_manager_has_a_package_for_everything() {
         for (index, manager) in Manager::ALL.into_iter().enumerate() {
             assert_eq!(manager as usize, index, "{manager:?} is not at its place in the tables of packages");
-            for requirement in everything() {
+            for requirement in everything().into_iter().chain(MPICH) {
                 let name = requirement.packages[index];
                 assert!(!name.is_empty() && !name.contains(' '), "{manager:?}, {}: \"{name}\"", requirement.what);
             }

@@ -3,8 +3,9 @@
 use crate::args::Args;
 use crate::failure::{Failure, Outcome};
 use crate::install::Needs;
+use crate::mpi::Library;
 use crate::process::{self, Project};
-use crate::requirements::{BUILD, LAB};
+use crate::requirements::{BUILD, LAB, OPEN_MPI};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
@@ -58,13 +59,13 @@ pub fn main(arguments: &[String]) -> Outcome {
         }
     }
     let wanted = |part: &str| only.is_empty() || only.iter().any(|o| o == part);
-    let needs = Needs::default().required(BUILD);
+    let needs = Needs::default().required(OPEN_MPI).required(BUILD);
     if wanted("lab") { needs.required(LAB) } else { needs }.meet(true)?;
     let project = Project::locate()?;
     let build = build(&project)?;
     process::step("build optiq", || {
         let what = ["--release", "--package", "optiq-cli", "--features", "mpi"];
-        process::run(project.cargo("build", what).env("OPTIQ_BUILD", &build))
+        process::run(project.cargo("build", what).env("OPTIQ_BUILD", &build).envs(Library::OpenMpi.environment()))
     })?;
     let about = about(&project, &build)?;
     let pages = project.root().join("docs/results");

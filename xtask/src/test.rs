@@ -4,15 +4,18 @@
 //! profile, with debug assertions and overflow checks for the workspace's own crates. The overrides keep all other
 //! crates exactly as a plain release build has them, so that `cargo xtask demo` before or after, and
 //! `cargo clippy --release` in CI, find HiGHS built.
+//!
+//! The suite on MPICH is what runs on several ranks, and what is built with an MPI library. It has a target directory of
+//! its own, as the MPI crates do not notice a change of library, and no HiGHS, which planners need and messages do not.
 
 use crate::args::Args;
 use crate::failure::{Failure, Outcome};
 use crate::install::Needs;
+use crate::mpi::Library;
 use crate::process::{self, Project};
-use crate::requirements::{BROWSER, BUILD, LAB};
+use crate::requirements::{BROWSER, BUILD, BUILD_BARE, LAB, MPICH, OPEN_MPI};
 use crate::tally::Tally;
-use std::env;
-use std::process::Command;
+use std::ffi::OsString;
 use std::time::Instant;
 
 const HELP: &str = "\
@@ -22,7 +25,8 @@ Installs what is missing, builds and runs all tests: units, properties, the tran
 mpirun, the lab, the command, the pictures in Chromium. The last line is \"N passed, N failed, N skipped\".
 
   --quick        only what needs no MPI, no HiGHS and no network namespaces; installs nothing
-  --mpi NAME     the MPI library to test with; openmpi, the default, is the only one so far
+  --mpi NAME     openmpi, the default: all tests, with Open MPI; mpich: the tests on several ranks again, with MPICH,
+                 built without HiGHS in target/mpich; both: one after the other
   --no-install   install nothing; if something is missing, name the packages and exit with status 2
 
 Example:
@@ -42,87 +46,115 @@ const PROFILE: &[&str] = &[
 const ALL: &[&str] = &["--workspace", "--features", "mpi"];
 /// The crates and features of `--quick`.
 const QUICK: &[&str] = &["--workspace", "--no-default-features", "--exclude", "optiq-lab"];
-
-/// Open MPI as a test machine needs it: as root, with more ranks than processors, which must not spin, and without
-/// the copies between processes that containers forbid.
-const ENVIRONMENT: &[(&str, &str)] = &[
-    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
-    ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
-    ("OMPI_MCA_mpi_yield_when_idle", "1"),
-];
+/// The crates and features of the suite on MPICH: those that call MPI, without HiGHS.
+const MULTI_RANK: &[&str] =
+    &["-p", "optiq-suite", "-p", "optiq", "-p", "optiq-transport", "--no-default-features", "--features", "mpi"];
+/// The test programs of that suite: the crates' own, and those that start programs on several ranks.
+const MULTI_RANK_TESTS: &[&str] = &["--lib", "--test", "mpi", "--test", "examples"];
 
 pub fn main(arguments: &[String]) -> Outcome {
     let Some(mut args) = Args::new("test", HELP, arguments) else { return Ok(()) };
     let (mut quick, mut install) = (false, true);
+    let mut libraries: &[Library] = &[Library::OpenMpi];
     while let Some(flag) = args.next() {
         match flag.name {
             "--quick" => quick = args.switch(&flag)?,
             "--no-install" => install = !args.switch(&flag)?,
-            "--mpi" => match args.value(&flag)? {
-                "openmpi" => {}
-                other => {
-                    return Err(Failure::Usage(format!(
-                        "test --mpi is \"{other}\", and only openmpi is supported so far"
-                    )));
+            "--mpi" => {
+                libraries = match args.value(&flag)? {
+                    "openmpi" => &[Library::OpenMpi],
+                    "mpich" => &[Library::Mpich],
+                    "both" => &[Library::OpenMpi, Library::Mpich],
+                    other => {
+                        return Err(Failure::Usage(format!(
+                            "test --mpi is \"{other}\", and openmpi, mpich or both is expected"
+                        )));
+                    }
                 }
-            },
+            }
             _ => return Err(args.unknown(&flag)),
         }
     }
     let project = Project::locate()?;
     if !quick {
-        Needs::default().required(BUILD).required(LAB).wished(BROWSER).meet(install)?;
+        let mut needs = Needs::default();
+        for library in libraries {
+            needs = match library {
+                Library::OpenMpi => needs.required(OPEN_MPI).required(BUILD).required(LAB).wished(BROWSER),
+                Library::Mpich => needs.required(MPICH).required(BUILD_BARE),
+            };
+        }
+        needs.meet(install)?;
     }
     let start = Instant::now();
-    let tally = all(&project, quick);
+    let mut tally = Tally::default();
+    if quick {
+        run(&project, "", (QUICK, &[]), &[], &mut tally);
+    }
+    for &library in libraries.iter().filter(|_| !quick) {
+        match library {
+            Library::OpenMpi => run(&project, "", (ALL, &[]), &library.environment(), &mut tally),
+            Library::Mpich => mpich(&project.aside("mpich"), &mut tally),
+        }
+    }
+    if quick || libraries.contains(&Library::OpenMpi) {
+        counted(&mut tally, "check that the command builds without MPI and without HiGHS", |_| {
+            process::run(&mut project.cargo("check", ["--release", "--package", "optiq-cli", "--no-default-features"]))
+        });
+    }
     eprintln!("==> test: {:.0} s in all", start.elapsed().as_secs_f64());
     println!("{tally}");
     if tally.failed == 0 { Ok(()) } else { Err(Failure::Failed(format!("{} failed", tally.failed))) }
 }
 
-/// All steps. A step that fails without a count of its own (a build, a program that crashed) counts as one failure,
-/// so that the closing line and the exit status agree; the other steps run all the same.
-fn all(project: &Project, quick: bool) -> Tally {
-    let mut tally = Tally::default();
-    let selection = if quick { QUICK } else { ALL };
-    let cargo = |subcommand: &str, more: &[&str]| {
-        let mut command = project.cargo(subcommand, [PROFILE, selection, more].concat());
-        prepare(&mut command);
-        command
-    };
-    let built = process::step("build the tests", || process::run(&mut cargo("test", &["--no-run"])));
-    if let Err(failure) = built {
-        eprintln!("xtask: {failure}");
-        tally.failed += 1;
-        return tally;
-    }
-    let ran = process::step("run the tests", || {
-        let status = process::watch(&mut cargo("test", &["--no-fail-fast"]), |line| tally.see(line))?;
-        if status.success() { Ok(()) } else { Err(Failure::Failed(format!("cargo test ended with {status}"))) }
+/// The suite on MPICH.
+fn mpich(project: &Project, tally: &mut Tally) {
+    let environment = Library::Mpich.environment();
+    eprintln!(
+        "==> {}: the tests on several ranks, built without HiGHS in {}",
+        Library::Mpich.name(),
+        project.target().display()
+    );
+    // `cargo test` builds examples only if it is not told which tests to build.
+    let built = counted(tally, "build the example with MPICH", |_| {
+        let what = [PROFILE, MULTI_RANK, &["--example", "alltoallv"]].concat();
+        process::run(project.cargo("build", what).envs(environment.iter().cloned()))
     });
-    if let Err(failure) = ran {
-        eprintln!("xtask: {failure}");
-        if tally.failed == 0 {
-            tally.failed = 1;
-        }
+    if built {
+        run(project, " with MPICH", (MULTI_RANK, MULTI_RANK_TESTS), &environment, tally);
     }
-    let bare = process::step("check that the command builds without MPI and without HiGHS", || {
-        process::run(&mut project.cargo("check", ["--release", "--package", "optiq-cli", "--no-default-features"]))
-    });
-    if let Err(failure) = bare {
-        eprintln!("xtask: {failure}");
-        tally.failed += 1;
-    }
-    tally
 }
 
-/// Sets the variables that are not set by the user.
-fn prepare(command: &mut Command) {
-    for (name, value) in ENVIRONMENT {
-        if env::var_os(name).is_none() {
-            command.env(name, value);
-        }
+/// Builds and runs tests. What fails without a count of its own (a build, a program that crashed) counts as one failure,
+/// so that the closing line and the exit status agree; the other steps run all the same.
+fn run(
+    project: &Project,
+    with: &str,
+    (crates, tests): (&[&str], &[&str]),
+    environment: &[(OsString, OsString)],
+    tally: &mut Tally,
+) {
+    let cargo = |more: &str| {
+        let mut command = project.cargo("test", [PROFILE, crates, tests, &[more]].concat());
+        command.envs(environment.iter().cloned());
+        command
+    };
+    let built = counted(tally, &format!("build the tests{with}"), |_| process::run(&mut cargo("--no-run")));
+    if built {
+        counted(tally, &format!("run the tests{with}"), |tally| {
+            let status = process::watch(&mut cargo("--no-fail-fast"), |line| tally.see(line))?;
+            if status.success() { Ok(()) } else { Err(Failure::Failed(format!("cargo test ended with {status}"))) }
+        });
     }
+}
+
+/// A step that adds at least one to the failures if it fails. Tells whether it succeeded.
+fn counted(tally: &mut Tally, title: &str, action: impl FnOnce(&mut Tally) -> Outcome) -> bool {
+    let before = tally.failed;
+    let result = process::step(title, || action(tally));
+    if let Err(failure) = &result {
+        eprintln!("xtask: {failure}");
+        tally.failed = tally.failed.max(before + 1);
+    }
+    result.is_ok()
 }

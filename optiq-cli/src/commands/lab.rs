@@ -4,7 +4,9 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{output, table};
 use clap::{Args, Subcommand};
-use optiq_lab::{End, Lab, LabError, Outcome, Rate, RunOptions, Status, UpOptions, network_at};
+use optiq_lab::{
+    End, Lab, LabError, LabLink, LinkRate, MpiFlavour, Outcome, Rate, RunOptions, Status, Stream, UpOptions, network_at,
+};
 use optiq_net::Network;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -28,6 +30,9 @@ enum Action {
     Up(Up),
     Run(Run),
     Exec(Exec),
+    Rate(RateOf),
+    Cut(Cut),
+    Restore(Restore),
     Status(StatusOf),
     Down(Down),
 }
@@ -43,17 +48,29 @@ struct Which {
     json: bool,
 }
 
-/// Bring up a lab: a namespace for each host and router, a veth pair for each link. Root is not needed where the system
-/// permits user namespaces
+/// Bring up a lab: a namespace for each host and router, a veth pair for each link. Says what one stream reaches over a
+/// shortest and a longest route. Root is not needed where the system permits user namespaces
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  optiq lab up --topology star:4 --rate 50Mbit/s\n  optiq lab down")]
+#[command(after_help = "\
+Examples:
+  optiq lab up --topology star:4 --rate 50Mbit/s
+  optiq lab down
+  optiq lab up --topology fattree:2x2:1x2 --link-rate 's0:*=20Mbit/s' --no-calibration
+  optiq lab down")]
 struct Up {
-    /// The network, such as torus:4x4 or star:8; a file: says its capacities itself
+    /// The network, such as torus:4x4, fattree:k=4, dragonfly:p=1,a=2,h=1 or star:8; a file: says its capacities itself
     #[arg(long, value_name = "SPEC")]
     topology: String,
     /// The speed of every link, such as 100Mbit/s or 12.5MB/s [default: 100Mbit/s, or as the file says]
     #[arg(long, value_name = "RATE")]
     rate: Option<Rate>,
+    /// Another speed for one link, in this direction, below --rate; * stands for any vertex; may be given several times,
+    /// and the last prevails. Programs in the lab are told (OPTIQ_BACKGROUND)
+    #[arg(long = "link-rate", value_name = "FROM:TO=RATE")]
+    link_rates: Vec<LinkRate>,
+    /// Do not measure what the links carry
+    #[arg(long)]
+    no_calibration: bool,
     /// Take the lab down by itself after so many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     lifetime: Option<Duration>,
@@ -79,6 +96,10 @@ struct Run {
     /// End the program after so many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
+    /// The MPI library whose launcher starts the program: openmpi or mpich [default: the one that the program is linked
+    /// with]
+    #[arg(long, value_name = "LIBRARY")]
+    mpi: Option<MpiFlavour>,
     /// A further argument for mpirun; may be given several times
     #[arg(long = "mpirun-argument", value_name = "ARGUMENT", allow_hyphen_values = true)]
     launcher: Vec<OsString>,
@@ -107,6 +128,60 @@ struct Exec {
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     program: Vec<OsString>,
+}
+
+/// Which link of the lab.
+#[derive(Debug, Args)]
+struct Link {
+    /// The vertex that sends: a host such as h0, or a switch such as s0
+    from: String,
+    /// Its neighbour
+    to: String,
+    /// The link in the other direction as well
+    #[arg(long)]
+    both: bool,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Change the speed of a link while the lab is up, and while programs run in it. Programs are not told
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  optiq lab up --topology torus:2x2
+  optiq lab rate h0 h1 10Mbit/s --both
+  optiq lab down")]
+struct RateOf {
+    #[command(flatten)]
+    link: Link,
+    /// Its new speed, such as 10Mbit/s
+    rate: Rate,
+}
+
+/// Cut a link while the lab is up: all that is sent over it is lost, and nobody is told
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  optiq lab up --topology torus:2x2
+  optiq lab cut h0 h1 --both
+  optiq lab restore h0 h1 --both
+  optiq lab down")]
+struct Cut {
+    #[command(flatten)]
+    link: Link,
+}
+
+/// Restore a link that was cut, with the speed that it had
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  optiq lab up --topology star:2
+  optiq lab cut h0 s0
+  optiq lab restore h0 s0
+  optiq lab down")]
+struct Restore {
+    #[command(flatten)]
+    link: Link,
 }
 
 /// Show the labs that are up
@@ -149,6 +224,24 @@ struct LabDocument {
     links: Vec<LinkDocument>,
     age_seconds: u64,
     process: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calibration: Option<Vec<StreamDocument>>,
+}
+
+/// What one stream reaches alone.
+#[derive(Serialize)]
+struct StreamDocument {
+    from: String,
+    to: String,
+    links: usize,
+    capacity_bytes_per_second: f64,
+    bytes_per_second: f64,
+    share: f64,
+}
+
+#[derive(Serialize)]
+struct LinksDocument {
+    links: Vec<LinkDocument>,
 }
 
 #[derive(Serialize)]
@@ -186,6 +279,9 @@ impl Arguments {
             Action::Up(up) => up.run(),
             Action::Run(run) => run.run(),
             Action::Exec(exec) => exec.run(),
+            Action::Rate(rate) => rate.run(),
+            Action::Cut(cut) => cut.link.change(|lab, from, to| lab.cut(from, to)),
+            Action::Restore(restore) => restore.link.change(|lab, from, to| lab.restore(from, to)),
             Action::Status(status) => status.run(),
             Action::Down(down) => down.run(),
         }
@@ -199,13 +295,64 @@ impl Up {
             None if self.topology.trim().starts_with("file:") => Network::from_spec(&self.topology)?,
             rate => network_at(&self.topology, rate.map_or_else(|| Rate::from_bits(100e6), Ok)?)?,
         };
-        let options = UpOptions { name: self.which.name, lifetime: self.lifetime, ..UpOptions::default() };
-        let status = Lab::up(&network, &options)?.status()?;
+        let options = UpOptions {
+            name: self.which.name,
+            lifetime: self.lifetime,
+            link_rates: self.link_rates,
+            ..UpOptions::default()
+        };
+        let lab = Lab::up(&network, &options)?;
+        let status = lab.status()?;
+        progress.now("measuring what the links carry");
+        let streams = if self.no_calibration { None } else { calibrate(&lab) };
         drop(progress);
         if self.which.json {
-            output::print_json(&LabDocument::new(status))?;
+            let calibration = streams.map(|s| s.into_iter().map(StreamDocument::from).collect());
+            output::print_json(&LabDocument { calibration, ..LabDocument::new(status) })?;
         } else {
-            output::print(&line(&status))?;
+            let streams: String = streams.iter().flatten().map(stream_line).collect();
+            output::print(&(line(&status) + &streams))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// How long each stream is counted.
+const CALIBRATION: Duration = Duration::from_millis(500);
+
+/// What the links carry. A lab that cannot be measured, for instance because its links are too slow for a stream to get
+/// going in this time, is up all the same.
+fn calibrate(lab: &Lab) -> Option<Vec<Stream>> {
+    lab.calibrate(CALIBRATION).inspect_err(|e| log::warn!("the lab is up, but was not calibrated: {e}")).ok()
+}
+
+impl RateOf {
+    fn run(self) -> Result<ExitCode, Failure> {
+        let rate = self.rate;
+        self.link.change(|lab, from, to| lab.set_rate(from, to, rate))
+    }
+}
+
+impl Link {
+    /// Changes the link, or both, and says what has become of them.
+    fn change(self, change: impl Fn(&Lab, &str, &str) -> Result<(), LabError>) -> Result<ExitCode, Failure> {
+        let lab = Lab::open(&self.which.name, None)?;
+        let (from, to) = (self.from.as_str(), self.to.as_str());
+        let mut ends = vec![(from, to)];
+        ends.extend(self.both.then_some((to, from)));
+        // A link without its opposite is refused before anything has changed.
+        let found = |status: &Status| -> Result<Vec<LabLink>, LabError> {
+            ends.iter().map(|&(from, to)| status.link(from, to).cloned()).collect()
+        };
+        found(&lab.status()?)?;
+        for (from, to) in &ends {
+            change(&lab, from, to)?;
+        }
+        let links = found(&lab.status()?)?;
+        if self.which.json {
+            output::print_json(&LinksDocument { links: links.iter().map(LinkDocument::new).collect() })?;
+        } else {
+            output::print(&links.iter().map(link_line).collect::<String>())?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -219,10 +366,10 @@ impl Run {
             &RunOptions {
                 ranks: self.ranks,
                 ranks_per_host: self.ranks_per_host,
+                flavour: self.mpi,
                 launcher_args: self.launcher,
                 timeout: self.timeout,
                 capture: self.which.json,
-                ..RunOptions::default()
             },
         )?;
         pass_on(outcome, self.timeout, self.which.json)
@@ -297,22 +444,53 @@ impl LabDocument {
             fabric_address: h.fabric.to_string(),
             management_address: h.management.to_string(),
         };
-        let link = |l: &optiq_lab::LabLink| LinkDocument {
-            from: l.from.clone(),
-            to: l.to.clone(),
-            rate_bytes_per_second: l.rate.bytes(),
-            cut: l.cut,
-        };
         LabDocument {
             hosts: status.hosts.iter().map(host).collect(),
-            links: status.links.iter().map(link).collect(),
+            links: status.links.iter().map(LinkDocument::new).collect(),
             namespaces: status.namespaces,
             age_seconds: status.age_seconds,
             process: i64::from(status.holder.pid),
             name: status.name,
             topology: status.topology,
+            calibration: None,
         }
     }
+}
+
+impl LinkDocument {
+    fn new(l: &LabLink) -> Self {
+        LinkDocument {
+            from: l.from.clone(),
+            to: l.to.clone(),
+            rate_bytes_per_second: l.rate.bytes(),
+            cut: l.cut,
+        }
+    }
+}
+
+impl From<Stream> for StreamDocument {
+    fn from(s: Stream) -> Self {
+        StreamDocument {
+            from: s.from,
+            to: s.to,
+            links: s.links,
+            capacity_bytes_per_second: s.capacity,
+            bytes_per_second: s.bytes_per_second,
+            share: s.share,
+        }
+    }
+}
+
+/// What one stream reached, in one line.
+fn stream_line(s: &Stream) -> String {
+    // A capacity that was a link's is one again.
+    let rate = Rate::from_bits(s.capacity * 8.0).map_or_else(|_| String::new(), |rate| format!(" of {rate}"));
+    format!("{} -> {} over {}: {}{rate}\n", s.from, s.to, table::count(s.links, "link"), table::percent(s.share))
+}
+
+/// A link in one line.
+fn link_line(l: &LabLink) -> String {
+    format!("link {} -> {}: {}{}\n", l.from, l.to, l.rate, if l.cut { ", cut" } else { "" })
 }
 
 /// A lab in one line.

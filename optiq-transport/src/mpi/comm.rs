@@ -68,10 +68,28 @@ impl Communicator {
     /// `comm` must be a valid intra-communicator and MPI initialised.
     pub unsafe fn duplicate(comm: ffi::MPI_Comm) -> Result<Self, TransportError> {
         let mut raw = comm;
+        // SAFETY: `comm` is valid by this function's contract.
+        check(unsafe { ffi::PMPI_Comm_dup(comm, &mut raw) }, "MPI_Comm_dup")?;
+        Self::own(raw)
+    }
+
+    /// The ranks that give the same `colour`, in the same order; collective.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    pub fn split(&self, colour: u32) -> Result<Self, TransportError> {
+        let mut raw = self.raw;
+        // SAFETY: the communicator is ours.
+        let code = unsafe { ffi::PMPI_Comm_split(self.raw, colour as c_int, self.rank as c_int, &mut raw) };
+        check(code, "MPI_Comm_split")?;
+        Self::own(raw)
+    }
+
+    /// Takes a new communicator over.
+    fn own(raw: ffi::MPI_Comm) -> Result<Self, TransportError> {
         let (mut rank, mut size) = (0, 0);
-        // SAFETY: `comm` is valid by this function's contract, the others by MPI_Comm_dup.
+        // SAFETY: a communicator that was made for us.
         unsafe {
-            check(ffi::PMPI_Comm_dup(comm, &mut raw), "MPI_Comm_dup")?;
             check(ffi::PMPI_Comm_set_errhandler(raw, ffi::RSMPI_ERRORS_RETURN), "MPI_Comm_set_errhandler")?;
             check(ffi::PMPI_Comm_rank(raw, &mut rank), "MPI_Comm_rank")?;
             check(ffi::PMPI_Comm_size(raw, &mut size), "MPI_Comm_size")?;
@@ -124,6 +142,25 @@ impl Communicator {
             )
         };
         check(code, "MPI_Allreduce")
+    }
+
+    /// One word from every rank, in rank order; `words[r]` goes to rank `r`.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    ///
+    /// # Panics
+    /// If there are not as many words as ranks.
+    pub fn all_to_all(&self, words: &[u64]) -> Result<Vec<u64>, TransportError> {
+        assert_eq!(words.len(), self.size as usize, "one word for each rank");
+        let mut received = vec![0; words.len()];
+        // SAFETY: as many words as ranks on both sides.
+        let code = unsafe {
+            let (send, receive) = (words.as_ptr().cast(), received.as_mut_ptr().cast());
+            ffi::PMPI_Alltoall(send, 1, ffi::RSMPI_UINT64_T, receive, 1, ffi::RSMPI_UINT64_T, self.raw)
+        };
+        check(code, "MPI_Alltoall")?;
+        Ok(received)
     }
 
     /// Everybody's words, in rank order, with the number of words of each rank.
@@ -198,6 +235,19 @@ impl Communicator {
         check(unsafe { ffi::PMPI_Barrier(self.raw) }, "MPI_Barrier")
     }
 
+    /// Begins to wait until all ranks are here.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    pub fn start_barrier(&self) -> Result<Pending, TransportError> {
+        // SAFETY: the communicator is ours; the request is overwritten.
+        unsafe {
+            let mut request = ffi::RSMPI_REQUEST_NULL;
+            check(ffi::PMPI_Ibarrier(self.raw, &mut request), "MPI_Ibarrier")?;
+            Ok(Pending(request))
+        }
+    }
+
     /// The name of the processor that this rank runs on, as MPI knows it: usually the host name.
     ///
     /// # Errors
@@ -212,6 +262,26 @@ impl Communicator {
         check(code, "MPI_Get_processor_name")?;
         text.truncate(length.max(0) as usize);
         Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
+/// An operation without memory of its own that has begun.
+pub struct Pending(ffi::MPI_Request);
+
+impl Pending {
+    /// Itself, as long as it has not completed.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    pub fn test(mut self) -> Result<Option<Self>, TransportError> {
+        let mut done = 0;
+        // SAFETY: an active request; the status is written by MPI and not read.
+        let code = unsafe {
+            let mut status = std::mem::zeroed();
+            ffi::PMPI_Test(&mut self.0, &mut done, &mut status)
+        };
+        check(code, "MPI_Test")?;
+        Ok((done == 0).then_some(self))
     }
 }
 

@@ -7,14 +7,18 @@ mod comm;
 mod control;
 mod datatype;
 mod in_order;
+mod library;
 mod one_sided;
 mod requests;
+mod shared;
 mod two_sided;
 
 pub use ::mpi::ffi;
-pub use comm::{Communicator, check, in_place, is_initialized};
+pub use comm::{Communicator, Pending, check, in_place, is_initialized};
 pub use datatype::contiguous_bytes;
+pub use library::Library;
 pub use one_sided::OneSided;
+pub use shared::HostMemory;
 pub use two_sided::TwoSided;
 
 /// A rank as MPI's C interface wants it.

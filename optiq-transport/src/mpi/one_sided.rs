@@ -11,7 +11,7 @@
 
 use super::{
     c_count, c_rank,
-    comm::{Communicator, byte, check},
+    comm::{Communicator, Pending, byte, check},
     control::{Control, Kind, Record},
     ffi,
     in_order::InOrder,
@@ -70,6 +70,8 @@ pub struct OneSided {
     /// Put, but not yet flushed and announced, per receiver.
     unflushed: BTreeMap<Rank, Vec<(PathId, u64)>>,
     arrived: InOrder,
+    /// Of the exchange that is ending.
+    barrier: Option<Pending>,
 }
 
 impl OneSided {
@@ -87,7 +89,7 @@ impl OneSided {
                 let control = Control::new(Rc::clone(&comm))?;
                 let window = Some(window);
                 let (posted, unflushed) = (BTreeMap::new(), BTreeMap::new());
-                Ok(Self { comm, control, window, posted, unflushed, arrived: InOrder::default() })
+                Ok(Self { comm, control, window, posted, unflushed, arrived: InOrder::default(), barrier: None })
             }
             Ok(_) => {
                 let message = "another rank could not allocate a window".into();
@@ -188,11 +190,20 @@ impl Transport for OneSided {
         Ok(())
     }
 
-    fn end(&mut self) -> Result<(), TransportError> {
-        while !self.control.is_quiet() {
-            self.control.poll(|_| ())?;
-        }
-        self.comm.barrier()
+    fn end(&mut self) -> Result<bool, TransportError> {
+        let barrier = match self.barrier.take() {
+            Some(barrier) => barrier,
+            None => {
+                // Not once others may have left the barrier: what arrives then is of the next exchange.
+                self.control.poll(|_| ())?;
+                if !self.control.is_quiet() {
+                    return Ok(false);
+                }
+                self.comm.start_barrier()?
+            }
+        };
+        self.barrier = barrier.test()?;
+        Ok(self.barrier.is_none())
     }
 
     fn abandon(&mut self) {

@@ -134,12 +134,10 @@ impl Transport for TwoSided {
         })
     }
 
-    fn end(&mut self) -> Result<(), TransportError> {
+    fn end(&mut self) -> Result<bool, TransportError> {
         // The scheduler is done: all chunks have come and gone. Credits may still be on their way out.
-        while !self.control.is_quiet() {
-            self.control.poll(|_| ())?;
-        }
-        Ok(())
+        self.control.poll(|_| ())?;
+        Ok(self.control.is_quiet())
     }
 
     fn abandon(&mut self) {

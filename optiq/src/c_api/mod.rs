@@ -4,21 +4,28 @@
 //! session is attached to each communicator on its first use, as an MPI attribute, so that it lives exactly as long
 //! as the communicator does.
 
+mod progress;
+mod requests;
 mod sessions;
 
 use crate::blocks::{Blocks, ints};
-use crate::session::{Arguments, Local};
-use crate::{Config, Error, Status, VERSION, logger};
+use crate::session::{Arguments, Local, signature};
+use crate::{Config, Decision, Error, Session, Status, VERSION, logger};
 use optiq_transport::mpi::{check, contiguous_bytes, ffi, in_place, is_initialized};
+pub use requests::*;
 use sessions::Sessions;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 thread_local! {
+    /// Whether the last call of this thread succeeded, so that there is no message; and whether it was left to plain MPI
+    /// without a word, so that its session knows the decision. No destructor: cheap to set.
+    static QUIET: Cell<(bool, bool)> = const { Cell::new((true, false)) };
     static MESSAGE: RefCell<CString> = RefCell::new(CString::default());
-    static DECISION: RefCell<CString> = RefCell::new(CString::default());
+    /// What served the last call that was agreed upon, and in words, once somebody has asked.
+    static DECISION: RefCell<(Option<Arc<Decision>>, CString)> = RefCell::new((None, CString::default()));
 }
 
 fn c_string(text: &str) -> CString {
@@ -29,7 +36,10 @@ fn c_string(text: &str) -> CString {
 /// Runs a function body, turns its error into a code, and keeps panics on this side of the boundary.
 fn guard(body: impl FnOnce() -> Result<(), Error>) -> c_int {
     let (status, text) = match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => (Status::Success, String::new()),
+        Ok(Ok(())) => {
+            QUIET.set((true, QUIET.get().1));
+            return Status::Success as c_int;
+        }
         Ok(Err(error)) => (error.status(), error.to_string()),
         Err(panic) => {
             let text = panic.downcast_ref::<&str>().map(ToString::to_string);
@@ -37,6 +47,7 @@ fn guard(body: impl FnOnce() -> Result<(), Error>) -> c_int {
             (Status::Internal, format!("internal error in OPTIQ: {}", text.unwrap_or_default()))
         }
     };
+    QUIET.set((false, QUIET.get().1));
     MESSAGE.with(|m| *m.borrow_mut() = c_string(&text));
     status as c_int
 }
@@ -88,6 +99,7 @@ pub unsafe extern "C" fn optiq_init(argc: *mut c_int, argv: *mut *mut *mut c_cha
             }
             config.algorithm = crate::Algorithm::Mpi;
         }
+        progress::configure(config.progress);
         Sessions::open(config, started_mpi)
     })
 }
@@ -132,45 +144,108 @@ pub unsafe extern "C" fn optiq_alltoallv(
     recvtype: ffi::MPI_Datatype,
     comm: ffi::MPI_Comm,
 ) -> c_int {
+    let arguments = Arguments {
+        send: sendbuf,
+        send_counts: sendcounts,
+        send_displacements: sdispls,
+        send_type: sendtype,
+        receive: recvbuf,
+        receive_counts: recvcounts,
+        receive_displacements: rdispls,
+        receive_type: recvtype,
+    };
+    // SAFETY: by this function's contract.
+    if let Some(status) = unsafe { left_to_mpi(&arguments, comm) } {
+        return status;
+    }
     guard(|| {
-        let arguments = Arguments {
-            send: sendbuf,
-            send_counts: sendcounts,
-            send_displacements: sdispls,
-            send_type: sendtype,
-            receive: recvbuf,
-            receive_counts: recvcounts,
-            receive_displacements: rdispls,
-            receive_type: recvtype,
-        };
         let Some(session) = Sessions::get(comm, "optiq_alltoallv")? else {
-            remember("MPI_Alltoallv: the communicator is an inter-communicator");
+            remember(&Arc::new(Decision::Mpi { reason: "the communicator is an inter-communicator".into() }));
             // SAFETY: by this function's contract.
             return Ok(unsafe { arguments.hand_over(comm) }?);
         };
         let session = session.lock();
         let mut staged = Vec::new();
+        let ranks = session.size() as usize;
         // SAFETY: by this function's contract.
-        let local = unsafe { read(&arguments, session.size() as usize, session.budget(), &mut staged) };
+        let local = unsafe { read(&arguments, ranks, session.budget(), &mut staged) };
+        // SAFETY: as above; what could be read are arrays of ints.
+        let signature = if local.is_ok() { unsafe { arguments_signature(&arguments, ranks) } } else { 0 };
         // SAFETY: by this function's contract; `staged` lives until the exchange is over.
-        let result = unsafe { session.exchange(local, Some(arguments)) };
-        if let Err(error) = &result
-            && !session.is_agreed(error)
-        {
-            // Other ranks may be waiting inside MPI for this one. MPI would call the communicator's error handler,
-            // which by default ends the job; so do we.
-            log::error!("optiq_alltoallv: {error}");
-            // SAFETY: a valid communicator by this function's contract.
-            unsafe { ffi::PMPI_Comm_call_errhandler(comm, ffi::MPI_ERR_OTHER as c_int) };
-        }
-        result?;
-        remember(&session.decision().to_string());
+        let result = unsafe { session.exchange(local, Some(arguments), signature) };
+        result.map_err(|e| report(&session, comm, "optiq_alltoallv", e))?;
+        remember(&session.decided());
         Ok(())
     })
 }
 
-fn remember(decision: &str) {
-    DECISION.with(|d| *d.borrow_mut() = c_string(decision));
+/// The short way: a call that goes to plain MPI without an agreement, and its status. Nothing is done if it may not.
+///
+/// # Safety
+/// As for [`optiq_alltoallv`].
+#[inline]
+unsafe fn left_to_mpi(arguments: &Arguments, comm: ffi::MPI_Comm) -> Option<c_int> {
+    // SAFETY: the communicator is in use, so it is not being freed.
+    let shared = unsafe { Sessions::latest(comm) }?;
+    let quick = shared.quick();
+    let receive = (arguments.receive_counts, arguments.receive_type);
+    let send = if arguments.send == in_place() { receive } else { (arguments.send_counts, arguments.send_type) };
+    // SAFETY: by this function's contract.
+    let bytes = unsafe { quick.bytes([send, receive]) }?;
+    let known_aside = || {
+        let session = shared.lock();
+        // SAFETY: by this function's contract; asked only where `bytes` has found the arrays.
+        session.is_known_aside(unsafe { arguments_signature(arguments, session.size() as usize) })
+    };
+    if !quick.skips(bytes, known_aside) {
+        return None;
+    }
+    if log::max_level() >= log::LevelFilter::Info {
+        shared.lock().log_unasked();
+    }
+    QUIET.set((true, true));
+    // SAFETY: by this function's contract.
+    let code = unsafe { arguments.call(quick.comm()) };
+    if code == ffi::MPI_SUCCESS as c_int {
+        return Some(Status::Success as c_int);
+    }
+    let failed = || check(code, "MPI_Alltoallv").map_err(|e| report(&shared.lock(), comm, "optiq_alltoallv", e.into()));
+    Some(guard(failed))
+}
+
+fn remember(decision: &Arc<Decision>) {
+    QUIET.set((QUIET.get().0, false));
+    DECISION.with(|d| {
+        let latest = &mut d.borrow_mut().0;
+        if !latest.as_ref().is_some_and(|l| Arc::ptr_eq(l, decision)) {
+            *latest = Some(Arc::clone(decision));
+        }
+    });
+}
+
+/// Does what MPI does about errors that other ranks do not know of, and passes the error on: they may be waiting inside
+/// MPI for this one. The communicator's error handler is called, which by default ends the job.
+fn report(session: &Session, comm: ffi::MPI_Comm, function: &str, error: Error) -> Error {
+    if !session.is_agreed(&error) {
+        log::error!("{function}: {error}");
+        // SAFETY: a valid communicator by the callers' contracts.
+        unsafe { ffi::PMPI_Comm_call_errhandler(comm, ffi::MPI_ERR_OTHER as c_int) };
+    }
+    error
+}
+
+/// # Safety
+/// As for [`optiq_alltoallv`], and both arrays of counts must be there, or only the second if `MPI_IN_PLACE` is sent.
+unsafe fn arguments_signature(a: &Arguments, ranks: usize) -> u64 {
+    // SAFETY: by this function's contract.
+    unsafe {
+        let receive = std::slice::from_raw_parts(a.receive_counts, ranks);
+        let in_place = a.send == in_place();
+        let send = if in_place { receive } else { std::slice::from_raw_parts(a.send_counts, ranks) };
+        let mut size = 0;
+        ffi::PMPI_Type_size(a.receive_type, &mut size);
+        signature([send, receive], size as u64)
+    }
 }
 
 /// Reads the arguments of a call into runs of bytes; `staged` receives a copy of the receive buffer's blocks if they
@@ -235,14 +310,23 @@ pub extern "C" fn optiq_strerror(status: c_int) -> *const c_char {
 /// success. Valid until the next call from this thread. Never NULL. Since 0.1. Thread-safe.
 #[unsafe(no_mangle)]
 pub extern "C" fn optiq_last_message() -> *const c_char {
-    MESSAGE.with(|m| m.borrow().as_ptr())
+    if QUIET.get().0 { c"".as_ptr() } else { MESSAGE.with(|m| m.borrow().as_ptr()) }
 }
 
 /// What served the last [`optiq_alltoallv`] from this thread, and why; empty before the first. Valid until the next
 /// call from this thread. Never NULL. Since 0.1. Thread-safe.
 #[unsafe(no_mangle)]
 pub extern "C" fn optiq_last_decision() -> *const c_char {
-    DECISION.with(|d| d.borrow().as_ptr())
+    DECISION.with(|d| {
+        let (decision, text) = &mut *d.borrow_mut();
+        if QUIET.get().1
+            && let Some(session) = Sessions::of_this_thread()
+        {
+            *decision = Some(session.lock().decided());
+        }
+        *text = decision.as_ref().map(|d| c_string(&d.to_string())).unwrap_or_default();
+        text.as_ptr()
+    })
 }
 
 /// The library's version: major * 10000 + minor * 100 + patch. Since 0.1. Thread-safe.

@@ -4,18 +4,33 @@
 //! on `MPI_COMM_SELF`, is deleted by MPI at the very start of `MPI_Finalize` (MPI 4.0, 11.2.4) and ends OPTIQ if
 //! the program forgot to.
 
+use crate::session::Quick;
 use crate::{Config, Error, Session};
 use optiq_transport::mpi::{check, ffi, is_initialized};
 use parking_lot::{Mutex, MutexGuard};
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A session that may be reached from any thread, one at a time.
-pub(super) struct Shared(Mutex<Session>);
+pub(super) struct Shared {
+    session: Mutex<Session>,
+    quick: Arc<Quick>,
+}
 
 impl Shared {
     pub(super) fn lock(&self) -> MutexGuard<'_, Session> {
-        self.0.lock()
+        self.session.lock()
+    }
+
+    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, Session>> {
+        self.session.try_lock()
+    }
+
+    #[inline]
+    pub(super) fn quick(&self) -> &Quick {
+        &self.quick
     }
 }
 
@@ -44,6 +59,28 @@ struct Open {
 }
 
 static OPEN: Mutex<Option<Open>> = Mutex::new(None);
+
+/// Counts what makes looked-up sessions invalid: one was freed, or OPTIQ was ended.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
+/// What a thread used last. Without a destructor, so that a look at it is a few instructions.
+#[derive(Clone, Copy)]
+struct Latest {
+    comm: ffi::MPI_Comm,
+    session: *const Shared,
+    generation: u64,
+}
+
+thread_local! {
+    static LATEST: Cell<Option<Latest>> = const { Cell::new(None) };
+}
+
+impl Latest {
+    #[inline]
+    fn is_valid(&self) -> bool {
+        self.generation == GENERATION.load(Ordering::Acquire)
+    }
+}
 
 /// The process's sessions.
 pub(super) struct Sessions;
@@ -74,6 +111,23 @@ impl Sessions {
         if is_initialized() { close(open, true) } else { Ok(false) }
     }
 
+    /// The session of `comm` if this thread has used it last: without a lock, for calls that take a microsecond.
+    ///
+    /// # Safety
+    /// The reference is valid until the communicator is freed or OPTIQ ended, which must not happen during a call.
+    #[inline]
+    pub(super) unsafe fn latest<'a>(comm: ffi::MPI_Comm) -> Option<&'a Shared> {
+        let latest = LATEST.get().filter(|l| l.comm == comm && l.is_valid())?;
+        // SAFETY: the communicator's attribute keeps the session, and the generation would have changed with it.
+        Some(unsafe { &*latest.session })
+    }
+
+    /// The session that this thread used last, if it is still there.
+    pub(super) fn of_this_thread<'a>() -> Option<&'a Shared> {
+        // SAFETY: as above.
+        LATEST.get().filter(Latest::is_valid).map(|l| unsafe { &*l.session })
+    }
+
     /// The session of `comm`, which is made on first use (collectively); `None` for an inter-communicator, which
     /// OPTIQ does not serve.
     pub(super) fn get(comm: ffi::MPI_Comm, function: &'static str) -> Result<Option<Arc<Shared>>, Error> {
@@ -84,10 +138,15 @@ impl Sessions {
         if comm == null_communicator() {
             return Err(Error::Argument("the communicator is MPI_COMM_NULL".into()));
         }
-        match attached(comm, key)? {
-            Some(session) => Ok(Some(session)),
-            None => attach(comm, key, config),
+        let generation = GENERATION.load(Ordering::Acquire);
+        let session = match attached(comm, key)? {
+            Some(session) => Some(session),
+            None => attach(comm, key, config)?,
+        };
+        if let Some(session) = &session {
+            LATEST.set(Some(Latest { comm, session: Arc::as_ptr(session), generation }));
         }
+        Ok(session)
     }
 }
 
@@ -120,7 +179,9 @@ fn attach(comm: ffi::MPI_Comm, key: c_int, config: Config) -> Result<Option<Arc<
         return Ok(None);
     }
     // SAFETY: valid, an intra-communicator, and the session is dropped by `free_session` or `close`.
-    let session = Arc::new(Shared(Mutex::new(unsafe { Session::new(comm, config)? })));
+    let session = unsafe { Session::new(comm, config)? };
+    let quick = Arc::clone(session.quick());
+    let session = Arc::new(Shared { session: Mutex::new(session), quick });
     let pointer = Arc::into_raw(Arc::clone(&session)).cast_mut().cast::<c_void>();
     // SAFETY: as above.
     check(unsafe { ffi::PMPI_Comm_set_attr(comm, key, pointer) }, "MPI_Comm_set_attr")?;
@@ -132,6 +193,9 @@ fn attach(comm: ffi::MPI_Comm, key: c_int, config: Config) -> Result<Option<Arc<
 
 /// Deletes all attributes, which frees the sessions.
 fn close(open: Open, and_hook: bool) -> Result<bool, Error> {
+    GENERATION.fetch_add(1, Ordering::AcqRel);
+    super::progress::stop();
+    super::requests::forget();
     let Open { started_mpi, mut session_key, mut finalize_key, communicators, .. } = open;
     for Handle(comm) in communicators {
         // SAFETY: the user has not freed it, or `free_session` would have taken it off the list.
@@ -163,6 +227,7 @@ unsafe extern "C" fn copy_nothing(
 }
 
 unsafe extern "C" fn free_session(comm: ffi::MPI_Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
+    GENERATION.fetch_add(1, Ordering::AcqRel);
     if let Some(open) = &mut *OPEN.lock() {
         open.communicators.retain(|h| h.0 != comm);
     }

@@ -1,26 +1,40 @@
 //! One call: agree, plan if need be, and move the bytes.
 
-use super::plans::{Entry, Key};
+use super::agree::{Agreement, Measured, Offer};
+use super::forecast::Class;
+use super::plans::{Entry, Key, Side, Staged};
 use super::setup::Fabric;
 use super::{Arguments, Local, Session};
 use crate::blocks::Blocks;
-use crate::{Config, Decision, Error, Message, PlannerChoice, decide, decide_before_planning, lower, merge};
+use crate::decide::multipath;
+use crate::{
+    Algorithm, Before, Config, Decision, Error, Gathered, LEAST_PLANNING_SECONDS, Message, PlannerChoice, decide,
+    decide_before_planning, gather, lower, merge, pays,
+};
 use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_solver::plan;
 use optiq_solver::{Demand, Plan};
-use optiq_transport::{ExecuteOptions, Execution, Memory, Rank, Schedule, ScheduleOptions, execute};
+use optiq_transport::{Execution, Rank, Schedule, ScheduleOptions};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// An entry of the plan cache with its number.
+type Numbered = (i64, Rc<Entry>);
 
 /// What a call did.
 pub(super) struct Outcome {
-    pub(super) decision: Decision,
+    /// What served it.
+    pub(super) decision: Arc<Decision>,
+    /// What was decided for its demands, if that is something else.
+    pub(super) planned: Option<Arc<Decision>>,
     pub(super) execution: Execution,
 }
 
 /// How long rank 0 may improve a plan while all wait: this part of what the fabric's own routes need at least, in seconds
 /// within these limits. Its plan is everybody's, so that it may depend on its clock.
 const PLANNING: f64 = 0.1;
-const PLANNING_SECONDS: std::ops::Range<f64> = 0.015..1.0;
+const PLANNING_SECONDS: std::ops::Range<f64> = LEAST_PLANNING_SECONDS..1.0;
 
 impl Session {
     /// # Safety
@@ -29,55 +43,114 @@ impl Session {
         &self,
         local: Result<Local, Error>,
         arguments: Option<Arguments>,
+        signature: u64,
     ) -> Result<Outcome, Error> {
         let Ok(fabric) = &self.fabric else {
             // Plain MPI for good: nothing to agree on, except that our own argument checks come first.
             // SAFETY: passed on.
             return unsafe { self.without_fabric(local, arguments) };
         };
-        let key = match &local {
-            Ok(Local::Bytes(send, receive)) => Some(Key {
-                send: send.bytes.clone(),
-                receive: receive.bytes.clone(),
-                send_offsets: send.offsets.clone(),
-                receive_offsets: receive.offsets.clone(),
-            }),
-            _ => None,
-        };
-        let cached = key.as_ref().map_or(0, |k| self.plans.borrow().find(k));
-        let countable = i64::from(arguments.is_some());
-        // Ranks with an argument error report -(rank + 1): the minimum names one of them.
-        let status = if local.is_err() { -i64::from(self.rank()) - 1 } else { 0 };
-        let mut agreed = [status, i64::from(key.is_some()), cached, -cached, countable];
-        self.comm.all_min(&mut agreed)?;
+        let (agreement, entry) = self.prepare(fabric, local.as_ref(), arguments.is_some(), signature, false)?;
         let local = local?;
-        if agreed[0] < 0 {
-            return Err(Error::ArgumentElsewhere((-agreed[0] - 1) as Rank));
-        }
-        let (Local::Bytes(send, receive), Some(key), true) = (&local, key, agreed[1] == 1) else {
+        let (Local::Bytes(send, receive), Some((number, entry))) = (&local, entry) else {
             let reason = match local {
                 Local::OnlyMpi(reason) => reason,
+                Local::Bytes(..) if agreement.servable => self.too_little(&agreement),
                 Local::Bytes(..) => "another rank has arguments that only MPI can serve".into(),
             };
-            if agreed[4] == 0 {
+            if !agreement.countable {
                 let text = "some rank has arguments that only MPI can serve, another one counts beyond 2^31 - 1";
                 return Err(Error::Argument(text.into()));
             }
             // SAFETY: passed on.
-            return unsafe { self.hand_over(arguments, Decision::Mpi { reason }) };
+            return unsafe { self.hand_over(arguments, Arc::new(Decision::Mpi { reason })) };
         };
-        let hit = agreed[2] > 0 && agreed[2] == -agreed[3];
-        let entry = if hit { self.plans.borrow_mut().take(agreed[2]) } else { None };
-        let entry = match entry {
-            Some(entry) => entry,
-            None => self.plan(fabric, key, send, receive, agreed[4] == 1)?,
+        let Some(schedule) = &entry.schedule else {
+            // SAFETY: passed on.
+            return unsafe { self.hand_over(arguments, Arc::clone(&entry.decision)) };
         };
-        match &entry.schedule {
+        let side = self.server(&entry, agreement.countable);
+        let start = Instant::now();
+        let outcome = match side {
             // SAFETY: passed on.
-            None => unsafe { self.hand_over(arguments, entry.decision.clone()) },
-            // SAFETY: passed on.
-            Some(schedule) => unsafe { self.execute(fabric, &entry, schedule, send, receive) },
+            Side::Planned => unsafe { self.execute(&entry, schedule, send, receive) },
+            Side::Plain => {
+                let reason = "it is measured against planned paths, or was found to be faster".into();
+                // SAFETY: passed on.
+                let outcome = unsafe { self.hand_over(arguments, Arc::new(Decision::Mpi { reason })) };
+                outcome.map(|o| Outcome { planned: Some(Arc::clone(&entry.decision)), ..o })
+            }
+        }?;
+        self.measured.set(Some(Measured { number, side, seconds: start.elapsed().as_secs_f64() }));
+        Ok(outcome)
+    }
+
+    /// Agrees, and finds or makes a plan; collective. No entry if plain MPI serves the call whatever a plan would be.
+    /// `repeated` if the demands are known to come again.
+    pub(super) fn prepare(
+        &self,
+        fabric: &Fabric,
+        local: Result<&Local, &Error>,
+        countable: bool,
+        signature: u64,
+        repeated: bool,
+    ) -> Result<(Agreement, Option<Numbered>), Error> {
+        let blocks = match local {
+            Ok(Local::Bytes(send, receive)) => Some((send, receive)),
+            _ => None,
+        };
+        let key = blocks.map(|(send, receive)| Key::new(send, receive));
+        let cached = key.as_ref().map_or(0, |k| self.plans.borrow().find(k));
+        let agreement = self.agree(&Offer { failed: local.is_err(), blocks, cached, countable })?;
+        if let Some(rank) = agreement.failed {
+            self.learn(&agreement, Class::Aside, false, 0.0);
+            // A rank's own error has more to say.
+            return if local.is_err() { Ok((agreement, None)) } else { Err(Error::ArgumentElsewhere(rank)) };
         }
+        let (Some((send, receive)), Some(key), true) = (blocks, key, agreement.servable) else {
+            self.learn(&agreement, Class::Aside, false, 0.0);
+            return Ok((agreement, None));
+        };
+        if self.config.check {
+            self.compare_counts(send, receive)?;
+        }
+        if self.stands_aside(fabric, &agreement) {
+            self.learn(&agreement, Class::Aside, false, 0.0);
+            return Ok((agreement, None));
+        }
+        let found = agreement.cached.and_then(|n| Some((n, self.plans.borrow_mut().take(n)?)));
+        let (number, entry) = match found {
+            Some((number, entry)) if !entry.later => (number, entry),
+            found => self.plan(fabric, key, send, receive, agreement.countable, repeated || found.is_some())?,
+        };
+        let class = if entry.schedule.is_some() { Class::Planned } else { Class::Aside };
+        if class == Class::Aside && !entry.later {
+            self.aside.borrow_mut().add(signature);
+        }
+        self.learn(&agreement, class, entry.later, if found_anew(&agreement) { entry.planning_seconds } else { 0.0 });
+        Ok((agreement, Some((number, entry))))
+    }
+
+    /// Whether so little is to be moved that not even a look at the demands would be won back.
+    fn stands_aside(&self, fabric: &Fabric, agreement: &Agreement) -> bool {
+        let auto = self.config.algorithm == Algorithm::Auto && !self.config.scores.force();
+        let least = fabric.model.least_bytes(fabric.network.unit_capacity());
+        auto && agreement.countable && agreement.host_bytes < least
+    }
+
+    pub(super) fn too_little(&self, agreement: &Agreement) -> String {
+        format!("no host sends or receives more than {} bytes, too few to win back an agreement", agreement.host_bytes)
+    }
+
+    /// Who serves a planned demand set this time; the same on all ranks.
+    fn server(&self, entry: &Entry, countable: bool) -> Side {
+        if self.config.algorithm != Algorithm::Auto || self.config.scores.force() || !countable {
+            return Side::Planned;
+        }
+        let mut trials = entry.trials.get();
+        let side = trials.next();
+        entry.trials.set(trials);
+        side
     }
 
     /// # Safety
@@ -95,10 +168,31 @@ impl Session {
             ));
         }
         // SAFETY: passed on.
-        unsafe { self.hand_over(arguments, Decision::Mpi { reason }) }
+        unsafe { self.hand_over(arguments, Arc::new(Decision::Mpi { reason })) }
     }
 
-    /// Makes a plan for a demand set that is not in everybody's cache; collective.
+    /// Whether every rank expects what is sent to it; collective.
+    fn compare_counts(&self, send: &Blocks, receive: &Blocks) -> Result<(), Error> {
+        let sent = self.comm.all_to_all(&send.bytes)?;
+        let wrong = |from: &usize| sent[*from] != receive.bytes[*from];
+        let mismatch = (0..sent.len()).find(wrong).map(|from| (from as Rank, receive.bytes[from], sent[from]));
+        self.settle(mismatch)
+    }
+
+    /// The same error or none on all ranks, from each rank's (sender, expected bytes, sent bytes).
+    fn settle(&self, mismatch: Option<(Rank, u64, u64)>) -> Result<(), Error> {
+        let me = self.rank();
+        let mut counts = [if mismatch.is_some() { -i64::from(me) - 1 } else { 0 }];
+        self.comm.all_min(&mut counts)?;
+        match mismatch {
+            Some((from, expected, sent)) => Err(Error::Counts { rank: me, from, expected, sent }),
+            None if counts[0] < 0 => Err(Error::CountsElsewhere((-counts[0] - 1) as Rank)),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes a plan for a demand set that is not in everybody's cache, or was not worth a plan when it was seen first;
+    /// collective.
     fn plan(
         &self,
         fabric: &Fabric,
@@ -106,25 +200,18 @@ impl Session {
         send: &Blocks,
         receive: &Blocks,
         countable: bool,
-    ) -> Result<Rc<Entry>, Error> {
+        again: bool,
+    ) -> Result<Numbered, Error> {
         let messages = self.gather(&send.bytes)?;
         let me = self.rank();
-        let mismatch = (0..self.size()).find_map(|from| {
+        self.settle((0..self.size()).find_map(|from| {
             let sent = sent(&messages, from, me);
             let expected = receive.bytes[from as usize];
-            (sent != expected).then_some(Error::Counts { rank: me, from, expected, sent })
-        });
-        let mut counts = [if mismatch.is_some() { -i64::from(me) - 1 } else { 0 }];
-        self.comm.all_min(&mut counts)?;
-        if let Some(error) = mismatch {
-            return Err(error);
-        }
-        if counts[0] < 0 {
-            return Err(Error::CountsElsewhere((-counts[0] - 1) as Rank));
-        }
+            (sent != expected).then_some((from, expected, sent))
+        }))?;
         // A rank to itself is a copy, not a message.
         let messages: Vec<Message> = messages.into_iter().filter(|m| m.source != m.destination).collect();
-        let made = self.entry(fabric, &messages, send, receive, countable);
+        let made = self.entry(fabric, &messages, send, receive, countable, again);
         let mut usable = [i64::from(made.is_ok())];
         self.comm.all_min(&mut usable)?;
         let elsewhere = || Error::BadPlan("another rank could not use it".into());
@@ -134,7 +221,7 @@ impl Session {
             Err(error) if self.config.strict || !countable => return Err(error),
             Err(error) => {
                 self.warn_on_rank_0(&format!("{error}; these demands go to plain MPI"));
-                Entry { decision: Decision::Mpi { reason: error.to_string() }, schedule: None }
+                Entry::new(Decision::Mpi { reason: error.to_string() }, None)
             }
         };
         Ok(self.plans.borrow_mut().add(key, entry))
@@ -158,12 +245,13 @@ impl Session {
         send: &Blocks,
         receive: &Blocks,
         countable: bool,
+        again: bool,
     ) -> Result<Entry, Error> {
         let demands = merge(messages, &fabric.placement).map_err(Error::BadPlan);
         let mut sent_out = Vec::new();
         let mut failure = None;
         if self.rank() == 0 {
-            match demands.and_then(|d| self.plan_on_rank_0(fabric, &d)) {
+            match demands.and_then(|d| self.plan_on_rank_0(fabric, &d, again)) {
                 Ok(bytes) => sent_out = bytes,
                 Err(error) => failure = Some(error),
             }
@@ -172,36 +260,93 @@ impl Session {
         if let Some(error) = failure {
             return Err(error);
         }
-        let (decision, plan) = self.read(fabric, &sent_out, countable)?;
-        if matches!(decision, Decision::Mpi { .. }) {
-            return Ok(Entry { decision, schedule: None });
-        }
-        let mut paths = lower(plan.as_ref(), messages, &fabric.placement).map_err(Error::BadPlan)?;
+        let none = || Error::BadPlan("rank 0 could not make one".into());
+        let (seconds, rest) = sent_out.split_first_chunk::<8>().ok_or_else(none)?;
+        let (&tag, rest) = rest.split_first().ok_or_else(none)?;
+        let planning_seconds = f64::from_le_bytes(*seconds);
+        let reason = || String::from_utf8_lossy(rest).into_owned();
+        let (decision, plan) = match tag {
+            PLANNED => {
+                let plan = Plan::from_bytes(rest, &fabric.network).map_err(|e| Error::BadPlan(e.to_string()))?;
+                (multipath(&plan), Some(plan))
+            }
+            _ if countable => {
+                let entry = Entry::new(Decision::Mpi { reason: reason() }, None);
+                return Ok(Entry { later: tag == LATER, planning_seconds, ..entry });
+            }
+            _ => (Decision::Direct { reason: format!("{}, but counts are beyond 2^31 - 1 elements", reason()) }, None),
+        };
         let me = self.rank();
-        for path in &mut paths {
-            // Only the ends know where their blocks are, and only they need to.
-            if path.source() == me {
-                path.source_offset += send.offsets[path.destination() as usize];
-            }
-            if path.destination() == me {
-                path.destination_offset += receive.offsets[path.source() as usize];
-            }
-        }
+        let mut paths = lower(plan.as_ref(), messages, &fabric.placement).map_err(Error::BadPlan)?;
         let Config { chunk, budget, window, .. } = self.config;
-        let options = ScheduleOptions { chunk, budget, window };
+        let mut options = ScheduleOptions { chunk, budget, window };
+        let gathered = match &plan {
+            Some(plan) => self.gathered(fabric, plan, messages, paths.len())?,
+            None => None,
+        };
+        let staged = match gathered {
+            Some(gathered) => {
+                if me == 0 {
+                    let (flows, pieces) = (gathered.paths.len(), paths.len());
+                    log::debug!("messages are gathered through shared memory: {flows} paths instead of {pieces}");
+                }
+                let staged = Staged::new(&gathered, me, send, receive);
+                paths = gathered.paths;
+                // The other half is for the staging areas.
+                options.budget /= 2;
+                Some(Arc::new(staged))
+            }
+            None => {
+                for path in &mut paths {
+                    // Only the ends know where their blocks are, and only they need to.
+                    if path.source() == me {
+                        path.source_offset += send.offsets[path.destination() as usize];
+                    }
+                    if path.destination() == me {
+                        path.destination_offset += receive.offsets[path.source() as usize];
+                    }
+                }
+                None
+            }
+        };
         let schedule = Schedule::new(me, self.size(), &paths, &options)?;
-        Ok(Entry { decision, schedule: Some(schedule) })
+        Ok(Entry { planning_seconds, staged, ..Entry::new(decision, Some(schedule)) })
     }
 
-    /// What rank 0 sends out: a tag byte, then the reason for plain MPI or the plan.
-    fn plan_on_rank_0(&self, fabric: &Fabric, demands: &[Demand]) -> Result<Vec<u8>, Error> {
-        let tagged = |tag: u8, rest: &[u8]| [&[tag], rest].concat();
-        if let Some(Decision::Mpi { reason }) = decide_before_planning(demands, &self.config) {
-            return Ok(tagged(PLAIN_MPI, reason.as_bytes()));
+    /// The exchange through memory that the ranks of a host share, if that pays and half of all budgets of a host hold
+    /// two of its staging areas; collective over the host's ranks.
+    fn gathered(
+        &self,
+        fabric: &Fabric,
+        plan: &Plan,
+        messages: &[Message],
+        pieces: usize,
+    ) -> Result<Option<Gathered>, Error> {
+        let Some(memory) = fabric.shared.as_ref().filter(|_| pays(plan, pieces)) else { return Ok(None) };
+        let gathered = gather(plan, messages, &fabric.placement).map_err(Error::BadPlan)?;
+        let bytes = 2 * (gathered.outgoing_bytes + gathered.incoming_bytes);
+        let ranks = (0..self.size()).map(|r| fabric.placement.ranks(fabric.placement.host(r)).len() as u64);
+        if bytes > self.config.budget / 2 * ranks.min().unwrap_or(0) {
+            return Ok(None);
         }
-        let options = self.plan_options(fabric, demands);
-        let planned = pipeline::run(&fabric.network, demands, &options)?;
-        match decide(&planned.plan, &self.config) {
+        // What is under way uses the memory that is about to be replaced.
+        self.finish_started();
+        memory.borrow_mut().reserve(bytes)?;
+        Ok(Some(gathered))
+    }
+
+    /// What rank 0 sends out: the time it took, a tag, then the reason for plain MPI or the plan.
+    fn plan_on_rank_0(&self, fabric: &Fabric, demands: &[Demand], again: bool) -> Result<Vec<u8>, Error> {
+        let start = Instant::now();
+        let tagged = |tag: u8, rest: &[u8]| [&start.elapsed().as_secs_f64().to_le_bytes()[..], &[tag], rest].concat();
+        let Fabric { network, model, .. } = fabric;
+        match decide_before_planning(demands, network, &self.config, model, again) {
+            Before::Aside(reason) => return Ok(tagged(PLAIN_MPI, reason.as_bytes())),
+            Before::Later(reason) => return Ok(tagged(LATER, reason.as_bytes())),
+            Before::Plan => {}
+        }
+        let planned = pipeline::run(network, demands, &self.plan_options(fabric, demands))?;
+        match decide(&planned.plan, network, &self.config, model) {
             Decision::Mpi { reason } => Ok(tagged(PLAIN_MPI, reason.as_bytes())),
             _ => {
                 let bytes = planned.plan.to_bytes().map_err(|e| Error::BadPlan(e.to_string()))?;
@@ -227,37 +372,29 @@ impl Session {
         PlanOptions { planner, k: Some(self.config.k), chunk, forwarders, time_limit, ..PlanOptions::default() }
     }
 
-    fn read(&self, fabric: &Fabric, sent_out: &[u8], countable: bool) -> Result<(Decision, Option<Plan>), Error> {
-        match sent_out.split_first() {
-            Some((&PLAIN_MPI, reason)) => {
-                let reason = String::from_utf8_lossy(reason).into_owned();
-                let too_large = "counts are beyond 2^31 - 1 elements";
-                Ok(if countable {
-                    (Decision::Mpi { reason }, None)
-                } else {
-                    (Decision::Direct { reason: format!("{reason}, but {too_large}") }, None)
-                })
-            }
-            Some((&PLANNED, bytes)) => {
-                let plan = Plan::from_bytes(bytes, &fabric.network).map_err(|e| Error::BadPlan(e.to_string()))?;
-                Ok((decide(&plan, &self.config), Some(plan)))
-            }
-            _ => Err(Error::BadPlan("rank 0 could not make one".into())),
-        }
-    }
-
-    /// Moves the bytes along planned paths.
+    /// Moves the bytes along planned paths, after everything that was started before.
     ///
     /// # Safety
     /// As [`Session::exchange`].
     unsafe fn execute(
         &self,
-        fabric: &Fabric,
         entry: &Entry,
-        schedule: &Schedule,
+        schedule: &Arc<Schedule>,
         send: &Blocks,
         receive: &Blocks,
     ) -> Result<Outcome, Error> {
+        // SAFETY: the caller's buffers are valid for the call and do not overlap, as for MPI_Alltoallv.
+        let number = unsafe { self.enqueue(schedule, entry.staged.as_ref(), send, receive) };
+        self.finish_started();
+        let execution = self.outcome(number)?;
+        Ok(Outcome { decision: Arc::clone(&entry.decision), planned: None, execution })
+    }
+
+    /// What a rank sends to itself.
+    ///
+    /// # Safety
+    /// As [`Session::exchange`].
+    pub(super) unsafe fn copy_own(&self, send: &Blocks, receive: &Blocks) {
         let me = self.rank() as usize;
         let own = send.bytes[me];
         if own > 0 {
@@ -268,31 +405,31 @@ impl Session {
                 std::ptr::copy(from, into, own as usize);
             }
         }
-        let options = ExecuteOptions { order: self.config.order, ..ExecuteOptions::default() };
-        // SAFETY: the caller's buffers are valid for the call and do not overlap, as for MPI_Alltoallv.
-        let memory = unsafe { Memory::from_raw(send.base, send.extent, receive.base, receive.extent) };
-        let mut transport = fabric.transport.borrow_mut();
-        let execution = execute(&mut **transport, schedule, &options, &memory)?;
-        Ok(Outcome { decision: entry.decision.clone(), execution })
     }
 
     /// Lets the MPI library do it.
     ///
     /// # Safety
     /// As [`Session::exchange`].
-    unsafe fn hand_over(&self, arguments: Option<Arguments>, decision: Decision) -> Result<Outcome, Error> {
+    unsafe fn hand_over(&self, arguments: Option<Arguments>, decision: Arc<Decision>) -> Result<Outcome, Error> {
         // Agreed upon before: whoever decides for plain MPI knows that all ranks can count so far.
         let Some(a) = arguments else {
             return Err(Error::Argument("counts are beyond 2^31 - 1, further than MPI_Alltoallv can count".into()));
         };
         // SAFETY: the caller's arguments, on our duplicate of the caller's communicator.
         unsafe { a.hand_over(self.comm.raw()) }?;
-        Ok(Outcome { decision, execution: Execution::default() })
+        Ok(Outcome { decision, planned: None, execution: Execution::default() })
     }
 }
 
 const PLAIN_MPI: u8 = 0;
 const PLANNED: u8 = 1;
+const LATER: u8 = 2;
+
+/// Whether the plan was made for this call.
+fn found_anew(agreement: &Agreement) -> bool {
+    agreement.cached.is_none()
+}
 
 /// Bytes from one rank to another; messages are ascending by (source, destination).
 fn sent(messages: &[Message], from: Rank, to: Rank) -> u64 {

@@ -2,26 +2,46 @@
 //!
 //! # How ranks agree
 //!
-//! Every call begins with one reduction of four words: the worst local status, whether everybody's arguments are
-//! of a kind that can be served, and whether everybody finds the same plan in its cache. Only if not, the counts
-//! are gathered, rank 0 plans and sends the plan out, and a second reduction makes sure that all can use it. So
-//! no rank ever takes another way than the others, whatever its arguments.
+//! A call is either left to plain MPI without a word, or begins with one reduction (module `agree`): the worst local
+//! status, whether everybody's arguments are of a kind that can be served, how many bytes there are, and whether
+//! everybody finds the same plan in its cache. Which of the two it is, the `forecast` says, from nothing but earlier
+//! agreements, and so alike on all ranks. Only if plans are not the same, the counts are gathered, rank 0 plans and sends
+//! the plan out, and a second reduction makes sure that all can use it. So no rank ever takes another way than the
+//! others, whatever its arguments.
+//!
+//! # Predicted, then measured
+//!
+//! The cost model decides about demands that were never seen. How long calls take travels with later agreements, and
+//! from the third use of a plan on the faster of planned paths and plain MPI serves it (`Trials` in module `plans`).
 
+mod agree;
 mod exchange;
+mod forecast;
+mod operation;
+mod persistent;
 mod plans;
+mod quick;
 mod setup;
 
 use crate::blocks::Blocks;
-use crate::{Config, Decision, Error, Placement};
+use crate::{Algorithm, Config, CostModel, Decision, Error, Placement};
+use agree::{Measured, WORDS};
 use exchange::Outcome;
+use forecast::Forecast;
+use operation::Queue;
+pub(crate) use operation::{Kept, Operation};
 use optiq_net::Network;
 use optiq_transport::mpi::{Communicator, check, ffi};
 use optiq_transport::{Execution, Rank, TransportError};
-use plans::Plans;
+pub use persistent::Persistent;
+use plans::{KnownAside, Plans};
+pub(crate) use quick::Quick;
 use setup::Fabric;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
 
 /// What the persistent parts of one communicator's exchanges are kept in. Not `Send`: MPI handles belong to the
 /// thread level that the program asked MPI for.
@@ -32,11 +52,27 @@ pub struct Session {
     fabric: Result<Fabric, String>,
     plans: RefCell<Plans>,
     last: RefCell<Last>,
+    /// Whether calls may go unagreed at all.
+    forecasts: bool,
+    forecast: RefCell<Forecast>,
+    /// When ranks last agreed.
+    agreed_at: Cell<Instant>,
+    quick: Arc<Quick>,
+    aside: RefCell<KnownAside>,
+    measured: Cell<Option<Measured>>,
+    /// What is said of calls that were not agreed upon.
+    unasked: Arc<Decision>,
+    queue: RefCell<Queue>,
+    /// The last error was found in a call that was not agreed upon.
+    refused: Cell<bool>,
+    /// Copies of a call's counts and displacements as C has them.
+    narrow: RefCell<[Vec<c_int>; 4]>,
 }
 
 /// What can be asked about the last call.
 struct Last {
-    decision: Decision,
+    decision: Arc<Decision>,
+    planned: Option<Arc<Decision>>,
     execution: Execution,
 }
 
@@ -58,8 +94,18 @@ impl Arguments {
     /// # Safety
     /// As for `MPI_Alltoallv`.
     pub(crate) unsafe fn hand_over(&self, comm: ffi::MPI_Comm) -> Result<(), TransportError> {
+        // SAFETY: passed on.
+        check(unsafe { self.call(comm) }, "MPI_Alltoallv")
+    }
+
+    /// The same, with MPI's own code.
+    ///
+    /// # Safety
+    /// As for `MPI_Alltoallv`.
+    #[inline]
+    pub(crate) unsafe fn call(&self, comm: ffi::MPI_Comm) -> c_int {
         // SAFETY: the caller's arguments, passed on.
-        let code = unsafe {
+        unsafe {
             ffi::PMPI_Alltoallv(
                 self.send,
                 self.send_counts,
@@ -71,8 +117,7 @@ impl Arguments {
                 self.receive_type,
                 comm,
             )
-        };
-        check(code, "MPI_Alltoallv")
+        }
     }
 }
 
@@ -99,9 +144,35 @@ impl Session {
         let comm = Rc::new(unsafe { Communicator::duplicate(comm)? });
         let fabric = Fabric::new(&comm, &config)?;
         let reason = fabric.as_ref().err().cloned().unwrap_or_else(|| "no call yet".into());
-        let last = Last { decision: Decision::Mpi { reason }, execution: Execution::default() };
-        let plans = RefCell::new(Plans::new(config.plans));
-        Ok(Self { comm, config, fabric, plans, last: RefCell::new(last) })
+        let decision = Arc::new(Decision::Mpi { reason });
+        let reason = match &fabric {
+            Ok(_) => "earlier calls had too little to move to win back an agreement".into(),
+            Err(reason) => reason.clone(),
+        };
+        let forecasts = config.algorithm == Algorithm::Auto && !config.check && !config.scores.force();
+        let least = |f: &Fabric| f.model.least_bytes(f.network.unit_capacity());
+        Ok(Self {
+            plans: RefCell::new(Plans::new(config.plans)),
+            last: RefCell::new(Last { decision, planned: None, execution: Execution::default() }),
+            forecasts,
+            forecast: RefCell::new(Forecast::new()),
+            agreed_at: Cell::new(Instant::now()),
+            quick: Arc::new(Quick::new(
+                comm.raw(),
+                comm.size() as usize,
+                fabric.is_err(),
+                fabric.as_ref().map_or(u64::MAX, least),
+            )),
+            aside: RefCell::default(),
+            measured: Cell::new(None),
+            unasked: Arc::new(Decision::Mpi { reason }),
+            queue: RefCell::default(),
+            refused: Cell::new(false),
+            narrow: RefCell::default(),
+            comm,
+            config,
+            fabric,
+        })
     }
 
     /// This process's rank in the communicator.
@@ -126,12 +197,43 @@ impl Session {
 
     /// What served the last call, and why.
     pub fn decision(&self) -> Decision {
-        self.last.borrow().decision.clone()
+        Decision::clone(&self.decided())
+    }
+
+    /// What was decided for the last call's demands: as [`Session::decision`], unless plain MPI served them to be
+    /// measured, or was found to be faster.
+    pub fn planned(&self) -> Decision {
+        let planned = self.last.borrow().planned.clone().filter(|_| !self.quick.was_last());
+        planned.map_or_else(|| self.decision(), |planned| Decision::clone(&planned))
+    }
+
+    pub(crate) fn decided(&self) -> Arc<Decision> {
+        if self.quick.was_last() { Arc::clone(&self.unasked) } else { Arc::clone(&self.last.borrow().decision) }
+    }
+
+    /// The cost model's parameters; `None` if every call goes to plain MPI.
+    pub fn cost_model(&self) -> Option<CostModel> {
+        self.fabric.as_ref().ok().map(|f| f.model)
+    }
+
+    /// What a call looks at that goes to plain MPI without an agreement.
+    pub(crate) fn quick(&self) -> &Arc<Quick> {
+        &self.quick
+    }
+
+    /// Whether arguments of this signature are known to go to plain MPI in spite of their size.
+    pub(crate) fn is_known_aside(&self, signature: u64) -> bool {
+        self.aside.borrow().contains(signature)
+    }
+
+    /// The line for a call that went to plain MPI without an agreement.
+    pub(crate) fn log_unasked(&self) {
+        self.log(&self.unasked);
     }
 
     /// What the last call did at this rank beyond plain MPI; zeros if plain MPI served it.
     pub fn execution(&self) -> Execution {
-        self.last.borrow().execution
+        if self.quick.was_last() { Execution::default() } else { self.last.borrow().execution }
     }
 
     /// The transport in use: `mpi-two-sided`, `mpi-one-sided`, or `none` if every call goes to plain MPI.
@@ -156,51 +258,81 @@ impl Session {
         receive_counts: &[usize],
         receive_displacements: &[usize],
     ) -> Result<(), Error> {
-        let size = size_of::<T>() as u64;
-        let side = |what: &str, base: *mut u8, length: usize, counts: &[usize], displacements: &[usize]| {
-            let ranks = self.size() as usize;
-            if counts.len() != ranks || displacements.len() != ranks {
-                return Err(Error::Argument(format!(
-                    "there are {} {what} counts and {} displacements for {ranks} ranks",
-                    counts.len(),
-                    displacements.len()
-                )));
-            }
-            let ends = counts.iter().zip(displacements).filter(|(c, _)| **c > 0).map(|(c, d)| c.checked_add(*d));
-            if ends.clone().any(|end| end.is_none_or(|e| e > length)) {
-                return Err(Error::Argument(format!("the {what} counts reach beyond the buffer's {length} elements")));
-            }
-            let wide = |list: &[usize]| list.iter().map(|&x| x as i64).collect::<Vec<_>>();
-            // An empty block may have any displacement; it is not used.
-            let used: Vec<usize> = counts.iter().zip(displacements).map(|(&c, &d)| if c > 0 { d } else { 0 }).collect();
-            Blocks::new(what, base, &wide(counts), &wide(&used), size)
-        };
-        let from = side("send", send.as_ptr().cast_mut().cast(), send.len(), send_counts, send_displacements);
-        let into = side("receive", receive.as_mut_ptr().cast(), receive.len(), receive_counts, receive_displacements);
-        let local = from.and_then(|f| Ok(Local::Bytes(f, into?)));
+        let equivalent = T::equivalent_datatype();
+        let datatype = mpi::raw::AsRaw::as_raw(&equivalent);
+        let mut narrow = self.narrow.borrow_mut();
+        let lists = [send_counts, send_displacements, receive_counts, receive_displacements];
+        let countable = lists.iter().zip(narrow.iter_mut()).all(|(list, copy)| {
+            copy.clear();
+            copy.extend(list.iter().map_while(|&x| c_int::try_from(x).ok()));
+            copy.len() == list.len()
+        });
         // An empty slice's address is arbitrary and, for bytes, the very value of MPI_IN_PLACE in Open MPI.
         let from_address = if send.is_empty() { std::ptr::null() } else { send.as_ptr().cast() };
         let into_address = if receive.is_empty() { std::ptr::null_mut() } else { receive.as_mut_ptr().cast() };
-        // The counts again as C has them, should plain MPI serve the call.
-        let narrow = |list: &[usize]| list.iter().map(|&x| c_int::try_from(x).ok()).collect::<Option<Vec<_>>>();
-        let [a, b, c, d] = [send_counts, send_displacements, receive_counts, receive_displacements].map(narrow);
-        let equivalent = T::equivalent_datatype();
-        let datatype = mpi::raw::AsRaw::as_raw(&equivalent);
-        let arguments = match (&a, &b, &c, &d) {
-            (Some(a), Some(b), Some(c), Some(d)) => Some(Arguments {
-                send: from_address,
-                send_counts: a.as_ptr(),
-                send_displacements: b.as_ptr(),
-                send_type: datatype,
-                receive: into_address,
-                receive_counts: c.as_ptr(),
-                receive_displacements: d.as_ptr(),
-                receive_type: datatype,
-            }),
-            _ => None,
+        let arguments = countable.then(|| Arguments {
+            send: from_address,
+            send_counts: narrow[0].as_ptr(),
+            send_displacements: narrow[1].as_ptr(),
+            send_type: datatype,
+            receive: into_address,
+            receive_counts: narrow[2].as_ptr(),
+            receive_displacements: narrow[3].as_ptr(),
+            receive_type: datatype,
+        });
+        let ranks = self.size() as usize;
+        let fits = |length, counts: &[usize], displacements: &[usize]| {
+            counts.len() == ranks
+                && displacements.len() == ranks
+                && first_beyond(length, counts, displacements).is_none()
         };
+        if let Some(arguments) = &arguments
+            && fits(send.len(), send_counts, send_displacements)
+            && fits(receive.len(), receive_counts, receive_displacements)
+        {
+            let size = size_of::<T>() as u64;
+            let (sent, received) = (send_counts.iter().sum::<usize>(), receive_counts.iter().sum::<usize>());
+            let bytes = (sent.max(received) as u64).saturating_mul(size);
+            if self.quick.skips(bytes, || self.is_known_aside(signature([&narrow[0], &narrow[2]], size))) {
+                if log::max_level() >= log::LevelFilter::Info {
+                    self.log_unasked();
+                }
+                // SAFETY: the slices are borrowed for the whole call and were checked against counts and displacements.
+                return Ok(unsafe { arguments.hand_over(self.comm.raw()) }?);
+            }
+        }
+        let from = self.side("send", send.as_ptr().cast_mut(), send.len(), send_counts, send_displacements);
+        let into = self.side("receive", receive.as_mut_ptr(), receive.len(), receive_counts, receive_displacements);
+        let local = from.and_then(|f| Ok(Local::Bytes(f, into?)));
+        let signature = signature([&narrow[0], &narrow[2]], size_of::<T>() as u64);
         // SAFETY: the slices are borrowed for the whole call and were checked against counts and displacements.
-        unsafe { self.exchange(local, arguments) }
+        unsafe { self.exchange(local, arguments, signature) }
+    }
+
+    /// One side of a call, checked.
+    fn side<T>(
+        &self,
+        what: &str,
+        base: *mut T,
+        length: usize,
+        counts: &[usize],
+        displacements: &[usize],
+    ) -> Result<Blocks, Error> {
+        let ranks = self.size() as usize;
+        if counts.len() != ranks || displacements.len() != ranks {
+            return Err(Error::Argument(format!(
+                "there are {} {what} counts and {} displacements for {ranks} ranks",
+                counts.len(),
+                displacements.len()
+            )));
+        }
+        if first_beyond(length, counts, displacements).is_some() {
+            return Err(Error::Argument(format!("the {what} counts reach beyond the buffer's {length} elements")));
+        }
+        let wide = |list: &[usize]| list.iter().map(|&x| x as i64).collect::<Vec<_>>();
+        // An empty block may have any displacement; it is not used.
+        let used: Vec<usize> = counts.iter().zip(displacements).map(|(&c, &d)| if c > 0 { d } else { 0 }).collect();
+        Blocks::new(what, base.cast(), &wide(counts), &wide(&used), size_of::<T>() as u64)
     }
 
     /// The collective part of a call.
@@ -211,14 +343,44 @@ impl Session {
         &self,
         local: Result<Local, Error>,
         arguments: Option<Arguments>,
+        signature: u64,
     ) -> Result<(), Error> {
+        if self.quick.skips(0, || true) {
+            // Nobody else knows of this call: it cannot be refused together.
+            // SAFETY: passed on.
+            return unsafe { self.unagreed(local, arguments) };
+        }
         // SAFETY: passed on.
-        let Outcome { decision, execution } = unsafe { self.serve(local, arguments)? };
-        // The decision is the same on all ranks: one line is enough.
+        let Outcome { decision, planned, execution } = unsafe { self.serve(local, arguments, signature)? };
+        self.log(&decision);
+        self.quick.is_over();
+        *self.last.borrow_mut() = Last { decision, planned, execution };
+        Ok(())
+    }
+
+    /// One line for a call. The decision is the same on all ranks: one of them at level info is enough.
+    fn log(&self, decision: &Decision) {
         let level = if self.rank() == 0 { log::Level::Info } else { log::Level::Debug };
         log::log!(level, "alltoallv on {} ranks served by {decision}", self.size());
-        *self.last.borrow_mut() = Last { decision, execution };
-        Ok(())
+    }
+
+    /// A call that others leave to plain MPI, and whose arguments are wrong or too large for it.
+    ///
+    /// # Safety
+    /// As [`Session::exchange`].
+    unsafe fn unagreed(&self, local: Result<Local, Error>, arguments: Option<Arguments>) -> Result<(), Error> {
+        self.refused.set(true);
+        local?;
+        let Some(arguments) = arguments else {
+            let text = "counts beyond 2^31 - 1 elements came after exchanges so small that ranks do not agree on each; \
+                        set OPTIQ_CHECK=1 for programs that do this";
+            log::error!("{text}");
+            // SAFETY: the others wait inside MPI for this rank; there is no other way to tell them.
+            unsafe { ffi::PMPI_Abort(self.comm.raw(), 1) };
+            return Err(Error::Argument(text.into()));
+        };
+        // SAFETY: passed on.
+        Ok(unsafe { arguments.hand_over(self.comm.raw()) }?)
     }
 
     pub(crate) fn budget(&self) -> u64 {
@@ -227,7 +389,7 @@ impl Session {
 
     /// Whether all ranks of the call get an error together with this one.
     pub(crate) fn is_agreed(&self, error: &Error) -> bool {
-        self.fabric.is_ok() && !matches!(error, Error::Transport(_))
+        self.fabric.is_ok() && !self.refused.replace(false) && !matches!(error, Error::Transport(_))
     }
 
     fn warn_on_rank_0(&self, text: &str) {
@@ -235,4 +397,21 @@ impl Session {
             log::warn!("{text}");
         }
     }
+}
+
+/// The first block that reaches beyond a buffer of `length` elements.
+fn first_beyond(length: usize, counts: &[usize], displacements: &[usize]) -> Option<usize> {
+    let beyond = |(&c, &d): (&usize, &usize)| c > 0 && c.checked_add(d).is_none_or(|end| end > length);
+    counts.iter().zip(displacements).position(beyond)
+}
+
+/// Tells a rank's counts from others.
+pub(crate) fn signature(counts: [&[c_int]; 2], size: u64) -> u64 {
+    let mut hasher = xxhash_rust::xxh3::Xxh3::with_seed(size);
+    for list in counts {
+        for count in list {
+            hasher.update(&count.to_le_bytes());
+        }
+    }
+    hasher.digest()
 }

@@ -1,15 +1,119 @@
 //! The plan cache of a communicator.
 
-use crate::Decision;
-use optiq_transport::Schedule;
+use crate::blocks::Blocks;
+use crate::{Decision, Gathered, Place};
+use optiq_transport::{Rank, Schedule};
+use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// What was decided for a demand set, as one rank needs it.
 pub(super) struct Entry {
-    pub(super) decision: Decision,
-    /// This rank's part; offsets count from the start of each message, see [`super::exchange`]. `None` if plain
-    /// MPI serves the demand set.
-    pub(super) schedule: Option<Schedule>,
+    pub(super) decision: Arc<Decision>,
+    /// This rank's part. `None` if plain MPI serves the demand set.
+    pub(super) schedule: Option<Arc<Schedule>>,
+    /// What this rank copies to and from memory that its host's ranks share; `None` if it sends from its own.
+    pub(super) staged: Option<Arc<Staged>>,
+    /// Make a plan when the same demands come again.
+    pub(super) later: bool,
+    /// What making it took on rank 0; the same number on all ranks.
+    pub(super) planning_seconds: f64,
+    pub(super) trials: Cell<Trials>,
+}
+
+impl Entry {
+    pub(super) fn new(decision: Decision, schedule: Option<Schedule>) -> Self {
+        let (decision, schedule) = (Arc::new(decision), schedule.map(Arc::new));
+        Self { decision, schedule, staged: None, later: false, planning_seconds: 0.0, trials: Cell::default() }
+    }
+}
+
+/// This rank's copies in a gathered exchange ([`crate::gather()`]), as (offset in the user's buffer, offset in the
+/// area, bytes). Each area is as large as any host needs it.
+pub(super) struct Staged {
+    pub(super) outgoing_bytes: u64,
+    pub(super) incoming_bytes: u64,
+    /// From the send buffer to the outgoing area.
+    pub(super) gather: Vec<(u64, u64, u64)>,
+    /// From the incoming area to the receive buffer.
+    pub(super) scatter: Vec<(u64, u64, u64)>,
+    /// From the outgoing area to the receive buffer: messages that stay on the host.
+    pub(super) local: Vec<(u64, u64, u64)>,
+}
+
+impl Staged {
+    pub(super) fn new(g: &Gathered, me: Rank, send: &Blocks, receive: &Blocks) -> Self {
+        let (mut gather, mut scatter, mut local) = (Vec::new(), Vec::new(), Vec::new());
+        for Place { message: m, outgoing, incoming } in &g.places {
+            if m.source == me {
+                gather.push((send.offsets[m.destination as usize], *outgoing, m.bytes));
+            }
+            if m.destination == me {
+                let into = receive.offsets[m.source as usize];
+                match incoming {
+                    Some(incoming) => scatter.push((into, *incoming, m.bytes)),
+                    None => local.push((into, *outgoing, m.bytes)),
+                }
+            }
+        }
+        let &Gathered { outgoing_bytes, incoming_bytes, .. } = g;
+        Self { outgoing_bytes, incoming_bytes, gather, scatter, local }
+    }
+}
+
+/// Who serves a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// The planned paths.
+    Planned,
+    /// `MPI_Alltoallv`.
+    Plain,
+}
+
+/// Both ways of serving a demand set as they were measured: what the cost model predicts, a measurement overrules.
+///
+/// Planned paths come first, then plain MPI has a trial; from then on the faster one serves, and the other one gets
+/// another trial after 9, 72, 576 ... uses. All times are maxima over all ranks that every rank was told, so all ranks
+/// choose alike.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Trials {
+    uses: u32,
+    planned: Option<f64>,
+    plain: Option<f64>,
+}
+
+impl Trials {
+    /// The faster one, as far as known.
+    pub(super) fn best(&self) -> Side {
+        match (self.planned, self.plain) {
+            (Some(planned), Some(plain)) if plain < planned => Side::Plain,
+            _ => Side::Planned,
+        }
+    }
+
+    /// Who serves the next use.
+    pub(super) fn next(&mut self) -> Side {
+        let other = match self.best() {
+            Side::Planned => Side::Plain,
+            Side::Plain => Side::Planned,
+        };
+        let uses = self.uses;
+        self.uses = self.uses.saturating_add(1);
+        let mut trial = 9;
+        while trial < uses {
+            trial = trial.saturating_mul(8);
+        }
+        if uses == 2 || uses == trial { other } else { self.best() }
+    }
+
+    /// What a use took. The best counts, but fades, so that a fabric that has changed is noticed.
+    pub(super) fn record(&mut self, side: Side, seconds: f64) {
+        let known = match side {
+            Side::Planned => &mut self.planned,
+            Side::Plain => &mut self.plain,
+        };
+        *known = Some(known.map_or(seconds, |k| seconds.min(1.05 * k)));
+    }
 }
 
 /// This rank's share of a demand set: bytes to and from every rank. All ranks' shares together are the demand set.
@@ -19,6 +123,34 @@ pub(super) struct Key {
     pub(super) receive: Vec<u64>,
     pub(super) send_offsets: Vec<u64>,
     pub(super) receive_offsets: Vec<u64>,
+}
+
+impl Key {
+    pub(super) fn new(send: &Blocks, receive: &Blocks) -> Self {
+        let (send_offsets, receive_offsets) = (send.offsets.clone(), receive.offsets.clone());
+        Self { send: send.bytes.clone(), receive: receive.bytes.clone(), send_offsets, receive_offsets }
+    }
+}
+
+/// Signatures of this rank's arguments in calls that were agreed upon to go to plain MPI in spite of their size: when
+/// they come again, that is no surprise. The latest ones are kept.
+#[derive(Debug, Default)]
+pub(super) struct KnownAside {
+    signatures: [u64; 32],
+    next: usize,
+}
+
+impl KnownAside {
+    pub(super) fn contains(&self, signature: u64) -> bool {
+        self.signatures.contains(&signature)
+    }
+
+    pub(super) fn add(&mut self, signature: u64) {
+        if !self.contains(signature) {
+            self.signatures[self.next] = signature;
+            self.next = (self.next + 1) % self.signatures.len();
+        }
+    }
 }
 
 /// A bounded cache with the least recently used entry making room.
@@ -51,17 +183,23 @@ impl Plans {
         Some(entry)
     }
 
-    /// Adds an entry under the next number.
-    pub(super) fn add(&mut self, key: Key, entry: Entry) -> Rc<Entry> {
+    /// The entry of this number, if it is still there; not a use.
+    pub(super) fn look(&self, number: i64) -> Option<&Entry> {
+        self.entries.iter().find(|e| e.0 == number).map(|e| &*e.2)
+    }
+
+    /// Adds an entry under the next number, which is returned with it.
+    pub(super) fn add(&mut self, key: Key, entry: Entry) -> (i64, Rc<Entry>) {
         // The same key can be there under a number that another rank has evicted.
         self.entries.retain(|e| e.1 != key);
         if self.entries.len() >= self.limit {
             self.entries.remove(0);
         }
         let entry = Rc::new(entry);
-        self.entries.push((self.next, key, Rc::clone(&entry)));
+        let number = self.next;
+        self.entries.push((number, key, Rc::clone(&entry)));
         self.next += 1;
-        entry
+        (number, entry)
     }
 }
 
@@ -74,7 +212,26 @@ mod tests {
     }
 
     fn entry() -> Entry {
-        Entry { decision: Decision::Mpi { reason: String::new() }, schedule: None }
+        Entry::new(Decision::Mpi { reason: String::new() }, None)
+    }
+
+    #[test]
+    fn both_sides_are_tried_and_the_faster_one_serves() {
+        let serve = |planned: f64, plain: f64, uses: usize| {
+            let mut trials = Trials::default();
+            let mut run = || {
+                let side = trials.next();
+                trials.record(side, if side == Side::Planned { planned } else { plain });
+                side
+            };
+            (0..uses).map(|_| run()).collect::<Vec<_>>()
+        };
+        let faster = serve(1.0, 2.0, 100);
+        let plain: Vec<usize> = (0..100).filter(|&i| faster[i] == Side::Plain).collect();
+        assert_eq!(plain, [2, 9, 72]);
+        let slower = serve(2.0, 1.0, 100);
+        let planned: Vec<usize> = (0..100).filter(|&i| slower[i] == Side::Planned).collect();
+        assert_eq!(planned, [0, 1, 9, 72]);
     }
 
     #[test]

@@ -1,23 +1,38 @@
 //! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
 
-use crate::{Algorithm, Config, Error, Placement, TransportChoice};
+use crate::{Algorithm, Config, CostModel, Error, Placement, TransportChoice};
 use optiq_net::{Background, Network};
-use optiq_transport::Transport;
-use optiq_transport::mpi::{Communicator, OneSided, TwoSided};
-use std::cell::RefCell;
+use optiq_transport::mpi::{Communicator, HostMemory, OneSided, TwoSided};
+use optiq_transport::{Rank, Transport};
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
+use std::time::Instant;
 
 /// Network, placement and back end of a session.
 pub(super) struct Fabric {
     pub(super) network: Network,
     pub(super) placement: Placement,
     pub(super) transport: RefCell<Box<dyn Transport>>,
+    /// The same on all ranks.
+    pub(super) model: CostModel,
+    /// Where hosts have several ranks and those share memory.
+    pub(super) shared: Option<RefCell<HostMemory>>,
+    /// Gathered exchanges so far: they use the two halves of the shared memory in turn.
+    pub(super) gathered: Cell<u64>,
 }
 
 impl Fabric {
     pub(super) fn transport_name(&self) -> &'static str {
         self.transport.borrow().name()
+    }
+
+    /// The staging area of the next gathered exchange: two of them are used in turn, so that a rank that is ahead writes
+    /// nothing that others still read. All have left the one before last, since all have entered the last one.
+    pub(super) fn next_area(&self, shared: &HostMemory) -> *mut u8 {
+        let number = self.gathered.get();
+        self.gathered.set(number + 1);
+        shared.base().wrapping_add((number % 2 * (shared.bytes() / 2)) as usize)
     }
 
     /// Collective. The inner error is why calls go to plain MPI; it is the same way on all ranks.
@@ -26,7 +41,7 @@ impl Fabric {
         let local = Self::local(&names, config);
         // 1: usable, 0: plain MPI was asked for, -1: wrong. The fingerprint must be the same everywhere.
         let (state, print) = match &local {
-            Ok(Some((network, _))) => (1, network.fingerprint().0 as i64),
+            Ok(Some((network, ..))) => (1, network.fingerprint().0 as i64),
             Ok(None) => (0, 0),
             Err(_) => (-1, 0),
         };
@@ -34,12 +49,17 @@ impl Fabric {
         comm.all_min(&mut agreed)?;
         let same = agreed[1] == -agreed[2];
         let wrong = match local {
-            Ok(Some((network, placement))) if agreed[0] == 1 && same => {
+            Ok(Some((network, placement, model))) if agreed[0] == 1 && same => {
                 if let Some(note) = placement.note().filter(|_| comm.rank() == 0) {
                     log::warn!("{note}");
                 }
                 let transport = RefCell::new(back_end(comm, config)?);
-                return Ok(Ok(Self { network, placement, transport }));
+                let model = match model {
+                    Some(model) => agree_on(comm, model)?,
+                    None => calibrate(comm)?,
+                };
+                let shared = shared_memory(comm, &placement)?.map(RefCell::new);
+                return Ok(Ok(Self { network, placement, transport, model, shared, gathered: Cell::new(0) }));
             }
             Ok(None) if agreed[0] == 0 => return Ok(Err(asked_for(config))),
             Err(reason) => reason,
@@ -57,8 +77,9 @@ impl Fabric {
         Ok(Err(wrong))
     }
 
-    /// What this rank makes of its configuration: a network and a placement, nothing, or a sentence.
-    fn local(names: &[String], config: &Config) -> Result<Option<(Network, Placement)>, String> {
+    /// What this rank makes of its configuration: a network, a placement, and the cost model if a file has it; nothing;
+    /// or a sentence.
+    fn local(names: &[String], config: &Config) -> Result<Option<(Network, Placement, Option<CostModel>)>, String> {
         let Some(spec) = &config.topology else { return Ok(None) };
         if config.algorithm == Algorithm::Mpi {
             return Ok(None);
@@ -70,8 +91,59 @@ impl Fabric {
             network = left.map_err(|e| format!("OPTIQ_BACKGROUND: {e}"))?;
         }
         let placement = Placement::new(&network, names, config.placement)?;
-        Ok(Some((network, placement)))
+        let file = config.calibration.as_deref();
+        let model = file.map(|file| CostModel::default().with_file(Path::new(file))).transpose();
+        let model = model.map_err(|e| format!("OPTIQ_CALIBRATION: {e}"))?;
+        Ok(Some((network, placement, model)))
     }
+}
+
+/// Memory for gathered exchanges, if any host has several ranks.
+fn shared_memory(comm: &Communicator, placement: &Placement) -> Result<Option<HostMemory>, Error> {
+    let ranks = 0..placement.len() as Rank;
+    if !ranks.clone().any(|r| placement.ranks(placement.host(r)).len() > 1) {
+        return Ok(None);
+    }
+    let memory = HostMemory::new(comm, placement.host(comm.rank()).0)?;
+    if memory.is_none() && comm.rank() == 0 {
+        log::info!("ranks of a host do not share memory; their messages are not gathered");
+    }
+    Ok(memory)
+}
+
+/// Reductions that are timed, after as many that warm up.
+const TIMED: usize = 5;
+
+/// Measures what an agreement costs; a message's latency follows from it, as a reduction and its broadcast take two
+/// messages for each doubling of the ranks.
+fn calibrate(comm: &Communicator) -> Result<CostModel, Error> {
+    let mut model = CostModel::default();
+    let mut least = f64::INFINITY;
+    for _ in 0..2 * TIMED {
+        let start = Instant::now();
+        comm.all_min(&mut [0; super::WORDS])?;
+        least = least.min(start.elapsed().as_secs_f64());
+    }
+    model.agreement_seconds = least;
+    let steps = 2 * comm.size().next_power_of_two().trailing_zeros().max(1);
+    model.latency_seconds = least / f64::from(steps);
+    agree_on(comm, model)
+}
+
+/// The smallest of each rank's parameters.
+fn agree_on(comm: &Communicator, model: CostModel) -> Result<CostModel, Error> {
+    let nanos = |seconds: f64| (seconds * 1e9).max(1.0) as i64;
+    let CostModel { agreement_seconds, latency_seconds, chunk_seconds, planned_share, plain_share } = model;
+    let mut words = [agreement_seconds, latency_seconds, chunk_seconds, planned_share, plain_share].map(nanos);
+    comm.all_min(&mut words)?;
+    let [agreement, latency, chunk, planned, plain] = words.map(|w| w as f64 / 1e9);
+    Ok(CostModel {
+        agreement_seconds: agreement,
+        latency_seconds: latency,
+        chunk_seconds: chunk,
+        planned_share: planned,
+        plain_share: plain,
+    })
 }
 
 fn asked_for(config: &Config) -> String {

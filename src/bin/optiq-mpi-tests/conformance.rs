@@ -12,8 +12,9 @@ fn how(order: Order, sends_in_flight: usize) -> ExecuteOptions {
     ExecuteOptions { order, sends_in_flight, give_up_after: Some(Duration::from_secs(60)) }
 }
 
-/// Exchanges of random paths under large and small budgets, one after the other on the same transport.
-pub fn random_exchanges(transport: &str) -> Result<(), String> {
+/// `rounds` times three exchanges of random paths under large and small budgets, and two of large messages, one after the
+/// other on the same transport. Three rounds have each order of sending once.
+pub fn random_exchanges(transport: &str, rounds: u64) -> Result<(), String> {
     let (rank, ranks) = (rank(), size());
     let mut transport = crate::transport(transport)?;
     let mut run = |paths: &[Path], options: ScheduleOptions, how, round| {
@@ -21,7 +22,7 @@ pub fn random_exchanges(transport: &str) -> Result<(), String> {
     };
     let options = ScheduleOptions::default();
     run(&[], options, how(Order::ForwardFirst, 1), 0)?;
-    for round in 1..=12 {
+    for round in 1..=rounds {
         let order = [Order::ForwardFirst, Order::LocalFirst, Order::RoundRobin][round as usize % 3];
         let count = 1 + (round as usize * 7) % 40;
         let paths = exchange::random_paths(ranks, count, 60_000, round);

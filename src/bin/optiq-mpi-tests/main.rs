@@ -3,6 +3,10 @@
 mod alltoallv;
 mod conformance;
 mod errors;
+mod faults;
+mod load;
+mod persistent;
+mod soak;
 mod support;
 
 use optiq_transport::mpi::{check, ffi};
@@ -18,13 +22,17 @@ fn main() {
         // SAFETY: no other thread exists yet.
         unsafe { std::env::set_var("OPTIQ_TOPOLOGY", if odd { "mesh:2x2" } else { "torus:2x2" }) };
     }
+    let (nothing, mut level) = (std::ptr::null_mut(), 0);
+    let asked = if arguments == ["progress-thread"] { ffi::MPI_THREAD_MULTIPLE } else { ffi::MPI_THREAD_SINGLE };
     // SAFETY: called once, at the start.
-    let started = check(unsafe { ffi::PMPI_Init(std::ptr::null_mut(), std::ptr::null_mut()) }, "MPI_Init");
+    let started =
+        check(unsafe { ffi::PMPI_Init_thread(nothing, nothing.cast(), asked as i32, &mut level) }, "MPI_Init");
     let result = started.map_err(|e| e.to_string()).and_then(|()| run(&arguments));
     let rank = support::rank();
     match result {
         Ok(()) => {
             println!("rank {rank}: all is well");
+            support::farewell();
             // SAFETY: called once, at the end; nothing of ours is left.
             unsafe { ffi::PMPI_Finalize() };
         }
@@ -38,13 +46,23 @@ fn main() {
 
 fn run(arguments: &[&str]) -> Result<(), String> {
     match arguments {
-        ["conformance", transport] => conformance::random_exchanges(transport),
+        ["conformance", transport, rounds] => {
+            let rounds = rounds.parse().map_err(|_| format!("{rounds} rounds: a number is expected"))?;
+            conformance::random_exchanges(transport, rounds)
+        }
         ["cases", transport] => conformance::cases(transport),
         ["alltoallv"] | ["different-topologies"] => alltoallv::all(),
         ["errors"] => errors::arguments(),
         ["errors-without-topology"] => errors::plain(),
         ["errors-before-and-after"] => errors::before_and_after(),
         ["lifetimes"] => errors::lifetimes(),
+        ["persistent"] => persistent::many_rounds(),
+        ["handles"] => persistent::handles(),
+        ["forecasts"] => persistent::forecasts(),
+        ["checked"] => persistent::checked(),
+        ["progress-thread"] => persistent::thread(),
+        ["fault", rest @ ..] => faults::run(rest),
+        ["soak", calls, seed] => soak::run(calls, seed),
         ["strict"] => errors::strict(),
         _ => Err(format!("there is no test {arguments:?}")),
     }

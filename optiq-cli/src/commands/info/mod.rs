@@ -1,5 +1,7 @@
 //! `optiq info`.
 
+mod scores;
+
 use crate::failure::Failure;
 use crate::{output, table};
 use clap::Args;
@@ -7,10 +9,23 @@ use optiq_solver::{PLAN_VERSION, PlannerOptions, planner};
 use serde::Serialize;
 use std::process::ExitCode;
 
-/// Show the version, what was built in, and which planners, topologies and patterns there are
+/// Show the version, what was built in, and which planners, topologies and patterns there are; or what would serve which
+/// exchange
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  optiq info\n  optiq info --json")]
+#[command(after_help = "\
+Examples:
+  optiq info
+  optiq info --json
+  optiq info --scores --topology torus:4x4,capacity=12.5MB/s
+  OPTIQ_SCORES=0-64KiB=mpi optiq info --scores --topology bgq:512")]
 pub struct Arguments {
+    /// Show the score map: what serves exchanges of which size, and what the cost model predicts for them. Options
+    /// (OPTIQ_SCORES, OPTIQ_CALIBRATION, OPTIQ_MIN_GAIN ...) count as they would in a program
+    #[arg(long)]
+    scores: bool,
+    /// The network of the score map [default: OPTIQ_TOPOLOGY]
+    #[arg(long, value_name = "SPEC", requires = "scores")]
+    topology: Option<String>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -31,6 +46,9 @@ struct Document {
 
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
+        if self.scores {
+            return scores::run(self.topology, self.json);
+        }
         let options = PlannerOptions::default();
         let (planners, planners_left_out) =
             planner::NAMES.into_iter().partition(|name| planner::by_name(name, &options).is_ok());

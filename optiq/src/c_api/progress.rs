@@ -1,0 +1,93 @@
+//! The thread that advances what was started while the program computes (`OPTIQ_PROGRESS=1`).
+//!
+//! Only where MPI was initialised with `MPI_THREAD_MULTIPLE`: the thread calls MPI. It takes a session's lock only when
+//! nobody holds it, so it never makes a call wait for longer than one step, and it sleeps while nothing is under way.
+
+use super::sessions::Shared;
+use optiq_transport::mpi::{ffi, is_initialized};
+use parking_lot::{Condvar, Mutex};
+use std::sync::{Arc, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Between two steps in which nothing moved.
+const PAUSE: Duration = Duration::from_micros(50);
+
+struct State {
+    /// Whether the option asks for a thread and MPI allows one.
+    wanted: bool,
+    watched: Vec<Weak<Shared>>,
+    thread: Option<JoinHandle<()>>,
+    stop: bool,
+}
+
+static STATE: Mutex<State> = Mutex::new(State { wanted: false, watched: Vec::new(), thread: None, stop: false });
+static WORK: Condvar = Condvar::new();
+
+/// Notes whether there is to be a thread; warns if MPI does not allow it.
+pub(super) fn configure(asked: bool) {
+    let mut level = 0;
+    // SAFETY: an out-parameter; MPI is initialised.
+    let known = unsafe { ffi::PMPI_Query_thread(&mut level) } == ffi::MPI_SUCCESS as i32;
+    let allowed = known && level >= ffi::MPI_THREAD_MULTIPLE as i32;
+    if asked && !allowed {
+        log::warn!(
+            "OPTIQ_PROGRESS=1 needs MPI_THREAD_MULTIPLE, which MPI was not initialised with; no thread is started"
+        );
+    }
+    STATE.lock().wanted = asked && allowed;
+}
+
+/// Something of this session was started.
+pub(super) fn watch(session: &Arc<Shared>) {
+    let mut state = STATE.lock();
+    if !state.wanted {
+        return;
+    }
+    state.watched.retain(|w| w.strong_count() > 0);
+    if !state.watched.iter().any(|w| w.as_ptr() == Arc::as_ptr(session)) {
+        state.watched.push(Arc::downgrade(session));
+    }
+    if state.thread.is_none() {
+        state.stop = false;
+        state.thread = thread::Builder::new().name("optiq-progress".into()).spawn(run).ok();
+    }
+    WORK.notify_one();
+}
+
+/// Ends the thread, before MPI is finalised.
+pub(super) fn stop() {
+    let thread = {
+        let mut state = STATE.lock();
+        state.stop = true;
+        state.watched.clear();
+        state.thread.take()
+    };
+    WORK.notify_one();
+    if let Some(thread) = thread {
+        // It cannot panic; if it did, there is nothing to be done about it here.
+        let _ = thread.join();
+    }
+}
+
+fn run() {
+    loop {
+        let mut state = STATE.lock();
+        if state.stop || !is_initialized() {
+            return;
+        }
+        let sessions: Vec<Arc<Shared>> = state.watched.iter().filter_map(Weak::upgrade).collect();
+        let busy = |s: &Arc<Shared>| s.try_lock().is_none_or(|session| session.has_started());
+        if !sessions.iter().any(busy) {
+            // An Arc that is dropped last would free a session, under the lock of nobody who may do that.
+            drop(sessions);
+            WORK.wait(&mut state);
+            continue;
+        }
+        drop(state);
+        let moved = sessions.iter().any(|s| s.try_lock().is_some_and(|session| session.advance()));
+        if !moved {
+            thread::sleep(PAUSE);
+        }
+    }
+}

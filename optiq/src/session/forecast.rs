@@ -1,0 +1,201 @@
+//! Whether ranks need to agree before the next call.
+//!
+//! An agreement costs a blocking reduction, which a call of one byte notices and a call of a megabyte does not. A call
+//! without one goes to plain MPI, which is right whatever the arguments are; so not agreeing can cost speed, never data.
+//! The forecast must be the same on all ranks, and therefore knows nothing but what was agreed upon before: what the
+//! earlier agreed calls turned out to be, and, reduced over all ranks with each agreement, how much time passes between
+//! calls and whether any rank was surprised, that is, had large messages in a call that was not agreed upon.
+//!
+//! - As long as nothing was planned among the latest calls, agreements become rare: after 1, 2, 4, ... 64 calls, but often enough that at
+//!   most [`LONGEST_BLINDNESS`] passes between two, and rarely enough that planning in vain stays below a hundredth of
+//!   the time.
+//! - Where calls repeat in a period, as those of a time step do, only those are agreed upon that are expected to be
+//!   planned.
+//! - Where some are planned and no period is seen, and for a while after a surprise, all are agreed upon.
+
+use std::collections::VecDeque;
+
+/// What a call turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Plain MPI served it, agreed upon or not.
+    Aside,
+    /// Planned paths served it, or could have.
+    Planned,
+}
+
+/// Calls that are remembered.
+const MEMORY: usize = 256;
+/// The longest period that is looked for.
+const LONGEST_PERIOD: usize = 64;
+/// Calls until the next agreement at most, where calls are short.
+const WIDEST: u64 = 64;
+/// Where calls are long, no more time than this passes without an agreement: seconds.
+const LONGEST_BLINDNESS: f64 = 0.2;
+/// Calls that are agreed upon after a surprise.
+const ALERT: u32 = 8;
+/// After so many surprises in vain, ranks are not surprised any more until something is planned.
+const IN_VAIN: u32 = 3;
+
+/// What an agreement told all ranks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Agreed {
+    pub(super) class: Class,
+    /// Whether a rank had large messages in a call that was not agreed upon.
+    pub(super) surprise: bool,
+    /// Longest time per call over all ranks since the last agreement, work of the program between calls included.
+    pub(super) seconds_per_call: f64,
+    /// What planning this call took.
+    pub(super) planning_seconds: f64,
+}
+
+/// See the top of the file.
+#[derive(Debug)]
+pub(super) struct Forecast {
+    history: VecDeque<Class>,
+    /// Calls from one agreement to the next.
+    spacing: u64,
+    alert: u32,
+    in_vain: u32,
+}
+
+impl Forecast {
+    pub(super) fn new() -> Self {
+        Self { history: VecDeque::with_capacity(MEMORY), spacing: 1, alert: 0, in_vain: 0 }
+    }
+
+    /// What an agreement has told; the same on all ranks. Returns how many calls go to plain MPI before the next one.
+    pub(super) fn learn(&mut self, agreed: Agreed) -> u64 {
+        self.remember(agreed.class);
+        if agreed.class == Class::Planned {
+            (self.in_vain, self.spacing) = (0, 1);
+        } else if agreed.surprise && self.in_vain < IN_VAIN {
+            self.in_vain += 1;
+            self.alert = ALERT;
+        }
+        if self.alert > 0 {
+            self.alert -= 1;
+            return 0;
+        }
+        let mut skip = 0;
+        if !self.history.iter().rev().take(LONGEST_PERIOD).any(|&c| c == Class::Planned) {
+            skip = self.rarer(&agreed);
+        } else if let Some(period) = self.period() {
+            let start = self.history.len() - period;
+            skip = (0..period).take_while(|i| self.history[start + i] == Class::Aside).count() as u64;
+        }
+        for _ in 0..skip.min(MEMORY as u64) {
+            self.remember(Class::Aside);
+        }
+        skip
+    }
+
+    fn rarer(&mut self, agreed: &Agreed) -> u64 {
+        let calls = |seconds: f64| (seconds / agreed.seconds_per_call.max(1e-9)).min(1e6) as u64;
+        self.spacing = (2 * self.spacing).min(WIDEST).min(calls(LONGEST_BLINDNESS)).max(1);
+        self.spacing.max(calls(100.0 * agreed.planning_seconds)) - 1
+    }
+
+    fn remember(&mut self, class: Class) {
+        if self.history.len() == MEMORY {
+            self.history.pop_front();
+        }
+        self.history.push_back(class);
+    }
+
+    /// The shortest period in which the latest calls, at least one of them planned, have come twice.
+    fn period(&self) -> Option<usize> {
+        let n = self.history.len();
+        let repeats = |p: usize| (n - p..n).all(|i| self.history[i] == self.history[i - p]);
+        let plans = |p: usize| (n - p..n).any(|i| self.history[i] == Class::Planned);
+        (1..=LONGEST_PERIOD.min(n / 2)).find(|&p| repeats(p) && plans(p))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agreed(class: Class) -> Agreed {
+        Agreed { class, surprise: false, seconds_per_call: 1e-5, planning_seconds: 0.0 }
+    }
+
+    /// Numbers of the calls, of `n`, that were agreed upon, where `class` says what each would turn out to be.
+    fn run(n: usize, class: impl Fn(usize) -> Class) -> Vec<usize> {
+        let mut forecast = Forecast::new();
+        let (mut surprise, mut skip) = (false, 0);
+        let mut asked = Vec::new();
+        for i in 0..n {
+            if skip > 0 {
+                skip -= 1;
+                surprise |= class(i) == Class::Planned;
+            } else {
+                asked.push(i);
+                skip = forecast.learn(Agreed { surprise, ..agreed(class(i)) });
+                surprise = false;
+            }
+        }
+        asked
+    }
+
+    #[test]
+    fn small_calls_are_asked_about_ever_more_rarely() {
+        let asked = run(1000, |_| Class::Aside);
+        assert_eq!(asked[..7], [0, 2, 6, 14, 30, 62, 126]);
+        assert!(asked.windows(2).skip(6).all(|w| w[1] - w[0] == 64));
+    }
+
+    #[test]
+    fn planned_calls_are_always_asked_about() {
+        assert_eq!(run(100, |_| Class::Planned).len(), 100);
+    }
+
+    #[test]
+    fn a_change_to_large_calls_is_noticed_and_kept() {
+        let asked = run(1000, |i| if i < 500 { Class::Aside } else { Class::Planned });
+        let first = asked.iter().position(|&i| i >= 500).unwrap();
+        assert!(asked[first] < 500 + 64);
+        assert!(asked[first..].windows(2).all(|w| w[1] == w[0] + 1));
+    }
+
+    #[test]
+    fn in_a_period_only_what_will_be_planned_is_asked_about() {
+        // One of ten calls is large, as in a time step.
+        let asked = run(2000, |i| if i % 10 == 7 { Class::Planned } else { Class::Aside });
+        let late: Vec<_> = asked.iter().filter(|&&i| i >= 1000).collect();
+        assert_eq!(late.len(), 100);
+        assert!(late.iter().all(|&&i| i % 10 == 7));
+    }
+
+    #[test]
+    fn what_changes_is_learned_again() {
+        let asked = run(3000, |i| {
+            let planned = if i < 1500 { i % 10 == 7 } else { i % 7 == 3 };
+            if planned { Class::Planned } else { Class::Aside }
+        });
+        let planned = asked.iter().filter(|&&i| i >= 2500 && i % 7 == 3).count();
+        assert!(planned >= 70, "{planned} of 71 to 72");
+    }
+
+    #[test]
+    fn long_calls_are_asked_about_often_and_planning_in_vain_seldom() {
+        let mut forecast = Forecast::new();
+        for _ in 0..20 {
+            forecast.learn(Agreed { seconds_per_call: 0.05, ..agreed(Class::Aside) });
+        }
+        let slow = Agreed { seconds_per_call: 0.05, ..agreed(Class::Aside) };
+        assert_eq!(forecast.learn(slow), 3);
+        assert_eq!(forecast.learn(Agreed { planning_seconds: 0.01, ..slow }), 19);
+    }
+
+    #[test]
+    fn surprises_in_vain_are_forgotten() {
+        let mut forecast = Forecast::new();
+        let (mut asked, mut calls) = (0, 0);
+        while calls < 10_000 {
+            asked += 1;
+            calls += 1 + forecast.learn(Agreed { surprise: true, ..agreed(Class::Aside) });
+        }
+        assert!(asked < 10_000 / 64 + 40, "{asked}");
+    }
+}

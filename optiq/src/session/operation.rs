@@ -1,0 +1,424 @@
+//! Exchanges that are planned once and started many times, without blocking (in the manner of MPI 4.0, 6.12 and 6.13).
+//!
+//! What was started is carried out in the order of the starts, which MPI requires to be the same on all ranks; one
+//! exchange of a session moves at a time. Progress is made inside OPTIQ's own calls, and by the progress thread if there
+//! is one (`OPTIQ_PROGRESS`): a rank that started an exchange and then blocks in another MPI call forwards nothing
+//! meanwhile.
+
+use super::plans::{Entry, Side, Staged};
+use super::setup::Fabric;
+use super::{Arguments, Local, Session};
+use crate::blocks::Blocks;
+use crate::{Decision, Error};
+use optiq_transport::mpi::{Pending, check, ffi, is_initialized};
+use optiq_transport::{ExecuteOptions, Execution, Memory, Progress, Running, Schedule, TransportError};
+use std::collections::VecDeque;
+use std::ffi::{c_int, c_void};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// `MPI_Alltoallv`'s arguments, kept: copies of the arrays, duplicates of the datatypes.
+pub(crate) struct Kept {
+    send: *const c_void,
+    receive: *mut c_void,
+    arrays: [Vec<c_int>; 4],
+    types: [ffi::MPI_Datatype; 2],
+}
+
+impl Kept {
+    /// # Safety
+    /// Arrays of `ranks` ints and valid datatypes.
+    pub(crate) unsafe fn new(a: &Arguments, ranks: usize) -> Result<Self, Error> {
+        // SAFETY: by this function's contract; MPI ignores what is NULL if a rank has nothing to say there.
+        let copy = |array: *const c_int| unsafe {
+            if array.is_null() { vec![0; ranks] } else { std::slice::from_raw_parts(array, ranks).to_vec() }
+        };
+        let arrays = [a.send_counts, a.send_displacements, a.receive_counts, a.receive_displacements].map(copy);
+        let mut types = [a.receive_type; 2];
+        for (copy, original) in types.iter_mut().zip([a.send_type, a.receive_type]) {
+            // In place, the send type is not significant and may be anything.
+            let original = if a.send == optiq_transport::mpi::in_place() { a.receive_type } else { original };
+            // SAFETY: a valid datatype by this function's contract.
+            check(unsafe { ffi::PMPI_Type_dup(original, copy) }, "MPI_Type_dup")?;
+        }
+        Ok(Self { send: a.send, receive: a.receive, arrays, types })
+    }
+
+    fn start(&self, comm: ffi::MPI_Comm) -> Result<ffi::MPI_Request, Error> {
+        let [a, b, c, d] = &self.arrays;
+        // SAFETY: the caller's buffers, which stay valid until the operation is complete; the request is overwritten.
+        unsafe {
+            let mut request = ffi::RSMPI_REQUEST_NULL;
+            let (s, r) = (self.types[0], self.types[1]);
+            let (b, d) = (b.as_ptr(), d.as_ptr());
+            let code =
+                ffi::PMPI_Ialltoallv(self.send, a.as_ptr(), b, s, self.receive, c.as_ptr(), d, r, comm, &mut request);
+            check(code, "MPI_Ialltoallv")?;
+            Ok(request)
+        }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if is_initialized() {
+            for datatype in &mut self.types {
+                // SAFETY: our duplicate. There is nobody to tell of an error.
+                unsafe { ffi::PMPI_Type_free(datatype) };
+            }
+        }
+    }
+}
+
+enum Way {
+    Plain(Kept),
+    Planned { schedule: Arc<Schedule>, staged: Option<Arc<Staged>>, send: Blocks, receive: Blocks },
+}
+
+enum State {
+    Idle,
+    Plain(ffi::MPI_Request),
+    /// The number of the start.
+    Started(u64),
+}
+
+/// An exchange that can be started; see [`Session::init`].
+pub(crate) struct Operation {
+    way: Way,
+    decision: Arc<Decision>,
+    state: State,
+}
+
+impl Operation {
+    /// Whether it was started and is not known to be complete.
+    pub(crate) fn is_active(&self) -> bool {
+        !matches!(self.state, State::Idle)
+    }
+
+    /// What serves it, and why.
+    pub(crate) fn decision(&self) -> &Arc<Decision> {
+        &self.decision
+    }
+}
+
+/// What was started and is not complete, in order.
+#[derive(Default)]
+pub(super) struct Queue {
+    /// The number of the first one.
+    first: u64,
+    waiting: VecDeque<Started>,
+    failed: Vec<(u64, Error)>,
+    /// What the last one that completed did.
+    execution: Execution,
+}
+
+struct Started {
+    schedule: Arc<Schedule>,
+    staged: Option<Arc<Staged>>,
+    send: *const u8,
+    receive: *mut u8,
+    /// What the transport reads and writes: the user's buffers, or the host's staging areas.
+    memory: Memory<'static>,
+    /// The staging areas, from the start of a gathered exchange on.
+    area: *mut u8,
+    phase: Phase,
+}
+
+enum Step {
+    Idle,
+    Moved,
+    Done(Execution),
+}
+
+/// How far an exchange is. Those that are not gathered go straight to `Moving`.
+enum Phase {
+    New,
+    /// This rank's messages are in the outgoing area; the other ranks' may not be.
+    Gathering(Pending),
+    Moving(Box<Running<Arc<Schedule>>>),
+    /// All that this rank carries is in the incoming area; what others carry may not be.
+    Scattering(Pending, Execution),
+}
+
+impl Session {
+    /// Plans an exchange that will be started many times; collective. `kept` is needed for what plain MPI will serve.
+    pub(crate) fn init(&self, local: Result<Local, Error>, kept: Option<Kept>) -> Result<Operation, Error> {
+        let countable = kept.is_some();
+        let plain = |decision: Arc<Decision>| {
+            let missing = || Error::Argument("counts are beyond 2^31 - 1, further than MPI_Alltoallv can count".into());
+            Ok(Operation { way: Way::Plain(kept.ok_or_else(missing)?), decision, state: State::Idle })
+        };
+        let Ok(fabric) = &self.fabric else {
+            local?;
+            let reason = self.fabric.as_ref().err().cloned().unwrap_or_default();
+            return plain(Arc::new(Decision::Mpi { reason }));
+        };
+        let (agreement, entry) = self.prepare(fabric, local.as_ref(), countable, 0, true)?;
+        let reason = match (local?, entry) {
+            (Local::Bytes(send, receive), Some((_, entry))) => return self.along_plan(&entry, send, receive, plain),
+            (Local::OnlyMpi(reason), _) => reason,
+            (Local::Bytes(..), None) if agreement.servable => self.too_little(&agreement),
+            (Local::Bytes(..), None) => "another rank has arguments that only MPI can serve".into(),
+        };
+        plain(Arc::new(Decision::Mpi { reason }))
+    }
+
+    fn along_plan(
+        &self,
+        entry: &Rc<Entry>,
+        send: Blocks,
+        receive: Blocks,
+        plain: impl FnOnce(Arc<Decision>) -> Result<Operation, Error>,
+    ) -> Result<Operation, Error> {
+        let decision = Arc::clone(&entry.decision);
+        match &entry.schedule {
+            // What was measured by now is the same on all ranks; later it may not be, as caches differ.
+            Some(schedule) if entry.trials.get().best() == Side::Planned => {
+                let (schedule, staged) = (Arc::clone(schedule), entry.staged.clone());
+                Ok(Operation { way: Way::Planned { schedule, staged, send, receive }, decision, state: State::Idle })
+            }
+            _ => plain(decision),
+        }
+    }
+
+    /// Starts it; returns at once.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if it is under way; what MPI reports.
+    ///
+    /// # Safety
+    /// The buffers that it was made with must be valid, and untouched by others, until it is complete.
+    pub(crate) unsafe fn start(&self, operation: &mut Operation) -> Result<(), Error> {
+        if operation.is_active() {
+            return Err(Error::Argument("the exchange was started before and is not complete".into()));
+        }
+        operation.state = match &operation.way {
+            Way::Plain(kept) => State::Plain(kept.start(self.comm.raw())?),
+            Way::Planned { schedule, staged, send, receive } => {
+                // SAFETY: the caller's buffers are valid by this function's contract.
+                State::Started(unsafe { self.enqueue(schedule, staged.as_ref(), send, receive) })
+            }
+        };
+        self.advance();
+        Ok(())
+    }
+
+    /// Puts an exchange behind those that were started before; returns its number.
+    ///
+    /// # Safety
+    /// The buffers must be valid, and untouched by others, until it is complete.
+    pub(super) unsafe fn enqueue(
+        &self,
+        schedule: &Arc<Schedule>,
+        staged: Option<&Arc<Staged>>,
+        send: &Blocks,
+        receive: &Blocks,
+    ) -> u64 {
+        // SAFETY: the caller's buffers are valid by this function's contract.
+        let memory = unsafe {
+            self.copy_own(send, receive);
+            Memory::from_raw(send.base, send.extent, receive.base, receive.extent)
+        };
+        let mut queue = self.queue.borrow_mut();
+        queue.waiting.push_back(Started {
+            schedule: Arc::clone(schedule),
+            staged: staged.map(Arc::clone),
+            send: send.base,
+            receive: receive.base,
+            memory,
+            area: std::ptr::null_mut(),
+            phase: Phase::New,
+        });
+        queue.first + queue.waiting.len() as u64 - 1
+    }
+
+    /// What the exchange of this number did, which was the last one to complete.
+    pub(super) fn outcome(&self, number: u64) -> Result<Execution, Error> {
+        let mut queue = self.queue.borrow_mut();
+        match queue.failed.iter().position(|f| f.0 == number) {
+            Some(at) => Err(queue.failed.swap_remove(at).1),
+            None => Ok(queue.execution),
+        }
+    }
+
+    /// Makes progress; whether the operation is complete, as it is if it was never started.
+    ///
+    /// # Errors
+    /// Why it failed.
+    pub(crate) fn test(&self, operation: &mut Operation) -> Result<bool, Error> {
+        self.advance();
+        let done = match &mut operation.state {
+            State::Idle => true,
+            State::Plain(request) => {
+                let mut done = 0;
+                // SAFETY: an active request; the status is written by MPI and not read.
+                let code = unsafe {
+                    let mut status = std::mem::zeroed();
+                    ffi::PMPI_Test(request, &mut done, &mut status)
+                };
+                let result = check(code, "MPI_Ialltoallv");
+                if result.is_err() {
+                    operation.state = State::Idle;
+                }
+                result?;
+                done != 0
+            }
+            State::Started(number) => {
+                let number = *number;
+                let mut queue = self.queue.borrow_mut();
+                if let Some(at) = queue.failed.iter().position(|f| f.0 == number) {
+                    operation.state = State::Idle;
+                    return Err(queue.failed.swap_remove(at).1);
+                }
+                number < queue.first
+            }
+        };
+        if done {
+            operation.state = State::Idle;
+        }
+        Ok(done)
+    }
+
+    /// Waits until it is complete.
+    ///
+    /// # Errors
+    /// Why it failed.
+    pub(crate) fn wait(&self, operation: &mut Operation) -> Result<(), Error> {
+        while !self.test(operation)? {
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+
+    /// Completes everything that was started; a blocking exchange must not overtake it.
+    pub(super) fn finish_started(&self) {
+        while !self.queue.borrow().waiting.is_empty() {
+            if !self.advance() {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Whether something that was started is not complete.
+    pub(crate) fn has_started(&self) -> bool {
+        !self.queue.borrow().waiting.is_empty()
+    }
+
+    /// Makes progress with what was started, without waiting; whether anything moved.
+    pub(crate) fn advance(&self) -> bool {
+        let Ok(fabric) = &self.fabric else { return false };
+        let mut queue = self.queue.borrow_mut();
+        let mut moved = false;
+        while let Some(started) = queue.waiting.front_mut() {
+            match self.step(fabric, started) {
+                Ok(Step::Idle) => return moved,
+                Ok(Step::Moved) => moved = true,
+                Ok(Step::Done(execution)) => {
+                    queue.execution = execution;
+                    queue.pop(None);
+                }
+                Err(error) => queue.pop(Some(error)),
+            }
+        }
+        moved
+    }
+
+    /// The next thing that one exchange can do without waiting.
+    fn step(&self, fabric: &Fabric, started: &mut Started) -> Result<Step, Error> {
+        let transport = &mut **fabric.transport.borrow_mut();
+        let options = ExecuteOptions { order: self.config.order, ..ExecuteOptions::default() };
+        let mut begin = |schedule: &Arc<Schedule>, memory: &Memory<'_>| {
+            let running = Running::begin(transport, Arc::clone(schedule), &options, memory)?;
+            Ok::<_, TransportError>(Phase::Moving(Box::new(running)))
+        };
+        match std::mem::replace(&mut started.phase, Phase::New) {
+            Phase::New => {
+                started.phase = match (&started.staged, &fabric.shared) {
+                    (Some(staged), Some(shared)) => {
+                        let shared = shared.borrow();
+                        started.area = fabric.next_area(&shared);
+                        // SAFETY: the area is as large as `staged` says, nobody else uses these parts of it, and the
+                        // caller's buffers are valid.
+                        started.memory = unsafe { copy_in(staged, started.area, started.send) };
+                        Phase::Gathering(shared.start_barrier()?)
+                    }
+                    _ => begin(&started.schedule, &started.memory)?,
+                };
+            }
+            Phase::Gathering(barrier) => match barrier.test()? {
+                Some(barrier) => {
+                    started.phase = Phase::Gathering(barrier);
+                    return Ok(Step::Idle);
+                }
+                None => started.phase = begin(&started.schedule, &started.memory)?,
+            },
+            Phase::Moving(mut running) => {
+                let progress = running.advance(transport, &started.memory)?;
+                if progress == Progress::Done {
+                    let Some(shared) = fabric.shared.as_ref().filter(|_| started.staged.is_some()) else {
+                        return Ok(Step::Done(running.execution()));
+                    };
+                    started.phase = Phase::Scattering(shared.borrow().start_barrier()?, running.execution());
+                } else {
+                    started.phase = Phase::Moving(running);
+                    return Ok(if progress == Progress::Idle { Step::Idle } else { Step::Moved });
+                }
+            }
+            Phase::Scattering(barrier, execution) => match barrier.test()? {
+                Some(barrier) => {
+                    started.phase = Phase::Scattering(barrier, execution);
+                    return Ok(Step::Idle);
+                }
+                None => {
+                    if let Some(staged) = &started.staged {
+                        // SAFETY: as above; all ranks of the host are through with the area.
+                        unsafe { copy_out(staged, started.area, started.receive) };
+                    }
+                    return Ok(Step::Done(execution));
+                }
+            },
+        }
+        Ok(Step::Moved)
+    }
+}
+
+impl Queue {
+    fn pop(&mut self, error: Option<Error>) {
+        self.waiting.pop_front();
+        self.failed.extend(error.map(|e| (self.first, e)));
+        self.first += 1;
+    }
+}
+
+/// Copies this rank's messages to the outgoing area; returns what the transport then reads and writes.
+///
+/// # Safety
+/// Valid pointers to as many bytes as `staged` says; nobody else writes to these parts of the area.
+unsafe fn copy_in(staged: &Staged, area: *mut u8, send: *const u8) -> Memory<'static> {
+    for &(from, into, bytes) in &staged.gather {
+        // SAFETY: by this function's contract.
+        unsafe { std::ptr::copy_nonoverlapping(send.add(from as usize), area.add(into as usize), bytes as usize) };
+    }
+    // SAFETY: by this function's contract; carriers use different parts of both areas.
+    unsafe {
+        let incoming = area.add(staged.outgoing_bytes as usize);
+        Memory::from_raw(area, staged.outgoing_bytes, incoming, staged.incoming_bytes)
+    }
+}
+
+/// Copies what arrived for this rank to its receive buffer.
+///
+/// # Safety
+/// Valid pointers to as many bytes as `staged` says; nobody writes to the area.
+unsafe fn copy_out(staged: &Staged, area: *mut u8, receive: *mut u8) {
+    // SAFETY: by this function's contract.
+    unsafe {
+        let incoming = area.add(staged.outgoing_bytes as usize);
+        for (source, copies) in [(incoming, &staged.scatter), (area, &staged.local)] {
+            for &(into, from, bytes) in copies {
+                let (from, into) = (source.add(from as usize), receive.add(into as usize));
+                std::ptr::copy_nonoverlapping(from, into, bytes as usize);
+            }
+        }
+    }
+}

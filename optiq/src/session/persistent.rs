@@ -1,0 +1,111 @@
+//! A planned exchange of two borrowed buffers, for Rust.
+
+use super::{Arguments, Kept, Local, Operation, Session};
+use crate::{Decision, Error};
+use std::ffi::c_int;
+
+/// An exchange that was planned once and can be started many times; made by [`Session::alltoallv_init`].
+///
+/// Dropping it while it is under way waits for its end.
+pub struct Persistent<'a, T> {
+    session: &'a Session,
+    operation: Operation,
+    send: &'a mut [T],
+    receive: &'a mut [T],
+}
+
+impl Session {
+    /// Plans an exchange as [`Session::alltoallv`] would carry it out, for being started many times. Collective.
+    ///
+    /// # Errors
+    /// As [`Session::alltoallv`].
+    pub fn alltoallv_init<'a, T: mpi::traits::Equivalence>(
+        &'a self,
+        send: &'a mut [T],
+        send_counts: &[usize],
+        send_displacements: &[usize],
+        receive: &'a mut [T],
+        receive_counts: &[usize],
+        receive_displacements: &[usize],
+    ) -> Result<Persistent<'a, T>, Error> {
+        let from = self.side("send", send.as_mut_ptr(), send.len(), send_counts, send_displacements);
+        let into = self.side("receive", receive.as_mut_ptr(), receive.len(), receive_counts, receive_displacements);
+        let local = from.and_then(|f| Ok(Local::Bytes(f, into?)));
+        let narrow = |list: &[usize]| list.iter().map(|&x| c_int::try_from(x).ok()).collect::<Option<Vec<_>>>();
+        let [a, b, c, d] = [send_counts, send_displacements, receive_counts, receive_displacements].map(narrow);
+        let equivalent = T::equivalent_datatype();
+        let datatype = mpi::raw::AsRaw::as_raw(&equivalent);
+        let kept = match (&local, &a, &b, &c, &d) {
+            (Ok(_), Some(a), Some(b), Some(c), Some(d)) => {
+                let arguments = Arguments {
+                    send: if send.is_empty() { std::ptr::null() } else { send.as_ptr().cast() },
+                    send_counts: a.as_ptr(),
+                    send_displacements: b.as_ptr(),
+                    send_type: datatype,
+                    receive: if receive.is_empty() { std::ptr::null_mut() } else { receive.as_mut_ptr().cast() },
+                    receive_counts: c.as_ptr(),
+                    receive_displacements: d.as_ptr(),
+                    receive_type: datatype,
+                };
+                // SAFETY: arrays that were checked to have as many elements as there are ranks; a valid datatype.
+                Some(unsafe { Kept::new(&arguments, self.size() as usize)? })
+            }
+            _ => None,
+        };
+        let operation = self.init(local, kept)?;
+        Ok(Persistent { session: self, operation, send, receive })
+    }
+}
+
+impl<T> Persistent<'_, T> {
+    /// Starts it; returns at once. Collective in the sense of MPI: all ranks start their exchanges in the same order.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if it is under way; what MPI reports.
+    pub fn start(&mut self) -> Result<(), Error> {
+        // SAFETY: both buffers are borrowed by `self`, which lends them out only while nothing is under way.
+        unsafe { self.session.start(&mut self.operation) }
+    }
+
+    /// Makes progress without waiting; whether it is complete.
+    ///
+    /// # Errors
+    /// Why it failed; the receive buffer is unspecified then.
+    pub fn test(&mut self) -> Result<bool, Error> {
+        self.session.test(&mut self.operation)
+    }
+
+    /// Waits until it is complete.
+    ///
+    /// # Errors
+    /// Why it failed; the receive buffer is unspecified then.
+    pub fn wait(&mut self) -> Result<(), Error> {
+        self.session.wait(&mut self.operation)
+    }
+
+    /// What serves it, and why.
+    pub fn decision(&self) -> &Decision {
+        self.operation.decision()
+    }
+
+    /// Both buffers, the one that is sent and the one that is received into.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if it is under way.
+    pub fn buffers(&mut self) -> Result<(&mut [T], &mut [T]), Error> {
+        if self.operation.is_active() {
+            return Err(Error::Argument("the exchange is under way; its buffers must not be touched".into()));
+        }
+        Ok((self.send, self.receive))
+    }
+}
+
+impl<T> Drop for Persistent<'_, T> {
+    fn drop(&mut self) {
+        if self.operation.is_active()
+            && let Err(error) = self.session.wait(&mut self.operation)
+        {
+            log::error!("an exchange that was dropped while it was under way: {error}");
+        }
+    }
+}

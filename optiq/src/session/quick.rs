@@ -1,0 +1,182 @@
+//! The short way of a call that plain MPI serves without a word.
+//!
+//! An exchange of one byte between two ranks of a node takes a microsecond, of which a lock, an attribute look-up and the
+//! size of a datatype would be a tenth. So what such a call looks at is kept here, in atomics: calls on one communicator
+//! come one after the other (MPI demands it), whichever thread makes them.
+
+use optiq_transport::mpi::ffi;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// See the top of the file.
+#[derive(Debug)]
+pub(crate) struct Quick {
+    /// All calls go to plain MPI for good.
+    always: bool,
+    /// Calls that still go there before ranks agree again.
+    calls: AtomicU64,
+    /// Calls since the last agreement.
+    passed: AtomicU32,
+    /// One of them moved `surprising_bytes` or more at this rank, and was not known to go to plain MPI anyway.
+    surprise: AtomicBool,
+    surprising_bytes: u64,
+    /// The last call went this way.
+    last: AtomicBool,
+    comm: ffi::MPI_Comm,
+    ranks: usize,
+    /// The datatype that was seen last, and its size. A handle can be freed and come again with another size; then a
+    /// surprise goes unnoticed, and nothing else.
+    datatype: AtomicUsize,
+    size: AtomicU64,
+}
+
+// SAFETY: an MPI handle is an opaque value that any thread may use as far as the program's thread level allows.
+unsafe impl Send for Quick {}
+// SAFETY: as above; all that changes is atomic.
+unsafe impl Sync for Quick {}
+
+impl Quick {
+    /// For a private communicator.
+    pub(super) fn new(comm: ffi::MPI_Comm, ranks: usize, always: bool, surprising_bytes: u64) -> Self {
+        Self {
+            always,
+            calls: AtomicU64::new(0),
+            passed: AtomicU32::new(0),
+            surprise: AtomicBool::new(false),
+            surprising_bytes,
+            last: AtomicBool::new(false),
+            comm,
+            ranks,
+            datatype: AtomicUsize::new(0),
+            size: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether this call goes to plain MPI, on [`Quick::comm`]. `known_aside` is asked for large ones.
+    #[inline]
+    pub(crate) fn skips(&self, bytes: u64, known_aside: impl FnOnce() -> bool) -> bool {
+        if !self.always {
+            let calls = self.calls.load(Relaxed);
+            if calls == 0 {
+                return false;
+            }
+            if bytes >= self.surprising_bytes && !self.surprise.load(Relaxed) {
+                self.surprise.store(!known_aside(), Relaxed);
+            }
+            self.calls.store(calls - 1, Relaxed);
+            self.passed.store(self.passed.load(Relaxed).wrapping_add(1), Relaxed);
+        }
+        self.last.store(true, Relaxed);
+        true
+    }
+
+    /// What this rank sends or receives, in bytes, whichever is more (0 if nobody wants to know); none if a count is
+    /// negative or an array missing, which takes a closer look.
+    ///
+    /// # Safety
+    /// Arrays of as many ints as there are ranks, or NULL; valid datatypes.
+    #[inline]
+    pub(crate) unsafe fn bytes(&self, sides: [(*const c_int, ffi::MPI_Datatype); 2]) -> Option<u64> {
+        let mut most = 0;
+        for (counts, datatype) in sides {
+            if counts.is_null() {
+                return None;
+            }
+            // SAFETY: by this function's contract.
+            let counts = unsafe { std::slice::from_raw_parts(counts, self.ranks) };
+            let (sum, signs) = counts.iter().fold((0i64, 0), |(sum, signs), &c| (sum + i64::from(c), signs | c));
+            if signs < 0 {
+                return None;
+            }
+            if !self.always && sum > 0 {
+                // SAFETY: by this function's contract.
+                most = most.max((sum as u64).saturating_mul(unsafe { self.size_of(datatype) }));
+            }
+        }
+        Some(most)
+    }
+
+    /// # Safety
+    /// A valid datatype.
+    #[inline]
+    unsafe fn size_of(&self, datatype: ffi::MPI_Datatype) -> u64 {
+        const { assert!(size_of::<ffi::MPI_Datatype>() <= size_of::<usize>()) };
+        let mut handle = 0usize;
+        // SAFETY: a pointer in some MPI libraries, an int in others: plain bytes, no more than there is room for.
+        unsafe {
+            let from = (&raw const datatype).cast::<u8>();
+            std::ptr::copy_nonoverlapping(from, (&raw mut handle).cast(), size_of::<ffi::MPI_Datatype>());
+        }
+        if self.datatype.load(Relaxed) != handle {
+            let mut size = 0;
+            // SAFETY: by this function's contract. A size that is not known is none.
+            unsafe { ffi::PMPI_Type_size(datatype, &mut size) };
+            self.size.store(size.max(0) as u64, Relaxed);
+            self.datatype.store(handle, Relaxed);
+        }
+        self.size.load(Relaxed)
+    }
+
+    /// The communicator on which plain MPI serves calls.
+    #[inline]
+    pub(crate) fn comm(&self) -> ffi::MPI_Comm {
+        self.comm
+    }
+
+    /// Whether the last call went this way.
+    pub(super) fn was_last(&self) -> bool {
+        self.last.load(Relaxed)
+    }
+
+    /// The last call went another way.
+    pub(super) fn is_over(&self) {
+        self.last.store(false, Relaxed);
+    }
+
+    /// Calls since the last agreement, and whether one was a surprise; both start anew.
+    pub(super) fn take(&self) -> (u32, bool) {
+        (self.passed.swap(0, Relaxed), self.surprise.swap(false, Relaxed))
+    }
+
+    /// So many calls go this way from now on.
+    pub(super) fn allow(&self, calls: u64) {
+        self.calls.store(calls, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quick(always: bool) -> Quick {
+        // SAFETY: a constant, which nothing is done with.
+        Quick::new(unsafe { ffi::RSMPI_COMM_NULL }, 3, always, 1000)
+    }
+
+    #[test]
+    fn as_many_calls_as_allowed_and_large_ones_are_surprises() {
+        let q = quick(false);
+        assert!(!q.skips(1, || false));
+        q.allow(3);
+        assert!(q.skips(999, || unreachable!()) && q.was_last());
+        assert!(q.skips(1000, || true));
+        assert_eq!(q.take(), (2, false));
+        assert!(q.skips(1000, || false));
+        assert!(!q.skips(1, || false));
+        assert_eq!(q.take(), (1, true));
+    }
+
+    #[test]
+    fn negative_counts_and_missing_arrays_take_the_long_way() {
+        let q = quick(true);
+        let good = [1, 2, 3];
+        let bad = [1, -2, 3];
+        // SAFETY: arrays of three; datatypes are not looked at.
+        unsafe {
+            let none = ffi::RSMPI_DATATYPE_NULL;
+            assert_eq!(q.bytes([(good.as_ptr(), none), (good.as_ptr(), none)]), Some(0));
+            assert_eq!(q.bytes([(good.as_ptr(), none), (bad.as_ptr(), none)]), None);
+            assert_eq!(q.bytes([(std::ptr::null(), none), (good.as_ptr(), none)]), None);
+        }
+    }
+}

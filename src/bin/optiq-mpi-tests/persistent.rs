@@ -1,0 +1,291 @@
+//! Exchanges that are started, and when ranks agree: bytes are right whatever the order, and handles are checked.
+
+use crate::support::{expect, last_message, rank, size, succeeds, text};
+use optiq::c_api::{
+    Request, optiq_alltoallv, optiq_alltoallv_free, optiq_alltoallv_init, optiq_alltoallv_start, optiq_alltoallv_test,
+    optiq_alltoallv_wait, optiq_finalize, optiq_init, optiq_last_decision,
+};
+use optiq::{Status, c_api::optiq_strerror};
+use optiq_transport::mpi::{check, ffi, in_place};
+use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
+
+fn world() -> ffi::MPI_Comm {
+    // SAFETY: a constant.
+    unsafe { ffi::RSMPI_COMM_WORLD }
+}
+
+/// `each` bytes, and a few more for higher ranks, from everybody to everybody.
+struct Blocks {
+    send: Vec<u8>,
+    counts: Vec<c_int>,
+    displacements: Vec<c_int>,
+    receive: Vec<u8>,
+    receive_counts: Vec<c_int>,
+    receive_displacements: Vec<c_int>,
+}
+
+/// What rank `from` sends in round `round`.
+fn value(from: u32, round: usize) -> u8 {
+    (from as usize * 37 + round * 11 + 1) as u8
+}
+
+impl Blocks {
+    fn new(each: usize) -> Self {
+        Self::with(|from, to| (each + (from as usize * 3 + to as usize) % 5) as c_int)
+    }
+
+    fn with(count: impl Fn(u32, u32) -> c_int) -> Self {
+        let n = size();
+        let counts: Vec<c_int> = (0..n).map(|to| count(rank(), to)).collect();
+        let receive_counts: Vec<c_int> = (0..n).map(|from| count(from, rank())).collect();
+        let lay_out = |counts: &[c_int]| {
+            let displacements = counts.iter().scan(0, |at, c| {
+                *at += c;
+                Some(*at - c)
+            });
+            (displacements.collect::<Vec<_>>(), counts.iter().sum::<c_int>() as usize)
+        };
+        let (displacements, sent) = lay_out(&counts);
+        let (receive_displacements, received) = lay_out(&receive_counts);
+        let (send, receive) = (vec![0; sent + 1], vec![0; received + 1]);
+        Self { send, counts, displacements, receive, receive_counts, receive_displacements }
+    }
+
+    fn fill(&mut self, round: usize) {
+        self.send.fill(value(rank(), round));
+        self.receive.fill(0);
+    }
+
+    fn arrived(&self, round: usize) -> Result<(), String> {
+        for (from, (&count, &at)) in self.receive_counts.iter().zip(&self.receive_displacements).enumerate() {
+            let block = &self.receive[at as usize..(at + count) as usize];
+            if block.iter().any(|&b| b != value(from as u32, round)) {
+                return Err(format!("wrong bytes from rank {from} in round {round}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn init(&mut self) -> Result<Request, String> {
+        let mut request = 0;
+        // SAFETY: arrays of as many elements as there are ranks, buffers that fit them and stay where they are.
+        let status = unsafe {
+            optiq_alltoallv_init(
+                self.send.as_ptr().cast(),
+                self.counts.as_ptr(),
+                self.displacements.as_ptr(),
+                ffi::RSMPI_UINT8_T,
+                self.receive.as_mut_ptr().cast(),
+                self.receive_counts.as_ptr(),
+                self.receive_displacements.as_ptr(),
+                ffi::RSMPI_UINT8_T,
+                world(),
+                &mut request,
+            )
+        };
+        succeeds("optiq_alltoallv_init", status)?;
+        Ok(request)
+    }
+
+    fn block(&mut self) -> c_int {
+        // SAFETY: as in `init`.
+        unsafe {
+            optiq_alltoallv(
+                self.send.as_ptr().cast(),
+                self.counts.as_ptr(),
+                self.displacements.as_ptr(),
+                ffi::RSMPI_UINT8_T,
+                self.receive.as_mut_ptr().cast(),
+                self.receive_counts.as_ptr(),
+                self.receive_displacements.as_ptr(),
+                ffi::RSMPI_UINT8_T,
+                world(),
+            )
+        }
+    }
+}
+
+fn start(request: &mut Request) -> Result<(), String> {
+    // SAFETY: a valid pointer; the buffers live as long as the request.
+    succeeds("optiq_alltoallv_start", unsafe { optiq_alltoallv_start(request) })
+}
+
+fn wait(request: &mut Request) -> Result<(), String> {
+    // SAFETY: a valid pointer.
+    succeeds("optiq_alltoallv_wait", unsafe { optiq_alltoallv_wait(request) })
+}
+
+fn test(request: &mut Request) -> Result<bool, String> {
+    let mut flag = 0;
+    // SAFETY: valid pointers.
+    succeeds("optiq_alltoallv_test", unsafe { optiq_alltoallv_test(request, &mut flag) })?;
+    Ok(flag != 0)
+}
+
+fn init() -> Result<(), String> {
+    // SAFETY: NULL is allowed.
+    succeeds("optiq_init", unsafe { optiq_init(null_mut(), null_mut()) })
+}
+
+/// Two persistent exchanges under way at a time, waited for in either order, with blocking calls between.
+pub fn many_rounds() -> Result<(), String> {
+    init()?;
+    let (mut large, mut small, mut blocking) = (Blocks::new(40_000), Blocks::new(100), Blocks::new(3000));
+    let (mut first, mut second) = (large.init()?, small.init()?);
+    if rank() == 0 {
+        println!("persistent exchange served by {}", text(optiq_last_decision()));
+    }
+    for round in 0..30 {
+        large.fill(round);
+        small.fill(round);
+        start(&mut first)?;
+        start(&mut second)?;
+        if round % 3 == 0 {
+            blocking.fill(round);
+            succeeds("a blocking call", blocking.block())?;
+            blocking.arrived(round)?;
+        }
+        if round % 2 == 0 {
+            wait(&mut second)?;
+            while !test(&mut first)? {}
+        } else {
+            while !test(&mut first)? {}
+            wait(&mut second)?;
+        }
+        large.arrived(round)?;
+        small.arrived(round)?;
+        if !test(&mut first)? {
+            return Err("an exchange that is not under way is complete".into());
+        }
+    }
+    for request in [&mut first, &mut second] {
+        // SAFETY: a valid pointer.
+        succeeds("optiq_alltoallv_free", unsafe { optiq_alltoallv_free(request) })?;
+    }
+    succeeds("optiq_finalize", optiq_finalize())
+}
+
+/// Handles that are wrong, and calls at the wrong time.
+pub fn handles() -> Result<(), String> {
+    init()?;
+    let mut blocks = Blocks::new(20_000);
+    blocks.fill(1);
+    let mut request = blocks.init()?;
+    start(&mut request)?;
+    // SAFETY: valid pointers in all of these, or NULL, which must be refused.
+    unsafe {
+        // One rank alone may err: nothing of it reaches the others.
+        if rank() == 1 {
+            let twice = optiq_alltoallv_start(&mut request);
+            expect("started twice", twice, Status::Argument, "was started before")?;
+            let early = optiq_alltoallv_free(&mut request);
+            expect("freed under way", early, Status::Argument, "is under way")?;
+        }
+        wait(&mut request)?;
+        blocks.arrived(1)?;
+        let mut copy = request;
+        succeeds("optiq_alltoallv_free", optiq_alltoallv_free(&mut request))?;
+        expect("a freed request", optiq_alltoallv_start(&mut copy), Status::Argument, "freed or never made")?;
+        expect("request 0", optiq_alltoallv_wait(&mut request), Status::Argument, "freed or never made")?;
+        expect("no request", optiq_alltoallv_wait(null_mut()), Status::Argument, "is NULL")?;
+        let nowhere = optiq_alltoallv_test(&mut copy, null_mut());
+        expect("a freed request without a flag", nowhere, Status::Argument, "freed or never made")?;
+    }
+    // In place: plain MPI serves it, and every start sends what is in the buffer then.
+    let n = size() as usize;
+    let (counts, displacements): (Vec<c_int>, Vec<c_int>) = (vec![8; n], (0..n as c_int).map(|i| 8 * i).collect());
+    let mut buffer = vec![rank() as u8 + 1; 8 * n];
+    let mut request = 0;
+    // SAFETY: arrays of as many elements as there are ranks.
+    let status = unsafe {
+        let (nothing, byte): (*const c_int, _) = (std::ptr::null(), ffi::RSMPI_UINT8_T);
+        let (counts, at) = (counts.as_ptr(), displacements.as_ptr());
+        let buffer: *mut c_void = buffer.as_mut_ptr().cast();
+        let here = in_place();
+        optiq_alltoallv_init(here, nothing, nothing, byte, buffer, counts, at, byte, world(), &mut request)
+    };
+    succeeds("in place", status)?;
+    start(&mut request)?;
+    wait(&mut request)?;
+    if buffer.chunks(8).zip(1..).any(|(block, from)| block.iter().any(|&b| b != from)) {
+        return Err(format!("wrong bytes in place: {buffer:?}; {}", last_message()));
+    }
+    // Forgotten on purpose: optiq_finalize cleans up.
+    assert!(!optiq_strerror(0).is_null());
+    succeeds("optiq_finalize", optiq_finalize())
+}
+
+/// Small calls, then large ones, then both in turn: the decisions differ, the bytes are always right.
+pub fn forecasts() -> Result<(), String> {
+    init()?;
+    // One message halfway around a ring: it gains most from a second way.
+    let one = |from, to| if (from, to) == (0, size() / 2) { 2_000_000 } else { 0 };
+    let (mut small, mut large) = (Blocks::new(1), Blocks::with(one));
+    let mut planned = [0; 3];
+    let mut call = |blocks: &mut Blocks, round: usize, phase: usize| {
+        blocks.fill(round);
+        succeeds("a call", blocks.block())?;
+        planned[phase] += usize::from(text(optiq_last_decision()).contains("paths by planner"));
+        blocks.arrived(round)
+    };
+    for round in 0..300 {
+        call(&mut small, round, 0)?;
+    }
+    for round in 0..100 {
+        call(&mut large, round, 1)?;
+    }
+    for round in 0..100 {
+        call(if round % 4 == 0 { &mut large } else { &mut small }, round, 2)?;
+    }
+    if rank() == 0 {
+        println!("of 300 small, 100 large, 25 large among 75 small calls {planned:?} were planned");
+    }
+    succeeds("optiq_finalize", optiq_finalize())
+}
+
+/// With `OPTIQ_CHECK=1`, counts that disagree are named in calls of any size.
+pub fn checked() -> Result<(), String> {
+    init()?;
+    let last = size() - 1;
+    for round in 0..40 {
+        let mut blocks = Blocks::new(4);
+        blocks.fill(round);
+        let wrong = round % 10 == 7;
+        if wrong && rank() == last {
+            blocks.receive_counts[0] -= 1;
+        }
+        let status = blocks.block();
+        if wrong {
+            let sentence = if rank() == last { "bytes from rank 0, which sends" } else { "expects other byte counts" };
+            expect("counts that disagree", status, Status::Counts, sentence)?;
+        } else {
+            succeeds("a checked call", status)?;
+            blocks.arrived(round)?;
+        }
+    }
+    succeeds("optiq_finalize", optiq_finalize())
+}
+
+/// Rank 0 forwards while it waits in a call of plain MPI that the others enter only when they have their bytes. Without a
+/// thread, this would never end.
+pub fn thread() -> Result<(), String> {
+    init()?;
+    // On a ring of two by two, one way from 1 to 2 or back leads through 0.
+    let mut blocks = Blocks::with(|from, to| if from + to == 3 && from * to == 2 { 3_000_000 } else { 0 });
+    let mut request = blocks.init()?;
+    for round in 0..3 {
+        blocks.fill(round);
+        start(&mut request)?;
+        if rank() != 0 {
+            wait(&mut request)?;
+        }
+        // SAFETY: MPI is initialised.
+        check(unsafe { ffi::PMPI_Barrier(world()) }, "MPI_Barrier").map_err(|e| e.to_string())?;
+        wait(&mut request)?;
+        blocks.arrived(round)?;
+    }
+    // SAFETY: a valid pointer.
+    succeeds("optiq_alltoallv_free", unsafe { optiq_alltoallv_free(&mut request) })?;
+    succeeds("optiq_finalize", optiq_finalize())
+}
