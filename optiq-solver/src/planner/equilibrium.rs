@@ -23,6 +23,7 @@
 //!
 //! `p` is a power of two and powers are repeated squares: only operations that IEEE 754 rounds the same way everywhere.
 
+use super::pricing::ROUNDING;
 use std::ops::Range;
 
 /// What a price may fall to before it counts as zero: far above the denormal numbers, which are slow.
@@ -90,6 +91,11 @@ impl Columns {
         &self.arena[self.span(column)]
     }
 
+    /// Visits to links that a look at all columns makes.
+    pub fn visits(&self) -> f64 {
+        self.arena.len() as f64
+    }
+
     fn span(&self, column: usize) -> Range<usize> {
         let start = if column == 0 { 0 } else { self.ends[column - 1] };
         start..self.ends[column]
@@ -116,9 +122,9 @@ impl Seen {
 pub(super) struct Equilibrium {
     pub columns: Columns,
     /// Per link: seconds per byte.
-    per_byte: Vec<f64>,
+    pub per_byte: Vec<f64>,
     /// Bytes that are on the links whatever is decided here.
-    base: Vec<f64>,
+    pub base: Vec<f64>,
     loads: Vec<f64>,
     prices: Vec<f64>,
     /// Derivatives of prices by loads, divided by `p - 1`.
@@ -193,6 +199,52 @@ impl Equilibrium {
     pub fn congestion(&self) -> f64 {
         let ours = |l: &usize| self.loads[*l] > self.base[*l];
         (0..self.loads.len()).filter(ours).map(|l| self.loads[l] * self.per_byte[l]).fold(0.0, f64::max)
+    }
+
+    /// Sum of bytes times `forwards`.
+    pub fn forwarded(&self) -> f64 {
+        self.columns.bytes.iter().zip(&self.columns.forwards).map(|(bytes, forwards)| bytes * forwards).sum()
+    }
+
+    /// Puts more bytes on a column, or takes some off; prices stay.
+    pub fn put(&mut self, column: usize, bytes: f64) {
+        self.columns.bytes[column] = (self.columns.bytes[column] + bytes).max(0.0);
+        for k in self.columns.span(column) {
+            let load = &mut self.loads[self.columns.arena[k] as usize];
+            *load = (*load + bytes).max(0.0);
+        }
+    }
+
+    /// Bytes that a column can take until a link of it needs `limit` seconds.
+    pub fn room(&self, column: usize, limit: f64) -> f64 {
+        let room = |&l: &u32| limit / self.per_byte[l as usize] - self.loads[l as usize];
+        self.columns.links(column).iter().map(room).fold(f64::INFINITY, f64::min)
+    }
+
+    /// By how much the potential, and what is paid for forwarding, would grow by so many bytes more on a column. A first
+    /// order method looks at prices; this is exact.
+    pub fn potential(&self, column: usize, bytes: f64) -> f64 {
+        let power = |u: f64| (0..self.doublings).fold(u.min(self.roof), |square, _| square * square);
+        let grows = |&l: &u32| {
+            let (load, scaled) = (self.loads[l as usize], self.scaled[l as usize]);
+            (power((load + bytes) * scaled) - power(load * scaled)) / scaled
+        };
+        let links = self.columns.links(column).iter().map(grows).sum::<f64>();
+        links / f64::from(1u32 << self.doublings) + bytes * self.columns.forwards[column] * self.forward_price
+    }
+
+    /// What the prices of the moment prove of every way to spread the bytes over these columns, in seconds, where there is
+    /// no base load: see module `pricing`, here with the columns for all paths.
+    pub fn proved(&self) -> f64 {
+        let price = |i: usize| self.columns.links(i).iter().map(|&l| self.prices[l as usize]).sum::<f64>();
+        let mut paid = 0.0;
+        for j in 0..self.columns.demands() {
+            let cheapest = self.columns.row(j).map(price).fold(f64::INFINITY, f64::min);
+            let bytes: f64 = self.columns.bytes[self.columns.row(j)].iter().sum();
+            paid += if bytes > 0.0 { bytes * cheapest } else { 0.0 };
+        }
+        let weight: f64 = self.prices.iter().zip(&self.per_byte).map(|(price, r)| price / r).sum();
+        if weight > 0.0 { paid / weight * (1.0 - ROUNDING) } else { 0.0 }
     }
 
     /// Sets `p = 2^doublings` and the congestion at which links cost 1, and prices all links by it.

@@ -10,6 +10,7 @@
 
 pub mod direct;
 mod equilibrium;
+mod fewer;
 pub mod heu1;
 pub mod heu2;
 mod leg_pricing;

@@ -14,8 +14,8 @@
 //!
 //! 3. The second goal (thesis 7.2.1): among plans whose congestion is within the *slack* of the bound, few forwarded
 //!    bytes and forwarders. A byte now also pays for every forwarder that it passes, and links up to the limit cost next
-//!    to nothing. No step may lift a link above the limit. Flows too small to be worth a message move onto others.
-//!    Where the fabric's own routes are within the slack already, they are the plan.
+//!    to nothing. No step may lift a link above the limit. Flows too small to be worth a message move onto others, and
+//!    in the end as many are left out as the limit allows and little work finds (module `fewer`). Where the fabric's own routes are within the slack already, they are the plan.
 //!
 //! Beside a base load (more urgent demands, thesis 7.2.3) the congestion counts over the links that the demands take, and
 //! only what is left to gain decides.
@@ -25,8 +25,9 @@
 use super::Planner;
 use super::direct::Direct;
 use super::equilibrium::{Columns, Equilibrium, Seen};
+use super::fewer;
 use super::leg_pricing::LegPricing;
-use super::pricing::{self, Roots, UNREACHED};
+use super::pricing::{self, ROUNDING, Roots, UNREACHED};
 use super::round::largest_remainder;
 use crate::bound::{Bound, describe_prices, lower_bound};
 use crate::candidates::PathBuffer;
@@ -82,9 +83,6 @@ const CHEAP: f64 = 5e7;
 
 /// Visits to links in all, at most: some twenty seconds.
 const WORK: f64 = 4e9;
-
-/// Sums of prices are rounded; what they prove is lowered by so much, relatively.
-const ROUNDING: f64 = 1e-9;
 
 /// The second goal: the powers, as doublings, sweeps for each, and the price of a forwarder relative to that of a link at
 /// its limit.
@@ -451,6 +449,7 @@ impl<'a> Search<'a> {
                 }
             }
         }
+        fewer::reduce(&mut self.state, limit);
     }
 
     /// The columns' bytes, in whole bytes.

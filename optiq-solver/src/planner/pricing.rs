@@ -26,6 +26,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// The cost of the dearest link. A path of 255 such links still fits 32 bits.
 const DEAREST: f64 = (1 << 24) as f64;
 
+/// Sums of prices are rounded; what they prove is lowered by so much, relatively.
+pub(super) const ROUNDING: f64 = 1e-9;
+
 /// A cost that no path has.
 pub(super) const UNREACHED: u32 = u32::MAX;
 
