@@ -33,6 +33,15 @@ impl Failure {
         Failure::Input(sentence)
     }
 
+    /// The sentence; empty if there is nothing to say.
+    #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "benchmarks need MPI"))]
+    pub fn sentence(&self) -> &str {
+        match self {
+            Failure::Input(sentence) | Failure::Work(sentence) => sentence,
+            Failure::Closed => "",
+        }
+    }
+
     /// Writes the sentence to standard error and gives the exit status.
     pub fn report(&self) -> ExitCode {
         let (status, sentence) = match self {

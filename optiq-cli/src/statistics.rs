@@ -12,9 +12,22 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
+/// The `n`-th root of the product of `n` values above zero; not a number if there are none.
+#[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "benchmarks need MPI"))]
+pub fn geometric_mean(values: &[f64]) -> f64 {
+    (values.iter().map(|v| v.ln()).sum::<f64>() / values.len() as f64).exp()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::median;
+    use super::{geometric_mean, median};
+
+    #[test]
+    fn geometric_means() {
+        assert!((geometric_mean(&[1.0, 4.0, 16.0]) - 4.0).abs() < 1e-12);
+        assert!((geometric_mean(&[0.5, 2.0]) - 1.0).abs() < 1e-12);
+        assert!(geometric_mean(&[]).is_nan());
+    }
 
     #[test]
     fn medians() {

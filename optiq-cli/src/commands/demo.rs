@@ -1,7 +1,6 @@
 //! `optiq demo`: the main job from end to end, on a real network that is made for it and goes away with it.
 
-use super::bench;
-use super::bench::measure::Comparison;
+use super::bench::document::Comparison;
 use crate::arguments::Context;
 use crate::failure::Failure;
 use crate::picture::Picture;
@@ -181,7 +180,7 @@ impl Document {
             format_rate(rate.bytes()),
             table::seconds(self.lab_up_seconds),
             streams.collect::<String>(),
-            bench::text(&self.comparison),
+            self.comparison.text(),
         );
         text.push_str(&format!(
             "no routing is below {}, because of {}\n",

@@ -173,7 +173,7 @@ fn sorted(nodes: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
 }
 
 /// Replaces each placeholder, in the order of the template; what is filled in is not looked at again.
-fn fill(template: &str, parts: &[(&str, &str)]) -> String {
+pub fn fill(template: &str, parts: &[(&str, &str)]) -> String {
     let mut page = String::with_capacity(template.len() + parts.iter().map(|(_, text)| text.len()).sum::<usize>());
     let mut rest = template;
     for (placeholder, text) in parts {
@@ -186,7 +186,8 @@ fn fill(template: &str, parts: &[(&str, &str)]) -> String {
     page + rest
 }
 
-fn escape(text: &str) -> String {
+/// Text as it stands in markup.
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

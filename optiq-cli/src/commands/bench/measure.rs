@@ -1,251 +1,293 @@
 //! The measurement, as every rank runs it.
 //!
-//! `MPI_Alltoallv` and OPTIQ run in turn in one job, the order changing from repetition to repetition; a repetition
-//! counts from a barrier to the time at which the last rank is through. The first call of each, which opens
-//! connections and makes the plan, is reported apart. Beside each median stands the link bound: bytes over capacity
-//! of the most loaded link, on the fabric's own routes for plain MPI and by the plan for OPTIQ.
+//! `MPI_Alltoallv` and OPTIQ run in turn in one job, the order changing from repetition to repetition. A repetition counts
+//! from a barrier to the time at which the last rank is through. Where one call is short, a repetition makes as many as
+//! take some milliseconds, the same number on all ranks and for both sides, so that clocks and barriers do not matter; its
+//! seconds are those of one of them. The first call of each side, which opens connections and makes the plan, is reported
+//! apart; some more follow that are not timed, in which OPTIQ tries which of its ways is faster. OPTIQ's session is one for
+//! the whole run, as a program would have it, or one for each planner.
+//!
+//! Receive buffers are cleared before each repetition and looked at after its last call; where it makes many calls, one more
+//! precedes it that is not timed, after which they are looked at and cleared, too.
+//!
+//! Beside each median stands the link bound: bytes over capacity of the most loaded link, on the fabric's own routes for
+//! plain MPI and by what served it for OPTIQ.
 
+use super::document::{Comparison, Outcome, Side, Suite};
+use super::exchange::{Exchange, counts, too_large};
+use super::request::Case;
+use crate::progress::Progress;
 use crate::statistics::median;
+use crate::target::Target;
 use mpi::collective::SystemOperation;
 use mpi::datatype::{Partition, PartitionMut};
 use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
-use mpi::traits::{Communicator, CommunicatorCollectives};
-use optiq::{Algorithm, Config, Decision, Placement, PlannerChoice, Session};
+use mpi::traits::{Communicator, CommunicatorCollectives, Root};
+use optiq::{Algorithm, Config, Decision, Placement, PlacementRule, PlannerChoice, Session};
 use optiq_net::Network;
 use optiq_solver::{Demand, demands};
-use serde::{Deserialize, Serialize};
 use std::io::Write;
-use std::time::Instant;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Seconds that a timed repetition takes at least, about.
+const LONG_ENOUGH: f64 = 5e-3;
+
+/// Calls of a repetition, at most.
+const MAX_CALLS: usize = 20_000;
+
+/// Calls of each side before it is timed, the first among them. OPTIQ may plan a demand set when it comes a second time,
+/// and tries plain MPI at the third use of a plan.
+const WARM_UP: usize = 5;
+
+/// So long rank 0 has for saying what is wrong.
+const RANK_0_FIRST: Duration = Duration::from_millis(500);
 
 /// What to measure.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// `pattern:...` or `file:...`.
-    pub demands: String,
-    /// Bytes per pair of a pattern.
-    pub message_bytes: u64,
+    pub cases: Vec<Case>,
+    /// Planners; `None` leaves the choice to OPTIQ.
+    pub planners: Vec<Option<String>>,
     /// Timed repetitions of each.
     pub repetitions: usize,
-    /// Planner; `None` leaves the choice to OPTIQ.
-    pub planner: Option<String>,
     /// Use the plan even where OPTIQ would stand aside.
     pub force: bool,
+    /// Spread demands over all ranks of their hosts.
+    pub all_ranks: bool,
+    /// Where a picture will be written.
+    pub html: Option<PathBuf>,
 }
 
-/// One side of the comparison.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Side {
-    /// The first call, with connection set-up and planning.
-    pub first_seconds: f64,
-    /// The timed repetitions, in order.
-    pub seconds: Vec<f64>,
-    /// Their median.
-    pub median_seconds: f64,
-    /// No execution along these paths is faster.
-    pub link_bound_seconds: f64,
-    /// Link bound over median.
-    pub share_of_bound: f64,
-}
-
-/// The result: one document.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Comparison {
-    /// The network.
-    pub topology: String,
-    /// As asked for.
-    pub demands: String,
-    /// As asked for.
-    pub message_bytes: u64,
-    /// Bytes that cross the network.
-    pub total_bytes: u64,
-    /// MPI ranks.
-    pub ranks: usize,
-    /// What served OPTIQ's calls, and why.
-    pub decision: String,
-    /// The MPI calls that carried the chunks.
-    pub transport: String,
-    /// `MPI_Alltoallv`.
-    pub mpi: Side,
-    /// `optiq_alltoallv`.
-    pub optiq: Side,
-    /// Median of MPI over median of OPTIQ.
-    pub ratio: f64,
-    /// Every byte of every repetition was right.
-    pub verified: bool,
-}
-
-/// Buffers and counts of one rank; one byte per element.
-struct Exchange {
-    send: Vec<u8>,
-    send_counts: Vec<usize>,
-    send_displacements: Vec<usize>,
-    receive: Vec<u8>,
-    receive_counts: Vec<usize>,
-    receive_displacements: Vec<usize>,
-}
-
-fn byte_of(source: usize, offset: usize) -> u8 {
-    (source.wrapping_mul(131).wrapping_add(offset.wrapping_mul(7)) % 251) as u8
-}
-
-impl Exchange {
-    /// Demands between hosts are carried by the first rank of each host.
-    fn new(demands: &[Demand], placement: &Placement, rank: usize) -> Result<Self, String> {
-        let ranks = placement.len();
-        let (mut send_counts, mut receive_counts) = (vec![0; ranks], vec![0; ranks]);
-        for demand in demands {
-            let first = |host| {
-                let none = || format!("no rank runs on host {}, which the demands name", demand.src.0);
-                placement.ranks(host).first().copied().ok_or_else(none)
-            };
-            let (src, dst) = (first(demand.src)? as usize, first(demand.dst)? as usize);
-            if rank == src {
-                send_counts[dst] += demand.bytes as usize;
-            }
-            if rank == dst {
-                receive_counts[src] += demand.bytes as usize;
-            }
-        }
-        let displacements = |counts: &[usize]| {
-            counts.iter().scan(0, |next, &c| { let at = *next; *next += c; Some(at) }).collect::<Vec<usize>>()
-        };
-        let (send_displacements, receive_displacements) = (displacements(&send_counts), displacements(&receive_counts));
-        // One byte more than is used: an empty vector's address is the value of MPI_IN_PLACE in Open MPI.
-        let send: Vec<u8> = (0..send_counts.iter().sum::<usize>() + 1).map(|i| byte_of(rank, i)).collect();
-        let receive = vec![0; receive_counts.iter().sum::<usize>() + 1];
-        Ok(Self { send, send_counts, send_displacements, receive, receive_counts, receive_displacements })
-    }
-
-    /// Whether every byte is what its sender's buffer holds; `all_displacements[s]` is where `s` keeps what it
-    /// sends to this rank.
-    fn is_right(&self, all_displacements: &[i64]) -> bool {
-        (0..self.receive_counts.len()).all(|source| {
-            let (at, count) = (self.receive_displacements[source], self.receive_counts[source]);
-            let first = all_displacements[source] as usize;
-            self.receive[at..at + count].iter().enumerate().all(|(i, &b)| b == byte_of(source, first + i))
-        })
-    }
-}
-
-/// Runs the comparison; collective over the world. The document is there on rank 0 only. An error ends the whole job,
-/// since ranks may differ in it.
+/// Runs all comparisons; collective over the world. The document, and the place for the picture, are there on rank 0 only.
+/// An error ends the whole job, since ranks may differ in it.
 ///
 /// # Errors
 /// One sentence if there is no MPI.
-pub fn run(request: &Request) -> Result<Option<Comparison>, String> {
+pub fn run(request: &Request) -> Result<Option<(Suite, Option<Target>)>, String> {
     let universe = mpi::initialize().ok_or("MPI could not be initialised")?;
     let world = universe.world();
     match measure(&world, request) {
         Ok(document) => Ok(document),
         Err(error) => {
-            // One line, although many ranks may have found the same: the first to end the job ends it for all.
+            // What all ranks find rank 0 says, and ends the job for all. What it does not find, others say a little later.
+            if world.rank() != 0 {
+                std::thread::sleep(RANK_0_FIRST);
+            }
             let _ = writeln!(std::io::stderr(), "optiq: rank {}: {error}", world.rank());
             world.abort(1)
         }
     }
 }
 
-fn measure(world: &SimpleCommunicator, request: &Request) -> Result<Option<Comparison>, String> {
+fn measure(world: &SimpleCommunicator, request: &Request) -> Result<Option<(Suite, Option<Target>)>, String> {
     let read = Config::from_env();
     if let Some(error) = read.error {
         return Err(error.to_string());
     }
+    let root = world.rank() == 0;
+    let html = match &request.html {
+        Some(path) if root => Some(Target::new(path).map_err(|e| e.sentence().to_owned())?),
+        _ => None,
+    };
     let mut config = read.config;
     config.strict = true;
     if request.force {
         config.algorithm = Algorithm::Multipath;
     }
-    if let Some(planner) = &request.planner {
-        config.planner = PlannerChoice::Named(planner.clone());
+    let mut note = None;
+    if config.topology.is_none() {
+        let star = format!("star:{}", world.size());
+        note = Some(format!(
+            "OPTIQ_TOPOLOGY is not set: the network is taken for {star}, every rank for a host of its own; link bounds are \
+             those of links with 1 GB/s."
+        ));
+        (config.topology, config.placement) = (Some(star), PlacementRule::Ranks { per_host: 1 });
     }
-    // SAFETY: a valid communicator, and the session is dropped before MPI is finalised.
-    let session = unsafe { Session::new(world.as_raw(), config) }.map_err(|e| e.to_string())?;
-    let (Some(network), Some(placement)) = (session.network(), session.placement()) else {
-        return Err("OPTIQ_TOPOLOGY must name the network; `optiq lab run` sets it".into());
-    };
-    let list = demands::parse(&request.demands, network, request.message_bytes).map_err(|e| e.to_string())?;
-    let mut exchange = Exchange::new(&list, placement, world.rank() as usize)?;
-    let mut theirs = vec![0i64; exchange.send_displacements.len()];
-    let mine: Vec<i64> = exchange.send_displacements.iter().map(|&d| d as i64).collect();
-    world.all_to_all_into(&mine[..], &mut theirs[..]);
-
-    let call_mpi = |x: &mut Exchange| {
-        let narrow = |list: &[usize]| list.iter().map(|&i| i32::try_from(i).map_err(|_| too_large())).collect::<Result<Vec<_>, _>>();
-        let (a, b) = (narrow(&x.send_counts)?, narrow(&x.send_displacements)?);
-        let (c, d) = (narrow(&x.receive_counts)?, narrow(&x.receive_displacements)?);
-        let from = Partition::new(&x.send[..], a, b);
-        let mut into = PartitionMut::new(&mut x.receive[..], c, d);
-        Ok::<f64, String>(timed(world, || world.all_to_all_varcount_into(&from, &mut into)))
-    };
-    let call_optiq = |x: &mut Exchange| {
-        let mut result = Ok(());
-        let seconds = timed(world, || {
-            result = session.alltoallv(
-                &x.send,
-                &x.send_counts,
-                &x.send_displacements,
-                &mut x.receive,
-                &x.receive_counts,
-                &x.receive_displacements,
-            );
-        });
-        result.map(|()| seconds).map_err(|e| e.to_string())
-    };
-    let verified = |what: &str, x: &mut Exchange, seconds: f64| {
-        if !x.is_right(&theirs) {
-            return Err(format!("{what} delivered wrong bytes to rank {}", world.rank()));
+    let mut sessions = Vec::with_capacity(request.planners.len());
+    for planner in &request.planners {
+        let mut config = config.clone();
+        if let Some(planner) = planner {
+            config.planner = PlannerChoice::Named(planner.clone());
         }
-        x.receive.fill(0);
-        Ok(seconds)
-    };
-    let one = |optiq: bool, x: &mut Exchange| {
-        let seconds = if optiq { call_optiq(x)? } else { call_mpi(x)? };
-        verified(if optiq { "optiq_alltoallv" } else { "MPI_Alltoallv" }, x, seconds)
-    };
-    let first_mpi = one(false, &mut exchange)?;
-    let first_optiq = one(true, &mut exchange)?;
-    let (mut mpi_seconds, mut optiq_seconds) = (Vec::new(), Vec::new());
-    for repetition in 0..request.repetitions {
-        for optiq in if repetition % 2 == 0 { [false, true] } else { [true, false] } {
-            let seconds = one(optiq, &mut exchange)?;
-            if optiq { optiq_seconds.push(seconds) } else { mpi_seconds.push(seconds) }
+        // SAFETY: a valid communicator, and the session is dropped before MPI is finalised.
+        let session = unsafe { Session::new(world.as_raw(), config) }.map_err(|e| e.to_string())?;
+        sessions.push((planner.clone().unwrap_or_else(|| "auto".into()), session));
+    }
+    let first = sessions.first().and_then(|(_, session)| Some((session.network()?, session.placement()?)));
+    let (network, placement) = first.ok_or("the network of OPTIQ_TOPOLOGY cannot be used here")?;
+    // What cannot be run is said before the first case runs.
+    let rank = world.rank() as usize;
+    let mut prepared = Vec::with_capacity(request.cases.len());
+    for case in &request.cases {
+        let named = |e: String| format!("{}: {e}", case.name());
+        let list = demands::parse(&case.demands, network, case.message_bytes).map_err(|e| e.to_string())?;
+        let counts = counts(&list, placement, rank, request.all_ranks).map_err(named)?;
+        prepared.push((case, list, counts));
+    }
+    let progress = root.then(|| Progress::start("measuring"));
+    let mut cases = Vec::new();
+    let all = prepared.len() * sessions.len();
+    for (case, list, counts) in prepared {
+        for (planner, session) in &sessions {
+            if let Some(progress) = &progress {
+                progress.now(format!("case {} of {all}: {}", cases.len() + 1, case.name()));
+            }
+            let bench = Bench { world, session, network, placement, repetitions: request.repetitions };
+            let comparison = bench.compare(case, &list, counts.clone())?;
+            cases.push(Outcome { case: case.name(), planner: planner.clone(), comparison });
         }
     }
-    if world.rank() != 0 {
+    drop(progress);
+    if !root {
         return Ok(None);
     }
-    let (direct_bound, planned_bound) = bounds(&session.decision(), network, &list)?;
-    let mpi = side(first_mpi, mpi_seconds, direct_bound);
-    let optiq = side(first_optiq, optiq_seconds, planned_bound);
-    Ok(Some(Comparison {
-        topology: network.spec().to_string(),
-        demands: request.demands.clone(),
-        message_bytes: request.message_bytes,
-        total_bytes: list.iter().map(|d| d.bytes).sum(),
-        ranks: placement.len(),
-        decision: session.decision().to_string(),
-        transport: session.transport().to_string(),
-        ratio: mpi.median_seconds / optiq.median_seconds,
-        mpi,
-        optiq,
-        verified: true,
-    }))
+    let network = (network.spec().to_string(), note);
+    Ok(Some((Suite::new(network, placement.len(), request.all_ranks, request.repetitions, cases), html)))
 }
 
-fn too_large() -> String {
-    "MPI_Alltoallv counts to 2^31 - 1 bytes per buffer; choose a smaller message".into()
+/// What one comparison needs.
+struct Bench<'a> {
+    world: &'a SimpleCommunicator,
+    session: &'a Session,
+    network: &'a Network,
+    placement: &'a Placement,
+    repetitions: usize,
 }
 
-/// Seconds from a barrier until the last rank is through.
-fn timed(world: &SimpleCommunicator, call: impl FnOnce()) -> f64 {
-    world.barrier();
-    let start = Instant::now();
-    call();
-    let mine = start.elapsed().as_secs_f64();
-    let mut longest = mine;
-    world.all_reduce_into(&mine, &mut longest, SystemOperation::max());
-    longest
+/// Who serves a call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum By {
+    Mpi,
+    Optiq,
+}
+
+impl Bench<'_> {
+    fn compare(&self, case: &Case, list: &[Demand], counts: (Vec<usize>, Vec<usize>)) -> Result<Comparison, String> {
+        let mut exchange = Exchange::new(counts, self.world.rank() as usize, |mine| {
+            let mut theirs = vec![0i64; mine.len()];
+            self.world.all_to_all_into(mine, &mut theirs[..]);
+            theirs
+        });
+        let x = &mut exchange;
+        let first = [self.verified(By::Mpi, x, 1)?, self.verified(By::Optiq, x, 1)?];
+        let mut last = first;
+        for _ in 1..WARM_UP {
+            last = [self.verified(By::Mpi, x, 1)?, self.verified(By::Optiq, x, 1)?];
+        }
+        let calls = self.calls(x, last)?;
+        let (mut seconds, mut on_paths, mut decisions) = ([Vec::new(), Vec::new()], 0, [None, None]);
+        for repetition in 0..self.repetitions {
+            let order = if repetition % 2 == 0 { [By::Mpi, By::Optiq] } else { [By::Optiq, By::Mpi] };
+            for by in order {
+                if calls > 1 {
+                    self.verified(by, x, 1)?;
+                }
+                seconds[by as usize].push(self.verified(by, x, calls)?);
+                if by == By::Optiq {
+                    let decision = self.session.decision();
+                    let planned = matches!(decision, Decision::Multipath { .. });
+                    on_paths += usize::from(planned);
+                    decisions[usize::from(planned)] = Some(decision);
+                }
+            }
+        }
+        // Now and then OPTIQ measures the other way: what served most repetitions counts.
+        let [plain, planned] = decisions;
+        let most = if 2 * on_paths > self.repetitions { planned } else { plain.or(planned) };
+        let decision = most.unwrap_or_else(|| self.session.decision());
+        let (direct_bound, planned_bound) = bounds(&decision, self.network, list)?;
+        let [of_mpi, of_optiq] = seconds;
+        let (mpi, optiq) = (side(first[0], of_mpi, direct_bound), side(first[1], of_optiq, planned_bound));
+        Ok(Comparison {
+            topology: self.network.spec().to_string(),
+            demands: case.demands.clone(),
+            message_bytes: case.message_bytes,
+            pairs: list.iter().filter(|d| d.bytes > 0).count(),
+            total_bytes: list.iter().map(|d| d.bytes).sum(),
+            ranks: self.placement.len(),
+            calls,
+            served_by: match &decision {
+                Decision::Multipath { paths, .. } => crate::table::count(*paths, "path"),
+                _ => "MPI".into(),
+            },
+            decision: decision.to_string(),
+            repetitions_on_paths: on_paths,
+            transport: self.session.transport().to_string(),
+            ratio: mpi.median_seconds / optiq.median_seconds,
+            mpi,
+            optiq,
+            verified: true,
+        })
+    }
+
+    /// Calls of a repetition, as rank 0 decides; `seconds` is what one of each side took.
+    fn calls(&self, x: &mut Exchange, seconds: [f64; 2]) -> Result<usize, String> {
+        let mut shorter = seconds[0].min(seconds[1]);
+        let mut calls = 1;
+        // A single short call is mostly barrier: what many take says how many are needed.
+        for _ in 0..3 {
+            let mut agreed = [(LONG_ENOUGH / shorter.max(1e-9)).ceil().clamp(1.0, MAX_CALLS as f64) as u64];
+            self.world.process_at_rank(0).broadcast_into(&mut agreed[..]);
+            if agreed[0] as usize <= calls {
+                break;
+            }
+            calls = agreed[0] as usize;
+            shorter = self.verified(By::Mpi, x, calls)?.min(self.verified(By::Optiq, x, calls)?);
+        }
+        Ok(calls)
+    }
+
+    /// Seconds of one of so many calls, whose last one is looked at.
+    fn verified(&self, by: By, x: &mut Exchange, calls: usize) -> Result<f64, String> {
+        x.clear();
+        let seconds = match by {
+            By::Mpi => self.by_mpi(x, calls)?,
+            By::Optiq => self.by_optiq(x, calls)?,
+        };
+        if !x.is_right() {
+            let what = if by == By::Mpi { "MPI_Alltoallv" } else { "optiq_alltoallv" };
+            return Err(format!("{what} delivered wrong bytes to rank {}", self.world.rank()));
+        }
+        Ok(seconds)
+    }
+
+    fn by_mpi(&self, x: &mut Exchange, calls: usize) -> Result<f64, String> {
+        let narrow = |list: &[usize]| {
+            list.iter().map(|&i| i32::try_from(i).map_err(|_| too_large())).collect::<Result<Vec<_>, _>>()
+        };
+        let from = Partition::new(&x.send[..], narrow(&x.send_counts)?, narrow(&x.send_displacements)?);
+        let (counts, displacements) = (narrow(&x.receive_counts)?, narrow(&x.receive_displacements)?);
+        let mut into = PartitionMut::new(&mut x.receive[..], counts, displacements);
+        self.timed(calls, || {
+            self.world.all_to_all_varcount_into(&from, &mut into);
+            Ok(())
+        })
+    }
+
+    fn by_optiq(&self, x: &mut Exchange, calls: usize) -> Result<f64, String> {
+        self.timed(calls, || {
+            let into = &mut x.receive;
+            let (from, to) = (&x.send_counts, &x.receive_counts);
+            self.session
+                .alltoallv(&x.send, from, &x.send_displacements, into, to, &x.receive_displacements)
+                .map_err(|e| e.to_string())
+        })
+    }
+
+    /// Seconds from a barrier until the last rank is through, divided by the number of calls.
+    fn timed(&self, calls: usize, mut call: impl FnMut() -> Result<(), String>) -> Result<f64, String> {
+        self.world.barrier();
+        let start = Instant::now();
+        for _ in 0..calls {
+            call()?;
+        }
+        let mine = start.elapsed().as_secs_f64();
+        let mut longest = mine;
+        self.world.all_reduce_into(&mine, &mut longest, SystemOperation::max());
+        Ok(longest / calls as f64)
+    }
 }
 
 /// Link bounds of the fabric's own routes and of what served OPTIQ's calls.
@@ -260,5 +302,6 @@ fn bounds(decision: &Decision, network: &Network, demands: &[Demand]) -> Result<
 
 fn side(first_seconds: f64, seconds: Vec<f64>, link_bound_seconds: f64) -> Side {
     let median_seconds = median(&seconds);
-    Side { first_seconds, seconds, median_seconds, link_bound_seconds, share_of_bound: link_bound_seconds / median_seconds }
+    let share_of_bound = link_bound_seconds / median_seconds;
+    Side { first_seconds, seconds, median_seconds, link_bound_seconds, share_of_bound }
 }

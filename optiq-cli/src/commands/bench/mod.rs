@@ -1,12 +1,18 @@
 //! `optiq bench`: measurements under `mpirun`.
 
-pub mod measure;
+pub mod document;
+mod exchange;
+mod measure;
+mod page;
+mod request;
 
 use crate::failure::Failure;
-use crate::{output, table};
+use crate::output;
 use clap::{Args, Subcommand};
-use measure::{Comparison, Request, Side};
-use optiq_net::units::parse_bytes;
+use measure::Request;
+use request::Sizes;
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Measure under mpirun: plain MPI and OPTIQ in turn in one job, every byte checked
@@ -18,6 +24,7 @@ Examples:
 A job of 16 ranks in the lab:
   optiq lab up --topology torus:4x4
   optiq lab run -- optiq bench alltoallv --demands pattern:disjoint --message 4MB
+  optiq lab run -- optiq bench alltoallv --cases thesis30 --html cases.html
   optiq lab down")]
 pub struct Arguments {
     #[command(subcommand)]
@@ -30,30 +37,48 @@ enum What {
 }
 
 /// MPI_Alltoallv against optiq_alltoallv. Started on every rank by mpirun; OPTIQ_TOPOLOGY names the network, which
-/// `optiq lab run` sees to
+/// `optiq lab run` sees to. Without it every rank is taken for a host of a star
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   optiq bench alltoallv --help
 
 On 4 ranks of this machine, which stand for the hosts of a small torus:
-  OPTIQ_TOPOLOGY=torus:2x2 OPTIQ_PLACEMENT=rank mpirun -n 4 optiq bench alltoallv --message 1MiB")]
+  OPTIQ_TOPOLOGY=torus:2x2 OPTIQ_PLACEMENT=rank mpirun -n 4 optiq bench alltoallv --message 1MiB
+From 1 byte to 16 MB for each pair, in a picture:
+  mpirun -n 4 optiq bench alltoallv --demands pattern:disjoint,pattern:alltoall --message 1B..16MB --html sizes.html
+
+A file of cases has tables such as
+  [[case]]
+  demands = \"pattern:random,count=40\"
+  message = \"1MB\"")]
 pub struct Alltoallv {
-    /// Which host sends what to which: a pattern or a file, as for optiq plan
+    /// Which host sends what to which: patterns or files, as for optiq plan; a list, or given several times
     #[arg(long, value_name = "DEMANDS", default_value = "pattern:disjoint")]
-    demands: String,
-    /// Bytes per pair of a pattern
-    #[arg(long, value_name = "SIZE", default_value = "4MB", value_parser = parse_bytes, allow_hyphen_values = true)]
-    message: u64,
+    demands: Vec<String>,
+    /// Bytes per pair of a pattern: a size, a list, or a range such as 1B..16MB (each four times the one before) or
+    /// 1B..16MB*8
+    #[arg(long, value_name = "SIZES", default_value = request::MESSAGE, allow_hyphen_values = true)]
+    message: Sizes,
+    /// A fixed list of cases in place of demands and sizes: thesis30 (30 cases for 16 hosts), or a file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["demands", "message"])]
+    cases: Option<String>,
     /// Timed repetitions of each
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     repetitions: u32,
-    /// The planner [default: as OPTIQ chooses]
-    #[arg(long, value_name = "NAME")]
-    planner: Option<String>,
+    /// The planner, or a list of them; auto is as OPTIQ chooses [default: auto]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    planner: Vec<String>,
     /// Use the plan even where OPTIQ would leave the exchange to plain MPI
     #[arg(long)]
     force: bool,
+    /// With several ranks on a host: spread what goes from one host to another over all pairs of their ranks, instead of
+    /// having the first rank of each carry it
+    #[arg(long)]
+    all_ranks: bool,
+    /// Write a picture of the ratios against bytes per pair, one HTML page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -62,47 +87,39 @@ pub struct Alltoallv {
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let What::Alltoallv(a) = self.what;
-        let request = Request {
-            demands: a.demands,
-            message_bytes: a.message,
-            repetitions: a.repetitions as usize,
-            planner: a.planner,
-            force: a.force,
+        let listed = a.cases.is_some();
+        let cases = match &a.cases {
+            Some(name) => request::cases(name).map_err(Failure::Input)?,
+            None => {
+                let demands: Vec<String> = a.demands.iter().flat_map(|text| request::split_demands(text)).collect();
+                request::product(&demands, &a.message.0)
+            }
         };
-        if let Some(comparison) = measure::run(&request).map_err(Failure::Work)? {
-            if a.json { output::print_json(&comparison)? } else { output::print(&text(&comparison))? }
+        let planner = |name: &String| (name != "auto").then(|| name.clone());
+        let planners = if a.planner.is_empty() { vec![None] } else { a.planner.iter().map(planner).collect() };
+        let request = Request {
+            cases,
+            planners,
+            repetitions: a.repetitions as usize,
+            force: a.force,
+            all_ranks: a.all_ranks,
+            html: a.html,
+        };
+        let Some((suite, html)) = measure::run(&request).map_err(Failure::Work)? else { return Ok(ExitCode::SUCCESS) };
+        if let Some(target) = html {
+            let page = page::page(&suite).map_err(|e| Failure::Work(format!("cannot make the page: {e}")))?;
+            target.write(|out| out.write_all(page.as_bytes()))?;
+        }
+        // One comparison is a document of its own.
+        match (suite.cases.as_slice(), listed) {
+            ([only], false) if a.json => output::print_json(&only.comparison)?,
+            ([only], false) => {
+                let note = suite.note.as_ref().map_or(String::new(), |note| format!("{note}\n"));
+                output::print(&(note + &only.comparison.text()))?;
+            }
+            _ if a.json => output::print_json(&suite)?,
+            _ => output::print(&suite.text())?,
         }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// The comparison for people.
-pub fn text(c: &Comparison) -> String {
-    let row = |name: &str, side: &Side, ratio: String| {
-        vec![
-            name.to_string(),
-            table::seconds(side.median_seconds),
-            table::seconds(side.link_bound_seconds),
-            table::percent(side.share_of_bound),
-            ratio,
-            table::seconds(side.first_seconds),
-        ]
-    };
-    let head = ["", "median", "link bound", "share of bound", "speed-up", "first call"].map(String::from).to_vec();
-    format!(
-        "{} on {}, {} ranks, {} repetitions, {} over the network\n\n{}\nOPTIQ: {} ({})\n{}\n",
-        c.demands,
-        c.topology,
-        c.ranks,
-        c.mpi.seconds.len(),
-        table::bytes(c.total_bytes as f64),
-        table::table(&[
-            head,
-            row("MPI_Alltoallv", &c.mpi, "1.00 x".into()),
-            row("optiq_alltoallv", &c.optiq, format!("{:.2} x", c.ratio)),
-        ]),
-        c.decision,
-        c.transport,
-        if c.verified { "every byte of every repetition is right" } else { "WRONG BYTES" },
-    )
 }
