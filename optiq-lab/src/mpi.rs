@@ -169,6 +169,10 @@ const UCX: [(&str, &str); 3] = [
 ];
 
 /// Prepares a launch with MPICH. `run_dir` gets the agent's script.
+///
+/// With Debian 12's MPICH 4.0.2 (over UCX 1.13) a program may hang in `MPI_Finalize`, when all its work is done: there every
+/// rank flushes its TCP connections, which the peer must acknowledge, and then waits for all ranks without acknowledging
+/// any more; who comes late waits for ever. No setting of UCX prevents it. Hence the advice to give runs a timeout.
 pub(crate) fn mpich(
     blueprint: &Blueprint,
     state_path: &Path,

@@ -32,7 +32,6 @@ fn main() {
     match result {
         Ok(()) => {
             println!("rank {rank}: all is well");
-            support::farewell();
             // SAFETY: called once, at the end; nothing of ours is left.
             unsafe { ffi::PMPI_Finalize() };
         }

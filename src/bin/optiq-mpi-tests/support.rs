@@ -2,7 +2,7 @@
 
 use optiq::Status;
 use optiq::c_api::{optiq_last_message, optiq_strerror};
-use optiq_transport::mpi::{Library, ffi};
+use optiq_transport::mpi::ffi;
 use std::ffi::{CStr, c_char, c_int};
 
 /// This process's rank in the world; 0 before MPI is there.
@@ -49,26 +49,4 @@ pub fn expect(what: &str, found: c_int, status: Status, sentence: &str) -> Resul
 /// Requires success.
 pub fn succeeds(what: &str, found: c_int) -> Result<(), String> {
     expect(what, found, Status::Success, "")
-}
-
-/// An empty message from every rank to every other one, before `MPI_Finalize`, with MPICH.
-///
-/// MPICH 4.0's finalisation over UCX closes the connections, waits for every peer to acknowledge, and then waits for all
-/// ranks without answering any more. A rank that has sent to a peer which never sent back waits for ever if it comes later
-/// than that peer. Where both have sent, the acknowledgement follows the peer's own request on the same connection.
-pub fn farewell() {
-    if Library::CURRENT != Library::Mpich {
-        return;
-    }
-    let (ranks, tag) = (size() as c_int, 0);
-    // SAFETY: empty messages, which need no buffer; each request is completed by MPI_Waitall.
-    unsafe {
-        let (byte, world) = (ffi::RSMPI_UINT8_T, ffi::RSMPI_COMM_WORLD);
-        let mut requests = vec![ffi::RSMPI_REQUEST_NULL; 2 * ranks as usize];
-        for (peer, pair) in (0..ranks).zip(requests.chunks_exact_mut(2)) {
-            ffi::PMPI_Irecv(std::ptr::null_mut(), 0, byte, peer, tag, world, &mut pair[0]);
-            ffi::PMPI_Isend(std::ptr::null(), 0, byte, peer, tag, world, &mut pair[1]);
-        }
-        ffi::PMPI_Waitall(2 * ranks, requests.as_mut_ptr(), ffi::RSMPI_STATUSES_IGNORE);
-    }
 }
