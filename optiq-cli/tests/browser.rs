@@ -205,3 +205,43 @@ fn any_graph_fits_a_narrow_window_and_hostile_names_stay_text() {
     assert_eq!(found["bold"], 0);
     assert!(found["wide"].as_u64().unwrap() <= 700, "the page is {} pixels wide", found["wide"]);
 }
+
+#[test]
+fn a_timeline_is_drawn_without_a_script_and_hostile_words_stay_text() {
+    use optiq::trace::{Clock, TraceOptions, Tracer};
+    let Some(chromium) = chromium() else { return };
+    let room = Room::new("browser-timeline");
+    let clock = Clock::start();
+    for rank in 0..2 {
+        let trace =
+            TraceOptions { directory: room.path("traces"), events: 16, session: 0xabc, rank, ranks: 2, clock };
+        let tracer = Tracer::create(&trace, "none").unwrap();
+        for _ in 0..3 {
+            let serve = || std::thread::sleep(Duration::from_millis(5));
+            tracer.plain("MPI_Alltoallv: </style><b>bold</b> & {{calls}}", serve);
+        }
+    }
+    room.succeed("trace traces --html page.html");
+    let script = "const text = (q) => [...document.querySelectorAll(q)].map((e) => e.textContent); \
+        const box = (e) => e.getBoundingClientRect(); \
+        const lanes = [...document.querySelectorAll('.timeline g.rank')]; \
+        return { drawn: document.documentElement.dataset.drawn, heading: text('h1')[0], cards: text('.card b'), \
+            tips: lanes.map((l) => l.querySelector('title').textContent), \
+            plain: lanes.map((l) => box(l.querySelector('path.plain')).width), \
+            wide: lanes.map((l) => box(l.querySelector('rect.lane')).width), \
+            calls: document.querySelectorAll('path.call').length, bold: document.querySelectorAll('main td b').length, \
+            served: text('#calls-heading ~ .scroll td.words'), page: document.documentElement.scrollWidth };";
+    let found = probe(&room, &chromium, "page.html", script, &["--window-size=900,1200"]);
+    assert_eq!(found["heading"], "2 ranks, 3 calls");
+    let tip = |rank: u32| format!("rank {rank}: waiting 0.0 %, copying 0.0 %, forwarding 0.0 %, own 0.0 %");
+    assert_eq!(found["tips"], serde_json::json!([tip(0), tip(1)]));
+    assert_eq!((&found["calls"], &found["bold"]), (&3.into(), &0.into()));
+    let served = "MPI_Alltoallv: </style><b>bold</b> & {{calls}}";
+    assert_eq!(found["served"], serde_json::json!([served, served, served]));
+    // Rank 1 began when rank 0 was through: each has less than its half of the picture, and something to show.
+    for rank in 0..2 {
+        let (plain, wide) = (found["plain"][rank].as_f64().unwrap(), found["wide"][rank].as_f64().unwrap());
+        assert!(plain > 0.0 && plain < 0.9 * wide, "{found}");
+    }
+    assert!(found["page"].as_u64().unwrap() <= 900, "the page is {} pixels wide", found["page"]);
+}

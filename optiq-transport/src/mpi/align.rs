@@ -7,11 +7,10 @@
 use super::{Communicator, c_rank, check, ffi};
 use crate::trace::Clock;
 use crate::{Rank, TransportError};
+use std::os::raw::c_int;
 
 /// Questions of each rank; the quickest counts.
 const QUESTIONS: usize = 8;
-/// Nothing else is under way on the communicator, so that any tag does.
-const TAG: std::os::raw::c_int = 0;
 
 impl Communicator {
     /// Begins a clock on every rank and finds how far it is from rank 0's; collective, and for rank 0 as long as all other
@@ -50,10 +49,23 @@ impl Communicator {
         Ok((clock.aligned(before, there, after, wall), session))
     }
 
+    /// Back ends count theirs from 0, and may have receives from anybody posted already.
+    fn question_tag(&self) -> c_int {
+        self.largest_tag() as c_int
+    }
+
     fn send_word(&self, to: Rank, word: u64) -> Result<(), TransportError> {
         // SAFETY: one word, which MPI only reads, on a communicator of our own.
-        let code =
-            unsafe { ffi::PMPI_Send((&raw const word).cast(), 1, ffi::RSMPI_UINT64_T, c_rank(to), TAG, self.raw()) };
+        let code = unsafe {
+            ffi::PMPI_Send(
+                (&raw const word).cast(),
+                1,
+                ffi::RSMPI_UINT64_T,
+                c_rank(to),
+                self.question_tag(),
+                self.raw(),
+            )
+        };
         check(code, "MPI_Send")
     }
 
@@ -62,8 +74,8 @@ impl Communicator {
         // SAFETY: one word; the status is written by MPI and not read.
         let code = unsafe {
             let mut status = std::mem::zeroed();
-            let into = (&raw mut word).cast();
-            ffi::PMPI_Recv(into, 1, ffi::RSMPI_UINT64_T, c_rank(from), TAG, self.raw(), &mut status)
+            let (into, tag) = ((&raw mut word).cast(), self.question_tag());
+            ffi::PMPI_Recv(into, 1, ffi::RSMPI_UINT64_T, c_rank(from), tag, self.raw(), &mut status)
         };
         check(code, "MPI_Recv")?;
         Ok(word)
