@@ -35,9 +35,9 @@ pub fn page(suite: &Suite) -> io::Result<String> {
     let title = escape(&format!("{}: optiq_alltoallv beside MPI_Alltoallv", suite.topology));
     let note = suite.note.as_ref().map_or(String::new(), |note| format!(" {}", escape(note)));
     let subtitle = format!(
-        "{} ranks, medians of {} repetitions, every byte of the first and last call of each {}.{note}",
-        suite.ranks,
-        suite.repetitions,
+        "{}, medians of {}, every byte of the first and last call of each {}.{note}",
+        crate::table::count(suite.ranks, "rank"),
+        crate::table::count(suite.repetitions, "repetition"),
         if suite.verified { "right" } else { "WRONG" },
     );
     let cards = cards(suite);
@@ -92,10 +92,15 @@ fn colour(line: usize) -> &'static str {
     COLOURS[line % COLOURS.len()]
 }
 
+/// What points and keys are filled with: where colours come round again, they are hollow.
+fn filling(line: usize) -> &'static str {
+    if (line / COLOURS.len()).is_multiple_of(2) { colour(line) } else { "var(--paper)" }
+}
+
 fn legend(lines: &[Line]) -> String {
     let key = |(i, line): (usize, &Line)| {
         let name = escape(&line.name);
-        format!("<span><span class=\"key\" style=\"background:{}\"></span>{name}</span>", colour(i))
+        format!("<span><span class=\"key\" style=\"background:{};border:2px solid {}\"></span>{name}</span>", filling(i), colour(i))
     };
     let keys: String = lines.iter().enumerate().map(key).collect();
     format!("{keys}<span>dashed: what the link bounds allow</span>")
@@ -196,9 +201,10 @@ fn chart(lines: &[Line]) -> String {
             let c = &case.comparison;
             let _ = write!(
                 svg,
-                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" fill=\"{}\"><title>{}: {:.2} times as fast, {:.2} by the bounds; {}</title></circle>",
+                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" fill=\"{}\" stroke=\"{}\"><title>{}: {:.2} times as fast, {:.2} by the bounds; {}</title></circle>",
                 x.at(*bytes),
                 y.at(c.ratio),
+                filling(i),
                 colour(i),
                 escape(&case.case),
                 c.ratio,
@@ -215,6 +221,7 @@ const STYLE: &str = "\
 #chart text{font:12px system-ui,sans-serif;fill:var(--ink)}\
 #chart svg{display:block;width:100%;height:auto}\
 #chart path{fill:none;stroke-width:2;stroke-linejoin:round}\
+#chart circle{stroke-width:1.6}\
 #chart .allowed{stroke-width:1.3;stroke-dasharray:5 4}\
 #chart .grid{stroke:var(--edge)}\
 #chart .one{stroke:var(--ink);stroke-width:1.5}\
