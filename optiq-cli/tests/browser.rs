@@ -213,8 +213,7 @@ fn a_timeline_is_drawn_without_a_script_and_hostile_words_stay_text() {
     let room = Room::new("browser-timeline");
     let clock = Clock::start();
     for rank in 0..2 {
-        let trace =
-            TraceOptions { directory: room.path("traces"), events: 16, session: 0xabc, rank, ranks: 2, clock };
+        let trace = TraceOptions { directory: room.path("traces"), events: 16, session: 0xabc, rank, ranks: 2, clock };
         let tracer = Tracer::create(&trace, "none").unwrap();
         for _ in 0..3 {
             let serve = || std::thread::sleep(Duration::from_millis(5));
