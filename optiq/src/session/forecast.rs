@@ -6,12 +6,12 @@
 //! earlier agreed calls turned out to be, and, reduced over all ranks with each agreement, how much time passes between
 //! calls and whether any rank was surprised, that is, had large messages in a call that was not agreed upon.
 //!
-//! - As long as nothing was planned among the latest calls, agreements become rare: after 1, 2, 4, ... 64 calls, but often enough that at
-//!   most [`LONGEST_BLINDNESS`] passes between two, and rarely enough that planning in vain stays below a hundredth of
-//!   the time.
+//! - After three agreed calls in a row that were not planned, agreements become rare: after 2, 4, ... 64 calls, but often
+//!   enough that at most [`LONGEST_BLINDNESS`] passes between two, and rarely enough that planning in vain stays below a
+//!   hundredth of the time.
 //! - Where calls repeat in a period, as those of a time step do, only those are agreed upon that are expected to be
 //!   planned.
-//! - Where some are planned and no period is seen, and for a while after a surprise, all are agreed upon.
+//! - After a surprise, all are agreed upon for a while, and for longer after every further one, until a period is seen.
 
 use std::collections::VecDeque;
 
@@ -32,8 +32,10 @@ const LONGEST_PERIOD: usize = 64;
 const WIDEST: u64 = 64;
 /// Where calls are long, no more time than this passes without an agreement: seconds.
 const LONGEST_BLINDNESS: f64 = 0.2;
-/// Calls that are agreed upon after a surprise.
-const ALERT: u32 = 8;
+/// Calls that are agreed upon after a surprise, at first and at most: two of the longest periods.
+const ALERT: std::ops::RangeInclusive<u32> = 8..=2 * LONGEST_PERIOD as u32;
+/// Agreed calls in a row that are not planned, before some are skipped.
+const CALM: u32 = 3;
 /// After so many surprises in vain, ranks are not surprised any more until something is planned.
 const IN_VAIN: u32 = 3;
 
@@ -55,34 +57,49 @@ pub(super) struct Forecast {
     history: VecDeque<Class>,
     /// Calls from one agreement to the next.
     spacing: u64,
+    /// Agreed calls since one was planned.
+    calm: u32,
+    /// Calls that still are agreed upon after a surprise, and how many will be after the next one.
     alert: u32,
+    next_alert: u32,
     in_vain: u32,
 }
 
 impl Forecast {
     pub(super) fn new() -> Self {
-        Self { history: VecDeque::with_capacity(MEMORY), spacing: 1, alert: 0, in_vain: 0 }
+        Self {
+            history: VecDeque::with_capacity(MEMORY),
+            spacing: 1,
+            calm: 0,
+            alert: 0,
+            next_alert: *ALERT.start(),
+            in_vain: 0,
+        }
     }
 
     /// What an agreement has told; the same on all ranks. Returns how many calls go to plain MPI before the next one.
     pub(super) fn learn(&mut self, agreed: Agreed) -> u64 {
         self.remember(agreed.class);
         if agreed.class == Class::Planned {
-            (self.in_vain, self.spacing) = (0, 1);
-        } else if agreed.surprise && self.in_vain < IN_VAIN {
-            self.in_vain += 1;
-            self.alert = ALERT;
+            (self.calm, self.in_vain, self.spacing) = (0, 0, 1);
+        } else {
+            self.calm += 1;
+        }
+        if agreed.surprise && self.in_vain < IN_VAIN {
+            self.in_vain += u32::from(agreed.class == Class::Aside);
+            self.alert = self.next_alert;
+            self.next_alert = (2 * self.next_alert).min(*ALERT.end());
         }
         if self.alert > 0 {
             self.alert -= 1;
             return 0;
         }
         let mut skip = 0;
-        if !self.history.iter().rev().take(LONGEST_PERIOD).any(|&c| c == Class::Planned) {
-            skip = self.rarer(&agreed);
-        } else if let Some(period) = self.period() {
+        if let Some(period) = self.period() {
             let start = self.history.len() - period;
             skip = (0..period).take_while(|i| self.history[start + i] == Class::Aside).count() as u64;
+        } else if self.calm >= CALM {
+            skip = self.rarer(&agreed);
         }
         for _ in 0..skip.min(MEMORY as u64) {
             self.remember(Class::Aside);
@@ -141,8 +158,8 @@ mod tests {
     #[test]
     fn small_calls_are_asked_about_ever_more_rarely() {
         let asked = run(1000, |_| Class::Aside);
-        assert_eq!(asked[..7], [0, 2, 6, 14, 30, 62, 126]);
-        assert!(asked.windows(2).skip(6).all(|w| w[1] - w[0] == 64));
+        assert_eq!(asked[..8], [0, 1, 2, 4, 8, 16, 32, 64]);
+        assert!(asked.windows(2).skip(8).all(|w| w[1] - w[0] == 64));
     }
 
     #[test]
@@ -156,6 +173,13 @@ mod tests {
         let first = asked.iter().position(|&i| i >= 500).unwrap();
         assert!(asked[first] < 500 + 64);
         assert!(asked[first..].windows(2).all(|w| w[1] == w[0] + 1));
+    }
+
+    #[test]
+    fn a_change_to_small_calls_is_noticed_soon() {
+        let asked = run(1000, |i| if i < 500 { Class::Planned } else { Class::Aside });
+        let after: Vec<_> = asked.iter().filter(|&&i| i >= 500).map(|i| i - 500).collect();
+        assert_eq!(after[..8], [0, 1, 2, 4, 8, 16, 32, 64]);
     }
 
     #[test]
