@@ -59,7 +59,7 @@ pub const OPTIONS: &[OptionRecord] = &[
         name: "OPTIQ_TRANSPORT",
         takes: "auto | two-sided | one-sided",
         default: "auto",
-        doc: "The MPI calls that carry chunks; auto is two-sided, and one-sided falls back to it where windows cannot be had.",
+        doc: "The MPI calls that carry chunks; auto follows the rule for the MPI library (`optiq info`), and one-sided falls back to two-sided where windows cannot be had.",
     },
     OptionRecord {
         name: "OPTIQ_CHUNK",
@@ -216,6 +216,16 @@ pub enum TransportChoice {
     TwoSided,
     /// `MPI_Put`.
     OneSided,
+}
+
+impl fmt::Display for TransportChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TransportChoice::Auto => "auto",
+            TransportChoice::TwoSided => "two-sided",
+            TransportChoice::OneSided => "one-sided",
+        })
+    }
 }
 
 /// All settings of a session.

@@ -24,6 +24,7 @@ mod placement;
 mod scores;
 #[cfg(feature = "mpi")]
 mod session;
+mod transport_rule;
 
 pub use config::{Algorithm, Config, ConfigError, OPTIONS, OptionRecord, PlannerChoice, TransportChoice};
 pub use decide::{Before, Decision, LEAST_PLANNING_SECONDS, decide, decide_before_planning, score};
@@ -37,6 +38,7 @@ pub use placement::{Placement, PlacementRule};
 pub use scores::{Rule, Scores};
 #[cfg(feature = "mpi")]
 pub use session::{Persistent, Session};
+pub use transport_rule::{TRANSPORT_RULES, TransportRule, transport_rule};
 
 /// Version as one number: major * 10000 + minor * 100 + patch.
 pub const VERSION: i32 = 100;

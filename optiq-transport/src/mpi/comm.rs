@@ -248,6 +248,20 @@ impl Communicator {
         }
     }
 
+    /// What the MPI library says of itself.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    pub fn library_version(&self) -> Result<String, TransportError> {
+        let mut text = vec![0u8; ffi::MPI_MAX_LIBRARY_VERSION_STRING as usize + 1];
+        let mut length: c_int = 0;
+        // SAFETY: the buffer has the size that the standard asks for.
+        let code = unsafe { ffi::PMPI_Get_library_version(text.as_mut_ptr().cast::<c_char>(), &mut length) };
+        check(code, "MPI_Get_library_version")?;
+        text.truncate(length.max(0) as usize);
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
     /// The name of the processor that this rank runs on, as MPI knows it: usually the host name.
     ///
     /// # Errors

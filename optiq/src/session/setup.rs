@@ -1,7 +1,7 @@
 //! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
 
 use super::tracing::watch;
-use crate::{Algorithm, Config, CostModel, Error, Placement, TransportChoice};
+use crate::{Algorithm, Config, CostModel, Error, Placement, TransportChoice, transport_rule};
 use optiq_net::{Background, Network};
 use optiq_transport::mpi::{Communicator, HostMemory, OneSided, TwoSided};
 use optiq_transport::trace::Tracer;
@@ -175,10 +175,21 @@ fn processor_names(comm: &Communicator) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// Two-sided unless one-sided is asked for: measured side by side in the lab, `MPI_Put` over TCP is emulated by
-/// Open MPI with messages of its own, and windows cannot always be had.
+/// What the user asks for, or the rule for this MPI library; two-sided where windows cannot be had.
 fn back_end(comm: &Rc<Communicator>, config: &Config) -> Result<Box<dyn Transport>, Error> {
-    if config.transport == TransportChoice::OneSided {
+    let choice = match config.transport {
+        TransportChoice::Auto => {
+            let version = comm.library_version()?;
+            let rule = transport_rule(&version);
+            if comm.rank() == 0 {
+                let library = version.split([',', '\n']).next().unwrap_or_default();
+                log::info!("{library}: chunks travel {}, because {}", rule.choice, rule.reason);
+            }
+            rule.choice
+        }
+        asked => asked,
+    };
+    if choice == TransportChoice::OneSided {
         match OneSided::new(Rc::clone(comm)) {
             Ok(transport) => return Ok(Box::new(transport)),
             Err(e) if comm.rank() == 0 => log::warn!("one-sided transport cannot be had ({e}); using two-sided"),

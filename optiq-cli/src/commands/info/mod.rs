@@ -5,6 +5,7 @@ mod scores;
 use crate::failure::Failure;
 use crate::{output, table};
 use clap::Args;
+use optiq::{TRANSPORT_RULES, TransportRule};
 use optiq_solver::{PLAN_VERSION, PlannerOptions, planner};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -42,6 +43,15 @@ struct Document {
     topologies: [&'static str; 5],
     patterns: [&'static str; 5],
     candidate_methods: [&'static str; 4],
+    transports: Vec<Transport>,
+}
+
+/// What carries chunks with an MPI library.
+#[derive(Serialize)]
+struct Transport {
+    mpi_library: &'static str,
+    transport: String,
+    reason: &'static str,
 }
 
 impl Arguments {
@@ -63,6 +73,7 @@ impl Arguments {
             topologies: ["torus:LxLx...", "mesh:LxLx...", "bgq:512|1024|2048|4096", "star:HOSTS", "file:PATH"],
             patterns: ["disjoint", "overlap", "subset", "alltoall", "random"],
             candidate_methods: ["auto", "yen", "diverse", "via"],
+            transports: TRANSPORT_RULES.iter().map(transport).collect(),
         };
         if self.json {
             output::print_json(&document)?;
@@ -72,7 +83,7 @@ impl Arguments {
                 vec![label.to_owned(), words]
             };
             let version = document.plan_version.to_string();
-            output::print(&table::list(&[
+            let mut lines = vec![
                 line("version", &[document.version]),
                 line("licence", &[document.licence]),
                 line("plan file version", &[&version]),
@@ -82,8 +93,18 @@ impl Arguments {
                 line("topologies", &document.topologies),
                 line("patterns", &document.patterns),
                 line("candidate methods", &document.candidate_methods),
-            ]))?;
+            ];
+            for rule in &document.transports {
+                let label = format!("transport with {}", rule.mpi_library);
+                lines.push(line(&label, &[&format!("{}: {}", rule.transport, rule.reason)]));
+            }
+            output::print(&table::list(&lines))?;
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn transport(rule: &TransportRule) -> Transport {
+    let mpi_library = if rule.library.is_empty() { "any other MPI" } else { rule.library };
+    Transport { mpi_library, transport: rule.choice.to_string(), reason: rule.reason }
 }
