@@ -74,6 +74,10 @@ fn topology(ranks: u32) -> &'static str {
 fn alltoallv_equals_mpi() {
     for ranks in ALL {
         for transport in ["two-sided", "one-sided"] {
+            // A minute and a half of ranks that spin on two processors; `one_sided_conforms` has 16 of them with MPICH.
+            if Library::CURRENT == Library::Mpich && transport == "one-sided" && ranks > 7 {
+                continue;
+            }
             let environment = [
                 ("OPTIQ_TOPOLOGY", topology(ranks)),
                 ("OPTIQ_PLACEMENT", "rank:1"),
