@@ -47,7 +47,7 @@ impl fmt::Display for Decision {
     }
 }
 
-/// The least time that planning is given; a demand set that takes not [`WORTH`] times as long on the fabric's own routes
+/// The least time that planning is given; a demand set that does not take `WORTH` times as long on the fabric's own routes
 /// is planned when it comes a second time.
 pub const LEAST_PLANNING_SECONDS: f64 = 0.015;
 const WORTH: f64 = 4.0;
