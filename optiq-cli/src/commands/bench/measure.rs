@@ -16,6 +16,7 @@
 use super::document::{Comparison, Outcome, Side, Suite};
 use super::exchange::{Exchange, counts, too_large};
 use super::request::Case;
+use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::statistics::median;
 use crate::target::Target;
@@ -60,16 +61,21 @@ pub struct Request {
     pub html: Option<PathBuf>,
 }
 
-/// Runs all comparisons; collective over the world. The document, and the place for the picture, are there on rank 0 only.
-/// An error ends the whole job, since ranks may differ in it.
+/// Runs all comparisons; collective over the world. Rank 0 hands the document, and the place for the picture, to `print`
+/// before MPI is finalised, which not every MPI library survives. An error ends the whole job, since ranks may differ in it.
 ///
 /// # Errors
-/// One sentence if there is no MPI.
-pub fn run(request: &Request) -> Result<Option<(Suite, Option<Target>)>, String> {
-    let universe = mpi::initialize().ok_or("MPI could not be initialised")?;
+/// One sentence if there is no MPI; what `print` returns.
+pub fn run(
+    request: &Request,
+    print: impl FnOnce(Suite, Option<Target>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let missing = || Failure::Work("MPI could not be initialised".into());
+    let universe = mpi::initialize().ok_or_else(missing)?;
     let world = universe.world();
     match measure(&world, request) {
-        Ok(document) => Ok(document),
+        Ok(Some((suite, html))) => print(suite, html),
+        Ok(None) => Ok(()),
         Err(error) => {
             // What all ranks find rank 0 says, and ends the job for all. What it does not find, others say a little later.
             if world.rank() != 0 {

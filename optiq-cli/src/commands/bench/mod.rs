@@ -7,8 +7,10 @@ mod page;
 mod request;
 
 use crate::failure::Failure;
+use crate::target::Target;
 use crate::output;
 use clap::{Args, Subcommand};
+use document::Suite;
 use measure::Request;
 use request::Sizes;
 use std::io::Write;
@@ -105,21 +107,24 @@ impl Arguments {
             all_ranks: a.all_ranks,
             html: a.html,
         };
-        let Some((suite, html)) = measure::run(&request).map_err(Failure::Work)? else { return Ok(ExitCode::SUCCESS) };
-        if let Some(target) = html {
-            let page = page::page(&suite).map_err(|e| Failure::Work(format!("cannot make the page: {e}")))?;
-            target.write(|out| out.write_all(page.as_bytes()))?;
-        }
-        // One comparison is a document of its own.
-        match (suite.cases.as_slice(), listed) {
-            ([only], false) if a.json => output::print_json(&only.comparison)?,
-            ([only], false) => {
-                let note = suite.note.as_ref().map_or(String::new(), |note| format!("{note}\n"));
-                output::print(&(note + &only.comparison.text()))?;
-            }
-            _ if a.json => output::print_json(&suite)?,
-            _ => output::print(&suite.text())?,
-        }
+        measure::run(&request, |suite, html| show(&suite, html, listed, a.json))?;
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Prints the result, and writes the picture. One comparison that was not asked for as a list is a document of its own.
+fn show(suite: &Suite, html: Option<Target>, listed: bool, json: bool) -> Result<(), Failure> {
+    if let Some(target) = html {
+        let page = page::page(suite).map_err(|e| Failure::Work(format!("cannot make the page: {e}")))?;
+        target.write(|out| out.write_all(page.as_bytes()))?;
+    }
+    match (suite.cases.as_slice(), listed) {
+        ([only], false) if json => output::print_json(&only.comparison),
+        ([only], false) => {
+            let note = suite.note.as_ref().map_or(String::new(), |note| format!("{note}\n"));
+            output::print(&(note + &only.comparison.text()))
+        }
+        _ if json => output::print_json(suite),
+        _ => output::print(&suite.text()),
     }
 }
