@@ -47,8 +47,11 @@ pub(super) struct Measured {
     pub(super) seconds: f64,
 }
 
+/// Longer than any call takes, in nanoseconds.
+const UNMEASURED: i64 = i64::MAX / 2;
+
 fn nanos(seconds: f64) -> i64 {
-    (seconds * 1e9) as i64
+    ((seconds * 1e9) as i64).min(UNMEASURED - 1)
 }
 
 impl Session {
@@ -65,14 +68,16 @@ impl Session {
         let per_call = nanos(passed / (f64::from(calls) + 1.0));
         let surprise = i64::from(surprise);
         let measured = self.measured.take();
-        let took = measured.map_or(0, |m| nanos(m.seconds));
+        let took = measured.map_or(UNMEASURED, |m| nanos(m.seconds));
         let servable = i64::from(offer.blocks.is_some());
         let countable = i64::from(offer.countable);
         let mut words: [i64; WORDS] =
             [status, servable, offer.cached, -offer.cached, countable, -bytes, -per_call, -surprise, -took];
         self.comm.all_min(&mut words)?;
         let [status, servable, cached, minus_cached, countable, bytes, per_call, surprise, took] = words;
+        // If the call failed at one rank, it counts for none, or ranks would come to differ.
         if let Some(Measured { number, side, .. }) = measured
+            && -took < UNMEASURED
             && let Some(entry) = self.plans.borrow().look(number)
         {
             let mut trials = entry.trials.get();
