@@ -417,7 +417,7 @@ impl Session {
             return Err(Error::Argument("counts are beyond 2^31 - 1, further than MPI_Alltoallv can count".into()));
         };
         // SAFETY: the caller's arguments, on our duplicate of the caller's communicator.
-        self.traced_plain(&decision, || unsafe { a.hand_over(self.comm.raw()) })?;
+        self.traced_plain(&decision, || unsafe { a.hand_over(self.plain.raw()) })?;
         Ok(Outcome { decision, planned: None, execution: Execution::default() })
     }
 }

@@ -6,8 +6,9 @@
 //! earlier agreed calls turned out to be, and, reduced over all ranks with each agreement, how much time passes between
 //! calls and whether any rank was surprised, that is, had large messages in a call that was not agreed upon.
 //!
-//! - After three agreed calls in a row that were not planned, agreements become rare: after 2, 4, ... 64 calls, but often
-//!   enough that at most [`LONGEST_BLINDNESS`] passes between two, and rarely enough that planning in vain stays below a
+//! - After three agreed calls in a row that were not planned, agreements become rare: after 2, 4, 8 ... calls, until
+//!   there are [`WIDE`] between two or they take no more than [`SHARE`] of the time; but often enough that at most [`LONGEST_BLINDNESS`] passes between two,
+//!   and rarely enough that planning in vain stays below a
 //!   hundredth of the time.
 //! - Where calls repeat in a period, as those of a time step do, only those are agreed upon that are expected to be
 //!   planned.
@@ -28,12 +29,14 @@ pub(super) enum Class {
 const MEMORY: usize = 256;
 /// The longest period that is looked for.
 const LONGEST_PERIOD: usize = 64;
-/// Calls until the next agreement at most, where calls are short.
-const WIDEST: u64 = 64;
+/// Calls until the next agreement, where calls are short.
+const WIDE: u64 = 256;
+/// Agreements take no more than this part of the time, where that does not make them too rare.
+const SHARE: f64 = 0.005;
 /// Where calls are long, no more time than this passes without an agreement: seconds.
 const LONGEST_BLINDNESS: f64 = 0.2;
-/// Calls that are agreed upon after a surprise, at first and at most: two of the longest periods.
-const ALERT: std::ops::RangeInclusive<u32> = 8..=2 * LONGEST_PERIOD as u32;
+/// Calls that are agreed upon after a surprise, at first and at most: enough to see a period of 16 twice.
+const ALERT: std::ops::RangeInclusive<u32> = 8..=32;
 /// Agreed calls in a row that are not planned, before some are skipped.
 const CALM: u32 = 3;
 /// After so many surprises in vain, ranks are not surprised any more until something is planned.
@@ -47,6 +50,8 @@ pub(super) struct Agreed {
     pub(super) surprise: bool,
     /// Longest time per call over all ranks since the last agreement, work of the program between calls included.
     pub(super) seconds_per_call: f64,
+    /// What an agreement takes.
+    pub(super) agreement_seconds: f64,
     /// What planning this call took.
     pub(super) planning_seconds: f64,
 }
@@ -109,7 +114,11 @@ impl Forecast {
 
     fn rarer(&mut self, agreed: &Agreed) -> u64 {
         let calls = |seconds: f64| (seconds / agreed.seconds_per_call.max(1e-9)).min(1e6) as u64;
-        self.spacing = (2 * self.spacing).min(WIDEST).min(calls(LONGEST_BLINDNESS)).max(1);
+        let widest = calls(agreed.agreement_seconds / SHARE).max(WIDE).min(calls(LONGEST_BLINDNESS)).max(1);
+        if self.spacing >= widest {
+            self.next_alert = *ALERT.start();
+        }
+        self.spacing = (2 * self.spacing).min(widest);
         self.spacing.max(calls(100.0 * agreed.planning_seconds)) - 1
     }
 
@@ -134,7 +143,7 @@ mod tests {
     use super::*;
 
     fn agreed(class: Class) -> Agreed {
-        Agreed { class, surprise: false, seconds_per_call: 1e-5, planning_seconds: 0.0 }
+        Agreed { class, surprise: false, seconds_per_call: 1e-5, agreement_seconds: 3.2e-6, planning_seconds: 0.0 }
     }
 
     /// Numbers of the calls, of `n`, that were agreed upon, where `class` says what each would turn out to be.
@@ -157,9 +166,9 @@ mod tests {
 
     #[test]
     fn small_calls_are_asked_about_ever_more_rarely() {
-        let asked = run(1000, |_| Class::Aside);
+        let asked = run(3000, |_| Class::Aside);
         assert_eq!(asked[..8], [0, 1, 2, 4, 8, 16, 32, 64]);
-        assert!(asked.windows(2).skip(8).all(|w| w[1] - w[0] == 64));
+        assert!(asked.windows(2).skip(10).all(|w| w[1] - w[0] == 256));
     }
 
     #[test]
@@ -171,7 +180,7 @@ mod tests {
     fn a_change_to_large_calls_is_noticed_and_kept() {
         let asked = run(1000, |i| if i < 500 { Class::Aside } else { Class::Planned });
         let first = asked.iter().position(|&i| i >= 500).unwrap();
-        assert!(asked[first] < 500 + 64);
+        assert!(asked[first] < 500 + 256);
         assert!(asked[first..].windows(2).all(|w| w[1] == w[0] + 1));
     }
 
@@ -205,9 +214,9 @@ mod tests {
     fn long_calls_are_asked_about_often_and_planning_in_vain_seldom() {
         let mut forecast = Forecast::new();
         for _ in 0..20 {
-            forecast.learn(Agreed { seconds_per_call: 0.05, ..agreed(Class::Aside) });
+            forecast.learn(Agreed { seconds_per_call: 0.05, agreement_seconds: 0.01, ..agreed(Class::Aside) });
         }
-        let slow = Agreed { seconds_per_call: 0.05, ..agreed(Class::Aside) };
+        let slow = Agreed { seconds_per_call: 0.05, agreement_seconds: 0.01, ..agreed(Class::Aside) };
         assert_eq!(forecast.learn(slow), 3);
         assert_eq!(forecast.learn(Agreed { planning_seconds: 0.01, ..slow }), 19);
     }
@@ -220,6 +229,6 @@ mod tests {
             asked += 1;
             calls += 1 + forecast.learn(Agreed { surprise: true, ..agreed(Class::Aside) });
         }
-        assert!(asked < 10_000 / 64 + 40, "{asked}");
+        assert!(asked < 10_000 / 256 + 60, "{asked}");
     }
 }

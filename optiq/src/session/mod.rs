@@ -48,6 +48,9 @@ use std::time::Instant;
 /// thread level that the program asked MPI for.
 pub struct Session {
     comm: Rc<Communicator>,
+    /// What plain MPI serves goes here: on `comm`, every message would be compared with the receives that the transport
+    /// has posted.
+    plain: Communicator,
     config: Config,
     /// The network and the back end; or why every call goes to plain MPI.
     fabric: Result<Fabric, String>,
@@ -142,7 +145,7 @@ impl Session {
     /// MPI is finalised.
     pub unsafe fn new(comm: ffi::MPI_Comm, config: Config) -> Result<Self, Error> {
         // SAFETY: by this function's contract.
-        let comm = Rc::new(unsafe { Communicator::duplicate(comm)? });
+        let (comm, plain) = unsafe { (Rc::new(Communicator::duplicate(comm)?), Communicator::duplicate(comm)?) };
         let fabric = Fabric::new(&comm, &config)?;
         let reason = fabric.as_ref().err().cloned().unwrap_or_else(|| "no call yet".into());
         let decision = Arc::new(Decision::Mpi { reason });
@@ -159,7 +162,7 @@ impl Session {
             forecast: RefCell::new(Forecast::new()),
             agreed_at: Cell::new(Instant::now()),
             quick: Arc::new(Quick::new(
-                comm.raw(),
+                plain.raw(),
                 comm.size() as usize,
                 fabric.is_err(),
                 fabric.as_ref().map_or(u64::MAX, least),
@@ -171,6 +174,7 @@ impl Session {
             refused: Cell::new(false),
             narrow: RefCell::default(),
             comm,
+            plain,
             config,
             fabric,
         })
@@ -299,7 +303,7 @@ impl Session {
                     self.log_unasked();
                 }
                 // SAFETY: the slices are borrowed for the whole call and were checked against counts and displacements.
-                return Ok(unsafe { arguments.hand_over(self.comm.raw()) }?);
+                return Ok(unsafe { arguments.hand_over(self.plain.raw()) }?);
             }
         }
         let from = self.side("send", send.as_ptr().cast_mut(), send.len(), send_counts, send_displacements);
@@ -381,7 +385,7 @@ impl Session {
             return Err(Error::Argument(text.into()));
         };
         // SAFETY: passed on.
-        Ok(unsafe { arguments.hand_over(self.comm.raw()) }?)
+        Ok(unsafe { arguments.hand_over(self.plain.raw()) }?)
     }
 
     pub(crate) fn budget(&self) -> u64 {

@@ -194,7 +194,7 @@ impl Session {
             return Err(Error::Argument("the exchange was started before and is not complete".into()));
         }
         operation.state = match &operation.way {
-            Way::Plain(kept) => State::Plain(kept.start(self.comm.raw())?),
+            Way::Plain(kept) => State::Plain(kept.start(self.plain.raw())?),
             Way::Planned { schedule, staged, send, receive } => {
                 // SAFETY: the caller's buffers are valid by this function's contract.
                 State::Started(unsafe { self.enqueue(&operation.decision, schedule, staged.as_ref(), send, receive) })
