@@ -99,8 +99,7 @@ impl Session {
     pub(super) fn learn(&self, agreement: &Agreement, class: Class, again: bool, planning_seconds: f64) {
         let &Agreement { seconds_per_call, surprise, .. } = agreement;
         let surprise = surprise || again;
-        let agreement_seconds = self.cost_model().map_or(0.0, |m| m.agreement_seconds);
-        let agreed = Agreed { class, surprise, seconds_per_call, agreement_seconds, planning_seconds };
+        let agreed = Agreed { class, surprise, seconds_per_call, planning_seconds };
         let skip = self.forecast.borrow_mut().learn(agreed);
         self.quick.allow(if self.forecasts { skip } else { 0 });
     }

@@ -7,7 +7,7 @@
 //! calls and whether any rank was surprised, that is, had large messages in a call that was not agreed upon.
 //!
 //! - After three agreed calls in a row that were not planned, agreements become rare: after 2, 4, 8 ... calls, until
-//!   there are [`WIDE`] between two or they take no more than [`SHARE`] of the time; but often enough that at most [`LONGEST_BLINDNESS`] passes between two,
+//!   there are [`WIDE`] from one to the next; but often enough that at most [`LONGEST_BLINDNESS`] passes between two,
 //!   and rarely enough that planning in vain stays below a
 //!   hundredth of the time.
 //! - Where calls repeat in a period, as those of a time step do, only those are agreed upon that are expected to be
@@ -29,10 +29,8 @@ pub(super) enum Class {
 const MEMORY: usize = 256;
 /// The longest period that is looked for.
 const LONGEST_PERIOD: usize = 64;
-/// Calls until the next agreement, where calls are short.
+/// Calls until the next agreement at most, where calls are short: large ones among them go unplanned.
 const WIDE: u64 = 256;
-/// Agreements take no more than this part of the time, where that does not make them too rare.
-const SHARE: f64 = 0.005;
 /// Where calls are long, no more time than this passes without an agreement: seconds.
 const LONGEST_BLINDNESS: f64 = 0.2;
 /// Calls that are agreed upon after a surprise, at first and at most: enough to see a period of 16 twice.
@@ -50,8 +48,6 @@ pub(super) struct Agreed {
     pub(super) surprise: bool,
     /// Longest time per call over all ranks since the last agreement, work of the program between calls included.
     pub(super) seconds_per_call: f64,
-    /// What an agreement takes.
-    pub(super) agreement_seconds: f64,
     /// What planning this call took.
     pub(super) planning_seconds: f64,
 }
@@ -114,7 +110,7 @@ impl Forecast {
 
     fn rarer(&mut self, agreed: &Agreed) -> u64 {
         let calls = |seconds: f64| (seconds / agreed.seconds_per_call.max(1e-9)).min(1e6) as u64;
-        let widest = calls(agreed.agreement_seconds / SHARE).max(WIDE).min(calls(LONGEST_BLINDNESS)).max(1);
+        let widest = WIDE.min(calls(LONGEST_BLINDNESS)).max(1);
         if self.spacing >= widest {
             self.next_alert = *ALERT.start();
         }
@@ -143,7 +139,7 @@ mod tests {
     use super::*;
 
     fn agreed(class: Class) -> Agreed {
-        Agreed { class, surprise: false, seconds_per_call: 1e-5, agreement_seconds: 3.2e-6, planning_seconds: 0.0 }
+        Agreed { class, surprise: false, seconds_per_call: 1e-5, planning_seconds: 0.0 }
     }
 
     /// Numbers of the calls, of `n`, that were agreed upon, where `class` says what each would turn out to be.
@@ -214,9 +210,9 @@ mod tests {
     fn long_calls_are_asked_about_often_and_planning_in_vain_seldom() {
         let mut forecast = Forecast::new();
         for _ in 0..20 {
-            forecast.learn(Agreed { seconds_per_call: 0.05, agreement_seconds: 0.01, ..agreed(Class::Aside) });
+            forecast.learn(Agreed { seconds_per_call: 0.05, ..agreed(Class::Aside) });
         }
-        let slow = Agreed { seconds_per_call: 0.05, agreement_seconds: 0.01, ..agreed(Class::Aside) };
+        let slow = Agreed { seconds_per_call: 0.05, ..agreed(Class::Aside) };
         assert_eq!(forecast.learn(slow), 3);
         assert_eq!(forecast.learn(Agreed { planning_seconds: 0.01, ..slow }), 19);
     }
