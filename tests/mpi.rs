@@ -204,6 +204,14 @@ fn ranks_that_disagree_about_the_topology_fall_back() {
     assert!(output.contains("not the same network on all ranks"), "{output}");
 }
 
+/// One would compare counts with a collective call that the other does not make.
+#[test]
+fn ranks_that_disagree_about_options_fall_back() {
+    let environment = [("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_ALGORITHM", "multipath")];
+    let output = passes(4, &["different-options"], &environment);
+    assert!(output.contains("options that all ranks must share are not the same"), "{output}");
+}
+
 #[test]
 fn exchanges_that_are_started() {
     for ranks in [2, 4, 7] {

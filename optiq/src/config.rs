@@ -318,6 +318,30 @@ pub struct Read {
 }
 
 impl Config {
+    /// A number for the settings that decide which collective calls a rank makes; ranks with different ones would wait
+    /// for each other for ever. The rest may differ, or is compared by what comes of it, as the network is.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn agreed_settings(&self) -> i64 {
+        let Config { calibration, .. } = self;
+        let local = Config {
+            topology: None,
+            background: None,
+            calibration: calibration.as_ref().map(|_| String::new()),
+            progress: false,
+            trace: None,
+            trace_events: 0,
+            log: log::LevelFilter::Off,
+            ..self.clone()
+        };
+        xxhash_rust::xxh3::xxh3_64(format!("{local:?}").as_bytes()) as i64
+    }
+
+    /// Whether OPTIQ is free to choose plain MPI for exchanges of any size.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn may_stand_aside(&self) -> bool {
+        self.algorithm == Algorithm::Auto && !self.scores.force()
+    }
+
     /// Reads the `OPTIQ_*` variables of the environment.
     pub fn from_env() -> Read {
         Self::from_pairs(std::env::vars_os().filter_map(|(k, v)| {

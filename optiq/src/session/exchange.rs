@@ -8,7 +8,7 @@ use super::{Arguments, Local, Session};
 use crate::blocks::Blocks;
 use crate::decide::multipath;
 use crate::{
-    Algorithm, Before, Config, Decision, Error, Gathered, LEAST_PLANNING_SECONDS, Message, PlannerChoice, decide,
+    Before, Config, Decision, Error, Gathered, LEAST_PLANNING_SECONDS, Message, PlannerChoice, decide,
     decide_before_planning, gather, lower, merge, pays,
 };
 use optiq_solver::pipeline::{self, PlanOptions};
@@ -133,9 +133,7 @@ impl Session {
 
     /// Whether so little is to be moved that not even a look at the demands would be won back.
     fn stands_aside(&self, fabric: &Fabric, agreement: &Agreement) -> bool {
-        let auto = self.config.algorithm == Algorithm::Auto && !self.config.scores.force();
-        let least = fabric.model.least_bytes(fabric.network.unit_capacity());
-        auto && agreement.countable && agreement.host_bytes < least
+        self.config.may_stand_aside() && agreement.countable && agreement.host_bytes < fabric.least_bytes()
     }
 
     pub(super) fn too_little(&self, agreement: &Agreement) -> String {
@@ -144,7 +142,7 @@ impl Session {
 
     /// Who serves a planned demand set this time; the same on all ranks.
     fn server(&self, entry: &Entry, countable: bool) -> Side {
-        if self.config.algorithm != Algorithm::Auto || self.config.scores.force() || !countable {
+        if !self.config.may_stand_aside() || !countable {
             return Side::Planned;
         }
         let mut trials = entry.trials.get();

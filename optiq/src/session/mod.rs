@@ -25,7 +25,7 @@ mod setup;
 mod tracing;
 
 use crate::blocks::Blocks;
-use crate::{Algorithm, Config, CostModel, Decision, Error, Placement};
+use crate::{Config, CostModel, Decision, Error, Placement};
 use agree::{Measured, WORDS};
 use exchange::Outcome;
 use forecast::Forecast;
@@ -153,8 +153,7 @@ impl Session {
             Ok(_) => "earlier calls had too little to move to win back an agreement".into(),
             Err(reason) => reason.clone(),
         };
-        let forecasts = config.algorithm == Algorithm::Auto && !config.check && !config.scores.force();
-        let least = |f: &Fabric| f.model.least_bytes(f.network.unit_capacity());
+        let forecasts = config.may_stand_aside() && !config.check;
         Ok(Self {
             plans: RefCell::new(Plans::new(config.plans)),
             last: RefCell::new(Last { decision, planned: None, execution: Execution::default() }),
@@ -165,7 +164,7 @@ impl Session {
                 plain.raw(),
                 comm.size() as usize,
                 fabric.is_err(),
-                fabric.as_ref().map_or(u64::MAX, least),
+                fabric.as_ref().map_or(u64::MAX, Fabric::least_bytes),
             )),
             aside: RefCell::default(),
             measured: Cell::new(None),

@@ -31,6 +31,11 @@ impl Fabric {
         self.transport.borrow().name()
     }
 
+    /// The bytes of a host below which not even a look at the demands would be won back.
+    pub(super) fn least_bytes(&self) -> u64 {
+        self.model.least_bytes(self.network.unit_capacity())
+    }
+
     /// The staging area of the next gathered exchange: two of them are used in turn, so that a rank that is ahead writes
     /// nothing that others still read. All have left the one before last, since all have entered the last one.
     pub(super) fn next_area(&self, shared: &HostMemory) -> *mut u8 {
@@ -49,9 +54,11 @@ impl Fabric {
             Ok(None) => (0, 0),
             Err(_) => (-1, 0),
         };
-        let mut agreed = [state, print, -print.max(i64::MIN + 1)];
+        let settings = config.agreed_settings();
+        let (print, settings) = (print.max(i64::MIN + 1), settings.max(i64::MIN + 1));
+        let mut agreed = [state, print, -print, settings, -settings];
         comm.all_min(&mut agreed)?;
-        let same = agreed[1] == -agreed[2];
+        let same = agreed[1] == -agreed[2] && agreed[3] == -agreed[4];
         let wrong = match local {
             Ok(Some((network, placement, model))) if agreed[0] == 1 && same => {
                 if let Some(note) = placement.note().filter(|_| comm.rank() == 0) {
@@ -68,6 +75,9 @@ impl Fabric {
             }
             Ok(None) if agreed[0] == 0 => return Ok(Err(asked_for(config))),
             Err(reason) => reason,
+            Ok(_) if agreed[0] == 1 && agreed[3] != -agreed[4] => {
+                "OPTIQ_* options that all ranks must share are not the same on all ranks".to_string()
+            }
             Ok(_) if agreed[0] == 1 => {
                 "OPTIQ_TOPOLOGY, less OPTIQ_BACKGROUND, is not the same network on all ranks".to_string()
             }

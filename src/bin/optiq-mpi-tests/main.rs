@@ -15,12 +15,17 @@ use std::rc::Rc;
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    if arguments == ["different-topologies"] {
-        // Before MPI and OPTIQ look at it: ranks with an odd number in the job see another network.
+    let different = match arguments[..] {
+        ["different-topologies"] => Some(("OPTIQ_TOPOLOGY", ["torus:2x2", "mesh:2x2"])),
+        ["different-options"] => Some(("OPTIQ_CHECK", ["0", "1"])),
+        _ => None,
+    };
+    if let Some((name, [even_value, odd_value])) = different {
+        // Before MPI and OPTIQ look at it: ranks with an odd number in the job see another one.
         let odd = std::env::var("OMPI_COMM_WORLD_RANK").or_else(|_| std::env::var("PMI_RANK"));
         let odd = odd.ok().and_then(|r| r.parse::<u32>().ok()).is_some_and(|r| r % 2 == 1);
         // SAFETY: no other thread exists yet.
-        unsafe { std::env::set_var("OPTIQ_TOPOLOGY", if odd { "mesh:2x2" } else { "torus:2x2" }) };
+        unsafe { std::env::set_var(name, if odd { odd_value } else { even_value }) };
     }
     let (nothing, mut level) = (std::ptr::null_mut(), 0);
     let asked = if arguments == ["progress-thread"] { ffi::MPI_THREAD_MULTIPLE } else { ffi::MPI_THREAD_SINGLE };
@@ -50,7 +55,7 @@ fn run(arguments: &[&str]) -> Result<(), String> {
             conformance::random_exchanges(transport, rounds)
         }
         ["cases", transport] => conformance::cases(transport),
-        ["alltoallv"] | ["different-topologies"] => alltoallv::all(),
+        ["alltoallv" | "different-topologies" | "different-options"] => alltoallv::all(),
         ["errors"] => errors::arguments(),
         ["errors-without-topology"] => errors::plain(),
         ["errors-before-and-after"] => errors::before_and_after(),
