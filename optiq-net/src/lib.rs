@@ -28,7 +28,7 @@ pub mod random;
 pub mod routing;
 mod spec;
 mod switched;
-mod text_file;
+pub mod text_file;
 pub mod units;
 
 pub use background::Background;

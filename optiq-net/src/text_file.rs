@@ -4,9 +4,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The text of the regular file at `path`, if it is no larger than `most` bytes (whole MiB). The error is the rest of a
-/// sentence that names the file.
-pub(crate) fn read(path: &Path, most: u64) -> Result<String, String> {
+/// The text of the regular file at `path`, if it is no larger than `most` bytes (whole MiB).
+///
+/// # Errors
+/// The rest of a sentence that names the file.
+pub fn read(path: &Path, most: u64) -> Result<String, String> {
     // A pipe or a device would block or never end; whether it is one must be known before it is opened.
     let metadata = std::fs::metadata(path).map_err(|e| e.to_string())?;
     if !metadata.is_file() {

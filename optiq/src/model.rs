@@ -16,13 +16,14 @@
 //! The parameters are measured when a session begins, or come from a file (`OPTIQ_CALIBRATION`) with lines
 //! `name = seconds`.
 
+use optiq_net::text_file;
 use optiq_solver::Plan;
 use optiq_transport::{ChunkCost, ChunkRule};
 use std::fmt;
 use std::path::Path;
 
 /// The largest calibration file that is read, in bytes.
-const LARGEST_FILE: u64 = 64 << 10;
+const LARGEST_FILE: u64 = 1 << 20;
 
 /// Times that decide between planned paths and plain MPI, in seconds, and shares of the link bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,11 +108,7 @@ impl CostModel {
     /// One sentence that names the file and the line.
     pub fn with_file(mut self, path: &Path) -> Result<Self, String> {
         let name = path.display();
-        let length = std::fs::metadata(path).map_err(|e| format!("calibration file {name}: {e}"))?.len();
-        if length > LARGEST_FILE {
-            return Err(format!("calibration file {name} has {length} bytes; at most {LARGEST_FILE} are expected"));
-        }
-        let text = std::fs::read_to_string(path).map_err(|e| format!("calibration file {name}: {e}"))?;
+        let text = text_file::read(path, LARGEST_FILE).map_err(|e| format!("calibration file {name}: {e}"))?;
         for (number, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default().trim();
             if !line.is_empty() {

@@ -7,6 +7,7 @@ use super::sessions::{Sessions, Shared};
 use super::{guard, read, remember, report};
 use crate::Error;
 use crate::session::{Arguments, Kept, Local, Operation};
+use optiq_transport::Patience;
 use optiq_transport::mpi::{ffi, in_place};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -134,7 +135,9 @@ pub unsafe extern "C" fn optiq_alltoallv_start(request: *mut Request) -> c_int {
         // SAFETY: by this function's contract.
         let started = unsafe { locked.start(operation) };
         remember(operation.decision());
-        started.map_err(|e| if matches!(e, Error::Argument(_)) { e } else { report(&locked, *comm, "start", e) })?;
+        started.map_err(|e| {
+            if matches!(e, Error::Argument(_)) { e } else { report(&locked, *comm, "optiq_alltoallv_start", e) }
+        })?;
         drop(locked);
         progress::watch(session);
         Ok(())
@@ -175,13 +178,14 @@ pub unsafe extern "C" fn optiq_alltoallv_wait(request: *mut Request) -> c_int {
     guard(|| {
         let held = find(request, "optiq_alltoallv_wait")?;
         let Held { session, comm, operation } = &mut *held.lock();
+        let mut patience = Patience::default();
         loop {
             let locked = session.lock();
             if locked.test(operation).map_err(|e| report(&locked, *comm, "optiq_alltoallv_wait", e))? {
                 return Ok(());
             }
             drop(locked);
-            std::thread::yield_now();
+            patience.idle();
         }
     })
 }

@@ -1,9 +1,8 @@
 //! What is asked for: lists of demands, sizes and planners, and files of cases.
 
+use optiq_net::text_file;
 use optiq_net::units::{format_bytes, parse_bytes};
 use serde::Deserialize;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 /// The name of the list of cases that is built in, and the list.
@@ -127,18 +126,7 @@ pub fn cases(name: &str) -> Result<Vec<Case>, String> {
         return parse_cases(THESIS30_TEXT, "data/thesis30.toml");
     }
     let bad = |why: String| format!("cases {name}: {why} (the one list that is built in is {THESIS30})");
-    // A pipe or a device would block or never end.
-    let metadata = std::fs::metadata(Path::new(name)).map_err(|e| bad(e.to_string()))?;
-    if !metadata.is_file() {
-        return Err(bad("found something else than a regular file".into()));
-    }
-    let mut bytes = Vec::new();
-    let file = File::open(name).map_err(|e| bad(e.to_string()))?;
-    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(|e| bad(e.to_string()))?;
-    if bytes.len() as u64 > MAX_FILE {
-        return Err(bad(format!("it is larger than {} MiB", MAX_FILE >> 20)));
-    }
-    let text = String::from_utf8(bytes).map_err(|_| bad("it is not UTF-8 text".into()))?;
+    let text = text_file::read(Path::new(name), MAX_FILE).map_err(bad)?;
     parse_cases(&text, name)
 }
 
