@@ -237,19 +237,27 @@ fn trace(lab: &Lab, status: &Status, from: &str, to: &str) -> Vec<usize> {
     // Nobody listens, so at worst every other attempt is spent on hearing that.
     let before = lab.counters().expect("counters");
     let payload =
-        format!("exec 3<>/dev/udp/{}/9 2>/dev/null; for i in $(seq 100); do printf x >&3; done; true", address(to));
-    lab.exec(from, &arguments(&["bash", "-c", &payload]), Some(LIMIT), true).expect("exec");
-    let after = lab.counters().expect("counters");
-    let mut links: Vec<usize> = (0..before.len()).filter(|&l| after[l].packets >= before[l].packets + 50).collect();
-    // Into the order of the way: each link begins where the last one ended.
-    let mut at = from.to_string();
-    let mut way = Vec::new();
-    while let Some(i) = links.iter().position(|&l| status.links[l].from == at) {
-        let link = links.remove(i);
-        at = status.links[link].to.clone();
-        way.push(link);
+        format!("exec 3<>/dev/udp/{}/9; for i in $(seq 100); do printf x >&3; done 2>/dev/null; true", address(to));
+    let sent = lab.exec(from, &arguments(&["bash", "-c", &payload]), Some(LIMIT), true).expect("exec");
+    assert_eq!(sent.status, 0, "{from} to {to}: {sent:?}");
+    // A link counts what has left its queue, where the packets may wait behind those of an earlier stream.
+    let began = Instant::now();
+    loop {
+        let after = lab.counters().expect("counters");
+        let mut links: Vec<usize> = (0..before.len()).filter(|&l| after[l].packets >= before[l].packets + 50).collect();
+        // Into the order of the way: each link begins where the last one ended.
+        let mut at = from.to_string();
+        let mut way = Vec::new();
+        while let Some(i) = links.iter().position(|&l| status.links[l].from == at) {
+            let link = links.remove(i);
+            at = status.links[link].to.clone();
+            way.push(link);
+        }
+        if at == to || began.elapsed() > Duration::from_secs(5) {
+            return way;
+        }
+        std::thread::sleep(Duration::from_millis(20));
     }
-    way
 }
 
 /// The kernel's routes from and to these hosts are those of the network.
