@@ -4,7 +4,7 @@
 
 use crate::{Algorithm, Config, CostModel, Prediction};
 use optiq_net::Network;
-use optiq_solver::{Demand, Plan, plan};
+use optiq_solver::{Demand, Plan};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -73,10 +73,11 @@ fn asked(demands: &[Demand], config: &Config) -> Algorithm {
     config.scores.algorithm(largest, hosts.len() as u64)
 }
 
-/// Whether it is already clear from the demands who should serve them. `again` if they were seen before.
+/// Whether it is already clear from the demands who should serve them. `direct` is their link bound on the fabric's own
+/// routes, in seconds; `again` says that they were seen before.
 pub fn decide_before_planning(
     demands: &[Demand],
-    network: &Network,
+    direct: f64,
     config: &Config,
     model: &CostModel,
     again: bool,
@@ -95,8 +96,6 @@ pub fn decide_before_planning(
             "no host sends another more than {largest} bytes, which is below OPTIQ_MIN_BYTES ({least})"
         ));
     }
-    let routes = demands.iter().map(|d| (d.src, d.dst, d.bytes));
-    let direct = network.route_load(routes).map_or(0.0, |load| plan::congestion(network, &load));
     if too_short(direct, model) {
         return Before::Aside(format!(
             "its link bound is {direct:.6} s, which is too short to win back an agreement of {:.6} s",

@@ -101,9 +101,8 @@ pub fn gather(plan: &Plan, messages: &[Message], placement: &Placement) -> Resul
             let number = paths.len();
             let id = PathId::try_from(number).map_err(|_| "the exchange needs more than 2^32 paths".to_string())?;
             let carrier = |host: &NodeId| {
-                let there = placement.ranks(*host);
                 let none = || format!("the plan uses host {}, where no rank runs", host.0);
-                if there.is_empty() { Err(none()) } else { Ok(there[number % there.len()]) }
+                placement.carrier(*host, number).ok_or_else(none)
             };
             let ranks = flow.stops.iter().map(carrier).collect::<Result<Vec<Rank>, _>>()?;
             paths.push(Path { id, ranks, bytes: flow.bytes, source_offset: out, destination_offset: into });

@@ -102,11 +102,8 @@ fn cut(paths: &mut Vec<Path>, messages: &[Message], flows: &[Flow], placement: &
             let bytes = left.min(m.bytes - offset);
             let mut ranks = vec![m.source];
             for &host in stops.iter().take(stops.len().saturating_sub(1)).skip(1) {
-                let there = placement.ranks(host);
-                if there.is_empty() {
-                    return Err(format!("the plan forwards at host {}, where no rank runs", host.0));
-                }
-                ranks.push(there[paths.len() % there.len()]);
+                let none = || format!("the plan forwards at host {}, where no rank runs", host.0);
+                ranks.push(placement.carrier(host, paths.len()).ok_or_else(none)?);
             }
             ranks.push(m.destination);
             push(paths, ranks, bytes, offset)?;

@@ -115,6 +115,13 @@ impl Placement {
         &self.ranks_on[host.index()]
     }
 
+    /// The rank that moves the piece of this number at a host: its ranks in turn, the same on every rank; none where no
+    /// rank runs.
+    pub fn carrier(&self, host: NodeId, number: usize) -> Option<Rank> {
+        let there = self.ranks(host);
+        there.get(number % there.len().max(1)).copied()
+    }
+
     /// Number of ranks.
     pub fn len(&self) -> usize {
         self.host_of.len()

@@ -34,19 +34,32 @@ pub(super) fn byte() -> ffi::MPI_Datatype {
 /// # Errors
 /// [`TransportError::Mpi`] with what `MPI_Error_string` says.
 pub fn check(code: c_int, call: &'static str) -> Result<(), TransportError> {
-    if code == ffi::MPI_SUCCESS as c_int { Ok(()) } else { Err(TransportError::Mpi { call, message: describe(code) }) }
+    if code == ffi::MPI_SUCCESS as c_int { Ok(()) } else { Err(failed(code, call)) }
 }
 
 fn describe(code: c_int) -> String {
-    let mut text = vec![0u8; ffi::MPI_MAX_ERROR_STRING as usize + 1];
+    let text = text_of(ffi::MPI_MAX_ERROR_STRING as usize, |text, length| {
+        // SAFETY: the buffer has the size that the standard asks for.
+        unsafe { ffi::PMPI_Error_string(code, text, length) }
+    });
+    text.unwrap_or_else(|_| format!("error code {code}"))
+}
+
+/// What an MPI function writes into a buffer of `longest` characters, or its error code.
+fn text_of(longest: usize, write: impl FnOnce(*mut c_char, &mut c_int) -> c_int) -> Result<String, c_int> {
+    let mut text = vec![0u8; longest + 1];
     let mut length: c_int = 0;
-    // SAFETY: the buffer has the size that the standard asks for.
-    let status = unsafe { ffi::PMPI_Error_string(code, text.as_mut_ptr().cast::<c_char>(), &mut length) };
-    if status != ffi::MPI_SUCCESS as c_int {
-        return format!("error code {code}");
+    let code = write(text.as_mut_ptr().cast(), &mut length);
+    if code != ffi::MPI_SUCCESS as c_int {
+        return Err(code);
     }
     text.truncate(length.max(0) as usize);
-    String::from_utf8_lossy(&text).into_owned()
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// The error of an MPI function.
+fn failed(code: c_int, call: &'static str) -> TransportError {
+    TransportError::Mpi { call, message: describe(code) }
 }
 
 /// A private duplicate of a communicator, with errors returned instead of aborting the job.
@@ -253,13 +266,11 @@ impl Communicator {
     /// # Errors
     /// [`TransportError::Mpi`] with what MPI reports.
     pub fn library_version(&self) -> Result<String, TransportError> {
-        let mut text = vec![0u8; ffi::MPI_MAX_LIBRARY_VERSION_STRING as usize + 1];
-        let mut length: c_int = 0;
-        // SAFETY: the buffer has the size that the standard asks for.
-        let code = unsafe { ffi::PMPI_Get_library_version(text.as_mut_ptr().cast::<c_char>(), &mut length) };
-        check(code, "MPI_Get_library_version")?;
-        text.truncate(length.max(0) as usize);
-        Ok(String::from_utf8_lossy(&text).into_owned())
+        let text = text_of(ffi::MPI_MAX_LIBRARY_VERSION_STRING as usize, |text, length| {
+            // SAFETY: the buffer has the size that the standard asks for.
+            unsafe { ffi::PMPI_Get_library_version(text, length) }
+        });
+        text.map_err(|code| failed(code, "MPI_Get_library_version"))
     }
 
     /// The name of the processor that this rank runs on, as MPI knows it: usually the host name.
@@ -269,13 +280,11 @@ impl Communicator {
     pub fn processor_name(&self) -> Result<String, TransportError> {
         // SAFETY: the constant of the library that is linked.
         let longest = unsafe { ffi::RSMPI_MAX_PROCESSOR_NAME };
-        let mut text = vec![0u8; longest.max(0) as usize + 1];
-        let mut length: c_int = 0;
-        // SAFETY: the buffer has the size that the standard asks for.
-        let code = unsafe { ffi::PMPI_Get_processor_name(text.as_mut_ptr().cast::<c_char>(), &mut length) };
-        check(code, "MPI_Get_processor_name")?;
-        text.truncate(length.max(0) as usize);
-        Ok(String::from_utf8_lossy(&text).into_owned())
+        let text = text_of(longest.max(0) as usize, |text, length| {
+            // SAFETY: the buffer has the size that the standard asks for.
+            unsafe { ffi::PMPI_Get_processor_name(text, length) }
+        });
+        text.map_err(|code| failed(code, "MPI_Get_processor_name"))
     }
 }
 

@@ -125,9 +125,12 @@ pub extern "C" fn optiq_finalize() -> c_int {
 /// accepts is accepted; what OPTIQ does not move itself is handed to the MPI library. Collective over `comm`.
 /// Since 0.1.
 ///
-/// Returns 0 or a status code. If a rank's arguments are wrong, or counts disagree, all ranks get an error and no
-/// data is moved. Without a topology, and for errors of the MPI library, the communicator's error handler is called
-/// first, as MPI does; by default it ends the job. Thread-safe for different communicators as far as the program's MPI thread level allows.
+/// Returns 0 or a status code. If a rank's arguments are wrong, or counts disagree, in a call that ranks agree on, all
+/// ranks get an error and no data is moved. In calls that go to plain MPI without an agreement, because earlier ones
+/// were small, an error is the rank's own, as in MPI; OPTIQ_CHECK=1 makes ranks agree on every call. Without a topology,
+/// in calls without an agreement, and for errors of the MPI library, the communicator's error handler is called first,
+/// as MPI does; by default it ends the job. Thread-safe for different communicators as far as the program's MPI thread
+/// level allows.
 ///
 /// # Safety
 /// As for `MPI_Alltoallv`: arrays of as many elements as `comm` has ranks, buffers that hold what the counts and

@@ -119,15 +119,19 @@ impl Session {
             return Ok((agreement, None));
         }
         let found = agreement.cached.and_then(|n| Some((n, self.plans.borrow_mut().take(n)?)));
-        let (number, entry) = match found {
-            Some((number, entry)) if !entry.later => (number, entry),
-            found => self.plan(fabric, key, send, receive, agreement.countable, repeated || found.is_some())?,
+        let (planning_seconds, (number, entry)) = match found {
+            Some((number, entry)) if !entry.later => (0.0, (number, entry)),
+            found => {
+                let again = repeated || found.is_some();
+                let made = self.plan(fabric, key, send, receive, agreement.countable, again)?;
+                (made.1.planning_seconds, made)
+            }
         };
         let class = if entry.schedule.is_some() { Class::Planned } else { Class::Aside };
         if class == Class::Aside && !entry.later {
             self.aside.borrow_mut().add(signature);
         }
-        self.learn(&agreement, class, entry.later, if found_anew(&agreement) { entry.planning_seconds } else { 0.0 });
+        self.learn(&agreement, class, entry.later, planning_seconds);
         Ok((agreement, Some((number, entry))))
     }
 
@@ -338,12 +342,14 @@ impl Session {
         let start = Instant::now();
         let tagged = |tag: u8, rest: &[u8]| [&start.elapsed().as_secs_f64().to_le_bytes()[..], &[tag], rest].concat();
         let Fabric { network, model, .. } = fabric;
-        match decide_before_planning(demands, network, &self.config, model, again) {
+        let routes = demands.iter().map(|d| (d.src, d.dst, d.bytes));
+        let direct = network.route_load(routes).map_or(0.0, |load| plan::congestion(network, &load));
+        match decide_before_planning(demands, direct, &self.config, model, again) {
             Before::Aside(reason) => return Ok(tagged(PLAIN_MPI, reason.as_bytes())),
             Before::Later(reason) => return Ok(tagged(LATER, reason.as_bytes())),
             Before::Plan => {}
         }
-        let planned = pipeline::run(network, demands, &self.plan_options(fabric, demands))?;
+        let planned = pipeline::run(network, demands, &self.plan_options(fabric, demands, direct))?;
         match decide(&planned.plan, network, &self.config, model) {
             Decision::Mpi { reason } => Ok(tagged(PLAIN_MPI, reason.as_bytes())),
             _ => {
@@ -353,7 +359,8 @@ impl Session {
         }
     }
 
-    fn plan_options(&self, fabric: &Fabric, demands: &[Demand]) -> PlanOptions {
+    /// `direct` is the demands' link bound on the fabric's own routes, in seconds.
+    fn plan_options(&self, fabric: &Fabric, demands: &[Demand], direct: f64) -> PlanOptions {
         let planner = match &self.config.planner {
             PlannerChoice::Named(name) => name.clone(),
             PlannerChoice::Auto => "optimal".into(),
@@ -363,8 +370,6 @@ impl Session {
         // Heuristic 2 splits in units of its chunk: fine enough for the largest demand, never absurdly small.
         let largest = demands.iter().map(|d| d.bytes).max().unwrap_or(0);
         let chunk = (largest / 32).clamp(1 << 10, 64 << 10);
-        let routes = demands.iter().map(|d| (d.src, d.dst, d.bytes));
-        let direct = fabric.network.route_load(routes).map_or(0.0, |load| plan::congestion(&fabric.network, &load));
         let limit = (PLANNING * direct).clamp(PLANNING_SECONDS.start, PLANNING_SECONDS.end);
         let time_limit = Some(std::time::Duration::from_secs_f64(limit));
         PlanOptions { planner, k: Some(self.config.k), chunk, forwarders, time_limit, ..PlanOptions::default() }
@@ -423,11 +428,6 @@ impl Session {
 const PLAIN_MPI: u8 = 0;
 const PLANNED: u8 = 1;
 const LATER: u8 = 2;
-
-/// Whether the plan was made for this call.
-fn found_anew(agreement: &Agreement) -> bool {
-    agreement.cached.is_none()
-}
 
 /// Bytes from one rank to another; messages are ascending by (source, destination).
 fn sent(messages: &[Message], from: Rank, to: Rank) -> u64 {

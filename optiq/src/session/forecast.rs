@@ -8,8 +8,7 @@
 //!
 //! - After three agreed calls in a row that were not planned, agreements become rare: after 2, 4, 8 ... calls, until
 //!   there are [`WIDE`] from one to the next; but often enough that at most [`LONGEST_BLINDNESS`] passes between two,
-//!   and rarely enough that planning in vain stays below a
-//!   hundredth of the time.
+//!   and rarely enough that planning in vain stays below a hundredth of the time.
 //! - Where calls repeat in a period, as those of a time step do, only those are agreed upon that are expected to be
 //!   planned.
 //! - After a surprise, all are agreed upon for a while, and for longer after every further one, until a period is seen.

@@ -247,8 +247,11 @@ impl Session {
 
     /// Moves `send_counts[r]` elements from `send[send_displacements[r]..]` to rank `r`, and receives
     /// `receive_counts[r]` elements from it into `receive[receive_displacements[r]..]`; as `MPI_Alltoallv`, with
-    /// 64-bit counts. Collective: every rank of the communicator must call it, and every rank gets an error if one
-    /// does before data moves.
+    /// 64-bit counts. Collective: every rank of the communicator must call it.
+    ///
+    /// In a call that ranks agree on, every rank gets an error if one does before data moves. In one that goes to plain
+    /// MPI without an agreement (docs/decisions/012) an error is the rank's own, as in MPI, and the others wait for it;
+    /// counts beyond 2^31 - 1 elements then end the job. With `OPTIQ_CHECK=1` ranks agree on every call.
     ///
     /// # Errors
     /// [`Error::Argument`] for arrays that are not as long as there are ranks or reach beyond a buffer,

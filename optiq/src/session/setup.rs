@@ -56,7 +56,8 @@ impl Fabric {
         };
         let settings = config.agreed_settings();
         let (print, settings) = (print.max(i64::MIN + 1), settings.max(i64::MIN + 1));
-        let mut agreed = [state, print, -print, settings, -settings];
+        let traced = i64::from(config.trace.is_some());
+        let mut agreed = [state, print, -print, settings, -settings, traced, -traced];
         comm.all_min(&mut agreed)?;
         let same = agreed[1] == -agreed[2] && agreed[3] == -agreed[4];
         let wrong = match local {
@@ -64,7 +65,10 @@ impl Fabric {
                 if let Some(note) = placement.note().filter(|_| comm.rank() == 0) {
                     log::warn!("{note}");
                 }
-                let (transport, tracer) = watch(comm, config, back_end(comm, config)?)?;
+                if agreed[5] != -agreed[6] && comm.rank() == 0 {
+                    log::warn!("OPTIQ_TRACE is not set on all ranks; nothing is traced");
+                }
+                let (transport, tracer) = watch(comm, config, agreed[5] == 1, back_end(comm, config)?)?;
                 let transport = RefCell::new(transport);
                 let model = match model {
                     Some(model) => agree_on(comm, model)?,

@@ -7,20 +7,15 @@ use optiq_transport::mpi::Communicator;
 use optiq_transport::trace::{TraceOptions, Traced, Tracer};
 use std::path::PathBuf;
 
-/// Wraps the transport if the configuration asks for a trace; collective, as all ranks must ask for one or none does.
-/// A rank that cannot write says so and goes on without.
+/// Wraps the transport if the configuration asks for a trace, as `all` ranks or none must; collective. A rank that
+/// cannot write says so and goes on without.
 pub(super) fn watch(
     comm: &Communicator,
     config: &Config,
+    all: bool,
     transport: Box<dyn Transport>,
 ) -> Result<(Box<dyn Transport>, Option<Tracer>), Error> {
-    let asks = i64::from(config.trace.is_some());
-    let mut all = [asks, -asks];
-    comm.all_min(&mut all)?;
-    let Some(directory) = config.trace.as_ref().filter(|_| all[0] == 1) else {
-        if all[1] == -1 && comm.rank() == 0 {
-            log::warn!("OPTIQ_TRACE is not set on all ranks; nothing is traced");
-        }
+    let Some(directory) = config.trace.as_ref().filter(|_| all) else {
         return Ok((transport, None));
     };
     let (clock, session) = comm.align()?;
