@@ -79,7 +79,7 @@ impl<T: Transport, D: FnMut() -> u64> Transport for Delayed<T, D> {
         self.inner.abandon();
     }
 
-    fn copy_meter(&mut self) -> Option<&mut crate::trace::CopyMeter> {
-        self.inner.copy_meter()
+    fn meter(&mut self) -> Option<&mut crate::trace::Meter> {
+        self.inner.meter()
     }
 }

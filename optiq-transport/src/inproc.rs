@@ -8,7 +8,7 @@
 //! first come first served at chunk granularity, which is enough to show congestion; the packet-level truth is the
 //! simulator's business.
 
-use crate::trace::CopyMeter;
+use crate::trace::Meter;
 use crate::{Credit, Event, Memory, PathId, Post, Rank, Region, Schedule, Transmit, Transport, TransportError};
 use crossbeam::channel::{Receiver, Sender, TryRecvError, unbounded};
 use parking_lot::Mutex;
@@ -94,7 +94,7 @@ pub struct InProcess {
     early: BTreeMap<PathId, VecDeque<Numbered>>,
     slots: Vec<u8>,
     sent: Vec<Event>,
-    copies: CopyMeter,
+    copies: Meter,
     exchange: u64,
     /// Messages of exchanges that this rank has not begun.
     ahead: Vec<Parcel>,
@@ -124,7 +124,7 @@ fn build(ranks: Rank, pacing: Option<Arc<Pacing>>) -> Vec<InProcess> {
         early: BTreeMap::new(),
         slots: Vec::new(),
         sent: Vec::new(),
-        copies: CopyMeter::default(),
+        copies: Meter::default(),
         exchange: 0,
         ahead: Vec::new(),
         numbered: 0,
@@ -253,7 +253,7 @@ impl Transport for InProcess {
         self.sent.clear();
     }
 
-    fn copy_meter(&mut self) -> Option<&mut CopyMeter> {
+    fn meter(&mut self) -> Option<&mut Meter> {
         Some(&mut self.copies)
     }
 }

@@ -1,6 +1,6 @@
 //! The interface between what is decided and what is carried out.
 
-use crate::trace::CopyMeter;
+use crate::trace::Meter;
 use crate::{Credit, PathId, Post, Schedule, Transmit, TransportError};
 use std::marker::PhantomData;
 
@@ -168,8 +168,8 @@ pub trait Transport {
     /// written any more where the back end can promise that.
     fn abandon(&mut self);
 
-    /// Where a back end that copies bytes itself measures that; a trace switches it on.
-    fn copy_meter(&mut self) -> Option<&mut CopyMeter> {
+    /// Where a back end that copies bytes itself, or waits inside a call, measures that; a trace switches it on.
+    fn meter(&mut self) -> Option<&mut Meter> {
         None
     }
 }
@@ -207,7 +207,7 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
         (**self).abandon();
     }
 
-    fn copy_meter(&mut self) -> Option<&mut CopyMeter> {
-        (**self).copy_meter()
+    fn meter(&mut self) -> Option<&mut Meter> {
+        (**self).meter()
     }
 }

@@ -3,9 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
-use optiq_transport::trace::{Clock, Kind, Outcome, RankTrace, Run, TraceOptions, Traced, Tracer};
+use optiq_transport::trace::{Clock, Kind, Meter, Outcome, RankTrace, Run, TraceOptions, Traced, Tracer};
 use optiq_transport::{
-    ChunkRule, ExecuteOptions, LinkMap, Memory, Path, Rank, Schedule, ScheduleOptions, execute, mesh, paced_mesh,
+    ChunkRule, Credit, Event, ExecuteOptions, InProcess, LinkMap, Memory, Path, Post, Rank, Schedule, ScheduleOptions,
+    Transmit, Transport, TransportError, execute, mesh, paced_mesh,
 };
 use proptest::prelude::*;
 use std::path::PathBuf;
@@ -42,7 +43,7 @@ fn paths() -> Vec<Path> {
     ]
 }
 
-fn trace(room: &Room, events: usize, calls: usize, ends: Vec<optiq_transport::InProcess>) -> Run {
+fn trace<T: Transport + Send>(room: &Room, events: usize, calls: usize, ends: Vec<T>) -> Run {
     let paths = paths();
     let ranks = ends.len() as Rank;
     let options = ScheduleOptions { chunk: ChunkRule::Fixed(1000), window: 3, ..ScheduleOptions::default() };
@@ -162,6 +163,72 @@ fn sums_are_the_time_of_a_call_and_the_chunks_of_the_plan() {
     assert_eq!(calls[0].served_by, "call 0 of the test");
     assert_eq!((calls[0].paths, calls[0].chunks, calls[0].bytes, calls[0].forwarded_bytes), (4, 26, 24_501, 27_002));
     assert_eq!((calls[1].outcome, calls[1].served_by.as_str()), (Outcome::Plain, "plain MPI of the test"));
+}
+
+/// Waits inside each poll that confirms chunks, as for a flush.
+struct Flushing(InProcess, Meter);
+
+const FLUSH: Duration = Duration::from_micros(300);
+
+impl Transport for Flushing {
+    fn name(&self) -> &'static str {
+        "flushing"
+    }
+
+    fn begin(&mut self, schedule: &Schedule) -> Result<(), TransportError> {
+        self.0.begin(schedule)
+    }
+
+    fn post(&mut self, memory: &Memory<'_>, post: &Post) -> Result<(), TransportError> {
+        self.0.post(memory, post)
+    }
+
+    fn send(&mut self, memory: &Memory<'_>, transmit: &Transmit) -> Result<(), TransportError> {
+        self.0.send(memory, transmit)
+    }
+
+    fn credit(&mut self, credit: &Credit) -> Result<(), TransportError> {
+        self.0.credit(credit)
+    }
+
+    fn poll(&mut self, memory: &Memory<'_>, events: &mut Vec<Event>) -> Result<(), TransportError> {
+        self.0.poll(memory, events)?;
+        if events.iter().any(|e| matches!(e, Event::Sent { .. })) {
+            self.1.block(|| std::thread::sleep(FLUSH));
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<bool, TransportError> {
+        self.0.end()
+    }
+
+    fn abandon(&mut self) {
+        self.0.abandon();
+    }
+
+    fn meter(&mut self) -> Option<&mut Meter> {
+        Some(&mut self.1)
+    }
+}
+
+#[test]
+fn waiting_inside_a_call_is_waiting() {
+    let room = Room::new("flushing");
+    let ends = mesh(4).into_iter().map(|end| Flushing(end, Meter::default())).collect();
+    let run = trace(&room, 1 << 14, 1, ends);
+    // All ranks send. That the parts are the time of the call, the reader has checked.
+    let least = FLUSH.as_nanos() as u64;
+    for rank in run.rank_summaries(None) {
+        assert!(rank.waiting >= least, "{rank:?}");
+    }
+    let confirmed: Vec<Rank> = run
+        .longest_waits(None, usize::MAX)
+        .iter()
+        .filter(|w| w.cause == Some(Kind::Completed) && w.duration >= least)
+        .map(|w| w.rank)
+        .collect();
+    assert!((0..4).all(|rank| confirmed.contains(&rank)), "{confirmed:?}");
 }
 
 #[test]

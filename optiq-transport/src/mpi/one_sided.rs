@@ -16,7 +16,7 @@ use super::{
     ffi,
     in_order::InOrder,
 };
-use crate::trace::CopyMeter;
+use crate::trace::Meter;
 use crate::{Credit, Event, Memory, PathId, Post, Rank, Region, Schedule, Transmit, Transport, TransportError};
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{c_int, c_void};
@@ -76,7 +76,7 @@ pub struct OneSided {
     /// Put, but not yet flushed and announced, per receiver.
     unflushed: BTreeMap<Rank, Vec<(PathId, u64)>>,
     arrived: InOrder,
-    copies: CopyMeter,
+    meter: Meter,
     /// Of the exchange that is ending.
     barrier: Option<Pending>,
 }
@@ -96,8 +96,8 @@ impl OneSided {
                 let control = Control::new(Rc::clone(&comm))?;
                 let window = Some(window);
                 let (posted, unflushed) = (BTreeMap::new(), BTreeMap::new());
-                let (arrived, copies) = (InOrder::default(), CopyMeter::default());
-                Ok(Self { comm, control, window, posted, unflushed, arrived, copies, barrier: None })
+                let (arrived, meter) = (InOrder::default(), Meter::default());
+                Ok(Self { comm, control, window, posted, unflushed, arrived, meter, barrier: None })
             }
             Ok(_) => {
                 let message = "another rank could not allocate a window".into();
@@ -162,8 +162,9 @@ impl Transport for OneSided {
 
     fn poll(&mut self, memory: &Memory<'_>, events: &mut Vec<Event>) -> Result<(), TransportError> {
         for (to, chunks) in std::mem::take(&mut self.unflushed) {
+            let window = self.window()?.raw;
             // SAFETY: the window is locked for all targets.
-            check(unsafe { ffi::PMPI_Win_flush(c_rank(to), self.window()?.raw) }, "MPI_Win_flush")?;
+            check(self.meter.block(|| unsafe { ffi::PMPI_Win_flush(c_rank(to), window) }), "MPI_Win_flush")?;
             for (path, sequence) in chunks {
                 self.control.queue(to, Record { kind: Kind::Arrived, path, number: sequence });
                 events.push(Event::Sent { path, sequence });
@@ -193,7 +194,7 @@ impl Transport for OneSided {
                 unsafe {
                     let (address, bytes) = memory.address(into, base);
                     let from = base.add(slot as usize);
-                    self.copies.copy(|| std::ptr::copy_nonoverlapping(from, address, bytes));
+                    self.meter.copy(|| std::ptr::copy_nonoverlapping(from, address, bytes));
                 }
             }
             events.push(Event::Received { path, sequence });
@@ -222,8 +223,8 @@ impl Transport for OneSided {
         self.unflushed.clear();
     }
 
-    fn copy_meter(&mut self) -> Option<&mut CopyMeter> {
-        Some(&mut self.copies)
+    fn meter(&mut self) -> Option<&mut Meter> {
+        Some(&mut self.meter)
     }
 }
 

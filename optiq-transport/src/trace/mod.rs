@@ -14,8 +14,9 @@
 //!
 //! ```text
 //!   waiting     from the start of a poll that returned nothing to the start of the next one that returned something,
-//!               whatever lies between (yields, naps, for a started exchange also what the program does itself)
-//!   copying     memory copies of our own, measured where they are made (CopyMeter, Tracer::copy)
+//!               whatever lies between (yields, naps, for a started exchange also what the program does itself); and
+//!               inside a poll, calls that return when another rank has answered (MPI_Win_flush), measured there
+//!   copying     memory copies of our own, measured where they are made (Meter, Tracer::copy)
 //!   forwarding  sending chunks of others, and their part of polls: a poll that returned n events, f of them about
 //!               chunks of others, is forwarding for f/n of its time, less its copies
 //!   own         the rest: sending and receiving this rank's own chunks, their part of polls, scheduling
@@ -39,7 +40,7 @@ mod traced;
 pub use clock::Clock;
 pub use file::{Leg, RankTrace, Table, TraceError};
 pub use merge::{CallSummary, ChunkKey, Journey, PairPath, RankSummary, Run, SlowestLeg, Step, Stretch, WaitSummary};
-pub use recorder::{CopyMeter, TraceOptions, Tracer};
+pub use recorder::{Meter, TraceOptions, Tracer};
 pub use traced::Traced;
 
 use crate::{PathId, Rank};

@@ -10,23 +10,35 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// How long the copies of a transport take; counts only while a trace asks for it.
+/// How long a transport copies, and waits for other ranks inside calls; counts only while a trace asks for it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct CopyMeter {
+pub struct Meter {
     on: bool,
-    took: Duration,
+    copied: Duration,
+    blocked: Duration,
 }
 
-impl CopyMeter {
+impl Meter {
     /// Does a copy.
     #[inline]
     pub fn copy<R>(&mut self, copy: impl FnOnce() -> R) -> R {
-        if !self.on {
-            return copy();
+        Self::timed(self.on, &mut self.copied, copy)
+    }
+
+    /// Makes a call that returns when another rank has answered.
+    #[inline]
+    pub fn block<R>(&mut self, call: impl FnOnce() -> R) -> R {
+        Self::timed(self.on, &mut self.blocked, call)
+    }
+
+    #[inline]
+    fn timed<R>(on: bool, sum: &mut Duration, work: impl FnOnce() -> R) -> R {
+        if !on {
+            return work();
         }
         let start = Instant::now();
-        let result = copy();
-        self.took += start.elapsed();
+        let result = work();
+        *sum += start.elapsed();
         result
     }
 
@@ -34,9 +46,10 @@ impl CopyMeter {
         self.on = true;
     }
 
-    /// Nanoseconds since this was asked last.
-    pub(super) fn take(&mut self) -> u64 {
-        std::mem::take(&mut self.took).as_nanos() as u64
+    /// Nanoseconds of copying and of waiting since this was asked last.
+    pub(super) fn take(&mut self) -> (u64, u64) {
+        let nanos = |sum: &mut Duration| std::mem::take(sum).as_nanos() as u64;
+        (nanos(&mut self.copied), nanos(&mut self.blocked))
     }
 }
 
@@ -163,6 +176,8 @@ struct Open {
     class: Class,
     /// Copying since `mark` inside the transport.
     copied: u64,
+    /// Waiting inside the poll under way.
+    blocked: u64,
     /// Since when nothing has moved.
     waiting_since: Option<u64>,
     /// When the poll under way began.
@@ -239,6 +254,7 @@ impl Recorder {
             mark: now,
             class: Class::Own,
             copied: 0,
+            blocked: 0,
             waiting_since: None,
             poll_start: now,
             worked_from: start,
@@ -323,6 +339,13 @@ impl Recorder {
         }
     }
 
+    /// The poll under way has waited inside calls for so many nanoseconds since it was asked last.
+    pub(super) fn blocked(&mut self, nanoseconds: u64) {
+        if let Some(open) = &mut self.open {
+            open.blocked += nanoseconds;
+        }
+    }
+
     pub(super) fn poll_begins(&mut self) {
         let now = self.clock.now();
         let Some(open) = &mut self.open else { return };
@@ -337,6 +360,7 @@ impl Recorder {
         let now = self.clock.now();
         let ended_by = self.describe(first);
         self.something_moved(Some(ended_by));
+        self.was_blocked(now, events);
         let of_others = |path| self.hop(path).is_some_and(|h| h.incoming.is_some() && h.outgoing.is_some());
         let forwarded = events.iter().filter(|e| of_others(path_of(e))).count() as u64;
         let Some(open) = &mut self.open else { return };
@@ -356,6 +380,25 @@ impl Recorder {
             }
             self.push(record);
         }
+    }
+
+    /// What a poll waited inside calls is a wait at its beginning, for the first chunk that was confirmed.
+    fn was_blocked(&mut self, now: u64, events: &[Event]) {
+        let Some(open) = &mut self.open else { return };
+        let time = open.poll_start;
+        let duration = std::mem::take(&mut open.blocked).min(now - time);
+        if duration == 0 {
+            return;
+        }
+        self.worked_until(time);
+        let first = events.iter().find(|e| matches!(e, Event::Sent { .. })).or(events.first());
+        let Some(record) = first.map(|e| self.describe(e)) else { return };
+        let Some(open) = &mut self.open else { return };
+        open.call.waiting += duration;
+        open.mark = time + duration;
+        open.worked_from = time + duration;
+        let (call, cause) = (open.call.number, Some(record.kind));
+        self.push(Record { time, duration, call, kind: Kind::Waited, cause, ..record });
     }
 
     /// The end was asked for; whether it is reached.
@@ -597,6 +640,7 @@ mod tests {
             mark: 100,
             class: Class::Own,
             copied: 0,
+            blocked: 0,
             waiting_since: None,
             poll_start: 0,
             worked_from: 0,

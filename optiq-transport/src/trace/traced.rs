@@ -1,6 +1,6 @@
 //! The middleware: a transport that is watched.
 
-use super::{CopyMeter, Tracer};
+use super::{Meter, Tracer};
 use crate::{Credit, Event, Memory, Post, Schedule, Transmit, Transport, TransportError};
 
 /// A transport whose exchanges are traced.
@@ -13,18 +13,20 @@ pub struct Traced<T> {
 impl<T: Transport> Traced<T> {
     /// Watches `inner`.
     pub fn new(mut inner: T, tracer: Tracer) -> Self {
-        if let Some(meter) = inner.copy_meter() {
+        if let Some(meter) = inner.meter() {
             meter.switch_on();
         }
         Self { inner, tracer }
     }
 
-    /// Tells the recorder of copies that `inner` has made.
+    /// Tells the recorder what `inner` has copied and waited.
     #[inline]
-    fn copied(&mut self) {
-        let nanoseconds = self.inner.copy_meter().map_or(0, CopyMeter::take);
-        if nanoseconds > 0 {
-            self.tracer.0.borrow_mut().copied(nanoseconds);
+    fn measured(&mut self) {
+        let (copied, blocked) = self.inner.meter().map_or((0, 0), Meter::take);
+        if copied + blocked > 0 {
+            let mut recorder = self.tracer.0.borrow_mut();
+            recorder.copied(copied);
+            recorder.blocked(blocked);
         }
     }
 }
@@ -46,7 +48,7 @@ impl<T: Transport> Transport for Traced<T> {
     fn send(&mut self, memory: &Memory<'_>, transmit: &Transmit) -> Result<(), TransportError> {
         self.tracer.0.borrow_mut().sends(transmit);
         let result = self.inner.send(memory, transmit);
-        self.copied();
+        self.measured();
         result
     }
 
@@ -59,7 +61,7 @@ impl<T: Transport> Transport for Traced<T> {
         self.tracer.0.borrow_mut().poll_begins();
         let before = events.len();
         let result = self.inner.poll(memory, events);
-        self.copied();
+        self.measured();
         self.tracer.0.borrow_mut().poll_ends(&events[before..]);
         result
     }
@@ -76,7 +78,7 @@ impl<T: Transport> Transport for Traced<T> {
         self.tracer.0.borrow_mut().abandoned();
     }
 
-    fn copy_meter(&mut self) -> Option<&mut CopyMeter> {
-        self.inner.copy_meter()
+    fn meter(&mut self) -> Option<&mut Meter> {
+        self.inner.meter()
     }
 }
