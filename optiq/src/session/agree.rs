@@ -81,7 +81,9 @@ impl Session {
             && let Some(entry) = self.plans.borrow().look(number)
         {
             let mut trials = entry.trials.get();
-            trials.record(side, -took as f64 / 1e9);
+            // Plain MPI could do without an agreement.
+            let agreement = if side == Side::Planned { self.agreement_seconds() } else { 0.0 };
+            trials.record(side, -took as f64 / 1e9 + agreement);
             entry.trials.set(trials);
         }
         Ok(Agreement {
@@ -96,11 +98,16 @@ impl Session {
     }
 
     /// Tells the forecast what the call turned out to be.
-    pub(super) fn learn(&self, agreement: &Agreement, class: Class, again: bool, planning_seconds: f64) {
+    pub(super) fn learn(&self, agreement: &Agreement, class: Class, later: bool, planning_seconds: f64) {
         let &Agreement { seconds_per_call, surprise, .. } = agreement;
-        let surprise = surprise || again;
-        let agreed = Agreed { class, surprise, seconds_per_call, planning_seconds };
+        let agreement_seconds = self.agreement_seconds();
+        let agreed = Agreed { class, surprise, later, seconds_per_call, planning_seconds, agreement_seconds };
         let skip = self.forecast.borrow_mut().learn(agreed);
         self.quick.allow(if self.forecasts { skip } else { 0 });
+    }
+
+    /// What an agreement takes, as it was calibrated.
+    fn agreement_seconds(&self) -> f64 {
+        self.fabric.as_ref().map_or(0.0, |f| f.model.agreement_seconds)
     }
 }

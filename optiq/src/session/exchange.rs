@@ -127,7 +127,11 @@ impl Session {
                 (made.1.planning_seconds, made)
             }
         };
-        let class = if entry.schedule.is_some() { Class::Planned } else { Class::Aside };
+        // Where plain MPI was found to be faster, it needs no agreement until the other way is due for another trial.
+        let tried = self.config.may_stand_aside() && agreement.countable;
+        let planned =
+            entry.schedule.is_some() && !(tried && entry.trials.get().best(self.config.min_gain) == Side::Plain);
+        let class = if planned { Class::Planned } else { Class::Aside };
         if class == Class::Aside && !entry.later {
             self.aside.borrow_mut().add(signature);
         }
@@ -150,7 +154,7 @@ impl Session {
             return Side::Planned;
         }
         let mut trials = entry.trials.get();
-        let side = trials.next();
+        let side = trials.next(self.config.min_gain);
         entry.trials.set(trials);
         side
     }

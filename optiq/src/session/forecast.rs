@@ -8,10 +8,12 @@
 //!
 //! - After three agreed calls in a row that were not planned, agreements become rare: after 2, 4, 8 ... calls, until
 //!   there are [`WIDE`] from one to the next; but often enough that at most [`LONGEST_BLINDNESS`] passes between two,
-//!   and rarely enough that planning in vain stays below a hundredth of the time.
+//!   and rarely enough that agreements in vain, and planning in vain, stay below a hundredth of the time.
 //! - Where calls repeat in a period, as those of a time step do, only those are agreed upon that are expected to be
 //!   planned.
 //! - After a surprise, all are agreed upon for a while, and for longer after every further one, until a period is seen.
+//! - After a call whose plan was put off until its demands come again, the next one is agreed upon; but where demands
+//!   never come again, no more than a longest period of them.
 
 use std::collections::VecDeque;
 
@@ -31,7 +33,10 @@ const LONGEST_PERIOD: usize = 64;
 /// Calls until the next agreement at most, where calls are short: large ones among them go unplanned.
 const WIDE: u64 = 256;
 /// Where calls are long, no more time than this passes without an agreement: seconds.
-const LONGEST_BLINDNESS: f64 = 0.2;
+const LONGEST_BLINDNESS: f64 = 0.5;
+/// What is done in vain takes one part in so many of the time at most. An agreement takes more than its calibration, in
+/// which nobody was late.
+const RARE: f64 = 200.0;
 /// Calls that are agreed upon after a surprise, at first and at most: enough to see a period of 16 twice.
 const ALERT: std::ops::RangeInclusive<u32> = 8..=32;
 /// Agreed calls in a row that are not planned, before some are skipped.
@@ -45,10 +50,14 @@ pub(super) struct Agreed {
     pub(super) class: Class,
     /// Whether a rank had large messages in a call that was not agreed upon.
     pub(super) surprise: bool,
+    /// Whether a plan will be made if the same demands come at once again.
+    pub(super) later: bool,
     /// Longest time per call over all ranks since the last agreement, work of the program between calls included.
     pub(super) seconds_per_call: f64,
     /// What planning this call took.
     pub(super) planning_seconds: f64,
+    /// What an agreement takes.
+    pub(super) agreement_seconds: f64,
 }
 
 /// See the top of the file.
@@ -63,6 +72,8 @@ pub(super) struct Forecast {
     alert: u32,
     next_alert: u32,
     in_vain: u32,
+    /// Plans that were put off since one was made.
+    postponed: usize,
 }
 
 impl Forecast {
@@ -74,6 +85,7 @@ impl Forecast {
             alert: 0,
             next_alert: *ALERT.start(),
             in_vain: 0,
+            postponed: 0,
         }
     }
 
@@ -81,7 +93,7 @@ impl Forecast {
     pub(super) fn learn(&mut self, agreed: Agreed) -> u64 {
         self.remember(agreed.class);
         if agreed.class == Class::Planned {
-            (self.calm, self.in_vain, self.spacing) = (0, 0, 1);
+            (self.calm, self.in_vain, self.postponed, self.spacing) = (0, 0, 0, 1);
         } else {
             self.calm += 1;
         }
@@ -89,6 +101,10 @@ impl Forecast {
             self.in_vain += u32::from(agreed.class == Class::Aside);
             self.alert = self.next_alert;
             self.next_alert = (2 * self.next_alert).min(*ALERT.end());
+        }
+        if agreed.later && self.postponed < LONGEST_PERIOD {
+            self.postponed += 1;
+            return 0;
         }
         if self.alert > 0 {
             self.alert -= 1;
@@ -113,8 +129,9 @@ impl Forecast {
         if self.spacing >= widest {
             self.next_alert = *ALERT.start();
         }
-        self.spacing = (2 * self.spacing).min(widest);
-        self.spacing.max(calls(100.0 * agreed.planning_seconds)) - 1
+        let paid = calls(RARE * agreed.agreement_seconds).min(WIDE);
+        self.spacing = (2 * self.spacing).min(widest).max(paid);
+        self.spacing.max(calls(RARE * agreed.planning_seconds)) - 1
     }
 
     fn remember(&mut self, class: Class) {
@@ -138,7 +155,14 @@ mod tests {
     use super::*;
 
     fn agreed(class: Class) -> Agreed {
-        Agreed { class, surprise: false, seconds_per_call: 1e-5, planning_seconds: 0.0 }
+        Agreed {
+            class,
+            surprise: false,
+            later: false,
+            seconds_per_call: 1e-5,
+            planning_seconds: 0.0,
+            agreement_seconds: 0.0,
+        }
     }
 
     /// Numbers of the calls, of `n`, that were agreed upon, where `class` says what each would turn out to be.
@@ -212,8 +236,29 @@ mod tests {
             forecast.learn(Agreed { seconds_per_call: 0.05, ..agreed(Class::Aside) });
         }
         let slow = Agreed { seconds_per_call: 0.05, ..agreed(Class::Aside) };
-        assert_eq!(forecast.learn(slow), 3);
-        assert_eq!(forecast.learn(Agreed { planning_seconds: 0.01, ..slow }), 19);
+        assert_eq!(forecast.learn(slow), 9);
+        assert_eq!(forecast.learn(Agreed { planning_seconds: 0.01, ..slow }), 39);
+    }
+
+    #[test]
+    fn agreements_in_vain_take_little_of_the_time() {
+        let mut forecast = Forecast::new();
+        let costly = Agreed { seconds_per_call: 2e-3, agreement_seconds: 1e-3, ..agreed(Class::Aside) };
+        let skips: Vec<u64> = (0..5).map(|_| forecast.learn(costly)).collect();
+        // Three to be sure, then an agreement of 1 ms for every 100 calls of 2 ms, and as many as fit 0.5 s.
+        assert_eq!(skips, [0, 0, 99, 199, 249]);
+        // Never more than WIDE, however short calls are.
+        assert_eq!(forecast.learn(Agreed { seconds_per_call: 1e-6, ..costly }), 255);
+    }
+
+    #[test]
+    fn what_will_be_planned_when_it_comes_again_is_waited_for_but_not_for_ever() {
+        let mut forecast = Forecast::new();
+        let later = Agreed { later: true, ..agreed(Class::Aside) };
+        assert!((0..LONGEST_PERIOD).all(|_| forecast.learn(later) == 0));
+        assert!(forecast.learn(later) > 0);
+        forecast.learn(agreed(Class::Planned));
+        assert_eq!(forecast.learn(later), 0);
     }
 
     #[test]

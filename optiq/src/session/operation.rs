@@ -174,7 +174,7 @@ impl Session {
         let decision = Arc::clone(&entry.decision);
         match &entry.schedule {
             // What was measured by now is the same on all ranks; later it may not be, as caches differ.
-            Some(schedule) if entry.trials.get().best() == Side::Planned => {
+            Some(schedule) if entry.trials.get().best(self.config.min_gain) == Side::Planned => {
                 let (schedule, staged) = (Arc::clone(schedule), entry.staged.clone());
                 Ok(Operation { way: Way::Planned { schedule, staged, send, receive }, decision, state: State::Idle })
             }

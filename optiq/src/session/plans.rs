@@ -78,22 +78,23 @@ pub(super) enum Side {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Trials {
     uses: u32,
-    planned: Option<f64>,
-    plain: Option<f64>,
+    planned: Typical,
+    plain: Typical,
 }
 
 impl Trials {
-    /// The faster one, as far as known.
-    pub(super) fn best(&self) -> Side {
-        match (self.planned, self.plain) {
-            (Some(planned), Some(plain)) if plain < planned => Side::Plain,
+    /// The faster one, as far as known. Planned paths must be `min_gain` times faster.
+    pub(super) fn best(&self, min_gain: f64) -> Side {
+        match (self.planned.seconds, self.plain.seconds) {
+            (Some(planned), Some(plain)) if plain < planned * min_gain => Side::Plain,
             _ => Side::Planned,
         }
     }
 
     /// Who serves the next use.
-    pub(super) fn next(&mut self) -> Side {
-        let other = match self.best() {
+    pub(super) fn next(&mut self, min_gain: f64) -> Side {
+        let best = self.best(min_gain);
+        let other = match best {
             Side::Planned => Side::Plain,
             Side::Plain => Side::Planned,
         };
@@ -103,16 +104,34 @@ impl Trials {
         while trial < uses {
             trial = trial.saturating_mul(8);
         }
-        if uses == 2 || uses == trial { other } else { self.best() }
+        if uses == 2 || uses == trial { other } else { best }
     }
 
-    /// What a use took. The best counts, but fades, so that a fabric that has changed is noticed.
+    /// What a use took.
     pub(super) fn record(&mut self, side: Side, seconds: f64) {
-        let known = match side {
-            Side::Planned => &mut self.planned,
-            Side::Plain => &mut self.plain,
-        };
-        *known = Some(known.map_or(seconds, |k| seconds.min(1.05 * k)));
+        match side {
+            Side::Planned => self.planned.add(seconds),
+            Side::Plain => self.plain.add(seconds),
+        }
+    }
+}
+
+/// What something takes as a rule: follows a fabric that changes, and is not impressed by what happens once.
+#[derive(Clone, Copy, Debug, Default)]
+struct Typical {
+    seconds: Option<f64>,
+    times: u32,
+}
+
+impl Typical {
+    fn add(&mut self, seconds: f64) {
+        self.seconds = Some(match (self.seconds, self.times) {
+            (None, _) => seconds,
+            // The first time may have opened connections.
+            (Some(first), ..2) => first.min(seconds),
+            (Some(known), _) => known + (seconds.min(1.5 * known) - known) / 4.0,
+        });
+        self.times = self.times.saturating_add(1);
     }
 }
 
@@ -220,7 +239,7 @@ mod tests {
         let serve = |planned: f64, plain: f64, uses: usize| {
             let mut trials = Trials::default();
             let mut run = || {
-                let side = trials.next();
+                let side = trials.next(1.05);
                 trials.record(side, if side == Side::Planned { planned } else { plain });
                 side
             };
@@ -232,6 +251,22 @@ mod tests {
         let slower = serve(2.0, 1.0, 100);
         let planned: Vec<usize> = (0..100).filter(|&i| slower[i] == Side::Planned).collect();
         assert_eq!(planned, [0, 1, 9, 72]);
+        // A little faster is not enough.
+        assert_eq!(serve(1.0, 1.04, 50), serve(2.0, 1.0, 50));
+    }
+
+    #[test]
+    fn what_happens_once_does_not_impress_and_what_lasts_does() {
+        let typical = |list: &[f64]| {
+            let mut typical = Typical::default();
+            list.iter().for_each(|&s| typical.add(s));
+            typical.seconds.unwrap()
+        };
+        assert_eq!(typical(&[9.0, 2.0]), 2.0);
+        // A tenfold time counts as 3: 2 + (3 - 2) / 4; then (2 - 2.25) / 4 less.
+        assert_eq!(typical(&[9.0, 2.0, 20.0]), 2.25);
+        assert_eq!(typical(&[9.0, 2.0, 20.0, 2.0]), 2.1875);
+        assert!((typical(&[&[2.0; 3][..], &[4.0; 30][..]].concat()) - 4.0).abs() < 0.01);
     }
 
     #[test]
