@@ -15,8 +15,6 @@
 //! - After a call whose plan was put off until its demands come again, the next one is agreed upon; but where demands
 //!   never come again, no more than a longest period of them.
 
-use std::collections::VecDeque;
-
 /// What a call turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
@@ -26,10 +24,8 @@ pub(super) enum Class {
     Planned,
 }
 
-/// Calls that are remembered.
-const MEMORY: usize = 256;
-/// The longest period that is looked for.
-const LONGEST_PERIOD: usize = 64;
+/// The longest period that is looked for: half of what is remembered.
+const LONGEST_PERIOD: u32 = u128::BITS / 2;
 /// Calls until the next agreement at most, where calls are short: large ones among them go unplanned.
 const WIDE: u64 = 256;
 /// Where calls are long, no more time than this passes without an agreement: seconds.
@@ -63,7 +59,10 @@ pub(super) struct Agreed {
 /// See the top of the file.
 #[derive(Debug)]
 pub(super) struct Forecast {
-    history: VecDeque<Class>,
+    /// The latest calls, the last one in bit 0: whether they were planned. A call that was never made was not.
+    history: u128,
+    /// Calls that were made, as far as they are remembered.
+    calls: u32,
     /// Calls from one agreement to the next.
     spacing: u64,
     /// Agreed calls since one was planned.
@@ -73,13 +72,14 @@ pub(super) struct Forecast {
     next_alert: u32,
     in_vain: u32,
     /// Plans that were put off since one was made.
-    postponed: usize,
+    postponed: u32,
 }
 
 impl Forecast {
     pub(super) fn new() -> Self {
         Self {
-            history: VecDeque::with_capacity(MEMORY),
+            history: 0,
+            calls: 0,
             spacing: 1,
             calm: 0,
             alert: 0,
@@ -91,7 +91,8 @@ impl Forecast {
 
     /// What an agreement has told; the same on all ranks. Returns how many calls go to plain MPI before the next one.
     pub(super) fn learn(&mut self, agreed: Agreed) -> u64 {
-        self.remember(agreed.class);
+        self.remember(1);
+        self.history |= u128::from(agreed.class == Class::Planned);
         if agreed.class == Class::Planned {
             (self.calm, self.in_vain, self.postponed, self.spacing) = (0, 0, 0, 1);
         } else {
@@ -112,14 +113,11 @@ impl Forecast {
         }
         let mut skip = 0;
         if let Some(period) = self.period() {
-            let start = self.history.len() - period;
-            skip = (0..period).take_while(|i| self.history[start + i] == Class::Aside).count() as u64;
+            skip = u64::from((self.history << (u128::BITS - period)).leading_zeros());
         } else if self.calm >= CALM {
             skip = self.rarer(&agreed);
         }
-        for _ in 0..skip.min(MEMORY as u64) {
-            self.remember(Class::Aside);
-        }
+        self.remember(skip);
         skip
     }
 
@@ -134,19 +132,20 @@ impl Forecast {
         self.spacing.max(calls(RARE * agreed.planning_seconds)) - 1
     }
 
-    fn remember(&mut self, class: Class) {
-        if self.history.len() == MEMORY {
-            self.history.pop_front();
-        }
-        self.history.push_back(class);
+    /// Adds calls that were not planned.
+    fn remember(&mut self, calls: u64) {
+        let calls = calls.min(u128::BITS.into()) as u32;
+        self.history = self.history.checked_shl(calls).unwrap_or(0);
+        self.calls = (self.calls + calls).min(u128::BITS);
     }
 
     /// The shortest period in which the latest calls, at least one of them planned, have come twice.
-    fn period(&self) -> Option<usize> {
-        let n = self.history.len();
-        let repeats = |p: usize| (n - p..n).all(|i| self.history[i] == self.history[i - p]);
-        let plans = |p: usize| (n - p..n).any(|i| self.history[i] == Class::Planned);
-        (1..=LONGEST_PERIOD.min(n / 2)).find(|&p| repeats(p) && plans(p))
+    fn period(&self) -> Option<u32> {
+        let differs = |p: u32| self.history ^ (self.history >> p);
+        let latest = |p: u32| (1 << p) - 1;
+        // No period is shorter than the time since the last planned call.
+        let shortest = self.history.trailing_zeros() + 1;
+        (shortest..=LONGEST_PERIOD.min(self.calls / 2)).find(|&p| differs(p) & latest(p) == 0)
     }
 }
 

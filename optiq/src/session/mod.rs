@@ -17,6 +17,7 @@
 mod agree;
 mod exchange;
 mod forecast;
+mod narrow;
 mod operation;
 mod persistent;
 mod plans;
@@ -29,6 +30,7 @@ use crate::{Config, CostModel, Decision, Error, Placement};
 use agree::{Measured, WORDS};
 use exchange::Outcome;
 use forecast::Forecast;
+use narrow::Narrow;
 use operation::Queue;
 pub(crate) use operation::{Kept, Operation};
 use optiq_net::Network;
@@ -70,7 +72,7 @@ pub struct Session {
     /// The last error was found in a call that was not agreed upon.
     refused: Cell<bool>,
     /// Copies of a call's counts and displacements as C has them.
-    narrow: RefCell<[Vec<c_int>; 4]>,
+    narrow: RefCell<Narrow>,
 }
 
 /// What can be asked about the last call.
@@ -267,51 +269,43 @@ impl Session {
     ) -> Result<(), Error> {
         let equivalent = T::equivalent_datatype();
         let datatype = mpi::raw::AsRaw::as_raw(&equivalent);
+        let ranks = self.quick.ranks();
         let mut narrow = self.narrow.borrow_mut();
-        let lists = [send_counts, send_displacements, receive_counts, receive_displacements];
-        let countable = lists.iter().zip(narrow.iter_mut()).all(|(list, copy)| {
-            copy.clear();
-            copy.extend(list.iter().map_while(|&x| c_int::try_from(x).ok()));
-            copy.len() == list.len()
-        });
+        let sent = narrow.copy(ranks, 0, send_counts, send_displacements, send.len());
+        let received = narrow.copy(ranks, 1, receive_counts, receive_displacements, receive.len());
+        let lists = narrow.lists();
         // An empty slice's address is arbitrary and, for bytes, the very value of MPI_IN_PLACE in Open MPI.
         let from_address = if send.is_empty() { std::ptr::null() } else { send.as_ptr().cast() };
         let into_address = if receive.is_empty() { std::ptr::null_mut() } else { receive.as_mut_ptr().cast() };
-        let arguments = countable.then(|| Arguments {
+        let arguments = (sent.countable && received.countable).then(|| Arguments {
             send: from_address,
-            send_counts: narrow[0].as_ptr(),
-            send_displacements: narrow[1].as_ptr(),
+            send_counts: lists[0].as_ptr(),
+            send_displacements: lists[1].as_ptr(),
             send_type: datatype,
             receive: into_address,
-            receive_counts: narrow[2].as_ptr(),
-            receive_displacements: narrow[3].as_ptr(),
+            receive_counts: lists[2].as_ptr(),
+            receive_displacements: lists[3].as_ptr(),
             receive_type: datatype,
         });
-        let ranks = self.size() as usize;
-        let fits = |length, counts: &[usize], displacements: &[usize]| {
-            counts.len() == ranks
-                && displacements.len() == ranks
-                && first_beyond(length, counts, displacements).is_none()
-        };
+        let size = size_of::<T>() as u64;
         if let Some(arguments) = &arguments
-            && fits(send.len(), send_counts, send_displacements)
-            && fits(receive.len(), receive_counts, receive_displacements)
+            && sent.fit
+            && received.fit
         {
-            let size = size_of::<T>() as u64;
-            let (sent, received) = (send_counts.iter().sum::<usize>(), receive_counts.iter().sum::<usize>());
-            let bytes = (sent.max(received) as u64).saturating_mul(size);
-            if self.quick.skips(bytes, || self.is_known_aside(signature([&narrow[0], &narrow[2]], size))) {
+            let bytes = sent.elements.max(received.elements).saturating_mul(size);
+            if self.quick.skips(bytes, || self.is_known_aside(signature([lists[0], lists[2]], size))) {
                 if log::max_level() >= log::LevelFilter::Info {
                     self.log_unasked();
                 }
                 // SAFETY: the slices are borrowed for the whole call and were checked against counts and displacements.
-                return Ok(unsafe { arguments.hand_over(self.plain.raw()) }?);
+                let code = unsafe { arguments.call(self.quick.comm()) };
+                return if code == ffi::MPI_SUCCESS as c_int { Ok(()) } else { Ok(check(code, "MPI_Alltoallv")?) };
             }
         }
         let from = self.side("send", send.as_ptr().cast_mut(), send.len(), send_counts, send_displacements);
         let into = self.side("receive", receive.as_mut_ptr(), receive.len(), receive_counts, receive_displacements);
         let local = from.and_then(|f| Ok(Local::Bytes(f, into?)));
-        let signature = signature([&narrow[0], &narrow[2]], size_of::<T>() as u64);
+        let signature = signature([lists[0], lists[2]], size);
         // SAFETY: the slices are borrowed for the whole call and were checked against counts and displacements.
         unsafe { self.exchange(local, arguments, signature) }
     }

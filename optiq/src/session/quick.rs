@@ -117,6 +117,12 @@ impl Quick {
         self.size.load(Relaxed)
     }
 
+    /// How many ranks there are.
+    #[inline]
+    pub(super) fn ranks(&self) -> usize {
+        self.ranks
+    }
+
     /// The communicator on which plain MPI serves calls.
     #[inline]
     pub(crate) fn comm(&self) -> ffi::MPI_Comm {
