@@ -27,7 +27,8 @@
 //! trip contains the queues of *both* directions, since confirmations wait behind data that goes the other way. Let `A`
 //! have `W` under way through one link, and two legs `2 W` through the link back. With both links busy the round trip
 //! takes `2 W / B`, so `A` moves at half of `B` however idle its own link is. With windows in proportion to planned
-//! bytes, every busy link sees the same round trip `W / B`, and every leg moves at the rate that the plan gave it. See
+//! bytes, every busy link sees the same round trip `W / B`, and every leg moves at the rate that the plan gave it. Chunks
+//! are large beside `W`, so the scheduler rounds each limit up or down as often as makes it right on average. See
 //! `docs/executor.md` for the measurements.
 //!
 //! Everything here is computed from the global list of paths, so all ranks agree on chunk sizes, windows, slots
@@ -54,9 +55,9 @@ pub struct ScheduleOptions {
     pub busiest: u64,
 }
 
-/// Five chunks of [`crate::EAGER`] bytes: one on the wire, one that is being confirmed, three for the turns of progress
+/// Four chunks of [`crate::EAGER`] bytes: one on the wire, one that is being confirmed, two for the turns of progress
 /// loops that share processors.
-const UNDER_WAY: u64 = 5 * crate::EAGER;
+const UNDER_WAY: u64 = 4 * crate::EAGER;
 
 impl Default for ScheduleOptions {
     fn default() -> Self {

@@ -103,9 +103,22 @@ struct Lane {
     local_turn: bool,
     /// Bytes that are sent and not completed.
     under_way: u64,
+    /// Chunks that were sent.
+    sent: u64,
 }
 
+/// 2^64 over the golden ratio: multiples of it, taken as fractions, are spread evenly from the first ones on (Weyl).
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
 impl Lane {
+    /// Whether so many bytes may follow what is under way. A limit is seldom a whole number of chunks, and rounded it
+    /// would be wrong by up to a half of one where there are two; so it is rounded up as often as makes it right on average.
+    fn has_room(&self, bytes: u64, limit: u64) -> bool {
+        let part = (u128::from(bytes) * u128::from(self.sent.wrapping_mul(GOLDEN))) >> 64;
+        // One chunk always fits.
+        self.under_way == 0 || u128::from(self.under_way) + u128::from(bytes) <= u128::from(limit) + part
+    }
+
     /// The queue that is to be served next.
     fn next(&mut self, order: Order) -> &mut Queue {
         let local_first = match (order, self.forward.peek(), self.local.peek()) {
@@ -234,11 +247,11 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         let bytes = hop.chunk_bytes(self.progress[i].sent);
         let limit = hop.outgoing?.under_way;
         let lane = &mut self.lanes[lane];
-        // One chunk always fits, and another if half of it does: rounded to the nearest, a lane's share is kept best.
-        if lane.under_way > 0 && lane.under_way.saturating_add(bytes / 2) > limit {
+        if !lane.has_room(bytes, limit) {
             return None;
         }
         lane.next(self.order).pop();
+        lane.sent += 1;
         lane.local_turn = hop.incoming.is_some();
         lane.under_way += bytes;
         Some(i)
@@ -415,7 +428,7 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
             let longest = sizes.iter().copied().max().unwrap_or(0);
             assert_eq!(lane.under_way, sizes.iter().sum::<u64>());
             for i in mine {
-                let fits = self.hop(i).outgoing.is_some_and(|o| lane.under_way <= o.under_way + longest.div_ceil(2));
+                let fits = self.hop(i).outgoing.is_some_and(|o| lane.under_way <= o.under_way + longest);
                 assert!(sizes.len() <= 1 || fits);
             }
             for Reverse((_, i)) in lane.forward.iter().chain(&lane.local) {

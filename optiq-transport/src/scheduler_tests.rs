@@ -160,7 +160,6 @@ fn unequal() -> Vec<Path> {
 #[test]
 fn what_is_under_way_is_in_proportion_to_what_a_leg_carries() {
     // Legs carry 800, 400 and 200 bytes; 8 chunks of 10 on the busiest are 4 and 2 on the others.
-    // A chunk goes if half of it fits: 80, 40 and 20 bytes.
     let o = ScheduleOptions { under_way: 80, ..options(10, 1 << 20, 100) };
     let s = schedules(4, &unequal(), o);
     let limit = |rank: usize, path| s[rank].hops()[s[rank].find(path).unwrap()].outgoing.unwrap().under_way;
@@ -185,6 +184,30 @@ fn what_is_under_way_is_in_proportion_to_what_a_leg_carries() {
     assert_eq!(source.poll_transmit().map(|t| (t.to, t.header.sequence)), Some((2, 4)));
     assert_eq!(source.poll_transmit(), None);
     source.check_invariants();
+}
+
+#[test]
+fn limits_are_right_on_average_where_they_are_no_whole_number_of_chunks() {
+    // Limits of 50 and 25 bytes: five chunks of 10, and two or three, each half of the time.
+    let paths = [path(0, &[0, 1], 4000), Path { source_offset: 4000, ..path(1, &[0, 2], 2000) }];
+    let s = schedules(3, &paths, ScheduleOptions { under_way: 50, ..options(10, 1 << 20, 1000) });
+    let mut source = Scheduler::new(&s[0], Order::Proportional);
+    let mut under_way = [0u64; 2];
+    let mut counts = [[0u64; 6]; 2];
+    for round in 0..190 {
+        while let Some(t) = source.poll_transmit() {
+            under_way[t.header.path as usize] += 1;
+        }
+        source.check_invariants();
+        for path in 0..2 {
+            counts[path as usize][under_way[path as usize] as usize] += 1;
+            source.handle_sent(path, round).unwrap();
+            under_way[path as usize] -= 1;
+        }
+    }
+    assert_eq!(counts[0][5], 190);
+    assert_eq!(counts[1][2] + counts[1][3], 190);
+    assert!(counts[1][2].abs_diff(95) <= 3, "{counts:?}");
 }
 
 #[test]
