@@ -220,7 +220,10 @@ fn waiting_inside_a_call_is_waiting() {
     // All ranks send. That the parts are the time of the call, the reader has checked.
     let least = FLUSH.as_nanos() as u64;
     for rank in run.rank_summaries(None) {
-        assert!(rank.waiting >= least, "{rank:?}");
+        assert!(
+            rank.for_confirmations >= least && rank.waiting >= rank.for_confirmations + rank.for_chunks,
+            "{rank:?}"
+        );
     }
     let confirmed: Vec<Rank> = run
         .longest_waits(None, usize::MAX)

@@ -20,7 +20,7 @@ pub const TRANSPORT_RULES: [TransportRule; 3] = [
     TransportRule {
         library: "Open MPI",
         choice: TransportChoice::TwoSided,
-        reason: "over TCP windows need osc=pt2pt, whose flush waits for the target's turn: 60 % of two-sided in the lab",
+        reason: "over TCP windows need osc=pt2pt, whose flush blocks: 64 % of two-sided in the lab",
     },
     TransportRule {
         library: "MPICH",

@@ -59,6 +59,10 @@ pub struct RankSummary {
     pub time: u64,
     /// Of it, waiting.
     pub waiting: u64,
+    /// Of `waiting`, until a chunk arrived, as far as records are there.
+    pub for_chunks: u64,
+    /// Of `waiting`, until a chunk that was sent was confirmed, as far as records are there.
+    pub for_confirmations: u64,
     /// Of it, copying.
     pub copying: u64,
     /// Of it, forwarding.
@@ -327,8 +331,9 @@ impl Run {
     /// What each rank's time went into, over all calls or one.
     pub fn rank_summaries(&self, only: Option<u32>) -> Vec<RankSummary> {
         let summary = |file: &RankTrace| {
-            let records = file.records.iter().filter(|r| only.is_none_or(|n| n == r.call)).count() as u64;
-            let mut sum = RankSummary { rank: file.rank, records, complete: file.complete, ..RankSummary::default() };
+            let count = records(file, only).count() as u64;
+            let mut sum =
+                RankSummary { rank: file.rank, records: count, complete: file.complete, ..RankSummary::default() };
             let add = |to: &mut u64, more: u64| *to = to.saturating_add(more);
             for call in chosen(&file.calls, only) {
                 sum.calls += 1;
@@ -345,6 +350,13 @@ impl Run {
                 add(&mut sum.delivered.0, call.delivered);
                 add(&mut sum.delivered.1, call.delivered_bytes);
                 add(&mut sum.dropped, call.dropped);
+            }
+            for wait in records(file, only).filter(|r| r.kind == Kind::Waited) {
+                match wait.cause {
+                    Some(Kind::Received) => add(&mut sum.for_chunks, wait.duration),
+                    Some(Kind::Completed) => add(&mut sum.for_confirmations, wait.duration),
+                    _ => {}
+                }
             }
             sum
         };

@@ -14,7 +14,8 @@ use std::process::ExitCode;
 
 /// Show what OPTIQ_TRACE recorded: who waited for whom, where the time went, which way bytes took
 ///
-/// A rank's time in calls is waiting (nothing moved), copying (copies that OPTIQ makes itself), forwarding (chunks of
+/// A rank's time in calls is waiting (nothing moved: until a chunk came, until a chunk that it sent was taken, or for room or
+/// the end), copying (copies that OPTIQ makes itself), forwarding (chunks of
 /// others), own (its own chunks and everything else), or in plain MPI.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -104,13 +105,15 @@ struct CallDocument {
     forwarded_bytes: u64,
 }
 
-/// Shares are of `seconds` and add up to 1.
+/// Shares are of `seconds` and add up to 1, but for the two `waiting_for`, which are parts of `waiting`.
 #[derive(Serialize)]
 struct RankDocument {
     rank: u32,
     calls: u64,
     seconds: f64,
     waiting: f64,
+    waiting_for_chunks: f64,
+    waiting_for_confirmations: f64,
     copying: f64,
     forwarding: f64,
     own: f64,
@@ -299,6 +302,8 @@ impl RankDocument {
             calls: r.calls,
             seconds: seconds(r.time),
             waiting: part(r.waiting),
+            waiting_for_chunks: part(r.for_chunks),
+            waiting_for_confirmations: part(r.for_confirmations),
             copying: part(r.copying),
             forwarding: part(r.forwarding),
             own: part(r.own),
@@ -442,7 +447,7 @@ impl Document {
         }
         text.push('\n');
         let plain = self.by_rank.iter().any(|r| r.plain_mpi > 0.0);
-        let mut heads = vec!["rank", "in calls", "waiting", "copying", "forwarding", "own"];
+        let mut heads = vec!["rank", "in calls", "waiting", "for chunks", "to be taken", "copying", "forwarding", "own"];
         if plain {
             heads.push("plain MPI");
         }
@@ -450,7 +455,9 @@ impl Document {
         let mut rows = vec![heads.into_iter().map(str::to_string).collect::<Vec<_>>()];
         for r in &self.by_rank {
             let mut row = vec![r.rank.to_string(), table::seconds(r.seconds)];
-            row.extend([r.waiting, r.copying, r.forwarding, r.own].map(table::percent));
+            let waiting = [r.waiting, r.waiting_for_chunks, r.waiting_for_confirmations];
+            row.extend(waiting.map(table::percent));
+            row.extend([r.copying, r.forwarding, r.own].map(table::percent));
             if plain {
                 row.push(table::percent(r.plain_mpi));
             }
