@@ -52,6 +52,17 @@ fn one_sided_conforms_where_puts_need_the_target() {
     passes(4, &["conformance", "one-sided", rounds], environment);
 }
 
+/// As over TCP on stock Open MPI; MPICH has windows everywhere.
+#[test]
+fn where_windows_cannot_be_had_two_sided_carries() {
+    if Library::CURRENT == Library::OpenMpi {
+        let none = ("OMPI_MCA_osc", "^sm,pt2pt,rdma,ucx,portals4,monitoring");
+        let options = [("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_TRANSPORT", "one-sided")];
+        let output = passes(4, &["alltoallv"], &[&options[..], &[none]].concat());
+        assert!(output.contains("one-sided transport cannot be had (MPI_Win_allocate failed"), "{output}");
+    }
+}
+
 #[test]
 fn cases_over_both_back_ends() {
     for ranks in [2, 3, 4, 5, 9, 16] {
