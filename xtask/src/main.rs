@@ -9,6 +9,7 @@ mod deny;
 mod failure;
 mod glob;
 mod install;
+mod lab_page;
 mod mpi;
 mod process;
 mod requirements;

@@ -3,6 +3,7 @@
 use crate::args::Args;
 use crate::failure::{Failure, Outcome};
 use crate::install::Needs;
+use crate::lab_page;
 use crate::mpi::Library;
 use crate::process::{self, Project};
 use crate::requirements::{BUILD, LAB, OPEN_MPI};
@@ -16,8 +17,8 @@ cargo xtask results [OPTIONS]
 
 Builds OPTIQ, measures it, and writes the pages in docs/results: o1.md and the like (`optiq reproduce`: what the thesis
 published, ours, verdict), cases-91.md (its 91 cases), table-vii.md (plans for 1,024 nodes of a Blue Gene/Q beside the
-thesis's Table VII), lab.md (MPI_Alltoallv and optiq_alltoallv in turn on a lab of 16 hosts), and README.md, which lists
-them. Leave the machine alone meanwhile.
+thesis's Table VII), lab.md (MPI_Alltoallv and optiq_alltoallv in turn on labs of 16 hosts and on this machine), and
+README.md, which lists them. Leave the machine alone meanwhile; the lab takes about twenty minutes.
 
   --only PART        reproduce, cases, table-vii or lab; may be given more than once (all of them)
   --repetitions N    timed runs of either kind in the lab (7)
@@ -81,7 +82,7 @@ pub fn main(arguments: &[String]) -> Outcome {
         write_page(&pages.join("table-vii.md"), &text)?;
     }
     if wanted("lab") {
-        let text = process::step("measure in the lab", || lab(&project, &about, repetitions))?;
+        let text = process::step("measure in the lab", || lab_page::page(&project, &about, repetitions))?;
         write_page(&pages.join("lab.md"), &text)?;
     }
     write_page(&pages.join(INDEX), &index(&pages)?)
@@ -219,48 +220,6 @@ fn table_vii(project: &Project, about: &str) -> Outcome<String> {
 fn no_more(bytes: f64, published_hundredths: u64) -> bool {
     // A division and a multiplication may have put a whole number of bytes just below itself.
     ((bytes + 1e-3) / 1e4).floor() <= published_hundredths as f64
-}
-
-fn lab(project: &Project, about: &str, repetitions: u32) -> Outcome<String> {
-    let mut page = format!(
-        "# `MPI_Alltoallv` and `optiq_alltoallv` in turn on a real network\n\n{about}\n\
-         `optiq demo --rate RATE --demands pattern:PATTERN --planner PLANNER --repetitions {repetitions}`: a 4x4 torus of 16 hosts, \
-         one rank each, 4 MB per pair, every byte of every repetition checked. Medians; in brackets the share of the link \
-         bound that was reached. One stream alone is the calibration: its share of a link, over one link and over the \
-         longest route.\n\n\
-         | pattern | planner | links, Mbit/s | one stream | MPI, s | its bound, s | OPTIQ, s | its bound, s | speed-up |\n\
-         | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
-    );
-    let cases = [
-        ("disjoint", "optimal", 100),
-        ("overlap", "optimal", 100),
-        ("subset", "optimal", 100),
-        ("disjoint", "heu2", 100),
-        ("disjoint", "optimal", 50),
-    ];
-    for (pattern, planner, rate) in cases {
-        let (demands, rate_text, n) = (format!("pattern:{pattern}"), format!("{rate}Mbit/s"), repetitions.to_string());
-        let demo = ["demo", "--rate", &rate_text, "--demands", &demands, "--planner", planner, "--repetitions", &n];
-        let text = process::capture(&mut optiq(project, &demo))?;
-        let side = |name| {
-            section(&text, name).and_then(|s| {
-                Ok((number(s, "median_seconds")?, number(s, "link_bound_seconds")?, number(s, "share_of_bound")?))
-            })
-        };
-        let ((mpi, mpi_bound, mpi_share), (ours, our_bound, our_share)) = (side("mpi")?, side("optiq")?);
-        let shares: Vec<f64> =
-            section(&text, "calibration")?.split("\"share\": ").skip(1).filter_map(leading_number).collect();
-        let streams: Vec<String> = shares.iter().map(|s| format!("{:.1} %", s * 100.0)).collect();
-        let _ = writeln!(
-            page,
-            "| {pattern} | {planner} | {rate} | {} | {mpi:.3} ({:.0} %) | {mpi_bound:.3} | {ours:.3} ({:.0} %) | {our_bound:.3} | {:.2} |",
-            streams.join(", "),
-            mpi_share * 100.0,
-            our_share * 100.0,
-            number(&text, "ratio")?
-        );
-    }
-    Ok(page)
 }
 
 /// What follows `"name":` in one of our own documents.
