@@ -55,9 +55,9 @@ pub struct ScheduleOptions {
     pub busiest: u64,
 }
 
-/// Four chunks of [`crate::EAGER`] bytes: one on the wire, one that is being confirmed, two for the turns of progress
+/// Six chunks of [`crate::EAGER`] bytes: one on the wire, one that is being confirmed, four for the turns of progress
 /// loops that share processors.
-const UNDER_WAY: u64 = 4 * crate::EAGER;
+const UNDER_WAY: u64 = 6 * crate::EAGER;
 
 impl Default for ScheduleOptions {
     fn default() -> Self {

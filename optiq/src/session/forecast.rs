@@ -123,12 +123,13 @@ impl Forecast {
 
     fn rarer(&mut self, agreed: &Agreed) -> u64 {
         let calls = |seconds: f64| (seconds / agreed.seconds_per_call.max(1e-9)).min(1e6) as u64;
-        let widest = WIDE.min(calls(LONGEST_BLINDNESS)).max(1);
+        let paid = calls(RARE * agreed.agreement_seconds);
+        let widest = WIDE.min(calls(LONGEST_BLINDNESS).max(paid)).max(1);
         if self.spacing >= widest {
             self.next_alert = *ALERT.start();
         }
-        let paid = calls(RARE * agreed.agreement_seconds).min(WIDE);
-        self.spacing = (2 * self.spacing).min(widest).max(paid);
+        // In steps, so that large calls among the first ones are noticed soon.
+        self.spacing = (2 * self.spacing).min(widest);
         self.spacing.max(calls(RARE * agreed.planning_seconds)) - 1
     }
 
@@ -243,11 +244,16 @@ mod tests {
     fn agreements_in_vain_take_little_of_the_time() {
         let mut forecast = Forecast::new();
         let costly = Agreed { seconds_per_call: 2e-3, agreement_seconds: 1e-3, ..agreed(Class::Aside) };
-        let skips: Vec<u64> = (0..5).map(|_| forecast.learn(costly)).collect();
-        // Three to be sure, then an agreement of 1 ms for every 100 calls of 2 ms, and as many as fit 0.5 s.
-        assert_eq!(skips, [0, 0, 99, 199, 249]);
+        let skips: Vec<u64> = (0..12).map(|_| forecast.learn(costly)).collect();
+        // Three to be sure, then half as often each time, until an agreement of 1 ms stands beside 250 calls of 2 ms, which
+        // is 0.5 s.
+        assert_eq!(skips, [0, 0, 1, 3, 7, 15, 31, 63, 127, 249, 249, 249]);
+        // Long calls: 0.5 s are only 5 of them, but an agreement of 10 ms is worth 20.
+        let long = Agreed { seconds_per_call: 0.1, agreement_seconds: 10e-3, ..costly };
+        assert_eq!(forecast.learn(long), 19);
         // Never more than WIDE, however short calls are.
-        assert_eq!(forecast.learn(Agreed { seconds_per_call: 1e-6, ..costly }), 255);
+        let short = Agreed { seconds_per_call: 1e-6, ..costly };
+        assert_eq!([(); 5].map(|()| forecast.learn(short)), [39, 79, 159, 255, 255]);
     }
 
     #[test]

@@ -1,16 +1,11 @@
 //! Wrong arguments, wrong order of calls, lifetimes: the right status on every rank, and nothing hangs.
 
-use crate::support::{expect, last_message, rank, size, succeeds, text};
+use crate::support::{alltoallv, expect, init, last_message, rank, size, succeeds, text, world};
 use optiq::Status;
 use optiq::c_api::{optiq_alltoallv, optiq_finalize, optiq_init, optiq_last_decision, optiq_strerror, optiq_version};
 use optiq_transport::mpi::{check, ffi};
 use std::ffi::c_int;
 use std::ptr::{null, null_mut};
-
-fn init() -> Result<(), String> {
-    // SAFETY: NULL is allowed.
-    succeeds("optiq_init", unsafe { optiq_init(null_mut(), null_mut()) })
-}
 
 /// Bytes to everybody, with what a test wants to spoil.
 struct Bytes {
@@ -31,21 +26,8 @@ impl Bytes {
     }
 
     fn call(&mut self, comm: ffi::MPI_Comm) -> c_int {
-        // SAFETY: arrays of as many elements as the world has ranks; buffers of the size that `new` gave them, or
-        // counts that must be refused.
-        unsafe {
-            optiq_alltoallv(
-                self.send.as_ptr().cast(),
-                self.counts.as_ptr(),
-                self.displacements.as_ptr(),
-                ffi::RSMPI_UINT8_T,
-                self.receive.as_mut_ptr().cast(),
-                self.receive_counts.as_ptr(),
-                self.displacements.as_ptr(),
-                ffi::RSMPI_UINT8_T,
-                comm,
-            )
-        }
+        let Self { send, counts, displacements, receive, receive_counts } = self;
+        alltoallv((send, counts, displacements), (receive, receive_counts, displacements), comm)
     }
 
     fn untouched(&self) -> Result<(), String> {
@@ -57,11 +39,6 @@ impl Bytes {
         let right = self.receive.chunks(each).zip(1..).all(|(block, r)| block.iter().all(|&b| b == r));
         if right { Ok(()) } else { Err("wrong bytes".into()) }
     }
-}
-
-fn world() -> ffi::MPI_Comm {
-    // SAFETY: a constant.
-    unsafe { ffi::RSMPI_COMM_WORLD }
 }
 
 pub fn arguments() -> Result<(), String> {

@@ -1,19 +1,14 @@
 //! Exchanges that are started, and when ranks agree: bytes are right whatever the order, and handles are checked.
 
-use crate::support::{expect, last_message, rank, size, succeeds, text};
+use crate::support::{alltoallv, expect, init, last_message, rank, size, succeeds, text, world};
 use optiq::c_api::{
-    Request, optiq_alltoallv, optiq_alltoallv_free, optiq_alltoallv_init, optiq_alltoallv_start, optiq_alltoallv_test,
-    optiq_alltoallv_wait, optiq_finalize, optiq_init, optiq_last_decision,
+    Request, optiq_alltoallv_free, optiq_alltoallv_init, optiq_alltoallv_start, optiq_alltoallv_test,
+    optiq_alltoallv_wait, optiq_finalize, optiq_last_decision,
 };
 use optiq::{Status, c_api::optiq_strerror};
 use optiq_transport::mpi::{check, ffi, in_place};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
-
-fn world() -> ffi::MPI_Comm {
-    // SAFETY: a constant.
-    unsafe { ffi::RSMPI_COMM_WORLD }
-}
 
 /// `each` bytes, and a few more for higher ranks, from everybody to everybody.
 struct Blocks {
@@ -89,20 +84,8 @@ impl Blocks {
     }
 
     fn block(&mut self) -> c_int {
-        // SAFETY: as in `init`.
-        unsafe {
-            optiq_alltoallv(
-                self.send.as_ptr().cast(),
-                self.counts.as_ptr(),
-                self.displacements.as_ptr(),
-                ffi::RSMPI_UINT8_T,
-                self.receive.as_mut_ptr().cast(),
-                self.receive_counts.as_ptr(),
-                self.receive_displacements.as_ptr(),
-                ffi::RSMPI_UINT8_T,
-                world(),
-            )
-        }
+        let Self { send, counts, displacements, receive, receive_counts, receive_displacements } = self;
+        alltoallv((send, counts, displacements), (receive, receive_counts, receive_displacements), world())
     }
 }
 
@@ -121,11 +104,6 @@ fn test(request: &mut Request) -> Result<bool, String> {
     // SAFETY: valid pointers.
     succeeds("optiq_alltoallv_test", unsafe { optiq_alltoallv_test(request, &mut flag) })?;
     Ok(flag != 0)
-}
-
-fn init() -> Result<(), String> {
-    // SAFETY: NULL is allowed.
-    succeeds("optiq_init", unsafe { optiq_init(null_mut(), null_mut()) })
 }
 
 /// Two persistent exchanges under way at a time, waited for in either order, with blocking calls between.
