@@ -94,7 +94,7 @@ pub struct InProcess {
     early: BTreeMap<PathId, VecDeque<Numbered>>,
     slots: Vec<u8>,
     sent: Vec<Event>,
-    copies: Meter,
+    meter: Meter,
     exchange: u64,
     /// Messages of exchanges that this rank has not begun.
     ahead: Vec<Parcel>,
@@ -124,7 +124,7 @@ fn build(ranks: Rank, pacing: Option<Arc<Pacing>>) -> Vec<InProcess> {
         early: BTreeMap::new(),
         slots: Vec::new(),
         sent: Vec::new(),
-        copies: Meter::default(),
+        meter: Meter::default(),
         exchange: 0,
         ahead: Vec::new(),
         numbered: 0,
@@ -161,7 +161,7 @@ impl InProcess {
             return Err(TransportError::Unexpected { rank: self.rank, what });
         }
         // SAFETY: as above; `data` is a box of its own.
-        self.copies.copy(|| unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), address, bytes) });
+        self.meter.copy(|| unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), address, bytes) });
         Ok(Event::Received { path, sequence })
     }
 }
@@ -191,7 +191,7 @@ impl Transport for InProcess {
         // scheduler sends a region only while nothing is written to it.
         let data: Box<[u8]> = unsafe {
             let (address, bytes) = memory.address(transmit.data, self.slots.as_mut_ptr());
-            self.copies.copy(|| std::slice::from_raw_parts(address, bytes).into())
+            self.meter.copy(|| std::slice::from_raw_parts(address, bytes).into())
         };
         let (path, sequence) = (transmit.header.path, transmit.header.sequence);
         self.deliver(transmit.to, transmit.header.bytes, Message::Chunk { path, sequence, data })?;
@@ -254,6 +254,6 @@ impl Transport for InProcess {
     }
 
     fn meter(&mut self) -> Option<&mut Meter> {
-        Some(&mut self.copies)
+        Some(&mut self.meter)
     }
 }

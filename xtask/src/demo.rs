@@ -121,7 +121,7 @@ impl Demo {
     }
 
     fn optiq(&self, arguments: &[&str]) -> Command {
-        let mut command = self.project.command(self.project.target().join("release").join("optiq"));
+        let mut command = self.project.command(self.project.program("optiq"));
         command.args(arguments);
         command
     }

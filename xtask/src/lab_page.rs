@@ -58,7 +58,7 @@ pub fn page(project: &Project, about: &str, repetitions: u32) -> Outcome<String>
         let _ = write!(page, "\n## `{topology}`\n\n```text\n{}```\n", calibration);
         let measured = benches.iter().try_for_each(|&(title, arguments)| {
             let bench = bench(arguments, &repetitions);
-            let program = project.target().join("release").join("optiq");
+            let program = project.program("optiq");
             let mut command = optiq(project, &["lab", "run", "--name", NAME, "--timeout", "3600", "--"]);
             let text = process::capture(command.arg(program).args(&bench))?;
             section(&mut page, title, "", &bench, &text);
@@ -72,14 +72,14 @@ pub fn page(project: &Project, about: &str, repetitions: u32) -> Outcome<String>
         let bench = bench(SHARED_MEMORY, &repetitions);
         let mut command = project.command("mpirun");
         command.envs(Library::OpenMpi.environment()).args(["-n", ranks]);
-        let text = process::capture(command.arg(project.target().join("release").join("optiq")).args(&bench))?;
+        let text = process::capture(command.arg(project.program("optiq")).args(&bench))?;
         section(&mut page, &format!("{ranks} ranks"), &format!("mpirun -n {ranks} "), &bench, &text);
     }
     Ok(page)
 }
 
 fn optiq(project: &Project, arguments: &[&str]) -> Command {
-    let mut command = project.command(project.target().join("release").join("optiq"));
+    let mut command = project.command(project.program("optiq"));
     command.args(arguments);
     command
 }

@@ -49,6 +49,11 @@ impl Project {
         &self.target
     }
 
+    /// Where a program of the release build is.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.target().join("release").join(name)
+    }
+
     /// The same checkout with a target directory of its own below the first, for builds that would undo the others.
     pub fn aside(&self, name: &str) -> Self {
         Project { root: self.root.clone(), target: self.target.join(name) }

@@ -103,7 +103,7 @@ fn write_page(path: &Path, text: &str) -> Outcome {
 
 /// Runs claims, which write their own pages.
 fn reproduce(project: &Project, claims: &[&str]) -> Outcome {
-    let mut command = project.command(project.target().join("release").join("optiq"));
+    let mut command = project.command(project.program("optiq"));
     process::run(command.arg("reproduce").args(claims).args(["--output", "docs/results"]))
 }
 
@@ -171,7 +171,7 @@ fn about(project: &Project, build: &str) -> Outcome<String> {
 }
 
 fn optiq(project: &Project, arguments: &[&str]) -> Command {
-    let mut command = project.command(project.target().join("release").join("optiq"));
+    let mut command = project.command(project.program("optiq"));
     command.args(arguments).arg("--json");
     command
 }

@@ -131,7 +131,11 @@ impl Arguments {
             let text = serde_json::to_string_pretty(&document).map_err(failed)?;
             Target::new(&directory.join("comparison.json"))?.write(|out| out.write_all(text.as_bytes()))?;
         }
-        if self.json { output::print_json(&document)? } else { output::print(&document.text(self.rate))? }
+        if self.json {
+            output::print_json(&document)?
+        } else {
+            output::print(&document.text(self.rate))?
+        }
         Ok(ExitCode::SUCCESS)
     }
 
@@ -151,11 +155,7 @@ impl Arguments {
         let bytes: u64 = list.iter().fold(0, |sum, d| sum.saturating_add(d.bytes));
         let serial = bytes as f64 / self.rate.bytes();
         let limit = 60.0 + (2.0 * f64::from(self.repetitions) + 2.0) * serial * 100.0;
-        RunOptions {
-            timeout: Duration::try_from_secs_f64(limit).ok(),
-            capture: true,
-            ..RunOptions::default()
-        }
+        RunOptions { timeout: Duration::try_from_secs_f64(limit).ok(), capture: true, ..RunOptions::default() }
     }
 
     fn read(&self, outcome: &Outcome) -> Result<Comparison, Failure> {

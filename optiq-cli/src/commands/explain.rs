@@ -152,7 +152,11 @@ impl Arguments {
         let context = Context { background, ..Context::new(&net, &text, &plan.demands) };
         let document = Explainer::new(&net, &plan)?.document(context, times, &chosen, self.links)?;
         drop(progress);
-        if self.json { output::print_json(&document)? } else { output::print(&document.text())? }
+        if self.json {
+            output::print_json(&document)?
+        } else {
+            output::print(&document.text())?
+        }
         Ok(ExitCode::SUCCESS)
     }
 
@@ -221,7 +225,8 @@ impl<'a> Explainer<'a> {
 
     /// The links, with the demands that cross each, the largest first.
     fn links(&self, links: &[LinkId]) -> Vec<LinkDocument> {
-        let mut crossing: BTreeMap<LinkId, BTreeMap<usize, u64>> = links.iter().map(|&l| (l, BTreeMap::new())).collect();
+        let mut crossing: BTreeMap<LinkId, BTreeMap<usize, u64>> =
+            links.iter().map(|&l| (l, BTreeMap::new())).collect();
         for (i, flows) in self.plan.flows.iter().enumerate() {
             for flow in flows {
                 for link in &flow.links {

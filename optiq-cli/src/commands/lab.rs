@@ -459,12 +459,7 @@ impl LabDocument {
 
 impl LinkDocument {
     fn new(l: &LabLink) -> Self {
-        LinkDocument {
-            from: l.from.clone(),
-            to: l.to.clone(),
-            rate_bytes_per_second: l.rate.bytes(),
-            cut: l.cut,
-        }
+        LinkDocument { from: l.from.clone(), to: l.to.clone(), rate_bytes_per_second: l.rate.bytes(), cut: l.cut }
     }
 }
 

@@ -4,12 +4,24 @@ use crate::failure::Failure;
 use clap::Subcommand;
 use std::process::ExitCode;
 
-/// Declares the modules, the enum of subcommands and its dispatch from lines `Name(module)`: a module has a clap
+// Not declared by the macro below, for `cargo fmt` finds modules only where it can see them.
+#[cfg(feature = "mpi")]
+mod bench;
+#[cfg(feature = "mpi")]
+mod demo;
+mod explain;
+mod info;
+mod lab;
+mod paths;
+mod plan;
+mod reproduce;
+mod topology;
+mod trace;
+
+/// Declares the enum of subcommands and its dispatch from lines `Name(module)`: a module has a clap
 /// argument type `Arguments`, whose documentation is the command's help, with a method `run`.
 macro_rules! commands {
     ($($(#[$attribute:meta])* $name:ident($module:ident)),* $(,)?) => {
-        $($(#[$attribute])* mod $module;)*
-
         /// What `optiq` can do.
         #[derive(Debug, Subcommand)]
         pub enum Command {

@@ -164,7 +164,10 @@ fn all_pairs(net: &Network, text: &str) -> Result<Vec<Demand>, Failure> {
     hosts.sort_unstable();
     hosts.dedup();
     if hosts.len() < 2 {
-        return Err(Failure::Input(format!("--hosts lists {}; at least 2 are expected", table::count(hosts.len(), "host"))));
+        return Err(Failure::Input(format!(
+            "--hosts lists {}; at least 2 are expected",
+            table::count(hosts.len(), "host")
+        )));
     }
     let pairs = hosts.len() * (hosts.len() - 1);
     if pairs > demands::MAX_DEMANDS {

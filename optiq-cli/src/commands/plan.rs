@@ -11,7 +11,9 @@ use optiq_net::{LoadStatistics, Network};
 use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::{self, Planned};
 use optiq_solver::planner::optimal::Progress as Moment;
-use optiq_solver::{CandidateMethod, Candidates, ClassFigures, Plan, PlanError, PlannerOptions, Report, candidates, planner};
+use optiq_solver::{
+    CandidateMethod, Candidates, ClassFigures, Plan, PlanError, PlannerOptions, Report, candidates, planner,
+};
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -140,7 +142,11 @@ impl Arguments {
         if self.compare {
             document.compared = runs.iter().map(|r| self.document(&net, &context, r, input_seconds)).collect();
         }
-        if self.json { output::print_json(&document)? } else { output::print(&document.text(&net, &runs))? }
+        if self.json {
+            output::print_json(&document)?
+        } else {
+            output::print(&document.text(&net, &runs))?
+        }
         Ok(ExitCode::SUCCESS)
     }
 
@@ -188,13 +194,7 @@ impl Arguments {
         Ok(runs)
     }
 
-    fn document<'a>(
-        &self,
-        net: &Network,
-        context: &'a Context,
-        run: &'a Planned,
-        input_seconds: f64,
-    ) -> Document<'a> {
+    fn document<'a>(&self, net: &Network, context: &'a Context, run: &'a Planned, input_seconds: f64) -> Document<'a> {
         let direct = run.report.direct_load.statistics(net);
         let unit = net.unit_capacity();
         Document {

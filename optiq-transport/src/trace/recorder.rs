@@ -176,8 +176,6 @@ struct Open {
     class: Class,
     /// Copying since `mark` inside the transport.
     copied: u64,
-    /// Waiting inside the poll under way.
-    blocked: u64,
     /// Since when nothing has moved.
     waiting_since: Option<u64>,
     /// When the poll under way began.
@@ -254,7 +252,6 @@ impl Recorder {
             mark: now,
             class: Class::Own,
             copied: 0,
-            blocked: 0,
             waiting_since: None,
             poll_start: now,
             worked_from: start,
@@ -339,13 +336,6 @@ impl Recorder {
         }
     }
 
-    /// The poll under way has waited inside calls for so many nanoseconds since it was asked last.
-    pub(super) fn blocked(&mut self, nanoseconds: u64) {
-        if let Some(open) = &mut self.open {
-            open.blocked += nanoseconds;
-        }
-    }
-
     pub(super) fn poll_begins(&mut self) {
         let now = self.clock.now();
         let Some(open) = &mut self.open else { return };
@@ -355,12 +345,13 @@ impl Recorder {
         open.poll_start = now;
     }
 
-    pub(super) fn poll_ends(&mut self, events: &[Event]) {
+    /// What the poll returned; it has waited inside calls for `blocked` nanoseconds.
+    pub(super) fn poll_ends(&mut self, events: &[Event], blocked: u64) {
         let Some(first) = events.first() else { return self.nothing_moved() };
         let now = self.clock.now();
         let ended_by = self.describe(first);
         self.something_moved(Some(ended_by));
-        self.was_blocked(now, events);
+        self.was_blocked(blocked, events);
         let of_others = |path| self.hop(path).is_some_and(|h| h.incoming.is_some() && h.outgoing.is_some());
         let forwarded = events.iter().filter(|e| of_others(path_of(e))).count() as u64;
         let Some(open) = &mut self.open else { return };
@@ -383,10 +374,9 @@ impl Recorder {
     }
 
     /// What a poll waited inside calls is a wait at its beginning, for the first chunk that was confirmed.
-    fn was_blocked(&mut self, now: u64, events: &[Event]) {
+    fn was_blocked(&mut self, duration: u64, events: &[Event]) {
         let Some(open) = &mut self.open else { return };
         let time = open.poll_start;
-        let duration = std::mem::take(&mut open.blocked).min(now - time);
         if duration == 0 {
             return;
         }
@@ -640,7 +630,6 @@ mod tests {
             mark: 100,
             class: Class::Own,
             copied: 0,
-            blocked: 0,
             waiting_since: None,
             poll_start: 0,
             worked_from: 0,

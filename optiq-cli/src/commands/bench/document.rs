@@ -145,23 +145,17 @@ impl Suite {
             table::aligned(&rows, |column| column > usize::from(planners) && column + 1 < rows[0].len()),
             table::count(self.cases.len(), "case"),
             self.geometric_mean_ratio,
-            if self.verified { "every byte of the first and last call of each repetition is right" } else { "WRONG BYTES" },
+            if self.verified {
+                "every byte of the first and last call of each repetition is right"
+            } else {
+                "WRONG BYTES"
+            },
         )
     }
 }
 
-const HEADS: [&str; 10] = [
-    "case",
-    "planner",
-    "MPI",
-    "OPTIQ",
-    "ratio",
-    "bound of MPI",
-    "share",
-    "bound of OPTIQ",
-    "share",
-    "served by",
-];
+const HEADS: [&str; 10] =
+    ["case", "planner", "MPI", "OPTIQ", "ratio", "bound of MPI", "share", "bound of OPTIQ", "share", "served by"];
 
 impl Outcome {
     /// The cells below [`HEADS`].
@@ -236,7 +230,14 @@ pub mod tests {
     use super::*;
 
     /// A case with these sizes and seconds.
-    pub fn outcome(demands: &str, message_bytes: u64, planner: &str, mpi: f64, optiq: f64, bounds: (f64, f64)) -> Outcome {
+    pub fn outcome(
+        demands: &str,
+        message_bytes: u64,
+        planner: &str,
+        mpi: f64,
+        optiq: f64,
+        bounds: (f64, f64),
+    ) -> Outcome {
         let side = |median_seconds: f64, link_bound_seconds: f64| Side {
             first_seconds: median_seconds,
             seconds: vec![median_seconds; 3],
@@ -292,6 +293,9 @@ pub mod tests {
         let cases = ["heu2", "optimal"].map(|p| outcome("pattern:subset", 1, p, 1.0, 1.0, (1.0, 1.0)));
         let text = Suite::new(("star:4".into(), Some("A note.".into())), 4, true, 3, cases.to_vec()).text();
         assert!(text.starts_with("A note.\nstar:4, 4 ranks, demands spread over all ranks"), "{text}");
-        assert!(text.contains("case                planner") && text.contains("1.00 x: pattern:subset, 1B with planner"), "{text}");
+        assert!(
+            text.contains("case                planner") && text.contains("1.00 x: pattern:subset, 1B with planner"),
+            "{text}"
+        );
     }
 }

@@ -62,7 +62,10 @@ pub fn counts(
         }
     }
     for list in [&send_counts, &receive_counts] {
-        list.iter().try_fold(0usize, |sum, &c| sum.checked_add(c)).filter(|&sum| sum <= i32::MAX as usize).ok_or_else(too_large)?;
+        list.iter()
+            .try_fold(0usize, |sum, &c| sum.checked_add(c))
+            .filter(|&sum| sum <= i32::MAX as usize)
+            .ok_or_else(too_large)?;
     }
     Ok((send_counts, receive_counts))
 }
@@ -91,7 +94,8 @@ impl Exchange {
         let (send_displacements, receive_displacements) = (displacements(&send_counts), displacements(&receive_counts));
         // One byte more than is used: an empty vector's address is the value of MPI_IN_PLACE in Open MPI.
         let pattern = contents(rank);
-        let send: Vec<u8> = pattern[..PERIOD].iter().copied().cycle().take(send_counts.iter().sum::<usize>() + 1).collect();
+        let send: Vec<u8> =
+            pattern[..PERIOD].iter().copied().cycle().take(send_counts.iter().sum::<usize>() + 1).collect();
         let receive = vec![0; receive_counts.iter().sum::<usize>() + 1];
         let theirs = swap(&send_displacements.iter().map(|&d| d as i64).collect::<Vec<_>>());
         let theirs = theirs.into_iter().map(|d| d as usize).collect();

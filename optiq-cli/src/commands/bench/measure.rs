@@ -67,10 +67,7 @@ pub struct Request {
 ///
 /// # Errors
 /// One sentence if there is no MPI; what `print` returns.
-pub fn run(
-    request: &Request,
-    print: impl FnOnce(Suite, Option<Target>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+pub fn run(request: &Request, print: impl FnOnce(Suite, Option<Target>) -> Result<(), Failure>) -> Result<(), Failure> {
     let missing = || Failure::Work("MPI could not be initialised".into());
     let universe = mpi::initialize().ok_or_else(missing)?;
     let world = universe.world();

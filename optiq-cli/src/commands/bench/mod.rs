@@ -7,8 +7,8 @@ mod page;
 mod request;
 
 use crate::failure::Failure;
-use crate::target::Target;
 use crate::output;
+use crate::target::Target;
 use clap::{Args, Subcommand};
 use document::Suite;
 use measure::Request;

@@ -62,7 +62,9 @@ pub fn page(suite: &Suite) -> io::Result<String> {
 fn cards(suite: &Suite) -> String {
     let card = |value: f64, what: &str, more: &str| {
         let (what, more) = (escape(what), escape(more));
-        format!("<div class=\"card\"><b>{value:.2}&times;</b><div class=\"what\">{what}</div><div class=\"more\">{more}</div></div>")
+        format!(
+            "<div class=\"card\"><b>{value:.2}&times;</b><div class=\"what\">{what}</div><div class=\"more\">{more}</div></div>"
+        )
     };
     let many = format!("of {}", crate::table::count(suite.cases.len(), "case"));
     let mean = card(suite.geometric_mean_ratio, "as fast as MPI, geometric mean", &many);
@@ -100,7 +102,11 @@ fn filling(line: usize) -> &'static str {
 fn legend(lines: &[Line]) -> String {
     let key = |(i, line): (usize, &Line)| {
         let name = escape(&line.name);
-        format!("<span><span class=\"key\" style=\"background:{};border:2px solid {}\"></span>{name}</span>", filling(i), colour(i))
+        format!(
+            "<span><span class=\"key\" style=\"background:{};border:2px solid {}\"></span>{name}</span>",
+            filling(i),
+            colour(i)
+        )
     };
     let keys: String = lines.iter().enumerate().map(key).collect();
     format!("{keys}<span>dashed: what the link bounds allow</span>")
@@ -146,7 +152,10 @@ fn chart(lines: &[Line]) -> String {
     let mut svg = String::new();
     // Writing to a string does not fail.
     let levels: Vec<f64> = if y.high / y.low < 6.0 {
-        [0.25, 0.5, 0.8, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0].into_iter().filter(|v| *v >= y.low && *v <= y.high).collect()
+        [0.25, 0.5, 0.8, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0]
+            .into_iter()
+            .filter(|v| *v >= y.low && *v <= y.high)
+            .collect()
     } else {
         y.ticks(2.0)
     };
@@ -214,7 +223,9 @@ fn chart(lines: &[Line]) -> String {
         }
     }
     let label = "Ratio of the times of MPI_Alltoallv and optiq_alltoallv against bytes per pair";
-    format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{label}\"><style>{STYLE}</style>{svg}</svg>")
+    format!(
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{label}\"><style>{STYLE}</style>{svg}</svg>"
+    )
 }
 
 const STYLE: &str = "\

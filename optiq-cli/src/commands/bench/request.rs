@@ -199,7 +199,8 @@ mod tests {
     #[test]
     fn files_of_cases() {
         let read = |text| parse_cases(text, "cases.toml");
-        let found = read("[[case]]\ndemands = \"pattern:disjoint\"\n[[case]]\ndemands='file:x'\nmessage='1KiB'\n").unwrap();
+        let found =
+            read("[[case]]\ndemands = \"pattern:disjoint\"\n[[case]]\ndemands='file:x'\nmessage='1KiB'\n").unwrap();
         assert_eq!(found[0], Case { demands: "pattern:disjoint".into(), message_bytes: 4_000_000 });
         assert_eq!(found[1], Case { demands: "file:x".into(), message_bytes: 1024 });
         for (bad, says) in [

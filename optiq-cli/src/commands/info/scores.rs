@@ -72,7 +72,11 @@ pub fn run(topology: Option<String>, json: bool) -> Result<ExitCode, Failure> {
         plain_share,
         scores,
     };
-    if json { output::print_json(&document)? } else { output::print(&text(&document, &model))? }
+    if json {
+        output::print_json(&document)?
+    } else {
+        output::print(&text(&document, &model))?
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -334,7 +334,8 @@ mod tests {
                 let demands = case.demands(hosts).unwrap();
                 let (near, far) = case.sides(hosts).unwrap();
                 assert_eq!(near.len() * case.each, far.len());
-                let (near, far): (BTreeSet<u32>, BTreeSet<u32>) = (near.into_iter().collect(), far.into_iter().collect());
+                let (near, far): (BTreeSet<u32>, BTreeSet<u32>) =
+                    (near.into_iter().collect(), far.into_iter().collect());
                 assert_eq!(far.len(), near.len() * case.each, "{}: a destination is there twice", case.id);
                 let both = near.intersection(&far).count();
                 match case.pattern {
@@ -427,7 +428,10 @@ mod tests {
             assert!(error.contains(says) && error.lines().count() == 1, "{error}");
         }
         assert_eq!(parse("", "f").unwrap_err().to_string(), "f: there is no [[case]]");
-        let twice = format!("{0}\n{0}", format_args!("[[case]]\nid = \"a\"\nsection = \"1\"\npattern = \"subset\"\nwhy = \"w\"\n{good}"));
+        let twice = format!(
+            "{0}\n{0}",
+            format_args!("[[case]]\nid = \"a\"\nsection = \"1\"\npattern = \"subset\"\nwhy = \"w\"\n{good}")
+        );
         assert!(parse(&twice, "f").unwrap_err().to_string().contains("the id is there twice"));
         let third = one(&good.replace("1/4", "1/3")).unwrap().demands(8).unwrap_err().to_string();
         assert_eq!(third, "case \"a\" on 8 hosts: 1/3 of them is not a whole number of hosts");

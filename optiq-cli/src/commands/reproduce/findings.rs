@@ -273,11 +273,18 @@ pub fn prints_as(ours: f64, published: f64, decimals: i32) -> bool {
 mod tests {
     use super::*;
 
-    const COLUMNS: &[Column] = &[column("pattern", "pattern", 0), column("worst link, MB", "megabytes_per_link_max", 2)];
+    const COLUMNS: &[Column] =
+        &[column("pattern", "pattern", 0), column("worst link, MB", "megabytes_per_link_max", 2)];
 
     fn findings(verdicts: &[Verdict]) -> Findings {
         let row = |v: &Verdict| Row::new(vec!["a|b".into(), 134.217_728.into()], v.clone());
-        Findings { columns: COLUMNS, rows: verdicts.iter().map(row).collect(), notes: vec!["A note.".into()], totals: vec![], seen: None }
+        Findings {
+            columns: COLUMNS,
+            rows: verdicts.iter().map(row).collect(),
+            notes: vec!["A note.".into()],
+            totals: vec![],
+            seen: None,
+        }
     }
 
     #[test]

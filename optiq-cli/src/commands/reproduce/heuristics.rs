@@ -68,7 +68,12 @@ pub fn maxload(setting: &Setting) -> Result<Findings, Failure> {
         seen: Some(format!("the worst link is lightest at a maxload of {}", bests.join(", "))),
         rows,
         notes: vec![
-            format!("Published throughputs, GB/s, at the same values of maxload: {}; {}; {}.", list(0), list(1), list(2)),
+            format!(
+                "Published throughputs, GB/s, at the same values of maxload: {}; {}; {}.",
+                list(0),
+                list(1),
+                list(2)
+            ),
             format!(
                 "{K} candidates for each pair: the shortest as published, and this project's. A throughput follows the \
                  worst link, so the lightest is the best; of equal ones the lower maxload."
@@ -91,26 +96,27 @@ const TIMES: &[Column] = &[
 pub fn times(setting: &Setting) -> Result<Findings, Failure> {
     let published = setting.published;
     let mut rows = Vec::new();
-    let mut row = |planner: &str, what: String, nodes: u32, theirs: Option<f64>, ours: f64, asked: f64, judged: bool| {
-        let faster = theirs.map(|theirs| theirs / ours);
-        let verdict = match faster.filter(|_| judged) {
-            Some(faster) => Verdict::of(faster >= asked, || format!("{planner}, {what}: {faster:.1} times")),
-            None => Verdict::NotJudged,
+    let mut row =
+        |planner: &str, what: String, nodes: u32, theirs: Option<f64>, ours: f64, asked: f64, judged: bool| {
+            let faster = theirs.map(|theirs| theirs / ours);
+            let verdict = match faster.filter(|_| judged) {
+                Some(faster) => Verdict::of(faster >= asked, || format!("{planner}, {what}: {faster:.1} times")),
+                None => Verdict::NotJudged,
+            };
+            let asked = faster.map(|_| asked);
+            rows.push(Row::new(
+                vec![
+                    planner.into(),
+                    what.into(),
+                    u64::from(nodes).into(),
+                    theirs.into(),
+                    ours.into(),
+                    faster.into(),
+                    asked.into(),
+                ],
+                verdict,
+            ));
         };
-        let asked = faster.map(|_| asked);
-        rows.push(Row::new(
-            vec![
-                planner.into(),
-                what.into(),
-                u64::from(nodes).into(),
-                theirs.into(),
-                ours.into(),
-                faster.into(),
-                asked.into(),
-            ],
-            verdict,
-        ));
-    };
     // Heuristic 1 at 1,024 nodes and maxload 16, the planner's default.
     let at_16 = published.table_xi.maxload.iter().position(|&m| m == 16).unwrap_or(0);
     let xi = setting.partition(published.table_xi.nodes)?;

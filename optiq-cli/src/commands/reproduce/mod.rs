@@ -194,8 +194,7 @@ impl Arguments {
         for (i, claim) in claims.iter().enumerate() {
             let progress = Progress::start(format!("claim {}", claim.id));
             let (nodes, repetitions) = (self.nodes, self.repetitions);
-            let setting =
-                Setting { published: &published, nodes, repetitions, cases: &cases, progress: &progress };
+            let setting = Setting { published: &published, nodes, repetitions, cases: &cases, progress: &progress };
             let findings = (claim.run)(&setting, self.planner.as_deref().unwrap_or(PLANNER))?;
             drop(progress);
             let command = self.command(claim);

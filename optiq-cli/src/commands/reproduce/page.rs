@@ -29,9 +29,9 @@ impl Circumstances {
     pub fn now() -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let first = |path: &str| read(path).lines().next().unwrap_or_default().trim().to_owned();
-        let model = read("/proc/cpuinfo")
-            .lines()
-            .find_map(|line| line.strip_prefix("model name").map(|rest| rest.trim_start_matches([' ', '\t', ':']).to_owned()));
+        let model = read("/proc/cpuinfo").lines().find_map(|line| {
+            line.strip_prefix("model name").map(|rest| rest.trim_start_matches([' ', '\t', ':']).to_owned())
+        });
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
         let system = format!("{} {}", first("/proc/sys/kernel/ostype"), first("/proc/sys/kernel/osrelease"));
         Circumstances {

@@ -5,8 +5,8 @@ use super::findings::{Column, Findings, Row, Verdict, column};
 use super::published::PATTERNS;
 use super::setting::{Partition, Setting, bound_megabytes, with_planner, worst_megabytes};
 use crate::failure::Failure;
-use optiq_solver::pipeline::{K, PlanOptions};
 use optiq_solver::CandidateMethod;
+use optiq_solver::pipeline::{K, PlanOptions};
 
 /// The LP planner's plans are within 0.15 % of its optimum: by so much, relatively, more paths may seem to be worse.
 const NOISE: f64 = 0.002;

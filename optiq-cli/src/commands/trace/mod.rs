@@ -61,7 +61,8 @@ fn parse_pair(text: &str) -> Result<(u32, u32), String> {
 }
 
 fn parse_session(text: &str) -> Result<u64, String> {
-    u64::from_str_radix(text, 16).map_err(|_| "the number in the files' names, 16 hexadecimal digits, is expected".into())
+    u64::from_str_radix(text, 16)
+        .map_err(|_| "the number in the files' names, 16 hexadecimal digits, is expected".into())
 }
 
 impl From<TraceError> for Failure {
@@ -196,7 +197,9 @@ impl Arguments {
         {
             let calls = run.calls(None);
             let last = calls.last().map_or("none".into(), |c| format!("up to {}", c.number));
-            return Err(Failure::Input(format!("--call {call} was not recorded; calls are counted from 0, {last} here")));
+            return Err(Failure::Input(format!(
+                "--call {call} was not recorded; calls are counted from 0, {last} here"
+            )));
         }
         if let Some((a, b)) = self.pair
             && (a >= run.ranks() || b >= run.ranks())
@@ -211,7 +214,11 @@ impl Arguments {
         if let Some(file) = &self.html {
             write(file, timeline::page(&run, self.call, &document.notes, &document.waits_in_words()).as_bytes())?;
         }
-        if self.json { output::print_json(&document)? } else { output::print(&document.text())? }
+        if self.json {
+            output::print_json(&document)?
+        } else {
+            output::print(&document.text())?
+        }
         Ok(ExitCode::SUCCESS)
     }
 
@@ -267,7 +274,9 @@ fn notes(run: &Run, by_rank: &[RankSummary]) -> Vec<String> {
     if !dropped.is_empty() {
         let records: u64 = by_rank.iter().map(|r| r.dropped).fold(0, u64::saturating_add);
         let gone = format!("{} dropped {records} records, the oldest of their exchanges", list(&dropped));
-        notes.push(format!("{gone}; sums are complete, chunks and waits are not (a larger OPTIQ_TRACE_EVENTS keeps more)"));
+        notes.push(format!(
+            "{gone}; sums are complete, chunks and waits are not (a larger OPTIQ_TRACE_EVENTS keeps more)"
+        ));
     }
     notes
 }
@@ -447,7 +456,8 @@ impl Document {
         }
         text.push('\n');
         let plain = self.by_rank.iter().any(|r| r.plain_mpi > 0.0);
-        let mut heads = vec!["rank", "in calls", "waiting", "for chunks", "to be taken", "copying", "forwarding", "own"];
+        let mut heads =
+            vec!["rank", "in calls", "waiting", "for chunks", "to be taken", "copying", "forwarding", "own"];
         if plain {
             heads.push("plain MPI");
         }

@@ -333,7 +333,8 @@ mod tests {
             cause: None,
         };
         let file = |rank: u32, leg, records: Vec<Record>| {
-            let call = Call { start: 100, end: 300, own: 200, served_by: "by hand".into(), table: Some(0), ..Call::default() };
+            let call =
+                Call { start: 100, end: 300, own: 200, served_by: "by hand".into(), table: Some(0), ..Call::default() };
             RankTrace {
                 path: "by-hand".into(),
                 session: 1,
@@ -350,13 +351,19 @@ mod tests {
                 complete: true,
             }
         };
-        let waited = Record { duration: 100, kind: Kind::Waited, cause: Some(Kind::Received), ..record(100, Kind::Sent, 0) };
+        let waited =
+            Record { duration: 100, kind: Kind::Waited, cause: Some(Kind::Received), ..record(100, Kind::Sent, 0) };
         let all = vec![
             file(0, leg(None, Some(1)), vec![record(100, Kind::Sent, 1), record(150, Kind::Completed, 1)]),
             file(
                 1,
                 leg(Some(0), Some(2)),
-                vec![waited, record(200, Kind::Received, 0), record(210, Kind::Sent, 2), record(250, Kind::Completed, 2)],
+                vec![
+                    waited,
+                    record(200, Kind::Received, 0),
+                    record(210, Kind::Sent, 2),
+                    record(250, Kind::Completed, 2),
+                ],
             ),
             file(2, leg(Some(1), None), vec![record(300, Kind::Received, 1)]),
         ];
