@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let universe = mpi::initialize().ok_or("MPI was initialised before")?;
     let world = universe.world();
     let (rank, ranks) = (world.rank() as usize, world.size() as usize);
-    let read = Config::from_env();
+    let read = Config::read();
     if let Some(error) = read.error {
         return Err(error.into());
     }

@@ -5,27 +5,8 @@
 
 mod common;
 
+use common::compile_c as compile;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-
-/// Where cargo left `liboptiq.so`: beside the programs, or among the dependencies.
-fn library() -> PathBuf {
-    let programs = Path::new(env!("CARGO_BIN_EXE_optiq-mpi-tests")).parent().unwrap();
-    let places = [programs.join("deps"), programs.to_path_buf()];
-    let found = places.iter().find(|p| p.join("liboptiq.so").exists());
-    found.unwrap_or_else(|| panic!("there is no liboptiq.so in {places:?}")).clone()
-}
-
-fn compile(source: &str, program: &Path) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let library = library();
-    let mut command = Command::new(common::mpicc());
-    command.args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-o"]).arg(program).arg(root.join(source));
-    command.arg("-I").arg(root.join("optiq/include")).arg("-L").arg(&library).arg("-loptiq");
-    command.arg(format!("-Wl,-rpath,{}", library.display()));
-    let output = command.output().expect("the compiler wrapper starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
 
 #[test]
 fn source_example_1_in_c() {

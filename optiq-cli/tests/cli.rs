@@ -257,6 +257,7 @@ fn shell(room: &Room, line: &str) -> std::process::Output {
     let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap_or_default());
     let mut sh = Command::new("sh");
     sh.args(["-c", line]).env("PATH", path).env("XDG_RUNTIME_DIR", room.path(".")).env_remove("OPTIQ_LOG");
+    sh.env("OPTIQ_CONF", "none");
     sh.current_dir(room.path(".")).stdin(Stdio::null()).output().unwrap()
 }
 
@@ -558,4 +559,56 @@ fn a_full_disk_is_told() {
     let output = output.unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).starts_with("optiq: cannot write to standard output"));
+}
+
+#[test]
+fn options_are_listed_with_where_they_come_from() {
+    let room = Room::new("options");
+    room.write("site.conf", "topology = torus:4x4 # ours\nscores = \"0-1KiB=mpi\"\nk=3\n");
+    let run = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let mut command = room.command(&words);
+        command.env("OPTIQ_CONF", room.path("site.conf")).env("OPTIQ_K", "9").env("OPTIQ_KK", "1");
+        let output = command.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (status, listed, warned) = run("info -c");
+    assert_eq!(status, Some(0));
+    assert_eq!(warned, "optiq: OPTIQ_KK is set, but OPTIQ has no such option; OPTIQ_K is the nearest\n");
+    let line = |text: &str, key: &str| {
+        let line = text.lines().find(|l| l.trim_start_matches("# ").starts_with(&format!("{key} =")));
+        line.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let conf = room.path("site.conf");
+    assert_eq!(line(&listed, "topology"), format!("topology = torus:4x4 # {}:1", conf.display()));
+    assert_eq!(line(&listed, "k"), "k = 9 # environment");
+    assert_eq!(line(&listed, "window"), "window = 32 # default");
+    assert_eq!(line(&listed, "trace"), "# trace = # default");
+    let (_, full, _) = run("info -cf");
+    assert!(full.contains("# Candidate paths per pair of hosts.\n# takes: number\nk = 9"), "{full}");
+    let (_, json, _) = run("info -c --json");
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let k = document["options"].as_array().unwrap().iter().find(|o| o["name"] == "OPTIQ_K").unwrap();
+    assert_eq!(
+        (k["value"].as_str(), k["origin"].as_str(), k["default"].as_str()),
+        (Some("9"), Some("environment"), Some("20"))
+    );
+
+    // What is printed is a file of options with the same values.
+    room.write("site.conf", &full);
+    let (status, again, _) = run("info -c");
+    assert_eq!(
+        (status, line(&again, "scores")),
+        (
+            Some(0),
+            format!("scores = 0-1KiB=mpi # {}:{}", conf.display(), {
+                1 + full.lines().position(|l| l.starts_with("scores")).unwrap()
+            })
+        )
+    );
+    room.write("site.conf", "k 3");
+    let (status, _, said) = run("info -c");
+    assert_eq!(status, Some(2));
+    assert!(said.contains("site.conf:1: found \"k 3\"; KEY = value is expected"), "{said}");
 }

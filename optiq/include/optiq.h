@@ -196,6 +196,63 @@ int optiq_alltoallv_wait(optiq_request *request);
  */
 int optiq_alltoallv_free(optiq_request *request);
 
+/*
+ Sets an option, over environment and `optiq.conf`. `name` is as in either, such as `topology` or `OPTIQ_TOPOLOGY`;
+ `value` is copied; NULL or an empty string take the option back to its default. Before `optiq_init`, or after it for
+ communicators whose first use is still to come; options of the process as a whole (log, trace, progress) only before.
+ To be called alike on all ranks. `optiq info -cf` lists options. Since 0.1.
+
+ Returns 0 or a status code; nothing is changed by a call that fails. Not thread-safe.
+
+ Requirements:
+ Both must be NULL or strings that end with a zero byte.
+ */
+int optiq_set_option(const char *name,
+                     const char *value);
+
+/*
+ The value of an option for communicators whose first use is still to come, as it was written, or its default; cut off
+ at `size` - 1 bytes. `length`, unless it is NULL, receives the length of the whole value. `value` may be NULL if `size`
+ is 0. Since 0.1.
+
+ Returns 0 or a status code. Thread-safe.
+
+ Requirements:
+ `name` must be NULL or a string that ends with a zero byte, `value` valid for writing `size` bytes, `length` NULL or
+ valid for writing.
+ */
+int optiq_get_option(const char *name,
+                     char *value,
+                     uintptr_t size,
+                     uintptr_t *length);
+
+/*
+ Sets an option for one communicator, over everything else; before its first use. To be called alike on all its ranks.
+ Duplicates of the communicator do not inherit it. Since 0.1.
+
+ Returns 0 or a status code. Not thread-safe.
+
+ Requirements:
+ A valid communicator; both others must be NULL or strings that end with a zero byte.
+ */
+int optiq_comm_set_option(MPI_Comm comm,
+                          const char *name,
+                          const char *value);
+
+/*
+ Sets options for one communicator from the keys of `info` that begin with `optiq_`, such as `optiq_topology`; before
+ its first use. To be called alike on all its ranks. Keys that the MPI library itself keeps with a communicator are read
+ as well, without this call; few libraries keep keys that they do not know (Open MPI does those of
+ `MPI_Comm_dup_with_info`). Since 0.1.
+
+ Returns 0 or a status code; nothing is changed by a call that fails. Not thread-safe. `info` is read and not kept.
+
+ Requirements:
+ A valid communicator and a valid info object, or `MPI_INFO_NULL`.
+ */
+int optiq_comm_set_info(MPI_Comm comm,
+                        MPI_Info info);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus

@@ -26,7 +26,10 @@ mod scores;
 mod session;
 mod transport_rule;
 
-pub use config::{Algorithm, Config, ConfigError, OPTIONS, OptionRecord, PlannerChoice, TransportChoice};
+pub use config::{
+    Algorithm, Config, ConfigError, OPTIONS, OptionRecord, Origin, PlannerChoice, Read, Scope, Setting, Settings,
+    TransportChoice,
+};
 pub use decide::{Before, Decision, LEAST_PLANNING_SECONDS, decide, decide_before_planning, score};
 pub use error::{Error, Status};
 pub use gather::{Gathered, Place, gather, pays};

@@ -2,7 +2,7 @@
 
 use optiq_transport::mpi::Library;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -41,6 +41,28 @@ pub fn mpicc() -> String {
     std::env::var("MPICC").unwrap_or_else(|_| first_of(&[name]).unwrap_or("mpicc").into())
 }
 
+/// Where cargo left `liboptiq.so`: beside the programs, or among the dependencies.
+#[allow(dead_code, reason = "not every test program compiles")]
+pub fn library() -> PathBuf {
+    let programs = Path::new(env!("CARGO_BIN_EXE_optiq-mpi-tests")).parent().unwrap();
+    let places = [programs.join("deps"), programs.to_path_buf()];
+    let found = places.iter().find(|p| p.join("liboptiq.so").exists());
+    found.unwrap_or_else(|| panic!("there is no liboptiq.so in {places:?}")).clone()
+}
+
+/// Compiles a C program with the MPI wrapper against the committed header and the shared library.
+#[allow(dead_code, reason = "not every test program compiles")]
+pub fn compile_c(source: &str, program: &Path) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let library = library();
+    let mut command = Command::new(mpicc());
+    command.args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-o"]).arg(program).arg(root.join(source));
+    command.arg("-I").arg(root.join("optiq/include")).arg("-L").arg(&library).arg("-loptiq");
+    command.arg(format!("-Wl,-rpath,{}", library.display()));
+    let output = command.output().expect("the compiler wrapper starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// The first of these programs that there is.
 fn first_of<'a>(programs: &[&'a str]) -> Option<&'a str> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -58,6 +80,8 @@ pub fn mpirun(ranks: u32, program: &Path, arguments: &[&str], environment: &[(&s
     for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("OPTIQ_")) {
         command.env_remove(name);
     }
+    // Nor those of a file that this machine may have.
+    command.env("OPTIQ_CONF", "none");
     command.envs(environment.iter().copied());
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("mpirun starts");

@@ -40,6 +40,8 @@ impl Room {
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_optiq"));
         command.args(words).current_dir(&self.0).env_remove("OPTIQ_LOG").env("XDG_RUNTIME_DIR", &self.0);
+        // Options of a file that this machine may have are not the test's.
+        command.env("OPTIQ_CONF", "none");
         command.stdin(Stdio::null());
         command
     }

@@ -7,13 +7,15 @@
 mod progress;
 mod requests;
 mod sessions;
+mod settings;
 
 use crate::blocks::{Blocks, ints};
 use crate::session::{Arguments, Local, signature};
-use crate::{Config, Decision, Error, Session, Status, VERSION, logger};
+use crate::{Decision, Error, Session, Status, VERSION, logger};
 use optiq_transport::mpi::{check, contiguous_bytes, ffi, in_place, is_initialized};
 pub use requests::*;
 use sessions::Sessions;
+pub use settings::*;
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -75,19 +77,17 @@ pub unsafe extern "C" fn optiq_init(argc: *mut c_int, argv: *mut *mut *mut c_cha
         if !is_initialized() {
             return Err(Error::Argument("optiq_init was called after MPI_Finalize".into()));
         }
-        let read = Config::from_env();
+        let settings = settings::at_init();
+        let mut read = settings.resolve();
         let mut rank = 0;
         // SAFETY: MPI is initialised.
         check(unsafe { ffi::PMPI_Comm_rank(ffi::RSMPI_COMM_WORLD, &mut rank) }, "MPI_Comm_rank")?;
         logger::init(&format!(" [rank {rank}]"), read.config.log);
         if rank == 0 {
-            for name in &read.unknown {
-                log::warn!("{name} is set, but OPTIQ has no such option");
-            }
+            read.warnings.iter().for_each(|warning| log::warn!("{warning}"));
         }
-        let mut config = read.config;
-        if let Some(error) = read.error {
-            if config.strict {
+        if let Some(error) = read.error.take() {
+            if read.config.strict {
                 if started_mpi {
                     // SAFETY: we initialised it just now.
                     check(unsafe { ffi::PMPI_Finalize() }, "MPI_Finalize")?;
@@ -97,10 +97,9 @@ pub unsafe extern "C" fn optiq_init(argc: *mut c_int, argv: *mut *mut *mut c_cha
             if rank == 0 {
                 log::warn!("{error}; all calls go to plain MPI");
             }
-            config.algorithm = crate::Algorithm::Mpi;
         }
-        progress::configure(config.progress);
-        Sessions::open(config, started_mpi)
+        progress::configure(read.config.progress);
+        Sessions::open(settings, started_mpi)
     })
 }
 

@@ -5,8 +5,8 @@
 //! the program forgot to.
 
 use crate::session::Quick;
-use crate::{Config, Error, Session};
-use optiq_transport::mpi::{check, ffi, is_initialized};
+use crate::{Algorithm, Config, Error, Origin, Session, Settings};
+use optiq_transport::mpi::{check, ffi, info_entries, is_initialized};
 use parking_lot::{Mutex, MutexGuard};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -49,10 +49,12 @@ unsafe impl Send for Handle {}
 
 /// What exists between `optiq_init` and `optiq_finalize`.
 struct Open {
-    config: Config,
+    /// For communicators that are used from now on.
+    settings: Settings,
     started_mpi: bool,
-    /// Attribute key of sessions, and of the finalise hook.
+    /// Attribute keys of sessions, of options of a communicator that has none yet, and of the finalise hook.
     session_key: c_int,
+    options_key: c_int,
     finalize_key: c_int,
     /// Communicators with a session, in the order of their first use, which is the same on all ranks.
     communicators: Vec<Handle>,
@@ -86,22 +88,34 @@ impl Latest {
 pub(super) struct Sessions;
 
 impl Sessions {
-    pub(super) fn open(config: Config, started_mpi: bool) -> Result<(), Error> {
+    /// Changes the settings for communicators that are used from now on; false if there is nothing open.
+    pub(super) fn change(change: impl FnOnce(&mut Settings) -> Result<(), Error>) -> Option<Result<(), Error>> {
+        OPEN.lock().as_mut().map(|open| change(&mut open.settings))
+    }
+
+    /// The settings for communicators that are used from now on.
+    pub(super) fn settings() -> Option<Settings> {
+        OPEN.lock().as_ref().map(|open| open.settings.clone())
+    }
+
+    pub(super) fn open(settings: Settings, started_mpi: bool) -> Result<(), Error> {
         let mut open = OPEN.lock();
         if open.is_some() {
             return Err(Error::Argument("optiq_init was called twice".into()));
         }
-        let (mut session_key, mut finalize_key) = (0, 0);
+        let (mut session_key, mut options_key, mut finalize_key) = (0, 0, 0);
         let nothing = std::ptr::null_mut();
         // SAFETY: MPI is initialised; the callbacks have the signatures that MPI asks for.
         unsafe {
             let code = ffi::PMPI_Comm_create_keyval(Some(copy_nothing), Some(free_session), &mut session_key, nothing);
             check(code, "MPI_Comm_create_keyval")?;
+            let code = ffi::PMPI_Comm_create_keyval(Some(copy_nothing), Some(free_options), &mut options_key, nothing);
+            check(code, "MPI_Comm_create_keyval")?;
             let code = ffi::PMPI_Comm_create_keyval(Some(copy_nothing), Some(at_finalize), &mut finalize_key, nothing);
             check(code, "MPI_Comm_create_keyval")?;
             check(ffi::PMPI_Comm_set_attr(ffi::RSMPI_COMM_SELF, finalize_key, nothing), "MPI_Comm_set_attr")?;
         }
-        *open = Some(Open { config, started_mpi, session_key, finalize_key, communicators: Vec::new() });
+        *open = Some(Open { settings, started_mpi, session_key, options_key, finalize_key, communicators: Vec::new() });
         Ok(())
     }
 
@@ -131,8 +145,8 @@ impl Sessions {
     /// The session of `comm`, which is made on first use (collectively); `None` for an inter-communicator, which
     /// OPTIQ does not serve.
     pub(super) fn get(comm: ffi::MPI_Comm, function: &'static str) -> Result<Option<Arc<Shared>>, Error> {
-        let (key, config) = match &*OPEN.lock() {
-            Some(open) if is_initialized() => (open.session_key, open.config.clone()),
+        let key = match &*OPEN.lock() {
+            Some(open) if is_initialized() => open.session_key,
             _ => return Err(Error::NotInitialized(function)),
         };
         if comm == null_communicator() {
@@ -141,13 +155,84 @@ impl Sessions {
         let generation = GENERATION.load(Ordering::Acquire);
         let session = match attached(comm, key)? {
             Some(session) => Some(session),
-            None => attach(comm, key, config)?,
+            None => attach(comm, key, function)?,
         };
         if let Some(session) = &session {
             LATEST.set(Some(Latest { comm, session: Arc::as_ptr(session), generation }));
         }
         Ok(session)
     }
+}
+
+/// Sets options for one communicator, which must not have been used.
+pub(super) fn set_for(comm: ffi::MPI_Comm, entries: &[(String, String)], function: &'static str) -> Result<(), Error> {
+    let (session_key, options_key) = match &*OPEN.lock() {
+        Some(open) if is_initialized() => (open.session_key, open.options_key),
+        _ => return Err(Error::NotInitialized(function)),
+    };
+    if comm == null_communicator() {
+        return Err(Error::Argument("the communicator is MPI_COMM_NULL".into()));
+    }
+    if attached(comm, session_key)?.is_some() {
+        let text = format!("{function} came after the communicator's first use; options are set before it");
+        return Err(Error::Argument(text));
+    }
+    let mut all = options_of(comm, options_key)?;
+    for (name, value) in entries {
+        // Finds out now what is wrong with it.
+        Settings::default().set(name, value, Origin::Info)?;
+        all.push((name.clone(), value.clone()));
+    }
+    let pointer = Box::into_raw(Box::new(all)).cast::<c_void>();
+    // SAFETY: a valid communicator by the caller's word; `free_options` frees what stood there before, and this one.
+    Ok(check(unsafe { ffi::PMPI_Comm_set_attr(comm, options_key, pointer) }, "MPI_Comm_set_attr")?)
+}
+
+/// What was set for a communicator by `set_for`.
+fn options_of(comm: ffi::MPI_Comm, key: c_int) -> Result<Vec<(String, String)>, Error> {
+    let mut value: *const Vec<(String, String)> = std::ptr::null();
+    let mut found = 0;
+    // SAFETY: a valid communicator by the callers' word; the attribute is a pointer that `set_for` made.
+    unsafe {
+        let slot = (&raw mut value).cast::<c_void>();
+        check(ffi::PMPI_Comm_get_attr(comm, key, slot, &mut found), "MPI_Comm_get_attr")?;
+        Ok(if found == 0 { Vec::new() } else { value.as_ref().cloned().unwrap_or_default() })
+    }
+}
+
+/// The configuration of a communicator: the process's, what the MPI library keeps as info keys `optiq_*` (Open MPI does
+/// if the communicator was made by `MPI_Comm_dup_with_info`), and what `set_for` was told.
+fn configuration(comm: ffi::MPI_Comm, function: &'static str) -> Result<Config, Error> {
+    let (mut settings, options_key) = match &*OPEN.lock() {
+        Some(open) => (open.settings.clone(), open.options_key),
+        None => return Err(Error::NotInitialized(function)),
+    };
+    // `optiq_init` has told it.
+    let known = settings.resolve().error;
+    let mut wrong = None;
+    for (name, value) in info_entries(comm)?.into_iter().filter(|(name, _)| name.starts_with("optiq_")) {
+        if let Err(error) = settings.set(&name, &value, Origin::Info) {
+            wrong.get_or_insert(error);
+        }
+    }
+    for (name, value) in options_of(comm, options_key)? {
+        settings.set(&name, &value, Origin::Info)?;
+    }
+    let read = settings.resolve();
+    let mut config = read.config;
+    if let Some(error) = wrong.or(read.error) {
+        if config.strict {
+            return Err(error.into());
+        }
+        let mut rank = 0;
+        // SAFETY: a valid communicator by the caller's word.
+        check(unsafe { ffi::PMPI_Comm_rank(comm, &mut rank) }, "MPI_Comm_rank")?;
+        if rank == 0 && known.as_ref() != Some(&error) {
+            log::warn!("{error}; all calls on this communicator go to plain MPI");
+        }
+        config.algorithm = Algorithm::Mpi;
+    }
+    Ok(config)
 }
 
 fn null_communicator() -> ffi::MPI_Comm {
@@ -171,13 +256,14 @@ fn attached(comm: ffi::MPI_Comm, key: c_int) -> Result<Option<Arc<Shared>>, Erro
     }
 }
 
-fn attach(comm: ffi::MPI_Comm, key: c_int, config: Config) -> Result<Option<Arc<Shared>>, Error> {
+fn attach(comm: ffi::MPI_Comm, key: c_int, function: &'static str) -> Result<Option<Arc<Shared>>, Error> {
     let mut inter = 0;
     // SAFETY: a valid communicator by the caller's word.
     check(unsafe { ffi::PMPI_Comm_test_inter(comm, &mut inter) }, "MPI_Comm_test_inter")?;
     if inter != 0 {
         return Ok(None);
     }
+    let config = configuration(comm, function)?;
     // SAFETY: valid, an intra-communicator, and the session is dropped by `free_session` or `close`.
     let session = unsafe { Session::new(comm, config)? };
     let quick = Arc::clone(session.quick());
@@ -196,7 +282,7 @@ fn close(open: Open, and_hook: bool) -> Result<bool, Error> {
     GENERATION.fetch_add(1, Ordering::AcqRel);
     super::progress::stop();
     super::requests::forget();
-    let Open { started_mpi, mut session_key, mut finalize_key, communicators, .. } = open;
+    let Open { started_mpi, mut session_key, mut options_key, mut finalize_key, communicators, .. } = open;
     for Handle(comm) in communicators {
         // SAFETY: the user has not freed it, or `free_session` would have taken it off the list.
         check(unsafe { ffi::PMPI_Comm_delete_attr(comm, session_key) }, "MPI_Comm_delete_attr")?;
@@ -207,6 +293,7 @@ fn close(open: Open, and_hook: bool) -> Result<bool, Error> {
             check(ffi::PMPI_Comm_delete_attr(ffi::RSMPI_COMM_SELF, finalize_key), "MPI_Comm_delete_attr")?;
         }
         check(ffi::PMPI_Comm_free_keyval(&mut finalize_key), "MPI_Comm_free_keyval")?;
+        check(ffi::PMPI_Comm_free_keyval(&mut options_key), "MPI_Comm_free_keyval")?;
         check(ffi::PMPI_Comm_free_keyval(&mut session_key), "MPI_Comm_free_keyval")?;
     }
     Ok(started_mpi)
@@ -233,6 +320,12 @@ unsafe extern "C" fn free_session(comm: ffi::MPI_Comm, _: c_int, value: *mut c_v
     }
     // SAFETY: the reference that `attach` gave to MPI.
     drop(unsafe { Arc::from_raw(value.cast_const().cast::<Shared>()) });
+    ffi::MPI_SUCCESS as c_int
+}
+
+unsafe extern "C" fn free_options(_: ffi::MPI_Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
+    // SAFETY: the box that `set_for` gave to MPI.
+    drop(unsafe { Box::from_raw(value.cast::<Vec<(String, String)>>()) });
     ffi::MPI_SUCCESS as c_int
 }
 

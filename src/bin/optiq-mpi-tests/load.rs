@@ -7,7 +7,7 @@ use std::fs;
 /// A session on the world, configured by the environment. An option that cannot be used is an error here: a test that
 /// measures something else than it says must not pass.
 pub fn session() -> Result<Session, String> {
-    let read = Config::from_env();
+    let read = Config::read();
     if let Some(error) = read.error {
         return Err(error.to_string());
     }

@@ -86,7 +86,7 @@ pub fn run(request: &Request, print: impl FnOnce(Suite, Option<Target>) -> Resul
 }
 
 fn measure(world: &SimpleCommunicator, request: &Request) -> Result<Option<(Suite, Option<Target>)>, String> {
-    let read = Config::from_env();
+    let read = Config::read();
     if let Some(error) = read.error {
         return Err(error.to_string());
     }

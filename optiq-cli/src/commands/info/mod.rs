@@ -1,5 +1,6 @@
 //! `optiq info`.
 
+mod options;
 mod scores;
 
 use crate::failure::Failure;
@@ -11,12 +12,14 @@ use serde::Serialize;
 use std::process::ExitCode;
 
 /// Show the version, what was built in, and which planners, topologies and patterns there are; or what would serve which
-/// exchange
+/// exchange; or the options
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   optiq info
   optiq info --json
+  optiq info -c
+  optiq info -cf | tee optiq.conf
   optiq info --scores --topology torus:4x4,capacity=12.5MB/s
   OPTIQ_SCORES=0-64KiB=mpi optiq info --scores --topology bgq:512")]
 pub struct Arguments {
@@ -27,6 +30,13 @@ pub struct Arguments {
     /// The network of the score map [default: OPTIQ_TOPOLOGY]
     #[arg(long, value_name = "SPEC", requires = "scores")]
     topology: Option<String>,
+    /// Show every option with its value and where that comes from: environment, `optiq.conf` or default. What is printed
+    /// can be used as `optiq.conf`
+    #[arg(short, long, conflicts_with = "scores")]
+    config: bool,
+    /// Show what each option does and takes as well
+    #[arg(short, long, requires = "config")]
+    full: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -58,6 +68,9 @@ impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
         if self.scores {
             return scores::run(self.topology, self.json);
+        }
+        if self.config {
+            return options::run(self.full, self.json);
         }
         let options = PlannerOptions::default();
         let (planners, planners_left_out) =

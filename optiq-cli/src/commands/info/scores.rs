@@ -42,7 +42,7 @@ struct Row {
 }
 
 pub fn run(topology: Option<String>, json: bool) -> Result<ExitCode, Failure> {
-    let read = Config::from_env();
+    let read = Config::read();
     if let Some(error) = read.error {
         return Err(Failure::Input(error.to_string()));
     }

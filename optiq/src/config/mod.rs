@@ -1,0 +1,206 @@
+//! All settings of a session, and where they come from.
+
+mod options;
+mod read;
+
+use crate::{PlacementRule, Scores};
+pub use options::{OPTIONS, OptionRecord, Scope};
+use optiq_transport::{ChunkRule, Order};
+pub use read::{ConfigError, Origin, Read, Setting, Settings};
+use std::fmt;
+use std::str::FromStr;
+
+/// Whether to use planned paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// Where it is predicted to pay.
+    Auto,
+    /// Always.
+    Multipath,
+    /// Never.
+    Mpi,
+}
+
+impl FromStr for Algorithm {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "auto" => Ok(Algorithm::Auto),
+            "multipath" => Ok(Algorithm::Multipath),
+            "mpi" => Ok(Algorithm::Mpi),
+            _ => Err(()),
+        }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Algorithm::Auto => "auto",
+            Algorithm::Multipath => "multipath",
+            Algorithm::Mpi => "mpi",
+        })
+    }
+}
+
+/// Which planner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlannerChoice {
+    /// By the size of the problem.
+    Auto,
+    /// The one of this name.
+    Named(String),
+}
+
+impl FromStr for PlannerChoice {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "auto" => Ok(PlannerChoice::Auto),
+            "direct" | "heu1" | "heu2" | "lp" | "optimal" => Ok(PlannerChoice::Named(text.to_string())),
+            _ => Err(()),
+        }
+    }
+}
+
+/// Which MPI calls carry chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransportChoice {
+    /// The one that is faster as far as known.
+    Auto,
+    /// `MPI_Isend` and `MPI_Irecv`.
+    TwoSided,
+    /// `MPI_Put`.
+    OneSided,
+}
+
+impl FromStr for TransportChoice {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "auto" => Ok(TransportChoice::Auto),
+            "two-sided" => Ok(TransportChoice::TwoSided),
+            "one-sided" => Ok(TransportChoice::OneSided),
+            _ => Err(()),
+        }
+    }
+}
+
+impl fmt::Display for TransportChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TransportChoice::Auto => "auto",
+            TransportChoice::TwoSided => "two-sided",
+            TransportChoice::OneSided => "one-sided",
+        })
+    }
+}
+
+/// All settings of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// `OPTIQ_TOPOLOGY`.
+    pub topology: Option<String>,
+    /// `OPTIQ_BACKGROUND`.
+    pub background: Option<String>,
+    /// `OPTIQ_PLACEMENT`.
+    pub placement: PlacementRule,
+    /// `OPTIQ_ALGORITHM`.
+    pub algorithm: Algorithm,
+    /// `OPTIQ_PLANNER`.
+    pub planner: PlannerChoice,
+    /// `OPTIQ_K`.
+    pub k: usize,
+    /// `OPTIQ_TRANSPORT`.
+    pub transport: TransportChoice,
+    /// `OPTIQ_CHUNK`.
+    pub chunk: ChunkRule,
+    /// `OPTIQ_WINDOW`.
+    pub window: u64,
+    /// `OPTIQ_BUDGET`.
+    pub budget: u64,
+    /// `OPTIQ_ORDER`.
+    pub order: Order,
+    /// `OPTIQ_SCORES`.
+    pub scores: Scores,
+    /// `OPTIQ_CALIBRATION`.
+    pub calibration: Option<String>,
+    /// `OPTIQ_MIN_BYTES`.
+    pub min_bytes: Option<u64>,
+    /// `OPTIQ_MIN_GAIN`.
+    pub min_gain: f64,
+    /// `OPTIQ_PLANS`.
+    pub plans: usize,
+    /// `OPTIQ_CHECK`.
+    pub check: bool,
+    /// `OPTIQ_PROGRESS`.
+    pub progress: bool,
+    /// `OPTIQ_STRICT`.
+    pub strict: bool,
+    /// `OPTIQ_TRACE`.
+    pub trace: Option<String>,
+    /// `OPTIQ_TRACE_EVENTS`.
+    pub trace_events: usize,
+    /// `OPTIQ_LOG`.
+    pub log: log::LevelFilter,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            topology: None,
+            background: None,
+            placement: PlacementRule::Auto,
+            algorithm: Algorithm::Auto,
+            planner: PlannerChoice::Auto,
+            k: 20,
+            transport: TransportChoice::Auto,
+            chunk: ChunkRule::Auto,
+            window: 32,
+            budget: 64 << 20,
+            order: Order::Proportional,
+            scores: Scores::default(),
+            calibration: None,
+            min_bytes: None,
+            min_gain: 1.05,
+            check: false,
+            progress: false,
+            plans: 16,
+            strict: false,
+            trace: None,
+            trace_events: optiq_transport::trace::DEFAULT_EVENTS,
+            log: log::LevelFilter::Warn,
+        }
+    }
+}
+
+impl Config {
+    /// A number for the settings that decide which collective calls a rank makes; ranks with different ones would wait
+    /// for each other for ever. The rest may differ, or is compared by what comes of it, as the network is.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn agreed_settings(&self) -> i64 {
+        let Config { calibration, .. } = self;
+        let local = Config {
+            topology: None,
+            background: None,
+            calibration: calibration.as_ref().map(|_| String::new()),
+            progress: false,
+            trace: None,
+            trace_events: 0,
+            log: log::LevelFilter::Off,
+            ..self.clone()
+        };
+        xxhash_rust::xxh3::xxh3_64(format!("{local:?}").as_bytes()) as i64
+    }
+
+    /// Whether OPTIQ is free to choose plain MPI for exchanges of any size.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn may_stand_aside(&self) -> bool {
+        self.algorithm == Algorithm::Auto && !self.scores.force()
+    }
+
+    /// Reads `optiq.conf` and the `OPTIQ_*` variables of the environment: [`Settings::read`], resolved.
+    pub fn read() -> Read {
+        Settings::read().resolve()
+    }
+}

@@ -1,0 +1,321 @@
+//! The table of options: one record each, which feeds the environment, `optiq.conf`, info keys of a communicator, the C
+//! setters, `optiq info -c` and the manual page.
+//!
+//! Sizes accept `64K`, `1MiB`, `8 MB` (see [`optiq_net::units`]); switches accept 0 and 1.
+
+use super::Config;
+use crate::Scores;
+use optiq_net::units::parse_bytes;
+use optiq_transport::{ChunkRule, Order};
+use std::str::FromStr;
+
+/// What an option can be set for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Only the environment: it says where the rest is read.
+    Environment,
+    /// The whole process, before `optiq_init`.
+    Process,
+    /// The whole process, or one communicator before its first use.
+    Communicator,
+}
+
+/// One option: its name in the environment, what it takes, its default, what it does, and what it can be set for.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionRecord {
+    /// Name of the environment variable.
+    pub name: &'static str,
+    /// What it takes, for people.
+    pub takes: &'static str,
+    /// The default, as it would be written.
+    pub default: &'static str,
+    /// One sentence.
+    pub doc: &'static str,
+    /// What it can be set for.
+    pub scope: Scope,
+    /// Sets it. The error says what is expected, where `takes` does not say it better.
+    pub(super) set: fn(&mut Config, &str) -> Result<(), String>,
+}
+
+impl OptionRecord {
+    /// Its name in `optiq.conf` and in the C interface: `min_bytes` for `OPTIQ_MIN_BYTES`.
+    pub fn key(&self) -> String {
+        self.name.strip_prefix(PREFIX).unwrap_or(self.name).to_ascii_lowercase()
+    }
+
+    /// The option of this name, as in the environment or as in `optiq.conf`, in letters of either case.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        let upper = name.trim().to_ascii_uppercase();
+        let plain = upper.strip_prefix(PREFIX).unwrap_or(&upper);
+        OPTIONS.iter().find(|o| o.name.strip_prefix(PREFIX) == Some(plain))
+    }
+
+    /// The option whose name is nearest to one that does not exist, if any is near.
+    pub fn nearest(name: &str) -> Option<&'static Self> {
+        let upper = name.trim().to_ascii_uppercase();
+        let plain = upper.strip_prefix(PREFIX).unwrap_or(&upper);
+        let distance = |o: &&Self| strsim::damerau_levenshtein(o.name.strip_prefix(PREFIX).unwrap_or(o.name), plain);
+        OPTIONS.iter().min_by_key(distance).filter(|o| distance(o) <= 1 + plain.len() / 4)
+    }
+}
+
+/// What the names in the environment begin with.
+pub(super) const PREFIX: &str = "OPTIQ_";
+
+/// All options, in the order in which they are documented.
+pub const OPTIONS: &[OptionRecord] = &[
+    OptionRecord {
+        name: "OPTIQ_TOPOLOGY",
+        takes: "topology specification",
+        default: "",
+        doc: "The network, as `torus:4x4`, `bgq:1024`, `star:16` or `file:net.toml`; without it every call goes to plain MPI.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.topology, Some(v.into())),
+    },
+    OptionRecord {
+        name: "OPTIQ_BACKGROUND",
+        takes: "file",
+        default: "",
+        doc: "What others use of the links: a file with a line `FROM TO USED` for each, USED a rate or a share such as `50%`, `*` for any end; plans use what is left.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.background, Some(v.into())),
+    },
+    OptionRecord {
+        name: "OPTIQ_PLACEMENT",
+        takes: "auto | names | rank:K",
+        default: "auto",
+        doc: "Which host a rank is on: by the processor's name, or K ranks to a host in rank order; auto takes names where all are known to the topology, and otherwise numbers distinct processors in rank order.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.placement, parsed(v)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_ALGORITHM",
+        takes: "auto | multipath | mpi",
+        default: "auto",
+        doc: "Whether to move data over planned paths always, never, or where that is predicted to pay.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.algorithm, parsed(v)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_PLANNER",
+        takes: "auto | direct | heu1 | heu2 | lp | optimal",
+        default: "auto",
+        doc: "The planner; auto is optimal, with a time limit of 1 s.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.planner, parsed(v)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_K",
+        takes: "number",
+        default: "20",
+        doc: "Candidate paths per pair of hosts.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.k, number(v, 1)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_TRANSPORT",
+        takes: "auto | two-sided | one-sided",
+        default: "auto",
+        doc: "The MPI calls that carry chunks; auto follows the rule for the MPI library (`optiq info`), and one-sided falls back to two-sided where windows cannot be had.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.transport, parsed(v)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_CHUNK",
+        takes: "auto | thesis | size",
+        default: "auto",
+        doc: "Size of the pieces in which a path's bytes travel; auto is the optimum of the pipeline that the path is, and never more than MPI sends at once; thesis is its rule, 64 KiB for large messages.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.chunk, chunk(v)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_WINDOW",
+        takes: "number",
+        default: "32",
+        doc: "Chunks per path that a rank has room for.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.window, number(v, 1)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_BUDGET",
+        takes: "size",
+        default: "64MiB",
+        doc: "Buffer memory per rank beyond the user's own buffers.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.budget, size(v)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_ORDER",
+        takes: "proportional | forward-first | local-first | round-robin",
+        default: "proportional",
+        doc: "Whether chunks of others or a rank's own leave first.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.order, order(v)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_SCORES",
+        takes: "list of BYTES-BYTES[@HOSTS-HOSTS]=auto|multipath|mpi",
+        default: "",
+        doc: "With OPTIQ_ALGORITHM=auto: what serves exchanges by the size of the largest demand and the number of hosts, such as `0-64KiB=mpi,1MiB-inf@2-512=multipath`; the first rule that fits counts, and the cost model decides the rest.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.scores, scores(v)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_CALIBRATION",
+        takes: "file",
+        default: "",
+        doc: "The cost model's parameters, as `optiq info --scores` prints them; without it they are measured when a communicator is first used.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.calibration, Some(v.into())),
+    },
+    OptionRecord {
+        name: "OPTIQ_MIN_BYTES",
+        takes: "size",
+        default: "",
+        doc: "With OPTIQ_ALGORITHM=auto: exchanges in which no host sends another one more than this go to plain MPI; by default the cost model decides.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.min_bytes, Some(bytes(v, "a size such as 128KiB")?)),
+    },
+    OptionRecord {
+        name: "OPTIQ_MIN_GAIN",
+        takes: "number",
+        default: "1.05",
+        doc: "With OPTIQ_ALGORITHM=auto: how many times faster than plain MPI the cost model must predict a plan to be.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.min_gain, gain(v)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_CHECK",
+        takes: "0 | 1",
+        default: "0",
+        doc: "Compare all send and receive counts before every exchange, and name the ranks that disagree.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.check, switch(v)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_PROGRESS",
+        takes: "0 | 1",
+        default: "0",
+        doc: "A thread that advances exchanges that were started; needs MPI_THREAD_MULTIPLE.",
+        scope: Scope::Process,
+        set: |c, v| put(&mut c.progress, switch(v)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_PLANS",
+        takes: "number",
+        default: "16",
+        doc: "Plans kept per communicator; the one that was not used for longest makes room.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.plans, number(v, 1)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_STRICT",
+        takes: "0 | 1",
+        default: "0",
+        doc: "Return an error for a wrong configuration instead of falling back to plain MPI with a warning.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.strict, switch(v)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_TRACE",
+        takes: "directory",
+        default: "",
+        doc: "Where each rank writes when it sent, received and forwarded which chunk, for `optiq trace`; made if it is not there.",
+        scope: Scope::Process,
+        set: |c, v| put(&mut c.trace, Some(v.into())),
+    },
+    OptionRecord {
+        name: "OPTIQ_TRACE_EVENTS",
+        takes: "number",
+        default: "65536",
+        doc: "With OPTIQ_TRACE: records of 48 bytes that a rank keeps in memory, from 16 to 16777216; beyond that the oldest of an exchange give way and are counted.",
+        scope: Scope::Process,
+        set: |c, v| put(&mut c.trace_events, trace_events(v)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_LOG",
+        takes: "off | error | warn | info | debug | trace",
+        default: "warn",
+        doc: "What is logged to standard error; info says for every call what served it and why.",
+        scope: Scope::Process,
+        set: |c, v| put(&mut c.log, parsed(v)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_CONF",
+        takes: "file | none",
+        default: "",
+        doc: "The file with options, as `KEY = value`; by default `/etc/optiq.conf`, and what `~/.config/optiq/optiq.conf` says beyond that or otherwise.",
+        scope: Scope::Environment,
+        set: |_, _| Ok(()),
+    },
+];
+
+fn put<T>(field: &mut T, value: T) -> Result<(), String> {
+    *field = value;
+    Ok(())
+}
+
+/// A value whose type knows its words; `takes` lists them.
+fn parsed<T: FromStr>(value: &str) -> Result<T, String> {
+    value.parse().map_err(|_| String::new())
+}
+
+fn number<T: FromStr + PartialOrd + From<u8>>(value: &str, least: u8) -> Result<T, String> {
+    let expected = || format!("a whole number of at least {least}");
+    value.parse().ok().filter(|n| *n >= T::from(least)).ok_or_else(expected)
+}
+
+fn switch(value: &str) -> Result<bool, String> {
+    match value {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(String::new()),
+    }
+}
+
+fn bytes(value: &str, expected: &str) -> Result<u64, String> {
+    parse_bytes(value).map_err(|_| expected.to_string())
+}
+
+fn size(value: &str) -> Result<u64, String> {
+    let expected = "a size above zero, such as 64MiB,";
+    Some(bytes(value, expected)?).filter(|&b| b > 0).ok_or_else(|| expected.to_string())
+}
+
+fn chunk(value: &str) -> Result<ChunkRule, String> {
+    match value {
+        "auto" => Ok(ChunkRule::Auto),
+        "thesis" => Ok(ChunkRule::Thesis),
+        _ => {
+            let size = bytes(value, "auto, or a size such as 64KiB,")?;
+            let possible = (1..=1 << 30).contains(&size);
+            possible.then_some(ChunkRule::Fixed(size)).ok_or_else(|| "a size between 1 and 1GiB".into())
+        }
+    }
+}
+
+fn order(value: &str) -> Result<Order, String> {
+    Ok(match value {
+        "forward-first" => Order::ForwardFirst,
+        "local-first" => Order::LocalFirst,
+        "round-robin" => Order::RoundRobin,
+        "proportional" => Order::Proportional,
+        _ => return Err(String::new()),
+    })
+}
+
+fn scores(value: &str) -> Result<Scores, String> {
+    value
+        .parse()
+        .map_err(|rule| format!("a list of rules such as 0-64KiB=mpi or 1MiB-inf@2-512=multipath, not \"{rule}\","))
+}
+
+fn gain(value: &str) -> Result<f64, String> {
+    let gain = value.parse::<f64>().ok().filter(|g| g.is_finite() && *g >= 0.0);
+    gain.ok_or_else(|| "a number of at least 0".into())
+}
+
+fn trace_events(value: &str) -> Result<usize, String> {
+    let events = value.parse().ok().filter(|n| optiq_transport::trace::EVENTS.contains(n));
+    events.ok_or_else(|| "a whole number from 16 to 16777216".into())
+}

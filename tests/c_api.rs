@@ -1,0 +1,59 @@
+//! The C interface as C programs see it: each is compiled against the committed header, and run under `mpirun`. A program
+//! checks itself, and says "all is well" on rank 0.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+#![cfg(feature = "mpi")]
+
+mod common;
+
+use std::fs;
+use std::path::PathBuf;
+
+fn room(name: &str) -> PathBuf {
+    let room = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("c-{name}"));
+    fs::create_dir_all(&room).unwrap();
+    room
+}
+
+/// Compiles `tests/c/NAME.c` and runs it, which must end well.
+fn passes(name: &str, ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> String {
+    let program = room(name).join("program");
+    if !program.exists() || !COMPILED.lock().unwrap().contains(&name.to_string()) {
+        common::compile_c(&format!("tests/c/{name}.c"), &program);
+        COMPILED.lock().unwrap().push(name.to_string());
+    }
+    let run = common::mpirun(ranks, &program, arguments, environment);
+    assert!(
+        run.success && run.output.contains("all is well"),
+        "{name} on {ranks} ranks {environment:?}:\n{}",
+        run.output
+    );
+    run.output
+}
+
+static COMPILED: std::sync::Mutex<Vec<String>> = std::sync::Mutex::new(Vec::new());
+
+const PLACED: (&str, &str) = ("OPTIQ_PLACEMENT", "rank");
+
+#[test]
+fn options_from_file_environment_program_and_communicator() {
+    let conf = room("options").join("optiq.conf");
+    fs::write(&conf, "# of this test\ntopology = torus:4\nk = 7\nwindow = 9 # overruled\nmin_gian = 2\n").unwrap();
+    let environment = [PLACED, ("OPTIQ_CONF", conf.to_str().unwrap()), ("OPTIQ_WINDOW", "11"), ("OPTIQ_BUGDET", "1M")];
+    let output = passes("options", 4, &[], &environment);
+    let warned = |text: &str| assert_eq!(output.matches(text).count(), 1, "{text}: {output}");
+    warned("optiq.conf:5: there is no option \"min_gian\"; OPTIQ_MIN_GAIN is the nearest");
+    warned("OPTIQ_BUGDET is set, but OPTIQ has no such option; OPTIQ_BUDGET is the nearest");
+}
+
+#[test]
+fn a_file_that_cannot_be_used_is_named() {
+    let conf = room("options-wrong").join("optiq.conf");
+    fs::write(&conf, "topology = torus:4\nk = many\n").unwrap();
+    let wrong = ("OPTIQ_CONF", conf.to_str().unwrap());
+    let output = passes("options", 2, &["fallback"], &[PLACED, wrong]);
+    assert!(output.contains("optiq.conf:2: k is \"many\"; a whole number of at least 1 is expected"), "{output}");
+    let missing = conf.with_file_name("missing.conf");
+    let output = passes("options", 2, &["fallback"], &[PLACED, ("OPTIQ_CONF", missing.to_str().unwrap())]);
+    assert!(output.contains("missing.conf: No such file or directory"), "{output}");
+    passes("options", 2, &["strict"], &[PLACED, wrong, ("OPTIQ_STRICT", "1")]);
+}
