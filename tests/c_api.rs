@@ -57,3 +57,12 @@ fn a_file_that_cannot_be_used_is_named() {
     assert!(output.contains("missing.conf: No such file or directory"), "{output}");
     passes("options", 2, &["strict"], &[PLACED, wrong, ("OPTIQ_STRICT", "1")]);
 }
+
+#[test]
+fn table_iv_of_the_thesis() {
+    let room = room("table-iv");
+    let directory = room.to_str().unwrap();
+    passes("table_iv", 16, &[directory], &[PLACED, ("OPTIQ_TOPOLOGY", "torus:4x4")]);
+    let text = fs::read_to_string(room.join("jobs.txt")).unwrap();
+    assert!(text.starts_with("optiq-jobs 1\ntopology torus:4x4\nnetwork "), "{text}");
+}

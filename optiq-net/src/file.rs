@@ -29,9 +29,9 @@
 //! all vertices are then hosts, numbered row-major with the last dimension fastest, and `[[links]]` give single links
 //! of the grid another capacity.
 
-use crate::names::shorten;
 use crate::spec::{RoutingName, checked, grid_links};
 use crate::text_file;
+use crate::text_file::shorten;
 use crate::units::parse_rate;
 use crate::{End, Geometry, Grid, MAX_HOSTS, NetError, Network, NetworkBuilder, NextHops, NodeId, Routing};
 use serde::Deserialize;

@@ -1,5 +1,6 @@
 //! Names of vertices, and finding a vertex by what a person or a job launcher calls it.
 
+use crate::text_file::shorten;
 use crate::{Geometry, NetError, Network, NodeId};
 use std::cmp::Ordering;
 use std::net::IpAddr;
@@ -126,14 +127,5 @@ impl Network {
             (Geometry::Grid(_), None) => unknown("a name, an index or coordinates".into()),
             (Geometry::General, _) => unknown("a name or an index".into()),
         }
-    }
-}
-
-/// `text` cut to a length that fits into a message.
-pub(crate) fn shorten(text: &str) -> String {
-    const KEPT: usize = 80;
-    match text.char_indices().nth(KEPT) {
-        Some((cut, _)) => format!("{}...", &text[..cut]),
-        None => text.to_string(),
     }
 }

@@ -28,8 +28,8 @@
 //!
 //! Hosts are called `h0`, `h1`, ... and switches `s0`, `s1`, ...
 
-use crate::names::shorten;
 use crate::switched::SwitchedSpec;
+use crate::text_file::shorten;
 use crate::units::{format_rate, parse_rate};
 use crate::{DimensionOrder, End, Geometry, Grid, MAX_HOSTS, MAX_LINKS, NetError, Network, NetworkBuilder, NodeId};
 use crate::{Routing, Zone};

@@ -1,4 +1,4 @@
-//! Reading a text file whole, whatever its name turns out to stand for.
+//! Reading a text file whole, whatever its name turns out to stand for, and telling what was found in it.
 
 use std::fs::File;
 use std::io::Read;
@@ -21,4 +21,13 @@ pub fn read(path: &Path, most: u64) -> Result<String, String> {
         return Err(format!("it is larger than {} MiB", most >> 20));
     }
     String::from_utf8(bytes).map_err(|e| format!("byte {} is not UTF-8 text", e.utf8_error().valid_up_to()))
+}
+
+/// `text` cut to a length that fits into a message.
+pub fn shorten(text: &str) -> String {
+    const KEPT: usize = 80;
+    match text.char_indices().nth(KEPT) {
+        Some((cut, _)) => format!("{}...", &text[..cut]),
+        None => text.to_string(),
+    }
 }

@@ -13,7 +13,7 @@
 //! an exponent; signs, `inf` and `nan` are refused. A space may stand between number and unit.
 
 use crate::NetError;
-use crate::names::shorten;
+use crate::text_file::shorten;
 
 const DECIMAL: [(char, u64); 5] =
     [('k', 1_000), ('M', 1_000_000), ('G', 1_000_000_000), ('T', 1_000_000_000_000), ('P', 1_000_000_000_000_000)];

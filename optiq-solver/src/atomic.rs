@@ -6,7 +6,10 @@ use std::path::Path;
 
 /// Writes a file through a temporary one beside it that is renamed when everything is on disk, so that a failure
 /// or a kill leaves the old file or none, never a part of the new one.
-pub(crate) fn write(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
+///
+/// # Errors
+/// What the file system or `fill` reports.
+pub fn write(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
     let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
     let mut temporary = name.to_os_string();
     temporary.push(format!(".{}.tmp", std::process::id()));

@@ -18,7 +18,7 @@
 //! This room knows nothing of MPI, and no wall clock enters its results: the same inputs give the same plan on every
 //! rank and machine.
 
-mod atomic;
+pub mod atomic;
 pub mod bound;
 pub mod candidates;
 pub mod demands;

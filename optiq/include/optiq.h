@@ -52,9 +52,60 @@ enum optiq_status {
 };
 
 /*
+ How `optiq_alg_search_heu` chooses paths.
+ */
+enum optiq_search {
+  /*
+   The fabric's own routes.
+   */
+  OPTIQ_SEARCH_DIRECT = 0,
+  /*
+   Heuristic 1 of the thesis (5.3.1).
+   */
+  OPTIQ_SEARCH_HEU1 = 1,
+  /*
+   Heuristic 2 of the thesis (5.3.2).
+   */
+  OPTIQ_SEARCH_HEU2 = 2,
+  /*
+   The linear program of the thesis (5.4.1); not in every build.
+   */
+  OPTIQ_SEARCH_LP = 3,
+  /*
+   OPTIQ's own planner, the default elsewhere; adds paths of its own to those that are given.
+   */
+  OPTIQ_SEARCH_OPTIMAL = 4,
+};
+
+/*
+ A list of jobs: so many bytes from one rank to another, with the paths that they take. 0 is none.
+ */
+typedef uint64_t optiq_jobs;
+
+/*
  A planned exchange that can be started many times. 0 is none.
  */
 typedef uint64_t optiq_request;
+
+/*
+ A communicator's network: its shape, and which node each rank is on. 0 is none.
+ */
+typedef uint64_t optiq_topology;
+
+/*
+ Which jobs take which paths, and what that means for the links. 0 is none.
+ */
+typedef uint64_t optiq_schedule;
+
+/*
+ What moves the bytes of a communicator. 0 is none.
+ */
+typedef uint64_t optiq_transport;
+
+/*
+ Path searching on a topology. 0 is none.
+ */
+typedef uint64_t optiq_alg;
 
 #ifdef __cplusplus
 extern "C" {
@@ -109,6 +160,27 @@ int optiq_alltoallv(const void *sendbuf,
                     MPI_Comm comm);
 
 /*
+ As `optiq_alltoallv` with 64-bit counts and displacements, in the manner of `MPI_Alltoallv_c` (MPI 4.0, section 6.8).
+ Beyond 2^31 - 1 elements OPTIQ moves the bytes itself, for which it needs a network; then datatypes must be plain runs of
+ bytes, and `MPI_IN_PLACE` is an error. Collective over `comm`. Since 0.1.
+
+ Returns 0 or a status code, as `optiq_alltoallv`; counts beyond 2^31 - 1 in a call that ranks do not agree on, because
+ earlier ones were small, end the job (OPTIQ_CHECK=1 makes them agree).
+
+ Requirements:
+ As for `optiq_alltoallv`.
+ */
+int optiq_alltoallv_c(const void *sendbuf,
+                      const int64_t *sendcounts,
+                      const int64_t *sdispls,
+                      MPI_Datatype sendtype,
+                      void *recvbuf,
+                      const int64_t *recvcounts,
+                      const int64_t *rdispls,
+                      MPI_Datatype recvtype,
+                      MPI_Comm comm);
+
+/*
  One line of English for a status code; never NULL, valid for ever. Since 0.1. Thread-safe.
  */
 const char *optiq_strerror(int status);
@@ -131,6 +203,155 @@ const char *optiq_last_decision(void);
 int optiq_version(void);
 
 /*
+ An empty list of jobs. Local. Since 0.1.
+
+ Returns 0 or a status code, and in `jobs` a handle that `optiq_jobs_free` frees (0 after an error).
+
+ Requirements:
+ `jobs` must be NULL or valid for writing.
+ */
+int optiq_jobs_create(optiq_jobs *jobs);
+
+/*
+ Reads a job file: pairs of ranks, their bytes, and the paths that were found for them beforehand. Local; every rank of a
+ communicator reads the same file. Since 0.1.
+
+ Returns 0 or a status code, and in `jobs` a handle that `optiq_jobs_free` frees (0 after an error).
+
+ Requirements:
+ `jobs` must be NULL or valid for writing, `pathfile` NULL or a string that ends with a zero byte.
+ */
+int optiq_job_read_jobs_from_file(optiq_jobs *jobs,
+                                  const char *pathfile);
+
+/*
+ Writes a job file, as JSON if its name ends with `.json`. Local: one rank is enough. Since 0.1.
+
+ Returns 0 or a status code; a file that exists is replaced when the new one is complete.
+
+ Requirements:
+ `pathfile` must be NULL or a string that ends with a zero byte.
+ */
+int optiq_jobs_write(optiq_jobs jobs, const char *pathfile);
+
+/*
+ Frees a list of jobs and sets the handle to 0; buffers are the program's. Local. Since 0.1.
+
+ Returns 0 or a status code.
+
+ Requirements:
+ `jobs` must be NULL or valid for reading and writing.
+ */
+int optiq_jobs_free(optiq_jobs *jobs);
+
+/*
+ Adds a job behind the others; a pair of ranks has at most one. All ranks add the same jobs. Local. Since 0.1.
+
+ Returns 0 or a status code.
+ */
+int optiq_jobs_add(optiq_jobs jobs,
+                   int source,
+                   int destination,
+                   int64_t bytes);
+
+/*
+ The number of jobs. Since 0.1.
+
+ Returns 0 or a status code. Thread-safe.
+
+ Requirements:
+ `count` must be NULL or valid for writing.
+ */
+int optiq_jobs_get_count(optiq_jobs jobs, int64_t *count);
+
+/*
+ A job: the rank that sends, the rank that receives, its bytes, and the number of its paths. Places may be NULL. Since 0.1.
+
+ Returns 0 or a status code. Thread-safe.
+
+ Requirements:
+ Places must be NULL or valid for writing.
+ */
+int optiq_jobs_get(optiq_jobs jobs,
+                   int64_t job,
+                   int *source,
+                   int *destination,
+                   int64_t *bytes,
+                   int *paths);
+
+/*
+ Sets the bytes of a job. Only what its source says counts when it is executed; paths keep their proportions. Local.
+ Since 0.1.
+
+ Returns 0 or a status code.
+ */
+int optiq_jobs_set_demand(optiq_jobs jobs,
+                          int64_t job,
+                          int64_t bytes);
+
+/*
+ Sets where a job's bytes are, which matters at its source, and where they go, which matters at its destination; either may
+ be NULL elsewhere. Without a place of their own, bytes go where `optiq_jobs_set_receive_buffer` says. Both stay the
+ program's, and must stay valid until the jobs were executed. Local. Since 0.1.
+
+ Returns 0 or a status code.
+ */
+int optiq_jobs_set_buffers(optiq_jobs jobs,
+                           int64_t job,
+                           const void *sendbuf,
+                           void *recvbuf);
+
+/*
+ Sets one buffer of `bytes` bytes for everything that arrives here, one job after the other in the order of the list. It
+ stays the program's. Local. Since 0.1.
+
+ Returns 0 or a status code.
+ */
+int optiq_jobs_set_receive_buffer(optiq_jobs jobs,
+                                  void *recvbuf,
+                                  int64_t bytes);
+
+/*
+ The bytes that arrived here when the jobs were executed last. Since 0.1.
+
+ Returns 0 or a status code. Thread-safe.
+
+ Requirements:
+ `bytes` must be NULL or valid for writing.
+ */
+int optiq_jobs_get_received(optiq_jobs jobs, int64_t *bytes);
+
+/*
+ Executes jobs: moves the bytes of every job from its source to its destination, along the paths that the jobs have, or
+ along planned ones. Collective over `comm`; every rank has the same jobs. Since 0.1.
+
+ Returns 0 or a status code, the same kind on every rank if something is found to be wrong before data moves.
+
+ Requirements:
+ A valid communicator; the buffers of the jobs must be valid for their bytes.
+ */
+int optiq_execute_jobs(optiq_jobs jobs,
+                       MPI_Comm comm);
+
+/*
+ Reads a job file and executes it. Every job has `datasize` bytes, or those of the file if that is 0. Those that start
+ here take their bytes from `sendbuf`, one job after the other in the order of the file; those that end here go to
+ `recvbuf`, of `recvbytes` bytes, in the same way. Collective over `comm`. Since 0.1.
+
+ Returns 0 or a status code, the same kind on every rank if something is found to be wrong before data moves.
+
+ Requirements:
+ A valid communicator; `jobfile` must be NULL or a string that ends with a zero byte, `sendbuf` valid for the bytes that
+ start here, `recvbuf` for `recvbytes` bytes.
+ */
+int optiq_execute_jobs_from_file(const char *jobfile,
+                                 int64_t datasize,
+                                 const void *sendbuf,
+                                 void *recvbuf,
+                                 int64_t recvbytes,
+                                 MPI_Comm comm);
+
+/*
  Plans an exchange that will be started many times, as `MPI_Alltoallv_init` (MPI 4.0, section 6.13.8): all arguments
  are those of `optiq_alltoallv`; the arrays may be changed afterwards, the buffers must stay. Collective over `comm`.
  Since 0.1.
@@ -150,6 +371,28 @@ int optiq_alltoallv_init(const void *sendbuf,
                          MPI_Datatype recvtype,
                          MPI_Comm comm,
                          optiq_request *request);
+
+/*
+ Starts an exchange with the arguments of `optiq_alltoallv` and returns before its data has moved:
+ `optiq_alltoallv_init` and `optiq_alltoallv_start` in one. Collective, and no further non-blocking than that: the ranks
+ agree, and plan if the demands are new, before it returns; what follows is the same as after `optiq_alltoallv_start`. Since
+ 0.1.
+
+ Returns 0 or a status code, and in `request` a handle that `optiq_alltoallv_free` frees (0 after an error).
+
+ Requirements:
+ As for `optiq_alltoallv_init`.
+ */
+int optiq_ialltoallv(const void *sendbuf,
+                     const int *sendcounts,
+                     const int *sdispls,
+                     MPI_Datatype sendtype,
+                     void *recvbuf,
+                     const int *recvcounts,
+                     const int *rdispls,
+                     MPI_Datatype recvtype,
+                     MPI_Comm comm,
+                     optiq_request *request);
 
 /*
  Starts a planned exchange and returns at once. The send buffer must not be changed, and the receive buffer not be
@@ -195,6 +438,82 @@ int optiq_alltoallv_wait(optiq_request *request);
  `request` must be NULL or valid for reading and writing.
  */
 int optiq_alltoallv_free(optiq_request *request);
+
+/*
+ An empty schedule for the ranks of a topology, which may be freed afterwards. Local. Since 0.1.
+
+ Returns 0 or a status code, and in `schedule` a handle that `optiq_schedule_finalize` frees (0 after an error).
+
+ Requirements:
+ `schedule` must be NULL or valid for writing.
+ */
+int optiq_schedule_init(optiq_topology topology,
+                        optiq_schedule *schedule);
+
+/*
+ Frees a schedule and sets the handle to 0; its jobs stay. Local. Since 0.1.
+
+ Returns 0 or a status code.
+
+ Requirements:
+ `schedule` must be NULL or valid for reading and writing.
+ */
+int optiq_schedule_finalize(optiq_schedule *schedule);
+
+/*
+ Schedules jobs: jobs without paths get planned ones, those with paths keep them. The schedule refers to the jobs, which
+ must not be freed before it was executed; their sizes must be known here. Local; the same on every rank that has the same
+ jobs. Since 0.1.
+
+ Returns 0 or a status code.
+ */
+int optiq_schedule_create_schedule(optiq_schedule schedule,
+                                   optiq_jobs jobs);
+
+/*
+ What the links say of a schedule, in seconds: no execution of it is faster than `congestion_seconds`, and none of any
+ schedule for these jobs is faster than `bound_seconds`. Places may be NULL. Since 0.1.
+
+ Returns 0 or a status code. Thread-safe.
+
+ Requirements:
+ Places must be NULL or valid for writing.
+ */
+int optiq_schedule_get_times(optiq_schedule schedule,
+                             double *congestion_seconds,
+                             double *bound_seconds);
+
+/*
+ What moves the bytes of a communicator, which must not be freed before it. Collective over `comm`. Since 0.1.
+
+ Returns 0 or a status code, and in `transport` a handle that `optiq_transport_finalize` frees (0 after an error).
+
+ Requirements:
+ A valid communicator; `transport` must be NULL or valid for writing.
+ */
+int optiq_transport_init(MPI_Comm comm,
+                         optiq_transport *transport);
+
+/*
+ Executes a schedule: moves the bytes of its jobs. Collective over the transport's communicator. Since 0.1.
+
+ Returns 0 or a status code, as `optiq_execute_jobs`.
+
+ Requirements:
+ The transport's communicator must be valid, and the buffers of the jobs for their bytes.
+ */
+int optiq_transport_execute(optiq_transport transport,
+                            optiq_schedule schedule);
+
+/*
+ Frees a transport and sets the handle to 0. Local. Since 0.1.
+
+ Returns 0 or a status code.
+
+ Requirements:
+ `transport` must be NULL or valid for reading and writing.
+ */
+int optiq_transport_finalize(optiq_transport *transport);
 
 /*
  Sets an option, over environment and `optiq.conf`. `name` is as in either, such as `topology` or `OPTIQ_TOPOLOGY`;
@@ -252,6 +571,143 @@ int optiq_comm_set_option(MPI_Comm comm,
  */
 int optiq_comm_set_info(MPI_Comm comm,
                         MPI_Info info);
+
+/*
+ The topology of a communicator: the network of the option `topology`, and the nodes that its ranks are on. Collective
+ over `comm`. Since 0.1.
+
+ Returns 0 or a status code, and in `topology` a handle that `optiq_topology_finalize` frees (0 after an error). Without a
+ network that is an error.
+
+ Requirements:
+ A valid communicator; `topology` must be NULL or valid for writing.
+ */
+int optiq_topology_init(MPI_Comm comm,
+                        optiq_topology *topology);
+
+/*
+ Frees a topology and sets the handle to 0. Local. Since 0.1.
+
+ Returns 0 or a status code.
+
+ Requirements:
+ `topology` must be NULL or valid for reading and writing.
+ */
+int optiq_topology_finalize(optiq_topology *topology);
+
+/*
+ The size of a torus or mesh in each dimension, such as 2, 4, 4, 4, 2. `size` has room for `capacity` numbers; NULL and 0
+ ask for their number alone. `dimensions` may be NULL. Since 0.1.
+
+ Returns 0 or a status code: it is an error if the topology has no dimensions, or more than there is room for. Thread-safe.
+
+ Requirements:
+ `size` must be NULL or valid for writing `capacity` ints, `dimensions` NULL or valid for writing.
+ */
+int optiq_topology_get_size(optiq_topology topology,
+                            int capacity,
+                            int *size,
+                            int *dimensions);
+
+/*
+ Which dimensions are rings (1) and which are not (0); as `optiq_topology_get_size`. Since 0.1.
+
+ Returns 0 or a status code. Thread-safe.
+
+ Requirements:
+ As for `optiq_topology_get_size`.
+ */
+int optiq_topology_get_torus(optiq_topology topology, int capacity, int *torus, int *dimensions);
+
+/*
+ The coordinates of this rank's node; as `optiq_topology_get_size`. Since 0.1.
+
+ Returns 0 or a status code. Thread-safe.
+
+ Requirements:
+ As for `optiq_topology_get_size`.
+ */
+int optiq_topology_get_coordinate(optiq_topology topology,
+                                  int capacity,
+                                  int *coordinate,
+                                  int *dimensions);
+
+/*
+ The node that this rank is on: its number in the topology, from 0. Since 0.1.
+
+ Returns 0 or a status code. Thread-safe.
+
+ Requirements:
+ `node` must be NULL or valid for writing.
+ */
+int optiq_topology_get_nodeId(optiq_topology topology, int *node);
+
+/*
+ The node that a rank of the communicator is on. Since 0.1.
+
+ Returns 0 or a status code. Thread-safe.
+
+ Requirements:
+ `node` must be NULL or valid for writing.
+ */
+int optiq_topology_get_node_of_rank(optiq_topology topology, int rank, int *node);
+
+/*
+ The number of nodes of the topology. Since 0.1.
+
+ Returns 0 or a status code. Thread-safe.
+
+ Requirements:
+ `nodes` must be NULL or valid for writing.
+ */
+int optiq_topology_get_nodes(optiq_topology topology, int *nodes);
+
+/*
+ Path searching on a topology, which may be freed afterwards. Local. Since 0.1.
+
+ Returns 0 or a status code, and in `algorithms` a handle that `optiq_alg_finalize` frees (0 after an error).
+
+ Requirements:
+ `algorithms` must be NULL or valid for writing.
+ */
+int optiq_alg_init(optiq_topology topology,
+                   optiq_alg *algorithms);
+
+/*
+ Frees it and sets the handle to 0. Local. Since 0.1.
+
+ Returns 0 or a status code.
+
+ Requirements:
+ `algorithms` must be NULL or valid for reading and writing.
+ */
+int optiq_alg_finalize(optiq_alg *algorithms);
+
+/*
+ Finds the `num_paths` shortest paths for every job (thesis 4.2.1 and 5.2) and keeps them with the jobs, without shares of
+ the bytes. `graphfile` is a topology file whose network must be that of the topology, or NULL. Local; the same on every
+ rank. Since 0.1.
+
+ Returns 0 or a status code; the jobs are not changed by a call that fails.
+
+ Requirements:
+ `graphfile` must be NULL or a string that ends with a zero byte.
+ */
+int optiq_alg_generate_kpaths(optiq_alg algorithms,
+                              const char *graphfile,
+                              optiq_jobs jobs,
+                              int num_paths);
+
+/*
+ Chooses paths for the jobs' bytes, and how many bytes take each (thesis 4.2.2): from the paths that
+ `optiq_alg_generate_kpaths` or a file gave them, or from the planner's own. `search` is one of `optiq_search`. The sizes
+ of all jobs count, so they must be known here. Local; the same on every rank that has the same jobs. Since 0.1.
+
+ Returns 0 or a status code; the jobs are not changed by a call that fails.
+ */
+int optiq_alg_search_heu(optiq_alg algorithms,
+                         optiq_jobs jobs,
+                         int search);
 
 #ifdef __cplusplus
 }  // extern "C"

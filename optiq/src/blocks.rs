@@ -1,6 +1,7 @@
 //! One side of an all-to-all, in bytes: where each block starts and how long it is.
 
 use crate::Error;
+use optiq_transport::Rank;
 use std::ffi::c_int;
 
 /// The blocks of a send or receive buffer, one for each rank.
@@ -57,6 +58,18 @@ impl Blocks {
         let offsets = starts.iter().zip(&bytes).map(|(&s, &b)| if b > 0 { (s - lowest) as u64 } else { 0 }).collect();
         let base = buffer.wrapping_offset(lowest_offset);
         Ok(Self { base, extent, offsets, bytes: bytes.into_iter().map(|b| b as u64).collect() })
+    }
+
+    /// From (rank, address, bytes), at most one for each of `ranks` ranks, wherever they are.
+    pub(crate) fn scattered(list: &[(Rank, *mut u8, u64)], ranks: usize) -> Self {
+        let base = list.iter().map(|l| l.1).min().unwrap_or(std::ptr::null_mut());
+        let (mut offsets, mut bytes, mut extent) = (vec![0; ranks], vec![0; ranks], 0);
+        for &(rank, address, length) in list {
+            let offset = (address.addr() - base.addr()) as u64;
+            (offsets[rank as usize], bytes[rank as usize]) = (offset, length);
+            extent = extent.max(offset + length);
+        }
+        Self { base, extent, offsets, bytes }
     }
 
     /// The sum of all blocks.

@@ -16,6 +16,7 @@ mod config;
 mod decide;
 mod error;
 mod gather;
+mod jobs;
 mod legs;
 pub mod logger;
 mod lower;
@@ -33,6 +34,7 @@ pub use config::{
 pub use decide::{Before, Decision, LEAST_PLANNING_SECONDS, decide, decide_before_planning, score};
 pub use error::{Error, Status};
 pub use gather::{Gathered, Place, gather, pays};
+pub use jobs::{Job, JobPath, Jobs};
 pub use legs::Legs;
 pub use lower::{Message, lower, merge};
 pub use model::{CostModel, Prediction};

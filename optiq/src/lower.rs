@@ -47,6 +47,18 @@ pub fn merge(messages: &[Message], placement: &Placement) -> Result<Vec<Demand>,
     Ok(sums.into_iter().map(|((src, dst), bytes)| Demand::new(src, dst, bytes)).collect())
 }
 
+/// The messages between different hosts, by hosts.
+pub(crate) fn by_hosts(messages: &[Message], placement: &Placement) -> BTreeMap<(NodeId, NodeId), Vec<Message>> {
+    let mut groups: BTreeMap<_, Vec<Message>> = BTreeMap::new();
+    for m in messages {
+        let hosts = (placement.host(m.source), placement.host(m.destination));
+        if hosts.0 != hosts.1 {
+            groups.entry(hosts).or_default().push(*m);
+        }
+    }
+    groups
+}
+
 /// Turns a plan into paths of ranks. Offsets in the result count from the start of each message.
 ///
 /// `messages` must be those that the plan's demands were merged from, ascending and without messages of a rank to
@@ -56,16 +68,12 @@ pub fn merge(messages: &[Message], placement: &Placement) -> Result<Vec<Demand>,
 /// A sentence if the plan is not one for these messages, or wants to forward at a host without ranks.
 pub fn lower(plan: Option<&Plan>, messages: &[Message], placement: &Placement) -> Result<Vec<Path>, String> {
     let mut paths: Vec<Path> = Vec::new();
-    let mut by_hosts: BTreeMap<(NodeId, NodeId), Vec<Message>> = BTreeMap::new();
-    for m in messages {
-        let hosts = (placement.host(m.source), placement.host(m.destination));
-        if plan.is_none() || hosts.0 == hosts.1 {
-            push(&mut paths, vec![m.source, m.destination], m.bytes, 0)?;
-        } else {
-            by_hosts.entry(hosts).or_default().push(*m);
-        }
+    let within = |m: &&Message| plan.is_none() || placement.host(m.source) == placement.host(m.destination);
+    for m in messages.iter().filter(within) {
+        push(&mut paths, vec![m.source, m.destination], m.bytes, 0)?;
     }
     let Some(plan) = plan else { return Ok(paths) };
+    let mut by_hosts = by_hosts(messages, placement);
     for (demand, flows) in plan.demands.iter().zip(&plan.flows) {
         let Some(messages) = by_hosts.remove(&(demand.src, demand.dst)) else {
             return Err(format!(
@@ -81,38 +89,47 @@ pub fn lower(plan: Option<&Plan>, messages: &[Message], placement: &Placement) -
     }
 }
 
-/// Cuts one demand's messages at the borders of its flows.
-fn cut(paths: &mut Vec<Path>, messages: &[Message], flows: &[Flow], placement: &Placement) -> Result<(), String> {
-    let mut flows = flows.iter();
-    let (mut flow, mut left) = (None, 0);
+/// Cuts one demand's messages at the borders of its flows: the pieces, as (message, number of the flow, offset in the
+/// message, bytes), in the order of the messages.
+pub(crate) fn pieces<'m>(
+    messages: &'m [Message],
+    flows: &[Flow],
+) -> Result<Vec<(&'m Message, usize, u64, u64)>, String> {
+    let mut pieces = Vec::new();
+    let (mut flow, mut left) = (0, flows.first().map_or(0, |f| f.bytes));
     for m in messages {
         let mut offset = 0;
         while offset < m.bytes {
             if left == 0 {
-                flow = flows.next();
-                left = flow.map_or(0, |f| f.bytes);
-                if left == 0 {
-                    return Err(format!(
-                        "the plan moves fewer bytes than rank {} sends to {}",
-                        m.source, m.destination
-                    ));
-                }
+                flow += 1;
+                left = flows.get(flow).map_or(0, |f| f.bytes);
             }
-            let stops = flow.map_or(&[][..], |f| &f.stops);
+            if left == 0 {
+                return Err(format!("the plan moves fewer bytes than rank {} sends to {}", m.source, m.destination));
+            }
             let bytes = left.min(m.bytes - offset);
-            let mut ranks = vec![m.source];
-            for &host in stops.iter().take(stops.len().saturating_sub(1)).skip(1) {
-                let none = || format!("the plan forwards at host {}, where no rank runs", host.0);
-                ranks.push(placement.carrier(host, paths.len()).ok_or_else(none)?);
-            }
-            ranks.push(m.destination);
-            push(paths, ranks, bytes, offset)?;
+            pieces.push((m, flow, offset, bytes));
             offset += bytes;
             left -= bytes;
         }
     }
-    if left > 0 || flows.next().is_some() {
+    if left > 0 || flow + 1 < flows.len() {
         return Err("the plan moves more bytes than are sent".into());
+    }
+    Ok(pieces)
+}
+
+/// Makes one demand's pieces paths of ranks.
+fn cut(paths: &mut Vec<Path>, messages: &[Message], flows: &[Flow], placement: &Placement) -> Result<(), String> {
+    for (m, flow, offset, bytes) in pieces(messages, flows)? {
+        let stops = &flows[flow].stops;
+        let mut ranks = vec![m.source];
+        for &host in stops.iter().take(stops.len().saturating_sub(1)).skip(1) {
+            let none = || format!("the plan forwards at host {}, where no rank runs", host.0);
+            ranks.push(placement.carrier(host, paths.len()).ok_or_else(none)?);
+        }
+        ranks.push(m.destination);
+        push(paths, ranks, bytes, offset)?;
     }
     Ok(())
 }

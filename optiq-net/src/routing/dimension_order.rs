@@ -67,7 +67,7 @@ impl DimensionOrder {
         let mut sorted = order.clone();
         sorted.sort_unstable();
         if order.is_empty() || sorted.iter().enumerate().any(|(i, &d)| i != usize::from(d)) {
-            let shown = crate::names::shorten(&format!("{order:?}"));
+            let shown = crate::text_file::shorten(&format!("{order:?}"));
             return Err(NetError::Routing(format!(
                 "{shown} is not an order of {0} dimensions; each number from 0 to {0} - 1 once is expected",
                 order.len()

@@ -1,8 +1,8 @@
 //! Specifications of switched networks; [`crate::spec`] has the table.
 
 use super::{Dragonfly, DragonflyPlus, FatTree, Switched};
-use crate::names::shorten;
 use crate::routing::Rule;
+use crate::text_file::shorten;
 use crate::units::{format_rate, parse_rate};
 use crate::{End, Geometry, NetError, Network, NetworkBuilder, NextHops, Routing};
 use std::fmt;

@@ -19,6 +19,7 @@
 use super::{CandidateMethod, Candidates, MAX_K, MAX_PATHS, PathBuffer, PathTable};
 use crate::error::PathFileError;
 use crate::{atomic, legs};
+use optiq_net::text_file::shorten;
 use optiq_net::{LinkId, Network, NodeId};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -290,9 +291,4 @@ impl Reading<'_> {
             _ => Ok(()),
         }
     }
-}
-
-/// The beginning of what was found, for a message.
-fn shorten(text: &str) -> String {
-    if text.chars().count() <= 40 { text.to_owned() } else { text.chars().take(40).chain("...".chars()).collect() }
 }

@@ -4,22 +4,30 @@
 //! session is attached to each communicator on its first use, as an MPI attribute, so that it lives exactly as long
 //! as the communicator does.
 
+mod handles;
+mod jobs;
 mod progress;
 mod requests;
+mod schedule;
 mod sessions;
 mod settings;
+mod threads;
+mod topology;
 
 use crate::blocks::{Blocks, ints};
 use crate::session::{Arguments, Local, signature};
 use crate::{Decision, Error, Session, Status, VERSION, logger};
+pub use jobs::*;
 use optiq_transport::mpi::{check, contiguous_bytes, ffi, in_place, is_initialized};
 pub use requests::*;
+pub use schedule::*;
 use sessions::Sessions;
 pub use settings::*;
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
+pub use topology::*;
 
 thread_local! {
     /// Whether the last call of this thread succeeded, so that there is no message; and whether it was left to plain MPI
@@ -37,6 +45,10 @@ fn c_string(text: &str) -> CString {
 
 /// Runs a function body, turns its error into a code, and keeps panics on this side of the boundary.
 fn guard(body: impl FnOnce() -> Result<(), Error>) -> c_int {
+    let body = || {
+        let _inside = threads::enter()?;
+        body()
+    };
     let (status, text) = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => {
             QUIET.set((true, QUIET.get().1));
@@ -98,6 +110,7 @@ pub unsafe extern "C" fn optiq_init(argc: *mut c_int, argv: *mut *mut *mut c_cha
                 log::warn!("{error}; all calls go to plain MPI");
             }
         }
+        threads::learn_level();
         progress::configure(read.config.progress);
         Sessions::open(settings, started_mpi)
     })
@@ -179,6 +192,104 @@ pub unsafe extern "C" fn optiq_alltoallv(
         remember(&session.decided());
         Ok(())
     })
+}
+
+/// As `optiq_alltoallv` with 64-bit counts and displacements, in the manner of `MPI_Alltoallv_c` (MPI 4.0, section 6.8).
+/// Beyond 2^31 - 1 elements OPTIQ moves the bytes itself, for which it needs a network; then datatypes must be plain runs of
+/// bytes, and `MPI_IN_PLACE` is an error. Collective over `comm`. Since 0.1.
+///
+/// Returns 0 or a status code, as `optiq_alltoallv`; counts beyond 2^31 - 1 in a call that ranks do not agree on, because
+/// earlier ones were small, end the job (OPTIQ_CHECK=1 makes them agree).
+///
+/// # Safety
+/// As for `optiq_alltoallv`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn optiq_alltoallv_c(
+    sendbuf: *const c_void,
+    sendcounts: *const i64,
+    sdispls: *const i64,
+    sendtype: ffi::MPI_Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: *const i64,
+    rdispls: *const i64,
+    recvtype: ffi::MPI_Datatype,
+    comm: ffi::MPI_Comm,
+) -> c_int {
+    let function = "optiq_alltoallv_c";
+    let mut narrow = None;
+    let status = guard(|| {
+        let Some(session) = Sessions::get(comm, function)? else {
+            let text = "the communicator is an inter-communicator, whose counts optiq_alltoallv takes";
+            return Err(Error::Argument(text.into()));
+        };
+        let session = session.lock();
+        let ranks = session.size() as usize;
+        let in_place = sendbuf == in_place();
+        let lists = [
+            ("the array of send counts", sendcounts),
+            ("the array of send displacements", sdispls),
+            ("the array of receive counts", recvcounts),
+            ("the array of receive displacements", rdispls),
+        ];
+        // SAFETY: by this function's contract.
+        let wide = |(what, list): (&str, *const i64)| unsafe { longs(what, list, ranks, in_place) };
+        let wide = lists.map(wide).into_iter().collect::<Result<Vec<_>, Error>>();
+        if let Ok(wide) = &wide {
+            let short = |list: &Vec<i64>| list.iter().map(|&n| c_int::try_from(n).ok()).collect::<Option<Vec<_>>>();
+            narrow = wide.iter().map(short).collect::<Option<Vec<_>>>();
+            if narrow.is_some() {
+                return Ok(());
+            }
+        }
+        // SAFETY: by this function's contract.
+        let local = wide.and_then(|w| unsafe { read_wide(&w, (sendbuf, sendtype), (recvbuf, recvtype)) });
+        // SAFETY: by this function's contract.
+        unsafe { session.exchange(local, None, 0) }.map_err(|e| report(&session, comm, function, e))?;
+        remember(&session.decided());
+        Ok(())
+    });
+    match narrow {
+        Some(n) => {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|i| n[i].as_ptr());
+            // SAFETY: the same arguments in shorter words.
+            unsafe { optiq_alltoallv(sendbuf, a, b, sendtype, recvbuf, c, d, recvtype, comm) }
+        }
+        None => status,
+    }
+}
+
+/// # Safety
+/// `list` must be NULL or point to `ranks` numbers.
+unsafe fn longs(what: &str, list: *const i64, ranks: usize, in_place: bool) -> Result<Vec<i64>, Error> {
+    match list.is_null() {
+        // What is sent in place is not looked at.
+        true if in_place && what.contains("send") => Ok(vec![0; ranks]),
+        true => Err(Error::Argument(format!("{what} is NULL; an array of {ranks} 64-bit integers is expected"))),
+        // SAFETY: by this function's contract.
+        false => Ok(unsafe { std::slice::from_raw_parts(list, ranks) }.to_vec()),
+    }
+}
+
+/// Reads counts that MPI cannot count.
+///
+/// # Safety
+/// As for [`optiq_alltoallv_c`].
+unsafe fn read_wide(
+    lists: &[Vec<i64>],
+    (send, send_type): (*const c_void, ffi::MPI_Datatype),
+    (receive, receive_type): (*mut c_void, ffi::MPI_Datatype),
+) -> Result<Local, Error> {
+    if send == in_place() {
+        return Err(Error::Argument("MPI_IN_PLACE cannot be used with counts beyond 2^31 - 1".into()));
+    }
+    let size = |datatype, what: &str| {
+        let text = format!("the {what} datatype is not a plain run of bytes, as counts beyond 2^31 - 1 need it");
+        // SAFETY: a valid handle by the caller's contract.
+        unsafe { contiguous_bytes(datatype) }?.ok_or(Error::Argument(text))
+    };
+    let from = Blocks::new("send", send.cast_mut().cast(), &lists[0], &lists[1], size(send_type, "send")?)?;
+    let into = Blocks::new("receive", receive.cast(), &lists[2], &lists[3], size(receive_type, "receive")?)?;
+    Ok(Local::Bytes(from, into))
 }
 
 /// The short way: a call that goes to plain MPI without an agreement, and its status. Nothing is done if it may not.

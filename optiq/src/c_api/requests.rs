@@ -1,7 +1,6 @@
 //! Persistent exchanges for C: handles, and the calls on them.
-//!
-//! A handle is a number, which is looked up; so one that was freed, or never made, is found out instead of followed.
 
+use super::handles::{Handles, Kind, place};
 use super::progress;
 use super::sessions::{Sessions, Shared};
 use super::{guard, read, remember, report};
@@ -10,7 +9,6 @@ use crate::session::{Arguments, Kept, Local, Operation};
 use optiq_transport::Patience;
 use optiq_transport::mpi::{ffi, in_place};
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
@@ -27,26 +25,16 @@ struct Held {
 // SAFETY: an operation is reached only under the session's mutex, like the session itself.
 unsafe impl Send for Held {}
 
-struct Requests {
-    next: Request,
-    held: BTreeMap<Request, Arc<Mutex<Held>>>,
-}
-
-static REQUESTS: Mutex<Requests> = Mutex::new(Requests { next: 1, held: BTreeMap::new() });
+static REQUESTS: Handles<Held> = Handles::new(Kind::Request);
 
 /// Drops what the program forgot to free; communicators are about to go.
 pub(super) fn forget() {
-    REQUESTS.lock().held.clear();
+    REQUESTS.forget();
 }
 
 fn find(request: *const Request, function: &str) -> Result<Arc<Mutex<Held>>, Error> {
     // SAFETY: NULL or a valid pointer by the callers' contract.
-    let Some(&request) = (unsafe { request.as_ref() }) else {
-        return Err(Error::Argument(format!("the request that {function} was given is NULL")));
-    };
-    let unknown =
-        || Error::Argument(format!("{function} was given the request {request}, which was freed or never made"));
-    REQUESTS.lock().held.get(&request).cloned().ok_or_else(unknown)
+    unsafe { REQUESTS.at(request, function) }
 }
 
 /// Plans an exchange that will be started many times, as `MPI_Alltoallv_init` (MPI 4.0, section 6.13.8): all arguments
@@ -70,50 +58,96 @@ pub unsafe extern "C" fn optiq_alltoallv_init(
     comm: ffi::MPI_Comm,
     request: *mut Request,
 ) -> c_int {
+    let arguments = Arguments {
+        send: sendbuf,
+        send_counts: sendcounts,
+        send_displacements: sdispls,
+        send_type: sendtype,
+        receive: recvbuf,
+        receive_counts: recvcounts,
+        receive_displacements: rdispls,
+        receive_type: recvtype,
+    };
+    // SAFETY: by this function's contract.
+    guard(|| unsafe { hold(&arguments, comm, request, "optiq_alltoallv_init") })
+}
+
+/// Plans an exchange and keeps it under a handle.
+///
+/// # Safety
+/// As for [`optiq_alltoallv_init`].
+unsafe fn hold(
+    arguments: &Arguments,
+    comm: ffi::MPI_Comm,
+    request: *mut Request,
+    function: &'static str,
+) -> Result<(), Error> {
+    // SAFETY: by this function's contract.
+    unsafe { place(request, "request")? };
+    let Some(session) = Sessions::get(comm, function)? else {
+        return Err(Error::Argument("the communicator is an inter-communicator".into()));
+    };
+    let locked = session.lock();
+    let ranks = locked.size() as usize;
+    // SAFETY: by this function's contract. What is sent in place changes between starts: MPI's business.
+    let local = unsafe { read(arguments, ranks, 0, &mut Vec::new()) };
+    let in_place = arguments.send == in_place();
+    let local = match local {
+        Ok(_) if in_place => Ok(Local::OnlyMpi("MPI_IN_PLACE in an exchange that is started is left to MPI".into())),
+        local => local,
+    };
+    let kept = match &local {
+        // SAFETY: by this function's contract.
+        Ok(_) => Some(unsafe { Kept::new(arguments, ranks) }?),
+        Err(_) => None,
+    };
+    let made = locked.init(local, kept);
+    let operation = made.map_err(|e| report(&locked, comm, function, e))?;
+    remember(operation.decision());
+    drop(locked);
+    // SAFETY: `place` has written there.
+    unsafe { REQUESTS.hold(Held { session, comm, operation }, request) };
+    Ok(())
+}
+
+/// Starts an exchange with the arguments of `optiq_alltoallv` and returns before its data has moved:
+/// `optiq_alltoallv_init` and `optiq_alltoallv_start` in one. Collective, and no further non-blocking than that: the ranks
+/// agree, and plan if the demands are new, before it returns; what follows is the same as after `optiq_alltoallv_start`. Since
+/// 0.1.
+///
+/// Returns 0 or a status code, and in `request` a handle that `optiq_alltoallv_free` frees (0 after an error).
+///
+/// # Safety
+/// As for `optiq_alltoallv_init`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn optiq_ialltoallv(
+    sendbuf: *const c_void,
+    sendcounts: *const c_int,
+    sdispls: *const c_int,
+    sendtype: ffi::MPI_Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: *const c_int,
+    rdispls: *const c_int,
+    recvtype: ffi::MPI_Datatype,
+    comm: ffi::MPI_Comm,
+    request: *mut Request,
+) -> c_int {
+    let arguments = Arguments {
+        send: sendbuf,
+        send_counts: sendcounts,
+        send_displacements: sdispls,
+        send_type: sendtype,
+        receive: recvbuf,
+        receive_counts: recvcounts,
+        receive_displacements: rdispls,
+        receive_type: recvtype,
+    };
     guard(|| {
-        if request.is_null() {
-            return Err(Error::Argument("the place for the request is NULL".into()));
+        // SAFETY: by this function's contract.
+        unsafe {
+            hold(&arguments, comm, request, "optiq_ialltoallv")?;
+            start(request, "optiq_ialltoallv")
         }
-        // SAFETY: valid for writing by this function's contract.
-        unsafe { *request = 0 };
-        let arguments = Arguments {
-            send: sendbuf,
-            send_counts: sendcounts,
-            send_displacements: sdispls,
-            send_type: sendtype,
-            receive: recvbuf,
-            receive_counts: recvcounts,
-            receive_displacements: rdispls,
-            receive_type: recvtype,
-        };
-        let Some(session) = Sessions::get(comm, "optiq_alltoallv_init")? else {
-            return Err(Error::Argument("the communicator is an inter-communicator".into()));
-        };
-        let locked = session.lock();
-        let ranks = locked.size() as usize;
-        // SAFETY: by this function's contract. What is sent in place changes between starts: MPI's business.
-        let local = unsafe { read(&arguments, ranks, 0, &mut Vec::new()) };
-        let in_place = sendbuf == in_place();
-        let local = match local {
-            Ok(_) if in_place => Ok(Local::OnlyMpi("MPI_IN_PLACE in a persistent exchange is left to MPI".into())),
-            local => local,
-        };
-        let kept = match &local {
-            // SAFETY: by this function's contract.
-            Ok(_) => Some(unsafe { Kept::new(&arguments, ranks) }?),
-            Err(_) => None,
-        };
-        let made = locked.init(local, kept);
-        let operation = made.map_err(|e| report(&locked, comm, "optiq_alltoallv_init", e))?;
-        remember(operation.decision());
-        drop(locked);
-        let mut requests = REQUESTS.lock();
-        let number = requests.next;
-        requests.next += 1;
-        requests.held.insert(number, Arc::new(Mutex::new(Held { session, comm, operation })));
-        // SAFETY: valid for writing by this function's contract.
-        unsafe { *request = number };
-        Ok(())
     })
 }
 
@@ -128,20 +162,24 @@ pub unsafe extern "C" fn optiq_alltoallv_init(
 /// `request` must be NULL or valid for reading, and the buffers of its `optiq_alltoallv_init` valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn optiq_alltoallv_start(request: *mut Request) -> c_int {
-    guard(|| {
-        let held = find(request, "optiq_alltoallv_start")?;
-        let Held { session, comm, operation } = &mut *held.lock();
-        let locked = session.lock();
-        // SAFETY: by this function's contract.
-        let started = unsafe { locked.start(operation) };
-        remember(operation.decision());
-        started.map_err(|e| {
-            if matches!(e, Error::Argument(_)) { e } else { report(&locked, *comm, "optiq_alltoallv_start", e) }
-        })?;
-        drop(locked);
-        progress::watch(session);
-        Ok(())
-    })
+    // SAFETY: by this function's contract.
+    guard(|| unsafe { start(request, "optiq_alltoallv_start") })
+}
+
+/// # Safety
+/// As for [`optiq_alltoallv_start`].
+unsafe fn start(request: *mut Request, function: &'static str) -> Result<(), Error> {
+    let held = find(request, function)?;
+    let Held { session, comm, operation } = &mut *held.lock();
+    let locked = session.lock();
+    // SAFETY: by this function's contract.
+    let started = unsafe { locked.start(operation) };
+    remember(operation.decision());
+    let told = |e| if matches!(e, Error::Argument(_)) { e } else { report(&locked, *comm, function, e) };
+    started.map_err(told)?;
+    drop(locked);
+    progress::watch(session);
+    Ok(())
 }
 
 /// Makes progress with a started exchange and says in `flag` whether it is complete (1 also if it was never started).
@@ -203,11 +241,7 @@ pub unsafe extern "C" fn optiq_alltoallv_free(request: *mut Request) -> c_int {
         if held.lock().operation.is_active() {
             return Err(Error::Argument("the request is under way; wait for it before it is freed".into()));
         }
-        // SAFETY: `find` has read it.
-        unsafe {
-            REQUESTS.lock().held.remove(&*request);
-            *request = 0;
-        }
-        Ok(())
+        // SAFETY: by this function's contract.
+        unsafe { REQUESTS.free(request, "optiq_alltoallv_free") }
     })
 }

@@ -282,6 +282,8 @@ fn close(open: Open, and_hook: bool) -> Result<bool, Error> {
     GENERATION.fetch_add(1, Ordering::AcqRel);
     super::progress::stop();
     super::requests::forget();
+    super::schedule::forget();
+    super::topology::forget();
     let Open { started_mpi, mut session_key, mut options_key, mut finalize_key, communicators, .. } = open;
     for Handle(comm) in communicators {
         // SAFETY: the user has not freed it, or `free_session` would have taken it off the list.

@@ -11,6 +11,7 @@ use crate::{
     Before, Config, Decision, Error, Gathered, LEAST_PLANNING_SECONDS, Message, PlannerChoice, decide,
     decide_before_planning, gather, lower, merge, pays,
 };
+use optiq_net::Network;
 use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_solver::plan;
 use optiq_solver::{Demand, Plan};
@@ -182,11 +183,11 @@ impl Session {
         let sent = self.comm.all_to_all(&send.bytes)?;
         let wrong = |from: &usize| sent[*from] != receive.bytes[*from];
         let mismatch = (0..sent.len()).find(wrong).map(|from| (from as Rank, receive.bytes[from], sent[from]));
-        self.settle(mismatch)
+        self.settle_counts(mismatch)
     }
 
     /// The same error or none on all ranks, from each rank's (sender, expected bytes, sent bytes).
-    fn settle(&self, mismatch: Option<(Rank, u64, u64)>) -> Result<(), Error> {
+    fn settle_counts(&self, mismatch: Option<(Rank, u64, u64)>) -> Result<(), Error> {
         let me = self.rank();
         let mut counts = [if mismatch.is_some() { -i64::from(me) - 1 } else { 0 }];
         self.comm.all_min(&mut counts)?;
@@ -210,19 +211,17 @@ impl Session {
     ) -> Result<Numbered, Error> {
         let messages = self.gather(&send.bytes)?;
         let me = self.rank();
-        self.settle((0..self.size()).find_map(|from| {
+        self.settle_counts((0..self.size()).find_map(|from| {
             let sent = sent(&messages, from, me);
             let expected = receive.bytes[from as usize];
             (sent != expected).then_some((from, expected, sent))
         }))?;
         // A rank to itself is a copy, not a message.
         let messages: Vec<Message> = messages.into_iter().filter(|m| m.source != m.destination).collect();
-        let made = self.entry(fabric, &messages, send, receive, countable, again);
-        let mut usable = [i64::from(made.is_ok())];
-        self.comm.all_min(&mut usable)?;
-        let elsewhere = || Error::BadPlan("another rank could not use it".into());
-        let made = made.and_then(|entry| if usable[0] == 1 { Ok(entry) } else { Err(elsewhere()) });
-        let entry = match made {
+        let beyond = (!countable).then_some(", but counts are beyond 2^31 - 1 elements");
+        let make = |demands: &[Demand]| self.plan_on_rank_0(fabric, demands, again);
+        let made = self.entry(fabric, &messages, send, receive, beyond, make);
+        let entry = match self.usable(made)? {
             Ok(entry) => entry,
             Err(error) if self.config.strict || !countable => return Err(error),
             Err(error) => {
@@ -243,21 +242,30 @@ impl Session {
         Ok(sources.zip(words.chunks_exact(2)).map(message).collect())
     }
 
-    /// Decides, on rank 0, and makes this rank's schedule; collective.
-    fn entry(
+    /// An entry that all ranks could make, or an error on all; collective. The outer error is MPI's.
+    pub(super) fn usable(&self, made: Result<Entry, Error>) -> Result<Result<Entry, Error>, Error> {
+        let mut usable = [i64::from(made.is_ok())];
+        self.comm.all_min(&mut usable)?;
+        let elsewhere = || Error::BadPlan("another rank could not use it".into());
+        Ok(made.and_then(|entry| if usable[0] == 1 { Ok(entry) } else { Err(elsewhere()) }))
+    }
+
+    /// Lets rank 0 decide, by `make` ([`Session::plan_on_rank_0`]), and makes this rank's schedule; collective. What it
+    /// decides for plain MPI goes there, unless OPTIQ is `obliged` to move it, with words that are added to the reason.
+    pub(super) fn entry(
         &self,
         fabric: &Fabric,
         messages: &[Message],
         send: &Blocks,
         receive: &Blocks,
-        countable: bool,
-        again: bool,
+        obliged: Option<&str>,
+        make: impl FnOnce(&[Demand]) -> Result<Vec<u8>, Error>,
     ) -> Result<Entry, Error> {
         let demands = merge(messages, &fabric.placement).map_err(Error::BadPlan);
         let mut sent_out = Vec::new();
         let mut failure = None;
         if self.rank() == 0 {
-            match demands.and_then(|d| self.plan_on_rank_0(fabric, &d, again)) {
+            match demands.and_then(|d| make(&d)) {
                 Ok(bytes) => sent_out = bytes,
                 Err(error) => failure = Some(error),
             }
@@ -276,11 +284,13 @@ impl Session {
                 let plan = Plan::from_bytes(rest, &fabric.network).map_err(|e| Error::BadPlan(e.to_string()))?;
                 (multipath(&plan), Some(plan))
             }
-            _ if countable => {
-                let entry = Entry::new(Decision::Mpi { reason: reason() }, None);
-                return Ok(Entry { later: tag == LATER, planning_seconds, ..entry });
-            }
-            _ => (Decision::Direct { reason: format!("{}, but counts are beyond 2^31 - 1 elements", reason()) }, None),
+            _ => match obliged {
+                None => {
+                    let entry = Entry::new(Decision::Mpi { reason: reason() }, None);
+                    return Ok(Entry { later: tag == LATER, planning_seconds, ..entry });
+                }
+                Some(words) => (Decision::Direct { reason: reason() + words }, None),
+            },
         };
         let me = self.rank();
         let mut paths = lower(plan.as_ref(), messages, &fabric.placement).map_err(Error::BadPlan)?;
@@ -342,12 +352,11 @@ impl Session {
     }
 
     /// What rank 0 sends out: the time it took, a tag, then the reason for plain MPI or the plan.
-    fn plan_on_rank_0(&self, fabric: &Fabric, demands: &[Demand], again: bool) -> Result<Vec<u8>, Error> {
+    pub(super) fn plan_on_rank_0(&self, fabric: &Fabric, demands: &[Demand], again: bool) -> Result<Vec<u8>, Error> {
         let start = Instant::now();
-        let tagged = |tag: u8, rest: &[u8]| [&start.elapsed().as_secs_f64().to_le_bytes()[..], &[tag], rest].concat();
+        let tagged = |tag: u8, rest: &[u8]| tagged(start, tag, rest);
         let Fabric { network, model, .. } = fabric;
-        let routes = demands.iter().map(|d| (d.src, d.dst, d.bytes));
-        let direct = network.route_load(routes).map_or(0.0, |load| plan::congestion(network, &load));
+        let direct = direct_seconds(network, demands);
         match decide_before_planning(demands, direct, &self.config, model, again) {
             Before::Aside(reason) => return Ok(tagged(PLAIN_MPI, reason.as_bytes())),
             Before::Later(reason) => return Ok(tagged(LATER, reason.as_bytes())),
@@ -364,7 +373,7 @@ impl Session {
     }
 
     /// `direct` is the demands' link bound on the fabric's own routes, in seconds.
-    fn plan_options(&self, fabric: &Fabric, demands: &[Demand], direct: f64) -> PlanOptions {
+    pub(super) fn plan_options(&self, fabric: &Fabric, demands: &[Demand], direct: f64) -> PlanOptions {
         let planner = match &self.config.planner {
             PlannerChoice::Named(name) => name.clone(),
             PlannerChoice::Auto => "optimal".into(),
@@ -383,7 +392,7 @@ impl Session {
     ///
     /// # Safety
     /// As [`Session::exchange`].
-    unsafe fn execute(
+    pub(super) unsafe fn execute(
         &self,
         entry: &Entry,
         schedule: &Arc<Schedule>,
@@ -429,8 +438,19 @@ impl Session {
     }
 }
 
+/// The link bound of the demands on the fabric's own routes, in seconds.
+pub(super) fn direct_seconds(network: &Network, demands: &[Demand]) -> f64 {
+    let routes = demands.iter().map(|d| (d.src, d.dst, d.bytes));
+    network.route_load(routes).map_or(0.0, |load| plan::congestion(network, &load))
+}
+
+/// See [`Session::plan_on_rank_0`].
+pub(super) fn tagged(start: Instant, tag: u8, rest: &[u8]) -> Vec<u8> {
+    [&start.elapsed().as_secs_f64().to_le_bytes()[..], &[tag], rest].concat()
+}
+
 const PLAIN_MPI: u8 = 0;
-const PLANNED: u8 = 1;
+pub(super) const PLANNED: u8 = 1;
 const LATER: u8 = 2;
 
 /// Bytes from one rank to another; messages are ascending by (source, destination).

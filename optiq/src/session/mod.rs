@@ -17,6 +17,7 @@
 mod agree;
 mod exchange;
 mod forecast;
+mod jobs;
 mod narrow;
 mod operation;
 mod persistent;
@@ -30,6 +31,7 @@ use crate::{Config, CostModel, Decision, Error, Placement};
 use agree::{Measured, WORDS};
 use exchange::Outcome;
 use forecast::Forecast;
+pub(crate) use jobs::end_to_end;
 use narrow::Narrow;
 use operation::Queue;
 pub(crate) use operation::{Kept, Operation};
@@ -193,7 +195,17 @@ impl Session {
 
     /// The network that the session plans on; `None` if every call goes to plain MPI.
     pub fn network(&self) -> Option<&Network> {
-        self.fabric.as_ref().ok().map(|f| &f.network)
+        self.fabric.as_ref().ok().map(|f| &*f.network)
+    }
+
+    /// Network and placement to keep; or why every call goes to plain MPI.
+    pub(crate) fn shared_network(&self) -> Result<(Arc<Network>, Placement), String> {
+        self.fabric.as_ref().map(|f| (Arc::clone(&f.network), f.placement.clone())).map_err(Clone::clone)
+    }
+
+    /// The same error on all ranks if one has one; collective.
+    pub(crate) fn settle<T>(&self, local: &Result<T, Error>) -> Result<(), Error> {
+        self.settle_jobs(local, []).map(|[]| ())
     }
 
     /// Which host each rank is on; `None` if every call goes to plain MPI.

@@ -142,12 +142,14 @@ pub(super) struct Key {
     pub(super) receive: Vec<u64>,
     pub(super) send_offsets: Vec<u64>,
     pub(super) receive_offsets: Vec<u64>,
+    /// Which paths were given for them; 0 if a planner finds them.
+    pub(super) paths: u64,
 }
 
 impl Key {
     pub(super) fn new(send: &Blocks, receive: &Blocks) -> Self {
         let (send_offsets, receive_offsets) = (send.offsets.clone(), receive.offsets.clone());
-        Self { send: send.bytes.clone(), receive: receive.bytes.clone(), send_offsets, receive_offsets }
+        Self { send: send.bytes.clone(), receive: receive.bytes.clone(), send_offsets, receive_offsets, paths: 0 }
     }
 }
 
@@ -227,7 +229,7 @@ mod tests {
     use super::*;
 
     fn key(n: u64) -> Key {
-        Key { send: vec![n], receive: vec![n], send_offsets: vec![0], receive_offsets: vec![0] }
+        Key { send: vec![n], receive: vec![n], send_offsets: vec![0], receive_offsets: vec![0], paths: 0 }
     }
 
     fn entry() -> Entry {

@@ -9,11 +9,12 @@ use optiq_transport::{Rank, Transport};
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Network, placement and back end of a session.
 pub(super) struct Fabric {
-    pub(super) network: Network,
+    pub(super) network: Arc<Network>,
     pub(super) placement: Placement,
     pub(super) transport: RefCell<Box<dyn Transport>>,
     /// With `OPTIQ_TRACE`.
@@ -75,6 +76,7 @@ impl Fabric {
                     None => calibrate(comm)?,
                 };
                 let shared = shared_memory(comm, &placement)?.map(RefCell::new);
+                let network = Arc::new(network);
                 return Ok(Ok(Self { network, placement, transport, tracer, model, shared, gathered: Cell::new(0) }));
             }
             Ok(None) if agreed[0] == 0 => return Ok(Err(asked_for(config))),

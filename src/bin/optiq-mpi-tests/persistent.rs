@@ -165,7 +165,7 @@ pub fn handles() -> Result<(), String> {
         let mut copy = request;
         succeeds("optiq_alltoallv_free", optiq_alltoallv_free(&mut request))?;
         expect("a freed request", optiq_alltoallv_start(&mut copy), Status::Argument, "freed or never made")?;
-        expect("request 0", optiq_alltoallv_wait(&mut request), Status::Argument, "freed or never made")?;
+        expect("request 0", optiq_alltoallv_wait(&mut request), Status::Argument, "the handle is 0")?;
         expect("no request", optiq_alltoallv_wait(null_mut()), Status::Argument, "is NULL")?;
         let nowhere = optiq_alltoallv_test(&mut copy, null_mut());
         expect("a freed request without a flag", nowhere, Status::Argument, "freed or never made")?;

@@ -1,0 +1,259 @@
+//! Executing a list of jobs ([`Jobs`]): who sends what is known to all ranks, how much only to the sources.
+//!
+//! Ranks agree that they hold the same list, tell each other the sizes (one reduction over as many words as there are
+//! jobs), and then move the bytes as in any other exchange: along the jobs' paths, or along paths that rank 0 plans for
+//! them. Plans stay in the session's cache for the next time. Without a network, plain messages move them.
+
+use super::exchange::{Outcome, PLANNED, direct_seconds, tagged};
+use super::plans::{Entry, Key};
+use super::setup::Fabric;
+use super::{Last, Session};
+use crate::blocks::Blocks;
+use crate::jobs::Jobs;
+use crate::{Decision, Error, Message};
+use optiq_transport::mpi::{check, ffi};
+use optiq_transport::{Execution, Rank};
+use std::ffi::c_int;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A message of plain MPI has so many bytes at most.
+const LARGEST_PIECE: u64 = 1 << 30;
+
+/// Where the bytes of the jobs that arrive here go, by job, from the sizes of all jobs.
+pub(crate) type Places<'a> = &'a dyn Fn(&[u64]) -> Result<Vec<*mut u8>, Error>;
+
+impl Session {
+    /// Executes jobs: those that start here take their bytes from `send`, one after the other in the list's order, and
+    /// those that end here put them into `receive` in the same way. Collective; every rank has the same jobs, and only the
+    /// sizes of those that start here count.
+    ///
+    /// # Errors
+    /// On every rank if on one: [`Error::Argument`] for ranks that are not there, lists that differ, buffers that are too
+    /// small, paths that do not fit the network; and what can fail on the way.
+    pub fn execute_jobs(&self, jobs: &Jobs, send: &[u8], receive: &mut [u8]) -> Result<(), Error> {
+        let (me, mut offset) = (self.rank(), 0u64);
+        let mut from = Vec::with_capacity(jobs.list().len());
+        for job in jobs.list() {
+            from.push(send.as_ptr().wrapping_add(offset as usize));
+            offset = offset.saturating_add(if job.source == me { job.bytes } else { 0 });
+        }
+        let small = || Error::Argument(format!("the jobs send {offset} bytes of a buffer of {}", send.len()));
+        let checked = if offset > send.len() as u64 { Err(small()) } else { Ok(from) };
+        let (base, length) = (receive.as_mut_ptr(), receive.len() as u64);
+        let places = |bytes: &[u64]| end_to_end(jobs, me, bytes, base, length);
+        // SAFETY: both are within the borrowed slices.
+        unsafe { self.execute_jobs_at(jobs, checked, &places) }.map(|_| ())
+    }
+
+    /// The same with an address for each job; the sizes of all jobs.
+    ///
+    /// # Safety
+    /// Where a job starts or ends here, its addresses must be valid for its bytes.
+    pub(crate) unsafe fn execute_jobs_at(
+        &self,
+        jobs: &Jobs,
+        from: Result<Vec<*const u8>, Error>,
+        places: Places<'_>,
+    ) -> Result<Vec<u64>, Error> {
+        let checked = jobs.check_ranks(self.size()).and(from);
+        let shape = (jobs.shape() >> 1) as i64;
+        let count = jobs.list().len() as i64;
+        let [same_count, same_shape] = self.settle_jobs(&checked, [count, shape])?;
+        let from = checked?;
+        if !same_count || !same_shape {
+            return Err(Error::Argument("the ranks have different lists of jobs".into()));
+        }
+        let bytes = self.sizes(jobs)?;
+        let blocks = places(&bytes).and_then(|into| self.job_blocks(jobs, &bytes, &from, &into));
+        let messages = jobs.messages(&bytes);
+        let cached = match (&blocks, &self.fabric) {
+            (Ok((send, receive)), Ok(_)) => self.plans.borrow().find(&key(jobs, send, receive)),
+            _ => 0,
+        };
+        let [same_plan] = self.settle_jobs(&blocks, [cached])?;
+        let (send, receive) = blocks?;
+        let Ok(fabric) = &self.fabric else {
+            let reason = self.fabric.as_ref().err().cloned().unwrap_or_default();
+            // SAFETY: by this function's contract.
+            unsafe { self.send_plainly(&messages, &send, &receive)? };
+            self.is_done(Outcome {
+                decision: Arc::new(Decision::Direct { reason }),
+                planned: None,
+                execution: Execution::default(),
+            });
+            return Ok(bytes);
+        };
+        let known = if same_plan && cached > 0 { self.plans.borrow_mut().take(cached) } else { None };
+        let entry = match known {
+            Some(entry) => entry,
+            None => {
+                let made = self.job_entry(fabric, jobs, &messages, &send, &receive);
+                let entry = self.usable(made)??;
+                self.plans.borrow_mut().add(key(jobs, &send, &receive), entry).1
+            }
+        };
+        // SAFETY: by this function's contract.
+        let outcome = unsafe { self.execute_entry(&entry, &send, &receive) }?;
+        self.is_done(outcome);
+        Ok(bytes)
+    }
+
+    /// # Safety
+    /// As [`Session::execute_jobs_at`].
+    unsafe fn execute_entry(&self, entry: &Rc<Entry>, send: &Blocks, receive: &Blocks) -> Result<Outcome, Error> {
+        let missing = || Error::BadPlan("rank 0 made none".into());
+        let schedule = entry.schedule.as_ref().ok_or_else(missing)?;
+        // SAFETY: by this function's contract.
+        unsafe { self.execute(entry, schedule, send, receive) }
+    }
+
+    fn is_done(&self, outcome: Outcome) {
+        let Outcome { decision, planned, execution } = outcome;
+        self.quick.is_over();
+        *self.last.borrow_mut() = Last { decision, planned, execution };
+    }
+
+    /// The same error on all ranks if one has one, and otherwise which of the words are the same everywhere.
+    pub(super) fn settle_jobs<T, const N: usize>(
+        &self,
+        local: &Result<T, Error>,
+        words: [i64; N],
+    ) -> Result<[bool; N], Error> {
+        let failed = if local.is_err() { -i64::from(self.rank()) - 1 } else { 0 };
+        let mut all = vec![failed];
+        all.extend(words.iter().flat_map(|&w| [w, -w]));
+        self.comm.all_min(&mut all)?;
+        if all[0] < 0 && local.is_ok() {
+            return Err(Error::ArgumentElsewhere((-all[0] - 1) as Rank));
+        }
+        let mut same = [false; N];
+        for (same, pair) in same.iter_mut().zip(all[1..].chunks_exact(2)) {
+            *same = pair[0] == -pair[1];
+        }
+        Ok(same)
+    }
+
+    /// The sizes of all jobs, which their sources know.
+    fn sizes(&self, jobs: &Jobs) -> Result<Vec<u64>, Error> {
+        let me = self.rank();
+        let known = |j: &crate::Job| if j.source == me { i64::try_from(j.bytes).unwrap_or(-1) } else { i64::MAX };
+        let mut sizes: Vec<i64> = jobs.list().iter().map(known).collect();
+        self.comm.all_min(&mut sizes)?;
+        match sizes.iter().position(|&s| s < 0) {
+            None => Ok(sizes.into_iter().map(|s| s as u64).collect()),
+            Some(job) => Err(Error::Argument(format!("job {job} has more than 2^63 - 1 bytes"))),
+        }
+    }
+
+    /// This rank's side of the jobs.
+    fn job_blocks(
+        &self,
+        jobs: &Jobs,
+        bytes: &[u64],
+        from: &[*const u8],
+        into: &[*mut u8],
+    ) -> Result<(Blocks, Blocks), Error> {
+        let me = self.rank();
+        let (mut sends, mut receives) = (Vec::new(), Vec::new());
+        for (i, (job, &bytes)) in jobs.list().iter().zip(bytes).enumerate().filter(|(_, (_, b))| **b > 0) {
+            let ends = [(job.source, job.destination, from[i].cast_mut()), (job.destination, job.source, into[i])];
+            for ((here, there, address), list) in ends.into_iter().zip([&mut sends, &mut receives]) {
+                if here == me && address.is_null() {
+                    return Err(Error::Argument(format!("the buffer of job {i} is NULL, but it has {bytes} bytes")));
+                }
+                if here == me {
+                    list.push((there, address, bytes));
+                }
+            }
+        }
+        let ranks = self.size() as usize;
+        Ok((Blocks::scattered(&sends, ranks), Blocks::scattered(&receives, ranks)))
+    }
+
+    /// Plans, on rank 0, or takes the jobs' own paths; collective.
+    fn job_entry(
+        &self,
+        fabric: &Fabric,
+        jobs: &Jobs,
+        messages: &[Message],
+        send: &Blocks,
+        receive: &Blocks,
+    ) -> Result<Entry, Error> {
+        let Fabric { network, placement, .. } = fabric;
+        self.entry(fabric, messages, send, receive, Some(""), |demands| {
+            if !jobs.has_paths() {
+                return self.plan_on_rank_0(fabric, demands, true);
+            }
+            let start = Instant::now();
+            let options = self.plan_options(fabric, demands, direct_seconds(network, demands));
+            let plan = jobs.plan(network, placement, messages, &options)?;
+            Ok(tagged(start, PLANNED, &plan.to_bytes().map_err(|e| Error::BadPlan(e.to_string()))?))
+        })
+    }
+
+    /// Messages straight from rank to rank, without a transport.
+    ///
+    /// # Safety
+    /// As [`Session::execute_jobs_at`].
+    unsafe fn send_plainly(&self, messages: &[Message], send: &Blocks, receive: &Blocks) -> Result<(), Error> {
+        let (me, comm) = (self.rank(), self.plain.raw());
+        let mut requests = Vec::new();
+        // SAFETY: by this function's contract; the requests are waited for below.
+        unsafe {
+            self.copy_own(send, receive);
+            for m in messages.iter().filter(|m| m.source == me || m.destination == me) {
+                let outgoing = m.source == me;
+                let (side, peer) = if outgoing { (send, m.destination) } else { (receive, m.source) };
+                let start = side.base.add(side.offsets[peer as usize] as usize);
+                let mut done = 0;
+                while done < m.bytes {
+                    let piece = LARGEST_PIECE.min(m.bytes - done);
+                    let address = start.add(done as usize).cast();
+                    let (count, peer) = (piece as c_int, peer as c_int);
+                    let mut request = ffi::RSMPI_REQUEST_NULL;
+                    let code = if outgoing {
+                        ffi::PMPI_Isend(address, count, ffi::RSMPI_UINT8_T, peer, 0, comm, &mut request)
+                    } else {
+                        ffi::PMPI_Irecv(address, count, ffi::RSMPI_UINT8_T, peer, 0, comm, &mut request)
+                    };
+                    check(code, if outgoing { "MPI_Isend" } else { "MPI_Irecv" })?;
+                    requests.push(request);
+                    done += piece;
+                }
+            }
+            for request in &mut requests {
+                let mut status = std::mem::zeroed();
+                check(ffi::PMPI_Wait(request, &mut status), "MPI_Wait")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn key(jobs: &Jobs, send: &Blocks, receive: &Blocks) -> Key {
+    // Never the key of an exchange that is free to go to plain MPI.
+    Key { paths: jobs.shape().max(1), ..Key::new(send, receive) }
+}
+
+/// Addresses one after the other in a buffer for the jobs that end at rank `me`.
+pub(crate) fn end_to_end(
+    jobs: &Jobs,
+    me: Rank,
+    bytes: &[u64],
+    buffer: *mut u8,
+    length: u64,
+) -> Result<Vec<*mut u8>, Error> {
+    let mut offset = 0u64;
+    let mut places = Vec::with_capacity(bytes.len());
+    for (job, &bytes) in jobs.list().iter().zip(bytes) {
+        places.push(buffer.wrapping_add(offset as usize));
+        offset = offset.saturating_add(if job.destination == me { bytes } else { 0 });
+    }
+    if offset > length {
+        let text = format!("{offset} bytes arrive from the jobs, but the receive buffer has {length}");
+        return Err(Error::Argument(text));
+    }
+    Ok(places)
+}
