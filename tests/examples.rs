@@ -36,3 +36,37 @@ fn the_rust_example() {
     assert!(run.success && run.output.contains("all is right; served by"), "{}", run.output);
     assert!(run.output.contains("paths by planner"), "{}", run.output);
 }
+
+/// Jobs from all 16 ranks to rank 0 or 10, with paths, in a file.
+fn jobs_to_bridges(file: &Path) {
+    let net = optiq_net::Network::from_spec("torus:4x4").unwrap();
+    let placement = optiq::Placement::by_rank(&net, 16, 1).unwrap();
+    let mut jobs = optiq::Jobs::new();
+    for rank in 0..16 {
+        jobs.add(rank, if rank % 2 == 0 { 0 } else { 10 }, 750_000).unwrap();
+    }
+    let options = optiq_solver::pipeline::PlanOptions { planner: "heu2".into(), ..Default::default() };
+    jobs.search(&net, &placement, &options).unwrap();
+    jobs.write(file).unwrap();
+}
+
+/// What `aggregate` writes: every rank's number, as often as it has bytes.
+fn aggregated() -> Vec<u8> {
+    (0..16u8).flat_map(|rank| vec![rank; 700_000 + usize::from(rank) * 7919 % 100_000]).collect()
+}
+
+#[test]
+fn source_example_2_in_c() {
+    let room = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let (program, jobs, output) = (room.join("aggregate-c"), room.join("bridges.jobs"), room.join("aggregate.dat"));
+    compile("examples/aggregate.c", &program);
+    jobs_to_bridges(&jobs);
+    for environment in [&[("OPTIQ_TOPOLOGY", "torus:4x4"), ("OPTIQ_PLACEMENT", "rank")][..], &[]] {
+        let _ = std::fs::remove_file(&output);
+        let run = common::mpirun(16, &program, &[jobs.to_str().unwrap(), output.to_str().unwrap()], environment);
+        assert!(run.success, "{}", run.output);
+        let way = if environment.is_empty() { "over direct messages" } else { "paths by planner jobs" };
+        assert!(run.output.contains(way), "{}", run.output);
+        assert!(std::fs::read(&output).unwrap() == aggregated(), "the file is not what 16 ranks would have written");
+    }
+}

@@ -50,10 +50,7 @@ impl Placement {
     pub fn new(network: &Network, processors: &[String], rule: PlacementRule) -> Result<Self, String> {
         let unknown = |name: &String| network.host(name).is_none();
         match rule {
-            PlacementRule::Ranks { per_host } => {
-                let host = |r: usize| r / per_host as usize;
-                Self::by_number(network, (0..processors.len()).map(host), None)
-            }
+            PlacementRule::Ranks { per_host } => Self::by_rank(network, processors.len(), per_host),
             PlacementRule::Auto if processors.iter().any(unknown) => {
                 let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
                 let mut next = 0;
@@ -81,6 +78,14 @@ impl Placement {
                 Ok(Self::from_hosts(network, hosts?, None))
             }
         }
+    }
+
+    /// Places so many ranks on the first hosts, `per_host` on each, in rank order.
+    ///
+    /// # Errors
+    /// A sentence if there are not so many hosts.
+    pub fn by_rank(network: &Network, ranks: usize, per_host: u32) -> Result<Self, String> {
+        Self::by_number(network, (0..ranks).map(|r| r / per_host.max(1) as usize), None)
     }
 
     fn by_number(network: &Network, hosts: impl Iterator<Item = usize>, note: Option<String>) -> Result<Self, String> {

@@ -11,6 +11,7 @@ mod bench;
 mod demo;
 mod explain;
 mod info;
+mod jobs;
 mod lab;
 mod paths;
 mod plan;
@@ -44,6 +45,7 @@ commands! {
     Paths(paths),
     Plan(plan),
     Explain(explain),
+    Jobs(jobs),
     Reproduce(reproduce),
     Lab(lab),
     #[cfg(feature = "mpi")]

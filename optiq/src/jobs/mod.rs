@@ -180,15 +180,16 @@ impl Jobs {
     }
 
     /// Lets a planner choose paths and shares for the jobs' bytes: from the paths that jobs have, or from its own
-    /// candidates if none has any. Jobs of 0 bytes lose their paths.
+    /// candidates if none has any. Jobs of 0 bytes lose their paths. Returns the plan.
     ///
     /// # Errors
-    /// As [`Jobs::plan`].
-    pub fn search(&mut self, net: &Network, placement: &Placement, options: &PlanOptions) -> Result<(), Error> {
+    /// As [`Jobs::plan`], and [`Error::Argument`] for ranks that are not there.
+    pub fn search(&mut self, net: &Network, placement: &Placement, options: &PlanOptions) -> Result<Plan, Error> {
+        self.check_ranks(placement.len() as Rank)?;
         let messages = self.messages(&self.bytes());
         let plan = self.plan_with(net, placement, &messages, options, self.has_paths())?;
         self.take(net, placement, &messages, &plan)?;
-        Ok(())
+        Ok(plan)
     }
 
     /// Takes over the paths of a plan that was made for these messages.
@@ -396,12 +397,10 @@ fn vertices(net: &Network, links: &[LinkId]) -> Vec<NodeId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PlacementRule;
 
     fn setting(spec: &str, ranks: usize, per_host: u32) -> (Network, Placement) {
         let net = Network::from_spec(spec).unwrap();
-        let names: Vec<String> = (0..ranks).map(|_| "x".to_string()).collect();
-        let placement = Placement::new(&net, &names, PlacementRule::Ranks { per_host }).unwrap();
+        let placement = Placement::by_rank(&net, ranks, per_host).unwrap();
         (net, placement)
     }
 

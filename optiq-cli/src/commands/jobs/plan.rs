@@ -1,0 +1,147 @@
+//! `optiq jobs plan`.
+
+use super::refused;
+use crate::arguments::{MESSAGE, Planning, Topology};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::target::Target;
+use crate::{output, table};
+use clap::Args;
+use optiq::{Jobs, Placement};
+use optiq_net::{Network, NodeId, units};
+use optiq_solver::demands;
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Find paths for jobs, and write a job file: text, or JSON if its name ends with .json
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  optiq jobs plan --topology torus:4x4 --to 0,10 --bytes 750KB --output to_bridges.jobs
+  optiq jobs plan --topology bgq:512 --ranks-per-host 2 --demands pattern:disjoint --output d.json --json")]
+pub struct Arguments {
+    #[command(flatten)]
+    topology: Topology,
+    /// Ranks on each host, in rank order, as with OPTIQ_PLACEMENT=rank:K
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    ranks_per_host: u32,
+    /// The jobs: pattern:NAME or file:PATH, as for optiq plan; the first rank of each host has them
+    #[arg(long, value_name = "DEMANDS", required_unless_present = "to")]
+    demands: Option<String>,
+    /// Every rank has a job to the nearest of these ranks, such as the bridge nodes' first; the less busy one of several
+    #[arg(long, value_name = "RANKS", value_delimiter = ',', conflicts_with = "demands")]
+    to: Vec<u32>,
+    /// Bytes of each job, with --to or a pattern
+    #[arg(long, value_name = "SIZE", default_value = MESSAGE, value_parser = units::parse_bytes, allow_hyphen_values = true)]
+    bytes: u64,
+    #[command(flatten)]
+    planning: Planning,
+    /// The job file to write
+    #[arg(long, value_name = "FILE")]
+    output: PathBuf,
+    /// Print one JSON document about it
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Document {
+    output: String,
+    topology: String,
+    ranks: usize,
+    jobs: usize,
+    paths: usize,
+    bytes: u64,
+    planner: String,
+    congestion_seconds: f64,
+    direct_congestion_seconds: f64,
+    bound_seconds: f64,
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let target = Target::new(&self.output)?;
+        let progress = Progress::start("planning");
+        let net = self.topology.load(&progress)?;
+        let placement = Placement::by_rank(&net, net.hosts() * self.ranks_per_host as usize, self.ranks_per_host)
+            .map_err(Failure::Input)?;
+        let mut jobs = self.jobs(&net, &placement)?;
+        progress.now(format!("{} jobs", jobs.list().len()));
+        let options = self.planning.options(&self.planning.planner);
+        let figures = jobs.search(&net, &placement, &options).map_err(refused)?;
+        drop(progress);
+        let json = self.output.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
+        let text = if json { jobs.to_json().map_err(refused)? + "\n" } else { jobs.to_text() };
+        target.write(|out| out.write_all(text.as_bytes()))?;
+        let document = Document {
+            output: self.output.display().to_string(),
+            topology: net.spec().to_string(),
+            ranks: placement.len(),
+            jobs: jobs.list().len(),
+            paths: jobs.list().iter().map(|j| j.paths.len()).sum(),
+            bytes: jobs.list().iter().fold(0, |sum, j| sum.saturating_add(j.bytes)),
+            planner: figures.planner,
+            congestion_seconds: figures.congestion_seconds,
+            direct_congestion_seconds: figures.direct_congestion_seconds,
+            bound_seconds: figures.bound_seconds,
+        };
+        if self.json {
+            output::print_json(&document)?;
+        } else {
+            output::print(&document.text())?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn jobs(&self, net: &Network, placement: &Placement) -> Result<Jobs, Failure> {
+        let mut jobs = Jobs::new();
+        if let Some(text) = &self.demands {
+            for demand in demands::parse(text, net, self.bytes)? {
+                let first = |host: NodeId| placement.ranks(host).first().copied().unwrap_or_default();
+                jobs.add(first(demand.src), first(demand.dst), demand.bytes).map_err(refused)?;
+            }
+            return Ok(jobs);
+        }
+        let ranks = placement.len() as u32;
+        if let Some(wrong) = self.to.iter().find(|&&r| r >= ranks) {
+            return Err(Failure::Input(format!("--to names rank {wrong}; there are {ranks} ranks")));
+        }
+        let mut busy = vec![0u64; self.to.len()];
+        for rank in 0..ranks {
+            let mut nearest = None;
+            for (i, &to) in self.to.iter().enumerate() {
+                let mut route = Vec::new();
+                net.route(placement.host(rank), placement.host(to), &mut route)?;
+                let key = (route.len(), busy[i], i);
+                nearest = Some(nearest.map_or(key, |best: (usize, u64, usize)| best.min(key)));
+            }
+            if let Some((_, _, i)) = nearest {
+                busy[i] += 1;
+                jobs.add(rank, self.to[i], self.bytes).map_err(refused)?;
+            }
+        }
+        Ok(jobs)
+    }
+}
+
+impl Document {
+    fn text(&self) -> String {
+        let line = |label: &str, value: String| vec![label.to_owned(), value];
+        let times = |seconds: f64| {
+            let direct = self.direct_congestion_seconds;
+            let share =
+                if seconds > 0.0 { format!(" ({:.2} x lighter than direct)", direct / seconds) } else { String::new() };
+            table::seconds(seconds) + &share
+        };
+        table::list(&[
+            line("job file", self.output.clone()),
+            line("network", self.topology.clone()),
+            line("jobs", format!("{} between {} ranks, {}", self.jobs, self.ranks, table::bytes(self.bytes as f64))),
+            line("paths", format!("{} by planner {}", self.paths, self.planner)),
+            line("link bound", times(self.congestion_seconds)),
+            line("of any routing", table::seconds(self.bound_seconds)),
+        ])
+    }
+}

@@ -1,0 +1,177 @@
+//! `optiq jobs run`: executes a job file under `mpirun`, and looks at every byte.
+
+use crate::failure::Failure;
+use crate::statistics::median;
+use crate::{output, table};
+use clap::Args;
+use mpi::collective::SystemOperation;
+use mpi::traits::{AsRaw, Communicator, CommunicatorCollectives};
+use optiq::{Config, Jobs, Session};
+use optiq_net::units;
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Execute a job file under mpirun, every byte checked. Without OPTIQ_TOPOLOGY the file's own network is used
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  optiq jobs run --help
+
+On 16 ranks of this machine:
+  mpirun -n 16 optiq jobs run to_bridges.jobs --datasize 1MiB --json")]
+pub struct Arguments {
+    /// The job file
+    file: PathBuf,
+    /// Bytes of every job in place of those in the file
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes, allow_hyphen_values = true)]
+    datasize: Option<u64>,
+    /// Timed repetitions, after one that is not counted
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    repetitions: u32,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Document {
+    file: String,
+    topology: Option<String>,
+    ranks: u32,
+    jobs: usize,
+    bytes: u64,
+    served_by: String,
+    transport: String,
+    seconds: Vec<f64>,
+    median_seconds: f64,
+    bytes_per_second: f64,
+    /// What the links need at least on the paths that were taken.
+    link_bound_seconds: Option<f64>,
+    verified: bool,
+}
+
+/// A byte of a job: its position and the job say which.
+fn contents(job: usize, i: u64) -> u8 {
+    (i.wrapping_mul(7).wrapping_add(i / 251).wrapping_add(job as u64 * 31)) as u8
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let missing = || Failure::Work("MPI could not be initialised".into());
+        let universe = mpi::initialize().ok_or_else(missing)?;
+        let world = universe.world();
+        let failed = |error: String| {
+            // What all ranks find, one says.
+            if world.rank() != 0 {
+                std::thread::sleep(std::time::Duration::from_millis(300));
+            }
+            let _ = writeln!(std::io::stderr(), "optiq: rank {}: {error}", world.rank());
+            world.abort(1)
+        };
+        match self.execute(&world) {
+            Ok(Some(document)) => {
+                if self.json {
+                    output::print_json(&document)?;
+                } else {
+                    output::print(&document.text())?;
+                }
+            }
+            Ok(None) => {}
+            Err(error) => failed(error),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn execute(&self, world: &impl WithRaw) -> Result<Option<Document>, String> {
+        let words = |e: optiq::Error| e.to_string();
+        let mut jobs = Jobs::read(&self.file).map_err(words)?;
+        let read = Config::read();
+        if let Some(error) = read.error {
+            return Err(error.to_string());
+        }
+        let mut config = read.config;
+        config.strict = true;
+        config.topology = config.topology.or_else(|| jobs.topology().map(str::to_owned));
+        // SAFETY: a valid communicator, and the session is dropped before MPI is finalised.
+        let session = unsafe { Session::new(world.as_raw(), config) }.map_err(words)?;
+        let (rank, ranks) = (session.rank(), session.size());
+        jobs.check_ranks(ranks).map_err(words)?;
+        for job in 0..jobs.list().len() {
+            jobs.set_bytes(job, self.datasize.unwrap_or(jobs.list()[job].bytes)).map_err(words)?;
+        }
+        let (mut send, mut expected) = (Vec::new(), Vec::new());
+        for (number, job) in jobs.list().iter().enumerate() {
+            for (end, buffer) in [(job.source, &mut send), (job.destination, &mut expected)] {
+                if end == rank {
+                    buffer.extend((0..job.bytes).map(|i| contents(number, i)));
+                }
+            }
+        }
+        let mut receive = vec![0u8; expected.len()];
+        let mut seconds = Vec::new();
+        for repetition in 0..=self.repetitions {
+            receive.fill(0);
+            world.barrier();
+            let start = Instant::now();
+            session.execute_jobs(&jobs, &send, &mut receive).map_err(words)?;
+            let mine = start.elapsed().as_secs_f64();
+            let mut longest = mine;
+            world.all_reduce_into(&mine, &mut longest, SystemOperation::max());
+            if receive != expected {
+                return Err(format!("wrong bytes arrived at rank {rank}"));
+            }
+            if repetition > 0 {
+                seconds.push(longest);
+            }
+        }
+        if rank != 0 {
+            return Ok(None);
+        }
+        let bytes = jobs.list().iter().fold(0u64, |sum, j| sum.saturating_add(j.bytes));
+        let median_seconds = median(&seconds);
+        let decision = session.decision();
+        let link_bound_seconds = match &decision {
+            optiq::Decision::Multipath { congestion_seconds, .. } => Some(*congestion_seconds),
+            _ => None,
+        };
+        Ok(Some(Document {
+            file: self.file.display().to_string(),
+            topology: session.network().map(|n| n.spec().to_string()),
+            ranks,
+            jobs: jobs.list().len(),
+            bytes,
+            served_by: decision.to_string(),
+            transport: session.transport().to_string(),
+            bytes_per_second: bytes as f64 / median_seconds,
+            seconds,
+            median_seconds,
+            link_bound_seconds,
+            verified: true,
+        }))
+    }
+}
+
+/// A communicator of rsmpi.
+trait WithRaw: CommunicatorCollectives + AsRaw<Raw = mpi::ffi::MPI_Comm> {}
+impl<C: CommunicatorCollectives + AsRaw<Raw = mpi::ffi::MPI_Comm>> WithRaw for C {}
+
+impl Document {
+    fn text(&self) -> String {
+        let line = |label: &str, value: String| vec![label.to_owned(), value];
+        let bound = self.link_bound_seconds.map_or("-".into(), |bound| {
+            format!("{} ({})", table::seconds(bound), table::percent(bound / self.median_seconds))
+        });
+        table::list(&[
+            line("jobs", format!("{} between {} ranks, {}", self.jobs, self.ranks, table::bytes(self.bytes as f64))),
+            line("network", self.topology.clone().unwrap_or_else(|| "none".into())),
+            line("served by", self.served_by.clone()),
+            line("median time", table::seconds(self.median_seconds)),
+            line("throughput", format!("{}/s", table::bytes(self.bytes_per_second))),
+            line("link bound", bound),
+            line("bytes", "all are right".into()),
+        ])
+    }
+}

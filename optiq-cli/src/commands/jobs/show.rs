@@ -1,0 +1,96 @@
+//! `optiq jobs show`.
+
+use super::refused;
+use crate::failure::Failure;
+use crate::{output, table};
+use clap::Args;
+use optiq::{Job, Jobs};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Show what a job file holds
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  optiq jobs show to_bridges.jobs
+  optiq jobs show to_bridges.jobs --rank 3 --json")]
+pub struct Arguments {
+    /// The job file
+    file: PathBuf,
+    /// Only jobs that begin or end at this rank
+    #[arg(long, value_name = "RANK")]
+    rank: Option<u32>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Document {
+    topology: Option<String>,
+    ranks_at_least: u32,
+    bytes: u64,
+    jobs: Vec<Shown>,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    source_rank: u32,
+    destination_rank: u32,
+    bytes: u64,
+    paths: usize,
+    hops_max: usize,
+    /// Of the path with most of the bytes; none if paths have no shares.
+    largest_path_bytes: Option<u64>,
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let jobs = Jobs::read(&self.file).map_err(refused)?;
+        let wanted = |j: &&Job| self.rank.is_none_or(|r| j.source == r || j.destination == r);
+        let shown: Vec<Shown> = jobs.list().iter().filter(wanted).map(shown).collect();
+        let bytes = shown.iter().fold(0u64, |sum, j| sum.saturating_add(j.bytes));
+        let topology = jobs.topology().map(str::to_owned);
+        let document = Document { topology, ranks_at_least: jobs.ranks(), bytes, jobs: shown };
+        if self.json {
+            output::print_json(&document)?;
+        } else {
+            output::print(&document.text())?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn shown(job: &Job) -> Shown {
+    Shown {
+        source_rank: job.source,
+        destination_rank: job.destination,
+        bytes: job.bytes,
+        paths: job.paths.len(),
+        hops_max: job.paths.iter().map(|p| p.vertices.len() - 1).max().unwrap_or(0),
+        largest_path_bytes: job.paths.iter().filter_map(|p| p.bytes).max(),
+    }
+}
+
+impl Document {
+    fn text(&self) -> String {
+        let mut rows = vec![["from", "to", "bytes", "paths", "hops", "most on one"].map(str::to_owned).to_vec()];
+        rows.extend(self.jobs.iter().map(|j| {
+            let largest = j.largest_path_bytes.map_or("-".into(), |b| table::bytes(b as f64));
+            let size = table::bytes(j.bytes as f64);
+            [
+                j.source_rank.to_string(),
+                j.destination_rank.to_string(),
+                size,
+                j.paths.to_string(),
+                j.hops_max.to_string(),
+                largest,
+            ]
+            .to_vec()
+        }));
+        let network = self.topology.as_deref().unwrap_or("no network is named");
+        let jobs = table::count(self.jobs.len(), "job");
+        format!("{}\n{jobs}, {}; {network}\n", table::table(&rows), table::bytes(self.bytes as f64))
+    }
+}
