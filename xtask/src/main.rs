@@ -6,6 +6,7 @@
 mod args;
 mod demo;
 mod deny;
+mod deploy;
 mod failure;
 mod glob;
 mod install;
@@ -23,10 +24,12 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask COMMAND [OPTIONS]
 
-  demo     install what is missing, build OPTIQ, run it on a lab network of 16 hosts, show the figures
-  test     install what is missing, build and run all tests
-  deny     check the licences, versions and origins of the dependencies
-  results  measure, and write the pages in docs/results
+  demo       install what is missing, build OPTIQ, run it on a lab network of 16 hosts, show the figures
+  test       install what is missing, build and run all tests
+  install    build OPTIQ and install it below a prefix: libraries, header, command, pages
+  uninstall  remove what was installed below a prefix
+  deny       check the licences, versions and origins of the dependencies
+  results    measure, and write the pages in docs/results
 
 cargo xtask COMMAND --help tells more. Example:
 
@@ -51,6 +54,8 @@ fn dispatch(arguments: &[String]) -> Outcome {
     match command {
         "demo" => demo::main(rest),
         "test" => test::main(rest),
+        "install" => deploy::install(rest),
+        "uninstall" => deploy::uninstall(rest),
         "deny" => deny::main(rest),
         "results" => results::main(rest),
         "help" | "-h" | "--help" => {
@@ -58,7 +63,8 @@ fn dispatch(arguments: &[String]) -> Outcome {
             Ok(())
         }
         other => {
-            Err(Failure::Usage(format!("no command is called \"{other}\"; there are demo, test, deny and results")))
+            let all = "demo, test, install, uninstall, deny and results";
+            Err(Failure::Usage(format!("no command is called \"{other}\"; there are {all}")))
         }
     }
 }

@@ -6,6 +6,7 @@
 use crate::process;
 use std::env;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// An MPI library.
@@ -45,13 +46,36 @@ impl Library {
         output.status.success() && defines(&String::from_utf8_lossy(&output.stdout), wanted)
     }
 
+    /// The library of the compiler wrapper that a build takes by itself: that of `MPICC`, or `mpicc`. None if it is another
+    /// library's; Open MPI if there is no wrapper.
+    pub fn in_front() -> Option<Self> {
+        let front = env::var_os("MPICC").unwrap_or_else(|| "mpicc".into());
+        let found = [Library::OpenMpi, Library::Mpich].into_iter().find(|l| l.is_of(&front));
+        let works =
+            || process::succeeds(Command::new(&front).args(["-E", "-include", "mpi.h", "-x", "c", "/dev/null"]));
+        found.or_else(|| (!works()).then_some(Library::OpenMpi))
+    }
+
+    /// The Fortran compiler wrapper that belongs to the C compiler wrapper.
+    pub fn fortran_compiler(self) -> OsString {
+        let compiler = self.compiler().unwrap_or_else(|| "mpicc".into());
+        let path = PathBuf::from(&compiler);
+        let name = path.file_name().unwrap_or_default().to_string_lossy().replacen("mpicc", "mpifort", 1);
+        path.with_file_name(name).into()
+    }
+
     /// Whether the launcher is there.
     pub fn has_launcher(self) -> bool {
+        self.launcher().is_some()
+    }
+
+    /// The launcher.
+    pub fn launcher(self) -> Option<PathBuf> {
         let names = match self {
             Library::OpenMpi => ["mpirun.openmpi", "mpirun"],
             Library::Mpich => ["mpiexec.hydra", "mpirun.mpich"],
         };
-        names.iter().any(|n| process::find(n).is_some())
+        names.iter().find_map(|n| process::find(n))
     }
 
     /// The variables that a build and its tests need where the user has not set them.

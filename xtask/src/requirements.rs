@@ -5,6 +5,7 @@ use crate::mpi::Library;
 use crate::process;
 use std::env;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// A package manager that installation commands are known for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,12 +87,8 @@ pub const BUILD: &[Requirement] = &[
         probe: Probe::AnyProgram(&["c++", "g++", "clang++"]),
         packages: ["g++", "gcc-c++", "gcc-c++", "g++", "gcc"],
     },
-    Requirement {
-        what: "cmake",
-        probe: Probe::Programs(&["cmake"]),
-        packages: ["cmake", "cmake", "cmake", "cmake", "cmake"],
-    },
-    Requirement { what: "make", probe: Probe::Programs(&["make"]), packages: ["make", "make", "make", "make", "make"] },
+    CMAKE,
+    MAKE,
 ];
 
 /// What builds with MPI and without HiGHS need besides an MPI library.
@@ -144,6 +141,43 @@ pub const BROWSER: &[Requirement] = &[Requirement {
     probe: Probe::AnyProgram(&["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]),
     packages: ["chromium", "chromium", "chromium", "chromium", "chromium"],
 }];
+
+/// With what cargo-c is built sooner, where `cargo xtask install` must build it: otherwise it brings an OpenSSL.
+pub const CARGO_C: &[Requirement] = &[
+    PKG_CONFIG,
+    Requirement {
+        what: "OpenSSL's headers",
+        probe: Probe::Check(|| process::succeeds(Command::new("pkg-config").args(["--exists", "openssl"]))),
+        packages: ["libssl-dev", "openssl-devel", "libopenssl-devel", "openssl-dev", "openssl"],
+    },
+];
+
+/// What the programs need that are built against an installed tree.
+pub const CLIENTS: &[Requirement] = &[
+    PKG_CONFIG,
+    Requirement {
+        what: "a Fortran compiler",
+        probe: Probe::Programs(&["gfortran"]),
+        packages: ["gfortran", "gcc-gfortran", "gcc-fortran", "gfortran", "gcc-fortran"],
+    },
+    CMAKE,
+    MAKE,
+];
+
+const PKG_CONFIG: Requirement = Requirement {
+    what: "pkg-config",
+    probe: Probe::Programs(&["pkg-config"]),
+    packages: ["pkg-config", "pkgconf-pkg-config", "pkgconf-pkg-config", "pkgconf", "pkgconf"],
+};
+
+const CMAKE: Requirement = Requirement {
+    what: "cmake",
+    probe: Probe::Programs(&["cmake"]),
+    packages: ["cmake", "cmake", "cmake", "cmake", "cmake"],
+};
+
+const MAKE: Requirement =
+    Requirement { what: "make", probe: Probe::Programs(&["make"]), packages: ["make", "make", "make", "make", "make"] };
 
 impl Requirement {
     /// Whether it is there.
@@ -222,10 +256,16 @@ mod tests {
     }
 
     #[test]
+    fn debian_has_what_installing_needs() {
+        let names = packages(&CARGO_C.iter().chain(CLIENTS).collect::<Vec<_>>(), Manager::Apt);
+        assert_eq!(names, ["pkg-config", "libssl-dev", "gfortran", "cmake", "make"]);
+    }
+
+    #[test]
     fn every_manager_has_a_package_for_everything() {
         for (index, manager) in Manager::ALL.into_iter().enumerate() {
             assert_eq!(manager as usize, index, "{manager:?} is not at its place in the tables of packages");
-            for requirement in everything().into_iter().chain(MPICH) {
+            for requirement in everything().into_iter().chain(MPICH).chain(CARGO_C).chain(CLIENTS) {
                 let name = requirement.packages[index];
                 assert!(!name.is_empty() && !name.contains(' '), "{manager:?}, {}: \"{name}\"", requirement.what);
             }

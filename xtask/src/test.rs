@@ -9,11 +9,12 @@
 //! its own, as the MPI crates do not notice a change of library, and no HiGHS, which planners need and messages do not.
 
 use crate::args::Args;
+use crate::deploy::clients;
 use crate::failure::{Failure, Outcome};
 use crate::install::Needs;
 use crate::mpi::Library;
 use crate::process::{self, Project};
-use crate::requirements::{BROWSER, BUILD, BUILD_BARE, LAB, MPICH, OPEN_MPI};
+use crate::requirements::{BROWSER, BUILD, BUILD_BARE, CLIENTS, LAB, MPICH, OPEN_MPI};
 use crate::tally::Tally;
 use std::ffi::OsString;
 use std::time::Instant;
@@ -22,11 +23,12 @@ const HELP: &str = "\
 cargo xtask test [OPTIONS]
 
 Installs what is missing, builds and runs all tests: units, properties, the transports and optiq_alltoallv under
-mpirun, the lab, the command, the pictures in Chromium. The last line is \"N passed, N failed, N skipped\".
+mpirun, the lab, the command, the pictures in Chromium, and programs against an installed tree. The last line is \"N passed, N failed, N skipped\".
 
   --quick        only what needs no MPI, no HiGHS and no network namespaces; installs nothing
   --mpi NAME     openmpi, the default: all tests, with Open MPI; mpich: the tests on several ranks again, with MPICH,
                  built without HiGHS in target/mpich; both: one after the other
+  --installed    only the test of the installed tree, without HiGHS
   --no-install   install nothing; if something is missing, name the packages and exit with status 2
 
 Example:
@@ -54,11 +56,12 @@ const MULTI_RANK_TESTS: &[&str] = &["--lib", "--test", "mpi", "--test", "c_api",
 
 pub fn main(arguments: &[String]) -> Outcome {
     let Some(mut args) = Args::new("test", HELP, arguments) else { return Ok(()) };
-    let (mut quick, mut install) = (false, true);
+    let (mut quick, mut installed, mut install) = (false, false, true);
     let mut libraries: &[Library] = &[Library::OpenMpi];
     while let Some(flag) = args.next() {
         match flag.name {
             "--quick" => quick = args.switch(&flag)?,
+            "--installed" => installed = args.switch(&flag)?,
             "--no-install" => install = !args.switch(&flag)?,
             "--mpi" => {
                 libraries = match args.value(&flag)? {
@@ -75,13 +78,18 @@ pub fn main(arguments: &[String]) -> Outcome {
             _ => return Err(args.unknown(&flag)),
         }
     }
+    if quick && installed {
+        return Err(Failure::Usage("test --quick installs nothing, so it goes without --installed".into()));
+    }
     let project = Project::locate()?;
     if !quick {
         let mut needs = Needs::default();
         for library in libraries {
             needs = match library {
-                Library::OpenMpi => needs.required(OPEN_MPI).required(BUILD).required(LAB).wished(BROWSER),
-                Library::Mpich => needs.required(MPICH).required(BUILD_BARE),
+                Library::OpenMpi => {
+                    needs.required(OPEN_MPI).required(BUILD).required(CLIENTS).required(LAB).wished(BROWSER)
+                }
+                Library::Mpich => needs.required(MPICH).required(BUILD_BARE).required(CLIENTS),
             };
         }
         needs.meet(install)?;
@@ -93,11 +101,21 @@ pub fn main(arguments: &[String]) -> Outcome {
     }
     for &library in libraries.iter().filter(|_| !quick) {
         match library {
+            _ if installed => {}
             Library::OpenMpi => run(&project, "", (ALL, &[]), &library.environment(), &mut tally),
             Library::Mpich => mpich(&project.aside("mpich"), &mut tally),
         }
+        counted(
+            &mut tally,
+            &format!("install, and build and run programs against it, with {}", library.name()),
+            |tally| {
+                // The command comes from the build of the tests, which has HiGHS only with Open MPI.
+                let highs = library == Library::OpenMpi;
+                clients::test(&project, library, PROFILE, highs, install, &mut tally.passed, &mut tally.skipped)
+            },
+        );
     }
-    if quick || libraries.contains(&Library::OpenMpi) {
+    if quick || (libraries.contains(&Library::OpenMpi) && !installed) {
         counted(&mut tally, "check that the command builds without MPI and without HiGHS", |_| {
             process::run(&mut project.cargo("check", ["--release", "--package", "optiq-cli", "--no-default-features"]))
         });

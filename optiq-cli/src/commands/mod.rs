@@ -10,6 +10,7 @@ mod bench;
 #[cfg(feature = "mpi")]
 mod demo;
 mod explain;
+mod generate;
 mod info;
 mod jobs;
 mod lab;
@@ -54,4 +55,5 @@ commands! {
     Demo(demo),
     Trace(trace),
     Info(info),
+    Generate(generate),
 }

@@ -1,0 +1,104 @@
+//! `optiq generate`: manual pages, shell completions and a sample of `optiq.conf`, made from what the command itself is
+//! made of, so that they cannot say anything else: its arguments, the table of options, the C header.
+
+mod conf;
+mod functions;
+mod header;
+mod pages;
+mod roff;
+
+use crate::failure::Failure;
+use crate::output;
+use clap::{Args, CommandFactory, ValueEnum};
+use clap_complete::{Generator, Shell};
+use serde::Serialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Write manual pages, shell completions or a sample of optiq.conf, as `cargo xtask install` does
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  optiq generate man --output man
+  optiq generate completions --output completions --json
+  optiq generate conf --output .
+
+To read a page without installing it: man -l man/man1/optiq.1")]
+pub struct Arguments {
+    /// What to write
+    #[arg(value_name = "WHAT")]
+    what: What,
+    /// Where to; the directory is made if it is not there, and files that are there are replaced
+    #[arg(long, value_name = "DIR")]
+    output: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum What {
+    /// man1/ has a page for every command, man3/ one for every C function, man5/ the one of optiq.conf
+    Man,
+    /// optiq.bash, _optiq (zsh) and optiq.fish
+    Completions,
+    /// optiq.conf with every option and its default, commented out
+    Conf,
+}
+
+/// A file to write: its path below the directory, and what is in it.
+struct Made {
+    path: PathBuf,
+    text: Vec<u8>,
+}
+
+impl Made {
+    fn new(path: impl Into<PathBuf>, text: impl Into<Vec<u8>>) -> Self {
+        Self { path: path.into(), text: text.into() }
+    }
+}
+
+#[derive(Serialize)]
+struct Document {
+    output: PathBuf,
+    files: Vec<PathBuf>,
+}
+
+impl Arguments {
+    /// Makes everything first, then writes it.
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let made = match self.what {
+            What::Man => pages::all(&crate::Cli::command())?,
+            What::Completions => completions(),
+            What::Conf => vec![Made::new("optiq.conf", conf::sample())],
+        };
+        for file in &made {
+            write(&self.output.join(&file.path), &file.text)?;
+        }
+        let document = Document { output: self.output, files: made.into_iter().map(|m| m.path).collect() };
+        if self.json {
+            output::print_json(&document)?;
+        } else {
+            let lines: Vec<String> =
+                document.files.iter().map(|f| format!("{}\n", document.output.join(f).display())).collect();
+            output::print(&lines.concat())?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(|e| Failure::Input(format!("cannot make {}: {e}", folder.display())))?;
+    fs::write(path, text).map_err(|e| Failure::Input(format!("cannot write {}: {e}", path.display())))
+}
+
+fn completions() -> Vec<Made> {
+    let of = |shell: Shell| {
+        let mut text = Vec::new();
+        clap_complete::generate(shell, &mut crate::Cli::command(), "optiq", &mut text);
+        Made::new(shell.file_name("optiq"), text)
+    };
+    [Shell::Bash, Shell::Zsh, Shell::Fish].map(of).into()
+}

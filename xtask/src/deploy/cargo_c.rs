@@ -1,0 +1,148 @@
+//! cargo-c: how it comes onto the machine, and what it is asked to do.
+//!
+//! Debian's package is too old for edition 2024, so a version is pinned, and built once below the target directory without
+//! optimisation: it only starts compilers.
+
+use super::Options;
+use crate::failure::{Failure, Outcome};
+use crate::install::Needs;
+use crate::process::{self, Project};
+use crate::requirements::CARGO_C;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The version that is built; its minimal Rust version is this project's.
+const VERSION: &str = "0.10.16+cargo-0.91.0";
+/// What is taken if it is there: cargo 0.86 is that of Rust 1.85, the first with edition 2024.
+const OLDEST_CARGO: u32 = 86;
+const PROGRAM: &str = "cargo-cinstall";
+
+/// Finds cargo-c in the path or below the target directory, or builds it there.
+pub fn tool(project: &Project, allowed: bool) -> Outcome<PathBuf> {
+    let tools = project.target().join("tools");
+    let built = tools.join("bin").join(PROGRAM);
+    for candidate in process::find(PROGRAM).into_iter().chain([built.clone()]) {
+        if is_new_enough(&candidate) {
+            return Ok(candidate);
+        }
+    }
+    if !allowed {
+        return Err(Failure::Missing(format!(
+            "cargo-c is missing, or older than for edition 2024; install it with `cargo install cargo-c --locked \
+             --version {VERSION}`, or leave out --no-install"
+        )));
+    }
+    // With the system's OpenSSL that is two minutes on two cores, and half a minute more without.
+    Needs::default().wished(CARGO_C).meet(true)?;
+    process::step(&format!("build cargo-c {VERSION} in {}", tools.display()), || {
+        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["install", "cargo-c", "--locked", "--version", VERSION, "--bin", PROGRAM, "--debug", "--quiet"]);
+        if !process::succeeds(Command::new("pkg-config").args(["--exists", "openssl"])) {
+            cargo.args(["--features", "vendored-openssl"]);
+        }
+        // The profile of the checkout has no say in what is installed, the environment has.
+        cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
+        let build = tools.join("build");
+        cargo.arg("--root").arg(&tools).env("CARGO_TARGET_DIR", &build).current_dir(project.root());
+        process::run(&mut cargo)?;
+        super::remove_all(&build)
+    })?;
+    Ok(built)
+}
+
+fn is_new_enough(program: &Path) -> bool {
+    let output = Command::new(program).arg("--version").output();
+    output.is_ok_and(|o| o.status.success() && cargo_of(&String::from_utf8_lossy(&o.stdout)) >= Some(OLDEST_CARGO))
+}
+
+/// The N of the `cargo-0.N.M` that is in cargo-c.
+fn cargo_of(version: &str) -> Option<u32> {
+    version.split_once("+cargo-0.")?.1.split('.').next()?.parse().ok()
+}
+
+/// What cargo-c installs, in the stage.
+pub struct Stage<'a> {
+    pub project: &'a Project,
+    pub stage: &'a Path,
+    pub options: &'a Options,
+}
+
+impl Stage<'_> {
+    /// Builds the libraries and puts them, the header and optiq.pc into the stage.
+    pub fn build(&self, tool: &Path) -> Outcome {
+        let mut command = self.project.command(tool);
+        command.args(["cinstall", "--locked", "--release", "--package", "optiq", "--no-default-features"]);
+        command.args(["--features", if self.options.highs.1 { "capi,highs" } else { "capi" }]);
+        command.arg("--prefix").arg(&self.options.prefix).arg("--libdir").arg(&self.options.libdir);
+        command.arg("--destdir").arg(self.stage).arg("--target-dir").arg(self.project.target());
+        process::run(command.envs(self.options.environment()))?;
+        let file = self.pkg_config();
+        let text = read(&file)?;
+        fs::write(&file, without_mpi(&text, &self.wrapper_libraries()))
+            .map_err(|e| Failure::Failed(format!("{} cannot be written: {e}", file.display())))
+    }
+
+    fn pkg_config(&self) -> PathBuf {
+        super::below(Some(self.stage), &self.options.prefix).join(&self.options.libdir).join("pkgconfig/optiq.pc")
+    }
+
+    /// The `-l` words that the MPI library's compiler wrapper adds by itself.
+    fn wrapper_libraries(&self) -> Vec<String> {
+        let wrapper = self.options.library.and_then(|l| l.compiler()).or_else(|| env::var_os("MPICC"));
+        let mut command = Command::new(wrapper.unwrap_or_else(|| "mpicc".into()));
+        let shown = command.arg("-show").output().map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
+        shown.unwrap_or_default().split_whitespace().filter(|w| w.starts_with("-l")).map(String::from).collect()
+    }
+}
+
+fn read(file: &Path) -> Outcome<String> {
+    fs::read_to_string(file).map_err(|e| Failure::Failed(format!("{} cannot be read: {e}", file.display())))
+}
+
+/// The file without the MPI library among the private libraries: programs are linked by its compiler wrapper, which may
+/// be another build of the library. What every system has stays, also where the wrapper adds it as well.
+fn without_mpi(text: &str, wrapper: &[String]) -> String {
+    const SYSTEM: [&str; 8] = ["-lc", "-lm", "-ldl", "-lrt", "-lutil", "-lpthread", "-lgcc_s", "-lstdc++"];
+    let is_mpi =
+        |word: &str| word.starts_with("-lmpi") || (wrapper.iter().any(|w| w == word) && !SYSTEM.contains(&word));
+    let line = |line: &str| match line.strip_prefix("Libs.private:") {
+        None => line.to_string(),
+        Some(words) => {
+            let kept: Vec<&str> = words.split_whitespace().filter(|w| !is_mpi(w)).collect();
+            format!("Libs.private: {}", kept.join(" "))
+        }
+    };
+    text.lines().map(|l| line(l) + "\n").collect()
+}
+
+/// The private libraries of an optiq.pc.
+pub fn private_libraries(file: &Path) -> Outcome<Vec<String>> {
+    let text = read(file)?;
+    let words = text.lines().find_map(|l| l.strip_prefix("Libs.private:")).unwrap_or_default();
+    Ok(words.split_whitespace().map(String::from).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_told_by_the_cargo_inside() {
+        assert_eq!(cargo_of("cargo-c 0.10.16+cargo-0.91.0\n"), Some(91));
+        assert_eq!(cargo_of(&format!("cargo-c {VERSION}")), Some(91));
+        assert!(cargo_of("cargo-c 0.9.12+cargo-0.66") < Some(OLDEST_CARGO));
+        assert_eq!(cargo_of("cargo-c 0.10"), None);
+    }
+
+    #[test]
+    fn the_pkg_config_file_names_no_mpi() {
+        let text = "Name: optiq\nLibs: -L${libdir} -loptiq\nLibs.private: -lstdc++ -lmpi -lopen-pal -lm -lc\n";
+        let wrapper = ["-lmpi".to_string(), "-lopen-pal".into(), "-lm".into()];
+        assert_eq!(
+            without_mpi(text, &wrapper),
+            "Name: optiq\nLibs: -L${libdir} -loptiq\nLibs.private: -lstdc++ -lm -lc\n"
+        );
+    }
+}

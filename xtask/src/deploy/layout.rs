@@ -1,0 +1,164 @@
+//! What is installed besides cargo-c's part, and where.
+
+use super::{Options, cargo_c};
+use crate::failure::{Failure, Outcome};
+use crate::process::{self, Project};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Shared objects that are preloaded, not linked: (package, file), into the library directory.
+// At the merge of crate optiq-preload: &[("optiq-preload", "liboptiq_preload.so")]
+const PRELOADED: &[(&str, &str)] = &[];
+
+/// Files of the checkout: (from, to below the prefix), as they are. A folder means the files in it.
+const COPIED: &[(&str, &str)] = &[
+    ("examples/alltoallv.c", "share/optiq/examples/alltoallv.c"),
+    ("examples/topologies", "share/optiq/examples/topologies"),
+    ("LICENSE", "share/doc/optiq/LICENSE"),
+    ("README.md", "share/doc/optiq/README.md"),
+];
+
+/// The Fortran module's source.
+const FORTRAN: (&str, &str) = ("optiq/fortran/optiq.f90", "share/optiq/fortran/optiq.f90");
+
+/// Files of packaging/templates with words between @ to fill in; (from, to), where LIB stands for the library directory
+/// and VERSION for the version.
+const TEMPLATES: &[(&str, &str)] = &[
+    ("OPTIQConfig.cmake.in", "LIB/cmake/OPTIQ/OPTIQConfig.cmake"),
+    ("OPTIQConfigVersion.cmake.in", "LIB/cmake/OPTIQ/OPTIQConfigVersion.cmake"),
+    ("modulefile.in", "share/optiq/modulefiles/optiq/VERSION"),
+    ("modulefile.lua.in", "share/optiq/modulefiles/optiq/VERSION.lua"),
+];
+
+/// Where the command's completions go: (as it writes them, below the prefix).
+const COMPLETIONS: &[(&str, &str)] = &[
+    ("optiq.bash", "share/bash-completion/completions/optiq"),
+    ("_optiq", "share/zsh/site-functions/_optiq"),
+    ("optiq.fish", "share/fish/vendor_completions.d/optiq.fish"),
+];
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Builds the command, and what is preloaded.
+pub fn build_command(project: &Project, options: &Options) -> Outcome {
+    // All of the workspace, so that its crates have the features with which `cargo xtask test` builds them.
+    let mut what = vec!["--workspace", "--features", "mpi", "--bin", "optiq"];
+    if !options.highs.0 {
+        what.push("--no-default-features");
+    }
+    let build = |what: &[&str]| {
+        process::run(project.cargo("build", [options.profile, what].concat()).envs(options.environment()))
+    };
+    build(&what)?;
+    for (package, _) in PRELOADED {
+        build(&["--package", package, "--features", "mpi"])?;
+    }
+    Ok(())
+}
+
+/// Puts everything that cargo-c did not into the stage; `staged` is the prefix there.
+pub fn complete(project: &Project, options: &Options, staged: &Path) -> Outcome {
+    let root = project.root();
+    let lib = staged.join(&options.libdir);
+    copy(&project.program("optiq"), &staged.join("bin/optiq"))?;
+    for (_, file) in PRELOADED {
+        copy(&project.program(file), &lib.join(file))?;
+    }
+    for (from, to) in COPIED {
+        copy_all(&root.join(from), &staged.join(to))?;
+    }
+    if root.join(FORTRAN.0).is_file() {
+        copy(&root.join(FORTRAN.0), &staged.join(FORTRAN.1))?;
+    } else {
+        eprintln!("xtask: {} is not there, so the Fortran module is left out", FORTRAN.0);
+    }
+    pages(project, options, staged)?;
+    let words = Words::new(options, &lib)?;
+    for (from, to) in TEMPLATES {
+        let file = root.join("packaging/templates").join(from);
+        let text = fs::read_to_string(&file).map_err(|e| failed(&file, "read", &e))?;
+        let to = to.replace("LIB", &options.libdir.to_string_lossy()).replace("VERSION", VERSION);
+        write(&staged.join(to), &words.fill(&text))?;
+    }
+    Ok(())
+}
+
+/// The command's own manual pages, completions and sample configuration.
+fn pages(project: &Project, options: &Options, staged: &Path) -> Outcome {
+    let generate = |what: &str, folder: &Path| {
+        let mut command = project.command(project.program("optiq"));
+        command.args(["generate", what, "--output"]).arg(folder).envs(options.environment());
+        process::capture(&mut command).map(drop)
+    };
+    generate("man", &staged.join("share/man"))?;
+    generate("conf", &staged.join("share/optiq/examples"))?;
+    let folder = staged.join("completions");
+    generate("completions", &folder)?;
+    for (from, to) in COMPLETIONS {
+        copy(&folder.join(from), &staged.join(to))?;
+    }
+    super::remove_all(&folder)
+}
+
+/// The words that templates have between @.
+struct Words(Vec<(&'static str, String)>);
+
+impl Words {
+    fn new(options: &Options, lib: &Path) -> Outcome<Self> {
+        let depth = options.libdir.components().count() + 2;
+        let private = cargo_c::private_libraries(&lib.join("pkgconfig/optiq.pc"))?;
+        Ok(Words(vec![
+            ("@VERSION@", VERSION.into()),
+            ("@PREFIX@", options.prefix.to_string_lossy().into()),
+            ("@LIBDIR@", options.libdir.to_string_lossy().into()),
+            ("@UP@", vec![".."; depth].join("/")),
+            ("@SONAME@", soname(lib)?),
+            ("@PRIVATE_LIBRARIES@", private.join(";")),
+        ]))
+    }
+
+    fn fill(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_string(), |text, (word, value)| text.replace(word, value))
+    }
+}
+
+/// The name that programs are linked with: that of the link to the library which is not the plain one.
+fn soname(lib: &Path) -> Outcome<String> {
+    let links = fs::read_dir(lib).map_err(|e| failed(lib, "read", &e))?.flatten().filter(|e| e.path().is_symlink());
+    links
+        .map(|e| e.file_name().to_string_lossy().into_owned())
+        .find(|name| name.starts_with("liboptiq.so."))
+        .ok_or_else(|| Failure::Failed(format!("cargo-c made no liboptiq.so with a version in {}", lib.display())))
+}
+
+fn copy_all(from: &Path, to: &Path) -> Outcome {
+    if !from.is_dir() {
+        return copy(from, to);
+    }
+    for entry in fs::read_dir(from).map_err(|e| failed(from, "read", &e))? {
+        let path = entry.map_err(|e| failed(from, "read", &e))?.path();
+        copy_all(&path, &to.join(path.file_name().unwrap_or_default()))?;
+    }
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> Outcome {
+    folder_of(to)?;
+    fs::copy(from, to)
+        .map(drop)
+        .map_err(|e| Failure::Failed(format!("{} cannot be copied to {}: {e}", from.display(), to.display())))
+}
+
+fn write(to: &Path, text: &str) -> Outcome {
+    folder_of(to)?;
+    fs::write(to, text).map_err(|e| failed(to, "written", &e))
+}
+
+fn folder_of(file: &Path) -> Outcome {
+    let folder: PathBuf = file.parent().unwrap_or(Path::new("/")).into();
+    fs::create_dir_all(&folder).map_err(|e| failed(&folder, "made", &e))
+}
+
+fn failed(path: &Path, what: &str, error: &std::io::Error) -> Failure {
+    Failure::Failed(format!("{} cannot be {what}: {error}", path.display()))
+}
