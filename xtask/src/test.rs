@@ -9,7 +9,7 @@
 //! its own, as the MPI crates do not notice a change of library, and no HiGHS, which planners need and messages do not.
 
 use crate::args::Args;
-use crate::deploy::clients;
+use crate::deploy::{Build, clients};
 use crate::failure::{Failure, Outcome};
 use crate::install::Needs;
 use crate::mpi::Library;
@@ -110,8 +110,11 @@ pub fn main(arguments: &[String]) -> Outcome {
             &format!("install, and build and run programs against it, with {}", library.name()),
             |tally| {
                 // The command comes from the build of the tests, which has HiGHS only with Open MPI.
-                let highs = library == Library::OpenMpi;
-                clients::test(&project, library, PROFILE, highs, install, &mut tally.passed, &mut tally.skipped)
+                let command = match installed {
+                    true => Build { highs: false, profile: &PROFILE[..1] },
+                    false => Build { highs: library == Library::OpenMpi, profile: PROFILE },
+                };
+                clients::test(&project, library, command, install, &mut tally.passed, &mut tally.skipped)
             },
         );
     }

@@ -73,8 +73,9 @@ impl Stage<'_> {
     /// Builds the libraries and puts them, the header and optiq.pc into the stage.
     pub fn build(&self, tool: &Path) -> Outcome {
         let mut command = self.project.command(tool);
-        command.args(["cinstall", "--locked", "--release", "--package", "optiq", "--no-default-features"]);
-        command.args(["--features", if self.options.highs.1 { "capi,highs" } else { "capi" }]);
+        command.args(["cinstall", "--locked", "--package", "optiq", "--no-default-features"]);
+        command.args(self.options.libraries.profile);
+        command.args(["--features", if self.options.libraries.highs { "capi,highs" } else { "capi" }]);
         command.arg("--prefix").arg(&self.options.prefix).arg("--libdir").arg(&self.options.libdir);
         command.arg("--destdir").arg(self.stage).arg("--target-dir").arg(self.project.target());
         process::run(command.envs(self.options.environment()))?;

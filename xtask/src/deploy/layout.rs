@@ -41,19 +41,14 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Builds the command, and what is preloaded.
 pub fn build_command(project: &Project, options: &Options) -> Outcome {
-    // All of the workspace, so that its crates have the features with which `cargo xtask test` builds them.
-    let mut what = vec!["--workspace", "--features", "mpi", "--bin", "optiq"];
-    if !options.highs.0 {
-        what.push("--no-default-features");
-    }
     let build = |what: &[&str]| {
-        process::run(project.cargo("build", [options.profile, what].concat()).envs(options.environment()))
+        let highs: &[&str] = if options.command.highs { &[] } else { &["--no-default-features"] };
+        let what = [options.command.profile, what, &["--features", "mpi"], highs].concat();
+        process::run(project.cargo("build", what).envs(options.environment()))
     };
-    build(&what)?;
-    for (package, _) in PRELOADED {
-        build(&["--package", package, "--features", "mpi"])?;
-    }
-    Ok(())
+    // All of the workspace, so that its crates have the features with which `cargo xtask test` builds them.
+    build(&["--workspace", "--bin", "optiq"])?;
+    PRELOADED.iter().try_for_each(|(package, _)| build(&["--package", package]))
 }
 
 /// Puts everything that cargo-c did not into the stage; `staged` is the prefix there.

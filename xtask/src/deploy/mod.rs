@@ -47,6 +47,15 @@ Example:
 
   cargo xtask uninstall --prefix $HOME/optiq";
 
+/// How something is built.
+#[derive(Clone, Copy)]
+pub struct Build {
+    /// With HiGHS.
+    pub highs: bool,
+    /// Cargo's options for the profile.
+    pub profile: &'static [&'static str],
+}
+
 /// What is installed, how and where.
 pub struct Options {
     /// The absolute path that the files name.
@@ -57,10 +66,10 @@ pub struct Options {
     pub destdir: Option<PathBuf>,
     /// The MPI library; none is the one of a compiler wrapper of neither.
     pub library: Option<Library>,
-    /// With HiGHS: the command, and the libraries.
-    pub highs: (bool, bool),
-    /// Cargo's options for the profile of the command.
-    pub profile: &'static [&'static str],
+    /// How the command is built.
+    pub command: Build,
+    /// How the libraries are built.
+    pub libraries: Build,
     /// Whether missing tools may be installed.
     pub install: bool,
 }
@@ -110,7 +119,8 @@ pub fn install(arguments: &[String]) -> Outcome {
         Some(library) => Some(library),
         None => Library::in_front(),
     };
-    let options = Options { prefix, libdir, destdir, library, highs: (highs, highs), profile: &["--release"], install };
+    let build = Build { highs, profile: &["--release"] };
+    let options = Options { prefix, libdir, destdir, library, command: build, libraries: build, install };
     let mut needs = match options.library {
         Some(Library::OpenMpi) => Needs::default().required(OPEN_MPI),
         Some(Library::Mpich) => Needs::default().required(MPICH),
