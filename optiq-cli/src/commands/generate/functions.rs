@@ -7,6 +7,8 @@ use super::roff::Page;
 const HEADER: &str = include_str!("../../../../optiq/include/optiq.h");
 /// The function that the page is called after.
 pub const MAIN: &str = "optiq_alltoallv";
+/// The enumeration of what functions return.
+const STATUS: &str = "optiq_status";
 
 const EXAMPLE: &str = "\
 #include <optiq.h>
@@ -39,25 +41,23 @@ pub fn page() -> (String, Vec<String>) {
         page.subsection(&format!("{}()", function.name));
         describe(&mut page, function);
     }
-    if !header.types.is_empty() {
-        page.section("TYPES AND CONSTANTS");
-        for declared in &header.types {
-            page.code(&declared.code);
-            describe(&mut page, declared);
-        }
-    }
     page.section("RETURN VALUE");
     page.paragraph(
-        "Functions that return a status return 0 or one of these codes; `optiq_strerror` and `optiq_last_message` put it \
+        "Functions that return a status return 0 or one of these codes; optiq_strerror() and optiq_last_message() put it \
          into words.",
     );
-    for (declared, values) in &header.enums {
-        page.subsection(&format!("enum {}", declared.name));
+    let (statuses, choices): (Vec<_>, Vec<_>) = header.enums.iter().partition(|(e, _)| e.name == STATUS);
+    for (declared, values) in statuses {
+        enumeration(&mut page, declared, values);
+    }
+    page.section("TYPES AND CONSTANTS");
+    for declared in &header.types {
+        page.code(&declared.code);
         describe(&mut page, declared);
-        for value in values {
-            let code = value.code.split_once('=').map_or("", |(_, number)| number.trim());
-            page.item(&format!("`{}` ({code})", value.name), &value.comment.join(" "));
-        }
+    }
+    for (declared, values) in choices {
+        page.subsection(&format!("enum {}", declared.name));
+        enumeration(&mut page, declared, values);
     }
     page.section("ENVIRONMENT");
     page.text("The network comes from `OPTIQ_TOPOLOGY`; all options are in `optiq.conf`(5).");
@@ -66,6 +66,14 @@ pub fn page() -> (String, Vec<String>) {
     page.section("SEE ALSO");
     page.text("`optiq`(1), `optiq.conf`(5), `MPI_Alltoallv`(3)");
     (page.finish(), others)
+}
+
+fn enumeration(page: &mut Page, declared: &Declaration, values: &[Declaration]) {
+    describe(page, declared);
+    for value in values {
+        let code = value.code.split_once('=').map_or("", |(_, number)| number.trim());
+        page.item(&format!("`{}` ({code})", value.name), &value.comment.join(" "));
+    }
 }
 
 fn describe(page: &mut Page, declared: &Declaration) {
