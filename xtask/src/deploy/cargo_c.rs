@@ -19,8 +19,9 @@ const VERSION: &str = "0.10.16+cargo-0.91.0";
 const OLDEST_CARGO: u32 = 86;
 const PROGRAM: &str = "cargo-cinstall";
 
-/// Finds cargo-c in the path or below the target directory, or builds it there.
-pub fn tool(project: &Project, allowed: bool) -> Outcome<PathBuf> {
+/// Finds cargo-c in the path or below the target directory, or builds it there. `packages` says whether what it is built
+/// with may be installed.
+pub fn tool(project: &Project, packages: bool) -> Outcome<PathBuf> {
     let tools = project.target().join("tools");
     let built = tools.join("bin").join(PROGRAM);
     for candidate in process::find(PROGRAM).into_iter().chain([built.clone()]) {
@@ -28,14 +29,8 @@ pub fn tool(project: &Project, allowed: bool) -> Outcome<PathBuf> {
             return Ok(candidate);
         }
     }
-    if !allowed {
-        return Err(Failure::Missing(format!(
-            "cargo-c is missing, or older than for edition 2024; install it with `cargo install cargo-c --locked \
-             --version {VERSION}`, or leave out --no-install"
-        )));
-    }
     // With the system's OpenSSL that is two minutes on two cores, and half a minute more without.
-    Needs::default().wished(CARGO_C).meet(true)?;
+    Needs::default().wished(CARGO_C).meet(packages)?;
     process::step(&format!("build cargo-c {VERSION} in {}", tools.display()), || {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.args(["install", "cargo-c", "--locked", "--version", VERSION, "--bin", PROGRAM, "--debug", "--quiet"]);
@@ -46,7 +41,9 @@ pub fn tool(project: &Project, allowed: bool) -> Outcome<PathBuf> {
         cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
         let build = tools.join("build");
         cargo.arg("--root").arg(&tools).env("CARGO_TARGET_DIR", &build).current_dir(project.root());
-        process::run(&mut cargo)?;
+        process::run(&mut cargo).map_err(|failure| {
+            Failure::Failed(format!("{failure}; without a network, put a {PROGRAM} of 0.10.11 or later into PATH"))
+        })?;
         super::remove_all(&build)
     })?;
     Ok(built)

@@ -32,7 +32,7 @@ builds the libraries; if it is not there, it is built once, in target/tools (two
   --destdir DIR   put everything below DIR instead of /, for packages; the files still name the prefix
   --mpi NAME      openmpi or mpich; by default the library of MPICC or, without that, of mpicc
   --no-highs      without HiGHS, and with it without the planner `lp`, which saves minutes
-  --no-install    install no system packages and no cargo-c; if something is missing, say what and exit with status 2
+  --no-install    install no system packages; if something is missing, name the packages and exit with status 2
 
 Example:
 

@@ -57,7 +57,7 @@ pub fn page() -> String {
     page.paragraph(
         "What a communicator has as info keys (`optiq_min_bytes`) takes precedence over what the program sets with \
          optiq_set_option(), that over the environment, the environment over the file, the file over the default. An empty \
-         value counts as not set, and takes back what a file before said. `optiq info -cf` shows the values in force and where \
+         value counts as not set, and takes back what a file before said. `optiq info -c` shows the values in force and where \
          they come from.",
     );
     page.paragraph(
