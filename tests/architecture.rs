@@ -12,6 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("optiq-transport", &[]),
     ("optiq-lab", &["optiq-net"]),
     ("optiq", &["optiq-net", "optiq-solver", "optiq-transport"]),
+    ("optiq-preload", &["optiq"]),
     ("optiq-cli", &["optiq", "optiq-lab", "optiq-net", "optiq-solver"]),
     ("xtask", &[]),
 ];

@@ -16,6 +16,8 @@ mod config;
 mod decide;
 mod error;
 mod gather;
+#[cfg(feature = "mpi")]
+mod gpu;
 mod jobs;
 mod legs;
 pub mod logger;
@@ -28,7 +30,7 @@ mod session;
 mod transport_rule;
 
 pub use config::{
-    Algorithm, Config, ConfigError, OPTIONS, OptionRecord, Origin, PlannerChoice, Read, Scope, Setting, Settings,
+    Algorithm, Config, ConfigError, OPTIONS, OptionRecord, Origin, PlannerChoice, Preload, Read, Scope, Setting, Settings,
     TransportChoice,
 };
 pub use decide::{Before, Decision, LEAST_PLANNING_SECONDS, decide, decide_before_planning, score};

@@ -1,8 +1,9 @@
 //! Log lines on standard error, each with who says it.
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 struct Stderr {
     who: String,
@@ -31,6 +32,18 @@ impl Log for Stderr {
     }
 
     fn flush(&self) {}
+}
+
+/// Different warnings that a process gives through [`warn_once`] at most.
+const MOST_WARNINGS: usize = 16;
+
+/// A warning about what may come again with every communicator: said once, and no more than a few of its kind.
+pub fn warn_once(text: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    if said.len() < MOST_WARNINGS && said.insert(text.to_string()) {
+        log::warn!("{text}");
+    }
 }
 
 /// Sends OPTIQ's log records to standard error, each line led by `optiq` and `who` (such as `[rank 3 on h3]`, or

@@ -9,6 +9,20 @@ unsafe extern "C" {
     fn optiq_mpi_is_initialized() -> c_int;
     pub(super) static optiq_mpi_byte: ffi::MPI_Datatype;
     static optiq_mpi_tag_ub: c_int;
+    fn optiq_mpi_comm_f2c(comm: c_int) -> ffi::MPI_Comm;
+    fn optiq_mpi_type_f2c(datatype: c_int) -> ffi::MPI_Datatype;
+}
+
+/// A communicator's handle in C, from that in Fortran.
+pub fn comm_from_fortran(comm: c_int) -> ffi::MPI_Comm {
+    // SAFETY: MPI gives the null handle, or an invalid one, for what is none.
+    unsafe { optiq_mpi_comm_f2c(comm) }
+}
+
+/// A datatype's handle in C, from that in Fortran.
+pub fn type_from_fortran(datatype: c_int) -> ffi::MPI_Datatype {
+    // SAFETY: as above.
+    unsafe { optiq_mpi_type_f2c(datatype) }
 }
 
 /// `MPI_IN_PLACE`.
@@ -62,6 +76,27 @@ fn failed(code: c_int, call: &'static str) -> TransportError {
     TransportError::Mpi { call, message: describe(code) }
 }
 
+/// Makes an MPI call on a communicator of the program without calling its error handler.
+///
+/// # Errors
+/// [`TransportError::Mpi`] if the handler cannot be put aside.
+///
+/// # Safety
+/// `comm` must be a valid communicator and MPI initialised.
+pub unsafe fn quietly(comm: ffi::MPI_Comm, call: impl FnOnce() -> c_int) -> Result<c_int, TransportError> {
+    // SAFETY: by this function's contract; the handler is put back, and our reference to it given up.
+    unsafe {
+        let mut handler = ffi::RSMPI_ERRORS_RETURN;
+        check(ffi::PMPI_Comm_get_errhandler(comm, &mut handler), "MPI_Comm_get_errhandler")?;
+        check(ffi::PMPI_Comm_set_errhandler(comm, ffi::RSMPI_ERRORS_RETURN), "MPI_Comm_set_errhandler")?;
+        let code = call();
+        let back = ffi::PMPI_Comm_set_errhandler(comm, handler);
+        ffi::PMPI_Errhandler_free(&mut handler);
+        check(back, "MPI_Comm_set_errhandler")?;
+        Ok(code)
+    }
+}
+
 /// A private duplicate of a communicator, with errors returned instead of aborting the job.
 #[derive(Debug)]
 pub struct Communicator {
@@ -83,6 +118,28 @@ impl Communicator {
         let mut raw = comm;
         // SAFETY: `comm` is valid by this function's contract.
         check(unsafe { ffi::PMPI_Comm_dup(comm, &mut raw) }, "MPI_Comm_dup")?;
+        Self::own(raw)
+    }
+
+    /// A private communicator of the same ranks as an intra-communicator; collective over it. The program's attributes are
+    /// not copied, so that none of its functions are called, and its error handler is not called either.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports, as where there are too many communicators.
+    ///
+    /// # Safety
+    /// `comm` must be a valid intra-communicator and MPI initialised.
+    pub unsafe fn beside(comm: ffi::MPI_Comm) -> Result<Self, TransportError> {
+        let mut raw = comm;
+        // SAFETY: `comm` is valid by this function's contract; the group is ours.
+        let code = unsafe {
+            let mut group = ffi::RSMPI_GROUP_NULL;
+            check(ffi::PMPI_Comm_group(comm, &mut group), "MPI_Comm_group")?;
+            let code = quietly(comm, || ffi::PMPI_Comm_create(comm, group, &mut raw))?;
+            ffi::PMPI_Group_free(&mut group);
+            code
+        };
+        check(code, "MPI_Comm_create")?;
         Self::own(raw)
     }
 

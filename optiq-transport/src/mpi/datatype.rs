@@ -34,6 +34,28 @@ pub unsafe fn contiguous_bytes(datatype: ffi::MPI_Datatype) -> Result<Option<u64
     unsafe { walk(datatype, DEPTH) }
 }
 
+/// Whether a datatype is one of MPI's own, which cannot be freed.
+///
+/// # Safety
+/// `datatype` must be a valid datatype handle.
+pub unsafe fn is_named(datatype: ffi::MPI_Datatype) -> bool {
+    let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
+    // SAFETY: a valid handle by this function's contract, and out-parameters; the combiner's kind is a pure function.
+    unsafe {
+        let code = ffi::PMPI_Type_get_envelope(datatype, &mut integers, &mut addresses, &mut types, &mut combiner);
+        code == ffi::MPI_SUCCESS as c_int && optiq_mpi_combiner(combiner) == NAMED
+    }
+}
+
+/// Whether MPI accepts a datatype in communication: it is one, and it was committed. `quiet` is a communicator whose
+/// errors are returned.
+pub fn is_committed(datatype: ffi::MPI_Datatype, quiet: &super::Communicator) -> bool {
+    // There is no call that asks. Sending nothing to nobody checks its arguments and does nothing else.
+    // SAFETY: no element is read.
+    let code = unsafe { ffi::PMPI_Send(std::ptr::null(), 0, datatype, ffi::RSMPI_PROC_NULL, 0, quiet.raw()) };
+    code == ffi::MPI_SUCCESS as c_int
+}
+
 unsafe fn walk(datatype: ffi::MPI_Datatype, depth: usize) -> Result<Option<u64>, TransportError> {
     let mut size: ffi::MPI_Count = 0;
     let (mut lower, mut extent) = (0, 0);

@@ -5,6 +5,7 @@
 //! as the communicator does.
 
 mod handles;
+pub mod interpose;
 mod jobs;
 mod progress;
 mod requests;
@@ -16,7 +17,7 @@ mod topology;
 
 use crate::blocks::{Blocks, ints};
 use crate::session::{Arguments, Local, signature};
-use crate::{Decision, Error, Session, Status, VERSION, logger};
+use crate::{Decision, Error, Session, Status, VERSION, gpu, logger};
 pub use jobs::*;
 use optiq_transport::mpi::{check, contiguous_bytes, ffi, in_place, is_initialized};
 pub use requests::*;
@@ -380,6 +381,9 @@ unsafe fn read(a: &Arguments, ranks: usize, budget: u64, staged: &mut Vec<u8>) -
     };
     let (counts, displacements) = side("receive", a.receive_counts, a.receive_displacements)?;
     let receive = Blocks::new("receive", a.receive.cast(), &counts, &displacements, size)?;
+    if receive.extent > 0 && gpu::is_device(receive.base) {
+        return Ok(Local::OnlyMpi("the receive buffer is GPU memory".into()));
+    }
     if a.send == in_place() {
         // MPI 4.0, 6.8: the blocks of the receive buffer are sent, and replaced by what arrives.
         if receive.total() > budget {
@@ -406,6 +410,9 @@ unsafe fn read(a: &Arguments, ranks: usize, budget: u64, staged: &mut Vec<u8>) -
     };
     let (counts, displacements) = side("send", a.send_counts, a.send_displacements)?;
     let send = Blocks::new("send", a.send.cast_mut().cast(), &counts, &displacements, size)?;
+    if send.extent > 0 && gpu::is_device(send.base) {
+        return Ok(Local::OnlyMpi("the send buffer is GPU memory".into()));
+    }
     Ok(Local::Bytes(send, receive))
 }
 

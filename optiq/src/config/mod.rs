@@ -141,8 +141,52 @@ pub struct Config {
     pub trace: Option<String>,
     /// `OPTIQ_TRACE_EVENTS`.
     pub trace_events: usize,
+    /// `OPTIQ_DISABLE`.
+    pub disable: bool,
+    /// `OPTIQ_PRELOAD`.
+    pub preload: Preload,
+    /// `OPTIQ_REPORT`.
+    pub report: bool,
     /// `OPTIQ_LOG`.
     pub log: log::LevelFilter,
+}
+
+/// The MPI functions that the preload library takes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preload {
+    /// `MPI_Alltoallv`.
+    pub alltoallv: bool,
+    /// `MPI_Alltoall`.
+    pub alltoall: bool,
+    /// `MPI_Ialltoallv`.
+    pub ialltoallv: bool,
+}
+
+impl Default for Preload {
+    fn default() -> Self {
+        Self { alltoallv: true, ..Self::NONE }
+    }
+}
+
+impl Preload {
+    const NONE: Self = Self { alltoallv: false, alltoall: false, ialltoallv: false };
+}
+
+impl FromStr for Preload {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut on = Self::NONE;
+        for name in text.split(',') {
+            let function = match name.trim() {
+                "alltoallv" => &mut on.alltoallv,
+                "alltoall" => &mut on.alltoall,
+                "ialltoallv" => &mut on.ialltoallv,
+                _ => return Err(()),
+            };
+            *function = true;
+        }
+        Ok(on)
+    }
 }
 
 impl Default for Config {
@@ -169,6 +213,9 @@ impl Default for Config {
             strict: false,
             trace: None,
             trace_events: optiq_transport::trace::DEFAULT_EVENTS,
+            disable: false,
+            preload: Preload::default(),
+            report: false,
             log: log::LevelFilter::Warn,
         }
     }
@@ -187,6 +234,8 @@ impl Config {
             progress: false,
             trace: None,
             trace_events: 0,
+            disable: false,
+            report: false,
             log: log::LevelFilter::Off,
             ..self.clone()
         };

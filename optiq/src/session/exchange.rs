@@ -4,7 +4,7 @@ use super::agree::{Agreement, Measured, Offer};
 use super::forecast::Class;
 use super::plans::{Entry, Key, Side, Staged};
 use super::setup::Fabric;
-use super::{Arguments, Local, Session};
+use super::{ByMpi, Local, Session};
 use crate::blocks::Blocks;
 use crate::decide::multipath;
 use crate::{
@@ -43,7 +43,7 @@ impl Session {
     pub(super) unsafe fn serve(
         &self,
         local: Result<Local, Error>,
-        arguments: Option<Arguments>,
+        arguments: Option<ByMpi<'_>>,
         signature: u64,
     ) -> Result<Outcome, Error> {
         let Ok(fabric) = &self.fabric else {
@@ -165,7 +165,7 @@ impl Session {
     unsafe fn without_fabric(
         &self,
         local: Result<Local, Error>,
-        arguments: Option<Arguments>,
+        arguments: Option<ByMpi<'_>>,
     ) -> Result<Outcome, Error> {
         let reason = self.fabric.as_ref().err().cloned().unwrap_or_default();
         local?;
@@ -427,7 +427,7 @@ impl Session {
     ///
     /// # Safety
     /// As [`Session::exchange`].
-    unsafe fn hand_over(&self, arguments: Option<Arguments>, decision: Arc<Decision>) -> Result<Outcome, Error> {
+    unsafe fn hand_over(&self, arguments: Option<ByMpi<'_>>, decision: Arc<Decision>) -> Result<Outcome, Error> {
         // Agreed upon before: whoever decides for plain MPI knows that all ranks can count so far.
         let Some(a) = arguments else {
             return Err(Error::Argument("counts are beyond 2^31 - 1, further than MPI_Alltoallv can count".into()));

@@ -53,8 +53,8 @@ use std::time::Instant;
 pub struct Session {
     comm: Rc<Communicator>,
     /// What plain MPI serves goes here: on `comm`, every message would be compared with the receives that the transport
-    /// has posted.
-    plain: Communicator,
+    /// has posted. The same as `comm` where there is no transport, and where callers bring their own way to plain MPI.
+    plain: Rc<Communicator>,
     config: Config,
     /// The network and the back end; or why every call goes to plain MPI.
     fabric: Result<Fabric, String>,
@@ -129,6 +129,26 @@ impl Arguments {
     }
 }
 
+/// How plain MPI serves a call, if it is to.
+pub(crate) enum ByMpi<'a> {
+    /// With these arguments, on a duplicate of the communicator.
+    Arguments(Arguments),
+    /// The caller does it, on the program's own communicator, and keeps MPI's code, which is returned here as well.
+    Caller(&'a dyn Fn() -> c_int),
+}
+
+impl ByMpi<'_> {
+    /// # Safety
+    /// As for `MPI_Alltoallv`.
+    unsafe fn hand_over(&self, comm: ffi::MPI_Comm) -> Result<(), TransportError> {
+        match self {
+            // SAFETY: passed on.
+            ByMpi::Arguments(arguments) => unsafe { arguments.hand_over(comm) },
+            ByMpi::Caller(call) => check(call(), "MPI_Alltoallv"),
+        }
+    }
+}
+
 /// Local view of a call after its arguments were read.
 pub(crate) enum Local {
     /// Runs of bytes on both sides.
@@ -149,8 +169,28 @@ impl Session {
     /// MPI is finalised.
     pub unsafe fn new(comm: ffi::MPI_Comm, config: Config) -> Result<Self, Error> {
         // SAFETY: by this function's contract.
-        let (comm, plain) = unsafe { (Rc::new(Communicator::duplicate(comm)?), Communicator::duplicate(comm)?) };
+        let private = Rc::new(unsafe { Communicator::duplicate(comm)? });
+        let fabric = Fabric::new(&private, &config)?;
+        let plain = match &fabric {
+            // SAFETY: as above.
+            Ok(_) => Rc::new(unsafe { Communicator::duplicate(comm)? }),
+            Err(_) => Rc::clone(&private),
+        };
+        Ok(Self::with(private, plain, fabric, config))
+    }
+
+    /// A session on a private communicator, whose callers bring their own way to plain MPI with every call
+    /// ([`ByMpi::Caller`]); collective. The inner error says why every call would go there.
+    ///
+    /// # Errors
+    /// As for [`Session::new`].
+    pub(crate) fn on(comm: Communicator, config: Config) -> Result<Result<Self, String>, Error> {
+        let comm = Rc::new(comm);
         let fabric = Fabric::new(&comm, &config)?;
+        Ok(fabric.map(|fabric| Self::with(Rc::clone(&comm), comm, Ok(fabric), config)))
+    }
+
+    fn with(comm: Rc<Communicator>, plain: Rc<Communicator>, fabric: Result<Fabric, String>, config: Config) -> Self {
         let reason = fabric.as_ref().err().cloned().unwrap_or_else(|| "no call yet".into());
         let decision = Arc::new(Decision::Mpi { reason });
         let reason = match &fabric {
@@ -158,7 +198,7 @@ impl Session {
             Err(reason) => reason.clone(),
         };
         let forecasts = config.may_stand_aside() && !config.check;
-        Ok(Self {
+        Self {
             plans: RefCell::new(Plans::new(config.plans)),
             last: RefCell::new(Last { decision, planned: None, execution: Execution::default() }),
             forecasts,
@@ -180,7 +220,12 @@ impl Session {
             plain,
             config,
             fabric,
-        })
+        }
+    }
+
+    /// Whether the session holds memory that other ranks see, which takes a collective call to give back.
+    pub(crate) fn shares_memory(&self) -> bool {
+        self.fabric.as_ref().is_ok_and(|f| f.shared.is_some() || f.transport_name() == "mpi-one-sided")
     }
 
     /// This process's rank in the communicator.
@@ -364,7 +409,21 @@ impl Session {
             return unsafe { self.unagreed(local, arguments) };
         }
         // SAFETY: passed on.
-        let Outcome { decision, planned, execution } = unsafe { self.serve(local, arguments, signature)? };
+        unsafe { self.agreed(local, arguments.map(ByMpi::Arguments), signature) }
+    }
+
+    /// A call that all ranks agree on.
+    ///
+    /// # Safety
+    /// As [`Session::exchange`].
+    pub(crate) unsafe fn agreed(
+        &self,
+        local: Result<Local, Error>,
+        by_mpi: Option<ByMpi<'_>>,
+        signature: u64,
+    ) -> Result<(), Error> {
+        // SAFETY: passed on.
+        let Outcome { decision, planned, execution } = unsafe { self.serve(local, by_mpi, signature)? };
         self.log(&decision);
         self.quick.is_over();
         *self.last.borrow_mut() = Last { decision, planned, execution };

@@ -96,6 +96,17 @@ impl Quick {
         Some(most)
     }
 
+    /// The same for `MPI_Alltoall`: as many elements from every rank.
+    ///
+    /// # Safety
+    /// A valid datatype.
+    #[inline]
+    pub(crate) unsafe fn bytes_of_each(&self, count: c_int, datatype: ffi::MPI_Datatype) -> u64 {
+        let elements = count.max(0) as u64 * self.ranks as u64;
+        // SAFETY: by this function's contract.
+        elements.saturating_mul(unsafe { self.size_of(datatype) })
+    }
+
     /// # Safety
     /// A valid datatype.
     #[inline]

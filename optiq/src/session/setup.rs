@@ -1,7 +1,7 @@
 //! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
 
 use super::tracing::watch;
-use crate::{Algorithm, Config, CostModel, Error, Placement, TransportChoice, transport_rule};
+use crate::{Algorithm, Config, CostModel, Error, Placement, TransportChoice, logger, transport_rule};
 use optiq_net::{Background, Network};
 use optiq_transport::mpi::{Communicator, HostMemory, OneSided, TwoSided};
 use optiq_transport::trace::Tracer;
@@ -64,10 +64,10 @@ impl Fabric {
         let wrong = match local {
             Ok(Some((network, placement, model))) if agreed[0] == 1 && same => {
                 if let Some(note) = placement.note().filter(|_| comm.rank() == 0) {
-                    log::warn!("{note}");
+                    logger::warn_once(note);
                 }
                 if agreed[5] != -agreed[6] && comm.rank() == 0 {
-                    log::warn!("OPTIQ_TRACE is not set on all ranks; nothing is traced");
+                    logger::warn_once("OPTIQ_TRACE is not set on all ranks; nothing is traced");
                 }
                 let (transport, tracer) = watch(comm, config, agreed[5] == 1, back_end(comm, config)?)?;
                 let transport = RefCell::new(transport);
@@ -93,7 +93,7 @@ impl Fabric {
             return Err(Error::Setup(wrong));
         }
         if comm.rank() == 0 {
-            log::warn!("{wrong}; all calls go to plain MPI");
+            logger::warn_once(&format!("{wrong}; all calls go to plain MPI"));
         }
         Ok(Err(wrong))
     }
@@ -208,7 +208,9 @@ fn back_end(comm: &Rc<Communicator>, config: &Config) -> Result<Box<dyn Transpor
     if choice == TransportChoice::OneSided {
         match OneSided::new(Rc::clone(comm)) {
             Ok(transport) => return Ok(Box::new(transport)),
-            Err(e) if comm.rank() == 0 => log::warn!("one-sided transport cannot be had ({e}); using two-sided"),
+            Err(e) if comm.rank() == 0 => {
+                logger::warn_once(&format!("one-sided transport cannot be had ({e}); using two-sided"));
+            }
             Err(_) => {}
         }
     }

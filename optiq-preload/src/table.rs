@@ -1,0 +1,161 @@
+//! The table of prototypes: one row per MPI function, from which its entry points are made.
+//!
+//! A row has the function's name in C, its arguments with their kinds, what is to be done with a call, and the names in
+//! Fortran: `mpif.h` and `use mpi` under four manglings, `use mpi_f08` under Open MPI's.
+
+use crate::kinds::{Comm, Info, Int, Ints, Kind, Read, Received, Request, Sent, Type};
+use crate::next::Next;
+use optiq::c_api::interpose::{self, Blocks, Call, Function, ffi};
+use std::ffi::c_int;
+
+/// The C name as the dynamic linker wants it.
+macro_rules! symbol {
+    ($name:ident) => {{
+        const NAME: &str = concat!(stringify!($name), "\0");
+        match std::ffi::CStr::from_bytes_with_nul(NAME.as_bytes()) {
+            Ok(name) => name,
+            Err(_) => unreachable!(),
+        }
+    }};
+}
+
+/// What a row says is to be done: `serve` reads the arguments, by the expression that makes a [`Call`] of them, and serves
+/// or passes; `pass` only counts; `finalize` reports.
+macro_rules! act {
+    (serve $function:ident, $next:ident, $call:expr) => {{
+        let call = || $call;
+        // SAFETY: the program's arguments, by the MPI function's own contract; `next` makes the same call.
+        unsafe { interpose::blocking(call, Function::$function, $next) }
+    }};
+    (pass $function:ident, $next:ident, $call:expr) => {
+        interpose::passed(Function::$function, $next)
+    };
+    (finalize $function:ident, $next:ident, $call:expr) => {
+        interpose::finalize($next)
+    };
+}
+
+/// What a row makes of Fortran's arguments before they are looked at.
+macro_rules! converted {
+    (serve, $call:expr, $($argument:ident: $kind:ident),*) => {{
+        // SAFETY: arguments that Fortran has passed.
+        $(let $argument = unsafe { <$kind as Read>::to_c($argument) };)*
+        $call
+    }};
+    ($other:ident, $call:expr, $($argument:ident: $kind:ident),*) => {
+        $call
+    };
+}
+
+macro_rules! entry_points {
+    ($(
+        $(#[$attribute:meta])*
+        $how:ident $function:ident: $c:ident($($argument:ident: $kind:ident),*) => $call:expr;
+            $($fortran:ident),*;
+    )*) => {$(
+        $(#[$attribute])*
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $c($($argument: <$kind as Kind>::C),*) -> c_int {
+            static NEXT: Next = Next::new(symbol!($c));
+            let next = || match NEXT.address() {
+                0 => ffi::MPI_ERR_OTHER as c_int,
+                // SAFETY: the function of this name in the library behind has this prototype.
+                address => unsafe {
+                    std::mem::transmute::<usize, unsafe extern "C" fn($(<$kind as Kind>::C),*) -> c_int>(address)(
+                        $($argument),*
+                    )
+                },
+            };
+            act!($how $function, next, $call)
+        }
+
+        entry_points! { @fortran [$(#[$attribute])*] $how $function, $call, ($($argument: $kind),*), $($fortran),* }
+    )*};
+    (@fortran $attributes:tt $how:ident $function:ident, $call:expr, $arguments:tt, $($fortran:ident),*) => {$(
+        entry_points! { @name $attributes $how $function, $call, $arguments, $fortran }
+    )*};
+    (@name [$(#[$attribute:meta])*] $how:ident $function:ident, $call:expr, ($($argument:ident: $kind:ident),*),
+        $fortran:ident) => {
+        $(#[$attribute])*
+        #[cfg(optiq_fortran)]
+        #[allow(non_snake_case, reason = "names of the MPI library")]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $fortran($($argument: <$kind as Kind>::Fortran,)* ierror: *mut c_int) {
+            type Behind = unsafe extern "C" fn($(<$kind as Kind>::Fortran,)* *mut c_int);
+            static NEXT: Next = Next::new(symbol!($fortran));
+            let next = || {
+                let mut code = ffi::MPI_ERR_OTHER as c_int;
+                match NEXT.address() {
+                    0 => {}
+                    // SAFETY: as in C.
+                    address => unsafe { std::mem::transmute::<usize, Behind>(address)($($argument,)* &mut code) },
+                }
+                code
+            };
+            let code = act!($how $function, next, converted!($how, $call, $($argument: $kind),*));
+            // In mpi_f08 it is optional.
+            if !ierror.is_null() {
+                // SAFETY: Fortran's variable.
+                unsafe { *ierror = code };
+            }
+        }
+    };
+}
+
+entry_points! {
+    serve Alltoallv: MPI_Alltoallv(
+        send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
+        receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm
+    ) => Call {
+        function: Function::Alltoallv,
+        send,
+        send_type,
+        receive,
+        receive_type,
+        blocks: Blocks::Each {
+            send: (send_counts, send_displacements),
+            receive: (receive_counts, receive_displacements),
+        },
+        comm,
+    };
+        mpi_alltoallv, mpi_alltoallv_, mpi_alltoallv__, MPI_ALLTOALLV, mpi_alltoallv_f08_;
+
+    serve Alltoall: MPI_Alltoall(
+        send: Sent, send_count: Int, send_type: Type, receive: Received, receive_count: Int, receive_type: Type, comm: Comm
+    ) => Call {
+        function: Function::Alltoall,
+        send,
+        send_type,
+        receive,
+        receive_type,
+        blocks: Blocks::Same { send: send_count, receive: receive_count },
+        comm,
+    };
+        mpi_alltoall, mpi_alltoall_, mpi_alltoall__, MPI_ALLTOALL, mpi_alltoall_f08_;
+
+    pass Ialltoallv: MPI_Ialltoallv(
+        send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
+        receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
+        request: Request
+    ) => ();
+        mpi_ialltoallv, mpi_ialltoallv_, mpi_ialltoallv__, MPI_IALLTOALLV, mpi_ialltoallv_f08_;
+
+    #[cfg(optiq_init = "mpi")]
+    pass AlltoallvInit: MPI_Alltoallv_init(
+        send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
+        receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
+        info: Info, request: Request
+    ) => ();
+        mpi_alltoallv_init, mpi_alltoallv_init_, mpi_alltoallv_init__, MPI_ALLTOALLV_INIT, mpi_alltoallv_init_f08_;
+
+    #[cfg(optiq_init = "mpix")]
+    pass AlltoallvInit: MPIX_Alltoallv_init(
+        send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
+        receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
+        info: Info, request: Request
+    ) => ();
+        mpix_alltoallv_init, mpix_alltoallv_init_, mpix_alltoallv_init__, MPIX_ALLTOALLV_INIT, mpix_alltoallv_init_f08_;
+
+    finalize Alltoallv: MPI_Finalize() => ();
+        mpi_finalize, mpi_finalize_, mpi_finalize__, MPI_FINALIZE, mpi_finalize_f08_;
+}

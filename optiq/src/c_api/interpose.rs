@@ -1,0 +1,489 @@
+//! The seam for the preload library: pass a call on to the MPI library, or serve it.
+//!
+//! The library `liboptiq_preload.so` has nothing but entry points of the names that programs call; each comes here with its
+//! arguments in C's terms and with `next`, which makes the very same call at whoever is behind: another preloaded library,
+//! or MPI. What is passed on goes there untouched, on the program's own communicator, so that errors are MPI's own and come
+//! through the program's own error handler. What OPTIQ does itself uses `PMPI_*`.
+//!
+//! # What is passed on
+//!
+//! Without a topology everything, and nothing is made or attached. With one, each communicator has a standing (module
+//! `communicators`). Arguments that MPI surely refuses are passed on at once, at this rank alone, as MPI returns at once.
+//! Everything else is agreed upon: whatever only one rank knows (a datatype with gaps, GPU memory) goes through the
+//! session's reduction, and then all ranks pass the call on together.
+
+mod communicators;
+mod counts;
+
+use super::{arguments_signature, read};
+use crate::session::{Arguments, ByMpi, Local};
+use crate::{Algorithm, Config, Decision, Error, Preload, logger};
+use communicators::{Known, Standing};
+pub use counts::Function;
+use counts::{Way, count};
+use optiq_net::Network;
+pub use optiq_transport::mpi::ffi;
+pub use optiq_transport::mpi::{comm_from_fortran, in_place, type_from_fortran};
+use optiq_transport::mpi::{is_committed, is_initialized, is_named};
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Which blocks a call moves.
+pub enum Blocks {
+    /// As `MPI_Alltoallv`: an element for each rank in every array.
+    Each {
+        /// Elements to send, and where they start.
+        send: (*const c_int, *const c_int),
+        /// Elements to receive, and where they start.
+        receive: (*const c_int, *const c_int),
+    },
+    /// As `MPI_Alltoall`: elements to send to each rank, and to receive from each.
+    Same {
+        /// To send.
+        send: c_int,
+        /// To receive.
+        receive: c_int,
+    },
+}
+
+/// A call of the program, in C's terms.
+pub struct Call {
+    /// Which function.
+    pub function: Function,
+    /// The send buffer.
+    pub send: *const c_void,
+    /// Its datatype.
+    pub send_type: ffi::MPI_Datatype,
+    /// The receive buffer.
+    pub receive: *mut c_void,
+    /// Its datatype.
+    pub receive_type: ffi::MPI_Datatype,
+    /// What is moved.
+    pub blocks: Blocks,
+    /// The program's communicator.
+    pub comm: ffi::MPI_Comm,
+}
+
+/// The state of the process: 0 undecided, 1 serving, 2 + a way: all calls are passed on.
+static STATE: AtomicUsize = AtomicUsize::new(UNDECIDED);
+const UNDECIDED: usize = 0;
+const SERVING: usize = 1;
+const PASSING: usize = 2;
+
+/// The functions that are taken over, as bits; known when the state is.
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// Whether this thread is inside a call that came here: what MPI, a profiler behind us or an error handler calls
+    /// meanwhile is part of it.
+    static BUSY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Passes everything on for good.
+fn pass_all(way: Way) {
+    STATE.store(PASSING + way as usize, Relaxed);
+}
+
+/// MPI is being finalised.
+fn ended() {
+    pass_all(Way::Outside);
+}
+
+/// A blocking call. Returns what the program is to be given: MPI's own code, wherever MPI serves the call.
+///
+/// # Safety
+/// As for the MPI function; `next` must make the same call.
+#[inline]
+pub unsafe fn blocking(call: impl FnOnce() -> Call, function: Function, next: impl Fn() -> c_int) -> c_int {
+    if let Err(way) = ready() {
+        if !BUSY.get() {
+            count(function, way);
+        }
+        return next();
+    }
+    // SAFETY: passed on.
+    unsafe { look(&call(), &next) }
+}
+
+/// Whether calls may be looked at: there are communicators then, and handles can be converted.
+#[inline]
+fn ready() -> Result<(), Way> {
+    match STATE.load(Relaxed) {
+        SERVING => Ok(()),
+        UNDECIDED => catch_unwind(decide).unwrap_or(Err(Way::Failed)),
+        state => Err(counts::way(state - PASSING).unwrap_or(Way::Failed)),
+    }
+}
+
+/// A call that is passed on whatever it is.
+#[inline]
+pub fn passed(function: Function, next: impl FnOnce() -> c_int) -> c_int {
+    if !BUSY.get() {
+        count(function, passed_way(function));
+    }
+    next()
+}
+
+fn passed_way(function: Function) -> Way {
+    match (ready(), function) {
+        (Err(way), _) => way,
+        (Ok(()), Function::AlltoallvInit) => Way::Persistent,
+        (Ok(()), _) => Way::NotSwitchedOn,
+    }
+}
+
+/// `MPI_Finalize`: makes the report first.
+pub fn finalize(next: impl FnOnce() -> c_int) -> c_int {
+    if !BUSY.get() {
+        // A report that fails must not keep a program from ending.
+        let _ = catch_unwind(counts::report);
+    }
+    next()
+}
+
+/// Marks this thread as busy for a while.
+struct Busy;
+
+impl Busy {
+    fn new() -> Self {
+        BUSY.set(true);
+        Self
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        BUSY.set(false);
+    }
+}
+
+/// # Safety
+/// As [`blocking`].
+unsafe fn look(call: &Call, next: &dyn Fn() -> c_int) -> c_int {
+    if BUSY.get() {
+        return next();
+    }
+    let _busy = Busy::new();
+    // A panic of ours before anything was agreed upon must not cost the program its call.
+    // SAFETY: passed on.
+    let known = catch_unwind(AssertUnwindSafe(|| unsafe { standing(call) })).unwrap_or(Err(Way::Failed));
+    match known {
+        Err(way) => {
+            count(call.function, way);
+            next()
+        }
+        // SAFETY: passed on.
+        Ok(known) => unsafe { serve(call, known, next) },
+    }
+}
+
+/// Who may serve a call: a communicator with a session, or the way of a call that is passed on. Everything that is decided
+/// here is decided alike on all ranks that MPI would not have refused the call at once.
+///
+/// # Safety
+/// As [`blocking`].
+unsafe fn standing<'a>(call: &Call) -> Result<&'a Known, Way> {
+    if TAKEN.load(Relaxed) & (1 << call.function as usize) == 0 {
+        return Err(Way::NotSwitchedOn);
+    }
+    // SAFETY: a constant.
+    if call.comm == unsafe { ffi::RSMPI_COMM_NULL } {
+        return Err(Way::Invalid);
+    }
+    // SAFETY: the program does not free the communicator during a call on it.
+    let known = unsafe { communicators::known(call.comm) }.ok_or(Way::Invalid)?;
+    if let Some(way) = known.plain() {
+        return Err(way);
+    }
+    // SAFETY: by this function's contract.
+    if !unsafe { is_valid(call, known) } {
+        return Err(Way::Invalid);
+    }
+    if let Some(quick) = known.quick() {
+        // SAFETY: by this function's contract; the arguments are valid.
+        let bytes = unsafe { bytes(call, known) };
+        let aside = || match &*known.lock() {
+            // SAFETY: as above.
+            Standing::Serving(session) => session.is_known_aside(unsafe { signature(call, known) }),
+            _ => false,
+        };
+        return if quick.skips(bytes, aside) { Err(Way::Unasked) } else { Ok(known) };
+    }
+    known.serves(call.comm).map(|()| known)
+}
+
+/// Reads the configuration, once: whether any call can be served at all.
+fn decide() -> Result<(), Way> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _turn = ONE.lock();
+    match STATE.load(Relaxed) {
+        UNDECIDED => {}
+        SERVING => return Ok(()),
+        state => return Err(counts::way(state - PASSING).unwrap_or(Way::Failed)),
+    }
+    let decided = read_configuration();
+    match decided {
+        Ok(taken) => {
+            TAKEN.store(taken, Relaxed);
+            STATE.store(SERVING, Relaxed);
+            Ok(())
+        }
+        // MPI may be initialised later.
+        Err(Way::Outside) => Err(Way::Outside),
+        Err(way) => {
+            pass_all(way);
+            Err(way)
+        }
+    }
+}
+
+fn read_configuration() -> Result<usize, Way> {
+    let read = Config::read();
+    if read.config.disable {
+        return Err(Way::Disabled);
+    }
+    if !communicators::is_our_library() {
+        logger::init("", read.config.log);
+        logger::warn_once("liboptiq_preload.so was built with another MPI library than the program; it does nothing");
+        return Err(Way::OtherLibrary);
+    }
+    if !is_initialized() {
+        return Err(Way::Outside);
+    }
+    let mut rank = 0;
+    // SAFETY: MPI is initialised.
+    unsafe { ffi::PMPI_Comm_rank(ffi::RSMPI_COMM_WORLD, &mut rank) };
+    logger::init(&format!(" [rank {rank}]"), read.config.log);
+    let warn = |text: &str| {
+        if rank == 0 {
+            logger::warn_once(text);
+        }
+    };
+    read.warnings.iter().for_each(|warning| warn(warning));
+    if let Some(error) = &read.error {
+        warn(&format!("{error}; all calls go to plain MPI"));
+        return Err(Way::Unusable);
+    }
+    let Some(topology) = read.config.topology.as_deref() else { return Err(Way::NoTopology) };
+    if read.config.algorithm == Algorithm::Mpi {
+        return Err(Way::NoTopology);
+    }
+    // Files may differ between ranks, so that only an agreement can refuse them; a specification does not.
+    if !topology.starts_with("file:")
+        && let Err(error) = Network::from_spec(topology)
+    {
+        warn(&format!("OPTIQ_TOPOLOGY: {error}; all calls go to plain MPI"));
+        return Err(Way::Unusable);
+    }
+    let Preload { alltoallv, alltoall, ialltoallv } = read.config.preload;
+    let bit = |on: bool, function: Function| usize::from(on) << function as usize;
+    let taken =
+        bit(alltoallv, Function::Alltoallv) | bit(alltoall, Function::Alltoall) | bit(ialltoallv, Function::Ialltoallv);
+    communicators::open(read.config).map_err(|error| {
+        logger::warn_once(&format!("{error}; all calls go to plain MPI"));
+        Way::Failed
+    })?;
+    Ok(taken)
+}
+
+/// Whether there is nothing in the arguments that MPI refuses at once, before it speaks to other ranks.
+///
+/// # Safety
+/// As [`blocking`].
+unsafe fn is_valid(call: &Call, known: &Known) -> bool {
+    let sends = call.send != in_place();
+    let counted = match &call.blocks {
+        Blocks::Each { send, receive } => {
+            let is_good = |(counts, displacements): (*const c_int, *const c_int)| {
+                !counts.is_null()
+                    && !displacements.is_null()
+                    // SAFETY: an array of as many ints as there are ranks.
+                    && unsafe { std::slice::from_raw_parts(counts, known.ranks) }.iter().fold(0, |a, b| a | b) >= 0
+            };
+            is_good(*receive) && (!sends || is_good(*send))
+        }
+        Blocks::Same { send, receive } => *receive >= 0 && (!sends || *send >= 0),
+    };
+    let types = [(sends, call.send_type), (true, call.receive_type)];
+    counted
+        && call.receive.cast_const() != in_place()
+        // SAFETY: passed on.
+        && types.iter().zip(&known.named).all(|(&(used, t), seen)| !used || unsafe { is_good_type(t, seen, known) })
+}
+
+/// # Safety
+/// As [`blocking`].
+unsafe fn is_good_type(datatype: ffi::MPI_Datatype, seen: &AtomicUsize, known: &Known) -> bool {
+    const { assert!(size_of::<ffi::MPI_Datatype>() <= size_of::<usize>()) };
+    let mut handle = 0usize;
+    // SAFETY: a pointer in some MPI libraries, an int in others: plain bytes, no more than there is room for.
+    unsafe {
+        let from = (&raw const datatype).cast::<u8>();
+        std::ptr::copy_nonoverlapping(from, (&raw mut handle).cast(), size_of::<ffi::MPI_Datatype>());
+    }
+    // No handle of MPI's own types is 0.
+    if seen.load(Relaxed) == handle && handle != 0 {
+        return true;
+    }
+    // SAFETY: a constant; whatever else it is, MPI says whether it can be sent.
+    if datatype == unsafe { ffi::RSMPI_DATATYPE_NULL } || !is_committed(datatype, known.quiet()) {
+        return false;
+    }
+    // SAFETY: MPI has accepted it.
+    if unsafe { is_named(datatype) } {
+        seen.store(handle, Relaxed);
+    }
+    true
+}
+
+/// The bytes that this rank sends or receives, whichever is more.
+///
+/// # Safety
+/// As [`blocking`], with valid arguments.
+unsafe fn bytes(call: &Call, known: &Known) -> u64 {
+    let Some(quick) = known.quick() else { return 0 };
+    // SAFETY: by this function's contract.
+    unsafe {
+        match &call.blocks {
+            Blocks::Each { send, receive } => {
+                let receive = (receive.0, call.receive_type);
+                let send = if call.send == in_place() { receive } else { (send.0, call.send_type) };
+                quick.bytes([send, receive]).unwrap_or(0)
+            }
+            Blocks::Same { receive, .. } => quick.bytes_of_each(*receive, call.receive_type),
+        }
+    }
+}
+
+/// # Safety
+/// As [`blocking`], with valid arguments.
+unsafe fn signature(call: &Call, known: &Known) -> u64 {
+    let lists = Lists::new(call, known.ranks);
+    // SAFETY: by this function's contract.
+    lists.map_or(0, |lists| unsafe { arguments_signature(&lists.arguments(call), known.ranks) })
+}
+
+/// A call's counts and displacements as `MPI_Alltoallv` has them.
+enum Lists {
+    Given([*const c_int; 4]),
+    Made([Vec<c_int>; 4]),
+}
+
+impl Lists {
+    /// `None` if a displacement is beyond what `MPI_Alltoallv` counts to.
+    fn new(call: &Call, ranks: usize) -> Option<Self> {
+        match &call.blocks {
+            Blocks::Each { send, receive } => Some(Self::Given([send.0, send.1, receive.0, receive.1])),
+            Blocks::Same { send, receive } => {
+                // In place, the send count is not significant.
+                let send = if call.send == in_place() { receive } else { send };
+                let starts = |count: c_int| {
+                    (0..ranks).map(|r| c_int::try_from(r).ok()?.checked_mul(count)).collect::<Option<Vec<_>>>()
+                };
+                Some(Self::Made([vec![*send; ranks], starts(*send)?, vec![*receive; ranks], starts(*receive)?]))
+            }
+        }
+    }
+
+    fn arguments(&self, call: &Call) -> Arguments {
+        let [send_counts, send_displacements, receive_counts, receive_displacements] = match self {
+            Self::Given(lists) => *lists,
+            Self::Made(lists) => lists.each_ref().map(|l| l.as_ptr()),
+        };
+        Arguments {
+            send: call.send,
+            send_counts,
+            send_displacements,
+            send_type: call.send_type,
+            receive: call.receive,
+            receive_counts,
+            receive_displacements,
+            receive_type: call.receive_type,
+        }
+    }
+}
+
+/// A call that the communicator's ranks agree on.
+///
+/// # Safety
+/// As [`blocking`], with valid arguments.
+unsafe fn serve(call: &Call, known: &Known, next: &dyn Fn() -> c_int) -> c_int {
+    let code = Cell::new(None);
+    let by_mpi = || {
+        let returned = next();
+        code.set(Some(returned));
+        returned
+    };
+    let mut only_mpi = false;
+    // SAFETY: passed on.
+    let result = catch_unwind(AssertUnwindSafe(|| unsafe { agree(call, known, &by_mpi, &mut only_mpi) }));
+    let (way, returned) = match (result, code.get()) {
+        (Ok(Ok(decision)), Some(code)) => {
+            let measured = matches!(decision, Decision::Multipath { .. });
+            (
+                if only_mpi {
+                    Way::OnlyMpi
+                } else if measured {
+                    Way::Measured
+                } else {
+                    Way::Decided
+                },
+                code,
+            )
+        }
+        (Ok(Err(_)), Some(code)) => (Way::Decided, code),
+        (Ok(Ok(_)), None) => (Way::Planned, ffi::MPI_SUCCESS as c_int),
+        // All ranks have found together that it cannot be served: MPI says what it thinks of it.
+        (Ok(Err(error)), None) if !matches!(error, Error::Transport(_)) => (Way::Disagreeing, next()),
+        (failed, _) => (Way::Failed, fail(call.comm, failed.map(Result::err).ok().flatten())),
+    };
+    count(call.function, way);
+    returned
+}
+
+/// Agrees, and has the call served; what was decided for its demands.
+///
+/// # Safety
+/// As [`blocking`], with valid arguments.
+unsafe fn agree(
+    call: &Call,
+    known: &Known,
+    by_mpi: &dyn Fn() -> c_int,
+    only_mpi: &mut bool,
+) -> Result<Decision, Error> {
+    let standing = known.lock();
+    let Standing::Serving(session) = &*standing else { return Err(Error::NotInitialized("the call")) };
+    let mut staged = Vec::new();
+    let lists = Lists::new(call, known.ranks);
+    let arguments = lists.as_ref().map(|l| l.arguments(call));
+    let read = match &arguments {
+        // MPI looks for equal buffers itself, or goes on as the program means it to.
+        _ if call.send == call.receive.cast_const() => Ok(Local::OnlyMpi("both buffers are the same".into())),
+        // SAFETY: by this function's contract; `staged` lives until the exchange is over.
+        Some(arguments) => unsafe { read(arguments, known.ranks, known.budget(), &mut staged) },
+        None => Ok(Local::OnlyMpi("MPI_Alltoallv cannot count so far".into())),
+    };
+    // Whatever is wrong, MPI is to say it.
+    let local = read.unwrap_or_else(|error| Local::OnlyMpi(error.to_string()));
+    *only_mpi = matches!(local, Local::OnlyMpi(_));
+    // SAFETY: as above.
+    let signature = arguments.map_or(0, |a| unsafe { arguments_signature(&a, known.ranks) });
+    // SAFETY: as above.
+    unsafe { session.agreed(Ok(local), Some(ByMpi::Caller(by_mpi)), signature)? };
+    Ok(session.planned())
+}
+
+/// What an MPI function does that fails on the way: the program's error handler is called.
+fn fail(comm: ffi::MPI_Comm, error: Option<Error>) -> c_int {
+    match error {
+        Some(error) => log::error!("MPI_Alltoallv: {error}"),
+        None => log::error!("MPI_Alltoallv: internal error in OPTIQ"),
+    }
+    let code = ffi::MPI_ERR_OTHER as c_int;
+    // SAFETY: a communicator that MPI has accepted.
+    unsafe { ffi::PMPI_Comm_call_errhandler(comm, code) };
+    code
+}

@@ -1,0 +1,447 @@
+//! What is known of each communicator of the program, attached to it as an MPI attribute.
+//!
+//! A communicator begins as one whose calls are passed on and counted, which is the same on all ranks. When there were
+//! enough of them, its ranks agree, by reductions on the program's own communicator, whether all of them can have a
+//! session, make it on a private communicator, and agree again. So a duplicate that cannot be had, or a configuration that
+//! differs, only means that calls are passed on.
+//!
+//! The delete callback of the attribute ends the session when the program frees the communicator. MPI may call it late
+//! (MPICH: when the last pending operation has ended), so that what would wait for other ranks there, giving back memory that
+//! they share, is left to `MPI_Finalize`, and done in an order that is the same on all ranks.
+
+use super::counts::{self, Way};
+use crate::session::Quick;
+use crate::{Algorithm, Config, Session};
+use optiq_transport::mpi::{Communicator, Library, check, ffi, in_place, is_initialized, quietly};
+use parking_lot::{Mutex, MutexGuard};
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Sessions at a time in one process: communicators are a resource that programs need themselves (MPICH has about 2,000).
+const MOST_SESSIONS: usize = 64;
+
+/// Calls that are passed on before there is a session, where OPTIQ is free to choose: many communicators live for one call.
+const EARLY_CALLS: u32 = 2;
+
+/// Where a communicator stands.
+pub(super) enum Standing {
+    /// All its calls are passed on.
+    Plain,
+    /// So many calls were passed on.
+    Waiting(u32),
+    Serving(Box<Session>),
+}
+
+/// What is known of a communicator.
+pub(super) struct Known {
+    standing: Mutex<Standing>,
+    /// 0, or 1 + the way of all calls: readable without the lock.
+    plain: AtomicUsize,
+    quick: OnceLock<Arc<Quick>>,
+    pub(super) ranks: usize,
+    /// The datatypes that were seen last and are MPI's own, so that they need no second look.
+    pub(super) named: [AtomicUsize; 2],
+    config: Arc<Config>,
+    quiet: Arc<Quiet>,
+}
+
+// SAFETY: a session is reached only under its mutex; what it holds has no thread affinity, and calls on one communicator
+// come one after the other (MPI demands it), from threads that the program's thread level allows.
+unsafe impl Send for Known {}
+// SAFETY: as above.
+unsafe impl Sync for Known {}
+
+/// A private communicator of this process alone, whose errors are returned.
+pub(super) struct Quiet(pub(super) Communicator);
+// SAFETY: an MPI handle and numbers.
+unsafe impl Send for Quiet {}
+// SAFETY: as above.
+unsafe impl Sync for Quiet {}
+
+/// A session with its place in the order in which all ranks give sessions up.
+struct Retired {
+    order: i64,
+    session: Box<Session>,
+}
+// SAFETY: as for `Known`.
+unsafe impl Send for Retired {}
+
+#[derive(Clone, Copy)]
+struct Handle(ffi::MPI_Comm);
+// SAFETY: an opaque value; only MPI interprets it.
+unsafe impl Send for Handle {}
+
+/// What exists from the first call that may be served until `MPI_Finalize`.
+struct Open {
+    config: Arc<Config>,
+    quiet: Arc<Quiet>,
+    key: c_int,
+    finalize_key: c_int,
+    world_rank: c_int,
+    /// Communicators with something attached, and the order of those that have a session.
+    attached: Vec<(Handle, Option<i64>)>,
+    retired: Vec<Retired>,
+    /// Sessions that were made.
+    made: i64,
+    /// Sessions that are being made.
+    making: usize,
+}
+
+static OPEN: Mutex<Option<Open>> = Mutex::new(None);
+
+/// Counts what makes looked-up pointers invalid.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
+#[derive(Clone, Copy)]
+struct Latest {
+    comm: ffi::MPI_Comm,
+    known: *const Known,
+    generation: u64,
+}
+
+thread_local! {
+    /// What this thread used last. No destructor: cheap to read.
+    static LATEST: Cell<Option<Latest>> = const { Cell::new(None) };
+}
+
+/// Begins to look at communicators. Nothing happens if that was begun before.
+pub(super) fn open(config: Config) -> Result<(), crate::Error> {
+    let mut open = OPEN.lock();
+    if open.is_some() {
+        return Ok(());
+    }
+    let (mut key, mut finalize_key, mut world_rank) = (0, 0, 0);
+    let nothing = std::ptr::null_mut();
+    // SAFETY: MPI is initialised; the callbacks have the signatures that MPI asks for.
+    unsafe {
+        check(ffi::PMPI_Comm_rank(ffi::RSMPI_COMM_WORLD, &mut world_rank), "MPI_Comm_rank")?;
+        let quiet = Arc::new(Quiet(Communicator::beside(ffi::RSMPI_COMM_SELF)?));
+        let code = ffi::PMPI_Comm_create_keyval(Some(copy_nothing), Some(freed), &mut key, nothing);
+        check(code, "MPI_Comm_create_keyval")?;
+        let code = ffi::PMPI_Comm_create_keyval(Some(copy_nothing), Some(at_finalize), &mut finalize_key, nothing);
+        check(code, "MPI_Comm_create_keyval")?;
+        check(ffi::PMPI_Comm_set_attr(ffi::RSMPI_COMM_SELF, finalize_key, nothing), "MPI_Comm_set_attr")?;
+        *open = Some(Open {
+            config: Arc::new(config),
+            quiet,
+            key,
+            finalize_key,
+            world_rank,
+            attached: Vec::new(),
+            retired: Vec::new(),
+            made: 0,
+            making: 0,
+        });
+    }
+    Ok(())
+}
+
+/// What is known of a communicator; if this is the first call on it, what can be told at once. `None` if MPI refuses the
+/// handle, or is being finalised.
+///
+/// # Safety
+/// The reference is valid until the communicator is freed, which must not happen during a call on it.
+#[inline]
+pub(super) unsafe fn known<'a>(comm: ffi::MPI_Comm) -> Option<&'a Known> {
+    let generation = GENERATION.load(Ordering::Acquire);
+    let latest = LATEST.get().filter(|l| l.comm == comm && l.generation == generation);
+    let known = match latest {
+        Some(latest) => latest.known,
+        None => {
+            let known = look_up(comm)?;
+            LATEST.set(Some(Latest { comm, known, generation }));
+            known
+        }
+    };
+    // SAFETY: the attribute keeps it.
+    Some(unsafe { &*known })
+}
+
+fn look_up(comm: ffi::MPI_Comm) -> Option<*const Known> {
+    let (key, config, quiet) = {
+        let open = OPEN.lock();
+        let open = open.as_ref()?;
+        (open.key, Arc::clone(&open.config), Arc::clone(&open.quiet))
+    };
+    let mut value: *const Known = std::ptr::null();
+    let mut found = 0;
+    // SAFETY: out-parameters; a handle that is none is refused by MPI.
+    let code = unsafe { ffi::PMPI_Comm_get_attr(comm, key, (&raw mut value).cast(), &mut found) };
+    if code != ffi::MPI_SUCCESS as c_int {
+        return None;
+    }
+    if found != 0 && !value.is_null() {
+        return Some(value);
+    }
+    let (mut inter, mut ranks) = (0, 0);
+    // SAFETY: a communicator that MPI has just accepted.
+    unsafe {
+        ffi::PMPI_Comm_test_inter(comm, &mut inter);
+        ffi::PMPI_Comm_size(comm, &mut ranks);
+    }
+    let why = match (inter, ranks) {
+        (0, 0 | 1) => Some(Way::Alone),
+        (0, _) => (!is_within_world(comm, ranks)).then_some(Way::Foreign),
+        _ => Some(Way::Inter),
+    };
+    let known = Known {
+        standing: Mutex::new(if why.is_some() { Standing::Plain } else { Standing::Waiting(0) }),
+        plain: AtomicUsize::new(why.map_or(0, |w| w as usize + 1)),
+        quick: OnceLock::new(),
+        ranks: ranks as usize,
+        named: Default::default(),
+        config,
+        quiet,
+    };
+    let pointer = Arc::into_raw(Arc::new(known));
+    // SAFETY: as above; `freed` takes the reference back.
+    let code = unsafe { ffi::PMPI_Comm_set_attr(comm, key, pointer.cast_mut().cast()) };
+    if code != ffi::MPI_SUCCESS as c_int {
+        // SAFETY: the reference that MPI did not take.
+        drop(unsafe { Arc::from_raw(pointer) });
+        return None;
+    }
+    if let Some(open) = &mut *OPEN.lock() {
+        open.attached.push((Handle(comm), None));
+    }
+    Some(pointer)
+}
+
+/// Whether all ranks are of this process's `MPI_COMM_WORLD`: programs that were started or joined later may be without
+/// OPTIQ, or with another configuration. The same on all ranks.
+fn is_within_world(comm: ffi::MPI_Comm, ranks: c_int) -> bool {
+    let ours: Vec<c_int> = (0..ranks).collect();
+    let mut theirs = vec![-1; ours.len()];
+    // SAFETY: valid communicators; arrays of `ranks` ints; groups of ours.
+    unsafe {
+        let (mut group, mut world) = (ffi::RSMPI_GROUP_NULL, ffi::RSMPI_GROUP_NULL);
+        ffi::PMPI_Comm_group(comm, &mut group);
+        ffi::PMPI_Comm_group(ffi::RSMPI_COMM_WORLD, &mut world);
+        let code = ffi::PMPI_Group_translate_ranks(group, ranks, ours.as_ptr(), world, theirs.as_mut_ptr());
+        ffi::PMPI_Group_free(&mut group);
+        ffi::PMPI_Group_free(&mut world);
+        // MPI_UNDEFINED is negative.
+        code == ffi::MPI_SUCCESS as c_int && theirs.iter().all(|&r| r >= 0)
+    }
+}
+
+impl Known {
+    /// The way of all calls, if they are passed on for good.
+    #[inline]
+    pub(super) fn plain(&self) -> Option<Way> {
+        match self.plain.load(Ordering::Relaxed) {
+            0 => None,
+            way => counts::way(way - 1),
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock()
+    }
+
+    /// What a call looks at that goes to plain MPI without an agreement; none before there is a session.
+    #[inline]
+    pub(super) fn quick(&self) -> Option<&Quick> {
+        self.quick.get().map(Arc::as_ref)
+    }
+
+    /// A communicator of this process, whose errors are returned.
+    pub(super) fn quiet(&self) -> &Communicator {
+        &self.quiet.0
+    }
+
+    pub(super) fn budget(&self) -> u64 {
+        self.config.budget
+    }
+
+    /// One more call, of valid arguments: whether there is a session to serve it; made if it is time. Collective.
+    pub(super) fn serves(&self, comm: ffi::MPI_Comm) -> Result<(), Way> {
+        let mut standing = self.lock();
+        let early = if self.config.algorithm == Algorithm::Multipath { 0 } else { EARLY_CALLS };
+        let calls = match &mut *standing {
+            Standing::Serving(_) => return Ok(()),
+            Standing::Plain => return Err(self.plain().unwrap_or(Way::Failed)),
+            Standing::Waiting(calls) => calls,
+        };
+        if *calls < early {
+            *calls += 1;
+            return Err(Way::Early);
+        }
+        match make(comm, &self.config) {
+            Ok(session) => {
+                // Set once: a communicator has one session at most.
+                let _ = self.quick.set(Arc::clone(session.quick()));
+                *standing = Standing::Serving(session);
+                Ok(())
+            }
+            Err(way) => {
+                self.give_up(&mut standing, way);
+                Err(way)
+            }
+        }
+    }
+
+    /// All further calls are passed on.
+    fn give_up(&self, standing: &mut Standing, way: Way) {
+        *standing = Standing::Plain;
+        self.plain.store(way as usize + 1, Ordering::Relaxed);
+    }
+}
+
+/// The minima over all ranks, on the program's communicator; `None` if MPI fails.
+fn all_min<const N: usize>(comm: ffi::MPI_Comm, mut words: [i64; N]) -> Option<[i64; N]> {
+    // SAFETY: a valid communicator; as many words as there are.
+    let code = unsafe {
+        let (kind, min) = (ffi::RSMPI_INT64_T, ffi::RSMPI_MIN);
+        let into = words.as_mut_ptr().cast::<c_void>();
+        quietly(comm, || ffi::PMPI_Allreduce(in_place(), into, N as c_int, kind, min, comm))
+    };
+    code.is_ok_and(|code| code == ffi::MPI_SUCCESS as c_int).then_some(words)
+}
+
+/// A session for a communicator, on all of its ranks or on none; collective.
+fn make(comm: ffi::MPI_Comm, config: &Config) -> Result<Box<Session>, Way> {
+    let (room, proposed) = {
+        let mut open = OPEN.lock();
+        let Some(open) = &mut *open else { return Err(Way::Outside) };
+        let live = open.attached.iter().filter(|a| a.1.is_some()).count() + open.retired.len() + open.making;
+        open.making += 1;
+        open.made += 1;
+        // Unlike any other rank's: its own rank in the lower half.
+        (i64::from(live < MOST_SESSIONS), open.made << 32 | i64::from(open.world_rank))
+    };
+    let made = agree_and_make(comm, config, room, proposed);
+    if let Some(open) = &mut *OPEN.lock() {
+        open.making -= 1;
+        if let Ok((_, order)) = made
+            && let Some(entry) = open.attached.iter_mut().find(|a| a.0.0 == comm)
+        {
+            entry.1 = Some(order);
+        }
+    }
+    made.map(|(session, _)| session)
+}
+
+fn agree_and_make(comm: ffi::MPI_Comm, config: &Config, room: i64, proposed: i64) -> Result<(Box<Session>, i64), Way> {
+    let settings = config.agreed_settings().max(i64::MIN + 1);
+    // The smallest proposal orders the session among all others, on all ranks alike.
+    let agreed = all_min(comm, [room, settings, -settings, proposed]).ok_or(Way::Failed)?;
+    let [room, settings, minus_settings, order] = agreed;
+    if room == 0 {
+        return Err(Way::Refused);
+    }
+    if settings != -minus_settings {
+        return Err(Way::Unusable);
+    }
+    // SAFETY: an intra-communicator that MPI has accepted.
+    let private = unsafe { Communicator::beside(comm) }.ok();
+    if all_min(comm, [i64::from(private.is_some())]) != Some([1]) {
+        return Err(Way::Refused);
+    }
+    let session = private.map(|private| Session::on(private, config.clone()));
+    let session = match session {
+        Some(Ok(Ok(session))) => Some(Box::new(session)),
+        Some(Err(error)) => {
+            crate::logger::warn_once(&format!("{error}; calls go to plain MPI"));
+            None
+        }
+        _ => None,
+    };
+    match (all_min(comm, [i64::from(session.is_some())]), session) {
+        (Some([1]), Some(session)) => Ok((session, order)),
+        _ => Err(Way::Unusable),
+    }
+}
+
+/// Attributes are not inherited by duplicates.
+unsafe extern "C" fn copy_nothing(
+    _: ffi::MPI_Comm,
+    _: c_int,
+    _: *mut c_void,
+    _: *mut c_void,
+    _: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: MPI's out-parameter.
+    unsafe { *flag = 0 };
+    ffi::MPI_SUCCESS as c_int
+}
+
+/// The program frees a communicator.
+unsafe extern "C" fn freed(comm: ffi::MPI_Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
+    GENERATION.fetch_add(1, Ordering::AcqRel);
+    // SAFETY: the reference that `look_up` gave to MPI.
+    let known = unsafe { Arc::from_raw(value.cast_const().cast::<Known>()) };
+    let standing = std::mem::replace(&mut *known.lock(), Standing::Plain);
+    let mut ended = None;
+    if let Some(open) = &mut *OPEN.lock() {
+        let order = open.attached.iter().position(|a| a.0.0 == comm).and_then(|at| open.attached.swap_remove(at).1);
+        if let Standing::Serving(session) = standing {
+            if session.shares_memory() {
+                // Unordered ones last; they cannot be, for what serves was made here.
+                open.retired.push(Retired { order: order.unwrap_or(i64::MAX), session });
+            } else {
+                ended = Some(session);
+            }
+        }
+    }
+    // Not under the lock: MPI may call back.
+    drop(ended);
+    ffi::MPI_SUCCESS as c_int
+}
+
+/// `MPI_Finalize` has begun.
+unsafe extern "C" fn at_finalize(_: ffi::MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
+    super::ended();
+    counts::report_own();
+    let Some(open) = OPEN.lock().take() else { return ffi::MPI_SUCCESS as c_int };
+    let Open { mut key, mut finalize_key, mut attached, mut retired, quiet, .. } = open;
+    GENERATION.fetch_add(1, Ordering::AcqRel);
+    if !is_initialized() {
+        return ffi::MPI_SUCCESS as c_int;
+    }
+    for (Handle(comm), order) in attached.drain(..) {
+        let mut value: *const Known = std::ptr::null();
+        let mut found = 0;
+        // SAFETY: a communicator that was not freed, or `freed` would have taken it off the list. Our reference to what is
+        // attached keeps it beyond the deletion.
+        unsafe {
+            ffi::PMPI_Comm_get_attr(comm, key, (&raw mut value).cast(), &mut found);
+            if found != 0 && !value.is_null() {
+                let standing = std::mem::replace(&mut *(*value).lock(), Standing::Plain);
+                if let (Standing::Serving(session), Some(order)) = (standing, order) {
+                    retired.push(Retired { order, session });
+                }
+                ffi::PMPI_Comm_delete_attr(comm, key);
+            }
+        }
+    }
+    // Giving back shared memory waits for the other ranks: in the same order everywhere, or ranks would wait in a circle.
+    retired.sort_by_key(|r| r.order);
+    for Retired { session, .. } in retired {
+        drop(session);
+    }
+    drop(quiet);
+    // SAFETY: keys of ours.
+    unsafe {
+        ffi::PMPI_Comm_free_keyval(&mut finalize_key);
+        ffi::PMPI_Comm_free_keyval(&mut key);
+    }
+    ffi::MPI_SUCCESS as c_int
+}
+
+/// Whether the MPI library that this process runs with is the one that this was built with.
+pub(super) fn is_our_library() -> bool {
+    let mut text = [0u8; ffi::MPI_MAX_LIBRARY_VERSION_STRING as usize + 1];
+    let mut length = 0;
+    // SAFETY: a buffer of the size that the standard asks for; may be called at any time.
+    unsafe { ffi::PMPI_Get_library_version(text.as_mut_ptr().cast(), &mut length) };
+    let text = String::from_utf8_lossy(&text[..(length.max(0) as usize).min(text.len())]);
+    match Library::CURRENT {
+        Library::OpenMpi => text.contains("Open MPI"),
+        Library::Mpich => !text.contains("Open MPI"),
+        _ => true,
+    }
+}

@@ -1,0 +1,226 @@
+//! How many calls went which way, and the report of it at `MPI_Finalize`.
+
+use crate::Config;
+use optiq_transport::mpi::{ffi, is_initialized, quietly};
+use std::ffi::{c_int, c_void};
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// A function that programs call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Function {
+    /// `MPI_Alltoallv`.
+    Alltoallv,
+    /// `MPI_Alltoall`.
+    Alltoall,
+    /// `MPI_Ialltoallv`.
+    Ialltoallv,
+    /// `MPI_Alltoallv_init`, or `MPIX_Alltoallv_init`.
+    AlltoallvInit,
+}
+
+const FUNCTIONS: [&str; 4] = ["MPI_Alltoallv", "MPI_Alltoall", "MPI_Ialltoallv", "MPI_Alltoallv_init"];
+
+/// Which way a call went. The order is that of [`WAYS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub(super) enum Way {
+    Planned,
+    Measured,
+    Decided,
+    OnlyMpi,
+    Unasked,
+    Disagreeing,
+    Disabled,
+    NotSwitchedOn,
+    NoTopology,
+    Unusable,
+    OtherLibrary,
+    Outside,
+    Inter,
+    Alone,
+    Foreign,
+    Early,
+    Invalid,
+    Refused,
+    Persistent,
+    NoThreads,
+    Failed,
+}
+
+/// Who serves calls of a way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Paths,
+    Mpi,
+    Next,
+}
+
+const ALL: [Way; WAYS.len()] = [
+    Way::Planned,
+    Way::Measured,
+    Way::Decided,
+    Way::OnlyMpi,
+    Way::Unasked,
+    Way::Disagreeing,
+    Way::Disabled,
+    Way::NotSwitchedOn,
+    Way::NoTopology,
+    Way::Unusable,
+    Way::OtherLibrary,
+    Way::Outside,
+    Way::Inter,
+    Way::Alone,
+    Way::Foreign,
+    Way::Early,
+    Way::Invalid,
+    Way::Refused,
+    Way::Persistent,
+    Way::NoThreads,
+    Way::Failed,
+];
+
+/// The way of this number.
+#[inline]
+pub(super) fn way(number: usize) -> Option<Way> {
+    ALL.get(number).copied()
+}
+
+const WAYS: [(By, &str); 21] = [
+    (By::Paths, "planned paths"),
+    (By::Mpi, "measured against planned paths, or found to be faster"),
+    (By::Mpi, "planned paths were not predicted to pay, or another rank's arguments need MPI"),
+    (By::Mpi, "arguments that only MPI can serve: datatypes with gaps, GPU memory, MPI_IN_PLACE beyond OPTIQ_BUDGET"),
+    (By::Mpi, "earlier calls on the communicator had too little to move to win back an agreement"),
+    (By::Mpi, "send and receive counts disagree between ranks"),
+    (By::Next, "OPTIQ_DISABLE=1"),
+    (By::Next, "not in the list of OPTIQ_PRELOAD"),
+    (By::Next, "OPTIQ_TOPOLOGY is not set, or OPTIQ_ALGORITHM=mpi"),
+    (By::Next, "the configuration cannot be used, or does not fit the communicator"),
+    (By::Next, "the program has another MPI library than liboptiq_preload.so was built with"),
+    (By::Next, "before MPI_Init or after MPI_Finalize"),
+    (By::Next, "inter-communicators"),
+    (By::Next, "communicators of one rank"),
+    (By::Next, "communicators with ranks of another MPI_COMM_WORLD"),
+    (By::Next, "first calls on a communicator"),
+    (By::Next, "arguments that MPI refuses"),
+    (By::Next, "too many communicators at a time"),
+    (By::Next, "persistent requests, which MPI must be able to start"),
+    (By::Next, "MPI_THREAD_MULTIPLE was not provided"),
+    (By::Next, "failures"),
+];
+
+static COUNTS: [[AtomicU64; WAYS.len()]; FUNCTIONS.len()] =
+    [const { [const { AtomicU64::new(0) }; WAYS.len()] }; FUNCTIONS.len()];
+
+/// Whether the report was made.
+static REPORTED: AtomicBool = AtomicBool::new(false);
+
+#[inline]
+pub(super) fn count(function: Function, way: Way) {
+    COUNTS[function as usize][way as usize].fetch_add(1, Relaxed);
+}
+
+/// Sums the counts over all ranks and prints them on rank 0, if that is wanted; before `MPI_Finalize`, which is as
+/// collective as the sum.
+pub(super) fn report() {
+    if !is_initialized() || !is_wanted() || REPORTED.swap(true, Relaxed) {
+        return;
+    }
+    let mine = snapshot();
+    let mut all = vec![0u64; mine.len()];
+    let (mut rank, mut ranks) = (0, 0);
+    // SAFETY: buffers of as many words as are reduced; MPI is initialised, and all ranks are about to finalise it.
+    let summed = unsafe {
+        let world = ffi::RSMPI_COMM_WORLD;
+        ffi::PMPI_Comm_rank(world, &mut rank);
+        ffi::PMPI_Comm_size(world, &mut ranks);
+        let (from, into) = (mine.as_ptr().cast::<c_void>(), all.as_mut_ptr().cast::<c_void>());
+        let (words, kind, sum) = (mine.len() as c_int, ffi::RSMPI_UINT64_T, ffi::RSMPI_SUM);
+        quietly(world, || ffi::PMPI_Reduce(from, into, words, kind, sum, 0, world))
+    };
+    if rank == 0 {
+        match summed {
+            Ok(code) if code == ffi::MPI_SUCCESS as c_int => print(&format!("all {ranks} ranks"), &all),
+            _ => print("rank 0 alone", &mine),
+        }
+    }
+}
+
+/// As [`report`], where `MPI_Finalize` went past us: without a sum, which would come too late.
+pub(super) fn report_own() {
+    let mut rank = 0;
+    // SAFETY: MPI is being finalised, which is early enough for this.
+    unsafe { ffi::PMPI_Comm_rank(ffi::RSMPI_COMM_WORLD, &mut rank) };
+    if rank == 0 && is_wanted() && !REPORTED.swap(true, Relaxed) {
+        print("rank 0 alone", &snapshot());
+    }
+}
+
+fn is_wanted() -> bool {
+    let config = Config::read().config;
+    config.report && !config.disable
+}
+
+fn snapshot() -> Vec<u64> {
+    COUNTS.iter().flatten().map(|c| c.load(Relaxed)).collect()
+}
+
+fn print(who: &str, counts: &[u64]) {
+    let text = lines(who, counts);
+    // One write, so that it stays one block. Nobody can be told of a failure.
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+}
+
+/// The block that is printed.
+fn lines(who: &str, counts: &[u64]) -> String {
+    let mut text = format!("optiq: calls of {who}\n");
+    for (function, counts) in FUNCTIONS.iter().zip(counts.chunks_exact(WAYS.len())) {
+        let by = |who: By| WAYS.iter().zip(counts).filter(|(w, _)| w.0 == who).map(|(_, n)| n).sum::<u64>();
+        let (planned, mpi, next) = (by(By::Paths), by(By::Mpi), by(By::Next));
+        if planned + mpi + next == 0 {
+            continue;
+        }
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "  {function}: {planned} served by planned paths, {mpi} by plain MPI through OPTIQ, {next} passed on"
+        );
+        for ((_, why), n) in WAYS.iter().zip(counts).filter(|((by, _), n)| *by != By::Paths && **n > 0) {
+            let _ = writeln!(text, "    {n}: {why}");
+        }
+    }
+    if text.lines().count() == 1 {
+        text += "  none\n";
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_report_has_what_was_called_and_why_it_went_where() {
+        let mut counts = vec![0; WAYS.len() * FUNCTIONS.len()];
+        assert_eq!(lines("all 4 ranks", &counts), "optiq: calls of all 4 ranks\n  none\n");
+        counts[Way::Planned as usize] = 5;
+        counts[Way::Decided as usize] = 2;
+        counts[Way::Inter as usize] = 3;
+        counts[WAYS.len() + Way::NotSwitchedOn as usize] = 7;
+        let text = lines("all 4 ranks", &counts);
+        assert!(text.contains("MPI_Alltoallv: 5 served by planned paths, 2 by plain MPI through OPTIQ, 3 passed on\n"));
+        assert!(text.contains("    3: inter-communicators\n") && !text.contains("    5:"), "{text}");
+        assert!(text.contains("MPI_Alltoall: 0 served by planned paths, 0 by plain MPI through OPTIQ, 7 passed on\n"));
+        assert!(!text.contains("Ialltoallv"));
+    }
+
+    #[test]
+    fn every_way_has_its_words() {
+        assert_eq!(WAYS.len(), Way::Failed as usize + 1);
+        assert!(ALL.iter().enumerate().all(|(i, &w)| w as usize == i));
+        assert!(WAYS[Way::Foreign as usize].1.contains("MPI_COMM_WORLD"));
+        assert!(WAYS[Way::Persistent as usize].1.contains("persistent"));
+    }
+}
