@@ -10,6 +10,8 @@
 //! library is loaded, which happens in every program that a job script starts.
 #![cfg(feature = "mpi")]
 
+#[cfg(optiq_fortran)]
+mod fortran;
 mod kinds;
 mod next;
 mod table;

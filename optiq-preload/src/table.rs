@@ -3,7 +3,9 @@
 //! A row has the function's name in C, its arguments with their kinds, what is to be done with a call, and the names in
 //! Fortran: `mpif.h` and `use mpi` under four manglings, `use mpi_f08` under Open MPI's.
 
-use crate::kinds::{Comm, Info, Int, Ints, Kind, Read, Received, Request, Sent, Type};
+#[cfg(optiq_fortran)]
+use crate::fortran::Read;
+use crate::kinds::{Comm, Info, Int, Ints, Kind, Received, Request, Sent, Type};
 use crate::next::Next;
 use optiq::c_api::interpose::{self, Blocks, Call, Function, ffi};
 use std::ffi::c_int;
@@ -74,10 +76,14 @@ macro_rules! entry_points {
     (@fortran $attributes:tt $how:ident $function:ident, $call:expr, $arguments:tt, $($fortran:ident),*) => {$(
         entry_points! { @name $attributes $how $function, $call, $arguments, $fortran }
     )*};
-    (@name [$(#[$attribute:meta])*] $how:ident $function:ident, $call:expr, ($($argument:ident: $kind:ident),*),
+    (@name [$(#[$attribute:meta])*] $how:ident $function:ident, $call:expr, $arguments:tt, $fortran:ident) => {
+        entry_points! {
+            @entry [$(#[$attribute])* #[cfg(optiq_fortran)]] $how $function, $call, $arguments, $fortran
+        }
+    };
+    (@entry [$(#[$attribute:meta])*] $how:ident $function:ident, $call:expr, ($($argument:ident: $kind:ident),*),
         $fortran:ident) => {
         $(#[$attribute])*
-        #[cfg(optiq_fortran)]
         #[allow(non_snake_case, reason = "names of the MPI library")]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $fortran($($argument: <$kind as Kind>::Fortran,)* ierror: *mut c_int) {
@@ -159,3 +165,6 @@ entry_points! {
     finalize Alltoallv: MPI_Finalize() => ();
         mpi_finalize, mpi_finalize_, mpi_finalize__, MPI_FINALIZE, mpi_finalize_f08_;
 }
+
+// MPICH's Fortran functions come to those in C, except for this one.
+entry_points! { @entry [#[cfg(not(optiq_fortran))]] finalize Alltoallv, (), (), mpi_finalize_f08_ }

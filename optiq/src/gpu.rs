@@ -40,9 +40,13 @@ static HIP_HOST: AtomicUsize = AtomicUsize::new(0);
 /// How many libraries had been loaded when drivers were last looked for; 0: never.
 static LOADED: AtomicU64 = AtomicU64::new(0);
 
-/// Whether a driver says that this address is not plain memory of the processor: it is a GPU's, or moves between both.
-/// False where no driver is loaded.
-pub(crate) fn is_device(address: *const u8) -> bool {
+/// Whether a driver says that memory of so many bytes is not plain memory of the processor: it is a GPU's, or moves between
+/// both. Both ends are asked about. False where no driver is loaded, and for no memory.
+pub(crate) fn is_device(first: *const u8, bytes: u64) -> bool {
+    bytes > 0 && (is_address_of_device(first) || is_address_of_device(first.wrapping_add(bytes as usize - 1)))
+}
+
+fn is_address_of_device(address: *const u8) -> bool {
     let loaded = libraries_loaded();
     if LOADED.load(Relaxed) != loaded {
         look_for_drivers();
@@ -150,7 +154,7 @@ mod tests {
     #[test]
     fn without_a_driver_nothing_is_a_gpus() {
         let here = 1u8;
-        assert!(!is_device(&here) && !is_device(std::ptr::null()));
+        assert!(!is_device(&here, 1) && !is_device(std::ptr::null(), 8) && !is_device(&here, 0));
         assert_eq!(LOADED.load(Relaxed), libraries_loaded());
     }
 }

@@ -19,6 +19,7 @@ mod plan;
 mod reproduce;
 mod topology;
 mod trace;
+mod wrap;
 
 /// Declares the enum of subcommands and its dispatch from lines `Name(module)`: a module has a clap
 /// argument type `Arguments`, whose documentation is the command's help, with a method `run`.
@@ -54,6 +55,7 @@ commands! {
     #[cfg(feature = "mpi")]
     Demo(demo),
     Trace(trace),
+    Wrap(wrap),
     Info(info),
     Generate(generate),
 }

@@ -23,8 +23,8 @@ pub use counts::Function;
 use counts::{Way, count};
 use optiq_net::Network;
 pub use optiq_transport::mpi::ffi;
+use optiq_transport::mpi::{Library, is_committed, is_initialized, is_named};
 pub use optiq_transport::mpi::{comm_from_fortran, in_place, type_from_fortran};
-use optiq_transport::mpi::{is_committed, is_initialized, is_named};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -308,8 +308,10 @@ unsafe fn is_valid(call: &Call, known: &Known) -> bool {
         Blocks::Same { send, receive } => *receive >= 0 && (!sends || *send >= 0),
     };
     let types = [(sends, call.send_type), (true, call.receive_type)];
+    // MPICH refuses to receive into MPI_IN_PLACE only if there is something to receive.
+    let refused = Library::CURRENT == Library::OpenMpi && call.receive.cast_const() == in_place();
     counted
-        && call.receive.cast_const() != in_place()
+        && !refused
         // SAFETY: passed on.
         && types.iter().zip(&known.named).all(|(&(used, t), seen)| !used || unsafe { is_good_type(t, seen, known) })
 }
@@ -462,6 +464,9 @@ unsafe fn agree(
     let read = match &arguments {
         // MPI looks for equal buffers itself, or goes on as the program means it to.
         _ if call.send == call.receive.cast_const() => Ok(Local::OnlyMpi("both buffers are the same".into())),
+        _ if call.receive.cast_const() == in_place() => {
+            Ok(Local::OnlyMpi("MPI_IN_PLACE is to be received into".into()))
+        }
         // SAFETY: by this function's contract; `staged` lives until the exchange is over.
         Some(arguments) => unsafe { read(arguments, known.ranks, known.budget(), &mut staged) },
         None => Ok(Local::OnlyMpi("MPI_Alltoallv cannot count so far".into())),

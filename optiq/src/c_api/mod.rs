@@ -381,7 +381,7 @@ unsafe fn read(a: &Arguments, ranks: usize, budget: u64, staged: &mut Vec<u8>) -
     };
     let (counts, displacements) = side("receive", a.receive_counts, a.receive_displacements)?;
     let receive = Blocks::new("receive", a.receive.cast(), &counts, &displacements, size)?;
-    if receive.extent > 0 && gpu::is_device(receive.base) {
+    if gpu::is_device(receive.base, receive.extent) {
         return Ok(Local::OnlyMpi("the receive buffer is GPU memory".into()));
     }
     if a.send == in_place() {
@@ -410,7 +410,7 @@ unsafe fn read(a: &Arguments, ranks: usize, budget: u64, staged: &mut Vec<u8>) -
     };
     let (counts, displacements) = side("send", a.send_counts, a.send_displacements)?;
     let send = Blocks::new("send", a.send.cast_mut().cast(), &counts, &displacements, size)?;
-    if send.extent > 0 && gpu::is_device(send.base) {
+    if gpu::is_device(send.base, send.extent) {
         return Ok(Local::OnlyMpi("the send buffer is GPU memory".into()));
     }
     Ok(Local::Bytes(send, receive))

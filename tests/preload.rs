@@ -1,0 +1,293 @@
+//! Programs that know nothing of OPTIQ, run with and without its preload library: results, errors and output must be the
+//! same. The programs, in C and Fortran, check every element themselves.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+#![cfg(feature = "mpi")]
+
+mod common;
+
+use common::Run;
+use optiq_transport::mpi::Library;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+const IS_MPICH: bool = matches!(Library::CURRENT, Library::Mpich);
+
+/// Where cargo left the library: beside the programs, or among the dependencies.
+fn library() -> String {
+    let programs = Path::new(env!("CARGO_BIN_EXE_optiq-mpi-tests")).parent().unwrap();
+    let places = [programs.join("deps"), programs.to_path_buf()];
+    let files: Vec<_> = places.iter().map(|p| p.join("liboptiq_preload.so")).collect();
+    // The one that was built last is the one that this test was built with.
+    let made = |file: &&PathBuf| file.metadata().and_then(|m| m.modified()).ok();
+    let newest = files.iter().filter(|f| made(f).is_some()).max_by_key(made);
+    newest.unwrap_or_else(|| panic!("there is no liboptiq_preload.so in {places:?}")).to_str().unwrap().to_string()
+}
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/preload").join(name)
+}
+
+/// Compiles a program, once for all tests.
+fn compile(compiler: &str, name: &str, flags: &[&str], into: &str) -> PathBuf {
+    static ONE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+    let mut done = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(into);
+    if !done.contains(&program) {
+        let output = Command::new(compiler).args(["-O1", "-o"]).arg(&program).arg(source(name)).args(flags).output();
+        let output = output.unwrap_or_else(|e| panic!("{compiler} does not start: {e}"));
+        assert!(output.status.success(), "{compiler} {name}: {}", String::from_utf8_lossy(&output.stderr));
+        done.push(program.clone());
+    }
+    program
+}
+
+fn c_program(name: &str) -> PathBuf {
+    let flags = ["-Wall", "-Wextra", "-Werror", "-lpthread", "-ldl"];
+    compile(&common::mpicc(), &format!("{name}.c"), &flags, &format!("preload-{name}"))
+}
+
+const PLANNED: [(&str, &str); 4] = [
+    ("OPTIQ_TOPOLOGY", "torus:4x4"),
+    ("OPTIQ_PLACEMENT", "rank"),
+    ("OPTIQ_ALGORITHM", "multipath"),
+    ("OPTIQ_PRELOAD", "alltoallv,alltoall"),
+];
+const AUTO: [(&str, &str); 3] =
+    [("OPTIQ_TOPOLOGY", "torus:4x4"), ("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_PRELOAD", "alltoallv,alltoall")];
+
+/// Runs under the library, with a report.
+fn preloaded(ranks: u32, program: &Path, arguments: &[&str], options: &[(&str, &str)]) -> Run {
+    let library = library();
+    let environment = [&[("LD_PRELOAD", library.as_str()), ("OPTIQ_REPORT", "1")][..], options].concat();
+    common::mpirun(ranks, program, arguments, &environment)
+}
+
+/// Runs and requires that every rank says that all is well; returns what was printed.
+fn passes(ranks: u32, program: &Path, arguments: &[&str], options: &[(&str, &str)]) -> String {
+    let run = preloaded(ranks, program, arguments, options);
+    let said = run.output.matches("all is well").count();
+    assert!(
+        run.success && said == ranks as usize,
+        "{} {arguments:?} {options:?} on {ranks} ranks:\n{}",
+        program.display(),
+        run.output
+    );
+    run.output
+}
+
+/// How many calls of a function went which way, as the report says: by planned paths, by plain MPI through OPTIQ, passed on.
+fn counts(output: &str, function: &str) -> [u64; 3] {
+    let line = output.lines().find(|l| l.trim_start().starts_with(&format!("{function}: ")));
+    let line = line.unwrap_or_else(|| panic!("the report has no {function}:\n{output}"));
+    let numbers: Vec<u64> = line.split([' ', ',']).filter_map(|word| word.parse().ok()).collect();
+    numbers.try_into().unwrap_or_else(|n| panic!("{n:?} in {line}"))
+}
+
+fn reason(output: &str, words: &str) -> u64 {
+    let line = output.lines().find(|l| l.contains(words));
+    line.and_then(|l| l.trim().split(':').next()?.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn nothing_changes_and_nothing_is_served_without_a_topology() {
+    let traps = c_program("traps");
+    let plain = common::mpirun(4, &traps, &[], &[]);
+    assert!(plain.success, "the test itself is wrong:\n{}", plain.output);
+    let output = passes(4, &traps, &[], &[]);
+    let [planned, mpi, passed] = counts(&output, "MPI_Alltoallv");
+    assert!(planned == 0 && mpi == 0 && passed > 1000, "{output}");
+    assert_eq!(reason(&output, "OPTIQ_TOPOLOGY is not set"), passed, "{output}");
+}
+
+#[test]
+fn nothing_changes_where_everything_is_planned() {
+    let output = passes(4, &c_program("traps"), &[], &PLANNED);
+    let [planned, mpi, passed] = counts(&output, "MPI_Alltoallv");
+    assert!(planned > 200 && mpi > 0 && passed > 0, "{output}");
+    for words in [
+        "counts disagree",
+        "datatypes with gaps",
+        "inter-communicators",
+        "communicators of one rank",
+        "that MPI refuses",
+    ] {
+        assert!(reason(&output, words) > 0, "{words}:\n{output}");
+    }
+    assert_eq!(counts(&output, "MPI_Alltoall"), [20, 0, 0], "{output}");
+}
+
+#[test]
+fn nothing_changes_where_optiq_decides() {
+    let output = passes(4, &c_program("traps"), &[], &AUTO);
+    assert!(reason(&output, "first calls on a communicator") > 0, "{output}");
+    // On three ranks there is no inter-communicator; on seven not everybody is a power of two.
+    if !IS_MPICH {
+        passes(3, &c_program("traps"), &[], &AUTO);
+        passes(7, &c_program("traps"), &[], &PLANNED);
+    }
+}
+
+#[test]
+fn threads_on_communicators_of_their_own() {
+    for options in [&PLANNED[..], &AUTO] {
+        passes(4, &c_program("traps"), &["threads"], options);
+    }
+    let output = passes(2, &c_program("traps"), &["threads"], &PLANNED);
+    assert!(counts(&output, "MPI_Alltoallv")[0] > 0, "{output}");
+}
+
+#[test]
+fn a_configuration_that_cannot_be_used_is_one_warning() {
+    let threads = c_program("traps");
+    let no_file = [("OPTIQ_TOPOLOGY", "file:no/such/net.toml"), ("OPTIQ_ALGORITHM", "multipath")];
+    let wrong = [("OPTIQ_TOPOLOGY", "tours:4x4"), ("OPTIQ_ALGORITHM", "multipath")];
+    let small = [("OPTIQ_TOPOLOGY", "torus:2"), ("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_ALGORITHM", "multipath")];
+    let option = [("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_K", "many")];
+    for (options, words) in
+        [(&no_file[..], "no/such/net.toml"), (&wrong, "tours"), (&small, "4 ranks need 4 hosts"), (&option, "many")]
+    {
+        let output = passes(4, &threads, &["threads"], options);
+        assert_eq!(output.matches("warning").count(), 1, "{output}");
+        assert!(output.contains(words), "{output}");
+        assert_eq!(counts(&output, "MPI_Alltoallv")[0], 0, "{output}");
+    }
+}
+
+#[test]
+fn the_kill_switch_leaves_nothing() {
+    let options = [&PLANNED[..], &[("OPTIQ_DISABLE", "1")]].concat();
+    let run = preloaded(4, &c_program("traps"), &["threads"], &options);
+    assert!(run.success && !run.output.contains("optiq"), "{}", run.output);
+    // And without a report, nothing is printed at all.
+    let library = library();
+    let quiet = [&PLANNED[..], &[("LD_PRELOAD", library.as_str())]].concat();
+    let run = common::mpirun(4, &c_program("traps"), &["threads"], &quiet);
+    assert!(run.success && !run.output.contains("optiq"), "{}", run.output);
+}
+
+#[test]
+fn calls_outside_of_mpi_are_mpis_own_business() {
+    let outside = c_program("outside");
+    for when in ["before", "after"] {
+        let plain = common::mpirun(2, &outside, &[when], &[]);
+        let with = preloaded(2, &outside, &[when], &PLANNED);
+        assert!(!plain.success && !with.success, "{when}: {}", with.output);
+        let words = |run: &Run| ["before MPI_INIT", "after MPI_FINALIZE", "Alltoallv"].map(|w| run.output.contains(w));
+        assert_eq!(words(&plain), words(&with), "{}\n{}", plain.output, with.output);
+    }
+}
+
+/// The wrapper of gfortran for this MPI library, if there is one that compiles.
+fn mpifort() -> Option<String> {
+    let names = if IS_MPICH { ["mpifort.mpich", "mpifort"] } else { ["mpifort.openmpi", "mpifort"] };
+    let works = |name: &&&str| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success());
+    names.iter().find(works).map(ToString::to_string)
+}
+
+#[test]
+fn fortran_by_all_three_interfaces() {
+    let Some(mpifort) = mpifort() else {
+        println!("skipped: there is no gfortran behind an mpifort of this MPI library");
+        return;
+    };
+    let include = format!("-I{}", source("").display());
+    for name in ["mpifh", "usempi", "usempif08"] {
+        let flags = [include.as_str(), "-fallow-argument-mismatch", "-w"];
+        let program = compile(&mpifort, &format!("{name}.f90"), &flags, &format!("preload-{name}"));
+        let plain = common::mpirun(4, &program, &[], &[]);
+        assert!(plain.success && plain.output.matches("all is well").count() == 4, "{name}: {}", plain.output);
+        passes(4, &program, &[], &[]);
+        passes(4, &program, &[], &AUTO);
+        let output = passes(4, &program, &[], &PLANNED);
+        let [planned, mpi, passed] = counts(&output, "MPI_Alltoallv");
+        // Six rounds: one call and one in place, which are planned, and one from MPI_BOTTOM, which only MPI can serve.
+        let more = if name == "usempif08" { 4 } else { 0 };
+        assert_eq!([planned, mpi, passed], [48 + more, 24, 0], "{name}: {output}");
+        assert_eq!(counts(&output, "MPI_Alltoall"), [24, 0, 0], "{name}: {output}");
+    }
+}
+
+#[test]
+fn buffers_in_gpu_memory_are_left_to_mpi() {
+    let gpu = c_program("gpu");
+    for (file, define) in [("libcuda.so.1", "-DCUDA"), ("libamdhip64.so.6", "-DHIP")] {
+        let soname = format!("-Wl,-soname,{file}");
+        let driver = compile("cc", "driver.c", &["-shared", "-fPIC", define, &soname], file);
+        let output = passes(4, &gpu, &[driver.to_str().unwrap()], &PLANNED);
+        // Six exchanges on four ranks, of which one rank's buffers are the GPU's in two.
+        assert_eq!(counts(&output, "MPI_Alltoallv"), [16, 8, 0], "{file}: {output}");
+        assert_eq!(reason(&output, "GPU memory"), 2, "{file}: {output}");
+    }
+}
+
+#[test]
+fn profilers_before_and_behind() {
+    let traps = c_program("traps");
+    let calls = |output: &str| -> u64 {
+        let line = output.lines().find_map(|l| l.split("profiler: ").nth(1)).unwrap_or_default();
+        line.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0)
+    };
+    let ours = library();
+    for (chain, define) in [(false, "-DDIRECT"), (true, "-DCHAIN")] {
+        let name = if chain { "libprofiler-chain.so" } else { "libprofiler.so" };
+        let profiler = compile(&common::mpicc(), "profiler.c", &["-shared", "-fPIC", define, "-ldl"], name);
+        let profiler = profiler.to_str().unwrap();
+        for (order, first) in [(format!("{ours}:{profiler}"), true), (format!("{profiler}:{ours}"), false)] {
+            for options in [&PLANNED[..], &[]] {
+                let environment = [&[("LD_PRELOAD", order.as_str()), ("OPTIQ_REPORT", "1")][..], options].concat();
+                let run = common::mpirun(2, &traps, &["threads"], &environment);
+                assert!(run.success && run.output.matches("all is well").count() == 2, "{}", run.output);
+                // 4 threads of 30 calls. Behind us, it sees what is passed on; before us, it sees everything, and asks us
+                // only if it asks the next one.
+                let seen = calls(&run.output);
+                let served = counts_or_none(&run.output)[0];
+                match (first, chain, options.is_empty()) {
+                    (_, _, true) | (false, _, false) => assert_eq!(seen, 120, "{}", run.output),
+                    (true, _, false) => assert!(seen < 120 && served > 0, "{}", run.output),
+                }
+                if !first && chain && !options.is_empty() {
+                    assert!(served > 0, "{}", run.output);
+                }
+            }
+        }
+    }
+}
+
+fn counts_or_none(output: &str) -> [u64; 3] {
+    if output.contains("MPI_Alltoallv: ") { counts(output, "MPI_Alltoallv") } else { [0; 3] }
+}
+
+#[test]
+fn programs_without_mpi_do_not_notice() {
+    let library = library();
+    for command in [&["ls", "/"][..], &["sh", "-c", "true && ls / | wc -l"], &["env", "-i", "true"]] {
+        let run = |preload: Option<&str>| {
+            let mut program = Command::new(command[0]);
+            program.args(&command[1..]).env("OPTIQ_TOPOLOGY", "torus:4x4").env("OPTIQ_REPORT", "1");
+            program.envs(preload.map(|p| (OsString::from("LD_PRELOAD"), OsString::from(p))));
+            program.output().unwrap()
+        };
+        let (plain, with) = (run(None), run(Some(&library)));
+        assert_eq!(
+            (plain.status, &plain.stdout, &plain.stderr),
+            (with.status, &with.stdout, &with.stderr),
+            "{command:?}"
+        );
+    }
+}
+
+#[test]
+fn only_mpis_names_are_exported() {
+    let output = Command::new("nm").args(["-D", "--defined-only", &library()]).output();
+    let Ok(output) = output else {
+        println!("skipped: there is no nm");
+        return;
+    };
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let names: Vec<&str> = text.lines().filter_map(|l| l.split_whitespace().last()).collect();
+    assert!(names.contains(&"MPI_Alltoallv") && names.contains(&"MPI_Finalize"), "{text}");
+    let foreign: Vec<_> = names.iter().filter(|n| !n.to_lowercase().starts_with("mpi")).collect();
+    assert!(foreign.is_empty(), "{foreign:?}");
+}
