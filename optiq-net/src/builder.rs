@@ -1,5 +1,6 @@
 //! From loose hosts, switches and links to a checked [`Network`].
 
+use crate::io_hosts::IoHosts;
 use crate::names::Names;
 use crate::network::Derived;
 use crate::routing::ShortestRows;
@@ -147,6 +148,7 @@ impl NetworkBuilder {
             switched: None,
             shortest: ShortestRows::new(vertices),
             unit_capacity: None,
+            io: IoHosts::default(),
             derived: Derived::default(),
         };
         network.routing.check(&network)?;

@@ -25,6 +25,14 @@
 //! via = { s0 = "node-b" }       # ... s0 sends to node-b; a vertex with one link needs no entry
 //! ```
 //!
+//! `[[io]]` marks I/O hosts ([`Network::io_hosts`]):
+//!
+//! ```toml
+//! [[io]]
+//! host = ["node-a", "node-b"]   # or one name
+//! capacity = "2GB/s"            # of each host's link to the storage, if it is known
+//! ```
+//!
 //! Instead of links a file may say `[grid]` with `dims = [4, 4]` and `wrap = [true, false]` (all `true` unless given):
 //! all vertices are then hosts, numbered row-major with the last dimension fastest, and `[[links]]` give single links
 //! of the grid another capacity.
@@ -33,7 +41,7 @@ use crate::spec::{RoutingName, checked, grid_links};
 use crate::text_file;
 use crate::text_file::shorten;
 use crate::units::parse_rate;
-use crate::{End, Geometry, Grid, MAX_HOSTS, NetError, Network, NetworkBuilder, NextHops, NodeId, Routing};
+use crate::{End, Geometry, Grid, IoHost, MAX_HOSTS, NetError, Network, NetworkBuilder, NextHops, NodeId, Routing};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
 use std::collections::BTreeMap;
@@ -59,6 +67,8 @@ struct Document {
     links: Vec<Spanned<LinkEntry>>,
     #[serde(default)]
     next_hops: Vec<Spanned<NextHopEntry>>,
+    #[serde(default)]
+    io: Vec<Spanned<IoEntry>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -109,6 +119,13 @@ struct LinkEntry {
 struct NextHopEntry {
     to: String,
     via: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IoEntry {
+    host: OneOrMany,
+    capacity: Option<Rate>,
 }
 
 /// Bytes per second: text with a unit, or a number.
@@ -201,7 +218,7 @@ impl Network {
     ///
     /// Further tables: `[hosts.aliases]` with `"further.name" = "a"`; `[grid]` with `dims` and `wrap`, whose links need
     /// not be listed and where `[[links]]` give single links another capacity; `[[next_hops]]` with
-    /// `to = "b"` and `via = { s0 = "b" }` for `routing = "table"`.
+    /// `to = "b"` and `via = { s0 = "b" }` for `routing = "table"`; `[[io]]` with `host` and `capacity`.
     ///
     /// # Errors
     /// [`NetError::Spec`], naming the line, for anything that is not such a file; [`NetError::Invalid`] and
@@ -264,7 +281,8 @@ impl Reader<'_> {
         let routing = if tables { Routing::Shortest } else { self.routing(&document.network, grid.as_ref())? };
         let geometry = grid.map_or(Geometry::General, Geometry::Grid);
         let network = builder.build(format!("file:{}", self.label), geometry, routing).map_err(|e| self.whole(e))?;
-        if tables { self.with_tables(network, &document) } else { Ok(network) }
+        let network = if tables { self.with_tables(network, &document)? } else { network };
+        self.with_io_hosts(network, &document)
     }
 
     fn add_vertices(
@@ -438,6 +456,27 @@ impl Reader<'_> {
             None => 0,
         };
         name.on(grid, seed).map_err(|e| self.whole(e))
+    }
+
+    /// The network with the I/O hosts that the file marks.
+    fn with_io_hosts(&self, network: Network, document: &Document) -> Result<Network, NetError> {
+        let mut marked = BTreeMap::new();
+        for entry in &document.io {
+            let IoEntry { host, capacity } = entry.get_ref();
+            for name in &host.0 {
+                let found = network.names.find(name).ok_or_else(|| self.unknown(entry.span(), name))?;
+                if !network.is_host(found) {
+                    let why = format!("\"{}\" is a switch; a host is expected", shorten(name));
+                    return Err(self.error(entry.span(), why));
+                }
+                if marked.insert(found, IoHost { host: found, storage: capacity.map(|rate| rate.0) }).is_some() {
+                    let why = format!("the I/O host \"{}\" is given twice", shorten(name));
+                    return Err(self.error(entry.span(), why));
+                }
+            }
+        }
+        let marked: Vec<IoHost> = marked.into_values().collect();
+        if marked.is_empty() { Ok(network) } else { network.with_io_hosts(&marked).map_err(|e| self.whole(e)) }
     }
 
     /// The network under the file's next-hop tables.

@@ -5,6 +5,7 @@
 //! links between the same pair of vertices are one [`Link`] with `lanes > 1` and the summed capacity: no
 //! software and no routing function can tell them apart, and a bundle shares its load evenly.
 
+use crate::io_hosts::IoHosts;
 use crate::names::Names;
 use crate::routing::ShortestRows;
 use crate::switched::Switched;
@@ -73,6 +74,8 @@ pub struct Network {
     pub(crate) shortest: ShortestRows,
     /// What [`Network::unit_capacity`] was before background load was taken off; `None` if none was.
     pub(crate) unit_capacity: Option<f64>,
+    /// Where the storage is; no part of the fingerprint.
+    pub(crate) io: IoHosts,
     pub(crate) derived: Derived,
 }
 

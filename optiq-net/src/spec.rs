@@ -20,6 +20,7 @@
 //! | `wrap=11110` | which dimensions close to rings, one digit for each |
 //! | `routing=` | `dor`, `longest`, `bgq`, `zone0` to `zone3`, `shortest` |
 //! | `seed=7` | of the random choices of zones 0 and 1 |
+//! | `io=0+10@2GB/s` | I/O hosts, with what their links to the storage carry; on any network, see [`Network::io_hosts`] |
 //!
 //! Fat trees and dragonflies have options of their own: `capacity`; `terminal`, `local` and `global` for the capacities
 //! of a dragonfly's links to hosts, within and between groups; `routing=dmodk` (the default), `smodk` or `shortest` on
@@ -28,6 +29,7 @@
 //!
 //! Hosts are called `h0`, `h1`, ... and switches `s0`, `s1`, ...
 
+use crate::io_hosts;
 use crate::switched::SwitchedSpec;
 use crate::text_file::shorten;
 use crate::units::{format_rate, parse_rate};
@@ -46,19 +48,26 @@ impl Network {
     /// the first four with options `,capacity=1.8GB/s`, `,wrap=11110`, `,routing=longest`, `,seed=7`; or a switched
     /// network, `fattree:18x18x4:1x18x2:1x1x9`, `fattree:k=4`, `fattree:brown1296`, `dragonfly:p=4,a=8,h=4`,
     /// `dragonfly+:p=16,l=24,s=24,h=16,g=9` or `dragonfly+:3456`, with `,capacity=`, `,routing=`, on fat trees
-    /// `,rails=`, and on dragonflies `,terminal=`, `,local=`, `,global=` capacities.
+    /// `,rails=`, and on dragonflies `,terminal=`, `,local=`, `,global=` capacities. All but files with `,io=0+10@2GB/s`,
+    /// the I/O hosts.
     ///
     /// # Errors
     /// [`NetError::Spec`] for a specification or file that cannot be read or is too large ([`MAX_HOSTS`],
     /// [`MAX_LINKS`]), [`NetError::Routing`] for a routing that does not fit.
     pub fn from_spec(spec: &str) -> Result<Network, NetError> {
-        let network = match spec.trim().strip_prefix("file:") {
+        let bad = |why: String| NetError::Spec(format!("topology \"{}\": {why}", shorten(spec)));
+        let (base, io) = io_hosts::split(spec).map_err(bad)?;
+        let mut network = match base.trim().strip_prefix("file:") {
             Some(path) => Network::from_file(Path::new(path))?,
-            None => match SwitchedSpec::parse(spec)? {
+            None => match SwitchedSpec::parse(&base)? {
                 Some(switched) => switched.build()?,
-                None => Spec::parse(spec)?.build()?,
+                None => Spec::parse(&base)?.build()?,
             },
         };
+        if let Some(list) = io {
+            let marked = network.parse_io_hosts(&list);
+            network = marked.and_then(|hosts| network.with_io_hosts(&hosts)).map_err(|e| bad(e.to_string()))?;
+        }
         let (hosts, links) = (network.hosts(), network.links().len());
         log::debug!("topology {}: {hosts} hosts, {links} directed links", network.spec());
         Ok(network)
@@ -292,7 +301,8 @@ impl Spec {
                 for (from, to, lanes) in grid_links(grid) {
                     builder.link(End::Host(from.0), End::Host(to.0), lanes, self.capacity);
                 }
-                builder.build(self.to_string(), Geometry::Grid(grid.clone()), routing)
+                let network = builder.build(self.to_string(), Geometry::Grid(grid.clone()), routing)?;
+                Ok(if matches!(self.kind, Kind::BlueGene(_)) { network.with_bridges() } else { network })
             }
         }
     }

@@ -50,6 +50,10 @@ via = { s0 = "b-ib0", s1 = "s0" }
 [[next_hops]]
 to = "10.0.0.3"
 via = { s0 = "s1" , s1 = "10.0.0.3" }
+
+[[io]]
+host = ["b", "a.site.gov"]
+capacity = "2GB/s"
 "#;
 
 #[test]
@@ -183,6 +187,41 @@ fn files_that_cannot_be_read() {
     assert!(error.contains("not UTF-8"), "{error}");
 }
 
+const MARKED: &str = r#"
+[hosts]
+count = 4
+[switches]
+count = 1
+[[links]]
+from = "s0"
+to = ["h0", "h1", "h2", "h3"]
+[[io]]
+host = ["h3", "h1"]
+capacity = "2GB/s"
+[[io]]
+host = "h0"
+"#;
+
+#[test]
+fn hosts_are_marked_for_io() {
+    let net = Network::from_toml(MARKED, "net.toml").unwrap();
+    let found: Vec<_> = net.io_hosts().iter().map(|io| (io.host.0, io.storage)).collect();
+    assert_eq!(found, [(0, None), (1, Some(2e9)), (3, Some(2e9))]);
+    let plain = Network::from_toml(MARKED.split("[[io]]").next().unwrap(), "net.toml").unwrap();
+    assert!(plain.io_hosts().is_empty());
+    assert_eq!(net.fingerprint(), plain.fingerprint());
+    for (from, to, expected) in [
+        ("host = \"h0\"", "host = \"h1\"", "line 12: the I/O host \"h1\" is given twice"),
+        ("host = \"h0\"", "host = \"s0\"", "line 12: \"s0\" is a switch"),
+        ("host = \"h0\"", "host = \"h9\"", "line 12: there is no host or switch \"h9\""),
+        ("host = \"h0\"", "name = \"h0\"", "unknown field"),
+        ("\"2GB/s\"", "0", "above zero"),
+    ] {
+        let error = Network::from_toml(&MARKED.replace(from, to), "net.toml").unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
 proptest! {
     #[test]
     fn random_text_does_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), text in "[a-z\\[\\]{}=\",.0-9\n ]{0,120}") {
@@ -191,7 +230,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_files_do_not_panic(at in 0usize..900, cut in 0usize..12, with in "[a-z0-9\\[\\]{}=\",\n-]{0,6}") {
+    fn damaged_files_do_not_panic(at in 0usize..1000, cut in 0usize..12, with in "[a-z0-9\\[\\]{}=\",\n-]{0,6}") {
         let at = at.min(LAB.len());
         let end = (at + cut).min(LAB.len());
         let text = format!("{}{with}{}", &LAB[..at], &LAB[end..]);

@@ -48,10 +48,22 @@ struct Document {
     routing: String,
     destination_based: bool,
     network_fingerprint: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    io_hosts: Vec<IoDocument>,
     #[serde(skip_serializing_if = "Option::is_none")]
     route: Option<RouteDocument>,
     #[serde(skip_serializing_if = "Option::is_none")]
     neighbours: Option<Vec<LinkDocument>>,
+}
+
+#[derive(Serialize)]
+struct IoDocument {
+    host: String,
+    /// Of its link to the storage; none if unknown.
+    storage_capacity_bytes_per_second: Option<f64>,
+    /// Hosts whose default it is; not counted on networks where that would take long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default_of: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -111,6 +123,24 @@ fn route(net: &Network, ends: &[String]) -> Result<RouteDocument, Failure> {
     })
 }
 
+/// Pairs of hosts and I/O hosts whose distances are looked at.
+const MAX_COUNTED: usize = 1 << 22;
+
+fn io_hosts(net: &Network) -> Vec<IoDocument> {
+    let mut default_of = vec![0; net.hosts()];
+    let counted = net.hosts().saturating_mul(net.io_hosts().len()) <= MAX_COUNTED;
+    if counted && !net.io_hosts().is_empty() {
+        let defaults = (0..net.hosts() as u32).filter_map(|h| net.default_io_host(NodeId(h)));
+        defaults.for_each(|io| default_of[io.index()] += 1);
+    }
+    let document = |io: &optiq_net::IoHost| IoDocument {
+        host: net.name(io.host).to_owned(),
+        storage_capacity_bytes_per_second: io.storage,
+        default_of: counted.then(|| default_of[io.host.index()]),
+    };
+    net.io_hosts().iter().map(document).collect()
+}
+
 fn link(net: &Network, id: LinkId) -> LinkDocument {
     let l = net.link(id);
     LinkDocument {
@@ -146,6 +176,7 @@ impl Document {
             routing: routing(net.routing()),
             destination_based: net.routing().is_destination_based(),
             network_fingerprint: net.fingerprint().to_string(),
+            io_hosts: io_hosts(net),
             route,
             neighbours: neighbours.map(|v| net.out_links(v).map(|l| link(net, l)).collect()),
         }
@@ -174,6 +205,9 @@ impl Document {
             ("routing", self.routing.clone()),
             ("fingerprint", self.network_fingerprint.clone()),
         ]);
+        if !self.io_hosts.is_empty() {
+            rows.push(("I/O hosts", self.io_text()));
+        }
         let rows: Vec<Vec<String>> = rows.into_iter().map(|(k, v)| vec![k.to_owned(), v]).collect();
         let mut text = table::list(&rows);
         if let Some(route) = &self.route {
@@ -196,6 +230,28 @@ impl Document {
             text.push_str(&table::list(&links.iter().map(named).collect::<Vec<_>>()));
         }
         text
+    }
+}
+
+impl Document {
+    /// The I/O hosts in one line: the first few by name, and what they have in common.
+    fn io_text(&self) -> String {
+        const SHOWN: usize = 8;
+        let named = |io: &IoDocument| match io.default_of {
+            Some(n) => format!("{} (default of {n})", io.host),
+            None => io.host.clone(),
+        };
+        let mut text = self.io_hosts.iter().take(SHOWN).map(named).collect::<Vec<_>>().join(", ");
+        if self.io_hosts.len() > SHOWN {
+            text = format!("{}: {text}, ...", self.io_hosts.len());
+        }
+        let rates: Vec<Option<f64>> = self.io_hosts.iter().map(|io| io.storage_capacity_bytes_per_second).collect();
+        let storage = match rates.first().copied().flatten() {
+            Some(rate) if rates.iter().all(|&r| r == Some(rate)) => format!("{} each", units::format_rate(rate)),
+            None if rates.iter().all(Option::is_none) => "unknown".into(),
+            _ => rates.iter().map(|r| r.map_or("unknown".into(), units::format_rate)).collect::<Vec<_>>().join(", "),
+        };
+        format!("{text}; to the storage {storage}")
     }
 }
 

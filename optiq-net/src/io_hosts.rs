@@ -1,0 +1,251 @@
+//! I/O hosts: those through which a network's other hosts reach the storage (bridge nodes on Blue Gene/Q).
+//!
+//! ```text
+//! io=0+10                        # hosts 0 and 10, by number or name
+//! io=0@2GB/s+10@2GB/s            # with what their links to the storage carry
+//! io=none                        # none, where a preset has some
+//! ```
+//!
+//! On Blue Gene/Q "every 128 compute nodes (forming a pset) has two bridge nodes", each with an eleventh link of 2 GB/s to
+//! an I/O node (thesis 6.1). Where in the block they are is not said; hosts 0 and 64 of each block of 128 consecutive
+//! numbers are taken, which is half of the block for each.
+//!
+//! I/O hosts are no part of [`Network::fingerprint`]: plans do not depend on them.
+
+use crate::names::shorten;
+use crate::units::{format_rate, parse_rate};
+use crate::{NetError, Network, NodeId};
+
+/// Hosts of a Blue Gene/Q block that shares its bridge nodes, and where in it they are (thesis 6.1).
+const BGQ_BLOCK: u32 = 128;
+const BGQ_BRIDGES: [u32; 2] = [0, 64];
+/// Bytes per second from a bridge node to its I/O node (thesis 6.1).
+const BGQ_STORAGE: f64 = 2e9;
+
+/// A host with a way to the storage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IoHost {
+    /// The host.
+    pub host: NodeId,
+    /// What its link to the storage carries, in bytes per second; `None` if unknown.
+    pub storage: Option<f64>,
+}
+
+/// The I/O hosts of a network.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct IoHosts {
+    /// Ascending by host.
+    hosts: Vec<IoHost>,
+    /// So many hosts of consecutive numbers use only the I/O hosts among them.
+    block: Option<u32>,
+}
+
+impl Network {
+    /// The I/O hosts, ascending; none unless the specification or file names some, or is a Blue Gene/Q preset.
+    pub fn io_hosts(&self) -> &[IoHost] {
+        &self.io.hosts
+    }
+
+    /// The I/O host that `host` uses if nobody balances: the nearest, on Blue Gene/Q the nearest of the two in its block of
+    /// 128; of equally near ones the first. `None` without I/O hosts.
+    pub fn default_io_host(&self, host: NodeId) -> Option<NodeId> {
+        let block = |h: NodeId| self.io.block.map(|size| h.0 / size);
+        let own = self.io.hosts.iter().map(|io| io.host).filter(|&io| block(io) == block(host));
+        // The first of equal ones: `min_by_key` keeps it.
+        own.min_by_key(|&io| self.distance(host, io))
+    }
+
+    /// The same network with these I/O hosts and no others. [`Network::spec`] says so afterwards, unless it is a file.
+    ///
+    /// ```
+    /// use optiq_net::{IoHost, Network, NodeId};
+    ///
+    /// let torus = Network::from_spec("torus:4x4")?.with_io_hosts(&[IoHost { host: NodeId(10), storage: Some(2e9) }])?;
+    /// assert_eq!(torus.spec(), "torus:4x4,io=10@2GB/s");
+    /// # Ok::<(), optiq_net::NetError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`NetError::Invalid`] for a host that is not there or is given twice, and for a capacity that is not above zero.
+    pub fn with_io_hosts(mut self, hosts: &[IoHost]) -> Result<Self, NetError> {
+        let mut hosts = hosts.to_vec();
+        hosts.sort_by_key(|io| io.host);
+        if let Some(io) = hosts.iter().find(|io| io.host.index() >= self.hosts) {
+            let most = self.hosts - 1;
+            return Err(NetError::Invalid(format!("I/O host {} is not there; hosts are 0 to {most}", io.host.0)));
+        }
+        if let Some(pair) = hosts.windows(2).find(|pair| pair[0].host == pair[1].host) {
+            return Err(NetError::Invalid(format!("I/O host {} is given twice", self.name(pair[0].host))));
+        }
+        if let Some(io) = hosts.iter().find(|io| io.storage.is_some_and(|s| !(s.is_finite() && s > 0.0))) {
+            let name = self.name(io.host);
+            return Err(NetError::Invalid(format!("I/O host {name} has a storage link without a capacity above zero")));
+        }
+        let io = IoHosts { hosts, block: None };
+        // A preset has its own unless told otherwise.
+        if !self.spec.starts_with("file:") && self.io != io {
+            let (base, _) = split(&self.spec).unwrap_or((self.spec.clone(), None));
+            let list = if io.hosts.is_empty() { "none".into() } else { written(&io.hosts) };
+            self.spec =
+                if io.hosts.is_empty() && !base.starts_with("bgq:") { base } else { format!("{base},io={list}") };
+        }
+        self.io = io;
+        Ok(self)
+    }
+
+    /// I/O hosts from a list as in `io=`: numbers or names, each with or without `@RATE`, joined by `+` or commas.
+    ///
+    /// # Errors
+    /// [`NetError::Unknown`] for a host that is not there, [`NetError::Invalid`] for anything else that is not such a list.
+    pub fn parse_io_hosts(&self, text: &str) -> Result<Vec<IoHost>, NetError> {
+        let invalid = |why: String| NetError::Invalid(format!("I/O hosts \"{}\": {why}", shorten(text)));
+        if text.trim() == "none" {
+            return Ok(Vec::new());
+        }
+        let item = |item: &str| {
+            let (name, rate) = match item.split_once('@') {
+                Some((name, rate)) => (name, Some(rate)),
+                None => (item, None),
+            };
+            let host = match name.trim() {
+                "" => return Err(invalid("a host is missing; a list such as 0+10 or h0@2GB/s is expected".into())),
+                name => self.resolve(name).map_err(|e| invalid(e.to_string()))?,
+            };
+            if !self.is_host(host) {
+                return Err(invalid(format!("{} is a switch, not a host", self.name(host))));
+            }
+            let storage = rate.map(|r| parse_rate(r.trim()).map_err(|e| invalid(e.to_string()))).transpose()?;
+            Ok(IoHost { host, storage })
+        };
+        text.split(['+', ',']).map(item).collect()
+    }
+
+    /// With the bridge nodes of Blue Gene/Q.
+    pub(crate) fn with_bridges(mut self) -> Self {
+        let hosts = self.hosts as u32;
+        let blocks = (0..hosts).step_by(BGQ_BLOCK as usize);
+        let bridges = blocks.flat_map(|first| BGQ_BRIDGES.map(|b| NodeId(first + b))).filter(|b| b.0 < hosts);
+        let hosts = bridges.map(|host| IoHost { host, storage: Some(BGQ_STORAGE) }).collect();
+        self.io = IoHosts { hosts, block: Some(BGQ_BLOCK) };
+        self
+    }
+}
+
+fn written(hosts: &[IoHost]) -> String {
+    let one = |io: &IoHost| match io.storage {
+        Some(rate) => format!("{}@{}", io.host.0, format_rate(rate)),
+        None => io.host.0.to_string(),
+    };
+    hosts.iter().map(one).collect::<Vec<_>>().join("+")
+}
+
+/// A specification without its `io=` option, and that option's value. The error is the rest of a sentence.
+pub(crate) fn split(spec: &str) -> Result<(String, Option<String>), String> {
+    // A file's path is all that follows, and may contain anything.
+    if spec.trim_start().starts_with("file:") {
+        return Ok((spec.to_string(), None));
+    }
+    let (mut rest, mut found) = (Vec::new(), None);
+    for (number, part) in spec.split(',').enumerate() {
+        let value = part.trim().strip_prefix("io").and_then(|p| p.trim_start().strip_prefix('='));
+        match value.filter(|_| number > 0) {
+            None => rest.push(part),
+            Some(_) if found.is_some() => return Err("option io is given twice".into()),
+            Some(value) => found = Some(value.trim().to_string()),
+        }
+    }
+    Ok((rest.join(","), found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::tests::mutations;
+    use proptest::prelude::*;
+
+    fn hosts(net: &Network) -> Vec<(u32, Option<f64>)> {
+        net.io_hosts().iter().map(|io| (io.host.0, io.storage)).collect()
+    }
+
+    #[test]
+    fn any_specification_can_mark_hosts() {
+        let cases = [
+            ("torus:4x4,io=0+10", "torus:4x4,io=0+10", vec![(0, None), (10, None)]),
+            (
+                "torus:4x4 , io = h10@2GB/s + 0,routing=longest",
+                "torus:4x4,routing=longest,io=0+10@2GB/s",
+                vec![(0, None), (10, Some(2e9))],
+            ),
+            ("star:4,io=3@100Mbit/s", "star:4,io=3@12.5MB/s", vec![(3, Some(12.5e6))]),
+            ("fattree:2x2:1x2,io=1", "fattree:2x2:1x2,io=1", vec![(1, None)]),
+            ("torus:4x4,io=none", "torus:4x4", vec![]),
+            ("bgq:512,io=none", "bgq:512,io=none", vec![]),
+            ("bgq:512,io=7", "bgq:512,io=7", vec![(7, None)]),
+        ];
+        for (text, canonical, expected) in cases {
+            let net = Network::from_spec(text).unwrap();
+            assert_eq!((net.spec(), hosts(&net)), (canonical, expected), "{text}");
+            let again = Network::from_spec(canonical).unwrap();
+            assert_eq!((again.spec(), hosts(&again)), (canonical, hosts(&net)));
+            let without = Network::from_spec(&split(text).unwrap().0).unwrap();
+            assert_eq!(net.fingerprint(), without.fingerprint());
+        }
+    }
+
+    #[test]
+    fn blue_gene_has_two_per_128() {
+        let net = Network::from_spec("bgq:512").unwrap();
+        assert_eq!(net.spec(), "bgq:512");
+        let expected: Vec<_> = (0..8).map(|i| (64 * i, Some(2e9))).collect();
+        assert_eq!(hosts(&net), expected);
+        for host in (0..512).map(NodeId) {
+            let io = net.default_io_host(host).unwrap();
+            let others = [0, 64].map(|b| NodeId(host.0 / 128 * 128 + b));
+            assert!(others.contains(&io));
+            assert!(others.iter().all(|&o| net.distance(host, io) <= net.distance(host, o)));
+        }
+    }
+
+    #[test]
+    fn the_default_is_the_nearest_and_the_first_of_equals() {
+        let net = Network::from_spec("torus:4x4,io=0+10").unwrap();
+        let of = |h: u32| net.default_io_host(NodeId(h)).unwrap().0;
+        // (0,0) and (2,2): the six hosts in between are as far from both.
+        assert_eq!((0..16).filter(|&h| of(h) == 0).count(), 11);
+        assert_eq!([of(10), of(6), of(9), of(5)], [10, 10, 10, 0]);
+        assert_eq!(Network::from_spec("torus:4").unwrap().default_io_host(NodeId(1)), None);
+    }
+
+    #[test]
+    fn refusals_say_what_was_expected() {
+        for (text, expected) in [
+            ("torus:4x4,io=16", "16"),
+            ("torus:4x4,io=", "a host is missing"),
+            ("torus:4x4,io=0+", "a host is missing"),
+            ("torus:4x4,io=0+0", "given twice"),
+            ("torus:4x4,io=0,io=1", "option io is given twice"),
+            ("torus:4x4,io=0@fast", "decimal number"),
+            ("torus:4x4,io=0@0", "above zero"),
+            ("star:4,io=s0", "is a switch"),
+            ("torus:4x4,io=nobody", "nobody"),
+        ] {
+            let error = Network::from_spec(text).unwrap_err().to_string();
+            assert!(error.contains(expected) && !error.contains('\n'), "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn mutated_lists_do_not_panic(
+            text in mutations(vec!["torus:4x4,io=0@2GB/s+10@1GB/s", "star:9,io=h1+h2", "mesh:3x3,io=none"]),
+        ) {
+            if let Ok(net) = Network::from_spec(&text)
+                && net.hosts() < 2000
+            {
+                let again = Network::from_spec(net.spec()).unwrap();
+                prop_assert_eq!(again.io_hosts(), net.io_hosts());
+                prop_assert_eq!(again.spec(), net.spec());
+            }
+        }
+    }
+}
