@@ -12,7 +12,7 @@
 //!
 //! I/O hosts are no part of [`Network::fingerprint`]: plans do not depend on them.
 
-use crate::names::shorten;
+use crate::text_file::shorten;
 use crate::units::{format_rate, parse_rate};
 use crate::{NetError, Network, NodeId};
 

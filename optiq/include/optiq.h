@@ -203,6 +203,50 @@ const char *optiq_last_decision(void);
 int optiq_version(void);
 
 /*
+ As `MPI_File_write_at_all` (MPI 4.0, section 14.4.2): `offset` counts elements of the file's view. The data is moved
+ over many paths to the I/O hosts that the topology marks (or `OPTIQ_IO_HOSTS`), and written there in large pieces,
+ within `OPTIQ_IO_BUDGET` bytes of memory. What OPTIQ does not serve itself is handed to the MPI library: views and
+ datatypes that are not contiguous, views that differ between ranks, atomic mode, ranks that write to the same bytes;
+ `optiq_last_decision` says which of both it was. Collective over the processes that opened the file; the file stays the
+ program's. Since 0.1.
+
+ Returns 0 or a status code. If a rank's arguments are wrong, or an I/O host's rank cannot write, all ranks get an error,
+ and `optiq_last_message` says which rank could not write what, and why; what earlier calls wrote is in the file then, and
+ any part of this one may be. With `OPTIQ_IO_TIMEOUT` ranks that do not come in time are an error at all that wait for
+ them; afterwards these processes cannot access files through OPTIQ any more, and memory of the call may still be in use.
+ A handle that is not open, and errors of accesses that the MPI library serves, are the rank's own, as in MPI. `status` is
+ filled after a success, and may be `MPI_STATUS_IGNORE` or NULL. Files of the same processes must not be used from two
+ threads at a time.
+
+ Requirements:
+ As for `MPI_File_write_at_all`: an open file, a buffer that holds what `count` and `datatype` say, valid handles.
+ */
+int optiq_file_write_at_all(MPI_File fh,
+                            MPI_Offset offset,
+                            const void *buf,
+                            int count,
+                            MPI_Datatype datatype,
+                            MPI_Status *status);
+
+/*
+ As `MPI_File_read_at_all` (MPI 4.0, section 14.4.2), the way back of `optiq_file_write_at_all`: I/O hosts read large
+ pieces and the data is moved over many paths to the ranks. Several ranks may read the same bytes. Where the file ends,
+ `status` tells fewer elements, or none, and the buffer keeps what it held. Collective over the processes that opened the
+ file. Since 0.1.
+
+ Returns 0 or a status code, as `optiq_file_write_at_all`; after an error the buffer's contents are unspecified.
+
+ Requirements:
+ As for `MPI_File_read_at_all`: an open file, a buffer with room for what `count` and `datatype` say, valid handles.
+ */
+int optiq_file_read_at_all(MPI_File fh,
+                           MPI_Offset offset,
+                           void *buf,
+                           int count,
+                           MPI_Datatype datatype,
+                           MPI_Status *status);
+
+/*
  An empty list of jobs. Local. Since 0.1.
 
  Returns 0 or a status code, and in `jobs` a handle that `optiq_jobs_free` frees (0 after an error).

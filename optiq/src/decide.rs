@@ -27,6 +27,22 @@ pub enum Decision {
         /// Why, in words.
         reason: String,
     },
+    /// A file access through the I/O hosts.
+    Aggregation {
+        /// I/O hosts that serve.
+        io_hosts: usize,
+        /// Rounds within the memory budget.
+        rounds: u64,
+        /// What moved the bytes in the last round, in words.
+        moved: String,
+    },
+    /// A file access by the MPI library.
+    MpiFile {
+        /// Its function.
+        call: &'static str,
+        /// Why, in words.
+        reason: String,
+    },
     /// Straight from rank to rank with 64-bit sizes, because `MPI_Alltoallv` cannot count so far.
     Direct {
         /// Why, in words.
@@ -38,6 +54,11 @@ impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Decision::Mpi { reason } => write!(f, "MPI_Alltoallv: {reason}"),
+            Decision::Aggregation { io_hosts, rounds, moved } => {
+                let s = if *rounds == 1 { "" } else { "s" };
+                write!(f, "aggregation at {io_hosts} I/O hosts in {rounds} round{s}; bytes moved by {moved}")
+            }
+            Decision::MpiFile { call, reason } => write!(f, "{call}: {reason}"),
             Decision::Direct { reason } => write!(f, "direct messages: {reason}"),
             Decision::Multipath { planner, paths, congestion_seconds, direct_congestion_seconds } => write!(
                 f,

@@ -102,6 +102,14 @@ pub enum Error {
     /// A plan that was received does not fit.
     #[error("the plan that rank 0 sent out cannot be used: {0}")]
     BadPlan(String),
+    /// A collective file access failed; all ranks get the same.
+    #[error("{text}")]
+    File {
+        /// The code for C.
+        status: Status,
+        /// Which rank could not do what, and why.
+        text: String,
+    },
     /// The exchange failed.
     #[error(transparent)]
     Transport(#[from] TransportError),
@@ -116,6 +124,7 @@ impl Error {
             Error::Counts { .. } | Error::CountsElsewhere(_) => Status::Counts,
             Error::Config(_) | Error::Net(_) | Error::Setup(_) => Status::Config,
             Error::Plan(_) | Error::BadPlan(_) => Status::Plan,
+            Error::File { status, .. } => *status,
             Error::Transport(TransportError::Mpi { .. }) => Status::Mpi,
             Error::Transport(_) => Status::Transport,
         }

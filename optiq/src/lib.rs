@@ -18,6 +18,7 @@ mod error;
 mod gather;
 #[cfg(feature = "mpi")]
 mod gpu;
+pub mod io;
 mod jobs;
 mod legs;
 pub mod logger;

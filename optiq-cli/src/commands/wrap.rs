@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output;
 use clap::Args;
-use optiq::{Config, OPTIONS};
+use optiq::{Settings, OPTIONS};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -169,7 +169,7 @@ impl Arguments {
             }
             set.insert(name.to_string(), value.to_string());
         }
-        if let Some(error) = Config::from_pairs(set.clone()).error {
+        if let Some(error) = Settings::from_variables(set.clone()).resolve().error {
             return Err(Failure::Input(error.to_string()));
         }
         if let Some(spec) = &self.topology {

@@ -6,6 +6,7 @@
 
 mod handles;
 pub mod interpose;
+mod io;
 mod jobs;
 mod progress;
 mod requests;
@@ -18,6 +19,7 @@ mod topology;
 use crate::blocks::{Blocks, ints};
 use crate::session::{Arguments, Local, signature};
 use crate::{Decision, Error, Session, Status, VERSION, gpu, logger};
+pub use io::*;
 pub use jobs::*;
 use optiq_transport::mpi::{check, contiguous_bytes, ffi, in_place, is_initialized};
 pub use requests::*;

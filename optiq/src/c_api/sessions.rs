@@ -142,6 +142,14 @@ impl Sessions {
         LATEST.get().filter(Latest::is_valid).map(|l| unsafe { &*l.session })
     }
 
+    /// The configuration between `optiq_init` and `optiq_finalize`.
+    pub(super) fn config(function: &'static str) -> Result<Config, Error> {
+        match &*OPEN.lock() {
+            Some(open) if is_initialized() => Ok(open.settings.resolve().config),
+            _ => Err(Error::NotInitialized(function)),
+        }
+    }
+
     /// The session of `comm`, which is made on first use (collectively); `None` for an inter-communicator, which
     /// OPTIQ does not serve.
     pub(super) fn get(comm: ffi::MPI_Comm, function: &'static str) -> Result<Option<Arc<Shared>>, Error> {
@@ -282,6 +290,7 @@ fn close(open: Open, and_hook: bool) -> Result<bool, Error> {
     GENERATION.fetch_add(1, Ordering::AcqRel);
     super::progress::stop();
     super::requests::forget();
+    super::io::forget();
     super::schedule::forget();
     super::topology::forget();
     let Open { started_mpi, mut session_key, mut options_key, mut finalize_key, communicators, .. } = open;

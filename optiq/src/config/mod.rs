@@ -3,6 +3,7 @@
 mod options;
 mod read;
 
+use crate::io::Assignment;
 use crate::{PlacementRule, Scores};
 pub use options::{OPTIONS, OptionRecord, Scope};
 use optiq_transport::{ChunkRule, Order};
@@ -137,6 +138,14 @@ pub struct Config {
     pub progress: bool,
     /// `OPTIQ_STRICT`.
     pub strict: bool,
+    /// `OPTIQ_IO_BUDGET`.
+    pub io_budget: u64,
+    /// `OPTIQ_IO_ASSIGNMENT`.
+    pub io_assignment: Assignment,
+    /// `OPTIQ_IO_HOSTS`.
+    pub io_hosts: Option<String>,
+    /// `OPTIQ_IO_TIMEOUT`, in seconds.
+    pub io_timeout: Option<f64>,
     /// `OPTIQ_TRACE`.
     pub trace: Option<String>,
     /// `OPTIQ_TRACE_EVENTS`.
@@ -211,6 +220,10 @@ impl Default for Config {
             progress: false,
             plans: 16,
             strict: false,
+            io_budget: 64 << 20,
+            io_assignment: Assignment::Balanced,
+            io_hosts: None,
+            io_timeout: None,
             trace: None,
             trace_events: optiq_transport::trace::DEFAULT_EVENTS,
             disable: false,

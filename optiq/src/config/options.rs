@@ -217,6 +217,38 @@ pub const OPTIONS: &[OptionRecord] = &[
         set: |c, v| put(&mut c.strict, switch(v)?),
     },
     OptionRecord {
+        name: "OPTIQ_IO_BUDGET",
+        takes: "size",
+        default: "64MiB",
+        doc: "Collective file access: buffer memory of a rank that serves an I/O host; half of it is written while the other half fills.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.io_budget, size(v)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_IO_ASSIGNMENT",
+        takes: "balanced | default",
+        default: "balanced",
+        doc: "Which I/O host gets which bytes of a file: as much to each as it can take, or each host's to its default I/O host, the nearest.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.io_assignment, parsed(v)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_IO_HOSTS",
+        takes: "HOST[@RATE]+HOST[@RATE]...",
+        default: "",
+        doc: "The I/O hosts, such as `0+10` or `h0@2GB/s+h10@2GB/s` with what their links to the storage carry; by default those that the topology marks.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.io_hosts, Some(v.into())),
+    },
+    OptionRecord {
+        name: "OPTIQ_IO_TIMEOUT",
+        takes: "seconds",
+        default: "",
+        doc: "Collective file access: how long ranks wait for each other before, and within, a round; longer than any round takes. Then all that wait get an error. By default they wait for ever, as in MPI.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.io_timeout, Some(timeout(v)?)),
+    },
+    OptionRecord {
         name: "OPTIQ_TRACE",
         takes: "directory",
         default: "",
@@ -337,6 +369,11 @@ fn scores(value: &str) -> Result<Scores, String> {
 fn gain(value: &str) -> Result<f64, String> {
     let gain = value.parse::<f64>().ok().filter(|g| g.is_finite() && *g >= 0.0);
     gain.ok_or_else(|| "a number of at least 0".into())
+}
+
+fn timeout(value: &str) -> Result<f64, String> {
+    let seconds = value.parse().ok().filter(|s| (1e-3..=1e9).contains(s));
+    seconds.ok_or_else(|| "seconds, from 0.001 to 1e9,".into())
 }
 
 fn trace_events(value: &str) -> Result<usize, String> {

@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn every_option_refuses_nonsense_by_name() {
-        let any = ["OPTIQ_TOPOLOGY", "OPTIQ_BACKGROUND", "OPTIQ_CALIBRATION", "OPTIQ_TRACE", "OPTIQ_CONF"];
+        let any = ["OPTIQ_TOPOLOGY", "OPTIQ_BACKGROUND", "OPTIQ_CALIBRATION", "OPTIQ_TRACE", "OPTIQ_CONF", "OPTIQ_IO_HOSTS"];
         for option in OPTIONS.iter().filter(|o| !any.contains(&o.name)) {
             let error = read(&[(option.name, "nonsense")]).error.unwrap().to_string();
             assert!(error.starts_with(option.name) && error.contains("\"nonsense\""), "{error}");
@@ -344,6 +344,9 @@ mod tests {
             ("OPTIQ_MIN_GAIN", "inf"),
             ("OPTIQ_STRICT", "yes"),
             ("OPTIQ_PLACEMENT", "rank:0"),
+            ("OPTIQ_IO_BUDGET", "0"),
+            ("OPTIQ_IO_TIMEOUT", "0"),
+            ("OPTIQ_IO_TIMEOUT", "inf"),
             ("OPTIQ_TRACE_EVENTS", "15"),
             ("OPTIQ_TRACE_EVENTS", "16777217"),
         ] {

@@ -455,6 +455,17 @@ impl Session {
         Ok(unsafe { arguments.hand_over(self.plain.raw()) }?)
     }
 
+    /// The communicator of its own exchanges and agreements.
+    pub(crate) fn communicator(&self) -> &Communicator {
+        &self.comm
+    }
+
+    /// What a host must send or receive, in bytes, so that more than plain MPI may pay; 0 if OPTIQ serves everything.
+    pub(crate) fn least_bytes(&self) -> u64 {
+        let least = self.fabric.as_ref().map_or(0, Fabric::least_bytes);
+        if self.config.may_stand_aside() { least } else { 0 }
+    }
+
     pub(crate) fn budget(&self) -> u64 {
         self.config.budget
     }

@@ -306,6 +306,17 @@ impl Session {
         }
     }
 
+    /// Forgets what was started and cancels what the transport has under way. Ranks are no longer together then, and the
+    /// session must not be used any more.
+    pub(crate) fn abandon_started(&self) {
+        if let Ok(fabric) = &self.fabric
+            && self.has_started()
+        {
+            fabric.transport.borrow_mut().abandon();
+            self.queue.borrow_mut().waiting.clear();
+        }
+    }
+
     /// Whether something that was started is not complete.
     pub(crate) fn has_started(&self) -> bool {
         !self.queue.borrow().waiting.is_empty()

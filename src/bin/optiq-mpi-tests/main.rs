@@ -4,6 +4,7 @@ mod alltoallv;
 mod conformance;
 mod errors;
 mod faults;
+mod io;
 mod load;
 mod persistent;
 mod soak;
@@ -67,6 +68,8 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         ["progress-thread"] => persistent::thread(),
         ["fault", rest @ ..] => faults::run(rest),
         ["soak", calls, seed] => soak::run(calls, seed),
+        ["io", "random", rounds, largest] => io::random(rounds, largest, true),
+        ["io", "handed-over", rounds, largest] => io::random(rounds, largest, false),
         ["strict"] => errors::strict(),
         _ => Err(format!("there is no test {arguments:?}")),
     }

@@ -1,0 +1,223 @@
+//! The rounds of one access: data moves over planned paths while servers read or write.
+//!
+//! Each round is one exchange of the session, in which every rank takes part, and begins with a reduction that tells all
+//! of any failure so far. A rank that fails therefore goes on to the next reduction instead of leaving, and all leave
+//! there. What a server waits for between two reductions is only its own file access.
+
+use super::requests::{Accesses, Failure, Way};
+use super::{Extent, FileHandle, FileSession, Rounds, Server};
+use crate::blocks::Blocks;
+use crate::session::{Arguments, Kept, Local};
+use crate::{Decision, Error, Status};
+use optiq_transport::Rank;
+use optiq_transport::mpi::ffi;
+use std::ffi::c_int;
+use std::sync::Arc;
+
+/// What all ranks have agreed to do.
+pub(super) struct Plan<'a> {
+    pub(super) way: Way,
+    pub(super) file: FileHandle,
+    pub(super) rounds: &'a Rounds,
+    pub(super) servers: &'a [Server],
+    /// Of the view.
+    pub(super) element: u64,
+    pub(super) displacement: i64,
+    /// This rank's bytes: where in the view, and where in memory.
+    pub(super) mine: Extent,
+    pub(super) buffer: *mut u8,
+}
+
+/// A server's two halves.
+struct Halves {
+    server: usize,
+    base: *mut u8,
+    bytes: u64,
+    accesses: [Accesses; 2],
+}
+
+impl FileSession {
+    /// Carries all rounds out; collective. Returns how the bytes were moved in the last one.
+    ///
+    /// # Safety
+    /// The file is open with the view that `plan` says, and this rank's memory valid for the whole call.
+    pub(super) unsafe fn carry_out(&self, plan: &Plan<'_>) -> Result<Option<Arc<Decision>>, Error> {
+        let me = self.comm().rank();
+        let count = plan.rounds.count();
+        let server = plan.servers.iter().position(|s| s.rank == me);
+        let bytes = server.map_or(0, |s| plan.rounds.largest(s));
+        // A read asks for whole elements.
+        let bytes = bytes.div_ceil(plan.element).saturating_mul(plan.element);
+        let mut failed: Result<(), Error> = Ok(());
+        let mut memory = self.memory();
+        if let Err(error) = memory.reserve(bytes.saturating_mul(count.min(2))) {
+            failed = Err(error);
+        }
+        let mut halves = server.filter(|_| failed.is_ok()).map(|server| Halves {
+            server,
+            base: memory.base(),
+            bytes,
+            accesses: [Accesses::new(plan.way), Accesses::new(plan.way)],
+        });
+        let mut decision = None;
+        if let Some(h) = halves.as_mut().filter(|_| plan.way == Way::Read && count > 0) {
+            // SAFETY: by this function's contract; the halves live until the end of this function.
+            unsafe { h.start(plan, 0) };
+        }
+        for round in 0..count {
+            if let Some(h) = &mut halves {
+                // Of a write: the one before last, whose half is needed now. Of a read: this one.
+                failed = failed.and(h.wait(plan, round, me));
+            }
+            self.settle(failed)?;
+            failed = Ok(());
+            if let Some(h) = halves.as_mut().filter(|_| plan.way == Way::Read && round + 1 < count) {
+                // SAFETY: as above; the exchange before has sent what was in that half.
+                unsafe { h.start(plan, round + 1) };
+            }
+            // SAFETY: as above.
+            match unsafe { self.exchange(plan, halves.as_ref(), round) } {
+                Ok(moved) => decision = Some(moved),
+                Err(error) => failed = Err(error),
+            }
+            if let Some(h) = halves.as_mut().filter(|_| plan.way == Way::Write && failed.is_ok()) {
+                // SAFETY: as above; all has arrived.
+                unsafe { h.start(plan, round) };
+            }
+        }
+        if let Some(h) = &mut halves {
+            failed = failed.and(h.wait(plan, 0, me)).and(h.wait(plan, 1, me));
+        }
+        self.settle(failed)?;
+        Ok(decision)
+    }
+
+    /// One round: every rank's bytes to the servers, or from them.
+    ///
+    /// # Safety
+    /// As [`FileSession::carry_out`].
+    unsafe fn exchange(&self, plan: &Plan<'_>, halves: Option<&Halves>, round: u64) -> Result<Arc<Decision>, Error> {
+        let ranks = self.comm().size() as usize;
+        let me = self.comm().rank();
+        // Between this rank's own memory and the servers.
+        let mut outer = Side::new(ranks, plan.buffer);
+        for (number, server) in plan.servers.iter().enumerate() {
+            if let Some(extent) = plan.rounds.of_rank(number, round, me) {
+                outer.set(server.rank, extent.bytes, extent.start - plan.mine.start);
+            }
+        }
+        // Between this server's half and all ranks.
+        let mut inner = Side::new(ranks, halves.map_or(std::ptr::null_mut(), |h| h.half(round)));
+        if let Some(h) = halves {
+            for message in plan.rounds.messages(h.server, round) {
+                inner.set(message.rank, message.extent.bytes, message.at);
+            }
+        }
+        let (send, receive) = match plan.way {
+            Way::Write => (outer, inner),
+            Way::Read => (inner, outer),
+        };
+        // SAFETY: both sides lie in memory that is valid for the call, and do not overlap.
+        unsafe { self.exchange_sides(&send, &receive) }
+    }
+
+    /// # Safety
+    /// Both sides must be valid memory.
+    unsafe fn exchange_sides(&self, send: &Side, receive: &Side) -> Result<Arc<Decision>, Error> {
+        let session = self.session();
+        let blocks = |what, side: &Side| Blocks::new(what, side.base, &side.bytes, &side.offsets, 1);
+        let (from, into) = (blocks("send", send)?, blocks("receive", receive)?);
+        let lists = [&send.bytes, &send.offsets, &receive.bytes, &receive.offsets];
+        let [a, b, c, d] = lists.map(|list| list.iter().map(|&x| c_int::try_from(x).ok()).collect::<Option<Vec<_>>>());
+        let kept = match (a, b, c, d) {
+            (Some(a), Some(b), Some(c), Some(d)) => {
+                // SAFETY: constants of the library.
+                let byte = unsafe { ffi::RSMPI_UINT8_T };
+                let arguments = Arguments {
+                    send: send.address().cast_const().cast(),
+                    send_counts: a.as_ptr(),
+                    send_displacements: b.as_ptr(),
+                    send_type: byte,
+                    receive: receive.address().cast(),
+                    receive_counts: c.as_ptr(),
+                    receive_displacements: d.as_ptr(),
+                    receive_type: byte,
+                };
+                // SAFETY: arrays with as many elements as there are ranks; a valid datatype.
+                Some(unsafe { Kept::new(&arguments, send.bytes.len()) }?)
+            }
+            // Farther than MPI_Alltoallv can count: planned or direct messages, which can.
+            _ => None,
+        };
+        let mut operation = session.init(Ok(Local::Bytes(from, into)), kept)?;
+        // SAFETY: by this function's contract; it is complete, or given up, before this function returns.
+        unsafe { session.start(&mut operation)? };
+        match self.limit() {
+            None => session.wait(&mut operation)?,
+            Some(limit) => {
+                let late = || Error::File {
+                    status: Status::Transport,
+                    text: format!("a round took longer than {} s (OPTIQ_IO_TIMEOUT)", limit.as_secs_f64()),
+                };
+                self.until(limit, late, || session.test(&mut operation))?;
+            }
+        }
+        Ok(Arc::clone(operation.decision()))
+    }
+}
+
+impl Halves {
+    fn half(&self, round: u64) -> *mut u8 {
+        self.base.wrapping_add(((round % 2) * self.bytes) as usize)
+    }
+
+    /// Starts to read or write a round's pieces.
+    ///
+    /// # Safety
+    /// As [`FileSession::carry_out`]; the round's half is not in use.
+    unsafe fn start(&mut self, plan: &Plan<'_>, round: u64) {
+        let half = self.half(round);
+        for piece in plan.rounds.pieces(self.server, round) {
+            let memory = half.wrapping_add(piece.at as usize);
+            // SAFETY: by this function's contract; pieces lie in the half, rounded up to whole elements, as only the last
+            // bytes of a file are no whole element.
+            unsafe { self.accesses[(round % 2) as usize].start(plan.file, &piece, plan.element, memory) };
+        }
+    }
+
+    /// Waits for what uses the half of a round.
+    fn wait(&mut self, plan: &Plan<'_>, round: u64, me: Rank) -> Result<(), Error> {
+        let result = self.accesses[(round % 2) as usize].wait();
+        result.map_err(|Failure(why)| {
+            let shift = match plan.displacement {
+                0 => String::new(),
+                bytes => format!(" (whose displacement is {bytes})"),
+            };
+            let text = format!("rank {me}, which serves I/O host {}, {why}{shift}", plan.servers[self.server].host.0);
+            Error::File { status: Status::Mpi, text }
+        })
+    }
+}
+
+/// One side of a round: a block for each rank.
+struct Side {
+    base: *mut u8,
+    bytes: Vec<i64>,
+    offsets: Vec<i64>,
+}
+
+impl Side {
+    fn new(ranks: usize, base: *mut u8) -> Self {
+        Self { base, bytes: vec![0; ranks], offsets: vec![0; ranks] }
+    }
+
+    /// The address for MPI. That of nothing is arbitrary, and may be the very value of MPI_IN_PLACE.
+    fn address(&self) -> *mut u8 {
+        if self.bytes.iter().all(|&b| b == 0) { std::ptr::null_mut() } else { self.base }
+    }
+
+    fn set(&mut self, rank: Rank, bytes: u64, offset: u64) {
+        // Extents are below 2^63.
+        (self.bytes[rank as usize], self.offsets[rank as usize]) = (bytes as i64, offset as i64);
+    }
+}

@@ -1,0 +1,194 @@
+//! What the ranks of a file tell each other before data moves, and after every round.
+
+use super::view::Reason;
+use super::{Extent, FileSession};
+use crate::{Error, Status};
+use optiq_transport::mpi::Pending;
+use optiq_transport::{Patience, Rank};
+use std::time::{Duration, Instant};
+
+/// What a rank brings to a collective access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Offer {
+    pub(super) state: State,
+    /// In bytes of the view.
+    pub(super) extent: Extent,
+    /// Of the view: bytes of an element, and displacement.
+    pub(super) element: u64,
+    pub(super) displacement: i64,
+    /// Bytes that the file holds behind the displacement; of rank 0, for reading.
+    pub(super) size: u64,
+    /// A number for what else must be the same on all ranks.
+    pub(super) settings: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Can be served.
+    Fine,
+    /// Arguments are wrong.
+    Wrong,
+    /// Only MPI can serve this.
+    OnlyMpi(Reason),
+}
+
+const WORDS: usize = 7;
+const FINE: u64 = 0;
+const WRONG: u64 = u64::MAX;
+
+impl Offer {
+    fn words(&self) -> [u64; WORDS] {
+        let state = match self.state {
+            State::Fine => FINE,
+            State::Wrong => WRONG,
+            State::OnlyMpi(reason) => reason as u64,
+        };
+        let Extent { start, bytes } = self.extent;
+        [state, start, bytes, self.element, self.displacement as u64, self.size, self.settings]
+    }
+
+    fn of(words: &[u64]) -> Option<Self> {
+        let &[state, start, bytes, element, displacement, size, settings] = words else { return None };
+        let state = match state {
+            FINE => State::Fine,
+            number => Reason::of(number).map_or(State::Wrong, State::OnlyMpi),
+        };
+        let extent = Extent { start, bytes };
+        Some(Self { state, extent, element, displacement: displacement as i64, size, settings })
+    }
+}
+
+/// What all ranks conclude from all offers, each the same.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Conclusion {
+    /// OPTIQ serves it, with views of this element and displacement.
+    Serve,
+    /// Only MPI can; with the reason.
+    OnlyMpi(String),
+    /// The arguments of this rank are wrong.
+    Wrong(Rank),
+}
+
+/// The same on all ranks, as it is made from the same.
+pub(super) fn conclude(offers: &[Offer]) -> Conclusion {
+    if let Some(rank) = offers.iter().position(|o| o.state == State::Wrong) {
+        return Conclusion::Wrong(rank as Rank);
+    }
+    let reason = offers.iter().find_map(|o| match o.state {
+        State::OnlyMpi(reason) => Some(reason),
+        _ => None,
+    });
+    if let Some(reason) = reason {
+        return Conclusion::OnlyMpi(reason.words().into());
+    }
+    let differs = |what: fn(&Offer) -> u64| offers.windows(2).any(|pair| what(&pair[0]) != what(&pair[1]));
+    if differs(|o| o.settings) {
+        return Conclusion::OnlyMpi("ranks call different functions, or disagree about the I/O hosts".into());
+    }
+    if differs(|o| o.element) || differs(|o| o.displacement as u64) {
+        // A server writes through its own view, which must reach where the others' data belongs.
+        return Conclusion::OnlyMpi("the views of the ranks have different displacements or element sizes".into());
+    }
+    Conclusion::Serve
+}
+
+impl FileSession {
+    /// Everybody's offers, in rank order; collective.
+    pub(super) fn gather(&self, mine: &Offer) -> Result<Vec<Offer>, Error> {
+        let (_, words) = self.comm().all_gather(&mine.words())?;
+        let offers: Vec<Offer> = words.chunks(WORDS).filter_map(Offer::of).collect();
+        if offers.len() != self.comm().size() as usize {
+            return Err(Error::Setup("a rank of the file speaks another version of OPTIQ".into()));
+        }
+        Ok(offers)
+    }
+
+    /// Waits until all ranks are here, with `OPTIQ_IO_TIMEOUT` only so long; collective.
+    pub(super) fn meet(&self) -> Result<(), Error> {
+        let Some(limit) = self.limit() else { return Ok(()) };
+        let mut pending = Some(self.comm().start_barrier()?);
+        let late = || Error::File {
+            status: Status::Transport,
+            text: format!("not all ranks of the file came within {} s (OPTIQ_IO_TIMEOUT)", limit.as_secs_f64()),
+        };
+        self.until(limit, late, || {
+            pending = pending.take().map(Pending::test).transpose()?.flatten();
+            Ok(pending.is_none())
+        })
+    }
+
+    /// Polls until it is done, or breaks the session.
+    pub(super) fn until(
+        &self,
+        limit: Duration,
+        late: impl FnOnce() -> Error,
+        mut done: impl FnMut() -> Result<bool, Error>,
+    ) -> Result<(), Error> {
+        let start = Instant::now();
+        let mut patience = Patience::default();
+        while !done()? {
+            if start.elapsed() > limit {
+                let error = late();
+                self.give_up(&error);
+                return Err(error);
+            }
+            patience.idle();
+        }
+        Ok(())
+    }
+
+    /// The same result on all ranks: an error if any has one, in the words of the first that has; collective.
+    pub(super) fn settle(&self, mine: Result<(), Error>) -> Result<(), Error> {
+        if self.is_broken() {
+            // There is nobody to agree with; this rank's own error says so.
+            return mine;
+        }
+        self.meet()?;
+        let comm = self.comm();
+        let mut failed = [if mine.is_err() { -i64::from(comm.rank()) - 1 } else { 0 }];
+        comm.all_min(&mut failed)?;
+        if failed[0] == 0 {
+            return Ok(());
+        }
+        let root = (-failed[0] - 1) as Rank;
+        let mut told = match &mine {
+            Err(error) if root == comm.rank() => [&[error.status() as u8], error.to_string().as_bytes()].concat(),
+            _ => Vec::new(),
+        };
+        comm.broadcast(root, &mut told)?;
+        let (code, text) = told.split_first().map_or((0, &[][..]), |(&code, text)| (code, text));
+        let status = Status::ALL.into_iter().find(|&s| s as u8 == code).unwrap_or(Status::Internal);
+        Err(Error::File { status, text: String::from_utf8_lossy(text).into_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offer() -> Offer {
+        let extent = Extent { start: 8, bytes: 16 };
+        Offer { state: State::Fine, extent, element: 8, displacement: -1, size: 7, settings: 3 }
+    }
+
+    #[test]
+    fn words_there_and_back() {
+        for state in [State::Fine, State::Wrong, State::OnlyMpi(Reason::Atomic), State::OnlyMpi(Reason::Memory)] {
+            let offer = Offer { state, ..offer() };
+            assert_eq!(Offer::of(&offer.words()), Some(offer));
+        }
+    }
+
+    #[test]
+    fn all_conclude_the_same() {
+        assert_eq!(conclude(&[offer(); 3]), Conclusion::Serve);
+        let wrong = Offer { state: State::Wrong, ..offer() };
+        let atomic = Offer { state: State::OnlyMpi(Reason::Atomic), ..offer() };
+        assert_eq!(conclude(&[atomic, offer(), wrong]), Conclusion::Wrong(2));
+        assert!(matches!(conclude(&[offer(), atomic]), Conclusion::OnlyMpi(r) if r.contains("atomic")));
+        let shifted = Offer { displacement: 5, ..offer() };
+        assert!(matches!(conclude(&[offer(), shifted]), Conclusion::OnlyMpi(r) if r.contains("displacements")));
+        let other = Offer { settings: 4, ..offer() };
+        assert!(matches!(conclude(&[other, shifted]), Conclusion::OnlyMpi(r) if r.contains("different functions")));
+    }
+}

@@ -1,0 +1,123 @@
+//! Reads and writes of a server that are under way.
+
+use super::{FileHandle, Piece};
+use optiq_transport::mpi::{check, ffi};
+use std::collections::VecDeque;
+use std::ffi::c_int;
+
+/// Which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Write,
+    Read,
+}
+
+/// At most so many at a time: MPI libraries keep lists of them, and a file system gains nothing from more.
+const AT_ONCE: usize = 64;
+
+/// Accesses of one half of a server's memory, and the first that failed.
+pub(super) struct Accesses {
+    way: Way,
+    under_way: VecDeque<Access>,
+    failure: Option<String>,
+}
+
+struct Access {
+    request: ffi::MPI_Request,
+    /// Where in the view, and how many bytes must be read or written.
+    start: u64,
+    bytes: u64,
+}
+
+impl Accesses {
+    pub(super) fn new(way: Way) -> Self {
+        Self { way, under_way: VecDeque::new(), failure: None }
+    }
+
+    /// Starts the access of a piece, whose bytes are at `memory`. Reads ask for whole elements and must bring `expected`
+    /// bytes, which is less at the end of a file.
+    ///
+    /// # Safety
+    /// An open file with a contiguous view of elements of `element` bytes; the memory is valid and untouched until
+    /// [`Accesses::wait`], and holds the piece rounded up to whole elements.
+    pub(super) unsafe fn start(&mut self, file: FileHandle, piece: &Piece, element: u64, memory: *mut u8) {
+        while self.under_way.len() >= AT_ONCE {
+            self.wait_for_first();
+        }
+        // Nothing more is written behind a failure: what is not acknowledged need not be there.
+        if self.failure.is_some() {
+            return;
+        }
+        let (start, bytes) = (piece.extent.start, piece.extent.bytes);
+        let offset = (start / element) as ffi::MPI_Offset;
+        // Halves are at most 1 GiB.
+        let count = bytes.div_ceil(element).saturating_mul(element) as c_int;
+        // SAFETY: by this function's contract; the request is overwritten.
+        let (code, call, request) = unsafe {
+            let mut request = ffi::RSMPI_REQUEST_NULL;
+            let byte = ffi::RSMPI_UINT8_T;
+            match self.way {
+                Way::Write => {
+                    let code = ffi::PMPI_File_iwrite_at(file.0, offset, memory.cast(), count, byte, &mut request);
+                    (code, "MPI_File_iwrite_at", request)
+                }
+                Way::Read => {
+                    let code = ffi::PMPI_File_iread_at(file.0, offset, memory.cast(), count, byte, &mut request);
+                    (code, "MPI_File_iread_at", request)
+                }
+            }
+        };
+        match check(code, call) {
+            Ok(()) => self.under_way.push_back(Access { request, start, bytes }),
+            Err(error) => self.fails(start, bytes, &error.to_string()),
+        }
+    }
+
+    /// Waits for all that was started.
+    ///
+    /// # Errors
+    /// Which bytes could not be read or written, and why; each failure is told once.
+    pub(super) fn wait(&mut self) -> Result<(), Failure> {
+        while !self.under_way.is_empty() {
+            self.wait_for_first();
+        }
+        self.failure.take().map_or(Ok(()), |text| Err(Failure(text)))
+    }
+
+    fn wait_for_first(&mut self) {
+        let Some(mut access) = self.under_way.pop_front() else { return };
+        // SAFETY: an active request and a status of ours.
+        let (code, done) = unsafe {
+            let mut status: ffi::MPI_Status = std::mem::zeroed();
+            let code = ffi::PMPI_Wait(&mut access.request, &mut status);
+            let mut bytes: ffi::MPI_Count = 0;
+            ffi::PMPI_Get_elements_x(&status, ffi::RSMPI_UINT8_T, &mut bytes);
+            (code, u64::try_from(bytes).unwrap_or(0))
+        };
+        let Access { start, bytes, .. } = access;
+        match check(code, if self.way == Way::Write { "MPI_File_iwrite_at" } else { "MPI_File_iread_at" }) {
+            Err(error) => self.fails(start, bytes, &error.to_string()),
+            Ok(()) if done < bytes => self.fails(start, bytes, &format!("MPI moved only {done} of them")),
+            Ok(()) => {}
+        }
+    }
+
+    fn fails(&mut self, start: u64, bytes: u64, why: &str) {
+        let verb = if self.way == Way::Write { "write" } else { "read" };
+        self.failure
+            .get_or_insert_with(|| format!("could not {verb} {bytes} bytes at byte {start} of the view: {why}"));
+    }
+}
+
+impl Drop for Accesses {
+    /// The memory is about to go.
+    fn drop(&mut self) {
+        while !self.under_way.is_empty() {
+            self.wait_for_first();
+        }
+    }
+}
+
+/// What a server could not do.
+#[derive(Debug)]
+pub(super) struct Failure(pub(super) String);

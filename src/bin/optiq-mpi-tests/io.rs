@@ -1,0 +1,345 @@
+//! Collective file access against MPI's own: the same bytes in the file, the same bytes back, the same counts.
+
+use crate::support::{init, last_message, rank, size, succeeds, text, world};
+use optiq::c_api::{
+    optiq_file_read_at_all, optiq_file_write_at_all, optiq_finalize, optiq_last_decision, peak_buffer_bytes,
+};
+use optiq_net::random::SplitMix64;
+use optiq_transport::mpi::{check, ffi};
+use std::ffi::{CString, c_int};
+use std::path::{Path, PathBuf};
+
+/// An open file of all ranks; removed when it is closed.
+pub struct File {
+    pub handle: ffi::MPI_File,
+    pub path: PathBuf,
+}
+
+/// A name that no other test uses at the same time; the same on all ranks.
+fn path(name: &str) -> Result<PathBuf, String> {
+    let folder = std::env::var("IO_TEST_FOLDER").map_err(|_| "IO_TEST_FOLDER is not set")?;
+    Ok(Path::new(&folder).join(name))
+}
+
+pub fn barrier() {
+    // SAFETY: a valid communicator.
+    unsafe { ffi::PMPI_Barrier(world()) };
+}
+
+impl File {
+    pub fn open(name: &str, mode: u32) -> Result<Self, String> {
+        Self::open_on(world(), name, mode)
+    }
+
+    pub fn open_on(comm: ffi::MPI_Comm, name: &str, mode: u32) -> Result<Self, String> {
+        let path = path(name)?;
+        let text = CString::new(path.to_string_lossy().as_bytes()).map_err(|e| e.to_string())?;
+        // SAFETY: a valid communicator and a C string.
+        unsafe {
+            let mut handle = ffi::RSMPI_FILE_NULL;
+            let info = ffi::RSMPI_INFO_NULL;
+            let code = ffi::PMPI_File_open(comm, text.as_ptr(), mode as c_int, info, &mut handle);
+            check(code, "MPI_File_open").map_err(|e| e.to_string())?;
+            Ok(Self { handle, path })
+        }
+    }
+
+    /// The contents, looked at behind MPI's back, when all ranks have written.
+    pub fn bytes(&self) -> Result<Vec<u8>, String> {
+        // SAFETY: an open file.
+        check(unsafe { ffi::PMPI_File_sync(self.handle) }, "MPI_File_sync").map_err(|e| e.to_string())?;
+        barrier();
+        let bytes = std::fs::read(&self.path).map_err(|e| e.to_string())?;
+        barrier();
+        Ok(bytes)
+    }
+
+    pub fn truncate(&self) -> Result<(), String> {
+        // SAFETY: an open file.
+        check(unsafe { ffi::PMPI_File_set_size(self.handle, 0) }, "MPI_File_set_size").map_err(|e| e.to_string())?;
+        barrier();
+        Ok(())
+    }
+
+    pub fn view(
+        &self,
+        displacement: i64,
+        element: ffi::MPI_Datatype,
+        filetype: ffi::MPI_Datatype,
+    ) -> Result<(), String> {
+        // SAFETY: an open file and valid datatypes.
+        let code = unsafe {
+            let info = ffi::RSMPI_INFO_NULL;
+            ffi::PMPI_File_set_view(self.handle, displacement, element, filetype, c"native".as_ptr(), info)
+        };
+        check(code, "MPI_File_set_view").map_err(|e| e.to_string())
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // SAFETY: an open file.
+        unsafe { ffi::PMPI_File_close(&mut self.handle) };
+        barrier();
+        if rank() == 0 {
+            std::fs::remove_file(&self.path).ok();
+        }
+    }
+}
+
+pub const BOTH: u32 = ffi::MPI_MODE_CREATE as u32 | ffi::MPI_MODE_RDWR as u32;
+
+/// A call's status, and the count in its `MPI_Status`.
+type Outcome = (c_int, c_int);
+
+/// What MPI_Get_count says; nothing else was in there before.
+fn counted(status: &ffi::MPI_Status, datatype: ffi::MPI_Datatype) -> c_int {
+    let mut count = -1;
+    // SAFETY: a status of ours.
+    unsafe { ffi::PMPI_Get_count(status, datatype, &mut count) };
+    count
+}
+
+pub fn write(
+    by_mpi: bool,
+    file: &File,
+    offset: i64,
+    data: &[u8],
+    count: c_int,
+    datatype: ffi::MPI_Datatype,
+) -> Outcome {
+    // SAFETY: an open file; a buffer that holds what is said, or arguments that must be refused.
+    unsafe {
+        let mut status: ffi::MPI_Status = std::mem::zeroed();
+        let data = data.as_ptr().cast();
+        let code = match by_mpi {
+            true => ffi::PMPI_File_write_at_all(file.handle, offset, data, count, datatype, &mut status),
+            false => optiq_file_write_at_all(file.handle, offset, data, count, datatype, &mut status),
+        };
+        (code, counted(&status, datatype))
+    }
+}
+
+pub fn read(
+    by_mpi: bool,
+    file: &File,
+    offset: i64,
+    data: &mut [u8],
+    count: c_int,
+    datatype: ffi::MPI_Datatype,
+) -> Outcome {
+    // SAFETY: as above.
+    unsafe {
+        let mut status: ffi::MPI_Status = std::mem::zeroed();
+        let data = data.as_mut_ptr().cast();
+        let code = match by_mpi {
+            true => ffi::PMPI_File_read_at_all(file.handle, offset, data, count, datatype, &mut status),
+            false => optiq_file_read_at_all(file.handle, offset, data, count, datatype, &mut status),
+        };
+        (code, counted(&status, datatype))
+    }
+}
+
+/// `MPI_File_read_at`.
+fn read_alone(file: &File, offset: i64, data: &mut [u8], count: c_int, datatype: ffi::MPI_Datatype) -> Outcome {
+    // SAFETY: as above.
+    unsafe {
+        let mut status: ffi::MPI_Status = std::mem::zeroed();
+        let code = ffi::PMPI_File_read_at(file.handle, offset, data.as_mut_ptr().cast(), count, datatype, &mut status);
+        (code, counted(&status, datatype))
+    }
+}
+
+/// Bytes of a rank in a round.
+fn contents(rank: u32, round: u64, bytes: usize) -> Vec<u8> {
+    let mut random = SplitMix64::new(u64::from(rank) << 32 | round);
+    (0..bytes).map(|_| random.below(256) as u8).collect()
+}
+
+fn expect(what: &str, found: Outcome, count: c_int) -> Result<(), String> {
+    succeeds(what, found.0)?;
+    if found.1 == count { Ok(()) } else { Err(format!("{what}: the status counts {} instead of {count}", found.1)) }
+}
+
+pub fn decision() -> String {
+    text(optiq_last_decision())
+}
+
+/// What ranks access: offsets and counts in elements, the same list on all ranks.
+struct Layout {
+    /// Bytes of an element, and of the datatype in memory in elements.
+    element: usize,
+    in_memory: usize,
+    displacement: i64,
+    /// Per rank, (offset in elements, count of the datatype in memory).
+    of: Vec<(i64, usize)>,
+}
+
+/// A file's contents.
+#[derive(Default)]
+struct Model {
+    bytes: Vec<u8>,
+    /// Written, or zero because the file had this length before.
+    defined: Vec<bool>,
+}
+
+impl Layout {
+    /// Writes what all ranks write.
+    fn apply(&self, round: u64, file: &mut Model) {
+        for (rank, &(offset, count)) in self.of.iter().enumerate() {
+            let data = contents(rank as u32, round, count * self.in_memory * self.element);
+            let start = self.displacement as usize + offset as usize * self.element;
+            let end = start + data.len();
+            if start < end {
+                file.bytes.resize(file.bytes.len().max(end), 0);
+                file.defined.resize(file.bytes.len(), false);
+                file.bytes[start..end].copy_from_slice(&data);
+                file.defined[start..end].fill(true);
+            }
+        }
+    }
+}
+
+/// `kind` 0 is without holes, in rank order; others are not.
+fn layout(random: &mut SplitMix64, ranks: usize, kind: u64, largest: u64) -> Layout {
+    let element = [1, 1, 4, 8, 24][random.below(5) as usize];
+    let in_memory = if kind > 1 { 1 + random.below(3) as usize } else { 1 };
+    let mut order: Vec<usize> = (0..ranks).collect();
+    if kind > 0 {
+        // Fisher and Yates.
+        (1..ranks).for_each(|i| order.swap(i, random.below(i as u64 + 1) as usize));
+    }
+    let mut next = if kind > 2 { random.below(1000) } else { 0 };
+    let mut of = vec![(0, 0); ranks];
+    for r in order {
+        let empty = kind > 0 && random.below(4) == 0;
+        let count = if empty { 0 } else { 1 + random.below(largest / (element * in_memory) as u64 + 1) };
+        of[r] = (next as i64, count as usize);
+        next += count * in_memory as u64;
+        if kind > 1 && random.below(2) == 0 {
+            next += random.below(500);
+        }
+    }
+    let displacement = if kind > 2 { random.below(100) as i64 } else { 0 };
+    Layout { element, in_memory, displacement, of }
+}
+
+/// A committed contiguous type of so many elements of `of`.
+fn contiguous(count: usize, of: ffi::MPI_Datatype) -> ffi::MPI_Datatype {
+    // SAFETY: a valid datatype.
+    unsafe {
+        let mut made = ffi::RSMPI_DATATYPE_NULL;
+        ffi::PMPI_Type_contiguous(count as c_int, of, &mut made);
+        ffi::PMPI_Type_commit(&mut made);
+        made
+    }
+}
+
+fn free(mut datatype: ffi::MPI_Datatype) {
+    // SAFETY: a datatype that `contiguous` made.
+    unsafe { ffi::PMPI_Type_free(&mut datatype) };
+}
+
+fn byte() -> ffi::MPI_Datatype {
+    // SAFETY: a constant.
+    unsafe { ffi::RSMPI_UINT8_T }
+}
+
+/// Random layouts, both directions, against MPI.
+pub fn random(rounds: &str, largest: &str, served: bool) -> Result<(), String> {
+    init()?;
+    let rounds: u64 = rounds.parse().map_err(|_| "a number of rounds is expected")?;
+    let largest: u64 = largest.parse().map_err(|_| "a number of bytes is expected")?;
+    let (me, ranks) = (rank(), size() as usize);
+    let (ours, theirs) = (File::open("ours", BOTH)?, File::open("theirs", BOTH)?);
+    // What must be in the file.
+    let mut model = Model::default();
+    for round in 0..rounds {
+        let mut random = SplitMix64::new(round + 77);
+        let layout = layout(&mut random, ranks, round % 4, largest);
+        let element = contiguous(layout.element, byte());
+        let datatype = contiguous(layout.in_memory, element);
+        let (offset, count) = layout.of[me as usize];
+        let bytes = count * layout.in_memory * layout.element;
+        let data = contents(me, round, bytes);
+        let what = format!("round {round}");
+        for file in [&ours, &theirs] {
+            if round % 3 == 0 {
+                file.view(0, byte(), byte())?;
+                file.truncate()?;
+                model = Model::default();
+            }
+            file.view(layout.displacement, element, if round % 2 == 0 { element } else { datatype })?;
+        }
+        expect(&what, write(false, &ours, offset, &data, count as c_int, datatype), count as c_int)?;
+        let said = decision();
+        if served != said.contains("aggregation at") && layout.of.iter().any(|o| o.1 > 0) {
+            return Err(format!("{what}: served by {said}"));
+        }
+        let by_mpi = write(true, &theirs, offset, &data, count as c_int, datatype);
+        if by_mpi != (0, count as c_int) {
+            return Err(format!("{what}: MPI itself wrote with {by_mpi:?}"));
+        }
+        layout.apply(round, &mut model);
+        for (whose, file) in [("MPI's", &theirs), ("the", &ours)] {
+            let found = file.bytes()?;
+            // What MPI libraries leave in holes behind the former end of the file is anything, as MPI allows (4.0, 14.2.5).
+            let right = |(i, byte): (usize, &u8)| {
+                model.bytes[i] == *byte || ((whose == "MPI's" || !served) && !model.defined[i])
+            };
+            let at = if found.len() == model.bytes.len() {
+                found.iter().enumerate().position(|x| !right(x))
+            } else {
+                Some(0)
+            };
+            if let Some(at) = at {
+                let (a, b) = (found.len(), model.bytes.len());
+                return Err(format!("{what}: {whose} file of {a} bytes is not the expected one of {b}, first at {at}"));
+            }
+        }
+        // Back, and then what another rank wrote.
+        for shift in [0, 1] {
+            let (offset, count) = layout.of[(me as usize + shift) % ranks];
+            let bytes = count * layout.in_memory * layout.element;
+            let (mut mine, mut mpis) = (vec![7u8; bytes], vec![7u8; bytes]);
+            let what = format!("{what}, read of rank {}", me as usize + shift);
+            expect(&what, read(false, &ours, offset, &mut mine, count as c_int, datatype), count as c_int)?;
+            read(true, &theirs, offset, &mut mpis, count as c_int, datatype);
+            if mine != mpis || (shift == 0 && mine != data) {
+                return Err(format!("{what}: other bytes than were written"));
+            }
+        }
+        // All the same bytes, and beyond the end.
+        let far = layout.of.iter().map(|o| o.0 as u64 + (o.1 * layout.in_memory) as u64).max().unwrap_or(0) as i64;
+        for offset in [far / 2, (far - 3).max(0), far - i64::from(me % 2), far + 5] {
+            let offset = offset.max(0);
+            let count = 10 * layout.in_memory as c_int;
+            let mut data = vec![7u8; 10 * layout.in_memory * layout.element];
+            let found = read(false, &ours, offset, &mut data, count, element);
+            if served {
+                // Not by MPI_File_read_at_all: both Open MPI's OMPIO and ROMIO count there what was asked for.
+                let mut mpis = data.clone();
+                let by_mpi = read_alone(&theirs, offset, &mut mpis, count, element);
+                let start = (layout.displacement as usize + offset as usize * layout.element).min(model.bytes.len());
+                let mut expected = model.bytes[start..].to_vec();
+                expected.resize(data.len(), 7);
+                if found != by_mpi || data != expected {
+                    let message = last_message();
+                    return Err(format!("{what}, at {offset} of {far}: {found:?} ({message}), but MPI {by_mpi:?}"));
+                }
+            } else if found.0 != 0 {
+                return Err(format!("{what}, at {offset} of {far}: {}", last_message()));
+            }
+        }
+        for file in [&ours, &theirs] {
+            file.view(0, byte(), byte())?;
+        }
+        free(datatype);
+        free(element);
+    }
+    // SAFETY: an open file.
+    let peak = unsafe { peak_buffer_bytes(ours.handle) }.map_err(|e| e.to_string())?;
+    println!("rank {me}: peak buffer {peak} bytes");
+    drop((ours, theirs));
+    succeeds("optiq_finalize", optiq_finalize())
+}

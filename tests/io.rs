@@ -1,0 +1,103 @@
+//! Collective file access on several ranks, against the MPI library's own.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+#![cfg(feature = "mpi")]
+
+mod common;
+
+use common::Run;
+use optiq_transport::mpi::Library;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A folder for a run's files, removed with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("optiq-io-{}-{number}", std::process::id()));
+        std::fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+fn mpirun(ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
+    let folder = Folder::new();
+    let environment = [environment, &[("IO_TEST_FOLDER", folder.0.to_str().unwrap())]].concat();
+    let program = Path::new(env!("CARGO_BIN_EXE_optiq-mpi-tests"));
+    common::mpirun(ranks, program, &[&["io"], arguments].concat(), &environment)
+}
+
+/// Runs and requires that every rank has said that all is well.
+fn passes(ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> String {
+    let run = mpirun(ranks, arguments, environment);
+    let said = run.output.matches("all is well").count();
+    assert!(
+        run.success && said == ranks as usize,
+        "mpirun -n {ranks} optiq-mpi-tests io {arguments:?} {environment:?}:\n{}",
+        run.output
+    );
+    run.output
+}
+
+/// The components for files of the MPI library: Open MPI has two, of which one is chosen when a program starts.
+fn components() -> &'static [&'static [(&'static str, &'static str)]] {
+    match Library::CURRENT {
+        Library::OpenMpi => &[&[("OMPI_MCA_io", "ompio")], &[("OMPI_MCA_io", "romio321")]],
+        _ => &[&[]],
+    }
+}
+
+const FORCED: (&str, &str) = ("OPTIQ_ALGORITHM", "multipath");
+
+#[test]
+fn files_are_those_of_mpi() {
+    for component in components() {
+        for (ranks, topology, placement, budget, assignment, largest) in [
+            (4, "torus:2x2,io=0+3", "rank", "64MiB", "balanced", "5000"),
+            (4, "torus:2x2,io=0+3", "rank", "1KiB", "balanced", "5000"),
+            (4, "torus:2x2,io=1@1MB/s+2@3MB/s", "rank", "10KiB", "default", "20000"),
+            (7, "torus:4x4,io=0+1+2", "rank:2", "300KiB", "default", "300000"),
+            (2, "star:2,io=1", "rank", "4KiB", "balanced", "30000"),
+        ] {
+            let options = [
+                ("OPTIQ_TOPOLOGY", topology),
+                ("OPTIQ_PLACEMENT", placement),
+                ("OPTIQ_IO_BUDGET", budget),
+                ("OPTIQ_IO_ASSIGNMENT", assignment),
+                FORCED,
+            ];
+            passes(ranks, &["random", "12", largest], &[component, &options[..]].concat());
+        }
+    }
+}
+
+#[test]
+fn files_are_those_of_mpi_with_several_ranks_on_a_host() {
+    for component in components() {
+        let options = [
+            ("OPTIQ_TOPOLOGY", "torus:2x2"),
+            ("OPTIQ_IO_HOSTS", "h0@2GB/s+h3@1GB/s"),
+            ("OPTIQ_PLACEMENT", "rank:4"),
+            ("OPTIQ_IO_BUDGET", "20KiB"),
+            FORCED,
+        ];
+        passes(16, &["random", "4", "20000"], &[component, &options[..]].concat());
+    }
+}
+
+#[test]
+fn everything_is_handed_over_without_io_hosts() {
+    for component in components() {
+        passes(4, &["handed-over", "4", "20000"], component);
+        let unmarked = [("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_PLACEMENT", "rank"), FORCED];
+        passes(4, &["handed-over", "4", "20000"], &[component, &unmarked[..]].concat());
+    }
+}
