@@ -2,6 +2,7 @@
 
 pub mod document;
 mod exchange;
+mod io;
 mod measure;
 mod page;
 mod request;
@@ -22,6 +23,7 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   optiq bench alltoallv --help
+  optiq bench io --help
 
 A job of 16 ranks in the lab:
   optiq lab up --topology torus:4x4
@@ -36,6 +38,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 enum What {
     Alltoallv(Alltoallv),
+    Io(io::Io),
 }
 
 /// MPI_Alltoallv against optiq_alltoallv. Started on every rank by mpirun; OPTIQ_TOPOLOGY names the network, which
@@ -88,7 +91,10 @@ pub struct Alltoallv {
 
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        let What::Alltoallv(a) = self.what;
+        let a = match self.what {
+            What::Alltoallv(a) => a,
+            What::Io(io) => return io.run().map(|()| ExitCode::SUCCESS),
+        };
         let listed = a.cases.is_some();
         let cases = match &a.cases {
             Some(name) => request::cases(name).map_err(Failure::Input)?,

@@ -1,0 +1,426 @@
+//! The measurement, as every rank runs it.
+//!
+//! All ways run in turn in one job, the order turning from repetition to repetition. A repetition counts from a barrier to
+//! the time at which the last rank is through. Each way of writing has a file of its own, which is emptied before its first,
+//! untimed, run; every rank reads its bytes back with MPI_File_read_at after that run and after the last one.
+
+use super::file::{File, alltoallv};
+use super::{Document, Io, Ratios, Side};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::statistics::median;
+use mpi::collective::SystemOperation;
+use mpi::ffi;
+use mpi::raw::AsRaw;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, CommunicatorCollectives, Root};
+use optiq::io::{Assignment, Extent, FileHandle, FileSession, Piece, Rounds, assign};
+use optiq::{Algorithm, Config, Decision};
+use optiq_net::random::SplitMix64;
+use std::ffi::c_int;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// So long rank 0 has for saying what is wrong.
+const RANK_0_FIRST: Duration = Duration::from_millis(500);
+
+/// A way of doing it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum By {
+    OptiqWrite,
+    DefaultWrite,
+    BalancedWrite,
+    MpiWrite,
+    OptiqExchange,
+    DefaultExchange,
+    BalancedExchange,
+    OptiqRead,
+    MpiRead,
+}
+
+impl By {
+    const ALL: [By; 9] = [
+        By::OptiqWrite,
+        By::DefaultWrite,
+        By::BalancedWrite,
+        By::MpiWrite,
+        By::OptiqExchange,
+        By::DefaultExchange,
+        By::BalancedExchange,
+        By::OptiqRead,
+        By::MpiRead,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            By::OptiqWrite => "optiq_file_write_at_all",
+            By::DefaultWrite => "mpi_alltoallv_default_and_write",
+            By::BalancedWrite => "mpi_alltoallv_balanced_and_write",
+            By::MpiWrite => "mpi_file_write_at_all",
+            By::OptiqExchange => "optiq_aggregation_only",
+            By::DefaultExchange => "mpi_alltoallv_default_only",
+            By::BalancedExchange => "mpi_alltoallv_balanced_only",
+            By::OptiqRead => "optiq_file_read_at_all",
+            By::MpiRead => "mpi_file_read_at_all",
+        }
+    }
+
+    /// Whether it has a file of its own.
+    fn writes(self) -> bool {
+        matches!(self, By::OptiqWrite | By::DefaultWrite | By::BalancedWrite | By::MpiWrite)
+    }
+
+    /// Whether it needs memory for all bytes at the I/O hosts.
+    fn gathers(self) -> bool {
+        !matches!(self, By::OptiqWrite | By::MpiWrite | By::OptiqRead | By::MpiRead)
+    }
+}
+
+/// Measures; collective over the world. Rank 0 hands the document to `print`. An error ends the whole job, since ranks may
+/// differ in it.
+pub fn run(request: &Io, print: impl FnOnce(&Document) -> Result<(), Failure>) -> Result<(), Failure> {
+    let missing = || Failure::Work("MPI could not be initialised".into());
+    let universe = mpi::initialize().ok_or_else(missing)?;
+    let world = universe.world();
+    match measure(&world, request) {
+        Ok(Some(document)) => print(&document),
+        Ok(None) => Ok(()),
+        Err(error) => {
+            if world.rank() != 0 {
+                std::thread::sleep(RANK_0_FIRST);
+            }
+            let _ = writeln!(std::io::stderr(), "optiq: rank {}: {error}", world.rank());
+            world.abort(1)
+        }
+    }
+}
+
+/// All bytes in one exchange.
+struct Exchange {
+    send_counts: Vec<usize>,
+    send_displacements: Vec<usize>,
+    receive_counts: Vec<usize>,
+    receive_displacements: Vec<usize>,
+    receive: Vec<u8>,
+    pieces: Vec<Piece>,
+    /// On the fabric's own routes.
+    link_bound_seconds: f64,
+}
+
+struct Bench<'a> {
+    world: &'a SimpleCommunicator,
+    session: &'a FileSession,
+    mine: Extent,
+    data: Vec<u8>,
+    back: Vec<u8>,
+    /// Balanced, and by default.
+    exchanges: Option<[Exchange; 2]>,
+    files: Vec<(By, File<'a>)>,
+    /// What served OPTIQ's last write.
+    decision: String,
+}
+
+fn measure(world: &SimpleCommunicator, request: &Io) -> Result<Option<Document>, String> {
+    let read = Config::from_env();
+    if let Some(error) = read.error {
+        return Err(error.to_string());
+    }
+    let mut config = read.config;
+    config.strict = true;
+    if config.topology.is_none() {
+        return Err("OPTIQ_TOPOLOGY is not set; a network with I/O hosts is expected, such as torus:2x2,io=0+3".into());
+    }
+    if request.force {
+        config.algorithm = Algorithm::Multipath;
+    }
+    let budget = config.io_budget;
+    // SAFETY: a valid communicator, and the session is dropped before MPI is finalised.
+    let session = unsafe { FileSession::new(world.as_raw(), config) }.map_err(|e| e.to_string())?;
+    let missing = || "the topology marks no I/O hosts on which a rank runs (io=HOST+HOST, or OPTIQ_IO_HOSTS)";
+    let servers = session.servers().ok_or_else(missing)?;
+    let inner = session.session();
+    let (network, placement) =
+        inner.network().zip(inner.placement()).ok_or("the network of OPTIQ_TOPOLOGY cannot be used here")?;
+    let me = world.rank() as usize;
+    let mut random = SplitMix64::new(request.seed);
+    let mut start = 0;
+    let extents: Vec<Extent> = (0..world.size())
+        .map(|_| {
+            let bytes = request.least + random.below(request.most - request.least + 1);
+            start += bytes;
+            Extent { start: start - bytes, bytes }
+        })
+        .collect();
+    let mine = extents[me];
+    if mine.bytes > i32::MAX as u64 {
+        return Err(format!("a rank has {} bytes; MPI counts to 2^31 - 1", mine.bytes));
+    }
+    let data = contents(request.seed, me as u64, mine.bytes as usize);
+    let rounds = |rule| {
+        let shares = assign(servers, placement, &extents, rule, 1);
+        let bytes = shares.iter().map(|s| s.iter().map(|s| s.extent.bytes).sum()).collect::<Vec<u64>>();
+        (Rounds::new(shares, 1, u64::MAX), bytes)
+    };
+    let (balanced, balanced_bytes) = rounds(Assignment::Balanced);
+    let (default, default_bytes) = rounds(Assignment::Default);
+    let exchanges = match (balanced, default) {
+        (Some(a), Some(b)) if a.count() == 1 && b.count() == 1 && !request.files_only => {
+            let exchange = |rounds: &Rounds| -> Result<Exchange, String> {
+                let mut x = Exchange::new(world.size() as usize);
+                let mut demands = Vec::new();
+                for (number, server) in servers.list().iter().enumerate() {
+                    for m in rounds.messages(number, 0) {
+                        demands.push((placement.host(m.rank), server.host, m.extent.bytes));
+                        if m.rank as usize == me {
+                            x.send_counts[server.rank as usize] = m.extent.bytes as usize;
+                            x.send_displacements[server.rank as usize] = (m.extent.start - mine.start) as usize;
+                        }
+                        if server.rank as usize == me {
+                            x.receive_counts[m.rank as usize] = m.extent.bytes as usize;
+                            x.receive_displacements[m.rank as usize] = m.at as usize;
+                        }
+                    }
+                    if server.rank as usize == me {
+                        x.pieces = rounds.pieces(number, 0);
+                        x.receive = vec![0; rounds.largest(number) as usize];
+                    }
+                }
+                let load = network.route_load(demands.into_iter().filter(|d| d.0 != d.1)).map_err(|e| e.to_string())?;
+                x.link_bound_seconds = load.statistics(network).congestion_seconds;
+                Ok(x)
+            };
+            Some([exchange(&a)?, exchange(&b)?])
+        }
+        _ => None,
+    };
+    let prefix = prefix(world, request.folder.clone());
+    let ways: Vec<By> = By::ALL.into_iter().filter(|by| exchanges.is_some() || !by.gathers()).collect();
+    let mut files = Vec::new();
+    for &by in ways.iter().filter(|by| by.writes()) {
+        files.push((by, File::create(world, &PathBuf::from(format!("{prefix}-{}", by.name())))?));
+    }
+    let back = vec![0; data.len()];
+    let mut bench = Bench { world, session: &session, mine, data, back, exchanges, files, decision: String::new() };
+    let progress = (me == 0).then(|| Progress::start("measuring"));
+    let mut sides: Vec<(By, Vec<f64>)> = ways.iter().map(|&by| (by, Vec::new())).collect();
+    let mut optiq_bound = None;
+    let mut decision = String::new();
+    for repetition in 0..=request.repetitions as usize {
+        if let Some(progress) = &progress {
+            progress.now(format!("repetition {repetition} of {}", request.repetitions));
+        }
+        for number in 0..ways.len() {
+            // Writing comes before reading what was written, in the first and untimed run.
+            let turn = if repetition == 0 { number } else { (number + repetition) % ways.len() };
+            let by = ways[turn];
+            let look = repetition == 0 || repetition == request.repetitions as usize;
+            let seconds = bench.once(by, repetition == 0, look)?;
+            if repetition > 0 {
+                sides[turn].1.push(seconds);
+            }
+            match by {
+                By::OptiqWrite => decision = bench.decision.clone(),
+                By::OptiqExchange => {
+                    if let Decision::Multipath { congestion_seconds, .. } = session.session().planned() {
+                        optiq_bound = Some(congestion_seconds);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    drop(progress);
+    let bounds = bench.exchanges.as_ref().map(|x| [x[0].link_bound_seconds, x[1].link_bound_seconds]);
+    let peak_buffer_bytes = greatest(world, session.peak_buffer_bytes());
+    let peak_resident_bytes = greatest(world, resident());
+    drop(bench);
+    if me != 0 {
+        return Ok(None);
+    }
+    let total_bytes: u64 = extents.iter().map(|e| e.bytes).sum();
+    let sides: Vec<Side> = sides
+        .into_iter()
+        .map(|(by, seconds)| {
+            let median_seconds = median(&seconds);
+            let link_bound_seconds = match by {
+                By::OptiqWrite | By::OptiqExchange | By::OptiqRead => optiq_bound,
+                By::DefaultWrite | By::DefaultExchange => bounds.map(|b| b[1]),
+                By::BalancedWrite | By::BalancedExchange => bounds.map(|b| b[0]),
+                By::MpiWrite | By::MpiRead => None,
+            };
+            let bytes_per_second = total_bytes as f64 / median_seconds;
+            Side { name: by.name(), seconds, median_seconds, link_bound_seconds, bytes_per_second }
+        })
+        .collect();
+    let of = |by: By| sides.iter().find(|s| s.name == by.name()).map(|s| s.median_seconds);
+    let ratio = |by: By, to: By| of(by).zip(of(to)).map(|(a, b)| a / b);
+    let ratios = Ratios {
+        over_mpi_alltoallv_default: ratio(By::DefaultWrite, By::OptiqWrite),
+        over_mpi_alltoallv_balanced: ratio(By::BalancedWrite, By::OptiqWrite),
+        over_mpi_file_write_at_all: ratio(By::MpiWrite, By::OptiqWrite).unwrap_or(f64::NAN),
+        over_mpi_file_read_at_all: ratio(By::MpiRead, By::OptiqRead).unwrap_or(f64::NAN),
+        aggregation_over_mpi_alltoallv_default: ratio(By::DefaultExchange, By::OptiqExchange),
+        aggregation_over_mpi_alltoallv_balanced: ratio(By::BalancedExchange, By::OptiqExchange),
+    };
+    Ok(Some(Document {
+        topology: network.spec().to_string(),
+        io_hosts: servers.list().iter().map(|s| network.name(s.host).to_string()).collect(),
+        ranks: placement.len(),
+        hosts: placement.can_forward().iter().filter(|&&there| there).count(),
+        total_bytes,
+        least_bytes: request.least,
+        most_bytes: request.most,
+        seed: request.seed,
+        repetitions: request.repetitions as usize,
+        mpi: mpi::environment::library_version()
+            .unwrap_or_default()
+            .split([',', '\n'])
+            .next()
+            .unwrap_or_default()
+            .into(),
+        io_component: std::env::var("OMPI_MCA_io").ok(),
+        io_budget_bytes: budget,
+        peak_buffer_bytes,
+        peak_resident_bytes,
+        decision,
+        balanced_bytes,
+        default_bytes,
+        sides,
+        ratios,
+        verified: true,
+    }))
+}
+
+impl Exchange {
+    fn new(ranks: usize) -> Self {
+        let zeros = || vec![0; ranks];
+        Self {
+            send_counts: zeros(),
+            send_displacements: zeros(),
+            receive_counts: zeros(),
+            receive_displacements: zeros(),
+            receive: Vec::new(),
+            pieces: Vec::new(),
+            link_bound_seconds: 0.0,
+        }
+    }
+
+    /// By MPI; nothing here is beyond what it can count.
+    fn by_mpi(&mut self, world: &SimpleCommunicator, data: &[u8]) -> Result<(), String> {
+        let narrow = |list: &[usize]| list.iter().map(|&x| x as c_int).collect::<Vec<_>>();
+        let (a, b) = (narrow(&self.send_counts), narrow(&self.send_displacements));
+        let (c, d) = (narrow(&self.receive_counts), narrow(&self.receive_displacements));
+        alltoallv(world, (data, &a, &b), (&mut self.receive, &c, &d))
+    }
+
+    fn write(&self, file: &File<'_>) -> Result<(), String> {
+        let bytes = |p: &Piece| &self.receive[p.at as usize..(p.at + p.extent.bytes) as usize];
+        self.pieces.iter().try_for_each(|p| file.write_at(p.extent.start, bytes(p)))
+    }
+}
+
+impl Bench<'_> {
+    /// Seconds of one run, looked at afterwards.
+    fn once(&mut self, by: By, first: bool, look: bool) -> Result<f64, String> {
+        let at = self.files.iter().position(|f| f.0 == by).unwrap_or(0);
+        if first && by.writes() {
+            self.files[at].1.truncate()?;
+        }
+        if matches!(by, By::OptiqRead | By::MpiRead) {
+            self.back.fill(0);
+        }
+        self.world.barrier();
+        let start = Instant::now();
+        self.run(by, at)?;
+        let mine = start.elapsed().as_secs_f64();
+        let mut longest = mine;
+        self.world.all_reduce_into(&mine, &mut longest, SystemOperation::max());
+        let wrong = || format!("{} delivered wrong bytes of rank {}", by.name(), self.world.rank());
+        if matches!(by, By::OptiqRead | By::MpiRead) && self.back != self.data {
+            return Err(wrong());
+        }
+        if look && by.writes() && !self.files[at].1.holds(self.mine.start, &self.data)? {
+            return Err(wrong());
+        }
+        Ok(longest)
+    }
+
+    fn run(&mut self, by: By, at: usize) -> Result<(), String> {
+        let file = &self.files[at].1;
+        let exchanges = self.exchanges.as_mut();
+        match (by, exchanges) {
+            (By::OptiqWrite, _) => {
+                let (offset, count) = (self.mine.start as ffi::MPI_Offset, self.data.len() as c_int);
+                // SAFETY: an open file, and a buffer of `count` bytes.
+                let done = unsafe {
+                    let (byte, ignore) = (ffi::RSMPI_UINT8_T, ffi::RSMPI_STATUS_IGNORE);
+                    let file = FileHandle(file.handle);
+                    self.session.write_at_all(file, offset, self.data.as_ptr().cast(), count, byte, ignore)
+                };
+                self.decision = done.map_err(|e| e.to_string())?.decision.to_string();
+                Ok(())
+            }
+            (By::OptiqRead, _) => {
+                let (offset, count) = (self.mine.start as ffi::MPI_Offset, self.back.len() as c_int);
+                // SAFETY: an open file, and a buffer of `count` bytes.
+                let done = unsafe {
+                    let (byte, ignore) = (ffi::RSMPI_UINT8_T, ffi::RSMPI_STATUS_IGNORE);
+                    let file = FileHandle(file.handle);
+                    self.session.read_at_all(file, offset, self.back.as_mut_ptr().cast(), count, byte, ignore)
+                };
+                done.map(drop).map_err(|e| e.to_string())
+            }
+            (By::MpiWrite, _) => file.write_at_all(self.mine.start, &self.data),
+            (By::MpiRead, _) => file.read_at_all(self.mine.start, &mut self.back),
+            (By::OptiqExchange, Some([x, _])) => {
+                let (a, b, c, d) = (&x.send_counts, &x.send_displacements, &x.receive_counts, &x.receive_displacements);
+                let moved = self.session.session().alltoallv(&self.data, a, b, &mut x.receive, c, d);
+                moved.map_err(|e| e.to_string())
+            }
+            (By::BalancedExchange | By::BalancedWrite, Some([x, _]))
+            | (By::DefaultExchange | By::DefaultWrite, Some([_, x])) => {
+                x.by_mpi(self.world, &self.data)?;
+                if by.writes() { x.write(file) } else { Ok(()) }
+            }
+            (_, None) => Ok(()),
+        }
+    }
+}
+
+/// What a rank writes.
+fn contents(seed: u64, rank: u64, bytes: usize) -> Vec<u8> {
+    let mut random = SplitMix64::new(seed ^ (rank + 1) << 32);
+    let mut data = Vec::with_capacity(bytes + 8);
+    while data.len() < bytes {
+        data.extend_from_slice(&random.next_u64().to_le_bytes());
+    }
+    data.truncate(bytes);
+    data
+}
+
+/// What this run's files begin with, as rank 0 chooses; the same on all ranks.
+fn prefix(world: &SimpleCommunicator, asked: Option<PathBuf>) -> String {
+    let path = asked.unwrap_or_else(std::env::temp_dir).join(format!("optiq-bench-io-{}", std::process::id()));
+    let mut path = path.to_string_lossy().into_owned().into_bytes();
+    let mut length = path.len() as u64;
+    let root = world.process_at_rank(0);
+    root.broadcast_into(&mut length);
+    path.resize(length as usize, 0);
+    root.broadcast_into(&mut path[..]);
+    String::from_utf8_lossy(&path).into_owned()
+}
+
+fn greatest(world: &SimpleCommunicator, mine: u64) -> u64 {
+    let mut all = mine;
+    world.all_reduce_into(&mine, &mut all, SystemOperation::max());
+    all
+}
+
+/// The most resident memory so far; 0 where /proc does not tell.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|l| l.trim().strip_suffix("kB")).and_then(|n| n.trim().parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
+}
