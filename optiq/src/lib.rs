@@ -31,8 +31,8 @@ mod session;
 mod transport_rule;
 
 pub use config::{
-    Algorithm, Config, ConfigError, OPTIONS, OptionRecord, Origin, PlannerChoice, Preload, Read, Scope, Setting, Settings,
-    TransportChoice,
+    Algorithm, Config, ConfigError, OPTIONS, OptionRecord, Origin, PlannerChoice, Preload, Read, Scope, Setting,
+    Settings, TransportChoice,
 };
 pub use decide::{Before, Decision, LEAST_PLANNING_SECONDS, decide, decide_before_planning, score};
 pub use error::{Error, Status};

@@ -134,9 +134,9 @@ pub unsafe extern "C" fn optiq_file_read_at_all(
                 held.session.read_at_all(file, offset, buf, count, datatype, status)?.decision
             },
             // SAFETY: as above.
-            None => {
-                Arc::new(unsafe { without_session(false, file, offset, buf, count, datatype, status, APART.into())? })
-            }
+            None => unsafe {
+                Arc::new(without_session(false, file, offset, buf, count, datatype, status, APART.into())?)
+            },
         };
         remember(&decision);
         Ok(())
