@@ -318,6 +318,44 @@ impl Communicator {
         }
     }
 
+    /// Begins [`Communicator::all_min`].
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    pub fn start_all_min(&self, values: Vec<i64>) -> Result<PendingWords<i64>, TransportError> {
+        // SAFETY: a constant; overwritten.
+        let mut pending = PendingWords { request: unsafe { ffi::RSMPI_REQUEST_NULL }, words: values, result: 0 };
+        let (words, count) = (pending.words.as_mut_ptr().cast(), pending.words.len() as c_int);
+        // SAFETY: the buffer holds `count` 64-bit integers, and stays until the request is complete.
+        let code = unsafe {
+            let (kind, operation) = (ffi::RSMPI_INT64_T, ffi::RSMPI_MIN);
+            ffi::PMPI_Iallreduce(in_place(), words, count, kind, operation, self.raw, &mut pending.request)
+        };
+        check(code, "MPI_Iallreduce")?;
+        Ok(pending)
+    }
+
+    /// Begins to gather words, as many from each rank, in rank order.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    pub fn start_all_gather(&self, mine: &[u64]) -> Result<PendingWords<u64>, TransportError> {
+        let mut words = mine.to_vec();
+        words.resize(mine.len() * (1 + self.size as usize), 0);
+        // SAFETY: a constant; overwritten.
+        let mut pending = PendingWords { request: unsafe { ffi::RSMPI_REQUEST_NULL }, words, result: mine.len() };
+        let (from, count) = (pending.words.as_mut_ptr(), mine.len() as c_int);
+        let into = from.wrapping_add(mine.len());
+        // SAFETY: one part for what is sent and as many more as there are ranks, which stay until the request is complete.
+        let code = unsafe {
+            let word = ffi::RSMPI_UINT64_T;
+            let request = &mut pending.request;
+            ffi::PMPI_Iallgather(from.cast(), count, word, into.cast(), count, word, self.raw, request)
+        };
+        check(code, "MPI_Iallgather")?;
+        Ok(pending)
+    }
+
     /// What the MPI library says of itself.
     ///
     /// # Errors
@@ -342,6 +380,41 @@ impl Communicator {
             unsafe { ffi::PMPI_Get_processor_name(text, length) }
         });
         text.map_err(|code| failed(code, "MPI_Get_processor_name"))
+    }
+}
+
+/// A collective operation on words that has begun.
+pub struct PendingWords<T> {
+    request: ffi::MPI_Request,
+    words: Vec<T>,
+    /// Where in `words` the result begins.
+    result: usize,
+}
+
+impl<T: Copy> PendingWords<T> {
+    /// The result, once it is there.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    pub fn test(&mut self) -> Result<Option<&[T]>, TransportError> {
+        let mut done = 0;
+        // SAFETY: a request of ours, active or null; the status is written by MPI and not read.
+        let code = unsafe {
+            let mut status = std::mem::zeroed();
+            ffi::PMPI_Test(&mut self.request, &mut done, &mut status)
+        };
+        check(code, "MPI_Test")?;
+        Ok((done != 0).then(|| &self.words[self.result..]))
+    }
+}
+
+impl<T> Drop for PendingWords<T> {
+    /// What is given up while it is under way leaves its memory to MPI.
+    fn drop(&mut self) {
+        // SAFETY: a constant.
+        if self.request != unsafe { ffi::RSMPI_REQUEST_NULL } {
+            std::mem::forget(std::mem::take(&mut self.words));
+        }
     }
 }
 

@@ -16,7 +16,9 @@ mod shared;
 mod two_sided;
 
 pub use ::mpi::ffi;
-pub use comm::{Communicator, Pending, check, comm_from_fortran, in_place, is_initialized, quietly, type_from_fortran};
+pub use comm::{
+    Communicator, Pending, PendingWords, check, comm_from_fortran, in_place, is_initialized, quietly, type_from_fortran,
+};
 pub use datatype::{contiguous_bytes, is_committed, is_named};
 pub use info::{entries_of, info_entries};
 pub use library::Library;

@@ -152,15 +152,10 @@ impl FileSession {
         let mut operation = session.init(Ok(Local::Bytes(from, into)), kept)?;
         // SAFETY: by this function's contract; it is complete, or given up, before this function returns.
         unsafe { session.start(&mut operation)? };
+        let late = |seconds| format!("a round took longer than {seconds} s (OPTIQ_IO_TIMEOUT)");
         match self.limit() {
             None => session.wait(&mut operation)?,
-            Some(limit) => {
-                let late = || Error::File {
-                    status: Status::Transport,
-                    text: format!("a round took longer than {} s (OPTIQ_IO_TIMEOUT)", limit.as_secs_f64()),
-                };
-                self.until(limit, late, || session.test(&mut operation))?;
-            }
+            Some(_) => self.until(late, || session.test(&mut operation))?,
         }
         Ok(Arc::clone(operation.decision()))
     }

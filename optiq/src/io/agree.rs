@@ -3,9 +3,8 @@
 use super::view::Reason;
 use super::{Extent, FileSession};
 use crate::{Error, Status};
-use optiq_transport::mpi::Pending;
 use optiq_transport::{Patience, Rank};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What a rank brings to a collective access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +68,11 @@ pub(super) enum Conclusion {
     Wrong(Rank),
 }
 
+/// Said where ranks did not come.
+fn late(seconds: f64) -> String {
+    format!("not all ranks of the file came within {seconds} s (OPTIQ_IO_TIMEOUT)")
+}
+
 /// The same on all ranks, as it is made from the same.
 pub(super) fn conclude(offers: &[Offer]) -> Conclusion {
     if let Some(rank) = offers.iter().position(|o| o.state == State::Wrong) {
@@ -93,42 +97,29 @@ pub(super) fn conclude(offers: &[Offer]) -> Conclusion {
 }
 
 impl FileSession {
-    /// Everybody's offers, in rank order; collective.
+    /// Everybody's offers, in rank order; collective. With `OPTIQ_IO_TIMEOUT` it waits only so long.
     pub(super) fn gather(&self, mine: &Offer) -> Result<Vec<Offer>, Error> {
-        let (_, words) = self.comm().all_gather(&mine.words())?;
-        let offers: Vec<Offer> = words.chunks(WORDS).filter_map(Offer::of).collect();
-        if offers.len() != self.comm().size() as usize {
-            return Err(Error::Setup("a rank of the file speaks another version of OPTIQ".into()));
-        }
-        Ok(offers)
+        let mut pending = self.comm().start_all_gather(&mine.words())?;
+        let mut words = Vec::new();
+        self.until(late, || {
+            let done = pending.test()?;
+            words.extend_from_slice(done.unwrap_or_default());
+            Ok(done.is_some())
+        })?;
+        Ok(words.chunks(WORDS).filter_map(Offer::of).collect())
     }
 
-    /// Waits until all ranks are here, with `OPTIQ_IO_TIMEOUT` only so long; collective.
-    pub(super) fn meet(&self) -> Result<(), Error> {
-        let Some(limit) = self.limit() else { return Ok(()) };
-        let mut pending = Some(self.comm().start_barrier()?);
-        let late = || Error::File {
-            status: Status::Transport,
-            text: format!("not all ranks of the file came within {} s (OPTIQ_IO_TIMEOUT)", limit.as_secs_f64()),
-        };
-        self.until(limit, late, || {
-            pending = pending.take().map(Pending::test).transpose()?.flatten();
-            Ok(pending.is_none())
-        })
-    }
-
-    /// Polls until it is done, or breaks the session.
+    /// Polls until it is done; with `OPTIQ_IO_TIMEOUT` only so long, and then this session is over.
     pub(super) fn until(
         &self,
-        limit: Duration,
-        late: impl FnOnce() -> Error,
+        late: impl FnOnce(f64) -> String,
         mut done: impl FnMut() -> Result<bool, Error>,
     ) -> Result<(), Error> {
         let start = Instant::now();
         let mut patience = Patience::default();
         while !done()? {
-            if start.elapsed() > limit {
-                let error = late();
+            if let Some(limit) = self.limit().filter(|&limit| start.elapsed() > limit) {
+                let error = Error::File { status: Status::Transport, text: late(limit.as_secs_f64()) };
                 self.give_up(&error);
                 return Err(error);
             }
@@ -143,14 +134,18 @@ impl FileSession {
             // There is nobody to agree with; this rank's own error says so.
             return mine;
         }
-        self.meet()?;
         let comm = self.comm();
-        let mut failed = [if mine.is_err() { -i64::from(comm.rank()) - 1 } else { 0 }];
-        comm.all_min(&mut failed)?;
-        if failed[0] == 0 {
+        let mut pending = comm.start_all_min(vec![if mine.is_err() { -i64::from(comm.rank()) - 1 } else { 0 }])?;
+        let mut failed = 0;
+        self.until(late, || {
+            let done = pending.test()?;
+            failed = done.and_then(|words| words.first().copied()).unwrap_or(0);
+            Ok(done.is_some())
+        })?;
+        if failed == 0 {
             return Ok(());
         }
-        let root = (-failed[0] - 1) as Rank;
+        let root = (-failed - 1) as Rank;
         let mut told = match &mine {
             Err(error) if root == comm.rank() => [&[error.status() as u8], error.to_string().as_bytes()].concat(),
             _ => Vec::new(),

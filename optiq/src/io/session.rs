@@ -204,7 +204,6 @@ impl FileSession {
             // SAFETY: passed on.
             Err(reason) => return unsafe { self.hand_over(&call, reason.clone()) },
         };
-        self.meet()?;
         // SAFETY: by this function's contract.
         let (mine, error) = match unsafe { self.read(&call) } {
             Ok(offer) => (offer, None),

@@ -1,6 +1,7 @@
 //! Collective file access against MPI's own: the same bytes in the file, the same bytes back, the same counts.
 
-use crate::support::{init, last_message, rank, size, succeeds, text, world};
+use crate::support::{self, init, last_message, rank, size, succeeds, text, world};
+use optiq::Status;
 use optiq::c_api::{
     optiq_file_read_at_all, optiq_file_write_at_all, optiq_finalize, optiq_last_decision, peak_buffer_bytes,
 };
@@ -8,6 +9,7 @@ use optiq_net::random::SplitMix64;
 use optiq_transport::mpi::{check, ffi};
 use std::ffi::{CString, c_int};
 use std::path::{Path, PathBuf};
+use std::ptr::null_mut;
 
 /// An open file of all ranks; removed when it is closed.
 pub struct File {
@@ -343,4 +345,259 @@ pub fn random(rounds: &str, largest: &str, served: bool) -> Result<(), String> {
     println!("rank {me}: peak buffer {peak} bytes");
     drop((ours, theirs));
     succeeds("optiq_finalize", optiq_finalize())
+}
+
+/// `MPI_File_write_at_all` of OPTIQ, which must be refused on all ranks with this sentence at `guilty` and on all others with
+/// one that names it.
+fn refused(what: &str, found: Outcome, guilty: bool, sentence: &str) -> Result<(), String> {
+    let sentence = if guilty { sentence } else { "passed an invalid argument" };
+    support::expect(what, found.0, Status::Argument, sentence)
+}
+
+/// Bad arguments: an error everywhere, nothing hangs, and the next call works.
+pub fn errors() -> Result<(), String> {
+    let me = rank();
+    let closed = File { handle: null_file(), path: PathBuf::new() };
+    let early = write(false, &closed, 0, &[], 0, byte());
+    support::expect("before init", early.0, Status::NotInitialized, "before optiq_init")?;
+    init()?;
+    let data = contents(me, 0, 3000);
+    let null = write(false, &closed, 0, &data, 8, byte());
+    support::expect("no file", null.0, Status::Argument, "the file handle is MPI_FILE_NULL")?;
+    std::mem::forget(closed);
+    let file = File::open("errors", BOTH)?;
+    let own = i64::from(me) * 3000;
+    let good = |what: &str| -> Result<(), String> {
+        expect(what, write(false, &file, own, &data, 3000, byte()), 3000)?;
+        let mut back = vec![0; 3000];
+        expect(what, read(false, &file, own, &mut back, 3000, byte()), 3000)?;
+        if back == data { Ok(()) } else { Err(format!("{what}: other bytes than were written")) }
+    };
+    good("at first")?;
+    for guilty in [0, size() - 1] {
+        let mine = guilty == me;
+        let bad = |x: i64| if mine { x } else { own };
+        refused("offset", write(false, &file, bad(-1), &data, 5, byte()), mine, "the offset is -1")?;
+        refused("far", write(false, &file, bad(i64::MAX - 3), &data, 5, byte()), mine, "are beyond 2^63 - 1")?;
+        refused("count", write(false, &file, own, &data, if mine { -5 } else { 5 }, byte()), mine, "the count is -5")?;
+        // SAFETY: a constant.
+        let null = if mine { unsafe { ffi::RSMPI_DATATYPE_NULL } } else { byte() };
+        // SAFETY: arguments that must be refused. NULL is MPI_STATUS_IGNORE to OPTIQ.
+        let found = unsafe { optiq_file_write_at_all(file.handle, own, data.as_ptr().cast(), 5, null, null_mut()) };
+        refused("datatype", (found, 0), mine, "MPI_DATATYPE_NULL")?;
+        let address = if mine { std::ptr::null() } else { data.as_ptr() };
+        // SAFETY: as above.
+        let found = unsafe { optiq_file_write_at_all(file.handle, own, address.cast(), 5, byte(), null_mut()) };
+        refused("buffer", (found, 0), mine, "the buffer is NULL, but 5 bytes")?;
+        // SAFETY: as above.
+        let found =
+            unsafe { optiq_file_read_at_all(file.handle, own, address.cast_mut().cast(), 5, byte(), null_mut()) };
+        refused("buffer of a read", (found, 0), mine, "the buffer is NULL, but 5 bytes")?;
+        good("after errors")?;
+    }
+    // Nothing at all, from nowhere.
+    // SAFETY: NULL and zero elements are allowed.
+    let found = unsafe { optiq_file_write_at_all(file.handle, 0, std::ptr::null(), 0, byte(), null_mut()) };
+    succeeds("nothing", found)?;
+    file.bytes()?;
+    let mode = |mode: u32, name: &str| File::open(name, mode);
+    let reader = mode(ffi::MPI_MODE_RDONLY as u32, "errors")?;
+    let found = write(false, &reader, own, &data, 5, byte());
+    support::expect("read-only", found.0, Status::Argument, "opened with MPI_MODE_RDONLY")?;
+    let mut back = vec![0; 3000];
+    expect("read-only", read(false, &reader, own, &mut back, 3000, byte()), 3000)?;
+    let writer = mode(ffi::MPI_MODE_WRONLY as u32, "errors")?;
+    let found = read(false, &writer, own, &mut back, 5, byte());
+    support::expect("write-only", found.0, Status::Argument, "opened with MPI_MODE_WRONLY")?;
+    expect("write-only", write(false, &writer, own, &data, 3000, byte()), 3000)?;
+    drop((reader, writer, file));
+    succeeds("optiq_finalize", optiq_finalize())?;
+    let late = write(false, &File { handle: null_file(), path: PathBuf::new() }, 0, &[], 0, byte());
+    support::expect("after finalize", late.0, Status::NotInitialized, "after optiq_finalize")
+}
+
+fn null_file() -> ffi::MPI_File {
+    // SAFETY: a constant.
+    unsafe { ffi::RSMPI_FILE_NULL }
+}
+
+/// What only MPI can serve: with the reason, and the right bytes.
+pub fn handed_over() -> Result<(), String> {
+    init()?;
+    let (me, ranks) = (i64::from(rank()), i64::from(size()));
+    let file = File::open("handed", BOTH)?;
+    let data = contents(rank(), 1, 4000);
+    // Views: every other 1000 bytes, ranks in turn.
+    let block = contiguous(1000, byte());
+    let strided = resized(block, 1000 * ranks);
+    let written = |what: &str, offset: i64, count: c_int, datatype, reason: &str| -> Result<(), String> {
+        succeeds(what, write(false, &file, offset, &data, count, datatype).0)?;
+        let said = decision();
+        if !said.contains(reason) || !said.starts_with("MPI_File_write_at_all") {
+            return Err(format!("{what}: served by {said}"));
+        }
+        Ok(())
+    };
+    file.view(1000 * me, byte(), strided)?;
+    written("strided", 0, 4000, byte(), "a view of the file is not contiguous")?;
+    let all = file.bytes()?;
+    let strip = |i: usize| all.iter().skip(1000 * (me as usize + i * ranks as usize)).take(1000);
+    if !(0..4).all(|i| strip(i).eq(&data[1000 * i..1000 * (i + 1)])) {
+        return Err("strided: other bytes than were written".into());
+    }
+    file.view(4000 * me, byte(), byte())?;
+    written("shifted", 0, 4000, byte(), "different displacements")?;
+    file.view(0, byte(), byte())?;
+    let holes = resized(byte(), 2);
+    written("holes in memory", 2000 * me, 2000, holes, "a datatype in memory is not a plain run of bytes")?;
+    written("the same bytes", 7 * me, 100, byte(), "write to the same bytes")?;
+    let wide = contiguous(3000, byte());
+    file.view(0, wide, wide)?;
+    succeeds("wide", write(false, &file, me, &data, 1, wide).0)?;
+    let said = decision();
+    if !said.contains("half of OPTIQ_IO_BUDGET does not hold one element of 3000 bytes") {
+        return Err(format!("wide: served by {said}"));
+    }
+    file.view(0, byte(), byte())?;
+    // SAFETY: an open file.
+    check(unsafe { ffi::PMPI_File_set_atomicity(file.handle, 1) }, "MPI_File_set_atomicity")
+        .map_err(|e| e.to_string())?;
+    written("atomic", 4000 * me, 4000, byte(), "atomic mode")?;
+    // SAFETY: as above.
+    check(unsafe { ffi::PMPI_File_set_atomicity(file.handle, 0) }, "MPI_File_set_atomicity")
+        .map_err(|e| e.to_string())?;
+    expect("served", write(false, &file, 4000 * me, &data, 4000, byte()), 4000)?;
+    if !decision().contains("aggregation at") {
+        return Err(format!("served by {}", decision()));
+    }
+    drop(file);
+    [block, strided, holes, wide].into_iter().for_each(free);
+    succeeds("optiq_finalize", optiq_finalize())
+}
+
+/// A committed datatype with another extent.
+fn resized(of: ffi::MPI_Datatype, extent: i64) -> ffi::MPI_Datatype {
+    // SAFETY: a valid datatype.
+    unsafe {
+        let mut made = ffi::RSMPI_DATATYPE_NULL;
+        ffi::PMPI_Type_create_resized(of, 0, extent as ffi::MPI_Aint, &mut made);
+        ffi::PMPI_Type_commit(&mut made);
+        made
+    }
+}
+
+/// Files come and go, of all ranks and of some, and handles' values are used again.
+pub fn lifetimes() -> Result<(), String> {
+    init()?;
+    let me = rank();
+    // SAFETY: a valid communicator.
+    let half = unsafe {
+        let mut half = world();
+        ffi::PMPI_Comm_split(world(), (me % 2) as c_int, -(me as c_int), &mut half);
+        half
+    };
+    let mut in_half = 0;
+    // SAFETY: a valid communicator.
+    unsafe { ffi::PMPI_Comm_rank(half, &mut in_half) };
+    for round in 0..12 {
+        let data = contents(me, round, 5000);
+        let mut back = vec![0; 5000];
+        let (file, place) = match round % 3 {
+            0 => (File::open_on(half, &format!("half{}-{round}", me % 2), BOTH)?, i64::from(in_half)),
+            _ => (File::open(&format!("all-{round}"), BOTH)?, i64::from(me)),
+        };
+        expect("write", write(false, &file, 5000 * place, &data, 5000, byte()), 5000)?;
+        expect("read", read(false, &file, 5000 * place, &mut back, 5000, byte()), 5000)?;
+        if back != data || !decision().contains("aggregation at") {
+            return Err(format!("round {round}: other bytes than were written, or served by {}", decision()));
+        }
+        barrier();
+        // SAFETY: an open file, which `File` will not close again.
+        unsafe { ffi::PMPI_File_close(&mut { file.handle }) };
+        barrier();
+        std::fs::remove_file(&file.path).ok();
+        std::mem::forget(file);
+    }
+    // SAFETY: ours.
+    unsafe { ffi::PMPI_Comm_free(&mut { half }) };
+    succeeds("optiq_finalize", optiq_finalize())
+}
+
+/// A file system without room: every rank gets the error, nothing hangs, and what was acknowledged is there. With `limit`
+/// the process's own limit stands for it.
+pub fn full(limit: bool) -> Result<(), String> {
+    const ROOM: usize = 1 << 20;
+    init()?;
+    let me = rank();
+    if limit {
+        // SAFETY: plain calls; a write beyond the limit is then an error instead of a signal.
+        unsafe {
+            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+            let most = libc::rlimit { rlim_cur: ROOM as u64, rlim_max: ROOM as u64 };
+            libc::setrlimit(libc::RLIMIT_FSIZE, &most);
+        }
+    }
+    let file = File::open("full", BOTH)?;
+    let share = ROOM / 4 / size() as usize;
+    let data = contents(me, 0, share);
+    let place = |round: usize| ((round * size() as usize + me as usize) * share) as i64;
+    for round in 0..2 {
+        expect("with room", write(false, &file, place(round), &data, share as c_int, byte()), share as c_int)?;
+    }
+    // Eight times of what there is room for.
+    let large = vec![1; 8 * ROOM / size() as usize];
+    let offset = (ROOM / 2 + me as usize * large.len()) as i64;
+    for _ in 0..2 {
+        let found = write(false, &file, offset, &large, large.len() as c_int, byte());
+        support::expect("without room", found.0, Status::Mpi, "which serves I/O host")?;
+        support::expect("without room", found.0, Status::Mpi, "could not write")?;
+    }
+    let message = last_message();
+    barrier();
+    for round in 0..2 {
+        let found = std::fs::read(&file.path).map_err(|e| e.to_string())?;
+        let start = place(round) as usize;
+        if found.get(start..start + share) != Some(&data[..]) {
+            return Err("what was acknowledged is not in the file".into());
+        }
+    }
+    barrier();
+    // And afterwards it goes on.
+    expect("with room", write(false, &file, place(1), &data, share as c_int, byte()), share as c_int)?;
+    println!("rank {me} was told: {message}");
+    drop(file);
+    succeeds("optiq_finalize", optiq_finalize())
+}
+
+/// A server that stops for a while: all others get an error in time, and so does it when it goes on.
+pub fn stops() -> Result<(), String> {
+    init()?;
+    let me = rank();
+    let file = File::open("stops", BOTH)?;
+    let data = contents(me, 0, 50_000);
+    let place = i64::from(me) * 50_000;
+    expect("at first", write(false, &file, place, &data, 50_000, byte()), 50_000)?;
+    // Rank 0 serves host 0; rank 1 wakes it up.
+    let mut process = std::process::id() as c_int;
+    // SAFETY: one int.
+    unsafe { ffi::PMPI_Bcast((&raw mut process).cast(), 1, ffi::RSMPI_INT32_T, 0, world()) };
+    if me == 0 {
+        // SAFETY: stops this process until somebody sends SIGCONT.
+        unsafe { libc::raise(libc::SIGSTOP) };
+    }
+    let found = write(false, &file, place, &data, 50_000, byte());
+    support::expect("stopped", found.0, Status::Transport, "OPTIQ_IO_TIMEOUT")?;
+    let again = write(false, &file, place, &data, 50_000, byte());
+    support::expect("afterwards", again.0, Status::Transport, "an earlier access by these ranks was given up")?;
+    println!("rank {me}: all is well");
+    std::io::Write::flush(&mut std::io::stdout()).ok();
+    if me == 1 {
+        // SAFETY: the process that stopped.
+        unsafe { libc::kill(process, libc::SIGCONT) };
+    }
+    // Nothing collective is possible any more, not even the end; a program would end its job here.
+    std::thread::sleep(std::time::Duration::from_secs(6));
+    // SAFETY: ends the job with success as its exit status.
+    unsafe { ffi::PMPI_Abort(world(), 0) };
+    Ok(())
 }
