@@ -38,6 +38,7 @@ macro_rules! act {
 }
 
 /// What a row makes of Fortran's arguments before they are looked at.
+#[cfg_attr(not(optiq_fortran), allow(unused_macros, reason = "Fortran's functions come to those in C"))]
 macro_rules! converted {
     (serve, $call:expr, $($argument:ident: $kind:ident),*) => {{
         // SAFETY: arguments that Fortran has passed.

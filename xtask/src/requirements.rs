@@ -152,7 +152,7 @@ pub const CARGO_C: &[Requirement] = &[
     },
 ];
 
-/// What the programs need that are built against an installed tree.
+/// What the tests need besides: programs in C and Fortran, some of them built against an installed tree.
 pub const CLIENTS: &[Requirement] = &[
     PKG_CONFIG,
     Requirement {
@@ -238,15 +238,24 @@ mod tests {
     #[test]
     fn debian_packages_are_those_of_the_readme() {
         let names = packages(&everything(), Manager::Apt);
-        let expected =
-            ["libopenmpi-dev", "openmpi-bin", "libclang-dev", "g++", "cmake", "make", "iproute2", "chromium"];
+        let expected = [
+            "libopenmpi-dev",
+            "openmpi-bin",
+            "libclang-dev",
+            "g++",
+            "cmake",
+            "make",
+            "gfortran",
+            "iproute2",
+            "chromium",
+        ];
         assert_eq!(names, expected);
     }
 
     #[test]
     fn a_package_that_serves_two_requirements_is_named_once() {
         let names = packages(&everything(), Manager::Pacman);
-        assert_eq!(names, ["openmpi", "clang", "gcc", "cmake", "make", "iproute2", "chromium"]);
+        assert_eq!(names, ["openmpi", "clang", "gcc", "cmake", "make", "gcc-fortran", "iproute2", "chromium"]);
     }
 
     #[test]

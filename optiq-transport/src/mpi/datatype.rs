@@ -50,9 +50,12 @@ pub unsafe fn is_named(datatype: ffi::MPI_Datatype) -> bool {
 /// Whether MPI accepts a datatype in communication: it is one, and it was committed. `quiet` is a communicator whose
 /// errors are returned.
 pub fn is_committed(datatype: ffi::MPI_Datatype, quiet: &super::Communicator) -> bool {
-    // There is no call that asks. Sending nothing to nobody checks its arguments and does nothing else.
-    // SAFETY: no element is read.
-    let code = unsafe { ffi::PMPI_Send(std::ptr::null(), 0, datatype, ffi::RSMPI_PROC_NULL, 0, quiet.raw()) };
+    // There is no call that asks. Sending to nobody checks its arguments (MPICH: if there is something to send) and does
+    // nothing else.
+    static NOT_READ: u64 = 0;
+    let buffer = (&raw const NOT_READ).cast();
+    // SAFETY: there is no receiver, so that nothing is read.
+    let code = unsafe { ffi::PMPI_Send(buffer, 1, datatype, ffi::RSMPI_PROC_NULL, 0, quiet.raw()) };
     code == ffi::MPI_SUCCESS as c_int
 }
 

@@ -122,7 +122,7 @@ struct Bench<'a> {
 }
 
 fn measure(world: &SimpleCommunicator, request: &Io) -> Result<Option<Document>, String> {
-    let read = Config::from_env();
+    let read = Config::read();
     if let Some(error) = read.error {
         return Err(error.to_string());
     }
