@@ -3,6 +3,7 @@
 //! A prefix and copies of the projects in tests/install are in a temporary directory. What they know of OPTIQ they have from
 //! variables that a module file sets. The libraries are built without HiGHS, which alone compiles for minutes.
 
+use super::layout::PRELOADED;
 use super::{Build, Options, place};
 use crate::failure::{Failure, Outcome};
 use crate::mpi::Library;
@@ -142,7 +143,9 @@ impl User<'_> {
     }
 
     fn tree(&self) -> Outcome {
-        let missing: Vec<_> = EXPECTED.iter().filter(|f| !self.prefix.join(f).exists()).collect();
+        let expected = EXPECTED.iter().map(ToString::to_string);
+        let preloaded = PRELOADED.iter().map(|(_, file)| format!("lib/{file}"));
+        let missing: Vec<_> = expected.chain(preloaded).filter(|f| !self.prefix.join(f).exists()).collect();
         if !missing.is_empty() {
             return Err(Failure::Failed(format!("not installed: {missing:?}")));
         }

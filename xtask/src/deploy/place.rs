@@ -32,6 +32,7 @@ pub fn copy(from: &Path, to: &Path) -> Outcome<Vec<PathBuf>> {
     list(from, Path::new(""), &mut files).map_err(|e| Failure::Failed(format!("{}: {e}", from.display())))?;
     files.push(MANIFEST.into());
     files.sort();
+    files.dedup();
     let lines: String = files.iter().map(|f| format!("{}\n", f.display())).collect();
     let manifest = from.join(MANIFEST);
     let before = read_manifest(to).unwrap_or_default();
