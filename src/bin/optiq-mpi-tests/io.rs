@@ -89,7 +89,7 @@ impl Drop for File {
     }
 }
 
-pub const BOTH: u32 = ffi::MPI_MODE_CREATE as u32 | ffi::MPI_MODE_RDWR as u32;
+pub const BOTH: u32 = ffi::MPI_MODE_CREATE | ffi::MPI_MODE_RDWR;
 
 /// A call's status, and the count in its `MPI_Status`.
 type Outcome = (c_int, c_int);
@@ -401,12 +401,12 @@ pub fn errors() -> Result<(), String> {
     succeeds("nothing", found)?;
     file.bytes()?;
     let mode = |mode: u32, name: &str| File::open(name, mode);
-    let reader = mode(ffi::MPI_MODE_RDONLY as u32, "errors")?;
+    let reader = mode(ffi::MPI_MODE_RDONLY, "errors")?;
     let found = write(false, &reader, own, &data, 5, byte());
     support::expect("read-only", found.0, Status::Argument, "opened with MPI_MODE_RDONLY")?;
     let mut back = vec![0; 3000];
     expect("read-only", read(false, &reader, own, &mut back, 3000, byte()), 3000)?;
-    let writer = mode(ffi::MPI_MODE_WRONLY as u32, "errors")?;
+    let writer = mode(ffi::MPI_MODE_WRONLY, "errors")?;
     let found = read(false, &writer, own, &mut back, 5, byte());
     support::expect("write-only", found.0, Status::Argument, "opened with MPI_MODE_WRONLY")?;
     expect("write-only", write(false, &writer, own, &data, 3000, byte()), 3000)?;
