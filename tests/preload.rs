@@ -97,7 +97,7 @@ fn nothing_changes_and_nothing_is_served_without_a_topology() {
     assert!(plain.success, "the test itself is wrong:\n{}", plain.output);
     let output = passes(4, &traps, &[], &[]);
     let [planned, mpi, passed] = counts(&output, "MPI_Alltoallv");
-    assert!(planned == 0 && mpi == 0 && passed > 1000, "{output}");
+    assert!(planned == 0 && mpi == 0 && passed > 500, "{output}");
     assert_eq!(reason(&output, "OPTIQ_TOPOLOGY is not set"), passed, "{output}");
 }
 

@@ -1,0 +1,84 @@
+//! `optiq wrap`: what it sets, for whom, and what it becomes. Runs under MPI are in tests/preload.rs.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::process::{Command, Output};
+
+/// A library that can be preloaded into everything: the C library, as this test has loaded it.
+fn library() -> String {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let paths = maps.lines().filter_map(|l| l.split_whitespace().nth(5));
+    paths.filter(|p| p.contains("libc.so") || p.contains("libc-")).map(str::to_owned).next().unwrap()
+}
+
+fn optiq(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_optiq"));
+    for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("OPTIQ_")) {
+        command.env_remove(name);
+    }
+    command.arg("wrap").args(arguments).env_remove("LD_PRELOAD").output().unwrap()
+}
+
+fn sentence(arguments: &[&str]) -> String {
+    let output = optiq(arguments);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && output.stdout.is_empty() && text.lines().count() == 1, "{text}");
+    text
+}
+
+#[test]
+fn it_becomes_the_command() {
+    let library = library();
+    let script = "echo $LD_PRELOAD $OPTIQ_TOPOLOGY $OPTIQ_REPORT $OPTIQ_BUDGET; exit 7";
+    let output = optiq(&[
+        "--library",
+        &library,
+        "--topology",
+        "torus:2x2",
+        "--report",
+        "--option",
+        "OPTIQ_BUDGET=1MiB",
+        "--",
+        "sh",
+        "-c",
+        script,
+    ]);
+    assert_eq!(output.status.code(), Some(7));
+    let resolved = std::fs::canonicalize(&library).unwrap();
+    let expected = format!("{} torus:2x2 1 1MiB\n", resolved.display());
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
+    let output = optiq(&["--library", &library, "--", "sh", "-c", "kill -TERM $$"]);
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&output.status), Some(15));
+}
+
+#[test]
+fn a_launcher_hands_the_variables_on() {
+    let library = library();
+    let arguments = ["--library", &library, "--take", "alltoall", "--json", "--", "mpirun.openmpi", "-n", "2", "a"];
+    let output = optiq(&arguments);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["launcher"], "openmpi");
+    assert!(document["environment"].as_object().unwrap().is_empty());
+    let command: Vec<&str> = document["command"].as_array().unwrap().iter().filter_map(|w| w.as_str()).collect();
+    assert_eq!(command[..2], ["mpirun.openmpi", "-x"]);
+    assert!(command[2].starts_with("LD_PRELOAD=/") && command.contains(&"OPTIQ_PRELOAD=alltoall"), "{command:?}");
+    assert_eq!(command[5..], ["-n", "2", "a"]);
+}
+
+#[test]
+fn what_cannot_be_used_is_one_sentence() {
+    let library = library();
+    let missing = sentence(&["--library", "no/such.so", "--", "true"]);
+    assert!(missing.contains("the library no/such.so cannot be used"), "{missing}");
+    let text = sentence(&["--library", "Cargo.toml", "--", "true"]);
+    assert!(text.contains("is no shared library"), "{text}");
+    let command = sentence(&["--library", &library, "--", "no-such-command-of-anybody"]);
+    assert!(command.contains("no-such-command-of-anybody cannot be started"), "{command}");
+    let topology = sentence(&["--library", &library, "--topology", "tours:4", "--", "true"]);
+    assert!(topology.contains("tours"), "{topology}");
+    let option = sentence(&["--library", &library, "--option", "OPTIQ_NOTHING=1", "--", "true"]);
+    assert!(option.contains("OPTIQ_NOTHING"), "{option}");
+    let value = sentence(&["--library", &library, "--take", "bcast", "--", "true"]);
+    assert!(value.contains("OPTIQ_PRELOAD is \"bcast\""), "{value}");
+    let command = sentence(&["--library", &library]);
+    assert!(command.contains("COMMAND"), "{command}");
+}
