@@ -242,6 +242,7 @@ fn decide() -> Result<(), Way> {
 
 fn read_configuration() -> Result<usize, Way> {
     let read = Config::read();
+    counts::remember(&read.config);
     if read.config.disable {
         return Err(Way::Disabled);
     }

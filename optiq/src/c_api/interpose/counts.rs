@@ -4,7 +4,7 @@ use crate::Config;
 use optiq_transport::mpi::{ffi, is_initialized, quietly};
 use std::ffi::{c_int, c_void};
 use std::fmt::Write;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 
 /// A function that programs call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,9 +158,21 @@ pub(super) fn report_own() {
     }
 }
 
+/// Whether a report is wanted, if that was read before: 1 no, 2 yes.
+static WANTED: AtomicU8 = AtomicU8::new(0);
+
+/// Remembers whether a report is wanted, so that `MPI_Finalize` need not read the options of programs that made calls.
+pub(super) fn remember(config: &Config) -> bool {
+    let wanted = config.report && !config.disable;
+    WANTED.store(1 + u8::from(wanted), Relaxed);
+    wanted
+}
+
 fn is_wanted() -> bool {
-    let config = Config::read().config;
-    config.report && !config.disable
+    match WANTED.load(Relaxed) {
+        0 => remember(&Config::read().config),
+        known => known == 2,
+    }
 }
 
 fn snapshot() -> Vec<u64> {
