@@ -81,9 +81,20 @@ int main(int argc, char **argv) {
     REQUIRE(strstr(served(other), "paths by planner"));
 #endif
     MPI_Info_free(&info);
+    MPI_Comm freed = forced;
     MPI_Comm_free(&other);
     MPI_Comm_free(&plain);
     MPI_Comm_free(&forced);
+    int zeros[64] = {0};
+#ifndef OPEN_MPI
+    /* A copy of the handle that was freed. In Open MPI it is a pointer to nowhere, which not even MPI can tell. */
+    FAILS(optiq_alltoallv(NULL, zeros, zeros, MPI_CHAR, NULL, zeros, zeros, MPI_CHAR, freed), OPTIQ_STATUS_ARGUMENT,
+          "the communicator is none");
+    FAILS(optiq_comm_set_option(freed, "k", "1"), OPTIQ_STATUS_ARGUMENT, "the communicator is none");
+#endif
+    (void)freed;
+    FAILS(optiq_alltoallv(NULL, zeros, zeros, MPI_CHAR, NULL, zeros, zeros, MPI_CHAR, forced),
+          OPTIQ_STATUS_ARGUMENT, "MPI_COMM_NULL");
 
     /* For communicators that come later. */
     OK(optiq_set_option("algorithm", "multipath"));

@@ -6,7 +6,7 @@
 
 use crate::session::Quick;
 use crate::{Algorithm, Config, Error, Origin, Session, Settings};
-use optiq_transport::mpi::{check, ffi, info_entries, is_initialized};
+use optiq_transport::mpi::{check, ffi, info_entries, is_initialized, quietly};
 use parking_lot::{Mutex, MutexGuard};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -254,7 +254,13 @@ fn attached(comm: ffi::MPI_Comm, key: c_int) -> Result<Option<Arc<Shared>>, Erro
     // SAFETY: a valid communicator by the caller's word; the attribute is a pointer that `attach` made.
     unsafe {
         let slot = (&raw mut value).cast::<c_void>();
-        check(ffi::PMPI_Comm_get_attr(comm, key, slot, &mut found), "MPI_Comm_get_attr")?;
+        // A handle that is none must not end the job: MPI speaks of it to the handlers of these two.
+        let (world, own) = (ffi::RSMPI_COMM_WORLD, ffi::RSMPI_COMM_SELF);
+        let ask = || ffi::PMPI_Comm_get_attr(comm, key, slot, &mut found);
+        let code = quietly(world, || quietly(own, ask).unwrap_or(ffi::MPI_ERR_OTHER as c_int))?;
+        if code != ffi::MPI_SUCCESS as c_int {
+            return Err(Error::Argument("the communicator is none: it was freed, or never made".into()));
+        }
         if found == 0 || value.is_null() {
             return Ok(None);
         }

@@ -174,6 +174,8 @@ impl Settings {
             match OPTIONS.iter().find(|o| o.name == name) {
                 Some(_) if value.trim().is_empty() => {}
                 Some(record) => self.put(record, &value, Origin::Environment),
+                // Where OPTIQ is installed, for CMake's find_package.
+                None if ["OPTIQ_ROOT", "OPTIQ_DIR"].contains(&name.as_str()) => {}
                 None => {
                     self.warnings.push(format!("{name} is set, but OPTIQ has no such option{}", hint(&name)));
                 }
@@ -359,7 +361,13 @@ mod tests {
 
     #[test]
     fn unknown_names_are_told_with_the_nearest() {
-        let read = read(&[("OPTIQ_TOPOLGY", "torus:4x4"), ("HOME", "x"), ("OPTIQ_K", "7"), ("OPTIQ_CHUNK", "16K")]);
+        let read = read(&[
+            ("OPTIQ_TOPOLGY", "torus:4x4"),
+            ("HOME", "x"),
+            ("OPTIQ_ROOT", "/x"),
+            ("OPTIQ_K", "7"),
+            ("OPTIQ_CHUNK", "16K"),
+        ]);
         assert_eq!(
             read.warnings,
             ["OPTIQ_TOPOLGY is set, but OPTIQ has no such option; OPTIQ_TOPOLOGY is the nearest"]
