@@ -72,10 +72,22 @@ fn first_of<'a>(programs: &[&'a str]) -> Option<&'a str> {
 
 /// Runs `program` on `ranks` ranks of this machine, with these `OPTIQ_*` variables and no others.
 pub fn mpirun(ranks: u32, program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
+    mpirun_under(&[], ranks, program, arguments, environment)
+}
+
+/// The same, with the launcher started by another command: `prefix` and its arguments.
+#[allow(dead_code, reason = "not every test program needs it")]
+pub fn mpirun_under(
+    prefix: &[&str],
+    ranks: u32,
+    program: &Path,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+) -> Run {
     // MPICH's ranks spin while they wait, at the cost of every other one on the machine: one job at a time.
     static ONE: Mutex<()> = Mutex::new(());
     let _turn = (Library::CURRENT == Library::Mpich).then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner));
-    let mut command = launcher();
+    let mut command = under(prefix, launcher());
     command.args(["-n", &ranks.to_string()]).arg(program).args(arguments);
     for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("OPTIQ_")) {
         command.env_remove(name);
@@ -113,4 +125,14 @@ fn read(mut pipe: impl Read) -> String {
     let mut bytes = Vec::new();
     pipe.read_to_end(&mut bytes).ok();
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// `command` as an argument of another one.
+fn under(prefix: &[&str], command: Command) -> Command {
+    let Some((first, rest)) = prefix.split_first() else { return command };
+    let mut outer = Command::new(first);
+    outer.args(rest).arg(command.get_program()).args(command.get_args());
+    let set = command.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
+    outer.envs(set);
+    outer
 }

@@ -569,6 +569,36 @@ pub fn full(limit: bool) -> Result<(), String> {
     succeeds("optiq_finalize", optiq_finalize())
 }
 
+/// So many MiB of each rank through the budget, there and back, and what memory that took.
+pub fn budget(mebibytes: &str) -> Result<(), String> {
+    init()?;
+    let bytes = mebibytes.parse::<usize>().map_err(|_| "a number of MiB is expected")? << 20;
+    let me = rank();
+    let file = File::open("budget", BOTH)?;
+    let pattern = contents(me, 0, 1 << 16);
+    let data: Vec<u8> = pattern.iter().copied().cycle().take(bytes).collect();
+    let mut back = vec![0; bytes];
+    let before = resident();
+    let place = i64::from(me) * bytes as i64;
+    expect("write", write(false, &file, place, &data, bytes as c_int, byte()), bytes as c_int)?;
+    expect("read", read(false, &file, place, &mut back, bytes as c_int, byte()), bytes as c_int)?;
+    if back != data || !decision().contains("aggregation at") {
+        return Err(format!("other bytes than were written, or served by {}", decision()));
+    }
+    // SAFETY: an open file.
+    let peak = unsafe { peak_buffer_bytes(file.handle) }.map_err(|e| e.to_string())?;
+    println!("rank {me}: peak buffer {peak} bytes, {} bytes more resident", resident().saturating_sub(before));
+    drop(file);
+    succeeds("optiq_finalize", optiq_finalize())
+}
+
+/// The most resident memory so far; 0 where /proc does not tell.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    line.and_then(|l| l.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
 /// A server that stops for a while: all others get an error in time, and so does it when it goes on.
 pub fn stops() -> Result<(), String> {
     init()?;

@@ -74,6 +74,7 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         ["io", "lifetimes"] => io::lifetimes(),
         ["io", "full"] => io::full(false),
         ["io", "limited"] => io::full(true),
+        ["io", "budget", mebibytes] => io::budget(mebibytes),
         ["io", "stops"] => io::stops(),
         ["io", "handed-over", rounds, largest] => io::random(rounds, largest, false),
         ["strict"] => errors::strict(),
