@@ -99,6 +99,11 @@ pub(super) fn conclude(offers: &[Offer]) -> Conclusion {
 impl FileSession {
     /// Everybody's offers, in rank order; collective. With `OPTIQ_IO_TIMEOUT` it waits only so long.
     pub(super) fn gather(&self, mine: &Offer) -> Result<Vec<Offer>, Error> {
+        // Blocking calls are cheaper: MPI libraries have better algorithms for them.
+        if self.limit().is_none() {
+            let (_, words) = self.comm().all_gather(&mine.words())?;
+            return Ok(words.chunks(WORDS).filter_map(Offer::of).collect());
+        }
         let mut pending = self.comm().start_all_gather(&mine.words())?;
         let mut words = Vec::new();
         self.until(late, || {
@@ -135,13 +140,18 @@ impl FileSession {
             return mine;
         }
         let comm = self.comm();
-        let mut pending = comm.start_all_min(vec![if mine.is_err() { -i64::from(comm.rank()) - 1 } else { 0 }])?;
-        let mut failed = 0;
-        self.until(late, || {
-            let done = pending.test()?;
-            failed = done.and_then(|words| words.first().copied()).unwrap_or(0);
-            Ok(done.is_some())
-        })?;
+        let mut word = [if mine.is_err() { -i64::from(comm.rank()) - 1 } else { 0 }];
+        if self.limit().is_none() {
+            comm.all_min(&mut word)?;
+        } else {
+            let mut pending = comm.start_all_min(word.to_vec())?;
+            self.until(late, || {
+                let done = pending.test()?;
+                word[0] = done.and_then(|words| words.first().copied()).unwrap_or(0);
+                Ok(done.is_some())
+            })?;
+        }
+        let [failed] = word;
         if failed == 0 {
             return Ok(());
         }

@@ -2,7 +2,9 @@
 //!
 //! All ways run in turn in one job, the order turning from repetition to repetition. A repetition counts from a barrier to
 //! the time at which the last rank is through. Each way of writing has a file of its own, which is emptied before its first,
-//! untimed, run; every rank reads its bytes back with MPI_File_read_at after that run and after the last one.
+//! untimed, run; every rank reads its bytes back with MPI_File_read_at after that run and after the last one. MPI's own
+//! collective accesses are asked by hints to go through one rank on each I/O host, as all others here do (ROMIO does so if
+//! host names are those of the topology; OMPIO chooses for itself).
 
 use super::file::{File, alltoallv};
 use super::{Document, Io, Ratios, Side};
@@ -196,9 +198,12 @@ fn measure(world: &SimpleCommunicator, request: &Io) -> Result<Option<Document>,
     };
     let prefix = prefix(world, request.folder.clone());
     let ways: Vec<By> = By::ALL.into_iter().filter(|by| exchanges.is_some() || !by.gathers()).collect();
+    // On the machines that this stands for, no other host reaches the storage; on this one all do. MPI's own aggregators are
+    // therefore asked to be where ours are.
+    let names: Vec<String> = servers.list().iter().map(|s| network.name(s.host).to_string()).collect();
     let mut files = Vec::new();
     for &by in ways.iter().filter(|by| by.writes()) {
-        files.push((by, File::create(world, &PathBuf::from(format!("{prefix}-{}", by.name())))?));
+        files.push((by, File::create(world, &PathBuf::from(format!("{prefix}-{}", by.name())), &names)?));
     }
     let back = vec![0; data.len()];
     let mut bench = Bench { world, session: &session, mine, data, back, exchanges, files, decision: String::new() };
