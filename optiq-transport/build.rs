@@ -1,8 +1,9 @@
-//! Compiles the C shim that gives names to what MPI libraries define as macros, and finds out which library it is. Only
+//! Compiles the C shims that give names to what MPI libraries define as macros, and finds out which library it is. Only
 //! with the `mpi` feature.
 
 fn main() {
     println!("cargo:rerun-if-changed=src/mpi/shim.c");
+    println!("cargo:rerun-if-changed=src/mpi/fortran.c");
     println!("cargo:rerun-if-env-changed=MPICC");
     println!("cargo:rustc-check-cfg=cfg(optiq_mpi, values(\"openmpi\", \"mpich\", \"other\"))");
     #[cfg(feature = "mpi")]
@@ -10,7 +11,8 @@ fn main() {
         // The same compiler wrapper that mpi-sys asks for its flags.
         let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".into());
         println!("cargo:rustc-cfg=optiq_mpi=\"{}\"", library(&mpicc));
-        cc::Build::new().compiler(mpicc).file("src/mpi/shim.c").warnings(true).compile("optiq_mpi_shim");
+        let sources = ["src/mpi/shim.c", "src/mpi/fortran.c"];
+        cc::Build::new().compiler(mpicc).files(sources).warnings(true).compile("optiq_mpi_shim");
     }
 }
 

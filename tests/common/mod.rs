@@ -41,6 +41,16 @@ pub fn mpicc() -> String {
     std::env::var("MPICC").unwrap_or_else(|_| first_of(&[name]).unwrap_or("mpicc").into())
 }
 
+/// The wrapper of the Fortran compiler of that library: `MPIFORT`, or the one of its name, or `mpifort`.
+#[allow(dead_code, reason = "not every test program compiles")]
+pub fn mpifort() -> String {
+    let name = match Library::CURRENT {
+        Library::Mpich => "mpifort.mpich",
+        _ => "mpifort.openmpi",
+    };
+    std::env::var("MPIFORT").unwrap_or_else(|_| first_of(&[name]).unwrap_or("mpifort").into())
+}
+
 /// Where cargo left `liboptiq.so`: beside the programs, or among the dependencies.
 #[allow(dead_code, reason = "not every test program compiles")]
 pub fn library() -> PathBuf {

@@ -52,8 +52,10 @@ const QUICK: &[&str] = &["--workspace", "--no-default-features", "--exclude", "o
 const MULTI_RANK: &[&str] =
     &["-p", "optiq-suite", "-p", "optiq", "-p", "optiq-transport", "--no-default-features", "--features", "mpi"];
 /// The test programs of that suite: the crates' own, and those that start programs on several ranks.
-const MULTI_RANK_TESTS: &[&str] =
-    &["--lib", "--test", "mpi", "--test", "c_api", "--test", "io", "--test", "preload", "--test", "examples"];
+const MULTI_RANK_TESTS: &[&str] = &[
+    "--lib", "--test", "mpi", "--test", "c_api", "--test", "io", "--test", "preload", "--test", "fortran", "--test",
+    "examples",
+];
 
 pub fn main(arguments: &[String]) -> Outcome {
     let Some(mut args) = Args::new("test", HELP, arguments) else { return Ok(()) };

@@ -9,20 +9,6 @@ unsafe extern "C" {
     fn optiq_mpi_is_initialized() -> c_int;
     pub(super) static optiq_mpi_byte: ffi::MPI_Datatype;
     static optiq_mpi_tag_ub: c_int;
-    fn optiq_mpi_comm_f2c(comm: c_int) -> ffi::MPI_Comm;
-    fn optiq_mpi_type_f2c(datatype: c_int) -> ffi::MPI_Datatype;
-}
-
-/// A communicator's handle in C, from that in Fortran.
-pub fn comm_from_fortran(comm: c_int) -> ffi::MPI_Comm {
-    // SAFETY: MPI gives the null handle, or an invalid one, for what is none.
-    unsafe { optiq_mpi_comm_f2c(comm) }
-}
-
-/// A datatype's handle in C, from that in Fortran.
-pub fn type_from_fortran(datatype: c_int) -> ffi::MPI_Datatype {
-    // SAFETY: as above.
-    unsafe { optiq_mpi_type_f2c(datatype) }
 }
 
 /// `MPI_IN_PLACE`.

@@ -7,6 +7,7 @@ mod align;
 mod comm;
 mod control;
 mod datatype;
+mod fortran;
 mod in_order;
 mod info;
 mod library;
@@ -16,10 +17,9 @@ mod shared;
 mod two_sided;
 
 pub use ::mpi::ffi;
-pub use comm::{
-    Communicator, Pending, PendingWords, check, comm_from_fortran, in_place, is_initialized, quietly, type_from_fortran,
-};
+pub use comm::{Communicator, Pending, PendingWords, check, in_place, is_initialized, quietly};
 pub use datatype::{contiguous_bytes, is_committed, is_named};
+pub use fortran::{buffer_from_fortran, comm_from_fortran, info_from_fortran, type_from_fortran};
 pub use info::{entries_of, info_entries};
 pub use library::Library;
 pub use one_sided::OneSided;

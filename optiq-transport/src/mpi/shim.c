@@ -10,8 +10,6 @@ int optiq_mpi_is_initialized(void) {
     return initialized && !finalized;
 }
 
-MPI_Comm optiq_mpi_comm_f2c(MPI_Fint comm) { return PMPI_Comm_f2c(comm); }
-MPI_Datatype optiq_mpi_type_f2c(MPI_Fint type) { return PMPI_Type_f2c(type); }
 
 const MPI_Datatype optiq_mpi_byte = MPI_BYTE;
 const int optiq_mpi_tag_ub = MPI_TAG_UB;

@@ -4,6 +4,9 @@
 //! session is attached to each communicator on its first use, as an MPI attribute, so that it lives exactly as long
 //! as the communicator does.
 
+// For the Fortran module, not for C programs.
+/// cbindgen:ignore
+mod fortran;
 mod handles;
 pub mod interpose;
 mod io;

@@ -69,15 +69,15 @@ pub unsafe extern "C" fn optiq_alltoallv_init(
         receive_type: recvtype,
     };
     // SAFETY: by this function's contract.
-    guard(|| unsafe { hold(&arguments, comm, request, "optiq_alltoallv_init") })
+    guard(|| unsafe { hold(Ok(arguments), comm, request, "optiq_alltoallv_init") })
 }
 
-/// Plans an exchange and keeps it under a handle.
+/// Plans an exchange and keeps it under a handle. A rank that has no arguments, because they are wrong, tells the others.
 ///
 /// # Safety
 /// As for [`optiq_alltoallv_init`].
-unsafe fn hold(
-    arguments: &Arguments,
+pub(super) unsafe fn hold(
+    arguments: Result<Arguments, Error>,
     comm: ffi::MPI_Comm,
     request: *mut Request,
     function: &'static str,
@@ -89,17 +89,19 @@ unsafe fn hold(
     };
     let locked = session.lock();
     let ranks = locked.size() as usize;
-    // SAFETY: by this function's contract. What is sent in place changes between starts: MPI's business.
-    let local = unsafe { read(arguments, ranks, 0, &mut Vec::new()) };
-    let in_place = arguments.send == in_place();
-    let local = match local {
-        Ok(_) if in_place => Ok(Local::OnlyMpi("MPI_IN_PLACE in an exchange that is started is left to MPI".into())),
-        local => local,
-    };
-    let kept = match &local {
-        // SAFETY: by this function's contract.
-        Ok(_) => Some(unsafe { Kept::new(arguments, ranks) }?),
-        Err(_) => None,
+    let mut kept = None;
+    let local = match arguments {
+        Ok(arguments) => {
+            // SAFETY: by this function's contract. What is sent in place changes between starts: MPI's business.
+            let local = unsafe { read(&arguments, ranks, 0, &mut Vec::new()) };
+            if local.is_ok() {
+                // SAFETY: by this function's contract.
+                kept = Some(unsafe { Kept::new(&arguments, ranks) }?);
+            }
+            let left = || Local::OnlyMpi("MPI_IN_PLACE in an exchange that is started is left to MPI".into());
+            local.map(|local| if arguments.send == in_place() { left() } else { local })
+        }
+        Err(error) => Err(error),
     };
     let made = locked.init(local, kept);
     let operation = made.map_err(|e| report(&locked, comm, function, e))?;
@@ -145,7 +147,7 @@ pub unsafe extern "C" fn optiq_ialltoallv(
     guard(|| {
         // SAFETY: by this function's contract.
         unsafe {
-            hold(&arguments, comm, request, "optiq_ialltoallv")?;
+            hold(Ok(arguments), comm, request, "optiq_ialltoallv")?;
             start(request, "optiq_ialltoallv")
         }
     })
@@ -168,7 +170,7 @@ pub unsafe extern "C" fn optiq_alltoallv_start(request: *mut Request) -> c_int {
 
 /// # Safety
 /// As for [`optiq_alltoallv_start`].
-unsafe fn start(request: *mut Request, function: &'static str) -> Result<(), Error> {
+pub(super) unsafe fn start(request: *mut Request, function: &'static str) -> Result<(), Error> {
     let held = find(request, function)?;
     let Held { session, comm, operation } = &mut *held.lock();
     let locked = session.lock();

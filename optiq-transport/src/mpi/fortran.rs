@@ -1,0 +1,36 @@
+//! What Fortran passes, in C's terms. The file `fortran.c` says where libraries keep Fortran's constants.
+
+use super::ffi;
+use std::ffi::{c_int, c_void};
+
+unsafe extern "C" {
+    fn optiq_fortran_to_comm(comm: c_int) -> ffi::MPI_Comm;
+    fn optiq_fortran_to_type(datatype: c_int) -> ffi::MPI_Datatype;
+    fn optiq_fortran_to_info(info: c_int) -> ffi::MPI_Info;
+    fn optiq_fortran_to_buffer(buffer: *mut c_void) -> *mut c_void;
+}
+
+/// A communicator's handle in C, from that in Fortran; a null or invalid one for what is none.
+pub fn comm_from_fortran(comm: c_int) -> ffi::MPI_Comm {
+    // SAFETY: MPI accepts any number, at any time.
+    unsafe { optiq_fortran_to_comm(comm) }
+}
+
+/// A datatype's handle in C, from that in Fortran; a null or invalid one for what is none.
+pub fn type_from_fortran(datatype: c_int) -> ffi::MPI_Datatype {
+    // SAFETY: as above.
+    unsafe { optiq_fortran_to_type(datatype) }
+}
+
+/// An info object's handle in C, from that in Fortran; a null or invalid one for what is none.
+pub fn info_from_fortran(info: c_int) -> ffi::MPI_Info {
+    // SAFETY: as above.
+    unsafe { optiq_fortran_to_info(info) }
+}
+
+/// A buffer's address in C, from that in Fortran: `MPI_IN_PLACE` and `MPI_BOTTOM` are variables there, of which the address
+/// counts (MPI 4.0, section 19.3.9). Other addresses are the same.
+pub fn buffer_from_fortran(buffer: *const c_void) -> *const c_void {
+    // SAFETY: addresses are compared; what is read are variables of the MPI library.
+    unsafe { optiq_fortran_to_buffer(buffer.cast_mut()) }
+}
