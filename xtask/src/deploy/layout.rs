@@ -12,13 +12,14 @@ pub const PRELOADED: &[(&str, &str)] = &[("optiq-preload", "liboptiq_preload.so"
 /// Files of the checkout: (from, to below the prefix), as they are. A folder means the files in it.
 const COPIED: &[(&str, &str)] = &[
     ("examples/alltoallv.c", "share/optiq/examples/alltoallv.c"),
+    ("examples/aggregate.c", "share/optiq/examples/aggregate.c"),
+    ("examples/alltoallv.f90", "share/optiq/examples/alltoallv.f90"),
+    ("examples/aggregate.f90", "share/optiq/examples/aggregate.f90"),
     ("examples/topologies", "share/optiq/examples/topologies"),
+    ("optiq/fortran", "share/optiq/fortran"),
     ("LICENSE", "share/doc/optiq/LICENSE"),
     ("README.md", "share/doc/optiq/README.md"),
 ];
-
-/// The Fortran module's source.
-const FORTRAN: (&str, &str) = ("optiq/fortran/optiq.f90", "share/optiq/fortran/optiq.f90");
 
 /// Files of packaging/templates with words between @ to fill in; (from, to), where LIB stands for the library directory
 /// and VERSION for the version.
@@ -60,11 +61,6 @@ pub fn complete(project: &Project, options: &Options, staged: &Path) -> Outcome 
     }
     for (from, to) in COPIED {
         copy_all(&root.join(from), &staged.join(to))?;
-    }
-    if root.join(FORTRAN.0).is_file() {
-        copy(&root.join(FORTRAN.0), &staged.join(FORTRAN.1))?;
-    } else {
-        eprintln!("xtask: {} is not there, so the Fortran module is left out", FORTRAN.0);
     }
     pages(project, options, staged)?;
     let words = Words::new(options, &lib)?;
