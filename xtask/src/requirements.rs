@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     fn everything() -> Vec<&'static Requirement> {
-        OPEN_MPI.iter().chain(BUILD).chain(LAB).chain(BROWSER).collect()
+        OPEN_MPI.iter().chain(BUILD).chain(CLIENTS).chain(LAB).chain(BROWSER).collect()
     }
 
     #[test]
@@ -245,6 +245,7 @@ mod tests {
             "g++",
             "cmake",
             "make",
+            "pkg-config",
             "gfortran",
             "iproute2",
             "chromium",
@@ -255,7 +256,7 @@ mod tests {
     #[test]
     fn a_package_that_serves_two_requirements_is_named_once() {
         let names = packages(&everything(), Manager::Pacman);
-        assert_eq!(names, ["openmpi", "clang", "gcc", "cmake", "make", "gcc-fortran", "iproute2", "chromium"]);
+        assert_eq!(names, ["openmpi", "clang", "gcc", "cmake", "make", "pkgconf", "gcc-fortran", "iproute2", "chromium"]);
     }
 
     #[test]
