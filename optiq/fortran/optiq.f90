@@ -553,30 +553,39 @@ contains
     type(optiq_topology), intent(in) :: topology
     integer(c_int), intent(inout), optional, contiguous :: sizes(:)
     integer(c_int), intent(out), optional :: dimensions, ierror
-    integer(c_int) :: capacity
-    capacity = 0
-    if (present(sizes)) capacity = size(sizes)
-    call finish(c_topology_get_size(topology, capacity, sizes, dimensions), 'optiq_topology_get_size', ierror)
+    integer(c_int) :: status
+    if (present(sizes)) then
+      status = c_topology_get_size(topology, size(sizes), sizes, dimensions)
+    else
+      status = c_topology_get_size(topology, 0, dimensions=dimensions)
+    end if
+    call finish(status, 'optiq_topology_get_size', ierror)
   end subroutine
 
   subroutine optiq_topology_get_torus(topology, torus, dimensions, ierror)
     type(optiq_topology), intent(in) :: topology
     integer(c_int), intent(inout), optional, contiguous :: torus(:)
     integer(c_int), intent(out), optional :: dimensions, ierror
-    integer(c_int) :: capacity
-    capacity = 0
-    if (present(torus)) capacity = size(torus)
-    call finish(c_topology_get_torus(topology, capacity, torus, dimensions), 'optiq_topology_get_torus', ierror)
+    integer(c_int) :: status
+    if (present(torus)) then
+      status = c_topology_get_torus(topology, size(torus), torus, dimensions)
+    else
+      status = c_topology_get_torus(topology, 0, dimensions=dimensions)
+    end if
+    call finish(status, 'optiq_topology_get_torus', ierror)
   end subroutine
 
   subroutine optiq_topology_get_coordinate(topology, coordinate, dimensions, ierror)
     type(optiq_topology), intent(in) :: topology
     integer(c_int), intent(inout), optional, contiguous :: coordinate(:)
     integer(c_int), intent(out), optional :: dimensions, ierror
-    integer(c_int) :: capacity
-    capacity = 0
-    if (present(coordinate)) capacity = size(coordinate)
-    call finish(c_topology_get_coordinate(topology, capacity, coordinate, dimensions), 'optiq_topology_get_coordinate', ierror)
+    integer(c_int) :: status
+    if (present(coordinate)) then
+      status = c_topology_get_coordinate(topology, size(coordinate), coordinate, dimensions)
+    else
+      status = c_topology_get_coordinate(topology, 0, dimensions=dimensions)
+    end if
+    call finish(status, 'optiq_topology_get_coordinate', ierror)
   end subroutine
 
   subroutine optiq_topology_get_nodeId(topology, node, ierror)

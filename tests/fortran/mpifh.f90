@@ -4,7 +4,7 @@ program mpifh
   use optiq
   implicit none
   include 'mpif.h'
-  integer :: comm = MPI_COMM_WORLD, info
+  integer :: comm = MPI_COMM_WORLD, info, datatype
   type(optiq_jobs) :: nothing
   include 'body.inc'
 end program

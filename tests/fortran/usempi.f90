@@ -4,7 +4,7 @@ program usempi
   use mpi
   use optiq
   implicit none
-  integer :: comm = MPI_COMM_WORLD, info
+  integer :: comm = MPI_COMM_WORLD, info, datatype
   type(optiq_jobs) :: nothing
   include 'body.inc'
 end program

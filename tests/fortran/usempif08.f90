@@ -6,6 +6,7 @@ program usempif08
   implicit none
   type(MPI_Comm) :: comm = MPI_COMM_WORLD
   type(MPI_Info) :: info
+  type(MPI_Datatype) :: datatype
   type(optiq_jobs) :: nothing
   include 'body.inc'
 end program

@@ -256,7 +256,10 @@ mod tests {
     #[test]
     fn a_package_that_serves_two_requirements_is_named_once() {
         let names = packages(&everything(), Manager::Pacman);
-        assert_eq!(names, ["openmpi", "clang", "gcc", "cmake", "make", "pkgconf", "gcc-fortran", "iproute2", "chromium"]);
+        assert_eq!(
+            names,
+            ["openmpi", "clang", "gcc", "cmake", "make", "pkgconf", "gcc-fortran", "iproute2", "chromium"]
+        );
     }
 
     #[test]

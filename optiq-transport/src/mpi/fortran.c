@@ -2,25 +2,21 @@
 #include <mpi.h>
 #include <stddef.h>
 
-/* Open MPI gives a null pointer for an integer that is no handle; the null handle is what its calls refuse in words. */
+/* Outside of MPI_Init and MPI_Finalize, Open MPI's conversions end the program; for an integer that is no handle they give a
+ * null pointer. The null handle is what calls refuse in words. */
+int optiq_mpi_is_initialized(void);
 #ifdef OPEN_MPI
-#define OR(handle, none) ((handle) ? (handle) : (none))
+#define CONVERT(type, convert, integer, none) \
+    type handle = optiq_mpi_is_initialized() ? convert(integer) : (none); \
+    return handle ? handle : (none)
 #else
-#define OR(handle, none) (handle)
+#define CONVERT(type, convert, integer, none) return optiq_mpi_is_initialized() ? convert(integer) : (none)
 #endif
 
-MPI_Comm optiq_fortran_to_comm(MPI_Fint comm) {
-    MPI_Comm handle = PMPI_Comm_f2c(comm);
-    return OR(handle, MPI_COMM_NULL);
-}
-MPI_Datatype optiq_fortran_to_type(MPI_Fint type) {
-    MPI_Datatype handle = PMPI_Type_f2c(type);
-    return OR(handle, MPI_DATATYPE_NULL);
-}
-MPI_Info optiq_fortran_to_info(MPI_Fint info) {
-    MPI_Info handle = PMPI_Info_f2c(info);
-    return OR(handle, MPI_INFO_NULL);
-}
+MPI_Comm optiq_fortran_to_comm(MPI_Fint comm) { CONVERT(MPI_Comm, PMPI_Comm_f2c, comm, MPI_COMM_NULL); }
+MPI_Datatype optiq_fortran_to_type(MPI_Fint type) { CONVERT(MPI_Datatype, PMPI_Type_f2c, type, MPI_DATATYPE_NULL); }
+/* MPI_INFO_NULL is a valid argument, so what is none must not become it. */
+MPI_Info optiq_fortran_to_info(MPI_Fint info) { return optiq_mpi_is_initialized() ? PMPI_Info_f2c(info) : MPI_INFO_NULL; }
 
 /* In Fortran, MPI_IN_PLACE and MPI_BOTTOM are variables whose address is what counts (MPI 4.0, section 19.3.9). Where they
  * are differs between libraries and between their interfaces. Weak references: NULL where a program's libraries have no such

@@ -10,19 +10,20 @@ unsafe extern "C" {
     fn optiq_fortran_to_buffer(buffer: *mut c_void) -> *mut c_void;
 }
 
-/// A communicator's handle in C, from that in Fortran; a null or invalid one for what is none.
+/// A communicator's handle in C, from that in Fortran; a null or invalid one for what is none, and where MPI is not
+/// initialised.
 pub fn comm_from_fortran(comm: c_int) -> ffi::MPI_Comm {
-    // SAFETY: MPI accepts any number, at any time.
+    // SAFETY: any number is accepted, at any time.
     unsafe { optiq_fortran_to_comm(comm) }
 }
 
-/// A datatype's handle in C, from that in Fortran; a null or invalid one for what is none.
+/// A datatype's handle in C, as [`comm_from_fortran`].
 pub fn type_from_fortran(datatype: c_int) -> ffi::MPI_Datatype {
     // SAFETY: as above.
     unsafe { optiq_fortran_to_type(datatype) }
 }
 
-/// An info object's handle in C, from that in Fortran; a null or invalid one for what is none.
+/// An info object's handle in C, as [`comm_from_fortran`], but an invalid one for what is none: the null handle is valid.
 pub fn info_from_fortran(info: c_int) -> ffi::MPI_Info {
     // SAFETY: as above.
     unsafe { optiq_fortran_to_info(info) }

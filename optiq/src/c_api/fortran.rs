@@ -283,6 +283,8 @@ pub unsafe extern "C" fn optiq_fortran_comm_set_info(comm: c_int, info: c_int) -
 #[unsafe(no_mangle)]
 pub extern "C" fn optiq_fortran_abort(status: c_int) {
     if is_initialized() {
+        // MPICH's launcher drops what it has not read when the job is aborted: the sentence would be lost at times.
+        std::thread::sleep(std::time::Duration::from_millis(200));
         // SAFETY: MPI is initialised.
         unsafe { ffi::PMPI_Abort(ffi::RSMPI_COMM_WORLD, status) };
     }
