@@ -121,6 +121,13 @@ mod programs {
     }
 
     #[test]
+    fn files_by_way_of_the_io_hosts() {
+        for name in INTERFACES.into_iter().filter(|_| ready()) {
+            passes(name, 16, &["files", &directory(name)], &[PLACED, ("OPTIQ_TOPOLOGY", "torus:4x4,io=0+10")]);
+        }
+    }
+
+    #[test]
     fn an_error_that_nobody_asks_for_ends_the_program() {
         for name in INTERFACES.into_iter().filter(|_| ready()) {
             let run = run(name, 2, &["fails", &directory(name)], &[]);
@@ -235,8 +242,8 @@ fn of_the_module() -> BTreeMap<String, (String, Vec<Parameter>, String)> {
 /// Fortran's word for a type of C's.
 fn fortran(c: &str) -> String {
     match c {
-        "int" | "MPI_Comm" | "MPI_Datatype" | "MPI_Info" => "integer(c_int)".into(),
-        "int64_t" => "integer(c_int64_t)".into(),
+        "int" | "MPI_Comm" | "MPI_Datatype" | "MPI_File" | "MPI_Info" | "MPI_Status" => "integer(c_int)".into(),
+        "int64_t" | "MPI_Offset" => "integer(c_int64_t)".into(),
         "uintptr_t" => "integer(c_size_t)".into(),
         "double" => "real(c_double)".into(),
         "char" => "character(kind=c_char)".into(),

@@ -81,6 +81,7 @@ module optiq
   public :: optiq_comm_set_option, optiq_comm_set_info, optiq_jobs_create, optiq_job_read_jobs_from_file
   public :: optiq_jobs_write, optiq_jobs_free, optiq_jobs_add, optiq_jobs_get_count, optiq_jobs_get
   public :: optiq_jobs_set_demand, optiq_jobs_set_buffers, optiq_jobs_set_receive_buffer, optiq_jobs_get_received
+  public :: optiq_file_write_at_all, optiq_file_read_at_all
   public :: optiq_execute_jobs, optiq_execute_jobs_from_file, optiq_topology_init, optiq_topology_finalize
   public :: optiq_topology_get_size, optiq_topology_get_torus, optiq_topology_get_coordinate
   public :: optiq_topology_get_nodeId, optiq_topology_get_node_of_rank, optiq_topology_get_nodes, optiq_alg_init
@@ -129,6 +130,12 @@ module optiq
   end interface
   interface optiq_comm_set_info
     module procedure comm_set_info_integer
+  end interface
+  interface optiq_file_write_at_all
+    module procedure file_write_at_all_integer
+  end interface
+  interface optiq_file_read_at_all
+    module procedure file_read_at_all_integer
   end interface
   interface optiq_execute_jobs
     module procedure execute_jobs_integer
@@ -498,6 +505,32 @@ contains
     integer(c_int64_t), intent(out) :: bytes
     integer(c_int), intent(out), optional :: ierror
     call finish(c_jobs_get_received(jobs, bytes), 'optiq_jobs_get_received', ierror)
+  end subroutine
+
+  ! `offset` is of kind MPI_OFFSET_KIND, `status` has MPI_STATUS_SIZE integers or is MPI_STATUS_IGNORE.
+  subroutine file_write_at_all_integer(fh, offset, buf, count, datatype, status, ierror)
+    !GCC$ attributes no_arg_check :: buf
+    !DEC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer(c_int), intent(in) :: fh, count, datatype
+    integer(c_int64_t), intent(in) :: offset
+    type(*), dimension(*), intent(in) :: buf
+    integer(c_int), dimension(*) :: status
+    integer(c_int), intent(out), optional :: ierror
+    call finish(c_file_write_at_all(fh, offset, buf, count, datatype, status), 'optiq_file_write_at_all', ierror)
+  end subroutine
+
+  ! `offset` is of kind MPI_OFFSET_KIND, `status` has MPI_STATUS_SIZE integers or is MPI_STATUS_IGNORE.
+  subroutine file_read_at_all_integer(fh, offset, buf, count, datatype, status, ierror)
+    !GCC$ attributes no_arg_check :: buf
+    !DEC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer(c_int), intent(in) :: fh, count, datatype
+    integer(c_int64_t), intent(in) :: offset
+    type(*), dimension(*) :: buf
+    integer(c_int), dimension(*) :: status
+    integer(c_int), intent(out), optional :: ierror
+    call finish(c_file_read_at_all(fh, offset, buf, count, datatype, status), 'optiq_file_read_at_all', ierror)
   end subroutine
 
   subroutine execute_jobs_integer(jobs, comm, ierror)

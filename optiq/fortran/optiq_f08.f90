@@ -1,7 +1,7 @@
 ! The module optiq with communicators, datatypes and info objects of mpi_f08: the same names, and everything else of optiq.
 module optiq_f08
   use, intrinsic :: iso_c_binding, only: c_int, c_int64_t
-  use mpi_f08, only: MPI_Comm, MPI_Datatype, MPI_Info
+  use mpi_f08, only: MPI_Comm, MPI_Datatype, MPI_File, MPI_Info
   use optiq
   implicit none
   public
@@ -21,6 +21,12 @@ module optiq_f08
   interface optiq_comm_set_info
     module procedure comm_set_info_f08
   end interface
+  interface optiq_file_write_at_all
+    module procedure file_write_at_all_f08
+  end interface
+  interface optiq_file_read_at_all
+    module procedure file_read_at_all_f08
+  end interface
   interface optiq_execute_jobs
     module procedure execute_jobs_f08
   end interface
@@ -37,7 +43,7 @@ module optiq_f08
   private :: alltoallv_f08_i32, alltoallv_f08_i64, alltoallv_init_f08_i32, alltoallv_init_f08_i64
   private :: ialltoallv_f08_i32, ialltoallv_f08_i64, comm_set_option_f08, comm_set_info_f08, execute_jobs_f08
   private :: execute_jobs_from_file_f08_i32, execute_jobs_from_file_f08_i64, topology_init_f08
-  private :: transport_init_f08
+  private :: transport_init_f08, file_write_at_all_f08, file_read_at_all_f08
 
 contains
 
@@ -147,6 +153,36 @@ contains
     type(MPI_Info), intent(in) :: info
     integer(c_int), intent(out), optional :: ierror
     call optiq_comm_set_info(comm%MPI_VAL, info%MPI_VAL, ierror)
+  end subroutine
+
+  ! `status` has MPI_STATUS_SIZE integers, as in the older interfaces; MPI_Status_f2f08 makes a type(MPI_Status) of it.
+  subroutine file_write_at_all_f08(fh, offset, buf, count, datatype, status, ierror)
+    !GCC$ attributes no_arg_check :: buf
+    !DEC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    type(MPI_File), intent(in) :: fh
+    integer(c_int64_t), intent(in) :: offset
+    type(*), dimension(*), intent(in) :: buf
+    integer(c_int), intent(in) :: count
+    type(MPI_Datatype), intent(in) :: datatype
+    integer(c_int), dimension(*) :: status
+    integer(c_int), intent(out), optional :: ierror
+    call optiq_file_write_at_all(fh%MPI_VAL, offset, buf, count, datatype%MPI_VAL, status, ierror)
+  end subroutine
+
+  ! `status` has MPI_STATUS_SIZE integers, as in the older interfaces; MPI_Status_f2f08 makes a type(MPI_Status) of it.
+  subroutine file_read_at_all_f08(fh, offset, buf, count, datatype, status, ierror)
+    !GCC$ attributes no_arg_check :: buf
+    !DEC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    type(MPI_File), intent(in) :: fh
+    integer(c_int64_t), intent(in) :: offset
+    type(*), dimension(*) :: buf
+    integer(c_int), intent(in) :: count
+    type(MPI_Datatype), intent(in) :: datatype
+    integer(c_int), dimension(*) :: status
+    integer(c_int), intent(out), optional :: ierror
+    call optiq_file_read_at_all(fh%MPI_VAL, offset, buf, count, datatype%MPI_VAL, status, ierror)
   end subroutine
 
   subroutine execute_jobs_f08(jobs, comm, ierror)

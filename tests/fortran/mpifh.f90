@@ -4,7 +4,7 @@ program mpifh
   use optiq
   implicit none
   include 'mpif.h'
-  integer :: comm = MPI_COMM_WORLD, info, datatype
+  integer :: comm = MPI_COMM_WORLD, info, datatype, file
   type(optiq_jobs) :: nothing
   include 'body.inc'
 end program

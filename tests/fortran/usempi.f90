@@ -4,7 +4,7 @@ program usempi
   use mpi
   use optiq
   implicit none
-  integer :: comm = MPI_COMM_WORLD, info, datatype
+  integer :: comm = MPI_COMM_WORLD, info, datatype, file
   type(optiq_jobs) :: nothing
   include 'body.inc'
 end program

@@ -7,6 +7,7 @@ program usempif08
   type(MPI_Comm) :: comm = MPI_COMM_WORLD
   type(MPI_Info) :: info
   type(MPI_Datatype) :: datatype
+  type(MPI_File) :: file
   type(optiq_jobs) :: nothing
   include 'body.inc'
 end program

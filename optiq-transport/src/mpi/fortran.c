@@ -18,6 +18,12 @@ MPI_Datatype optiq_fortran_to_type(MPI_Fint type) { CONVERT(MPI_Datatype, PMPI_T
 /* MPI_INFO_NULL is a valid argument, so what is none must not become it. */
 MPI_Info optiq_fortran_to_info(MPI_Fint info) { return optiq_mpi_is_initialized() ? PMPI_Info_f2c(info) : MPI_INFO_NULL; }
 
+MPI_File optiq_fortran_to_file(MPI_Fint file) { CONVERT(MPI_File, PMPI_File_f2c, file, MPI_FILE_NULL); }
+
+/* A status as Fortran has it, MPI_STATUS_SIZE integers, unless it is MPI_STATUS_IGNORE. */
+int optiq_fortran_ignores(const MPI_Fint *status) { return status == NULL || status == MPI_F_STATUS_IGNORE; }
+int optiq_status_to_fortran(const MPI_Status *status, MPI_Fint *into) { return PMPI_Status_c2f(status, into); }
+
 /* In Fortran, MPI_IN_PLACE and MPI_BOTTOM are variables whose address is what counts (MPI 4.0, section 19.3.9). Where they
  * are differs between libraries and between their interfaces. Weak references: NULL where a program's libraries have no such
  * variable. The linker sees to it that a program and its libraries have the same one, also in static executables. */

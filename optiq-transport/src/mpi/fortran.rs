@@ -7,6 +7,9 @@ unsafe extern "C" {
     fn optiq_fortran_to_comm(comm: c_int) -> ffi::MPI_Comm;
     fn optiq_fortran_to_type(datatype: c_int) -> ffi::MPI_Datatype;
     fn optiq_fortran_to_info(info: c_int) -> ffi::MPI_Info;
+    fn optiq_fortran_to_file(file: c_int) -> ffi::MPI_File;
+    fn optiq_fortran_ignores(status: *const c_int) -> c_int;
+    fn optiq_status_to_fortran(status: *const ffi::MPI_Status, into: *mut c_int) -> c_int;
     fn optiq_fortran_to_buffer(buffer: *mut c_void) -> *mut c_void;
 }
 
@@ -34,4 +37,28 @@ pub fn info_from_fortran(info: c_int) -> ffi::MPI_Info {
 pub fn buffer_from_fortran(buffer: *const c_void) -> *const c_void {
     // SAFETY: addresses are compared; what is read are variables of the MPI library.
     unsafe { optiq_fortran_to_buffer(buffer.cast_mut()) }
+}
+
+/// A file's handle in C, from that in Fortran; a null or invalid one for what is none.
+pub fn file_from_fortran(file: c_int) -> ffi::MPI_File {
+    // SAFETY: MPI accepts any number, at any time.
+    unsafe { optiq_fortran_to_file(file) }
+}
+
+/// Whether an address that Fortran passes is that of its `MPI_STATUS_IGNORE`.
+pub fn ignores_status(status: *const c_int) -> bool {
+    // SAFETY: addresses are compared.
+    unsafe { optiq_fortran_ignores(status) != 0 }
+}
+
+/// Writes a status as Fortran has it.
+///
+/// # Errors
+/// What MPI reports.
+///
+/// # Safety
+/// `into` must have room for `MPI_STATUS_SIZE` integers.
+pub unsafe fn status_to_fortran(status: &ffi::MPI_Status, into: *mut c_int) -> Result<(), crate::TransportError> {
+    // SAFETY: by this function's contract.
+    super::check(unsafe { optiq_status_to_fortran(status, into) }, "MPI_Status_c2f")
 }

@@ -6,6 +6,7 @@
 //! end have 64-bit counts and displacements where C has those of 32 bits only.
 
 use super::handles::place;
+use super::io::{optiq_file_read_at_all, optiq_file_write_at_all};
 use super::jobs::{JobList, optiq_execute_jobs, optiq_execute_jobs_from_file};
 use super::requests::{Request, hold, optiq_alltoallv_init, optiq_ialltoallv, start};
 use super::schedule::{TransportHandle, optiq_transport_init};
@@ -16,7 +17,8 @@ use super::{ffi, guard, longs, optiq_alltoallv, optiq_alltoallv_c};
 use crate::Error;
 use crate::session::Arguments;
 use optiq_transport::mpi::{
-    buffer_from_fortran, comm_from_fortran, in_place, info_from_fortran, is_initialized, type_from_fortran,
+    buffer_from_fortran, comm_from_fortran, file_from_fortran, ignores_status, in_place, info_from_fortran,
+    is_initialized, status_to_fortran, type_from_fortran,
 };
 use std::ffi::{c_char, c_int, c_void};
 
@@ -241,6 +243,57 @@ pub unsafe extern "C" fn optiq_fortran_execute_jobs_from_file(
 ) -> c_int {
     // SAFETY: by this function's contract.
     unsafe { optiq_execute_jobs_from_file(jobfile, datasize, sendbuf, recvbuf, recvbytes, comm_from_fortran(comm)) }
+}
+
+/// # Safety
+/// As for [`optiq_file_write_at_all`]; `status` is `MPI_STATUS_IGNORE` or has room for `MPI_STATUS_SIZE` integers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn optiq_fortran_file_write_at_all(
+    fh: c_int,
+    offset: i64,
+    buf: *const c_void,
+    count: c_int,
+    datatype: c_int,
+    status: *mut c_int,
+) -> c_int {
+    let (file, buffer, datatype) = (file_from_fortran(fh), buffer_from_fortran(buf), type_from_fortran(datatype));
+    // SAFETY: by this function's contract.
+    unsafe { with_status(status, |s| optiq_file_write_at_all(file, offset, buffer, count, datatype, s)) }
+}
+
+/// # Safety
+/// As for [`optiq_file_read_at_all`]; `status` is `MPI_STATUS_IGNORE` or has room for `MPI_STATUS_SIZE` integers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn optiq_fortran_file_read_at_all(
+    fh: c_int,
+    offset: i64,
+    buf: *mut c_void,
+    count: c_int,
+    datatype: c_int,
+    status: *mut c_int,
+) -> c_int {
+    let (file, datatype) = (file_from_fortran(fh), type_from_fortran(datatype));
+    let buffer = buffer_from_fortran(buf).cast_mut();
+    // SAFETY: by this function's contract.
+    unsafe { with_status(status, |s| optiq_file_read_at_all(file, offset, buffer, count, datatype, s)) }
+}
+
+/// Makes a call with a status of C's, and hands that to Fortran after a success.
+///
+/// # Safety
+/// `status` is `MPI_STATUS_IGNORE` or has room for `MPI_STATUS_SIZE` integers.
+unsafe fn with_status(status: *mut c_int, call: impl FnOnce(*mut ffi::MPI_Status) -> c_int) -> c_int {
+    if ignores_status(status) {
+        return call(std::ptr::null_mut());
+    }
+    // SAFETY: integers and addresses, for which zeros are a value; overwritten by MPI.
+    let mut of_c: ffi::MPI_Status = unsafe { std::mem::zeroed() };
+    let code = call(&mut of_c);
+    if code == crate::Status::Success as c_int {
+        // SAFETY: by this function's contract.
+        return guard(|| Ok(unsafe { status_to_fortran(&of_c, status) }?));
+    }
+    code
 }
 
 /// # Safety
