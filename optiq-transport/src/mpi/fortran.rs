@@ -46,8 +46,11 @@ pub fn file_from_fortran(file: c_int) -> ffi::MPI_File {
 }
 
 /// Whether an address that Fortran passes is that of its `MPI_STATUS_IGNORE`.
-pub fn ignores_status(status: *const c_int) -> bool {
-    // SAFETY: addresses are compared.
+///
+/// # Safety
+/// MPI must have been initialised, which is when the libraries note that address. What is at `status` is not looked at.
+pub unsafe fn ignores_status(status: *const c_int) -> bool {
+    // SAFETY: by this function's contract; addresses are compared.
     unsafe { optiq_fortran_ignores(status) != 0 }
 }
 

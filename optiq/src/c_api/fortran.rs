@@ -283,7 +283,8 @@ pub unsafe extern "C" fn optiq_fortran_file_read_at_all(
 /// # Safety
 /// `status` is `MPI_STATUS_IGNORE` or has room for `MPI_STATUS_SIZE` integers.
 unsafe fn with_status(status: *mut c_int, call: impl FnOnce(*mut ffi::MPI_Status) -> c_int) -> c_int {
-    if ignores_status(status) {
+    // SAFETY: addresses are compared; before MPI is initialised the call below says so.
+    if unsafe { ignores_status(status) } {
         return call(std::ptr::null_mut());
     }
     // SAFETY: integers and addresses, for which zeros are a value; overwritten by MPI.
