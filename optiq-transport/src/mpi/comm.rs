@@ -321,7 +321,23 @@ impl Communicator {
         Ok(pending)
     }
 
-    /// Begins to gather words, as many from each rank, in rank order.
+    /// Words of all ranks, as many from each, in rank order.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    pub fn all_gather_equal(&self, mine: &[u64]) -> Result<Vec<u64>, TransportError> {
+        let mut all = vec![0; mine.len() * self.size as usize];
+        let count = mine.len() as c_int;
+        // SAFETY: `count` words from each rank into as many for each.
+        let code = unsafe {
+            let (word, from, into) = (ffi::RSMPI_UINT64_T, mine.as_ptr().cast(), all.as_mut_ptr().cast());
+            ffi::PMPI_Allgather(from, count, word, into, count, word, self.raw)
+        };
+        check(code, "MPI_Allgather")?;
+        Ok(all)
+    }
+
+    /// Begins [`Communicator::all_gather_equal`].
     ///
     /// # Errors
     /// [`TransportError::Mpi`] with what MPI reports.

@@ -133,10 +133,10 @@ pub unsafe extern "C" fn optiq_file_read_at_all(
                 let held = held.lock();
                 held.session.read_at_all(file, offset, buf, count, datatype, status)?.decision
             },
-            // SAFETY: as above.
-            None => unsafe {
-                Arc::new(without_session(false, file, offset, buf, count, datatype, status, APART.into())?)
-            },
+            None => {
+                // SAFETY: as above.
+                Arc::new(unsafe { without_session(false, file, offset, buf, count, datatype, status, APART.into())? })
+            }
         };
         remember(&decision);
         Ok(())

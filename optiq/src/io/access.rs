@@ -1,8 +1,8 @@
 //! The rounds of one access: data moves over planned paths while servers read or write.
 //!
-//! Each round is one exchange of the session, in which every rank takes part, and begins with a reduction that tells all
-//! of any failure so far. A rank that fails therefore goes on to the next reduction instead of leaving, and all leave
-//! there. What a server waits for between two reductions is only its own file access.
+//! Each round is one exchange of the session, in which every rank takes part. After some rounds, and at the end, a reduction
+//! tells all of any failure so far. A rank that fails therefore goes on to the next reduction instead of leaving, and all
+//! leave there. What a server waits for between two exchanges is only its own file access.
 
 use super::requests::{Accesses, Failure, Way};
 use super::{Extent, FileHandle, FileSession, Rounds, Server};
@@ -13,6 +13,9 @@ use optiq_transport::Rank;
 use optiq_transport::mpi::ffi;
 use std::ffi::c_int;
 use std::sync::Arc;
+
+/// Rounds between two reductions: each costs as much as the agreement that begins an exchange.
+const AGREE_AFTER: u64 = 8;
 
 /// What all ranks have agreed to do.
 pub(super) struct Plan<'a> {
@@ -50,12 +53,10 @@ impl FileSession {
         let bytes = bytes.div_ceil(plan.element).saturating_mul(plan.element);
         let mut failed: Result<(), Error> = Ok(());
         let mut memory = self.memory();
-        if let Err(error) = memory.reserve(bytes.saturating_mul(count.min(2))) {
-            failed = Err(error);
-        }
-        let mut halves = server.filter(|_| failed.is_ok()).map(|server| Halves {
+        let base = memory.take(bytes.saturating_mul(count.min(2)))?;
+        let mut halves = server.map(|server| Halves {
             server,
-            base: memory.base(),
+            base,
             bytes,
             accesses: [Accesses::new(plan.way), Accesses::new(plan.way)],
         });
@@ -69,8 +70,13 @@ impl FileSession {
                 // Of a write: the one before last, whose half is needed now. Of a read: this one.
                 failed = failed.and(h.wait(plan, round, me));
             }
-            self.settle(failed)?;
-            failed = Ok(());
+            // With a time limit before every exchange: its own agreement does not look at the clock.
+            if self.limit().is_some() || (round > 0 && round % AGREE_AFTER == 0) {
+                self.settle(failed)?;
+                failed = Ok(());
+            } else if self.is_broken() {
+                return failed.map(|()| None);
+            }
             if let Some(h) = halves.as_mut().filter(|_| plan.way == Way::Read && round + 1 < count) {
                 // SAFETY: as above; the exchange before has sent what was in that half.
                 unsafe { h.start(plan, round + 1) };
@@ -78,7 +84,7 @@ impl FileSession {
             // SAFETY: as above.
             match unsafe { self.exchange(plan, halves.as_ref(), round) } {
                 Ok(moved) => decision = Some(moved),
-                Err(error) => failed = Err(error),
+                Err(error) => failed = failed.and(Err(error)),
             }
             if let Some(h) = halves.as_mut().filter(|_| plan.way == Way::Write && failed.is_ok()) {
                 // SAFETY: as above; all has arrived.

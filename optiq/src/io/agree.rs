@@ -101,7 +101,7 @@ impl FileSession {
     pub(super) fn gather(&self, mine: &Offer) -> Result<Vec<Offer>, Error> {
         // Blocking calls are cheaper: MPI libraries have better algorithms for them.
         if self.limit().is_none() {
-            let (_, words) = self.comm().all_gather(&mine.words())?;
+            let words = self.comm().all_gather_equal(&mine.words())?;
             return Ok(words.chunks(WORDS).filter_map(Offer::of).collect());
         }
         let mut pending = self.comm().start_all_gather(&mine.words())?;

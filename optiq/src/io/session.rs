@@ -92,6 +92,16 @@ impl FileSession {
                 log::warn!("{reason}; file accesses go to plain MPI");
             }
         }
+        // Now, when all ranks can still agree on what to do without.
+        let serves = servers.as_ref().is_ok_and(|s| s.list().iter().any(|s| s.rank == session.rank()));
+        let memory = Buffer::new(if serves { 2 * (budget / 2).min(MAX_HALF_BYTES) } else { 0 });
+        let mut enough = [i64::from(memory.is_ok())];
+        session.communicator().all_min(&mut enough)?;
+        let (memory, servers) = match memory {
+            Ok(memory) if enough[0] == 1 => (memory, servers),
+            Ok(_) => (Buffer::default(), Err("an I/O host has no memory for OPTIQ_IO_BUDGET".into())),
+            Err(error) => (Buffer::default(), Err(error.to_string())),
+        };
         // The network itself was compared when the session was made, but I/O hosts are no part of its fingerprint.
         let list = servers.as_ref().map(|s| format!("{:?}", s.list())).unwrap_or_default();
         let settings = xxhash_rust::xxh3::xxh3_64(list.as_bytes()) & !1;
@@ -102,7 +112,7 @@ impl FileSession {
             assignment,
             limit,
             settings,
-            memory: RefCell::default(),
+            memory: RefCell::new(memory),
             broken: RefCell::default(),
             peak_buffer_bytes: Cell::new(0),
         })
@@ -385,6 +395,16 @@ pub(crate) unsafe fn without_session(
 #[derive(Default)]
 struct Buffer(Vec<u8>);
 
+impl Buffer {
+    /// Of so many bytes, which the system need not have before they are touched.
+    fn new(bytes: u64) -> Result<Self, Error> {
+        let mut buffer = Vec::new();
+        let none = |_| Error::Setup(format!("there is no memory for the {bytes} bytes of OPTIQ_IO_BUDGET"));
+        buffer.try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX)).map_err(none)?;
+        Ok(Self(buffer))
+    }
+}
+
 /// It, while an access uses it.
 pub(super) struct Reserved<'a> {
     buffer: RefMut<'a, Buffer>,
@@ -392,20 +412,13 @@ pub(super) struct Reserved<'a> {
 }
 
 impl Reserved<'_> {
-    /// Room for so many bytes.
-    pub(super) fn reserve(&mut self, bytes: u64) -> Result<(), Error> {
-        let buffer = &mut self.buffer.0;
-        let none = |_| Error::Setup(format!("no memory for {bytes} bytes of OPTIQ_IO_BUDGET"));
-        if buffer.capacity() < bytes as usize {
-            // What is there is not needed: no copy, and never both.
-            *buffer = Vec::new();
-            buffer.try_reserve_exact(bytes as usize).map_err(none)?;
+    /// So many bytes, which are within the budget.
+    pub(super) fn take(&mut self, bytes: u64) -> Result<*mut u8, Error> {
+        let there = self.buffer.0.capacity() as u64;
+        if bytes > there {
+            return Err(Error::Setup(format!("an access needs {bytes} bytes of memory, but the budget is {there}")));
         }
-        self.peak.set(self.peak.get().max(buffer.capacity() as u64));
-        Ok(())
-    }
-
-    pub(super) fn base(&mut self) -> *mut u8 {
-        self.buffer.0.as_mut_ptr()
+        self.peak.set(self.peak.get().max(bytes));
+        Ok(self.buffer.0.as_mut_ptr())
     }
 }
