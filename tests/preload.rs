@@ -138,6 +138,56 @@ fn threads_on_communicators_of_their_own() {
     assert!(counts(&output, "MPI_Alltoallv")[0] > 0, "{output}");
 }
 
+const STARTED: [(&str, &str); 4] = [
+    ("OPTIQ_TOPOLOGY", "torus:2x2"),
+    ("OPTIQ_PLACEMENT", "rank"),
+    ("OPTIQ_ALGORITHM", "multipath"),
+    ("OPTIQ_PRELOAD", "alltoallv,ialltoallv"),
+];
+
+#[test]
+fn exchanges_that_go_on_while_the_program_does_something_else() {
+    let program = c_program("nonblocking");
+    let plain = common::mpirun(4, &program, &["nonblocking"], &[]);
+    assert!(plain.success, "the test itself is wrong:\n{}", plain.output);
+    let output = passes(4, &program, &["nonblocking"], &STARTED);
+    let [planned, mpi, passed] = counts(&output, "MPI_Ialltoallv");
+    // 15 rounds of six, and 5 on communicators that are freed, on four ranks.
+    assert!(planned > 200 && planned + mpi == 95 * 4 && passed == 0, "{output}");
+    assert!(reason(&output, "datatypes with gaps") > 0, "{output}");
+    // Where OPTIQ decides, and where the topology does not fit all communicators.
+    let auto = [&STARTED[..2], &STARTED[3..]].concat();
+    passes(4, &program, &["nonblocking"], &auto);
+    passes(3, &program, &["nonblocking"], &STARTED);
+}
+
+#[test]
+fn persistent_exchanges_are_started_in_any_order() {
+    let program = c_program("nonblocking");
+    let plain = common::mpirun(4, &program, &["persistent"], &[]);
+    assert!(plain.success, "the test itself is wrong:\n{}", plain.output);
+    let output = passes(4, &program, &["persistent", "late"], &STARTED);
+    // Four cycles of four, and one, of which two only MPI can serve: in place, and a datatype with gaps.
+    assert_eq!(counts(&output, "MPI_Alltoallv_init"), [60, 8, 0], "{output}");
+    let auto = [&STARTED[..2], &STARTED[3..]].concat();
+    passes(4, &program, &["persistent"], &auto);
+    passes(3, &program, &["persistent"], &STARTED);
+}
+
+#[test]
+fn what_is_started_needs_threads_and_must_be_asked_for() {
+    let program = c_program("nonblocking");
+    for (what, function) in [("nonblocking", "MPI_Ialltoallv"), ("persistent", "MPI_Alltoallv_init")] {
+        let output = passes(4, &program, &[what, "single"], &STARTED);
+        let [planned, mpi, passed] = counts(&output, function);
+        assert!(planned == 0 && mpi == 0 && passed > 0, "{output}");
+        assert_eq!(reason(&output, "MPI_THREAD_MULTIPLE was not provided"), passed, "{output}");
+    }
+    let output = passes(4, &program, &["nonblocking"], &STARTED[..3]);
+    let [_, _, passed] = counts(&output, "MPI_Ialltoallv");
+    assert_eq!((reason(&output, "not in the list of OPTIQ_PRELOAD"), passed), (380, 380), "{output}");
+}
+
 #[test]
 fn a_configuration_that_cannot_be_used_is_one_warning() {
     let threads = c_program("traps");

@@ -25,8 +25,10 @@ pub struct Type;
 pub struct Comm;
 /// An info object.
 pub struct Info;
-/// Where a request is returned.
+/// Where a request is, or is returned; an array of them.
 pub struct Request;
+/// An address that is only passed on.
+pub struct Any;
 
 impl Kind for Sent {
     type C = *const c_void;
@@ -66,4 +68,9 @@ impl Kind for Info {
 impl Kind for Request {
     type C = *mut ffi::MPI_Request;
     type Fortran = *mut c_int;
+}
+
+impl Kind for Any {
+    type C = *mut c_void;
+    type Fortran = *mut c_void;
 }

@@ -5,7 +5,7 @@
 
 #[cfg(optiq_fortran)]
 use crate::fortran::Read;
-use crate::kinds::{Comm, Info, Int, Ints, Kind, Received, Request, Sent, Type};
+use crate::kinds::{Any, Comm, Info, Int, Ints, Kind, Received, Request, Sent, Type};
 use crate::next::Next;
 use optiq::c_api::interpose::{self, Blocks, Call, Function, ffi};
 use std::ffi::c_int;
@@ -22,15 +22,31 @@ macro_rules! symbol {
 }
 
 /// What a row says is to be done: `serve` reads the arguments, by the expression that makes a [`Call`] of them, and serves
-/// or passes; `pass` only counts; `finalize` reports.
+/// or passes; `begin` does so for a call that gives a request; `start` and `free` look at requests that are started or freed;
+/// `initialize` and `finalize` frame it all.
 macro_rules! act {
     (serve $function:ident, $next:ident, $call:expr) => {{
         let call = || $call;
         // SAFETY: the program's arguments, by the MPI function's own contract; `next` makes the same call.
         unsafe { interpose::blocking(call, Function::$function, $next) }
     }};
-    (pass $function:ident, $next:ident, $call:expr) => {
-        interpose::passed(Function::$function, $next)
+    (begin $function:ident, $next:ident, $call:expr) => {{
+        let call = || $call;
+        // SAFETY: as above.
+        unsafe { interpose::begin(call, Function::$function, $next) }
+    }};
+    (start $function:ident, $next:ident, $call:expr) => {{
+        let requests = || $call;
+        // SAFETY: the program's requests.
+        unsafe { interpose::start(requests, $next) }
+    }};
+    (free $function:ident, $next:ident, $call:expr) => {{
+        let requests = || $call;
+        // SAFETY: the program's request.
+        unsafe { interpose::free(requests, $next) }
+    }};
+    (initialize $function:ident, $next:ident, $call:expr) => {
+        interpose::initialize($next)
     };
     (finalize $function:ident, $next:ident, $call:expr) => {
         interpose::finalize($next)
@@ -40,14 +56,17 @@ macro_rules! act {
 /// What a row makes of Fortran's arguments before they are looked at.
 #[cfg_attr(not(optiq_fortran), allow(unused_macros, reason = "Fortran's functions come to those in C"))]
 macro_rules! converted {
-    (serve, $call:expr, $($argument:ident: $kind:ident),*) => {{
+    (initialize, $call:expr, $($argument:ident: $kind:ident),*) => {
+        $call
+    };
+    (finalize, $call:expr, $($argument:ident: $kind:ident),*) => {
+        $call
+    };
+    ($other:ident, $call:expr, $($argument:ident: $kind:ident),*) => {{
         // SAFETY: arguments that Fortran has passed.
         $(let $argument = unsafe { <$kind as Read>::to_c($argument) };)*
         $call
     }};
-    ($other:ident, $call:expr, $($argument:ident: $kind:ident),*) => {
-        $call
-    };
 }
 
 macro_rules! entry_points {
@@ -140,28 +159,80 @@ entry_points! {
     };
         mpi_alltoall, mpi_alltoall_, mpi_alltoall__, MPI_ALLTOALL, mpi_alltoall_f08_;
 
-    pass Ialltoallv: MPI_Ialltoallv(
+    begin Ialltoallv: MPI_Ialltoallv(
         send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
         receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
         request: Request
-    ) => ();
+    ) => (Call {
+        function: Function::Ialltoallv,
+        send,
+        send_type,
+        receive,
+        receive_type,
+        blocks: Blocks::Each {
+            send: (send_counts, send_displacements),
+            receive: (receive_counts, receive_displacements),
+        },
+        comm,
+    }, request);
         mpi_ialltoallv, mpi_ialltoallv_, mpi_ialltoallv__, MPI_IALLTOALLV, mpi_ialltoallv_f08_;
 
     #[cfg(optiq_init = "mpi")]
-    pass AlltoallvInit: MPI_Alltoallv_init(
+    begin AlltoallvInit: MPI_Alltoallv_init(
         send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
         receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
         info: Info, request: Request
-    ) => ();
+    ) => {
+        let _ = info;
+        (Call {
+            function: Function::AlltoallvInit,
+            send,
+            send_type,
+            receive,
+            receive_type,
+            blocks: Blocks::Each {
+                send: (send_counts, send_displacements),
+                receive: (receive_counts, receive_displacements),
+            },
+            comm,
+        }, request)
+    };
         mpi_alltoallv_init, mpi_alltoallv_init_, mpi_alltoallv_init__, MPI_ALLTOALLV_INIT, mpi_alltoallv_init_f08_;
 
     #[cfg(optiq_init = "mpix")]
-    pass AlltoallvInit: MPIX_Alltoallv_init(
+    begin AlltoallvInit: MPIX_Alltoallv_init(
         send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
         receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
         info: Info, request: Request
-    ) => ();
+    ) => {
+        let _ = info;
+        (Call {
+            function: Function::AlltoallvInit,
+            send,
+            send_type,
+            receive,
+            receive_type,
+            blocks: Blocks::Each {
+                send: (send_counts, send_displacements),
+                receive: (receive_counts, receive_displacements),
+            },
+            comm,
+        }, request)
+    };
         mpix_alltoallv_init, mpix_alltoallv_init_, mpix_alltoallv_init__, MPIX_ALLTOALLV_INIT, mpix_alltoallv_init_f08_;
+
+    start AlltoallvInit: MPI_Start(request: Request) => (1, request);
+        mpi_start, mpi_start_, mpi_start__, MPI_START, mpi_start_f08_;
+
+    start AlltoallvInit: MPI_Startall(count: Int, requests: Request) => (count, requests);
+        mpi_startall, mpi_startall_, mpi_startall__, MPI_STARTALL, mpi_startall_f08_;
+
+    free AlltoallvInit: MPI_Request_free(request: Request) => (1, request);
+        mpi_request_free, mpi_request_free_, mpi_request_free__, MPI_REQUEST_FREE, mpi_request_free_f08_;
+
+    initialize Ialltoallv: MPI_Init(argc: Any, argv: Any) => (); ;
+
+    initialize Ialltoallv: MPI_Init_thread(argc: Any, argv: Any, required: Int, provided: Any) => (); ;
 
     finalize Alltoallv: MPI_Finalize() => ();
         mpi_finalize, mpi_finalize_, mpi_finalize__, MPI_FINALIZE, mpi_finalize_f08_;
@@ -169,3 +240,8 @@ entry_points! {
 
 // MPICH's Fortran functions come to those in C, except for this one.
 entry_points! { @entry [#[cfg(not(optiq_fortran))]] finalize Alltoallv, (), (), mpi_finalize_f08_ }
+
+// Fortran's have other arguments.
+entry_points! { @fortran [] initialize Ialltoallv, (), (), mpi_init, mpi_init_, mpi_init__, MPI_INIT, mpi_init_f08_ }
+entry_points! { @fortran [] initialize Ialltoallv, (), (required: Int, provided: Any),
+mpi_init_thread, mpi_init_thread_, mpi_init_thread__, MPI_INIT_THREAD, mpi_init_thread_f08_ }

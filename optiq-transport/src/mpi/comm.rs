@@ -129,6 +129,21 @@ impl Communicator {
         Self::own(raw)
     }
 
+    /// A communicator of a group of its ranks; collective over the group alone. `tag` tells it from others that other
+    /// threads make at the same time (MPI 4.0, section 7.4.2).
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports, as where there are too many communicators.
+    ///
+    /// # Safety
+    /// `group` must be a valid group with this process in it.
+    pub unsafe fn of_group(&self, group: ffi::MPI_Group, tag: c_int) -> Result<Self, TransportError> {
+        let mut raw = self.raw;
+        // SAFETY: the communicator is ours; the group is valid by this function's contract.
+        check(unsafe { ffi::PMPI_Comm_create_group(self.raw, group, tag, &mut raw) }, "MPI_Comm_create_group")?;
+        Self::own(raw)
+    }
+
     /// The ranks that give the same `colour`, in the same order; collective.
     ///
     /// # Errors
@@ -177,7 +192,8 @@ impl Communicator {
         self.raw
     }
 
-    pub(super) fn largest_tag(&self) -> u32 {
+    /// The largest tag that MPI allows.
+    pub fn largest_tag(&self) -> u32 {
         self.largest_tag
     }
 

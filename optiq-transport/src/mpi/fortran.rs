@@ -10,6 +10,8 @@ unsafe extern "C" {
     fn optiq_fortran_to_file(file: c_int) -> ffi::MPI_File;
     fn optiq_fortran_ignores(status: *const c_int) -> c_int;
     fn optiq_status_to_fortran(status: *const ffi::MPI_Status, into: *mut c_int) -> c_int;
+    fn optiq_fortran_to_request(request: c_int) -> ffi::MPI_Request;
+    fn optiq_request_to_fortran(request: ffi::MPI_Request) -> c_int;
     fn optiq_fortran_to_buffer(buffer: *mut c_void) -> *mut c_void;
 }
 
@@ -30,6 +32,21 @@ pub fn type_from_fortran(datatype: c_int) -> ffi::MPI_Datatype {
 pub fn info_from_fortran(info: c_int) -> ffi::MPI_Info {
     // SAFETY: as above.
     unsafe { optiq_fortran_to_info(info) }
+}
+
+/// A request's handle in C, from that in Fortran; a null or invalid one for what is none.
+pub fn request_from_fortran(request: c_int) -> ffi::MPI_Request {
+    // SAFETY: as above.
+    unsafe { optiq_fortran_to_request(request) }
+}
+
+/// A request's handle in Fortran.
+///
+/// # Safety
+/// A valid request.
+pub unsafe fn request_to_fortran(request: ffi::MPI_Request) -> c_int {
+    // SAFETY: by this function's contract.
+    unsafe { optiq_request_to_fortran(request) }
 }
 
 /// A buffer's address in C, from that in Fortran: `MPI_IN_PLACE` and `MPI_BOTTOM` are variables there, of which the address

@@ -20,8 +20,8 @@ pub use ::mpi::ffi;
 pub use comm::{Communicator, Pending, PendingWords, check, in_place, is_initialized, quietly};
 pub use datatype::{contiguous_bytes, is_committed, is_named};
 pub use fortran::{
-    buffer_from_fortran, comm_from_fortran, file_from_fortran, ignores_status, info_from_fortran, status_to_fortran,
-    type_from_fortran,
+    buffer_from_fortran, comm_from_fortran, file_from_fortran, ignores_status, info_from_fortran, request_from_fortran,
+    request_to_fortran, status_to_fortran, type_from_fortran,
 };
 pub use info::{entries_of, info_entries};
 pub use library::Library;

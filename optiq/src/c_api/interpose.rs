@@ -14,6 +14,8 @@
 
 mod communicators;
 mod counts;
+mod nonblocking;
+mod streams;
 
 use super::{arguments_signature, read};
 use crate::session::{Arguments, ByMpi, Local};
@@ -25,7 +27,10 @@ use optiq_net::Network;
 pub use optiq_transport::mpi::ffi;
 use optiq_transport::mpi::in_place;
 use optiq_transport::mpi::{Library, is_committed, is_initialized, is_named};
-pub use optiq_transport::mpi::{buffer_from_fortran, comm_from_fortran, type_from_fortran};
+pub use optiq_transport::mpi::{
+    buffer_from_fortran, comm_from_fortran, info_from_fortran, request_from_fortran, request_to_fortran,
+    type_from_fortran,
+};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -119,26 +124,115 @@ fn ready() -> Result<(), Way> {
     }
 }
 
-/// A call that is passed on whatever it is.
+/// Where the program keeps requests.
+pub trait Place: Copy {
+    /// One of them.
+    ///
+    /// # Safety
+    /// There must be more than `at`.
+    unsafe fn get(self, at: usize) -> ffi::MPI_Request;
+
+    /// Writes the first one.
+    ///
+    /// # Safety
+    /// There must be one.
+    unsafe fn put(self, request: ffi::MPI_Request);
+}
+
+impl Place for *mut ffi::MPI_Request {
+    unsafe fn get(self, at: usize) -> ffi::MPI_Request {
+        // SAFETY: by this function's contract.
+        unsafe { *self.add(at) }
+    }
+
+    unsafe fn put(self, request: ffi::MPI_Request) {
+        // SAFETY: by this function's contract.
+        unsafe { *self = request };
+    }
+}
+
+/// A call that gives the program a request, as [`blocking`].
+///
+/// # Safety
+/// As for the MPI function; `next` must make the same call.
 #[inline]
-pub fn passed(function: Function, next: impl FnOnce() -> c_int) -> c_int {
-    if !BUSY.get() {
-        count(function, passed_way(function));
+pub unsafe fn begin<P: Place>(call: impl FnOnce() -> (Call, P), function: Function, next: impl Fn() -> c_int) -> c_int {
+    if let Err(way) = ready() {
+        if !BUSY.get() {
+            count(function, way);
+        }
+        return next();
+    }
+    if BUSY.get() {
+        return next();
+    }
+    let _busy = Busy::new();
+    let (call, place) = call();
+    // SAFETY: the program's place for its request.
+    let mut put = |request| unsafe { place.put(request) };
+    let begin = || match function {
+        // SAFETY: passed on.
+        Function::AlltoallvInit => unsafe { nonblocking::alltoallv_init(&call, &mut put) },
+        // SAFETY: passed on.
+        _ => unsafe { nonblocking::ialltoallv(&call, &mut put) },
+    };
+    match catch_unwind(AssertUnwindSafe(begin)).unwrap_or(Err(Way::Failed)) {
+        Ok(code) => code,
+        Err(way) => {
+            count(function, way);
+            next()
+        }
+    }
+}
+
+/// `MPI_Start` and `MPI_Startall`: the requests of ours among those that MPI has started are carried out.
+///
+/// # Safety
+/// `requests` must give as many requests as it says.
+#[inline]
+pub unsafe fn start<P: Place>(requests: impl FnOnce() -> (c_int, P), next: impl FnOnce() -> c_int) -> c_int {
+    let code = next();
+    if nonblocking::has_persistent() && !BUSY.get() && code == ffi::MPI_SUCCESS as c_int {
+        let (count, place) = requests();
+        for at in 0..usize::try_from(count).unwrap_or(0) {
+            // SAFETY: by this function's contract.
+            nonblocking::started(unsafe { place.get(at) });
+        }
+    }
+    code
+}
+
+/// `MPI_Request_free`: a request of ours is forgotten.
+///
+/// # Safety
+/// As [`start`].
+#[inline]
+pub unsafe fn free<P: Place>(requests: impl FnOnce() -> (c_int, P), next: impl FnOnce() -> c_int) -> c_int {
+    if nonblocking::has_persistent() && !BUSY.get() {
+        // SAFETY: by this function's contract.
+        nonblocking::freed(unsafe { requests().1.get(0) });
     }
     next()
 }
 
-fn passed_way(function: Function) -> Way {
-    match (ready(), function) {
-        (Err(way), _) => way,
-        (Ok(()), Function::AlltoallvInit) => Way::Persistent,
-        (Ok(()), _) => Way::NotSwitchedOn,
+/// `MPI_Init` and `MPI_Init_thread`: what takes all ranks is made there, if it was asked for.
+pub fn initialize(next: impl FnOnce() -> c_int) -> c_int {
+    let code = next();
+    if code == ffi::MPI_SUCCESS as c_int && !BUSY.get() && is_initialized() {
+        let _busy = Busy::new();
+        // What fails is missing later, and calls are passed on.
+        let _ = catch_unwind(|| ready().map(|()| nonblocking::begun()));
     }
+    code
 }
 
-/// `MPI_Finalize`: makes the report first.
+/// `MPI_Finalize`: ends what is under way, and makes the report first.
 pub fn finalize(next: impl FnOnce() -> c_int) -> c_int {
     if !BUSY.get() {
+        let _busy = Busy::new();
+        if STATE.load(Relaxed) == SERVING && is_initialized() {
+            let _ = catch_unwind(nonblocking::ending);
+        }
         // A report that fails must not keep a program from ending.
         let _ = catch_unwind(counts::report);
     }
@@ -187,6 +281,26 @@ unsafe fn look(call: &Call, next: &dyn Fn() -> c_int) -> c_int {
 /// # Safety
 /// As [`blocking`].
 unsafe fn standing<'a>(call: &Call) -> Result<&'a Known, Way> {
+    // SAFETY: passed on.
+    let known = unsafe { usable(call)? };
+    if let Some(quick) = known.quick() {
+        // SAFETY: by this function's contract; the arguments are valid.
+        let bytes = unsafe { bytes(call, known) };
+        let aside = || match &*known.lock() {
+            // SAFETY: as above.
+            Standing::Serving(session) => session.is_known_aside(unsafe { signature(call, known) }),
+            _ => false,
+        };
+        return if quick.skips(bytes, aside) { Err(Way::Unasked) } else { Ok(known) };
+    }
+    known.serves(call.comm).map(|()| known)
+}
+
+/// A communicator whose calls of this function are not passed on for good, if MPI does not refuse the call at once.
+///
+/// # Safety
+/// As [`blocking`].
+unsafe fn usable<'a>(call: &Call) -> Result<&'a Known, Way> {
     if TAKEN.load(Relaxed) & (1 << call.function as usize) == 0 {
         return Err(Way::NotSwitchedOn);
     }
@@ -203,17 +317,7 @@ unsafe fn standing<'a>(call: &Call) -> Result<&'a Known, Way> {
     if !unsafe { is_valid(call, known) } {
         return Err(Way::Invalid);
     }
-    if let Some(quick) = known.quick() {
-        // SAFETY: by this function's contract; the arguments are valid.
-        let bytes = unsafe { bytes(call, known) };
-        let aside = || match &*known.lock() {
-            // SAFETY: as above.
-            Standing::Serving(session) => session.is_known_aside(unsafe { signature(call, known) }),
-            _ => false,
-        };
-        return if quick.skips(bytes, aside) { Err(Way::Unasked) } else { Ok(known) };
-    }
-    known.serves(call.comm).map(|()| known)
+    Ok(known)
 }
 
 /// Reads the configuration, once: whether any call can be served at all.
@@ -282,8 +386,10 @@ fn read_configuration() -> Result<usize, Way> {
     }
     let Preload { alltoallv, alltoall, ialltoallv } = read.config.preload;
     let bit = |on: bool, function: Function| usize::from(on) << function as usize;
-    let taken =
-        bit(alltoallv, Function::Alltoallv) | bit(alltoall, Function::Alltoall) | bit(ialltoallv, Function::Ialltoallv);
+    let taken = bit(alltoallv, Function::Alltoallv)
+        | bit(alltoallv, Function::AlltoallvInit)
+        | bit(alltoall, Function::Alltoall)
+        | bit(ialltoallv, Function::Ialltoallv);
     communicators::open(read.config).map_err(|error| {
         logger::warn_once(&format!("{error}; all calls go to plain MPI"));
         Way::Failed
@@ -424,28 +530,47 @@ unsafe fn serve(call: &Call, known: &Known, next: &dyn Fn() -> c_int) -> c_int {
     let mut only_mpi = false;
     // SAFETY: passed on.
     let result = catch_unwind(AssertUnwindSafe(|| unsafe { agree(call, known, &by_mpi, &mut only_mpi) }));
-    let (way, returned) = match (result, code.get()) {
-        (Ok(Ok(decision)), Some(code)) => {
-            let measured = matches!(decision, Decision::Multipath { .. });
-            (
-                if only_mpi {
-                    Way::OnlyMpi
-                } else if measured {
-                    Way::Measured
-                } else {
-                    Way::Decided
-                },
-                code,
-            )
-        }
-        (Ok(Err(_)), Some(code)) => (Way::Decided, code),
+    let (way, returned) = conclude(result, code.get(), only_mpi, next, |error| fail(call.comm, error));
+    count(call.function, way);
+    returned
+}
+
+/// Which way a call went that ranks agreed on, and MPI's code for it: `code` is that of plain MPI if the call went there.
+fn conclude(
+    result: std::thread::Result<Result<Decision, Error>>,
+    code: Option<c_int>,
+    only_mpi: bool,
+    next: &dyn Fn() -> c_int,
+    fail: impl FnOnce(Option<Error>) -> c_int,
+) -> (Way, c_int) {
+    match (result, code) {
+        (Ok(Ok(_)), Some(code)) if only_mpi => (Way::OnlyMpi, code),
+        (Ok(Ok(Decision::Multipath { .. })), Some(code)) => (Way::Measured, code),
+        (Ok(_), Some(code)) => (Way::Decided, code),
         (Ok(Ok(_)), None) => (Way::Planned, ffi::MPI_SUCCESS as c_int),
         // All ranks have found together that it cannot be served: MPI says what it thinks of it.
         (Ok(Err(error)), None) if !matches!(error, Error::Transport(_)) => (Way::Disagreeing, next()),
-        (failed, _) => (Way::Failed, fail(call.comm, failed.map(Result::err).ok().flatten())),
+        (failed, _) => (Way::Failed, fail(failed.map(Result::err).ok().flatten())),
+    }
+}
+
+/// The call's blocks, or why only MPI can serve it.
+///
+/// # Safety
+/// As [`blocking`], with valid arguments; `staged` must live as long as what is returned.
+unsafe fn localize(call: &Call, arguments: Option<&Arguments>, known: &Known, staged: &mut Vec<u8>) -> Local {
+    let read = match arguments {
+        // MPI looks for equal buffers itself, or goes on as the program means it to.
+        _ if call.send == call.receive.cast_const() => Ok(Local::OnlyMpi("both buffers are the same".into())),
+        _ if call.receive.cast_const() == in_place() => {
+            Ok(Local::OnlyMpi("MPI_IN_PLACE is to be received into".into()))
+        }
+        // SAFETY: by this function's contract.
+        Some(arguments) => unsafe { read(arguments, known.ranks, known.budget(), staged) },
+        None => Ok(Local::OnlyMpi("MPI_Alltoallv cannot count so far".into())),
     };
-    count(call.function, way);
-    returned
+    // Whatever is wrong, MPI is to say it.
+    read.unwrap_or_else(|error| Local::OnlyMpi(error.to_string()))
 }
 
 /// Agrees, and has the call served; what was decided for its demands.
@@ -463,18 +588,8 @@ unsafe fn agree(
     let mut staged = Vec::new();
     let lists = Lists::new(call, known.ranks);
     let arguments = lists.as_ref().map(|l| l.arguments(call));
-    let read = match &arguments {
-        // MPI looks for equal buffers itself, or goes on as the program means it to.
-        _ if call.send == call.receive.cast_const() => Ok(Local::OnlyMpi("both buffers are the same".into())),
-        _ if call.receive.cast_const() == in_place() => {
-            Ok(Local::OnlyMpi("MPI_IN_PLACE is to be received into".into()))
-        }
-        // SAFETY: by this function's contract; `staged` lives until the exchange is over.
-        Some(arguments) => unsafe { read(arguments, known.ranks, known.budget(), &mut staged) },
-        None => Ok(Local::OnlyMpi("MPI_Alltoallv cannot count so far".into())),
-    };
-    // Whatever is wrong, MPI is to say it.
-    let local = read.unwrap_or_else(|error| Local::OnlyMpi(error.to_string()));
+    // SAFETY: by this function's contract; `staged` lives until the exchange is over.
+    let local = unsafe { localize(call, arguments.as_ref(), known, &mut staged) };
     *only_mpi = matches!(local, Local::OnlyMpi(_));
     // SAFETY: as above.
     let signature = arguments.map_or(0, |a| unsafe { arguments_signature(&a, known.ranks) });

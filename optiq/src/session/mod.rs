@@ -190,6 +190,16 @@ impl Session {
         Ok(fabric.map(|fabric| Self::with(Rc::clone(&comm), comm, Ok(fabric), config)))
     }
 
+    /// A session on a private communicator that always serves, by plain MPI on the same communicator where it must;
+    /// collective.
+    ///
+    /// # Errors
+    /// As for [`Session::new`].
+    pub(crate) fn over(comm: Rc<Communicator>, config: Config) -> Result<Self, Error> {
+        let fabric = Fabric::new(&comm, &config)?;
+        Ok(Self::with(Rc::clone(&comm), comm, fabric, config))
+    }
+
     fn with(comm: Rc<Communicator>, plain: Rc<Communicator>, fabric: Result<Fabric, String>, config: Config) -> Self {
         let reason = fabric.as_ref().err().cloned().unwrap_or_else(|| "no call yet".into());
         let decision = Arc::new(Decision::Mpi { reason });

@@ -10,14 +10,15 @@ use super::setup::Fabric;
 use super::{Arguments, Local, Session};
 use crate::blocks::Blocks;
 use crate::{Decision, Error};
-use optiq_transport::mpi::{Pending, check, ffi, is_initialized};
+use optiq_transport::mpi::{Pending, check, ffi, is_initialized, is_named};
 use optiq_transport::{ExecuteOptions, Execution, Memory, Patience, Progress, Running, Schedule, TransportError};
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// `MPI_Alltoallv`'s arguments, kept: copies of the arrays, duplicates of the datatypes.
+/// `MPI_Alltoallv`'s arguments, kept: copies of the arrays, and datatypes of our own that are the same. Duplicates would
+/// not do: to make one calls the copy functions of the program's attributes.
 pub(crate) struct Kept {
     send: *const c_void,
     receive: *mut c_void,
@@ -39,9 +40,32 @@ impl Kept {
             // In place, the send type is not significant and may be anything.
             let original = if a.send == optiq_transport::mpi::in_place() { a.receive_type } else { original };
             // SAFETY: a valid datatype by this function's contract.
-            check(unsafe { ffi::PMPI_Type_dup(original, copy) }, "MPI_Type_dup")?;
+            unsafe {
+                if is_named(original) {
+                    *copy = original;
+                } else {
+                    check(ffi::PMPI_Type_contiguous(1, original, copy), "MPI_Type_contiguous")?;
+                    check(ffi::PMPI_Type_commit(copy), "MPI_Type_commit")?;
+                }
+            }
         }
         Ok(Self { send: a.send, receive: a.receive, arrays, types })
+    }
+
+    /// The same arguments, as long as `self` lives.
+    pub(crate) fn arguments(&self) -> Arguments {
+        let [send_counts, send_displacements, receive_counts, receive_displacements] =
+            self.arrays.each_ref().map(|a| a.as_ptr());
+        Arguments {
+            send: self.send,
+            send_counts,
+            send_displacements,
+            send_type: self.types[0],
+            receive: self.receive,
+            receive_counts,
+            receive_displacements,
+            receive_type: self.types[1],
+        }
     }
 
     fn start(&self, comm: ffi::MPI_Comm) -> Result<ffi::MPI_Request, Error> {
@@ -63,8 +87,12 @@ impl Drop for Kept {
     fn drop(&mut self) {
         if is_initialized() {
             for datatype in &mut self.types {
-                // SAFETY: our duplicate. There is nobody to tell of an error.
-                unsafe { ffi::PMPI_Type_free(datatype) };
+                // SAFETY: one of MPI's, or our own. There is nobody to tell of an error.
+                unsafe {
+                    if !is_named(*datatype) {
+                        ffi::PMPI_Type_free(datatype);
+                    }
+                }
             }
         }
     }
@@ -93,6 +121,11 @@ impl Operation {
     /// Whether it was started and is not known to be complete.
     pub(crate) fn is_active(&self) -> bool {
         !matches!(self.state, State::Idle)
+    }
+
+    /// Whether it goes along planned paths.
+    pub(crate) fn is_planned(&self) -> bool {
+        matches!(self.way, Way::Planned { .. })
     }
 
     /// What serves it, and why.

@@ -10,6 +10,7 @@
 //! they share, is left to `MPI_Finalize`, and done in an order that is the same on all ranks.
 
 use super::counts::{self, Way};
+use super::nonblocking::Started;
 use crate::session::Quick;
 use crate::{Algorithm, Config, Session};
 use optiq_transport::mpi::{Communicator, Library, check, ffi, in_place, is_initialized, quietly};
@@ -45,6 +46,8 @@ pub(super) struct Known {
     pub(super) named: [AtomicUsize; 2],
     config: Arc<Config>,
     quiet: Arc<Quiet>,
+    /// What goes on while the program does something else.
+    pub(super) started: Started,
 }
 
 // SAFETY: a session is reached only under its mutex; what it holds has no thread affinity, and calls on one communicator
@@ -194,6 +197,7 @@ fn look_up(comm: ffi::MPI_Comm) -> Option<*const Known> {
         named: Default::default(),
         config,
         quiet,
+        started: Started::default(),
     };
     let pointer = Arc::into_raw(Arc::new(known));
     // SAFETY: as above; `freed` takes the reference back.
@@ -252,6 +256,10 @@ impl Known {
         &self.quiet.0
     }
 
+    pub(super) fn config(&self) -> &Config {
+        &self.config
+    }
+
     pub(super) fn budget(&self) -> u64 {
         self.config.budget
     }
@@ -291,7 +299,7 @@ impl Known {
 }
 
 /// The minima over all ranks, on the program's communicator; `None` if MPI fails.
-fn all_min<const N: usize>(comm: ffi::MPI_Comm, mut words: [i64; N]) -> Option<[i64; N]> {
+pub(super) fn all_min<const N: usize>(comm: ffi::MPI_Comm, mut words: [i64; N]) -> Option<[i64; N]> {
     // SAFETY: a valid communicator; as many words as there are.
     let code = unsafe {
         let (kind, min) = (ffi::RSMPI_INT64_T, ffi::RSMPI_MIN);
@@ -396,6 +404,8 @@ unsafe extern "C" fn freed(comm: ffi::MPI_Comm, _: c_int, value: *mut c_void, _:
 unsafe extern "C" fn at_finalize(_: ffi::MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
     super::ended();
     counts::report_own();
+    // Ended before, unless MPI_Finalize went past us.
+    super::streams::leave();
     let Some(open) = OPEN.lock().take() else { return ffi::MPI_SUCCESS as c_int };
     let Open { mut key, mut finalize_key, mut attached, mut retired, quiet, .. } = open;
     GENERATION.fetch_add(1, Ordering::AcqRel);

@@ -106,7 +106,7 @@ const WAYS: [(By, &str); 21] = [
     (By::Next, "first calls on a communicator"),
     (By::Next, "arguments that MPI refuses"),
     (By::Next, "too many communicators at a time"),
-    (By::Next, "persistent requests, which MPI must be able to start"),
+    (By::Next, "persistent requests for which planned paths were not predicted to pay"),
     (By::Next, "MPI_THREAD_MULTIPLE was not provided"),
     (By::Next, "failures"),
 ];
