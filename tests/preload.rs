@@ -162,13 +162,32 @@ fn exchanges_that_go_on_while_the_program_does_something_else() {
 }
 
 #[test]
+fn a_failed_exchange_is_the_programs_to_find_when_it_waits() {
+    let output = passes(4, &c_program("nonblocking"), &["disagreeing"], &STARTED);
+    assert_eq!(reason(&output, "counts disagree"), 4, "{output}");
+}
+
+#[test]
+fn more_communicators_than_streams() {
+    let output = passes(4, &c_program("nonblocking"), &["many"], &STARTED);
+    let [planned, mpi, passed] = counts(&output, "MPI_Ialltoallv");
+    assert!(planned > 0 && planned + mpi + passed == 140 * 4, "{output}");
+    assert!(reason(&output, "too many communicators") > 0, "{output}");
+}
+
+#[test]
 fn persistent_exchanges_are_started_in_any_order() {
     let program = c_program("nonblocking");
-    let plain = common::mpirun(4, &program, &["persistent"], &[]);
-    assert!(plain.success, "the test itself is wrong:\n{}", plain.output);
     let output = passes(4, &program, &["persistent", "late"], &STARTED);
     // Four cycles of four, and one, of which two only MPI can serve: in place, and a datatype with gaps.
-    assert_eq!(counts(&output, "MPI_Alltoallv_init"), [60, 8, 0], "{output}");
+    let left = if IS_MPICH { 0 } else { 8 };
+    assert_eq!(counts(&output, "MPI_Alltoallv_init"), [68 - left, left, 0], "{output}");
+    // MPICH 4.0's own persistent exchanges do not survive the program.
+    if IS_MPICH {
+        return;
+    }
+    let plain = common::mpirun(4, &program, &["persistent"], &[]);
+    assert!(plain.success, "the test itself is wrong:\n{}", plain.output);
     let auto = [&STARTED[..2], &STARTED[3..]].concat();
     passes(4, &program, &["persistent"], &auto);
     passes(3, &program, &["persistent"], &STARTED);
@@ -177,13 +196,15 @@ fn persistent_exchanges_are_started_in_any_order() {
 #[test]
 fn what_is_started_needs_threads_and_must_be_asked_for() {
     let program = c_program("nonblocking");
-    for (what, function) in [("nonblocking", "MPI_Ialltoallv"), ("persistent", "MPI_Alltoallv_init")] {
+    let both = [("nonblocking", "MPI_Ialltoallv"), ("persistent", "MPI_Alltoallv_init")];
+    // MPICH 4.0's own persistent exchanges do not survive the program.
+    for &(what, function) in &both[..if IS_MPICH { 1 } else { 2 }] {
         let output = passes(4, &program, &[what, "single"], &STARTED);
         let [planned, mpi, passed] = counts(&output, function);
         assert!(planned == 0 && mpi == 0 && passed > 0, "{output}");
         assert_eq!(reason(&output, "MPI_THREAD_MULTIPLE was not provided"), passed, "{output}");
     }
-    let output = passes(4, &program, &["nonblocking"], &STARTED[..3]);
+    let output = passes(4, &program, &["nonblocking"], &STARTED[..2]);
     let [_, _, passed] = counts(&output, "MPI_Ialltoallv");
     assert_eq!((reason(&output, "not in the list of OPTIQ_PRELOAD"), passed), (380, 380), "{output}");
 }

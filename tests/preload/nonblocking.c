@@ -23,6 +23,13 @@ static int errors = 0, rank, size;
         }                                                                                                              \
     } while (0)
 
+/* Persistent exchanges that are left to MPI: MPICH 4.0's own cannot be started a second time after MPI_Testsome. */
+#ifdef OPEN_MPI
+enum { LEFT = 1 };
+#else
+enum { LEFT = 0 };
+#endif
+
 /* An exchange with all that belongs to it. */
 struct op {
     MPI_Comm comm;
@@ -126,8 +133,8 @@ static void complete(int count, MPI_Request *requests, int how) {
             MPI_Wait(&requests[i], &status);
             MPI_Get_count(&status, MPI_BYTE, &elements);
             MPI_Test_cancelled(&status, &cancelled);
-            /* Open MPI's own statuses have what stood there before. */
-            REQUIRE(!getenv("OPTIQ_ALGORITHM") || (elements == 0 && cancelled == 0), "a status of %d bytes, cancelled %d", elements, cancelled);
+            /* MPI's own statuses have what stood there before, or what was received. */
+            REQUIRE(!getenv("LD_PRELOAD") || !getenv("OPTIQ_ALGORITHM") || (elements == 0 && cancelled == 0), "a status of %d bytes, cancelled %d", elements, cancelled);
         }
         break;
     default:
@@ -231,6 +238,30 @@ static void many(void) {
         MPI_Comm_free(&comms[i]);
 }
 
+/* Rank 0 sends more than rank 1 expects: rank 1's request fails, as its MPI_Alltoallv would. */
+static void disagreeing(void) {
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    for (int round = 0; round < 3; round++) {
+        struct op op;
+        MPI_Request request;
+        make(&op, comm, 900, PLAIN);
+        if (rank == 0)
+            op.lists[1] = round == 1 ? 600 : op.lists[1];
+        if (rank == 1)
+            op.lists[2 * size] = round == 1 ? 300 : op.lists[2 * size];
+        start(&op, &request);
+        int code = MPI_Wait(&request, MPI_STATUS_IGNORE), fails = round == 1 && rank == 1;
+        REQUIRE((code != MPI_SUCCESS) == fails, "MPI_Wait gives %d in round %d", code, round);
+        REQUIRE(request == MPI_REQUEST_NULL, "the request is still there");
+        if (round == 1)
+            memcpy(op.receive, op.expected, op.receives * sizeof(int));
+        clear(&op);
+    }
+    MPI_Comm_free(&comm);
+}
+
 enum { OPS = 4 };
 
 static void init(struct op *op, MPI_Request *request) {
@@ -253,7 +284,7 @@ static void persistent(int late) {
         MPI_Request requests[OPS + 1];
         int scales[OPS] = {3000, 10, 700, 200}, token = -1;
         for (int i = 0; i < OPS; i++) {
-            make(&ops[i], comms[i % 2], scales[i], i == 3 ? cycle % 3 : PLAIN);
+            make(&ops[i], comms[i % 2], scales[i], i == 3 ? LEFT * cycle % 3 : PLAIN);
             init(&ops[i], &requests[i]);
         }
         MPI_Recv_init(&token, 1, MPI_INT, (rank + size - 1) % size, 5, MPI_COMM_WORLD, &requests[OPS]);
@@ -322,6 +353,8 @@ int main(int argc, char **argv) {
         persistent(late);
     else if (argc > 1 && strcmp(argv[1], "many") == 0)
         many();
+    else if (argc > 1 && strcmp(argv[1], "disagreeing") == 0)
+        disagreeing();
     else
         nonblocking();
     MPI_Allreduce(&errors, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

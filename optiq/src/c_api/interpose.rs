@@ -10,7 +10,8 @@
 //! Without a topology everything, and nothing is made or attached. With one, each communicator has a standing (module
 //! `communicators`). Arguments that MPI surely refuses are passed on at once, at this rank alone, as MPI returns at once.
 //! Everything else is agreed upon: whatever only one rank knows (a datatype with gaps, GPU memory) goes through the
-//! session's reduction, and then all ranks pass the call on together.
+//! session's reduction, and then all ranks pass the call on together. What goes on while the program does something else is
+//! in module `nonblocking`.
 
 mod communicators;
 mod counts;
@@ -221,7 +222,12 @@ pub fn initialize(next: impl FnOnce() -> c_int) -> c_int {
     if code == ffi::MPI_SUCCESS as c_int && !BUSY.get() && is_initialized() {
         let _busy = Busy::new();
         // What fails is missing later, and calls are passed on.
-        let _ = catch_unwind(|| ready().map(|()| nonblocking::begun()));
+        let _ = catch_unwind(|| {
+            // For others, nothing is made before the first call.
+            if Config::read().config.preload.ialltoallv && ready().is_ok() {
+                nonblocking::begun();
+            }
+        });
     }
     code
 }

@@ -314,10 +314,16 @@ impl<'a> Direct<'a> {
             let extent = |datatype| {
                 let (mut lower, mut extent) = (0, 0);
                 check(ffi::PMPI_Type_get_extent(datatype, &mut lower, &mut extent), "MPI_Type_get_extent")?;
-                Ok::<isize, Error>(extent)
+                Ok::<ffi::MPI_Aint, Error>(extent)
             };
-            let at = |base: *const c_void, displacement: c_int, extent: isize| {
-                base.cast::<u8>().wrapping_offset(displacement as isize * extent).cast::<c_void>().cast_mut()
+            let at = |base: *const c_void, displacement: c_int, extent: ffi::MPI_Aint| {
+                #[allow(
+                    clippy::useless_conversion,
+                    clippy::unnecessary_fallible_conversions,
+                    reason = "MPI_Aint is isize in one MPI library and i64 in another"
+                )]
+                let bytes = isize::try_from(extent).unwrap_or_default() * displacement as isize;
+                base.cast::<u8>().wrapping_offset(bytes).cast::<c_void>().cast_mut()
             };
             let (counts, starts, wide) =
                 (list(a.receive_counts), list(a.receive_displacements), extent(a.receive_type)?);
