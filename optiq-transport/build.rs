@@ -12,7 +12,10 @@ fn main() {
         let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".into());
         println!("cargo:rustc-cfg=optiq_mpi=\"{}\"", library(&mpicc));
         let sources = ["src/mpi/shim.c", "src/mpi/fortran.c"];
-        cc::Build::new().compiler(mpicc).files(sources).warnings(true).compile("optiq_mpi_shim");
+        let mut build = cc::Build::new();
+        // A name that does not exist must not wait for the linker, or for a handle that was cut to an int.
+        build.flag_if_supported("-Werror=implicit-function-declaration");
+        build.compiler(mpicc).files(sources).warnings(true).compile("optiq_mpi_shim");
     }
 }
 

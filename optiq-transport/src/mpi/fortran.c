@@ -24,10 +24,7 @@ MPI_File optiq_fortran_to_file(MPI_Fint file) { CONVERT(MPI_File, PMPI_File_f2c,
 int optiq_fortran_ignores(const MPI_Fint *status) { return status == NULL || status == MPI_F_STATUS_IGNORE; }
 int optiq_status_to_fortran(const MPI_Status *status, MPI_Fint *into) { return PMPI_Status_c2f(status, into); }
 
-MPI_Request optiq_fortran_to_request(MPI_Fint request) {
-    MPI_Request handle = PMPI_Request_f2c(request);
-    return OR(handle, MPI_REQUEST_NULL);
-}
+MPI_Request optiq_fortran_to_request(MPI_Fint request) { CONVERT(MPI_Request, PMPI_Request_f2c, request, MPI_REQUEST_NULL); }
 MPI_Fint optiq_request_to_fortran(MPI_Request request) { return PMPI_Request_c2f(request); }
 
 /* In Fortran, MPI_IN_PLACE and MPI_BOTTOM are variables whose address is what counts (MPI 4.0, section 19.3.9). Where they
