@@ -17,9 +17,13 @@ fn room(name: &str) -> PathBuf {
 /// Compiles `tests/c/NAME.c` and runs it, which must end well.
 fn passes(name: &str, ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> String {
     let program = room(name).join("program");
-    if !program.exists() || !COMPILED.lock().unwrap().contains(&name.to_string()) {
-        common::compile_c(&format!("tests/c/{name}.c"), &program);
-        COMPILED.lock().unwrap().push(name.to_string());
+    {
+        // Two tests may run the same program: one compiles it, the other one waits.
+        let mut compiled = COMPILED.lock().unwrap();
+        if !compiled.contains(&name.to_string()) {
+            common::compile_c(&format!("tests/c/{name}.c"), &program);
+            compiled.push(name.to_string());
+        }
     }
     let run = common::mpirun(ranks, &program, arguments, environment);
     assert!(

@@ -88,6 +88,8 @@ module optiq
   public :: optiq_alg_finalize, optiq_alg_generate_kpaths, optiq_alg_search_heu, optiq_schedule_init
   public :: optiq_schedule_finalize, optiq_schedule_create_schedule, optiq_schedule_get_times, optiq_transport_init
   public :: optiq_transport_execute, optiq_transport_finalize
+  ! For the module optiq_f08 alone.
+  public :: optiq_finish
 
   ! Whether a handle stands for something: .true. until it is freed.
   interface optiq_is_set
@@ -145,6 +147,9 @@ module optiq
   end interface
   interface optiq_transport_init
     module procedure transport_init_integer
+  end interface
+  interface optiq_finish
+    module procedure finish
   end interface
 
   include 'optiq_c.inc'

@@ -1,7 +1,7 @@
 ! The module optiq with communicators, datatypes and info objects of mpi_f08: the same names, and everything else of optiq.
 module optiq_f08
   use, intrinsic :: iso_c_binding, only: c_int, c_int64_t
-  use mpi_f08, only: MPI_Comm, MPI_Datatype, MPI_File, MPI_Info
+  use mpi_f08, only: MPI_Comm, MPI_Datatype, MPI_File, MPI_Info, MPI_Status
   use optiq
   implicit none
   public
@@ -44,6 +44,36 @@ module optiq_f08
   private :: ialltoallv_f08_i32, ialltoallv_f08_i64, comm_set_option_f08, comm_set_info_f08, execute_jobs_f08
   private :: execute_jobs_from_file_f08_i32, execute_jobs_from_file_f08_i64, topology_init_f08
   private :: transport_init_f08, file_write_at_all_f08, file_read_at_all_f08
+
+  private :: c_file_write_at_all, c_file_read_at_all
+
+  ! In memory, a status of mpi_f08 is the integers that it is elsewhere.
+  interface
+    function c_file_write_at_all(fh, offset, buf, count, datatype, status) &
+        bind(C, name="optiq_fortran_file_write_at_all") result(code)
+      import :: c_int, c_int64_t, MPI_Status
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      integer(c_int), value :: fh, count, datatype
+      integer(c_int64_t), value :: offset
+      type(*), dimension(*), intent(in) :: buf
+      type(MPI_Status) :: status
+      integer(c_int) :: code
+    end function
+    function c_file_read_at_all(fh, offset, buf, count, datatype, status) &
+        bind(C, name="optiq_fortran_file_read_at_all") result(code)
+      import :: c_int, c_int64_t, MPI_Status
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      integer(c_int), value :: fh, count, datatype
+      integer(c_int64_t), value :: offset
+      type(*), dimension(*) :: buf
+      type(MPI_Status) :: status
+      integer(c_int) :: code
+    end function
+  end interface
 
 contains
 
@@ -155,7 +185,6 @@ contains
     call optiq_comm_set_info(comm%MPI_VAL, info%MPI_VAL, ierror)
   end subroutine
 
-  ! `status` has MPI_STATUS_SIZE integers, as in the older interfaces; MPI_Status_f2f08 makes a type(MPI_Status) of it.
   subroutine file_write_at_all_f08(fh, offset, buf, count, datatype, status, ierror)
     !GCC$ attributes no_arg_check :: buf
     !DEC$ attributes no_arg_check :: buf
@@ -165,12 +194,13 @@ contains
     type(*), dimension(*), intent(in) :: buf
     integer(c_int), intent(in) :: count
     type(MPI_Datatype), intent(in) :: datatype
-    integer(c_int), dimension(*) :: status
+    type(MPI_Status) :: status
     integer(c_int), intent(out), optional :: ierror
-    call optiq_file_write_at_all(fh%MPI_VAL, offset, buf, count, datatype%MPI_VAL, status, ierror)
+    integer(c_int) :: code
+    code = c_file_write_at_all(fh%MPI_VAL, offset, buf, count, datatype%MPI_VAL, status)
+    call optiq_finish(code, 'optiq_file_write_at_all', ierror)
   end subroutine
 
-  ! `status` has MPI_STATUS_SIZE integers, as in the older interfaces; MPI_Status_f2f08 makes a type(MPI_Status) of it.
   subroutine file_read_at_all_f08(fh, offset, buf, count, datatype, status, ierror)
     !GCC$ attributes no_arg_check :: buf
     !DEC$ attributes no_arg_check :: buf
@@ -180,9 +210,11 @@ contains
     type(*), dimension(*) :: buf
     integer(c_int), intent(in) :: count
     type(MPI_Datatype), intent(in) :: datatype
-    integer(c_int), dimension(*) :: status
+    type(MPI_Status) :: status
     integer(c_int), intent(out), optional :: ierror
-    call optiq_file_read_at_all(fh%MPI_VAL, offset, buf, count, datatype%MPI_VAL, status, ierror)
+    integer(c_int) :: code
+    code = c_file_read_at_all(fh%MPI_VAL, offset, buf, count, datatype%MPI_VAL, status)
+    call optiq_finish(code, 'optiq_file_read_at_all', ierror)
   end subroutine
 
   subroutine execute_jobs_f08(jobs, comm, ierror)

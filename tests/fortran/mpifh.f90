@@ -4,7 +4,7 @@ program mpifh
   use optiq
   implicit none
   include 'mpif.h'
-  integer :: comm = MPI_COMM_WORLD, info, datatype, file
+  integer :: comm = MPI_COMM_WORLD, info, datatype, file, status(MPI_STATUS_SIZE)
   type(optiq_jobs) :: nothing
   include 'body.inc'
 end program

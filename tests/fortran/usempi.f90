@@ -4,7 +4,7 @@ program usempi
   use mpi
   use optiq
   implicit none
-  integer :: comm = MPI_COMM_WORLD, info, datatype, file
+  integer :: comm = MPI_COMM_WORLD, info, datatype, file, status(MPI_STATUS_SIZE)
   type(optiq_jobs) :: nothing
   include 'body.inc'
 end program

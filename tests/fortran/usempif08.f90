@@ -8,6 +8,7 @@ program usempif08
   type(MPI_Info) :: info
   type(MPI_Datatype) :: datatype
   type(MPI_File) :: file
+  type(MPI_Status) :: status
   type(optiq_jobs) :: nothing
   include 'body.inc'
 end program

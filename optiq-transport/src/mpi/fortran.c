@@ -20,10 +20,6 @@ MPI_Info optiq_fortran_to_info(MPI_Fint info) { return optiq_mpi_is_initialized(
 
 MPI_File optiq_fortran_to_file(MPI_Fint file) { CONVERT(MPI_File, PMPI_File_f2c, file, MPI_FILE_NULL); }
 
-/* A status as Fortran has it, MPI_STATUS_SIZE integers, unless it is MPI_STATUS_IGNORE. */
-int optiq_fortran_ignores(const MPI_Fint *status) { return status == NULL || status == MPI_F_STATUS_IGNORE; }
-int optiq_status_to_fortran(const MPI_Status *status, MPI_Fint *into) { return PMPI_Status_c2f(status, into); }
-
 MPI_Request optiq_fortran_to_request(MPI_Fint request) { CONVERT(MPI_Request, PMPI_Request_f2c, request, MPI_REQUEST_NULL); }
 MPI_Fint optiq_request_to_fortran(MPI_Request request) { return PMPI_Request_c2f(request); }
 
@@ -69,3 +65,11 @@ void *optiq_fortran_to_buffer(void *buffer) {
         return MPI_BOTTOM;
     return buffer;
 }
+
+/* A status as Fortran has it, which in memory is MPI_STATUS_SIZE integers also in mpi_f08, unless it is MPI_STATUS_IGNORE:
+ * C knows that of mpif.h and mpi (MPI 4.0, section 19.3.5), which in Open MPI is that of mpi_f08 as well. */
+WEAK(char, mpich_f08_status_ignore, "MPIR_F08_MPI_STATUS_IGNORE_OBJ");
+int optiq_fortran_ignores(const void *buffer) {
+    return buffer == NULL || buffer == (const void *)MPI_F_STATUS_IGNORE || IS(mpich_f08_status_ignore);
+}
+int optiq_status_to_fortran(const MPI_Status *status, MPI_Fint *into) { return PMPI_Status_c2f(status, into); }
