@@ -123,7 +123,10 @@ mod programs {
     #[test]
     fn files_by_way_of_the_io_hosts() {
         for name in INTERFACES.into_iter().filter(|_| ready()) {
-            passes(name, 16, &["files", &directory(name)], &[PLACED, ("OPTIQ_TOPOLOGY", "torus:4x4,io=0+10")]);
+            let directory = directory(name);
+            // Where it ends matters, and opening a file does not shorten it.
+            let _ = fs::remove_file(format!("{directory}/file.dat"));
+            passes(name, 4, &["files", &directory], &[PLACED, ("OPTIQ_TOPOLOGY", "torus:2x2,io=0+3")]);
         }
     }
 
