@@ -152,6 +152,10 @@ fn exchanges_that_go_on_while_the_program_does_something_else() {
     assert!(plain.success, "the test itself is wrong:\n{}", plain.output);
     let output = passes(4, &program, &["nonblocking"], &STARTED);
     let [planned, mpi, passed] = counts(&output, "MPI_Ialltoallv");
+    if IS_MPICH {
+        assert_eq!((passed, reason(&output, "MPI_Ialltoallv under MPICH")), (380, 380), "{output}");
+        return;
+    }
     // 15 rounds of six, and 5 on communicators that are freed, on four ranks.
     assert!(planned > 200 && planned + mpi == 95 * 4 && passed == 0, "{output}");
     assert!(reason(&output, "datatypes with gaps") > 0, "{output}");
@@ -163,12 +167,20 @@ fn exchanges_that_go_on_while_the_program_does_something_else() {
 
 #[test]
 fn a_failed_exchange_is_the_programs_to_find_when_it_waits() {
+    if IS_MPICH {
+        println!("skipped: MPI_Ialltoallv is not served under MPICH");
+        return;
+    }
     let output = passes(4, &c_program("nonblocking"), &["disagreeing"], &STARTED);
     assert_eq!(reason(&output, "counts disagree"), 4, "{output}");
 }
 
 #[test]
 fn more_communicators_than_streams() {
+    if IS_MPICH {
+        println!("skipped: MPI_Ialltoallv is not served under MPICH");
+        return;
+    }
     let output = passes(4, &c_program("nonblocking"), &["many"], &STARTED);
     let [planned, mpi, passed] = counts(&output, "MPI_Ialltoallv");
     assert!(planned > 0 && planned + mpi + passed == 140 * 4, "{output}");

@@ -276,7 +276,7 @@ pub const OPTIONS: &[OptionRecord] = &[
         name: "OPTIQ_PRELOAD",
         takes: "list of alltoallv, alltoall, ialltoallv",
         default: "alltoallv",
-        doc: "Under liboptiq_preload.so: the MPI functions that are taken over. With alltoallv also MPI_Alltoallv_init (MPIX_Alltoallv_init in Open MPI 4); that and ialltoallv, which threads carry, only if MPI provides MPI_THREAD_MULTIPLE on all ranks. The same on all ranks, all of which must be preloaded.",
+        doc: "Under liboptiq_preload.so: the MPI functions that are taken over. With alltoallv also MPI_Alltoallv_init (MPIX_Alltoallv_init in Open MPI 4); that and ialltoallv, which threads carry, only if MPI provides MPI_THREAD_MULTIPLE on all ranks; ialltoallv not under MPICH, whose own serves it. The same on all ranks, all of which must be preloaded.",
         scope: Scope::Process,
         set: |c, v| put(&mut c.preload, parsed(v)?),
     },
