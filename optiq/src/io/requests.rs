@@ -2,7 +2,7 @@
 
 use super::{FileHandle, Piece};
 use optiq_transport::Patience;
-use optiq_transport::mpi::{check, ffi};
+use optiq_transport::mpi::{Library, check, ffi};
 use std::collections::VecDeque;
 use std::ffi::c_int;
 
@@ -12,6 +12,10 @@ pub(super) enum Way {
     Write,
     Read,
 }
+
+/// Whether non-blocking accesses are used. In MPICH 4.0 one that fails never completes: its ROMIO goes on asking for what is
+/// over, inside `MPI_Wait`; and `MPI_Request_get_status` makes no progress with files. There a server blocks in each access.
+const ASYNCHRONOUS: bool = matches!(Library::CURRENT, Library::OpenMpi);
 
 /// At most so many at a time: MPI libraries keep lists of them, and a file system gains nothing from more.
 const AT_ONCE: usize = 64;
@@ -57,6 +61,12 @@ impl Accesses {
         let offset = (start / element) as ffi::MPI_Offset;
         // Halves are at most 1 GiB.
         let count = bytes.div_ceil(element).saturating_mul(element) as c_int;
+        if !ASYNCHRONOUS {
+            // SAFETY: by this function's contract.
+            let (code, done) = unsafe { self.at_once(file, offset, memory, count) };
+            self.ends(start, bytes, code, done);
+            return;
+        }
         // SAFETY: by this function's contract; the request is overwritten.
         let (code, call, request) = unsafe {
             let mut request = ffi::RSMPI_REQUEST_NULL;
@@ -93,43 +103,54 @@ impl Accesses {
     /// did not write into the request, and crashes. Looking at the status calls no error handler.
     fn wait_for_first(&mut self) {
         let Some(mut access) = self.under_way.pop_front() else { return };
-        let mut patience = Patience::default();
         // SAFETY: a plain C struct of integers, for which all zeros is a value.
         let mut status: ffi::MPI_Status = unsafe { std::mem::zeroed() };
         status.MPI_ERROR = ffi::MPI_SUCCESS as c_int;
-        let mut complete = 0;
-        let code = loop {
-            // SAFETY: an active request and a status of ours.
-            let code = unsafe { ffi::PMPI_Request_get_status(access.request, &mut complete, &mut status) };
-            if code != ffi::MPI_SUCCESS as c_int || complete != 0 {
-                break if code == ffi::MPI_SUCCESS as c_int { status.MPI_ERROR } else { code };
-            }
-            patience.idle();
-        };
+        let code = look_until_complete(access.request, &mut status);
         let mut done: ffi::MPI_Count = 0;
         // SAFETY: as above. What has completed with an error is only freed.
         unsafe {
             ffi::PMPI_Get_elements_x(&status, ffi::RSMPI_UINT8_T, &mut done);
-            ffi::PMPI_Request_free(&mut access.request);
+            if access.request != ffi::RSMPI_REQUEST_NULL {
+                ffi::PMPI_Request_free(&mut access.request);
+            }
         }
-        let mut done = u64::try_from(done).unwrap_or(0);
-        let Access { start, bytes, .. } = access;
+        let done = u64::try_from(done).unwrap_or(0);
+        let Access { start, bytes, offset, file, memory, .. } = access;
         // OMPIO completes what failed without an error and without a byte; asked again, in a blocking call, it says why.
-        let code = if code == ffi::MPI_SUCCESS as c_int && done < bytes && self.way == Way::Write {
-            let mut done_now: ffi::MPI_Count = 0;
+        let (code, done) = match self.way {
             // SAFETY: by the contract of `start`, file and memory are valid until this has been waited for.
-            let code = unsafe {
-                let (data, count, byte) = (access.memory.cast(), bytes as c_int, ffi::RSMPI_UINT8_T);
-                let code = ffi::PMPI_File_write_at(access.file.0, access.offset, data, count, byte, &mut status);
-                ffi::PMPI_Get_elements_x(&status, byte, &mut done_now);
-                code
+            Way::Write if code == ffi::MPI_SUCCESS as c_int && done < bytes => unsafe {
+                self.at_once(file, offset, memory, bytes as c_int)
+            },
+            _ => (code, done),
+        };
+        self.ends(start, bytes, code, done);
+    }
+
+    /// A blocking access: its code, and the bytes that it moved.
+    ///
+    /// # Safety
+    /// As [`Accesses::start`].
+    unsafe fn at_once(&self, file: FileHandle, offset: ffi::MPI_Offset, memory: *mut u8, count: c_int) -> (c_int, u64) {
+        let mut done: ffi::MPI_Count = 0;
+        // SAFETY: by this function's contract; a status of ours.
+        let code = unsafe {
+            let mut status: ffi::MPI_Status = std::mem::zeroed();
+            let byte = ffi::RSMPI_UINT8_T;
+            let code = match self.way {
+                Way::Write => ffi::PMPI_File_write_at(file.0, offset, memory.cast(), count, byte, &mut status),
+                Way::Read => ffi::PMPI_File_read_at(file.0, offset, memory.cast(), count, byte, &mut status),
             };
-            done = u64::try_from(done_now).unwrap_or(0);
-            code
-        } else {
+            ffi::PMPI_Get_elements_x(&status, byte, &mut done);
             code
         };
-        match check(code, if self.way == Way::Write { "MPI_File_iwrite_at" } else { "MPI_File_iread_at" }) {
+        (code, u64::try_from(done).unwrap_or(0))
+    }
+
+    /// Whether an access that is over did what it should have.
+    fn ends(&mut self, start: u64, bytes: u64, code: c_int, done: u64) {
+        match check(code, if self.way == Way::Write { "MPI's write" } else { "MPI's read" }) {
             Err(error) => self.fails(start, bytes, &error.to_string()),
             Ok(()) if done < bytes => self.fails(start, bytes, &format!("MPI moved only {done} of them")),
             Ok(()) => {}
@@ -140,6 +161,24 @@ impl Accesses {
         let verb = if self.way == Way::Write { "write" } else { "read" };
         self.failure
             .get_or_insert_with(|| format!("could not {verb} {bytes} bytes at byte {start} of the view: {why}"));
+    }
+}
+
+/// Polls a request's status; the code with which it completed.
+fn look_until_complete(request: ffi::MPI_Request, status: &mut ffi::MPI_Status) -> c_int {
+    let success = ffi::MPI_SUCCESS as c_int;
+    let mut patience = Patience::default();
+    let mut complete = 0;
+    loop {
+        // SAFETY: an active request and a status of ours.
+        let code = unsafe { ffi::PMPI_Request_get_status(request, &mut complete, status) };
+        if code != success {
+            return code;
+        }
+        if complete != 0 {
+            return status.MPI_ERROR;
+        }
+        patience.idle();
     }
 }
 
