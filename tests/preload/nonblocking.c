@@ -241,30 +241,6 @@ static void many(void) {
         MPI_Comm_free(&comms[i]);
 }
 
-/* Rank 0 sends more than rank 1 expects: rank 1's request fails, as its MPI_Alltoallv would. */
-static void disagreeing(void) {
-    MPI_Comm comm;
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    for (int round = 0; round < 3; round++) {
-        struct op op;
-        MPI_Request request;
-        make(&op, comm, 900, PLAIN);
-        if (rank == 0)
-            op.lists[1] = round == 1 ? 600 : op.lists[1];
-        if (rank == 1)
-            op.lists[2 * size] = round == 1 ? 300 : op.lists[2 * size];
-        start(&op, &request);
-        int code = MPI_Wait(&request, MPI_STATUS_IGNORE), fails = round == 1 && rank == 1;
-        REQUIRE((code != MPI_SUCCESS) == fails, "MPI_Wait gives %d in round %d", code, round);
-        REQUIRE(request == MPI_REQUEST_NULL, "the request is still there");
-        if (round == 1)
-            memcpy(op.receive, op.expected, op.receives * sizeof(int));
-        clear(&op);
-    }
-    MPI_Comm_free(&comm);
-}
-
 enum { OPS = 4 };
 
 static void init(struct op *op, MPI_Request *request) {
@@ -357,8 +333,6 @@ int main(int argc, char **argv) {
         persistent(late);
     else if (argc > 1 && strcmp(argv[1], "many") == 0)
         many();
-    else if (argc > 1 && strcmp(argv[1], "disagreeing") == 0)
-        disagreeing();
     else
         nonblocking();
     MPI_Allreduce(&errors, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
