@@ -12,12 +12,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let universe = mpi::initialize().ok_or("MPI was initialised before")?;
     let world = universe.world();
     let (rank, ranks) = (world.rank() as usize, world.size() as usize);
-    let read = Config::read();
-    if let Some(error) = read.error {
-        return Err(error.into());
-    }
+    let config = Config::read().usable()?;
     // SAFETY: a valid communicator; the session is dropped before `universe` finalises MPI.
-    let session = unsafe { Session::new(world.as_raw(), read.config)? };
+    let session = unsafe { Session::new(world.as_raw(), config)? };
 
     let length = 1 << 17;
     let (to, from) = ((rank + ranks / 2) % ranks, (rank + ranks - ranks / 2) % ranks);

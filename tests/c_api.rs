@@ -54,10 +54,12 @@ fn a_file_that_cannot_be_used_is_named() {
     let conf = room("options-wrong").join("optiq.conf");
     fs::write(&conf, "topology = torus:4\nk = many\n").unwrap();
     let wrong = ("OPTIQ_CONF", conf.to_str().unwrap());
-    let output = passes("options", 2, &["fallback"], &[PLACED, wrong]);
+    let data = conf.with_file_name("data");
+    let fallback = ["fallback", data.to_str().unwrap()];
+    let output = passes("options", 2, &fallback, &[PLACED, wrong]);
     assert!(output.contains("optiq.conf:2: k is \"many\"; a whole number of at least 1 is expected"), "{output}");
     let missing = conf.with_file_name("missing.conf");
-    let output = passes("options", 2, &["fallback"], &[PLACED, ("OPTIQ_CONF", missing.to_str().unwrap())]);
+    let output = passes("options", 2, &fallback, &[PLACED, ("OPTIQ_CONF", missing.to_str().unwrap())]);
     assert!(output.contains("missing.conf: No such file or directory"), "{output}");
     passes("options", 2, &["strict"], &[PLACED, wrong, ("OPTIQ_STRICT", "1")]);
 }

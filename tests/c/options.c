@@ -31,6 +31,12 @@ int main(int argc, char **argv) {
     if (strcmp(mode, "fallback") == 0) {
         OK(optiq_init(NULL, NULL));
         REQUIRE(strstr(served(MPI_COMM_WORLD), "MPI_Alltoallv"));
+        /* Files go where messages go. */
+        MPI_File file;
+        REQUIRE(MPI_File_open(MPI_COMM_WORLD, argv[2], MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file) == MPI_SUCCESS);
+        OK(optiq_file_write_at_all(file, 4 * rank_, &rank_, 4, MPI_BYTE, MPI_STATUS_IGNORE));
+        REQUIRE(strstr(optiq_last_decision(), "OPTIQ_ALGORITHM=mpi") || strstr(optiq_last_decision(), "OPTIQ_TOPOLOGY is not set"));
+        MPI_File_close(&file);
         OK(optiq_finalize());
         return end();
     }

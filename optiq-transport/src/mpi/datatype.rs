@@ -34,6 +34,19 @@ pub unsafe fn contiguous_bytes(datatype: ffi::MPI_Datatype) -> Result<Option<u64
     unsafe { walk(datatype, DEPTH) }
 }
 
+/// A datatype's handle as a number, for comparing it: a pointer in some MPI libraries, an int in others.
+#[inline]
+pub fn handle_bits(datatype: ffi::MPI_Datatype) -> usize {
+    const { assert!(size_of::<ffi::MPI_Datatype>() <= size_of::<usize>()) };
+    let mut bits = 0usize;
+    // SAFETY: plain bytes, no more than there is room for.
+    unsafe {
+        let from = (&raw const datatype).cast::<u8>();
+        std::ptr::copy_nonoverlapping(from, (&raw mut bits).cast(), size_of::<ffi::MPI_Datatype>());
+    }
+    bits
+}
+
 /// Whether a datatype is one of MPI's own, which cannot be freed.
 ///
 /// # Safety

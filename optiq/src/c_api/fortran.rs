@@ -158,19 +158,10 @@ unsafe fn hold_wide(
     let (arguments, _lists) = match short {
         Err(error) => (Err(error), Default::default()),
         Ok(lists) => {
-            let [send_counts, send_displacements, receive_counts, receive_displacements] =
-                [0, 1, 2, 3].map(|i: usize| lists[i].as_ptr());
-            let arguments = Arguments {
-                send,
-                send_counts,
-                send_displacements,
-                send_type: type_from_fortran(send_type),
-                receive: buffer_from_fortran(receive).cast_mut(),
-                receive_counts,
-                receive_displacements,
-                receive_type: type_from_fortran(receive_type),
-            };
-            (Ok(arguments), lists)
+            let [a, b, c, d] = lists.each_ref().map(|list| list.as_ptr());
+            let receive = buffer_from_fortran(receive).cast_mut();
+            let (send_type, receive_type) = (type_from_fortran(send_type), type_from_fortran(receive_type));
+            (Ok(Arguments::new((send, a, b, send_type), (receive, c, d, receive_type))), lists)
         }
     };
     // SAFETY: by this function's contract; the lists are here, and are copied.

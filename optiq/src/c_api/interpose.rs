@@ -27,7 +27,7 @@ use counts::{Way, count};
 use optiq_net::Network;
 pub use optiq_transport::mpi::ffi;
 use optiq_transport::mpi::in_place;
-use optiq_transport::mpi::{Library, is_committed, is_initialized, is_named};
+use optiq_transport::mpi::{Library, handle_bits, is_committed, is_initialized, is_named};
 pub use optiq_transport::mpi::{
     buffer_from_fortran, comm_from_fortran, info_from_fortran, request_from_fortran, request_to_fortran,
     type_from_fortran,
@@ -433,13 +433,7 @@ unsafe fn is_valid(call: &Call, known: &Known) -> bool {
 /// # Safety
 /// As [`blocking`].
 unsafe fn is_good_type(datatype: ffi::MPI_Datatype, seen: &AtomicUsize, known: &Known) -> bool {
-    const { assert!(size_of::<ffi::MPI_Datatype>() <= size_of::<usize>()) };
-    let mut handle = 0usize;
-    // SAFETY: a pointer in some MPI libraries, an int in others: plain bytes, no more than there is room for.
-    unsafe {
-        let from = (&raw const datatype).cast::<u8>();
-        std::ptr::copy_nonoverlapping(from, (&raw mut handle).cast(), size_of::<ffi::MPI_Datatype>());
-    }
+    let handle = handle_bits(datatype);
     // No handle of MPI's own types is 0.
     if seen.load(Relaxed) == handle && handle != 0 {
         return true;
@@ -505,20 +499,11 @@ impl Lists {
     }
 
     fn arguments(&self, call: &Call) -> Arguments {
-        let [send_counts, send_displacements, receive_counts, receive_displacements] = match self {
+        let [a, b, c, d] = match self {
             Self::Given(lists) => *lists,
             Self::Made(lists) => lists.each_ref().map(|l| l.as_ptr()),
         };
-        Arguments {
-            send: call.send,
-            send_counts,
-            send_displacements,
-            send_type: call.send_type,
-            receive: call.receive,
-            receive_counts,
-            receive_displacements,
-            receive_type: call.receive_type,
-        }
+        Arguments::new((call.send, a, b, call.send_type), (call.receive, c, d, call.receive_type))
     }
 }
 

@@ -7,7 +7,7 @@
 use super::sessions::Sessions;
 use super::{guard, remember};
 use crate::Error;
-use crate::io::{FileHandle, FileSession, Group, without_session};
+use crate::io::{Call, FileHandle, FileSession, Group, Way, without_session};
 use optiq_transport::mpi::{check, ffi};
 use parking_lot::Mutex;
 use std::ffi::{c_int, c_void};
@@ -39,7 +39,7 @@ pub(super) fn forget() {
 /// # Safety
 /// An open file.
 unsafe fn session(file: FileHandle, function: &'static str) -> Result<Option<Arc<Mutex<Held>>>, Error> {
-    let config = Sessions::config(function)?;
+    Sessions::must_be_open(function)?;
     file.check()?;
     // SAFETY: by this function's contract.
     let group = unsafe { file.group()? };
@@ -51,7 +51,7 @@ unsafe fn session(file: FileHandle, function: &'static str) -> Result<Option<Arc
     }
     let Some(mut comm) = group.communicator()? else { return Ok(None) };
     // SAFETY: a communicator of ours, which the session duplicates.
-    let made = unsafe { FileSession::new(comm, config) };
+    let made = Sessions::config(function).and_then(|config| unsafe { FileSession::new(comm, config) });
     // SAFETY: ours.
     check(unsafe { ffi::PMPI_Comm_free(&mut comm) }, "MPI_Comm_free")?;
     let held = Arc::new(Mutex::new(Held { group, session: made? }));
@@ -60,6 +60,20 @@ unsafe fn session(file: FileHandle, function: &'static str) -> Result<Option<Arc
 }
 
 const APART: &str = "the file's processes are not all in one MPI_COMM_WORLD";
+
+/// # Safety
+/// As for [`optiq_file_write_at_all`] and [`optiq_file_read_at_all`].
+unsafe fn access(call: Call, function: &'static str) -> Result<(), Error> {
+    // SAFETY: by this function's contract.
+    let decision = unsafe {
+        match session(call.file, function)? {
+            Some(held) => held.lock().session.access(call)?.decision,
+            None => Arc::new(without_session(&call, APART.into())?),
+        }
+    };
+    remember(&decision);
+    Ok(())
+}
 
 /// As `MPI_File_write_at_all` (MPI 4.0, section 14.4.2): `offset` counts elements of the file's view. The data is moved
 /// over many paths to the I/O hosts that the topology marks (or `OPTIQ_IO_HOSTS`), and written there in large pieces,
@@ -87,23 +101,10 @@ pub unsafe extern "C" fn optiq_file_write_at_all(
     datatype: ffi::MPI_Datatype,
     status: *mut ffi::MPI_Status,
 ) -> c_int {
-    guard(|| {
-        let file = FileHandle(fh);
-        // SAFETY: by this function's contract.
-        let decision = match unsafe { session(file, "optiq_file_write_at_all")? } {
-            // SAFETY: as above.
-            Some(held) => unsafe {
-                let held = held.lock();
-                held.session.write_at_all(file, offset, buf, count, datatype, status)?.decision
-            },
-            // SAFETY: as above; the buffer is only read.
-            None => Arc::new(unsafe {
-                without_session(true, file, offset, buf.cast_mut(), count, datatype, status, APART.into())?
-            }),
-        };
-        remember(&decision);
-        Ok(())
-    })
+    let (way, file, buffer) = (Way::Write, FileHandle(fh), buf.cast_mut());
+    let call = Call { way, file, offset, buffer, count, datatype, status };
+    // SAFETY: by this function's contract.
+    guard(|| unsafe { access(call, "optiq_file_write_at_all") })
 }
 
 /// As `MPI_File_read_at_all` (MPI 4.0, section 14.4.2), the way back of `optiq_file_write_at_all`: I/O hosts read large
@@ -124,23 +125,9 @@ pub unsafe extern "C" fn optiq_file_read_at_all(
     datatype: ffi::MPI_Datatype,
     status: *mut ffi::MPI_Status,
 ) -> c_int {
-    guard(|| {
-        let file = FileHandle(fh);
-        // SAFETY: by this function's contract.
-        let decision = match unsafe { session(file, "optiq_file_read_at_all")? } {
-            // SAFETY: as above.
-            Some(held) => unsafe {
-                let held = held.lock();
-                held.session.read_at_all(file, offset, buf, count, datatype, status)?.decision
-            },
-            None => {
-                // SAFETY: as above.
-                Arc::new(unsafe { without_session(false, file, offset, buf, count, datatype, status, APART.into())? })
-            }
-        };
-        remember(&decision);
-        Ok(())
-    })
+    let call = Call { way: Way::Read, file: FileHandle(fh), offset, buffer: buf, count, datatype, status };
+    // SAFETY: by this function's contract.
+    guard(|| unsafe { access(call, "optiq_file_read_at_all") })
 }
 
 /// The most buffer memory in bytes that accesses to files of the processes of `fh` had at this rank.

@@ -5,7 +5,7 @@ use super::sessions::Sessions;
 use super::settings::string;
 use super::{ffi, guard, remember, report};
 use crate::session::end_to_end;
-use crate::{Error, Jobs};
+use crate::{Error, Jobs, Session};
 use optiq_transport::Rank;
 use parking_lot::Mutex;
 use std::ffi::{c_char, c_int, c_void};
@@ -48,11 +48,7 @@ impl Listed {
 
     /// # Safety
     /// The buffers must be valid for the jobs that start and end here.
-    unsafe fn execute(&mut self, comm: ffi::MPI_Comm, function: &'static str) -> Result<(), Error> {
-        let Some(session) = Sessions::get(comm, function)? else {
-            return Err(Error::Argument("the communicator is an inter-communicator".into()));
-        };
-        let session = session.lock();
+    unsafe fn execute(&mut self, session: &Session, comm: ffi::MPI_Comm, function: &'static str) -> Result<(), Error> {
         let me = session.rank();
         let (list, (buffer, length)) = (&self.list, self.receive);
         let from = (0..list.list().len()).map(|i| self.buffer(i).0.cast::<u8>()).collect();
@@ -70,7 +66,7 @@ impl Listed {
         // SAFETY: by this function's contract.
         let bytes = unsafe { session.execute_jobs_at(list, Ok(from), &places) };
         // What is found before data moves, all ranks are told.
-        let told = |e| if matches!(e, Error::Transport(_)) { report(&session, comm, function, e) } else { e };
+        let told = |e| if matches!(e, Error::Transport(_)) { report(session, comm, function, e) } else { e };
         let bytes = bytes.map_err(told)?;
         let arrived = list.list().iter().zip(&bytes).filter(|(j, _)| j.destination == me).map(|(_, &b)| b);
         self.received = arrived.fold(0, u64::saturating_add);
@@ -87,10 +83,6 @@ fn rank(value: c_int) -> Result<Rank, Error> {
     Rank::try_from(value).map_err(|_| Error::Argument(format!("the rank {value} is negative")))
 }
 
-fn must_be_open(function: &'static str) -> Result<(), Error> {
-    if Sessions::settings().is_some() { Ok(()) } else { Err(Error::NotInitialized(function)) }
-}
-
 /// An empty list of jobs. Local. Since 0.1.
 ///
 /// Returns 0 or a status code, and in `jobs` a handle that `optiq_jobs_free` frees (0 after an error).
@@ -103,7 +95,7 @@ pub unsafe extern "C" fn optiq_jobs_create(jobs: *mut JobList) -> c_int {
         // SAFETY: by this function's contract; `place` has written there.
         unsafe {
             place(jobs, "jobs")?;
-            must_be_open("optiq_jobs_create")?;
+            Sessions::must_be_open("optiq_jobs_create")?;
             JOBS.hold(Listed::new(Jobs::new()), jobs);
         }
         Ok(())
@@ -123,7 +115,7 @@ pub unsafe extern "C" fn optiq_job_read_jobs_from_file(jobs: *mut JobList, pathf
         // SAFETY: by this function's contract; `place` has written there.
         unsafe {
             place(jobs, "jobs")?;
-            must_be_open("optiq_job_read_jobs_from_file")?;
+            Sessions::must_be_open("optiq_job_read_jobs_from_file")?;
             let file = string(pathfile, "the name of the job file")?;
             JOBS.hold(Listed::new(Jobs::read(Path::new(&file))?), jobs);
         }
@@ -295,7 +287,7 @@ pub unsafe extern "C" fn optiq_execute_jobs(jobs: JobList, comm: ffi::MPI_Comm) 
     guard(|| {
         let function = "optiq_execute_jobs";
         // SAFETY: by this function's contract.
-        unsafe { execute(JOBS.get(jobs, function), comm, function) }
+        unsafe { execute(|_| JOBS.get(jobs, function), comm, function) }
     })
 }
 
@@ -319,30 +311,29 @@ pub unsafe extern "C" fn optiq_execute_jobs_from_file(
 ) -> c_int {
     let function = "optiq_execute_jobs_from_file";
     guard(|| {
-        let mut rank = 0;
-        let session = Sessions::get(comm, function)?;
-        session.iter().for_each(|s| rank = s.lock().rank());
         // SAFETY: by this function's contract.
-        let listed = unsafe { listed(jobfile, datasize, sendbuf, recvbuf, recvbytes, rank) };
+        let listed = |me| unsafe { listed(jobfile, datasize, sendbuf, recvbuf, recvbytes, me) };
         // SAFETY: by this function's contract.
-        unsafe { execute(listed.map(|l| Arc::new(Mutex::new(l))), comm, function) }
+        unsafe { execute(|me| listed(me).map(|l| Arc::new(Mutex::new(l))), comm, function) }
     })
 }
 
-/// Executes jobs if every rank has some: one that could not find its own must not leave the others waiting.
+/// Executes the jobs that `find` gives, if it gives some on every rank: one that has none must not leave the others waiting.
+/// `find` is told this rank's number.
 ///
 /// # Safety
 /// As for [`optiq_execute_jobs`].
 pub(super) unsafe fn execute(
-    jobs: Result<Arc<Mutex<Listed>>, Error>,
+    find: impl FnOnce(Rank) -> Result<Arc<Mutex<Listed>>, Error>,
     comm: ffi::MPI_Comm,
     function: &'static str,
 ) -> Result<(), Error> {
-    if let Some(session) = Sessions::get(comm, function)? {
-        session.lock().settle(&jobs)?;
-    }
+    let session = Sessions::intra(comm, function)?;
+    let session = session.lock();
+    let jobs = find(session.rank());
+    session.settle(&jobs)?;
     // SAFETY: by this function's contract.
-    unsafe { jobs?.lock().execute(comm, function) }
+    unsafe { jobs?.lock().execute(&session, comm, function) }
 }
 
 /// # Safety

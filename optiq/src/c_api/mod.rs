@@ -165,16 +165,8 @@ pub unsafe extern "C" fn optiq_alltoallv(
     recvtype: ffi::MPI_Datatype,
     comm: ffi::MPI_Comm,
 ) -> c_int {
-    let arguments = Arguments {
-        send: sendbuf,
-        send_counts: sendcounts,
-        send_displacements: sdispls,
-        send_type: sendtype,
-        receive: recvbuf,
-        receive_counts: recvcounts,
-        receive_displacements: rdispls,
-        receive_type: recvtype,
-    };
+    let (send, receive) = ((sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype));
+    let arguments = Arguments::new(send, receive);
     // SAFETY: by this function's contract.
     if let Some(status) = unsafe { left_to_mpi(&arguments, comm) } {
         return status;

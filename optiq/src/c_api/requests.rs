@@ -58,16 +58,8 @@ pub unsafe extern "C" fn optiq_alltoallv_init(
     comm: ffi::MPI_Comm,
     request: *mut Request,
 ) -> c_int {
-    let arguments = Arguments {
-        send: sendbuf,
-        send_counts: sendcounts,
-        send_displacements: sdispls,
-        send_type: sendtype,
-        receive: recvbuf,
-        receive_counts: recvcounts,
-        receive_displacements: rdispls,
-        receive_type: recvtype,
-    };
+    let (send, receive) = ((sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype));
+    let arguments = Arguments::new(send, receive);
     // SAFETY: by this function's contract.
     guard(|| unsafe { hold(Ok(arguments), comm, request, "optiq_alltoallv_init") })
 }
@@ -84,9 +76,7 @@ pub(super) unsafe fn hold(
 ) -> Result<(), Error> {
     // SAFETY: by this function's contract.
     unsafe { place(request, "request")? };
-    let Some(session) = Sessions::get(comm, function)? else {
-        return Err(Error::Argument("the communicator is an inter-communicator".into()));
-    };
+    let session = Sessions::intra(comm, function)?;
     let locked = session.lock();
     let ranks = locked.size() as usize;
     let mut kept = None;
@@ -134,16 +124,8 @@ pub unsafe extern "C" fn optiq_ialltoallv(
     comm: ffi::MPI_Comm,
     request: *mut Request,
 ) -> c_int {
-    let arguments = Arguments {
-        send: sendbuf,
-        send_counts: sendcounts,
-        send_displacements: sdispls,
-        send_type: sendtype,
-        receive: recvbuf,
-        receive_counts: recvcounts,
-        receive_displacements: rdispls,
-        receive_type: recvtype,
-    };
+    let (send, receive) = ((sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype));
+    let arguments = Arguments::new(send, receive);
     guard(|| {
         // SAFETY: by this function's contract.
         unsafe {

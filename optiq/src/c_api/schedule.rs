@@ -139,9 +139,7 @@ pub unsafe extern "C" fn optiq_transport_init(comm: ffi::MPI_Comm, transport: *m
     guard(|| {
         // SAFETY: by this function's contract.
         unsafe { place(transport, "transport")? };
-        if Sessions::get(comm, "optiq_transport_init")?.is_none() {
-            return Err(Error::Argument("the communicator is an inter-communicator".into()));
-        }
+        Sessions::intra(comm, "optiq_transport_init")?;
         // SAFETY: `place` has written there.
         unsafe { TRANSPORTS.hold(Mover(comm), transport) };
         Ok(())
@@ -162,7 +160,7 @@ pub unsafe extern "C" fn optiq_transport_execute(transport: TransportHandle, sch
         let jobs = SCHEDULES.get(schedule, function).map(|scheduled| scheduled.lock().jobs.clone());
         let empty = || Error::Argument("the schedule is empty; optiq_schedule_create_schedule comes first".into());
         // SAFETY: by this function's contract.
-        unsafe { execute(jobs.and_then(|jobs| jobs.ok_or_else(empty)), comm, function) }
+        unsafe { execute(|_| jobs?.ok_or_else(empty), comm, function) }
     })
 }
 

@@ -5,7 +5,7 @@
 //! the program forgot to.
 
 use crate::session::Quick;
-use crate::{Algorithm, Config, Error, Origin, Session, Settings};
+use crate::{Config, Error, Origin, Session, Settings};
 use optiq_transport::mpi::{check, ffi, info_entries, is_initialized, quietly};
 use parking_lot::{Mutex, MutexGuard};
 use std::cell::Cell;
@@ -142,21 +142,37 @@ impl Sessions {
         LATEST.get().filter(Latest::is_valid).map(|l| unsafe { &*l.session })
     }
 
-    /// The configuration between `optiq_init` and `optiq_finalize`.
+    /// Whether this is between `optiq_init` and `optiq_finalize`.
+    pub(super) fn must_be_open(function: &'static str) -> Result<(), Error> {
+        keys(function).map(drop)
+    }
+
+    /// The configuration between `optiq_init` and `optiq_finalize`, for what belongs to no communicator of the program's.
     pub(super) fn config(function: &'static str) -> Result<Config, Error> {
-        match &*OPEN.lock() {
-            Some(open) if is_initialized() => Ok(open.settings.resolve().config),
-            _ => Err(Error::NotInitialized(function)),
-        }
+        Self::must_be_open(function)?;
+        let settings = Self::settings().ok_or(Error::NotInitialized(function))?;
+        // `optiq_init` has told what is wrong.
+        Ok(settings.resolve().or_plain_mpi().0)
+    }
+
+    /// As [`Sessions::get`], of an intra-communicator.
+    pub(super) fn intra(comm: ffi::MPI_Comm, function: &'static str) -> Result<Arc<Shared>, Error> {
+        let inter = || Error::Argument("the communicator is an inter-communicator".into());
+        Self::get(comm, function)?.ok_or_else(inter)
     }
 
     /// The session of `comm`, which is made on first use (collectively); `None` for an inter-communicator, which
     /// OPTIQ does not serve.
     pub(super) fn get(comm: ffi::MPI_Comm, function: &'static str) -> Result<Option<Arc<Shared>>, Error> {
-        let key = match &*OPEN.lock() {
-            Some(open) if is_initialized() => open.session_key,
-            _ => return Err(Error::NotInitialized(function)),
-        };
+        // SAFETY: the communicator is in use, so it is not being freed.
+        if let Some(latest) = unsafe { Self::latest(comm) } {
+            // SAFETY: it lives in the `Arc` that the communicator's attribute keeps.
+            return Ok(Some(unsafe {
+                Arc::increment_strong_count(latest);
+                Arc::from_raw(latest)
+            }));
+        }
+        let (key, _) = keys(function)?;
         if comm == null_communicator() {
             return Err(Error::Argument("the communicator is MPI_COMM_NULL".into()));
         }
@@ -172,12 +188,17 @@ impl Sessions {
     }
 }
 
+/// The attribute keys of sessions and of options, between `optiq_init` and `optiq_finalize`.
+fn keys(function: &'static str) -> Result<(c_int, c_int), Error> {
+    match &*OPEN.lock() {
+        Some(open) if is_initialized() => Ok((open.session_key, open.options_key)),
+        _ => Err(Error::NotInitialized(function)),
+    }
+}
+
 /// Sets options for one communicator, which must not have been used.
 pub(super) fn set_for(comm: ffi::MPI_Comm, entries: &[(String, String)], function: &'static str) -> Result<(), Error> {
-    let (session_key, options_key) = match &*OPEN.lock() {
-        Some(open) if is_initialized() => (open.session_key, open.options_key),
-        _ => return Err(Error::NotInitialized(function)),
-    };
+    let (session_key, options_key) = keys(function)?;
     if comm == null_communicator() {
         return Err(Error::Argument("the communicator is MPI_COMM_NULL".into()));
     }
@@ -211,10 +232,8 @@ fn options_of(comm: ffi::MPI_Comm, key: c_int) -> Result<Vec<(String, String)>, 
 /// The configuration of a communicator: the process's, what the MPI library keeps as info keys `optiq_*` (Open MPI does
 /// if the communicator was made by `MPI_Comm_dup_with_info`), and what `set_for` was told.
 fn configuration(comm: ffi::MPI_Comm, function: &'static str) -> Result<Config, Error> {
-    let (mut settings, options_key) = match &*OPEN.lock() {
-        Some(open) => (open.settings.clone(), open.options_key),
-        None => return Err(Error::NotInitialized(function)),
-    };
+    let (_, options_key) = keys(function)?;
+    let mut settings = Sessions::settings().ok_or(Error::NotInitialized(function))?;
     // `optiq_init` has told it.
     let known = settings.resolve().error;
     let mut wrong = None;
@@ -226,9 +245,10 @@ fn configuration(comm: ffi::MPI_Comm, function: &'static str) -> Result<Config, 
     for (name, value) in options_of(comm, options_key)? {
         settings.set(&name, &value, Origin::Info)?;
     }
-    let read = settings.resolve();
-    let mut config = read.config;
-    if let Some(error) = wrong.or(read.error) {
+    let mut read = settings.resolve();
+    read.error = wrong.or(read.error);
+    let (config, error) = read.or_plain_mpi();
+    if let Some(error) = error {
         if config.strict {
             return Err(error.into());
         }
@@ -238,7 +258,6 @@ fn configuration(comm: ffi::MPI_Comm, function: &'static str) -> Result<Config, 
         if rank == 0 && known.as_ref() != Some(&error) {
             log::warn!("{error}; all calls on this communicator go to plain MPI");
         }
-        config.algorithm = Algorithm::Mpi;
     }
     Ok(config)
 }
@@ -249,6 +268,8 @@ fn null_communicator() -> ffi::MPI_Comm {
 }
 
 fn attached(comm: ffi::MPI_Comm, key: c_int) -> Result<Option<Arc<Shared>>, Error> {
+    /// Threads that put handlers aside at the same time would put each other's back.
+    static HANDLERS: Mutex<()> = Mutex::new(());
     let mut value: *const Shared = std::ptr::null();
     let mut found = 0;
     // SAFETY: a valid communicator by the caller's word; the attribute is a pointer that `attach` made.
@@ -257,7 +278,9 @@ fn attached(comm: ffi::MPI_Comm, key: c_int) -> Result<Option<Arc<Shared>>, Erro
         // A handle that is none must not end the job: MPI speaks of it to the handlers of these two.
         let (world, own) = (ffi::RSMPI_COMM_WORLD, ffi::RSMPI_COMM_SELF);
         let ask = || ffi::PMPI_Comm_get_attr(comm, key, slot, &mut found);
+        let turn = HANDLERS.lock();
         let code = quietly(world, || quietly(own, ask).unwrap_or(ffi::MPI_ERR_OTHER as c_int))?;
+        drop(turn);
         if code != ffi::MPI_SUCCESS as c_int {
             return Err(Error::Argument("the communicator is none: it was freed, or never made".into()));
         }
@@ -317,7 +340,7 @@ fn close(open: Open, and_hook: bool) -> Result<bool, Error> {
 }
 
 /// Attributes are not inherited by duplicates: they get a session of their own.
-unsafe extern "C" fn copy_nothing(
+pub(super) unsafe extern "C" fn copy_nothing(
     _: ffi::MPI_Comm,
     _: c_int,
     _: *mut c_void,

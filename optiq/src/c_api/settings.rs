@@ -10,14 +10,34 @@ use std::ffi::{CStr, c_char, c_int};
 /// What was set before `optiq_init`.
 static EARLY: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
-/// The settings that `optiq_init` begins with: files, environment, and what the program has set by then.
-pub(super) fn at_init() -> Settings {
+/// What the settings are before `optiq_init`: files, environment, and what the program has set by then.
+fn before_init() -> Settings {
     let mut settings = Settings::read();
-    for (name, value) in EARLY.lock().drain(..) {
+    for (name, value) in EARLY.lock().iter() {
         // It was tried when it was set.
-        let _ = settings.set(&name, &value, Origin::Program);
+        let _ = settings.set(name, value, Origin::Program);
     }
     settings
+}
+
+/// The settings that `optiq_init` begins with; what the program has set counts for this one.
+pub(super) fn at_init() -> Settings {
+    let settings = before_init();
+    EARLY.lock().clear();
+    settings
+}
+
+/// An option's name and value as C passes them; NULL is an empty value.
+///
+/// # Safety
+/// Both must be NULL or strings that end with a zero byte.
+unsafe fn option(name: *const c_char, value: *const c_char) -> Result<(String, String), Error> {
+    // SAFETY: by this function's contract.
+    unsafe {
+        let name = string(name, "the name of the option")?;
+        let value = if value.is_null() { String::new() } else { string(value, "the value of the option")? };
+        Ok((name, value))
+    }
 }
 
 /// A string that a C program passes.
@@ -62,9 +82,7 @@ pub(super) unsafe fn copy_out(text: &str, buffer: *mut c_char, size: usize) {
 pub unsafe extern "C" fn optiq_set_option(name: *const c_char, value: *const c_char) -> c_int {
     guard(|| {
         // SAFETY: by this function's contract.
-        let name = unsafe { string(name, "the name of the option")? };
-        // SAFETY: as above.
-        let value = if value.is_null() { String::new() } else { unsafe { string(value, "the value of the option")? } };
+        let (name, value) = unsafe { option(name, value)? };
         let change = |settings: &mut Settings| {
             if OptionRecord::find(&name).is_some_and(|o| o.scope == Scope::Process) {
                 return Err(Error::Argument(format!("the option {name} can only be set before optiq_init")));
@@ -102,13 +120,7 @@ pub unsafe extern "C" fn optiq_get_option(
         if value.is_null() && size > 0 {
             return Err(Error::Argument("the place for the value is NULL".into()));
         }
-        let settings = Sessions::settings().unwrap_or_else(|| {
-            let mut settings = Settings::read();
-            for (name, value) in EARLY.lock().iter() {
-                let _ = settings.set(name, value, Origin::Program);
-            }
-            settings
-        });
+        let settings = Sessions::settings().unwrap_or_else(before_init);
         let record = OptionRecord::find(&name).ok_or_else(|| crate::ConfigError::Unknown(name.clone()))?;
         let found = settings.all().into_iter().find(|s| s.record.name == record.name);
         let text = found.map(|s| s.value).unwrap_or_default();
@@ -138,9 +150,7 @@ pub unsafe extern "C" fn optiq_comm_set_option(
 ) -> c_int {
     guard(|| {
         // SAFETY: by this function's contract.
-        let name = unsafe { string(name, "the name of the option")? };
-        // SAFETY: as above.
-        let value = if value.is_null() { String::new() } else { unsafe { string(value, "the value of the option")? } };
+        let (name, value) = unsafe { option(name, value)? };
         set_for(comm, &[(name, value)], "optiq_comm_set_option")
     })
 }

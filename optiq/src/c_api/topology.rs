@@ -85,9 +85,7 @@ pub unsafe extern "C" fn optiq_topology_init(comm: ffi::MPI_Comm, topology: *mut
     guard(|| {
         // SAFETY: by this function's contract.
         unsafe { place(topology, "topology")? };
-        let Some(session) = Sessions::get(comm, "optiq_topology_init")? else {
-            return Err(Error::Argument("the communicator is an inter-communicator".into()));
-        };
+        let session = Sessions::intra(comm, "optiq_topology_init")?;
         let session = session.lock();
         let (network, placement) = session.shared_network().map_err(Error::Setup)?;
         let known = Known { network, placement: Arc::new(placement), rank: session.rank() };

@@ -1,5 +1,7 @@
 //! Where options are read, and which value counts: the program's over the environment's over the file's over the default.
 
+#[cfg(feature = "mpi")]
+use super::Algorithm;
 use super::Config;
 use super::options::{OPTIONS, OptionRecord, PREFIX, Scope};
 use optiq_net::text_file;
@@ -133,6 +135,25 @@ pub struct Read {
     pub error: Option<ConfigError>,
     /// Sentences about names that nobody knows.
     pub warnings: Vec<String>,
+}
+
+impl Read {
+    /// The settings, if all could be used.
+    ///
+    /// # Errors
+    /// The first thing that cannot.
+    pub fn usable(self) -> Result<Config, ConfigError> {
+        self.error.map_or(Ok(self.config), Err)
+    }
+
+    /// The settings, with everything left to plain MPI if something cannot be used; and what that is.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn or_plain_mpi(mut self) -> (Config, Option<ConfigError>) {
+        if self.error.is_some() {
+            self.config.algorithm = Algorithm::Mpi;
+        }
+        (self.config, self.error)
+    }
 }
 
 impl Settings {

@@ -139,16 +139,8 @@ impl FileSession {
             (Some(a), Some(b), Some(c), Some(d)) => {
                 // SAFETY: constants of the library.
                 let byte = unsafe { ffi::RSMPI_UINT8_T };
-                let arguments = Arguments {
-                    send: send.address().cast_const().cast(),
-                    send_counts: a.as_ptr(),
-                    send_displacements: b.as_ptr(),
-                    send_type: byte,
-                    receive: receive.address().cast(),
-                    receive_counts: c.as_ptr(),
-                    receive_displacements: d.as_ptr(),
-                    receive_type: byte,
-                };
+                let from = (send.address().cast_const().cast(), a.as_ptr(), b.as_ptr(), byte);
+                let arguments = Arguments::new(from, (receive.address().cast(), c.as_ptr(), d.as_ptr(), byte));
                 // SAFETY: arrays with as many elements as there are ranks; a valid datatype.
                 Some(unsafe { Kept::new(&arguments, send.bytes.len()) }?)
             }

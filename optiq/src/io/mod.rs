@@ -30,10 +30,12 @@ mod tests;
 mod view;
 
 pub use assign::{Assignment, Extent, Share, assign};
+#[cfg(feature = "mpi")]
+pub(crate) use requests::Way;
 pub use rounds::{LARGE_BYTES, MAX_HALF_BYTES, Message, Piece, Rounds};
 pub use servers::{Server, Servers};
 #[cfg(feature = "mpi")]
-pub(crate) use session::without_session;
+pub(crate) use session::{Call, without_session};
 #[cfg(feature = "mpi")]
 pub use session::{FileSession, Transfer};
 #[cfg(feature = "mpi")]

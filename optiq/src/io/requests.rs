@@ -8,7 +8,7 @@ use std::ffi::c_int;
 
 /// Which way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(crate) enum Way {
     Write,
     Read,
 }

@@ -42,14 +42,15 @@ pub struct Transfer {
 
 /// A rank's access, in MPI's terms.
 #[derive(Clone, Copy)]
-struct Call {
-    way: Way,
-    file: FileHandle,
-    offset: ffi::MPI_Offset,
-    buffer: *mut c_void,
-    count: c_int,
-    datatype: ffi::MPI_Datatype,
-    status: *mut ffi::MPI_Status,
+pub(crate) struct Call {
+    pub(crate) way: Way,
+    pub(crate) file: FileHandle,
+    pub(crate) offset: ffi::MPI_Offset,
+    /// Of a write, it is only read.
+    pub(crate) buffer: *mut c_void,
+    pub(crate) count: c_int,
+    pub(crate) datatype: ffi::MPI_Datatype,
+    pub(crate) status: *mut ffi::MPI_Status,
 }
 
 impl FileSession {
@@ -203,7 +204,7 @@ impl FileSession {
 
     /// # Safety
     /// As [`FileSession::write_at_all`].
-    unsafe fn access(&self, call: Call) -> Result<Transfer, Error> {
+    pub(crate) unsafe fn access(&self, call: Call) -> Result<Transfer, Error> {
         if let Some(why) = &*self.broken.borrow() {
             let text = format!("an earlier access by these ranks was given up: {why}");
             return Err(Error::File { status: Status::Transport, text });
@@ -374,20 +375,9 @@ impl Call {
 ///
 /// # Safety
 /// As [`FileSession::write_at_all`] and [`FileSession::read_at_all`].
-#[allow(clippy::too_many_arguments, reason = "those of MPI")]
-pub(crate) unsafe fn without_session(
-    write: bool,
-    file: FileHandle,
-    offset: ffi::MPI_Offset,
-    buffer: *mut c_void,
-    count: c_int,
-    datatype: ffi::MPI_Datatype,
-    status: *mut ffi::MPI_Status,
-    reason: String,
-) -> Result<Decision, Error> {
-    let way = if write { Way::Write } else { Way::Read };
+pub(crate) unsafe fn without_session(call: &Call, reason: String) -> Result<Decision, Error> {
     // SAFETY: passed on.
-    let call = unsafe { Call { way, file, offset, buffer, count, datatype, status }.hand_over()? };
+    let call = unsafe { call.hand_over()? };
     Ok(Decision::MpiFile { call, reason })
 }
 

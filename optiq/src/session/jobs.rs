@@ -4,10 +4,10 @@
 //! jobs), and then move the bytes as in any other exchange: along the jobs' paths, or along paths that rank 0 plans for
 //! them. Plans stay in the session's cache for the next time. Without a network, plain messages move them.
 
+use super::Session;
 use super::exchange::{Outcome, PLANNED, direct_seconds, tagged};
 use super::plans::{Entry, Key};
 use super::setup::Fabric;
-use super::{Last, Session};
 use crate::blocks::Blocks;
 use crate::jobs::Jobs;
 use crate::{Decision, Error, Message};
@@ -78,7 +78,7 @@ impl Session {
             let reason = self.fabric.as_ref().err().cloned().unwrap_or_default();
             // SAFETY: by this function's contract.
             unsafe { self.send_plainly(&messages, &send, &receive)? };
-            self.is_done(Outcome {
+            self.remember(Outcome {
                 decision: Arc::new(Decision::Direct { reason }),
                 planned: None,
                 execution: Execution::default(),
@@ -96,7 +96,7 @@ impl Session {
         };
         // SAFETY: by this function's contract.
         let outcome = unsafe { self.execute_entry(&entry, &send, &receive) }?;
-        self.is_done(outcome);
+        self.remember(outcome);
         Ok(bytes)
     }
 
@@ -107,12 +107,6 @@ impl Session {
         let schedule = entry.schedule.as_ref().ok_or_else(missing)?;
         // SAFETY: by this function's contract.
         unsafe { self.execute(entry, schedule, send, receive) }
-    }
-
-    fn is_done(&self, outcome: Outcome) {
-        let Outcome { decision, planned, execution } = outcome;
-        self.quick.is_over();
-        *self.last.borrow_mut() = Last { decision, planned, execution };
     }
 
     /// The same error on all ranks if one has one, and otherwise which of the words are the same everywhere.

@@ -96,7 +96,26 @@ pub(crate) struct Arguments {
     pub(crate) receive_type: ffi::MPI_Datatype,
 }
 
+/// A buffer of C's with its counts, displacements and datatype.
+pub(crate) type Side<B> = (B, *const c_int, *const c_int, ffi::MPI_Datatype);
+
 impl Arguments {
+    /// What is sent, and what is received.
+    pub(crate) fn new(send: Side<*const c_void>, receive: Side<*mut c_void>) -> Self {
+        let (send, send_counts, send_displacements, send_type) = send;
+        let (receive, receive_counts, receive_displacements, receive_type) = receive;
+        Self {
+            send,
+            send_counts,
+            send_displacements,
+            send_type,
+            receive,
+            receive_counts,
+            receive_displacements,
+            receive_type,
+        }
+    }
+
     /// Lets the MPI library do it.
     ///
     /// # Safety
@@ -433,11 +452,17 @@ impl Session {
         signature: u64,
     ) -> Result<(), Error> {
         // SAFETY: passed on.
-        let Outcome { decision, planned, execution } = unsafe { self.serve(local, by_mpi, signature)? };
-        self.log(&decision);
+        let outcome = unsafe { self.serve(local, by_mpi, signature)? };
+        self.log(&outcome.decision);
+        self.remember(outcome);
+        Ok(())
+    }
+
+    /// What can be asked from now on about the last call.
+    fn remember(&self, outcome: Outcome) {
+        let Outcome { decision, planned, execution } = outcome;
         self.quick.is_over();
         *self.last.borrow_mut() = Last { decision, planned, execution };
-        Ok(())
     }
 
     /// One line for a call. The decision is the same on all ranks: one of them at level info is enough.

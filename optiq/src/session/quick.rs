@@ -4,7 +4,7 @@
 //! size of a datatype would be a tenth. So what such a call looks at is kept here, in atomics: calls on one communicator
 //! come one after the other (MPI demands it), whichever thread makes them.
 
-use optiq_transport::mpi::ffi;
+use optiq_transport::mpi::{ffi, handle_bits};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -111,13 +111,7 @@ impl Quick {
     /// A valid datatype.
     #[inline]
     unsafe fn size_of(&self, datatype: ffi::MPI_Datatype) -> u64 {
-        const { assert!(size_of::<ffi::MPI_Datatype>() <= size_of::<usize>()) };
-        let mut handle = 0usize;
-        // SAFETY: a pointer in some MPI libraries, an int in others: plain bytes, no more than there is room for.
-        unsafe {
-            let from = (&raw const datatype).cast::<u8>();
-            std::ptr::copy_nonoverlapping(from, (&raw mut handle).cast(), size_of::<ffi::MPI_Datatype>());
-        }
+        let handle = handle_bits(datatype);
         if self.datatype.load(Relaxed) != handle {
             let mut size = 0;
             // SAFETY: by this function's contract. A size that is not known is none.

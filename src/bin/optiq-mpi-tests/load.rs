@@ -7,12 +7,9 @@ use std::fs;
 /// A session on the world, configured by the environment. An option that cannot be used is an error here: a test that
 /// measures something else than it says must not pass.
 pub fn session() -> Result<Session, String> {
-    let read = Config::read();
-    if let Some(error) = read.error {
-        return Err(error.to_string());
-    }
+    let config = Config::read().usable().map_err(|error| error.to_string())?;
     // SAFETY: MPI is initialised, and callers drop the session before it is finalised.
-    unsafe { Session::new(ffi::RSMPI_COMM_WORLD, read.config) }.map_err(|e| e.to_string())
+    unsafe { Session::new(ffi::RSMPI_COMM_WORLD, config) }.map_err(|e| e.to_string())
 }
 
 /// Send and receive buffers of one rank, blocks end to end in the order of the ranks.

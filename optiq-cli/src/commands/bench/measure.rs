@@ -86,16 +86,12 @@ pub fn run(request: &Request, print: impl FnOnce(Suite, Option<Target>) -> Resul
 }
 
 fn measure(world: &SimpleCommunicator, request: &Request) -> Result<Option<(Suite, Option<Target>)>, String> {
-    let read = Config::read();
-    if let Some(error) = read.error {
-        return Err(error.to_string());
-    }
+    let mut config = Config::read().usable().map_err(|error| error.to_string())?;
     let root = world.rank() == 0;
     let html = match &request.html {
         Some(path) if root => Some(Target::new(path).map_err(|e| e.sentence().to_owned())?),
         _ => None,
     };
-    let mut config = read.config;
     config.strict = true;
     if request.force {
         config.algorithm = Algorithm::Multipath;

@@ -42,11 +42,7 @@ struct Row {
 }
 
 pub fn run(topology: Option<String>, json: bool) -> Result<ExitCode, Failure> {
-    let read = Config::read();
-    if let Some(error) = read.error {
-        return Err(Failure::Input(error.to_string()));
-    }
-    let config = read.config;
+    let config = Config::read().usable().map_err(|error| Failure::Input(error.to_string()))?;
     let missing = || Failure::Input("no network is given; --topology SPEC or OPTIQ_TOPOLOGY is expected".into());
     let spec = topology.or_else(|| config.topology.clone()).ok_or_else(missing)?;
     let network = Network::from_spec(&spec).map_err(|e| Failure::Input(e.to_string()))?;

@@ -88,11 +88,7 @@ impl Arguments {
     fn execute(&self, world: &impl WithRaw) -> Result<Option<Document>, String> {
         let words = |e: optiq::Error| e.to_string();
         let mut jobs = Jobs::read(&self.file).map_err(words)?;
-        let read = Config::read();
-        if let Some(error) = read.error {
-            return Err(error.to_string());
-        }
-        let mut config = read.config;
+        let mut config = Config::read().usable().map_err(|error| error.to_string())?;
         config.strict = true;
         config.topology = config.topology.or_else(|| jobs.topology().map(str::to_owned));
         // SAFETY: a valid communicator, and the session is dropped before MPI is finalised.

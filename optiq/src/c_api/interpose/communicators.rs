@@ -9,6 +9,7 @@
 //! (MPICH: when the last pending operation has ended), so that what would wait for other ranks there, giving back memory that
 //! they share, is left to `MPI_Finalize`, and done in an order that is the same on all ranks.
 
+use super::super::sessions::copy_nothing;
 use super::counts::{self, Way};
 use super::nonblocking::Started;
 use crate::session::Quick;
@@ -361,20 +362,6 @@ fn agree_and_make(comm: ffi::MPI_Comm, config: &Config, room: i64, proposed: i64
         (Some([1]), Some(session)) => Ok((session, order)),
         _ => Err(Way::Unusable),
     }
-}
-
-/// Attributes are not inherited by duplicates.
-unsafe extern "C" fn copy_nothing(
-    _: ffi::MPI_Comm,
-    _: c_int,
-    _: *mut c_void,
-    _: *mut c_void,
-    _: *mut c_void,
-    flag: *mut c_int,
-) -> c_int {
-    // SAFETY: MPI's out-parameter.
-    unsafe { *flag = 0 };
-    ffi::MPI_SUCCESS as c_int
 }
 
 /// The program frees a communicator.

@@ -124,11 +124,7 @@ struct Bench<'a> {
 }
 
 fn measure(world: &SimpleCommunicator, request: &Io) -> Result<Option<Document>, String> {
-    let read = Config::read();
-    if let Some(error) = read.error {
-        return Err(error.to_string());
-    }
-    let mut config = read.config;
+    let mut config = Config::read().usable().map_err(|error| error.to_string())?;
     config.strict = true;
     if config.topology.is_none() {
         return Err("OPTIQ_TOPOLOGY is not set; a network with I/O hosts is expected, such as torus:2x2,io=0+3".into());
