@@ -152,10 +152,6 @@ fn exchanges_that_go_on_while_the_program_does_something_else() {
     assert!(plain.success, "the test itself is wrong:\n{}", plain.output);
     let output = passes(4, &program, &["nonblocking"], &STARTED);
     let [planned, mpi, passed] = counts(&output, "MPI_Ialltoallv");
-    if IS_MPICH {
-        assert_eq!((passed, reason(&output, "MPI_Ialltoallv under MPICH")), (380, 380), "{output}");
-        return;
-    }
     // 15 rounds of six, and 5 on communicators that are freed, on four ranks.
     assert!(planned > 200 && planned + mpi == 95 * 4 && passed == 0, "{output}");
     assert!(reason(&output, "datatypes with gaps") > 0, "{output}");
@@ -167,13 +163,11 @@ fn exchanges_that_go_on_while_the_program_does_something_else() {
 
 #[test]
 fn more_communicators_than_streams() {
-    if IS_MPICH {
-        println!("skipped: MPI_Ialltoallv is not served under MPICH");
-        return;
-    }
-    let output = passes(4, &c_program("nonblocking"), &["many"], &STARTED);
+    // Sixty-four threads a rank, all of which spin inside MPICH: four ranks take 90 s on two cores.
+    let ranks = if IS_MPICH { 2 } else { 4 };
+    let output = passes(ranks, &c_program("nonblocking"), &["many"], &STARTED);
     let [planned, mpi, passed] = counts(&output, "MPI_Ialltoallv");
-    assert!(planned > 0 && planned + mpi + passed == 140 * 4, "{output}");
+    assert!(planned > 0 && planned + mpi + passed == 140 * u64::from(ranks), "{output}");
     assert!(reason(&output, "too many communicators") > 0, "{output}");
 }
 

@@ -107,7 +107,7 @@ const WAYS: [(By, &str); 21] = [
     (By::Next, "arguments that MPI refuses"),
     (By::Next, "too many communicators at a time"),
     (By::Next, "persistent requests for which planned paths were not predicted to pay"),
-    (By::Next, "MPI_THREAD_MULTIPLE was not provided on all ranks, or MPI_Ialltoallv under MPICH"),
+    (By::Next, "MPI_THREAD_MULTIPLE was not provided on all ranks"),
     (By::Next, "failures"),
 ];
 

@@ -22,7 +22,7 @@ use crate::c_api::arguments_signature;
 use crate::session::{ByMpi, Kept, Session};
 use crate::{Config, Error};
 use optiq_transport::Patience;
-use optiq_transport::mpi::{Communicator, Library, check, ffi, in_place, quietly};
+use optiq_transport::mpi::{Communicator, check, ffi, in_place, quietly};
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -81,18 +81,18 @@ fn has_threads() -> bool {
 
 /// MPI was just initialised, on all ranks: makes what `MPI_Ialltoallv` needs, if it is to be served.
 pub(super) fn begun() {
-    // With MPICH 4.0 streams of MPI_Ialltoallv were seen to hang; why is not known, so MPI serves them.
-    if Library::CURRENT == Library::Mpich {
-        return;
-    }
     if STATE.load(Relaxed) != SERVING || TAKEN.load(Relaxed) & (1 << Function::Ialltoallv as usize) == 0 {
         return;
     }
     // SAFETY: MPI is initialised, and all ranks are here.
     let comm = unsafe { Communicator::beside(ffi::RSMPI_COMM_WORLD) };
     let Ok(comm) = comm else { return };
-    let mut all = [i64::from(has_threads())];
-    if comm.all_min(&mut all).is_ok() && all[0] == 1 {
+    let all = |yes: bool| {
+        let mut all = [i64::from(yes)];
+        comm.all_min(&mut all).is_ok() && all[0] == 1
+    };
+    // SAFETY: a communicator of ours; what is only on some ranks is used on none.
+    if comm.size() > 1 && all(has_threads()) && all(unsafe { streams::complete_on(comm.raw()) }.is_ok()) {
         *BASE.lock() = Some(Arc::new(Base { comm, proposals: AtomicI64::new(0) }));
     }
 }
@@ -381,25 +381,33 @@ pub(super) unsafe fn alltoallv_init(call: &Call, place: &mut dyn FnMut(ffi::MPI_
     let known = unsafe { usable(call)? };
     let mut slots = known.started.slots.lock();
     let settings = known.config().agreed_settings().max(i64::MIN + 1);
-    let mut words = [0; 4 + SLOTS];
-    words[..4].copy_from_slice(&[
+    let mut words = [0; 5 + SLOTS];
+    words[..5].copy_from_slice(&[
         i64::from(has_threads()),
         i64::from(streams::has_room() && slots.len() < SLOTS),
         settings,
         -settings,
+        i64::from(streams::can_complete()),
     ]);
-    for (word, slot) in words[4..].iter_mut().zip(&*slots) {
+    for (word, slot) in words[5..].iter_mut().zip(&*slots) {
         *word = i64::from(!slot.taken.load(Relaxed));
     }
     let words = all_min(call.comm, words).ok_or(Way::Failed)?;
-    let [threads, room, settings, minus_settings] = [words[0], words[1], words[2], words[3]];
+    let [threads, room, settings, minus_settings, completing] = [words[0], words[1], words[2], words[3], words[4]];
     if threads != 1 {
         return Err(Way::NoThreads);
     }
     if settings != -minus_settings {
         return Err(Way::Unusable);
     }
-    let slot = match words[4..].iter().position(|&free| free == 1) {
+    if completing != 1 {
+        // SAFETY: a communicator that MPI has accepted, of several ranks.
+        let made = unsafe { streams::complete_on(call.comm) }.is_ok();
+        if all_min(call.comm, [i64::from(made)]) != Some([1]) {
+            return Err(Way::Refused);
+        }
+    }
+    let slot = match words[5..].iter().position(|&free| free == 1) {
         Some(at) => Arc::clone(&slots[at]),
         None if room == 1 => {
             let made = Arc::new(slot(call.comm, known.config())?);

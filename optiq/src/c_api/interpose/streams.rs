@@ -1,8 +1,10 @@
 //! Exchanges that go on while the program does something else: a stream of them, and the thread that carries it.
 //!
-//! The program's request is one of MPI's own: a receive of nothing on a private communicator of this process. The thread of a
-//! stream carries its exchanges out one after the other, by a session on a private communicator of its own, and completes each
-//! request by a message to itself. So whatever the program does with the request is MPI's business, from any language.
+//! The program's request is one of MPI's own: a receive of nothing from this very process. The thread of a stream carries its
+//! exchanges out one after the other, by a session on a private communicator of its own, and completes each request by a
+//! message to its own rank. So whatever the program does with the request is MPI's business, from any language.
+//! These messages go over private communicators of several ranks: MPICH 4.0 loses some of those on communicators of one rank
+//! when two threads use it at once.
 //! A failed exchange sends a byte where none is expected: the program's `MPI_Wait` finds out and says so.
 //!
 //! No stream waits for another one, nor for a call of the program that is not on its communicator, and no lock is held in a
@@ -40,12 +42,14 @@ impl<T> Handed<T> {
     }
 }
 
-/// Where requests are completed: private communicators of this process alone.
+/// Where requests are completed: private communicators, on which every rank sends to itself alone.
 pub(super) struct Own {
     /// A failed exchange is an error code.
     returning: Communicator,
     /// A failed exchange ends the job, as the program's communicator has it.
     fatal: Communicator,
+    /// This process's rank on both.
+    me: c_int,
     tags: AtomicUsize,
 }
 // SAFETY: MPI handles and numbers.
@@ -66,13 +70,7 @@ pub(super) struct Completion {
 impl Completion {
     /// For a request on `comm`, whose error handler decides what a failure does; local.
     pub(super) fn new(comm: ffi::MPI_Comm) -> Result<Self, Error> {
-        let own = {
-            let mut place = OWN.lock();
-            match &*place {
-                Some(own) => Arc::clone(own),
-                None => Arc::clone(place.insert(Arc::new(Own::new()?))),
-            }
-        };
+        let own = OWN.lock().clone().ok_or(Error::NotInitialized("what completes requests"))?;
         // SAFETY: constants, and a communicator that MPI has accepted; our reference to the handler is given up.
         let returns = unsafe {
             let mut handler = ffi::RSMPI_ERRORS_RETURN;
@@ -96,7 +94,7 @@ impl Completion {
             let mut request = ffi::RSMPI_REQUEST_NULL;
             let (nothing, kind) = (std::ptr::null_mut(), ffi::RSMPI_UINT8_T);
             let make = if persistent { ffi::PMPI_Recv_init } else { ffi::PMPI_Irecv };
-            let code = make(nothing, 0, kind, 0, self.tag, self.comm, &mut request);
+            let code = make(nothing, 0, kind, self.own.me, self.tag, self.comm, &mut request);
             optiq_transport::mpi::check(code, "MPI_Irecv")?;
             Ok(request)
         }
@@ -110,26 +108,35 @@ impl Completion {
         unsafe {
             let mut request = ffi::RSMPI_REQUEST_NULL;
             let (kind, bytes) = (ffi::RSMPI_UINT8_T, c_int::from(!well));
-            let code = ffi::PMPI_Isend((&raw const BYTE).cast(), bytes, kind, 0, self.tag, self.comm, &mut request);
+            let (byte, me) = ((&raw const BYTE).cast(), self.own.me);
+            let code = ffi::PMPI_Isend(byte, bytes, kind, me, self.tag, self.comm, &mut request);
             if code == ffi::MPI_SUCCESS as c_int && request != ffi::RSMPI_REQUEST_NULL {
                 ffi::PMPI_Request_free(&mut request);
             }
         }
-        let _ = &self.own;
     }
 }
 
-impl Own {
-    fn new() -> Result<Self, Error> {
-        // SAFETY: MPI is initialised; a communicator of ours.
-        unsafe {
-            let one = ffi::RSMPI_COMM_SELF;
-            let (returning, fatal) = (Communicator::beside(one)?, Communicator::beside(one)?);
-            let code = ffi::PMPI_Comm_set_errhandler(fatal.raw(), ffi::RSMPI_ERRORS_ARE_FATAL);
-            optiq_transport::mpi::check(code, "MPI_Comm_set_errhandler")?;
-            Ok(Self { returning, fatal, tags: AtomicUsize::new(0) })
-        }
-    }
+/// Whether requests can be completed.
+pub(super) fn can_complete() -> bool {
+    OWN.lock().is_some()
+}
+
+/// Makes what completes requests, in place of what there is; collective. Requests that are under way keep what they have.
+///
+/// # Safety
+/// `comm` must be an intra-communicator of at least two ranks that MPI has accepted.
+pub(super) unsafe fn complete_on(comm: ffi::MPI_Comm) -> Result<(), Error> {
+    // SAFETY: by this function's contract; then communicators of ours.
+    let own = unsafe {
+        let (returning, fatal) = (Communicator::beside(comm), Communicator::beside(comm));
+        let (returning, fatal) = (returning?, fatal?);
+        let code = ffi::PMPI_Comm_set_errhandler(fatal.raw(), ffi::RSMPI_ERRORS_ARE_FATAL);
+        optiq_transport::mpi::check(code, "MPI_Comm_set_errhandler")?;
+        Own { me: returning.rank() as c_int, returning, fatal, tags: AtomicUsize::new(0) }
+    };
+    *OWN.lock() = Some(Arc::new(own));
+    Ok(())
 }
 
 /// An exchange that was started.
