@@ -12,6 +12,8 @@ mod names;
 mod output;
 mod picture;
 mod progress;
+#[cfg(feature = "mpi")]
+mod ranks;
 mod statistics;
 mod table;
 mod target;

@@ -19,9 +19,9 @@ use super::exchange::{Exchange, counts, too_large};
 use super::request::Case;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::ranks;
 use crate::statistics::median;
 use crate::target::Target;
-use mpi::collective::SystemOperation;
 use mpi::datatype::{Partition, PartitionMut};
 use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
@@ -29,9 +29,7 @@ use mpi::traits::{Communicator, CommunicatorCollectives, Root};
 use optiq::{Algorithm, Config, Decision, Placement, PlacementRule, PlannerChoice, Session};
 use optiq_net::Network;
 use optiq_solver::{Demand, demands};
-use std::io::Write;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 /// Seconds that a timed repetition takes at least, about.
 const LONG_ENOUGH: f64 = 10e-3;
@@ -42,9 +40,6 @@ const MAX_CALLS: usize = 20_000;
 /// Calls of each side before it is timed, the first among them. OPTIQ may plan a demand set when it comes a second time,
 /// and tries plain MPI at the third use of a plan.
 const WARM_UP: usize = 5;
-
-/// So long rank 0 has for saying what is wrong.
-const RANK_0_FIRST: Duration = Duration::from_millis(500);
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -68,21 +63,7 @@ pub struct Request {
 /// # Errors
 /// One sentence if there is no MPI; what `print` returns.
 pub fn run(request: &Request, print: impl FnOnce(Suite, Option<Target>) -> Result<(), Failure>) -> Result<(), Failure> {
-    let missing = || Failure::Work("MPI could not be initialised".into());
-    let universe = mpi::initialize().ok_or_else(missing)?;
-    let world = universe.world();
-    match measure(&world, request) {
-        Ok(Some((suite, html))) => print(suite, html),
-        Ok(None) => Ok(()),
-        Err(error) => {
-            // What all ranks find rank 0 says, and ends the job for all. What it does not find, others say a little later.
-            if world.rank() != 0 {
-                std::thread::sleep(RANK_0_FIRST);
-            }
-            let _ = writeln!(std::io::stderr(), "optiq: rank {}: {error}", world.rank());
-            world.abort(1)
-        }
-    }
+    ranks::run(|world| measure(world, request), |(suite, html)| print(suite, html))
 }
 
 fn measure(world: &SimpleCommunicator, request: &Request) -> Result<Option<(Suite, Option<Target>)>, String> {
@@ -281,14 +262,7 @@ impl Bench<'_> {
 
     /// Seconds from a barrier until the last rank is through, divided by the number of calls.
     fn timed(&self, calls: usize, mut call: impl FnMut() -> Result<(), String>) -> Result<f64, String> {
-        self.world.barrier();
-        let start = Instant::now();
-        for _ in 0..calls {
-            call()?;
-        }
-        let mine = start.elapsed().as_secs_f64();
-        let mut longest = mine;
-        self.world.all_reduce_into(&mine, &mut longest, SystemOperation::max());
+        let longest = ranks::seconds(self.world, || (0..calls).try_for_each(|_| call()))?;
         Ok(longest / calls as f64)
     }
 }

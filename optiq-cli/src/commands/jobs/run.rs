@@ -2,17 +2,15 @@
 
 use crate::failure::Failure;
 use crate::statistics::median;
-use crate::{output, table};
+use crate::{output, ranks, table};
 use clap::Args;
-use mpi::collective::SystemOperation;
-use mpi::traits::{AsRaw, Communicator, CommunicatorCollectives};
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::AsRaw;
 use optiq::{Config, Jobs, Session};
 use optiq_net::units;
 use serde::Serialize;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 /// Execute a job file under mpirun, every byte checked. Without OPTIQ_TOPOLOGY the file's own network is used
 #[derive(Debug, Args)]
@@ -60,32 +58,16 @@ fn contents(job: usize, i: u64) -> u8 {
 
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        let missing = || Failure::Work("MPI could not be initialised".into());
-        let universe = mpi::initialize().ok_or_else(missing)?;
-        let world = universe.world();
-        let failed = |error: String| {
-            // What all ranks find, one says.
-            if world.rank() != 0 {
-                std::thread::sleep(std::time::Duration::from_millis(300));
-            }
-            let _ = writeln!(std::io::stderr(), "optiq: rank {}: {error}", world.rank());
-            world.abort(1)
-        };
-        match self.execute(&world) {
-            Ok(Some(document)) => {
-                if self.json {
-                    output::print_json(&document)?;
-                } else {
-                    output::print(&document.text())?;
-                }
-            }
-            Ok(None) => {}
-            Err(error) => failed(error),
-        }
+        ranks::run(
+            |world| self.execute(world),
+            |document| {
+                if self.json { output::print_json(&document) } else { output::print(&document.text()) }
+            },
+        )?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn execute(&self, world: &impl WithRaw) -> Result<Option<Document>, String> {
+    fn execute(&self, world: &SimpleCommunicator) -> Result<Option<Document>, String> {
         let words = |e: optiq::Error| e.to_string();
         let mut jobs = Jobs::read(&self.file).map_err(words)?;
         let mut config = Config::read().usable().map_err(|error| error.to_string())?;
@@ -93,8 +75,8 @@ impl Arguments {
         config.topology = config.topology.or_else(|| jobs.topology().map(str::to_owned));
         // SAFETY: a valid communicator, and the session is dropped before MPI is finalised.
         let session = unsafe { Session::new(world.as_raw(), config) }.map_err(words)?;
-        let (rank, ranks) = (session.rank(), session.size());
-        jobs.check_ranks(ranks).map_err(words)?;
+        let (rank, size) = (session.rank(), session.size());
+        jobs.check_ranks(size).map_err(words)?;
         for job in 0..jobs.list().len() {
             jobs.set_bytes(job, self.datasize.unwrap_or(jobs.list()[job].bytes)).map_err(words)?;
         }
@@ -110,12 +92,7 @@ impl Arguments {
         let mut seconds = Vec::new();
         for repetition in 0..=self.repetitions {
             receive.fill(0);
-            world.barrier();
-            let start = Instant::now();
-            session.execute_jobs(&jobs, &send, &mut receive).map_err(words)?;
-            let mine = start.elapsed().as_secs_f64();
-            let mut longest = mine;
-            world.all_reduce_into(&mine, &mut longest, SystemOperation::max());
+            let longest = ranks::seconds(world, || session.execute_jobs(&jobs, &send, &mut receive).map_err(words))?;
             if receive != expected {
                 return Err(format!("wrong bytes arrived at rank {rank}"));
             }
@@ -136,7 +113,7 @@ impl Arguments {
         Ok(Some(Document {
             file: self.file.display().to_string(),
             topology: session.network().map(|n| n.spec().to_string()),
-            ranks,
+            ranks: size,
             jobs: jobs.list().len(),
             bytes,
             served_by: decision.to_string(),
@@ -149,10 +126,6 @@ impl Arguments {
         }))
     }
 }
-
-/// A communicator of rsmpi.
-trait WithRaw: CommunicatorCollectives + AsRaw<Raw = mpi::ffi::MPI_Comm> {}
-impl<C: CommunicatorCollectives + AsRaw<Raw = mpi::ffi::MPI_Comm>> WithRaw for C {}
 
 impl Document {
     fn text(&self) -> String {

@@ -10,6 +10,7 @@ use super::file::{File, alltoallv};
 use super::{Document, Io, Ratios, Side};
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::ranks;
 use crate::statistics::median;
 use mpi::collective::SystemOperation;
 use mpi::ffi;
@@ -20,12 +21,7 @@ use optiq::io::{Assignment, Extent, FileHandle, FileSession, Piece, Rounds, assi
 use optiq::{Algorithm, Config, Decision};
 use optiq_net::random::SplitMix64;
 use std::ffi::c_int;
-use std::io::Write;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
-
-/// So long rank 0 has for saying what is wrong.
-const RANK_0_FIRST: Duration = Duration::from_millis(500);
 
 /// A way of doing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,20 +78,7 @@ impl By {
 /// Measures; collective over the world. Rank 0 hands the document to `print`. An error ends the whole job, since ranks may
 /// differ in it.
 pub fn run(request: &Io, print: impl FnOnce(&Document) -> Result<(), Failure>) -> Result<(), Failure> {
-    let missing = || Failure::Work("MPI could not be initialised".into());
-    let universe = mpi::initialize().ok_or_else(missing)?;
-    let world = universe.world();
-    match measure(&world, request) {
-        Ok(Some(document)) => print(&document),
-        Ok(None) => Ok(()),
-        Err(error) => {
-            if world.rank() != 0 {
-                std::thread::sleep(RANK_0_FIRST);
-            }
-            let _ = writeln!(std::io::stderr(), "optiq: rank {}: {error}", world.rank());
-            world.abort(1)
-        }
-    }
+    ranks::run(|world| measure(world, request), |document| print(&document))
 }
 
 /// All bytes in one exchange.
@@ -331,12 +314,7 @@ impl Bench<'_> {
         if matches!(by, By::OptiqRead | By::MpiRead) {
             self.back.fill(0);
         }
-        self.world.barrier();
-        let start = Instant::now();
-        self.run(by, at)?;
-        let mine = start.elapsed().as_secs_f64();
-        let mut longest = mine;
-        self.world.all_reduce_into(&mine, &mut longest, SystemOperation::max());
+        let longest = ranks::seconds(self.world, || self.run(by, at))?;
         let wrong = || format!("{} delivered wrong bytes of rank {}", by.name(), self.world.rank());
         if matches!(by, By::OptiqRead | By::MpiRead) && self.back != self.data {
             return Err(wrong());

@@ -1,0 +1,51 @@
+//! What the commands do that run under `mpirun`.
+
+use crate::failure::Failure;
+use mpi::collective::SystemOperation;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, CommunicatorCollectives};
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+/// So long rank 0 has for saying what is wrong.
+const RANK_0_FIRST: Duration = Duration::from_millis(500);
+
+/// Initialises MPI and runs `work` on every rank; what it gives, which only rank 0 has, goes to `print` before MPI is
+/// finalised, which not every MPI library survives. An error of `work` ends the whole job, since ranks may differ in it.
+///
+/// # Errors
+/// One sentence if there is no MPI; what `print` returns.
+pub fn run<T>(
+    work: impl FnOnce(&SimpleCommunicator) -> Result<Option<T>, String>,
+    print: impl FnOnce(T) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let missing = || Failure::Work("MPI could not be initialised".into());
+    let universe = mpi::initialize().ok_or_else(missing)?;
+    let world = universe.world();
+    match work(&world) {
+        Ok(Some(document)) => print(document),
+        Ok(None) => Ok(()),
+        Err(error) => {
+            // What all ranks find rank 0 says, and ends the job for all. What it does not find, others say a little later.
+            if world.rank() != 0 {
+                std::thread::sleep(RANK_0_FIRST);
+            }
+            let _ = writeln!(std::io::stderr(), "optiq: rank {}: {error}", world.rank());
+            world.abort(1)
+        }
+    }
+}
+
+/// Seconds from a barrier until the last rank is through; collective, and the same on all ranks.
+///
+/// # Errors
+/// What `call` returns, on this rank: the others wait for it.
+pub fn seconds(world: &SimpleCommunicator, call: impl FnOnce() -> Result<(), String>) -> Result<f64, String> {
+    world.barrier();
+    let start = Instant::now();
+    call()?;
+    let mine = start.elapsed().as_secs_f64();
+    let mut longest = mine;
+    world.all_reduce_into(&mine, &mut longest, SystemOperation::max());
+    Ok(longest)
+}
