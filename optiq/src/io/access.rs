@@ -7,7 +7,7 @@
 use super::requests::{Accesses, Failure, Way};
 use super::{Extent, FileHandle, FileSession, Rounds, Server};
 use crate::blocks::Blocks;
-use crate::session::{Arguments, Kept, Local};
+use crate::session::{Arguments, Kept, Local, Operation};
 use crate::{Decision, Error, Status};
 use optiq_transport::Rank;
 use optiq_transport::mpi::ffi;
@@ -60,7 +60,7 @@ impl FileSession {
             bytes,
             accesses: [Accesses::new(plan.way), Accesses::new(plan.way)],
         });
-        let mut decision = None;
+        let mut operation = None;
         if let Some(h) = halves.as_mut().filter(|_| plan.way == Way::Read && count > 0) {
             // SAFETY: by this function's contract; the halves live until the end of this function.
             unsafe { h.start(plan, 0) };
@@ -82,10 +82,8 @@ impl FileSession {
                 unsafe { h.start(plan, round + 1) };
             }
             // SAFETY: as above.
-            match unsafe { self.exchange(plan, halves.as_ref(), round) } {
-                Ok(moved) => decision = Some(moved),
-                Err(error) => failed = failed.and(Err(error)),
-            }
+            let moved = unsafe { self.exchange(plan, halves.as_ref(), round, &mut operation) };
+            failed = failed.and(moved);
             if let Some(h) = halves.as_mut().filter(|_| plan.way == Way::Write && failed.is_ok()) {
                 // SAFETY: as above; all has arrived.
                 unsafe { h.start(plan, round) };
@@ -95,14 +93,20 @@ impl FileSession {
             failed = failed.and(h.wait(plan, 0, me)).and(h.wait(plan, 1, me));
         }
         self.settle(failed)?;
-        Ok(decision)
+        Ok(operation.map(|o| Arc::clone(o.decision())))
     }
 
-    /// One round: every rank's bytes to the servers, or from them.
+    /// One round: every rank's bytes to the servers, or from them. `operation` is what the round before used.
     ///
     /// # Safety
     /// As [`FileSession::carry_out`].
-    unsafe fn exchange(&self, plan: &Plan<'_>, halves: Option<&Halves>, round: u64) -> Result<Arc<Decision>, Error> {
+    unsafe fn exchange(
+        &self,
+        plan: &Plan<'_>,
+        halves: Option<&Halves>,
+        round: u64,
+        operation: &mut Option<Operation>,
+    ) -> Result<(), Error> {
         let ranks = self.comm().size() as usize;
         let me = self.comm().rank();
         // Between this rank's own memory and the servers.
@@ -123,39 +127,43 @@ impl FileSession {
             Way::Write => (outer, inner),
             Way::Read => (inner, outer),
         };
-        // SAFETY: both sides lie in memory that is valid for the call, and do not overlap.
-        unsafe { self.exchange_sides(&send, &receive) }
+        let (from, into) = (send.blocks("send")?, receive.blocks("receive")?);
+        let operation = match operation {
+            // All ranks know so: there is nothing to agree upon.
+            Some(last) if plan.rounds.repeats(round) => {
+                last.rebase(from.base, into.base);
+                last
+            }
+            _ => operation.insert(self.prepare(from, into)?),
+        };
+        let session = self.session();
+        // SAFETY: both sides lie in memory that is valid for the call, and do not overlap; it is complete, or given up,
+        // before this function returns.
+        unsafe { session.start(operation)? };
+        let late = |seconds| format!("a round took longer than {seconds} s (OPTIQ_IO_TIMEOUT)");
+        match self.limit() {
+            None => session.wait(operation),
+            Some(_) => self.until(late, || session.test(operation)),
+        }
     }
 
-    /// # Safety
-    /// Both sides must be valid memory.
-    unsafe fn exchange_sides(&self, send: &Side, receive: &Side) -> Result<Arc<Decision>, Error> {
-        let session = self.session();
-        let blocks = |what, side: &Side| Blocks::new(what, side.base, &side.bytes, &side.offsets, 1);
-        let (from, into) = (blocks("send", send)?, blocks("receive", receive)?);
-        let lists = [&send.bytes, &send.offsets, &receive.bytes, &receive.offsets];
-        let [a, b, c, d] = lists.map(|list| list.iter().map(|&x| c_int::try_from(x).ok()).collect::<Option<Vec<_>>>());
-        let kept = match (a, b, c, d) {
-            (Some(a), Some(b), Some(c), Some(d)) => {
+    /// Plans a round; collective.
+    fn prepare(&self, from: Blocks, into: Blocks) -> Result<Operation, Error> {
+        let narrow = |list: &[u64]| list.iter().map(|&x| c_int::try_from(x).ok()).collect::<Option<Vec<_>>>();
+        let lists = [&from.bytes, &from.offsets, &into.bytes, &into.offsets];
+        let kept = match lists.map(|list| narrow(list)) {
+            [Some(a), Some(b), Some(c), Some(d)] => {
                 // SAFETY: constants of the library.
                 let byte = unsafe { ffi::RSMPI_UINT8_T };
-                let from = (send.address().cast_const().cast(), a.as_ptr(), b.as_ptr(), byte);
-                let arguments = Arguments::new(from, (receive.address().cast(), c.as_ptr(), d.as_ptr(), byte));
+                let sent = (from.base.cast_const().cast(), a.as_ptr(), b.as_ptr(), byte);
+                let arguments = Arguments::new(sent, (into.base.cast(), c.as_ptr(), d.as_ptr(), byte));
                 // SAFETY: arrays with as many elements as there are ranks; a valid datatype.
-                Some(unsafe { Kept::new(&arguments, send.bytes.len()) }?)
+                Some(unsafe { Kept::new(&arguments, from.bytes.len()) }?)
             }
             // Farther than MPI_Alltoallv can count: planned or direct messages, which can.
             _ => None,
         };
-        let mut operation = session.init(Ok(Local::Bytes(from, into)), kept)?;
-        // SAFETY: by this function's contract; it is complete, or given up, before this function returns.
-        unsafe { session.start(&mut operation)? };
-        let late = |seconds| format!("a round took longer than {seconds} s (OPTIQ_IO_TIMEOUT)");
-        match self.limit() {
-            None => session.wait(&mut operation)?,
-            Some(_) => self.until(late, || session.test(&mut operation))?,
-        }
-        Ok(Arc::clone(operation.decision()))
+        self.session().init(Ok(Local::Bytes(from, into)), kept)
     }
 }
 
@@ -204,13 +212,17 @@ impl Side {
         Self { base, bytes: vec![0; ranks], offsets: vec![0; ranks] }
     }
 
-    /// The address for MPI. That of nothing is arbitrary, and may be the very value of MPI_IN_PLACE.
-    fn address(&self) -> *mut u8 {
-        if self.bytes.iter().all(|&b| b == 0) { std::ptr::null_mut() } else { self.base }
-    }
-
     fn set(&mut self, rank: Rank, bytes: u64, offset: u64) {
         // Extents are below 2^63.
         (self.bytes[rank as usize], self.offsets[rank as usize]) = (bytes as i64, offset as i64);
+    }
+
+    fn blocks(&self, what: &str) -> Result<Blocks, Error> {
+        let mut blocks = Blocks::new(what, self.base, &self.bytes, &self.offsets, 1)?;
+        if blocks.extent == 0 {
+            // The address of nothing is arbitrary, and may be the very value of MPI_IN_PLACE.
+            blocks.base = std::ptr::null_mut();
+        }
+        Ok(blocks)
     }
 }

@@ -9,10 +9,21 @@
 //!   there are holes; counts differ from round to round.
 //!
 //! Where one round is enough, both are the same.
+//!
+//! If a server's bytes exceed a half of its budget but not the whole, one round can take them all, without anything being
+//! written meanwhile. Let the bytes of a server take `a` seconds through the links that enter its host and `b` seconds to
+//! the storage. In n rounds, of which each costs `r` seconds beyond its bytes, that is
+//!
+//! ```text
+//!   a/n + (n-1)/n max(a, b) + b/n + n r  =  max(a, b) + min(a, b)/n + n r       against  a + b + r  in one,
+//! ```
+//!
+//! so that one round is no slower if min(a, b) <= n r.
 
 use super::assign::Runs;
-use super::{Extent, Share};
+use super::{Extent, Server, Share};
 use optiq_transport::Rank;
+use std::collections::BTreeMap;
 
 /// Slices are not made smaller than this on average, in bytes: what parallel file systems take in one request at most.
 pub const LARGE_BYTES: u64 = 1 << 20;
@@ -46,6 +57,8 @@ pub struct Rounds {
     unit: u64,
     count: u64,
     sliced: bool,
+    /// So many rounds, from the first on, move the same counts between the same places of moving windows.
+    alike: u64,
     servers: Vec<OfServer>,
 }
 
@@ -80,7 +93,52 @@ impl Rounds {
         for server in &mut servers {
             server.step = up(server.runs.total().div_ceil(count.max(1)), unit);
         }
-        Some(Self { unit, count, sliced: slices.is_some(), servers })
+        let mut rounds = Self { unit, count, sliced: slices.is_some(), alike: 0, servers };
+        rounds.alike = rounds.alike();
+        Some(rounds)
+    }
+
+    /// Rounds in which all slices have their full size; none if a rank has slices of different sizes at two servers, whose
+    /// distance in its memory changes then.
+    fn alike(&self) -> u64 {
+        if !self.sliced {
+            return 0;
+        }
+        let mut alike = self.count;
+        let mut step_of = BTreeMap::new();
+        for share in self.servers.iter().flat_map(|s| &s.shares) {
+            let step = self.slice(share, 0).bytes;
+            if *step_of.entry(share.rank).or_insert(step) != step {
+                return 0;
+            }
+            alike = alike.min(share.extent.bytes / step.max(1));
+        }
+        alike
+    }
+
+    /// Whether a round is the one before, farther on in every rank's bytes: the same counts, and on each side the same
+    /// distances between blocks.
+    pub fn repeats(&self, round: u64) -> bool {
+        round > 0 && round < self.alike
+    }
+
+    /// One round in place of several, if `whole` bytes at each server hold it and it is expected to be no slower; a round
+    /// costs `round_seconds` beyond its bytes. Storage of which nothing is known is taken for one that costs no time.
+    #[must_use]
+    pub fn at_once(mut self, servers: &[Server], whole: u64, round_seconds: f64) -> Self {
+        let both = |(of, server): (&OfServer, &Server)| {
+            let bytes = of.runs.total() as f64;
+            (bytes / server.enter).min(server.storage.map_or(0.0, |rate| bytes / rate))
+        };
+        let overlap = self.servers.iter().zip(servers).map(both).fold(0.0, f64::max);
+        let fits = |of: &OfServer| up(of.runs.total(), self.unit) <= whole.min(MAX_HALF_BYTES);
+        if self.count > 1 && self.servers.iter().all(fits) && overlap <= self.count as f64 * round_seconds {
+            (self.count, self.sliced, self.alike) = (1, false, 0);
+            for of in &mut self.servers {
+                of.step = up(of.runs.total(), self.unit);
+            }
+        }
+        self
     }
 
     /// How many rounds.

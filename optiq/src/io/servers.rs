@@ -5,7 +5,7 @@ use optiq_net::{IoHost, Network, NodeId};
 use optiq_transport::Rank;
 
 /// An I/O host, and the rank on it that reads and writes the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Server {
     /// The host.
     pub host: NodeId,
@@ -14,6 +14,10 @@ pub struct Server {
     /// What it can take in, in bytes per second: the smaller of its link to the storage, if that is known, and of all
     /// links that enter it together. At least 1.
     pub weight: u64,
+    /// What all links that enter it carry together, in bytes per second; infinite on a network of one host.
+    pub enter: f64,
+    /// What its link to the storage carries, in bytes per second, if that is known.
+    pub storage: Option<f64>,
 }
 
 /// All servers of a file, ascending by host, and how far hosts are from them.
@@ -43,7 +47,7 @@ impl Servers {
             let enter = if enter > 0.0 { enter } else { f64::INFINITY };
             let rate = enter.min(io.storage.unwrap_or(f64::INFINITY));
             let weight = if rate.is_finite() { rate as u64 } else { 1 };
-            Some(Server { host: io.host, rank, weight: weight.clamp(1, 1 << 60) })
+            Some(Server { host: io.host, rank, weight: weight.clamp(1, 1 << 60), enter, storage: io.storage })
         };
         let list: Vec<Server> = marked.iter().filter_map(server).collect();
         if list.is_empty() {

@@ -95,7 +95,7 @@ impl FileSession {
         }
         // Now, when all ranks can still agree on what to do without.
         let serves = servers.as_ref().is_ok_and(|s| s.list().iter().any(|s| s.rank == session.rank()));
-        let memory = Buffer::new(if serves { 2 * (budget / 2).min(MAX_HALF_BYTES) } else { 0 });
+        let memory = Buffer::new(if serves { 2 * half(budget) } else { 0 });
         let mut enough = [i64::from(memory.is_ok())];
         session.communicator().all_min(&mut enough)?;
         let (memory, servers) = match memory {
@@ -250,12 +250,13 @@ impl FileSession {
             // SAFETY: passed on.
             return unsafe { self.hand_over(&call, reason) };
         }
-        let half = (self.budget / 2).min(MAX_HALF_BYTES);
+        let half = half(self.budget);
         let Some(rounds) = Rounds::new(shares, view.element, half) else {
             let reason = format!("half of OPTIQ_IO_BUDGET does not hold one element of {} bytes", view.element);
             // SAFETY: passed on.
             return unsafe { self.hand_over(&call, reason) };
         };
+        let rounds = rounds.at_once(servers.list(), 2 * half, self.session.agreement_seconds());
         let mine = extents[self.comm().rank() as usize];
         let plan = Plan {
             way: call.way,
@@ -369,6 +370,11 @@ impl Call {
             }
         }
     }
+}
+
+/// Half of a budget.
+fn half(budget: u64) -> u64 {
+    (budget / 2).min(MAX_HALF_BYTES)
 }
 
 /// A file access that MPI serves without a session: for files whose processes cannot have one.

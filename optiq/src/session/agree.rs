@@ -106,8 +106,8 @@ impl Session {
         self.quick.allow(if self.forecasts { skip } else { 0 });
     }
 
-    /// What an agreement takes, as it was calibrated.
-    fn agreement_seconds(&self) -> f64 {
+    /// What an agreement takes, as it was calibrated: the same on all ranks.
+    pub(crate) fn agreement_seconds(&self) -> f64 {
         self.fabric.as_ref().map_or(0.0, |f| f.model.agreement_seconds)
     }
 }

@@ -132,6 +132,15 @@ impl Operation {
     pub(crate) fn decision(&self) -> &Arc<Decision> {
         &self.decision
     }
+
+    /// The same exchange between other buffers, in which blocks of the same sizes lie in the same way; it must not be
+    /// active. Where there are no blocks, a buffer may be NULL.
+    pub(crate) fn rebase(&mut self, send: *mut u8, receive: *mut u8) {
+        match &mut self.way {
+            Way::Plain(kept) => (kept.send, kept.receive) = (send.cast_const().cast(), receive.cast()),
+            Way::Planned { send: from, receive: into, .. } => (from.base, into.base) = (send, receive),
+        }
+    }
 }
 
 /// What was started and is not complete, in order.
