@@ -3,10 +3,10 @@
 use crate::args::Args;
 use crate::failure::{Failure, Outcome};
 use crate::install::Needs;
-use crate::lab_page;
 use crate::mpi::Library;
 use crate::process::{self, Project};
 use crate::requirements::{BUILD, LAB, OPEN_MPI};
+use crate::{io_page, lab_page, preload_page};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
@@ -17,10 +17,11 @@ cargo xtask results [OPTIONS]
 
 Builds OPTIQ, measures it, and writes the pages in docs/results: o1.md and the like (`optiq reproduce`: what the thesis
 published, ours, verdict), cases-91.md (its 91 cases), table-vii.md (plans for 1,024 nodes of a Blue Gene/Q beside the
-thesis's Table VII), lab.md (MPI_Alltoallv and optiq_alltoallv in turn on labs of 16 hosts and on this machine), and
-README.md, which lists them. Leave the machine alone meanwhile; the lab takes about twenty minutes.
+thesis's Table VII), lab.md (MPI_Alltoallv and optiq_alltoallv in turn on labs of 16 hosts and on this machine), io.md
+(collective file access in a lab), preload.md (what the preload library costs), and README.md, which lists them. Leave the
+machine alone meanwhile; lab and io take about twenty minutes each.
 
-  --only PART        reproduce, cases, table-vii or lab; may be given more than once (all of them)
+  --only PART        reproduce, cases, table-vii, lab, io or preload; may be given more than once (all of them)
   --repetitions N    timed runs of either kind in the lab (7)
 
 Examples:
@@ -31,7 +32,7 @@ Examples:
 /// The claims that `optiq reproduce` runs; 91 has a part of its own, as it takes minutes.
 const CLAIMS: [&str; 8] = ["O1", "O2", "O3", "O4", "O14", "O15", "O16", "O17"];
 
-const PARTS: [&str; 4] = ["reproduce", "cases", "table-vii", "lab"];
+const PARTS: [&str; 6] = ["reproduce", "cases", "table-vii", "lab", "io", "preload"];
 
 /// Thesis, Table VII: MB on the worst link at 1,024 nodes, per pattern: MPI, heuristic 1, heuristic 2, optimization (here
 /// by planner lp and by planner optimal). In hundredths, cut there and not rounded.
@@ -50,7 +51,7 @@ pub fn main(arguments: &[String]) -> Outcome {
         match flag.name {
             "--repetitions" => repetitions = args.parsed(&flag, "a number above zero")?,
             "--only" => {
-                let part: String = args.parsed(&flag, "reproduce, cases, table-vii or lab")?;
+                let part: String = args.parsed(&flag, &PARTS.join(", "))?;
                 if !PARTS.contains(&part.as_str()) {
                     return Err(Failure::Usage(format!("--only {part}: one of {} is expected", PARTS.join(", "))));
                 }
@@ -61,11 +62,11 @@ pub fn main(arguments: &[String]) -> Outcome {
     }
     let wanted = |part: &str| only.is_empty() || only.iter().any(|o| o == part);
     let needs = Needs::default().required(OPEN_MPI).required(BUILD);
-    if wanted("lab") { needs.required(LAB) } else { needs }.meet(true)?;
+    if wanted("lab") || wanted("io") { needs.required(LAB) } else { needs }.meet(true)?;
     let project = Project::locate()?;
     let build = build(&project)?;
     process::step("build optiq", || {
-        let what = ["--release", "--package", "optiq-cli", "--features", "mpi"];
+        let what = ["--release", "--package", "optiq-cli", "--package", "optiq-preload", "--features", "mpi"];
         process::run(project.cargo("build", what).env("OPTIQ_BUILD", &build).envs(Library::OpenMpi.environment()))
     })?;
     let about = about(&project, &build)?;
@@ -84,6 +85,14 @@ pub fn main(arguments: &[String]) -> Outcome {
     if wanted("lab") {
         let text = process::step("measure in the lab", || lab_page::page(&project, &about, repetitions))?;
         write_page(&pages.join("lab.md"), &text)?;
+    }
+    if wanted("io") {
+        let text = process::step("access files in the lab", || io_page::page(&project, &about, repetitions))?;
+        write_page(&pages.join("io.md"), &text)?;
+    }
+    if wanted("preload") {
+        let text = process::step("pass calls on", || preload_page::page(&project, &about, repetitions))?;
+        write_page(&pages.join("preload.md"), &text)?;
     }
     write_page(&pages.join(INDEX), &index(&pages)?)
 }
@@ -230,7 +239,7 @@ fn section<'a>(text: &'a str, name: &str) -> Outcome<&'a str> {
 }
 
 /// The number that follows the first `"key":`.
-fn number(text: &str, key: &str) -> Outcome<f64> {
+pub fn number(text: &str, key: &str) -> Outcome<f64> {
     let rest = section(text, key)?;
     leading_number(rest).ok_or_else(|| Failure::Failed(format!("optiq printed a \"{key}\" that is no number")))
 }

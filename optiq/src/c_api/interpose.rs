@@ -23,7 +23,7 @@ use crate::session::{Arguments, ByMpi, Local};
 use crate::{Algorithm, Config, Decision, Error, Preload, logger};
 use communicators::{Known, Standing};
 pub use counts::Function;
-use counts::{Way, count};
+use counts::{FUNCTIONS, Way, count};
 use optiq_net::Network;
 pub use optiq_transport::mpi::ffi;
 use optiq_transport::mpi::in_place;
@@ -36,7 +36,7 @@ use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Which blocks a call moves.
 pub enum Blocks {
@@ -75,13 +75,36 @@ pub struct Call {
 }
 
 /// The state of the process: 0 undecided, 1 serving, 2 + a way: all calls are passed on.
-static STATE: AtomicUsize = AtomicUsize::new(UNDECIDED);
+static STATE: State = State {
+    now: AtomicUsize::new(UNDECIDED),
+    taken: AtomicUsize::new(0),
+    passed: [const { AtomicU64::new(0) }; FUNCTIONS.len()],
+};
 const UNDECIDED: usize = 0;
 const SERVING: usize = 1;
 const PASSING: usize = 2;
 
-/// The functions that are taken over, as bits; known when the state is.
-static TAKEN: AtomicUsize = AtomicUsize::new(0);
+/// All that a call touches that is passed on for good, in one line of the cache: where several ranks share a core, all of
+/// it comes from memory at every call.
+#[repr(align(64))]
+struct State {
+    now: AtomicUsize,
+    /// The functions that are taken over, as bits; known when the state is.
+    taken: AtomicUsize,
+    /// How many calls went the way that `now` says, of each function.
+    passed: [AtomicU64; FUNCTIONS.len()],
+}
+
+impl State {
+    fn set(&self, now: usize) {
+        let before = self.now.swap(now, Relaxed);
+        if let Some(way) = before.checked_sub(PASSING).and_then(counts::way) {
+            for (function, passed) in self.passed.iter().enumerate() {
+                counts::add(function, way, passed.swap(0, Relaxed));
+            }
+        }
+    }
+}
 
 thread_local! {
     /// Whether this thread is inside a call that came here: what MPI, a profiler behind us or an error handler calls
@@ -91,7 +114,7 @@ thread_local! {
 
 /// Passes everything on for good.
 fn pass_all(way: Way) {
-    STATE.store(PASSING + way as usize, Relaxed);
+    STATE.set(PASSING + way as usize);
 }
 
 /// MPI is being finalised.
@@ -105,24 +128,36 @@ fn ended() {
 /// As for the MPI function; `next` must make the same call.
 #[inline]
 pub unsafe fn blocking(call: impl FnOnce() -> Call, function: Function, next: impl Fn() -> c_int) -> c_int {
-    if let Err(way) = ready() {
-        if !BUSY.get() {
-            count(function, way);
-        }
+    if is_passed(function) {
         return next();
     }
     // SAFETY: passed on.
     unsafe { look(&call(), &next) }
 }
 
-/// Whether calls may be looked at: there are communicators then, and handles can be converted.
+/// Whether a call is passed on without a look at it, which is counted. Otherwise there are communicators, and handles can
+/// be converted.
 #[inline]
-fn ready() -> Result<(), Way> {
-    match STATE.load(Relaxed) {
-        SERVING => Ok(()),
-        UNDECIDED => catch_unwind(decide).unwrap_or(Err(Way::Failed)),
-        state => Err(counts::way(state - PASSING).unwrap_or(Way::Failed)),
+fn is_passed(function: Function) -> bool {
+    match STATE.now.load(Relaxed) {
+        SERVING => false,
+        UNDECIDED => is_passed_first(function),
+        _ => {
+            STATE.passed[function as usize].fetch_add(1, Relaxed);
+            true
+        }
     }
+}
+
+#[cold]
+fn is_passed_first(function: Function) -> bool {
+    let decided = catch_unwind(decide).unwrap_or(Err(Way::Failed));
+    if let Err(way) = decided
+        && !BUSY.get()
+    {
+        count(function, way);
+    }
+    decided.is_err()
 }
 
 /// Where the program keeps requests.
@@ -158,13 +193,7 @@ impl Place for *mut ffi::MPI_Request {
 /// As for the MPI function; `next` must make the same call.
 #[inline]
 pub unsafe fn begin<P: Place>(call: impl FnOnce() -> (Call, P), function: Function, next: impl Fn() -> c_int) -> c_int {
-    if let Err(way) = ready() {
-        if !BUSY.get() {
-            count(function, way);
-        }
-        return next();
-    }
-    if BUSY.get() {
+    if is_passed(function) || BUSY.get() {
         return next();
     }
     let _busy = Busy::new();
@@ -224,7 +253,7 @@ pub fn initialize(next: impl FnOnce() -> c_int) -> c_int {
         // What fails is missing later, and calls are passed on.
         let _ = catch_unwind(|| {
             // For others, nothing is made before the first call.
-            if Config::read().config.preload.ialltoallv && ready().is_ok() {
+            if Config::read().config.preload.ialltoallv && decide().is_ok() {
                 nonblocking::begun();
             }
         });
@@ -236,7 +265,7 @@ pub fn initialize(next: impl FnOnce() -> c_int) -> c_int {
 pub fn finalize(next: impl FnOnce() -> c_int) -> c_int {
     if !BUSY.get() {
         let _busy = Busy::new();
-        if STATE.load(Relaxed) == SERVING && is_initialized() {
+        if STATE.now.load(Relaxed) == SERVING && is_initialized() {
             let _ = catch_unwind(nonblocking::ending);
         }
         // A report that fails must not keep a program from ending.
@@ -307,7 +336,7 @@ unsafe fn standing<'a>(call: &Call) -> Result<&'a Known, Way> {
 /// # Safety
 /// As [`blocking`].
 unsafe fn usable<'a>(call: &Call) -> Result<&'a Known, Way> {
-    if TAKEN.load(Relaxed) & (1 << call.function as usize) == 0 {
+    if STATE.taken.load(Relaxed) & (1 << call.function as usize) == 0 {
         return Err(Way::NotSwitchedOn);
     }
     // SAFETY: a constant.
@@ -330,7 +359,7 @@ unsafe fn usable<'a>(call: &Call) -> Result<&'a Known, Way> {
 fn decide() -> Result<(), Way> {
     static ONE: Mutex<()> = Mutex::new(());
     let _turn = ONE.lock();
-    match STATE.load(Relaxed) {
+    match STATE.now.load(Relaxed) {
         UNDECIDED => {}
         SERVING => return Ok(()),
         state => return Err(counts::way(state - PASSING).unwrap_or(Way::Failed)),
@@ -338,8 +367,8 @@ fn decide() -> Result<(), Way> {
     let decided = read_configuration();
     match decided {
         Ok(taken) => {
-            TAKEN.store(taken, Relaxed);
-            STATE.store(SERVING, Relaxed);
+            STATE.taken.store(taken, Relaxed);
+            STATE.set(SERVING);
             Ok(())
         }
         // MPI may be initialised later.

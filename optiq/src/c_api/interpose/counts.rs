@@ -20,7 +20,7 @@ pub enum Function {
     AlltoallvInit,
 }
 
-const FUNCTIONS: [&str; 4] = ["MPI_Alltoallv", "MPI_Alltoall", "MPI_Ialltoallv", "MPI_Alltoallv_init"];
+pub(super) const FUNCTIONS: [&str; 4] = ["MPI_Alltoallv", "MPI_Alltoall", "MPI_Ialltoallv", "MPI_Alltoallv_init"];
 
 /// Which way a call went. The order is that of [`WAYS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +122,11 @@ pub(super) fn count(function: Function, way: Way) {
     COUNTS[function as usize][way as usize].fetch_add(1, Relaxed);
 }
 
+/// So many more calls of the function of this number.
+pub(super) fn add(function: usize, way: Way, calls: u64) {
+    COUNTS[function][way as usize].fetch_add(calls, Relaxed);
+}
+
 /// Sums the counts over all ranks and prints them on rank 0, if that is wanted; before `MPI_Finalize`, which is as
 /// collective as the sum.
 pub(super) fn report() {
@@ -176,6 +181,8 @@ fn is_wanted() -> bool {
 }
 
 fn snapshot() -> Vec<u64> {
+    // Brings what was passed on into the table.
+    super::STATE.set(super::STATE.now.load(Relaxed));
     COUNTS.iter().flatten().map(|c| c.load(Relaxed)).collect()
 }
 

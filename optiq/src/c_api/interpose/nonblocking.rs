@@ -17,7 +17,7 @@
 use super::communicators::{Known, all_min};
 use super::counts::{Function, Way, count};
 use super::streams::{self, Completion, Exchange, Handed, Job, Stream};
-use super::{Call, Lists, SERVING, STATE, TAKEN, conclude, fail, localize, usable};
+use super::{Call, Lists, SERVING, STATE, conclude, fail, localize, usable};
 use crate::c_api::arguments_signature;
 use crate::session::{ByMpi, Kept, Session};
 use crate::{Config, Error};
@@ -81,7 +81,7 @@ fn has_threads() -> bool {
 
 /// MPI was just initialised, on all ranks: makes what `MPI_Ialltoallv` needs, if it is to be served.
 pub(super) fn begun() {
-    if STATE.load(Relaxed) != SERVING || TAKEN.load(Relaxed) & (1 << Function::Ialltoallv as usize) == 0 {
+    if STATE.now.load(Relaxed) != SERVING || STATE.taken.load(Relaxed) & (1 << Function::Ialltoallv as usize) == 0 {
         return;
     }
     // SAFETY: MPI is initialised, and all ranks are here.

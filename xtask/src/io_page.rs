@@ -1,0 +1,135 @@
+//! `docs/results/io.md`: collective file access in labs, as HACC writes its checkpoints (thesis 6.5.3).
+
+use crate::failure::Outcome;
+use crate::process::{self, Project};
+use std::fmt::Write;
+
+const TOPOLOGY: &str = "torus:4x4,io=0+10";
+const RATE: &str = "100Mbit/s";
+const NAME: &str = "results";
+
+/// Title, ranks on each host, component for files, the environment of all ranks, and arguments of `optiq bench io`.
+struct Bench {
+    title: &'static str,
+    ranks_per_host: &'static str,
+    component: &'static str,
+    budget: Option<&'static str>,
+    arguments: &'static [&'static str],
+}
+
+const BENCHES: [Bench; 6] = [
+    Bench {
+        title: "8 ranks on each host, ROMIO",
+        ranks_per_host: "8",
+        component: "romio321",
+        budget: None,
+        arguments: &[],
+    },
+    Bench {
+        title: "8 ranks on each host, ROMIO, two rounds",
+        ranks_per_host: "8",
+        component: "romio321",
+        budget: Some("48MiB"),
+        arguments: &[],
+    },
+    Bench {
+        title: "8 ranks on each host, OMPIO",
+        ranks_per_host: "8",
+        component: "ompio",
+        budget: None,
+        arguments: &[],
+    },
+    Bench {
+        title: "1 rank on each host, ROMIO",
+        ranks_per_host: "1",
+        component: "romio321",
+        budget: None,
+        arguments: &["--least", "5600KB", "--most", "6400KB"],
+    },
+    Bench {
+        title: "1 rank on each host, OMPIO",
+        ranks_per_host: "1",
+        component: "ompio",
+        budget: None,
+        arguments: &["--least", "5600KB", "--most", "6400KB"],
+    },
+    Bench {
+        title: "4 GB, 1 rank on each host, ROMIO",
+        ranks_per_host: "1",
+        component: "romio321",
+        budget: None,
+        arguments: &["--least", "268435456B", "--most", "268435456B", "--repetitions", "1", "--files-only"],
+    },
+];
+
+/// Measures for about half an hour; returns the page.
+pub fn page(project: &Project, about: &str, repetitions: u32) -> Outcome<String> {
+    let repetitions = repetitions.to_string();
+    let mut page = format!(
+        "# Collective file access in a lab\n\n{about}\n\
+         A lab `{TOPOLOGY}` with links of {RATE}, and `optiq bench io` in it, with the sizes of the thesis's HACC benchmark: \
+         about 96 MB in all. All ways of writing run in turn in one job, medians of {repetitions} repetitions, or as many as \
+         the command says; every byte of every file is read back after the first run and after the last. The bound is the \
+         time that the most loaded link needs. ROMIO and OMPIO are the two components for files of Open MPI; ROMIO has hints \
+         to aggregate at the I/O hosts.\n"
+    );
+    let up = ["lab", "up", "--topology", TOPOLOGY, "--rate", RATE, "--name", NAME, "--lifetime", "7200"];
+    let calibration = process::capture(project.command(project.program("optiq")).args(up))?;
+    let _ = write!(page, "\n```text\n{calibration}```\n");
+    let measured = BENCHES.iter().try_for_each(|bench| {
+        let text = bench.run(project, &repetitions)?;
+        bench.section(&mut page, &repetitions, &text);
+        Ok(())
+    });
+    let down = process::run(project.command(project.program("optiq")).args(["lab", "down", "--name", NAME]));
+    measured.and(down)?;
+    Ok(page)
+}
+
+impl Bench {
+    fn environment(&self) -> Vec<(&'static str, &'static str)> {
+        let budget = self.budget.map(|b| ("OPTIQ_IO_BUDGET", b));
+        [Some(("OMPI_MCA_io", self.component)), budget].into_iter().flatten().collect()
+    }
+
+    /// The whole command line of a measurement, but for the program.
+    fn bench<'a>(&self, repetitions: &'a str) -> Vec<&'a str> {
+        let mut all = [&["bench", "io"], self.arguments].concat();
+        if !self.arguments.contains(&"--repetitions") {
+            all.extend(["--repetitions", repetitions]);
+        }
+        all
+    }
+
+    fn run(&self, project: &Project, repetitions: &str) -> Outcome<String> {
+        let mut command = project.command(project.program("optiq"));
+        command.args(["lab", "run", "--name", NAME, "--timeout", "3600", "--ranks-per-host", self.ranks_per_host]);
+        for (name, value) in self.environment() {
+            command.env(name, value).args(["--mpirun-argument=-x", &format!("--mpirun-argument={name}")]);
+        }
+        process::capture(command.arg("--").arg(project.program("optiq")).args(self.bench(repetitions)))
+    }
+
+    fn section(&self, page: &mut String, repetitions: &str, text: &str) {
+        let set: String = self.environment().iter().map(|(name, value)| format!("{name}={value} ")).collect();
+        let (title, bench) = (self.title, self.bench(repetitions).join(" "));
+        let _ = write!(page, "\n## {title}\n\n`{set}optiq {bench}`\n\n```text\n{text}```\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_says_how_it_was_made() {
+        let mut page = String::new();
+        BENCHES[1].section(&mut page, "5", "a table\n");
+        assert_eq!(
+            page,
+            "\n## 8 ranks on each host, ROMIO, two rounds\n\n`OMPI_MCA_io=romio321 OPTIQ_IO_BUDGET=48MiB optiq bench io \
+             --repetitions 5`\n\n```text\na table\n```\n"
+        );
+        assert!(BENCHES[5].bench("5").ends_with(&["--repetitions", "1", "--files-only"]));
+    }
+}
