@@ -37,14 +37,8 @@ fn mpirun(ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
 
 /// Runs and requires that every rank has said that all is well.
 fn passes(ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> String {
-    let run = mpirun(ranks, arguments, environment);
-    let said = run.output.matches("all is well").count();
-    assert!(
-        run.success && said == ranks as usize,
-        "mpirun -n {ranks} optiq-mpi-tests io {arguments:?} {environment:?}:\n{}",
-        run.output
-    );
-    run.output
+    let what = format!("optiq-mpi-tests io {arguments:?} {environment:?}");
+    mpirun(ranks, arguments, environment).all_well(ranks, &what)
 }
 
 /// The components for files of the MPI library: Open MPI has two, of which one is chosen when a program starts.

@@ -18,6 +18,16 @@ pub struct Run {
     pub output: String,
 }
 
+impl Run {
+    /// Requires that it ended well and that every rank has said that all is well; returns what was printed.
+    #[allow(dead_code, reason = "not every test program needs it")]
+    pub fn all_well(self, ranks: u32, what: &str) -> String {
+        let said = self.output.matches("all is well").count();
+        assert!(self.success && said == ranks as usize, "{what} on {ranks} ranks:\n{}", self.output);
+        self.output
+    }
+}
+
 /// The launcher of the MPI library that the programs are linked with. Debian has both under names of their own, and either
 /// as `mpirun`.
 fn launcher() -> Command {

@@ -10,18 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int errors = 0, rank, size;
-
-#define REQUIRE(what, ...)                                                                                             \
-    do {                                                                                                               \
-        if (!(what)) {                                                                                                 \
-            errors++;                                                                                                  \
-            printf("rank %d, line %d: ", rank, __LINE__);                                                              \
-            printf(__VA_ARGS__);                                                                                       \
-            printf("\n");                                                                                              \
-        }                                                                                                              \
-    } while (0)
+#include "check.h"
 
 /* Persistent exchanges that are left to MPI: MPICH 4.0's own cannot be started a second time after MPI_Testsome. */
 #ifdef OPEN_MPI

@@ -5,19 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int errors = 0;
-static int rank, size;
-
-#define REQUIRE(what, ...)                                                                                             \
-    do {                                                                                                               \
-        if (!(what)) {                                                                                                 \
-            errors++;                                                                                                  \
-            printf("rank %d, line %d: ", rank, __LINE__);                                                              \
-            printf(__VA_ARGS__);                                                                                       \
-            printf("\n");                                                                                              \
-        }                                                                                                              \
-    } while (0)
+#include "check.h"
 
 static int value(int from, int to, int i) { return 1000000 * from + 1000 * to + i % 1000; }
 /* Elements from one rank to another: none from some, and none from nobody to itself. */
@@ -67,6 +55,23 @@ static void sizes(void) {
     for (int i = 0; i < 6; i++) {
         REQUIRE(exchange(MPI_COMM_WORLD, scales[i], 0) == 0, "wrong data at scale %d", scales[i]);
         REQUIRE(exchange(MPI_COMM_WORLD, scales[i], 1) == 0, "wrong data in place at scale %d", scales[i]);
+    }
+}
+
+/* Options as info keys: of all ranks, of one rank alone, and one that there is not. MPI libraries may forget them. */
+static void info_keys(void) {
+    const char *keys[] = {"optiq_algorithm", "optiq_k", "optiq_nonsense"}, *values[] = {"mpi", "3", "1"};
+    for (int i = 0; i < 3; i++) {
+        MPI_Info info;
+        MPI_Comm comm;
+        MPI_Info_create(&info);
+        if (i != 1 || rank == 0)
+            MPI_Info_set(info, keys[i], values[i]);
+        MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
+        MPI_Info_free(&info);
+        for (int round = 0; round < 4; round++)
+            REQUIRE(exchange(comm, 100, 0) == 0, "wrong data with %s, round %d", keys[i], round);
+        MPI_Comm_free(&comm);
     }
 }
 
@@ -364,6 +369,7 @@ int main(int argc, char **argv) {
     } else {
         MPI_Comm comm;
         sizes();
+        info_keys();
         regular();
         datatypes();
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);

@@ -4,8 +4,10 @@
 //! on `MPI_COMM_SELF`, is deleted by MPI at the very start of `MPI_Finalize` (MPI 4.0, 11.2.4) and ends OPTIQ if
 //! the program forgot to.
 
+use crate::config::ConfigError;
 use crate::session::Quick;
 use crate::{Config, Error, Origin, Session, Settings};
+use optiq_transport::TransportError;
 use optiq_transport::mpi::{check, ffi, info_entries, is_initialized, quietly};
 use parking_lot::{Mutex, MutexGuard};
 use std::cell::Cell;
@@ -236,12 +238,7 @@ fn configuration(comm: ffi::MPI_Comm, function: &'static str) -> Result<Config, 
     let mut settings = Sessions::settings().ok_or(Error::NotInitialized(function))?;
     // `optiq_init` has told it.
     let known = settings.resolve().error;
-    let mut wrong = None;
-    for (name, value) in info_entries(comm)?.into_iter().filter(|(name, _)| name.starts_with("optiq_")) {
-        if let Err(error) = settings.set(&name, &value, Origin::Info) {
-            wrong.get_or_insert(error);
-        }
-    }
+    let wrong = take_info(&mut settings, &info_keys(comm)?);
     for (name, value) in options_of(comm, options_key)? {
         settings.set(&name, &value, Origin::Info)?;
     }
@@ -260,6 +257,19 @@ fn configuration(comm: ffi::MPI_Comm, function: &'static str) -> Result<Config, 
         }
     }
     Ok(config)
+}
+
+/// The info keys `optiq_*` that the MPI library keeps with a communicator.
+pub(super) fn info_keys(comm: ffi::MPI_Comm) -> Result<Vec<(String, String)>, TransportError> {
+    Ok(info_entries(comm)?.into_iter().filter(|(name, _)| name.starts_with("optiq_")).collect())
+}
+
+/// Takes info keys; returns the first that cannot be used.
+pub(super) fn take_info(settings: &mut Settings, keys: &[(String, String)]) -> Option<ConfigError> {
+    keys.iter().fold(None, |wrong, (name, value)| {
+        let taken = settings.set(name, value, Origin::Info);
+        wrong.or(taken.err())
+    })
 }
 
 fn null_communicator() -> ffi::MPI_Comm {

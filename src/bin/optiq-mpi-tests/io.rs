@@ -1,5 +1,6 @@
 //! Collective file access against MPI's own: the same bytes in the file, the same bytes back, the same counts.
 
+use crate::load;
 use crate::support::{self, init, last_message, rank, size, succeeds, text, world};
 use optiq::Status;
 use optiq::c_api::{
@@ -578,7 +579,7 @@ pub fn budget(mebibytes: &str) -> Result<(), String> {
     let pattern = contents(me, 0, 1 << 16);
     let data: Vec<u8> = pattern.iter().copied().cycle().take(bytes).collect();
     let mut back = vec![0; bytes];
-    let before = resident();
+    let before = load::resident()?.now;
     let place = i64::from(me) * bytes as i64;
     expect("write", write(false, &file, place, &data, bytes as c_int, byte()), bytes as c_int)?;
     expect("read", read(false, &file, place, &mut back, bytes as c_int, byte()), bytes as c_int)?;
@@ -587,16 +588,10 @@ pub fn budget(mebibytes: &str) -> Result<(), String> {
     }
     // SAFETY: an open file.
     let peak = unsafe { peak_buffer_bytes(file.handle) }.map_err(|e| e.to_string())?;
-    println!("rank {me}: peak buffer {peak} bytes, {} bytes more resident", resident().saturating_sub(before));
+    let grown = load::resident()?.peak.saturating_sub(before);
+    println!("rank {me}: peak buffer {peak} bytes, {grown} bytes more resident");
     drop(file);
     succeeds("optiq_finalize", optiq_finalize())
-}
-
-/// The most resident memory so far; 0 where /proc does not tell.
-fn resident() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
-    line.and_then(|l| l.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
 /// A server that stops for a while: all others get an error in time, and so does it when it goes on.

@@ -9,11 +9,11 @@
 //! (MPICH: when the last pending operation has ended), so that what would wait for other ranks there, giving back memory that
 //! they share, is left to `MPI_Finalize`, and done in an order that is the same on all ranks.
 
-use super::super::sessions::copy_nothing;
+use super::super::sessions::{copy_nothing, info_keys, take_info};
 use super::counts::{self, Way};
 use super::nonblocking::Started;
 use crate::session::Quick;
-use crate::{Algorithm, Config, Session};
+use crate::{Algorithm, Config, Session, Settings};
 use optiq_transport::mpi::{Communicator, Library, check, ffi, in_place, is_initialized, quietly};
 use parking_lot::{Mutex, MutexGuard};
 use std::cell::Cell;
@@ -43,6 +43,8 @@ pub(super) struct Known {
     plain: AtomicUsize,
     quick: OnceLock<Arc<Quick>>,
     pub(super) ranks: usize,
+    /// Calls that are passed on first: the same number on all ranks, whatever info keys a rank has.
+    early: u32,
     /// The datatypes that were seen last and are MPI's own, so that they need no second look.
     pub(super) named: [AtomicUsize; 2],
     config: Arc<Config>,
@@ -190,11 +192,14 @@ fn look_up(comm: ffi::MPI_Comm) -> Option<*const Known> {
         (0, _) => (!is_within_world(comm, ranks)).then_some(Way::Foreign),
         _ => Some(Way::Inter),
     };
+    let early = if config.algorithm == Algorithm::Multipath { 0 } else { EARLY_CALLS };
+    let config = if why.is_none() { configuration(comm, config) } else { config };
     let known = Known {
         standing: Mutex::new(if why.is_some() { Standing::Plain } else { Standing::Waiting(0) }),
         plain: AtomicUsize::new(why.map_or(0, |w| w as usize + 1)),
         quick: OnceLock::new(),
         ranks: ranks as usize,
+        early,
         named: Default::default(),
         config,
         quiet,
@@ -212,6 +217,23 @@ fn look_up(comm: ffi::MPI_Comm) -> Option<*const Known> {
         open.attached.push((Handle(comm), None));
     }
     Some(pointer)
+}
+
+/// The process's configuration, and what info keys of the communicator say.
+fn configuration(comm: ffi::MPI_Comm, config: Arc<Config>) -> Arc<Config> {
+    let Ok(keys) = info_keys(comm) else { return config };
+    if keys.is_empty() {
+        return config;
+    }
+    let mut settings = Settings::read();
+    let wrong = take_info(&mut settings, &keys);
+    let mut read = settings.resolve();
+    read.error = wrong.or(read.error);
+    let (own, error) = read.or_plain_mpi();
+    if let Some(error) = error {
+        crate::logger::warn_once(&format!("{error}; all calls on this communicator go to plain MPI"));
+    }
+    Arc::new(own)
 }
 
 /// Whether all ranks are of this process's `MPI_COMM_WORLD`: programs that were started or joined later may be without
@@ -268,13 +290,12 @@ impl Known {
     /// One more call, of valid arguments: whether there is a session to serve it; made if it is time. Collective.
     pub(super) fn serves(&self, comm: ffi::MPI_Comm) -> Result<(), Way> {
         let mut standing = self.lock();
-        let early = if self.config.algorithm == Algorithm::Multipath { 0 } else { EARLY_CALLS };
         let calls = match &mut *standing {
             Standing::Serving(_) => return Ok(()),
             Standing::Plain => return Err(self.plain().unwrap_or(Way::Failed)),
             Standing::Waiting(calls) => calls,
         };
-        if *calls < early {
+        if *calls < self.early {
             *calls += 1;
             return Err(Way::Early);
         }
@@ -343,6 +364,9 @@ fn agree_and_make(comm: ffi::MPI_Comm, config: &Config, room: i64, proposed: i64
     }
     if settings != -minus_settings {
         return Err(Way::Unusable);
+    }
+    if config.algorithm == Algorithm::Mpi {
+        return Err(Way::NoTopology);
     }
     // SAFETY: an intra-communicator that MPI has accepted.
     let private = unsafe { Communicator::beside(comm) }.ok();
