@@ -44,8 +44,10 @@ pub(crate) fn main(
 /// Gives the calling process a `/sys` of its own: a sysfs shows the network devices of whoever mounted it.
 fn mount_devices() -> nix::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
-    // Nothing that is mounted here may show outside.
-    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)?;
+    // Nothing that is mounted here may show outside. What is mounted on /sys is a child of what is there, if /sys is a mount
+    // of its own, or else of the root, which is none where a tool has changed it (chroot).
+    let private = |place| mount(None::<&str>, place, None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>);
+    private("/sys").or_else(|_| private("/"))?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | MsFlags::MS_RDONLY;
     mount(Some("sysfs"), "/sys", Some("sysfs"), flags, None::<&str>)
 }

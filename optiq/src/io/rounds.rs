@@ -1,14 +1,15 @@
 //! Rounds: what moves between ranks and servers at a time, so that half of a server's budget holds it.
 //!
-//! While one half is being written, the next round arrives in the other. There are two ways of making rounds:
+//! While one half is being written, the next round arrives in the other.
 //!
-//! - *Slices*: every rank's share is cut into as many equal slices as there are rounds. All rounds then move the same
-//!   counts, and one plan serves them all; and all ranks' links are used in every round. Slices are only made where they
-//!   are [`LARGE_BYTES`] or more on average, since each is a write of its own.
-//! - *Windows*: the server's bytes are taken in file order. Each round is one contiguous piece of the file, or as few as
-//!   there are holes; counts differ from round to round.
+//! A server's bytes lie in *lanes*, and each round takes the next slice of every lane, so that lanes say who sends in a
+//! round. The first of these that gives slices of [`LARGE_BYTES`] or more on average, since each is a write of its own:
 //!
-//! Where one round is enough, both are the same.
+//! - a lane for each rank: all rounds then move the same counts, and one plan serves them all;
+//! - a lane for the ranks of each host that follow each other in the file: the links of all hosts are used in every round;
+//! - one lane: each round is one contiguous piece of the file, or as few as there are holes.
+//!
+//! Where one round is enough, all are the same.
 //!
 //! If a server's bytes exceed a half of its budget but not the whole, one round can take them all, without anything being
 //! written meanwhile. Let the bytes of a server take `a` seconds through the links that enter its host and `b` seconds to
@@ -22,8 +23,10 @@
 
 use super::assign::Runs;
 use super::{Extent, Server, Share};
+use optiq_net::NodeId;
 use optiq_transport::Rank;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Slices are not made smaller than this on average, in bytes: what parallel file systems take in one request at most.
 pub const LARGE_BYTES: u64 = 1 << 20;
@@ -56,17 +59,19 @@ pub struct Piece {
 pub struct Rounds {
     unit: u64,
     count: u64,
-    sliced: bool,
     /// So many rounds, from the first on, move the same counts between the same places of moving windows.
     alike: u64,
-    servers: Vec<OfServer>,
+    /// Of each server, in the order of the file.
+    servers: Vec<Vec<Lane>>,
 }
 
+/// Shares of which each round takes a slice.
 #[derive(Clone, Debug)]
-struct OfServer {
+struct Lane {
+    /// In the order of the file; they may overlap if there is one lane.
     shares: Vec<Share>,
     runs: Runs,
-    /// Bytes of a window.
+    /// Bytes of a slice.
     step: u64,
 }
 
@@ -75,43 +80,58 @@ fn up(bytes: u64, unit: u64) -> u64 {
     bytes.div_ceil(unit).saturating_mul(unit)
 }
 
+fn total(lanes: &[Lane]) -> u64 {
+    lanes.iter().map(|lane| lane.runs.total()).sum()
+}
+
 impl Rounds {
     /// Rounds of at most `half` bytes at each server, for shares as [`super::assign`] makes them. Borders are multiples of
-    /// `unit` bytes behind the start of a share. `None` if `half` does not hold one unit.
-    pub fn new(shares: Vec<Vec<Share>>, unit: u64, half: u64) -> Option<Self> {
+    /// `unit` bytes behind the start of a share. `host` says where ranks run. `None` if `half` does not hold one unit.
+    pub fn new(shares: Vec<Vec<Share>>, unit: u64, half: u64, host: impl Fn(Rank) -> NodeId) -> Option<Self> {
         let unit = unit.max(1);
         let half = half.min(MAX_HALF_BYTES);
         let half = half - half % unit;
         if half == 0 {
             return None;
         }
-        let of = |shares: Vec<Share>| OfServer { runs: Runs::new(&shares), shares, step: 0 };
-        let mut servers: Vec<OfServer> = shares.into_iter().map(of).collect();
-        let windows = servers.iter().map(|s| s.runs.total().div_ceil(half)).max().unwrap_or(0);
-        let slices = if windows > 1 { slices(&servers, unit, half) } else { None };
-        let count = slices.unwrap_or(windows);
-        for server in &mut servers {
-            server.step = up(server.runs.total().div_ceil(count.max(1)), unit);
-        }
-        let mut rounds = Self { unit, count, sliced: slices.is_some(), alike: 0, servers };
-        rounds.alike = rounds.alike();
-        Some(rounds)
+        let one: Vec<Vec<Lane>> = shares.into_iter().map(|shares| lanes(shares, |_, _| true)).collect();
+        let windows = one.iter().map(|lanes| total(lanes).div_ceil(half)).max().unwrap_or(0);
+        let split = |together: &dyn Fn(&Share, &Share) -> bool| {
+            let of = |whole: &Vec<Lane>| lanes(whole.iter().flat_map(|l| l.shares.clone()).collect(), together);
+            let servers: Vec<Vec<Lane>> = one.iter().map(of).collect();
+            let count = slices(&servers, unit, half)?;
+            Some((servers, count))
+        };
+        let neighbours = |a: &Share, b: &Share| a.extent.end() == b.extent.start && host(a.rank) == host(b.rank);
+        let split = match windows {
+            0 | 1 => None,
+            _ if one.iter().flatten().any(Lane::overlaps) => None,
+            _ => split(&|_, _| false).or_else(|| split(&neighbours)),
+        };
+        let (servers, count) = split.unwrap_or((one, windows));
+        Some(Self { unit, count, alike: 0, servers }.measured())
     }
 
-    /// Rounds in which all slices have their full size; none if a rank has slices of different sizes at two servers, whose
-    /// distance in its memory changes then.
-    fn alike(&self) -> u64 {
-        if !self.sliced {
-            return 0;
+    /// With the sizes of slices for the number of rounds.
+    fn measured(mut self) -> Self {
+        for lane in self.servers.iter_mut().flatten() {
+            lane.step = up(lane.runs.total().div_ceil(self.count.max(1)), self.unit);
         }
+        self.alike = self.alike();
+        self
+    }
+
+    /// Rounds in which all slices have their full size and are one rank's; none if a rank has slices of different sizes at
+    /// two servers, whose distance in its memory changes then.
+    fn alike(&self) -> u64 {
         let mut alike = self.count;
         let mut step_of = BTreeMap::new();
-        for share in self.servers.iter().flat_map(|s| &s.shares) {
-            let step = self.slice(share, 0).bytes;
-            if *step_of.entry(share.rank).or_insert(step) != step {
+        for lane in self.servers.iter().flatten() {
+            let [share] = lane.shares[..] else { return 0 };
+            if *step_of.entry(share.rank).or_insert(lane.step) != lane.step {
                 return 0;
             }
-            alike = alike.min(share.extent.bytes / step.max(1));
+            alike = alike.min(share.extent.bytes / lane.step.max(1));
         }
         alike
     }
@@ -126,17 +146,16 @@ impl Rounds {
     /// costs `round_seconds` beyond its bytes. Storage of which nothing is known is taken for one that costs no time.
     #[must_use]
     pub fn at_once(mut self, servers: &[Server], whole: u64, round_seconds: f64) -> Self {
-        let both = |(of, server): (&OfServer, &Server)| {
-            let bytes = of.runs.total() as f64;
+        let both = |(lanes, server): (&Vec<Lane>, &Server)| {
+            let bytes = total(lanes) as f64;
             (bytes / server.enter).min(server.storage.map_or(0.0, |rate| bytes / rate))
         };
         let overlap = self.servers.iter().zip(servers).map(both).fold(0.0, f64::max);
-        let fits = |of: &OfServer| up(of.runs.total(), self.unit) <= whole.min(MAX_HALF_BYTES);
+        let lane = |lane: &Lane| up(lane.runs.total(), self.unit);
+        let fits = |lanes: &Vec<Lane>| lanes.iter().map(lane).sum::<u64>() <= whole.min(MAX_HALF_BYTES);
         if self.count > 1 && self.servers.iter().all(fits) && overlap <= self.count as f64 * round_seconds {
-            (self.count, self.sliced, self.alike) = (1, false, 0);
-            for of in &mut self.servers {
-                of.step = up(of.runs.total(), self.unit);
-            }
+            self.count = 1;
+            self = self.measured();
         }
         self
     }
@@ -146,11 +165,6 @@ impl Rounds {
         self.count
     }
 
-    /// Whether all rounds but the last move the same counts.
-    pub fn is_sliced(&self) -> bool {
-        self.sliced
-    }
-
     /// The largest number of bytes that a server has in one round.
     pub fn largest(&self, server: usize) -> u64 {
         (0..self.count).map(|round| self.bytes(server, round)).max().unwrap_or(0)
@@ -158,57 +172,35 @@ impl Rounds {
 
     /// Bytes of a server in a round.
     fn bytes(&self, server: usize, round: u64) -> u64 {
-        let of = &self.servers[server];
-        match self.sliced {
-            true => of.shares.iter().map(|s| self.slice(s, round).bytes).sum(),
-            false => {
-                let window = of.window(round);
-                window.end - window.start
-            }
-        }
+        self.servers[server].iter().map(|lane| lane.slice_bytes(round)).sum()
     }
 
     /// What a server and the ranks exchange in a round, ascending by place in its half (by file if it reads bytes that
     /// several ranks want). At most one message for each rank.
     pub fn messages(&self, server: usize, round: u64) -> Vec<Message> {
-        let of = &self.servers[server];
         let mut messages = Vec::new();
-        if self.sliced {
-            let mut at = 0;
-            for share in &of.shares {
-                let extent = self.slice(share, round);
-                if extent.bytes > 0 {
-                    messages.push(Message { rank: share.rank, extent, at });
-                    at += extent.bytes;
-                }
-            }
-        } else {
-            messages.extend(of.shares.iter().filter_map(|share| of.within(share, round)));
+        let mut before = 0;
+        for lane in &self.servers[server] {
+            let within = lane.shares.iter().filter_map(|share| lane.within(share, round));
+            messages.extend(within.map(|m| Message { at: before + m.at, ..m }));
+            before += lane.slice_bytes(round);
         }
         messages
     }
 
     /// The part of a rank's bytes that it exchanges with a server in a round, if any.
     pub fn of_rank(&self, server: usize, round: u64, rank: Rank) -> Option<Extent> {
-        let of = &self.servers[server];
         // Shares are in file order, and this is asked for one rank: a look at all is cheap beside a round.
-        let share = of.shares.iter().find(|s| s.rank == rank)?;
-        match self.sliced {
-            true => Some(self.slice(share, round)).filter(|e| e.bytes > 0),
-            false => of.within(share, round).map(|m| m.extent),
-        }
+        let of = |lane: &Lane| lane.shares.iter().find(|s| s.rank == rank).map(|share| lane.within(share, round));
+        self.servers[server].iter().find_map(of)?.map(|message| message.extent)
     }
 
     /// What a server reads or writes in a round, ascending; neighbours in the file are one piece.
     pub fn pieces(&self, server: usize, round: u64) -> Vec<Piece> {
-        let of = &self.servers[server];
-        let parts: Vec<Extent> = match self.sliced {
-            true => of.shares.iter().map(|s| self.slice(s, round)).collect(),
-            false => of.runs.parts(of.window(round)).collect(),
-        };
         let mut pieces: Vec<Piece> = Vec::new();
         let mut at = 0;
-        for extent in parts.into_iter().filter(|e| e.bytes > 0) {
+        let parts = self.servers[server].iter().flat_map(|lane| lane.runs.parts(lane.slice(round)));
+        for extent in parts.filter(|e| e.bytes > 0) {
             match pieces.last_mut().filter(|last| last.extent.end() == extent.start) {
                 Some(last) => last.extent.bytes += extent.bytes,
                 None => pieces.push(Piece { extent, at }),
@@ -217,46 +209,51 @@ impl Rounds {
         }
         pieces
     }
-
-    fn slice(&self, share: &Share, round: u64) -> Extent {
-        let Extent { start, bytes } = share.extent;
-        let step = up(bytes.div_ceil(self.count), self.unit);
-        let from = step.saturating_mul(round).min(bytes);
-        Extent { start: start + from, bytes: step.min(bytes - from) }
-    }
 }
 
-impl OfServer {
-    /// The places of a window.
-    fn window(&self, round: u64) -> std::ops::Range<u64> {
+impl Lane {
+    /// Whether bytes belong to several shares.
+    fn overlaps(&self) -> bool {
+        self.shares.iter().map(|s| s.extent.bytes).sum::<u64>() != self.runs.total()
+    }
+
+    /// The places of a slice in the row of the lane's bytes.
+    fn slice(&self, round: u64) -> Range<u64> {
         let total = self.runs.total();
         let from = self.step.saturating_mul(round).min(total);
         from..from.saturating_add(self.step).min(total)
     }
 
-    /// The part of a share that a window holds.
+    fn slice_bytes(&self, round: u64) -> u64 {
+        let slice = self.slice(round);
+        slice.end - slice.start
+    }
+
+    /// The part of a share that a slice holds, with its place in the slice.
     fn within(&self, share: &Share, round: u64) -> Option<Message> {
-        let window = self.window(round);
+        let slice = self.slice(round);
         let start = self.runs.place(share.extent.start);
-        let (from, to) = (start.max(window.start), (start + share.extent.bytes).min(window.end));
+        let (from, to) = (start.max(slice.start), (start + share.extent.bytes).min(slice.end));
         let extent = Extent { start: share.extent.start + from.saturating_sub(start), bytes: to.saturating_sub(from) };
-        (extent.bytes > 0).then(|| Message { rank: share.rank, extent, at: from - window.start })
+        (extent.bytes > 0).then(|| Message { rank: share.rank, extent, at: from - slice.start })
     }
 }
 
-/// The number of rounds in which slices fit into `half` at every server, if slices are large enough and no byte belongs to
-/// two ranks.
-fn slices(servers: &[OfServer], unit: u64, half: u64) -> Option<u64> {
+/// Lanes of shares, in order; neighbours are in one lane if they are together.
+fn lanes(shares: Vec<Share>, together: impl Fn(&Share, &Share) -> bool) -> Vec<Lane> {
+    let lane = |shares: &[Share]| Lane { runs: Runs::new(shares), shares: shares.to_vec(), step: 0 };
+    shares.chunk_by(together).map(lane).collect()
+}
+
+/// The number of rounds in which slices of these lanes fit into `half` at every server, if they are large enough.
+fn slices(servers: &[Vec<Lane>], unit: u64, half: u64) -> Option<u64> {
+    let used = || servers.iter().filter(|lanes| !lanes.is_empty());
     let mut count = 0;
-    for OfServer { shares, runs, .. } in servers.iter().filter(|s| !s.shares.is_empty()) {
-        let bytes: u64 = shares.iter().map(|s| s.extent.bytes).sum();
-        if bytes != runs.total() {
-            return None;
-        }
+    for lanes in used() {
         // Each slice may be rounded up by less than a unit.
-        let room = half.checked_sub((shares.len() as u64).checked_mul(unit)?).filter(|&room| room > 0)?;
-        count = count.max(bytes.div_ceil(room));
+        let room = half.checked_sub((lanes.len() as u64).checked_mul(unit)?).filter(|&room| room > 0)?;
+        count = count.max(total(lanes).div_ceil(room));
     }
-    let large = |s: &OfServer| s.runs.total() / count.max(1) / s.shares.len().max(1) as u64 >= LARGE_BYTES;
-    servers.iter().filter(|s| !s.shares.is_empty()).all(large).then_some(count)
+    let large = |lanes: &Vec<Lane>| total(lanes) / count.max(1) / lanes.len() as u64 >= LARGE_BYTES;
+    used().all(large).then_some(count)
 }
