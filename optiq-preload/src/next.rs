@@ -2,6 +2,7 @@
 //! one, or MPI.
 
 use std::ffi::CStr;
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The next function of one name, looked for when it is needed first.
@@ -13,6 +14,12 @@ pub struct Next {
 impl Next {
     pub const fn new(name: &'static CStr) -> Self {
         Self { name, address: AtomicUsize::new(0) }
+    }
+
+    /// Its address, if it was found before.
+    #[inline]
+    pub fn known(&self) -> Option<NonZeroUsize> {
+        NonZeroUsize::new(self.address.load(Relaxed))
     }
 
     /// Its address; 0 if there is none.

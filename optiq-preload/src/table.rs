@@ -53,6 +53,19 @@ macro_rules! act {
     };
 }
 
+/// Whether a call is passed on without a look at its arguments.
+macro_rules! passed {
+    (serve $function:ident) => {
+        interpose::is_passed(Function::$function)
+    };
+    (begin $function:ident) => {
+        interpose::is_passed(Function::$function)
+    };
+    ($other:ident $function:ident) => {
+        false
+    };
+}
+
 /// What a row makes of Fortran's arguments before they are looked at.
 #[cfg_attr(not(optiq_fortran), allow(unused_macros, reason = "Fortran's functions come to those in C"))]
 macro_rules! converted {
@@ -78,17 +91,24 @@ macro_rules! entry_points {
         $(#[$attribute])*
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $c($($argument: <$kind as Kind>::C),*) -> c_int {
+            type Behind = unsafe extern "C" fn($(<$kind as Kind>::C),*) -> c_int;
             static NEXT: Next = Next::new(symbol!($c));
-            let next = || match NEXT.address() {
-                0 => ffi::MPI_ERR_OTHER as c_int,
-                // SAFETY: the function of this name in the library behind has this prototype.
-                address => unsafe {
-                    std::mem::transmute::<usize, unsafe extern "C" fn($(<$kind as Kind>::C),*) -> c_int>(address)(
-                        $($argument),*
-                    )
-                },
-            };
-            act!($how $function, next, $call)
+            /// All other calls. A function of its own, so that those above leave their arguments where they are.
+            #[inline(never)]
+            unsafe extern "C" fn looked_at($($argument: <$kind as Kind>::C),*) -> c_int {
+                let next = || match NEXT.address() {
+                    0 => ffi::MPI_ERR_OTHER as c_int,
+                    // SAFETY: the function of this name in the library behind has this prototype.
+                    address => unsafe { std::mem::transmute::<usize, Behind>(address)($($argument),*) },
+                };
+                act!($how $function, next, $call)
+            }
+            if let Some(address) = NEXT.known() && passed!($how $function) {
+                // SAFETY: as above, with the program's arguments.
+                return unsafe { std::mem::transmute::<std::num::NonZeroUsize, Behind>(address)($($argument),*) };
+            }
+            // SAFETY: passed on.
+            unsafe { looked_at($($argument),*) }
         }
 
         entry_points! { @fortran [$(#[$attribute])*] $how $function, $call, ($($argument: $kind),*), $($fortran),* }
@@ -109,21 +129,32 @@ macro_rules! entry_points {
         unsafe extern "C" fn $fortran($($argument: <$kind as Kind>::Fortran,)* ierror: *mut c_int) {
             type Behind = unsafe extern "C" fn($(<$kind as Kind>::Fortran,)* *mut c_int);
             static NEXT: Next = Next::new(symbol!($fortran));
-            let next = || {
-                let mut code = ffi::MPI_ERR_OTHER as c_int;
-                match NEXT.address() {
-                    0 => {}
-                    // SAFETY: as in C.
-                    address => unsafe { std::mem::transmute::<usize, Behind>(address)($($argument,)* &mut code) },
+            #[inline(never)]
+            unsafe extern "C" fn looked_at($($argument: <$kind as Kind>::Fortran,)* ierror: *mut c_int) {
+                let next = || {
+                    let mut code = ffi::MPI_ERR_OTHER as c_int;
+                    match NEXT.address() {
+                        0 => {}
+                        // SAFETY: as in C.
+                        address => unsafe { std::mem::transmute::<usize, Behind>(address)($($argument,)* &mut code) },
+                    }
+                    code
+                };
+                let code = act!($how $function, next, converted!($how, $call, $($argument: $kind),*));
+                // In mpi_f08 it is optional.
+                if !ierror.is_null() {
+                    // SAFETY: Fortran's variable.
+                    unsafe { *ierror = code };
                 }
-                code
-            };
-            let code = act!($how $function, next, converted!($how, $call, $($argument: $kind),*));
-            // In mpi_f08 it is optional.
-            if !ierror.is_null() {
-                // SAFETY: Fortran's variable.
-                unsafe { *ierror = code };
             }
+            if let Some(address) = NEXT.known() && passed!($how $function) {
+                // SAFETY: as in C.
+                return unsafe {
+                    std::mem::transmute::<std::num::NonZeroUsize, Behind>(address)($($argument,)* ierror)
+                };
+            }
+            // SAFETY: passed on.
+            unsafe { looked_at($($argument,)* ierror) }
         }
     };
 }

@@ -128,36 +128,39 @@ fn ended() {
 /// As for the MPI function; `next` must make the same call.
 #[inline]
 pub unsafe fn blocking(call: impl FnOnce() -> Call, function: Function, next: impl Fn() -> c_int) -> c_int {
-    if is_passed(function) {
+    if !is_looked_at(function) {
         return next();
     }
     // SAFETY: passed on.
     unsafe { look(&call(), &next) }
 }
 
-/// Whether a call is passed on without a look at it, which is counted. Otherwise there are communicators, and handles can
-/// be converted.
+/// Whether a call is passed on for good, which is counted then: the first thing that is asked of a call.
 #[inline]
-fn is_passed(function: Function) -> bool {
-    match STATE.now.load(Relaxed) {
-        SERVING => false,
-        UNDECIDED => is_passed_first(function),
-        _ => {
-            STATE.passed[function as usize].fetch_add(1, Relaxed);
-            true
-        }
+pub fn is_passed(function: Function) -> bool {
+    let passed = STATE.now.load(Relaxed) >= PASSING;
+    if passed {
+        STATE.passed[function as usize].fetch_add(1, Relaxed);
     }
+    passed
 }
 
-#[cold]
-fn is_passed_first(function: Function) -> bool {
-    let decided = catch_unwind(decide).unwrap_or(Err(Way::Failed));
-    if let Err(way) = decided
-        && !BUSY.get()
-    {
-        count(function, way);
+/// Whether a call is looked at: there are communicators then, and handles can be converted. One that is not is counted.
+#[inline]
+fn is_looked_at(function: Function) -> bool {
+    match STATE.now.load(Relaxed) {
+        SERVING => true,
+        UNDECIDED => {
+            let decided = catch_unwind(decide).unwrap_or(Err(Way::Failed));
+            if let Err(way) = decided
+                && !BUSY.get()
+            {
+                count(function, way);
+            }
+            decided.is_ok()
+        }
+        _ => !is_passed(function),
     }
-    decided.is_err()
 }
 
 /// Where the program keeps requests.
@@ -193,7 +196,7 @@ impl Place for *mut ffi::MPI_Request {
 /// As for the MPI function; `next` must make the same call.
 #[inline]
 pub unsafe fn begin<P: Place>(call: impl FnOnce() -> (Call, P), function: Function, next: impl Fn() -> c_int) -> c_int {
-    if is_passed(function) || BUSY.get() {
+    if !is_looked_at(function) || BUSY.get() {
         return next();
     }
     let _busy = Busy::new();
