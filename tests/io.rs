@@ -140,6 +140,14 @@ fn memory_stays_within_the_budget() {
 }
 
 #[test]
+fn rounds_are_planned_once() {
+    // 8 MiB for one server, 2 MiB in each round: two ranks at a time.
+    let environment =
+        [("OPTIQ_TOPOLOGY", "torus:2x2,io=0"), ("OPTIQ_PLACEMENT", "rank:4"), ("OPTIQ_IO_BUDGET", "4MiB"), FORCED];
+    passes(8, &["again"], &environment);
+}
+
+#[test]
 fn a_write_that_fails_is_an_error_on_every_rank() {
     for component in components() {
         let output = passes(4, &["limited"], &[component, &LARGE[..]].concat());

@@ -17,7 +17,7 @@ struct Bench {
     arguments: &'static [&'static str],
 }
 
-const BENCHES: [Bench; 6] = [
+const BENCHES: [Bench; 7] = [
     Bench {
         title: "8 ranks on each host, ROMIO",
         ranks_per_host: "8",
@@ -26,10 +26,10 @@ const BENCHES: [Bench; 6] = [
         arguments: &[],
     },
     Bench {
-        title: "8 ranks on each host, ROMIO, two rounds",
+        title: "8 ranks on each host, ROMIO, three rounds",
         ranks_per_host: "8",
         component: "romio321",
-        budget: Some("48MiB"),
+        budget: Some("32MiB"),
         arguments: &[],
     },
     Bench {
@@ -51,6 +51,13 @@ const BENCHES: [Bench; 6] = [
         ranks_per_host: "1",
         component: "ompio",
         budget: None,
+        arguments: &["--least", "5600KB", "--most", "6400KB"],
+    },
+    Bench {
+        title: "1 rank on each host, ROMIO, three rounds",
+        ranks_per_host: "1",
+        component: "romio321",
+        budget: Some("32MiB"),
         arguments: &["--least", "5600KB", "--most", "6400KB"],
     },
     Bench {
@@ -127,9 +134,9 @@ mod tests {
         BENCHES[1].section(&mut page, "5", "a table\n");
         assert_eq!(
             page,
-            "\n## 8 ranks on each host, ROMIO, two rounds\n\n`OMPI_MCA_io=romio321 OPTIQ_IO_BUDGET=48MiB optiq bench io \
+            "\n## 8 ranks on each host, ROMIO, three rounds\n\n`OMPI_MCA_io=romio321 OPTIQ_IO_BUDGET=32MiB optiq bench io \
              --repetitions 5`\n\n```text\na table\n```\n"
         );
-        assert!(BENCHES[5].bench("5").ends_with(&["--repetitions", "1", "--files-only"]));
+        assert!(BENCHES[6].bench("5").ends_with(&["--repetitions", "1", "--files-only"]));
     }
 }

@@ -32,7 +32,7 @@ pub fn page(project: &Project, about: &str, rounds: u32) -> Outcome<String> {
     let mut page = format!(
         "# What the preload library costs a call that it passes on\n\n{about}\n\
          `benches/passed.c`: `MPI_Alltoallv`, which the library has, and `PMPI_Alltoallv`, which it has not, in pairs of \
-         batches in one program, a byte from each rank to each. Medians over all pairs, in microseconds per call; in brackets \
+         batches in one program, a byte from each rank to each. Medians over all pairs, in microseconds per call, with \
          the middle half of the pairs. Each line was run {rounds} times, in turn with the others of its table, and the run \
          with the median difference is shown beside the lowest and the highest. The target is 1 us or 1 %, whichever is larger.\n"
     );

@@ -1,8 +1,10 @@
 //! The rounds of one access: data moves over planned paths while servers read or write.
 //!
-//! Each round is one exchange of the session, in which every rank takes part. After some rounds, and at the end, a reduction
-//! tells all of any failure so far. A rank that fails therefore goes on to the next reduction instead of leaving, and all
-//! leave there. What a server waits for between two exchanges is only its own file access.
+//! Each round is one exchange of the session, in which every rank takes part. Rounds come in batches: before one, a reduction
+//! tells all of any failure so far, and all its exchanges are planned, so that ranks agree on nothing while data moves.
+//! (Ranks that wait in a reduction take processors from those that still forward.) A rank that fails goes on to the next
+//! reduction instead of leaving, and all leave there. What a server waits for between two exchanges is only its own file
+//! access.
 
 use super::requests::{Accesses, Failure, Way};
 use super::{Extent, FileHandle, FileSession, Rounds, Server};
@@ -11,11 +13,12 @@ use crate::session::{Arguments, Kept, Local, Operation};
 use crate::{Decision, Error, Status};
 use optiq_transport::Rank;
 use optiq_transport::mpi::ffi;
+use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::sync::Arc;
 
-/// Rounds between two reductions: each costs as much as the agreement that begins an exchange.
-const AGREE_AFTER: u64 = 8;
+/// Rounds of a batch.
+const BATCH: u64 = 8;
 
 /// What all ranks have agreed to do.
 pub(super) struct Plan<'a> {
@@ -60,7 +63,7 @@ impl FileSession {
             bytes,
             accesses: [Accesses::new(plan.way), Accesses::new(plan.way)],
         });
-        let mut operation = None;
+        let mut operations = Operations::default();
         if let Some(h) = halves.as_mut().filter(|_| plan.way == Way::Read && count > 0) {
             // SAFETY: by this function's contract; the halves live until the end of this function.
             unsafe { h.start(plan, 0) };
@@ -70,11 +73,15 @@ impl FileSession {
                 // Of a write: the one before last, whose half is needed now. Of a read: this one.
                 failed = failed.and(h.wait(plan, round, me));
             }
-            // With a time limit before every exchange: its own agreement does not look at the clock.
-            if self.limit().is_some() || (round > 0 && round % AGREE_AFTER == 0) {
-                self.settle(failed)?;
-                failed = Ok(());
-            } else if self.is_broken() {
+            if round % BATCH == 0 {
+                // With a time limit also at first: what plans a batch does not look at the clock.
+                if round > 0 || self.limit().is_some() {
+                    self.settle(std::mem::replace(&mut failed, Ok(())))?;
+                }
+                // What fails here fails on all ranks.
+                self.prepare(plan, halves.as_ref(), round, &mut operations)?;
+            }
+            if self.is_broken() {
                 return failed.map(|()| None);
             }
             if let Some(h) = halves.as_mut().filter(|_| plan.way == Way::Read && round + 1 < count) {
@@ -82,7 +89,7 @@ impl FileSession {
                 unsafe { h.start(plan, round + 1) };
             }
             // SAFETY: as above.
-            let moved = unsafe { self.exchange(plan, halves.as_ref(), round, &mut operation) };
+            let moved = unsafe { self.exchange(plan, halves.as_ref(), round, &mut operations) };
             failed = failed.and(moved);
             if let Some(h) = halves.as_mut().filter(|_| plan.way == Way::Write && failed.is_ok()) {
                 // SAFETY: as above; all has arrived.
@@ -93,10 +100,30 @@ impl FileSession {
             failed = failed.and(h.wait(plan, 0, me)).and(h.wait(plan, 1, me));
         }
         self.settle(failed)?;
-        Ok(operation.map(|o| Arc::clone(o.decision())))
+        Ok(operations.latest.map(|o| Arc::clone(o.decision())))
     }
 
-    /// One round: every rank's bytes to the servers, or from them. `operation` is what the round before used.
+    /// Plans the rounds of a batch; collective.
+    fn prepare(
+        &self,
+        plan: &Plan<'_>,
+        halves: Option<&Halves>,
+        first: u64,
+        operations: &mut Operations,
+    ) -> Result<(), Error> {
+        for round in (first..plan.rounds.count()).take(BATCH as usize) {
+            // All ranks know which rounds repeat the one before: there is nothing to agree upon.
+            if !plan.rounds.repeats(round) {
+                let [from, into] = self.sides(plan, halves, round)?;
+                // There and back is not the same.
+                let set = plan.rounds.identity(round) ^ u64::from(plan.way == Way::Read);
+                operations.ahead.push_back((round, self.plan(from, into, set)?));
+            }
+        }
+        Ok(())
+    }
+
+    /// One round: every rank's bytes to the servers, or from them.
     ///
     /// # Safety
     /// As [`FileSession::carry_out`].
@@ -105,8 +132,28 @@ impl FileSession {
         plan: &Plan<'_>,
         halves: Option<&Halves>,
         round: u64,
-        operation: &mut Option<Operation>,
+        operations: &mut Operations,
     ) -> Result<(), Error> {
+        if operations.ahead.front().is_some_and(|&(of, _)| of == round) {
+            operations.latest = operations.ahead.pop_front().map(|(_, operation)| operation);
+        } else if let Some(latest) = &mut operations.latest {
+            let [from, into] = self.sides(plan, halves, round)?;
+            latest.rebase(from.base, into.base);
+        }
+        let operation = operations.latest.as_mut().ok_or(Error::NotInitialized("a round"))?;
+        let session = self.session();
+        // SAFETY: both sides lie in memory that is valid for the call, and do not overlap; it is complete, or given up,
+        // before this function returns.
+        unsafe { session.start(operation)? };
+        let late = |seconds| format!("a round took longer than {seconds} s (OPTIQ_IO_TIMEOUT)");
+        match self.limit() {
+            None => session.wait(operation),
+            Some(_) => self.until(late, || session.test(operation)),
+        }
+    }
+
+    /// What this rank sends in a round, and what it receives.
+    fn sides(&self, plan: &Plan<'_>, halves: Option<&Halves>, round: u64) -> Result<[Blocks; 2], Error> {
         let ranks = self.comm().size() as usize;
         let me = self.comm().rank();
         // Between this rank's own memory and the servers.
@@ -127,28 +174,11 @@ impl FileSession {
             Way::Write => (outer, inner),
             Way::Read => (inner, outer),
         };
-        let (from, into) = (send.blocks("send")?, receive.blocks("receive")?);
-        let operation = match operation {
-            // All ranks know so: there is nothing to agree upon.
-            Some(last) if plan.rounds.repeats(round) => {
-                last.rebase(from.base, into.base);
-                last
-            }
-            _ => operation.insert(self.prepare(from, into)?),
-        };
-        let session = self.session();
-        // SAFETY: both sides lie in memory that is valid for the call, and do not overlap; it is complete, or given up,
-        // before this function returns.
-        unsafe { session.start(operation)? };
-        let late = |seconds| format!("a round took longer than {seconds} s (OPTIQ_IO_TIMEOUT)");
-        match self.limit() {
-            None => session.wait(operation),
-            Some(_) => self.until(late, || session.test(operation)),
-        }
+        Ok([send.blocks("send")?, receive.blocks("receive")?])
     }
 
     /// Plans a round; collective.
-    fn prepare(&self, from: Blocks, into: Blocks) -> Result<Operation, Error> {
+    fn plan(&self, from: Blocks, into: Blocks, set: u64) -> Result<Operation, Error> {
         let narrow = |list: &[u64]| list.iter().map(|&x| c_int::try_from(x).ok()).collect::<Option<Vec<_>>>();
         let lists = [&from.bytes, &from.offsets, &into.bytes, &into.offsets];
         let kept = match lists.map(|list| narrow(list)) {
@@ -163,8 +193,17 @@ impl FileSession {
             // Farther than MPI_Alltoallv can count: planned or direct messages, which can.
             _ => None,
         };
-        self.session().init(Ok(Local::Bytes(from, into)), kept)
+        self.session().init_set(Ok(Local::Bytes(from, into)), kept, set)
     }
+}
+
+/// What rounds are carried out by.
+#[derive(Default)]
+struct Operations {
+    /// Of the latest round.
+    latest: Option<Operation>,
+    /// Of rounds to come that do not repeat the one before.
+    ahead: VecDeque<(u64, Operation)>,
 }
 
 impl Halves {

@@ -51,7 +51,7 @@ impl Session {
             // SAFETY: passed on.
             return unsafe { self.without_fabric(local, arguments) };
         };
-        let (agreement, entry) = self.prepare(fabric, local.as_ref(), arguments.is_some(), signature, false)?;
+        let (agreement, entry) = self.prepare(fabric, local.as_ref(), arguments.is_some(), [signature, 0], false)?;
         let local = local?;
         let (Local::Bytes(send, receive), Some((number, entry))) = (&local, entry) else {
             let reason = match local {
@@ -87,20 +87,20 @@ impl Session {
     }
 
     /// Agrees, and finds or makes a plan; collective. No entry if plain MPI serves the call whatever a plan would be.
-    /// `repeated` if the demands are known to come again.
+    /// `repeated` if the demands are known to come again; `set` as in [`Key`].
     pub(super) fn prepare(
         &self,
         fabric: &Fabric,
         local: Result<&Local, &Error>,
         countable: bool,
-        signature: u64,
+        [signature, set]: [u64; 2],
         repeated: bool,
     ) -> Result<(Agreement, Option<Numbered>), Error> {
         let blocks = match local {
             Ok(Local::Bytes(send, receive)) => Some((send, receive)),
             _ => None,
         };
-        let key = blocks.map(|(send, receive)| Key::new(send, receive));
+        let key = blocks.map(|(send, receive)| Key { set, ..Key::new(send, receive) });
         let cached = key.as_ref().map_or(0, |k| self.plans.borrow().find(k));
         let agreement = self.agree(&Offer { failed: local.is_err(), blocks, cached, countable })?;
         if let Some(rank) = agreement.failed {

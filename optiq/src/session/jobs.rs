@@ -228,7 +228,7 @@ impl Session {
 
 fn key(jobs: &Jobs, send: &Blocks, receive: &Blocks) -> Key {
     // Never the key of an exchange that is free to go to plain MPI.
-    Key { paths: jobs.shape().max(1), ..Key::new(send, receive) }
+    Key { set: jobs.shape().max(1), ..Key::new(send, receive) }
 }
 
 /// Addresses one after the other in a buffer for the jobs that end at rank `me`.

@@ -299,6 +299,12 @@ impl Session {
         planned.map_or_else(|| self.decision(), |planned| Decision::clone(&planned))
     }
 
+    /// How many demand sets were planned, or found not to be worth it, so far; those that come again are not counted again
+    /// as long as they are kept (`OPTIQ_PLANS`).
+    pub fn plans_made(&self) -> u64 {
+        self.plans.borrow().made()
+    }
+
     pub(crate) fn decided(&self) -> Arc<Decision> {
         if self.quick.was_last() { Arc::clone(&self.unasked) } else { Arc::clone(&self.last.borrow().decision) }
     }

@@ -142,14 +142,15 @@ pub(super) struct Key {
     pub(super) receive: Vec<u64>,
     pub(super) send_offsets: Vec<u64>,
     pub(super) receive_offsets: Vec<u64>,
-    /// Which paths were given for them; 0 if a planner finds them.
-    pub(super) paths: u64,
+    /// What tells the demand set from others in which this rank has the same blocks, such as none: which paths were given
+    /// for it, or which round of a file access it is. The same on all ranks; 0 if nothing is known.
+    pub(super) set: u64,
 }
 
 impl Key {
     pub(super) fn new(send: &Blocks, receive: &Blocks) -> Self {
         let (send_offsets, receive_offsets) = (send.offsets.clone(), receive.offsets.clone());
-        Self { send: send.bytes.clone(), receive: receive.bytes.clone(), send_offsets, receive_offsets, paths: 0 }
+        Self { send: send.bytes.clone(), receive: receive.bytes.clone(), send_offsets, receive_offsets, set: 0 }
     }
 }
 
@@ -209,6 +210,11 @@ impl Plans {
         self.entries.iter().find(|e| e.0 == number).map(|e| &*e.2)
     }
 
+    /// How many were added.
+    pub(super) fn made(&self) -> u64 {
+        (self.next - 1).unsigned_abs()
+    }
+
     /// Adds an entry under the next number, which is returned with it.
     pub(super) fn add(&mut self, key: Key, entry: Entry) -> (i64, Rc<Entry>) {
         // The same key can be there under a number that another rank has evicted.
@@ -229,7 +235,7 @@ mod tests {
     use super::*;
 
     fn key(n: u64) -> Key {
-        Key { send: vec![n], receive: vec![n], send_offsets: vec![0], receive_offsets: vec![0], paths: 0 }
+        Key { send: vec![n], receive: vec![n], send_offsets: vec![0], receive_offsets: vec![0], set: 0 }
     }
 
     fn entry() -> Entry {

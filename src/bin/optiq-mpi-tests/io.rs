@@ -6,6 +6,7 @@ use optiq::Status;
 use optiq::c_api::{
     optiq_file_read_at_all, optiq_file_write_at_all, optiq_finalize, optiq_last_decision, peak_buffer_bytes,
 };
+use optiq::io::{FileHandle, FileSession};
 use optiq_net::random::SplitMix64;
 use optiq_transport::mpi::{check, ffi};
 use std::ffi::{CString, c_int};
@@ -592,6 +593,40 @@ pub fn budget(mebibytes: &str) -> Result<(), String> {
     println!("rank {me}: peak buffer {peak} bytes, {grown} bytes more resident");
     drop(file);
     succeeds("optiq_finalize", optiq_finalize())
+}
+
+/// Writes and reads the same again and again, in rounds in which some ranks have nothing: each round is planned once.
+pub fn again() -> Result<(), String> {
+    let config = optiq::Config::read().usable().map_err(|e| e.to_string())?;
+    // SAFETY: MPI is initialised; the session is dropped before it is finalised.
+    let session = unsafe { FileSession::new(world(), config) }.map_err(|e| e.to_string())?;
+    let file = File::open("again", BOTH)?;
+    let (me, bytes) = (rank(), 1usize << 20);
+    let data = contents(me, 0, bytes);
+    let mut back = vec![0u8; bytes];
+    let (at, count) = (i64::from(me) * bytes as i64, bytes as c_int);
+    let mut plans = Vec::new();
+    for _ in 0..3 {
+        back.fill(0);
+        // SAFETY: an open file, and buffers of that size.
+        let [wrote, read] = unsafe {
+            let (handle, status) = (FileHandle(file.handle), null_mut());
+            let wrote = session.write_at_all(handle, at, data.as_ptr().cast(), count, byte(), status);
+            let read = session.read_at_all(handle, at, back.as_mut_ptr().cast(), count, byte(), status);
+            [wrote.map_err(|e| e.to_string())?, read.map_err(|e| e.to_string())?]
+        };
+        for decision in [wrote.decision, read.decision] {
+            if !matches!(*decision, optiq::Decision::Aggregation { rounds: 4, .. }) {
+                return Err(format!("served by {decision}"));
+            }
+        }
+        if back != data {
+            return Err("other bytes than were written".into());
+        }
+        plans.push(session.session().plans_made());
+    }
+    // Four rounds there and four back.
+    if plans != [8; 3] { Err(format!("plans after each time: {plans:?}")) } else { Ok(()) }
 }
 
 /// A server that stops for a while: all others get an error in time, and so does it when it goes on.

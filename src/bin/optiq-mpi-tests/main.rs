@@ -75,6 +75,7 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         ["io", "full"] => io::full(false),
         ["io", "limited"] => io::full(true),
         ["io", "budget", mebibytes] => io::budget(mebibytes),
+        ["io", "again"] => io::again(),
         ["io", "stops"] => io::stops(),
         ["io", "handed-over", rounds, largest] => io::random(rounds, largest, false),
         ["strict"] => errors::strict(),
