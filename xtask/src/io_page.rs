@@ -1,6 +1,7 @@
 //! `docs/results/io.md`: collective file access in labs, as HACC writes its checkpoints (thesis 6.5.3).
 
 use crate::failure::Outcome;
+use crate::mpi::Library;
 use crate::process::{self, Project};
 use std::fmt::Write;
 
@@ -8,10 +9,11 @@ const TOPOLOGY: &str = "torus:4x4,io=0+10";
 const RATE: &str = "100Mbit/s";
 const NAME: &str = "results";
 
-/// Title, ranks on each host, component for files, the environment of all ranks, and arguments of `optiq bench io`.
+/// A run of `optiq bench io`: Open MPI's component for files, the budget, and arguments.
 struct Bench {
     title: &'static str,
-    ranks_per_host: &'static str,
+    /// In the lab; 16 ranks of this machine without one.
+    ranks_per_host: Option<&'static str>,
     component: &'static str,
     budget: Option<&'static str>,
     arguments: &'static [&'static str],
@@ -20,56 +22,56 @@ struct Bench {
 const BENCHES: [Bench; 7] = [
     Bench {
         title: "8 ranks on each host, ROMIO",
-        ranks_per_host: "8",
+        ranks_per_host: Some("8"),
         component: "romio321",
         budget: None,
         arguments: &[],
     },
     Bench {
         title: "8 ranks on each host, ROMIO, three rounds",
-        ranks_per_host: "8",
+        ranks_per_host: Some("8"),
         component: "romio321",
         budget: Some("32MiB"),
         arguments: &[],
     },
     Bench {
         title: "8 ranks on each host, OMPIO",
-        ranks_per_host: "8",
+        ranks_per_host: Some("8"),
         component: "ompio",
         budget: None,
         arguments: &[],
     },
     Bench {
         title: "1 rank on each host, ROMIO",
-        ranks_per_host: "1",
+        ranks_per_host: Some("1"),
         component: "romio321",
         budget: None,
         arguments: &["--least", "5600KB", "--most", "6400KB"],
     },
     Bench {
         title: "1 rank on each host, OMPIO",
-        ranks_per_host: "1",
+        ranks_per_host: Some("1"),
         component: "ompio",
         budget: None,
         arguments: &["--least", "5600KB", "--most", "6400KB"],
     },
     Bench {
         title: "1 rank on each host, ROMIO, three rounds",
-        ranks_per_host: "1",
+        ranks_per_host: Some("1"),
         component: "romio321",
         budget: Some("32MiB"),
         arguments: &["--least", "5600KB", "--most", "6400KB"],
     },
     Bench {
-        title: "4 GB, 1 rank on each host, ROMIO",
-        ranks_per_host: "1",
+        title: "4 GB through 64 MiB, on one machine without a lab, ROMIO",
+        ranks_per_host: None,
         component: "romio321",
         budget: None,
-        arguments: &["--least", "268435456B", "--most", "268435456B", "--repetitions", "1", "--files-only"],
+        arguments: &["--least", "268435456B", "--most", "268435456B", "--repetitions", "1", "--files-only", "--force"],
     },
 ];
 
-/// Measures for about half an hour; returns the page.
+/// Measures for about a quarter of an hour; returns the page.
 pub fn page(project: &Project, about: &str, repetitions: u32) -> Outcome<String> {
     let repetitions = repetitions.to_string();
     let mut page = format!(
@@ -96,7 +98,10 @@ pub fn page(project: &Project, about: &str, repetitions: u32) -> Outcome<String>
 impl Bench {
     fn environment(&self) -> Vec<(&'static str, &'static str)> {
         let budget = self.budget.map(|b| ("OPTIQ_IO_BUDGET", b));
-        [Some(("OMPI_MCA_io", self.component)), budget].into_iter().flatten().collect()
+        let alone = self.ranks_per_host.is_none();
+        let network = alone.then_some([("OPTIQ_TOPOLOGY", TOPOLOGY), ("OPTIQ_PLACEMENT", "rank")]);
+        let component = ("OMPI_MCA_io", self.component);
+        [component].into_iter().chain(budget).chain(network.into_iter().flatten()).collect()
     }
 
     /// The whole command line of a measurement, but for the program.
@@ -109,12 +114,24 @@ impl Bench {
     }
 
     fn run(&self, project: &Project, repetitions: &str) -> Outcome<String> {
-        let mut command = project.command(project.program("optiq"));
-        command.args(["lab", "run", "--name", NAME, "--timeout", "3600", "--ranks-per-host", self.ranks_per_host]);
-        for (name, value) in self.environment() {
-            command.env(name, value).args(["--mpirun-argument=-x", &format!("--mpirun-argument={name}")]);
-        }
-        process::capture(command.arg("--").arg(project.program("optiq")).args(self.bench(repetitions)))
+        let program = project.program("optiq");
+        let mut command = match self.ranks_per_host {
+            Some(ranks) => {
+                let mut command = project.command(&program);
+                command.args(["lab", "run", "--name", NAME, "--timeout", "3600", "--ranks-per-host", ranks]);
+                for (name, value) in self.environment() {
+                    command.env(name, value).args(["--mpirun-argument=-x", &format!("--mpirun-argument={name}")]);
+                }
+                command.arg("--");
+                command
+            }
+            None => {
+                let mut command = project.command("mpirun");
+                command.envs(Library::OpenMpi.environment()).envs(self.environment()).args(["-n", "16"]);
+                command
+            }
+        };
+        process::capture(command.arg(program).args(self.bench(repetitions)))
     }
 
     fn section(&self, page: &mut String, repetitions: &str, text: &str) {
@@ -137,6 +154,6 @@ mod tests {
             "\n## 8 ranks on each host, ROMIO, three rounds\n\n`OMPI_MCA_io=romio321 OPTIQ_IO_BUDGET=32MiB optiq bench io \
              --repetitions 5`\n\n```text\na table\n```\n"
         );
-        assert!(BENCHES[6].bench("5").ends_with(&["--repetitions", "1", "--files-only"]));
+        assert!(BENCHES[6].bench("5").ends_with(&["--repetitions", "1", "--files-only", "--force"]));
     }
 }
