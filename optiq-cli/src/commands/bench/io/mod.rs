@@ -136,7 +136,8 @@ impl Document {
             pairs.map(|(host, &b)| format!("{host} {}", table::bytes(b as f64))).collect::<Vec<_>>().join(", ")
         };
         let mut text = format!(
-            "{}: {} ranks on {} hosts, {} to {} each, {} in all{component}\nbalanced: {}; by default: {}\n{}\n\n",
+            "{}: {} ranks on {} hosts, {} to {} each, {} in all{component}\nbalanced: {}; by default: {}\n{}\n\
+             buffers of {} at most at an I/O host; OPTIQ_IO_BUDGET is {}\n\n",
             self.topology,
             self.ranks,
             self.hosts,
@@ -145,7 +146,9 @@ impl Document {
             table::bytes(self.total_bytes as f64),
             of(&self.balanced_bytes),
             of(&self.default_bytes),
-            self.decision
+            self.decision,
+            table::bytes(self.peak_buffer_bytes as f64),
+            table::bytes(self.io_budget_bytes as f64)
         );
         let mut rows = vec![["", "median", "link bound", "per second"].map(String::from).to_vec()];
         for side in &self.sides {
