@@ -1,6 +1,6 @@
 /* What the preload library costs a call that it passes on: MPI_Alltoallv, which it has under its name, against PMPI_Alltoallv,
-   which it has not, in pairs of batches in one program. Which of a pair comes first changes from pair to pair. Rank 0 prints a
-   table: the median of all pairs, and the middle half of them; all times per call, the time of the slowest rank.
+   which it has not, in pairs of batches in one program. Which of a pair comes first changes from pair to pair. Rank 0 prints one
+   JSON document: the median of all pairs, and the middle half of them; all times per call, the time of the slowest rank.
    Arguments: bytes from each rank to each, calls in a batch, pairs. `cargo xtask results --only preload` runs it. */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,13 +1,12 @@
 //! `docs/results/io.md`: collective file access in labs, as HACC writes its checkpoints (thesis 6.5.3).
 
 use crate::failure::Outcome;
+use crate::lab_page::{self, NAME, RATE};
 use crate::mpi::Library;
 use crate::process::{self, Project};
 use std::fmt::Write;
 
 const TOPOLOGY: &str = "torus:4x4,io=0+10";
-const RATE: &str = "100Mbit/s";
-const NAME: &str = "results";
 
 /// A run of `optiq bench io`: Open MPI's component for files, the budget, and arguments.
 struct Bench {
@@ -82,16 +81,13 @@ pub fn page(project: &Project, about: &str, repetitions: u32) -> Outcome<String>
          time that the most loaded link needs. ROMIO and OMPIO are the two components for files of Open MPI; ROMIO has hints \
          to aggregate at the I/O hosts.\n"
     );
-    let up = ["lab", "up", "--topology", TOPOLOGY, "--rate", RATE, "--name", NAME, "--lifetime", "7200"];
-    let calibration = process::capture(project.command(project.program("optiq")).args(up))?;
-    let _ = write!(page, "\n```text\n{calibration}```\n");
-    let measured = BENCHES.iter().try_for_each(|bench| {
-        let text = bench.run(project, &repetitions)?;
-        bench.section(&mut page, &repetitions, &text);
-        Ok(())
-    });
-    let down = process::run(project.command(project.program("optiq")).args(["lab", "down", "--name", NAME]));
-    measured.and(down)?;
+    lab_page::in_lab(project, TOPOLOGY, &mut page, |page| {
+        BENCHES.iter().try_for_each(|bench| {
+            let text = bench.run(project, &repetitions)?;
+            bench.section(page, &repetitions, &text);
+            Ok(())
+        })
+    })?;
     Ok(page)
 }
 
@@ -104,13 +100,8 @@ impl Bench {
         [component].into_iter().chain(budget).chain(network.into_iter().flatten()).collect()
     }
 
-    /// The whole command line of a measurement, but for the program.
     fn bench<'a>(&self, repetitions: &'a str) -> Vec<&'a str> {
-        let mut all = [&["bench", "io"], self.arguments].concat();
-        if !self.arguments.contains(&"--repetitions") {
-            all.extend(["--repetitions", repetitions]);
-        }
-        all
+        lab_page::bench("io", self.arguments, repetitions)
     }
 
     fn run(&self, project: &Project, repetitions: &str) -> Outcome<String> {

@@ -37,8 +37,10 @@ const SHARED_MEMORY: &[&str] = &[
     "21",
 ];
 
-const RATE: &str = "100Mbit/s";
-const NAME: &str = "results";
+/// Of the labs' links.
+pub const RATE: &str = "100Mbit/s";
+/// The labs' name for `optiq lab`.
+pub const NAME: &str = "results";
 
 /// Measures for about twenty minutes; returns the page.
 pub fn page(project: &Project, about: &str, repetitions: u32) -> Outcome<String> {
@@ -53,23 +55,21 @@ pub fn page(project: &Project, about: &str, repetitions: u32) -> Outcome<String>
          100 % are possible.\n"
     );
     for (topology, benches) in LABS {
-        let up = ["lab", "up", "--topology", topology, "--rate", RATE, "--name", NAME, "--lifetime", "7200"];
-        let calibration = process::capture(&mut optiq(project, &up))?;
-        let _ = write!(page, "\n## `{topology}`\n\n```text\n{}```\n", calibration);
-        let measured = benches.iter().try_for_each(|&(title, arguments)| {
-            let bench = bench(arguments, &repetitions);
-            let program = project.program("optiq");
-            let mut command = optiq(project, &["lab", "run", "--name", NAME, "--timeout", "3600", "--"]);
-            let text = process::capture(command.arg(program).args(&bench))?;
-            section(&mut page, title, "", &bench, &text);
-            Ok(())
-        });
-        let down = process::run(&mut optiq(project, &["lab", "down", "--name", NAME]));
-        measured.and(down)?;
+        let _ = write!(page, "\n## `{topology}`\n");
+        in_lab(project, topology, &mut page, |page| {
+            benches.iter().try_for_each(|&(title, arguments)| {
+                let bench = bench("alltoallv", arguments, &repetitions);
+                let program = project.program("optiq");
+                let mut command = optiq(project, &["lab", "run", "--name", NAME, "--timeout", "3600", "--"]);
+                let text = process::capture(command.arg(program).args(&bench))?;
+                section(page, title, "", &bench, &text);
+                Ok(())
+            })
+        })?;
     }
     page.push_str("\n## One machine, without a lab\n\nAll ranks on this machine, over shared memory.\n");
     for ranks in RANKS {
-        let bench = bench(SHARED_MEMORY, &repetitions);
+        let bench = bench("alltoallv", SHARED_MEMORY, &repetitions);
         let mut command = project.command("mpirun");
         command.envs(Library::OpenMpi.environment()).args(["-n", ranks]);
         let text = process::capture(command.arg(project.program("optiq")).args(&bench))?;
@@ -84,9 +84,23 @@ fn optiq(project: &Project, arguments: &[&str]) -> Command {
     command
 }
 
-/// The whole command line of a measurement, but for the program.
-fn bench<'a>(arguments: &[&'a str], repetitions: &'a str) -> Vec<&'a str> {
-    let mut all = [&["bench", "alltoallv"], arguments].concat();
+/// Brings a lab up, adds its calibration to the page, measures, and takes the lab down whatever came of it.
+pub fn in_lab(
+    project: &Project,
+    topology: &str,
+    page: &mut String,
+    measure: impl FnOnce(&mut String) -> Outcome,
+) -> Outcome {
+    let up = ["lab", "up", "--topology", topology, "--rate", RATE, "--name", NAME, "--lifetime", "7200"];
+    let calibration = process::capture(&mut optiq(project, &up))?;
+    let _ = write!(page, "\n```text\n{calibration}```\n");
+    let measured = measure(page);
+    measured.and(process::run(&mut optiq(project, &["lab", "down", "--name", NAME])))
+}
+
+/// The whole command line of a measurement by `optiq bench`, but for the program.
+pub fn bench<'a>(what: &'a str, arguments: &[&'a str], repetitions: &'a str) -> Vec<&'a str> {
+    let mut all = [&["bench", what], arguments].concat();
     if !arguments.contains(&"--repetitions") {
         all.extend(["--repetitions", repetitions]);
     }
@@ -103,8 +117,11 @@ mod tests {
 
     #[test]
     fn repetitions_are_those_of_the_bench_or_of_the_page() {
-        assert_eq!(bench(&["--message", "1B"], "9"), ["bench", "alltoallv", "--message", "1B", "--repetitions", "9"]);
-        let own = bench(SMALL.1, "9");
+        assert_eq!(
+            bench("alltoallv", &["--message", "1B"], "9"),
+            ["bench", "alltoallv", "--message", "1B", "--repetitions", "9"]
+        );
+        let own = bench("alltoallv", SMALL.1, "9");
         assert_eq!(own.iter().filter(|a| **a == "--repetitions").count(), 1);
         let mut page = String::new();
         section(&mut page, "Some", "mpirun -n 2 ", &["bench", "x"], "a table\n");

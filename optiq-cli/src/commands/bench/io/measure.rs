@@ -180,9 +180,10 @@ fn measure(world: &SimpleCommunicator, request: &Io) -> Result<Option<Document>,
     // On the machines that this stands for, no other host reaches the storage; on this one all do. MPI's own aggregators are
     // therefore asked to be where ours are, if hosts have the topology's names: ROMIO ends the job if there are no such hosts.
     let named = mpi::environment::processor_name().is_ok_and(|name| name == network.name(placement.host(me as u32)));
-    let strangers = greatest(world, u64::from(!named));
-    let hosts = servers.list().iter().filter(|_| strangers == 0);
-    let names: Vec<String> = hosts.map(|s| network.name(s.host).to_string()).collect();
+    let names: Vec<String> = match greatest(world, u64::from(!named)) {
+        0 => servers.list().iter().map(|s| network.name(s.host).to_string()).collect(),
+        _ => Vec::new(),
+    };
     let mut files = Vec::new();
     for &by in ways.iter().filter(|by| by.writes()) {
         files.push((by, File::create(world, &PathBuf::from(format!("{prefix}-{}", by.name())), &names)?));
