@@ -87,20 +87,21 @@ fn total(lanes: &[Lane]) -> u64 {
 impl Rounds {
     /// Rounds of at most `half` bytes at each server, for shares as [`super::assign`] makes them. Borders are multiples of
     /// `unit` bytes behind the start of a share. `host` says where ranks run. `None` if `half` does not hold one unit.
-    pub fn new(shares: Vec<Vec<Share>>, unit: u64, half: u64, host: impl Fn(Rank) -> NodeId) -> Option<Self> {
+    pub fn new(shares: &[Vec<Share>], unit: u64, half: u64, host: impl Fn(Rank) -> NodeId) -> Option<Self> {
         let unit = unit.max(1);
         let half = half.min(MAX_HALF_BYTES);
         let half = half - half % unit;
         if half == 0 {
             return None;
         }
-        let one: Vec<Vec<Lane>> = shares.into_iter().map(|shares| lanes(shares, |_, _| true)).collect();
+        let by = |together: &dyn Fn(&Share, &Share) -> bool| -> Vec<Vec<Lane>> {
+            shares.iter().map(|shares| lanes(shares, together)).collect()
+        };
+        let one = by(&|_, _| true);
         let windows = one.iter().map(|lanes| total(lanes).div_ceil(half)).max().unwrap_or(0);
         let split = |together: &dyn Fn(&Share, &Share) -> bool| {
-            let of = |whole: &Vec<Lane>| lanes(whole.iter().flat_map(|l| l.shares.clone()).collect(), together);
-            let servers: Vec<Vec<Lane>> = one.iter().map(of).collect();
-            let count = slices(&servers, unit, half)?;
-            Some((servers, count))
+            let servers = by(together);
+            slices(&servers, unit, half).map(|count| (servers, count))
         };
         let neighbours = |a: &Share, b: &Share| a.extent.end() == b.extent.start && host(a.rank) == host(b.rank);
         let split = match windows {
@@ -253,7 +254,7 @@ impl Lane {
 }
 
 /// Lanes of shares, in order; neighbours are in one lane if they are together.
-fn lanes(shares: Vec<Share>, together: impl Fn(&Share, &Share) -> bool) -> Vec<Lane> {
+fn lanes(shares: &[Share], together: impl Fn(&Share, &Share) -> bool) -> Vec<Lane> {
     let lane = |shares: &[Share]| Lane { runs: Runs::new(shares), shares: shares.to_vec(), step: 0 };
     shares.chunk_by(together).map(lane).collect()
 }

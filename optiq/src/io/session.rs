@@ -251,7 +251,7 @@ impl FileSession {
             return unsafe { self.hand_over(&call, reason) };
         }
         let half = half(self.budget);
-        let Some(rounds) = Rounds::new(shares, view.element, half, |rank| placement.host(rank)) else {
+        let Some(rounds) = Rounds::new(&shares, view.element, half, |rank| placement.host(rank)) else {
             let reason = format!("half of OPTIQ_IO_BUDGET does not hold one element of {} bytes", view.element);
             // SAFETY: passed on.
             return unsafe { self.hand_over(&call, reason) };

@@ -90,7 +90,7 @@ fn large_shares_are_sliced_and_move_the_same_counts() {
     let (servers, placement) = place("torus:2x2,io=0+3", 4, 1);
     let extents = row(vec![1 << 30; 4]);
     let shares = assign(&servers, &placement, &extents, Assignment::Balanced, 8);
-    let rounds = Rounds::new(shares, 8, 32 << 20, |r| placement.host(r)).unwrap();
+    let rounds = Rounds::new(&shares, 8, 32 << 20, |r| placement.host(r)).unwrap();
     assert!(rounds.count() >= 64);
     let counts = |round| rounds.messages(1, round).iter().map(|m| (m.rank, m.extent.bytes, m.at)).collect::<Vec<_>>();
     assert!((1..rounds.count() - 1).all(|round| counts(round) == counts(0) && rounds.repeats(round)));
@@ -103,7 +103,7 @@ fn hosts_are_sliced_where_ranks_are_too_small() {
     // As HACC writes: 8 ranks on each of 16 hosts, 750 kB each. Slices of ranks would be 375 kB, those of hosts are 3 MB.
     let (servers, placement) = place("torus:4x4,io=0+10", 128, 8);
     let shares = assign(&servers, &placement, &row(vec![750_000; 128]), Assignment::Balanced, 1);
-    let rounds = Rounds::new(shares, 1, 24 << 20, |r| placement.host(r)).unwrap();
+    let rounds = Rounds::new(&shares, 1, 24 << 20, |r| placement.host(r)).unwrap();
     assert_ne!(rounds.identity(0), rounds.identity(1));
     assert_eq!((rounds.count(), rounds.repeats(1)), (2, false));
     for round in 0..2 {
@@ -119,7 +119,7 @@ fn hosts_are_sliced_where_ranks_are_too_small() {
 fn windows_are_contiguous() {
     let (servers, placement) = place("torus:2x2,io=0", 16, 4);
     let shares = assign(&servers, &placement, &row(vec![750_000; 16]), Assignment::Balanced, 1);
-    let rounds = Rounds::new(shares, 1, 4 << 20, |r| placement.host(r)).unwrap();
+    let rounds = Rounds::new(&shares, 1, 4 << 20, |r| placement.host(r)).unwrap();
     assert_eq!((rounds.repeats(1), rounds.count()), (false, 3));
     for round in 0..3 {
         let pieces = rounds.pieces(0, round);
@@ -133,7 +133,7 @@ fn one_round_where_nothing_is_won_by_two() {
     let rounds = |io: &str, whole, round_seconds| {
         let (servers, placement) = place(&format!("torus:4x4,capacity=100MB/s,io={io}"), 16, 1);
         let shares = assign(&servers, &placement, &row(vec![6_000_000; 16]), Assignment::Balanced, 1);
-        let rounds = Rounds::new(shares, 1, 32 << 20, |r| placement.host(r)).unwrap();
+        let rounds = Rounds::new(&shares, 1, 32 << 20, |r| placement.host(r)).unwrap();
         assert_eq!(rounds.count(), 2);
         let rounds = rounds.at_once(servers.list(), whole, round_seconds);
         assert!(rounds.largest(0) <= whole);
@@ -158,15 +158,15 @@ fn sizes_are_64_bits() {
     for rule in [Assignment::Balanced, Assignment::Default] {
         let shares = assign(&servers, &placement, &extents, rule, 1);
         assert_eq!(shares.iter().map(|s| bytes(s)).sum::<u64>(), 1 << 42);
-        let rounds = Rounds::new(shares, 1, u64::MAX, |r| placement.host(r)).unwrap();
+        let rounds = Rounds::new(&shares, 1, u64::MAX, |r| placement.host(r)).unwrap();
         assert!(rounds.largest(0) <= MAX_HALF_BYTES);
     }
 }
 
 #[test]
 fn a_half_that_holds_no_unit_is_refused() {
-    assert!(Rounds::new(vec![Vec::new()], 8, 7, NodeId).is_none());
-    assert_eq!(Rounds::new(vec![Vec::new()], 8, 8, NodeId).unwrap().count(), 0);
+    assert!(Rounds::new(&[Vec::new()], 8, 7, NodeId).is_none());
+    assert_eq!(Rounds::new(&[Vec::new()], 8, 8, NodeId).unwrap().count(), 0);
 }
 
 /// Every byte of every rank is in one message, messages and pieces tell of the same bytes at the same places, and nothing
@@ -240,7 +240,7 @@ proptest! {
             prop_assert!(!overlaps);
         }
         let half = units * unit + unit / 2;
-        let rounds = Rounds::new(shares, unit, half, |r| placement.host(r)).unwrap();
+        let rounds = Rounds::new(&shares, unit, half, |r| placement.host(r)).unwrap();
         if !(overlapping && partial > 0) {
             check(&extents, &rounds, servers.list().len(), half, unit)?;
             let rounds = rounds.at_once(servers.list(), 2 * half, 0.0);
@@ -260,7 +260,7 @@ proptest! {
         let extents = row(sizes.iter().map(|s| (s << 19) / unit * unit + rest * unit));
         let shares: Vec<Share> =
             extents.iter().enumerate().map(|(r, &extent)| Share { rank: r as Rank, extent }).collect();
-        let rounds = Rounds::new(vec![shares], unit, half << 19, |r| NodeId(r / per_host)).unwrap();
+        let rounds = Rounds::new(&[shares], unit, half << 19, |r| NodeId(r / per_host)).unwrap();
         let mut covered: Vec<u64> = extents.iter().map(|e| e.start).collect();
         let places = |round| rounds.messages(0, round).iter().map(|m| (m.rank, m.extent.bytes, m.at)).collect::<Vec<_>>();
         for round in 0..rounds.count() {

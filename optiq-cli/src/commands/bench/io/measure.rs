@@ -141,7 +141,7 @@ fn measure(world: &SimpleCommunicator, request: &Io) -> Result<Option<Document>,
     let rounds = |rule| {
         let shares = assign(servers, placement, &extents, rule, 1);
         let bytes = shares.iter().map(|s| s.iter().map(|s| s.extent.bytes).sum()).collect::<Vec<u64>>();
-        (Rounds::new(shares, 1, u64::MAX, |rank| placement.host(rank)), bytes)
+        (Rounds::new(&shares, 1, u64::MAX, |rank| placement.host(rank)), bytes)
     };
     let (balanced, balanced_bytes) = rounds(Assignment::Balanced);
     let (default, default_bytes) = rounds(Assignment::Default);
