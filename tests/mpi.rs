@@ -274,6 +274,18 @@ fn ranks_agree_only_where_it_may_pay() {
     std::fs::remove_file(&file).unwrap();
 }
 
+/// Plans are found by what all ranks have; a rank's own blocks do not tell several demand sets from each other.
+#[test]
+fn demand_sets_in_turn_are_planned_once() {
+    let environment = |plans: &'static str| {
+        let planned = ("OPTIQ_ALGORITHM", "multipath");
+        [("OPTIQ_TOPOLOGY", "torus:5"), ("OPTIQ_PLACEMENT", "rank"), planned, ("OPTIQ_PLANS", plans)]
+    };
+    passes(5, &["in-turn", "4"], &environment("4"));
+    // The least recently used makes room, on all ranks the same.
+    passes(5, &["in-turn", "12"], &environment("3"));
+}
+
 #[test]
 fn counts_are_checked_on_request() {
     let environment = [("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_CHECK", "1")];

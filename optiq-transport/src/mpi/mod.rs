@@ -12,6 +12,7 @@ mod in_order;
 mod info;
 mod library;
 mod one_sided;
+mod reduction;
 mod requests;
 mod shared;
 mod two_sided;
@@ -26,6 +27,7 @@ pub use fortran::{
 pub use info::{entries_of, info_entries};
 pub use library::Library;
 pub use one_sided::OneSided;
+pub use reduction::{MINIMA, Record, Reduction};
 pub use shared::HostMemory;
 pub use two_sided::TwoSided;
 

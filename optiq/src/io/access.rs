@@ -115,9 +115,7 @@ impl FileSession {
             // All ranks know which rounds repeat the one before: there is nothing to agree upon.
             if !plan.rounds.repeats(round) {
                 let [from, into] = self.sides(plan, halves, round)?;
-                // There and back is not the same.
-                let set = plan.rounds.identity(round) ^ u64::from(plan.way == Way::Read);
-                operations.ahead.push_back((round, self.plan(from, into, set)?));
+                operations.ahead.push_back((round, self.plan(from, into)?));
             }
         }
         Ok(())
@@ -178,7 +176,7 @@ impl FileSession {
     }
 
     /// Plans a round; collective.
-    fn plan(&self, from: Blocks, into: Blocks, set: u64) -> Result<Operation, Error> {
+    fn plan(&self, from: Blocks, into: Blocks) -> Result<Operation, Error> {
         let narrow = |list: &[u64]| list.iter().map(|&x| c_int::try_from(x).ok()).collect::<Option<Vec<_>>>();
         let lists = [&from.bytes, &from.offsets, &into.bytes, &into.offsets];
         let kept = match lists.map(|list| narrow(list)) {
@@ -193,7 +191,7 @@ impl FileSession {
             // Farther than MPI_Alltoallv can count: planned or direct messages, which can.
             _ => None,
         };
-        self.session().init_set(Ok(Local::Bytes(from, into)), kept, set)
+        self.session().init(Ok(Local::Bytes(from, into)), kept)
     }
 }
 

@@ -161,19 +161,6 @@ impl Rounds {
         self
     }
 
-    /// A number for what is moved in a round, by which it can be told from other rounds and other accesses; the same on all
-    /// ranks.
-    pub fn identity(&self, round: u64) -> u64 {
-        let mut words = vec![self.servers.len() as u64];
-        for server in 0..self.servers.len() {
-            let messages = self.messages(server, round);
-            words.push(messages.len() as u64);
-            words.extend(messages.iter().flat_map(|m| [u64::from(m.rank), m.extent.bytes, m.at]));
-        }
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        xxhash_rust::xxh3::xxh3_64(&bytes).max(1)
-    }
-
     /// How many rounds.
     pub fn count(&self) -> u64 {
         self.count

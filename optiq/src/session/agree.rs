@@ -1,14 +1,13 @@
 //! What all ranks must know before a call: one reduction.
 
-use super::plans::Side;
+use super::plans::{Entry, Key, Side};
 use super::{Session, forecast::Agreed, forecast::Class};
 use crate::Error;
 use crate::blocks::Blocks;
 use optiq_transport::Rank;
+use optiq_transport::mpi::{MINIMA, Record};
+use std::rc::Rc;
 use std::time::Instant;
-
-/// Words of an agreement.
-pub(super) const WORDS: usize = 9;
 
 /// What a rank brings to an agreement.
 pub(super) struct Offer<'a> {
@@ -16,8 +15,6 @@ pub(super) struct Offer<'a> {
     pub(super) failed: bool,
     /// The blocks, if they are runs of bytes.
     pub(super) blocks: Option<(&'a Blocks, &'a Blocks)>,
-    /// The number of the plan in this rank's cache, or 0.
-    pub(super) cached: i64,
     /// Whether `MPI_Alltoallv` can count so far.
     pub(super) countable: bool,
 }
@@ -29,8 +26,8 @@ pub(super) struct Agreement {
     pub(super) failed: Option<Rank>,
     /// All have runs of bytes.
     pub(super) servable: bool,
-    /// The number of the plan that all have in their caches.
-    pub(super) cached: Option<i64>,
+    /// Which demand set it is, if all have runs of bytes.
+    pub(super) key: Key,
     /// `MPI_Alltoallv` can count so far on all ranks.
     pub(super) countable: bool,
     /// No host sends or receives more bytes than this.
@@ -39,10 +36,9 @@ pub(super) struct Agreement {
     surprise: bool,
 }
 
-/// A call that was measured: the number of its plan, who served it, and how long it took at this rank.
-#[derive(Clone, Copy, Debug)]
+/// A call that was measured: its plan, who served it, and how long it took at this rank.
 pub(super) struct Measured {
-    pub(super) number: i64,
+    pub(super) entry: Rc<Entry>,
     pub(super) side: Side,
     pub(super) seconds: f64,
 }
@@ -68,17 +64,17 @@ impl Session {
         let per_call = nanos(passed / (f64::from(calls) + 1.0));
         let surprise = i64::from(surprise);
         let measured = self.measured.take();
-        let took = measured.map_or(UNMEASURED, |m| nanos(m.seconds));
+        let took = measured.as_ref().map_or(UNMEASURED, |m| nanos(m.seconds));
         let servable = i64::from(offer.blocks.is_some());
         let countable = i64::from(offer.countable);
-        let mut words: [i64; WORDS] =
-            [status, servable, offer.cached, -offer.cached, countable, -bytes, -per_call, -surprise, -took];
-        self.comm.all_min(&mut words)?;
-        let [status, servable, cached, minus_cached, countable, bytes, per_call, surprise, took] = words;
+        let minima: [i64; MINIMA] = [status, servable, countable, -bytes, -per_call, -surprise, -took];
+        let key = offer.blocks.map_or(Key::default(), |(send, receive)| Key::share(self.rank(), 0, send, receive));
+        let mut record = Record { minima, sums: key.0 };
+        self.reduction.reduce(&self.comm, &mut record)?;
+        let [status, servable, countable, bytes, per_call, surprise, took] = record.minima;
         // If the call failed at one rank, it counts for none, or ranks would come to differ.
-        if let Some(Measured { number, side, .. }) = measured
+        if let Some(Measured { entry, side, .. }) = measured
             && -took < UNMEASURED
-            && let Some(entry) = self.plans.borrow().look(number)
         {
             let mut trials = entry.trials.get();
             // Plain MPI could do without an agreement.
@@ -89,12 +85,48 @@ impl Session {
         Ok(Agreement {
             failed: (status < 0).then(|| (-status - 1) as Rank),
             servable: servable == 1,
-            cached: (cached > 0 && cached == -minus_cached).then_some(cached),
+            key: Key(record.sums),
             countable: countable == 1,
             host_bytes: -bytes as u64,
             seconds_per_call: -per_call as f64 / 1e9,
             surprise: surprise < 0,
         })
+    }
+
+    /// The same error on all ranks if one has one; collective.
+    pub(crate) fn settle<T>(&self, local: &Result<T, Error>) -> Result<(), Error> {
+        self.settle_words(local, []).map(drop)
+    }
+
+    /// The same, and whether words that are not negative are the same on all ranks.
+    pub(super) fn settle_words<T, const N: usize>(
+        &self,
+        local: &Result<T, Error>,
+        words: [i64; N],
+    ) -> Result<bool, Error> {
+        let mut minima = [0; MINIMA];
+        for (pair, word) in minima[1..].chunks_exact_mut(2).zip(words) {
+            pair.copy_from_slice(&[word, -word]);
+        }
+        let Record { minima, .. } = self.settled(local, Record { minima, sums: Key::default().0 })?;
+        Ok(minima[1..].chunks_exact(2).all(|pair| pair[0] == -pair[1]))
+    }
+
+    /// The same, and the key of the demand set of which every rank has a share.
+    pub(super) fn settle_share<T>(&self, local: &Result<T, Error>, share: Key) -> Result<Key, Error> {
+        let Record { sums, .. } = self.settled(local, Record { minima: [0; MINIMA], sums: share.0 })?;
+        Ok(Key(sums))
+    }
+
+    /// The same error on all ranks if one has one, and what becomes of a record without its first minimum.
+    fn settled<T>(&self, local: &Result<T, Error>, mut record: Record) -> Result<Record, Error> {
+        record.minima[0] = if local.is_err() { -i64::from(self.rank()) - 1 } else { 0 };
+        self.reduction.reduce(&self.comm, &mut record)?;
+        match record.minima[0] {
+            // A rank's own error has more to say.
+            status if status < 0 && local.is_ok() => Err(Error::ArgumentElsewhere((-status - 1) as Rank)),
+            _ => Ok(record),
+        }
     }
 
     /// Tells the forecast what the call turned out to be.

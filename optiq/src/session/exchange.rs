@@ -2,7 +2,7 @@
 
 use super::agree::{Agreement, Measured, Offer};
 use super::forecast::Class;
-use super::plans::{Entry, Key, Side, Staged};
+use super::plans::{Entry, Side, Staged};
 use super::setup::Fabric;
 use super::{ByMpi, Local, Session};
 use crate::blocks::Blocks;
@@ -19,9 +19,6 @@ use optiq_transport::{Execution, Rank, Schedule, ScheduleOptions};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// An entry of the plan cache with its number.
-type Numbered = (i64, Rc<Entry>);
 
 /// What a call did.
 pub(super) struct Outcome {
@@ -51,9 +48,9 @@ impl Session {
             // SAFETY: passed on.
             return unsafe { self.without_fabric(local, arguments) };
         };
-        let (agreement, entry) = self.prepare(fabric, local.as_ref(), arguments.is_some(), [signature, 0], false)?;
+        let (agreement, entry) = self.prepare(fabric, local.as_ref(), arguments.is_some(), signature, false)?;
         let local = local?;
-        let (Local::Bytes(send, receive), Some((number, entry))) = (&local, entry) else {
+        let (Local::Bytes(send, receive), Some(entry)) = (&local, entry) else {
             let reason = match local {
                 Local::OnlyMpi(reason) => reason,
                 Local::Bytes(..) if agreement.servable => self.too_little(&agreement),
@@ -82,33 +79,32 @@ impl Session {
                 outcome.map(|o| Outcome { planned: Some(Arc::clone(&entry.decision)), ..o })
             }
         }?;
-        self.measured.set(Some(Measured { number, side, seconds: start.elapsed().as_secs_f64() }));
+        let seconds = start.elapsed().as_secs_f64();
+        self.measured.set(Some(Measured { entry, side, seconds }));
         Ok(outcome)
     }
 
     /// Agrees, and finds or makes a plan; collective. No entry if plain MPI serves the call whatever a plan would be.
-    /// `repeated` if the demands are known to come again; `set` as in [`Key`].
+    /// `repeated` if the demands are known to come again.
     pub(super) fn prepare(
         &self,
         fabric: &Fabric,
         local: Result<&Local, &Error>,
         countable: bool,
-        [signature, set]: [u64; 2],
+        signature: u64,
         repeated: bool,
-    ) -> Result<(Agreement, Option<Numbered>), Error> {
+    ) -> Result<(Agreement, Option<Rc<Entry>>), Error> {
         let blocks = match local {
             Ok(Local::Bytes(send, receive)) => Some((send, receive)),
             _ => None,
         };
-        let key = blocks.map(|(send, receive)| Key { set, ..Key::new(send, receive) });
-        let cached = key.as_ref().map_or(0, |k| self.plans.borrow().find(k));
-        let agreement = self.agree(&Offer { failed: local.is_err(), blocks, cached, countable })?;
+        let agreement = self.agree(&Offer { failed: local.is_err(), blocks, countable })?;
         if let Some(rank) = agreement.failed {
             self.learn(&agreement, Class::Aside, false, 0.0);
             // A rank's own error has more to say.
             return if local.is_err() { Ok((agreement, None)) } else { Err(Error::ArgumentElsewhere(rank)) };
         }
-        let (Some((send, receive)), Some(key), true) = (blocks, key, agreement.servable) else {
+        let (Some((send, receive)), true) = (blocks, agreement.servable) else {
             self.learn(&agreement, Class::Aside, false, 0.0);
             return Ok((agreement, None));
         };
@@ -119,13 +115,13 @@ impl Session {
             self.learn(&agreement, Class::Aside, false, 0.0);
             return Ok((agreement, None));
         }
-        let found = agreement.cached.and_then(|n| Some((n, self.plans.borrow_mut().take(n)?)));
-        let (planning_seconds, (number, entry)) = match found {
-            Some((number, entry)) if !entry.later => (0.0, (number, entry)),
+        let found = self.plans.borrow_mut().take(agreement.key);
+        let (planning_seconds, entry) = match found {
+            Some(entry) if !entry.later => (0.0, entry),
             found => {
                 let again = repeated || found.is_some();
-                let made = self.plan(fabric, key, send, receive, agreement.countable, again)?;
-                (made.1.planning_seconds, made)
+                let made = self.plan(fabric, &agreement, send, receive, again)?;
+                (made.planning_seconds, made)
             }
         };
         // Where plain MPI was found to be faster, it needs no agreement until the other way is due for another trial.
@@ -137,7 +133,7 @@ impl Session {
             self.aside.borrow_mut().add(signature);
         }
         self.learn(&agreement, class, entry.later, planning_seconds);
-        Ok((agreement, Some((number, entry))))
+        Ok((agreement, Some(entry)))
     }
 
     /// Whether so little is to be moved that not even a look at the demands would be won back.
@@ -203,12 +199,12 @@ impl Session {
     fn plan(
         &self,
         fabric: &Fabric,
-        key: Key,
+        agreement: &Agreement,
         send: &Blocks,
         receive: &Blocks,
-        countable: bool,
         again: bool,
-    ) -> Result<Numbered, Error> {
+    ) -> Result<Rc<Entry>, Error> {
+        let countable = agreement.countable;
         let messages = self.gather(&send.bytes)?;
         let me = self.rank();
         self.settle_counts((0..self.size()).find_map(|from| {
@@ -229,7 +225,7 @@ impl Session {
                 Entry::new(Decision::Mpi { reason: error.to_string() }, None)
             }
         };
-        Ok(self.plans.borrow_mut().add(key, entry))
+        Ok(self.plans.borrow_mut().add(agreement.key, entry))
     }
 
     /// Everybody's messages, ascending by (source, destination).

@@ -60,19 +60,18 @@ impl Session {
         let checked = jobs.check_ranks(self.size()).and(from);
         let shape = (jobs.shape() >> 1) as i64;
         let count = jobs.list().len() as i64;
-        let [same_count, same_shape] = self.settle_jobs(&checked, [count, shape])?;
+        let alike = self.settle_words(&checked, [count, shape])?;
         let from = checked?;
-        if !same_count || !same_shape {
+        if !alike {
             return Err(Error::Argument("the ranks have different lists of jobs".into()));
         }
         let bytes = self.sizes(jobs)?;
         let blocks = places(&bytes).and_then(|into| self.job_blocks(jobs, &bytes, &from, &into));
         let messages = jobs.messages(&bytes);
-        let cached = match (&blocks, &self.fabric) {
-            (Ok((send, receive)), Ok(_)) => self.plans.borrow().find(&key(jobs, send, receive)),
-            _ => 0,
-        };
-        let [same_plan] = self.settle_jobs(&blocks, [cached])?;
+        // Never the key of an exchange that is free to go to plain MPI.
+        let paths = jobs.shape().max(1);
+        let share = blocks.as_ref().map(|(send, receive)| Key::share(self.rank(), paths, send, receive));
+        let key = self.settle_share(&blocks, share.unwrap_or_default())?;
         let (send, receive) = blocks?;
         let Ok(fabric) = &self.fabric else {
             let reason = self.fabric.as_ref().err().cloned().unwrap_or_default();
@@ -85,13 +84,13 @@ impl Session {
             });
             return Ok(bytes);
         };
-        let known = if same_plan && cached > 0 { self.plans.borrow_mut().take(cached) } else { None };
+        let known = self.plans.borrow_mut().take(key);
         let entry = match known {
             Some(entry) => entry,
             None => {
                 let made = self.job_entry(fabric, jobs, &messages, &send, &receive);
                 let entry = self.usable(made)??;
-                self.plans.borrow_mut().add(key(jobs, &send, &receive), entry).1
+                self.plans.borrow_mut().add(key, entry)
             }
         };
         // SAFETY: by this function's contract.
@@ -107,26 +106,6 @@ impl Session {
         let schedule = entry.schedule.as_ref().ok_or_else(missing)?;
         // SAFETY: by this function's contract.
         unsafe { self.execute(entry, schedule, send, receive) }
-    }
-
-    /// The same error on all ranks if one has one, and otherwise which of the words are the same everywhere.
-    pub(super) fn settle_jobs<T, const N: usize>(
-        &self,
-        local: &Result<T, Error>,
-        words: [i64; N],
-    ) -> Result<[bool; N], Error> {
-        let failed = if local.is_err() { -i64::from(self.rank()) - 1 } else { 0 };
-        let mut all = vec![failed];
-        all.extend(words.iter().flat_map(|&w| [w, -w]));
-        self.comm.all_min(&mut all)?;
-        if all[0] < 0 && local.is_ok() {
-            return Err(Error::ArgumentElsewhere((-all[0] - 1) as Rank));
-        }
-        let mut same = [false; N];
-        for (same, pair) in same.iter_mut().zip(all[1..].chunks_exact(2)) {
-            *same = pair[0] == -pair[1];
-        }
-        Ok(same)
     }
 
     /// The sizes of all jobs, which their sources know.
@@ -224,11 +203,6 @@ impl Session {
         }
         Ok(())
     }
-}
-
-fn key(jobs: &Jobs, send: &Blocks, receive: &Blocks) -> Key {
-    // Never the key of an exchange that is free to go to plain MPI.
-    Key { set: jobs.shape().max(1), ..Key::new(send, receive) }
 }
 
 /// Addresses one after the other in a buffer for the jobs that end at rank `me`.

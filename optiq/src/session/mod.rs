@@ -3,9 +3,9 @@
 //! # How ranks agree
 //!
 //! A call is either left to plain MPI without a word, or begins with one reduction (module `agree`): the worst local
-//! status, whether everybody's arguments are of a kind that can be served, how many bytes there are, and whether
-//! everybody finds the same plan in its cache. Which of the two it is, the `forecast` says, from nothing but earlier
-//! agreements, and so alike on all ranks. Only if plans are not the same, the counts are gathered, rank 0 plans and sends
+//! status, whether everybody's arguments are of a kind that can be served, how many bytes there are, and a key that
+//! stands for everybody's blocks, under which the plan is kept. Which of the two it is, the `forecast` says, from nothing but earlier
+//! agreements, and so alike on all ranks. Only if there is no plan, the counts are gathered, rank 0 plans and sends
 //! the plan out, and a second reduction makes sure that all can use it. So no rank ever takes another way than the
 //! others, whatever its arguments.
 //!
@@ -28,7 +28,7 @@ mod tracing;
 
 use crate::blocks::Blocks;
 use crate::{Config, CostModel, Decision, Error, Placement};
-use agree::{Measured, WORDS};
+use agree::Measured;
 use exchange::Outcome;
 use forecast::Forecast;
 pub(crate) use jobs::end_to_end;
@@ -36,7 +36,7 @@ use narrow::Narrow;
 use operation::Queue;
 pub(crate) use operation::{Kept, Operation};
 use optiq_net::Network;
-use optiq_transport::mpi::{Communicator, check, ffi};
+use optiq_transport::mpi::{Communicator, Reduction, check, ffi};
 use optiq_transport::{Execution, Rank, TransportError};
 pub use persistent::Persistent;
 use plans::{KnownAside, Plans};
@@ -52,6 +52,8 @@ use std::time::Instant;
 /// thread level that the program asked MPI for.
 pub struct Session {
     comm: Rc<Communicator>,
+    /// What agreements are made by.
+    reduction: Reduction,
     /// What plain MPI serves goes here: on `comm`, every message would be compared with the receives that the transport
     /// has posted. The same as `comm` where there is no transport, and where callers bring their own way to plain MPI.
     plain: Rc<Communicator>,
@@ -195,7 +197,7 @@ impl Session {
             Ok(_) => Rc::new(unsafe { Communicator::duplicate(comm)? }),
             Err(_) => Rc::clone(&private),
         };
-        Ok(Self::with(private, plain, fabric, config))
+        Self::with(private, plain, fabric, config)
     }
 
     /// A session on a private communicator, whose callers bring their own way to plain MPI with every call
@@ -206,7 +208,10 @@ impl Session {
     pub(crate) fn on(comm: Communicator, config: Config) -> Result<Result<Self, String>, Error> {
         let comm = Rc::new(comm);
         let fabric = Fabric::new(&comm, &config)?;
-        Ok(fabric.map(|fabric| Self::with(Rc::clone(&comm), comm, Ok(fabric), config)))
+        match fabric {
+            Ok(fabric) => Self::with(Rc::clone(&comm), comm, Ok(fabric), config).map(Ok),
+            Err(reason) => Ok(Err(reason)),
+        }
     }
 
     /// A session on a private communicator that always serves, by plain MPI on the same communicator where it must;
@@ -216,10 +221,15 @@ impl Session {
     /// As for [`Session::new`].
     pub(crate) fn over(comm: Rc<Communicator>, config: Config) -> Result<Self, Error> {
         let fabric = Fabric::new(&comm, &config)?;
-        Ok(Self::with(Rc::clone(&comm), comm, fabric, config))
+        Self::with(Rc::clone(&comm), comm, fabric, config)
     }
 
-    fn with(comm: Rc<Communicator>, plain: Rc<Communicator>, fabric: Result<Fabric, String>, config: Config) -> Self {
+    fn with(
+        comm: Rc<Communicator>,
+        plain: Rc<Communicator>,
+        fabric: Result<Fabric, String>,
+        config: Config,
+    ) -> Result<Self, Error> {
         let reason = fabric.as_ref().err().cloned().unwrap_or_else(|| "no call yet".into());
         let decision = Arc::new(Decision::Mpi { reason });
         let reason = match &fabric {
@@ -227,7 +237,8 @@ impl Session {
             Err(reason) => reason.clone(),
         };
         let forecasts = config.may_stand_aside() && !config.check;
-        Self {
+        Ok(Self {
+            reduction: Reduction::new()?,
             plans: RefCell::new(Plans::new(config.plans)),
             last: RefCell::new(Last { decision, planned: None, execution: Execution::default() }),
             forecasts,
@@ -249,7 +260,7 @@ impl Session {
             plain,
             config,
             fabric,
-        }
+        })
     }
 
     /// Whether the session holds memory that other ranks see, which takes a collective call to give back.
@@ -275,11 +286,6 @@ impl Session {
     /// Network and placement to keep; or why every call goes to plain MPI.
     pub(crate) fn shared_network(&self) -> Result<(Arc<Network>, Placement), String> {
         self.fabric.as_ref().map(|f| (Arc::clone(&f.network), f.placement.clone())).map_err(Clone::clone)
-    }
-
-    /// The same error on all ranks if one has one; collective.
-    pub(crate) fn settle<T>(&self, local: &Result<T, Error>) -> Result<(), Error> {
-        self.settle_jobs(local, []).map(|[]| ())
     }
 
     /// Which host each rank is on; `None` if every call goes to plain MPI.

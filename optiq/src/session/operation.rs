@@ -186,17 +186,6 @@ enum Phase {
 impl Session {
     /// Plans an exchange that will be started many times; collective. `kept` is needed for what plain MPI will serve.
     pub(crate) fn init(&self, local: Result<Local, Error>, kept: Option<Kept>) -> Result<Operation, Error> {
-        self.init_set(local, kept, 0)
-    }
-
-    /// The same, of a demand set that all ranks know by a number. It is found again where a rank has the same blocks in
-    /// several sets; by the blocks alone it would be planned anew each time.
-    pub(crate) fn init_set(
-        &self,
-        local: Result<Local, Error>,
-        kept: Option<Kept>,
-        set: u64,
-    ) -> Result<Operation, Error> {
         let countable = kept.is_some();
         let plain = |decision: Arc<Decision>| {
             let missing = || Error::Argument("counts are beyond 2^31 - 1, further than MPI_Alltoallv can count".into());
@@ -207,9 +196,9 @@ impl Session {
             let reason = self.fabric.as_ref().err().cloned().unwrap_or_default();
             return plain(Arc::new(Decision::Mpi { reason }));
         };
-        let (agreement, entry) = self.prepare(fabric, local.as_ref(), countable, [0, set], true)?;
+        let (agreement, entry) = self.prepare(fabric, local.as_ref(), countable, 0, true)?;
         let reason = match (local?, entry) {
-            (Local::Bytes(send, receive), Some((_, entry))) => return self.along_plan(&entry, send, receive, plain),
+            (Local::Bytes(send, receive), Some(entry)) => return self.along_plan(&entry, send, receive, plain),
             (Local::OnlyMpi(reason), _) => reason,
             (Local::Bytes(..), None) if agreement.servable => self.too_little(&agreement),
             (Local::Bytes(..), None) => "another rank has arguments that only MPI can serve".into(),

@@ -2,6 +2,8 @@
 
 use crate::blocks::Blocks;
 use crate::{Decision, Gathered, Place};
+use optiq_net::Fingerprint;
+use optiq_net::fingerprint::Hasher;
 use optiq_transport::{Rank, Schedule};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -135,22 +137,26 @@ impl Typical {
     }
 }
 
-/// This rank's share of a demand set: bytes to and from every rank. All ranks' shares together are the demand set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Key {
-    pub(super) send: Vec<u64>,
-    pub(super) receive: Vec<u64>,
-    pub(super) send_offsets: Vec<u64>,
-    pub(super) receive_offsets: Vec<u64>,
-    /// What tells the demand set from others in which this rank has the same blocks, such as none: which paths were given
-    /// for it, or which round of a file access it is. The same on all ranks; 0 if nothing is known.
-    pub(super) set: u64,
-}
+/// A demand set and where everybody's blocks lie: the sum of all ranks' shares, each a fingerprint of the rank's own
+/// blocks, in two halves modulo 2^64.
+///
+/// No rank knows all blocks, and a rank's own do not tell demand sets from each other in which it has the same ones, such
+/// as none. The sum does, and adding it up needs no message beyond those of the agreement. 128 bits: two of a billion
+/// demand sets have the same one with a probability of 10^-21.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Key(pub(super) [u64; 2]);
 
 impl Key {
-    pub(super) fn new(send: &Blocks, receive: &Blocks) -> Self {
-        let (send_offsets, receive_offsets) = (send.offsets.clone(), receive.offsets.clone());
-        Self { send: send.bytes.clone(), receive: receive.bytes.clone(), send_offsets, receive_offsets, set: 0 }
+    /// The share of `rank`. `paths` tells demands whose paths were given from those that may go any way (0).
+    pub(super) fn share(rank: Rank, paths: u64, send: &Blocks, receive: &Blocks) -> Self {
+        let mut hasher = Hasher::new("optiq exchange 1");
+        hasher.u64(u64::from(rank));
+        hasher.u64(paths);
+        for list in [&send.bytes, &send.offsets, &receive.bytes, &receive.offsets] {
+            list.iter().for_each(|&word| hasher.u64(word));
+        }
+        let Fingerprint(share) = hasher.finish();
+        Self([share as u64, (share >> 64) as u64])
     }
 }
 
@@ -177,66 +183,49 @@ impl KnownAside {
 
 /// A bounded cache with the least recently used entry making room.
 ///
-/// Entries get their numbers in the same order on all ranks, because adding one is collective; so equal numbers
-/// mean the same plan. What is evicted may differ between ranks; then they do not agree on a number, and plan again.
+/// All that is done with it is collective, and keys are the same on all ranks; so their caches have the same entries.
 pub(super) struct Plans {
     limit: usize,
-    next: i64,
+    made: u64,
     /// Most recently used last.
-    entries: Vec<(i64, Key, Rc<Entry>)>,
+    entries: Vec<(Key, Rc<Entry>)>,
 }
 
 impl Plans {
     pub(super) fn new(limit: usize) -> Self {
-        Self { limit: limit.max(1), next: 1, entries: Vec::new() }
+        Self { limit: limit.max(1), made: 0, entries: Vec::new() }
     }
 
-    /// The number of the entry for this key, or 0.
-    pub(super) fn find(&self, key: &Key) -> i64 {
-        self.entries.iter().find(|e| e.1 == *key).map_or(0, |e| e.0)
-    }
-
-    /// The entry of this number, which becomes the most recently used.
-    pub(super) fn take(&mut self, number: i64) -> Option<Rc<Entry>> {
-        let at = self.entries.iter().position(|e| e.0 == number)?;
+    /// The entry of this key, which becomes the most recently used.
+    pub(super) fn take(&mut self, key: Key) -> Option<Rc<Entry>> {
+        let at = self.entries.iter().position(|e| e.0 == key)?;
         let found = self.entries.remove(at);
-        let entry = Rc::clone(&found.2);
+        let entry = Rc::clone(&found.1);
         self.entries.push(found);
         Some(entry)
     }
 
-    /// The entry of this number, if it is still there; not a use.
-    pub(super) fn look(&self, number: i64) -> Option<&Entry> {
-        self.entries.iter().find(|e| e.0 == number).map(|e| &*e.2)
-    }
-
     /// How many were added.
     pub(super) fn made(&self) -> u64 {
-        (self.next - 1).unsigned_abs()
+        self.made
     }
 
-    /// Adds an entry under the next number, which is returned with it.
-    pub(super) fn add(&mut self, key: Key, entry: Entry) -> (i64, Rc<Entry>) {
-        // The same key can be there under a number that another rank has evicted.
-        self.entries.retain(|e| e.1 != key);
+    /// Adds an entry, in place of the one that has this key.
+    pub(super) fn add(&mut self, key: Key, entry: Entry) -> Rc<Entry> {
+        self.entries.retain(|e| e.0 != key);
         if self.entries.len() >= self.limit {
             self.entries.remove(0);
         }
         let entry = Rc::new(entry);
-        let number = self.next;
-        self.entries.push((number, key, Rc::clone(&entry)));
-        self.next += 1;
-        (number, entry)
+        self.entries.push((key, Rc::clone(&entry)));
+        self.made += 1;
+        entry
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn key(n: u64) -> Key {
-        Key { send: vec![n], receive: vec![n], send_offsets: vec![0], receive_offsets: vec![0], set: 0 }
-    }
 
     fn entry() -> Entry {
         Entry::new(Decision::Mpi { reason: String::new() }, None)
@@ -280,13 +269,50 @@ mod tests {
     #[test]
     fn the_least_recently_used_makes_room() {
         let mut plans = Plans::new(2);
+        let key = |n| Key([n, 0]);
+        let has = |plans: &Plans| [1, 2, 3].map(|n| plans.entries.iter().any(|e| e.0 == key(n)));
         plans.add(key(1), entry());
         plans.add(key(2), entry());
-        assert!(plans.take(plans.find(&key(1))).is_some());
+        assert!(plans.take(key(1)).is_some());
         plans.add(key(3), entry());
-        assert_eq!([1, 2, 3].map(|n| plans.find(&key(n))), [1, 0, 3]);
-        plans.add(key(1), entry());
-        assert_eq!(plans.find(&key(1)), 4, "a new number, as on the rank that had lost it");
-        assert!(plans.take(7).is_none());
+        assert_eq!(has(&plans), [true, false, true]);
+        plans.add(key(3), entry());
+        assert_eq!((has(&plans), plans.made()), ([true, false, true], 4), "one entry of a key");
+        assert!(plans.take(key(7)).is_none());
+    }
+
+    /// The key of one message among three ranks, of which the others have nothing.
+    fn one_message(source: Rank, destination: Rank, length: u64, offset: u64, paths: u64) -> Key {
+        let mut sums = [0u64; 2];
+        for rank in 0..3 {
+            let mut sides = [(source, destination), (destination, source)].map(|(here, there)| {
+                let mut blocks = Blocks::scattered(&[], 3);
+                if rank == here {
+                    blocks.bytes[there as usize] = length;
+                    blocks.offsets[there as usize] = offset;
+                }
+                blocks
+            });
+            let [send, receive] = &mut sides;
+            let share = Key::share(rank, paths, send, receive);
+            sums.iter_mut().zip(share.0).for_each(|(sum, word)| *sum = sum.wrapping_add(word));
+        }
+        Key(sums)
+    }
+
+    #[test]
+    fn everything_that_a_plan_depends_on_is_in_the_key() {
+        let keys = [
+            one_message(0, 1, 9, 0, 0),
+            one_message(1, 0, 9, 0, 0),
+            one_message(1, 2, 9, 0, 0),
+            one_message(0, 1, 8, 0, 0),
+            one_message(0, 1, 9, 1, 0),
+            one_message(0, 1, 9, 0, 1),
+        ];
+        for (i, key) in keys.iter().enumerate() {
+            assert_eq!(keys.iter().position(|k| k == key), Some(i));
+        }
+        assert_eq!(one_message(0, 1, 9, 0, 0), keys[0]);
     }
 }

@@ -3,7 +3,7 @@
 use super::tracing::watch;
 use crate::{Algorithm, Config, CostModel, Error, Placement, TransportChoice, logger, transport_rule};
 use optiq_net::{Background, Network};
-use optiq_transport::mpi::{Communicator, HostMemory, OneSided, TwoSided};
+use optiq_transport::mpi::{Communicator, HostMemory, MINIMA, OneSided, Record, Reduction, TwoSided};
 use optiq_transport::trace::Tracer;
 use optiq_transport::{Rank, Transport};
 use std::cell::{Cell, RefCell};
@@ -140,9 +140,11 @@ const TIMED: usize = 5;
 fn calibrate(comm: &Communicator) -> Result<CostModel, Error> {
     let mut model = CostModel::default();
     let mut least = f64::INFINITY;
+    let reduction = Reduction::new()?;
     for _ in 0..2 * TIMED {
+        let mut record = Record { minima: [0; MINIMA], sums: [0; 2] };
         let start = Instant::now();
-        comm.all_min(&mut [0; super::WORDS])?;
+        reduction.reduce(comm, &mut record)?;
         least = least.min(start.elapsed().as_secs_f64());
     }
     model.agreement_seconds = least;

@@ -64,6 +64,7 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         ["persistent"] => persistent::many_rounds(),
         ["handles"] => persistent::handles(),
         ["forecasts"] => persistent::forecasts(),
+        ["in-turn", plans] => persistent::in_turn(plans),
         ["checked"] => persistent::checked(),
         ["progress-thread"] => persistent::thread(),
         ["fault", rest @ ..] => faults::run(rest),

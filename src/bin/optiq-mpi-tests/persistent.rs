@@ -194,6 +194,37 @@ pub fn handles() -> Result<(), String> {
     succeeds("optiq_finalize", optiq_finalize())
 }
 
+/// Demand sets in turn, of which most ranks know nothing but their own blocks, which are the same in several: as many
+/// plans are made as are asked for.
+pub fn in_turn(plans: &str) -> Result<(), String> {
+    let expected: u64 = plans.parse().map_err(|_| format!("{plans} is no number of plans"))?;
+    let config = optiq::Config::read().usable().map_err(|e| e.to_string())?;
+    // SAFETY: MPI is initialised; the session is dropped before it is finalised.
+    let session = unsafe { optiq::Session::new(world(), config) }.map_err(|e| e.to_string())?;
+    let last = size() - 1;
+    // One message in each of two: all ranks but its ends have nothing. Then the other way around, and twice as long.
+    let messages = [(0, 1, 5000), (1, last, 5000), (1, 0, 5000), (0, 1, 10_000)];
+    for round in 0..12 {
+        let (source, destination, bytes) = messages[round % messages.len()];
+        let mut blocks = Blocks::with(|from, to| if (from, to) == (source, destination) { bytes } else { 0 });
+        blocks.fill(round);
+        let wide = |list: &[c_int]| list.iter().map(|&x| x as usize).collect::<Vec<_>>();
+        let [counts, displacements] = [&blocks.counts, &blocks.displacements].map(|list| wide(list));
+        let [expected, places] = [&blocks.receive_counts, &blocks.receive_displacements].map(|list| wide(list));
+        session
+            .alltoallv(&blocks.send, &counts, &displacements, &mut blocks.receive, &expected, &places)
+            .map_err(|e| e.to_string())?;
+        if !matches!(session.decision(), optiq::Decision::Multipath { .. }) {
+            return Err(format!("served by {}", session.decision()));
+        }
+        blocks.arrived(round)?;
+    }
+    match session.plans_made() {
+        made if made == expected => Ok(()),
+        made => Err(format!("{made} plans were made instead of {expected}")),
+    }
+}
+
 /// Small calls, then large ones, then both in turn: the decisions differ, the bytes are always right.
 pub fn forecasts() -> Result<(), String> {
     init()?;
