@@ -13,7 +13,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("optiq-lab", &["optiq-net"]),
     ("optiq", &["optiq-net", "optiq-solver", "optiq-transport"]),
     ("optiq-preload", &["optiq"]),
-    ("optiq-cli", &["optiq", "optiq-lab", "optiq-net", "optiq-solver"]),
+    ("optiq-sim", &["optiq-net", "optiq-transport"]),
+    ("optiq-cli", &["optiq", "optiq-lab", "optiq-net", "optiq-sim", "optiq-solver", "optiq-transport"]),
     ("xtask", &[]),
 ];
 

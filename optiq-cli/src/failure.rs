@@ -2,6 +2,7 @@
 
 use optiq_lab::LabError;
 use optiq_net::NetError;
+use optiq_sim::SimError;
 use optiq_solver::{CodecError, DemandError, PathFileError, PlanError};
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -92,6 +93,15 @@ impl From<CodecError> for Failure {
     fn from(e: CodecError) -> Self {
         match e {
             CodecError::Encode(_) => Failure::Work(e.to_string()),
+            _ => Failure::Input(e.to_string()),
+        }
+    }
+}
+
+impl From<SimError> for Failure {
+    fn from(e: SimError) -> Self {
+        match e {
+            SimError::Deadlock { .. } | SimError::Transport(_) => Failure::Work(e.to_string()),
             _ => Failure::Input(e.to_string()),
         }
     }

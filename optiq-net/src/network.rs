@@ -8,7 +8,7 @@
 use crate::io_hosts::IoHosts;
 use crate::names::Names;
 use crate::routing::ShortestRows;
-use crate::switched::Switched;
+use crate::switched::{Class, Switched};
 use crate::{Fingerprint, Geometry, NetError, Ports, Routing};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -199,6 +199,25 @@ impl Network {
             return Err(NetError::Unknown { text: v.0.to_string(), expected });
         }
         self.routing.route(self, src, dst, route)
+    }
+
+    /// What a link joins. Links of a network whose shape is not known (of a file, say) are terminal or local; those of a
+    /// network without switches are local.
+    pub fn class(&self, link: LinkId) -> Class {
+        let Link { from, to, .. } = *self.link(link);
+        match &self.switched {
+            Some(shape) => shape.class(from.0, to.0),
+            None if self.hosts < self.vertices() && (self.is_host(from) || self.is_host(to)) => Class::Terminal,
+            None => Class::Local,
+        }
+    }
+
+    /// Which of the parallel physical links of a bundle the fabric's own route from host `src` to host `dst` takes;
+    /// `None` where the routing does not tell them apart.
+    pub fn lane(&self, link: LinkId, src: NodeId, dst: NodeId) -> Option<u32> {
+        let Link { from, to, .. } = *self.link(link);
+        let key = self.routing.key(src, dst)?;
+        self.switched.as_ref()?.lane(from.0, to.0, key, dst.0)
     }
 
     /// A fingerprint of everything that a plan depends on: vertices, links, lanes, capacities and routing, not names.

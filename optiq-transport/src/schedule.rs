@@ -36,6 +36,7 @@
 
 use crate::{ChunkCost, ChunkRule, Header, Path, PathId, Rank, TransportError};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// What shapes a schedule; must be the same on all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,7 +172,7 @@ impl Roles {
 }
 
 /// One rank's part of an exchange.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
     rank: Rank,
     ranks: Rank,
@@ -224,6 +225,25 @@ impl Schedule {
     /// [`TransportError::BadPath`] for a path that cannot be; [`TransportError::Budget`] if some rank's budget
     /// cannot hold one byte of each path that it receives on. Either is found by all ranks alike.
     pub fn new(rank: Rank, ranks: Rank, paths: &[Path], options: &ScheduleOptions) -> Result<Self, TransportError> {
+        let none = || Self { rank, ranks, ..Self::default() };
+        let list = Self::of_ranks(rank..rank.saturating_add(1), ranks, paths, options)?;
+        Ok(list.into_iter().next().unwrap_or_else(none))
+    }
+
+    /// The parts of all ranks, for whoever plays all of them; each is what [`Schedule::new`] gives.
+    ///
+    /// # Errors
+    /// As [`Schedule::new`].
+    pub fn all(ranks: Rank, paths: &[Path], options: &ScheduleOptions) -> Result<Vec<Self>, TransportError> {
+        Self::of_ranks(0..ranks, ranks, paths, options)
+    }
+
+    fn of_ranks(
+        wanted: Range<Rank>,
+        ranks: Rank,
+        paths: &[Path],
+        options: &ScheduleOptions,
+    ) -> Result<Vec<Self>, TransportError> {
         let mut order: Vec<&Path> = paths.iter().collect();
         order.sort_by_key(|p| p.id);
         check(&order, ranks)?;
@@ -251,7 +271,7 @@ impl Schedule {
         let mut tags: BTreeMap<(Rank, Rank), u32> = BTreeMap::new();
         let mut placed: BTreeMap<(Rank, PathId), (u64, u64)> = BTreeMap::new();
         let mut used: BTreeMap<Rank, u64> = BTreeMap::new();
-        let mut forward_bytes = 0;
+        let mut forward_bytes: BTreeMap<Rank, u64> = BTreeMap::new();
         let flow = Flow::new(&order, options);
         let chunk_of = |p: &Path| {
             let least = p.ranks[1..].iter().map(|&r| share(r)).min().unwrap_or(1);
@@ -272,49 +292,58 @@ impl Schedule {
                 }
             }
             if sink == Sink::Forward {
-                forward_bytes = used.get(&rank).copied().unwrap_or(0);
+                forward_bytes.clone_from(&used);
             }
         }
         let largest_slot_bytes = used.values().copied().max().unwrap_or(0);
 
-        let mut hops = Vec::new();
-        let (mut send_bytes, mut receive_bytes) = (0, 0);
+        let bytes_of = |of: &BTreeMap<Rank, u64>, rank| of.get(&rank).copied().unwrap_or(0);
+        let empty = |rank| Self {
+            rank,
+            ranks,
+            forward_bytes: bytes_of(&forward_bytes, rank),
+            slot_bytes: bytes_of(&used, rank),
+            largest_slot_bytes,
+            ..Self::default()
+        };
+        let mut list: Vec<Self> = wanted.clone().map(empty).collect();
         for path in &order {
             for leg in path.ranks.windows(2) {
                 *tags.entry((leg[0], leg[1])).or_insert(0) += 1;
             }
-            let Some(here) = path.ranks.iter().position(|&r| r == rank) else { continue };
-            let tag = |from: Rank, to: Rank| tags[&(from, to)] - 1;
-            let incoming = (here > 0).then(|| {
-                let (window, slots) = placed[&(rank, path.id)];
-                let from = path.ranks[here - 1];
-                let sink = if here + 1 == path.ranks.len() { Sink::Deliver } else { Sink::Forward };
-                Incoming { from, tag: tag(from, rank), sink, window, slots }
-            });
-            let outgoing = path.ranks.get(here + 1).map(|&to| {
-                let (window, slots) = placed[&(to, path.id)];
-                Outgoing { to, tag: tag(rank, to), window, slots, under_way: flow.of_leg(rank, to) }
-            });
-            if incoming.is_none() {
-                send_bytes = send_bytes.max(path.source_offset + path.bytes);
+            for (here, &rank) in path.ranks.iter().enumerate().filter(|(_, rank)| wanted.contains(rank)) {
+                let schedule = &mut list[(rank - wanted.start) as usize];
+                let tag = |from: Rank, to: Rank| tags[&(from, to)] - 1;
+                let incoming = (here > 0).then(|| {
+                    let (window, slots) = placed[&(rank, path.id)];
+                    let from = path.ranks[here - 1];
+                    let sink = if here + 1 == path.ranks.len() { Sink::Deliver } else { Sink::Forward };
+                    Incoming { from, tag: tag(from, rank), sink, window, slots }
+                });
+                let outgoing = path.ranks.get(here + 1).map(|&to| {
+                    let (window, slots) = placed[&(to, path.id)];
+                    Outgoing { to, tag: tag(rank, to), window, slots, under_way: flow.of_leg(rank, to) }
+                });
+                if incoming.is_none() {
+                    schedule.send_bytes = schedule.send_bytes.max(path.source_offset + path.bytes);
+                }
+                if outgoing.is_none() {
+                    schedule.receive_bytes = schedule.receive_bytes.max(path.destination_offset + path.bytes);
+                }
+                schedule.hops.push(Hop {
+                    path: path.id,
+                    source: path.source(),
+                    destination: path.destination(),
+                    bytes: path.bytes,
+                    chunk: chunk_of(path),
+                    source_offset: path.source_offset,
+                    destination_offset: path.destination_offset,
+                    incoming,
+                    outgoing,
+                });
             }
-            if outgoing.is_none() {
-                receive_bytes = receive_bytes.max(path.destination_offset + path.bytes);
-            }
-            hops.push(Hop {
-                path: path.id,
-                source: path.source(),
-                destination: path.destination(),
-                bytes: path.bytes,
-                chunk: chunk_of(path),
-                source_offset: path.source_offset,
-                destination_offset: path.destination_offset,
-                incoming,
-                outgoing,
-            });
         }
-        let slot_bytes = used.get(&rank).copied().unwrap_or(0);
-        Ok(Self { rank, ranks, hops, forward_bytes, slot_bytes, largest_slot_bytes, send_bytes, receive_bytes })
+        Ok(list)
     }
 
     /// The rank whose part this is.

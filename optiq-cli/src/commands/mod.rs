@@ -17,6 +17,7 @@ mod lab;
 mod paths;
 mod plan;
 mod reproduce;
+mod simulate;
 mod topology;
 mod trace;
 mod wrap;
@@ -48,6 +49,7 @@ commands! {
     Plan(plan),
     Explain(explain),
     Jobs(jobs),
+    Simulate(simulate),
     Reproduce(reproduce),
     Lab(lab),
     #[cfg(feature = "mpi")]

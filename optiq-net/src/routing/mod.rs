@@ -53,6 +53,14 @@ impl Routing {
         }
     }
 
+    /// The number of the host that chooses among equally good ways, where a closed form does.
+    pub(crate) fn key(&self, src: NodeId, dst: NodeId) -> Option<u32> {
+        match self {
+            Routing::Table(table) => table.key(src, dst),
+            _ => None,
+        }
+    }
+
     /// Whether the routing fits the network.
     pub(crate) fn check(&self, network: &Network) -> Result<(), NetError> {
         match self {

@@ -95,6 +95,13 @@ impl NextHops {
         }
     }
 
+    pub(super) fn key(&self, src: NodeId, dst: NodeId) -> Option<u32> {
+        match &self.0 {
+            Hops::Table(_) => None,
+            Hops::Computed(shape, rule) => Some(rule.key(shape, src, dst)),
+        }
+    }
+
     pub(super) fn is_destination_based(&self) -> bool {
         !matches!(self.0, Hops::Computed(_, Rule::Source))
     }

@@ -58,6 +58,11 @@ impl Dragonfly {
         self.hosts() + self.a * self.g
     }
 
+    /// The group of a router.
+    pub fn group(&self, router: u32) -> u32 {
+        (router - self.hosts()) / self.a
+    }
+
     /// The routers at both ends of cable `copy` from group `i` to group `j`.
     fn global(&self, i: u32, j: u32, copy: u32) -> (u32, u32) {
         let offset = (j + self.g - i) % self.g;

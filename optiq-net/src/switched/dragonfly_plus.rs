@@ -59,6 +59,11 @@ impl DragonflyPlus {
         self.hosts() + (self.leaves + self.spines) * self.g
     }
 
+    /// The group of a router.
+    pub fn group(&self, router: u32) -> u32 {
+        (router - self.hosts()) / (self.leaves + self.spines)
+    }
+
     fn leaf(&self, group: u32, i: u32) -> u32 {
         self.hosts() + group * (self.leaves + self.spines) + i
     }

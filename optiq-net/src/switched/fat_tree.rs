@@ -178,6 +178,16 @@ impl FatTree {
         self.parent((plane, level, a, b), (port % u64::from(self.parents[level])) as u32)
     }
 
+    /// Which of the parallel cables between two neighbours packets to `dst` take: on the way up the one that belongs to
+    /// the port that `key` names, on the way down the one that packets from `dst` would take up under d-mod-k.
+    pub fn lane(&self, from: u32, to: u32, key: u32, dst: u32) -> u32 {
+        let (_, a, ..) = self.place(from);
+        let (_, b, ..) = self.place(to);
+        let (level, key) = if a < b { (a, key) } else { (b, dst) };
+        let ports = u64::from(self.parents[level]) * u64::from(self.parallel[level]);
+        (u64::from(key / self.across[level]) % ports / u64::from(self.parents[level])) as u32
+    }
+
     /// Up to the lowest common ancestors and down again.
     pub fn distance(&self, a: u32, b: u32) -> u32 {
         let common = self.below.iter().position(|m| a / m == b / m).unwrap_or(self.levels());

@@ -18,7 +18,7 @@ use crate::{MAX_HOSTS, MAX_LINKS, NodeId};
 
 /// What a link joins; each class may have a capacity of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
+pub enum Class {
     /// A host and its switch.
     Terminal,
     /// Two switches of a group, or of a fat tree.
@@ -78,6 +78,34 @@ impl Switched {
         match self {
             Switched::FatTree(t) => t.first_host(src),
             _ => src.min(self.hosts() - 1),
+        }
+    }
+
+    /// The group of a switch of a dragonfly; 0 elsewhere.
+    fn group(&self, switch: u32) -> u32 {
+        match self {
+            Switched::FatTree(_) => 0,
+            Switched::Dragonfly(d) => d.group(switch),
+            Switched::DragonflyPlus(d) => d.group(switch),
+        }
+    }
+
+    /// The class of the link between two neighbours.
+    pub fn class(&self, a: u32, b: u32) -> Class {
+        if a.min(b) < self.hosts() {
+            Class::Terminal
+        } else if self.group(a) == self.group(b) {
+            Class::Local
+        } else {
+            Class::Global
+        }
+    }
+
+    /// The cable of a bundle of parallel ones that modulo routing takes; nothing where it does not say.
+    pub fn lane(&self, from: u32, to: u32, key: u32, dst: u32) -> Option<u32> {
+        match self {
+            Switched::FatTree(t) => Some(t.lane(from, to, key, dst)),
+            Switched::Dragonfly(_) | Switched::DragonflyPlus(_) => None,
         }
     }
 

@@ -1,0 +1,139 @@
+//! What `optiq simulate` prints.
+
+use super::run::Run;
+use crate::arguments::{Context, Demands};
+use crate::table;
+use optiq_net::Network;
+use optiq_sim::time::SECOND;
+use optiq_sim::{End, Model};
+use serde::Serialize;
+
+/// Its keys are a contract with scripts.
+#[derive(Serialize)]
+pub struct Document<'a> {
+    #[serde(flatten)]
+    context: &'a Context,
+    message_bytes: u64,
+    model: &'a Model,
+    runs: Vec<Figures>,
+}
+
+/// The figures of one run.
+#[derive(Serialize)]
+struct Figures {
+    name: String,
+    /// `finished`, or why it ended before.
+    end: &'static str,
+    complete: bool,
+    seconds: f64,
+    bytes_per_second: f64,
+    link_bound_seconds: f64,
+    wire_bound_seconds: f64,
+    share_of_wire_bound: f64,
+    paths: usize,
+    messages: u64,
+    packets: u64,
+    events: u64,
+    packet_latency_seconds: Quantiles,
+    message_latency_seconds: Quantiles,
+    link_bytes_max: u64,
+    links_used: usize,
+    simulation_seconds: f64,
+}
+
+/// Of a distribution.
+#[derive(Serialize)]
+struct Quantiles {
+    mean: f64,
+    median: f64,
+    p90: f64,
+    p99: f64,
+    max: f64,
+}
+
+impl Quantiles {
+    fn of(histogram: &hdrhistogram::Histogram<u64>) -> Self {
+        let second = SECOND as f64;
+        let at = |q| histogram.value_at_quantile(q) as f64 / second;
+        let (mean, max) = (histogram.mean() / second, histogram.max() as f64 / second);
+        Self { mean, median: at(0.5), p90: at(0.9), p99: at(0.99), max }
+    }
+}
+
+impl<'a> Document<'a> {
+    pub fn new(context: &'a Context, demands: &Demands, model: &'a Model, runs: &[Run]) -> Self {
+        let link = &model.link;
+        let useful = link.efficiency * link.packet_bytes as f64 / (link.packet_bytes + link.header_bytes) as f64;
+        let bytes = context.demand_bytes as f64;
+        let runs = runs.iter().map(|run| {
+            let (o, seconds, wire) = (&run.exchanged.outcome, run.seconds(), run.link_bound / useful);
+            let complete = run.finished();
+            Figures {
+                name: run.name.clone(),
+                end: match o.end {
+                    End::Finished => "finished",
+                    End::TimeLimit => "limit of simulated time",
+                    End::EventLimit => "limit of events",
+                    End::WallLimit => "limit of wall time",
+                    End::Stopped => "interrupted",
+                },
+                complete,
+                seconds,
+                bytes_per_second: if complete && seconds > 0.0 { bytes / seconds } else { 0.0 },
+                link_bound_seconds: run.link_bound,
+                wire_bound_seconds: wire,
+                share_of_wire_bound: if complete && seconds > 0.0 { wire / seconds } else { 0.0 },
+                paths: run.paths,
+                messages: o.messages,
+                packets: o.packets,
+                events: o.events,
+                packet_latency_seconds: Quantiles::of(&o.packet_latency),
+                message_latency_seconds: Quantiles::of(&o.message_latency),
+                link_bytes_max: o.link_bytes.iter().copied().max().unwrap_or(0),
+                links_used: o.link_bytes.iter().filter(|&&b| b > 0).count(),
+                simulation_seconds: o.wall_seconds,
+            }
+        });
+        Self { context, message_bytes: demands.message, model, runs: runs.collect() }
+    }
+
+    pub fn text(&self, net: &Network) -> String {
+        let mut text = format!(
+            "{} on {}: {}; model {}\n\n",
+            self.context.demands,
+            self.context.topology,
+            table::bytes(self.context.demand_bytes as f64),
+            self.model.title,
+        );
+        let row = |label: &str, cell: &dyn Fn(&Figures) -> String| {
+            std::iter::once(label.to_owned()).chain(self.runs.iter().map(cell)).collect::<Vec<_>>()
+        };
+        let rate = |r: f64| optiq_net::units::format_rate((r / 1e3).round() * 1e3);
+        let whole = |r: &Figures, cell: String| if r.complete { cell } else { "-".into() };
+        text.push_str(&table::table(&[
+            row("", &|r| r.name.clone()),
+            row("time", &|r| {
+                if r.complete { table::seconds(r.seconds) } else { format!("over {}", table::seconds(r.seconds)) }
+            }),
+            row("throughput", &|r| whole(r, rate(r.bytes_per_second))),
+            row("link bound", &|r| table::seconds(r.link_bound_seconds)),
+            row("with headers and protocol", &|r| table::seconds(r.wire_bound_seconds)),
+            row("share of that bound", &|r| whole(r, table::percent(r.share_of_wire_bound))),
+            row("bytes on the busiest link", &|r| table::bytes(r.link_bytes_max as f64)),
+            row("links used", &|r| format!("{} of {}", r.links_used, net.links().len())),
+            row("paths", &|r| r.paths.to_string()),
+            row("packet latency, median", &|r| table::seconds(r.packet_latency_seconds.median)),
+            row("packet latency, 99 %", &|r| table::seconds(r.packet_latency_seconds.p99)),
+            row("packets", &|r| r.packets.to_string()),
+            row("events", &|r| r.events.to_string()),
+            row("simulated in", &|r| table::seconds(r.simulation_seconds)),
+        ]));
+        for run in self.runs.iter().filter(|r| !r.complete) {
+            text.push_str(&format!(
+                "\n{}: ended before the exchange did ({}); its figures are partial\n",
+                run.name, run.end
+            ));
+        }
+        text
+    }
+}

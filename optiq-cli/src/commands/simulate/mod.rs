@@ -1,0 +1,146 @@
+//! `optiq simulate`.
+
+mod document;
+mod interrupt;
+mod run;
+
+use crate::arguments::{Context, Demands, Planning, Topology};
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::Progress;
+use clap::{Args, ValueEnum};
+use document::Document;
+use optiq_sim::{Limits, Model, time};
+use optiq_solver::planner;
+use optiq_solver::{PlannerOptions, pipeline};
+use run::{Run, Way};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Simulate an exchange packet by packet: OPTIQ's scheduler along planned paths, and MPI's own algorithms
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  optiq simulate --topology torus:4x4 --demands pattern:disjoint --message 4MB
+  optiq simulate --topology bgq:512 --demands pattern:overlap --planner heu2 --json
+  optiq simulate --topology torus:4x4 --demands pattern:subset --compare
+  optiq simulate --topology fattree:k=4 --demands pattern:alltoall --message 64KiB --mpi pairwise
+  optiq simulate --topology torus:4x4 --demands pattern:disjoint --model my.toml --until 10
+
+The model says how packets, links, routers and hosts behave: bgq, fattree-12.5, dragonfly+3456, edison, or a TOML file with
+the same keys. One rank runs on each host. wire_bound_seconds is the link bound, with what headers and protocols take of the
+links: no execution is faster. Ctrl-C ends a run; what was found by then is shown, and marked.")]
+pub struct Arguments {
+    #[command(flatten)]
+    topology: Topology,
+    #[command(flatten)]
+    demands: Demands,
+    #[command(flatten)]
+    planning: Planning,
+    /// The machine: a preset or a TOML file; auto is the preset that fits the topology
+    #[arg(long, value_name = "MODEL", default_value = "auto")]
+    model: String,
+    /// Simulate MPI instead of planned paths
+    #[arg(long, value_name = "ALGORITHM", conflicts_with = "compare")]
+    mpi: Option<Mpi>,
+    /// Simulate all planners of this build and MPI's algorithms, side by side
+    #[arg(long)]
+    compare: bool,
+    /// End a run after so many seconds of simulated time
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    until: Option<f64>,
+    /// End a run after so many events
+    #[arg(long, value_name = "EVENTS")]
+    events: Option<u64>,
+    /// End a run after it took so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    wall: Option<f64>,
+    /// Threads of the simulator; results are the same with any number
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
+    threads: u8,
+    /// The seed of random choices
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// MPI's own algorithms for an alltoallv.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Mpi {
+    /// All messages at once
+    Linear,
+    /// As many steps as there are ranks, with one partner in each
+    Pairwise,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
+    number.ok_or_else(|| "a number above zero is expected, such as 0.5".into())
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        let progress = Progress::start("");
+        let parameters = PlannerOptions { maxload: self.planning.maxload, chunk: self.planning.chunk };
+        planner::by_name(&self.planning.planner, &parameters)?;
+        let net = self.topology.load(&progress)?;
+        let model = match self.model.as_str() {
+            "auto" => Model::for_topology(net.spec()),
+            name => Model::read(name)?,
+        };
+        let demands = self.demands.load(&net, &progress)?;
+        let limits = Limits {
+            time: self.until.map(|s| (s * time::SECOND as f64) as u64),
+            events: self.events,
+            wall: self.wall.map(Duration::from_secs_f64),
+        };
+        let stop = interrupt::watch()?;
+        let runner = run::Runner {
+            net: &net,
+            model: &model,
+            demands: &demands,
+            limits,
+            threads: usize::from(self.threads),
+            seed: self.seed,
+            stop,
+            progress: &progress,
+        };
+        let runs = self.runs(&runner)?;
+        let background = self.topology.background();
+        let context = Context { background, ..Context::new(&net, &self.demands.demands, &demands) };
+        drop(progress);
+        let document = Document::new(&context, &self.demands, &model, &runs);
+        if self.json {
+            output::print_json(&document)?
+        } else {
+            output::print(&document.text(&net))?
+        }
+        // Half a result is none to build upon.
+        Ok(if runs.iter().all(Run::finished) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    fn runs(&self, runner: &run::Runner<'_>) -> Result<Vec<Run>, Failure> {
+        if let Some(mpi) = self.mpi {
+            return Ok(vec![runner.run(Way::Mpi(mpi))?]);
+        }
+        if !self.compare {
+            return Ok(vec![runner.run(Way::Planned(self.plan(runner, &self.planning.planner)?))?]);
+        }
+        let mut runs = vec![runner.run(Way::Mpi(Mpi::Linear))?, runner.run(Way::Mpi(Mpi::Pairwise))?];
+        for name in planner::NAMES {
+            match self.plan(runner, name) {
+                Ok(planned) => runs.push(runner.run(Way::Planned(planned))?),
+                Err(Failure::Input(text)) if text.contains("feature") => log::info!("{text}"),
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(runs)
+    }
+
+    fn plan(&self, runner: &run::Runner<'_>, planner: &str) -> Result<Box<pipeline::Planned>, Failure> {
+        runner.progress.now(format!("planning with {planner}"));
+        Ok(Box::new(pipeline::run(runner.net, runner.demands, &self.planning.options(planner))?))
+    }
+}

@@ -1,0 +1,110 @@
+//! One simulated exchange.
+
+use super::Mpi;
+use crate::failure::Failure;
+use crate::progress::Progress;
+use optiq::{Message, Placement, lower};
+use optiq_net::Network;
+use optiq_sim::exchange::{self, Exchanged, Method, exchange};
+use optiq_sim::time::{Time, seconds};
+use optiq_sim::{End, Limits, Model, RunOptions};
+use optiq_solver::demands::Demand;
+use optiq_solver::pipeline::Planned;
+use optiq_solver::plan;
+use optiq_transport::{Order, ScheduleOptions};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// What carries the bytes.
+pub enum Way {
+    /// The chunk scheduler, along a plan's paths.
+    Planned(Box<Planned>),
+    /// MPI.
+    Mpi(Mpi),
+}
+
+/// What all runs have in common.
+pub struct Runner<'a> {
+    pub net: &'a Network,
+    pub model: &'a Model,
+    pub demands: &'a [Demand],
+    pub limits: Limits,
+    pub threads: usize,
+    pub seed: u64,
+    pub stop: &'static AtomicBool,
+    pub progress: &'a Progress,
+}
+
+/// What one run found.
+pub struct Run {
+    /// A planner, or an algorithm of MPI.
+    pub name: String,
+    /// The most loaded link's bytes over its capacity.
+    pub link_bound: f64,
+    pub paths: usize,
+    pub exchanged: Exchanged,
+}
+
+impl Run {
+    pub fn finished(&self) -> bool {
+        self.exchanged.outcome.end == End::Finished
+    }
+
+    /// When the last host was done; if the run was ended before, when that was.
+    pub fn seconds(&self) -> f64 {
+        seconds(if self.finished() { self.exchanged.time() } else { self.exchanged.outcome.time })
+    }
+}
+
+impl Runner<'_> {
+    pub fn run(&self, way: Way) -> Result<Run, Failure> {
+        let messages: Vec<Message> =
+            self.demands.iter().map(|d| Message { source: d.src.0, destination: d.dst.0, bytes: d.bytes }).collect();
+        let (name, link_bound, paths, method) = match way {
+            Way::Mpi(mpi) => {
+                let routes = self.demands.iter().map(|d| (d.src, d.dst, d.bytes));
+                let load = self.net.route_load(routes)?;
+                let (name, method) = match mpi {
+                    Mpi::Linear => ("mpi-linear", Method::Linear),
+                    Mpi::Pairwise => ("mpi-pairwise", Method::Pairwise),
+                };
+                (name.to_owned(), plan::congestion(self.net, &load), self.demands.len(), method)
+            }
+            Way::Planned(planned) => {
+                let placement = Placement::by_rank(self.net, self.net.hosts(), 1).map_err(Failure::Input)?;
+                let mut messages = messages.clone();
+                messages.sort_unstable();
+                let paths = lower(Some(&planned.plan), &messages, &placement).map_err(Failure::Work)?;
+                let (name, bound) = (planned.plan.planner.clone(), planned.report.congestion_seconds);
+                let (options, order) = (ScheduleOptions::default(), Order::default());
+                (name, bound, paths.len(), Method::Paths { paths, options, order })
+            }
+        };
+        let started = Instant::now();
+        let tell = |now: Time, events: u64| {
+            let rate = events as f64 / started.elapsed().as_secs_f64().max(1e-9);
+            // The bound is where it would end at best.
+            let (now, left) = (seconds(now), (link_bound - seconds(now)).max(0.0));
+            let end = if now > 0.0 { started.elapsed().as_secs_f64() * left / now } else { 0.0 };
+            self.progress.now(format!(
+                "simulating {name}: {:.3} ms of at least {:.3} ms, {:.1} million events a second, {end:.0} s to go",
+                now * 1e3,
+                link_bound * 1e3,
+                rate / 1e6,
+            ));
+        };
+        let options = RunOptions {
+            limits: self.limits,
+            threads: self.threads,
+            seed: self.seed,
+            stop: Some(self.stop),
+            progress: Some(&tell),
+        };
+        let messages: Vec<exchange::Message> = messages
+            .iter()
+            .map(|m| exchange::Message { source: m.source, destination: m.destination, bytes: m.bytes })
+            .collect();
+        let exchanged = exchange(self.net, self.model, &messages, &method, &options)?;
+        Ok(Run { name, link_bound, paths, exchanged })
+    }
+}

@@ -1,0 +1,34 @@
+//! What can go wrong.
+
+use crate::time::{Time, seconds};
+
+/// Why a simulation could not be made, or could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum SimError {
+    /// A model that cannot be; says which key, what was found and what is expected.
+    #[error("{0}")]
+    Model(String),
+    /// A routing that does not fit the network.
+    #[error("{0}")]
+    Routing(String),
+    /// A workload that does not fit the network.
+    #[error("{0}")]
+    Workload(String),
+    /// A trace that cannot be read.
+    #[error("{0}")]
+    Trace(String),
+    /// What the network's own routing reports.
+    #[error(transparent)]
+    Net(#[from] optiq_net::NetError),
+    /// What the chunk scheduler reports.
+    #[error(transparent)]
+    Transport(#[from] optiq_transport::TransportError),
+    /// Nothing can happen any more, but hosts still wait.
+    #[error("deadlock after {:.9} s of simulated time: {what}", seconds(*.time))]
+    Deadlock {
+        /// When the last thing happened.
+        time: Time,
+        /// Who waits for whom.
+        what: String,
+    },
+}

@@ -1,0 +1,181 @@
+//! The network as the simulator sees it: channels, their virtual channels, and what waits where.
+//!
+//! Every lane of every link is a channel. Where hosts are joined directly, each has a router of its own, with one more
+//! channel from the host's memory into it and one back; where they hang on switches, the terminal links are these.
+//!
+//! Channels are numbered link by link, lane by lane, then injection and ejection. The virtual channels of all channels are
+//! numbered through; that of a channel's input buffer, of its credits and of its statistics is the same number.
+
+use crate::model::Model;
+use crate::time::{Rate, Time};
+use optiq_net::{Class, LinkId, Network, NodeId};
+
+/// A channel: a wire in one direction, with the input buffers at its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Channel {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) rate: Rate,
+    /// From the head at one end to the head at the other.
+    pub(crate) latency: Time,
+    /// Begins in a host's memory.
+    pub(crate) injects: bool,
+    /// Ends in a host's memory.
+    pub(crate) ejects: bool,
+    /// Its virtual channels are `first_vc..first_vc + vcs`.
+    pub(crate) first_vc: u32,
+    pub(crate) vcs: u32,
+    /// Its requests are at this place in the bit sets, as many words as its router's inputs need.
+    pub(crate) first_word: u32,
+}
+
+/// See the top of the file.
+#[derive(Debug)]
+pub(crate) struct Fabric {
+    pub(crate) hosts: u32,
+    pub(crate) vertices: u32,
+    pub(crate) channels: Vec<Channel>,
+    /// Per link: its first channel.
+    first_channel: Vec<u32>,
+    /// The link of a channel; none for injection and ejection.
+    pub(crate) link_of: Vec<Option<LinkId>>,
+    /// Per virtual channel: its channel.
+    pub(crate) channel_of_vc: Vec<u32>,
+    /// Per virtual channel: its number among those that enter the same router.
+    pub(crate) bit_of_vc: Vec<u32>,
+    /// Per router: where its virtual channels begin in `inputs`.
+    pub(crate) first_input: Vec<u32>,
+    /// The virtual channels that enter each router, by bit.
+    pub(crate) inputs: Vec<u32>,
+    /// Words of all bit sets.
+    pub(crate) words: u32,
+    /// Hosts have routers of their own.
+    pub(crate) direct: bool,
+    /// Virtual channels of a class.
+    pub(crate) lanes: u32,
+}
+
+impl Fabric {
+    pub(crate) fn new(network: &Network, model: &Model, classes: u32) -> Self {
+        let hosts = network.hosts() as u32;
+        let vertices = network.vertices() as u32;
+        let direct = network.hosts() == network.vertices();
+        let mut channels = Vec::new();
+        let (mut first_channel, mut link_of) = (Vec::new(), Vec::new());
+        let mut vcs = 0;
+        let lanes = model.router.lanes;
+        let mut add = |channel: Channel, link: Option<LinkId>, vcs_here: u32, link_of: &mut Vec<Option<LinkId>>| {
+            channels.push(Channel { first_vc: vcs, vcs: vcs_here, ..channel });
+            link_of.push(link);
+            vcs += vcs_here;
+        };
+        let mut count = 0;
+        for (i, link) in network.links().iter().enumerate() {
+            let id = LinkId(i as u32);
+            first_channel.push(count);
+            let latency = match network.class(id) {
+                Class::Terminal => model.link.terminal_latency_picoseconds,
+                Class::Local => model.link.local_latency_picoseconds,
+                Class::Global => model.link.global_latency_picoseconds,
+            };
+            let rate = Rate::bytes_per_second(link.capacity / f64::from(link.lanes) * model.link.efficiency);
+            let (injects, ejects) = (!direct && link.from.0 < hosts, !direct && link.to.0 < hosts);
+            for _ in 0..link.lanes {
+                let (from, to) = (link.from.0, link.to.0);
+                let channel = Channel { from, to, rate, latency, injects, ejects, first_vc: 0, vcs: 0, first_word: 0 };
+                add(channel, Some(id), if ejects { 1 } else { classes * lanes }, &mut link_of);
+                count += 1;
+            }
+        }
+        if direct {
+            let rate = |r: f64| if r > 0.0 { Rate::bytes_per_second(r) } else { Rate::INFINITE };
+            let host = &model.host;
+            for (injects, rate) in
+                [(true, rate(host.injection_bytes_per_second)), (false, rate(host.ejection_bytes_per_second))]
+            {
+                for h in 0..hosts {
+                    let channel = Channel {
+                        from: h,
+                        to: h,
+                        rate,
+                        latency: 0,
+                        injects,
+                        ejects: !injects,
+                        first_vc: 0,
+                        vcs: 0,
+                        first_word: 0,
+                    };
+                    // One injection queue for each link that leaves, so that messages by one do not wait for another's.
+                    let queues = if injects { (network.out_range(NodeId(h)).len() as u32).max(1) } else { 1 };
+                    add(channel, None, queues, &mut link_of);
+                }
+            }
+        }
+        let mut fabric = Self {
+            hosts,
+            vertices,
+            channels,
+            first_channel,
+            link_of,
+            channel_of_vc: Vec::new(),
+            bit_of_vc: Vec::new(),
+            first_input: vec![0; vertices as usize + 1],
+            inputs: Vec::new(),
+            words: 0,
+            direct,
+            lanes,
+        };
+        fabric.number_inputs();
+        fabric
+    }
+
+    fn number_inputs(&mut self) {
+        let mut of_router: Vec<Vec<u32>> = vec![Vec::new(); self.vertices as usize];
+        for (i, channel) in self.channels.iter().enumerate() {
+            for vc in 0..channel.vcs {
+                self.channel_of_vc.push(i as u32);
+                let row = &mut of_router[channel.to as usize];
+                self.bit_of_vc.push(row.len() as u32);
+                if !channel.ejects {
+                    row.push(channel.first_vc + vc);
+                }
+            }
+        }
+        for (router, row) in of_router.iter().enumerate() {
+            self.inputs.extend(row);
+            self.first_input[router + 1] = self.inputs.len() as u32;
+        }
+        for i in 0..self.channels.len() {
+            let words = self.words_of(self.channels[i].from);
+            let channel = &mut self.channels[i];
+            channel.first_word = self.words;
+            self.words += if channel.injects { 0 } else { words };
+        }
+    }
+
+    /// Words of a bit set over a router's virtual channels.
+    pub(crate) fn words_of(&self, router: u32) -> u32 {
+        let inputs = self.first_input[router as usize + 1] - self.first_input[router as usize];
+        inputs.div_ceil(64)
+    }
+
+    /// The first channel of a link.
+    pub(crate) fn channel(&self, link: LinkId) -> u32 {
+        self.first_channel[link.index()]
+    }
+
+    /// The channel from a host's memory into its router, where hosts are joined directly.
+    pub(crate) fn injection(&self, host: u32) -> u32 {
+        self.channels.len() as u32 - 2 * self.hosts + host
+    }
+
+    /// And back.
+    pub(crate) fn ejection(&self, host: u32) -> u32 {
+        self.channels.len() as u32 - self.hosts + host
+    }
+
+    /// The shortest time in which what happens at one vertex can make a difference at another one.
+    pub(crate) fn lookahead(&self) -> Time {
+        self.channels.iter().filter(|c| c.from != c.to).map(|c| c.latency).min().unwrap_or(0)
+    }
+}

@@ -1,0 +1,30 @@
+//! A packet-level discrete-event simulator of interconnects.
+//!
+//! It knows networks (optiq-net) and the chunk scheduler (optiq-transport), which runs in it unchanged, and nothing of MPI or
+//! of how plans are found.
+//!
+//! ```text
+//!   Network + Model ──► Fabric (channels, virtual channels) ──► Shard (events, buffers, credits) ◄── Program (one a host)
+//! ```
+
+mod error;
+pub mod exchange;
+mod fabric;
+mod host;
+pub mod model;
+mod packet;
+mod program;
+mod queue;
+mod routes;
+mod shard;
+#[cfg(test)]
+mod shard_tests;
+mod simulation;
+mod statistics;
+pub mod time;
+pub mod workload;
+
+pub use error::SimError;
+pub use model::Model;
+pub use program::{Delivery, Host, Idle, Notice, Program};
+pub use simulation::{End, Limits, Outcome, RunOptions, simulate};

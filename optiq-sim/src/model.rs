@@ -1,0 +1,286 @@
+//! The parameters of a simulated machine, with their units, and where the values of the presets come from.
+//!
+//! A model is a TOML file; `data/sim/*.toml` are the presets, which say for every value where it is from. Keys that are left
+//! out have the defaults of [`Model::default`].
+
+use crate::SimError;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// See the top of the file. All times in picoseconds, all rates in bytes per second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Model {
+    /// A name for people.
+    pub title: String,
+    /// Packets and links.
+    pub link: LinkModel,
+    /// Routers.
+    pub router: RouterModel,
+    /// Hosts.
+    pub host: HostModel,
+}
+
+/// Packets, and what carries them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LinkModel {
+    /// The most bytes of a message in one packet.
+    pub packet_bytes: u64,
+    /// What a packet has beyond them on every link.
+    pub header_bytes: u64,
+    /// How long a bit is on its way between a host and its switch.
+    pub terminal_latency_picoseconds: u64,
+    /// Between two switches of a group or a fat tree; between two hosts that are joined directly.
+    pub local_latency_picoseconds: u64,
+    /// Between two groups of a dragonfly.
+    pub global_latency_picoseconds: u64,
+    /// The part of a link's capacity that packets get, for networks whose protocols take the rest: 0.9 on Blue Gene/Q.
+    pub efficiency: f64,
+}
+
+/// How a router arbitrates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arbitration {
+    /// Inputs take turns.
+    #[default]
+    RoundRobin,
+    /// The packet that was injected first.
+    Age,
+}
+
+/// When a router sends a packet on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Switching {
+    /// As soon as its head has arrived (virtual cut-through; Kermani and Kleinrock 1979), if its tail follows in time.
+    #[default]
+    CutThrough,
+    /// When all of it has arrived.
+    StoreAndForward,
+}
+
+/// What a router does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RouterModel {
+    /// From the arrival of a packet's head until it may leave.
+    pub delay_picoseconds: u64,
+    /// The input buffer of each virtual channel; a packet must fit.
+    pub buffer_bytes: u64,
+    /// Virtual channels in place of each one that the routing needs.
+    pub lanes: u32,
+    /// How many times as fast as a link an input can be read.
+    pub input_speedup: u32,
+    /// Which of several inputs goes first.
+    pub arbitration: Arbitration,
+    /// When packets go on.
+    pub switching: Switching,
+}
+
+/// What a host does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HostModel {
+    /// From memory into the network, where hosts are joined directly; 0 is no limit. Elsewhere the terminal link limits.
+    pub injection_bytes_per_second: f64,
+    /// And back.
+    pub ejection_bytes_per_second: f64,
+    /// What the processor does for a message that it sends.
+    pub send_overhead_picoseconds: u64,
+    /// And for one that it receives.
+    pub receive_overhead_picoseconds: u64,
+    /// What it does besides for a piece that it forwards.
+    pub forward_overhead_picoseconds: u64,
+    /// How fast it copies; 0 is no limit. What is forwarded is received into memory and sent from there, without a copy,
+    /// unless `copies_forwarded` says otherwise.
+    pub copy_bytes_per_second: f64,
+    /// Whether what is forwarded is copied on the way.
+    pub copies_forwarded: bool,
+    /// Messages above this size ask the receiver first (rendezvous).
+    pub eager_bytes: u64,
+    /// The size of what they ask with, of the answer, and of confirmations.
+    pub control_bytes: u64,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self {
+            title: "default".into(),
+            link: LinkModel::default(),
+            router: RouterModel::default(),
+            host: HostModel::default(),
+        }
+    }
+}
+
+impl Default for LinkModel {
+    fn default() -> Self {
+        Self {
+            packet_bytes: 4096,
+            header_bytes: 0,
+            terminal_latency_picoseconds: 10_000,
+            local_latency_picoseconds: 10_000,
+            global_latency_picoseconds: 100_000,
+            efficiency: 1.0,
+        }
+    }
+}
+
+impl Default for RouterModel {
+    fn default() -> Self {
+        Self {
+            delay_picoseconds: 100_000,
+            buffer_bytes: 65_536,
+            lanes: 1,
+            input_speedup: 2,
+            arbitration: Arbitration::default(),
+            switching: Switching::default(),
+        }
+    }
+}
+
+impl Default for HostModel {
+    fn default() -> Self {
+        Self {
+            injection_bytes_per_second: 0.0,
+            ejection_bytes_per_second: 0.0,
+            send_overhead_picoseconds: 0,
+            receive_overhead_picoseconds: 0,
+            forward_overhead_picoseconds: 0,
+            copy_bytes_per_second: 0.0,
+            copies_forwarded: false,
+            eager_bytes: u64::MAX >> 1,
+            control_bytes: 32,
+        }
+    }
+}
+
+/// The presets by name, with their files.
+const PRESETS: &[(&str, &str)] = &[
+    ("bgq", include_str!("../../data/sim/bgq.toml")),
+    ("fattree-12.5", include_str!("../../data/sim/fattree-12.5.toml")),
+    ("dragonfly+3456", include_str!("../../data/sim/dragonfly+3456.toml")),
+    ("edison", include_str!("../../data/sim/edison.toml")),
+];
+
+impl Model {
+    /// The names of the presets.
+    pub fn presets() -> impl Iterator<Item = &'static str> {
+        PRESETS.iter().map(|p| p.0)
+    }
+
+    /// A preset by its name, or else the file of that name.
+    ///
+    /// # Errors
+    /// A sentence that names the file and what is wrong in it.
+    pub fn read(name: &str) -> Result<Self, SimError> {
+        let preset = PRESETS.iter().find(|p| p.0 == name);
+        let (what, text) = match preset {
+            Some((name, text)) => (format!("model {name}"), (*text).to_owned()),
+            None => {
+                let presets = Self::presets().collect::<Vec<_>>().join(", ");
+                let text = optiq_net::text_file::read(Path::new(name), 1 << 20)
+                    .map_err(|e| SimError::Model(format!("{e}; a file or one of the presets {presets} is expected")))?;
+                (format!("model file {name}"), text)
+            }
+        };
+        let model: Self = toml::from_str(&text).map_err(|e| SimError::Model(format!("{what}: {e}")))?;
+        model.check().map_err(|why| SimError::Model(format!("{what}: {why}")))?;
+        Ok(model)
+    }
+
+    /// The preset for a topology's specification, or the default model.
+    pub fn for_topology(spec: &str) -> Self {
+        let name = match spec.split([':', ',']).next() {
+            Some("bgq") => "bgq",
+            Some("fattree") => "fattree-12.5",
+            Some("dragonfly+") => "dragonfly+3456",
+            Some("dragonfly") => "edison",
+            // Five dimensions of which the last is two long: a partition of Blue Gene/Q by its shape.
+            Some("torus") if spec.split(',').next().is_some_and(|s| s.matches('x').count() == 4) => "bgq",
+            _ => return Self::default(),
+        };
+        Self::read(name).unwrap_or_default()
+    }
+
+    /// Whether all values can be.
+    ///
+    /// # Errors
+    /// A sentence that names the key, its value, and what is expected.
+    pub fn check(&self) -> Result<(), String> {
+        let Self { link, router, host, .. } = self;
+        let positive = [
+            ("link.packet_bytes", link.packet_bytes),
+            ("router.buffer_bytes", router.buffer_bytes),
+            ("router.lanes", u64::from(router.lanes)),
+            ("router.input_speedup", u64::from(router.input_speedup)),
+            ("host.control_bytes", host.control_bytes),
+        ];
+        if let Some((key, _)) = positive.iter().find(|p| p.1 == 0) {
+            return Err(format!("{key} is 0; at least 1 is expected"));
+        }
+        let largest = link.packet_bytes.saturating_add(link.header_bytes);
+        if largest > u64::from(u32::MAX / 2) {
+            return Err(format!("link.packet_bytes with its header is {largest}; at most 2^31 - 1 is expected"));
+        }
+        if router.buffer_bytes < largest {
+            let buffer = router.buffer_bytes;
+            return Err(format!("router.buffer_bytes is {buffer}, too small for a packet of {largest} bytes"));
+        }
+        if router.lanes > 64 {
+            return Err(format!("router.lanes is {}; at most 64 is expected", router.lanes));
+        }
+        if !(link.efficiency > 0.0 && link.efficiency <= 1.0) {
+            return Err(format!("link.efficiency is {}; above 0 and at most 1 is expected", link.efficiency));
+        }
+        let rates = [
+            ("host.injection_bytes_per_second", host.injection_bytes_per_second),
+            ("host.ejection_bytes_per_second", host.ejection_bytes_per_second),
+            ("host.copy_bytes_per_second", host.copy_bytes_per_second),
+        ];
+        if let Some((key, rate)) = rates.iter().find(|r| !(r.1.is_finite() && r.1 >= 0.0)) {
+            return Err(format!("{key} is {rate}; a rate, or 0 for no limit, is expected"));
+        }
+        let times = [
+            link.terminal_latency_picoseconds,
+            link.local_latency_picoseconds,
+            link.global_latency_picoseconds,
+            router.delay_picoseconds,
+            host.send_overhead_picoseconds,
+            host.receive_overhead_picoseconds,
+            host.forward_overhead_picoseconds,
+        ];
+        if let Some(time) = times.iter().find(|&&t| t > crate::time::SECOND) {
+            return Err(format!("a latency, delay or overhead is {time} ps; at most a second (10^12 ps) is expected"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_can_be_read() {
+        for name in Model::presets() {
+            Model::read(name).unwrap();
+        }
+        assert_eq!(Model::for_topology("bgq:1024").title, Model::read("bgq").unwrap().title);
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        let wrong = |text: &str| {
+            let model: Result<Model, _> = toml::from_str(text);
+            model.map_err(|e| e.to_string()).and_then(|m| m.check()).unwrap_err()
+        };
+        assert!(wrong("[router]\nbuffer_bytes = 100").contains("too small for a packet of 4096 bytes"));
+        assert!(wrong("[link]\npacket_bytes = 0").contains("link.packet_bytes is 0"));
+        assert!(wrong("[link]\nefficiency = 0").contains("link.efficiency is 0"));
+        assert!(wrong("[host]\nsped = 0").contains("sped"));
+        assert!(wrong("[host]\ncopy_bytes_per_second = -1").contains("copy_bytes_per_second is -1"));
+    }
+}

@@ -1,0 +1,546 @@
+//! A part of the network and its events: all that one thread simulates.
+//!
+//! # A packet's way
+//!
+//! A packet in an input buffer asks for an output channel once it is at the head. A channel that is free grants one of the
+//! requests whose packet may leave by then, whose input can be read, and for which the buffer at the other end has credits.
+//! The packet's head is at the next router one latency later, and may leave it one router delay after that, but not so early
+//! that its tail would be late: with `T` the time at which the tail may leave and `s` the time that the next channel takes to
+//! send the packet, not before `T - s`. Its credits return one latency after its tail has left.
+//!
+//! One event a hop would do where nothing is in the way: the arrival. A channel that has requests and cannot grant one wakes
+//! up at the first time at which it could; nothing else is an event. Credits are not: they wait, with their time, at the
+//! channel that they are for.
+//!
+//! At one time all arrivals come first, then channels grant in the order of their numbers, then what has come to the head of
+//! a buffer asks, and so on, so that no order of events favours an input.
+//!
+//! # Determinism
+//!
+//! Events are ordered by (time, component, number). A component's events are numbered by itself, or there is only one of a
+//! kind at a time: arrivals on one channel never coincide. So the order is the same however components are spread over
+//! shards, and shards only tell each other what happens at least one latency later (`Fabric::lookahead`).
+
+use crate::fabric::Fabric;
+use crate::host::{Action, Hosts};
+use crate::model::{Arbitration, Model, Switching};
+use crate::packet::{Kind, NONE, Packet, Packets, Route};
+use crate::queue::{Event, Queue};
+use crate::routes::{Routes, Scratch};
+use crate::statistics::Counters;
+use crate::time::{NEVER, Time};
+use std::collections::VecDeque;
+
+/// Below 2^32 of an event's key: what happens at a channel.
+const ARRIVAL: u64 = 0;
+const WAKE: u64 = 1;
+
+/// What another shard must know.
+#[derive(Debug)]
+pub(crate) enum Remote {
+    Arrival { time: Time, channel: u32, packet: Packet },
+    Credit { time: Time, vc: u32, bytes: u32 },
+}
+
+/// A channel, at its sending end.
+#[derive(Clone, Copy, Debug)]
+struct Output {
+    busy_until: Time,
+    /// When it wakes up.
+    wake_at: Time,
+    /// The input that was served last.
+    last: u32,
+    /// Requests, or messages at a host.
+    waiting: u32,
+    /// On the list of those that are looked at.
+    touched: bool,
+}
+
+/// A virtual channel: the buffer at its end, and the credits at its beginning.
+#[derive(Clone, Copy, Debug)]
+struct Buffer {
+    head: u32,
+    tail: u32,
+    credits: u32,
+    /// The channel has waited for credits: those that come back may make it wake up.
+    wanted: bool,
+}
+
+/// See the top of the file.
+pub(crate) struct Shard<'n> {
+    pub(crate) fabric: &'n Fabric,
+    pub(crate) routes: &'n Routes<'n>,
+    pub(crate) model: &'n Model,
+    /// Per vertex, its shard.
+    owner: &'n [u8],
+    me: u8,
+    pub(crate) queue: Queue,
+    pub(crate) packets: Packets,
+    outputs: Vec<Output>,
+    buffers: Vec<Buffer>,
+    /// Per virtual channel: credits on their way back, by time.
+    returns: Vec<VecDeque<(Time, u32)>>,
+    /// Per channel: until when its buffers cannot be read.
+    reading_until: Vec<Time>,
+    /// Which inputs ask for a channel.
+    requests: Vec<u64>,
+    touched: Vec<u32>,
+    /// Buffers with another packet at the head.
+    freed: Vec<u32>,
+    pub(crate) hosts: Hosts,
+    pub(crate) scratch: Scratch,
+    pub(crate) counters: Counters,
+    /// For each shard, what it must know.
+    pub(crate) outboxes: Vec<Vec<Remote>>,
+    pub(crate) now: Time,
+}
+
+impl<'n> Shard<'n> {
+    pub(crate) fn new(
+        fabric: &'n Fabric,
+        routes: &'n Routes<'n>,
+        model: &'n Model,
+        owner: &'n [u8],
+        (me, shards): (u8, usize),
+        hosts: Hosts,
+    ) -> Self {
+        let channels = fabric.channels.len();
+        let credits = model.router.buffer_bytes.min(u64::from(u32::MAX)) as u32;
+        let output = Output { busy_until: 0, wake_at: NEVER, last: 0, waiting: 0, touched: false };
+        Self {
+            fabric,
+            routes,
+            model,
+            owner,
+            me,
+            queue: Queue::new(),
+            packets: Packets::default(),
+            outputs: vec![output; channels],
+            buffers: vec![Buffer { head: NONE, tail: NONE, credits, wanted: false }; fabric.channel_of_vc.len()],
+            returns: vec![VecDeque::new(); fabric.channel_of_vc.len()],
+            reading_until: vec![0; channels],
+            requests: vec![0; fabric.words as usize],
+            touched: Vec::new(),
+            freed: Vec::new(),
+            hosts,
+            scratch: Scratch::default(),
+            counters: Counters::new(channels),
+            outboxes: (0..shards).map(|_| Vec::new()).collect(),
+            now: 0,
+        }
+    }
+
+    pub(crate) fn owns(&self, vertex: u32) -> bool {
+        self.owner[vertex as usize] == self.me
+    }
+
+    /// Takes what another shard has sent.
+    pub(crate) fn take(&mut self, remote: Remote) {
+        match remote {
+            Remote::Arrival { time, channel, packet } => {
+                let payload = self.packets.add(packet);
+                self.queue.push(Event { time, key: u64::from(channel) << 32 | ARRIVAL, payload });
+            }
+            Remote::Credit { time, vc, bytes } => self.credit(vc, time, bytes),
+        }
+    }
+
+    /// All events before `end`, but no more than `most`; how many they were.
+    pub(crate) fn run(&mut self, end: Time, most: u64) -> u64 {
+        let before = self.counters.events;
+        while self.counters.events - before < most
+            && let Some(event) = self.queue.pop_before(end)
+        {
+            self.now = event.time;
+            self.handle(event);
+            // All that happens at this time, before anything is granted.
+            while let Some(event) = self.queue.pop_before(self.now + 1) {
+                self.handle(event);
+            }
+            self.grant_touched();
+            #[cfg(test)]
+            self.check_wakes();
+        }
+        self.counters.events - before
+    }
+
+    fn handle(&mut self, event: Event) {
+        let component = (event.key >> 32) as u32;
+        if (component as usize) < self.fabric.channels.len() {
+            if event.key & u64::from(u32::MAX) == WAKE {
+                let output = &mut self.outputs[component as usize];
+                if output.wake_at == event.time {
+                    self.counters.wakes += 1;
+                    output.wake_at = NEVER;
+                    self.touch(component);
+                }
+            } else {
+                self.counters.event(event.time);
+                self.arrive(component, event.payload);
+            }
+        } else {
+            self.counters.event(event.time);
+            self.act(component - self.fabric.channels.len() as u32, event.payload);
+        }
+    }
+
+    /// Something may be granted on this channel now.
+    #[inline]
+    pub(crate) fn touch(&mut self, channel: u32) {
+        let output = &mut self.outputs[channel as usize];
+        if !output.touched {
+            output.touched = true;
+            self.touched.push(channel);
+        }
+    }
+
+    /// Channels by number, in rounds: what is at the head of a buffer after a round takes part in the next one. So a channel
+    /// that is looked at without need, which may depend on the number of threads, sees nothing that it would not see later.
+    fn grant_touched(&mut self) {
+        let mut from = 0;
+        while from < self.touched.len() {
+            let to = self.touched.len();
+            self.touched[from..to].sort_unstable();
+            for i in from..to {
+                let channel = self.touched[i];
+                self.outputs[channel as usize].touched = false;
+                if self.fabric.channels[channel as usize].injects { self.inject(channel) } else { self.grant(channel) }
+            }
+            from = to;
+            for i in 0..self.freed.len() {
+                let vc = self.freed[i];
+                self.request(self.fabric.channel_of_vc[vc as usize], vc);
+            }
+            self.freed.clear();
+        }
+        self.touched.clear();
+    }
+
+    #[inline]
+    fn wake(&mut self, channel: u32, at: Time) {
+        let output = &mut self.outputs[channel as usize];
+        if at < output.wake_at {
+            output.wake_at = at;
+            self.queue.push(Event { time: at, key: u64::from(channel) << 32 | WAKE, payload: 0 });
+        }
+    }
+
+    /// A packet is at the end of a channel: in a buffer, from where it may leave, or in memory.
+    fn arrive(&mut self, channel: u32, at: u32) {
+        if self.fabric.channels[channel as usize].ejects {
+            return self.arrive_in_memory(channel, at);
+        }
+        let vc = self.packets.get(at).vc;
+        let buffer = &mut self.buffers[vc as usize];
+        if buffer.head == NONE {
+            (buffer.head, buffer.tail) = (at, at);
+            self.request(channel, vc);
+        } else {
+            let last = std::mem::replace(&mut buffer.tail, at);
+            self.packets.get_mut(last).next = at;
+        }
+    }
+
+    fn arrive_in_memory(&mut self, channel: u32, at: u32) {
+        let packet = self.packets.get(at);
+        let (label, payload, injected) = (packet.label, packet.payload, packet.injected);
+        self.packets.remove(at);
+        let of_program = matches!(label.kind, Kind::Data | Kind::Confirmed);
+        self.counters.delivered(if of_program { u64::from(payload) } else { 0 }, self.now - injected);
+        let host = self.fabric.channels[channel as usize].to;
+        if self.hosts.is_complete(host, &label, u64::from(payload)) {
+            self.message_complete(host, label);
+        }
+    }
+
+    /// The packet at the head of a buffer asks for its next channel.
+    fn request(&mut self, channel: u32, vc: u32) {
+        let head = self.buffers[vc as usize].head;
+        let packet = self.packets.get(head);
+        let step = packet.route[usize::from(packet.hop)];
+        let out = if step.any_lane() { self.idlest_lane(step.channel()) } else { step.channel() };
+        let packet = self.packets.get_mut(head);
+        packet.out = out;
+        packet.out_class = step.class();
+        debug_assert_eq!(self.fabric.channels[out as usize].from, self.fabric.channels[channel as usize].to);
+        let bit = self.fabric.bit_of_vc[vc as usize];
+        let word = self.fabric.channels[out as usize].first_word + bit / 64;
+        self.requests[word as usize] |= 1 << (bit % 64);
+        self.outputs[out as usize].waiting += 1;
+        self.touch(out);
+    }
+
+    /// Of the lanes of a bundle the one with the fewest requests, of these the one that is free first.
+    fn idlest_lane(&self, first: u32) -> u32 {
+        let link = self.fabric.link_of[first as usize];
+        let lanes = (first..).take_while(|&c| self.fabric.link_of.get(c as usize).is_some_and(|&l| l == link));
+        let best = lanes.min_by_key(|&c| (self.outputs[c as usize].waiting, self.outputs[c as usize].busy_until));
+        best.unwrap_or(first)
+    }
+
+    /// Grants one of the requests for a channel, if there is one that can be, or sees to it that the channel wakes up when
+    /// there is.
+    fn grant(&mut self, channel: u32) {
+        let output = self.outputs[channel as usize];
+        if output.waiting == 0 {
+            return;
+        }
+        if output.busy_until > self.now {
+            return self.wake(channel, output.busy_until);
+        }
+        let info = self.fabric.channels[channel as usize];
+        let router = info.from;
+        let first_input = self.fabric.first_input[router as usize];
+        let (words, first_word) = (self.fabric.words_of(router), info.first_word);
+        let start = output.last + 1;
+        let mut soonest = NEVER;
+        let mut oldest: Option<(Time, u32, u32)> = None;
+        // From the input after the one that was served last, around.
+        for i in 0..=words {
+            let word = (start / 64 + i) % words;
+            let mut set = self.requests[(first_word + word) as usize];
+            if i == 0 {
+                set &= u64::MAX << (start % 64);
+            } else if i == words {
+                set &= !(u64::MAX << (start % 64));
+            }
+            while set != 0 {
+                let bit = word * 64 + set.trailing_zeros();
+                set &= set - 1;
+                let vc = self.fabric.inputs[(first_input + bit) as usize];
+                let (ready, lane) = self.ready(channel, vc);
+                if ready > self.now {
+                    soonest = soonest.min(ready);
+                } else if self.model.router.arbitration == Arbitration::RoundRobin {
+                    return self.send(channel, vc, lane);
+                } else {
+                    let head = self.buffers[vc as usize].head;
+                    let packet = self.packets.get(head);
+                    let key = (packet.injected, vc, lane);
+                    oldest = Some(oldest.map_or(key, |o| o.min(key)));
+                }
+            }
+        }
+        match oldest {
+            Some((_, vc, lane)) => self.send(channel, vc, lane),
+            None if soonest < NEVER => self.wake(channel, soonest),
+            None => {}
+        }
+    }
+
+    /// When the packet at the head of a buffer may leave by a channel, and by which of its virtual channels.
+    pub(crate) fn ready(&mut self, channel: u32, vc: u32) -> (Time, u32) {
+        let info = &self.fabric.channels[channel as usize];
+        let packet = self.packets.get(self.buffers[vc as usize].head);
+        let (bytes, tail) = (packet.bytes, packet.tail);
+        let starts = match self.model.router.switching {
+            Switching::CutThrough => tail.saturating_sub(info.rate.time(u64::from(bytes))),
+            Switching::StoreAndForward => tail,
+        };
+        let reading = self.reading_until[self.fabric.channel_of_vc[vc as usize] as usize];
+        let at = starts.max(reading);
+        if info.ejects {
+            return (at, info.first_vc);
+        }
+        let first = info.first_vc + packet.out_class * self.fabric.lanes;
+        let mut best = (NEVER, first);
+        let mut most = 0;
+        for lane in first..first + self.fabric.lanes {
+            let (when, credits) = self.credits(lane, bytes);
+            // Of those that have room now, the one with the most.
+            if when < best.0 || (when == best.0 && credits > most) {
+                (best, most) = ((when, lane), credits);
+            }
+        }
+        (at.max(best.0), best.1)
+    }
+
+    /// When a virtual channel has credits for so many bytes, and how many it has now.
+    fn credits(&mut self, vc: u32, bytes: u32) -> (Time, u32) {
+        let buffer = &mut self.buffers[vc as usize];
+        let returns = &mut self.returns[vc as usize];
+        while let Some(&(time, bytes)) = returns.front()
+            && time <= self.now
+        {
+            buffer.credits += bytes;
+            returns.pop_front();
+        }
+        let now = buffer.credits;
+        if now >= bytes {
+            return (self.now, now);
+        }
+        // More may come, and sooner than what is known of: the other end frees its buffer in no order of time.
+        buffer.wanted = true;
+        let mut then = now;
+        for &(time, more) in returns.iter() {
+            then += more;
+            if then >= bytes {
+                return (time, now);
+            }
+        }
+        (NEVER, now)
+    }
+
+    /// Credits of a virtual channel come back, to the router at its beginning.
+    fn give_back(&mut self, vc: u32, time: Time, bytes: u32) {
+        let from = self.fabric.channels[self.fabric.channel_of_vc[vc as usize] as usize].from;
+        if self.owns(from) {
+            self.credit(vc, time, bytes);
+        } else {
+            self.outboxes[usize::from(self.owner[from as usize])].push(Remote::Credit { time, vc, bytes });
+        }
+    }
+
+    fn credit(&mut self, vc: u32, time: Time, bytes: u32) {
+        let returns = &mut self.returns[vc as usize];
+        let at = returns.iter().rposition(|r| r.0 <= time).map_or(0, |i| i + 1);
+        returns.insert(at, (time, bytes));
+        let channel = self.fabric.channel_of_vc[vc as usize];
+        let output = &self.outputs[channel as usize];
+        if self.buffers[vc as usize].wanted && (output.waiting > 0 || self.fabric.channels[channel as usize].injects) {
+            self.wake(channel, time.max(self.now + 1).max(output.busy_until));
+        }
+    }
+
+    /// The packet at the head of buffer `vc` leaves by a channel into its virtual channel `lane`.
+    fn send(&mut self, channel: u32, vc: u32, lane: u32) {
+        let input = self.fabric.channel_of_vc[vc as usize];
+        let head = self.buffers[vc as usize].head;
+        let bit = self.fabric.bit_of_vc[vc as usize];
+        let word = self.fabric.channels[channel as usize].first_word + bit / 64;
+        self.requests[word as usize] &= !(1 << (bit % 64));
+        let output = &mut self.outputs[channel as usize];
+        output.waiting -= 1;
+        output.last = bit;
+        let more = output.waiting > 0;
+        let next = self.packets.get(head).next;
+        let bytes = self.packets.get(head).bytes;
+        let buffer = &mut self.buffers[vc as usize];
+        buffer.head = next;
+        if next == NONE {
+            buffer.tail = NONE;
+        }
+        let (to, info) = (self.transmit(channel, head, lane), self.fabric.channels[input as usize]);
+        if !info.injects {
+            let reading = to.div_ceil(u64::from(self.model.router.input_speedup));
+            self.reading_until[input as usize] = self.now + reading;
+        }
+        self.give_back(vc, self.now + to + info.latency, bytes);
+        if more {
+            self.wake(channel, self.outputs[channel as usize].busy_until);
+        }
+        if next != NONE {
+            self.freed.push(vc);
+        }
+    }
+
+    /// Puts a packet on a channel, now; how long that takes.
+    pub(crate) fn transmit(&mut self, channel: u32, at: u32, lane: u32) -> Time {
+        let info = self.fabric.channels[channel as usize];
+        // At least a picosecond, so that no two packets arrive at one time.
+        let packet = self.packets.get_mut(at);
+        let bytes = packet.bytes;
+        let takes = info.rate.time(u64::from(bytes)).max(1);
+        packet.hop += 1;
+        packet.vc = lane;
+        packet.next = NONE;
+        let head = self.now + info.latency;
+        let time = if info.ejects {
+            head + takes
+        } else {
+            self.buffers[lane as usize].credits -= bytes;
+            packet.tail = head + takes + self.model.router.delay_picoseconds;
+            match self.model.router.switching {
+                Switching::CutThrough => head + self.model.router.delay_picoseconds,
+                Switching::StoreAndForward => packet.tail,
+            }
+        };
+        self.outputs[channel as usize].busy_until = self.now + takes;
+        self.counters.sent(channel, bytes, takes);
+        if self.owns(info.to) {
+            self.queue.push(Event { time, key: u64::from(channel) << 32 | ARRIVAL, payload: at });
+        } else {
+            let packet = self.packets.get(at).clone();
+            self.packets.remove(at);
+            let owner = usize::from(self.owner[info.to as usize]);
+            self.outboxes[owner].push(Remote::Arrival { time, channel, packet });
+        }
+        takes
+    }
+
+    /// A host puts the next packet on a channel, if it may.
+    fn inject(&mut self, channel: u32) {
+        let output = self.outputs[channel as usize];
+        let info = self.fabric.channels[channel as usize];
+        let host = info.from;
+        if !self.hosts.has_messages(host, channel) {
+            return;
+        }
+        if output.busy_until > self.now {
+            return self.wake(channel, output.busy_until);
+        }
+        let mut soonest = NEVER;
+        let queues = self.hosts.queues(host, channel);
+        for i in 1..=queues {
+            let queue = (output.last + i) % queues;
+            let Some(bytes) = self.hosts.next_packet(host, channel, queue, self.model) else { continue };
+            let class = if self.fabric.direct { queue } else { 0 };
+            let (when, vc) = if info.ejects {
+                (self.now, info.first_vc)
+            } else if self.fabric.direct {
+                (self.credits(info.first_vc + class, bytes).0, info.first_vc + class)
+            } else {
+                let lanes = info.first_vc..info.first_vc + self.fabric.lanes;
+                let best = lanes
+                    .map(|vc| (self.credits(vc, bytes), vc))
+                    .min_by_key(|((when, now), vc)| (*when, u32::MAX - now, *vc));
+                best.map_or((NEVER, info.first_vc), |((when, _), vc)| (when, vc))
+            };
+            if when > self.now {
+                soonest = soonest.min(when);
+                continue;
+            }
+            self.outputs[channel as usize].last = queue;
+            let (packet, left) = self.hosts.take_packet(host, channel, queue, bytes, self.model, self.now);
+            let at = self.packets.add(packet);
+            let takes = self.transmit(channel, at, vc);
+            if let Some(token) = left {
+                self.schedule(host, self.now + takes, Action::Sent(token));
+            }
+            if self.hosts.has_messages(host, channel) {
+                self.wake(channel, self.now + takes);
+            }
+            return;
+        }
+        if soonest < NEVER {
+            self.wake(channel, soonest);
+        }
+    }
+
+    /// A channel's requests, until when it is busy, and when it wakes up.
+    #[cfg(test)]
+    pub(crate) fn state(&self, channel: u32) -> (u32, Time, Time) {
+        let output = &self.outputs[channel as usize];
+        (output.waiting, output.busy_until, output.wake_at)
+    }
+
+    /// Whether the head of a buffer asks for a channel.
+    #[cfg(test)]
+    pub(crate) fn asks(&self, vc: u32, channel: u32) -> bool {
+        let bit = self.fabric.bit_of_vc[vc as usize];
+        let word = self.fabric.channels[channel as usize].first_word + bit / 64;
+        self.requests[word as usize] >> (bit % 64) & 1 == 1
+    }
+
+    /// An event of a host's own.
+    pub(crate) fn schedule(&mut self, host: u32, time: Time, action: Action) {
+        let (number, payload) = self.hosts.keep(host, action);
+        let component = u64::from(self.fabric.channels.len() as u32 + host);
+        self.queue.push(Event { time, key: component << 32 | u64::from(number), payload });
+    }
+
+    /// The route of a message; none if the network has none, which is told when the simulator is made.
+    pub(crate) fn route(&mut self, src: u32, dst: u32) -> Option<Route> {
+        self.routes.route(self.fabric, src, dst, &mut self.scratch).ok()
+    }
+}

@@ -1,0 +1,340 @@
+//! A simulation from its parts to its results.
+//!
+//! Two threads each have a part of the network (conservative parallel simulation; K. M. Chandy and J. Misra, "Distributed
+//! Simulation", IEEE TSE SE-5(5), 1979, with windows as in synchronous schemes): what happens in one part is felt in the other
+//! at the earliest one link latency later, so both simulate a window of that length, tell each other what they must know,
+//! and go on with the next window, which begins where the first of both has something to do.
+
+use crate::SimError;
+use crate::fabric::Fabric;
+use crate::host::Hosts;
+use crate::model::Model;
+use crate::program::{Idle, Program};
+use crate::routes::Routes;
+use crate::shard::{Remote, Shard};
+use crate::statistics::Counters;
+use crate::time::{NEVER, Time};
+use hdrhistogram::Histogram;
+use optiq_net::{LinkId, Network, NodeId};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::{Barrier, Mutex};
+use std::time::{Duration, Instant};
+
+/// Where a simulation ends even if it could go on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// Simulated time.
+    pub time: Option<Time>,
+    /// Events.
+    pub events: Option<u64>,
+    /// The time that the simulation itself takes.
+    pub wall: Option<Duration>,
+}
+
+/// Why a simulation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// There is nothing left to happen.
+    Finished,
+    /// The limit on simulated time.
+    TimeLimit,
+    /// The limit on events.
+    EventLimit,
+    /// The limit on the time that it takes.
+    WallLimit,
+    /// Somebody asked for it.
+    Stopped,
+}
+
+/// How to run.
+#[derive(Clone, Copy, Default)]
+pub struct RunOptions<'a> {
+    /// See [`Limits`].
+    pub limits: Limits,
+    /// Threads; the results are the same with any number.
+    pub threads: usize,
+    /// The seed of all random numbers.
+    pub seed: u64,
+    /// Becomes true when the simulation is to end.
+    pub stop: Option<&'a AtomicBool>,
+    /// Is told simulated time and events now and then.
+    pub progress: Option<&'a (dyn Fn(Time, u64) + Sync)>,
+}
+
+/// What a simulation found.
+pub struct Outcome {
+    /// Why it ended; unless [`End::Finished`], everything else is about the part before.
+    pub end: End,
+    /// When the last thing happened.
+    pub time: Time,
+    /// Arrivals of packets, and what hosts did.
+    pub events: u64,
+    /// Times that a channel looked whether it could send: no part of the results, as threads may make a difference.
+    pub wakes: u64,
+    /// Packets that arrived in memory.
+    pub packets: u64,
+    /// Messages that arrived.
+    pub messages: u64,
+    /// Bytes of the messages among them: without headers, and without what the protocol says.
+    pub payload_bytes: u64,
+    /// From the first bit out of the source's memory to the last one in the destination's, in picoseconds.
+    pub packet_latency: Histogram<u64>,
+    /// From the order to send until the receiver's processor has dealt with it, in picoseconds.
+    pub message_latency: Histogram<u64>,
+    /// Its mean, exactly.
+    pub message_latency_mean: f64,
+    /// Bytes on each link of the network, headers included; parallel ones together.
+    pub link_bytes: Vec<u64>,
+    /// For how long each link was busy, in picoseconds; parallel ones together.
+    pub link_busy: Vec<Time>,
+    /// The programs, as they ended.
+    pub programs: Vec<Box<dyn Program>>,
+    /// What the simulation itself took, in seconds.
+    pub wall_seconds: f64,
+}
+
+/// How many events are handled between looks at clocks.
+const BATCH: u64 = 1 << 16;
+
+/// Simulates `programs`, one for each of the first hosts, on a network.
+///
+/// # Errors
+/// A model or a workload that does not fit the network; a halt with hosts that still wait.
+pub fn simulate(
+    network: &Network,
+    model: &Model,
+    programs: Vec<Box<dyn Program>>,
+    options: &RunOptions<'_>,
+) -> Result<Outcome, SimError> {
+    model.check().map_err(SimError::Model)?;
+    let routes = Routes::new(network)?;
+    let fabric = Fabric::new(network, model, routes.classes().count());
+    if programs.len() > fabric.hosts as usize {
+        let text = format!("{} programs for {} hosts", programs.len(), fabric.hosts);
+        return Err(SimError::Workload(text));
+    }
+    let lookahead = fabric.lookahead();
+    let shards = if lookahead == 0 { 1 } else { options.threads.clamp(1, 64) };
+    let owner = partition(network, &fabric, shards);
+    let mut hosts: Vec<Hosts> = (0..shards).map(|_| Hosts::new(fabric.hosts)).collect();
+    let mut programs = programs.into_iter();
+    let ports = ports(&fabric);
+    for (host, ports) in ports.iter().enumerate() {
+        let program = programs.next().unwrap_or_else(|| Box::new(Idle));
+        hosts[usize::from(owner[host])].add(host as u32, options.seed, ports, program);
+    }
+    let make = |(i, hosts): (usize, Hosts)| Shard::new(&fabric, &routes, model, &owner, (i as u8, shards), hosts);
+    let mut parts: Vec<Shard<'_>> = hosts.into_iter().enumerate().map(make).collect();
+    parts.iter_mut().for_each(Shard::start);
+    let start = Instant::now();
+    let end = match &mut parts[..] {
+        [part] => alone(part, options, start),
+        parts => together(parts, lookahead, options, start),
+    };
+    let wall_seconds = start.elapsed().as_secs_f64();
+    if let Some(failure) = parts.iter_mut().find_map(|p| p.hosts.failure.take()) {
+        return Err(failure);
+    }
+    let time = parts.iter().map(|p| p.counters.last).max().unwrap_or(0);
+    if end == End::Finished {
+        let waiting: Vec<String> = parts.iter().flat_map(|p| p.hosts.waiting()).collect();
+        let stuck: usize = parts.iter().map(|p| p.packets.under_way()).sum();
+        if stuck > 0 || !waiting.is_empty() {
+            return Err(SimError::Deadlock { time, what: halted(stuck, &waiting) });
+        }
+    }
+    let mut counters = Counters::new(fabric.channels.len());
+    parts.iter().for_each(|p| counters.add(&p.counters));
+    let mut list: Vec<(u32, Box<dyn Program>)> = parts.iter_mut().flat_map(|p| p.hosts.programs()).collect();
+    list.sort_by_key(|p| p.0);
+    let per_link = |of_channel: &[u64]| {
+        let mut sums = vec![0; network.links().len()];
+        for (link, &amount) in fabric.link_of.iter().zip(of_channel) {
+            if let Some(LinkId(link)) = link {
+                sums[*link as usize] += amount;
+            }
+        }
+        sums
+    };
+    Ok(Outcome {
+        end,
+        time,
+        events: counters.events,
+        wakes: counters.wakes,
+        packets: counters.packets,
+        message_latency_mean: counters.latency_sum as f64 / counters.messages.max(1) as f64,
+        messages: counters.messages,
+        payload_bytes: counters.payload,
+        link_bytes: per_link(&counters.bytes),
+        link_busy: per_link(&counters.busy),
+        packet_latency: counters.packet_latency,
+        message_latency: counters.message_latency,
+        programs: list.into_iter().map(|p| p.1).collect(),
+        wall_seconds,
+    })
+}
+
+fn halted(stuck: usize, waiting: &[String]) -> String {
+    let few = waiting.iter().take(4).cloned().collect::<Vec<_>>().join("; ");
+    let more = if waiting.len() > 4 { format!("; and {} more", waiting.len() - 4) } else { String::new() };
+    match (stuck, waiting.is_empty()) {
+        (0, _) => format!("{few}{more}"),
+        (_, true) => format!("{stuck} packets wait for each other"),
+        _ => format!("{stuck} packets wait for each other; {few}{more}"),
+    }
+}
+
+/// Per host, the channels out of its memory with their queues.
+fn ports(fabric: &Fabric) -> Vec<Vec<(u32, u32)>> {
+    let mut ports = vec![Vec::new(); fabric.hosts as usize];
+    for (i, channel) in fabric.channels.iter().enumerate().filter(|(_, c)| c.injects) {
+        ports[channel.from as usize].push((i as u32, if fabric.direct { channel.vcs } else { 1 }));
+    }
+    ports
+}
+
+/// Per vertex, its shard: as many channels in each, hosts with their switches.
+fn partition(network: &Network, fabric: &Fabric, shards: usize) -> Vec<u8> {
+    let vertices = fabric.vertices as usize;
+    let mut owner = vec![0u8; vertices];
+    let routers = if fabric.direct { 0 } else { fabric.hosts as usize };
+    let links = |router: usize| network.out_range(NodeId(router as u32)).len();
+    let all: usize = (routers..vertices).map(links).sum();
+    let mut seen = 0;
+    for (router, owner) in owner.iter_mut().enumerate().skip(routers) {
+        *owner = (seen * shards / all.max(1)).min(shards - 1) as u8;
+        seen += links(router);
+    }
+    for host in 0..routers {
+        let first = network.out_links(NodeId(host as u32)).next();
+        owner[host] = first.map_or(0, |link| owner[network.link(link).to.index()]);
+    }
+    owner
+}
+
+/// Whether a limit is reached; `wall` is looked at between batches only.
+fn over(options: &RunOptions<'_>, start: Instant, events: u64) -> Option<End> {
+    let Limits { events: most, wall, .. } = options.limits;
+    if options.stop.is_some_and(|stop| stop.load(SeqCst)) {
+        Some(End::Stopped)
+    } else if most.is_some_and(|most| events >= most) {
+        Some(End::EventLimit)
+    } else if wall.is_some_and(|wall| start.elapsed() >= wall) {
+        Some(End::WallLimit)
+    } else {
+        None
+    }
+}
+
+fn alone(part: &mut Shard<'_>, options: &RunOptions<'_>, start: Instant) -> End {
+    let last = options.limits.time.unwrap_or(NEVER - 1).saturating_add(1);
+    loop {
+        let left =
+            options.limits.events.map_or(BATCH, |most| most.saturating_sub(part.counters.events).clamp(1, BATCH));
+        let done = part.run(last, left);
+        if part.hosts.failure.is_some() {
+            return End::Stopped;
+        }
+        if done == 0 {
+            return if part.queue.len() == 0 { End::Finished } else { End::TimeLimit };
+        }
+        if let Some(progress) = options.progress {
+            progress(part.now, part.counters.events);
+        }
+        if let Some(end) = over(options, start, part.counters.events) {
+            return end;
+        }
+    }
+}
+
+/// What the threads of a simulation share.
+struct Shared {
+    barrier: Barrier,
+    /// Per shard: when its next event is.
+    next: Vec<AtomicU64>,
+    events: Vec<AtomicU64>,
+    /// From shard to shard.
+    mail: Vec<Mutex<Vec<Remote>>>,
+    failed: AtomicBool,
+    end: Mutex<Option<End>>,
+}
+
+fn together(parts: &mut [Shard<'_>], lookahead: Time, options: &RunOptions<'_>, start: Instant) -> End {
+    let shards = parts.len();
+    let word = |_| AtomicU64::new(0);
+    let shared = Shared {
+        barrier: Barrier::new(shards),
+        next: (0..shards).map(word).collect(),
+        events: (0..shards).map(word).collect(),
+        mail: (0..shards * shards).map(|_| Mutex::new(Vec::new())).collect(),
+        failed: AtomicBool::new(false),
+        end: Mutex::new(None),
+    };
+    std::thread::scope(|scope| {
+        for (me, part) in parts.iter_mut().enumerate() {
+            let shared = &shared;
+            scope.spawn(move || windows(part, me, shards, lookahead, options, start, shared));
+        }
+    });
+    let end = shared.end.lock().map_or(None, |end| *end);
+    end.unwrap_or(End::Finished)
+}
+
+/// One thread's windows.
+fn windows(
+    part: &mut Shard<'_>,
+    me: usize,
+    shards: usize,
+    lookahead: Time,
+    options: &RunOptions<'_>,
+    start: Instant,
+    shared: &Shared,
+) {
+    let last = options.limits.time.unwrap_or(NEVER - 1).saturating_add(1);
+    let mut round = 0u64;
+    loop {
+        shared.next[me].store(part.queue.next_time().unwrap_or(NEVER), SeqCst);
+        shared.events[me].store(part.counters.events, SeqCst);
+        if part.hosts.failure.is_some() {
+            shared.failed.store(true, SeqCst);
+        }
+        if shared.barrier.wait().is_leader() {
+            let next = shared.next.iter().map(|n| n.load(SeqCst)).min().unwrap_or(NEVER);
+            let events = shared.events.iter().map(|n| n.load(SeqCst)).sum();
+            let end = match next {
+                _ if shared.failed.load(SeqCst) => Some(End::Stopped),
+                NEVER => Some(End::Finished),
+                next if next >= last => Some(End::TimeLimit),
+                // A look at the clock is not needed at each window.
+                _ if round.is_multiple_of(64) || options.limits.events.is_some() => over(options, start, events),
+                _ => None,
+            };
+            if let (Some(progress), true) = (options.progress, round.is_multiple_of(1024)) {
+                progress(next, events);
+            }
+            if let Ok(mut place) = shared.end.lock() {
+                *place = end;
+            }
+        }
+        shared.barrier.wait();
+        if shared.end.lock().map_or(true, |end| end.is_some()) {
+            return;
+        }
+        let next = shared.next.iter().map(|n| n.load(SeqCst)).min().unwrap_or(NEVER);
+        part.run(next.saturating_add(lookahead).min(last), u64::MAX);
+        for (to, outbox) in part.outboxes.iter_mut().enumerate() {
+            if !outbox.is_empty()
+                && let Ok(mut mail) = shared.mail[me * shards + to].lock()
+            {
+                std::mem::swap(&mut *mail, outbox);
+            }
+        }
+        shared.barrier.wait();
+        for from in 0..shards {
+            let mut mail =
+                shared.mail[from * shards + me].lock().map_or_else(|_| Vec::new(), |mut m| std::mem::take(&mut *m));
+            mail.drain(..).for_each(|remote| part.take(remote));
+        }
+        round += 1;
+    }
+}

@@ -1,0 +1,88 @@
+//! What is counted while a simulation runs.
+
+use crate::time::Time;
+use hdrhistogram::Histogram;
+
+/// Counters of a shard; those of all shards add up to the simulation's.
+#[derive(Clone, Debug)]
+pub(crate) struct Counters {
+    /// Arrivals and what hosts do.
+    pub(crate) events: u64,
+    /// Wake-ups of channels: what the simulator does besides, which may depend on the number of threads.
+    pub(crate) wakes: u64,
+    /// When the last event was.
+    pub(crate) last: Time,
+    /// Bytes that were put on each channel, and for how long it was busy.
+    pub(crate) bytes: Vec<u64>,
+    pub(crate) busy: Vec<Time>,
+    pub(crate) packets: u64,
+    pub(crate) payload: u64,
+    pub(crate) messages: u64,
+    pub(crate) packet_latency: Histogram<u64>,
+    pub(crate) message_latency: Histogram<u64>,
+    /// Their sum, exactly.
+    pub(crate) latency_sum: u128,
+}
+
+/// Three digits of latencies, from a picosecond to 16 minutes.
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, 1 << 50, 3).expect("valid bounds")
+}
+
+impl Counters {
+    pub(crate) fn new(channels: usize) -> Self {
+        Self {
+            events: 0,
+            wakes: 0,
+            last: 0,
+            bytes: vec![0; channels],
+            busy: vec![0; channels],
+            packets: 0,
+            payload: 0,
+            messages: 0,
+            packet_latency: histogram(),
+            message_latency: histogram(),
+            latency_sum: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn event(&mut self, time: Time) {
+        self.events += 1;
+        self.last = time;
+    }
+
+    #[inline]
+    pub(crate) fn sent(&mut self, channel: u32, bytes: u32, takes: Time) {
+        self.bytes[channel as usize] += u64::from(bytes);
+        self.busy[channel as usize] += takes;
+    }
+
+    #[inline]
+    pub(crate) fn delivered(&mut self, payload: u64, latency: Time) {
+        self.packets += 1;
+        self.payload += payload;
+        self.packet_latency.saturating_record(latency);
+    }
+
+    pub(crate) fn message(&mut self, latency: Time) {
+        self.messages += 1;
+        self.latency_sum += u128::from(latency);
+        self.message_latency.saturating_record(latency);
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.events += other.events;
+        self.wakes += other.wakes;
+        self.last = self.last.max(other.last);
+        self.packets += other.packets;
+        self.payload += other.payload;
+        self.messages += other.messages;
+        self.latency_sum += other.latency_sum;
+        self.bytes.iter_mut().zip(&other.bytes).for_each(|(a, b)| *a += b);
+        self.busy.iter_mut().zip(&other.busy).for_each(|(a, b)| *a += b);
+        // Same bounds.
+        let _ = self.packet_latency.add(&other.packet_latency);
+        let _ = self.message_latency.add(&other.message_latency);
+    }
+}
