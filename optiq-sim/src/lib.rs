@@ -6,10 +6,13 @@
 //! ```text
 //!   Network + Model ──► Fabric (channels, virtual channels) ──► Shard (events, buffers, credits) ◄── Program (one a host)
 //! ```
+//!
+//! [`flow`] is a second model beside it, of fluids in place of packets: rougher and much faster.
 
 mod error;
 pub mod exchange;
 mod fabric;
+pub mod flow;
 mod host;
 pub mod model;
 mod packet;
