@@ -7,12 +7,14 @@
 //!   Network + Model ──► Fabric (channels, virtual channels) ──► Shard (events, buffers, credits) ◄── Program (one a host)
 //! ```
 //!
-//! [`flow`] is a second model beside it, of fluids in place of packets: rougher and much faster.
+//! [`goal`] reads schedules of real programs and runs them as such programs. [`flow`] is a second model beside it all, of
+//! fluids in place of packets: rougher and much faster.
 
 mod error;
 pub mod exchange;
 mod fabric;
 pub mod flow;
+pub mod goal;
 mod host;
 pub mod model;
 mod packet;
