@@ -19,6 +19,9 @@
 //! Improvement of Network Simulation in the SimGrid Framework", SIMUTools 2009): a latency, then bytes at a fair rate.
 //! Parallel links of one pair are one link with the summed capacity, as everywhere in optiq-net.
 //!
+//! An event costs as many steps as the flows concerned have links, and a logarithm: where all flows are connected the whole
+//! run is quadratic in their number. 30,000 flows on a torus of 512 hosts take about a second, 100,000 some minutes.
+//!
 //! Rates and times are floating-point numbers; everything happens in an order of times and numbers of flows, so the same
 //! input gives the same bits.
 
@@ -141,7 +144,8 @@ pub fn rates(network: &Network, flows: &[Flow], limits: &Limits) -> Result<Vec<f
 /// too, if large messages and fair routers make packets behave as fluids.
 ///
 /// A message has the latency of its route, of what processors do for it, and of asking first where it is larger than
-/// `eager_bytes`. That a processor is busy with one message when the next comes is known of sends only.
+/// `eager_bytes`. That a processor is busy with one message when the next comes is known of sends only. All of the latency
+/// comes before the bytes meet those of others, so that this is a model for messages which take longer than their latency.
 ///
 /// # Errors
 /// As [`run`]; a model that cannot be.

@@ -328,3 +328,43 @@ fn packets_agree_with_fluids() {
         assert!(off.abs() < tolerance, "{spec}: packets {packets_seconds} s, fluid {} s", fluid.makespan);
     }
 }
+
+/// Models of machines too: headers, overheads of processors, questions before large messages and the memory of hosts count in
+/// both. A fluid waits for its whole latency before it meets others, and a short message takes both links of a pair on Blue
+/// Gene/Q's length-2 dimension: where messages are short, the two are further apart.
+#[test]
+fn packets_of_presets_agree_with_fluids() {
+    let shift = |hosts: u32, by: u32, bytes| -> Vec<Message> {
+        (0..hosts).map(|h| Message { source: h, destination: (h + by) % hosts, bytes }).collect()
+    };
+    let one = |to, bytes| vec![Message { source: 0, destination: to, bytes }];
+    let bgq = "torus:2x2x2x2x2,capacity=2GB/s";
+    let fat_tree = "fattree:6x6x4:1x6x2:1x1x3,capacity=12.5GB/s";
+    let plus = "dragonfly+:p=2,l=4,s=4,h=4,terminal=17GB/s,local=5.6GB/s,global=4.7GB/s";
+    let edison = "dragonfly:p=2,a=4,h=2,capacity=5GB/s";
+    let cases = [
+        ("bgq", bgq, shift(32, 5, 4 << 20), 0.001),
+        ("bgq", "torus:4x4x2x2x2,capacity=2GB/s", shift(128, 37, 1 << 20), 0.001),
+        ("fattree-12.5", fat_tree, shift(144, 36, 4 << 20), 0.001),
+        ("dragonfly+3456", plus, shift(136, 8, 1 << 20), 0.001),
+        ("edison", edison, shift(72, 8, 1 << 20), 0.001),
+        // Alone, to the picosecond.
+        ("edison", edison, one(1, 64), 1e-9),
+        ("edison", edison, one(30, 1 << 16), 1e-9),
+        ("fattree-12.5", fat_tree, one(100, 512), 1e-9),
+        ("fattree-12.5", fat_tree, one(100, 1 << 16), 1e-9),
+        // Short.
+        ("bgq", bgq, shift(32, 1, 512), 0.25),
+        ("edison", edison, shift(72, 1, 4096), 0.25),
+    ];
+    for (preset, spec, messages, tolerance) in cases {
+        let network = Network::from_spec(spec).unwrap();
+        let model = Model::read(preset).unwrap();
+        let fluid = flow::exchange(&network, &model, &messages).unwrap();
+        let packets = exchange(&network, &model, &messages, &Method::Linear, &RunOptions::default()).unwrap();
+        let packets_seconds = packets.time() as f64 * 1e-12;
+        let off = fluid.makespan / packets_seconds - 1.0;
+        println!("{spec}, {} messages: {packets_seconds:.9} s, fluid {:+.2} %", messages.len(), off * 100.0);
+        assert!(off.abs() < tolerance, "{spec}: packets {packets_seconds} s, fluid {} s", fluid.makespan);
+    }
+}

@@ -140,8 +140,8 @@ impl Rank {
             }
         }
         let first = (0..waits.len() as u32).find(|&i| waits[i as usize] > 0)?;
-        // It may only wait for a cycle; backwards from it everything does, so as many steps back as there are operations
-        // end in one.
+        // That one need not be in a cycle, but what it waits for is stuck too: whoever goes back as many steps as there are
+        // operations ends in a cycle.
         let mut before = vec![first; waits.len()];
         let stuck = |i: u32| waits[i as usize] > 0;
         self.edges.iter().filter(|e| stuck(e.on)).for_each(|e| before[e.operation as usize] = e.on);
