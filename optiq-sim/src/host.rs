@@ -287,8 +287,11 @@ impl Shard<'_> {
             match command {
                 Command::Send { to, bytes, token, notice } => self.post(host, to, bytes, token, notice),
                 Command::Wake { at, token } => self.schedule(host, at.max(now), Action::Woken(token)),
-                Command::Work { time } => {
-                    self.occupy(host, time);
+                Command::Work { time, token } => {
+                    let over = self.occupy(host, time);
+                    if let Some(token) = token {
+                        self.schedule(host, over, Action::Woken(token));
+                    }
                 }
             }
         }
@@ -299,7 +302,8 @@ impl Shard<'_> {
     fn occupy(&mut self, host: u32, time: Time) -> Time {
         let now = self.now;
         let state = self.hosts.state(host);
-        state.busy_until = state.busy_until.max(now) + time;
+        // A file may ask for more than there is time.
+        state.busy_until = state.busy_until.max(now).saturating_add(time);
         state.busy_until
     }
 

@@ -6,10 +6,15 @@
 //! ```text
 //!   Network + Model ──► Fabric (channels, virtual channels) ──► Shard (events, buffers, credits) ◄── Program (one a host)
 //! ```
+//!
+//! [`goal`] reads schedules of real programs and runs them as such programs. [`flow`] is a second model beside it all, of
+//! fluids in place of packets: rougher and much faster.
 
 mod error;
 pub mod exchange;
 mod fabric;
+pub mod flow;
+pub mod goal;
 mod host;
 pub mod model;
 mod packet;

@@ -33,7 +33,7 @@ pub struct Delivery {
 pub(crate) enum Command {
     Send { to: u32, bytes: u64, token: u64, notice: Notice },
     Wake { at: Time, token: u64 },
-    Work { time: Time },
+    Work { time: Time, token: Option<u64> },
 }
 
 /// What a program sees of its host.
@@ -72,7 +72,12 @@ impl Host<'_> {
 
     /// Keeps the processor busy before anything that is ordered after this.
     pub fn work(&mut self, time: Time) {
-        self.commands.push(Command::Work { time });
+        self.commands.push(Command::Work { time, token: None });
+    }
+
+    /// As [`Host::work`]; [`Program::woken`] is called when the processor has done it.
+    pub fn work_then(&mut self, time: Time, token: u64) {
+        self.commands.push(Command::Work { time, token: Some(token) });
     }
 }
 
@@ -87,7 +92,7 @@ pub trait Program: Send {
     /// A message of this host is over, in the sense of its [`Notice`].
     fn sent(&mut self, _host: &mut Host<'_>, _token: u64) {}
 
-    /// A time that was asked for has come.
+    /// A time that was asked for has come, or work that was to be told of is done.
     fn woken(&mut self, _host: &mut Host<'_>, _token: u64) {}
 
     /// Whether it waits for nothing any more; or what it waits for, in words, for a simulation that comes to a halt.
