@@ -17,7 +17,7 @@ mod lab;
 mod paths;
 mod plan;
 mod reproduce;
-mod simulate;
+pub(crate) mod simulate;
 mod topology;
 mod trace;
 mod wrap;

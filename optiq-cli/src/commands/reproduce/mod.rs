@@ -11,6 +11,7 @@ mod page;
 mod program;
 mod published;
 mod setting;
+mod simulated;
 mod table_vii;
 
 use crate::failure::Failure;
@@ -38,7 +39,8 @@ const PLANNER: &str = "optimal";
 /// Show again what the thesis published: its value, ours, and the verdict
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The claims: O1 to O4 (Table VII: loads of MPI, the LP, heuristic 2, heuristic 1), O14 (Table X: maxload), O15 (Tables XI,
+The claims: O1 to O4 (Table VII: loads of MPI, the LP, heuristic 2, heuristic 1), O5 (its throughputs, simulated), O12 and O13
+(Figures 13 and 14: chunk and message sizes, simulated), O14 (Table X: maxload), O15 (Tables XI,
 XIII, XIV: seconds), O16 (Table XII: candidate paths), O17 (solvers), and 91 (all 91 cases with one planner: gaps).
 
 Examples:
@@ -48,8 +50,8 @@ Examples:
   optiq reproduce 91 --nodes 512 --planner heu2
 
 A claim that is not shown is no failure: the exit status is 0, and the verdict says what was seen. With --nodes a claim runs
-on another partition than the published one, and its published numbers are shown but not judged by. O15 to O17 and 91 take
-minutes.")]
+on another partition than the published one, and its published numbers are shown but not judged by. O5, O12, O13, O15 to
+O17 and 91 take minutes.")]
 pub struct Arguments {
     /// Claims, such as O1, or 91 for the 91 cases
     #[arg(value_name = "ID", required = true)]
@@ -115,6 +117,29 @@ const CLAIMS: &[Claim] = &[
         statement: "At 1,024 nodes the plans of heuristic 1 with maxload 16 have 63.04, 38.66 and 45.08 MB on the worst link.",
         shown_when: "ours no more",
         run: |setting, _| table_vii::heuristic1(setting),
+    },
+    Claim {
+        id: "O5",
+        title: "Table VII, throughputs",
+        statement: "At 1,024 nodes and in all three patterns the LP's plans move the bytes fastest, then those of heuristic 2, then \
+                    those of heuristic 1, and MPI_Alltoallv slowest.",
+        shown_when: "the same order in the simulator, with each one's share of its own link bound beside it",
+        run: |setting, _| simulated::throughputs(setting),
+    },
+    Claim {
+        id: "O12",
+        title: "Figure 13, chunk sizes",
+        statement: "At 512 nodes in pattern subset messages below 16 KB are best sent whole, those of 32 KB in chunks of 16 KB, of 64 \
+                    and 128 KB in 32 KB, larger ones in 64 KB.",
+        shown_when: "in the simulator our automatic chunk is within 5 % of the best fixed one at every message size",
+        run: |setting, _| simulated::chunks(setting),
+    },
+    Claim {
+        id: "O13",
+        title: "Figure 14, message sizes",
+        statement: "At 512 nodes MPI_Alltoallv is faster than planned paths below 512 KB, and slower above.",
+        shown_when: "in the simulator ours is never below 0.97 of MPI, and planned paths are faster from 128 KB on at the latest",
+        run: |setting, _| simulated::sizes(setting),
     },
     Claim {
         id: "O14",
@@ -304,7 +329,7 @@ mod tests {
     fn claims_have_names_of_their_own() {
         let ids: std::collections::BTreeSet<&str> = CLAIMS.iter().map(|c| c.id).collect();
         assert_eq!(ids.len(), CLAIMS.len());
-        for id in ["O1", "O2", "O3", "O4", "O14", "O15", "O16", "O17", "91"] {
+        for id in ["O1", "O2", "O3", "O4", "O5", "O12", "O13", "O14", "O15", "O16", "O17", "91"] {
             assert!(ids.contains(id), "{id}");
         }
         let twice = claims(&["o2".into(), "O1".into(), "O2".into()]).unwrap();
@@ -314,6 +339,9 @@ mod tests {
     #[test]
     fn an_unknown_claim_is_told_the_known_ones() {
         let Err(Failure::Input(sentence)) = claims(&["O99".into()]) else { panic!() };
-        assert_eq!(sentence, "there is no claim \"O99\"; the claims are O1, O2, O3, O4, O14, O15, O16, O17, 91");
+        assert_eq!(
+            sentence,
+            "there is no claim \"O99\"; the claims are O1, O2, O3, O4, O5, O12, O13, O14, O15, O16, O17, 91"
+        );
     }
 }

@@ -35,12 +35,14 @@ pub struct TableVii {
 #[serde(deny_unknown_fields)]
 pub struct Amounts {
     pub megabytes: [f64; 3],
+    pub gigabytes_per_second: [f64; 3],
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mpi {
     pub megabytes: [f64; 3],
+    pub gigabytes_per_second: [f64; 3],
     pub paths: usize,
     pub paths_per_link_max: u64,
     pub paths_per_link_mean: [f64; 3],

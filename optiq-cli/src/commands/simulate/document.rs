@@ -30,6 +30,9 @@ struct Figures {
     link_bound_seconds: f64,
     wire_bound_seconds: f64,
     share_of_wire_bound: f64,
+    /// What fluids that share links fairly would take in place of packets, for MPI's messages all at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fluid_seconds: Option<f64>,
     paths: usize,
     messages: u64,
     packets: u64,
@@ -41,18 +44,29 @@ struct Figures {
     simulation_seconds: f64,
 }
 
+/// Why a run ended.
+pub fn end_of(end: End) -> &'static str {
+    match end {
+        End::Finished => "finished",
+        End::TimeLimit => "limit of simulated time",
+        End::EventLimit => "limit of events",
+        End::WallLimit => "limit of wall time",
+        End::Stopped => "interrupted",
+    }
+}
+
 /// Of a distribution.
 #[derive(Serialize)]
-struct Quantiles {
+pub struct Quantiles {
     mean: f64,
-    median: f64,
+    pub median: f64,
     p90: f64,
-    p99: f64,
+    pub p99: f64,
     max: f64,
 }
 
 impl Quantiles {
-    fn of(histogram: &hdrhistogram::Histogram<u64>) -> Self {
+    pub fn of(histogram: &hdrhistogram::Histogram<u64>) -> Self {
         let second = SECOND as f64;
         let at = |q| histogram.value_at_quantile(q) as f64 / second;
         let (mean, max) = (histogram.mean() / second, histogram.max() as f64 / second);
@@ -70,19 +84,14 @@ impl<'a> Document<'a> {
             let complete = run.finished();
             Figures {
                 name: run.name.clone(),
-                end: match o.end {
-                    End::Finished => "finished",
-                    End::TimeLimit => "limit of simulated time",
-                    End::EventLimit => "limit of events",
-                    End::WallLimit => "limit of wall time",
-                    End::Stopped => "interrupted",
-                },
+                end: end_of(o.end),
                 complete,
                 seconds,
                 bytes_per_second: if complete && seconds > 0.0 { bytes / seconds } else { 0.0 },
                 link_bound_seconds: run.link_bound,
                 wire_bound_seconds: wire,
                 share_of_wire_bound: if complete && seconds > 0.0 { wire / seconds } else { 0.0 },
+                fluid_seconds: run.fluid,
                 paths: run.paths,
                 messages: o.messages,
                 packets: o.packets,
@@ -119,6 +128,7 @@ impl<'a> Document<'a> {
             row("link bound", &|r| table::seconds(r.link_bound_seconds)),
             row("with headers and protocol", &|r| table::seconds(r.wire_bound_seconds)),
             row("share of that bound", &|r| whole(r, table::percent(r.share_of_wire_bound))),
+            row("by the fluid model", &|r| r.fluid_seconds.map_or("-".into(), table::seconds)),
             row("bytes on the busiest link", &|r| table::bytes(r.link_bytes_max as f64)),
             row("links used", &|r| format!("{} of {}", r.links_used, net.links().len())),
             row("paths", &|r| r.paths.to_string()),

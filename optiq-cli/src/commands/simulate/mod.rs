@@ -1,19 +1,23 @@
 //! `optiq simulate`.
 
 mod document;
+mod goal;
 mod interrupt;
-mod run;
+pub mod run;
 
-use crate::arguments::{Context, Demands, Planning, Topology};
+use crate::arguments::{Context, Demands, MESSAGE, Planning, Topology};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
 use clap::{Args, ValueEnum};
 use document::Document;
-use optiq_sim::{Limits, Model, time};
+use optiq_net::units;
+use optiq_sim::{Limits, Model, RunOptions, time};
 use optiq_solver::planner;
 use optiq_solver::{PlannerOptions, pipeline};
+use optiq_transport::{ChunkRule, ScheduleOptions};
 use run::{Run, Way};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -26,6 +30,7 @@ Examples:
   optiq simulate --topology torus:4x4 --demands pattern:subset --compare
   optiq simulate --topology fattree:k=4 --demands pattern:alltoall --message 64KiB --mpi pairwise
   optiq simulate --topology torus:4x4 --demands pattern:disjoint --model my.toml --until 10
+  optiq simulate --topology torus:4x4 --goal data/goal/ring-allreduce-16.goal
 
 The model says how packets, links, routers and hosts behave: bgq, fattree-12.5, dragonfly+3456, edison, or a TOML file with
 the same keys. One rank runs on each host. wire_bound_seconds is the link bound, with what headers and protocols take of the
@@ -33,8 +38,15 @@ links: no execution is faster. Ctrl-C ends a run; what was found by then is show
 pub struct Arguments {
     #[command(flatten)]
     topology: Topology,
-    #[command(flatten)]
-    demands: Demands,
+    /// Which bytes go where, as for `optiq plan`
+    #[arg(long, value_name = "DEMANDS", required_unless_present = "goal")]
+    demands: Option<String>,
+    /// Bytes of each demand of a pattern
+    #[arg(long, value_name = "SIZE", default_value = MESSAGE, value_parser = units::parse_bytes, allow_hyphen_values = true)]
+    message: u64,
+    /// Replay a GOAL schedule (the text form of LogGOPSim and ATLAHS) instead, one rank on each host
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["demands", "compare", "mpi", "planner"])]
+    goal: Option<PathBuf>,
     #[command(flatten)]
     planning: Planning,
     /// The machine: a preset or a TOML file; auto is the preset that fits the topology
@@ -43,6 +55,9 @@ pub struct Arguments {
     /// Simulate MPI instead of planned paths
     #[arg(long, value_name = "ALGORITHM", conflicts_with = "compare")]
     mpi: Option<Mpi>,
+    /// The pieces in which messages travel along planned paths: auto, thesis, or a size such as 64KiB
+    #[arg(long, value_name = "RULE", default_value = "auto", value_parser = chunks)]
+    chunks: ChunkRule,
     /// Simulate all planners of this build and MPI's algorithms, side by side
     #[arg(long)]
     compare: bool,
@@ -75,6 +90,17 @@ pub enum Mpi {
     Pairwise,
 }
 
+fn chunks(text: &str) -> Result<ChunkRule, String> {
+    match text {
+        "auto" => Ok(ChunkRule::Auto),
+        "thesis" => Ok(ChunkRule::Thesis),
+        size => match units::parse_bytes(size) {
+            Ok(size) if size > 0 => Ok(ChunkRule::Fixed(size)),
+            _ => Err("auto, thesis or a size above zero is expected".into()),
+        },
+    }
+}
+
 fn positive(text: &str) -> Result<f64, String> {
     let number = text.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
     number.ok_or_else(|| "a number above zero is expected, such as 0.5".into())
@@ -90,13 +116,19 @@ impl Arguments {
             "auto" => Model::for_topology(net.spec()),
             name => Model::read(name)?,
         };
-        let demands = self.demands.load(&net, &progress)?;
         let limits = Limits {
             time: self.until.map(|s| (s * time::SECOND as f64) as u64),
             events: self.events,
             wall: self.wall.map(Duration::from_secs_f64),
         };
         let stop = interrupt::watch()?;
+        if let Some(file) = &self.goal {
+            let threads = usize::from(self.threads);
+            let options = RunOptions { limits, threads, seed: self.seed, stop: Some(stop), ..RunOptions::default() };
+            return goal::run(&net, &model, file, &options, self.json, progress);
+        }
+        let asked = Demands { demands: self.demands.clone().unwrap_or_default(), message: self.message };
+        let demands = asked.load(&net, &progress)?;
         let runner = run::Runner {
             net: &net,
             model: &model,
@@ -109,9 +141,9 @@ impl Arguments {
         };
         let runs = self.runs(&runner)?;
         let background = self.topology.background();
-        let context = Context { background, ..Context::new(&net, &self.demands.demands, &demands) };
+        let context = Context { background, ..Context::new(&net, &asked.demands, &demands) };
         drop(progress);
-        let document = Document::new(&context, &self.demands, &model, &runs);
+        let document = Document::new(&context, &asked, &model, &runs);
         if self.json {
             output::print_json(&document)?
         } else {
@@ -126,17 +158,21 @@ impl Arguments {
             return Ok(vec![runner.run(Way::Mpi(mpi))?]);
         }
         if !self.compare {
-            return Ok(vec![runner.run(Way::Planned(self.plan(runner, &self.planning.planner)?))?]);
+            return Ok(vec![runner.run(Way::Planned(self.plan(runner, &self.planning.planner)?, self.schedule()))?]);
         }
         let mut runs = vec![runner.run(Way::Mpi(Mpi::Linear))?, runner.run(Way::Mpi(Mpi::Pairwise))?];
         for name in planner::NAMES {
             match self.plan(runner, name) {
-                Ok(planned) => runs.push(runner.run(Way::Planned(planned))?),
+                Ok(planned) => runs.push(runner.run(Way::Planned(planned, self.schedule()))?),
                 Err(Failure::Input(text)) if text.contains("feature") => log::info!("{text}"),
                 Err(other) => return Err(other),
             }
         }
         Ok(runs)
+    }
+
+    fn schedule(&self) -> ScheduleOptions {
+        ScheduleOptions { chunk: self.chunks, ..ScheduleOptions::default() }
     }
 
     fn plan(&self, runner: &run::Runner<'_>, planner: &str) -> Result<Box<pipeline::Planned>, Failure> {

@@ -6,6 +6,7 @@ use crate::progress::Progress;
 use optiq::{Message, Placement, lower};
 use optiq_net::Network;
 use optiq_sim::exchange::{self, Exchanged, Method, exchange};
+use optiq_sim::flow;
 use optiq_sim::time::{Time, seconds};
 use optiq_sim::{End, Limits, Model, RunOptions};
 use optiq_solver::demands::Demand;
@@ -18,7 +19,7 @@ use std::time::Instant;
 /// What carries the bytes.
 pub enum Way {
     /// The chunk scheduler, along a plan's paths.
-    Planned(Box<Planned>),
+    Planned(Box<Planned>, ScheduleOptions),
     /// MPI.
     Mpi(Mpi),
 }
@@ -35,6 +36,9 @@ pub struct Runner<'a> {
     pub progress: &'a Progress,
 }
 
+/// More messages take the fluid model longer than a second.
+const MOST_FLUIDS: usize = 10_000;
+
 /// What one run found.
 pub struct Run {
     /// A planner, or an algorithm of MPI.
@@ -42,6 +46,8 @@ pub struct Run {
     /// The most loaded link's bytes over its capacity.
     pub link_bound: f64,
     pub paths: usize,
+    /// What the fluid model says.
+    pub fluid: Option<f64>,
     pub exchanged: Exchanged,
 }
 
@@ -70,14 +76,13 @@ impl Runner<'_> {
                 };
                 (name.to_owned(), plan::congestion(self.net, &load), self.demands.len(), method)
             }
-            Way::Planned(planned) => {
+            Way::Planned(planned, options) => {
                 let placement = Placement::by_rank(self.net, self.net.hosts(), 1).map_err(Failure::Input)?;
                 let mut messages = messages.clone();
                 messages.sort_unstable();
                 let paths = lower(Some(&planned.plan), &messages, &placement).map_err(Failure::Work)?;
                 let (name, bound) = (planned.plan.planner.clone(), planned.report.congestion_seconds);
-                let (options, order) = (ScheduleOptions::default(), Order::default());
-                (name, bound, paths.len(), Method::Paths { paths, options, order })
+                (name, bound, paths.len(), Method::Paths { paths, options, order: Order::default() })
             }
         };
         let started = Instant::now();
@@ -105,6 +110,13 @@ impl Runner<'_> {
             .map(|m| exchange::Message { source: m.source, destination: m.destination, bytes: m.bytes })
             .collect();
         let exchanged = exchange(self.net, self.model, &messages, &method, &options)?;
-        Ok(Run { name, link_bound, paths, exchanged })
+        // Its cost grows with the square of the flows.
+        let fluid = match method {
+            Method::Linear if messages.len() <= MOST_FLUIDS => {
+                Some(flow::exchange(self.net, self.model, &messages)?.makespan)
+            }
+            _ => None,
+        };
+        Ok(Run { name, link_bound, paths, fluid, exchanged })
     }
 }

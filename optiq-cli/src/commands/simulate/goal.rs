@@ -1,0 +1,116 @@
+//! `optiq simulate --goal`: an application's communication, replayed.
+
+use super::document::{Quantiles, end_of};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::{output, table};
+use optiq_net::Network;
+use optiq_sim::goal::{Goal, Replayed, replay};
+use optiq_sim::time::seconds;
+use optiq_sim::{End, Model, RunOptions};
+use serde::Serialize;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Its keys are a contract with scripts.
+#[derive(Serialize)]
+struct Document<'a> {
+    topology: &'a str,
+    network_fingerprint: String,
+    goal: String,
+    model: &'a Model,
+    ranks: u32,
+    operations: u64,
+    end: &'static str,
+    complete: bool,
+    /// When the last rank was done.
+    seconds: f64,
+    first_rank_done_seconds: f64,
+    messages: u64,
+    payload_bytes: u64,
+    packets: u64,
+    events: u64,
+    message_latency_seconds: Quantiles,
+    link_bytes_max: u64,
+    unreceived_messages: usize,
+    simulation_seconds: f64,
+}
+
+/// Replays a schedule and prints what it took.
+pub fn run(
+    net: &Network,
+    model: &Model,
+    file: &Path,
+    options: &RunOptions<'_>,
+    json: bool,
+    progress: Progress,
+) -> Result<ExitCode, Failure> {
+    progress.now(format!("reading {}", file.display()));
+    let goal = Goal::read(file)?;
+    progress.now(format!("replaying {}", file.display()));
+    let replayed = replay(net, model, &goal, options)?;
+    drop(progress);
+    let Replayed { finish, unreceived, outcome: o } = &replayed;
+    let complete = o.end == End::Finished;
+    let last = finish.iter().copied().max().unwrap_or(0);
+    let document = Document {
+        topology: net.spec(),
+        network_fingerprint: net.fingerprint().to_string(),
+        goal: file.display().to_string(),
+        model,
+        ranks: goal.ranks(),
+        operations: goal.len() as u64,
+        end: end_of(o.end),
+        complete,
+        seconds: seconds(if complete { last } else { o.time }),
+        first_rank_done_seconds: seconds(finish.iter().copied().min().unwrap_or(0)),
+        messages: o.messages,
+        payload_bytes: o.payload_bytes,
+        packets: o.packets,
+        events: o.events,
+        message_latency_seconds: Quantiles::of(&o.message_latency),
+        link_bytes_max: o.link_bytes.iter().copied().max().unwrap_or(0),
+        unreceived_messages: unreceived.len(),
+        simulation_seconds: o.wall_seconds,
+    };
+    if json {
+        output::print_json(&document)?
+    } else {
+        output::print(&document.text())?
+    }
+    Ok(if complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+impl Document<'_> {
+    fn text(&self) -> String {
+        let rows = [
+            ("ranks", self.ranks.to_string()),
+            ("operations", self.operations.to_string()),
+            (
+                "time",
+                if self.complete {
+                    table::seconds(self.seconds)
+                } else {
+                    format!("over {}", table::seconds(self.seconds))
+                },
+            ),
+            ("first rank done", table::seconds(self.first_rank_done_seconds)),
+            ("messages", self.messages.to_string()),
+            ("bytes", table::bytes(self.payload_bytes as f64)),
+            ("message latency, median", table::seconds(self.message_latency_seconds.median)),
+            ("message latency, 99 %", table::seconds(self.message_latency_seconds.p99)),
+            ("bytes on the busiest link", table::bytes(self.link_bytes_max as f64)),
+            ("messages that nobody received", self.unreceived_messages.to_string()),
+            ("packets", self.packets.to_string()),
+            ("events", self.events.to_string()),
+            ("simulated in", table::seconds(self.simulation_seconds)),
+        ];
+        let rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
+        let mut text =
+            format!("{} on {}; model {}\n\n{}", self.goal, self.topology, self.model.title, table::table(&rows));
+        if !self.complete {
+            text.push_str(&format!("\nended before the schedule did ({}); its figures are partial\n", self.end));
+        }
+        text
+    }
+}
