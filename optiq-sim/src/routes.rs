@@ -55,13 +55,20 @@ pub(crate) struct Routes<'n> {
     classes: Classes,
     /// Per dimension, its place in the order in which most packets travel.
     rank: Vec<u32>,
+    /// Routes end after their first step.
+    first_only: bool,
 }
 
 impl<'n> Routes<'n> {
     pub(crate) fn new(network: &'n Network) -> Result<Self, SimError> {
-        let mut routes = Self { network, classes: Classes::One, rank: Vec::new() };
+        let mut routes = Self { network, classes: Classes::One, rank: Vec::new(), first_only: false };
         routes.classes = routes.find_classes()?;
         Ok(routes)
+    }
+
+    /// Only out of the source's memory: the rest is decided on the way.
+    pub(crate) fn first_steps(network: &'n Network) -> Self {
+        Self { network, classes: Classes::One, rank: Vec::new(), first_only: true }
     }
 
     pub(crate) fn classes(&self) -> Classes {
@@ -193,6 +200,9 @@ impl<'n> Routes<'n> {
         }
         if fabric.direct {
             route.push(Step::new(fabric.ejection(dst), 0, false));
+        }
+        if self.first_only {
+            route.truncate(1);
         }
         Ok(Arc::from(&route[..]))
     }
