@@ -144,6 +144,13 @@ impl<'n> Routes<'n> {
     ) -> Result<(), SimError> {
         links.clear();
         steps.clear();
+        let exits = self.network.out_range(NodeId(src));
+        if self.first_only && exits.len() == 1 {
+            // There is no other, whatever the route is.
+            links.push(LinkId(exits.start));
+            steps.push((LinkId(exits.start), 0));
+            return Ok(());
+        }
         self.network.route(NodeId(src), NodeId(dst), links)?;
         let (mut class, mut dimension, mut wrapped, mut turns) = (0, u32::MAX, 0, 0);
         for (i, &link) in links.iter().enumerate() {

@@ -13,7 +13,8 @@
 //! channel that they are for.
 //!
 //! At one time all arrivals come first, then channels grant in the order of their numbers, then what has come to the head of
-//! a buffer asks, and so on, so that no order of events favours an input.
+//! a buffer asks, and so on, so that no order of events favours an input. Where routers choose ([`crate::adaptive`]), they do
+//! so when a packet asks, and see no more than what their own outputs are at that moment.
 //!
 //! # Determinism
 //!
@@ -354,6 +355,7 @@ impl<'n> Shard<'n> {
         }
         if packet.out_class & RESERVED != 0 {
             let lane = packet.out_class & !RESERVED;
+            debug_assert!(self.free(lane) >= bytes, "room was reserved");
             return (at.max(self.credits(lane, bytes).0), lane);
         }
         let first = info.first_vc + packet.out_class * self.fabric.lanes;

@@ -192,3 +192,33 @@ impl Kinds {
         free.then_some(channel)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longer_kinds_are_taken_below_the_threshold_only_when_all_shorter_ones_are_above() {
+        // Queues of the best outputs, by kind; the kind to take with a limit of 4, or none that is free.
+        let cases: [(&[Option<u64>], Option<u32>); 9] = [
+            (&[Some(0), Some(0), Some(0)], Some(0)),
+            (&[Some(4), Some(0), Some(0)], Some(0)),
+            (&[Some(5), Some(3), Some(0)], Some(1)),
+            (&[Some(5), Some(4), Some(3)], Some(2)),
+            (&[Some(5), Some(5), Some(3)], Some(2)),
+            (&[Some(9), Some(4), Some(4)], None),
+            (&[None, Some(4), Some(0)], Some(1)),
+            (&[None, Some(5), None], None),
+            (&[None, None, None], None),
+        ];
+        for (queues, expected) in cases {
+            let mut kinds = Kinds::new(4.0);
+            let found = (0..).zip(queues).find_map(|(kind, queue)| kinds.offer(queue.map(|queue| (kind, queue))));
+            assert_eq!(found, expected, "{queues:?}");
+            // If none is free, the shortest one that there is.
+            if found.is_none() {
+                assert_eq!(kinds.shortest, queues.iter().position(|q| q.is_some()).map(|kind| kind as u32));
+            }
+        }
+    }
+}

@@ -175,13 +175,14 @@ impl<'n> Adaptive<'n> {
     /// The routing `policy` on a network, if it is not the fabric's own; `fabric` has as many classes as [`classes`] says.
     pub(crate) fn new(network: &'n Network, fabric: &Fabric, model: &Model, policy: Policy, seed: u64) -> Option<Self> {
         let buffer = model.router.buffer_bytes.min(u64::from(u32::MAX)) * u64::from(model.router.lanes);
+        let packet = model.link.packet_bytes + model.link.header_bytes;
         let shape = network.switched_shape();
         let kind = match (policy, shape) {
             (Policy::MinimalAdaptive, _) => Kind::Grid(grid::Grid::new(network)?),
             (Policy::RandomUp, Some(shape)) => Kind::FatTree(fat_tree::FatTree::new(network, fabric, shape, false)),
             (Policy::AdaptiveUp, Some(shape)) => Kind::FatTree(fat_tree::FatTree::new(network, fabric, shape, true)),
             (Policy::Valiant | Policy::Ugal | Policy::Par, Some(shape)) => {
-                Kind::Dragonfly(dragonfly::Dragonfly::new(network, fabric, shape, policy))
+                Kind::Dragonfly(dragonfly::Dragonfly::new(network, fabric, shape, policy, packet))
             }
             (Policy::Fpar { threshold }, Some(shape)) => {
                 let limit = threshold * buffer as f64;
@@ -189,7 +190,7 @@ impl<'n> Adaptive<'n> {
             }
             _ => return None,
         };
-        Some(Self { kind, seed, packet: model.link.packet_bytes + model.link.header_bytes, buffer })
+        Some(Self { kind, seed, packet, buffer })
     }
 
     /// Where a packet goes next.
