@@ -42,4 +42,4 @@ pub use load::{LinkLoad, LoadStatistics};
 pub use network::{Link, LinkId, Network, NodeId};
 pub use ports::{Exit, FixedOrder, Ports};
 pub use routing::{DimensionOrder, NextHops, Routing, Ties, Zone};
-pub use switched::Class;
+pub use switched::{Class, Shape, ShapeKind};

@@ -7,6 +7,7 @@
 //! order, as on a queue pair.
 
 use crate::SimError;
+use crate::adaptive::Way;
 use crate::model::Model;
 use crate::packet::{Kind, Label, NONE, Packet, Route};
 use crate::program::{Command, Delivery, Host, Idle, Notice, Program};
@@ -216,6 +217,7 @@ impl Hosts {
             next: NONE,
             out: 0,
             out_class: 0,
+            way: Way::START,
         };
         (packet, left)
     }

@@ -10,6 +10,7 @@
 //! [`goal`] reads schedules of real programs and runs them as such programs. [`flow`] is a second model beside it all, of
 //! fluids in place of packets: rougher and much faster.
 
+mod adaptive;
 mod error;
 pub mod exchange;
 mod fabric;
@@ -18,6 +19,7 @@ pub mod goal;
 mod host;
 pub mod model;
 mod packet;
+mod policy;
 mod program;
 mod queue;
 mod routes;
@@ -31,5 +33,6 @@ pub mod workload;
 
 pub use error::SimError;
 pub use model::Model;
+pub use policy::Policy;
 pub use program::{Delivery, Host, Idle, Notice, Program};
 pub use simulation::{End, Limits, Outcome, RunOptions, simulate};

@@ -1,9 +1,11 @@
 //! Messages and packets, and the store of packets under way.
 
+use crate::adaptive::Way;
 use crate::time::Time;
 use std::sync::Arc;
 
-/// A route that was chosen before the packet left: a [`Step`] for each channel.
+/// A route that was chosen before the packet left: a [`Step`] for each channel. If it ends before the destination, routers
+/// decide ([`crate::adaptive`]).
 pub(crate) type Route = Arc<[Step]>;
 
 /// A channel to take, and the class of virtual channels on it.
@@ -84,7 +86,10 @@ pub(crate) struct Packet {
     pub(crate) next: u32,
     /// Where it wants to go, once it is at the head of its buffer.
     pub(crate) out: u32,
+    /// The class, or [`crate::adaptive::RESERVED`] and a virtual channel.
     pub(crate) out_class: u32,
+    /// What adaptive routing remembers.
+    pub(crate) way: Way,
 }
 
 /// No packet.

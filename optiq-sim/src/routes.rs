@@ -55,13 +55,20 @@ pub(crate) struct Routes<'n> {
     classes: Classes,
     /// Per dimension, its place in the order in which most packets travel.
     rank: Vec<u32>,
+    /// Routes end after their first step.
+    first_only: bool,
 }
 
 impl<'n> Routes<'n> {
     pub(crate) fn new(network: &'n Network) -> Result<Self, SimError> {
-        let mut routes = Self { network, classes: Classes::One, rank: Vec::new() };
+        let mut routes = Self { network, classes: Classes::One, rank: Vec::new(), first_only: false };
         routes.classes = routes.find_classes()?;
         Ok(routes)
+    }
+
+    /// Only out of the source's memory: the rest is decided on the way.
+    pub(crate) fn first_steps(network: &'n Network) -> Self {
+        Self { network, classes: Classes::One, rank: Vec::new(), first_only: true }
     }
 
     pub(crate) fn classes(&self) -> Classes {
@@ -137,6 +144,13 @@ impl<'n> Routes<'n> {
     ) -> Result<(), SimError> {
         links.clear();
         steps.clear();
+        let exits = self.network.out_range(NodeId(src));
+        if self.first_only && exits.len() == 1 {
+            // There is no other, whatever the route is.
+            links.push(LinkId(exits.start));
+            steps.push((LinkId(exits.start), 0));
+            return Ok(());
+        }
         self.network.route(NodeId(src), NodeId(dst), links)?;
         let (mut class, mut dimension, mut wrapped, mut turns) = (0, u32::MAX, 0, 0);
         for (i, &link) in links.iter().enumerate() {
@@ -193,6 +207,9 @@ impl<'n> Routes<'n> {
         }
         if fabric.direct {
             route.push(Step::new(fabric.ejection(dst), 0, false));
+        }
+        if self.first_only {
+            route.truncate(1);
         }
         Ok(Arc::from(&route[..]))
     }

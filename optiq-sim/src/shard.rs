@@ -13,7 +13,8 @@
 //! channel that they are for.
 //!
 //! At one time all arrivals come first, then channels grant in the order of their numbers, then what has come to the head of
-//! a buffer asks, and so on, so that no order of events favours an input.
+//! a buffer asks, and so on, so that no order of events favours an input. Where routers choose ([`crate::adaptive`]), they do
+//! so when a packet asks, and see no more than what their own outputs are at that moment.
 //!
 //! # Determinism
 //!
@@ -21,6 +22,7 @@
 //! kind at a time: arrivals on one channel never coincide. So the order is the same however components are spread over
 //! shards, and shards only tell each other what happens at least one latency later (`Fabric::lookahead`).
 
+use crate::adaptive::{Adaptive, RESERVED};
 use crate::fabric::Fabric;
 use crate::host::{Action, Hosts};
 use crate::model::{Arbitration, Model, Switching};
@@ -70,6 +72,8 @@ struct Buffer {
 pub(crate) struct Shard<'n> {
     pub(crate) fabric: &'n Fabric,
     pub(crate) routes: &'n Routes<'n>,
+    /// Decides where routes end before the destination.
+    pub(crate) adaptive: Option<&'n Adaptive<'n>>,
     pub(crate) model: &'n Model,
     /// Per vertex, its shard.
     owner: &'n [u8],
@@ -80,6 +84,8 @@ pub(crate) struct Shard<'n> {
     buffers: Vec<Buffer>,
     /// Per virtual channel: credits on their way back, by time.
     returns: Vec<VecDeque<(Time, u32)>>,
+    /// Per virtual channel: credits that packets which ask for it hold already. Empty without adaptive routing.
+    reserved: Vec<u32>,
     /// Per channel: until when its buffers cannot be read.
     reading_until: Vec<Time>,
     /// Which inputs ask for a channel.
@@ -98,7 +104,7 @@ pub(crate) struct Shard<'n> {
 impl<'n> Shard<'n> {
     pub(crate) fn new(
         fabric: &'n Fabric,
-        routes: &'n Routes<'n>,
+        (routes, adaptive): (&'n Routes<'n>, Option<&'n Adaptive<'n>>),
         model: &'n Model,
         owner: &'n [u8],
         (me, shards): (u8, usize),
@@ -110,6 +116,7 @@ impl<'n> Shard<'n> {
         Self {
             fabric,
             routes,
+            adaptive,
             model,
             owner,
             me,
@@ -118,6 +125,7 @@ impl<'n> Shard<'n> {
             outputs: vec![output; channels],
             buffers: vec![Buffer { head: NONE, tail: NONE, credits, wanted: false }; fabric.channel_of_vc.len()],
             returns: vec![VecDeque::new(); fabric.channel_of_vc.len()],
+            reserved: vec![0; if adaptive.is_some() { fabric.channel_of_vc.len() } else { 0 }],
             reading_until: vec![0; channels],
             requests: vec![0; fabric.words as usize],
             touched: Vec::new(),
@@ -257,11 +265,14 @@ impl<'n> Shard<'n> {
     fn request(&mut self, channel: u32, vc: u32) {
         let head = self.buffers[vc as usize].head;
         let packet = self.packets.get(head);
-        let step = packet.route[usize::from(packet.hop)];
-        let out = if step.any_lane() { self.idlest_lane(step.channel()) } else { step.channel() };
+        let (out, class) = match packet.route.get(usize::from(packet.hop)) {
+            Some(step) if step.any_lane() => (self.idlest_lane(step.channel()), step.class()),
+            Some(step) => (step.channel(), step.class()),
+            None => self.decide(self.fabric.channels[channel as usize].to, head),
+        };
         let packet = self.packets.get_mut(head);
         packet.out = out;
-        packet.out_class = step.class();
+        packet.out_class = class;
         debug_assert_eq!(self.fabric.channels[out as usize].from, self.fabric.channels[channel as usize].to);
         let bit = self.fabric.bit_of_vc[vc as usize];
         let word = self.fabric.channels[out as usize].first_word + bit / 64;
@@ -342,6 +353,11 @@ impl<'n> Shard<'n> {
         if info.ejects {
             return (at, info.first_vc);
         }
+        if packet.out_class & RESERVED != 0 {
+            let lane = packet.out_class & !RESERVED;
+            debug_assert!(self.free(lane) >= bytes, "room was reserved");
+            return (at.max(self.credits(lane, bytes).0), lane);
+        }
         let first = info.first_vc + packet.out_class * self.fabric.lanes;
         let mut best = (NEVER, first);
         let mut most = 0;
@@ -357,28 +373,50 @@ impl<'n> Shard<'n> {
 
     /// When a virtual channel has credits for so many bytes, and how many it has now.
     fn credits(&mut self, vc: u32, bytes: u32) -> (Time, u32) {
-        let buffer = &mut self.buffers[vc as usize];
-        let returns = &mut self.returns[vc as usize];
-        while let Some(&(time, bytes)) = returns.front()
-            && time <= self.now
-        {
-            buffer.credits += bytes;
-            returns.pop_front();
-        }
-        let now = buffer.credits;
+        let now = self.free(vc);
         if now >= bytes {
             return (self.now, now);
         }
         // More may come, and sooner than what is known of: the other end frees its buffer in no order of time.
-        buffer.wanted = true;
+        self.buffers[vc as usize].wanted = true;
         let mut then = now;
-        for &(time, more) in returns.iter() {
+        for &(time, more) in self.returns[vc as usize].iter() {
             then += more;
             if then >= bytes {
                 return (time, now);
             }
         }
         (NEVER, now)
+    }
+
+    /// The credits that a virtual channel has now; unlike [`Shard::credits`], nobody waits for more.
+    #[inline]
+    pub(crate) fn free(&mut self, vc: u32) -> u32 {
+        let returns = &mut self.returns[vc as usize];
+        let credits = &mut self.buffers[vc as usize].credits;
+        while let Some(&(time, bytes)) = returns.front()
+            && time <= self.now
+        {
+            *credits += bytes;
+            returns.pop_front();
+        }
+        *credits
+    }
+
+    /// Of these, those that nobody has reserved.
+    pub(crate) fn unreserved(&mut self, vc: u32) -> u32 {
+        self.free(vc) - self.reserved[vc as usize]
+    }
+
+    /// Keeps credits for a packet that asks for the virtual channel, until it is sent.
+    pub(crate) fn reserve(&mut self, vc: u32, bytes: u32) {
+        self.reserved[vc as usize] += bytes;
+    }
+
+    /// How many requests wait for a channel, and until when it is busy.
+    pub(crate) fn demand(&self, channel: u32) -> (u32, Time) {
+        let output = &self.outputs[channel as usize];
+        (output.waiting, output.busy_until)
     }
 
     /// Credits of a virtual channel come back, to the router at its beginning.
@@ -413,8 +451,10 @@ impl<'n> Shard<'n> {
         output.waiting -= 1;
         output.last = bit;
         let more = output.waiting > 0;
-        let next = self.packets.get(head).next;
-        let bytes = self.packets.get(head).bytes;
+        let Packet { next, bytes, out_class, .. } = *self.packets.get(head);
+        if out_class & RESERVED != 0 {
+            self.reserved[lane as usize] -= bytes;
+        }
         let buffer = &mut self.buffers[vc as usize];
         buffer.head = next;
         if next == NONE {

@@ -3,7 +3,7 @@
 use crate::shard::Shard;
 use crate::time::NEVER;
 use crate::workload::{Gaps, Open, Pattern, Sizes};
-use crate::{Model, Program, RunOptions, simulate};
+use crate::{Model, Policy, Program, RunOptions, simulate};
 use optiq_net::Network;
 
 impl Shard<'_> {
@@ -30,11 +30,15 @@ impl Shard<'_> {
 
 #[test]
 fn channels_wake_up_when_they_can_send() {
-    for (spec, preset) in [
-        ("torus:4x2x2x4x2,capacity=2GB/s", "bgq"),
-        ("torus:6,capacity=2GB/s", "bgq"),
-        ("fattree:3x3x2:1x3x2,capacity=12.5GB/s", "fattree-12.5"),
-        ("dragonfly:p=2,a=4,h=2", "edison"),
+    for (spec, preset, routing) in [
+        ("torus:4x2x2x4x2,capacity=2GB/s", "bgq", Policy::Fabric),
+        ("torus:4x2x2x4x2,capacity=2GB/s", "bgq", Policy::MinimalAdaptive),
+        ("torus:6,capacity=2GB/s", "bgq", Policy::Fabric),
+        ("fattree:3x3x2:1x3x2,capacity=12.5GB/s", "fattree-12.5", Policy::Fabric),
+        ("fattree:3x3x2:1x3x2,capacity=12.5GB/s", "fattree-12.5", Policy::AdaptiveUp),
+        ("dragonfly:p=2,a=4,h=2", "edison", Policy::Fabric),
+        ("dragonfly:p=2,a=4,h=2", "edison", Policy::Par),
+        ("dragonfly+:p=2,l=2,s=2,h=2", "dragonfly+3456", Policy::Fpar { threshold: 0.5 }),
     ] {
         let network = Network::from_spec(spec).unwrap();
         let hosts = network.hosts() as u32;
@@ -45,7 +49,8 @@ fn channels_wake_up_when_they_can_send() {
             let sizes = Sizes::Either(3000, 20_000);
             let open = Open { pattern: Pattern::Uniform, gaps: Gaps::Poisson(8_000_000), sizes, messages: 6, hosts };
             let programs = (0..hosts).map(|_| Box::new(open.clone()) as Box<dyn Program>).collect();
-            simulate(&network, &model, programs, &RunOptions { seed: eager, ..RunOptions::default() }).unwrap();
+            simulate(&network, &model, programs, &RunOptions { seed: eager, routing, ..RunOptions::default() })
+                .unwrap();
         }
     }
 }

@@ -6,9 +6,11 @@
 //! and go on with the next window, which begins where the first of both has something to do.
 
 use crate::SimError;
+use crate::adaptive::{self, Adaptive};
 use crate::fabric::Fabric;
 use crate::host::Hosts;
 use crate::model::Model;
+use crate::policy::Policy;
 use crate::program::{Idle, Program};
 use crate::routes::Routes;
 use crate::shard::{Remote, Shard};
@@ -55,6 +57,8 @@ pub struct RunOptions<'a> {
     pub threads: usize,
     /// The seed of all random numbers.
     pub seed: u64,
+    /// How packets find their way.
+    pub routing: Policy,
     /// Becomes true when the simulation is to end.
     pub stop: Option<&'a AtomicBool>,
     /// Is told simulated time and events now and then.
@@ -75,6 +79,8 @@ pub struct Outcome {
     pub packets: u64,
     /// Messages that arrived.
     pub messages: u64,
+    /// Packets that the routing has sent off their minimal paths: none by the fabric's own routes.
+    pub detours: u64,
     /// Bytes of the messages among them: without headers, and without what the protocol says.
     pub payload_bytes: u64,
     /// From the first bit out of the source's memory to the last one in the destination's, in picoseconds.
@@ -99,7 +105,7 @@ const BATCH: u64 = 1 << 16;
 /// Simulates `programs`, one for each of the first hosts, on a network.
 ///
 /// # Errors
-/// A model or a workload that does not fit the network; a halt with hosts that still wait.
+/// A model, a routing or a workload that does not fit the network; a halt with hosts that still wait.
 pub fn simulate(
     network: &Network,
     model: &Model,
@@ -107,8 +113,10 @@ pub fn simulate(
     options: &RunOptions<'_>,
 ) -> Result<Outcome, SimError> {
     model.check().map_err(SimError::Model)?;
-    let routes = Routes::new(network)?;
-    let fabric = Fabric::new(network, model, routes.classes().count());
+    let classes = adaptive::classes(network, options.routing)?;
+    let routes = if classes.is_some() { Routes::first_steps(network) } else { Routes::new(network)? };
+    let fabric = Fabric::new(network, model, classes.unwrap_or(routes.classes().count()));
+    let adaptive = Adaptive::new(network, &fabric, model, options.routing, options.seed);
     if programs.len() > fabric.hosts as usize {
         let text = format!("{} programs for {} hosts", programs.len(), fabric.hosts);
         return Err(SimError::Workload(text));
@@ -123,7 +131,8 @@ pub fn simulate(
         let program = programs.next().unwrap_or_else(|| Box::new(Idle));
         hosts[usize::from(owner[host])].add(host as u32, options.seed, ports, program);
     }
-    let make = |(i, hosts): (usize, Hosts)| Shard::new(&fabric, &routes, model, &owner, (i as u8, shards), hosts);
+    let ways = (&routes, adaptive.as_ref());
+    let make = |(i, hosts): (usize, Hosts)| Shard::new(&fabric, ways, model, &owner, (i as u8, shards), hosts);
     let mut parts: Vec<Shard<'_>> = hosts.into_iter().enumerate().map(make).collect();
     parts.iter_mut().for_each(Shard::start);
     let start = Instant::now();
@@ -164,6 +173,7 @@ pub fn simulate(
         packets: counters.packets,
         message_latency_mean: counters.latency_sum as f64 / counters.messages.max(1) as f64,
         messages: counters.messages,
+        detours: counters.detours,
         payload_bytes: counters.payload,
         link_bytes: per_link(&counters.bytes),
         link_busy: per_link(&counters.busy),

@@ -18,6 +18,8 @@ pub(crate) struct Counters {
     pub(crate) packets: u64,
     pub(crate) payload: u64,
     pub(crate) messages: u64,
+    /// Packets that adaptive routing has sent off their minimal paths.
+    pub(crate) detours: u64,
     pub(crate) packet_latency: Histogram<u64>,
     pub(crate) message_latency: Histogram<u64>,
     /// Their sum, exactly.
@@ -40,6 +42,7 @@ impl Counters {
             packets: 0,
             payload: 0,
             messages: 0,
+            detours: 0,
             packet_latency: histogram(),
             message_latency: histogram(),
             latency_sum: 0,
@@ -78,6 +81,7 @@ impl Counters {
         self.packets += other.packets;
         self.payload += other.payload;
         self.messages += other.messages;
+        self.detours += other.detours;
         self.latency_sum += other.latency_sum;
         self.bytes.iter_mut().zip(&other.bytes).for_each(|(a, b)| *a += b);
         self.busy.iter_mut().zip(&other.busy).for_each(|(a, b)| *a += b);

@@ -64,6 +64,11 @@ impl DragonflyPlus {
         (router - self.hosts()) / (self.leaves + self.spines)
     }
 
+    /// Whether a switch is a spine.
+    pub fn is_spine(&self, switch: u32) -> bool {
+        (switch - self.hosts()) % (self.leaves + self.spines) >= self.leaves
+    }
+
     fn leaf(&self, group: u32, i: u32) -> u32 {
         self.hosts() + group * (self.leaves + self.spines) + i
     }

@@ -141,6 +141,17 @@ impl FatTree {
         self.vertex(plane, level + 1, a / self.children[level], b + which * self.across[level])
     }
 
+    /// The level of a vertex; hosts are level 0.
+    pub fn level(&self, v: u32) -> u32 {
+        self.place(v).1 as u32
+    }
+
+    /// Whether `host` is below `v`, or is `v`.
+    pub fn covers(&self, v: u32, host: u32) -> bool {
+        let (_, level, a, _) = self.place(v);
+        host / self.below[level] == a
+    }
+
     pub fn first_host(&self, v: u32) -> u32 {
         let (_, level, a, _) = self.place(v);
         a * self.below[level]

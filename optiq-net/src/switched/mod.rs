@@ -6,11 +6,13 @@
 mod dragonfly;
 mod dragonfly_plus;
 mod fat_tree;
+mod shape;
 mod spec;
 
 pub(crate) use dragonfly::Dragonfly;
 pub(crate) use dragonfly_plus::DragonflyPlus;
 pub(crate) use fat_tree::FatTree;
+pub use shape::{Shape, ShapeKind};
 pub(crate) use spec::SwitchedSpec;
 
 use crate::fingerprint::Hasher;

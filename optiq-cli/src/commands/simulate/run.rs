@@ -104,6 +104,7 @@ impl Runner<'_> {
             seed: self.seed,
             stop: Some(self.stop),
             progress: Some(&tell),
+            ..RunOptions::default()
         };
         let messages: Vec<exchange::Message> = messages
             .iter()
