@@ -8,7 +8,7 @@ use crate::commands::simulate::run::{Run, Runner, Way};
 use crate::failure::Failure;
 use optiq::{Config, CostModel, Decision, decide};
 use optiq_net::{Network, units};
-use optiq_sim::{Limits, Model};
+use optiq_sim::{Limits, Model, Policy};
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::Planned;
 use optiq_transport::{ChunkRule, ScheduleOptions};
@@ -23,8 +23,8 @@ const ORDER: f64 = 0.01;
 fn simulate(setting: &Setting, net: &Network, demands: &[Demand], way: Way) -> Result<Run, Failure> {
     let model = Model::read("bgq")?;
     let limits = Limits::default();
-    let (threads, seed, stop) = (1, 1, &STOP);
-    Runner { net, model: &model, demands, limits, threads, seed, stop, progress: setting.progress }.run(way)
+    let (threads, seed, routing, stop) = (1, 1, Policy::Fabric, &STOP);
+    Runner { net, model: &model, demands, limits, threads, seed, routing, stop, progress: setting.progress }.run(way)
 }
 
 /// Bytes of all demands over the time of a run, in GB/s (decimal).

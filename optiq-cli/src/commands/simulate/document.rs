@@ -5,7 +5,7 @@ use crate::arguments::{Context, Demands};
 use crate::table;
 use optiq_net::Network;
 use optiq_sim::time::SECOND;
-use optiq_sim::{End, Model};
+use optiq_sim::{End, Model, Policy};
 use serde::Serialize;
 
 /// Its keys are a contract with scripts.
@@ -15,6 +15,7 @@ pub struct Document<'a> {
     context: &'a Context,
     message_bytes: u64,
     model: &'a Model,
+    routing: String,
     runs: Vec<Figures>,
 }
 
@@ -37,6 +38,8 @@ struct Figures {
     messages: u64,
     packets: u64,
     events: u64,
+    /// Packets that left their minimal paths.
+    detours: u64,
     packet_latency_seconds: Quantiles,
     message_latency_seconds: Quantiles,
     link_bytes_max: u64,
@@ -75,7 +78,7 @@ impl Quantiles {
 }
 
 impl<'a> Document<'a> {
-    pub fn new(context: &'a Context, demands: &Demands, model: &'a Model, runs: &[Run]) -> Self {
+    pub fn new(context: &'a Context, demands: &Demands, model: &'a Model, routing: Policy, runs: &[Run]) -> Self {
         let link = &model.link;
         let useful = link.efficiency * link.packet_bytes as f64 / (link.packet_bytes + link.header_bytes) as f64;
         let bytes = context.demand_bytes as f64;
@@ -96,6 +99,7 @@ impl<'a> Document<'a> {
                 messages: o.messages,
                 packets: o.packets,
                 events: o.events,
+                detours: o.detours,
                 packet_latency_seconds: Quantiles::of(&o.packet_latency),
                 message_latency_seconds: Quantiles::of(&o.message_latency),
                 link_bytes_max: o.link_bytes.iter().copied().max().unwrap_or(0),
@@ -103,7 +107,7 @@ impl<'a> Document<'a> {
                 simulation_seconds: o.wall_seconds,
             }
         });
-        Self { context, message_bytes: demands.message, model, runs: runs.collect() }
+        Self { context, message_bytes: demands.message, model, routing: routing.to_string(), runs: runs.collect() }
     }
 
     pub fn text(&self, net: &Network) -> String {

@@ -12,7 +12,7 @@ use crate::progress::Progress;
 use clap::{Args, ValueEnum};
 use document::Document;
 use optiq_net::units;
-use optiq_sim::{Limits, Model, RunOptions, time};
+use optiq_sim::{Limits, Model, Policy, RunOptions, time};
 use optiq_solver::planner;
 use optiq_solver::{PlannerOptions, pipeline};
 use optiq_transport::{ChunkRule, ScheduleOptions};
@@ -30,6 +30,7 @@ Examples:
   optiq simulate --topology torus:4x4 --demands pattern:subset --compare
   optiq simulate --topology fattree:k=4 --demands pattern:alltoall --message 64KiB --mpi pairwise
   optiq simulate --topology torus:4x4 --demands pattern:disjoint --model my.toml --until 10
+  optiq simulate --topology dragonfly:p=2,a=4,h=2 --demands pattern:random --mpi linear --routing ugal
   optiq simulate --topology torus:4x4 --goal data/goal/ring-allreduce-16.goal
 
 The model says how packets, links, routers and hosts behave: bgq, fattree-12.5, dragonfly+3456, edison, or a TOML file with
@@ -70,6 +71,10 @@ pub struct Arguments {
     /// End a run after it took so many seconds
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     wall: Option<f64>,
+    /// How routers choose: fabric (the topology's own routes), adaptive (torus, minimal), random-up or adaptive-up (fat tree),
+    /// valiant, ugal or par (dragonfly), fpar or fpar=THRESHOLD (Dragonfly+)
+    #[arg(long, value_name = "POLICY", default_value = "fabric")]
+    routing: Policy,
     /// Threads of the simulator; results are the same with any number
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     threads: u8,
@@ -124,7 +129,8 @@ impl Arguments {
         let stop = interrupt::watch()?;
         if let Some(file) = &self.goal {
             let threads = usize::from(self.threads);
-            let options = RunOptions { limits, threads, seed: self.seed, stop: Some(stop), ..RunOptions::default() };
+            let (seed, routing) = (self.seed, self.routing);
+            let options = RunOptions { limits, threads, seed, routing, stop: Some(stop), ..RunOptions::default() };
             return goal::run(&net, &model, file, &options, self.json, progress);
         }
         let asked = Demands { demands: self.demands.clone().unwrap_or_default(), message: self.message };
@@ -136,6 +142,7 @@ impl Arguments {
             limits,
             threads: usize::from(self.threads),
             seed: self.seed,
+            routing: self.routing,
             stop,
             progress: &progress,
         };
@@ -143,7 +150,7 @@ impl Arguments {
         let background = self.topology.background();
         let context = Context { background, ..Context::new(&net, &asked.demands, &demands) };
         drop(progress);
-        let document = Document::new(&context, &asked, &model, &runs);
+        let document = Document::new(&context, &asked, &model, self.routing, &runs);
         if self.json {
             output::print_json(&document)?
         } else {

@@ -8,7 +8,7 @@ use optiq_net::Network;
 use optiq_sim::exchange::{self, Exchanged, Method, exchange};
 use optiq_sim::flow;
 use optiq_sim::time::{Time, seconds};
-use optiq_sim::{End, Limits, Model, RunOptions};
+use optiq_sim::{End, Limits, Model, Policy, RunOptions};
 use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::Planned;
 use optiq_solver::plan;
@@ -32,6 +32,7 @@ pub struct Runner<'a> {
     pub limits: Limits,
     pub threads: usize,
     pub seed: u64,
+    pub routing: Policy,
     pub stop: &'static AtomicBool,
     pub progress: &'a Progress,
 }
@@ -104,7 +105,7 @@ impl Runner<'_> {
             seed: self.seed,
             stop: Some(self.stop),
             progress: Some(&tell),
-            ..RunOptions::default()
+            routing: self.routing,
         };
         let messages: Vec<exchange::Message> = messages
             .iter()

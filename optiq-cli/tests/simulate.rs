@@ -1,0 +1,118 @@
+//! `optiq simulate`: its documents, and what it refuses.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
+#[allow(dead_code, reason = "not all helpers are needed here")]
+mod support;
+
+use serde_json::Value;
+use support::Room;
+
+fn json(room: &Room, line: &str) -> Value {
+    serde_json::from_str(&room.succeed(line)).unwrap_or_else(|e| panic!("optiq {line}: {e}"))
+}
+
+/// The sentence with which the command refuses.
+fn refuse(room: &Room, line: &str, status: i32) -> String {
+    let output = room.run(line);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.code() == Some(status) && output.stdout.is_empty(),
+        "optiq {line}: {} {error}",
+        output.status
+    );
+    assert!(error.starts_with("optiq: ") && error.lines().count() == 1, "optiq {line}: {error}");
+    error
+}
+
+/// Two ways around a ring of four: twice the throughput, and close to the link bound.
+#[test]
+fn planned_paths_are_faster_where_there_are_two() {
+    let room = Room::new("two-ways");
+    room.write("one.txt", "h0 h2 8MB\n");
+    let line = "simulate --topology torus:4 --demands file:one.txt --compare --json";
+    let document = json(&room, line);
+    let run = |name: &str| document["runs"].as_array().unwrap().iter().find(|r| r["name"] == name).unwrap().clone();
+    let (mpi, ours) = (run("mpi-linear"), run("optimal"));
+    for r in [&mpi, &ours] {
+        assert_eq!((&r["end"], &r["complete"]), (&Value::from("finished"), &Value::from(true)));
+        let share = r["share_of_wire_bound"].as_f64().unwrap();
+        assert!((0.9..=1.0).contains(&share), "{} reaches {share}", r["name"]);
+    }
+    assert_eq!(mpi["link_bound_seconds"].as_f64(), Some(0.008));
+    let gain = mpi["seconds"].as_f64().unwrap() / ours["seconds"].as_f64().unwrap();
+    assert!((1.8..2.0).contains(&gain), "{gain}");
+    // Fluids are as fast as packets where a link is full.
+    let fluid = mpi["fluid_seconds"].as_f64().unwrap() / mpi["seconds"].as_f64().unwrap();
+    assert!((0.99..1.01).contains(&fluid), "{fluid}");
+    // The same on any number of threads, but for what the simulation itself takes.
+    let mut more = json(&room, &format!("{line} --threads 3"));
+    let mut first = document.clone();
+    for d in [&mut first, &mut more] {
+        d["runs"].as_array_mut().unwrap().iter_mut().for_each(|r| r["simulation_seconds"] = Value::Null);
+    }
+    assert_eq!(first, more);
+}
+
+#[test]
+fn limits_leave_partial_results_that_are_marked() {
+    let room = Room::new("partial");
+    for (limit, end) in [("--until 0.001", "limit of simulated time"), ("--events 1000", "limit of events")] {
+        let line = format!("simulate --topology torus:4x4 --demands pattern:disjoint {limit} --json");
+        let output = room.run(&line);
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let run = &document["runs"][0];
+        assert_eq!((&run["end"], &run["complete"]), (&Value::from(end), &Value::from(false)));
+        assert!(run["packets"].as_u64().unwrap() > 0);
+        assert_eq!(run["bytes_per_second"].as_f64(), Some(0.0));
+    }
+}
+
+#[test]
+fn schedules_are_replayed_and_a_deadlock_is_told() {
+    let room = Room::new("goal");
+    // 8 bytes there and back.
+    room.write(
+        "ping.goal",
+        "num_ranks 2\nrank 0 {\na: send 8b to 1 tag 1\nb: recv 8b from 1 tag 2\nb requires a\n}\n\
+         rank 1 {\na: recv 8b from 0 tag 1\nb: send 8b to 0 tag 2\nb requires a\n}\n",
+    );
+    let done = json(&room, "simulate --topology star:2 --goal ping.goal --json");
+    assert_eq!((done["ranks"].as_u64(), done["messages"].as_u64()), (Some(2), Some(2)));
+    // Twice two wires of 10 ns, a router of 100 ns and 8 ns on the wire, with the default model.
+    assert_eq!(done["seconds"].as_f64(), Some(256e-9));
+    room.write(
+        "wait.goal",
+        "num_ranks 2\nrank 0 {\na: recv 8b from 1 tag 1\n}\nrank 1 {\na: recv 8b from 0 tag 1\n}\n",
+    );
+    let sentence = refuse(&room, "simulate --topology star:2 --goal wait.goal", 1);
+    assert!(sentence.contains("rank 0") && sentence.contains("rank 1") && sentence.contains("deadlock"), "{sentence}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_a_sentence() {
+    let room = Room::new("refused");
+    room.write("small.toml", "[router]\nbuffer_bytes = 100\n");
+    room.write("typo.toml", "[router]\nbufer_bytes = 100\n");
+    room.write("bad.goal", "num_ranks 2\nrank 0 {\na: sned 8b to 1\n}\n");
+    let demands = "--demands pattern:disjoint";
+    for (line, words) in [
+        (
+            format!("simulate --topology torus:4x4 {demands} --model small.toml"),
+            "small.toml: router.buffer_bytes is 100",
+        ),
+        (format!("simulate --topology torus:4x4 {demands} --model typo.toml"), "bufer_bytes"),
+        (format!("simulate --topology torus:4x4 {demands} --model nosuch"), "presets bgq"),
+        (format!("simulate --topology torus:4x4 {demands} --routing fpar"), "fpar needs a Dragonfly+"),
+        (format!("simulate --topology torus:4x4 {demands} --routing best"), "no routing \"best\""),
+        (format!("simulate --topology torus:4x4 {demands} --until 0"), "above zero"),
+        (format!("simulate --topology torus:4x4 {demands} --chunks 0"), "above zero"),
+        ("simulate --topology torus:4x4".into(), "--demands"),
+        ("simulate --topology star:2 --goal bad.goal".into(), "bad.goal:3"),
+        ("simulate --topology star:2 --goal nosuch.goal".into(), "nosuch.goal"),
+    ] {
+        let sentence = refuse(&room, &line, 2);
+        assert!(sentence.contains(words), "{line}: {sentence}");
+    }
+}
