@@ -55,6 +55,17 @@ fn planned_paths_are_faster_where_there_are_two() {
 }
 
 #[test]
+fn several_demands_of_a_pair_are_one_message() {
+    let room = Room::new("twice");
+    room.write("twice.txt", "h0 h1 1MB\nh0 h1 2MB\n");
+    let document = json(&room, "simulate --topology torus:4x4 --demands file:twice.txt --compare --json");
+    assert!(
+        document["runs"].as_array().unwrap().iter().all(|r| r["complete"] == true && r["seconds"].as_f64() > Some(0.0))
+    );
+    assert_eq!(document["demand_bytes"].as_u64(), Some(3_000_000));
+}
+
+#[test]
 fn limits_leave_partial_results_that_are_marked() {
     let room = Room::new("partial");
     for (limit, end) in [("--until 0.001", "limit of simulated time"), ("--events 1000", "limit of events")] {

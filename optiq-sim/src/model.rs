@@ -163,6 +163,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("fattree-12.5", include_str!("../../data/sim/fattree-12.5.toml")),
     ("dragonfly+3456", include_str!("../../data/sim/dragonfly+3456.toml")),
     ("edison", include_str!("../../data/sim/edison.toml")),
+    ("lab", include_str!("../../data/sim/lab.toml")),
 ];
 
 impl Model {

@@ -17,6 +17,7 @@ mod preload_page;
 mod process;
 mod requirements;
 mod results;
+mod simulator_page;
 mod tally;
 mod test;
 

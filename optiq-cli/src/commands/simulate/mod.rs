@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 use document::Document;
 use optiq_net::units;
 use optiq_sim::{Limits, Model, Policy, RunOptions, time};
+use optiq_solver::demands::Demand;
 use optiq_solver::planner;
 use optiq_solver::{PlannerOptions, pipeline};
 use optiq_transport::{ChunkRule, ScheduleOptions};
@@ -95,6 +96,20 @@ pub enum Mpi {
     Pairwise,
 }
 
+/// One demand for each pair of hosts, as an alltoallv has it: bytes of several add up, and are as urgent as the most urgent.
+fn by_pair(mut demands: Vec<Demand>) -> Vec<Demand> {
+    demands.sort_by_key(|d| (d.src, d.dst));
+    demands.dedup_by(|next, kept| {
+        let same = (next.src, next.dst) == (kept.src, kept.dst);
+        if same {
+            kept.bytes = kept.bytes.saturating_add(next.bytes);
+            kept.class = kept.class.max(next.class);
+        }
+        same
+    });
+    demands
+}
+
 fn chunks(text: &str) -> Result<ChunkRule, String> {
     match text {
         "auto" => Ok(ChunkRule::Auto),
@@ -134,7 +149,7 @@ impl Arguments {
             return goal::run(&net, &model, file, &options, self.json, progress);
         }
         let asked = Demands { demands: self.demands.clone().unwrap_or_default(), message: self.message };
-        let demands = asked.load(&net, &progress)?;
+        let demands = by_pair(asked.load(&net, &progress)?);
         let runner = run::Runner {
             net: &net,
             model: &model,

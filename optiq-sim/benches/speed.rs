@@ -1,0 +1,69 @@
+//! How fast the simulator is, on the configurations of CODES's own examples (../shared/anchors.md, section 2): uniform random
+//! messages of 4 KB, one a microsecond from each host. `cargo bench -p optiq-sim --bench speed`; with arguments
+//! `TOPOLOGY MESSAGES THREADS` one configuration.
+#![allow(clippy::unwrap_used, reason = "a benchmark")]
+
+use optiq_net::Network;
+use optiq_sim::workload::{Gaps, Open, Pattern, Sizes};
+use optiq_sim::{Model, Outcome, Policy, Program, RunOptions, simulate};
+
+/// Topology, routing, messages of each host.
+const CONFIGURATIONS: [(&str, &str, u64); 4] = [
+    ("fattree:brown1296", "fabric", 500),
+    ("fattree:brown1296", "adaptive-up", 500),
+    ("dragonfly+:3456", "fabric", 150),
+    ("dragonfly+:3456", "fpar", 150),
+];
+
+fn run(spec: &str, routing: &str, messages: u64, threads: usize) -> Outcome {
+    let network = Network::from_spec(spec).unwrap();
+    let hosts = network.hosts() as u32;
+    let (pattern, gaps, sizes) = (Pattern::Uniform, Gaps::Fixed(1_000_000), Sizes::Fixed(4096));
+    let open = Open { pattern, gaps, sizes, messages, hosts };
+    let programs = (0..hosts).map(|_| Box::new(open.clone()) as Box<dyn Program>).collect();
+    let routing: Policy = routing.parse().unwrap();
+    let options = RunOptions { threads, seed: 1, routing, ..RunOptions::default() };
+    simulate(&network, &Model::for_topology(spec), programs, &options).unwrap()
+}
+
+/// The most memory that this process had, in MB.
+fn peak_megabytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    line.and_then(|l| l.split_whitespace().next()?.parse::<f64>().ok()).map_or(0.0, |kib| kib * 1024.0 / 1e6)
+}
+
+fn line(spec: &str, routing: &str, messages: u64, threads: usize) {
+    let mut runs: Vec<Outcome> = (0..3).map(|_| run(spec, routing, messages, threads)).collect();
+    runs.sort_by(|a, b| a.wall_seconds.total_cmp(&b.wall_seconds));
+    let o = &runs[1];
+    // What was popped from the queue, as others count.
+    let events = (o.events + o.wakes) as f64;
+    println!(
+        "| `{spec}` | {routing} | {threads} | {} | {:.1} | {:.2} | {:.0} | {:.0} | {:.2} | {:.2} |",
+        o.packets,
+        events / o.packets as f64,
+        events / o.wall_seconds / 1e6,
+        o.packets as f64 / o.wall_seconds / 1e3,
+        peak_megabytes(),
+        o.message_latency_mean / 1e6,
+        o.message_latency.value_at_quantile(0.99) as f64 / 1e6,
+    );
+}
+
+fn main() {
+    // `cargo bench` adds --bench.
+    let words: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    println!(
+        "| topology | routing | threads | packets | events a packet | M events/s | k packets/s | memory, MB | mean latency, us | 99 %, us |"
+    );
+    println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    if let [spec, messages, threads] = &words[..] {
+        return line(spec, "fabric", messages.parse().unwrap(), threads.parse().unwrap());
+    }
+    for (spec, routing, messages) in CONFIGURATIONS {
+        for threads in [1, 2] {
+            line(spec, routing, messages, threads);
+        }
+    }
+}
