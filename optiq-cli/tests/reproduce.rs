@@ -152,7 +152,10 @@ fn bad_input_gets_one_sentence() {
     room.write("third.toml", ONE_CASE.replace("1/512", "1/3"));
     let before = room.names();
     for (line, says) in [
-        ("reproduce O99", "there is no claim \"O99\"; the claims are O1, O2, O3, O4, O14, O15, O16, O17, 91"),
+        (
+            "reproduce O99",
+            "there is no claim \"O99\"; the claims are O1, O2, O3, O4, O5, O12, O13, O14, O15, O16, O17, 91",
+        ),
         ("reproduce", "required"),
         ("reproduce O1 --nodes 1000", "--nodes is 1000; 512, 1024, 2048 or 4096 is expected"),
         ("reproduce O1 --nodes -1", "--nodes"),
