@@ -66,6 +66,19 @@ fn several_demands_of_a_pair_are_one_message() {
 }
 
 #[test]
+fn links_are_written_as_a_table() {
+    let room = Room::new("links");
+    room.write("one.txt", "h0 h2 1MB\n");
+    room.succeed("simulate --topology star:3 --demands file:one.txt --mpi linear --links links.csv");
+    let text = String::from_utf8(room.read("links.csv")).unwrap();
+    let rows: Vec<Vec<&str>> = text.lines().map(|l| l.split(',').collect()).collect();
+    assert_eq!((rows.len(), rows[0][5]), (7, "bytes"));
+    let carried: Vec<_> = rows[1..].iter().filter(|r| r[5] != "0").map(|r| (r[1], r[2], r[5])).collect();
+    assert_eq!(carried.len(), 2);
+    assert!(carried[0].0 == "h0" && carried[1].1 == "h2" && carried.iter().all(|c| c.2 == "1000000"), "{carried:?}");
+}
+
+#[test]
 fn limits_leave_partial_results_that_are_marked() {
     let room = Room::new("partial");
     for (limit, end) in [("--until 0.001", "limit of simulated time"), ("--events 1000", "limit of events")] {

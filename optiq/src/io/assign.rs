@@ -73,6 +73,7 @@ pub(super) fn in_order(extents: &[Extent]) -> Vec<Share> {
 }
 
 /// Whether any byte belongs to two shares, which are in order.
+#[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "file sessions need MPI"))]
 pub(super) fn overlap(shares: &[Share]) -> Option<(Rank, Rank)> {
     let mut last: Option<&Share> = None;
     for share in shares {

@@ -9,6 +9,7 @@ use crate::arguments::{Context, Demands, MESSAGE, Planning, Topology};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
+use crate::target::Target;
 use clap::{Args, ValueEnum};
 use document::Document;
 use optiq_net::units;
@@ -28,7 +29,7 @@ use std::time::Duration;
 Examples:
   optiq simulate --topology torus:4x4 --demands pattern:disjoint --message 4MB
   optiq simulate --topology bgq:512 --demands pattern:overlap --planner heu2 --json
-  optiq simulate --topology torus:4x4 --demands pattern:subset --compare
+  optiq simulate --topology torus:4x4 --demands pattern:subset --compare --links links.csv
   optiq simulate --topology fattree:k=4 --demands pattern:alltoall --message 64KiB --mpi pairwise
   optiq simulate --topology torus:4x4 --demands pattern:disjoint --model my.toml --until 10
   optiq simulate --topology dragonfly:p=2,a=4,h=2 --demands pattern:random --mpi linear --routing ugal
@@ -82,6 +83,9 @@ pub struct Arguments {
     /// The seed of random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Write what each link carried to a CSV file
+    #[arg(long, value_name = "FILE", conflicts_with = "goal")]
+    links: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -128,6 +132,7 @@ fn positive(text: &str) -> Result<f64, String> {
 
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
+        let links = self.links.as_deref().map(Target::new).transpose()?;
         let progress = Progress::start("");
         let parameters = PlannerOptions { maxload: self.planning.maxload, chunk: self.planning.chunk };
         planner::by_name(&self.planning.planner, &parameters)?;
@@ -164,6 +169,9 @@ impl Arguments {
         let runs = self.runs(&runner)?;
         let background = self.topology.background();
         let context = Context { background, ..Context::new(&net, &asked.demands, &demands) };
+        if let Some(target) = &links {
+            target.write(|out| run::write_links(out, &net, &runs))?;
+        }
         drop(progress);
         let document = Document::new(&context, &asked, &model, self.routing, &runs);
         if self.json {

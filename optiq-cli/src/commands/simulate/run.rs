@@ -13,6 +13,7 @@ use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::Planned;
 use optiq_solver::plan;
 use optiq_transport::{Order, ScheduleOptions};
+use std::io::{self, Write};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -121,4 +122,30 @@ impl Runner<'_> {
         };
         Ok(Run { name, link_bound, paths, fluid, exchanged })
     }
+}
+
+/// A line for each run and link: who joins it, how many lanes it has, what it carried, and for what part of the run it was busy.
+pub fn write_links(out: &mut dyn Write, net: &Network, runs: &[Run]) -> io::Result<()> {
+    writeln!(out, "run,from,to,lanes,capacity_bytes_per_second,bytes,busy_seconds,busy_share")?;
+    for run in runs {
+        let o = &run.exchanged.outcome;
+        for ((link, bytes), &busy) in net.links().iter().zip(&o.link_bytes).zip(&o.link_busy) {
+            let (from, to, busy) = (net.name(link.from), net.name(link.to), seconds(busy) / f64::from(link.lanes));
+            let share = if run.seconds() > 0.0 { busy / run.seconds() } else { 0.0 };
+            let (lanes, capacity) = (link.lanes, link.capacity);
+            writeln!(
+                out,
+                "{},{},{},{lanes},{capacity},{bytes},{busy:.9},{share:.6}",
+                run.name,
+                quoted(from),
+                quoted(to)
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// A name as CSV has it (RFC 4180).
+fn quoted(name: &str) -> String {
+    if name.contains([',', '"', '\n']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.to_owned() }
 }
