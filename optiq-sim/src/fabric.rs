@@ -173,9 +173,4 @@ impl Fabric {
     pub(crate) fn ejection(&self, host: u32) -> u32 {
         self.channels.len() as u32 - self.hosts + host
     }
-
-    /// The shortest time in which what happens at one vertex can make a difference at another one.
-    pub(crate) fn lookahead(&self) -> Time {
-        self.channels.iter().filter(|c| c.from != c.to).map(|c| c.latency).min().unwrap_or(0)
-    }
 }

@@ -19,6 +19,7 @@ pub mod goal;
 mod host;
 pub mod model;
 mod packet;
+mod parts;
 mod policy;
 mod program;
 mod queue;

@@ -20,7 +20,7 @@
 //!
 //! Events are ordered by (time, component, number). A component's events are numbered by itself, or there is only one of a
 //! kind at a time: arrivals on one channel never coincide. So the order is the same however components are spread over
-//! shards, and shards only tell each other what happens at least one latency later (`Fabric::lookahead`).
+//! shards, and shards only tell each other what happens at least one latency later (`parts::lookahead`).
 
 use crate::adaptive::{Adaptive, RESERVED};
 use crate::fabric::Fabric;

@@ -10,6 +10,7 @@ use crate::adaptive::{self, Adaptive};
 use crate::fabric::Fabric;
 use crate::host::Hosts;
 use crate::model::Model;
+use crate::parts::{Barrier, Part, lookahead, partition};
 use crate::policy::Policy;
 use crate::program::{Idle, Program};
 use crate::routes::Routes;
@@ -17,9 +18,9 @@ use crate::shard::{Remote, Shard};
 use crate::statistics::Counters;
 use crate::time::{NEVER, Time};
 use hdrhistogram::Histogram;
-use optiq_net::{LinkId, Network, NodeId};
+use optiq_net::{LinkId, Network};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
-use std::sync::{Barrier, Mutex};
 use std::time::{Duration, Instant};
 
 /// Where a simulation ends even if it could go on.
@@ -121,9 +122,17 @@ pub fn simulate(
         let text = format!("{} programs for {} hosts", programs.len(), fabric.hosts);
         return Err(SimError::Workload(text));
     }
-    let lookahead = fabric.lookahead();
-    let shards = if lookahead == 0 { 1 } else { options.threads.clamp(1, 64) };
-    let owner = partition(network, &fabric, shards);
+    let wanted = options.threads.clamp(1, 64).min(fabric.hosts as usize);
+    let split = |shards: usize| {
+        let owner = partition(network, &fabric, shards);
+        let lookahead = lookahead(network, &fabric, &owner);
+        (shards, owner, lookahead)
+    };
+    // What is felt at once cannot be simulated apart.
+    let (shards, owner, lookahead) = match split(wanted) {
+        (_, _, 0) => split(1),
+        parts => parts,
+    };
     let mut hosts: Vec<Hosts> = (0..shards).map(|_| Hosts::new(fabric.hosts)).collect();
     let mut programs = programs.into_iter();
     let ports = ports(&fabric);
@@ -201,25 +210,6 @@ fn ports(fabric: &Fabric) -> Vec<Vec<(u32, u32)>> {
         ports[channel.from as usize].push((i as u32, if fabric.direct { channel.vcs } else { 1 }));
     }
     ports
-}
-
-/// Per vertex, its shard: as many channels in each, hosts with their switches.
-fn partition(network: &Network, fabric: &Fabric, shards: usize) -> Vec<u8> {
-    let vertices = fabric.vertices as usize;
-    let mut owner = vec![0u8; vertices];
-    let routers = if fabric.direct { 0 } else { fabric.hosts as usize };
-    let links = |router: usize| network.out_range(NodeId(router as u32)).len();
-    let all: usize = (routers..vertices).map(links).sum();
-    let mut seen = 0;
-    for (router, owner) in owner.iter_mut().enumerate().skip(routers) {
-        *owner = (seen * shards / all.max(1)).min(shards - 1) as u8;
-        seen += links(router);
-    }
-    for host in 0..routers {
-        let first = network.out_links(NodeId(host as u32)).next();
-        owner[host] = first.map_or(0, |link| owner[network.link(link).to.index()]);
-    }
-    owner
 }
 
 /// Whether a limit is reached; `wall` is looked at between batches only.
@@ -302,13 +292,14 @@ fn windows(
 ) {
     let last = options.limits.time.unwrap_or(NEVER - 1).saturating_add(1);
     let mut round = 0u64;
+    let _part = Part(&shared.barrier);
     loop {
         shared.next[me].store(part.queue.next_time().unwrap_or(NEVER), SeqCst);
         shared.events[me].store(part.counters.events, SeqCst);
         if part.hosts.failure.is_some() {
             shared.failed.store(true, SeqCst);
         }
-        if shared.barrier.wait().is_leader() {
+        let all = shared.barrier.wait(|| {
             let next = shared.next.iter().map(|n| n.load(SeqCst)).min().unwrap_or(NEVER);
             let events = shared.events.iter().map(|n| n.load(SeqCst)).sum();
             let end = match next {
@@ -325,9 +316,8 @@ fn windows(
             if let Ok(mut place) = shared.end.lock() {
                 *place = end;
             }
-        }
-        shared.barrier.wait();
-        if shared.end.lock().map_or(true, |end| end.is_some()) {
+        });
+        if !all || shared.end.lock().map_or(true, |end| end.is_some()) {
             return;
         }
         let next = shared.next.iter().map(|n| n.load(SeqCst)).min().unwrap_or(NEVER);
@@ -339,7 +329,9 @@ fn windows(
                 std::mem::swap(&mut *mail, outbox);
             }
         }
-        shared.barrier.wait();
+        if !shared.barrier.wait(|| {}) {
+            return;
+        }
         for from in 0..shards {
             let mut mail =
                 shared.mail[from * shards + me].lock().map_or_else(|_| Vec::new(), |mut m| std::mem::take(&mut *m));
