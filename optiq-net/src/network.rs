@@ -148,7 +148,13 @@ impl Network {
     pub fn link_between(&self, from: NodeId, to: NodeId) -> Option<LinkId> {
         let range = self.out_range(from);
         let links = &self.links[range.start as usize..range.end as usize];
-        links.binary_search_by_key(&to, |l| l.to).ok().map(|i| LinkId(range.start + i as u32))
+        // The hosts of a switch, its parents and the switches of its group are mostly numbered one after the other.
+        let (first, last) = (links.first()?.to.index(), links.len() - 1);
+        let from_first = to.index().wrapping_sub(first);
+        let from_last = last.wrapping_sub(links[last].to.index().wrapping_sub(to.index()));
+        let found = [from_first, from_last].into_iter().find(|&i| links.get(i).is_some_and(|link| link.to == to));
+        let found = found.or_else(|| links.binary_search_by_key(&to, |l| l.to).ok());
+        found.map(|i| LinkId(range.start + i as u32))
     }
 
     /// Capacity in bytes per second of the slowest physical link: the unit in which "bytes per unit link" counts.

@@ -1,6 +1,6 @@
 //! How fast the simulator is, on the configurations of CODES's own examples (../shared/anchors.md, section 2): uniform random
 //! messages of 4 KB, one a microsecond from each host. `cargo bench -p optiq-sim --bench speed`; with arguments
-//! `TOPOLOGY MESSAGES THREADS` one configuration.
+//! `TOPOLOGY ROUTING MESSAGES THREADS` one configuration.
 #![allow(clippy::unwrap_used, reason = "a benchmark")]
 
 use optiq_net::Network;
@@ -58,8 +58,8 @@ fn main() {
         "| topology | routing | threads | packets | events a packet | M events/s | k packets/s | memory, MB | mean latency, us | 99 %, us |"
     );
     println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
-    if let [spec, messages, threads] = &words[..] {
-        return line(spec, "fabric", messages.parse().unwrap(), threads.parse().unwrap());
+    if let [spec, routing, messages, threads] = &words[..] {
+        return line(spec, routing, messages.parse().unwrap(), threads.parse().unwrap());
     }
     for (spec, routing, messages) in CONFIGURATIONS {
         for threads in [1, 2] {

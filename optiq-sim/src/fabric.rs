@@ -12,6 +12,7 @@ use optiq_net::{Class, LinkId, Network, NodeId};
 
 /// A channel: a wire in one direction, with the input buffers at its end.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(crate) struct Channel {
     pub(crate) from: u32,
     pub(crate) to: u32,
@@ -35,6 +36,11 @@ pub(crate) struct Fabric {
     pub(crate) hosts: u32,
     pub(crate) vertices: u32,
     pub(crate) channels: Vec<Channel>,
+    /// Per channel: its first virtual channel, or [`crate::packet::NONE`] where it ends in a host's memory, for which no
+    /// credits are needed.
+    pub(crate) credited: Vec<u32>,
+    /// Per channel, [`Channel::to`]: routers that choose look at many.
+    pub(crate) ends: Vec<u32>,
     /// Per link: its first channel.
     first_channel: Vec<u32>,
     /// The link of a channel; none for injection and ejection.
@@ -114,6 +120,8 @@ impl Fabric {
         let mut fabric = Self {
             hosts,
             vertices,
+            credited: channels.iter().map(|c| if c.ejects { crate::packet::NONE } else { c.first_vc }).collect(),
+            ends: channels.iter().map(|c| c.to).collect(),
             channels,
             first_channel,
             link_of,

@@ -7,20 +7,23 @@
 //! order, as on a queue pair.
 
 use crate::SimError;
-use crate::adaptive::Way;
+use crate::fabric::Fabric;
 use crate::model::Model;
-use crate::packet::{Kind, Label, NONE, Packet, Route};
+use crate::packet::{Kind, Label, Message, Store};
 use crate::program::{Command, Delivery, Host, Idle, Notice, Program};
+use crate::queue::prefetch;
 use crate::shard::Shard;
 use crate::time::{Rate, Time};
 use optiq_net::random::SplitMix64;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::collections::btree_map::{BTreeMap, Entry};
+use std::ops::Range;
 
 /// What a host is going to do at some time.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     Start,
-    Inject(Box<Outgoing>),
+    Inject(Outgoing),
     Deliver(Delivery),
     Woken(u64),
     Sent(u64),
@@ -29,69 +32,64 @@ pub(crate) enum Action {
 }
 
 /// A message on its way out.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing {
-    label: Label,
-    route: Route,
+    /// In the shard's store.
+    message: u32,
+    dst: u32,
+    bytes: u64,
     sent: u64,
-    /// Tell the program when the last byte has left.
-    tell: bool,
-}
-
-/// A channel out of a host's memory.
-#[derive(Clone, Debug)]
-struct Port {
-    channel: u32,
-    queues: Vec<Turns>,
-    waiting: u32,
+    /// Tell the program, with this token, when the last byte has left.
+    tell: Option<u64>,
 }
 
 /// Messages in order to each destination, which take turns.
 #[derive(Clone, Debug, Default)]
 struct Turns {
-    turns: VecDeque<u32>,
-    to: BTreeMap<u32, VecDeque<Outgoing>>,
+    /// The first message to each destination.
+    turns: VecDeque<Outgoing>,
+    /// Per destination that has one: those behind it.
+    behind: BTreeMap<u32, VecDeque<Outgoing>>,
 }
 
 impl Turns {
     fn push(&mut self, message: Outgoing) {
-        let dst = message.label.dst;
-        let list = self.to.entry(dst).or_default();
-        if list.is_empty() {
-            self.turns.push_back(dst);
+        match self.behind.entry(message.dst) {
+            Entry::Occupied(mut list) => list.get_mut().push_back(message),
+            Entry::Vacant(place) => {
+                place.insert(VecDeque::new());
+                self.turns.push_back(message);
+            }
         }
-        list.push_back(message);
     }
 
     /// The message whose turn it is.
     fn front(&mut self) -> Option<&mut Outgoing> {
-        self.to.get_mut(self.turns.front()?)?.front_mut()
+        self.turns.front_mut()
     }
 
     /// A packet of the message in front has gone, the last one or not.
     fn advance(&mut self, last: bool) {
-        let Some(dst) = self.turns.pop_front() else { return };
-        let Some(list) = self.to.get_mut(&dst) else { return };
-        if last {
-            list.pop_front();
-        }
-        if list.is_empty() {
-            self.to.remove(&dst);
-        } else {
-            self.turns.push_back(dst);
+        let Some(message) = self.turns.pop_front() else { return };
+        let next = match self.behind.get_mut(&message.dst) {
+            Some(list) if last => list.pop_front(),
+            _ => Some(message),
+        };
+        match next {
+            Some(next) => self.turns.push_back(next),
+            None => drop(self.behind.remove(&message.dst)),
         }
     }
 }
 
+/// A host. What every message needs comes first.
+#[repr(C, align(64))]
 struct State {
-    program: Box<dyn Program>,
-    random: SplitMix64,
-    ports: Vec<Port>,
     busy_until: Time,
     next_message: u32,
     next_event: u32,
-    actions: Vec<Action>,
-    free_actions: Vec<u32>,
+    random: SplitMix64,
+    program: Box<dyn Program>,
     /// Of messages of several packets, what has not arrived: by source and number.
     incoming: BTreeMap<(u32, u32), u64>,
     /// Messages that have asked, by number.
@@ -99,50 +97,70 @@ struct State {
 }
 
 /// The hosts of a shard.
-#[derive(Default)]
 pub(crate) struct Hosts {
     states: Vec<Option<Box<State>>>,
+    /// Per channel: its first queue, if it leaves a host's memory.
+    first_queue: Vec<u32>,
+    queues: Vec<Turns>,
+    actions: Store<Action>,
     commands: Vec<Command>,
     pub(crate) failure: Option<SimError>,
 }
 
 impl Hosts {
-    pub(crate) fn new(hosts: u32) -> Self {
-        Self { states: (0..hosts).map(|_| None).collect(), commands: Vec::new(), failure: None }
+    pub(crate) fn new(fabric: &Fabric) -> Self {
+        let mut queues = 0;
+        let mut first_queue = Vec::with_capacity(fabric.channels.len() + 1);
+        for channel in &fabric.channels {
+            first_queue.push(queues);
+            queues += if !channel.injects {
+                0
+            } else if fabric.direct {
+                channel.vcs
+            } else {
+                1
+            };
+        }
+        first_queue.push(queues);
+        Self {
+            states: (0..fabric.hosts).map(|_| None).collect(),
+            first_queue,
+            queues: vec![Turns::default(); queues as usize],
+            actions: Store::default(),
+            commands: Vec::new(),
+            failure: None,
+        }
     }
 
-    /// Adds a host with the channels out of its memory, each with its number of queues.
-    pub(crate) fn add(&mut self, host: u32, seed: u64, ports: &[(u32, u32)], program: Box<dyn Program>) {
-        let ports = ports.iter().map(|&(channel, queues)| {
-            let queues = (0..queues).map(|_| Turns::default()).collect();
-            Port { channel, queues, waiting: 0 }
-        });
+    /// Adds a host.
+    pub(crate) fn add(&mut self, host: u32, seed: u64, program: Box<dyn Program>) {
         // The stream of a component: its number, spread by the seed's first word.
         let base = SplitMix64::new(seed).next_u64();
         let random = SplitMix64::new(base ^ SplitMix64::new(u64::from(host) + 1).next_u64());
         self.states[host as usize] = Some(Box::new(State {
             program,
             random,
-            ports: ports.collect(),
             busy_until: 0,
             next_message: 0,
             next_event: 0,
-            actions: Vec::new(),
-            free_actions: Vec::new(),
             incoming: BTreeMap::new(),
             asking: BTreeMap::new(),
         }));
     }
 
+    #[inline]
     fn state(&mut self, host: u32) -> &mut State {
         // Only hosts of this shard are asked for, and these were added.
         self.states[host as usize].as_mut().expect("a host of another shard")
     }
 
-    fn port(&mut self, host: u32, channel: u32) -> &mut Port {
-        let ports = &mut self.state(host).ports;
-        let at = ports.iter().position(|p| p.channel == channel).unwrap_or(0);
-        &mut ports[at]
+    /// Asks for the memory that an event of a host needs.
+    #[inline]
+    pub(crate) fn look_ahead(&self, host: u32, action: u32) {
+        self.actions.peek(action).map(prefetch);
+        if let Some(Some(state)) = self.states.get(host as usize) {
+            prefetch(&**state);
+        }
     }
 
     /// Keeps an action until its event comes: the event's number and payload.
@@ -150,76 +168,36 @@ impl Hosts {
         let state = self.state(host);
         let number = state.next_event;
         state.next_event = number.wrapping_add(1);
-        let at = match state.free_actions.pop() {
-            Some(at) => {
-                state.actions[at as usize] = action;
-                at
-            }
-            None => {
-                state.actions.push(action);
-                state.actions.len() as u32 - 1
-            }
-        };
-        (number, at)
+        (number, self.actions.add(action))
     }
 
-    fn take_action(&mut self, host: u32, at: u32) -> Action {
-        let state = self.state(host);
-        state.free_actions.push(at);
-        std::mem::replace(&mut state.actions[at as usize], Action::Free)
+    fn take_action(&mut self, at: u32) -> Action {
+        self.actions.remove(at);
+        std::mem::replace(self.actions.get_mut(at), Action::Free)
     }
 
-    pub(crate) fn has_messages(&mut self, host: u32, channel: u32) -> bool {
-        self.port(host, channel).waiting > 0
-    }
-
-    pub(crate) fn queues(&mut self, host: u32, channel: u32) -> u32 {
-        self.port(host, channel).queues.len() as u32
+    /// The queues of a channel.
+    pub(crate) fn queues(&self, channel: u32) -> Range<u32> {
+        self.first_queue[channel as usize]..self.first_queue[channel as usize + 1]
     }
 
     /// The size on the wire of the next packet of a queue.
-    pub(crate) fn next_packet(&mut self, host: u32, channel: u32, queue: u32, model: &Model) -> Option<u32> {
-        let message = self.port(host, channel).queues[queue as usize].front()?;
-        let payload = (message.label.bytes - message.sent).min(model.link.packet_bytes);
+    pub(crate) fn next_packet(&mut self, queue: u32, model: &Model) -> Option<u32> {
+        let message = self.queues[queue as usize].front()?;
+        let payload = (message.bytes - message.sent).min(model.link.packet_bytes);
         // The model's check keeps both below 2^31; a packet without bytes still takes a moment.
         Some((payload + model.link.header_bytes).max(1) as u32)
     }
 
-    /// The next packet of a queue, and what to tell the program when it has left.
-    pub(crate) fn take_packet(
-        &mut self,
-        host: u32,
-        channel: u32,
-        queue: u32,
-        bytes: u32,
-        model: &Model,
-        now: Time,
-    ) -> (Packet, Option<u64>) {
-        let port = self.port(host, channel);
-        let queue = &mut port.queues[queue as usize];
+    /// The message of the next packet of a queue, and if it is its last one, what to tell the program when it has left.
+    pub(crate) fn take_packet(&mut self, queue: u32, model: &Model) -> (u32, Option<Option<u64>>) {
+        let queue = &mut self.queues[queue as usize];
         let message = queue.front().expect("a queue that was found to have a message");
-        let payload = (message.label.bytes - message.sent).min(model.link.packet_bytes);
-        message.sent += payload;
-        let (label, last) = (message.label, message.sent == message.label.bytes);
-        let left = (last && message.tell).then_some(label.token);
-        let route = Route::clone(&message.route);
+        message.sent += (message.bytes - message.sent).min(model.link.packet_bytes);
+        let &mut Outgoing { message, bytes, sent, tell, .. } = message;
+        let last = sent == bytes;
         queue.advance(last);
-        port.waiting -= u32::from(last);
-        let packet = Packet {
-            label,
-            route,
-            hop: 0,
-            vc: 0,
-            bytes,
-            payload: payload as u32,
-            tail: 0,
-            injected: now,
-            next: NONE,
-            out: 0,
-            out_class: 0,
-            way: Way::START,
-        };
-        (packet, left)
+        (message, last.then_some(tell))
     }
 
     /// Whether a message has arrived with this packet.
@@ -266,9 +244,9 @@ impl Shard<'_> {
 
     /// An event of a host's own has come.
     pub(crate) fn act(&mut self, host: u32, payload: u32) {
-        match self.hosts.take_action(host, payload) {
+        match self.hosts.take_action(payload) {
             Action::Start => self.call(host, |program, context| program.start(context)),
-            Action::Inject(message) => self.enqueue(host, *message),
+            Action::Inject(message) => self.enqueue(message),
             Action::Deliver(delivery) => self.call(host, |program, context| program.received(context, delivery)),
             Action::Woken(token) => self.call(host, |program, context| program.woken(context, token)),
             Action::Sent(token) => self.call(host, |program, context| program.sent(context, token)),
@@ -332,9 +310,9 @@ impl Shard<'_> {
         let tell = notice == Notice::Left;
         let Some(message) = self.message(host, to, kind, bytes, token, tell) else { return };
         if bytes > self.model.host.eager_bytes {
-            let number = u64::from(message.label.message);
-            self.hosts.state(host).asking.insert(message.label.message, message);
-            self.control(host, to, Kind::Request, number, at);
+            let number = self.messages.get(message.message).label.message;
+            self.hosts.state(host).asking.insert(number, message);
+            self.control(host, to, Kind::Request, number.into(), at);
         } else {
             self.inject_at(host, at, message);
         }
@@ -350,7 +328,9 @@ impl Shard<'_> {
         let state = self.hosts.state(src);
         let message = state.next_message;
         state.next_message = message.wrapping_add(1);
-        Some(Outgoing { label: Label { src, dst, message, kind, bytes, token, born }, route, sent: 0, tell })
+        let label = Label { src, dst, message, kind, bytes, token, born };
+        let message = self.messages.add(Message { label, route, uses: 1 });
+        Some(Outgoing { message, dst, bytes, sent: 0, tell: tell.then_some(token) })
     }
 
     /// A message of the protocol.
@@ -363,19 +343,19 @@ impl Shard<'_> {
 
     fn inject_at(&mut self, host: u32, at: Time, message: Outgoing) {
         if at > self.now {
-            self.schedule(host, at, Action::Inject(Box::new(message)));
+            self.schedule(host, at, Action::Inject(message));
         } else {
-            self.enqueue(host, message);
+            self.enqueue(message);
         }
     }
 
     /// A message waits for the network.
-    fn enqueue(&mut self, host: u32, message: Outgoing) {
-        let step = message.route[0];
+    fn enqueue(&mut self, message: Outgoing) {
+        let step = self.messages.get(message.message).route.steps()[0];
         let queue = if self.fabric.direct { step.class() } else { 0 };
-        let port = self.hosts.port(host, step.channel());
-        port.waiting += 1;
-        port.queues[queue as usize].push(message);
+        let queues = self.hosts.queues(step.channel());
+        self.hosts.queues[(queues.start + queue) as usize].push(message);
+        self.waiting[step.channel() as usize] += 1;
         self.touch(step.channel());
     }
 

@@ -1,15 +1,15 @@
-//! Messages and packets, and the store of packets under way.
+//! Messages and packets, and the stores of those under way.
+//!
+//! What every hop needs of a packet is in one cache line ([`Packet`]); what only its two ends need is in its message
+//! ([`Message`]), which all of its packets share. At millions of events a second a simulator waits for memory more than for
+//! anything else.
 
 use crate::adaptive::Way;
 use crate::time::Time;
-use std::sync::Arc;
-
-/// A route that was chosen before the packet left: a [`Step`] for each channel. If it ends before the destination, routers
-/// decide ([`crate::adaptive`]).
-pub(crate) type Route = Arc<[Step]>;
+use optiq_net::random::SplitMix64;
 
 /// A channel to take, and the class of virtual channels on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Step(u32);
 
 const CHANNEL_BITS: u32 = 26;
@@ -34,6 +34,35 @@ impl Step {
     }
 }
 
+/// Steps of a route that are kept without memory of their own.
+const SHORT: usize = 13;
+
+/// A route that was chosen before the packet left: a [`Step`] for each channel. If it ends before the destination, routers
+/// decide ([`crate::adaptive`]).
+#[derive(Clone, Debug)]
+pub(crate) enum Route {
+    Short { steps: [Step; SHORT], len: u8 },
+    Long(Box<[Step]>),
+}
+
+impl Route {
+    pub(crate) fn new(steps: &[Step]) -> Self {
+        if steps.len() > SHORT {
+            return Route::Long(steps.into());
+        }
+        let mut short = [Step::default(); SHORT];
+        short[..steps.len()].copy_from_slice(steps);
+        Route::Short { steps: short, len: steps.len() as u8 }
+    }
+
+    pub(crate) fn steps(&self) -> &[Step] {
+        match self {
+            Route::Short { steps, len } => &steps[..usize::from(*len)],
+            Route::Long(steps) => steps,
+        }
+    }
+}
+
 /// What a message is, to the hosts at its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -49,7 +78,7 @@ pub(crate) enum Kind {
     Confirmation,
 }
 
-/// What all packets of a message have in common.
+/// What a message says on its outside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Label {
     pub(crate) src: u32,
@@ -65,73 +94,174 @@ pub(crate) struct Label {
     pub(crate) born: Time,
 }
 
-/// A packet. It is in the input buffer of a virtual channel, or on the way to it.
+/// What all packets of a message have in common.
 #[derive(Clone, Debug)]
-pub(crate) struct Packet {
+pub(crate) struct Message {
     pub(crate) label: Label,
     pub(crate) route: Route,
-    /// Of the route's steps, the next one to take.
-    pub(crate) hop: u16,
-    /// The virtual channel that it is in, or enters next.
-    pub(crate) vc: u32,
-    /// Bytes on the wire, with the header.
-    pub(crate) bytes: u32,
-    /// Of the message.
-    pub(crate) payload: u32,
+    /// Packets under way, and one for the source as long as it has not sent all.
+    pub(crate) uses: u32,
+}
+
+/// Steps of the route that a packet has with it.
+const AHEAD: usize = 4;
+
+/// A packet. It is in the input buffer of a virtual channel, or on the way to it.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(crate) struct Packet {
     /// When its tail may leave the router that it is in.
     pub(crate) tail: Time,
     /// When its first bit left the host.
     pub(crate) injected: Time,
     /// The next one in the buffer.
     pub(crate) next: u32,
-    /// Where it wants to go, once it is at the head of its buffer.
-    pub(crate) out: u32,
-    /// The class, or [`crate::adaptive::RESERVED`] and a virtual channel.
-    pub(crate) out_class: u32,
+    /// The virtual channel that it is in, or enters next.
+    pub(crate) vc: u32,
+    /// Bytes on the wire, with the header.
+    pub(crate) bytes: u32,
+    /// The [`Message`].
+    pub(crate) message: u32,
+    /// On a route: its steps from the last multiple of [`AHEAD`] on. Where routers decide: the destination, and a hash that
+    /// tells the packet from all others.
+    ahead: [u32; AHEAD],
     /// What adaptive routing remembers.
     pub(crate) way: Way,
+    /// Of the route's steps, the next one to take.
+    pub(crate) hop: u16,
+}
+
+impl Packet {
+    /// A packet of a message that leaves its host.
+    pub(crate) fn new(message: u32, bytes: u32, now: Time) -> Self {
+        Packet { tail: 0, injected: now, next: NONE, vc: 0, bytes, message, ahead: [0; AHEAD], way: Way::START, hop: 0 }
+    }
+
+    /// It goes by its message's route.
+    pub(crate) fn follow(&mut self, route: &Route) {
+        let at = usize::from(self.hop) / AHEAD * AHEAD;
+        let steps = route.steps();
+        for (place, step) in self.ahead.iter_mut().zip(&steps[at.min(steps.len())..]) {
+            *place = step.0;
+        }
+    }
+
+    /// The routers decide; `seed` is that of their random words.
+    pub(crate) fn wander(&mut self, label: &Label, seed: u64) {
+        let mut hash = seed;
+        for word in [u64::from(label.src) << 32 | u64::from(label.message), self.injected] {
+            hash = SplitMix64::new(hash ^ word).next_u64();
+        }
+        self.ahead = [label.dst, 0, hash as u32, (hash >> 32) as u32];
+    }
+
+    /// The next step of the route that it follows.
+    #[inline]
+    pub(crate) fn step(&self) -> Step {
+        Step(self.ahead[usize::from(self.hop) % AHEAD])
+    }
+
+    /// It has taken a step; whether it needs more of its route.
+    #[inline]
+    pub(crate) fn advance(&mut self) -> bool {
+        self.hop += 1;
+        usize::from(self.hop).is_multiple_of(AHEAD)
+    }
+
+    /// Where a packet goes about which routers decide.
+    pub(crate) fn destination(&self) -> u32 {
+        self.ahead[0]
+    }
+
+    /// Its random words at this hop: a hash of the seed, the message, the time at which it left memory, which tells the
+    /// packets of a message apart, and the hop.
+    pub(crate) fn random(&self) -> SplitMix64 {
+        let hash = u64::from(self.ahead[2]) | u64::from(self.ahead[3]) << 32;
+        SplitMix64::new(SplitMix64::new(hash ^ u64::from(self.hop)).next_u64())
+    }
 }
 
 /// No packet.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Packets under way, by number.
-#[derive(Debug, Default)]
-pub(crate) struct Packets {
-    all: Vec<Packet>,
+/// Things under way, by number.
+#[derive(Debug)]
+pub(crate) struct Store<T> {
+    all: Vec<T>,
     free: Vec<u32>,
 }
 
-impl Packets {
-    pub(crate) fn add(&mut self, packet: Packet) -> u32 {
+impl<T> Default for Store<T> {
+    fn default() -> Self {
+        Store { all: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Store<T> {
+    pub(crate) fn add(&mut self, thing: T) -> u32 {
         match self.free.pop() {
             Some(at) => {
-                self.all[at as usize] = packet;
+                self.all[at as usize] = thing;
                 at
             }
             None => {
-                self.all.push(packet);
+                self.all.push(thing);
                 self.all.len() as u32 - 1
             }
         }
     }
 
     /// The number may be used again; what it stood for is still there until then.
+    #[inline]
     pub(crate) fn remove(&mut self, at: u32) {
         self.free.push(at);
     }
 
     #[inline]
-    pub(crate) fn get(&self, at: u32) -> &Packet {
+    pub(crate) fn get(&self, at: u32) -> &T {
         &self.all[at as usize]
     }
 
     #[inline]
-    pub(crate) fn get_mut(&mut self, at: u32) -> &mut Packet {
+    pub(crate) fn get_mut(&mut self, at: u32) -> &mut T {
         &mut self.all[at as usize]
+    }
+
+    /// The place of a thing, whether or not it is there, for [`crate::queue::prefetch`].
+    #[inline]
+    pub(crate) fn peek(&self, at: u32) -> Option<&T> {
+        self.all.get(at as usize)
     }
 
     pub(crate) fn under_way(&self) -> usize {
         self.all.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hop_needs_one_cache_line() {
+        assert_eq!(size_of::<Packet>(), 64);
+        assert!(size_of::<Message>() <= 128, "{}", size_of::<Message>());
+    }
+
+    #[test]
+    fn packets_follow_routes_of_any_length() {
+        for len in [1, 3, 4, 5, 13, 14, 40] {
+            let steps: Vec<Step> = (0..len).map(|i| Step::new(100 + i, i % 4, i % 2 == 1)).collect();
+            let route = Route::new(&steps);
+            assert_eq!(route.steps(), steps);
+            let mut packet = Packet::new(0, 64, 0);
+            packet.follow(&route);
+            for (i, step) in steps.iter().enumerate() {
+                assert_eq!((packet.step(), usize::from(packet.hop)), (*step, i));
+                if packet.advance() {
+                    packet.follow(&route);
+                }
+            }
+        }
     }
 }

@@ -17,7 +17,6 @@ use crate::SimError;
 use crate::fabric::Fabric;
 use crate::packet::{Route, Step};
 use optiq_net::{Class, LinkId, Network, NodeId};
-use std::sync::Arc;
 
 /// What decides the class of a hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,7 +210,7 @@ impl<'n> Routes<'n> {
         if self.first_only {
             route.truncate(1);
         }
-        Ok(Arc::from(&route[..]))
+        Ok(Route::new(route))
     }
 }
 

@@ -23,11 +23,11 @@
 //! shards, and shards only tell each other what happens at least one latency later (`parts::lookahead`).
 
 use crate::adaptive::{Adaptive, RESERVED};
-use crate::fabric::Fabric;
+use crate::fabric::{Channel, Fabric};
 use crate::host::{Action, Hosts};
 use crate::model::{Arbitration, Model, Switching};
-use crate::packet::{Kind, NONE, Packet, Packets, Route};
-use crate::queue::{Event, Queue};
+use crate::packet::{Kind, Message, NONE, Packet, Route, Store};
+use crate::queue::{Event, Queue, prefetch};
 use crate::routes::{Routes, Scratch};
 use crate::statistics::Counters;
 use crate::time::{NEVER, Time};
@@ -40,32 +40,76 @@ const WAKE: u64 = 1;
 /// What another shard must know.
 #[derive(Debug)]
 pub(crate) enum Remote {
-    Arrival { time: Time, channel: u32, packet: Packet },
+    Arrival { time: Time, channel: u32, packet: Box<(Packet, Message)> },
     Credit { time: Time, vc: u32, bytes: u32 },
 }
 
 /// A channel, at its sending end.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Output {
     busy_until: Time,
     /// When it wakes up.
     wake_at: Time,
+    /// What was put on it, and for how long it was busy.
+    bytes: u64,
+    busy: Time,
     /// The input that was served last.
     last: u32,
-    /// Requests, or messages at a host.
-    waiting: u32,
     /// On the list of those that are looked at.
     touched: bool,
+    /// It begins in a host's memory.
+    injects: bool,
 }
 
-/// A virtual channel: the buffer at its end, and the credits at its beginning.
+/// A virtual channel at its end: the buffer.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 struct Buffer {
+    /// Of the packet at the head, once it asks.
+    asks: Asks,
+    /// Packets.
     head: u32,
     tail: u32,
-    credits: u32,
-    /// The channel has waited for credits: those that come back may make it wake up.
-    wanted: bool,
+    /// As in [`Fabric`].
+    bit: u32,
+    channel: u32,
+}
+
+/// A virtual channel at its beginning: the credits. Four of them are in a cache line, as routers that choose look at many.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(16))]
+struct Credits {
+    /// When the first ones that are on their way back will be there; never if there are none.
+    at: Time,
+    now: u32,
+    /// The first ones on their way back, and [`WANTED`] and [`MORE`].
+    returning: u32,
+}
+
+/// The channel has waited for credits: those that come back may make it wake up.
+const WANTED: u32 = 1 << 31;
+/// There are more behind the first ones.
+const MORE: u32 = 1 << 30;
+
+impl Credits {
+    fn first(&self) -> u32 {
+        self.returning & !(WANTED | MORE)
+    }
+
+    fn set_first(&mut self, at: Time, bytes: u32) {
+        self.at = at;
+        self.returning = self.returning & (WANTED | MORE) | bytes;
+    }
+}
+
+/// What a packet asks for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asks {
+    tail: Time,
+    bytes: u32,
+    /// The class, or [`RESERVED`] and a virtual channel.
+    class: u32,
 }
 
 /// See the top of the file.
@@ -79,10 +123,14 @@ pub(crate) struct Shard<'n> {
     owner: &'n [u8],
     me: u8,
     pub(crate) queue: Queue,
-    pub(crate) packets: Packets,
+    pub(crate) packets: Store<Packet>,
+    pub(crate) messages: Store<Message>,
     outputs: Vec<Output>,
+    /// Per channel: requests, or messages at a host.
+    pub(crate) waiting: Vec<u32>,
     buffers: Vec<Buffer>,
-    /// Per virtual channel: credits on their way back, by time.
+    credits: Vec<Credits>,
+    /// Per virtual channel: credits on their way back behind the first ones, by time.
     returns: Vec<VecDeque<(Time, u32)>>,
     /// Per virtual channel: credits that packets which ask for it hold already. Empty without adaptive routing.
     reserved: Vec<u32>,
@@ -111,8 +159,17 @@ impl<'n> Shard<'n> {
         hosts: Hosts,
     ) -> Self {
         let channels = fabric.channels.len();
-        let credits = model.router.buffer_bytes.min(u64::from(u32::MAX)) as u32;
-        let output = Output { busy_until: 0, wake_at: NEVER, last: 0, waiting: 0, touched: false };
+        let credits = model.router.buffer_bytes.min(u64::from(MORE - 1)) as u32;
+        let output = |channel: &Channel| Output {
+            busy_until: 0,
+            wake_at: NEVER,
+            bytes: 0,
+            busy: 0,
+            last: 0,
+            touched: false,
+            injects: channel.injects,
+        };
+        let buffer = |(&bit, &channel)| Buffer { asks: Asks::default(), head: NONE, tail: NONE, bit, channel };
         Self {
             fabric,
             routes,
@@ -121,9 +178,12 @@ impl<'n> Shard<'n> {
             owner,
             me,
             queue: Queue::new(),
-            packets: Packets::default(),
-            outputs: vec![output; channels],
-            buffers: vec![Buffer { head: NONE, tail: NONE, credits, wanted: false }; fabric.channel_of_vc.len()],
+            packets: Store::default(),
+            messages: Store::default(),
+            outputs: fabric.channels.iter().map(output).collect(),
+            buffers: fabric.bit_of_vc.iter().zip(&fabric.channel_of_vc).map(buffer).collect(),
+            waiting: vec![0; channels],
+            credits: vec![Credits { at: NEVER, now: credits, returning: 0 }; fabric.channel_of_vc.len()],
             returns: vec![VecDeque::new(); fabric.channel_of_vc.len()],
             reserved: vec![0; if adaptive.is_some() { fabric.channel_of_vc.len() } else { 0 }],
             reading_until: vec![0; channels],
@@ -132,20 +192,28 @@ impl<'n> Shard<'n> {
             freed: Vec::new(),
             hosts,
             scratch: Scratch::default(),
-            counters: Counters::new(channels),
+            counters: Counters::new(),
             outboxes: (0..shards).map(|_| Vec::new()).collect(),
             now: 0,
         }
     }
 
+    #[inline]
     pub(crate) fn owns(&self, vertex: u32) -> bool {
-        self.owner[vertex as usize] == self.me
+        self.outboxes.len() == 1 || self.owner[vertex as usize] == self.me
+    }
+
+    /// What was put on each channel, and for how long it was busy.
+    pub(crate) fn traffic(&self) -> impl Iterator<Item = (u64, Time)> + '_ {
+        self.outputs.iter().map(|output| (output.bytes, output.busy))
     }
 
     /// Takes what another shard has sent.
     pub(crate) fn take(&mut self, remote: Remote) {
         match remote {
             Remote::Arrival { time, channel, packet } => {
+                let (mut packet, message) = *packet;
+                packet.message = self.messages.add(message);
                 let payload = self.packets.add(packet);
                 self.queue.push(Event { time, key: u64::from(channel) << 32 | ARRIVAL, payload });
             }
@@ -160,6 +228,7 @@ impl<'n> Shard<'n> {
             && let Some(event) = self.queue.pop_before(end)
         {
             self.now = event.time;
+            self.look_ahead();
             self.handle(event);
             // All that happens at this time, before anything is granted.
             while let Some(event) = self.queue.pop_before(self.now + 1) {
@@ -170,6 +239,49 @@ impl<'n> Shard<'n> {
             self.check_wakes();
         }
         self.counters.events - before
+    }
+
+    /// Asks for the memory that the next events need, so that it is there by then.
+    #[inline]
+    fn look_ahead(&self) {
+        const FAR: usize = 8;
+        const NEAR: usize = 4;
+        let channels = self.fabric.channels.len();
+        if let Some(event) = self.queue.ahead(FAR) {
+            let component = (event.key >> 32) as usize;
+            if component >= channels {
+                self.hosts.look_ahead((component - channels) as u32, event.payload);
+            } else {
+                prefetch(&self.fabric.channels[component]);
+                if event.key as u32 == ARRIVAL as u32 {
+                    self.packets.peek(event.payload).map(prefetch);
+                } else {
+                    prefetch(&self.outputs[component]);
+                }
+            }
+        }
+        let Some(event) = self.queue.ahead(NEAR) else { return };
+        let Some(info) = self.fabric.channels.get((event.key >> 32) as usize) else { return };
+        if event.key as u32 != ARRIVAL as u32 {
+            // The first one that asks for the channel.
+            if !info.injects
+                && let Some(&word) = self.requests.get(info.first_word as usize)
+            {
+                let input = self.fabric.first_input[info.from as usize] + word.trailing_zeros();
+                let vc = self.fabric.inputs.get(input as usize);
+                vc.and_then(|&vc| self.buffers.get(vc as usize)).map(prefetch);
+            }
+        } else if let Some(packet) = self.packets.peek(event.payload) {
+            if info.ejects {
+                self.messages.peek(packet.message).map(prefetch);
+                self.hosts.look_ahead(info.to, u32::MAX);
+            } else {
+                self.buffers.get(packet.vc as usize).map(prefetch);
+                let out = packet.step().channel() as usize;
+                self.outputs.get(out).map(prefetch);
+                self.fabric.channels.get(out).map(prefetch);
+            }
+        }
     }
 
     fn handle(&mut self, event: Event) {
@@ -212,12 +324,12 @@ impl<'n> Shard<'n> {
             for i in from..to {
                 let channel = self.touched[i];
                 self.outputs[channel as usize].touched = false;
-                if self.fabric.channels[channel as usize].injects { self.inject(channel) } else { self.grant(channel) }
+                if self.outputs[channel as usize].injects { self.inject(channel) } else { self.grant(channel) }
             }
             from = to;
             for i in 0..self.freed.len() {
                 let vc = self.freed[i];
-                self.request(self.fabric.channel_of_vc[vc as usize], vc);
+                self.request(self.buffers[vc as usize].channel, vc);
             }
             self.freed.clear();
         }
@@ -250,34 +362,45 @@ impl<'n> Shard<'n> {
     }
 
     fn arrive_in_memory(&mut self, channel: u32, at: u32) {
-        let packet = self.packets.get(at);
-        let (label, payload, injected) = (packet.label, packet.payload, packet.injected);
+        let &Packet { message, bytes, injected, .. } = self.packets.get(at);
         self.packets.remove(at);
+        let label = self.messages.get(message).label;
+        self.release(message);
+        let payload = u64::from(bytes).saturating_sub(self.model.link.header_bytes).min(label.bytes);
         let of_program = matches!(label.kind, Kind::Data | Kind::Confirmed);
-        self.counters.delivered(if of_program { u64::from(payload) } else { 0 }, self.now - injected);
+        self.counters.delivered(if of_program { payload } else { 0 }, self.now - injected);
         let host = self.fabric.channels[channel as usize].to;
-        if self.hosts.is_complete(host, &label, u64::from(payload)) {
+        if self.hosts.is_complete(host, &label, payload) {
             self.message_complete(host, label);
+        }
+    }
+
+    /// One use of a message less.
+    pub(crate) fn release(&mut self, message: u32) {
+        let uses = &mut self.messages.get_mut(message).uses;
+        *uses -= 1;
+        if *uses == 0 {
+            self.messages.remove(message);
         }
     }
 
     /// The packet at the head of a buffer asks for its next channel.
     fn request(&mut self, channel: u32, vc: u32) {
         let head = self.buffers[vc as usize].head;
-        let packet = self.packets.get(head);
-        let (out, class) = match packet.route.get(usize::from(packet.hop)) {
-            Some(step) if step.any_lane() => (self.idlest_lane(step.channel()), step.class()),
-            Some(step) => (step.channel(), step.class()),
-            None => self.decide(self.fabric.channels[channel as usize].to, head),
+        let (out, class) = if self.adaptive.is_some() {
+            self.decide(self.fabric.channels[channel as usize].to, head)
+        } else {
+            let step = self.packets.get(head).step();
+            (if step.any_lane() { self.idlest_lane(step.channel()) } else { step.channel() }, step.class())
         };
-        let packet = self.packets.get_mut(head);
-        packet.out = out;
-        packet.out_class = class;
+        let &Packet { tail, bytes, .. } = self.packets.get(head);
+        let buffer = &mut self.buffers[vc as usize];
+        buffer.asks = Asks { tail, bytes, class };
+        let bit = buffer.bit;
         debug_assert_eq!(self.fabric.channels[out as usize].from, self.fabric.channels[channel as usize].to);
-        let bit = self.fabric.bit_of_vc[vc as usize];
         let word = self.fabric.channels[out as usize].first_word + bit / 64;
         self.requests[word as usize] |= 1 << (bit % 64);
-        self.outputs[out as usize].waiting += 1;
+        self.waiting[out as usize] += 1;
         self.touch(out);
     }
 
@@ -285,7 +408,7 @@ impl<'n> Shard<'n> {
     fn idlest_lane(&self, first: u32) -> u32 {
         let link = self.fabric.link_of[first as usize];
         let lanes = (first..).take_while(|&c| self.fabric.link_of.get(c as usize).is_some_and(|&l| l == link));
-        let best = lanes.min_by_key(|&c| (self.outputs[c as usize].waiting, self.outputs[c as usize].busy_until));
+        let best = lanes.min_by_key(|&c| (self.waiting[c as usize], self.outputs[c as usize].busy_until));
         best.unwrap_or(first)
     }
 
@@ -293,7 +416,7 @@ impl<'n> Shard<'n> {
     /// there is.
     fn grant(&mut self, channel: u32) {
         let output = self.outputs[channel as usize];
-        if output.waiting == 0 {
+        if self.waiting[channel as usize] == 0 {
             return;
         }
         if output.busy_until > self.now {
@@ -342,23 +465,22 @@ impl<'n> Shard<'n> {
     /// When the packet at the head of a buffer may leave by a channel, and by which of its virtual channels.
     pub(crate) fn ready(&mut self, channel: u32, vc: u32) -> (Time, u32) {
         let info = &self.fabric.channels[channel as usize];
-        let packet = self.packets.get(self.buffers[vc as usize].head);
-        let (bytes, tail) = (packet.bytes, packet.tail);
+        let Buffer { asks: Asks { tail, bytes, class }, channel: input, .. } = self.buffers[vc as usize];
         let starts = match self.model.router.switching {
             Switching::CutThrough => tail.saturating_sub(info.rate.time(u64::from(bytes))),
             Switching::StoreAndForward => tail,
         };
-        let reading = self.reading_until[self.fabric.channel_of_vc[vc as usize] as usize];
+        let reading = self.reading_until[input as usize];
         let at = starts.max(reading);
         if info.ejects {
             return (at, info.first_vc);
         }
-        if packet.out_class & RESERVED != 0 {
-            let lane = packet.out_class & !RESERVED;
+        if class & RESERVED != 0 {
+            let lane = class & !RESERVED;
             debug_assert!(self.free(lane) >= bytes, "room was reserved");
             return (at.max(self.credits(lane, bytes).0), lane);
         }
-        let first = info.first_vc + packet.out_class * self.fabric.lanes;
+        let first = info.first_vc + class * self.fabric.lanes;
         let mut best = (NEVER, first);
         let mut most = 0;
         for lane in first..first + self.fabric.lanes {
@@ -378,12 +500,18 @@ impl<'n> Shard<'n> {
             return (self.now, now);
         }
         // More may come, and sooner than what is known of: the other end frees its buffer in no order of time.
-        self.buffers[vc as usize].wanted = true;
-        let mut then = now;
-        for &(time, more) in self.returns[vc as usize].iter() {
-            then += more;
-            if then >= bytes {
-                return (time, now);
+        let credits = &mut self.credits[vc as usize];
+        credits.returning |= WANTED;
+        let mut then = now + credits.first();
+        if then >= bytes {
+            return (credits.at, now);
+        }
+        if credits.returning & MORE != 0 {
+            for &(time, more) in self.returns[vc as usize].iter() {
+                then += more;
+                if then >= bytes {
+                    return (time, now);
+                }
             }
         }
         (NEVER, now)
@@ -392,15 +520,24 @@ impl<'n> Shard<'n> {
     /// The credits that a virtual channel has now; unlike [`Shard::credits`], nobody waits for more.
     #[inline]
     pub(crate) fn free(&mut self, vc: u32) -> u32 {
-        let returns = &mut self.returns[vc as usize];
-        let credits = &mut self.buffers[vc as usize].credits;
-        while let Some(&(time, bytes)) = returns.front()
-            && time <= self.now
-        {
-            *credits += bytes;
-            returns.pop_front();
+        let credits = &self.credits[vc as usize];
+        if credits.at > self.now { credits.now } else { self.collect(vc) }
+    }
+
+    /// Takes the credits that are back.
+    fn collect(&mut self, vc: u32) -> u32 {
+        let credits = &mut self.credits[vc as usize];
+        while credits.at <= self.now {
+            credits.now += credits.first();
+            let returns = &mut self.returns[vc as usize];
+            let next = if credits.returning & MORE == 0 { None } else { returns.pop_front() };
+            let (at, bytes) = next.unwrap_or((NEVER, 0));
+            credits.set_first(at, bytes);
+            if returns.is_empty() {
+                credits.returning &= !MORE;
+            }
         }
-        *credits
+        credits.now
     }
 
     /// Of these, those that nobody has reserved.
@@ -413,15 +550,21 @@ impl<'n> Shard<'n> {
         self.reserved[vc as usize] += bytes;
     }
 
-    /// How many requests wait for a channel, and until when it is busy.
-    pub(crate) fn demand(&self, channel: u32) -> (u32, Time) {
-        let output = &self.outputs[channel as usize];
-        (output.waiting, output.busy_until)
+    /// How many requests wait for a channel, and its first virtual channel, unless it ends in a host's memory.
+    #[inline]
+    pub(crate) fn demand(&self, channel: u32) -> (u32, Option<u32>) {
+        let first = self.fabric.credited[channel as usize];
+        (self.waiting[channel as usize], (first != NONE).then_some(first))
+    }
+
+    /// Whether a channel is sending.
+    pub(crate) fn is_busy(&self, channel: u32) -> bool {
+        self.outputs[channel as usize].busy_until > self.now
     }
 
     /// Credits of a virtual channel come back, to the router at its beginning.
     fn give_back(&mut self, vc: u32, time: Time, bytes: u32) {
-        let from = self.fabric.channels[self.fabric.channel_of_vc[vc as usize] as usize].from;
+        let from = self.fabric.channels[self.buffers[vc as usize].channel as usize].from;
         if self.owns(from) {
             self.credit(vc, time, bytes);
         } else {
@@ -430,29 +573,39 @@ impl<'n> Shard<'n> {
     }
 
     fn credit(&mut self, vc: u32, time: Time, bytes: u32) {
-        let returns = &mut self.returns[vc as usize];
-        let at = returns.iter().rposition(|r| r.0 <= time).map_or(0, |i| i + 1);
-        returns.insert(at, (time, bytes));
-        let channel = self.fabric.channel_of_vc[vc as usize];
-        let output = &self.outputs[channel as usize];
-        if self.buffers[vc as usize].wanted && (output.waiting > 0 || self.fabric.channels[channel as usize].injects) {
-            self.wake(channel, time.max(self.now + 1).max(output.busy_until));
+        let credits = &mut self.credits[vc as usize];
+        if credits.at == NEVER {
+            credits.set_first(time, bytes);
+        } else {
+            let returns = &mut self.returns[vc as usize];
+            credits.returning |= MORE;
+            if time < credits.at {
+                returns.push_front((credits.at, credits.first()));
+                credits.set_first(time, bytes);
+            } else {
+                let at = returns.iter().rposition(|r| r.0 <= time).map_or(0, |i| i + 1);
+                returns.insert(at, (time, bytes));
+            }
+        }
+        if credits.returning & WANTED != 0 {
+            let channel = self.buffers[vc as usize].channel;
+            if self.waiting[channel as usize] > 0 {
+                self.wake(channel, time.max(self.now + 1).max(self.outputs[channel as usize].busy_until));
+            }
         }
     }
 
     /// The packet at the head of buffer `vc` leaves by a channel into its virtual channel `lane`.
     fn send(&mut self, channel: u32, vc: u32, lane: u32) {
-        let input = self.fabric.channel_of_vc[vc as usize];
-        let head = self.buffers[vc as usize].head;
-        let bit = self.fabric.bit_of_vc[vc as usize];
+        let Buffer { head, bit, channel: input, asks: Asks { class, bytes, .. }, .. } = self.buffers[vc as usize];
         let word = self.fabric.channels[channel as usize].first_word + bit / 64;
         self.requests[word as usize] &= !(1 << (bit % 64));
-        let output = &mut self.outputs[channel as usize];
-        output.waiting -= 1;
-        output.last = bit;
-        let more = output.waiting > 0;
-        let Packet { next, bytes, out_class, .. } = *self.packets.get(head);
-        if out_class & RESERVED != 0 {
+        self.outputs[channel as usize].last = bit;
+        let waiting = &mut self.waiting[channel as usize];
+        *waiting -= 1;
+        let more = *waiting > 0;
+        let next = self.packets.get(head).next;
+        if class & RESERVED != 0 {
             self.reserved[lane as usize] -= bytes;
         }
         let buffer = &mut self.buffers[vc as usize];
@@ -481,29 +634,35 @@ impl<'n> Shard<'n> {
         let packet = self.packets.get_mut(at);
         let bytes = packet.bytes;
         let takes = info.rate.time(u64::from(bytes)).max(1);
-        packet.hop += 1;
         packet.vc = lane;
         packet.next = NONE;
+        if packet.advance() && self.adaptive.is_none() {
+            packet.follow(&self.messages.get(packet.message).route);
+        }
         let head = self.now + info.latency;
         let time = if info.ejects {
             head + takes
         } else {
-            self.buffers[lane as usize].credits -= bytes;
+            self.credits[lane as usize].now -= bytes;
             packet.tail = head + takes + self.model.router.delay_picoseconds;
             match self.model.router.switching {
                 Switching::CutThrough => head + self.model.router.delay_picoseconds,
                 Switching::StoreAndForward => packet.tail,
             }
         };
-        self.outputs[channel as usize].busy_until = self.now + takes;
-        self.counters.sent(channel, bytes, takes);
+        let output = &mut self.outputs[channel as usize];
+        output.busy_until = self.now + takes;
+        output.bytes += u64::from(bytes);
+        output.busy += takes;
         if self.owns(info.to) {
             self.queue.push(Event { time, key: u64::from(channel) << 32 | ARRIVAL, payload: at });
         } else {
             let packet = self.packets.get(at).clone();
             self.packets.remove(at);
+            let message = Message { uses: 1, ..self.messages.get(packet.message).clone() };
+            self.release(packet.message);
             let owner = usize::from(self.owner[info.to as usize]);
-            self.outboxes[owner].push(Remote::Arrival { time, channel, packet });
+            self.outboxes[owner].push(Remote::Arrival { time, channel, packet: Box::new((packet, message)) });
         }
         takes
     }
@@ -513,17 +672,19 @@ impl<'n> Shard<'n> {
         let output = self.outputs[channel as usize];
         let info = self.fabric.channels[channel as usize];
         let host = info.from;
-        if !self.hosts.has_messages(host, channel) {
+        if self.waiting[channel as usize] == 0 {
             return;
         }
         if output.busy_until > self.now {
             return self.wake(channel, output.busy_until);
         }
         let mut soonest = NEVER;
-        let queues = self.hosts.queues(host, channel);
+        let queues = self.hosts.queues(channel);
+        let first_queue = queues.start;
+        let queues = queues.len() as u32;
         for i in 1..=queues {
             let queue = (output.last + i) % queues;
-            let Some(bytes) = self.hosts.next_packet(host, channel, queue, self.model) else { continue };
+            let Some(bytes) = self.hosts.next_packet(first_queue + queue, self.model) else { continue };
             let class = if self.fabric.direct { queue } else { 0 };
             let (when, vc) = if info.ejects {
                 (self.now, info.first_vc)
@@ -541,13 +702,15 @@ impl<'n> Shard<'n> {
                 continue;
             }
             self.outputs[channel as usize].last = queue;
-            let (packet, left) = self.hosts.take_packet(host, channel, queue, bytes, self.model, self.now);
-            let at = self.packets.add(packet);
+            let (message, left) = self.hosts.take_packet(first_queue + queue, self.model);
+            self.waiting[channel as usize] -= u32::from(left.is_some());
+            let at = self.packet(message, bytes, left.is_some());
+            let left = left.flatten();
             let takes = self.transmit(channel, at, vc);
             if let Some(token) = left {
                 self.schedule(host, self.now + takes, Action::Sent(token));
             }
-            if self.hosts.has_messages(host, channel) {
+            if self.waiting[channel as usize] > 0 {
                 self.wake(channel, self.now + takes);
             }
             return;
@@ -557,17 +720,29 @@ impl<'n> Shard<'n> {
         }
     }
 
+    /// A packet of a message that leaves its host; the message's last one, or not.
+    fn packet(&mut self, message: u32, bytes: u32, last: bool) -> u32 {
+        let mut packet = Packet::new(message, bytes, self.now);
+        let from = self.messages.get_mut(message);
+        from.uses += u32::from(!last);
+        match self.adaptive {
+            Some(adaptive) => packet.wander(&from.label, adaptive.seed()),
+            None => packet.follow(&from.route),
+        }
+        self.packets.add(packet)
+    }
+
     /// A channel's requests, until when it is busy, and when it wakes up.
     #[cfg(test)]
     pub(crate) fn state(&self, channel: u32) -> (u32, Time, Time) {
         let output = &self.outputs[channel as usize];
-        (output.waiting, output.busy_until, output.wake_at)
+        (self.waiting[channel as usize], output.busy_until, output.wake_at)
     }
 
     /// Whether the head of a buffer asks for a channel.
     #[cfg(test)]
     pub(crate) fn asks(&self, vc: u32, channel: u32) -> bool {
-        let bit = self.fabric.bit_of_vc[vc as usize];
+        let bit = self.buffers[vc as usize].bit;
         let word = self.fabric.channels[channel as usize].first_word + bit / 64;
         self.requests[word as usize] >> (bit % 64) & 1 == 1
     }

@@ -133,12 +133,11 @@ pub fn simulate(
         (_, _, 0) => split(1),
         parts => parts,
     };
-    let mut hosts: Vec<Hosts> = (0..shards).map(|_| Hosts::new(fabric.hosts)).collect();
+    let mut hosts: Vec<Hosts> = (0..shards).map(|_| Hosts::new(&fabric)).collect();
     let mut programs = programs.into_iter();
-    let ports = ports(&fabric);
-    for (host, ports) in ports.iter().enumerate() {
+    for host in 0..fabric.hosts {
         let program = programs.next().unwrap_or_else(|| Box::new(Idle));
-        hosts[usize::from(owner[host])].add(host as u32, options.seed, ports, program);
+        hosts[usize::from(owner[host as usize])].add(host, options.seed, program);
     }
     let ways = (&routes, adaptive.as_ref());
     let make = |(i, hosts): (usize, Hosts)| Shard::new(&fabric, ways, model, &owner, (i as u8, shards), hosts);
@@ -161,19 +160,20 @@ pub fn simulate(
             return Err(SimError::Deadlock { time, what: halted(stuck, &waiting) });
         }
     }
-    let mut counters = Counters::new(fabric.channels.len());
+    let mut counters = Counters::new();
     parts.iter().for_each(|p| counters.add(&p.counters));
     let mut list: Vec<(u32, Box<dyn Program>)> = parts.iter_mut().flat_map(|p| p.hosts.programs()).collect();
     list.sort_by_key(|p| p.0);
-    let per_link = |of_channel: &[u64]| {
-        let mut sums = vec![0; network.links().len()];
-        for (link, &amount) in fabric.link_of.iter().zip(of_channel) {
+    let mut traffic = vec![(0, 0); network.links().len()];
+    for part in &parts {
+        for (link, (bytes, busy)) in fabric.link_of.iter().zip(part.traffic()) {
             if let Some(LinkId(link)) = link {
-                sums[*link as usize] += amount;
+                let sums = &mut traffic[*link as usize];
+                *sums = (sums.0 + bytes, sums.1 + busy);
             }
         }
-        sums
-    };
+    }
+    let (link_bytes, link_busy) = traffic.into_iter().unzip();
     Ok(Outcome {
         end,
         time,
@@ -184,8 +184,8 @@ pub fn simulate(
         messages: counters.messages,
         detours: counters.detours,
         payload_bytes: counters.payload,
-        link_bytes: per_link(&counters.bytes),
-        link_busy: per_link(&counters.busy),
+        link_bytes,
+        link_busy,
         packet_latency: counters.packet_latency,
         message_latency: counters.message_latency,
         programs: list.into_iter().map(|p| p.1).collect(),
@@ -201,15 +201,6 @@ fn halted(stuck: usize, waiting: &[String]) -> String {
         (_, true) => format!("{stuck} packets wait for each other"),
         _ => format!("{stuck} packets wait for each other; {few}{more}"),
     }
-}
-
-/// Per host, the channels out of its memory with their queues.
-fn ports(fabric: &Fabric) -> Vec<Vec<(u32, u32)>> {
-    let mut ports = vec![Vec::new(); fabric.hosts as usize];
-    for (i, channel) in fabric.channels.iter().enumerate().filter(|(_, c)| c.injects) {
-        ports[channel.from as usize].push((i as u32, if fabric.direct { channel.vcs } else { 1 }));
-    }
-    ports
 }
 
 /// Whether a limit is reached; `wall` is looked at between batches only.

@@ -12,9 +12,6 @@ pub(crate) struct Counters {
     pub(crate) wakes: u64,
     /// When the last event was.
     pub(crate) last: Time,
-    /// Bytes that were put on each channel, and for how long it was busy.
-    pub(crate) bytes: Vec<u64>,
-    pub(crate) busy: Vec<Time>,
     pub(crate) packets: u64,
     pub(crate) payload: u64,
     pub(crate) messages: u64,
@@ -32,13 +29,11 @@ fn histogram() -> Histogram<u64> {
 }
 
 impl Counters {
-    pub(crate) fn new(channels: usize) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             events: 0,
             wakes: 0,
             last: 0,
-            bytes: vec![0; channels],
-            busy: vec![0; channels],
             packets: 0,
             payload: 0,
             messages: 0,
@@ -53,12 +48,6 @@ impl Counters {
     pub(crate) fn event(&mut self, time: Time) {
         self.events += 1;
         self.last = time;
-    }
-
-    #[inline]
-    pub(crate) fn sent(&mut self, channel: u32, bytes: u32, takes: Time) {
-        self.bytes[channel as usize] += u64::from(bytes);
-        self.busy[channel as usize] += takes;
     }
 
     #[inline]
@@ -83,8 +72,6 @@ impl Counters {
         self.messages += other.messages;
         self.detours += other.detours;
         self.latency_sum += other.latency_sum;
-        self.bytes.iter_mut().zip(&other.bytes).for_each(|(a, b)| *a += b);
-        self.busy.iter_mut().zip(&other.busy).for_each(|(a, b)| *a += b);
         // Same bounds.
         let _ = self.packet_latency.add(&other.packet_latency);
         let _ = self.message_latency.add(&other.message_latency);

@@ -40,6 +40,8 @@ pub(crate) struct FatTree {
     across: Vec<u32>,
     /// `first[i]..first[i + 1]` are the vertices of level i; of switches, those of plane 0.
     first: Vec<u32>,
+    /// Of each vertex of plane 0 its level, A and B.
+    places: Vec<(u32, u32, u32)>,
     /// Planes of switches. Those of plane r follow those of plane r - 1, in the same order.
     rails: u32,
 }
@@ -79,7 +81,11 @@ impl FatTree {
             *sum += level_size(i) as u32;
             Some(*sum)
         }));
-        Ok(FatTree { below: prefix(&children), across: prefix(&parents), first, children, parents, parallel, rails })
+        let across = prefix(&parents);
+        let place = |level: usize, i: u32| (level as u32, i / across[level], i % across[level]);
+        let places = (0..=levels).flat_map(|level| (0..level_size(level) as u32).map(move |i| (level, i)));
+        let places = places.map(|(level, i)| place(level, i)).collect();
+        Ok(FatTree { below: prefix(&children), across, first, places, children, parents, parallel, rails })
     }
 
     /// The classical three-level tree of `k`-port switches with k^3 / 4 hosts (Al-Fares, Loukissas, Vahdat 2008).
@@ -125,11 +131,9 @@ impl FatTree {
 
     /// Plane (0 for a host), level, A and B of a vertex.
     fn place(&self, v: u32) -> (u32, usize, u32, u32) {
-        let plane = v.saturating_sub(self.hosts()) / self.switches();
-        let v = v - plane * self.switches();
-        let level = self.first[1..=self.levels()].partition_point(|&end| end <= v);
-        let i = v - self.first[level];
-        (plane, level, i / self.across[level], i % self.across[level])
+        let plane = if self.rails == 1 { 0 } else { v.saturating_sub(self.hosts()) / self.switches() };
+        let (level, a, b) = self.places[(v - plane * self.switches()) as usize];
+        (plane, level as usize, a, b)
     }
 
     fn vertex(&self, plane: u32, level: usize, a: u32, b: u32) -> u32 {

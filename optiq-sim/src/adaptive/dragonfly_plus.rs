@@ -77,7 +77,7 @@ impl<'n> DragonflyPlus<'n> {
 
     /// The switch at the other end of a channel, and its group.
     fn end(&self, fabric: &Fabric, channel: u32) -> (u32, u32) {
-        let to = fabric.channels[channel as usize].to;
+        let to = fabric.ends[channel as usize];
         (to, self.group[to as usize])
     }
 

@@ -1,6 +1,6 @@
 //! Routes that routers choose hop by hop.
 //!
-//! A packet whose route ends before its destination ([`crate::packet::Packet::route`]) asks the router that it is in when it
+//! A packet whose route ends before its destination ([`crate::packet::Route`]) asks the router that it is in when it
 //! comes to the head of its buffer; what is decided then holds: requests are never withdrawn. A decision is a function of
 //!
 //! - the router, the destination, and what the packet remembers ([`Way`]);
@@ -191,6 +191,11 @@ impl<'n> Adaptive<'n> {
             _ => return None,
         };
         Some(Self { kind, seed, packet, buffer })
+    }
+
+    /// That of all random words.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// Where a packet goes next.

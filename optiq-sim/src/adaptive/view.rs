@@ -1,11 +1,10 @@
 //! What a router of the simulator sees: its own outputs, and random words of its own.
 
 use super::{Choice, Eyes, Place};
-use crate::packet::Packet;
 use crate::shard::Shard;
 use optiq_net::random::SplitMix64;
 
-/// In [`Packet::out_class`]: the rest is the virtual channel in which room is reserved.
+/// In what a packet asks for: the rest is the virtual channel in which room is reserved.
 pub(crate) const RESERVED: u32 = 1 << 31;
 
 struct View<'a, 'n> {
@@ -19,20 +18,24 @@ struct View<'a, 'n> {
 }
 
 impl Eyes for View<'_, '_> {
+    #[inline]
     fn queue(&mut self, channel: u32, class: u32) -> u64 {
-        let info = self.shard.fabric.channels[channel as usize];
-        let (waiting, busy_until) = self.shard.demand(channel);
+        let (waiting, first_vc) = self.shard.demand(channel);
         let waits = u64::from(waiting) * self.packet;
-        if info.ejects {
+        let Some(first_vc) = first_vc else {
             // No credits; a channel that sends is behind one that does not.
-            return waits + u64::from(busy_until > self.shard.now);
-        }
+            return waits + u64::from(self.shard.is_busy(channel));
+        };
         let lanes = self.shard.fabric.lanes;
-        let first = info.first_vc + class * lanes;
-        let free: u64 = (first..first + lanes).map(|vc| u64::from(self.shard.free(vc))).sum();
+        let first = first_vc + class * lanes;
+        let mut free = u64::from(self.shard.free(first));
+        for vc in first + 1..first + lanes {
+            free += u64::from(self.shard.free(vc));
+        }
         waits + self.buffer - free
     }
 
+    #[inline]
     fn room(&mut self, channel: u32, class: u32) -> Option<u32> {
         let lanes = self.shard.fabric.lanes;
         let first = self.shard.fabric.channels[channel as usize].first_vc + class * lanes;
@@ -45,20 +48,9 @@ impl Eyes for View<'_, '_> {
     }
 }
 
-/// The random words of a packet at a hop: a hash of the seed, the packet's message, the time at which it left memory, which
-/// tells the packets of a message apart, and the hop.
-fn words(seed: u64, packet: &Packet) -> SplitMix64 {
-    let message = u64::from(packet.label.src) << 32 | u64::from(packet.label.message);
-    let mut hash = seed;
-    for word in [message, packet.injected, u64::from(packet.hop)] {
-        hash = SplitMix64::new(hash ^ word).next_u64();
-    }
-    SplitMix64::new(hash)
-}
-
 impl Shard<'_> {
-    /// Where the packet `at`, at the head of a buffer of `router`, goes: the channel, and its class as in
-    /// [`Packet::out_class`].
+    /// Where the packet `at`, at the head of a buffer of `router`, goes: the channel, and its class, or
+    /// [`RESERVED`] and a virtual channel.
     pub(crate) fn decide(&mut self, router: u32, at: u32) -> (u32, u32) {
         let Some(adaptive) = self.adaptive else {
             // Routes of the fabric end at their destinations.
@@ -66,9 +58,9 @@ impl Shard<'_> {
             return (self.fabric.injection(router), 0);
         };
         let packet = self.packets.get(at);
-        let place = Place { at: router, first: packet.hop == 1, dst: packet.label.dst };
+        let place = Place { at: router, first: packet.hop == 1, dst: packet.destination() };
         let (mut way, bytes) = (packet.way, packet.bytes);
-        let random = words(adaptive.seed, packet);
+        let random = packet.random();
         let detour = way.detour;
         let fabric = self.fabric;
         let mut view = View { shard: self, bytes, packet: adaptive.packet, buffer: adaptive.buffer, random };
