@@ -35,7 +35,6 @@ impl Failure {
     }
 
     /// The sentence; empty if there is nothing to say.
-    #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "benchmarks need MPI"))]
     pub fn sentence(&self) -> &str {
         match self {
             Failure::Input(sentence) | Failure::Work(sentence) => sentence,

@@ -140,3 +140,37 @@ fn what_cannot_be_is_refused_in_a_sentence() {
         assert!(sentence.contains(words), "{line}: {sentence}");
     }
 }
+
+/// A run that a limit ends and that goes on from its checkpoint ends as one that never stopped.
+#[test]
+fn an_ended_run_goes_on() {
+    let room = Room::new("go-on");
+    let line = "simulate --topology torus:4x4 --demands pattern:overlap --message 1MB --json";
+    let mut whole = json(&room, line);
+    let half = whole["runs"][0]["events"].as_u64().unwrap() / 2;
+    let output = room.run(&format!("{line} --events {half} --checkpoint half.ckpt"));
+    let ended: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!((&ended["runs"][0]["end"], &ended["runs"][0]["complete"]), (&"limit of events".into(), &false.into()));
+    let mut resumed = json(&room, &format!("{line} --resume half.ckpt"));
+    for document in [&mut whole, &mut resumed] {
+        document["runs"][0]["simulation_seconds"] = Value::Null;
+    }
+    assert_eq!(whole, resumed);
+    // Checkpoints on the way, and people are told how to go on.
+    let line = "simulate --topology torus:4x4 --demands pattern:overlap --message 1MB";
+    let text = room.run(&format!("{line} --events {half} --checkpoint half.ckpt --every 0.001"));
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(text.contains("to go on: the same command with --resume half.ckpt"), "{text}");
+    // Another simulation, a damaged file, none.
+    let other = refuse(&room, "simulate --topology torus:4x4 --demands pattern:subset --resume half.ckpt", 2);
+    assert!(other.contains("half.ckpt: the checkpoint is of another simulation"), "{other}");
+    let bytes = std::fs::read(room.path("half.ckpt")).unwrap();
+    std::fs::write(room.path("cut.ckpt"), &bytes[..bytes.len() / 2]).unwrap();
+    let cut = refuse(&room, &format!("{line} --resume cut.ckpt"), 2);
+    assert!(cut.contains("cut.ckpt: the checkpoint is damaged"), "{cut}");
+    let none = refuse(&room, &format!("{line} --resume none.ckpt"), 2);
+    assert!(none.contains("cannot read none.ckpt"), "{none}");
+    let nowhere = refuse(&room, &format!("{line} --checkpoint no/such/file"), 2);
+    assert!(nowhere.contains("cannot write no/such/file"), "{nowhere}");
+}

@@ -11,6 +11,11 @@ impl SplitMix64 {
         SplitMix64(seed)
     }
 
+    /// Where the stream is: the seed of what is left of it.
+    pub fn state(&self) -> u64 {
+        self.0
+    }
+
     /// The next word.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

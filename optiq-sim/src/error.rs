@@ -14,6 +14,9 @@ pub enum SimError {
     /// A workload that does not fit the network.
     #[error("{0}")]
     Workload(String),
+    /// A checkpoint that cannot be gone on from, or kept.
+    #[error("{0}")]
+    Checkpoint(String),
     /// A trace that cannot be read.
     #[error("{0}")]
     Trace(String),

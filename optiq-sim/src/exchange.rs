@@ -4,10 +4,12 @@
 //! synchronous mode, so that what is under way is known; a credit is a message of control size.
 
 use crate::SimError;
+use crate::checkpoint;
 use crate::model::Model;
 use crate::program::{Delivery, Host, Notice, Program};
 use crate::simulation::{End, Outcome, RunOptions, simulate};
 use crate::time::{Rate, Time};
+use bincode::{Decode, Encode};
 use optiq_net::Network;
 use optiq_transport::{Order, Path, PathId, Schedule, ScheduleOptions, Scheduler, TransportError};
 use parking_lot::Mutex;
@@ -90,7 +92,8 @@ pub fn exchange(
         Method::Paths { paths, options, order } => chunked(hosts, model, paths, options, *order, &report)?,
         Method::Linear | Method::Pairwise => plain(hosts, messages, *method == Method::Pairwise, &report),
     };
-    let outcome = simulate(network, model, programs, options);
+    let options = RunOptions { workload: checkpoint::workload(options, &(method, messages)), ..*options };
+    let outcome = simulate(network, model, programs, &options);
     let Report { done, failure } = std::mem::take(&mut *report.lock());
     match failure {
         // It has more to say than that nothing goes on.
@@ -135,7 +138,7 @@ fn chunked(
             forward,
             copy,
             control,
-            over: false,
+            over: None,
             report: Arc::clone(report),
         })
     };
@@ -144,7 +147,7 @@ fn chunked(
 
 /// The chunks of each path in order, as MPI has messages: a short one that needs not ask may overtake a longer one, and under
 /// adaptive routing anything may.
-#[derive(Default)]
+#[derive(Default, Encode, Decode)]
 struct InOrder {
     early: BTreeSet<(PathId, u64)>,
     next: BTreeMap<PathId, u64>,
@@ -172,7 +175,8 @@ struct Chunks {
     forward: Time,
     copy: Rate,
     control: u64,
-    over: bool,
+    /// When it was done.
+    over: Option<Time>,
     report: Shared,
 }
 
@@ -199,8 +203,8 @@ impl Chunks {
             }
             host.send(transmit.to, header.bytes, token(header.path, header.sequence, false), Notice::Received);
         }
-        if self.scheduler.is_done() && !self.over {
-            self.over = true;
+        if self.scheduler.is_done() && self.over.is_none() {
+            self.over = Some(host.now());
             self.report.lock().done[host.number() as usize] = host.now();
         }
     }
@@ -241,7 +245,19 @@ impl Program for Chunks {
     }
 
     fn waits_for(&self) -> Option<String> {
-        (!self.over && !self.schedule.hops().is_empty()).then(|| self.scheduler.waiting_for())
+        (self.over.is_none() && !self.schedule.hops().is_empty()).then(|| self.scheduler.waiting_for())
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        Some(checkpoint::encode(&(self.scheduler.save(), &self.arrived, &self.confirmed, self.over)))
+    }
+
+    fn restore(&mut self, host: u32, state: &[u8]) -> Result<(), String> {
+        let (scheduler, arrived, confirmed, over): (Vec<u8>, _, _, _) = checkpoint::decode(state)?;
+        self.scheduler.restore(&scheduler).map_err(|e| e.to_string())?;
+        (self.arrived, self.confirmed, self.over) = (arrived, confirmed, over);
+        self.report.lock().done[host as usize] = over.unwrap_or(0);
+        Ok(())
     }
 }
 
@@ -257,8 +273,8 @@ fn plain(hosts: u32, messages: &[Message], pairwise: bool, report: &Shared) -> V
         sends.sort_by_key(|s| s.0);
         let report = Arc::clone(report);
         match pairwise {
-            true => Box::new(Steps { hosts, sends, step: 0, open: 0, early: BTreeSet::new(), over: false, report }),
-            false => Box::new(AllAtOnce { hosts, missing, unsent: sends.len() as u64, sends, report }),
+            true => Box::new(Steps { hosts, sends, step: 0, open: 0, early: BTreeSet::new(), over: None, report }),
+            false => Box::new(AllAtOnce { hosts, missing, unsent: sends.len() as u64, sends, over: 0, report }),
         }
     };
     sends.into_iter().zip(expected).map(make).collect()
@@ -271,12 +287,15 @@ struct AllAtOnce {
     sends: Vec<(u32, u64)>,
     missing: u64,
     unsent: u64,
+    /// When it was done.
+    over: Time,
     report: Shared,
 }
 
 impl AllAtOnce {
-    fn look(&self, host: &Host<'_>) {
+    fn look(&mut self, host: &Host<'_>) {
         if self.missing == 0 && self.unsent == 0 {
+            self.over = host.now();
             self.report.lock().done[host.number() as usize] = host.now();
         }
     }
@@ -303,6 +322,16 @@ impl Program for AllAtOnce {
         let Self { missing, unsent, .. } = self;
         (missing + unsent > 0).then(|| format!("{missing} messages to arrive and {unsent} to leave"))
     }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        Some(checkpoint::encode(&(self.missing, self.unsent, self.over)))
+    }
+
+    fn restore(&mut self, host: u32, state: &[u8]) -> Result<(), String> {
+        (self.missing, self.unsent, self.over) = checkpoint::decode(state)?;
+        self.report.lock().done[host as usize] = self.over;
+        Ok(())
+    }
 }
 
 /// A rank of [`Method::Pairwise`].
@@ -314,16 +343,17 @@ struct Steps {
     open: u32,
     /// Messages of later steps that are there, by step.
     early: BTreeSet<u32>,
-    over: bool,
+    /// When it was done.
+    over: Option<Time>,
     report: Shared,
 }
 
 impl Steps {
     fn next(&mut self, host: &mut Host<'_>) {
-        while self.open == 0 && !self.over {
+        while self.open == 0 && self.over.is_none() {
             self.step += 1;
             if self.step >= self.hosts {
-                self.over = true;
+                self.over = Some(host.now());
                 self.report.lock().done[host.number() as usize] = host.now();
                 return;
             }
@@ -356,6 +386,16 @@ impl Program for Steps {
     }
 
     fn waits_for(&self) -> Option<String> {
-        (!self.over).then(|| format!("step {} of {}", self.step, self.hosts - 1))
+        self.over.is_none().then(|| format!("step {} of {}", self.step, self.hosts - 1))
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        Some(checkpoint::encode(&(self.step, self.open, &self.early, self.over)))
+    }
+
+    fn restore(&mut self, host: u32, state: &[u8]) -> Result<(), String> {
+        (self.step, self.open, self.early, self.over) = checkpoint::decode(state)?;
+        self.report.lock().done[host as usize] = self.over.unwrap_or(0);
+        Ok(())
     }
 }

@@ -7,6 +7,7 @@
 //! order, as on a queue pair.
 
 use crate::SimError;
+use crate::checkpoint;
 use crate::fabric::Fabric;
 use crate::model::Model;
 use crate::packet::{Kind, Label, Message, Store};
@@ -14,13 +15,14 @@ use crate::program::{Command, Delivery, Host, Idle, Notice, Program};
 use crate::queue::prefetch;
 use crate::shard::Shard;
 use crate::time::{Rate, Time};
+use bincode::{Decode, Encode};
 use optiq_net::random::SplitMix64;
 use std::collections::VecDeque;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::ops::Range;
 
 /// What a host is going to do at some time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Encode, Decode)]
 pub(crate) enum Action {
     Start,
     Inject(Outgoing),
@@ -32,7 +34,7 @@ pub(crate) enum Action {
 }
 
 /// A message on its way out.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Encode, Decode)]
 pub(crate) struct Outgoing {
     /// In the shard's store.
     message: u32,
@@ -44,7 +46,7 @@ pub(crate) struct Outgoing {
 }
 
 /// Messages in order to each destination, which take turns.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Encode, Decode)]
 struct Turns {
     /// The first message to each destination.
     turns: VecDeque<Outgoing>,
@@ -214,6 +216,44 @@ impl Hosts {
             incoming.remove(&key);
         }
         complete
+    }
+
+    /// For a checkpoint.
+    ///
+    /// # Errors
+    /// A program that cannot say what it remembers.
+    pub(crate) fn save(&self) -> Result<Vec<u8>, String> {
+        let mut states = Vec::new();
+        for (host, state) in self.states.iter().enumerate() {
+            let Some(state) = state else { continue };
+            let program = state.program.save();
+            let program = program.ok_or_else(|| format!("the program on host {host} cannot be saved"))?;
+            let State { busy_until, next_message, next_event, random, incoming, asking, .. } = &**state;
+            let numbers = (host as u32, *busy_until, *next_message, *next_event, random.state());
+            states.push((numbers, incoming, asking, program));
+        }
+        Ok(checkpoint::encode(&(states, &self.queues, &self.actions)))
+    }
+
+    /// Goes on from what [`Hosts::save`] has written.
+    ///
+    /// # Errors
+    /// A sentence, if it was not of such hosts.
+    pub(crate) fn restore(&mut self, state: &[u8]) -> Result<(), String> {
+        type Host = ((u32, Time, u32, u32, u64), BTreeMap<(u32, u32), u64>, BTreeMap<u32, Outgoing>, Vec<u8>);
+        let (hosts, queues, actions): (Vec<Host>, Vec<Turns>, Store<Action>) = checkpoint::decode(state)?;
+        if queues.len() != self.queues.len() || hosts.len() != self.states.iter().flatten().count() {
+            return Err("other hosts".into());
+        }
+        (self.queues, self.actions) = (queues, actions);
+        for ((host, busy_until, next_message, next_event, random), incoming, asking, program) in hosts {
+            let place = self.states.get_mut(host as usize).and_then(Option::as_mut).ok_or("other hosts")?;
+            place.program.restore(host, &program)?;
+            place.random = SplitMix64::new(random);
+            (place.busy_until, place.next_message, place.next_event) = (busy_until, next_message, next_event);
+            (place.incoming, place.asking) = (incoming, asking);
+        }
+        Ok(())
     }
 
     /// What hosts still wait for, the first few.

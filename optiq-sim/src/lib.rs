@@ -11,6 +11,7 @@
 //! fluids in place of packets: rougher and much faster.
 
 mod adaptive;
+mod checkpoint;
 mod error;
 pub mod exchange;
 mod fabric;
@@ -32,6 +33,7 @@ mod statistics;
 pub mod time;
 pub mod workload;
 
+pub use checkpoint::Checkpoints;
 pub use error::SimError;
 pub use model::Model;
 pub use policy::Policy;

@@ -6,10 +6,11 @@
 
 use crate::adaptive::Way;
 use crate::time::Time;
+use bincode::{Decode, Encode};
 use optiq_net::random::SplitMix64;
 
 /// A channel to take, and the class of virtual channels on it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Step(u32);
 
 const CHANNEL_BITS: u32 = 26;
@@ -39,7 +40,7 @@ const SHORT: usize = 13;
 
 /// A route that was chosen before the packet left: a [`Step`] for each channel. If it ends before the destination, routers
 /// decide ([`crate::adaptive`]).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Encode, Decode)]
 pub(crate) enum Route {
     Short { steps: [Step; SHORT], len: u8 },
     Long(Box<[Step]>),
@@ -64,7 +65,7 @@ impl Route {
 }
 
 /// What a message is, to the hosts at its ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub(crate) enum Kind {
     /// The program's bytes.
     Data,
@@ -79,7 +80,7 @@ pub(crate) enum Kind {
 }
 
 /// What a message says on its outside.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Encode, Decode)]
 pub(crate) struct Label {
     pub(crate) src: u32,
     pub(crate) dst: u32,
@@ -95,7 +96,7 @@ pub(crate) struct Label {
 }
 
 /// What all packets of a message have in common.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Encode, Decode)]
 pub(crate) struct Message {
     pub(crate) label: Label,
     pub(crate) route: Route,
@@ -107,7 +108,7 @@ pub(crate) struct Message {
 const AHEAD: usize = 4;
 
 /// A packet. It is in the input buffer of a virtual channel, or on the way to it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Encode, Decode)]
 #[repr(align(64))]
 pub(crate) struct Packet {
     /// When its tail may leave the router that it is in.
@@ -185,7 +186,7 @@ impl Packet {
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Things under way, by number.
-#[derive(Debug)]
+#[derive(Debug, Encode, Decode)]
 pub(crate) struct Store<T> {
     all: Vec<T>,
     free: Vec<u32>,

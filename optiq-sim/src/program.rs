@@ -1,6 +1,7 @@
 //! What runs on a simulated host: a state machine that is told what happened and says what to do next.
 
 use crate::time::Time;
+use bincode::{Decode, Encode};
 use optiq_net::random::SplitMix64;
 
 /// How a sender learns that a message is over.
@@ -16,7 +17,7 @@ pub enum Notice {
 }
 
 /// A message that has arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Delivery {
     /// The host that sent it.
     pub from: u32,
@@ -95,6 +96,19 @@ pub trait Program: Send {
     /// A time that was asked for has come, or work that was to be told of is done.
     fn woken(&mut self, _host: &mut Host<'_>, _token: u64) {}
 
+    /// What it remembers, for a checkpoint ([`crate::Checkpoints`]); `None` if it cannot say.
+    fn save(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Goes on from what [`Program::save`] said, on a host with this number.
+    ///
+    /// # Errors
+    /// A sentence, if it is not what such a program says.
+    fn restore(&mut self, _host: u32, _state: &[u8]) -> Result<(), String> {
+        Err("this program cannot go on from a checkpoint".into())
+    }
+
     /// Whether it waits for nothing any more; or what it waits for, in words, for a simulation that comes to a halt.
     fn waits_for(&self) -> Option<String> {
         None
@@ -108,4 +122,12 @@ pub struct Idle;
 impl Program for Idle {
     fn start(&mut self, _: &mut Host<'_>) {}
     fn received(&mut self, _: &mut Host<'_>, _: Delivery) {}
+
+    fn save(&self) -> Option<Vec<u8>> {
+        Some(Vec::new())
+    }
+
+    fn restore(&mut self, _: u32, _: &[u8]) -> Result<(), String> {
+        Ok(())
+    }
 }

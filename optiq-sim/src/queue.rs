@@ -5,12 +5,13 @@
 //! buckets, which follows the density of events.
 
 use crate::time::Time;
+use bincode::{Decode, Encode};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Something that happens: when, at which component (its number and, below 2^32, what there), and a value for whoever
 /// handles it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 pub(crate) struct Event {
     pub(crate) time: Time,
     pub(crate) key: u64,
@@ -92,6 +93,12 @@ impl Queue {
         } else {
             self.far.push(Reverse(event));
         }
+    }
+
+    /// All events, in no order.
+    pub(crate) fn events(&self) -> impl Iterator<Item = Event> + '_ {
+        let waiting = self.late.iter().chain(self.far.iter()).map(|Reverse(event)| event);
+        waiting.chain(&self.current).chain(self.ring.iter().flatten()).copied()
     }
 
     /// Into a bucket of the ring.

@@ -23,6 +23,7 @@
 //! shards, and shards only tell each other what happens at least one latency later (`parts::lookahead`).
 
 use crate::adaptive::{Adaptive, RESERVED};
+use crate::checkpoint;
 use crate::fabric::{Channel, Fabric};
 use crate::host::{Action, Hosts};
 use crate::model::{Arbitration, Model, Switching};
@@ -31,6 +32,7 @@ use crate::queue::{Event, Queue, prefetch};
 use crate::routes::{Routes, Scratch};
 use crate::statistics::Counters;
 use crate::time::{NEVER, Time};
+use bincode::{Decode, Encode};
 use std::collections::VecDeque;
 
 /// Below 2^32 of an event's key: what happens at a channel.
@@ -45,7 +47,7 @@ pub(crate) enum Remote {
 }
 
 /// A channel, at its sending end.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Encode, Decode)]
 #[repr(align(64))]
 struct Output {
     busy_until: Time,
@@ -63,7 +65,7 @@ struct Output {
 }
 
 /// A virtual channel at its end: the buffer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Encode, Decode)]
 #[repr(align(32))]
 struct Buffer {
     /// Of the packet at the head, once it asks.
@@ -77,7 +79,7 @@ struct Buffer {
 }
 
 /// A virtual channel at its beginning: the credits. Four of them are in a cache line, as routers that choose look at many.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Encode, Decode)]
 #[repr(align(16))]
 struct Credits {
     /// When the first ones that are on their way back will be there; never if there are none.
@@ -104,7 +106,7 @@ impl Credits {
 }
 
 /// What a packet asks for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Encode, Decode)]
 struct Asks {
     tail: Time,
     bytes: u32,
@@ -219,6 +221,44 @@ impl<'n> Shard<'n> {
             }
             Remote::Credit { time, vc, bytes } => self.credit(vc, time, bytes),
         }
+    }
+
+    /// All that it is between two events, but for what it was made from. Nothing is on its way to another shard then, and no
+    /// channel is to be looked at.
+    ///
+    /// # Errors
+    /// A program that cannot say what it remembers.
+    pub(crate) fn save(&self) -> Result<Vec<u8>, String> {
+        let events: Vec<Event> = self.queue.events().collect();
+        let channels = (&self.outputs, &self.waiting, &self.reading_until, &self.requests);
+        let buffers = (&self.buffers, &self.credits, &self.returns, &self.reserved);
+        let packets = (&self.packets, &self.messages);
+        let others = (self.hosts.save()?, self.counters.save(), self.now);
+        Ok(checkpoint::encode(&(events, channels, buffers, packets, others)))
+    }
+
+    /// Goes on from what [`Shard::save`] has written.
+    ///
+    /// # Errors
+    /// A sentence, if it was not of such a shard.
+    pub(crate) fn restore(&mut self, state: &[u8]) -> Result<(), String> {
+        type Channels = (Vec<Output>, Vec<u32>, Vec<Time>, Vec<u64>);
+        type Buffers = (Vec<Buffer>, Vec<Credits>, Vec<VecDeque<(Time, u32)>>, Vec<u32>);
+        type Others = (Vec<u8>, Vec<u8>, Time);
+        type State = (Vec<Event>, Channels, Buffers, (Store<Packet>, Store<Message>), Others);
+        let (events, channels, buffers, packets, (hosts, counters, now)): State = checkpoint::decode(state)?;
+        if channels.0.len() != self.outputs.len() || buffers.0.len() != self.buffers.len() {
+            return Err("another network".into());
+        }
+        (self.outputs, self.waiting, self.reading_until, self.requests) = channels;
+        (self.buffers, self.credits, self.returns, self.reserved) = buffers;
+        (self.packets, self.messages) = packets;
+        self.hosts.restore(&hosts)?;
+        self.counters = Counters::restore(&counters)?;
+        self.now = now;
+        self.queue = Queue::new();
+        events.into_iter().for_each(|event| self.queue.push(event));
+        Ok(())
     }
 
     /// All events before `end`, but no more than `most`; how many they were.

@@ -7,6 +7,7 @@
 
 use crate::SimError;
 use crate::adaptive::{self, Adaptive};
+use crate::checkpoint::{self, Checkpoints, Saved};
 use crate::fabric::Fabric;
 use crate::host::Hosts;
 use crate::model::Model;
@@ -18,9 +19,10 @@ use crate::shard::{Remote, Shard};
 use crate::statistics::Counters;
 use crate::time::{NEVER, Time};
 use hdrhistogram::Histogram;
+use optiq_net::fingerprint::{Fingerprint, Hasher};
 use optiq_net::{LinkId, Network};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 /// Where a simulation ends even if it could go on.
@@ -64,6 +66,12 @@ pub struct RunOptions<'a> {
     pub stop: Option<&'a AtomicBool>,
     /// Is told simulated time and events now and then.
     pub progress: Option<&'a (dyn Fn(Time, u64) + Sync)>,
+    /// When checkpoints are made.
+    pub checkpoints: Option<Checkpoints<'a>>,
+    /// A checkpoint to go on from, of the same network, model, routing, seed and workload. The number of threads is its own.
+    pub resume: Option<&'a [u8]>,
+    /// What stands for the programs in a checkpoint, so that others do not go on from it.
+    pub workload: u128,
 }
 
 /// What a simulation found.
@@ -100,6 +108,26 @@ pub struct Outcome {
     pub wall_seconds: f64,
 }
 
+impl Outcome {
+    /// Of all that was simulated, and of nothing that may be different next time: the same whatever machine it ran on, on
+    /// however many threads, and with however many checkpoints.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let mut hasher = Hasher::new("optiq outcome 1");
+        for word in [self.time, self.events, self.packets, self.messages, self.detours, self.payload_bytes] {
+            hasher.u64(word);
+        }
+        hasher.u64(self.message_latency_mean.to_bits());
+        for histogram in [&self.packet_latency, &self.message_latency] {
+            for cell in histogram.iter_recorded() {
+                hasher.u64(cell.value_iterated_to());
+                hasher.u64(cell.count_at_value());
+            }
+        }
+        self.link_bytes.iter().chain(&self.link_busy).for_each(|&word| hasher.u64(word));
+        hasher.finish()
+    }
+}
+
 /// How many events are handled between looks at clocks.
 const BATCH: u64 = 1 << 16;
 
@@ -122,7 +150,10 @@ pub fn simulate(
         let text = format!("{} programs for {} hosts", programs.len(), fabric.hosts);
         return Err(SimError::Workload(text));
     }
-    let wanted = options.threads.clamp(1, 64).min(fabric.hosts as usize);
+    let identity = identity(network, model, programs.len(), options);
+    let resumed = options.resume.map(|bytes| checkpoint::read(identity, bytes)).transpose()?;
+    let threads = resumed.as_ref().map_or(options.threads, |saved| saved.shards.len());
+    let wanted = threads.clamp(1, 64).min(fabric.hosts as usize);
     let split = |shards: usize| {
         let owner = partition(network, &fabric, shards);
         let lookahead = lookahead(network, &fabric, &owner);
@@ -142,15 +173,28 @@ pub fn simulate(
     let ways = (&routes, adaptive.as_ref());
     let make = |(i, hosts): (usize, Hosts)| Shard::new(&fabric, ways, model, &owner, (i as u8, shards), hosts);
     let mut parts: Vec<Shard<'_>> = hosts.into_iter().enumerate().map(make).collect();
-    parts.iter_mut().for_each(Shard::start);
+    match resumed {
+        None => parts.iter_mut().for_each(Shard::start),
+        Some(saved) => {
+            let damaged = |e: String| SimError::Checkpoint(format!("the checkpoint does not fit this simulation: {e}"));
+            if saved.shards.len() != parts.len() {
+                return Err(damaged(format!("it is of {} threads", saved.shards.len())));
+            }
+            parts.iter_mut().zip(&saved.shards).try_for_each(|(part, bytes)| part.restore(bytes)).map_err(damaged)?;
+        }
+    }
     let start = Instant::now();
+    let watch = Watch { options, start, identity };
     let end = match &mut parts[..] {
-        [part] => alone(part, options, start),
-        parts => together(parts, lookahead, options, start),
+        [part] => alone(part, &watch),
+        parts => together(parts, lookahead, &watch),
     };
     let wall_seconds = start.elapsed().as_secs_f64();
     if let Some(failure) = parts.iter_mut().find_map(|p| p.hosts.failure.take()) {
         return Err(failure);
+    }
+    if end != End::Finished && options.checkpoints.is_some() {
+        watch.keep(parts.iter().map(Shard::save).collect(), parts.iter().map(|p| p.now).max().unwrap_or(0))?;
     }
     let time = parts.iter().map(|p| p.counters.last).max().unwrap_or(0);
     if end == End::Finished {
@@ -203,7 +247,51 @@ fn halted(stuck: usize, waiting: &[String]) -> String {
     }
 }
 
-/// Whether a limit is reached; `wall` is looked at between batches only.
+/// What stands for a simulation in its checkpoints.
+fn identity(network: &Network, model: &Model, programs: usize, options: &RunOptions<'_>) -> Fingerprint {
+    let mut hasher = Hasher::new("optiq simulation 1");
+    hasher.bytes(&network.fingerprint().0.to_le_bytes());
+    // All of its fields; figures are written so that they can be read again.
+    hasher.bytes(format!("{model:?} {}", options.routing).as_bytes());
+    hasher.bytes(&options.workload.to_le_bytes());
+    hasher.u64(options.seed);
+    hasher.u64(programs as u64);
+    hasher.finish()
+}
+
+/// Looks after a simulation while it runs.
+struct Watch<'a> {
+    options: &'a RunOptions<'a>,
+    start: Instant,
+    identity: Fingerprint,
+}
+
+impl Watch<'_> {
+    /// Hands a checkpoint out.
+    fn keep(&self, shards: Result<Vec<Vec<u8>>, String>, time: Time) -> Result<(), SimError> {
+        let Some(checkpoints) = &self.options.checkpoints else { return Ok(()) };
+        let saved = Saved { time, shards: shards.map_err(SimError::Checkpoint)? };
+        (checkpoints.keep)(&checkpoint::write(self.identity, &saved)).map_err(SimError::Checkpoint)
+    }
+
+    /// Whether a checkpoint is due; `done` were.
+    fn is_due(&self, done: u32) -> bool {
+        let every = self.options.checkpoints.and_then(|c| c.every);
+        every.is_some_and(|every| self.start.elapsed() >= every.saturating_mul(done + 1))
+    }
+
+    /// Checkpoints that would have been due by now.
+    fn done(&self) -> u32 {
+        let every = self.options.checkpoints.and_then(|c| c.every).unwrap_or(Duration::MAX);
+        (self.start.elapsed().as_nanos() / every.as_nanos().max(1)) as u32
+    }
+
+    /// Whether a limit is reached; `wall` is looked at between batches only.
+    fn over(&self, events: u64) -> Option<End> {
+        over(self.options, self.start, events)
+    }
+}
+
 fn over(options: &RunOptions<'_>, start: Instant, events: u64) -> Option<End> {
     let Limits { events: most, wall, .. } = options.limits;
     if options.stop.is_some_and(|stop| stop.load(SeqCst)) {
@@ -217,7 +305,9 @@ fn over(options: &RunOptions<'_>, start: Instant, events: u64) -> Option<End> {
     }
 }
 
-fn alone(part: &mut Shard<'_>, options: &RunOptions<'_>, start: Instant) -> End {
+fn alone(part: &mut Shard<'_>, watch: &Watch<'_>) -> End {
+    let options = watch.options;
+    let mut kept = 0;
     let last = options.limits.time.unwrap_or(NEVER - 1).saturating_add(1);
     loop {
         let left =
@@ -232,8 +322,15 @@ fn alone(part: &mut Shard<'_>, options: &RunOptions<'_>, start: Instant) -> End 
         if let Some(progress) = options.progress {
             progress(part.now, part.counters.events);
         }
-        if let Some(end) = over(options, start, part.counters.events) {
+        if let Some(end) = watch.over(part.counters.events) {
             return end;
+        }
+        if watch.is_due(kept) {
+            if let Err(error) = watch.keep(part.save().map(|shard| vec![shard]), part.now) {
+                part.hosts.failure.get_or_insert(error);
+                return End::Stopped;
+            }
+            kept = watch.done();
         }
     }
 }
@@ -247,10 +344,15 @@ struct Shared {
     /// From shard to shard.
     mail: Vec<Mutex<Vec<Remote>>>,
     failed: AtomicBool,
+    failure: Mutex<Option<SimError>>,
     end: Mutex<Option<End>>,
+    /// A checkpoint is to be made, how many were, and of what.
+    saving: AtomicBool,
+    kept: AtomicU32,
+    saved: Mutex<Vec<Result<Vec<u8>, String>>>,
 }
 
-fn together(parts: &mut [Shard<'_>], lookahead: Time, options: &RunOptions<'_>, start: Instant) -> End {
+fn together(parts: &mut [Shard<'_>], lookahead: Time, watch: &Watch<'_>) -> End {
     let shards = parts.len();
     let word = |_| AtomicU64::new(0);
     let shared = Shared {
@@ -259,28 +361,28 @@ fn together(parts: &mut [Shard<'_>], lookahead: Time, options: &RunOptions<'_>, 
         events: (0..shards).map(word).collect(),
         mail: (0..shards * shards).map(|_| Mutex::new(Vec::new())).collect(),
         failed: AtomicBool::new(false),
+        failure: Mutex::new(None),
         end: Mutex::new(None),
+        saving: AtomicBool::new(false),
+        kept: AtomicU32::new(0),
+        saved: Mutex::new(vec![Ok(Vec::new()); shards]),
     };
     std::thread::scope(|scope| {
         for (me, part) in parts.iter_mut().enumerate() {
             let shared = &shared;
-            scope.spawn(move || windows(part, me, shards, lookahead, options, start, shared));
+            scope.spawn(move || windows(part, me, shards, lookahead, watch, shared));
         }
     });
+    if let (Ok(failure), Some(part)) = (shared.failure.into_inner(), parts.first_mut()) {
+        part.hosts.failure = part.hosts.failure.take().or(failure);
+    }
     let end = shared.end.lock().map_or(None, |end| *end);
     end.unwrap_or(End::Finished)
 }
 
 /// One thread's windows.
-fn windows(
-    part: &mut Shard<'_>,
-    me: usize,
-    shards: usize,
-    lookahead: Time,
-    options: &RunOptions<'_>,
-    start: Instant,
-    shared: &Shared,
-) {
+fn windows(part: &mut Shard<'_>, me: usize, shards: usize, lookahead: Time, watch: &Watch<'_>, shared: &Shared) {
+    let options = watch.options;
     let last = options.limits.time.unwrap_or(NEVER - 1).saturating_add(1);
     let mut round = 0u64;
     let _part = Part(&shared.barrier);
@@ -298,12 +400,14 @@ fn windows(
                 NEVER => Some(End::Finished),
                 next if next >= last => Some(End::TimeLimit),
                 // A look at the clock is not needed at each window.
-                _ if round.is_multiple_of(64) || options.limits.events.is_some() => over(options, start, events),
+                _ if round.is_multiple_of(64) || options.limits.events.is_some() => watch.over(events),
                 _ => None,
             };
             if let (Some(progress), true) = (options.progress, round.is_multiple_of(1024)) {
                 progress(next, events);
             }
+            let due = end.is_none() && round.is_multiple_of(64) && watch.is_due(shared.kept.load(SeqCst));
+            shared.saving.store(due, SeqCst);
             if let Ok(mut place) = shared.end.lock() {
                 *place = end;
             }
@@ -312,6 +416,25 @@ fn windows(
             return;
         }
         let next = shared.next.iter().map(|n| n.load(SeqCst)).min().unwrap_or(NEVER);
+        if shared.saving.load(SeqCst) {
+            let state = part.save();
+            if let Ok(mut saved) = shared.saved.lock() {
+                saved[me] = state;
+            }
+            let all = shared.barrier.wait(|| {
+                let shards = shared.saved.lock().map_or_else(|_| Vec::new(), |saved| saved.clone());
+                let kept = watch.keep(shards.into_iter().collect(), next);
+                shared.kept.store(watch.done(), SeqCst);
+                if let (Err(error), Ok(mut place)) = (kept, shared.failure.lock()) {
+                    *place = Some(error);
+                    shared.failed.store(true, SeqCst);
+                }
+            });
+            if !all {
+                return;
+            }
+            continue;
+        }
         part.run(next.saturating_add(lookahead).min(last), u64::MAX);
         for (to, outbox) in part.outboxes.iter_mut().enumerate() {
             if !outbox.is_empty()

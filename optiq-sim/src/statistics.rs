@@ -1,5 +1,6 @@
 //! What is counted while a simulation runs.
 
+use crate::checkpoint;
 use crate::time::Time;
 use hdrhistogram::Histogram;
 
@@ -48,6 +49,43 @@ impl Counters {
     pub(crate) fn event(&mut self, time: Time) {
         self.events += 1;
         self.last = time;
+    }
+
+    /// For a checkpoint.
+    pub(crate) fn save(&self) -> Vec<u8> {
+        let Self { events, wakes, last, packets, payload, messages, detours, latency_sum, .. } = self;
+        let cells = |h: &Histogram<u64>| -> Vec<(u64, u64)> {
+            h.iter_recorded().map(|cell| (cell.value_iterated_to(), cell.count_at_value())).collect()
+        };
+        let histograms = (cells(&self.packet_latency), cells(&self.message_latency));
+        checkpoint::encode(&((events, wakes, last, packets), (payload, messages, detours, latency_sum), histograms))
+    }
+
+    /// What [`Counters::save`] has written.
+    pub(crate) fn restore(state: &[u8]) -> Result<Self, String> {
+        type Cells = Vec<(u64, u64)>;
+        type State = ((u64, u64, Time, u64), (u64, u64, u64, u128), (Cells, Cells));
+        let (a, b, (packet, message)): State = checkpoint::decode(state)?;
+        let filled = |cells: Cells| {
+            let mut histogram = histogram();
+            cells.into_iter().for_each(|(value, count)| histogram.saturating_record_n(value, count));
+            histogram
+        };
+        let (events, wakes, last, packets) = a;
+        let (payload, messages, detours, latency_sum) = b;
+        let (packet_latency, message_latency) = (filled(packet), filled(message));
+        Ok(Self {
+            events,
+            wakes,
+            last,
+            packets,
+            payload,
+            messages,
+            detours,
+            packet_latency,
+            message_latency,
+            latency_sum,
+        })
     }
 
     #[inline]

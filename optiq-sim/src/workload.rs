@@ -1,5 +1,6 @@
 //! Synthetic traffic.
 
+use crate::checkpoint;
 use crate::program::{Delivery, Host, Notice, Program};
 use crate::time::Time;
 use optiq_net::random::SplitMix64;
@@ -126,6 +127,15 @@ impl Program for Open {
     }
 
     fn received(&mut self, _: &mut Host<'_>, _: Delivery) {}
+
+    fn save(&self) -> Option<Vec<u8>> {
+        Some(checkpoint::encode(&self.messages))
+    }
+
+    fn restore(&mut self, _: u32, state: &[u8]) -> Result<(), String> {
+        self.messages = checkpoint::decode(state)?;
+        Ok(())
+    }
 }
 
 #[cfg(test)]

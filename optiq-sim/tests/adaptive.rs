@@ -73,11 +73,7 @@ fn threads_make_no_difference() {
             let same = |threads| {
                 let traffic = Open { sizes: Sizes::Either(3000, 20_000), ..open(Pattern::Uniform, 0, gap, 12) };
                 let options = RunOptions { routing, threads, seed: gap, ..RunOptions::default() };
-                let o = run(spec, &model, traffic, &options);
-                let latencies: Vec<(u64, u64)> =
-                    o.message_latency.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect();
-                let counts = (o.time, o.events, o.packets, o.detours, o.message_latency_mean.to_bits());
-                (counts, o.link_bytes, o.link_busy, latencies)
+                run(spec, &model, traffic, &options).fingerprint()
             };
             let alone = same(1);
             for threads in [2, 3] {

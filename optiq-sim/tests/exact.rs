@@ -167,26 +167,12 @@ fn threads_make_no_difference() {
     ];
     for (preset, spec) in cases {
         let model = Model::read(preset).unwrap();
-        let same = |o: &Outcome| {
-            let latencies: Vec<(u64, u64)> =
-                o.message_latency.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect();
-            (
-                o.time,
-                o.events,
-                o.packets,
-                o.link_bytes.clone(),
-                o.link_busy.clone(),
-                latencies,
-                o.message_latency_mean.to_bits(),
-            )
-        };
         // Half empty, and overloaded.
         for gap in [20_000_000, 2_000_000] {
-            let alone = same(&uniform(spec, &model, 1, 20, gap));
+            let alone = uniform(spec, &model, 1, 20, gap).fingerprint();
             for threads in [2, 3] {
-                let other = same(&uniform(spec, &model, threads, 20, gap));
-                assert_eq!((other.0, other.1, other.2), (alone.0, alone.1, alone.2), "{spec} on {threads} threads");
-                assert!(other == alone, "{spec} on {threads} threads");
+                let other = uniform(spec, &model, threads, 20, gap).fingerprint();
+                assert_eq!(other, alone, "{spec} on {threads} threads");
             }
         }
     }

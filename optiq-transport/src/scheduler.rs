@@ -14,6 +14,7 @@
 //! when both sides are done no credit is left under way.
 
 use crate::{Header, Hop, PathId, Rank, Region, Schedule, Sink, TransportError};
+use bincode::{Decode, Encode};
 use std::borrow::Borrow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -75,7 +76,7 @@ pub struct Credit {
 }
 
 /// Counters of one path at this rank; see the inequalities at the top of the file.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Decode, Encode)]
 struct Progress {
     posted: u64,
     received: u64,
@@ -93,7 +94,7 @@ struct Progress {
 type Queue = BinaryHeap<Reverse<(u64, usize)>>;
 
 /// What waits for, and is under way to, one next rank.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Decode, Encode)]
 struct Lane {
     /// Chunks of others.
     forward: Queue,
@@ -189,6 +190,31 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
             }
         }
         scheduler
+    }
+
+    /// What it remembers, for [`Scheduler::restore`].
+    pub fn save(&self) -> Vec<u8> {
+        let Self { progress, to_post, to_credit, lanes, turn, open_ends, slots_in_use, peak_slots_in_use, .. } = self;
+        let state = (progress, to_post, to_credit, lanes, turn, open_ends, slots_in_use, peak_slots_in_use);
+        // Numbers and lists of numbers: nothing that could not be written.
+        bincode::encode_to_vec(state, bincode::config::standard()).unwrap_or_default()
+    }
+
+    /// Goes on from where a scheduler of the same schedule was when it said [`Scheduler::save`].
+    ///
+    /// # Errors
+    /// [`TransportError::Unexpected`] if `state` is not of such a scheduler.
+    pub fn restore(&mut self, state: &[u8]) -> Result<(), TransportError> {
+        type State = (Vec<Progress>, VecDeque<usize>, VecDeque<usize>, Vec<Lane>, usize, usize, u64, u64);
+        let decoded: Result<(State, usize), _> = bincode::decode_from_slice(state, bincode::config::standard());
+        let Some((state, _)) = decoded.ok().filter(|(s, read)| {
+            *read == state.len() && s.0.len() == self.progress.len() && s.3.len() == self.lanes.len()
+        }) else {
+            return Err(self.unexpected("a saved state that is not of its schedule".into()));
+        };
+        (self.progress, self.to_post, self.to_credit, self.lanes, self.turn, self.open_ends, ..) = state;
+        (self.slots_in_use, self.peak_slots_in_use) = (state.6, state.7);
+        Ok(())
     }
 
     /// The next receive to post, if there is one.

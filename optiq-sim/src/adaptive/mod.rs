@@ -33,11 +33,12 @@ use crate::SimError;
 use crate::fabric::Fabric;
 use crate::model::Model;
 use crate::policy::Policy;
+use bincode::{Decode, Encode};
 use optiq_net::{LinkId, Network, NodeId, Shape, ShapeKind};
 use std::ops::Range;
 
 /// What a packet remembers of its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub(crate) struct Way {
     /// The global channel that it has to take before it goes on minimally; [`Way::NO_VIA`] if there is none.
     via: u32,

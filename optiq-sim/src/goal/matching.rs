@@ -8,10 +8,11 @@
 //! in which they arrive, also by receives of any tag.)
 
 use super::Kind;
+use bincode::{Decode, Encode};
 use std::collections::BTreeMap;
 
 /// A message, or the question of a large one whether it may come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub(super) struct Arrival {
     pub(super) source: u32,
     pub(super) tag: u32,
@@ -24,7 +25,7 @@ pub(super) struct Arrival {
 }
 
 /// What a receive asks for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Encode, Decode)]
 struct Posted {
     operation: u32,
     from: Option<u32>,
@@ -38,7 +39,7 @@ impl Posted {
 }
 
 /// Messages of one source with one tag.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Encode, Decode)]
 struct Stream {
     /// How many receives were posted, or how many messages were looked at where any receive is for any.
     next: u32,
@@ -47,7 +48,7 @@ struct Stream {
 }
 
 /// Receives and messages that have not found each other.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Encode, Decode)]
 pub(super) struct Matching {
     /// Some receive is from any rank or with any tag.
     any: bool,

@@ -12,10 +12,12 @@
 use super::matching::{Arrival, Matching};
 use super::{Goal, Kind};
 use crate::SimError;
+use crate::checkpoint;
 use crate::model::Model;
 use crate::program::{Delivery, Host, Notice, Program};
 use crate::simulation::{End, Outcome, RunOptions, simulate};
 use crate::time::Time;
+use bincode::{Decode, Encode};
 use optiq_net::Network;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -83,7 +85,8 @@ pub fn replay(network: &Network, model: &Model, goal: &Goal, options: &RunOption
     // Large messages ask here, where it is known which receive they are for.
     let mut model = model.clone();
     model.host.eager_bytes = u64::MAX;
-    let outcome = simulate(network, &model, programs, options);
+    let options = RunOptions { workload: checkpoint::workload(options, goal), ..*options };
+    let outcome = simulate(network, &model, programs, &options);
     if let Some(failure) = states.iter().find_map(|state| state.lock().failure.take()) {
         // It has more to say than that nothing goes on.
         return Err(SimError::Trace(failure));
@@ -132,7 +135,7 @@ const FREE: u64 = u64::MAX;
 const LATEST: Time = 1 << 62;
 
 /// What runs on one processor of a rank.
-#[derive(Default)]
+#[derive(Default, Encode, Decode)]
 struct Cpu {
     is_busy: bool,
     ready: VecDeque<u32>,
@@ -394,5 +397,19 @@ impl Program for Replay {
 
     fn waits_for(&self) -> Option<String> {
         self.0.lock().waits_for()
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        let State { waits, left, ready, cpus, sent, asking, matching, granted, ended, failure, .. } = &*self.0.lock();
+        Some(checkpoint::encode(&((waits, left, ready, cpus, sent), (asking, matching, granted, ended, failure))))
+    }
+
+    fn restore(&mut self, _: u32, state: &[u8]) -> Result<(), String> {
+        let (a, b) = checkpoint::decode(state)?;
+        let mut s = self.0.lock();
+        let s = &mut *s;
+        (s.waits, s.left, s.ready, s.cpus, s.sent) = a;
+        (s.asking, s.matching, s.granted, s.ended, s.failure) = b;
+        Ok(())
     }
 }

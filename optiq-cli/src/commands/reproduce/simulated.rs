@@ -4,6 +4,7 @@ use super::findings::{Column, Findings, Row, Verdict, column};
 use super::published::PATTERNS;
 use super::setting::{MESSAGE, Setting, with_planner};
 use crate::commands::simulate::Mpi;
+use crate::commands::simulate::checkpoint::Files;
 use crate::commands::simulate::run::{Run, Runner, Way};
 use crate::failure::Failure;
 use optiq::{Config, CostModel, Decision, decide};
@@ -24,7 +25,19 @@ fn simulate(setting: &Setting, net: &Network, demands: &[Demand], way: Way) -> R
     let model = Model::read("bgq")?;
     let limits = Limits::default();
     let (threads, seed, routing, stop) = (1, 1, Policy::Fabric, &STOP);
-    Runner { net, model: &model, demands, limits, threads, seed, routing, stop, progress: setting.progress }.run(way)
+    Runner {
+        net,
+        model: &model,
+        demands,
+        limits,
+        threads,
+        seed,
+        routing,
+        stop,
+        progress: setting.progress,
+        checkpoints: &Files::NONE,
+    }
+    .run(way)
 }
 
 /// Bytes of all demands over the time of a run, in GB/s (decimal).

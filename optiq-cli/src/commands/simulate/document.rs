@@ -44,6 +44,8 @@ struct Figures {
     message_latency_seconds: Quantiles,
     link_bytes_max: u64,
     links_used: usize,
+    /// Of all that was simulated: the same on any number of threads, with any checkpoints.
+    outcome_fingerprint: String,
     simulation_seconds: f64,
 }
 
@@ -104,13 +106,15 @@ impl<'a> Document<'a> {
                 message_latency_seconds: Quantiles::of(&o.message_latency),
                 link_bytes_max: o.link_bytes.iter().copied().max().unwrap_or(0),
                 links_used: o.link_bytes.iter().filter(|&&b| b > 0).count(),
+                outcome_fingerprint: o.fingerprint().to_string(),
                 simulation_seconds: o.wall_seconds,
             }
         });
         Self { context, message_bytes: demands.message, model, routing: routing.to_string(), runs: runs.collect() }
     }
 
-    pub fn text(&self, net: &Network) -> String {
+    /// For people; `hint` says how to go on with runs that were ended.
+    pub fn text(&self, net: &Network, hint: &str) -> String {
         let mut text = format!(
             "{} on {}: {}; model {}\n\n",
             self.context.demands,
@@ -147,6 +151,7 @@ impl<'a> Document<'a> {
                 "\n{}: ended before the exchange did ({}); its figures are partial\n",
                 run.name, run.end
             ));
+            text.push_str(hint);
         }
         text
     }

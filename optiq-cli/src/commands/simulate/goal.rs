@@ -1,5 +1,6 @@
 //! `optiq simulate --goal`: an application's communication, replayed.
 
+use super::checkpoint::Files;
 use super::document::{Quantiles, end_of};
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -7,7 +8,7 @@ use crate::{output, table};
 use optiq_net::Network;
 use optiq_sim::goal::{Goal, Replayed, replay};
 use optiq_sim::time::seconds;
-use optiq_sim::{End, Model, RunOptions};
+use optiq_sim::{Checkpoints, End, Model, RunOptions};
 use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
@@ -33,6 +34,7 @@ struct Document<'a> {
     message_latency_seconds: Quantiles,
     link_bytes_max: u64,
     unreceived_messages: usize,
+    outcome_fingerprint: String,
     simulation_seconds: f64,
 }
 
@@ -42,13 +44,20 @@ pub fn run(
     model: &Model,
     file: &Path,
     options: &RunOptions<'_>,
+    checkpoints: &Files,
     json: bool,
     progress: Progress,
 ) -> Result<ExitCode, Failure> {
     progress.now(format!("reading {}", file.display()));
     let goal = Goal::read(file)?;
     progress.now(format!("replaying {}", file.display()));
-    let replayed = replay(net, model, &goal, options)?;
+    let keep = |bytes: &[u8]| checkpoints.keep(bytes);
+    let options = RunOptions {
+        checkpoints: checkpoints.wanted().map(|every| Checkpoints { every, keep: &keep }),
+        resume: checkpoints.resume(),
+        ..*options
+    };
+    let replayed = replay(net, model, &goal, &options).map_err(|e| checkpoints.named(e))?;
     drop(progress);
     let Replayed { finish, unreceived, outcome: o } = &replayed;
     let complete = o.end == End::Finished;
@@ -71,18 +80,19 @@ pub fn run(
         message_latency_seconds: Quantiles::of(&o.message_latency),
         link_bytes_max: o.link_bytes.iter().copied().max().unwrap_or(0),
         unreceived_messages: unreceived.len(),
+        outcome_fingerprint: o.fingerprint().to_string(),
         simulation_seconds: o.wall_seconds,
     };
     if json {
         output::print_json(&document)?
     } else {
-        output::print(&document.text())?
+        output::print(&document.text(&checkpoints.hint()))?
     }
     Ok(if complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 impl Document<'_> {
-    fn text(&self) -> String {
+    fn text(&self, hint: &str) -> String {
         let rows = [
             ("ranks", self.ranks.to_string()),
             ("operations", self.operations.to_string()),
@@ -109,7 +119,7 @@ impl Document<'_> {
         let mut text =
             format!("{} on {}; model {}\n\n{}", self.goal, self.topology, self.model.title, table::table(&rows));
         if !self.complete {
-            text.push_str(&format!("\nended before the schedule did ({}); its figures are partial\n", self.end));
+            text.push_str(&format!("\nended before the schedule did ({}); its figures are partial\n{hint}", self.end));
         }
         text
     }

@@ -1,5 +1,6 @@
 //! `optiq simulate`.
 
+pub mod checkpoint;
 mod document;
 mod goal;
 mod interrupt;
@@ -34,6 +35,8 @@ Examples:
   optiq simulate --topology torus:4x4 --demands pattern:disjoint --model my.toml --until 10
   optiq simulate --topology dragonfly:p=2,a=4,h=2 --demands pattern:random --mpi linear --routing ugal
   optiq simulate --topology torus:4x4 --goal data/goal/ring-allreduce-16.goal
+  optiq simulate --topology bgq:1024 --demands pattern:disjoint --checkpoint run.ckpt --every 600
+  optiq simulate --topology bgq:1024 --demands pattern:disjoint --resume run.ckpt
 
 The model says how packets, links, routers and hosts behave: bgq, fattree-12.5, dragonfly+3456, edison, or a TOML file with
 the same keys. One rank runs on each host. wire_bound_seconds is the link bound, with what headers and protocols take of the
@@ -83,6 +86,8 @@ pub struct Arguments {
     /// The seed of random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    checkpoints: checkpoint::Checkpointing,
     /// Write what each link carried to a CSV file
     #[arg(long, value_name = "FILE", conflicts_with = "goal")]
     links: Option<PathBuf>,
@@ -146,12 +151,13 @@ impl Arguments {
             events: self.events,
             wall: self.wall.map(Duration::from_secs_f64),
         };
+        let checkpoints = self.checkpoints.open()?;
         let stop = interrupt::watch()?;
         if let Some(file) = &self.goal {
             let threads = usize::from(self.threads);
             let (seed, routing) = (self.seed, self.routing);
             let options = RunOptions { limits, threads, seed, routing, stop: Some(stop), ..RunOptions::default() };
-            return goal::run(&net, &model, file, &options, self.json, progress);
+            return goal::run(&net, &model, file, &options, &checkpoints, self.json, progress);
         }
         let asked = Demands { demands: self.demands.clone().unwrap_or_default(), message: self.message };
         let demands = by_pair(asked.load(&net, &progress)?);
@@ -165,6 +171,7 @@ impl Arguments {
             routing: self.routing,
             stop,
             progress: &progress,
+            checkpoints: &checkpoints,
         };
         let runs = self.runs(&runner)?;
         let background = self.topology.background();
@@ -177,7 +184,7 @@ impl Arguments {
         if self.json {
             output::print_json(&document)?
         } else {
-            output::print(&document.text(&net))?
+            output::print(&document.text(&net, &checkpoints.hint()))?
         }
         // Half a result is none to build upon.
         Ok(if runs.iter().all(Run::finished) { ExitCode::SUCCESS } else { ExitCode::FAILURE })

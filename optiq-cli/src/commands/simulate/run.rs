@@ -1,6 +1,7 @@
 //! One simulated exchange.
 
 use super::Mpi;
+use super::checkpoint::Files;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use optiq::{Message, Placement, lower};
@@ -8,7 +9,7 @@ use optiq_net::Network;
 use optiq_sim::exchange::{self, Exchanged, Method, exchange};
 use optiq_sim::flow;
 use optiq_sim::time::{Time, seconds};
-use optiq_sim::{End, Limits, Model, Policy, RunOptions};
+use optiq_sim::{Checkpoints, End, Limits, Model, Policy, RunOptions};
 use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::Planned;
 use optiq_solver::plan;
@@ -36,6 +37,7 @@ pub struct Runner<'a> {
     pub routing: Policy,
     pub stop: &'static AtomicBool,
     pub progress: &'a Progress,
+    pub checkpoints: &'a Files,
 }
 
 /// More messages take the fluid model longer than a second.
@@ -100,6 +102,7 @@ impl Runner<'_> {
                 rate / 1e6,
             ));
         };
+        let keep = |bytes: &[u8]| self.checkpoints.keep(bytes);
         let options = RunOptions {
             limits: self.limits,
             threads: self.threads,
@@ -107,12 +110,16 @@ impl Runner<'_> {
             stop: Some(self.stop),
             progress: Some(&tell),
             routing: self.routing,
+            checkpoints: self.checkpoints.wanted().map(|every| Checkpoints { every, keep: &keep }),
+            resume: self.checkpoints.resume(),
+            ..RunOptions::default()
         };
         let messages: Vec<exchange::Message> = messages
             .iter()
             .map(|m| exchange::Message { source: m.source, destination: m.destination, bytes: m.bytes })
             .collect();
-        let exchanged = exchange(self.net, self.model, &messages, &method, &options)?;
+        let exchanged =
+            exchange(self.net, self.model, &messages, &method, &options).map_err(|e| self.checkpoints.named(e))?;
         // Its cost grows with the square of the flows.
         let fluid = match method {
             Method::Linear if messages.len() <= MOST_FLUIDS => {

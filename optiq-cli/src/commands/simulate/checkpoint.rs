@@ -1,0 +1,79 @@
+//! Checkpoints of a long run: where they are kept, and what a run goes on from.
+
+use crate::failure::Failure;
+use crate::target::Target;
+use clap::Args;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Arguments of checkpoints.
+#[derive(Debug, Args)]
+pub struct Checkpointing {
+    /// Keep a checkpoint in this file when the run is ended before its end, by Ctrl-C or by a limit
+    #[arg(long, value_name = "FILE", conflicts_with = "compare")]
+    checkpoint: Option<PathBuf>,
+    /// And each time when it has run for so many seconds more
+    #[arg(long, value_name = "SECONDS", requires = "checkpoint", value_parser = super::positive)]
+    every: Option<f64>,
+    /// Go on from a checkpoint of the same simulation, on as many threads as it had
+    #[arg(long, value_name = "FILE", conflicts_with = "compare")]
+    resume: Option<PathBuf>,
+}
+
+/// What a run needs of them.
+pub struct Files {
+    target: Option<Target>,
+    every: Option<Duration>,
+    resume: Option<(PathBuf, Vec<u8>)>,
+}
+
+impl Checkpointing {
+    /// Looks whether the one can be written, and reads the other.
+    pub fn open(&self) -> Result<Files, Failure> {
+        let target = self.checkpoint.as_deref().map(Target::new).transpose()?;
+        let read = |path: &PathBuf| match std::fs::read(path) {
+            Ok(bytes) => Ok((path.clone(), bytes)),
+            Err(e) => Err(Failure::Input(format!("cannot read {}: {e}", path.display()))),
+        };
+        let resume = self.resume.as_ref().map(read).transpose()?;
+        Ok(Files { target, every: self.every.map(Duration::from_secs_f64), resume })
+    }
+}
+
+impl Files {
+    /// None, for runs that nobody stops.
+    pub const NONE: Files = Files { target: None, every: None, resume: None };
+
+    /// Writes a checkpoint in place of the last one; an error is a sentence.
+    pub fn keep(&self, bytes: &[u8]) -> Result<(), String> {
+        let Some(target) = &self.target else { return Ok(()) };
+        target.write(|out| out.write_all(bytes)).map_err(|failure| failure.sentence().to_owned())
+    }
+
+    /// How often, if checkpoints are to be kept at all.
+    pub fn wanted(&self) -> Option<Option<Duration>> {
+        self.target.is_some().then_some(self.every)
+    }
+
+    /// What to go on from.
+    pub fn resume(&self) -> Option<&[u8]> {
+        self.resume.as_ref().map(|(_, bytes)| &bytes[..])
+    }
+
+    /// With the file's name, where it is about what to go on from.
+    pub fn named(&self, error: optiq_sim::SimError) -> Failure {
+        match (&self.resume, &error) {
+            (Some((path, _)), optiq_sim::SimError::Checkpoint(text)) if !text.starts_with("cannot write") => {
+                Failure::Input(format!("{}: {text}", path.display()))
+            }
+            _ => error.into(),
+        }
+    }
+
+    /// How to go on with a run that was ended.
+    pub fn hint(&self) -> String {
+        let path = self.target.as_ref().map(|target| target.path().display().to_string());
+        path.map_or(String::new(), |path| format!("to go on: the same command with --resume {path}\n"))
+    }
+}

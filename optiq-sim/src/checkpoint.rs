@@ -1,0 +1,151 @@
+//! Checkpoints: all that a simulation is between two events, as bytes, from which it goes on to the same end.
+//!
+//! | offset | bytes | |
+//! | ---: | ---: | --- |
+//! | 0 | 8 | `OPTIQSIM` |
+//! | 8 | 4 | version of this format, little endian |
+//! | 12 | 16 | fingerprint of network, model, routing, seed and workload |
+//! | 28 | 16 | fingerprint of what follows |
+//! | 44 | | the shards ([`Saved`]), each as [`crate::shard::Shard`] has written it; bincode 2, standard configuration |
+//!
+//! What follows from the network, the model and the workload is not in it: who goes on has them. A checkpoint is of as many
+//! shards as the simulation had threads, and so is what goes on from it; results are the same with any number.
+
+use crate::SimError;
+use crate::simulation::RunOptions;
+use crate::time::Time;
+use bincode::{Decode, Encode};
+use optiq_net::fingerprint::{Fingerprint, Hasher};
+use std::fmt;
+use std::time::Duration;
+
+/// When checkpoints are made, and what becomes of them.
+#[derive(Clone, Copy)]
+pub struct Checkpoints<'a> {
+    /// So often, as the simulation itself takes time; otherwise only where it ends before its end.
+    pub every: Option<Duration>,
+    /// Is given each checkpoint, complete; each one replaces the one before. An error, a sentence, ends the simulation.
+    pub keep: &'a (dyn Fn(&[u8]) -> Result<(), String> + Sync),
+}
+
+const MAGIC: &[u8; 8] = b"OPTIQSIM";
+const VERSION: u32 = 1;
+const HEADER: usize = 44;
+
+/// What is behind the header.
+#[derive(Decode, Encode)]
+pub(crate) struct Saved {
+    /// Simulated time.
+    pub(crate) time: Time,
+    pub(crate) shards: Vec<Vec<u8>>,
+}
+
+/// Numbers and lists of numbers: nothing that could not be written.
+pub(crate) fn encode<T: Encode>(thing: &T) -> Vec<u8> {
+    bincode::encode_to_vec(thing, bincode::config::standard()).unwrap_or_default()
+}
+
+/// What [`encode`] has written, all of it.
+pub(crate) fn decode<T: Decode<()>>(bytes: &[u8]) -> Result<T, String> {
+    let (thing, read) = bincode::decode_from_slice(bytes, bincode::config::standard()).map_err(|e| e.to_string())?;
+    if read == bytes.len() { Ok(thing) } else { Err(format!("{} bytes too many", bytes.len() - read)) }
+}
+
+/// What stands for a workload in a checkpoint: all that it says of itself. 0 where there are no checkpoints.
+pub(crate) fn workload(options: &RunOptions<'_>, what: &dyn fmt::Debug) -> u128 {
+    struct Words(Hasher);
+    impl fmt::Write for Words {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0.bytes(text.as_bytes());
+            Ok(())
+        }
+    }
+    if options.checkpoints.is_none() && options.resume.is_none() {
+        return 0;
+    }
+    let mut words = Words(Hasher::new("optiq workload 1"));
+    // A hasher takes everything.
+    let _ = fmt::Write::write_fmt(&mut words, format_args!("{what:?}"));
+    words.0.finish().0
+}
+
+fn fingerprint(bytes: &[u8]) -> Fingerprint {
+    let mut hasher = Hasher::new("optiq checkpoint");
+    hasher.bytes(bytes);
+    hasher.finish()
+}
+
+/// A checkpoint of a simulation with this fingerprint.
+pub(crate) fn write(of: Fingerprint, saved: &Saved) -> Vec<u8> {
+    let body = encode(saved);
+    let mut all = Vec::with_capacity(HEADER + body.len());
+    all.extend_from_slice(MAGIC);
+    all.extend_from_slice(&VERSION.to_le_bytes());
+    all.extend_from_slice(&of.0.to_le_bytes());
+    all.extend_from_slice(&fingerprint(&body).0.to_le_bytes());
+    all.extend_from_slice(&body);
+    all
+}
+
+/// Reads a checkpoint of a simulation with this fingerprint.
+pub(crate) fn read(of: Fingerprint, bytes: &[u8]) -> Result<Saved, SimError> {
+    let wrong = |text: &str| Err(SimError::Checkpoint(text.into()));
+    let word = |at: usize| -> Option<u128> { Some(u128::from_le_bytes(bytes.get(at..at + 16)?.try_into().ok()?)) };
+    if !bytes.starts_with(MAGIC) {
+        return wrong("found something else than a checkpoint; a file that begins with OPTIQSIM is expected");
+    }
+    let version = bytes.get(8..12).and_then(|b| Some(u32::from_le_bytes(b.try_into().ok()?)));
+    let (Some(version), Some(what), Some(sum)) = (version, word(12), word(28)) else {
+        return wrong("the checkpoint is damaged: it ends within its header");
+    };
+    if version != VERSION {
+        return wrong(&format!("found a checkpoint of version {version}; version {VERSION} is expected"));
+    }
+    let body = &bytes[HEADER..];
+    if fingerprint(body).0 != sum {
+        let text = format!("the checkpoint is damaged: its {} bytes are not those that were written", bytes.len());
+        return wrong(&text);
+    }
+    if what != of.0 {
+        return wrong("the checkpoint is of another simulation: network, model, routing, seed or workload differ");
+    }
+    decode(body).map_err(|e| SimError::Checkpoint(format!("the checkpoint is damaged: {e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sample() -> Vec<u8> {
+        write(Fingerprint(7), &Saved { time: 5, shards: vec![vec![1, 2, 3], vec![]] })
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let saved = read(Fingerprint(7), &sample()).unwrap();
+        assert_eq!((saved.time, saved.shards), (5, vec![vec![1, 2, 3], vec![]]));
+        let other = read(Fingerprint(8), &sample()).err().unwrap().to_string();
+        assert!(other.contains("of another simulation"), "{other}");
+    }
+
+    proptest! {
+        /// Whatever is in a file, it is read or refused.
+        #[test]
+        fn anything_is_read_or_refused(bytes: Vec<u8>) {
+            prop_assert!(read(Fingerprint(7), &bytes).is_err());
+            let mut all = MAGIC.to_vec();
+            all.extend(bytes);
+            prop_assert!(read(Fingerprint(7), &all).is_err());
+        }
+
+        /// No damage goes unnoticed.
+        #[test]
+        fn damage_is_noticed(at in 0..sample().len(), bit in 0..8u8, cut in 0..sample().len()) {
+            let mut damaged = sample();
+            damaged[at] ^= 1 << bit;
+            prop_assert!(read(Fingerprint(7), &damaged).is_err());
+            prop_assert!(read(Fingerprint(7), &sample()[..cut]).is_err());
+        }
+    }
+}
