@@ -57,6 +57,8 @@ pub(crate) struct Fabric {
     pub(crate) words: u32,
     /// Hosts have routers of their own.
     pub(crate) direct: bool,
+    /// Hosts have a queue for each link that leaves them, each with a virtual channel of its own into the router.
+    pub(crate) queue_per_link: bool,
     /// Virtual channels of a class.
     pub(crate) lanes: u32,
 }
@@ -70,6 +72,8 @@ impl Fabric {
         let (mut first_channel, mut link_of) = (Vec::new(), Vec::new());
         let mut vcs = 0;
         let lanes = model.router.lanes;
+        // Routers with a pipeline have all virtual channels everywhere, also towards memory, and no queue knows a link.
+        let clocked = model.router.pipeline.is_some();
         let mut add = |channel: Channel, link: Option<LinkId>, vcs_here: u32, link_of: &mut Vec<Option<LinkId>>| {
             channels.push(Channel { first_vc: vcs, vcs: vcs_here, ..channel });
             link_of.push(link);
@@ -89,7 +93,7 @@ impl Fabric {
             for _ in 0..link.lanes {
                 let (from, to) = (link.from.0, link.to.0);
                 let channel = Channel { from, to, rate, latency, injects, ejects, first_vc: 0, vcs: 0, first_word: 0 };
-                add(channel, Some(id), if ejects { 1 } else { classes * lanes }, &mut link_of);
+                add(channel, Some(id), if ejects && !clocked { 1 } else { classes * lanes }, &mut link_of);
                 count += 1;
             }
         }
@@ -104,7 +108,7 @@ impl Fabric {
                         from: h,
                         to: h,
                         rate,
-                        latency: 0,
+                        latency: host.memory_latency_picoseconds,
                         injects,
                         ejects: !injects,
                         first_vc: 0,
@@ -112,7 +116,13 @@ impl Fabric {
                         first_word: 0,
                     };
                     // One injection queue for each link that leaves, so that messages by one do not wait for another's.
-                    let queues = if injects { (network.out_range(NodeId(h)).len() as u32).max(1) } else { 1 };
+                    let queues = if clocked {
+                        classes * lanes
+                    } else if injects {
+                        (network.out_range(NodeId(h)).len() as u32).max(1)
+                    } else {
+                        1
+                    };
                     add(channel, None, queues, &mut link_of);
                 }
             }
@@ -131,6 +141,7 @@ impl Fabric {
             inputs: Vec::new(),
             words: 0,
             direct,
+            queue_per_link: direct && !clocked,
             lanes,
         };
         fabric.number_inputs();

@@ -117,7 +117,7 @@ impl Hosts {
             first_queue.push(queues);
             queues += if !channel.injects {
                 0
-            } else if fabric.direct {
+            } else if fabric.queue_per_link {
                 channel.vcs
             } else {
                 1
@@ -163,6 +163,11 @@ impl Hosts {
         if let Some(Some(state)) = self.states.get(host as usize) {
             prefetch(&**state);
         }
+    }
+
+    /// A random word of a host's.
+    pub(crate) fn coins(&mut self, host: u32) -> u64 {
+        self.state(host).random.next_u64()
     }
 
     /// Keeps an action until its event comes: the event's number and payload.
@@ -335,7 +340,7 @@ impl Shard<'_> {
             return;
         }
         let at = self.occupy(host, self.model.host.send_overhead_picoseconds);
-        if to == host {
+        if to == host && !self.model.host.loopback_by_router {
             let rate = self.model.host.copy_bytes_per_second;
             let copy = if rate > 0.0 { Rate::bytes_per_second(rate) } else { Rate::INFINITE };
             let over = self.occupy(host, copy.time(bytes));
@@ -392,7 +397,7 @@ impl Shard<'_> {
     /// A message waits for the network.
     fn enqueue(&mut self, message: Outgoing) {
         let step = self.messages.get(message.message).route.steps()[0];
-        let queue = if self.fabric.direct { step.class() } else { 0 };
+        let queue = if self.fabric.queue_per_link { step.class() } else { 0 };
         let queues = self.hosts.queues(step.channel());
         self.hosts.queues[(queues.start + queue) as usize].push(message);
         self.waiting[step.channel() as usize] += 1;

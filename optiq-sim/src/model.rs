@@ -61,6 +61,70 @@ pub enum Switching {
     StoreAndForward,
 }
 
+/// Which class of virtual channels a packet has in a ring, of the two that keep it free of deadlock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dateline {
+    /// Class 1 from the link that wraps around on (Dally and Seitz 1987).
+    #[default]
+    AtTheWrap,
+    /// Class 1 in all of a ring in which it wraps around, as in BookSim's `dim_order`.
+    FromTheStart,
+}
+
+/// Which way packets go round a ring when both are equally short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ties {
+    /// As the fabric's routing says.
+    #[default]
+    Fabric,
+    /// Each message by a coin of its own, where the fabric's routing is in order of dimensions.
+    Random,
+}
+
+/// How inputs and outputs that ask for each other are matched, in one step and without a second try.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Allocator {
+    /// Each output grants an input, each input accepts one of its grants (iSLIP, McKeown 1999, one iteration).
+    #[default]
+    Islip,
+    /// Each input chooses an output, each output one of these inputs.
+    SeparableInputFirst,
+}
+
+/// Routers with a clock, whose pipeline is that of an input-queued virtual-channel router (W. Dally and B. Towles,
+/// "Principles and Practices of Interconnection Networks", 2004, chapters 16, 17 and 19), as BookSim's `iq` router has it.
+/// `optiq-sim/src/shard/pipeline.rs` says what happens when.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Pipeline {
+    /// How long a link takes for a flit. A clock step is this, divided by `speedup`.
+    pub cycle_picoseconds: u64,
+    /// How many times as fast as links routers run, with queues of no limit at their outputs.
+    pub speedup: u32,
+    /// Steps from when a packet is at the head of its buffer until it may ask for a virtual channel: 0 where its route was
+    /// looked up in the router before.
+    pub routing_steps: u32,
+    /// What a credit takes besides its way back.
+    pub credit_delay_picoseconds: u64,
+    /// For virtual channels and for the switch.
+    pub allocator: Allocator,
+}
+
+impl Default for Pipeline {
+    fn default() -> Self {
+        Self {
+            cycle_picoseconds: 1000,
+            speedup: 1,
+            routing_steps: 0,
+            credit_delay_picoseconds: 0,
+            allocator: Allocator::default(),
+        }
+    }
+}
+
 /// What a router does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -77,6 +141,14 @@ pub struct RouterModel {
     pub arbitration: Arbitration,
     /// When packets go on.
     pub switching: Switching,
+    /// How classes are used in rings.
+    pub dateline: Dateline,
+    /// Ways round rings that are equally short.
+    pub ties: Ties,
+    /// With a clock, and the stages of a pipeline; then `input_speedup`, `arbitration` and `switching` say nothing, and
+    /// `delay` is at least a cycle, in which the first flit arrives. None: packets go on as soon as everything is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<Pipeline>,
 }
 
 /// What a host does.
@@ -87,6 +159,10 @@ pub struct HostModel {
     pub injection_bytes_per_second: f64,
     /// And back.
     pub ejection_bytes_per_second: f64,
+    /// How long a bit is on its way between memory and router, where hosts are joined directly.
+    pub memory_latency_picoseconds: u64,
+    /// Whether what a host sends to itself goes to its router and back, in place of a copy.
+    pub loopback_by_router: bool,
     /// What the processor does for a message that it sends.
     pub send_overhead_picoseconds: u64,
     /// And for one that it receives.
@@ -137,6 +213,9 @@ impl Default for RouterModel {
             input_speedup: 2,
             arbitration: Arbitration::default(),
             switching: Switching::default(),
+            dateline: Dateline::default(),
+            ties: Ties::default(),
+            pipeline: None,
         }
     }
 }
@@ -146,6 +225,8 @@ impl Default for HostModel {
         Self {
             injection_bytes_per_second: 0.0,
             ejection_bytes_per_second: 0.0,
+            memory_latency_picoseconds: 0,
+            loopback_by_router: false,
             send_overhead_picoseconds: 0,
             receive_overhead_picoseconds: 0,
             forward_overhead_picoseconds: 0,
@@ -249,12 +330,34 @@ impl Model {
             link.local_latency_picoseconds,
             link.global_latency_picoseconds,
             router.delay_picoseconds,
+            host.memory_latency_picoseconds,
             host.send_overhead_picoseconds,
             host.receive_overhead_picoseconds,
             host.forward_overhead_picoseconds,
         ];
         if let Some(time) = times.iter().find(|&&t| t > crate::time::SECOND) {
             return Err(format!("a latency, delay or overhead is {time} ps; at most a second (10^12 ps) is expected"));
+        }
+        router.pipeline.as_ref().map_or(Ok(()), |pipeline| pipeline.check(router.delay_picoseconds))
+    }
+}
+
+impl Pipeline {
+    fn check(&self, delay: u64) -> Result<(), String> {
+        let &Self { cycle_picoseconds: cycle, speedup, routing_steps: steps, .. } = self;
+        if cycle == 0 || cycle > crate::time::SECOND {
+            return Err(format!("router.pipeline.cycle_picoseconds is {cycle}; 1 ps to a second is expected"));
+        }
+        if speedup == 0 || !cycle.is_multiple_of(u64::from(speedup)) {
+            let text = "at least 1, and a divisor of router.pipeline.cycle_picoseconds, is expected";
+            return Err(format!("router.pipeline.speedup is {speedup}; {text}"));
+        }
+        if steps > 1000 || self.credit_delay_picoseconds > crate::time::SECOND {
+            return Err("router.pipeline has more than 1000 routing_steps, or a credit delay above a second".into());
+        }
+        if delay < cycle {
+            let text = "with router.pipeline at least a cycle, in which a flit arrives, is expected";
+            return Err(format!("router.delay_picoseconds is {delay}; {text}"));
         }
         Ok(())
     }
@@ -282,6 +385,9 @@ mod tests {
         assert!(wrong("[link]\npacket_bytes = 0").contains("link.packet_bytes is 0"));
         assert!(wrong("[link]\nefficiency = 0").contains("link.efficiency is 0"));
         assert!(wrong("[host]\nsped = 0").contains("sped"));
+        assert!(wrong("[router.pipeline]\nspeedup = 3").contains("router.pipeline.speedup is 3"));
+        assert!(wrong("[router.pipeline]\ncycle_picoseconds = 0").contains("cycle_picoseconds is 0"));
+        assert!(wrong("[router]\ndelay_picoseconds = 9\n[router.pipeline]").contains("delay_picoseconds is 9"));
         assert!(wrong("[host]\ncopy_bytes_per_second = -1").contains("copy_bytes_per_second is -1"));
     }
 }

@@ -6,7 +6,8 @@
 //! cycles:
 //!
 //! - **Torus, dimension order**: two classes. In each ring packets start in class 0 and are in class 1 from the link that
-//!   wraps around on (Dally and Seitz's dateline). Orders that differ between packets (zones 0 and 1) add cycles between
+//!   wraps around on (Dally and Seitz's dateline), or in all of a ring in which they wrap around ([`Dateline`]): then those in
+//!   class 0 never wrap, and those in class 1 go no further than half around. Orders that differ between packets (zones 0 and 1) add cycles between
 //!   dimensions; there the class is the number of times that the order of dimensions was violated, each with a dateline.
 //! - **Fat tree**: up, then down; one class.
 //! - **Dragonfly and Dragonfly+**, minimal: the class is the number of global links behind the packet.
@@ -15,6 +16,7 @@
 
 use crate::SimError;
 use crate::fabric::Fabric;
+use crate::model::{Dateline, RouterModel, Ties};
 use crate::packet::{Route, Step};
 use optiq_net::{Class, LinkId, Network, NodeId};
 
@@ -54,20 +56,24 @@ pub(crate) struct Routes<'n> {
     classes: Classes,
     /// Per dimension, its place in the order in which most packets travel.
     rank: Vec<u32>,
+    dateline: Dateline,
+    ties: Ties,
     /// Routes end after their first step.
     first_only: bool,
 }
 
 impl<'n> Routes<'n> {
-    pub(crate) fn new(network: &'n Network) -> Result<Self, SimError> {
-        let mut routes = Self { network, classes: Classes::One, rank: Vec::new(), first_only: false };
+    pub(crate) fn new(network: &'n Network, router: &RouterModel) -> Result<Self, SimError> {
+        let &RouterModel { dateline, ties, .. } = router;
+        let mut routes = Self { network, classes: Classes::One, rank: Vec::new(), dateline, ties, first_only: false };
         routes.classes = routes.find_classes()?;
         Ok(routes)
     }
 
     /// Only out of the source's memory: the rest is decided on the way.
     pub(crate) fn first_steps(network: &'n Network) -> Self {
-        Self { network, classes: Classes::One, rank: Vec::new(), first_only: true }
+        let (dateline, ties) = (Dateline::default(), Ties::default());
+        Self { network, classes: Classes::One, rank: Vec::new(), dateline, ties, first_only: true }
     }
 
     pub(crate) fn classes(&self) -> Classes {
@@ -133,11 +139,36 @@ impl<'n> Routes<'n> {
         Ok(Classes::Hops(longest))
     }
 
-    /// The links from `src` to `dst`, each with its class.
+    /// Whether [`Routes::route`] asks for coins.
+    pub(crate) fn tosses(&self) -> bool {
+        self.ties == Ties::Random && matches!(self.classes, Classes::Datelines(_))
+    }
+
+    /// Half around a ring, goes the other way if the dimension's bit says so.
+    fn toss(&self, links: &mut [LinkId], coins: u64) {
+        let (Some(grid), Some(ports)) = (self.network.geometry().grid(), self.network.ports()) else { return };
+        for ring in links.chunk_by_mut(|&a, &b| ports.of_link(a) == ports.of_link(b)) {
+            let port = usize::from(ports.of_link(ring[0]));
+            let d = port / 2;
+            let half = grid.wrap()[d] && grid.dims()[d] > 2 && 2 * ring.len() == grid.dims()[d] as usize;
+            if half && coins >> (d % 64) & 1 == 1 {
+                let mut at = self.network.link(ring[0]).from;
+                for link in ring {
+                    // In a ring there is always one.
+                    if let Some(exit) = ports.exit(at, port ^ 1) {
+                        (*link, at) = (exit.link, exit.to);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The links from `src` to `dst`, each with its class; `coins` decide about ties, a bit for each dimension.
     pub(crate) fn links(
         &self,
         src: u32,
         dst: u32,
+        coins: u64,
         links: &mut Vec<LinkId>,
         steps: &mut Vec<(LinkId, u32)>,
     ) -> Result<(), SimError> {
@@ -150,7 +181,17 @@ impl<'n> Routes<'n> {
             steps.push((LinkId(exits.start), 0));
             return Ok(());
         }
-        self.network.route(NodeId(src), NodeId(dst), links)?;
+        if src == dst && exits.len() == 1 && self.network.hosts() < self.network.vertices() {
+            // To the switch and back.
+            let up = LinkId(exits.start);
+            let down = self.network.link_between(self.network.link(up).to, NodeId(src));
+            links.extend([Some(up), down].into_iter().flatten());
+        } else {
+            self.network.route(NodeId(src), NodeId(dst), links)?;
+        }
+        if self.tosses() {
+            self.toss(links, coins);
+        }
         let (mut class, mut dimension, mut wrapped, mut turns) = (0, u32::MAX, 0, 0);
         for (i, &link) in links.iter().enumerate() {
             match self.classes {
@@ -163,6 +204,10 @@ impl<'n> Routes<'n> {
                         let before = if dimension == u32::MAX { None } else { Some(self.rank[dimension as usize]) };
                         turns += u32::from(before.is_some_and(|before| self.rank[d as usize] < before));
                         (dimension, wrapped) = (d, 0);
+                        if self.dateline == Dateline::FromTheStart {
+                            let ring = links[i..].iter().map(|&l| self.direction(l)).take_while(|way| way.0 == d);
+                            wrapped = u32::from(ring.into_iter().any(|way| way.1));
+                        }
                     }
                     wrapped |= u32::from(wraps);
                     class = 2 * turns + wrapped;
@@ -188,20 +233,28 @@ impl<'n> Routes<'n> {
         (d, grid.dims()[d as usize] > 2 && from.abs_diff(to) > 1)
     }
 
-    /// The whole way from memory to memory.
-    pub(crate) fn route(&self, fabric: &Fabric, src: u32, dst: u32, scratch: &mut Scratch) -> Result<Route, SimError> {
+    /// The whole way from memory to memory; `coins` as in [`Routes::links`].
+    pub(crate) fn route(
+        &self,
+        fabric: &Fabric,
+        (src, dst): (u32, u32),
+        coins: u64,
+        scratch: &mut Scratch,
+    ) -> Result<Route, SimError> {
         let Scratch { links, steps, route } = scratch;
-        self.links(src, dst, links, steps)?;
+        self.links(src, dst, coins, links, steps)?;
         route.clear();
         if fabric.direct {
             // The injection queue of the link that is taken first.
             let first = links.first().map_or(0, |l| l.0 - self.network.out_range(NodeId(src)).start);
-            route.push(Step::new(fabric.injection(src), first.min(31), false));
+            let queue = if fabric.queue_per_link { first.min(31) } else { 0 };
+            route.push(Step::new(fabric.injection(src), queue, false));
         }
         for &(link, class) in steps.iter() {
             let lanes = self.network.link(link).lanes;
             let lane = if lanes > 1 { self.network.lane(link, NodeId(src), NodeId(dst)) } else { Some(0) };
-            let class = if fabric.channels[fabric.channel(link) as usize].ejects { 0 } else { class };
+            // Into memory there is one virtual channel, but for routers with a pipeline.
+            let class = if fabric.channels[fabric.channel(link) as usize].vcs == 1 { 0 } else { class };
             route.push(Step::new(fabric.channel(link) + lane.unwrap_or(0), class, lane.is_none()));
         }
         if fabric.direct {
@@ -245,15 +298,19 @@ mod tests {
     use super::*;
 
     /// Whether the dependencies of all routes between (link, class) pairs have no cycle.
-    fn deadlock_free(spec: &str) -> (bool, u32) {
+    fn deadlock_free(spec: &str, dateline: Dateline, ties: Ties) -> (bool, u32) {
         let network = Network::from_spec(spec).unwrap();
-        let routes = Routes::new(&network).unwrap();
+        let router = RouterModel { dateline, ties, ..RouterModel::default() };
+        let routes = Routes::new(&network, &router).unwrap();
         let classes = routes.classes().count();
         let mut after: Vec<Vec<u32>> = vec![Vec::new(); network.links().len() * classes as usize];
         let (mut links, mut steps) = (Vec::new(), Vec::new());
         let hosts = network.hosts() as u32;
-        for (src, dst) in (0..hosts).flat_map(|s| (0..hosts).map(move |d| (s, d))).filter(|(s, d)| s != d) {
-            routes.links(src, dst, &mut links, &mut steps).unwrap();
+        let pairs = (0..hosts).flat_map(|s| (0..hosts).map(move |d| (s, d))).filter(|(s, d)| s != d);
+        // Without random ties, coins must make no difference.
+        for ((src, dst), coins) in pairs.flat_map(|pair| [(pair, 0), (pair, 1), (pair, u64::MAX)]) {
+            routes.links(src, dst, coins, &mut links, &mut steps).unwrap();
+            assert_eq!(steps.last().map(|s| network.link(s.0).to.0), Some(dst), "{spec}");
             for pair in steps.windows(2) {
                 let [a, b] = [pair[0], pair[1]].map(|(link, class)| {
                     assert!(class < classes, "{spec}: class {class} of {classes}");
@@ -284,10 +341,14 @@ mod tests {
             ("fattree:k=4,routing=shortest", 1),
         ];
         for (spec, classes) in cases {
-            assert_eq!(deadlock_free(spec), (true, classes), "{spec}");
+            for dateline in [Dateline::AtTheWrap, Dateline::FromTheStart] {
+                for ties in [Ties::Fabric, Ties::Random] {
+                    assert_eq!(deadlock_free(spec, dateline, ties), (true, classes), "{spec} {dateline:?}");
+                }
+            }
         }
         // A ring on shortest paths with one class would not be.
-        let (free, classes) = deadlock_free("torus:8,routing=shortest");
+        let (free, classes) = deadlock_free("torus:8,routing=shortest", Dateline::AtTheWrap, Ties::Fabric);
         assert!(free && classes > 1);
     }
 }

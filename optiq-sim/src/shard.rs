@@ -22,6 +22,8 @@
 //! kind at a time: arrivals on one channel never coincide. So the order is the same however components are spread over
 //! shards, and shards only tell each other what happens at least one latency later (`parts::lookahead`).
 
+mod pipeline;
+
 use crate::adaptive::{Adaptive, RESERVED};
 use crate::checkpoint;
 use crate::fabric::{Channel, Fabric};
@@ -146,6 +148,8 @@ pub(crate) struct Shard<'n> {
     pub(crate) hosts: Hosts,
     pub(crate) scratch: Scratch,
     pub(crate) counters: Counters,
+    /// Routers with a clock, if the model has such.
+    pipelines: Option<Box<pipeline::Pipelines>>,
     /// For each shard, what it must know.
     pub(crate) outboxes: Vec<Vec<Remote>>,
     pub(crate) now: Time,
@@ -195,6 +199,7 @@ impl<'n> Shard<'n> {
             hosts,
             scratch: Scratch::default(),
             counters: Counters::new(),
+            pipelines: pipeline::Pipelines::new(fabric, model).map(Box::new),
             outboxes: (0..shards).map(|_| Vec::new()).collect(),
             now: 0,
         }
@@ -233,7 +238,8 @@ impl<'n> Shard<'n> {
         let channels = (&self.outputs, &self.waiting, &self.reading_until, &self.requests);
         let buffers = (&self.buffers, &self.credits, &self.returns, &self.reserved);
         let packets = (&self.packets, &self.messages);
-        let others = (self.hosts.save()?, self.counters.save(), self.now);
+        let pipelines = self.pipelines.as_ref().map(|p| p.save());
+        let others = (self.hosts.save()?, self.counters.save(), self.now, pipelines);
         Ok(checkpoint::encode(&(events, channels, buffers, packets, others)))
     }
 
@@ -244,9 +250,10 @@ impl<'n> Shard<'n> {
     pub(crate) fn restore(&mut self, state: &[u8]) -> Result<(), String> {
         type Channels = (Vec<Output>, Vec<u32>, Vec<Time>, Vec<u64>);
         type Buffers = (Vec<Buffer>, Vec<Credits>, Vec<VecDeque<(Time, u32)>>, Vec<u32>);
-        type Others = (Vec<u8>, Vec<u8>, Time);
+        type Others = (Vec<u8>, Vec<u8>, Time, Option<Vec<u8>>);
         type State = (Vec<Event>, Channels, Buffers, (Store<Packet>, Store<Message>), Others);
-        let (events, channels, buffers, packets, (hosts, counters, now)): State = checkpoint::decode(state)?;
+        let (events, channels, buffers, packets, others): State = checkpoint::decode(state)?;
+        let (hosts, counters, now, pipelines) = others;
         if channels.0.len() != self.outputs.len() || buffers.0.len() != self.buffers.len() {
             return Err("another network".into());
         }
@@ -256,6 +263,9 @@ impl<'n> Shard<'n> {
         self.hosts.restore(&hosts)?;
         self.counters = Counters::restore(&counters)?;
         self.now = now;
+        if let (Some(to), Some(from)) = (&mut self.pipelines, pipelines) {
+            to.restore(&from)?;
+        }
         self.queue = Queue::new();
         events.into_iter().for_each(|event| self.queue.push(event));
         Ok(())
@@ -364,7 +374,13 @@ impl<'n> Shard<'n> {
             for i in from..to {
                 let channel = self.touched[i];
                 self.outputs[channel as usize].touched = false;
-                if self.outputs[channel as usize].injects { self.inject(channel) } else { self.grant(channel) }
+                if self.outputs[channel as usize].injects {
+                    self.inject(channel);
+                } else if self.pipelines.is_some() {
+                    self.step(channel);
+                } else {
+                    self.grant(channel);
+                }
             }
             from = to;
             for i in 0..self.freed.len() {
@@ -669,6 +685,11 @@ impl<'n> Shard<'n> {
 
     /// Puts a packet on a channel, now; how long that takes.
     pub(crate) fn transmit(&mut self, channel: u32, at: u32, lane: u32) -> Time {
+        self.transmit_from(self.now, channel, at, lane)
+    }
+
+    /// As [`Shard::transmit`], from a time on that is not before now.
+    fn transmit_from(&mut self, start: Time, channel: u32, at: u32, lane: u32) -> Time {
         let info = self.fabric.channels[channel as usize];
         // At least a picosecond, so that no two packets arrive at one time.
         let packet = self.packets.get_mut(at);
@@ -679,7 +700,7 @@ impl<'n> Shard<'n> {
         if packet.advance() && self.adaptive.is_none() {
             packet.follow(&self.messages.get(packet.message).route);
         }
-        let head = self.now + info.latency;
+        let head = start + info.latency;
         let time = if info.ejects {
             head + takes
         } else {
@@ -691,7 +712,7 @@ impl<'n> Shard<'n> {
             }
         };
         let output = &mut self.outputs[channel as usize];
-        output.busy_until = self.now + takes;
+        output.busy_until = start + takes;
         output.bytes += u64::from(bytes);
         output.busy += takes;
         if self.owns(info.to) {
@@ -725,13 +746,14 @@ impl<'n> Shard<'n> {
         for i in 1..=queues {
             let queue = (output.last + i) % queues;
             let Some(bytes) = self.hosts.next_packet(first_queue + queue, self.model) else { continue };
-            let class = if self.fabric.direct { queue } else { 0 };
+            let class = if self.fabric.queue_per_link { queue } else { 0 };
             let (when, vc) = if info.ejects {
                 (self.now, info.first_vc)
-            } else if self.fabric.direct {
+            } else if self.fabric.queue_per_link {
                 (self.credits(info.first_vc + class, bytes).0, info.first_vc + class)
             } else {
-                let lanes = info.first_vc..info.first_vc + self.fabric.lanes;
+                let lanes = if self.pipelines.is_some() { info.vcs } else { self.fabric.lanes };
+                let lanes = info.first_vc..info.first_vc + lanes;
                 let best = lanes
                     .map(|vc| (self.credits(vc, bytes), vc))
                     .min_by_key(|((when, now), vc)| (*when, u32::MAX - now, *vc));
@@ -796,6 +818,7 @@ impl<'n> Shard<'n> {
 
     /// The route of a message; none if the network has none, which is told when the simulator is made.
     pub(crate) fn route(&mut self, src: u32, dst: u32) -> Option<Route> {
-        self.routes.route(self.fabric, src, dst, &mut self.scratch).ok()
+        let coins = if self.routes.tosses() { self.hosts.coins(src) } else { 0 };
+        self.routes.route(self.fabric, (src, dst), coins, &mut self.scratch).ok()
     }
 }

@@ -143,7 +143,11 @@ pub fn simulate(
 ) -> Result<Outcome, SimError> {
     model.check().map_err(SimError::Model)?;
     let classes = adaptive::classes(network, options.routing)?;
-    let routes = if classes.is_some() { Routes::first_steps(network) } else { Routes::new(network)? };
+    if model.router.pipeline.is_some() && options.routing == Policy::MinimalAdaptive {
+        let text = "routing minimal-adaptive reserves room in buffers, which routers with a pipeline do not know";
+        return Err(SimError::Routing(text.into()));
+    }
+    let routes = if classes.is_some() { Routes::first_steps(network) } else { Routes::new(network, &model.router)? };
     let fabric = Fabric::new(network, model, classes.unwrap_or(routes.classes().count()));
     let adaptive = Adaptive::new(network, &fabric, model, options.routing, options.seed);
     if programs.len() > fabric.hosts as usize {

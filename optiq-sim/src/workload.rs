@@ -4,12 +4,17 @@ use crate::checkpoint;
 use crate::program::{Delivery, Host, Notice, Program};
 use crate::time::Time;
 use optiq_net::random::SplitMix64;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// To whom messages go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// Any other host, each as likely.
     Uniform,
+    /// Any host, also the sender itself, each as likely.
+    UniformWithSelf,
     /// Always the host so many further on.
     Shift(u32),
 }
@@ -21,6 +26,13 @@ pub enum Gaps {
     Fixed(Time),
     /// Exponentially distributed, with this mean: a Poisson process.
     Poisson(Time),
+    /// Once in each cycle with this probability, in millionths above zero: a Bernoulli process.
+    Bernoulli {
+        /// How long a cycle is.
+        cycle: Time,
+        /// The probability in each.
+        millionths: u32,
+    },
 }
 
 /// How large they are.
@@ -94,6 +106,13 @@ impl Open {
         match self.gaps {
             Gaps::Fixed(time) => time,
             Gaps::Poisson(mean) => exponential(mean, host.random()),
+            Gaps::Bernoulli { cycle, millionths } => {
+                let mut time = cycle;
+                while host.random().below(1_000_000) >= u64::from(millionths.max(1)) {
+                    time += cycle;
+                }
+                time
+            }
         }
     }
 }
@@ -104,6 +123,8 @@ impl Program for Open {
             let first = match self.gaps {
                 Gaps::Fixed(time) => host.random().below(time.max(1)),
                 Gaps::Poisson(_) => self.gap(host),
+                // The first cycle is the one that begins now.
+                Gaps::Bernoulli { cycle, .. } => self.gap(host) - cycle,
             };
             host.wake_at(first, 0);
         }
@@ -115,6 +136,7 @@ impl Program for Open {
                 let other = host.random().below(u64::from(self.hosts) - 1) as u32;
                 other + u32::from(other >= host.number())
             }
+            Pattern::UniformWithSelf => host.random().below(u64::from(self.hosts)) as u32,
             Pattern::Shift(by) => (host.number() + by) % self.hosts,
         };
         let bytes = self.size(host);
@@ -138,9 +160,101 @@ impl Program for Open {
     }
 }
 
+/// What arrived of the messages of a time, after a warm-up and before the end. Sums of whole numbers: the same in whatever
+/// order hosts add to them.
+#[derive(Debug)]
+pub struct Window {
+    when: Range<Time>,
+    messages: AtomicU64,
+    latency: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Window {
+    /// From a time to another one, in picoseconds.
+    pub fn new(when: Range<Time>) -> Arc<Self> {
+        let zero = || AtomicU64::new(0);
+        Arc::new(Self { when, messages: zero(), latency: zero(), bytes: zero() })
+    }
+
+    /// A program whose messages that arrive are counted.
+    pub fn watch(self: &Arc<Self>, program: impl Program + 'static) -> Box<dyn Program> {
+        Box::new(Watched { program, window: Arc::clone(self) })
+    }
+
+    /// How many messages that were sent in this time have arrived, whenever that was.
+    pub fn messages(&self) -> u64 {
+        self.messages.load(Relaxed)
+    }
+
+    /// How long they took on average, from the order to send until they were received, in picoseconds; 0 of none.
+    pub fn mean_latency(&self) -> f64 {
+        self.latency.load(Relaxed) as f64 / self.messages().max(1) as f64
+    }
+
+    /// The bytes of all messages that were received in this time.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+}
+
+struct Watched<P> {
+    program: P,
+    window: Arc<Window>,
+}
+
+impl<P: Program> Program for Watched<P> {
+    fn start(&mut self, host: &mut Host<'_>) {
+        self.program.start(host);
+    }
+
+    fn received(&mut self, host: &mut Host<'_>, delivery: Delivery) {
+        let Window { when, messages, latency, bytes } = &*self.window;
+        if when.contains(&delivery.sent) {
+            messages.fetch_add(1, Relaxed);
+            latency.fetch_add(host.now() - delivery.sent, Relaxed);
+        }
+        if when.contains(&host.now()) {
+            bytes.fetch_add(delivery.bytes, Relaxed);
+        }
+        self.program.received(host, delivery);
+    }
+
+    fn sent(&mut self, host: &mut Host<'_>, token: u64) {
+        self.program.sent(host, token);
+    }
+
+    fn woken(&mut self, host: &mut Host<'_>, token: u64) {
+        self.program.woken(host, token);
+    }
+
+    fn waits_for(&self) -> Option<String> {
+        self.program.waits_for()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packets_of_a_bernoulli_process_are_in_whole_cycles() {
+        let gaps = Gaps::Bernoulli { cycle: 7, millionths: 200_000 };
+        let open = Open { pattern: Pattern::UniformWithSelf, gaps, sizes: Sizes::Fixed(1), messages: 1, hosts: 3 };
+        let (mut random, mut commands) = (SplitMix64::new(5), Vec::new());
+        let mut host = Host { number: 0, now: 0, random: &mut random, commands: &mut commands };
+        let gaps: Vec<Time> = (0..100_000).map(|_| open.gap(&mut host)).collect();
+        assert!(gaps.iter().all(|gap| gap.is_multiple_of(7) && *gap > 0));
+        // In each cycle with the same probability: a fifth of the gaps is one long, a fifth of the others two.
+        let share = |n: u64| gaps.iter().filter(|g| **g == 7 * n).count() as f64 / gaps.len() as f64;
+        assert!((share(1) - 0.2).abs() < 0.01 && (share(2) - 0.16).abs() < 0.01);
+        // Itself as often as any other.
+        for _ in 0..3000 {
+            open.clone().woken(&mut host, 0);
+        }
+        let to_itself = commands.iter().filter(|c| matches!(c, crate::program::Command::Send { to: 0, .. })).count();
+        assert!(to_itself.abs_diff(1000) < 100, "{to_itself}");
+    }
 
     #[test]
     fn logarithms_are_right() {

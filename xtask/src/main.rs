@@ -4,6 +4,7 @@
 //! on standard error what it does and how long it took. Results go to standard output.
 
 mod args;
+mod booksim_page;
 mod demo;
 mod deny;
 mod deploy;

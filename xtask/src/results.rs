@@ -6,7 +6,7 @@ use crate::install::Needs;
 use crate::mpi::Library;
 use crate::process::{self, Project};
 use crate::requirements::{BUILD, LAB, OPEN_MPI};
-use crate::{io_page, lab_page, preload_page, simulator_page};
+use crate::{booksim_page, io_page, lab_page, preload_page, simulator_page};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
@@ -19,10 +19,11 @@ Builds OPTIQ, measures it, and writes the pages in docs/results: o1.md and the l
 published, ours, verdict), cases-91.md (its 91 cases), table-vii.md (plans for 1,024 nodes of a Blue Gene/Q beside the
 thesis's Table VII), lab.md (MPI_Alltoallv and optiq_alltoallv in turn on labs of 16 hosts and on this machine), io.md
 (collective file access in a lab), preload.md (what the preload library costs), simulator.md (how fast the simulator is, and its
-predictions beside what lab.md says was measured), and README.md, which lists them. Leave the machine alone meanwhile; lab,
+predictions beside what lab.md says was measured), booksim.md (load-latency curves beside BookSim2's), and README.md, which
+lists them. Leave the machine alone meanwhile; lab,
 io and reproduce take about twenty minutes each.
 
-  --only PART        reproduce, cases, table-vii, lab, io, preload or simulator; may be given more than once (all of them)
+  --only PART        reproduce, cases, table-vii, lab, io, preload, simulator or booksim; may be given more than once (all of them)
   --repetitions N    timed runs of either kind in the lab (7)
 
 Examples:
@@ -33,7 +34,7 @@ Examples:
 /// The claims that `optiq reproduce` runs; 91 has a part of its own, as it takes minutes.
 const CLAIMS: [&str; 11] = ["O1", "O2", "O3", "O4", "O5", "O12", "O13", "O14", "O15", "O16", "O17"];
 
-const PARTS: [&str; 7] = ["reproduce", "cases", "table-vii", "lab", "io", "preload", "simulator"];
+const PARTS: [&str; 8] = ["reproduce", "cases", "table-vii", "lab", "io", "preload", "simulator", "booksim"];
 
 /// Thesis, Table VII: MB on the worst link at 1,024 nodes, per pattern: MPI, heuristic 1, heuristic 2, optimization (here
 /// by planner lp and by planner optimal). In hundredths, cut there and not rounded.
@@ -98,6 +99,10 @@ pub fn main(arguments: &[String]) -> Outcome {
     if wanted("simulator") {
         let text = process::step("simulate", || simulator_page::page(&project, &about))?;
         write_page(&pages.join("simulator.md"), &text)?;
+    }
+    if wanted("booksim") {
+        let text = process::step("simulate BookSim's curves", || booksim_page::page(&project, &about))?;
+        write_page(&pages.join("booksim.md"), &text)?;
     }
     write_page(&pages.join(INDEX), &index(&pages)?)
 }
