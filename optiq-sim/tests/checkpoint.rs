@@ -4,6 +4,7 @@
 use optiq_net::{Fingerprint, Network};
 use optiq_sim::exchange::{Message, Method, exchange};
 use optiq_sim::goal::{Goal, replay};
+use optiq_sim::model::Pipeline;
 use optiq_sim::workload::{Gaps, Open, Pattern, Sizes};
 use optiq_sim::{Checkpoints, End, Limits, Model, Policy, Program, RunOptions, SimError, simulate};
 use optiq_transport::{Order, Path, ScheduleOptions};
@@ -67,6 +68,10 @@ fn every_preset_and_routing_goes_on() {
     ] {
         let mut model = Model::read(preset).unwrap();
         model.host.eager_bytes = 10_000;
+        if (preset, routing) == ("fattree-12.5", "fabric") {
+            // Routers with a clock have more to remember.
+            model.router.pipeline = Some(Pipeline { cycle_picoseconds: 50_000, ..Pipeline::default() });
+        }
         for threads in [1, 2] {
             let name = format!("{routing} on {spec}");
             in_pieces(&name, threads, 4, &|o| open(spec, &model, routing.parse().unwrap(), o));
