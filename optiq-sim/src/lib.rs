@@ -25,6 +25,7 @@ mod policy;
 mod program;
 mod queue;
 mod routes;
+mod series;
 mod shard;
 #[cfg(test)]
 mod shard_tests;
@@ -38,4 +39,5 @@ pub use error::SimError;
 pub use model::Model;
 pub use policy::Policy;
 pub use program::{Delivery, Host, Idle, Notice, Program};
+pub use series::Series;
 pub use simulation::{End, Limits, Outcome, RunOptions, simulate};

@@ -32,6 +32,7 @@ use crate::model::{Arbitration, Model, Switching};
 use crate::packet::{Kind, Message, NONE, Packet, Route, Store};
 use crate::queue::{Event, Queue, prefetch};
 use crate::routes::{Routes, Scratch};
+use crate::series::Recorder;
 use crate::statistics::Counters;
 use crate::time::{NEVER, Time};
 use bincode::{Decode, Encode};
@@ -148,6 +149,8 @@ pub(crate) struct Shard<'n> {
     pub(crate) hosts: Hosts,
     pub(crate) scratch: Scratch,
     pub(crate) counters: Counters,
+    /// What happens over time, if somebody wants to know.
+    pub(crate) series: Option<Box<Recorder>>,
     /// Routers with a clock, if the model has such.
     pipelines: Option<Box<pipeline::Pipelines>>,
     /// For each shard, what it must know.
@@ -199,6 +202,7 @@ impl<'n> Shard<'n> {
             hosts,
             scratch: Scratch::default(),
             counters: Counters::new(),
+            series: None,
             pipelines: pipeline::Pipelines::new(fabric, model).map(Box::new),
             outboxes: (0..shards).map(|_| Vec::new()).collect(),
             now: 0,
@@ -239,7 +243,8 @@ impl<'n> Shard<'n> {
         let buffers = (&self.buffers, &self.credits, &self.returns, &self.reserved);
         let packets = (&self.packets, &self.messages);
         let pipelines = self.pipelines.as_ref().map(|p| p.save());
-        let others = (self.hosts.save()?, self.counters.save(), self.now, pipelines);
+        let series = self.series.as_ref().map(|s| s.save());
+        let others = (self.hosts.save()?, self.counters.save(), self.now, (pipelines, series));
         Ok(checkpoint::encode(&(events, channels, buffers, packets, others)))
     }
 
@@ -250,10 +255,10 @@ impl<'n> Shard<'n> {
     pub(crate) fn restore(&mut self, state: &[u8]) -> Result<(), String> {
         type Channels = (Vec<Output>, Vec<u32>, Vec<Time>, Vec<u64>);
         type Buffers = (Vec<Buffer>, Vec<Credits>, Vec<VecDeque<(Time, u32)>>, Vec<u32>);
-        type Others = (Vec<u8>, Vec<u8>, Time, Option<Vec<u8>>);
+        type Others = (Vec<u8>, Vec<u8>, Time, (Option<Vec<u8>>, Option<Vec<u8>>));
         type State = (Vec<Event>, Channels, Buffers, (Store<Packet>, Store<Message>), Others);
         let (events, channels, buffers, packets, others): State = checkpoint::decode(state)?;
-        let (hosts, counters, now, pipelines) = others;
+        let (hosts, counters, now, (pipelines, series)) = others;
         if channels.0.len() != self.outputs.len() || buffers.0.len() != self.buffers.len() {
             return Err("another network".into());
         }
@@ -266,6 +271,7 @@ impl<'n> Shard<'n> {
         if let (Some(to), Some(from)) = (&mut self.pipelines, pipelines) {
             to.restore(&from)?;
         }
+        self.series = series.map(|bytes| checkpoint::decode(&bytes)).transpose()?.map(Box::new);
         self.queue = Queue::new();
         events.into_iter().for_each(|event| self.queue.push(event));
         Ok(())
@@ -406,7 +412,10 @@ impl<'n> Shard<'n> {
         if self.fabric.channels[channel as usize].ejects {
             return self.arrive_in_memory(channel, at);
         }
-        let vc = self.packets.get(at).vc;
+        let &Packet { vc, bytes, .. } = self.packets.get(at);
+        if let Some(series) = &mut self.series {
+            series.waits(channel, self.now, i64::from(bytes));
+        }
         let buffer = &mut self.buffers[vc as usize];
         if buffer.head == NONE {
             (buffer.head, buffer.tail) = (at, at);
@@ -618,9 +627,13 @@ impl<'n> Shard<'n> {
         self.outputs[channel as usize].busy_until > self.now
     }
 
-    /// Credits of a virtual channel come back, to the router at its beginning.
+    /// A packet leaves a buffer: its credits come back, at a time, to the router at the beginning of the channel.
     fn give_back(&mut self, vc: u32, time: Time, bytes: u32) {
-        let from = self.fabric.channels[self.buffers[vc as usize].channel as usize].from;
+        let channel = self.buffers[vc as usize].channel;
+        if let Some(series) = &mut self.series {
+            series.waits(channel, self.now, -i64::from(bytes));
+        }
+        let from = self.fabric.channels[channel as usize].from;
         if self.owns(from) {
             self.credit(vc, time, bytes);
         } else {
@@ -715,6 +728,9 @@ impl<'n> Shard<'n> {
         output.busy_until = start + takes;
         output.bytes += u64::from(bytes);
         output.busy += takes;
+        if let Some(series) = &mut self.series {
+            series.sent(channel, start, bytes);
+        }
         if self.owns(info.to) {
             self.queue.push(Event { time, key: u64::from(channel) << 32 | ARRIVAL, payload: at });
         } else {
