@@ -74,12 +74,56 @@ fn classes_of_patterns() {
 }
 
 #[test]
+fn couplings_have_the_counts_they_were_asked_for() {
+    let net = net("bgq:512");
+    let parse = |text: &str| demands::parse(text, &net, 100).unwrap();
+    let text = "pattern:coupling,from=0-447,to=400-511,pairs=502,messages=2001,ranks=4,points=26";
+    let demands = parse(text);
+    let pairs: BTreeSet<(u32, u32)> = demands.iter().map(|d| (d.src.0, d.dst.0)).collect();
+    assert_eq!((demands.len(), pairs.len()), (502, 502));
+    assert!(pairs.iter().all(|&(a, b)| a <= 447 && (400..=511).contains(&b) && a != b));
+    assert!(demands.iter().all(|d| d.bytes % 100 == 0 && (1..=16 * 26).contains(&(d.bytes / 100))));
+    // 2,001 messages of 13.5 points on average; the standard deviation of the sum is 336.
+    let points: u64 = demands.iter().map(|d| d.bytes / 100).sum();
+    assert!((25_700..28_400).contains(&points), "{points}");
+    assert_eq!(demands, parse(text));
+    assert_ne!(demands, parse(&format!("{text},seed=2")));
+    // All pairs of different hosts of two ranges that overlap: 3 x 3, less hosts 1 and 2 to themselves.
+    let all = parse("pattern:coupling,from=0-2,to=1-3,pairs=7,class=2");
+    let all: Vec<_> = all.iter().map(|d| (d.src.0, d.dst.0, d.bytes, d.class)).collect();
+    let expected = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 1), (2, 3)].map(|(a, b)| (a, b, 100, 2));
+    assert_eq!(all, expected);
+    // Every rank to every rank: all pairs are full.
+    let full = parse("pattern:coupling,from=0,to=1-2,pairs=2,ranks=3,messages=18");
+    assert!(full.iter().all(|d| d.bytes == 9 * 100));
+}
+
+#[test]
+fn all_hosts_send_to_their_io_hosts() {
+    let torus = net("torus:4x4,io=0+10");
+    let demands = demands::parse("pattern:aggregate", &torus, 7).unwrap();
+    assert_eq!(demands.len(), 14, "I/O hosts need no network");
+    assert!(demands.iter().all(|d| d.bytes == 7 && Some(d.dst) == torus.default_io_host(d.src)));
+    let partition = net("bgq:512");
+    let hacc = demands::parse("pattern:aggregate,ranks=8,min=700kB,max=800kB", &partition, 1).unwrap();
+    let servers: BTreeSet<u32> = hacc.iter().map(|d| d.dst.0).collect();
+    assert_eq!(servers, (0..8).map(|i| 64 * i).collect());
+    assert_eq!(hacc.len(), 512 - 8);
+    assert!(hacc.iter().all(|d| (5_600_000..=6_400_000).contains(&d.bytes)));
+    let sizes: BTreeSet<u64> = hacc.iter().map(|d| d.bytes).collect();
+    assert!(sizes.len() > 400, "{}", sizes.len());
+}
+
+#[test]
 fn what_is_refused_and_how() {
     let net = net("torus:4x4");
     let refused = |text: &str| demands::parse(text, &net, 1).unwrap_err().to_string();
     for (text, message) in [
         ("disjoint", "demands \"disjoint\" are not understood; expected pattern:NAME[,KEY=VALUE...] or file:PATH"),
-        ("pattern:ring", "demand pattern \"ring\": the patterns are disjoint, overlap, subset, alltoall and random"),
+        (
+            "pattern:ring",
+            "demand pattern \"ring\": the patterns are disjoint, overlap, subset, alltoall, random, coupling and aggregate",
+        ),
         ("pattern:alltoall,k=1", "demand pattern \"alltoall,k=1\": alltoall has no key \"k\"; its one key is class"),
         (
             "pattern:disjoint,seed=1",
@@ -111,6 +155,18 @@ fn what_is_refused_and_how() {
         ),
     ] {
         assert_eq!(refused(text), message);
+    }
+    for (pattern, problem) in [
+        ("aggregate", "the topology marks no I/O hosts; add io=HOST+HOST to it"),
+        ("coupling,from=3-1", "from=3-1: hosts FIRST-LAST from 0-0 to 0-15 are expected"),
+        ("coupling,to=0-16", "to=0-16: hosts FIRST-LAST from 0-0 to 0-15 are expected"),
+        ("coupling,to=all", "to=all: hosts FIRST-LAST are expected, such as 0-127"),
+        ("coupling,from=0,to=0", "pairs=16: the two ranges have 0 pairs of different hosts"),
+        ("coupling,pairs=2,ranks=2,messages=9", "messages=9: from 2 to 8 are possible for 2 pairs of hosts"),
+        ("coupling,pairs=2,messages=1", "messages=1: from 2 to 2 are possible for 2 pairs of hosts"),
+        ("coupling,points=18446744073709551615", "there may be more bytes than 64 bits hold"),
+    ] {
+        assert_eq!(refused(&format!("pattern:{pattern}")), format!("demand pattern \"{pattern}\": {problem}"));
     }
     assert!(refused("pattern:disjoint,sources=9").contains("need more than the network's 16 hosts"));
     let huge = format!("pattern:disjoint,sources={},destinations={}", u64::MAX, u64::MAX);

@@ -1,5 +1,6 @@
 //! Demands: which bytes go where, from built-in patterns, from files, or from a program's counts.
 
+mod application;
 mod file;
 mod pattern;
 
@@ -66,12 +67,16 @@ fn class(text: &str) -> Result<u8, String> {
 /// | `subset` | `K i .. K i + K-1` | `sources`, `destinations` |
 /// | `alltoall` | every host, from every host | |
 /// | `random` | `count` pairs of different hosts, each equally likely; sizes equally likely in `min..=max` | `count`, `seed`, `min`, `max`, `classes` |
+/// | `coupling` | hosts of another range, in `pairs` different pairs of hosts, each choice equally likely; `messages` messages between the `ranks` ranks of either host of a pair, with 1 to `points` points of `message_bytes` bytes each, merged to one demand for each pair (thesis 6.5.1) | `from`, `to`, `pairs`, `messages`, `ranks`, `points`, `seed` |
+/// | `aggregate` | its default I/O host, from every host: what `ranks` ranks have, each with `min..=max` bytes, equally likely (thesis 6.5.3) | `ranks`, `min`, `max`, `seed` |
 ///
 /// Every pattern takes `class=N`, the class of all its demands ([`Demand::class`]). `random` takes `classes=N` instead:
 /// each demand's class is one of `0..N`, equally likely; pairs and sizes are those of the same seed without it.
 ///
 /// Defaults: `S = P/16` and `K = 8` from 128 hosts on (the thesis's shape); below, `S = P/4` and `K = (P/2)/S`, each
-/// at least 1. `random`: `count = P`, `seed = 1`, and `message_bytes` for `min` and `max` where they are not given.
+/// at least 1. `random`: `count = P`, `seed = 1`, and `message_bytes` for `min` and `max` where they are not given; so in
+/// `aggregate`. `coupling`: `from` and `to` are all hosts (`FIRST-LAST`, as numbers, otherwise), `pairs = P`, `messages = pairs`.
+/// `ranks` and `points` are 1.
 ///
 /// A demand file has one demand per line, `SRC DST BYTES [class=N]`: hosts by name, number or coordinates, sizes with or
 /// without a unit (`8MiB`), the class from 0 (the least urgent, and the default) to 255, `#` starting a comment. Lines of a host to itself need no network and are left out.

@@ -2,6 +2,7 @@
 //!
 //! The thesis gives `disjoint`; `overlap` and `subset` are the definitions that reproduce its Table VII's `MPI` row.
 
+use super::application::{self, AGGREGATE, COUPLING};
 use super::{Demand, MAX_DEMANDS};
 use optiq_net::random::SplitMix64;
 use optiq_net::{Network, NodeId, units};
@@ -14,7 +15,11 @@ pub(super) fn parse(text: &str, net: &Network, message_bytes: u64) -> Result<Vec
         "disjoint" | "overlap" | "subset" => &["sources", "destinations", "class"],
         "alltoall" => &["class"],
         "random" => &["count", "seed", "min", "max", "class", "classes"],
-        _ => return Err("the patterns are disjoint, overlap, subset, alltoall and random".into()),
+        "coupling" => COUPLING,
+        "aggregate" => AGGREGATE,
+        _ => {
+            return Err("the patterns are disjoint, overlap, subset, alltoall, random, coupling and aggregate".into());
+        }
     };
     let mut keys = Keys(Vec::new());
     for part in parts {
@@ -37,6 +42,8 @@ pub(super) fn parse(text: &str, net: &Network, message_bytes: u64) -> Result<Vec
     let mut demands = match name {
         "alltoall" => all_to_all(hosts, message_bytes),
         "random" => random(hosts, message_bytes, &keys),
+        "coupling" => application::coupling(hosts, message_bytes, &keys),
+        "aggregate" => application::aggregate(net, message_bytes, &keys),
         _ => blocks(name, hosts, message_bytes, &keys),
     }?;
     if class != 0 {
@@ -46,14 +53,14 @@ pub(super) fn parse(text: &str, net: &Network, message_bytes: u64) -> Result<Vec
 }
 
 /// The keys that were given.
-struct Keys<'a>(Vec<(&'a str, &'a str)>);
+pub(super) struct Keys<'a>(Vec<(&'a str, &'a str)>);
 
 impl Keys<'_> {
     fn has(&self, key: &str) -> bool {
         self.0.iter().any(|(k, _)| *k == key)
     }
 
-    fn get<T>(&self, key: &str, default: T, read: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
+    pub(super) fn get<T>(&self, key: &str, default: T, read: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
         match self.0.iter().find(|(k, _)| *k == key) {
             Some((_, value)) => read(value).map_err(|e| format!("{key}={value}: {e}")),
             None => Ok(default),
@@ -61,18 +68,18 @@ impl Keys<'_> {
     }
 }
 
-fn whole(text: &str) -> Result<u64, String> {
+pub(super) fn whole(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "a whole number is expected".into())
 }
 
-fn positive(text: &str) -> Result<usize, String> {
+pub(super) fn positive(text: &str) -> Result<usize, String> {
     match whole(text)? {
         0 => Err("at least 1 is expected".into()),
         n => usize::try_from(n).map_err(|_| "the number is too large".into()),
     }
 }
 
-fn size(text: &str) -> Result<u64, String> {
+pub(super) fn size(text: &str) -> Result<u64, String> {
     units::parse_bytes(text).map_err(|e| e.to_string())
 }
 
@@ -154,7 +161,7 @@ fn random(hosts: usize, bytes: u64, keys: &Keys) -> Result<Vec<Demand>, String> 
     Ok(demands)
 }
 
-fn push(demands: &mut Vec<Demand>, src: usize, dst: usize, bytes: u64) {
+pub(super) fn push(demands: &mut Vec<Demand>, src: usize, dst: usize, bytes: u64) {
     if src != dst {
         demands.push(Demand::new(NodeId(src as u32), NodeId(dst as u32), bytes));
     }
