@@ -5,6 +5,7 @@
 //! latter two with one sentence `optiq: ...`. `optiq lab run` and `exec` pass on the status of the program they ran.
 
 mod arguments;
+mod chart;
 mod commands;
 mod failure;
 mod logger;

@@ -104,6 +104,125 @@ fn all_91_cases_are_planned() {
     }
 }
 
+/// Simulated claims, small: 512 nodes, a 64th of the bytes, packets of 8 KiB. Nothing of that is judged.
+const SMALL: &str = "--nodes 512 --scale 64 --packets 16 --json";
+
+/// The rows of one claim's small run. Each has a throughput no higher than its link bound allows, and MPI's ratio is 1.
+fn small(name: &str, claim: &str) -> Vec<Value> {
+    let room = Room::new(name);
+    let document = json(&room, &format!("reproduce {claim} {SMALL}"));
+    let claim = &document["claims"][0];
+    assert_eq!(claim["verdict"], "not judged");
+    assert!(claim["command"].as_str().unwrap().ends_with("--nodes 512 --scale 64 --packets 16"), "{claim}");
+    let rows = claim["rows"].as_array().unwrap().clone();
+    for row in &rows {
+        let figure = |key: &str| row[key].as_f64();
+        assert!(figure("gigabytes_per_second").unwrap() > 0.0, "{row}");
+        assert!(figure("share_of_bound_percent").is_none_or(|share| share > 0.0 && share <= 100.01), "{row}");
+        if row["planner"] == "MPI, all at once" {
+            assert!(figure("times_mpi").is_none_or(|times| times == 1.0), "{row}");
+        }
+    }
+    rows
+}
+
+#[test]
+fn throughputs_by_nodes_and_sizes_run_small() {
+    let rows = small("reproduce-o7", "O7");
+    // Three patterns, MPI and three planners.
+    assert_eq!(rows.len(), 12);
+    let of = |row: &Value| row["times_mpi"].as_f64().unwrap();
+    assert!(rows.iter().filter(|r| r["planner"] == "optimal").all(|r| of(r) > 1.5), "{rows:?}");
+    assert_eq!(small("reproduce-o8", "O8").len(), 12);
+}
+
+#[test]
+fn throughputs_by_distance_run_small() {
+    let rows = small("reproduce-o9", "O9");
+    assert_eq!(rows.len(), 3 * 4 * 4);
+    // Pairs of the first 64 hosts of 4x4x4x4x2 with hosts 64 to 191, or 384 to 511, are at most 9 hops apart.
+    for row in &rows {
+        let (mean, most) = (row["distance_mean"].as_f64().unwrap(), row["distance_max"].as_f64().unwrap());
+        assert!(mean <= most && most <= 9.0 && mean > 1.0, "{row}");
+    }
+    assert!(rows.iter().all(|r| r["planner"] != "MPI, all at once" || r["published_paths"].is_null()));
+}
+
+#[test]
+fn throughputs_by_destinations_run_small() {
+    let rows = small("reproduce-o10", "O10");
+    assert_eq!(rows.len(), 3 * 4 * 4);
+    let destinations: Vec<u64> = rows.iter().step_by(4).take(4).map(|r| r["destinations"].as_u64().unwrap()).collect();
+    assert_eq!(destinations, [2, 4, 8, 16]);
+}
+
+#[test]
+fn throughputs_of_random_pairings_run_small() {
+    let rows = small("reproduce-o11", "O11");
+    assert_eq!(rows.len(), 12);
+    for row in rows.iter().filter(|r| r["planner"] != "MPI, all at once") {
+        let figure = |key: &str| row[key].as_f64().unwrap();
+        assert!(
+            figure("times_mpi_min") <= figure("times_mpi") && figure("times_mpi") <= figure("times_mpi_max"),
+            "{row}"
+        );
+    }
+}
+
+#[test]
+fn gains_over_one_case() {
+    let room = Room::new("reproduce-o6");
+    room.write("one.toml", ONE_CASE);
+    let document = json(&room, "reproduce O6 --nodes 512 --scale 64 --packets 16 --cases one.toml --json");
+    let claim = &document["claims"][0];
+    let rows = claim["rows"].as_array().unwrap();
+    assert_eq!((rows.len(), &claim["verdict"]), (3, &Value::from("not judged")));
+    for row in rows {
+        let figure = |key: &str| row[key].as_f64().unwrap();
+        // With one case all readings of a gain are of the same two times.
+        let gain = figure("gain_percent");
+        assert!((figure("gain_of_sum_percent") - gain).abs() < 1e-9, "{row}");
+        assert!((figure("time_saved_percent") - (100.0 - 100.0 / (1.0 + gain / 100.0))).abs() < 1e-9, "{row}");
+        assert_eq!((row["cases"].as_u64(), figure("gain_percent_min")), (Some(1), figure("gain_percent_max")));
+    }
+    let percent = |i: usize| rows[i]["published_gain_percent"].as_f64().unwrap();
+    assert_eq!([percent(0), percent(1), percent(2)], [29.98, 31.61, 50.63]);
+}
+
+#[test]
+fn couplings_run_small() {
+    let rows = small("reproduce-o18", "O18");
+    assert_eq!(rows.len(), 9);
+    let pairs: Vec<u64> = rows.iter().map(|r| r["demands"].as_u64().unwrap()).collect();
+    assert_eq!(pairs, [2233, 2233, 2233, 2911, 2911, 2911, 502, 502, 502]);
+    for row in rows.iter().filter(|r| r["planner"] == "MPI, all at once") {
+        assert_eq!((row["gain_percent"].as_f64(), &row["paths"]), (Some(0.0), &row["demands"]));
+    }
+}
+
+#[test]
+fn aggregation_runs_small() {
+    let rows = small("reproduce-o19", "O19");
+    let of = |key: &str| rows.iter().map(|r| r[key].clone()).collect::<Vec<Value>>();
+    assert_eq!(of("assignment"), ["default", "default", "default", "balanced"]);
+    // 96 hosts have the first of two bridge nodes for their own, one of which is that node; 64 of 128 if balanced.
+    assert_eq!(of("hosts_of_io_host_max")[..3], [95, 95, 95]);
+    assert!(rows[3]["hosts_of_io_host_max"].as_u64().unwrap() < 70, "{}", rows[3]);
+    assert!(of("cores").iter().all(|cores| *cores == 8192));
+}
+
+#[test]
+fn pages_have_pictures() {
+    let room = Room::new("reproduce-picture");
+    room.write("one.toml", ONE_CASE);
+    room.succeed("reproduce O6 --nodes 512 --scale 64 --packets 16 --cases one.toml --output pages");
+    let page = String::from_utf8(room.read("pages/o6-512.md")).unwrap();
+    assert!(page.contains("](o6-512.svg)\n"), "{page}");
+    assert!(page.contains("Scaled: the bytes of all pairs are divided by 64"), "{page}");
+    let picture = String::from_utf8(room.read("pages/o6-512.svg")).unwrap();
+    assert!(picture.starts_with("<svg ") && picture.contains(">heu2</text>"), "{picture}");
+}
+
 #[test]
 fn pages_are_written() {
     let room = Room::new("reproduce-pages");
@@ -154,7 +273,7 @@ fn bad_input_gets_one_sentence() {
     for (line, says) in [
         (
             "reproduce O99",
-            "there is no claim \"O99\"; the claims are O1, O2, O3, O4, O5, O12, O13, O14, O15, O16, O17, 91",
+            "there is no claim \"O99\"; the claims are O1, O2, O3, O4, O5, O6, O7, O8, O9, O10, O11, O12, O13, O14, O15, O16, O17, O18, O19, 91",
         ),
         ("reproduce", "required"),
         ("reproduce O1 --nodes 1000", "--nodes is 1000; 512, 1024, 2048 or 4096 is expected"),
@@ -162,10 +281,14 @@ fn bad_input_gets_one_sentence() {
         ("reproduce O3 --repetitions 0", "--repetitions is 0; at least 1 is expected"),
         ("reproduce 91 --planner best", "there is no planner \"best\""),
         ("reproduce O1 --planner heu2", "only 91 takes one"),
-        ("reproduce O1 --cases bad.toml", "only 91 and O15 take cases"),
+        ("reproduce O1 --cases bad.toml", "only 91, O6 and O15 take cases"),
         ("reproduce 91 --cases bad.toml", "bad.toml: case \"one\": each is 0"),
         ("reproduce 91 --cases none.toml", "case file none.toml cannot be read"),
         ("reproduce 91 --nodes 512 --cases third.toml", "1/3 of them is not a whole number of hosts"),
+        ("reproduce O1 --scale 2", "--scale is given, but of the claims only O5, O6"),
+        ("reproduce O12 --packets 2", "--packets is given, but of the claims only O5, O6"),
+        ("reproduce O7 --scale 0", "--scale"),
+        ("reproduce O7 --packets 99999999999999999999", "--packets"),
         ("reproduce O1 --output bad.toml", "cannot make the directory bad.toml"),
     ] {
         let output = room.run(line);

@@ -20,8 +20,8 @@ published, ours, verdict), cases-91.md (its 91 cases), table-vii.md (plans for 1
 thesis's Table VII), lab.md (MPI_Alltoallv and optiq_alltoallv in turn on labs of 16 hosts and on this machine), io.md
 (collective file access in a lab), preload.md (what the preload library costs), simulator.md (how fast the simulator is, and its
 predictions beside what lab.md says was measured), booksim.md (load-latency curves beside BookSim2's), and README.md, which
-lists them. Leave the machine alone meanwhile; lab,
-io and reproduce take about twenty minutes each.
+lists them. Leave the machine alone meanwhile; lab
+and io take about twenty minutes each, reproduce takes hours.
 
   --only PART        reproduce, cases, table-vii, lab, io, preload, simulator or booksim; may be given more than once (all of them)
   --repetitions N    timed runs of either kind in the lab (7)
@@ -32,7 +32,10 @@ Examples:
   cargo xtask results --only reproduce --only cases";
 
 /// The claims that `optiq reproduce` runs; 91 has a part of its own, as it takes minutes.
-const CLAIMS: [&str; 11] = ["O1", "O2", "O3", "O4", "O5", "O12", "O13", "O14", "O15", "O16", "O17"];
+const CLAIMS: [&str; 19] = [
+    "O1", "O2", "O3", "O4", "O5", "O6", "O7", "O8", "O9", "O10", "O11", "O12", "O13", "O14", "O15", "O16", "O17",
+    "O18", "O19",
+];
 
 const PARTS: [&str; 8] = ["reproduce", "cases", "table-vii", "lab", "io", "preload", "simulator", "booksim"];
 

@@ -20,6 +20,7 @@ use optiq_net::{LinkLoad, Network, NodeId};
 use optiq_solver::{Plan, Report};
 use serde::Serialize;
 use std::io;
+pub use trace::{number, ticks};
 
 /// The most bundles of links in a picture; a page with more is of no use to anybody.
 const MAX_LINKS: usize = 1 << 18;

@@ -176,7 +176,7 @@ fn path(corners: &[(f64, f64)]) -> String {
 }
 
 /// About `count` round numbers from `low` to `high`: multiples of 1, 2 or 5 times a power of ten.
-pub(super) fn ticks(low: f64, high: f64, count: usize) -> Vec<f64> {
+pub fn ticks(low: f64, high: f64, count: usize) -> Vec<f64> {
     let rough = (high - low) / count as f64;
     if !(rough.is_finite() && rough > 0.0) {
         return Vec::new();
@@ -188,7 +188,7 @@ pub(super) fn ticks(low: f64, high: f64, count: usize) -> Vec<f64> {
 }
 
 /// At most three significant digits, without zeros at the end: `0.5`, `12.3`, `1000`.
-pub(super) fn number(v: f64) -> String {
+pub fn number(v: f64) -> String {
     let decimals = if v == 0.0 { 0 } else { (2 - v.abs().log10().floor() as i32).clamp(0, 9) as usize };
     let text = format!("{v:.decimals$}");
     match text.contains('.') {

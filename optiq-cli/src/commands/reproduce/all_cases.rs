@@ -96,5 +96,5 @@ pub fn run(setting: &Setting, planner: &str) -> Result<Findings, Failure> {
         ));
     }
     let seen = format!("{proved} of {number} within {:.0} %, the largest gap {:.2} %", GAP * 100.0, worst_gap * 100.0);
-    Ok(Findings { columns: CASES, rows, notes, totals, seen: Some(seen) })
+    Ok(Findings { totals, seen: Some(seen), ..Findings::new(CASES, rows, notes) })
 }

@@ -1,5 +1,6 @@
 //! What a claim's run found: a table whose rows carry verdicts, as text, as Markdown and as JSON.
 
+use crate::chart::Chart;
 use crate::table;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -164,9 +165,21 @@ pub struct Findings {
     pub totals: Vec<(&'static str, Cell)>,
     /// What was seen instead, for all rows together, if the claim is not shown; else the first row's words serve.
     pub seen: Option<String>,
+    /// The picture of a page.
+    pub chart: Option<Chart>,
 }
 
 impl Findings {
+    /// A table with sentences below it, and nothing else.
+    pub fn new(columns: &'static [Column], rows: Vec<Row>, notes: Vec<String>) -> Self {
+        Findings { columns, rows, notes, totals: Vec::new(), seen: None, chart: None }
+    }
+
+    /// With a picture.
+    pub fn with_chart(self, chart: Chart) -> Self {
+        Findings { chart: Some(chart), ..self }
+    }
+
     pub fn verdict(&self) -> Verdict {
         match (Verdict::together(self.rows.iter().map(|r| &r.verdict)), &self.seen) {
             (Verdict::NotShown(_), Some(seen)) => Verdict::NotShown(seen.clone()),
@@ -278,13 +291,7 @@ mod tests {
 
     fn findings(verdicts: &[Verdict]) -> Findings {
         let row = |v: &Verdict| Row::new(vec!["a|b".into(), 134.217_728.into()], v.clone());
-        Findings {
-            columns: COLUMNS,
-            rows: verdicts.iter().map(row).collect(),
-            notes: vec!["A note.".into()],
-            totals: vec![],
-            seen: None,
-        }
+        Findings::new(COLUMNS, verdicts.iter().map(row).collect(), vec!["A note.".into()])
     }
 
     #[test]

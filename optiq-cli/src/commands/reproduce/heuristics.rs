@@ -65,6 +65,7 @@ pub fn maxload(setting: &Setting) -> Result<Findings, Failure> {
     Ok(Findings {
         columns: BY_MAXLOAD,
         totals: Vec::new(),
+        chart: None,
         seen: Some(format!("the worst link is lightest at a maxload of {}", bests.join(", "))),
         rows,
         notes: vec![
@@ -166,6 +167,7 @@ pub fn times(setting: &Setting) -> Result<Findings, Failure> {
     Ok(Findings {
         columns: TIMES,
         totals: Vec::new(),
+        chart: None,
         seen: None,
         rows,
         notes: vec![format!(

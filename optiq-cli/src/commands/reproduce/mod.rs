@@ -4,12 +4,17 @@
 //! numbers are data ([`published`]), so are the 91 cases ([`cases`]).
 
 mod all_cases;
+mod applications;
 mod cases;
+mod claims;
 mod findings;
+mod gains;
 mod heuristics;
+mod machine;
 mod page;
 mod program;
 mod published;
+mod scaling;
 mod setting;
 mod simulated;
 mod table_vii;
@@ -18,6 +23,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
 use crate::target::Target;
+use claims::{CLAIMS, Claim, OF_CASES, SCALED};
 use clap::Args;
 use findings::Findings;
 use optiq_solver::{PlannerOptions, planner};
@@ -39,9 +45,11 @@ const PLANNER: &str = "optimal";
 /// Show again what the thesis published: its value, ours, and the verdict
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The claims: O1 to O4 (Table VII: loads of MPI, the LP, heuristic 2, heuristic 1), O5 (its throughputs, simulated), O12 and O13
-(Figures 13 and 14: chunk and message sizes, simulated), O14 (Table X: maxload), O15 (Tables XI,
-XIII, XIV: seconds), O16 (Table XII: candidate paths), O17 (solvers), and 91 (all 91 cases with one planner: gaps).
+The claims: O1 to O4 (Table VII: loads of MPI, the LP, heuristic 2, heuristic 1), O5 (its throughputs, simulated), O6 (Table
+VI: gains in 91 cases, simulated), O7 to O11 (Figures 8 and 10, Table VIII, Figure 12, Table IX: by nodes, sizes, distance,
+destinations, pairing, simulated), O12 and O13 (Figures 13 and 14: chunk and message sizes, simulated), O14 (Table X:
+maxload), O15 (Tables XI, XIII, XIV: seconds), O16 (Table XII: candidate paths), O17 (solvers), O18 and O19 (CESM and HACC I/O,
+simulated), and 91 (all 91 cases with one planner: gaps).
 
 Examples:
   optiq reproduce O1
@@ -50,8 +58,9 @@ Examples:
   optiq reproduce 91 --nodes 512 --planner heu2
 
 A claim that is not shown is no failure: the exit status is 0, and the verdict says what was seen. With --nodes a claim runs
-on another partition than the published one, and its published numbers are shown but not judged by. O5, O12, O13, O15 to
-O17 and 91 take minutes.")]
+on another partition than the published one, and its published numbers are shown but not judged by. O5 to O13, O15 to
+O19 and 91 take minutes, O6 twenty. O6 to O11, O18 and O19 move fewer bytes in larger packets than published; their pages say
+what that changes. With --scale and --packets they take others, and with more than their own nothing is judged.")]
 pub struct Arguments {
     /// Claims, such as O1, or 91 for the 91 cases
     #[arg(value_name = "ID", required = true)]
@@ -65,9 +74,15 @@ pub struct Arguments {
     /// 91: the planner [default: optimal]
     #[arg(long, value_name = "NAME")]
     planner: Option<String>,
-    /// 91 and O15: take the cases from a file like data/thesis91.toml instead
+    /// 91, O6 and O15: take the cases from a file like data/thesis91.toml instead
     #[arg(long, value_name = "FILE")]
     cases: Option<PathBuf>,
+    /// O5 to O11, O18, O19: divide all bytes by N instead of the claim's own divisor
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    scale: Option<u64>,
+    /// O5 to O11, O18, O19: packets N times as large as the machine's instead of the claim's own factor
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    packets: Option<u64>,
     /// Write a page for each claim into a directory, such as docs/results
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -75,110 +90,6 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 }
-
-/// Something that was published.
-pub struct Claim {
-    pub id: &'static str,
-    pub title: &'static str,
-    /// What was published, a sentence.
-    pub statement: &'static str,
-    /// By what it is judged.
-    pub shown_when: &'static str,
-    run: fn(&Setting, &str) -> Result<Findings, Failure>,
-}
-
-/// All claims that can be run; the names are those of the project's list of claims.
-const CLAIMS: &[Claim] = &[
-    Claim {
-        id: "O1",
-        title: "Table VII, what MPI puts on the links",
-        statement: "At 1,024 nodes and in all three patterns, MPI_Alltoallv has 512 paths, at most 16 of them on a link, and \
-                    134.21 MB on the worst link.",
-        shown_when: "equal under the default routing; paths per link, mean, within 5 %",
-        run: |setting, _| table_vii::mpi(setting),
-    },
-    Claim {
-        id: "O2",
-        title: "Table VII, optimization",
-        statement: "At 1,024 nodes the plans of the LP have 18.28, 16.97 and 17.10 MB on the worst link.",
-        shown_when: "ours no more, with the bound over all routings beside it",
-        run: |setting, _| table_vii::optimization(setting),
-    },
-    Claim {
-        id: "O3",
-        title: "Table VII, heuristic 2",
-        statement: "At 1,024 nodes the plans of heuristic 2 have 24.31, 22.21 and 21.75 MB on the worst link.",
-        shown_when: "ours no more",
-        run: |setting, _| table_vii::heuristic2(setting),
-    },
-    Claim {
-        id: "O4",
-        title: "Table VII, heuristic 1",
-        statement: "At 1,024 nodes the plans of heuristic 1 with maxload 16 have 63.04, 38.66 and 45.08 MB on the worst link.",
-        shown_when: "ours no more",
-        run: |setting, _| table_vii::heuristic1(setting),
-    },
-    Claim {
-        id: "O5",
-        title: "Table VII, throughputs",
-        statement: "At 1,024 nodes and in all three patterns the LP's plans move the bytes fastest, then those of heuristic 2, then \
-                    those of heuristic 1, and MPI_Alltoallv slowest.",
-        shown_when: "the same order in the simulator, with each one's share of its own link bound beside it",
-        run: |setting, _| simulated::throughputs(setting),
-    },
-    Claim {
-        id: "O12",
-        title: "Figure 13, chunk sizes",
-        statement: "At 512 nodes in pattern subset messages below 16 KB are best sent whole, those of 32 KB in chunks of 16 KB, of 64 \
-                    and 128 KB in 32 KB, larger ones in 64 KB.",
-        shown_when: "in the simulator our automatic chunk is within 5 % of the best fixed one at every message size",
-        run: |setting, _| simulated::chunks(setting),
-    },
-    Claim {
-        id: "O13",
-        title: "Figure 14, message sizes",
-        statement: "At 512 nodes MPI_Alltoallv is faster than planned paths below 512 KB, and slower above.",
-        shown_when: "in the simulator ours is never below 0.97 of MPI, and planned paths are faster from 128 KB on at the latest",
-        run: |setting, _| simulated::sizes(setting),
-    },
-    Claim {
-        id: "O14",
-        title: "Table X, heuristic 1 by maxload",
-        statement: "Heuristic 1 is best at a maxload of 8 to 16.",
-        shown_when: "our worst link is lightest there",
-        run: |setting, _| heuristics::maxload(setting),
-    },
-    Claim {
-        id: "O15",
-        title: "Tables XI, XIII and XIV, how long planning takes",
-        statement: "Heuristic 1 searches for about 2 s at 1,024 nodes; at 2,048 nodes heuristic 2 takes 8 to 100 s, and the \
-                    optimization 308 to 1,157 s, 54,306 s for 91 cases.",
-        shown_when: "ours at least 20, 20 and 500 times faster",
-        run: |setting, _| heuristics::times(setting),
-    },
-    Claim {
-        id: "O16",
-        title: "Table XII, the LP by the number of shortest paths",
-        statement: "At 2,048 nodes the throughput of the LP's plans rises with k = 4, 16, 32, 50 shortest paths for each pair.",
-        shown_when: "the worst link's load falls with k, and 10 of our candidates reach what 50 shortest paths cannot",
-        run: |setting, _| program::by_k(setting),
-    },
-    Claim {
-        id: "O17",
-        title: "Tables XIII and XIV, solvers compared",
-        statement: "Two solvers give comparable plans of the same program.",
-        shown_when: "the worst links of HiGHS's interior-point method, of its first-order method and of our own are within 1 %",
-        run: |setting, _| program::by_solver(setting),
-    },
-    Claim {
-        id: "91",
-        title: "the 91 cases",
-        statement: "91 experiments in three patterns were made on each partition (thesis 6.4.4.1); data/thesis91.toml says how \
-                    they are put together here.",
-        shown_when: "each plan proves a gap of at most 1 % over all routings",
-        run: all_cases::run,
-    },
-];
 
 /// The document. Its keys are a contract with scripts.
 #[derive(Serialize)]
@@ -219,16 +130,17 @@ impl Arguments {
         for (i, claim) in claims.iter().enumerate() {
             let progress = Progress::start(format!("claim {}", claim.id));
             let (nodes, repetitions) = (self.nodes, self.repetitions);
-            let setting = Setting { published: &published, nodes, repetitions, cases: &cases, progress: &progress };
+            let (scale, packets) = (self.scale, self.packets);
+            let (published, cases, progress_ref) = (&published, &cases[..], &progress);
+            let setting = Setting { published, nodes, repetitions, scale, packets, cases, progress: progress_ref };
             let findings = (claim.run)(&setting, self.planner.as_deref().unwrap_or(PLANNER))?;
             drop(progress);
             let command = self.command(claim);
-            if let Some(target) = pages.get(i) {
-                let page = page::markdown(claim, &findings, &command, &circumstances);
-                target.write(|out| out.write_all(page.as_bytes()))?;
+            if let Some(page) = pages.get(i) {
+                page.write(claim, &findings, &command, &circumstances)?;
             }
             // What is known is said at once: the next claim may take minutes.
-            let page = pages.get(i).map(|t| t.path().display().to_string());
+            let page = pages.get(i).map(|p| p.text.path().display().to_string());
             if !self.json {
                 output::print(&text(claim, &findings, page.as_deref(), i > 0))?;
             }
@@ -254,8 +166,13 @@ impl Arguments {
         if self.planner.is_some() && !any(&["91"]) {
             return refuse("--planner is given, but of the claims only 91 takes one".into());
         }
-        if self.cases.is_some() && !any(&["91", "O15"]) {
-            return refuse("--cases is given, but of the claims only 91 and O15 take cases".into());
+        if self.cases.is_some() && !any(&OF_CASES) {
+            return refuse("--cases is given, but of the claims only 91, O6 and O15 take cases".into());
+        }
+        for (name, given) in [("--scale", self.scale), ("--packets", self.packets)] {
+            if given.is_some() && !any(&SCALED) {
+                return refuse(format!("{name} is given, but of the claims only {} can be scaled", SCALED.join(", ")));
+            }
         }
         if let Some(name) = &self.planner {
             planner::by_name(name, &PlannerOptions::default())?;
@@ -274,7 +191,10 @@ impl Arguments {
         add("nodes", self.nodes.map(|n| n.to_string()));
         add("repetitions", Some(self.repetitions).filter(|&n| n != 5).map(|n| n.to_string()));
         add("planner", self.planner.clone().filter(|_| claim.id == "91"));
-        let takes_cases = ["91", "O15"].contains(&claim.id);
+        let scaled = SCALED.contains(&claim.id);
+        add("scale", self.scale.filter(|_| scaled).map(|n| n.to_string()));
+        add("packets", self.packets.filter(|_| scaled).map(|n| n.to_string()));
+        let takes_cases = OF_CASES.contains(&claim.id);
         add("cases", self.cases.as_ref().filter(|_| takes_cases).map(|p| p.display().to_string()));
         command
     }
@@ -295,14 +215,38 @@ fn claims(ids: &[String]) -> Result<Vec<&'static Claim>, Failure> {
     Ok(claims)
 }
 
+/// A page's file, and its picture's beside it.
+struct Page {
+    text: Target,
+    picture: Target,
+}
+
+impl Page {
+    fn write(
+        &self,
+        claim: &Claim,
+        findings: &Findings,
+        command: &str,
+        circumstances: &Circumstances,
+    ) -> Result<(), Failure> {
+        if let Some(chart) = &findings.chart {
+            self.picture.write(|out| out.write_all(chart.svg().as_bytes()))?;
+        }
+        let name = self.picture.path().file_name().map(|name| name.to_string_lossy());
+        let page = page::markdown(claim, findings, command, circumstances, name.as_deref());
+        self.text.write(|out| out.write_all(page.as_bytes()))
+    }
+}
+
 /// The pages' files: `o1.md`, `cases-91.md`; with `-512` and the like where the partition was chosen.
-fn pages(directory: &Path, claims: &[&Claim], nodes: Option<u32>) -> Result<Vec<Target>, Failure> {
+fn pages(directory: &Path, claims: &[&Claim], nodes: Option<u32>) -> Result<Vec<Page>, Failure> {
     fs::create_dir_all(directory)
         .map_err(|e| Failure::Input(format!("cannot make the directory {}: {e}", directory.display())))?;
     let page = |claim: &&Claim| {
         let name = if claim.id == "91" { "cases-91".to_owned() } else { claim.id.to_lowercase() };
         let nodes = nodes.map_or(String::new(), |n| format!("-{n}"));
-        Target::new(&directory.join(format!("{name}{nodes}.md")))
+        let target = |kind: &str| Target::new(&directory.join(format!("{name}{nodes}.{kind}")));
+        Ok(Page { text: target("md")?, picture: target("svg")? })
     };
     claims.iter().map(page).collect()
 }
@@ -329,6 +273,9 @@ mod tests {
     fn claims_have_names_of_their_own() {
         let ids: std::collections::BTreeSet<&str> = CLAIMS.iter().map(|c| c.id).collect();
         assert_eq!(ids.len(), CLAIMS.len());
+        for id in SCALED.into_iter().chain(OF_CASES) {
+            assert!(ids.contains(id), "{id}");
+        }
         for id in ["O1", "O2", "O3", "O4", "O5", "O12", "O13", "O14", "O15", "O16", "O17", "91"] {
             assert!(ids.contains(id), "{id}");
         }
@@ -341,7 +288,7 @@ mod tests {
         let Err(Failure::Input(sentence)) = claims(&["O99".into()]) else { panic!() };
         assert_eq!(
             sentence,
-            "there is no claim \"O99\"; the claims are O1, O2, O3, O4, O5, O12, O13, O14, O15, O16, O17, 91"
+            "there is no claim \"O99\"; the claims are O1, O2, O3, O4, O5, O6, O7, O8, O9, O10, O11, O12, O13, O14, O15, O16, O17, O18, O19, 91"
         );
     }
 }

@@ -61,10 +61,20 @@ impl Circumstances {
     }
 }
 
-/// The page of a claim. `command` is what made it.
-pub fn markdown(claim: &Claim, findings: &Findings, command: &str, circumstances: &Circumstances) -> String {
+/// The page of a claim. `command` is what made it; `picture` is the name of a file beside it.
+pub fn markdown(
+    claim: &Claim,
+    findings: &Findings,
+    command: &str,
+    circumstances: &Circumstances,
+    picture: Option<&str>,
+) -> String {
+    let picture = match (picture, &findings.chart) {
+        (Some(file), Some(chart)) => format!("![{}]({file})\n\n", chart.title),
+        _ => String::new(),
+    };
     format!(
-        "# {}: {}\n\n{} Shown when: {}.\n\nVerdict: **{}**.\n\n{} Made by `{command}`.\n\n{}",
+        "# {}: {}\n\n{} Shown when: {}.\n\nVerdict: **{}**.\n\n{} Made by `{command}`.\n\n{picture}{}",
         claim.id,
         claim.title,
         claim.statement,

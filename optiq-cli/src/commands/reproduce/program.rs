@@ -75,6 +75,7 @@ pub fn by_k(setting: &Setting) -> Result<Findings, Failure> {
     Ok(Findings {
         columns: BY_K,
         totals: Vec::new(),
+        chart: None,
         seen: None,
         rows,
         notes: vec![format!(
@@ -133,6 +134,7 @@ pub fn by_solver(setting: &Setting) -> Result<Findings, Failure> {
     Ok(Findings {
         columns: BY_SOLVER,
         totals: Vec::new(),
+        chart: None,
         seen: None,
         rows,
         notes: vec![format!(
@@ -213,5 +215,5 @@ fn methods(_: &Setting, _: &Partition, _: &str) -> Result<Option<Vec<Tried>>, Fa
 /// What is found where there is no LP.
 fn left_out(columns: &'static [Column]) -> Findings {
     let notes = vec!["Planner lp is not in this build; build with the cargo feature `highs` to have it.".to_owned()];
-    Findings { columns, rows: Vec::new(), notes, totals: Vec::new(), seen: None }
+    Findings::new(columns, Vec::new(), notes)
 }

@@ -19,6 +19,10 @@ pub struct Setting<'a> {
     pub nodes: Option<u32>,
     /// Of which times are medians.
     pub repetitions: usize,
+    /// Divide published bytes by this in simulated claims, in place of the claim's own divisor.
+    pub scale: Option<u64>,
+    /// Packets so many times as large as the machine's in simulated claims, in place of the claim's own factor.
+    pub packets: Option<u64>,
     /// The 91 cases.
     pub cases: &'a [super::cases::Case],
     pub progress: &'a Progress,
@@ -36,8 +40,12 @@ impl Setting<'_> {
     /// The partition that a claim was published for, or the one asked for in its place.
     pub fn partition(&self, published: u32) -> Result<Partition, Failure> {
         let nodes = self.nodes.unwrap_or(published);
-        let net = Network::from_spec(&format!("bgq:{nodes}"))?;
-        Ok(Partition { net, nodes, published: nodes == published })
+        Ok(Partition { net: self.network(nodes)?, nodes, published: nodes == published })
+    }
+
+    /// A partition of so many nodes.
+    pub fn network(&self, nodes: u32) -> Result<Network, Failure> {
+        Ok(Network::from_spec(&format!("bgq:{nodes}"))?)
     }
 
     /// The thesis's pattern with 8 MiB for each pair.

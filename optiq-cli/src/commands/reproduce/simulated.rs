@@ -1,53 +1,19 @@
 //! O5, O12 and O13: what the thesis measured on Mira, in the packet-level simulator with the model of Blue Gene/Q.
 
-use super::findings::{Column, Findings, Row, Verdict, column};
+use super::findings::{Cell, Column, Findings, Row, Verdict, column};
+use super::machine::{MPI, Machine, ORDER, Plot, Scale};
 use super::published::PATTERNS;
-use super::setting::{MESSAGE, Setting, with_planner};
+use super::setting::{MESSAGE, Partition, Setting, with_planner};
+use crate::chart::Kind;
 use crate::commands::simulate::Mpi;
-use crate::commands::simulate::checkpoint::Files;
-use crate::commands::simulate::run::{Run, Runner, Way};
+use crate::commands::simulate::run::Way;
 use crate::failure::Failure;
 use optiq::{Config, CostModel, Decision, decide};
 use optiq_net::{Network, units};
-use optiq_sim::{Limits, Model, Policy};
+use optiq_sim::Model;
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::Planned;
 use optiq_transport::{ChunkRule, ScheduleOptions};
-use std::sync::atomic::AtomicBool;
-
-/// Nobody stops a claim's run but by ending the command.
-static STOP: AtomicBool = AtomicBool::new(false);
-
-/// By so much, relatively, a throughput may be below the one that it is to be above: runs are exact, orders of a percent not.
-const ORDER: f64 = 0.01;
-
-fn simulate(setting: &Setting, net: &Network, demands: &[Demand], way: Way) -> Result<Run, Failure> {
-    let model = Model::read("bgq")?;
-    let limits = Limits::default();
-    let (threads, seed, routing, stop) = (1, 1, Policy::Fabric, &STOP);
-    Runner {
-        net,
-        model: &model,
-        demands,
-        limits,
-        threads,
-        seed,
-        routing,
-        stop,
-        progress: setting.progress,
-        checkpoints: &Files::NONE,
-    }
-    .run(way)
-}
-
-/// Bytes of all demands over the time of a run, in GB/s (decimal).
-fn gigabytes(run: &Run, demands: &[Demand]) -> f64 {
-    demands.iter().map(|d| d.bytes as f64).sum::<f64>() / run.seconds() / 1e9
-}
-
-fn percent_of_bound(run: &Run) -> f64 {
-    run.link_bound / run.seconds() * 100.0
-}
 
 const THROUGHPUTS: &[Column] = &[
     column("pattern", "pattern", 0),
@@ -65,71 +31,98 @@ const THROUGHPUTS: &[Column] = &[
 pub fn throughputs(setting: &Setting) -> Result<Findings, Failure> {
     let vii = &setting.published.table_vii;
     let partition = setting.partition(vii.nodes)?;
-    let net = &partition.net;
+    let machine = Machine::new(setting, Scale::FULL)?;
+    let judged = partition.published && machine.judged;
+    let title = format!("Table VII: throughputs on {} nodes", partition.nodes);
+    let categories = PATTERNS.iter().map(|p| (*p).to_owned()).collect();
+    let mut plot = Plot::new(Kind::Bars, &title, "GB/s", "pattern", categories);
     let mut rows = Vec::new();
     for (p, pattern) in PATTERNS.into_iter().enumerate() {
-        let demands = setting.pattern(pattern, net)?;
-        let published = [
-            ("MPI, all at once", vii.mpi.gigabytes_per_second[p]),
-            ("heu1", vii.heu1.gigabytes_per_second[p]),
-            ("heu2", vii.heu2.gigabytes_per_second[p]),
-            ("lp", vii.opt.gigabytes_per_second[p]),
-            ("optimal", vii.opt.gigabytes_per_second[p]),
-        ];
-        let (mut before, mut mpi) = (None, None);
-        for (name, published) in published {
-            let way = if name.starts_with("MPI") {
-                Way::Mpi(Mpi::Linear)
-            } else {
-                setting.progress.now(format!("{pattern} on {} nodes: planning with {name}", partition.nodes));
-                let Some(planned) = setting.plan(net, &demands, &with_planner(name), None)? else { continue };
-                Way::Planned(Box::new(planned), ScheduleOptions::default())
+        let demands = machine.scaled(setting.pattern(pattern, &partition.net)?);
+        let what = format!("{pattern} on {} nodes", partition.nodes);
+        let found = machine.compare(&partition.net, &demands, &["heu1", "heu2", "lp", "optimal"], &what)?;
+        let mut before: Option<(&str, f64)> = None;
+        for m in found {
+            let (name, ours) = (m.name, m.gigabytes);
+            let published = match name {
+                MPI => vii.mpi.gigabytes_per_second[p],
+                "heu1" => vii.heu1.gigabytes_per_second[p],
+                "heu2" => vii.heu2.gigabytes_per_second[p],
+                _ => vii.opt.gigabytes_per_second[p],
             };
-            let run = simulate(setting, net, &demands, way)?;
-            let ours = gigabytes(&run, &demands);
-            let base = *mpi.get_or_insert((published, ours));
             let verdict = match before {
-                _ if !partition.published => Verdict::NotJudged,
-                None => Verdict::NotJudged,
                 // Two planners of the same rank: the thesis's LP, and ours.
-                Some(_) if name == "optimal" => Verdict::NotJudged,
-                Some((other, rate)) => Verdict::of(ours >= rate * (1.0 - ORDER), || {
+                Some((other, rate)) if judged && name != "optimal" => Verdict::of(ours >= rate * (1.0 - ORDER), || {
                     format!("{pattern}: {name} at {ours:.1} GB/s is behind {other} at {rate:.1} GB/s")
                 }),
+                _ => Verdict::NotJudged,
             };
             before = Some((name, ours));
+            plot.set("published", name, p, published);
+            plot.set("simulated", name, p, ours);
             rows.push(Row::new(
                 vec![
                     pattern.into(),
                     name.into(),
                     published.into(),
                     ours.into(),
-                    (published / base.0).into(),
-                    (ours / base.1).into(),
-                    (run.link_bound * 1e3).into(),
-                    (run.seconds() * 1e3).into(),
-                    percent_of_bound(&run).into(),
+                    (published / vii.mpi.gigabytes_per_second[p]).into(),
+                    m.times_mpi.into(),
+                    (m.share_of_bound * m.seconds * 1e3).into(),
+                    (m.seconds * 1e3).into(),
+                    (m.share_of_bound * 100.0).into(),
                 ],
                 verdict,
             ));
         }
     }
-    let notes = vec![format!(
-        "{} for each pair, model `data/sim/bgq.toml`: packets of 512 bytes, 1.8 GB/s, forwarding with its overheads. The published \
-         throughputs are of Mira; orders and ratios are compared. Every run moves every byte, and is exact: there is no noise.",
-        units::format_bytes(MESSAGE)
+    let mut notes = vec![format!(
+        "{} for each pair, model `data/sim/bgq.toml`: packets of {} bytes, 1.8 GB/s, forwarding with its overheads. The published \
+         throughputs are of Mira; orders and ratios are compared. Every run moves every byte, and is exact: there is no noise. \
+         Published for `optimal` are the values of the LP.",
+        units::format_bytes(MESSAGE),
+        Model::read("bgq")?.link.packet_bytes
     )];
-    Ok(Findings { columns: THROUGHPUTS, rows, notes, totals: Vec::new(), seen: None })
+    let demands = setting.pattern(PATTERNS[0], &partition.net)?;
+    notes.extend(machine.note(&partition.net, &demands, PATTERNS[0])?);
+    Ok(Findings::new(THROUGHPUTS, rows, notes).with_chart(plot.chart()))
 }
 
 /// Figures 13 and 14 are of 512 nodes.
 const NODES: u32 = 512;
 
-fn plan(setting: &Setting, net: &Network, pattern: &str, bytes: u64) -> Result<(Vec<Demand>, Planned), Failure> {
-    let demands = demands::parse(&format!("pattern:{pattern}"), net, bytes)?;
-    match setting.plan(net, &demands, &with_planner("optimal"), None)? {
-        Some(planned) => Ok((demands, planned)),
-        None => Err(Failure::Work("planner optimal is in every build".into())),
+/// What the figures of messages on 512 nodes have in common: a partition, the machine in full, and a table in the making.
+struct Messages<'a> {
+    setting: &'a Setting<'a>,
+    partition: Partition,
+    machine: Machine<'a>,
+    rows: Vec<Row>,
+}
+
+impl<'a> Messages<'a> {
+    fn new(setting: &'a Setting<'a>) -> Result<Self, Failure> {
+        let machine = Machine::full(setting)?;
+        Ok(Messages { setting, partition: setting.partition(NODES)?, machine, rows: Vec::new() })
+    }
+
+    fn plan(&self, pattern: &str, bytes: u64) -> Result<(Vec<Demand>, Planned), Failure> {
+        let net = &self.partition.net;
+        let demands = demands::parse(&format!("pattern:{pattern}"), net, bytes)?;
+        match self.setting.plan(net, &demands, &with_planner("optimal"), None)? {
+            Some(planned) => Ok((demands, planned)),
+            None => Err(Failure::Work("planner optimal is in every build".into())),
+        }
+    }
+
+    /// Seconds of one exchange.
+    fn seconds(&self, demands: &[Demand], way: Way) -> Result<f64, Failure> {
+        Ok(self.machine.run(&self.partition.net, demands, way)?.seconds())
+    }
+
+    /// A row, judged if the partition is the published one.
+    fn row(&mut self, cells: Vec<Cell>, verdict: Verdict) {
+        let verdict = if self.partition.published { verdict } else { Verdict::NotJudged };
+        self.rows.push(Row::new(cells, verdict));
     }
 }
 
@@ -148,10 +141,8 @@ const CHUNK_WITHIN: f64 = 1.05;
 
 /// O12: the automatic chunk against fixed ones.
 pub fn chunks(setting: &Setting) -> Result<Findings, Failure> {
-    let partition = setting.partition(NODES)?;
-    let net = &partition.net;
-    let mut rows = Vec::new();
-    for (kib, published) in [
+    let mut messages = Messages::new(setting)?;
+    let published = [
         (8u64, "whole"),
         (32, "16KiB"),
         (64, "32KiB"),
@@ -159,11 +150,15 @@ pub fn chunks(setting: &Setting) -> Result<Findings, Failure> {
         (512, "64KiB"),
         (2048, "64KiB"),
         (8192, "64KiB"),
-    ] {
-        let (demands, planned) = plan(setting, net, "subset", kib << 10)?;
+    ];
+    let sizes = published.iter().map(|&(kib, _)| units::format_bytes(kib << 10)).collect();
+    let title = format!("Figure 13, simulated: chunks of messages, {} nodes", messages.partition.nodes);
+    let mut plot = Plot::new(Kind::Lines, &title, "time, in times of the best fixed chunk's", "message", sizes);
+    for (i, (kib, published)) in published.into_iter().enumerate() {
+        let (demands, planned) = messages.plan("subset", kib << 10)?;
         let time = |chunk| -> Result<f64, Failure> {
             let options = ScheduleOptions { chunk, ..ScheduleOptions::default() };
-            Ok(simulate(setting, net, &demands, Way::Planned(Box::new(planned.clone()), options))?.seconds() * 1e3)
+            Ok(messages.seconds(&demands, Way::Planned(Box::new(planned.clone()), options))? * 1e3)
         };
         let mut best = (f64::INFINITY, 0);
         // Twice the largest chunk that is no larger than the message is the message.
@@ -175,31 +170,27 @@ pub fn chunks(setting: &Setting) -> Result<Findings, Failure> {
         }
         let (automatic, thesis) = (time(ChunkRule::Auto)?, time(ChunkRule::Thesis)?);
         let ratio = automatic / best.0;
+        plot.set("", "automatic chunk", i, ratio);
+        plot.set("", "the thesis's rule", i, thesis / best.0);
         let message = units::format_bytes(kib << 10);
-        let verdict = match partition.published {
-            true => Verdict::of(ratio <= CHUNK_WITHIN, || {
-                format!("{message}: {ratio:.3} times the best fixed chunk's time")
-            }),
-            false => Verdict::NotJudged,
-        };
-        rows.push(Row::new(
-            vec![
-                message.into(),
-                published.into(),
-                units::format_bytes(best.1).into(),
-                best.0.into(),
-                automatic.into(),
-                ratio.into(),
-                thesis.into(),
-            ],
-            verdict,
-        ));
+        let verdict =
+            Verdict::of(ratio <= CHUNK_WITHIN, || format!("{message}: {ratio:.3} times the best fixed chunk's time"));
+        let cells = vec![
+            message.into(),
+            published.into(),
+            units::format_bytes(best.1).into(),
+            best.0.into(),
+            automatic.into(),
+            ratio.into(),
+            thesis.into(),
+        ];
+        messages.row(cells, verdict);
     }
     let notes = vec![
         "Plans of planner optimal; fixed chunks from 4 KiB to 1 MiB in powers of two, and no larger than the message."
             .into(),
     ];
-    Ok(Findings { columns: CHUNKS, rows, notes, totals: Vec::new(), seen: None })
+    Ok(Findings::new(CHUNKS, messages.rows, notes).with_chart(plot.chart()))
 }
 
 const SIZES: &[Column] = &[
@@ -219,43 +210,40 @@ const CROSSOVER: u64 = 128 << 10;
 
 /// O13: where planned paths begin to be faster, and what is chosen.
 pub fn sizes(setting: &Setting) -> Result<Findings, Failure> {
-    let partition = setting.partition(NODES)?;
-    let net = &partition.net;
-    let model = Model::read("bgq")?;
-    let cost = cost_model(&model, net);
-    let mut rows = Vec::new();
+    let mut messages = Messages::new(setting)?;
+    let cost = cost_model(messages.machine.model(), &messages.partition.net);
+    let sizes = [10, 13, 15, 16, 17, 18, 19, 20, 21, 23].map(|shift| 1u64 << shift);
+    let title = format!("Figure 14, simulated: planned paths by size of messages, {} nodes", messages.partition.nodes);
+    let labels = sizes.iter().map(|&bytes| units::format_bytes(bytes)).collect();
+    let mut plot = Plot::new(Kind::Lines, &title, "times as fast as MPI", "message", labels);
     for pattern in PATTERNS {
-        for shift in [10, 13, 15, 16, 17, 18, 19, 20, 21, 23] {
-            let bytes = 1u64 << shift;
-            let (demands, planned) = plan(setting, net, pattern, bytes)?;
-            let config = Config::default();
-            let chosen = decide(&planned.plan, net, &config, &cost);
-            let mpi = simulate(setting, net, &demands, Way::Mpi(Mpi::Linear))?.seconds();
+        for (i, bytes) in sizes.into_iter().enumerate() {
+            let (demands, planned) = messages.plan(pattern, bytes)?;
+            let chosen = decide(&planned.plan, &messages.partition.net, &Config::default(), &cost);
+            let mpi = messages.seconds(&demands, Way::Mpi(Mpi::Linear))?;
             let way = Way::Planned(Box::new(planned), ScheduleOptions::default());
-            let paths = simulate(setting, net, &demands, way)?.seconds() + cost.agreement_seconds;
+            let paths = messages.seconds(&demands, way)? + cost.agreement_seconds;
             let by_mpi = matches!(chosen, Decision::Mpi { .. });
             // Calls that were found to be MPI's are left to it without an agreement from the second one on.
             let ratio = if by_mpi { 1.0 } else { mpi / paths };
+            plot.set("", pattern, i, mpi / paths);
             let message = units::format_bytes(bytes);
-            let verdict = match partition.published {
-                false => Verdict::NotJudged,
-                true if ratio < NEVER_BELOW => Verdict::NotShown(format!("{pattern}, {message}: {ratio:.3} of MPI")),
-                true => Verdict::of(bytes < CROSSOVER || paths < mpi, || {
+            let verdict = match ratio < NEVER_BELOW {
+                true => Verdict::NotShown(format!("{pattern}, {message}: {ratio:.3} of MPI")),
+                false => Verdict::of(bytes < CROSSOVER || paths < mpi, || {
                     format!("{pattern}, {message}: planned paths are slower than MPI")
                 }),
             };
-            rows.push(Row::new(
-                vec![
-                    pattern.into(),
-                    message.into(),
-                    (mpi * 1e3).into(),
-                    (paths * 1e3).into(),
-                    (mpi / paths).into(),
-                    if by_mpi { "MPI" } else { "planned paths" }.into(),
-                    ratio.into(),
-                ],
-                verdict,
-            ));
+            let cells = vec![
+                pattern.into(),
+                message.into(),
+                (mpi * 1e3).into(),
+                (paths * 1e3).into(),
+                (mpi / paths).into(),
+                if by_mpi { "MPI" } else { "planned paths" }.into(),
+                ratio.into(),
+            ];
+            messages.row(cells, verdict);
         }
     }
     let notes = vec![format!(
@@ -263,7 +251,7 @@ pub fn sizes(setting: &Setting) -> Result<Findings, Failure> {
          simulated machine; in a session, measured times overrule it from the third call on.",
         cost.agreement_seconds * 1e6
     )];
-    Ok(Findings { columns: SIZES, rows, notes, totals: Vec::new(), seen: None })
+    Ok(Findings::new(SIZES, messages.rows, notes).with_chart(plot.chart()))
 }
 
 /// What a session would calibrate on the simulated machine: a short message, and a reduction of all ranks by recursive

@@ -74,7 +74,7 @@ pub fn mpi(setting: &Setting) -> Result<Findings, Failure> {
             if selves == 1 { "is" } else { "are" }
         ));
     }
-    Ok(Findings { columns: MPI, rows, notes, totals: Vec::new(), seen: None })
+    Ok(Findings::new(MPI, rows, notes))
 }
 
 const PLANS: &[Column] = &[
@@ -145,7 +145,7 @@ fn plans(setting: &Setting, planners: &[&str], published: [f64; 3]) -> Result<Fi
         optiq_net::units::format_bytes(MESSAGE),
         setting.repetitions
     ));
-    Ok(Findings { columns: PLANS, rows, notes, totals: Vec::new(), seen: None })
+    Ok(Findings::new(PLANS, rows, notes))
 }
 
 #[cfg(test)]
