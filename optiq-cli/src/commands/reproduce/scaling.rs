@@ -240,7 +240,7 @@ pub fn destinations(setting: &Setting) -> Result<Findings, Failure> {
     let judged = partition.published && family.machine.judged;
     // Cases are named after the part of the nodes that sends.
     let part = figure.nodes / figure.sources;
-    let title = format!("Figure 12, simulated: a 1/{part} of {} nodes sends", partition.nodes);
+    let title = format!("Figure 12, simulated: {} of {} nodes send", partition.nodes / part, partition.nodes);
     let categories = figure.destinations.iter().map(u32::to_string).collect();
     let mut plot = Plot::new(Kind::Lines, &title, "times as fast as MPI", "destinations of a source", categories);
     for pattern in PATTERNS {
