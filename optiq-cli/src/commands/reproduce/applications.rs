@@ -12,8 +12,8 @@ use optiq_net::{Network, units};
 use optiq_solver::Demand;
 use optiq_solver::demands;
 
-/// A quarter of the bytes of couplings, in packets of 4 KiB.
-const COUPLED: Scale = Scale { bytes: 4, packets: 8 };
+/// All bytes of couplings, in packets of 4 KiB.
+const COUPLED: Scale = Scale { bytes: 1, packets: 8 };
 
 /// Generated couplings of each kind.
 const DRAWS: u32 = 3;
@@ -128,8 +128,8 @@ pub fn couplings(setting: &Setting) -> Result<Findings, Failure> {
     Ok(Findings::new(COUPLINGS, rows, notes).with_chart(plot.chart()))
 }
 
-/// An eighth of the bytes of HACC I/O, in packets of 4 KiB.
-const AGGREGATED: Scale = Scale { bytes: 8, packets: 8 };
+/// All bytes of HACC I/O, in packets of 4 KiB. With fewer bytes the executor comes closer to its link bound.
+const AGGREGATED: Scale = Scale { bytes: 1, packets: 8 };
 
 const AGGREGATION: &[Column] = &[
     column("nodes", "nodes", 0),
@@ -142,6 +142,7 @@ const AGGREGATION: &[Column] = &[
     column("link bound, ms", "link_bound_milliseconds", 2),
     column("simulated, ms", "milliseconds", 2),
     column("share of the bound, %", "share_of_bound_percent", 1),
+    column("times MPI at the bound", "times_mpi_at_bound", 2),
 ];
 
 /// What hosts have, cut into ranges of a file of equal parts for all I/O hosts, as `optiq_file_write_at_all` does it.
@@ -211,10 +212,16 @@ pub fn aggregation(setting: &Setting) -> Result<Findings, Failure> {
             found.push(("balanced", most, Measured { times_mpi, ..m }));
         }
         for (assignment, most, m) in found {
-            let judged = machine.judged && m.name != MPI && assignment == "default";
+            // The thesis's way, and this project's.
+            let judged = machine.judged && (m.name == "heu2" || assignment == "balanced");
             let verdict = match judged {
                 true => Verdict::of(m.times_mpi >= least, || {
-                    format!("{} cores: {} is {:.2} times as fast as MPI", cores(net), m.name, m.times_mpi)
+                    format!(
+                        "{} cores: {}, {assignment}, is {:.2} times as fast as MPI",
+                        cores(net),
+                        m.name,
+                        m.times_mpi
+                    )
                 }),
                 false => Verdict::NotJudged,
             };
@@ -231,6 +238,7 @@ pub fn aggregation(setting: &Setting) -> Result<Findings, Failure> {
                 (m.share_of_bound * m.seconds * 1e3).into(),
                 (m.seconds * 1e3).into(),
                 (m.share_of_bound * 100.0).into(),
+                (m.times_mpi / m.share_of_bound).into(),
             ];
             rows.push(Row::new(cells, verdict));
         }
@@ -245,7 +253,7 @@ pub fn aggregation(setting: &Setting) -> Result<Findings, Failure> {
          not say which nodes of 128 are the bridge nodes; hosts 0 and 64 are taken, and of equally near ones the first, which \
          on presets of 512 nodes and more gives 96 of 128 nodes to the first. `balanced` is the assignment of \
          `optiq_file_write_at_all`: equal parts of the file for all I/O hosts. Links to the storage, 2 GB/s each, are no part \
-         of the aggregation. The topologies are in `data/published.toml`.",
+         of the aggregation. The last column is what no execution of the plan can exceed. The topologies are in `data/published.toml`.",
         hacc.demands,
         units::format_bytes_rounded(8.0 * 750e3)
     ));
