@@ -21,7 +21,7 @@ thesis's Table VII), lab.md (MPI_Alltoallv and optiq_alltoallv in turn on labs o
 (collective file access in a lab), preload.md (what the preload library costs), simulator.md (how fast the simulator is, and its
 predictions beside what lab.md says was measured), booksim.md (load-latency curves beside BookSim2's), and README.md, which
 lists them. Leave the machine alone meanwhile; lab
-and io take about twenty minutes each, reproduce takes hours.
+and io take about twenty minutes each, reproduce about an hour and a half.
 
   --only PART        reproduce, cases, table-vii, lab, io, preload, simulator or booksim; may be given more than once (all of them)
   --repetitions N    timed runs of either kind in the lab (7)

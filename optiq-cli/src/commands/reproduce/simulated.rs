@@ -58,7 +58,10 @@ pub fn throughputs(setting: &Setting) -> Result<Findings, Failure> {
                 _ => Verdict::NotJudged,
             };
             before = Some((name, ours));
-            plot.set("published", name, p, published);
+            // Only the LP is the thesis's own.
+            if name != "optimal" {
+                plot.set("published", name, p, published);
+            }
             plot.set("simulated", name, p, ours);
             rows.push(Row::new(
                 vec![
