@@ -132,6 +132,23 @@ fn small_messages_of_a_hosts_ranks_are_gathered() {
     }
 }
 
+/// On a ring most ways are longer than a hop.
+#[test]
+fn alltoallv_equals_mpi_stopping_at_every_host() {
+    for (ranks, ring) in [(7, "torus:7"), (16, "mesh:4x4")] {
+        for transport in ["two-sided", "one-sided"] {
+            let options = [
+                ("OPTIQ_TOPOLOGY", ring),
+                ("OPTIQ_PLACEMENT", "rank"),
+                ("OPTIQ_LEGS", "hops"),
+                ("OPTIQ_TRANSPORT", transport),
+                ("OPTIQ_ALGORITHM", "multipath"),
+            ];
+            passes(ranks, &["alltoallv"], &options);
+        }
+    }
+}
+
 #[test]
 fn alltoallv_equals_mpi_when_everything_is_handed_over() {
     passes(4, &["alltoallv"], &[]);

@@ -28,6 +28,17 @@ pub struct Message {
     pub bytes: u64,
 }
 
+/// What carries chunks from rank to rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Carry {
+    /// Messages, with questions first where they are large, as by `MPI_Isend` and `MPI_Irecv`.
+    #[default]
+    TwoSided,
+    /// Puts into slots that the scheduler's credits promise, each followed by a short message when it is there: what the thesis
+    /// does by `PAMI_Put` and `PAMI_Send_immediate` (4.3), and the one-sided transport by `MPI_Put`.
+    OneSided,
+}
+
 /// How an exchange is carried out.
 #[derive(Clone, Debug)]
 pub enum Method {
@@ -39,6 +50,8 @@ pub enum Method {
         options: ScheduleOptions,
         /// Which of a host's queues goes first.
         order: Order,
+        /// How chunks travel.
+        carry: Carry,
     },
     /// All messages at once, to the next host first: Open MPI's `basic_linear`, and what Blue Gene/Q does.
     Linear,
@@ -89,7 +102,9 @@ pub fn exchange(
     }
     let report: Shared = Arc::new(Mutex::new(Report { done: vec![0; hosts as usize], failure: None }));
     let programs = match method {
-        Method::Paths { paths, options, order } => chunked(hosts, model, paths, options, *order, &report)?,
+        Method::Paths { paths, options, order, carry } => {
+            chunked(hosts, model, paths, options, (*order, *carry), &report)?
+        }
         Method::Linear | Method::Pairwise => plain(hosts, messages, *method == Method::Pairwise, &report),
     };
     let options = RunOptions { workload: checkpoint::workload(options, &(method, messages)), ..*options };
@@ -120,7 +135,7 @@ fn chunked(
     model: &Model,
     paths: &[Path],
     options: &ScheduleOptions,
-    order: Order,
+    (order, carry): (Order, Carry),
     report: &Shared,
 ) -> Result<Vec<Box<dyn Program>>, SimError> {
     let schedules = Schedule::all(hosts, paths, options)?;
@@ -138,6 +153,7 @@ fn chunked(
             forward,
             copy,
             control,
+            carry,
             over: None,
             report: Arc::clone(report),
         })
@@ -175,6 +191,7 @@ struct Chunks {
     forward: Time,
     copy: Rate,
     control: u64,
+    carry: Carry,
     /// When it was done.
     over: Option<Time>,
     report: Shared,
@@ -201,7 +218,8 @@ impl Chunks {
             if header.source != host.number() {
                 host.work(self.forward + self.copy.time(header.bytes));
             }
-            host.send(transmit.to, header.bytes, token(header.path, header.sequence, false), Notice::Received);
+            let notice = if self.carry == Carry::OneSided { Notice::Put } else { Notice::Received };
+            host.send(transmit.to, header.bytes, token(header.path, header.sequence, false), notice);
         }
         if self.scheduler.is_done() && self.over.is_none() {
             self.over = Some(host.now());
@@ -235,11 +253,16 @@ impl Program for Chunks {
         self.drive(host);
     }
 
-    fn sent(&mut self, host: &mut Host<'_>, token: u64) {
-        let (path, number, _) = parts(token);
+    fn sent(&mut self, host: &mut Host<'_>, what: u64) {
+        let (path, number, _) = parts(what);
         for sequence in self.confirmed.due(path, number) {
             let result = self.scheduler.handle_sent(path, sequence);
             self.check(result);
+            let hop = self.schedule.find(path).map(|i| self.schedule.hops()[i]);
+            if let (Carry::OneSided, Some(to)) = (self.carry, hop.and_then(|hop| hop.outgoing)) {
+                // It is there.
+                host.send(to.to, self.control, token(path, sequence, false), Notice::None);
+            }
         }
         self.drive(host);
     }

@@ -345,16 +345,22 @@ impl Shard<'_> {
             let copy = if rate > 0.0 { Rate::bytes_per_second(rate) } else { Rate::INFINITE };
             let over = self.occupy(host, copy.time(bytes));
             let delivery = Delivery { from: host, bytes, token, sent: self.now };
-            self.schedule(host, over, Action::Deliver(delivery));
+            if notice != Notice::Put {
+                self.schedule(host, over, Action::Deliver(delivery));
+            }
             if notice != Notice::None {
                 self.schedule(host, over, Action::Sent(token));
             }
             return;
         }
-        let kind = if notice == Notice::Received { Kind::Confirmed } else { Kind::Data };
+        let kind = match notice {
+            Notice::Put => Kind::Put,
+            Notice::Received => Kind::Confirmed,
+            Notice::None | Notice::Left => Kind::Data,
+        };
         let tell = notice == Notice::Left;
         let Some(message) = self.message(host, to, kind, bytes, token, tell) else { return };
-        if bytes > self.model.host.eager_bytes {
+        if bytes > self.model.host.eager_bytes && kind != Kind::Put {
             let number = self.messages.get(message.message).label.message;
             self.hosts.state(host).asking.insert(number, message);
             self.control(host, to, Kind::Request, number.into(), at);
@@ -420,6 +426,10 @@ impl Shard<'_> {
                 } else {
                     self.call(host, |program, context| program.received(context, delivery));
                 }
+            }
+            Kind::Put => {
+                self.counters.message(self.now - label.born);
+                self.control(host, label.src, Kind::Confirmation, label.token, self.now);
             }
             Kind::Request => {
                 let at = self.occupy(host, overhead);

@@ -71,6 +71,8 @@ pub(crate) enum Kind {
     Data,
     /// As [`Kind::Data`]; the receiver confirms it.
     Confirmed,
+    /// The program's bytes, into memory that the receiver has promised: its processor has nothing to do with them.
+    Put,
     /// Asks whether a large message may come.
     Request,
     /// It may.

@@ -14,6 +14,9 @@ pub enum Notice {
     Left,
     /// When the receiver has confirmed it, as with `MPI_Ssend`.
     Received,
+    /// When it is in the receiver's memory, as with `MPI_Put` and `MPI_Win_flush`. It is put there without a question, and
+    /// neither the receiver's processor nor its program hear of it.
+    Put,
 }
 
 /// A message that has arrived.

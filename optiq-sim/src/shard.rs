@@ -432,7 +432,7 @@ impl<'n> Shard<'n> {
         let label = self.messages.get(message).label;
         self.release(message);
         let payload = u64::from(bytes).saturating_sub(self.model.link.header_bytes).min(label.bytes);
-        let of_program = matches!(label.kind, Kind::Data | Kind::Confirmed);
+        let of_program = matches!(label.kind, Kind::Data | Kind::Confirmed | Kind::Put);
         self.counters.delivered(if of_program { payload } else { 0 }, self.now - injected);
         let host = self.fabric.channels[channel as usize].to;
         if self.hosts.is_complete(host, &label, payload) {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use optiq_net::{Fingerprint, Network};
-use optiq_sim::exchange::{Message, Method, exchange};
+use optiq_sim::exchange::{Carry, Message, Method, exchange};
 use optiq_sim::goal::{Goal, replay};
 use optiq_sim::model::Pipeline;
 use optiq_sim::workload::{Gaps, Open, Pattern, Sizes};
@@ -97,10 +97,14 @@ fn exchanges_and_replays_go_on() {
         path(2, &[1, 2, 8], 500_000, 0),
         path(3, &[1, 7, 8], 500_000, 500_000),
     ];
-    let chunked = Method::Paths { paths, options: ScheduleOptions::default(), order: Order::default() };
+    let chunked = |carry| {
+        let (paths, options, order) = (paths.clone(), ScheduleOptions::default(), Order::default());
+        Method::Paths { paths, options, order, carry }
+    };
     let model = Model::read("bgq").unwrap();
     for threads in [1, 2] {
-        for method in [&chunked, &Method::Linear, &Method::Pairwise] {
+        let methods = [chunked(Carry::TwoSided), chunked(Carry::OneSided), Method::Linear, Method::Pairwise];
+        for method in &methods {
             in_pieces(&format!("{method:?}"), threads, 7, &|options| {
                 let done = exchange(&network, &model, &messages, method, options)?;
                 // When each host was done is no part of the outcome, but of what is gone on from.

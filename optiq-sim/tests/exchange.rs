@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use optiq_net::Network;
-use optiq_sim::exchange::{Message, Method, exchange};
+use optiq_sim::exchange::{Carry, Message, Method, exchange};
 use optiq_sim::time::seconds;
 use optiq_sim::{Model, RunOptions};
 use optiq_transport::{Order, Path, ScheduleOptions};
@@ -22,7 +22,7 @@ fn path(id: u32, ranks: &[u32], bytes: u64, offset: u64) -> Path {
 }
 
 fn paths(paths: Vec<Path>) -> Method {
-    Method::Paths { paths, options: ScheduleOptions::default(), order: Order::default() }
+    Method::Paths { paths, options: ScheduleOptions::default(), order: Order::default(), carry: Carry::default() }
 }
 
 /// Two ways around a ring of four at 1 GB/s: half of 8 MB on each takes 4 ms, the one way takes 8.
@@ -42,6 +42,28 @@ fn two_ways_are_twice_as_fast() {
     assert_eq!(one.outcome.payload_bytes, 8 * MB);
     let share = 0.008 / seconds(one.time());
     assert!((0.99..1.0).contains(&share), "{share}");
+}
+
+/// Puts ask nothing and are told of when they are there: the overheads of two messages a chunk in place of four.
+#[test]
+fn puts_need_no_questions() {
+    let network = Network::from_spec("torus:4,capacity=1GB/s").unwrap();
+    let mut model = model();
+    model.host.eager_bytes = 2048;
+    model.host.send_overhead_picoseconds = 20_000_000;
+    model.host.receive_overhead_picoseconds = 20_000_000;
+    let messages = [Message { source: 0, destination: 2, bytes: 8 * MB }];
+    let run = |carry| {
+        let paths = vec![path(0, &[0, 1, 2], 4 * MB, 0), path(1, &[0, 3, 2], 4 * MB, 4 * MB)];
+        let method = Method::Paths { paths, options: ScheduleOptions::default(), order: Order::default(), carry };
+        let done = exchange(&network, &model, &messages, &method, &RunOptions::default()).unwrap();
+        assert!(done.finished());
+        // All chunks on both legs, and short messages.
+        assert!(done.outcome.payload_bytes >= 16 * MB && done.outcome.payload_bytes < 16 * MB + 100_000);
+        done.time()
+    };
+    let (two, one) = (run(Carry::TwoSided), run(Carry::OneSided));
+    assert!(one < two, "{one} {two}");
 }
 
 #[test]

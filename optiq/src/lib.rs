@@ -31,15 +31,15 @@ mod session;
 mod transport_rule;
 
 pub use config::{
-    Algorithm, Config, ConfigError, OPTIONS, OptionRecord, Origin, PlannerChoice, Preload, Read, Scope, Setting,
-    Settings, TransportChoice,
+    Algorithm, Config, ConfigError, LegsChoice, OPTIONS, OptionRecord, Origin, PlannerChoice, Preload, Read, Scope,
+    Setting, Settings, TransportChoice,
 };
 pub use decide::{Before, Decision, LEAST_PLANNING_SECONDS, decide, decide_before_planning, score};
 pub use error::{Error, Status};
 pub use gather::{Gathered, Place, gather, pays};
 pub use jobs::{Job, JobPath, Jobs};
 pub use legs::Legs;
-pub use lower::{Message, lower, merge};
+pub use lower::{Message, lower, merge, stop_at_every_host};
 pub use model::{CostModel, Prediction};
 pub use optiq_transport::trace;
 pub use placement::{Placement, PlacementRule};

@@ -9,10 +9,10 @@
 //! The rank that forwards at a host is chosen by the piece's number, the same on every rank.
 
 use crate::Placement;
-use optiq_net::NodeId;
+use optiq_net::{NetError, Network, NodeId};
 use optiq_solver::{Demand, Flow, Plan};
 use optiq_transport::{Path, PathId, Rank};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes from one rank to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,6 +87,33 @@ pub fn lower(plan: Option<&Plan>, messages: &[Message], placement: &Placement) -
         None => Ok(paths),
         Some((a, b)) => Err(format!("the plan has nothing for the bytes from host {} to {}", a.0, b.0)),
     }
+}
+
+/// Makes paths stop at every host that they pass, if it has ranks: then packets of different paths meet in memory only, and do
+/// not wait for each other in the buffers of routers, where whoever is in front may want to go elsewhere (head-of-line
+/// blocking; M. Karol, M. Hluchyj and S. Morgan, "Input Versus Output Queueing on a Space-Division Packet Switch", IEEE Trans.
+/// Communications 35(12), 1987). It costs the forwarding of every chunk at every hop. Where hosts hang on switches nothing
+/// changes; so it does for a path that would pass a rank twice. The same on every rank.
+///
+/// # Errors
+/// What the fabric's own routing reports.
+pub fn stop_at_every_host(paths: &mut [Path], network: &Network, placement: &Placement) -> Result<(), NetError> {
+    let (mut links, mut seen) = (Vec::new(), BTreeSet::new());
+    for (number, path) in paths.iter_mut().enumerate() {
+        let mut ranks = vec![path.ranks[0]];
+        for leg in path.ranks.windows(2) {
+            links.clear();
+            network.route(placement.host(leg[0]), placement.host(leg[1]), &mut links)?;
+            let inner = links.iter().take(links.len().saturating_sub(1)).map(|&l| network.link(l).to);
+            ranks.extend(inner.filter(|&v| network.is_host(v)).filter_map(|host| placement.carrier(host, number)));
+            ranks.push(leg[1]);
+        }
+        seen.clear();
+        if ranks.iter().all(|&rank| seen.insert(rank)) {
+            path.ranks = ranks;
+        }
+    }
+    Ok(())
 }
 
 /// Cuts one demand's messages at the borders of its flows: the pieces, as (message, number of the flow, offset in the

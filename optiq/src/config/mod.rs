@@ -64,6 +64,35 @@ impl FromStr for PlannerChoice {
     }
 }
 
+/// Where chunks stop on their way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LegsChoice {
+    /// Where the plan says so: in between they take the fabric's own route.
+    Planned,
+    /// At every host on the way that has ranks.
+    Hops,
+}
+
+impl FromStr for LegsChoice {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "planned" => Ok(LegsChoice::Planned),
+            "hops" => Ok(LegsChoice::Hops),
+            _ => Err(()),
+        }
+    }
+}
+
+impl fmt::Display for LegsChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            LegsChoice::Planned => "planned",
+            LegsChoice::Hops => "hops",
+        })
+    }
+}
+
 /// Which MPI calls carry chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransportChoice {
@@ -114,6 +143,8 @@ pub struct Config {
     pub k: usize,
     /// `OPTIQ_TRANSPORT`.
     pub transport: TransportChoice,
+    /// `OPTIQ_LEGS`.
+    pub legs: LegsChoice,
     /// `OPTIQ_CHUNK`.
     pub chunk: ChunkRule,
     /// `OPTIQ_WINDOW`.
@@ -208,6 +239,7 @@ impl Default for Config {
             planner: PlannerChoice::Auto,
             k: 20,
             transport: TransportChoice::Auto,
+            legs: LegsChoice::Planned,
             chunk: ChunkRule::Auto,
             window: 32,
             budget: 64 << 20,

@@ -121,6 +121,14 @@ pub const OPTIONS: &[OptionRecord] = &[
         set: |c, v| put(&mut c.transport, parsed(v)?),
     },
     OptionRecord {
+        name: "OPTIQ_LEGS",
+        takes: "planned | hops",
+        default: "planned",
+        doc: "Where chunks stop on their way: where the plan says so, or at every host that they pass and that has ranks, so that those of different paths do not wait for each other in routers.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.legs, parsed(v)?),
+    },
+    OptionRecord {
         name: "OPTIQ_CHUNK",
         takes: "auto | thesis | size",
         default: "auto",

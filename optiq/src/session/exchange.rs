@@ -8,8 +8,8 @@ use super::{ByMpi, Local, Session};
 use crate::blocks::Blocks;
 use crate::decide::multipath;
 use crate::{
-    Before, Config, Decision, Error, Gathered, LEAST_PLANNING_SECONDS, Message, PlannerChoice, decide,
-    decide_before_planning, gather, lower, merge, pays,
+    Before, Config, Decision, Error, Gathered, LEAST_PLANNING_SECONDS, LegsChoice, Message, PlannerChoice, decide,
+    decide_before_planning, gather, lower, merge, pays, stop_at_every_host,
 };
 use optiq_net::Network;
 use optiq_solver::pipeline::{self, PlanOptions};
@@ -321,6 +321,9 @@ impl Session {
                 None
             }
         };
+        if plan.is_some() && self.config.legs == LegsChoice::Hops {
+            stop_at_every_host(&mut paths, &fabric.network, &fabric.placement)?;
+        }
         let schedule = Schedule::new(me, self.size(), &paths, &options)?;
         Ok(Entry { planning_seconds, staged, ..Entry::new(decision, Some(schedule)) })
     }

@@ -5,7 +5,7 @@ use super::setting::{Setting, with_planner};
 use crate::chart::{Chart, Kind, Panel, Series};
 use crate::commands::simulate::Mpi;
 use crate::commands::simulate::checkpoint::Files;
-use crate::commands::simulate::run::{Run, Runner, Way};
+use crate::commands::simulate::run::{Executor, Run, Runner, Way};
 use crate::failure::Failure;
 use optiq_net::Network;
 use optiq_sim::{Limits, Model, Policy};
@@ -109,7 +109,20 @@ impl<'a> Machine<'a> {
         let (threads, seed, routing, stop, limits) = (1, 1, Policy::Fabric, &STOP, Limits::default());
         let (model, progress) = (&self.model, self.setting.progress);
         let checkpoints = &Files::NONE;
-        Runner { net, model, demands, limits, threads, seed, routing, stop, progress, checkpoints }.run(way)
+        Runner {
+            net,
+            model,
+            demands,
+            limits,
+            threads,
+            seed,
+            routing,
+            stop,
+            progress,
+            checkpoints,
+            executor: Executor::DEFAULT,
+        }
+        .run(way)
     }
 
     /// MPI, then each of the planners that this build has, on demands that are scaled already. `what` is for people who wait.

@@ -13,7 +13,9 @@ use crate::progress::Progress;
 use crate::target::Target;
 use clap::{Args, ValueEnum};
 use document::Document;
+use optiq::LegsChoice;
 use optiq_net::units;
+use optiq_sim::exchange::Carry;
 use optiq_sim::{Limits, Model, Policy, RunOptions, time};
 use optiq_solver::demands::Demand;
 use optiq_solver::planner;
@@ -31,6 +33,7 @@ Examples:
   optiq simulate --topology torus:4x4 --demands pattern:disjoint --message 4MB
   optiq simulate --topology bgq:512 --demands pattern:overlap --planner heu2 --json
   optiq simulate --topology torus:4x4 --demands pattern:subset --compare --links links.csv
+  optiq simulate --topology bgq:1024 --demands pattern:overlap --legs hops --transport one-sided --threads 2
   optiq simulate --topology fattree:k=4 --demands pattern:alltoall --message 64KiB --mpi pairwise
   optiq simulate --topology torus:4x4 --demands pattern:disjoint --model my.toml --until 10
   optiq simulate --topology dragonfly:p=2,a=4,h=2 --demands pattern:random --mpi linear --routing ugal
@@ -64,6 +67,12 @@ pub struct Arguments {
     /// The pieces in which messages travel along planned paths: auto, thesis, or a size such as 64KiB
     #[arg(long, value_name = "RULE", default_value = "auto", value_parser = chunks)]
     chunks: ChunkRule,
+    /// Where chunks stop on their way: where the plan says so (planned), or at every host that they pass (hops)
+    #[arg(long, value_name = "WHERE", default_value = "planned", value_parser = legs)]
+    legs: LegsChoice,
+    /// What carries chunks: messages, with a question first where they are large, or puts into memory that was promised
+    #[arg(long, value_name = "TRANSPORT", default_value = "two-sided")]
+    transport: Transport,
     /// Simulate all planners of this build and MPI's algorithms, side by side
     #[arg(long)]
     compare: bool,
@@ -94,6 +103,28 @@ pub struct Arguments {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+}
+
+/// What carries chunks from rank to rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Transport {
+    /// As by MPI_Isend and MPI_Irecv
+    TwoSided,
+    /// As by MPI_Put, or PAMI_Put in the thesis
+    OneSided,
+}
+
+impl From<Transport> for Carry {
+    fn from(transport: Transport) -> Carry {
+        match transport {
+            Transport::TwoSided => Carry::TwoSided,
+            Transport::OneSided => Carry::OneSided,
+        }
+    }
+}
+
+fn legs(text: &str) -> Result<LegsChoice, String> {
+    text.parse().map_err(|()| "planned or hops is expected".into())
 }
 
 /// MPI's own algorithms for an alltoallv.
@@ -172,6 +203,7 @@ impl Arguments {
             stop,
             progress: &progress,
             checkpoints: &checkpoints,
+            executor: run::Executor { legs: self.legs, carry: self.transport.into() },
         };
         let runs = self.runs(&runner)?;
         let background = self.topology.background();

@@ -4,9 +4,9 @@ use super::Mpi;
 use super::checkpoint::Files;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use optiq::{Message, Placement, lower};
+use optiq::{LegsChoice, Message, Placement, lower, stop_at_every_host};
 use optiq_net::Network;
-use optiq_sim::exchange::{self, Exchanged, Method, exchange};
+use optiq_sim::exchange::{self, Carry, Exchanged, Method, exchange};
 use optiq_sim::flow;
 use optiq_sim::time::{Time, seconds};
 use optiq_sim::{Checkpoints, End, Limits, Model, Policy, RunOptions};
@@ -38,6 +38,19 @@ pub struct Runner<'a> {
     pub stop: &'static AtomicBool,
     pub progress: &'a Progress,
     pub checkpoints: &'a Files,
+    pub executor: Executor,
+}
+
+/// How planned paths are carried out.
+#[derive(Clone, Copy)]
+pub struct Executor {
+    pub legs: LegsChoice,
+    pub carry: Carry,
+}
+
+impl Executor {
+    /// The library's defaults.
+    pub const DEFAULT: Executor = Executor { legs: LegsChoice::Planned, carry: Carry::TwoSided };
 }
 
 /// More messages take the fluid model longer than a second.
@@ -84,9 +97,17 @@ impl Runner<'_> {
                 let placement = Placement::by_rank(self.net, self.net.hosts(), 1).map_err(Failure::Input)?;
                 let mut messages = messages.clone();
                 messages.sort_unstable();
-                let paths = lower(Some(&planned.plan), &messages, &placement).map_err(Failure::Work)?;
+                let mut paths = lower(Some(&planned.plan), &messages, &placement).map_err(Failure::Work)?;
+                if self.executor.legs == LegsChoice::Hops {
+                    stop_at_every_host(&mut paths, self.net, &placement)?;
+                }
                 let (name, bound) = (planned.plan.planner.clone(), planned.report.congestion_seconds);
-                (name, bound, paths.len(), Method::Paths { paths, options, order: Order::default() })
+                (
+                    name,
+                    bound,
+                    paths.len(),
+                    Method::Paths { paths, options, order: Order::default(), carry: self.executor.carry },
+                )
             }
         };
         let started = Instant::now();
