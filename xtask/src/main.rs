@@ -5,6 +5,7 @@
 
 mod args;
 mod booksim_page;
+mod codes_page;
 mod demo;
 mod deny;
 mod deploy;
@@ -34,6 +35,7 @@ cargo xtask COMMAND [OPTIONS]
   uninstall  remove what was installed below a prefix
   deny       check the licences, versions and origins of the dependencies
   results    measure, and write the pages in docs/results
+  race-codes run CODES and OPTIQ's simulator in turn, and write docs/results/codes.md
 
 cargo xtask COMMAND --help tells more. Example:
 
@@ -62,12 +64,13 @@ fn dispatch(arguments: &[String]) -> Outcome {
         "uninstall" => deploy::uninstall(rest),
         "deny" => deny::main(rest),
         "results" => results::main(rest),
+        "race-codes" => codes_page::main(rest),
         "help" | "-h" | "--help" => {
             println!("{USAGE}");
             Ok(())
         }
         other => {
-            let all = "demo, test, install, uninstall, deny and results";
+            let all = "demo, test, install, uninstall, deny, results and race-codes";
             Err(Failure::Usage(format!("no command is called \"{other}\"; there are {all}")))
         }
     }

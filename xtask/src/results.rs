@@ -79,7 +79,7 @@ pub fn main(arguments: &[String]) -> Outcome {
             process::run(project.cargo("build", what).env("OPTIQ_BUILD", &build).envs(Library::OpenMpi.environment()))
         })?;
     }
-    let about = about(&project, &build)?;
+    let about = about(&project, "results", &build)?;
     let pages = project.root().join("docs/results");
     fs::create_dir_all(&pages).map_err(|e| unwritten(&pages, &e))?;
     if wanted("reproduce") {
@@ -112,7 +112,12 @@ pub fn main(arguments: &[String]) -> Outcome {
         let text = process::step("simulate BookSim's curves", || booksim_page::page(&project, &about))?;
         write_page(&pages.join("booksim.md"), &text)?;
     }
-    write_page(&pages.join(INDEX), &index(&pages)?)
+    write_index(&pages)
+}
+
+/// Writes the page that lists the others, from what is there.
+pub fn write_index(pages: &Path) -> Outcome {
+    write_page(&pages.join(INDEX), &index(pages)?)
 }
 
 /// The page that lists the others.
@@ -122,7 +127,8 @@ fn unwritten(path: &Path, e: &io::Error) -> Failure {
     Failure::Failed(format!("{} cannot be written: {e}", path.display()))
 }
 
-fn write_page(path: &Path, text: &str) -> Outcome {
+/// Writes a page, and says where.
+pub fn write_page(path: &Path, text: &str) -> Outcome {
     fs::write(path, text).map_err(|e| unwritten(path, &e))?;
     println!("{}", path.display());
     Ok(())
@@ -154,7 +160,7 @@ fn index_of(mut pages: Vec<(String, String)>) -> String {
     let kind = |name: &str| name.chars().take_while(char::is_ascii_alphabetic).collect::<String>();
     pages.sort_by_key(|(name, _)| (kind(name), number(name), name.clone()));
     let mut text = String::from(
-        "# Results\n\nWhat was measured and reproduced, one page each, made by `cargo xtask results`; each page names its \
+        "# Results\n\nWhat was measured and reproduced, one page each, made by `cargo xtask results` and `cargo xtask race-codes`; each page names its \
          machine, versions, date and command.\n\n",
     );
     for (name, page) in &pages {
@@ -167,20 +173,20 @@ fn index_of(mut pages: Vec<(String, String)>) -> String {
 }
 
 /// Revision and compiler.
-fn build(project: &Project) -> Outcome<String> {
+pub fn build(project: &Project) -> Outcome<String> {
     let dirty = if say(project, "git", &["status", "--porcelain"])?.is_empty() { "" } else { ", with changes" };
     let revision = say(project, "git", &["rev-parse", "--short", "HEAD"])?;
     Ok(format!("{revision}{dirty}, {}", say(project, "rustc", &["--version"])?))
 }
 
 /// The first line that a program prints.
-fn say(project: &Project, program: &str, arguments: &[&str]) -> Outcome<String> {
+pub fn say(project: &Project, program: &str, arguments: &[&str]) -> Outcome<String> {
     let text = process::capture(project.command(program).args(arguments))?;
     Ok(text.lines().next().unwrap_or_default().trim().to_string())
 }
 
-/// When, on what, and with which versions.
-fn about(project: &Project, build: &str) -> Outcome<String> {
+/// Which command made the page, when, on what, and with which versions.
+pub fn about(project: &Project, command: &str, build: &str) -> Outcome<String> {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu
         .lines()
@@ -190,7 +196,7 @@ fn about(project: &Project, build: &str) -> Outcome<String> {
     // Only the lab needs MPI.
     let mpi = say(project, "mpirun", &["--version"]).unwrap_or_else(|_| "no mpirun".into());
     Ok(format!(
-        "Made by `cargo xtask results` on {}. Machine: {cores} cores ({model}), {}, shared with other work.\n\
+        "Made by `cargo xtask {command}` on {}. Machine: {cores} cores ({model}), {}, shared with other work.\n\
          Versions: OPTIQ {build}, {mpi}.\n",
         say(project, "date", &["-u", "+%Y-%m-%d %H:%M UTC"])?,
         say(project, "uname", &["-sr"])?,
