@@ -3,7 +3,7 @@
 //! Panels stand side by side and share their categories and their vertical axis, which begins at 0, so that heights can be
 //! compared across them. The file has its own background, and follows the light or dark colours that its reader prefers.
 
-use crate::picture::{number, ticks};
+use crate::picture::{escape as escaped, number, ticks};
 use std::fmt::Write;
 
 /// How values are drawn.
@@ -64,13 +64,14 @@ const CHARACTER: f64 = 6.6;
 const FILLED: f64 = 0.78;
 
 /// Colours of series, light and dark, apart for most who see colours otherwise (after Okabe and Ito).
-const COLOURS: [(&str, &str); 6] = [
+pub const COLOURS: [(&str, &str); 7] = [
     ("#6b7480", "#a3adba"),
     ("#c96f00", "#f0a33c"),
     ("#00855f", "#2fc79a"),
     ("#0067a8", "#5fb3ea"),
     ("#a8397e", "#e08bc0"),
     ("#7a5b00", "#d8c24a"),
+    ("#1b1f24", "#e6e9ed"),
 ];
 
 impl Chart {
@@ -238,11 +239,6 @@ fn style(series: usize) -> String {
          @media(prefers-color-scheme:dark){{text{{fill:#e6e9ed}}.soft{{fill:#a3adba}}.back{{fill:#14181d}}\
          .grid{{stroke:#333b45}}.axis{{stroke:#8b96a3}}{dark}}}"
     )
-}
-
-/// Text as XML has it.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

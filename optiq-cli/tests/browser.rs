@@ -244,3 +244,41 @@ fn a_timeline_is_drawn_without_a_script_and_hostile_words_stay_text() {
     }
     assert!(found["page"].as_u64().unwrap() <= 900, "the page is {} pixels wide", found["page"]);
 }
+
+#[test]
+fn a_simulation_is_drawn_without_a_script_and_hostile_names_stay_text() {
+    let Some(chromium) = chromium() else { return };
+    let room = Room::new("browser-report");
+    room.write(
+        "net.toml",
+        "[hosts]\nnames = [\"</style><b>a\", \"{{maps}}\", \"c&d\"]\n[switches]\ncount = 1\n\
+         [[links]]\nfrom = \"s0\"\nto = [\"</style><b>a\", \"{{maps}}\", \"c&d\"]\n",
+    );
+    room.write("two.txt", "0 1 1MB\n2 1 3MB\n");
+    room.succeed("simulate --topology file:net.toml --demands file:two.txt --mpi linear --report page.html");
+    let script = "const text = (q) => [...document.querySelectorAll(q)].map((e) => e.textContent); \
+        const box = (q) => [...document.querySelectorAll(q)].map((e) => e.getBoundingClientRect()); \
+        const sheet = box('.heat .sheet')[0]; \
+        const inside = (r) => r.left > sheet.left - 2 && r.right < sheet.right + 2 && r.top > sheet.top - 2 && r.bottom < sheet.bottom + 2; \
+        const first = document.querySelector('.heat'); \
+        return { drawn: document.documentElement.dataset.drawn, heading: text('h1')[0], names: text('.heat .name'), \
+            tips: [...first.querySelectorAll('.row title')].map((e) => e.textContent), \
+            curves: box('.curve').map((r) => r.width), bold: document.querySelectorAll('svg b').length, \
+            cells: [...first.querySelectorAll('.cells path')].every((e) => inside(e.getBoundingClientRect())), \
+            shades: [...first.querySelectorAll('.cells path')].map((e) => getComputedStyle(e).stroke), \
+            page: document.documentElement.scrollWidth };";
+    let found = probe(&room, &chromium, "page.html", script, &["--window-size=900,1200"]);
+    assert_eq!(found["heading"], "file:two.txt on file:net.toml");
+    // 4 MB to one host, 3 MB from one and 1 MB from the other, at 1 GB/s: the busiest link is on top.
+    let tips: Vec<&str> = found["tips"].as_array().unwrap().iter().map(|t| t.as_str().unwrap()).collect();
+    assert_eq!(tips.len(), 3);
+    for (tip, link) in tips.iter().zip(["s0 \u{2192} {{maps}}", "c&d \u{2192} s0", "</style><b>a \u{2192} s0"]) {
+        assert!(tip.starts_with(&format!("{link}: busy for ")), "{tip}");
+    }
+    assert_eq!(found["names"][0], "s0 \u{2192} {{maps}}");
+    assert_eq!((&found["bold"], &found["cells"]), (&0.into(), &true.into()));
+    assert!(found["curves"].as_array().unwrap().len() == 4, "{found}");
+    // A busy link is the darkest of all, where paper is light.
+    assert!(found["shades"].as_array().unwrap().contains(&"rgb(68, 1, 84)".into()), "{}", found["shades"]);
+    assert!(found["page"].as_u64().unwrap() <= 900, "the page is {} pixels wide", found["page"]);
+}

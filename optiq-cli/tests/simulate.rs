@@ -174,3 +174,174 @@ fn an_ended_run_goes_on() {
     let nowhere = refuse(&room, &format!("{line} --checkpoint no/such/file"), 2);
     assert!(nowhere.contains("cannot write no/such/file"), "{nowhere}");
 }
+
+/// The rows of a CSV file, by the names of its columns.
+fn csv(room: &Room, file: &str) -> Vec<std::collections::BTreeMap<String, String>> {
+    let text = String::from_utf8(room.read(file)).unwrap();
+    let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
+    let head = lines.next().unwrap();
+    lines
+        .map(|line| {
+            assert_eq!(line.len(), head.len(), "{file}: {line:?}");
+            head.iter().cloned().zip(line).collect()
+        })
+        .collect()
+}
+
+/// Sums of a column, by run and link.
+fn sums(rows: &[std::collections::BTreeMap<String, String>], value: impl Fn(&str, f64) -> f64) -> Vec<(String, f64)> {
+    let mut sums = std::collections::BTreeMap::new();
+    for row in rows {
+        let long = row.get("interval_seconds").map_or(1.0, |text| text.parse().unwrap());
+        for column in ["bytes", "busy_seconds", "busy_share"] {
+            if let Some(text) = row.get(column) {
+                let key = format!("{} {} {} {column}", row["run"], row["from"], row["to"]);
+                *sums.entry(key).or_insert(0.0) += text.parse::<f64>().unwrap() * value(column, long);
+            }
+        }
+    }
+    sums.into_iter().filter(|(_, sum)| *sum > 0.0).collect()
+}
+
+/// What links carry over time adds up to what they carry in all, and so do times for which they are busy; histograms count
+/// what the document counts.
+#[test]
+fn series_and_histograms_add_up() {
+    let room = Room::new("series");
+    let line = "simulate --topology torus:4x4 --demands pattern:overlap --message 1MB --compare --json";
+    let plain = json(&room, line);
+    let files = "--links links.csv --series series.csv --histogram latency.csv";
+    let document = json(&room, &format!("{line} {files}"));
+    let (links, series) = (csv(&room, "links.csv"), csv(&room, "series.csv"));
+    let only = |sums: Vec<(String, f64)>, column: &str| -> Vec<(String, f64)> {
+        sums.into_iter().filter_map(|(key, sum)| Some((key.strip_suffix(column)?.to_owned(), sum))).collect()
+    };
+    let weight = |column: &str, long: f64| if column == "busy_share" { long } else { 1.0 };
+    let (all, parts) = (only(sums(&links, weight), "bytes"), only(sums(&series, weight), "bytes"));
+    assert!(!all.is_empty());
+    assert_eq!(all, parts);
+    let (all, parts) = (only(sums(&links, weight), "busy_seconds"), only(sums(&series, weight), "busy_share"));
+    assert_eq!(all.len(), parts.len());
+    for ((link, all), (same, parts)) in all.iter().zip(&parts) {
+        // Shares have six digits, and seconds nine.
+        assert!(link == same && (all - parts).abs() <= 1e-3 * all + 1e-9, "{link}: {all} s, {parts} s");
+    }
+    let histogram = csv(&room, "latency.csv");
+    for run in document["runs"].as_array().unwrap() {
+        let rows = |kind: &str| -> Vec<(f64, u64)> {
+            let own = histogram.iter().filter(|row| row["run"] == run["name"].as_str().unwrap() && row["kind"] == kind);
+            own.map(|row| (row["up_to_seconds"].parse().unwrap(), row["count"].parse().unwrap())).collect()
+        };
+        for (kind, count, latency) in
+            [("packet", "packets", "packet_latency_seconds"), ("message", "messages", "message_latency_seconds")]
+        {
+            let cells = rows(kind);
+            assert_eq!(cells.iter().map(|cell| cell.1).sum::<u64>(), run[count].as_u64().unwrap(), "{run}");
+            assert!(cells.is_sorted_by(|a, b| a.0 < b.0));
+            let last = cells.last().unwrap().0 / run[latency]["max"].as_f64().unwrap();
+            assert!((0.999..1.001).contains(&last), "{last}");
+        }
+        // The most that waited anywhere is in the table of links, too; what waited on average is not above it.
+        let most = run["waiting_bytes_most"].as_u64().unwrap();
+        let own = |row: &&std::collections::BTreeMap<String, String>| row["run"] == run["name"].as_str().unwrap();
+        let of = |rows: &[std::collections::BTreeMap<String, String>], column: &str| {
+            rows.iter().filter(own).map(|row| row[column].parse::<u64>().unwrap()).max().unwrap()
+        };
+        assert!(most > 0 && most == of(&links, "waiting_bytes_most") && of(&series, "waiting_bytes") <= most);
+        assert!(run["series_interval_seconds"].as_f64().unwrap() > 0.0);
+    }
+    // Looking changes nothing.
+    for (before, after) in plain["runs"].as_array().unwrap().iter().zip(document["runs"].as_array().unwrap()) {
+        assert_eq!(before["outcome_fingerprint"], after["outcome_fingerprint"]);
+        assert!(before.get("waiting_bytes_most").is_none() && before.get("series_interval_seconds").is_none());
+    }
+}
+
+/// Whether every element of a page that needs an end has one, in its place.
+fn well_formed(page: &str) -> Result<(), String> {
+    const ALONE: [&str; 2] = ["!DOCTYPE", "meta"];
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page;
+    while let Some((_, after)) = rest.split_once('<') {
+        let (tag, after) = after.split_once('>').ok_or("a tag does not end")?;
+        rest = after;
+        let name = tag.split([' ', '/', '\n']).find(|word| !word.is_empty()).unwrap_or_default();
+        if let Some(name) = tag.strip_prefix('/') {
+            match open.pop() {
+                Some(last) if last == name => {}
+                last => return Err(format!("</{name}> ends {last:?}")),
+            }
+        } else if !tag.ends_with('/') && !ALONE.contains(&name) {
+            open.push(name);
+        }
+        if tag.matches('"').count() % 2 == 1 {
+            return Err(format!("a quotation mark is open in <{tag}>"));
+        }
+    }
+    if open.is_empty() { Ok(()) } else { Err(format!("not ended: {open:?}")) }
+}
+
+#[test]
+fn a_report_shows_every_run_and_fetches_nothing() {
+    let room = Room::new("report");
+    let line = "simulate --topology torus:4x4 --demands pattern:subset --message 256KiB --compare --json";
+    let document = json(&room, &format!("{line} --report report.html"));
+    let page = String::from_utf8(room.read("report.html")).unwrap();
+    assert_eq!(well_formed(&page), Ok(()));
+    for foreign in ["http:", "https:", "src=", "@import", "url(", "<script", "{{", "NaN", "inf"] {
+        assert!(!page.contains(foreign), "the page has {foreign}");
+    }
+    let runs = document["runs"].as_array().unwrap();
+    for (i, run) in runs.iter().enumerate() {
+        let name = run["name"].as_str().unwrap();
+        for part in [format!("<th scope=\"col\">{name}</th>"), format!("<h3 class=\"run\">{name}</h3>")] {
+            assert_eq!(page.matches(&part).count(), 1, "{part}");
+        }
+        // Throughput, hosts, packets, messages.
+        let class = format!("curve c{}{}\"", i % 7, if i < 7 { "" } else { " again" });
+        assert_eq!(page.matches(&class).count(), 4, "{class}");
+    }
+    assert!(page.contains("pattern:subset on torus:4x4") && !page.contains("partial:"));
+    assert_eq!(page.matches("<svg class=\"heat\"").count(), 2 * runs.len());
+    // A run that was ended is told apart, and its page is there all the same.
+    let line = "simulate --topology torus:4x4 --demands pattern:disjoint --until 0.001 --report partial.html";
+    assert_eq!(room.run(line).status.code(), Some(1));
+    let page = String::from_utf8(room.read("partial.html")).unwrap();
+    assert!(page.contains("optimal is partial: it was ended before its end (limit of simulated time)"));
+    assert!(page.contains("optimal (partial)") && well_formed(&page).is_ok());
+}
+
+#[test]
+fn replays_have_results_as_well() {
+    let room = Room::new("goal-results");
+    room.write(
+        "ping.goal",
+        "num_ranks 2\nrank 0 {\na: send 8b to 1 tag 1\nb: recv 8b from 1 tag 2\nb requires a\n}\n\
+         rank 1 {\na: recv 8b from 0 tag 1\nb: send 8b to 0 tag 2\nb requires a\n}\n",
+    );
+    let files = "--links links.csv --series series.csv --histogram latency.csv --report report.html";
+    let document = json(&room, &format!("simulate --topology star:2 --goal ping.goal --json {files}"));
+    let (links, series) = (csv(&room, "links.csv"), csv(&room, "series.csv"));
+    // 8 bytes there and back, over two links each.
+    assert_eq!(links.iter().map(|row| row["bytes"].as_str()).collect::<Vec<_>>(), ["8"; 4]);
+    assert_eq!(series.iter().map(|row| row["bytes"].parse::<u64>().unwrap()).sum::<u64>(), 32);
+    let messages: Vec<String> =
+        csv(&room, "latency.csv").into_iter().filter(|r| r["kind"] == "message").map(|r| r["count"].clone()).collect();
+    assert_eq!((messages, document["messages"].as_u64()), (vec!["2".to_owned()], Some(2)));
+    assert!(document["series_interval_seconds"].as_f64().is_some());
+    let page = String::from_utf8(room.read("report.html")).unwrap();
+    assert!(page.contains("ping.goal on star:2") && well_formed(&page).is_ok());
+}
+
+/// Nothing is simulated for a file that cannot be written: this would take minutes.
+#[test]
+fn results_that_cannot_be_written_are_refused_before_the_work() {
+    let room = Room::new("nowhere");
+    for option in ["--links", "--series", "--histogram", "--report"] {
+        let line = "simulate --topology bgq:4096 --demands pattern:alltoall --mpi linear";
+        let started = std::time::Instant::now();
+        let sentence = refuse(&room, &format!("{line} {option} no/such/file"), 2);
+        assert!(sentence.contains("cannot write no/such/file"), "{sentence}");
+        assert!(started.elapsed().as_secs() < 20, "{option} took {:?}", started.elapsed());
+    }
+}

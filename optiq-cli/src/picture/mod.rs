@@ -4,8 +4,11 @@
 //! The page holds its data in one block `<script type="application/json" id="data">`, which other tools can read, and
 //! draws it in the browser. Where the vertices lie is computed here: a network that is small enough is drawn as it
 //! is ([`layout`]), a larger one as one map for each direction of travel ([`maps`]). How a planner's gap closed is drawn
-//! here as well ([`trace`]); a traced run has a page of its own ([`timeline`]).
+//! here as well ([`trace`]); a traced run has a page of its own ([`timeline`]), and
+//! so have simulated runs, from [`curves`] and [`heat`] maps.
 
+pub mod curves;
+pub mod heat;
 mod layers;
 mod layout;
 mod maps;
@@ -185,6 +188,15 @@ pub fn fill(template: &str, parts: &[(&str, &str)]) -> String {
         }
     }
     page + rest
+}
+
+/// The unit in which a time, in seconds, is best read, and how many of them a second has.
+pub fn time_unit(seconds: f64) -> (f64, &'static str) {
+    match seconds {
+        s if s < 1e-3 => (1e6, "\u{b5}s"),
+        s if s < 1.0 => (1e3, "ms"),
+        _ => (1.0, "s"),
+    }
 }
 
 /// Text as it stands in markup.

@@ -150,11 +150,7 @@ fn svg(run: &Run, only: Option<u32>, ranks: &[RankSummary]) -> String {
     let bottom = TOP + lanes as f64 * (LANE + GAP);
     let x = |t: f64| LEFT + t / span * (WIDTH - LEFT - RIGHT);
     let mut text = String::new();
-    let (factor, unit) = match span / 1e9 {
-        s if s < 1e-3 => (1e6, "\u{b5}s"),
-        s if s < 1.0 => (1e3, "ms"),
-        _ => (1.0, "s"),
-    };
+    let (factor, unit) = super::time_unit(span / 1e9);
     let (low, high) = (start as f64 / 1e9 * factor, end as f64 / 1e9 * factor);
     for t in super::trace::ticks(low, high, 8) {
         let at = x(t / factor * 1e9 - start as f64);
@@ -204,11 +200,12 @@ fn svg(run: &Run, only: Option<u32>, ranks: &[RankSummary]) -> String {
     format!(r#"<svg class="timeline" viewBox="0 0 {WIDTH} {height:.0}" role="img" aria-label="{label}">{text}</svg>"#)
 }
 
-fn rows(heads: &[&str], words_from: usize, rows: impl Iterator<Item = Vec<String>>) -> String {
+/// A table; from column `words_from` on, cells are words that may be broken. Plain text.
+pub fn rows(heads: &[&str], words_from: usize, rows: impl Iterator<Item = Vec<String>>) -> String {
     let class = |i: usize| if i >= words_from { " class=\"words\"" } else { "" };
     let mut text = String::from("<table><thead><tr>");
     for (i, head) in heads.iter().enumerate() {
-        let _ = write!(text, "<th scope=\"col\"{}>{head}</th>", class(i));
+        let _ = write!(text, "<th scope=\"col\"{}>{}</th>", class(i), escape(head));
     }
     text.push_str("</tr></thead><tbody>");
     for row in rows {

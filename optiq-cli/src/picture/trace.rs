@@ -46,13 +46,7 @@ pub fn svg(moments: &[Moment], goal: f64) -> Option<String> {
     let air = (0.08 * (high - low)).max(0.01 * high);
     let (low, high) = ((low - air).max(0.0), high + air);
     let y = |v: f64| UPPER.1 - (v - low) / (high - low) * (UPPER.1 - UPPER.0);
-    let (factor, unit) = if high < 1e-3 {
-        (1e6, "\u{b5}s")
-    } else if high < 1.0 {
-        (1e3, "ms")
-    } else {
-        (1.0, "s")
-    };
+    let (factor, unit) = super::time_unit(high);
     for v in ticks(low * factor, high * factor, 4) {
         chart.level(y(v / factor), &number(v));
     }
@@ -152,7 +146,7 @@ impl Chart {
 }
 
 /// The corners of stairs through `at` of every moment, to `end` on the right.
-fn stairs(moments: &[Moment], at: impl Fn(&Moment) -> (f64, f64), end: f64) -> Vec<(f64, f64)> {
+pub(super) fn stairs<T>(moments: &[T], at: impl Fn(&T) -> (f64, f64), end: f64) -> Vec<(f64, f64)> {
     let mut corners: Vec<(f64, f64)> = Vec::with_capacity(2 * moments.len() + 1);
     for m in moments {
         let (x, y) = at(m);
@@ -171,7 +165,8 @@ fn point(p: &(f64, f64)) -> String {
     format!("{:.1} {:.1}", p.0, p.1)
 }
 
-fn path(corners: &[(f64, f64)]) -> String {
+/// Corners as a path has them, after its first `M`.
+pub(super) fn path(corners: &[(f64, f64)]) -> String {
     corners.iter().map(point).collect::<Vec<_>>().join("L")
 }
 

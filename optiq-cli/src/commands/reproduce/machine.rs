@@ -108,7 +108,7 @@ impl<'a> Machine<'a> {
     pub fn run(&self, net: &Network, demands: &[Demand], way: Way) -> Result<Run, Failure> {
         let (threads, seed, routing, stop, limits) = (1, 1, Policy::Fabric, &STOP, Limits::default());
         let (model, progress) = (&self.model, self.setting.progress);
-        let checkpoints = &Files::NONE;
+        let (checkpoints, series) = (&Files::NONE, false);
         Runner {
             net,
             model,
@@ -120,6 +120,7 @@ impl<'a> Machine<'a> {
             stop,
             progress,
             checkpoints,
+            series,
             executor: Executor::DEFAULT,
         }
         .run(way)

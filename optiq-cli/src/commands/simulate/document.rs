@@ -1,11 +1,13 @@
 //! What `optiq simulate` prints.
 
+use super::report::Page;
+use super::results::Shown;
 use super::run::Run;
 use crate::arguments::{Context, Demands};
 use crate::table;
 use optiq_net::Network;
-use optiq_sim::time::SECOND;
-use optiq_sim::{End, Model, Policy};
+use optiq_sim::time::{self, SECOND};
+use optiq_sim::{End, Model, Outcome, Policy};
 use serde::Serialize;
 
 /// Its keys are a contract with scripts.
@@ -44,6 +46,12 @@ struct Figures {
     message_latency_seconds: Quantiles,
     link_bytes_max: u64,
     links_used: usize,
+    /// The most bytes that ever waited in the buffers at one link's end, if what happens over time was wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting_bytes_most: Option<u64>,
+    /// How long the intervals of its series are, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    series_interval_seconds: Option<f64>,
     /// Of all that was simulated: the same on any number of threads, with any checkpoints.
     outcome_fingerprint: String,
     simulation_seconds: f64,
@@ -58,6 +66,11 @@ pub fn end_of(end: End) -> &'static str {
         End::WallLimit => "limit of wall time",
         End::Stopped => "interrupted",
     }
+}
+
+/// The most bytes that ever waited in the buffers at one link's end, if it is known.
+pub fn waiting_most(outcome: &Outcome) -> Option<u64> {
+    outcome.series.as_ref().map(|series| series.waiting_most.iter().copied().max().unwrap_or(0))
 }
 
 /// Of a distribution.
@@ -106,6 +119,8 @@ impl<'a> Document<'a> {
                 message_latency_seconds: Quantiles::of(&o.message_latency),
                 link_bytes_max: o.link_bytes.iter().copied().max().unwrap_or(0),
                 links_used: o.link_bytes.iter().filter(|&&b| b > 0).count(),
+                waiting_bytes_most: waiting_most(o),
+                series_interval_seconds: o.series.as_ref().map(|series| time::seconds(series.interval)),
                 outcome_fingerprint: o.fingerprint().to_string(),
                 simulation_seconds: o.wall_seconds,
             }
@@ -113,21 +128,14 @@ impl<'a> Document<'a> {
         Self { context, message_bytes: demands.message, model, routing: routing.to_string(), runs: runs.collect() }
     }
 
-    /// For people; `hint` says how to go on with runs that were ended.
-    pub fn text(&self, net: &Network, hint: &str) -> String {
-        let mut text = format!(
-            "{} on {}: {}; model {}\n\n",
-            self.context.demands,
-            self.context.topology,
-            table::bytes(self.context.demand_bytes as f64),
-            self.model.title,
-        );
+    /// All figures, for people: a row of names, then one for each figure.
+    pub fn rows(&self, net: &Network) -> Vec<Vec<String>> {
         let row = |label: &str, cell: &dyn Fn(&Figures) -> String| {
             std::iter::once(label.to_owned()).chain(self.runs.iter().map(cell)).collect::<Vec<_>>()
         };
         let rate = |r: f64| optiq_net::units::format_rate((r / 1e3).round() * 1e3);
         let whole = |r: &Figures, cell: String| if r.complete { cell } else { "-".into() };
-        text.push_str(&table::table(&[
+        let mut rows = vec![
             row("", &|r| r.name.clone()),
             row("time", &|r| {
                 if r.complete { table::seconds(r.seconds) } else { format!("over {}", table::seconds(r.seconds)) }
@@ -142,10 +150,44 @@ impl<'a> Document<'a> {
             row("paths", &|r| r.paths.to_string()),
             row("packet latency, median", &|r| table::seconds(r.packet_latency_seconds.median)),
             row("packet latency, 99 %", &|r| table::seconds(r.packet_latency_seconds.p99)),
+            row("message latency, median", &|r| table::seconds(r.message_latency_seconds.median)),
+            row("message latency, 99 %", &|r| table::seconds(r.message_latency_seconds.p99)),
             row("packets", &|r| r.packets.to_string()),
             row("events", &|r| r.events.to_string()),
             row("simulated in", &|r| table::seconds(r.simulation_seconds)),
-        ]));
+        ];
+        if self.runs.iter().any(|r| r.waiting_bytes_most.is_some()) {
+            let most = |r: &Figures| r.waiting_bytes_most.map_or("-".into(), |most| table::bytes(most as f64));
+            let last = rows.len() - 1;
+            rows.insert(last, row("most waiting at a link's end", &most));
+        }
+        rows
+    }
+
+    /// The page with these rows.
+    pub fn page<'b>(&self, rows: &'b [Vec<String>], runs: &'b [Shown<'b>]) -> Page<'b> {
+        let context = self.context;
+        let background = context.background.as_ref().map(|file| format!("; background load {file}"));
+        let subtitle = format!(
+            "{}; model {}; routing {}{}",
+            table::bytes(context.demand_bytes as f64),
+            self.model.title,
+            self.routing,
+            background.unwrap_or_default()
+        );
+        Page { heading: format!("{} on {}", context.demands, context.topology), subtitle, figures: rows, runs }
+    }
+
+    /// For people; `hint` says how to go on with runs that were ended.
+    pub fn text(&self, net: &Network, hint: &str) -> String {
+        let mut text = format!(
+            "{} on {}: {}; model {}\n\n{}",
+            self.context.demands,
+            self.context.topology,
+            table::bytes(self.context.demand_bytes as f64),
+            self.model.title,
+            table::table(&self.rows(net)),
+        );
         for run in self.runs.iter().filter(|r| !r.complete) {
             text.push_str(&format!(
                 "\n{}: ended before the exchange did ({}); its figures are partial\n",

@@ -1,7 +1,9 @@
 //! `optiq simulate --goal`: an application's communication, replayed.
 
-use super::checkpoint::Files;
-use super::document::{Quantiles, end_of};
+use super::checkpoint;
+use super::document::{Quantiles, end_of, waiting_most};
+use super::report::Page;
+use super::results::{Shown, Targets};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{output, table};
@@ -34,20 +36,31 @@ struct Document<'a> {
     message_latency_seconds: Quantiles,
     link_bytes_max: u64,
     unreceived_messages: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting_bytes_most: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    series_interval_seconds: Option<f64>,
     outcome_fingerprint: String,
     simulation_seconds: f64,
+}
+
+/// What is read and written.
+pub struct Files<'a> {
+    pub schedule: &'a Path,
+    pub checkpoints: &'a checkpoint::Files,
+    pub targets: &'a Targets,
 }
 
 /// Replays a schedule and prints what it took.
 pub fn run(
     net: &Network,
     model: &Model,
-    file: &Path,
+    files: &Files<'_>,
     options: &RunOptions<'_>,
-    checkpoints: &Files,
     json: bool,
     progress: Progress,
 ) -> Result<ExitCode, Failure> {
+    let &Files { schedule: file, checkpoints, targets } = files;
     progress.now(format!("reading {}", file.display()));
     let goal = Goal::read(file)?;
     progress.now(format!("replaying {}", file.display()));
@@ -58,7 +71,6 @@ pub fn run(
         ..*options
     };
     let replayed = replay(net, model, &goal, &options).map_err(|e| checkpoints.named(e))?;
-    drop(progress);
     let Replayed { finish, unreceived, outcome: o } = &replayed;
     let complete = o.end == End::Finished;
     let last = finish.iter().copied().max().unwrap_or(0);
@@ -80,9 +92,21 @@ pub fn run(
         message_latency_seconds: Quantiles::of(&o.message_latency),
         link_bytes_max: o.link_bytes.iter().copied().max().unwrap_or(0),
         unreceived_messages: unreceived.len(),
+        waiting_bytes_most: waiting_most(o),
+        series_interval_seconds: o.series.as_ref().map(|series| seconds(series.interval)),
         outcome_fingerprint: o.fingerprint().to_string(),
         simulation_seconds: o.wall_seconds,
     };
+    let partial = (!complete).then_some(document.end);
+    let runs = [Shown { name: "goal", partial, seconds: document.seconds, done: finish, outcome: o }];
+    let page = Page {
+        heading: format!("{} on {}", document.goal, document.topology),
+        subtitle: format!("model {}; routing {}", model.title, options.routing),
+        figures: &document.rows(),
+        runs: &runs,
+    };
+    targets.write(net, model, &page)?;
+    drop(progress);
     if json {
         output::print_json(&document)?
     } else {
@@ -92,8 +116,10 @@ pub fn run(
 }
 
 impl Document<'_> {
-    fn text(&self, hint: &str) -> String {
-        let rows = [
+    /// All figures, for people.
+    fn rows(&self) -> Vec<Vec<String>> {
+        let mut rows = vec![
+            ("", "goal".to_owned()),
             ("ranks", self.ranks.to_string()),
             ("operations", self.operations.to_string()),
             (
@@ -115,9 +141,16 @@ impl Document<'_> {
             ("events", self.events.to_string()),
             ("simulated in", table::seconds(self.simulation_seconds)),
         ];
-        let rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
-        let mut text =
-            format!("{} on {}; model {}\n\n{}", self.goal, self.topology, self.model.title, table::table(&rows));
+        if let Some(most) = self.waiting_bytes_most {
+            rows.insert(rows.len() - 1, ("most waiting at a link's end", table::bytes(most as f64)));
+        }
+        rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect()
+    }
+
+    fn text(&self, hint: &str) -> String {
+        // There is one column, which needs no name.
+        let rows = table::table(&self.rows()[1..]);
+        let mut text = format!("{} on {}; model {}\n\n{rows}", self.goal, self.topology, self.model.title);
         if !self.complete {
             text.push_str(&format!("\nended before the schedule did ({}); its figures are partial\n{hint}", self.end));
         }

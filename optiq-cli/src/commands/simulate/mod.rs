@@ -4,13 +4,14 @@ pub mod checkpoint;
 mod document;
 mod goal;
 mod interrupt;
+mod report;
+mod results;
 pub mod run;
 
 use crate::arguments::{Context, Demands, MESSAGE, Planning, Topology};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
-use crate::target::Target;
 use clap::{Args, ValueEnum};
 use document::Document;
 use optiq::LegsChoice;
@@ -32,8 +33,9 @@ use std::time::Duration;
 Examples:
   optiq simulate --topology torus:4x4 --demands pattern:disjoint --message 4MB
   optiq simulate --topology bgq:512 --demands pattern:overlap --planner heu2 --json
-  optiq simulate --topology torus:4x4 --demands pattern:subset --compare --links links.csv
   optiq simulate --topology bgq:1024 --demands pattern:overlap --legs hops --transport one-sided --threads 2
+  optiq simulate --topology torus:4x4 --demands pattern:subset --compare --report report.html
+  optiq simulate --topology torus:4x4 --demands pattern:subset --links links.csv --series series.csv --histogram latency.csv
   optiq simulate --topology fattree:k=4 --demands pattern:alltoall --message 64KiB --mpi pairwise
   optiq simulate --topology torus:4x4 --demands pattern:disjoint --model my.toml --until 10
   optiq simulate --topology dragonfly:p=2,a=4,h=2 --demands pattern:random --mpi linear --routing ugal
@@ -97,9 +99,8 @@ pub struct Arguments {
     seed: u64,
     #[command(flatten)]
     checkpoints: checkpoint::Checkpointing,
-    /// Write what each link carried to a CSV file
-    #[arg(long, value_name = "FILE", conflicts_with = "goal")]
-    links: Option<PathBuf>,
+    #[command(flatten)]
+    results: results::Results,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -168,7 +169,7 @@ fn positive(text: &str) -> Result<f64, String> {
 
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        let links = self.links.as_deref().map(Target::new).transpose()?;
+        let targets = self.results.open()?;
         let progress = Progress::start("");
         let parameters = PlannerOptions { maxload: self.planning.maxload, chunk: self.planning.chunk };
         planner::by_name(&self.planning.planner, &parameters)?;
@@ -186,9 +187,11 @@ impl Arguments {
         let stop = interrupt::watch()?;
         if let Some(file) = &self.goal {
             let threads = usize::from(self.threads);
-            let (seed, routing) = (self.seed, self.routing);
-            let options = RunOptions { limits, threads, seed, routing, stop: Some(stop), ..RunOptions::default() };
-            return goal::run(&net, &model, file, &options, &checkpoints, self.json, progress);
+            let (seed, routing, series) = (self.seed, self.routing, targets.over_time());
+            let options =
+                RunOptions { limits, threads, seed, routing, series, stop: Some(stop), ..RunOptions::default() };
+            let files = goal::Files { schedule: file, checkpoints: &checkpoints, targets: &targets };
+            return goal::run(&net, &model, &files, &options, self.json, progress);
         }
         let asked = Demands { demands: self.demands.clone().unwrap_or_default(), message: self.message };
         let demands = by_pair(asked.load(&net, &progress)?);
@@ -204,15 +207,16 @@ impl Arguments {
             progress: &progress,
             checkpoints: &checkpoints,
             executor: run::Executor { legs: self.legs, carry: self.transport.into() },
+            series: targets.over_time(),
         };
         let runs = self.runs(&runner)?;
         let background = self.topology.background();
         let context = Context { background, ..Context::new(&net, &asked.demands, &demands) };
-        if let Some(target) = &links {
-            target.write(|out| run::write_links(out, &net, &runs))?;
-        }
-        drop(progress);
         let document = Document::new(&context, &asked, &model, self.routing, &runs);
+        progress.now("writing results".to_owned());
+        let shown: Vec<_> = runs.iter().map(Run::shown).collect();
+        targets.write(&net, &model, &document.page(&document.rows(&net), &shown))?;
+        drop(progress);
         if self.json {
             output::print_json(&document)?
         } else {

@@ -2,6 +2,8 @@
 
 use super::Mpi;
 use super::checkpoint::Files;
+use super::document::end_of;
+use super::results::Shown;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use optiq::{LegsChoice, Message, Placement, lower, stop_at_every_host};
@@ -14,7 +16,6 @@ use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::Planned;
 use optiq_solver::plan;
 use optiq_transport::{Order, ScheduleOptions};
-use std::io::{self, Write};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -39,6 +40,8 @@ pub struct Runner<'a> {
     pub progress: &'a Progress,
     pub checkpoints: &'a Files,
     pub executor: Executor,
+    /// Whether what happens over time is wanted.
+    pub series: bool,
 }
 
 /// How planned paths are carried out.
@@ -71,6 +74,13 @@ pub struct Run {
 impl Run {
     pub fn finished(&self) -> bool {
         self.exchanged.outcome.end == End::Finished
+    }
+
+    /// As files show it.
+    pub fn shown(&self) -> Shown<'_> {
+        let Exchanged { done, outcome } = &self.exchanged;
+        let partial = (!self.finished()).then(|| end_of(outcome.end));
+        Shown { name: &self.name, partial, seconds: self.seconds(), done, outcome }
     }
 
     /// When the last host was done; if the run was ended before, when that was.
@@ -133,6 +143,7 @@ impl Runner<'_> {
             routing: self.routing,
             checkpoints: self.checkpoints.wanted().map(|every| Checkpoints { every, keep: &keep }),
             resume: self.checkpoints.resume(),
+            series: self.series,
             ..RunOptions::default()
         };
         let messages: Vec<exchange::Message> = messages
@@ -150,30 +161,4 @@ impl Runner<'_> {
         };
         Ok(Run { name, link_bound, paths, fluid, exchanged })
     }
-}
-
-/// A line for each run and link: who joins it, how many lanes it has, what it carried, and for what part of the run it was busy.
-pub fn write_links(out: &mut dyn Write, net: &Network, runs: &[Run]) -> io::Result<()> {
-    writeln!(out, "run,from,to,lanes,capacity_bytes_per_second,bytes,busy_seconds,busy_share")?;
-    for run in runs {
-        let o = &run.exchanged.outcome;
-        for ((link, bytes), &busy) in net.links().iter().zip(&o.link_bytes).zip(&o.link_busy) {
-            let (from, to, busy) = (net.name(link.from), net.name(link.to), seconds(busy) / f64::from(link.lanes));
-            let share = if run.seconds() > 0.0 { busy / run.seconds() } else { 0.0 };
-            let (lanes, capacity) = (link.lanes, link.capacity);
-            writeln!(
-                out,
-                "{},{},{},{lanes},{capacity},{bytes},{busy:.9},{share:.6}",
-                run.name,
-                quoted(from),
-                quoted(to)
-            )?;
-        }
-    }
-    Ok(())
-}
-
-/// A name as CSV has it (RFC 4180).
-fn quoted(name: &str) -> String {
-    if name.contains([',', '"', '\n']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.to_owned() }
 }

@@ -1,0 +1,302 @@
+//! The page of `--report`: the figures of all runs, and pictures of what happened over time. It needs no script, and
+//! nothing from elsewhere.
+
+use super::results::{Shown, rate, width};
+use crate::picture::curves::{self, Curve, Curves, Panel};
+use crate::picture::heat::{self, Heat, Row};
+use crate::picture::{escape, fill, number, timeline};
+use crate::table;
+use optiq_net::Network;
+use optiq_sim::time::{Time, seconds};
+use optiq_sim::{Model, Series};
+
+/// What it shows.
+pub struct Page<'a> {
+    /// What was simulated, on what.
+    pub heading: String,
+    /// How: the rest of what there is to know.
+    pub subtitle: String,
+    /// The figures: a row of names, then one for each figure, which begins with what it is.
+    pub figures: &'a [Vec<String>],
+    /// The runs, in the same order.
+    pub runs: &'a [Shown<'a>],
+}
+
+/// Rows of all maps of a kind together; a map has at most [`MOST_ROWS`] and at least [`LEAST_ROWS`] of them.
+const ROWS: usize = 192;
+const MOST_ROWS: usize = 64;
+const LEAST_ROWS: usize = 16;
+
+/// Points of the longest curve of throughput, at most.
+const POINTS: Time = 128;
+
+/// What a map is coloured by, per interval and link.
+type Cells<'a> = &'a dyn Fn(&Shown<'_>, &Series, usize, usize) -> f64;
+
+impl Page<'_> {
+    /// The page.
+    pub fn html(&self, net: &Network, model: &Model) -> String {
+        let title = escape(&format!("OPTIQ simulation: {}", self.heading));
+        let shades = curves::style() + &heat::style();
+        let partial: String = self.runs.iter().filter_map(|run| Some((run.name, run.partial?))).fold(
+            String::new(),
+            |text, (name, why)| {
+                let name = escape(name);
+                text + &format!(
+                    "<p class=\"note partial\">{name} is partial: it was ended before its end ({why}). All that is shown of \
+                     it is what had happened by then.</p>"
+                )
+            },
+        );
+        let (heads, rows) = self.figures.split_first().map_or((&[][..], &[][..]), |(heads, rows)| (&heads[..], rows));
+        let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+        let figures = timeline::rows(&heads, heads.len(), rows.iter().cloned());
+        let names: String = (self.runs.iter().enumerate())
+            .map(|(i, run)| format!("<span>{}{}</span>", curves::key(i), escape(&marked(run))))
+            .collect();
+        let names = match self.runs.len() {
+            0 | 1 => String::new(),
+            _ => format!("<div class=\"runs roles\">{names}</div>"),
+        };
+        let (throughput, throughput_note) = self.throughput(net);
+        let (scales, maps) = self.maps(net, model);
+        let nothing = || "<p class=\"note\">Nothing was recorded.</p>".to_owned();
+        let parts = [
+            ("{{title}}", title.as_str()),
+            ("{{style}}", include_str!("../../picture/page.css")),
+            ("{{shades}}", &shades),
+            ("{{heading}}", &escape(&self.heading)),
+            ("{{subtitle}}", &escape(&self.subtitle)),
+            ("{{partial}}", &partial),
+            ("{{figures}}", &figures),
+            ("{{runs}}", &names),
+            ("{{throughput}}", &throughput.unwrap_or_else(nothing)),
+            ("{{throughput-note}}", &escape(&throughput_note)),
+            ("{{done}}", &self.done().unwrap_or_else(nothing)),
+            ("{{done-note}}", DONE),
+            ("{{latency}}", &self.latency().unwrap_or_else(nothing)),
+            ("{{latency-note}}", LATENCY),
+            ("{{scales}}", &scales),
+            ("{{links-note}}", LINKS),
+            ("{{maps}}", &maps),
+        ];
+        fill(include_str!("../../picture/report.html"), &parts)
+    }
+
+    /// A curve for each run.
+    fn curves(&self, points: impl Fn(&Shown<'_>) -> (Vec<(f64, f64)>, f64)) -> Vec<Curve> {
+        let curve = |(number, run): (usize, &Shown<'_>)| {
+            let (points, end) = points(run);
+            Curve { number, name: marked(run), points, end }
+        };
+        self.runs.iter().enumerate().map(curve).collect()
+    }
+
+    /// What all links carry together, and what there is to say about it.
+    fn throughput(&self, net: &Network) -> (Option<String>, String) {
+        // Short intervals would make curves of noise that lie on each other. All widths are a power of two of each other.
+        let last = self.runs.iter().map(|run| run.outcome.time).max().unwrap_or(0);
+        let joined = |series: &Series| {
+            let doubled = |n: &usize| (*n as Time * series.interval).saturating_mul(POINTS) >= last;
+            std::iter::successors(Some(1), |n| Some(2 * n)).find(doubled).unwrap_or(1)
+        };
+        let mut curves = self.curves(|run| {
+            let Some(series) = &run.outcome.series else { return (Vec::new(), 0.0) };
+            let joined = joined(series);
+            let mean = |(i, rows): (usize, &[Vec<u64>])| {
+                let from = i * joined;
+                let long: Time = (from..from + rows.len()).map(|at| width(series, at, run.outcome.time)).sum();
+                let sum = rows.iter().flatten().sum::<u64>() as f64;
+                (long > 0).then(|| (from as f64 * seconds(series.interval), sum / seconds(long)))
+            };
+            let points = series.bytes.chunks(joined).enumerate().filter_map(mean);
+            (points.collect(), seconds(run.outcome.time))
+        });
+        let mut widths: Vec<Time> = (self.runs.iter().filter_map(|run| run.outcome.series.as_ref()))
+            .map(|series| joined(series) as Time * series.interval)
+            .collect();
+        widths.sort_unstable();
+        widths.dedup();
+        let widths: Vec<String> = widths.into_iter().map(|long| table::seconds(seconds(long))).collect();
+        let most = curves.iter().flat_map(|c| &c.points).map(|p| p.1).fold(0.0, f64::max);
+        let (unit, name) = [(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")]
+            .into_iter()
+            .find(|&(unit, _)| most >= unit)
+            .unwrap_or((1.0, "B/s"));
+        curves.iter_mut().flat_map(|c| &mut c.points).for_each(|p| p.1 /= unit);
+        let title = match &self.runs {
+            [run] => marked(run),
+            _ => String::new(),
+        };
+        let picture = Curves {
+            label: format!("What all links carry together over time, in {name}"),
+            vertical: format!("bytes on all links together, headers included, {name}"),
+            horizontal: "time since the start".into(),
+            logarithmic: false,
+            high: None,
+            panels: vec![Panel { title, curves }],
+        };
+        let all = net.links().iter().map(|l| l.capacity).sum::<f64>() / unit;
+        let used = |run: &Shown<'_>| {
+            let links = net.links().iter().zip(&run.outcome.link_bytes).filter(|(_, bytes)| **bytes > 0);
+            links.map(|(l, _)| l.capacity).sum::<f64>() / unit
+        };
+        let used: Vec<String> = match &self.runs {
+            [run] => vec![format!("{} {name}", number(used(run)))],
+            runs => runs.iter().map(|run| format!("{} {name} in {}", number(used(run)), run.name)).collect(),
+        };
+        let note = format!(
+            "A byte counts on each link that it takes, so longer paths are more bytes. All links of the network have a capacity \
+             of {} {name} together; those that carried something, {}. Means over {}; a packet counts where it begins.",
+            number(all),
+            used.join(", "),
+            widths.join(" or "),
+        );
+        (picture.svg(), note)
+    }
+
+    /// How many hosts were done by when.
+    fn done(&self) -> Option<String> {
+        let curves = self.curves(|run| {
+            // In a run that was ended, who was not done has no time.
+            let mut done: Vec<u64> =
+                run.done.iter().copied().filter(|&time| run.partial.is_none() || time > 0).collect();
+            done.sort_unstable();
+            let (all, end) = (run.done.len().max(1) as f64, seconds(run.outcome.time));
+            let by = |(i, &time): (usize, &u64)| (seconds(time), (i + 1) as f64 / all * 100.0);
+            (std::iter::once((0.0, 0.0)).chain(done.iter().enumerate().map(by)).collect(), end)
+        });
+        let hosts = self.runs.first().map_or(0, |run| run.done.len());
+        Curves {
+            label: "Share of hosts that are done, over time".into(),
+            vertical: "hosts that are done, %".into(),
+            horizontal: "time since the start".into(),
+            logarithmic: false,
+            high: Some(100.0),
+            panels: vec![Panel { title: table::count(hosts, "host"), curves }],
+        }
+        .svg()
+    }
+
+    /// What share of packets and of messages took at most how long.
+    fn latency(&self) -> Option<String> {
+        let panel = |title: &str, of: &dyn Fn(&Shown<'_>) -> hdrhistogram::Histogram<u64>| {
+            let curves = self.curves(|run| {
+                let histogram = of(run);
+                let (mut sum, all) = (0, histogram.len().max(1) as f64);
+                let cells = histogram.iter_recorded().map(|cell| {
+                    sum += cell.count_at_value();
+                    (seconds(cell.value_iterated_to()), sum as f64 / all * 100.0)
+                });
+                let points: Vec<(f64, f64)> = cells.collect();
+                // From the axis up.
+                let first = points.first().map(|p| (p.0, 0.0));
+                let end = points.last().map_or(0.0, |p| p.0);
+                (first.into_iter().chain(points).collect(), end)
+            });
+            Panel { title: title.into(), curves }
+        };
+        Curves {
+            label: "Share of packets and of messages that took at most so long".into(),
+            vertical: "took at most so long, %".into(),
+            horizontal: "latency".into(),
+            logarithmic: true,
+            high: Some(100.0),
+            panels: vec![
+                panel("packets", &|run| run.outcome.packet_latency.clone()),
+                panel("messages", &|run| run.outcome.message_latency.clone()),
+            ],
+        }
+        .svg()
+    }
+
+    /// The colour scales, and for each run what its links carried and what waited at their ends.
+    fn maps(&self, net: &Network, model: &Model) -> (String, String) {
+        let busy: Cells<'_> = &|run, series, at, link| {
+            let long = seconds(width(series, at, run.outcome.time));
+            if long > 0.0 { series.bytes[at][link] as f64 / (rate(net, model, link) * long) } else { 0.0 }
+        };
+        let waiting: Cells<'_> = &|_, series, at, link| series.waiting_bytes[at][link] as f64;
+        let each = self.runs.iter().filter_map(|run| Some((run, run.outcome.series.as_ref()?)));
+        let most = each.flat_map(|(_, s)| s.waiting_bytes.iter().flatten()).copied().max().unwrap_or(0) as f64;
+        let scales = heat::legend("bytes, as a share of what the link can carry", "50 %", "100 %")
+            + &heat::legend(
+                "bytes that wait in the buffers at the link's end",
+                &table::bytes(most / 2.0),
+                &table::bytes(most),
+            );
+        let mut text = String::new();
+        for run in self.runs {
+            if self.runs.len() > 1 {
+                text.push_str(&format!("<h3 class=\"run\">{}</h3>", escape(&marked(run))));
+            }
+            let carrying = self.map(net, run, busy, 1.0, &|tip| format!("busy for {} of the run", table::percent(tip)));
+            let holding = self.map(net, run, waiting, most, &|tip| format!("{} waited on average", table::bytes(tip)));
+            text.push_str("<div class=\"panels\">");
+            for (map, what) in [(carrying, "carried something"), (holding, "had something wait")] {
+                let panel = match map {
+                    Some((shown, all, svg)) if shown < all => {
+                        format!("<h4>{shown} of {} that {what}</h4>{svg}", table::count(all, "link"))
+                    }
+                    Some((_, all, svg)) => format!("<h4>{} that {what}</h4>{svg}", table::count(all, "link")),
+                    None => format!("<p class=\"note\">No link {what}.</p>"),
+                };
+                text.push_str(&format!("<div class=\"panel\">{panel}</div>"));
+            }
+            text.push_str("</div>");
+        }
+        (scales, text)
+    }
+
+    /// The links of a run with the most in all, how many, and of how many; `high` is the end of the scale, `tip` says what a mean is.
+    fn map(
+        &self,
+        net: &Network,
+        run: &Shown<'_>,
+        cells: Cells<'_>,
+        high: f64,
+        tip: &dyn Fn(f64) -> String,
+    ) -> Option<(usize, usize, String)> {
+        let series = run.outcome.series.as_ref()?;
+        let end = run.outcome.time;
+        let long = |at: usize| seconds(width(series, at, end));
+        let mean = |link: usize| {
+            let sum: f64 = (0..series.bytes.len()).map(|at| cells(run, series, at, link) * long(at)).sum();
+            sum / seconds(end.max(1))
+        };
+        let mut links: Vec<(usize, f64)> = (0..net.links().len()).map(|link| (link, mean(link))).collect();
+        links.retain(|&(_, mean)| mean > 0.0);
+        // Those alike stay in the order of the network.
+        links.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let all = links.len();
+        links.truncate((ROWS / self.runs.len().max(1)).clamp(LEAST_ROWS, MOST_ROWS));
+        let rows: Vec<Row> = (links.iter())
+            .map(|&(link, mean)| {
+                let (from, to) = (net.name(net.links()[link].from), net.name(net.links()[link].to));
+                let label = format!("{from} \u{2192} {to}");
+                let tip = format!("{label}: {}", tip(mean));
+                let cells = (0..series.bytes.len()).map(|at| cells(run, series, at, link) / high).collect();
+                Row { label, tip, cells }
+            })
+            .collect();
+        if rows.is_empty() {
+            return None;
+        }
+        let (count, label) =
+            (rows.len(), format!("{}: the {} links with the most, over time", marked(run), rows.len()));
+        Some((count, all, Heat { label, rows, interval: seconds(series.interval), end: seconds(end) }.svg()))
+    }
+}
+
+const DONE: &str = "Who has nothing to do is done at once.";
+
+const LATENCY: &str = "Packets: from the first bit out of the source's memory to the last one in the destination's. Messages: \
+    from the order to send until the receiver's processor has dealt with it.";
+
+const LINKS: &str = "A row is a link, the one with the most in all on top; each run has its own choice of links, and its own \
+    time axis. All runs have the same colours. Pointing at a row tells its mean.";
+
+/// A run's name, and whether it is partial.
+fn marked(run: &Shown<'_>) -> String {
+    format!("{}{}", run.name, if run.partial.is_some() { " (partial)" } else { "" })
+}

@@ -1,0 +1,162 @@
+//! Files with what a simulation found: what each link carried, in all and over time, histograms, and a page.
+//!
+//! Exchanges and replayed schedules write them alike. All places are looked at before anything is simulated.
+
+use super::report::Page;
+use crate::failure::Failure;
+use crate::target::Target;
+use clap::Args;
+use optiq_net::Network;
+use optiq_sim::time::{Time, seconds};
+use optiq_sim::{Model, Outcome, Series};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Which files are wanted.
+#[derive(Debug, Args)]
+pub struct Results {
+    /// Write what each link carried to a CSV file, and the most that waited at its end
+    #[arg(long, value_name = "FILE")]
+    links: Option<PathBuf>,
+    /// Write to a CSV file what each link carried, and what waited at its end, in each interval of time
+    #[arg(long, value_name = "FILE")]
+    series: Option<PathBuf>,
+    /// Write how many packets and messages took how long to a CSV file
+    #[arg(long, value_name = "FILE")]
+    histogram: Option<PathBuf>,
+    /// Write pictures of the runs to a page that needs nothing else: throughput, links and buffers over time, latencies
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+}
+
+/// Where they will be.
+pub struct Targets {
+    links: Option<Target>,
+    series: Option<Target>,
+    histogram: Option<Target>,
+    report: Option<Target>,
+}
+
+/// A run as the files show it.
+pub struct Shown<'a> {
+    /// A planner, an algorithm of MPI, or a schedule.
+    pub name: &'a str,
+    /// Why it ended before its end, if it did.
+    pub partial: Option<&'static str>,
+    /// When the last host was done, or when it was ended, in seconds.
+    pub seconds: f64,
+    /// When each host was done; 0 is at once, or not by the end of a run that is partial.
+    pub done: &'a [Time],
+    /// All that the simulation found.
+    pub outcome: &'a Outcome,
+}
+
+impl Results {
+    /// Looks whether the files can be written.
+    pub fn open(&self) -> Result<Targets, Failure> {
+        let target = |path: &Option<PathBuf>| path.as_deref().map(Target::new).transpose();
+        Ok(Targets {
+            links: target(&self.links)?,
+            series: target(&self.series)?,
+            histogram: target(&self.histogram)?,
+            report: target(&self.report)?,
+        })
+    }
+}
+
+impl Targets {
+    /// Whether any of them shows what happened over time.
+    pub fn over_time(&self) -> bool {
+        self.links.is_some() || self.series.is_some() || self.report.is_some()
+    }
+
+    /// Writes them.
+    pub fn write(&self, net: &Network, model: &Model, page: &Page<'_>) -> Result<(), Failure> {
+        let runs = page.runs;
+        if let Some(target) = &self.links {
+            target.write(|out| write_links(out, net, runs))?;
+        }
+        if let Some(target) = &self.series {
+            target.write(|out| write_series(out, net, model, runs))?;
+        }
+        if let Some(target) = &self.histogram {
+            target.write(|out| write_histograms(out, runs))?;
+        }
+        if let Some(target) = &self.report {
+            target.write(|out| out.write_all(page.html(net, model).as_bytes()))?;
+        }
+        Ok(())
+    }
+}
+
+/// How long an interval of a series is: the last one ends with the run, and may be empty.
+pub fn width(series: &Series, at: usize, end: Time) -> Time {
+    end.saturating_sub(at as Time * series.interval).min(series.interval)
+}
+
+/// Bytes that a link carries in a second at most, all lanes together, as the simulated channels do.
+pub fn rate(net: &Network, model: &Model, link: usize) -> f64 {
+    net.links()[link].capacity * model.link.efficiency
+}
+
+/// A line for each run and link: who joins it, how many lanes it has, what it carried, for what part of the run it was busy,
+/// and the most bytes that waited in the buffers at its end.
+fn write_links(out: &mut dyn Write, net: &Network, runs: &[Shown<'_>]) -> io::Result<()> {
+    writeln!(out, "run,from,to,lanes,capacity_bytes_per_second,bytes,busy_seconds,busy_share,waiting_bytes_most")?;
+    for run in runs {
+        let o = run.outcome;
+        for (i, ((link, bytes), &busy)) in net.links().iter().zip(&o.link_bytes).zip(&o.link_busy).enumerate() {
+            let busy = seconds(busy) / f64::from(link.lanes);
+            let share = if run.seconds > 0.0 { busy / run.seconds } else { 0.0 };
+            let (from, to) = (quoted(net.name(link.from)), quoted(net.name(link.to)));
+            let most = o.series.as_ref().map_or(0, |series| series.waiting_most[i]);
+            let (lanes, capacity) = (link.lanes, link.capacity);
+            writeln!(out, "{},{from},{to},{lanes},{capacity},{bytes},{busy:.9},{share:.6},{most}", quoted(run.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// A line for each run, interval and link that carried or held something.
+fn write_series(out: &mut dyn Write, net: &Network, model: &Model, runs: &[Shown<'_>]) -> io::Result<()> {
+    writeln!(out, "run,start_seconds,interval_seconds,from,to,bytes,busy_share,waiting_bytes")?;
+    for run in runs {
+        let Some(series) = &run.outcome.series else { continue };
+        for (at, (bytes, waiting)) in series.bytes.iter().zip(&series.waiting_bytes).enumerate() {
+            let long = seconds(width(series, at, run.outcome.time));
+            let start = seconds(at as Time * series.interval);
+            for (i, link) in net.links().iter().enumerate().filter(|&(i, _)| bytes[i] > 0 || waiting[i] > 0) {
+                let share = if long > 0.0 { bytes[i] as f64 / (rate(net, model, i) * long) } else { 0.0 };
+                let (from, to) = (quoted(net.name(link.from)), quoted(net.name(link.to)));
+                writeln!(
+                    out,
+                    "{},{start:.12},{long:.12},{from},{to},{},{share:.6},{}",
+                    quoted(run.name),
+                    bytes[i],
+                    waiting[i]
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A line for each run, kind and cell of its histogram that something fell into.
+fn write_histograms(out: &mut dyn Write, runs: &[Shown<'_>]) -> io::Result<()> {
+    writeln!(out, "run,kind,up_to_seconds,count")?;
+    for run in runs {
+        let (packets, messages) = (&run.outcome.packet_latency, &run.outcome.message_latency);
+        for (kind, histogram) in [("packet", packets), ("message", messages)] {
+            for cell in histogram.iter_recorded() {
+                let up_to = seconds(cell.value_iterated_to());
+                writeln!(out, "{},{kind},{up_to:.12},{}", quoted(run.name), cell.count_at_value())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A name as CSV has it (RFC 4180).
+fn quoted(name: &str) -> String {
+    if name.contains([',', '"', '\n']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.to_owned() }
+}
