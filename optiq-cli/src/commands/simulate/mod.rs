@@ -99,8 +99,9 @@ pub struct Arguments {
     seed: u64,
     #[command(flatten)]
     checkpoints: checkpoint::Checkpointing,
+    // Elsewhere, as all commands take the room of the largest one.
     #[command(flatten)]
-    results: results::Results,
+    results: Box<results::Results>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,

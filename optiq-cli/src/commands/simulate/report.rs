@@ -36,7 +36,7 @@ type Cells<'a> = &'a dyn Fn(&Shown<'_>, &Series, usize, usize) -> f64;
 impl Page<'_> {
     /// The page.
     pub fn html(&self, net: &Network, model: &Model) -> String {
-        let title = escape(&format!("OPTIQ simulation: {}", self.heading));
+        let title = escape(&format!("OPTIQ simulation: {}; model {}", self.heading, model.title));
         let shades = curves::style() + &heat::style();
         let partial: String = self.runs.iter().filter_map(|run| Some((run.name, run.partial?))).fold(
             String::new(),
