@@ -166,3 +166,29 @@ fn push(paths: &mut Vec<Path>, ranks: Vec<Rank>, bytes: u64, offset: u64) -> Res
     paths.push(Path { id, ranks, bytes, source_offset: offset, destination_offset: offset });
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PlacementRule;
+
+    #[test]
+    fn chunks_stop_at_every_host_that_has_ranks() {
+        let stops = |spec: &str, ranks: &[Rank], hosts: &[u32]| {
+            let network = Network::from_spec(spec).unwrap();
+            let names: Vec<String> = hosts.iter().map(|&h| network.name(NodeId(h)).to_owned()).collect();
+            let placement = Placement::new(&network, &names, PlacementRule::Names).unwrap();
+            let mut paths = [Path { id: 0, ranks: ranks.to_vec(), bytes: 1, source_offset: 0, destination_offset: 0 }];
+            stop_at_every_host(&mut paths, &network, &placement).unwrap();
+            paths[0].ranks.clone()
+        };
+        assert_eq!(stops("mesh:6", &[0, 4], &[0, 1, 2, 3, 4, 5]), [0, 1, 2, 3, 4]);
+        // Host 2 has no rank.
+        assert_eq!(stops("mesh:6", &[0, 3], &[0, 1, 3, 4]), [0, 1, 2, 3]);
+        // There and back would pass rank 2 twice: as planned.
+        assert_eq!(stops("mesh:6", &[1, 3, 0], &[0, 1, 2, 3, 4, 5]), [1, 3, 0]);
+        // On switches nobody stops.
+        let all: Vec<u32> = (0..16).collect();
+        assert_eq!(stops("fattree:k=4", &[0, 15], &all), [0, 15]);
+    }
+}
