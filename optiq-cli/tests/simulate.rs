@@ -331,6 +331,16 @@ fn replays_have_results_as_well() {
     assert!(document["series_interval_seconds"].as_f64().is_some());
     let page = String::from_utf8(room.read("report.html")).unwrap();
     assert!(page.contains("ping.goal on star:2") && well_formed(&page).is_ok());
+    // Throughput, hosts, packets, messages; of hosts nothing is known where a limit came first.
+    assert_eq!(page.matches("class=\"curve ").count(), 4);
+    assert_eq!(
+        room.run("simulate --topology star:2 --goal ping.goal --events 10 --report cut.html").status.code(),
+        Some(1)
+    );
+    let page = String::from_utf8(room.read("cut.html")).unwrap();
+    assert!(
+        page.contains("goal is partial") && page.contains("<div class=\"panel wide\"><p class=\"note\">Nothing was")
+    );
 }
 
 /// Nothing is simulated for a file that cannot be written: this would take minutes.

@@ -98,7 +98,9 @@ pub fn run(
         simulation_seconds: o.wall_seconds,
     };
     let partial = (!complete).then_some(document.end);
-    let runs = [Shown { name: "goal", partial, seconds: document.seconds, done: finish, outcome: o }];
+    // Of a schedule that was ended, nobody knows who has operations left.
+    let done = if complete { &finish[..] } else { &[] };
+    let runs = [Shown { name: "goal", partial, seconds: document.seconds, done, outcome: o }];
     let page = Page {
         heading: format!("{} on {}", document.goal, document.topology),
         subtitle: format!("model {}; routing {}", model.title, options.routing),

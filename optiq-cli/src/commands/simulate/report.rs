@@ -158,6 +158,9 @@ impl Page<'_> {
     /// How many hosts were done by when.
     fn done(&self) -> Option<String> {
         let curves = self.curves(|run| {
+            if run.done.is_empty() {
+                return (Vec::new(), 0.0);
+            }
             // In a run that was ended, who was not done has no time.
             let mut done: Vec<u64> =
                 run.done.iter().copied().filter(|&time| run.partial.is_none() || time > 0).collect();
@@ -288,13 +291,14 @@ impl Page<'_> {
     }
 }
 
-const DONE: &str = "Who has nothing to do is done at once.";
+const DONE: &str = "Who has nothing to do is done at once; in a partial run this is not known, and not shown.";
 
 const LATENCY: &str = "Packets: from the first bit out of the source's memory to the last one in the destination's. Messages: \
     from the order to send until the receiver's processor has dealt with it.";
 
 const LINKS: &str = "A row is a link, the one with the most in all on top; each run has its own choice of links, and its own \
-    time axis. All runs have the same colours. Pointing at a row tells its mean.";
+    time axis. All runs have the same colours. A packet counts where it \
+    begins, which leaves gaps where intervals are not much longer than a packet takes. Pointing at a row tells its mean.";
 
 /// A run's name, and whether it is partial.
 fn marked(run: &Shown<'_>) -> String {

@@ -45,7 +45,7 @@ pub struct Shown<'a> {
     pub partial: Option<&'static str>,
     /// When the last host was done, or when it was ended, in seconds.
     pub seconds: f64,
-    /// When each host was done; 0 is at once, or not by the end of a run that is partial.
+    /// When each host was done; 0 is at once, or not by the end of a run that is partial. Empty if it is not known.
     pub done: &'a [Time],
     /// All that the simulation found.
     pub outcome: &'a Outcome,
