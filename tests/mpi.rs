@@ -137,6 +137,10 @@ fn small_messages_of_a_hosts_ranks_are_gathered() {
 fn alltoallv_equals_mpi_stopping_at_every_host() {
     for (ranks, ring) in [(7, "torus:7"), (16, "mesh:4x4")] {
         for transport in ["two-sided", "one-sided"] {
+            // As in one_sided_conforms: milliseconds per chunk.
+            if transport == "one-sided" && ranks > 7 && Library::CURRENT == Library::Mpich {
+                continue;
+            }
             let options = [
                 ("OPTIQ_TOPOLOGY", ring),
                 ("OPTIQ_PLACEMENT", "rank"),
