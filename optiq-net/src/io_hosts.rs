@@ -8,7 +8,8 @@
 //!
 //! On Blue Gene/Q "every 128 compute nodes (forming a pset) has two bridge nodes", each with an eleventh link of 2 GB/s to
 //! an I/O node (thesis 6.1). Where in the block they are is not said; hosts 0 and 64 of each block of 128 consecutive
-//! numbers are taken, which is half of the block for each.
+//! numbers are taken. A host's default is the nearer one, the first where both are as near; on a torus that is no half of the
+//! block for each: 96 and 32 hosts on `bgq:512`.
 //!
 //! I/O hosts are no part of [`Network::fingerprint`]: plans do not depend on them.
 

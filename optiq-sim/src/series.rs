@@ -90,11 +90,15 @@ impl Recorder {
             for channel in 0..recorder.channels as u32 {
                 recorder.waits(channel, end, 0);
             }
-            // All to the same width, and the same number.
-            recorder.at(end);
+        }
+        // All to the same width, and the same number. A packet may begin after the end: routers with a clock grant ahead.
+        let covered = |r: &Recorder| (r.sent.len() / r.channels.max(1)) as Time * r.interval;
+        let last = all.iter().map(covered).max()?.saturating_sub(1).max(end);
+        for recorder in &mut all {
+            recorder.at(last);
         }
         let (interval, channels) = all.first().map(|r| (r.interval, r.channels))?;
-        let intervals = (end / interval) as usize + 1;
+        let intervals = (last / interval) as usize + 1;
         let mut bytes = vec![vec![0; links]; intervals];
         let mut waited = vec![vec![0u128; links]; intervals];
         let mut waiting_most = vec![0; links];
@@ -109,7 +113,7 @@ impl Recorder {
             }
         }
         // The last interval is as long as it is.
-        let width = |at: usize| u128::from(interval.min(end - at as Time * interval).max(1));
+        let width = |at: usize| u128::from(interval.min(end.saturating_sub(at as Time * interval)).max(1));
         let mean = |(at, row): (usize, Vec<u128>)| row.into_iter().map(|w| (w / width(at)) as u64).collect();
         let waiting_bytes = waited.into_iter().enumerate().map(mean).collect();
         Some(Series { interval, bytes, waiting_bytes, waiting_most })
