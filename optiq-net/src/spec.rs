@@ -10,6 +10,7 @@
 //! | `fattree:k=36` | the classical three-level tree of 36-port switches, k^3 / 4 hosts | 1 GB/s |
 //! | `fattree:brown1296` | `18x18x4:1x18x2:1x1x9`: the 1,296 nodes of Brown's dissertation, chapter 5 | 12.5 GB/s |
 //! | `dragonfly:p=4,a=8,h=4,g=33` | hosts and global links per router, routers per group, groups (a h + 1 unless given) | 1 GB/s |
+//! | `dragonfly:5586` | `p=7,a=14,h=4,g=57`: as many hosts as in Yoga and Chabbi's evaluation, after NERSC's Edison | 10 GB/s to hosts, 5.25 GB/s local, 4.7 GB/s global |
 //! | `dragonfly+:p=16,l=24,s=24,h=16,g=9` | hosts per leaf, leaves and spines per group, global links per spine, groups (s h + 1 unless given) | 1 GB/s |
 //! | `dragonfly+:3456` | the one just above, of Kang et al. 2019, section 2.1 | 16 GiB/s to hosts, 5.25 GiB/s local, 4.37 GiB/s global |
 //! | `file:net.toml` | see [`Network::from_toml`]; the rest of the text is the path | |

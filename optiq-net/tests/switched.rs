@@ -163,6 +163,7 @@ fn every_two_groups_have_equally_many_cables() {
         ("dragonfly+:p=2,l=2,s=2,h=2", 5, 4, 1),
         ("dragonfly+:p=1,l=3,s=4,h=3,g=3", 3, 7, 6),
         ("dragonfly+:3456", 9, 48, 48),
+        ("dragonfly:5586", 57, 14, 1),
     ];
     for (spec, groups, switches, cables) in cases {
         let found = between_groups(&network(spec), switches);

@@ -21,6 +21,10 @@ const BROWN_LINK: f64 = 12.5e9;
 /// Kang et al. 2019, section 2.1: hosts per leaf, leaves, spines, global links per spine, groups.
 const KANG: [u32; 5] = [16, 24, 24, 16, 9];
 const KANG_LINKS: [f64; 3] = [16.0 * GIB, 5.25 * GIB, 4.37 * GIB];
+/// A dragonfly of 5,586 hosts, as in Yoga and Chabbi's evaluation after NERSC's Edison: 57 groups of 14 routers, a cable between
+/// every two groups. They do not say how it is made up; rates as in Faanes et al., "Cray Cascade", SC 2012.
+const EDISON: [u32; 4] = [7, 14, 4, 57];
+const EDISON_LINKS: [f64; 3] = [10e9, 5.25e9, 4.7e9];
 
 /// A specification that was read, in little memory however large the network.
 #[derive(Clone, Debug, PartialEq)]
@@ -183,6 +187,11 @@ fn options(fields: &Fields, shape: Switched, defaults: [f64; 3]) -> Result<Switc
 }
 
 fn dragonfly(parts: &[&str]) -> Result<SwitchedSpec, String> {
+    if parts[0] == "5586" {
+        let fields = Fields::parse(&parts[1..], "capacity, terminal, local, global or routing")?;
+        let [p, a, h, g] = EDISON;
+        return options(&fields, Switched::Dragonfly(Dragonfly::new(p, a, h, Some(g))?), EDISON_LINKS);
+    }
     let fields = Fields::parse(parts, "p, a, h, g, capacity, terminal, local, global or routing")?;
     let shape = Dragonfly::new(fields.needed("p")?, fields.needed("a")?, fields.needed("h")?, fields.number("g")?)?;
     options(&fields, Switched::Dragonfly(shape), [DEFAULT_CAPACITY; 3])
@@ -223,6 +232,10 @@ impl fmt::Display for SwitchedSpec {
                 if tree.rails() > 1 {
                     write!(f, ",rails={}", tree.rails())?;
                 }
+            }
+            Switched::Dragonfly(d) if d.words() == EDISON && self.capacities == EDISON_LINKS => {
+                defaults = self.capacities;
+                f.write_str("dragonfly:5586")?;
             }
             Switched::Dragonfly(d) => {
                 let [p, a, h, g] = d.words();
@@ -274,6 +287,8 @@ mod tests {
             ("fattree:18x18x4:1x18x2:1x1x9,capacity=12.5GB/s", "fattree:brown1296"),
             ("fattree:brown1296,capacity=1GB/s", "fattree:18x18x4:1x18x2:1x1x9"),
             ("dragonfly+:3456,routing=shortest", "dragonfly+:3456,routing=shortest"),
+            ("dragonfly:5586,routing=minimal", "dragonfly:5586"),
+            ("dragonfly:5586,capacity=1GB/s", "dragonfly:p=7,a=14,h=4,g=57"),
             ("fattree:k=4,routing=smodk", "fattree:2x2x4:1x2x2,routing=smodk"),
             ("fattree:2x2:1x2,rails=1", "fattree:2x2:1x2"),
             ("fattree:brown1296,routing=smodk,rails=2", "fattree:brown1296,rails=2,routing=smodk"),
@@ -302,6 +317,7 @@ mod tests {
                 "dragonfly:p=2,a=3,h=2,g=4,global=2GB/s",
                 "dragonfly+:p=2,l=2,s=3,h=2,g=3",
                 "dragonfly+:3456,local=1GB/s",
+                "dragonfly:5586,global=1GB/s",
             ]),
         ) {
             if let Ok(Some(spec)) = SwitchedSpec::parse(&text) {
