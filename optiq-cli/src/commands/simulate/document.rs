@@ -133,7 +133,11 @@ impl<'a> Document<'a> {
         let row = |label: &str, cell: &dyn Fn(&Figures) -> String| {
             std::iter::once(label.to_owned()).chain(self.runs.iter().map(cell)).collect::<Vec<_>>()
         };
-        let rate = |r: f64| optiq_net::units::format_rate((r / 1e3).round() * 1e3);
+        // Four digits.
+        let rate = |r: f64| {
+            let unit = 10f64.powi((r.max(1.0).log10().floor() as i32 - 3).max(0));
+            optiq_net::units::format_rate((r / unit).round() * unit)
+        };
         let whole = |r: &Figures, cell: String| if r.complete { cell } else { "-".into() };
         let mut rows = vec![
             row("", &|r| r.name.clone()),
