@@ -148,7 +148,8 @@ fn alltoallv_equals_mpi_stopping_at_every_host() {
                 ("OPTIQ_TRANSPORT", transport),
                 ("OPTIQ_ALGORITHM", "multipath"),
             ];
-            passes(ranks, &["alltoallv"], &options);
+            let output = passes(ranks, &["alltoallv"], &options);
+            assert!(output.contains("served by planned paths"), "nothing was served:\n{output}");
         }
     }
 }
