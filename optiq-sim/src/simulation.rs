@@ -304,20 +304,16 @@ impl Watch<'_> {
 
     /// Whether a limit is reached; `wall` is looked at between batches only.
     fn over(&self, events: u64) -> Option<End> {
-        over(self.options, self.start, events)
-    }
-}
-
-fn over(options: &RunOptions<'_>, start: Instant, events: u64) -> Option<End> {
-    let Limits { events: most, wall, .. } = options.limits;
-    if options.stop.is_some_and(|stop| stop.load(SeqCst)) {
-        Some(End::Stopped)
-    } else if most.is_some_and(|most| events >= most) {
-        Some(End::EventLimit)
-    } else if wall.is_some_and(|wall| start.elapsed() >= wall) {
-        Some(End::WallLimit)
-    } else {
-        None
+        let Limits { events: most, wall, .. } = self.options.limits;
+        if self.options.stop.is_some_and(|stop| stop.load(SeqCst)) {
+            Some(End::Stopped)
+        } else if most.is_some_and(|most| events >= most) {
+            Some(End::EventLimit)
+        } else if wall.is_some_and(|wall| self.start.elapsed() >= wall) {
+            Some(End::WallLimit)
+        } else {
+            None
+        }
     }
 }
 
@@ -438,8 +434,11 @@ fn windows(part: &mut Shard<'_>, me: usize, shards: usize, lookahead: Time, watc
                 saved[me] = state;
             }
             let all = shared.barrier.wait(|| {
-                let shards = shared.saved.lock().map_or_else(|_| Vec::new(), |saved| saved.clone());
-                let kept = watch.keep(shards.into_iter().collect(), next);
+                let shards = shared.saved.lock().map_or_else(
+                    |_| Err("a thread has failed".into()),
+                    |mut saved| saved.iter_mut().map(|state| std::mem::replace(state, Ok(Vec::new()))).collect(),
+                );
+                let kept = watch.keep(shards, next);
                 shared.kept.store(watch.done(), SeqCst);
                 if let (Err(error), Ok(mut place)) = (kept, shared.failure.lock()) {
                     *place = Some(error);
