@@ -1,124 +1,13 @@
-//! Load-latency curves beside those of BookSim2 with the same routers. `data/booksim.toml` has BookSim's figures, how they were
-//! found, and what is known of the differences. `cargo test -p optiq-sim --test booksim -- --nocapture` prints them as tables.
+//! Load-latency curves beside those of BookSim2 with the same routers. `../data/booksim.toml` has BookSim's figures, how they were
+//! found, and what is known of the differences. `cargo bench -p optiq-sim --bench booksim` prints them as tables.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+#[allow(dead_code, reason = "the tables need more of it")]
+mod curves;
+
+use curves::{CYCLE, Curve, compare, file, routing, run};
 use optiq_net::Network;
-use optiq_sim::model::Pipeline;
-use optiq_sim::workload::{Gaps, Open, Pattern, Sizes, Window};
-use optiq_sim::{Delivery, Host, Limits, Model, Notice, Outcome, Policy, Program, RunOptions, simulate};
-use serde::Deserialize;
-
-/// What a link takes for a flit, which is a byte here.
-const CYCLE: u64 = 1000;
-/// How close we want to be (issue 6): mean latencies below saturation, and saturation.
-const LATENCY_WITHIN: f64 = 0.05;
-const SATURATION_WITHIN: f64 = 0.03;
-
-#[derive(Deserialize)]
-struct File {
-    commit: String,
-    curve: Vec<Curve>,
-}
-
-#[derive(Deserialize)]
-struct Curve {
-    name: String,
-    /// How BookSim was run.
-    booksim: String,
-    topology: String,
-    routing: String,
-    /// Of a packet.
-    flits: u64,
-    /// Cycles before packets are counted, and in which they are.
-    warm_up: u64,
-    cycles: u64,
-    model: Model,
-    /// Mean packet latency, in cycles.
-    latency: Vec<Point>,
-    /// Accepted flits per host and cycle.
-    accepted: Vec<Point>,
-}
-
-#[derive(Deserialize)]
-struct Point {
-    /// Offered flits per host and cycle.
-    load: f64,
-    /// What BookSim finds: the least, the mean and the most of its runs.
-    booksim: [f64; 3],
-    /// What is known of it from elsewhere (anchors.md).
-    published: Option<f64>,
-    /// Why ours need not be close.
-    except: Option<String>,
-}
-
-fn file() -> File {
-    toml::from_str(include_str!("data/booksim.toml")).unwrap()
-}
-
-fn routing(curve: &Curve) -> Policy {
-    curve.routing.parse().unwrap()
-}
-
-/// The run, the mean latency in cycles of the packets of the window, and what was accepted there per host and cycle.
-fn run(curve: &Curve, model: &Model, load: f64, threads: usize) -> (Outcome, f64, f64) {
-    let network = Network::from_spec(&curve.topology).unwrap();
-    let hosts = network.hosts() as u32;
-    let millionths = (load / curve.flits as f64 * 1e6).round() as u32;
-    let from = curve.warm_up * CYCLE;
-    let to = from + curve.cycles * CYCLE;
-    let window = Window::new(from..to);
-    let open = Open {
-        pattern: Pattern::UniformWithSelf,
-        gaps: Gaps::Bernoulli { cycle: CYCLE, millionths },
-        sizes: Sizes::Fixed(curve.flits),
-        messages: u64::MAX,
-        hosts,
-    };
-    let programs = (0..hosts).map(|_| window.watch(open.clone())).collect();
-    // Time for those that were sent last: below saturation none takes longer.
-    let limits = Limits { time: Some(to + 2000 * CYCLE), ..Limits::default() };
-    let options = RunOptions { seed: 1, threads, routing: routing(curve), limits, ..RunOptions::default() };
-    let outcome = simulate(&network, model, programs, &options).unwrap();
-    let accepted = window.bytes() as f64 / f64::from(hosts) / curve.cycles as f64;
-    (outcome, window.mean_latency() / CYCLE as f64, accepted)
-}
-
-/// Routers without a pipeline, that take as long for a packet that has nothing in its way.
-fn without_pipeline(curve: &Curve) -> Model {
-    let mut model = curve.model.clone();
-    let Pipeline { cycle_picoseconds, speedup, routing_steps, .. } = model.router.pipeline.take().unwrap();
-    // Routing, allocation of a virtual channel and of the switch, the switch.
-    let steps = u64::from(routing_steps) + 3;
-    model.router.delay_picoseconds = (steps * cycle_picoseconds).div_ceil(u64::from(speedup)).next_multiple_of(CYCLE);
-    model
-}
-
-/// One load of a curve, beside BookSim.
-struct Compared<'a> {
-    point: &'a Point,
-    is_latency: bool,
-    ours: f64,
-}
-
-impl Compared<'_> {
-    fn off(&self) -> f64 {
-        self.ours / self.point.booksim[1] - 1.0
-    }
-
-    fn within(&self) -> f64 {
-        if self.is_latency { LATENCY_WITHIN } else { SATURATION_WITHIN }
-    }
-}
-
-fn compare<'a>(curve: &'a Curve, model: &Model) -> Vec<Compared<'a>> {
-    let latencies = curve.latency.iter().map(|point| (point, true));
-    let points = latencies.chain(curve.accepted.iter().map(|point| (point, false)));
-    let compared = points.map(|(point, is_latency)| {
-        let (_, latency, accepted) = run(curve, model, point.load, 1);
-        Compared { point, is_latency, ours: if is_latency { latency } else { accepted } }
-    });
-    compared.collect()
-}
+use optiq_sim::{Delivery, Host, Notice, Policy, Program, RunOptions, simulate};
 
 /// One test a curve, so that they run side by side.
 fn check(at: usize) {
@@ -219,39 +108,4 @@ fn routing_that_reserves_room_is_refused() {
     let options = RunOptions { routing: Policy::MinimalAdaptive, ..RunOptions::default() };
     let error = simulate(&network, &curve.model, Vec::new(), &options).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("routers with a pipeline"), "{error}");
-}
-
-/// The tables of `docs/results/booksim.md`, over longer times.
-#[test]
-#[ignore = "minutes; made by cargo xtask results --only booksim"]
-fn tables() {
-    let file = file();
-    println!("BookSim2 at commit {}.", file.commit);
-    for mut curve in file.curve {
-        curve.cycles *= 4;
-        println!(
-            "\n## {}\n\nOurs: `{}`, routing {}. BookSim: `{}`.\n",
-            curve.name, curve.topology, curve.routing, curve.booksim
-        );
-        println!("| load | | BookSim | its runs | anchors.md | ours | off, % | at most, % | without the pipeline |");
-        println!("| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
-        let mut notes = String::new();
-        for (c, plain) in compare(&curve, &curve.model).iter().zip(compare(&curve, &without_pipeline(&curve))) {
-            let Point { load, booksim: [least, mean, most], published, except } = c.point;
-            let (what, digits) = if c.is_latency { ("latency", 2) } else { ("accepted", 4) };
-            let published = published.map_or(String::new(), |p| p.to_string());
-            let most_off = if except.is_some() { "-".into() } else { format!("{:.0}", c.within() * 100.0) };
-            println!(
-                "| {load} | {what} | {mean:.digits$} | {least:.digits$} to {most:.digits$} | {published} | {:.digits$} | {:+.1} | {most_off} | {:.digits$} |",
-                c.ours,
-                c.off() * 100.0,
-                plain.ours,
-            );
-            if let Some(why) = except {
-                notes.push_str(&format!("\nLoad {load}: {why}\n"));
-            }
-        }
-        print!("{notes}");
-    }
-    println!("<end>");
 }
