@@ -65,6 +65,27 @@ fn several_demands_of_a_pair_are_one_message() {
     assert_eq!(document["demand_bytes"].as_u64(), Some(3_000_000));
 }
 
+/// On Blue Gene/Q chunks are put; long messages stop at every host, short ones where the plan says so.
+#[test]
+fn stops_and_transport_are_chosen_by_the_machine_and_the_size() {
+    let room = Room::new("stops");
+    let chosen = |options: &str| {
+        let line = format!("simulate --topology bgq:128 --demands pattern:disjoint --events 1000 --json {options}");
+        let output = room.run(&line);
+        assert_eq!(output.status.code(), Some(1), "ended early: {line}");
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let run = &document["runs"][0];
+        [&run["legs"], &run["transport"]].map(|v| v.as_str().unwrap_or("-").to_owned())
+    };
+    assert_eq!(chosen("--message 16MiB"), ["hops", "one-sided"]);
+    assert_eq!(chosen("--message 16KiB"), ["planned", "one-sided"]);
+    assert_eq!(chosen("--message 16MiB --legs planned"), ["planned", "one-sided"]);
+    assert_eq!(chosen("--message 16KiB --legs hops --transport two-sided"), ["hops", "two-sided"]);
+    // What asks first does not stop on its own account; MPI has neither.
+    assert_eq!(chosen("--message 16MiB --transport two-sided"), ["planned", "two-sided"]);
+    assert_eq!(chosen("--message 16MiB --mpi linear"), ["-", "-"]);
+}
+
 #[test]
 fn links_are_written_as_a_table() {
     let room = Room::new("links");

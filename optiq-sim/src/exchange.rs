@@ -5,6 +5,7 @@
 
 use crate::SimError;
 use crate::checkpoint;
+pub use crate::model::Carry;
 use crate::model::Model;
 use crate::program::{Delivery, Host, Notice, Program};
 use crate::simulation::{End, Outcome, RunOptions, simulate};
@@ -26,17 +27,6 @@ pub struct Message {
     pub destination: u32,
     /// Its size.
     pub bytes: u64,
-}
-
-/// What carries chunks from rank to rank.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Carry {
-    /// Messages, with questions first where they are large, as by `MPI_Isend` and `MPI_Irecv`.
-    #[default]
-    TwoSided,
-    /// Puts into slots that the scheduler's credits promise, each followed by a short message when it is there: what the thesis
-    /// does by `PAMI_Put` and `PAMI_Send_immediate` (4.3), and the one-sided transport by `MPI_Put`.
-    OneSided,
 }
 
 /// How an exchange is carried out.

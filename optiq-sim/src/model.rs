@@ -151,6 +151,28 @@ pub struct RouterModel {
     pub pipeline: Option<Pipeline>,
 }
 
+/// What carries the chunks of an exchange from rank to rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carry {
+    /// Messages, with questions first where they are large, as by `MPI_Isend` and `MPI_Irecv`.
+    #[default]
+    TwoSided,
+    /// Puts into slots that the scheduler's credits promise, each followed by a short message when it is there: what the thesis
+    /// does by `PAMI_Put` and `PAMI_Send_immediate` (4.3), and the one-sided transport by `MPI_Put`.
+    OneSided,
+}
+
+impl Carry {
+    /// As in model files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Carry::TwoSided => "two-sided",
+            Carry::OneSided => "one-sided",
+        }
+    }
+}
+
 /// What a host does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -176,6 +198,8 @@ pub struct HostModel {
     pub copies_forwarded: bool,
     /// Messages above this size ask the receiver first (rendezvous).
     pub eager_bytes: u64,
+    /// What carries chunks along planned paths unless a caller says otherwise.
+    pub chunks_by: Carry,
     /// The size of what they ask with, of the answer, and of confirmations.
     pub control_bytes: u64,
 }
@@ -233,6 +257,7 @@ impl Default for HostModel {
             copy_bytes_per_second: 0.0,
             copies_forwarded: false,
             eager_bytes: u64::MAX >> 1,
+            chunks_by: Carry::default(),
             control_bytes: 32,
         }
     }

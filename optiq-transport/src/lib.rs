@@ -37,6 +37,6 @@ pub use error::TransportError;
 pub use execute::{ExecuteOptions, Execution, Patience, Progress, Running, execute};
 pub use inproc::{InProcess, LinkMap, mesh, paced_mesh};
 pub use path::{Header, Path, PathId, Rank};
-pub use schedule::{Hop, Incoming, Outgoing, Roles, Schedule, ScheduleOptions, Sink};
+pub use schedule::{Hop, Incoming, Outgoing, PUTS_UNDER_WAY, Roles, Schedule, ScheduleOptions, Sink};
 pub use scheduler::{Credit, Order, Post, Scheduler, Transmit};
 pub use transport::{Event, Memory, Region, Transport};

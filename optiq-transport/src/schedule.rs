@@ -31,6 +31,11 @@
 //! are large beside `W`, so the scheduler rounds each limit up or down as often as makes it right on average. See
 //! `docs/executor.md` for the measurements.
 //!
+//! What is under way also delays: a chunk waits behind `W / B` seconds of others at every leg, so a path of `L` legs
+//! takes `(L - 1) W / B` longer to fill. Where the network takes chunks without a turn of anybody's progress loop in
+//! between, a small part of the exchange's bytes, `M / n`, keeps a busy link busy, and the fill stays a small part of the
+//! time, `(L - 1) / n`; two chunks are the least that pipelines.
+//!
 //! Everything here is computed from the global list of paths, so all ranks agree on chunk sizes, windows, slots
 //! and tags without exchanging anything.
 
@@ -51,6 +56,9 @@ pub struct ScheduleOptions {
     pub cost: ChunkCost,
     /// Bytes that may be under way at one time on the busiest leg; on others, in proportion to what they carry.
     pub under_way: u64,
+    /// And at most the `n`-th part of the busiest leg's bytes, or two chunks if that is more: for transports that hand
+    /// chunks to the network without a question ([`PUTS_UNDER_WAY`]). 0 for no such limit.
+    pub under_way_part: u64,
     /// Bytes on the busiest link, of one link's capacity, where the caller knows: a link can be shared by several
     /// legs. 0 takes the busiest leg's bytes.
     pub busiest: u64,
@@ -60,10 +68,15 @@ pub struct ScheduleOptions {
 /// loops that share processors.
 const UNDER_WAY: u64 = 6 * crate::EAGER;
 
+/// Which part of the busiest leg's bytes is under way at one time where chunks are put by the network's own hardware.
+/// Measured in the simulator of Blue Gene/Q, see `docs/executor.md`.
+pub const PUTS_UNDER_WAY: u64 = 40;
+
 impl Default for ScheduleOptions {
     fn default() -> Self {
         let (chunk, cost) = (ChunkRule::Auto, ChunkCost::default());
-        Self { chunk, budget: 64 << 20, window: 32, cost, under_way: UNDER_WAY, busiest: 0 }
+        let (under_way, under_way_part) = (UNDER_WAY, 0);
+        Self { chunk, budget: 64 << 20, window: 32, cost, under_way, under_way_part, busiest: 0 }
     }
 }
 
@@ -199,16 +212,25 @@ struct Flow {
 }
 
 impl Flow {
-    fn new(paths: &[&Path], options: &ScheduleOptions) -> Self {
+    fn new(paths: &[&Path], options: &ScheduleOptions, chunk_of: impl Fn(&Path) -> u64) -> Self {
         let mut legs: BTreeMap<(Rank, Rank), u64> = BTreeMap::new();
+        // All legs' bytes, and these times the size of their chunks.
+        let (mut all, mut sized) = (0u128, 0u128);
         for path in paths {
             for leg in path.ranks.windows(2) {
                 let bytes = legs.entry((leg[0], leg[1])).or_default();
                 *bytes = bytes.saturating_add(path.bytes);
             }
+            let bytes = u128::from(path.bytes) * (path.ranks.len() as u128 - 1);
+            all = all.saturating_add(bytes);
+            sized = sized.saturating_add(bytes.saturating_mul(chunk_of(path).into()));
         }
         let busiest = legs.values().copied().max().unwrap_or(0).max(options.busiest).max(1);
-        Self { legs, busiest, most: options.under_way }
+        // One size for all: the mean over bytes. With each leg's own, legs of large chunks would fill the queues that the
+        // confirmations of the others wait in.
+        let chunk = u64::try_from(sized / all.max(1)).unwrap_or(u64::MAX);
+        let part = busiest.checked_div(options.under_way_part).unwrap_or(u64::MAX);
+        Self { legs, busiest, most: options.under_way.min(part.max(chunk.saturating_mul(2))) }
     }
 
     fn of_leg(&self, from: Rank, to: Rank) -> u64 {
@@ -272,12 +294,12 @@ impl Schedule {
         let mut placed: BTreeMap<(Rank, PathId), (u64, u64)> = BTreeMap::new();
         let mut used: BTreeMap<Rank, u64> = BTreeMap::new();
         let mut forward_bytes: BTreeMap<Rank, u64> = BTreeMap::new();
-        let flow = Flow::new(&order, options);
         let chunk_of = |p: &Path| {
             let least = p.ranks[1..].iter().map(|&r| share(r)).min().unwrap_or(1);
             let legs = p.ranks.len() as u64 - 1;
             options.chunk.chunk(p.bytes, legs, options.cost).min(least)
         };
+        let flow = Flow::new(&order, options, chunk_of);
         for sink in [Sink::Forward, Sink::Deliver] {
             for path in &order {
                 let chunk = chunk_of(path);

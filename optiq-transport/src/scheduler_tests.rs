@@ -167,6 +167,13 @@ fn what_is_under_way_is_in_proportion_to_what_a_leg_carries() {
     // Where a link is known to carry more than any leg does, every leg gets less.
     let shared = schedules(4, &unequal(), ScheduleOptions { busiest: 1600, ..o });
     assert_eq!(shared[0].hops()[0].outgoing.unwrap().under_way, 40);
+    // The sixteenth part of 800 bytes; the hundredth would be less than two chunks of 10; half would be more than 80.
+    let part = |under_way_part| {
+        let s = schedules(4, &unequal(), ScheduleOptions { under_way_part, ..o });
+        [(0, 0), (0, 2), (1, 1)]
+            .map(|(rank, path): (usize, _)| s[rank].hops()[s[rank].find(path).unwrap()].outgoing.unwrap().under_way)
+    };
+    assert_eq!([part(16), part(100), part(2)], [[50, 25, 12], [20, 10, 5], [80, 40, 20]]);
 
     let mut source = Scheduler::new(&s[0], Order::Proportional);
     let sent: Vec<(u32, u32, u64)> =

@@ -28,6 +28,7 @@ mod placement;
 mod scores;
 #[cfg(feature = "mpi")]
 mod session;
+mod stops;
 mod transport_rule;
 
 pub use config::{
@@ -39,13 +40,14 @@ pub use error::{Error, Status};
 pub use gather::{Gathered, Place, gather, pays};
 pub use jobs::{Job, JobPath, Jobs};
 pub use legs::Legs;
-pub use lower::{Message, lower, merge, stop_at_every_host};
+pub use lower::{Message, lower, merge};
 pub use model::{CostModel, Prediction};
 pub use optiq_transport::trace;
 pub use placement::{Placement, PlacementRule};
 pub use scores::{Rule, Scores};
 #[cfg(feature = "mpi")]
 pub use session::{Persistent, Session};
+pub use stops::{Stopping, stop_at_every_host};
 pub use transport_rule::{TRANSPORT_RULES, TransportRule, transport_rule};
 
 /// Version as one number: major * 10000 + minor * 100 + patch.

@@ -9,10 +9,10 @@
 //! The rank that forwards at a host is chosen by the piece's number, the same on every rank.
 
 use crate::Placement;
-use optiq_net::{NetError, Network, NodeId};
+use optiq_net::NodeId;
 use optiq_solver::{Demand, Flow, Plan};
 use optiq_transport::{Path, PathId, Rank};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Bytes from one rank to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,33 +89,6 @@ pub fn lower(plan: Option<&Plan>, messages: &[Message], placement: &Placement) -
     }
 }
 
-/// Makes paths stop at every host that they pass, if it has ranks: then packets of different paths meet in memory only, and do
-/// not wait for each other in the buffers of routers, where whoever is in front may want to go elsewhere (head-of-line
-/// blocking; M. Karol, M. Hluchyj and S. Morgan, "Input Versus Output Queueing on a Space-Division Packet Switch", IEEE Trans.
-/// Communications 35(12), 1987). It costs the forwarding of every chunk at every hop. Where hosts hang on switches nothing
-/// changes; so it does for a path that would pass a rank twice. The same on every rank.
-///
-/// # Errors
-/// What the fabric's own routing reports.
-pub fn stop_at_every_host(paths: &mut [Path], network: &Network, placement: &Placement) -> Result<(), NetError> {
-    let (mut links, mut seen) = (Vec::new(), BTreeSet::new());
-    for (number, path) in paths.iter_mut().enumerate() {
-        let mut ranks = vec![path.ranks[0]];
-        for leg in path.ranks.windows(2) {
-            links.clear();
-            network.route(placement.host(leg[0]), placement.host(leg[1]), &mut links)?;
-            let inner = links.iter().take(links.len().saturating_sub(1)).map(|&l| network.link(l).to);
-            ranks.extend(inner.filter(|&v| network.is_host(v)).filter_map(|host| placement.carrier(host, number)));
-            ranks.push(leg[1]);
-        }
-        seen.clear();
-        if ranks.iter().all(|&rank| seen.insert(rank)) {
-            path.ranks = ranks;
-        }
-    }
-    Ok(())
-}
-
 /// Cuts one demand's messages at the borders of its flows: the pieces, as (message, number of the flow, offset in the
 /// message, bytes), in the order of the messages.
 pub(crate) fn pieces<'m>(
@@ -165,30 +138,4 @@ fn push(paths: &mut Vec<Path>, ranks: Vec<Rank>, bytes: u64, offset: u64) -> Res
     let id = PathId::try_from(paths.len()).map_err(|_| "the exchange needs more than 2^32 paths".to_string())?;
     paths.push(Path { id, ranks, bytes, source_offset: offset, destination_offset: offset });
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::PlacementRule;
-
-    #[test]
-    fn chunks_stop_at_every_host_that_has_ranks() {
-        let stops = |spec: &str, ranks: &[Rank], hosts: &[u32]| {
-            let network = Network::from_spec(spec).unwrap();
-            let names: Vec<String> = hosts.iter().map(|&h| network.name(NodeId(h)).to_owned()).collect();
-            let placement = Placement::new(&network, &names, PlacementRule::Names).unwrap();
-            let mut paths = [Path { id: 0, ranks: ranks.to_vec(), bytes: 1, source_offset: 0, destination_offset: 0 }];
-            stop_at_every_host(&mut paths, &network, &placement).unwrap();
-            paths[0].ranks.clone()
-        };
-        assert_eq!(stops("mesh:6", &[0, 4], &[0, 1, 2, 3, 4, 5]), [0, 1, 2, 3, 4]);
-        // Host 2 has no rank.
-        assert_eq!(stops("mesh:6", &[0, 3], &[0, 1, 3, 4]), [0, 1, 2, 3]);
-        // There and back would pass rank 2 twice: as planned.
-        assert_eq!(stops("mesh:6", &[1, 3, 0], &[0, 1, 2, 3, 4, 5]), [1, 3, 0]);
-        // On switches nobody stops.
-        let all: Vec<u32> = (0..16).collect();
-        assert_eq!(stops("fattree:k=4", &[0, 15], &all), [0, 15]);
-    }
 }

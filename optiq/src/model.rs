@@ -36,6 +36,8 @@ pub struct CostModel {
     pub chunk_seconds: f64,
     /// Share of the link bound that planned paths reach.
     pub planned_share: f64,
+    /// The same if chunks stop at every host that they pass ([`crate::Stopping`]).
+    pub hops_share: f64,
     /// Share of the link bound that `MPI_Alltoallv` reaches.
     pub plain_share: f64,
 }
@@ -48,6 +50,7 @@ impl Default for CostModel {
             latency_seconds: 1e-4,
             chunk_seconds: 20e-6,
             planned_share: 0.85,
+            hops_share: 0.85,
             plain_share: 0.98,
         }
     }
@@ -127,6 +130,7 @@ impl CostModel {
             "latency_seconds" => (&mut self.latency_seconds, 10.0),
             "chunk_seconds" => (&mut self.chunk_seconds, 10.0),
             "planned_share" => (&mut self.planned_share, 1.0),
+            "hops_share" => (&mut self.hops_share, 1.0),
             "plain_share" => (&mut self.plain_share, 1.0),
             other => return Err(format!("there is no parameter \"{other}\"")),
         };
@@ -145,6 +149,7 @@ impl fmt::Display for CostModel {
         writeln!(f, "latency_seconds = {:e}", self.latency_seconds)?;
         writeln!(f, "chunk_seconds = {:e}", self.chunk_seconds)?;
         writeln!(f, "planned_share = {}", self.planned_share)?;
+        writeln!(f, "hops_share = {}", self.hops_share)?;
         writeln!(f, "plain_share = {}", self.plain_share)
     }
 }
@@ -168,6 +173,7 @@ mod tests {
             latency_seconds: 0.5,
             chunk_seconds: 0.25,
             planned_share: 0.5,
+            hops_share: 0.5,
             plain_share: 1.0,
         };
         let found = model.predict(&plan, net.unit_capacity(), ChunkRule::Fixed(100_000), 1.0);

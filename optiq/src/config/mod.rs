@@ -67,6 +67,8 @@ impl FromStr for PlannerChoice {
 /// Where chunks stop on their way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LegsChoice {
+    /// As the cost model says ([`crate::Stopping`]).
+    Auto,
     /// Where the plan says so: in between they take the fabric's own route.
     Planned,
     /// At every host on the way that has ranks.
@@ -77,6 +79,7 @@ impl FromStr for LegsChoice {
     type Err = ();
     fn from_str(text: &str) -> Result<Self, ()> {
         match text {
+            "auto" => Ok(LegsChoice::Auto),
             "planned" => Ok(LegsChoice::Planned),
             "hops" => Ok(LegsChoice::Hops),
             _ => Err(()),
@@ -87,6 +90,7 @@ impl FromStr for LegsChoice {
 impl fmt::Display for LegsChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            LegsChoice::Auto => "auto",
             LegsChoice::Planned => "planned",
             LegsChoice::Hops => "hops",
         })
@@ -239,7 +243,7 @@ impl Default for Config {
             planner: PlannerChoice::Auto,
             k: 20,
             transport: TransportChoice::Auto,
-            legs: LegsChoice::Planned,
+            legs: LegsChoice::Auto,
             chunk: ChunkRule::Auto,
             window: 32,
             budget: 64 << 20,

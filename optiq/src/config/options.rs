@@ -122,9 +122,9 @@ pub const OPTIONS: &[OptionRecord] = &[
     },
     OptionRecord {
         name: "OPTIQ_LEGS",
-        takes: "planned | hops",
-        default: "planned",
-        doc: "Where chunks stop on their way: where the plan says so, or at every host that they pass and that has ranks, so that those of different paths do not wait for each other in routers.",
+        takes: "auto | planned | hops",
+        default: "auto",
+        doc: "Where chunks stop on their way: where the plan says so, or at every host that they pass and that has ranks, so that those of different paths do not wait for each other in routers; auto takes what the cost model says, which is planned unless a calibration file has a hops_share above its planned_share.",
         scope: Scope::Communicator,
         set: |c, v| put(&mut c.legs, parsed(v)?),
     },

@@ -8,8 +8,8 @@ use super::{ByMpi, Local, Session};
 use crate::blocks::Blocks;
 use crate::decide::multipath;
 use crate::{
-    Before, Config, Decision, Error, Gathered, LEAST_PLANNING_SECONDS, LegsChoice, Message, PlannerChoice, decide,
-    decide_before_planning, gather, lower, merge, pays, stop_at_every_host,
+    Before, Config, Decision, Error, Gathered, LEAST_PLANNING_SECONDS, Message, PlannerChoice, Stopping, decide,
+    decide_before_planning, gather, lower, merge, pays,
 };
 use optiq_net::Network;
 use optiq_solver::pipeline::{self, PlanOptions};
@@ -321,8 +321,10 @@ impl Session {
                 None
             }
         };
-        if plan.is_some() && self.config.legs == LegsChoice::Hops {
-            stop_at_every_host(&mut paths, &fabric.network, &fabric.placement)?;
+        if let Some(plan) = &plan {
+            let Fabric { network, placement, model, .. } = fabric;
+            let congestion_seconds = plan.congestion_seconds;
+            Stopping { network, placement, model, chunk, congestion_seconds }.apply(&mut paths, self.config.legs)?;
         }
         let schedule = Schedule::new(me, self.size(), &paths, &options)?;
         Ok(Entry { planning_seconds, staged, ..Entry::new(decision, Some(schedule)) })

@@ -156,16 +156,19 @@ fn calibrate(comm: &Communicator) -> Result<CostModel, Error> {
 /// The smallest of each rank's parameters.
 fn agree_on(comm: &Communicator, model: CostModel) -> Result<CostModel, Error> {
     let nanos = |seconds: f64| (seconds * 1e9).max(1.0) as i64;
-    let CostModel { agreement_seconds, latency_seconds, chunk_seconds, planned_share, plain_share } = model;
-    let mut words = [agreement_seconds, latency_seconds, chunk_seconds, planned_share, plain_share].map(nanos);
+    let CostModel { agreement_seconds, latency_seconds, chunk_seconds, planned_share, hops_share, plain_share } = model;
+    let times = [agreement_seconds, latency_seconds, chunk_seconds];
+    let mut words =
+        [times, [planned_share, hops_share, plain_share]].concat().into_iter().map(nanos).collect::<Vec<_>>();
     comm.all_min(&mut words)?;
-    let [agreement, latency, chunk, planned, plain] = words.map(|w| w as f64 / 1e9);
+    let agreed = |i: usize| words[i] as f64 / 1e9;
     Ok(CostModel {
-        agreement_seconds: agreement,
-        latency_seconds: latency,
-        chunk_seconds: chunk,
-        planned_share: planned,
-        plain_share: plain,
+        agreement_seconds: agreed(0),
+        latency_seconds: agreed(1),
+        chunk_seconds: agreed(2),
+        planned_share: agreed(3),
+        hops_share: agreed(4),
+        plain_share: agreed(5),
     })
 }
 

@@ -25,6 +25,7 @@ struct Document {
     latency_seconds: f64,
     chunk_seconds: f64,
     planned_share: f64,
+    hops_share: f64,
     plain_share: f64,
     scores: Vec<Row>,
 }
@@ -55,7 +56,7 @@ pub fn run(topology: Option<String>, json: bool) -> Result<ExitCode, Failure> {
         let plan = plan(&network, pattern)?;
         scores.extend(SIZES.map(|power| row(pattern, 1 << (2 * power), &plan, &network, &config, &model)));
     }
-    let CostModel { agreement_seconds, latency_seconds, chunk_seconds, planned_share, plain_share } = model;
+    let CostModel { agreement_seconds, latency_seconds, chunk_seconds, planned_share, hops_share, plain_share } = model;
     let rules = config.scores.0.iter().map(Rule::to_string).collect();
     let topology = network.spec().to_string();
     let document = Document {
@@ -65,6 +66,7 @@ pub fn run(topology: Option<String>, json: bool) -> Result<ExitCode, Failure> {
         latency_seconds,
         chunk_seconds,
         planned_share,
+        hops_share,
         plain_share,
         scores,
     };

@@ -121,7 +121,7 @@ impl<'a> Machine<'a> {
             progress,
             checkpoints,
             series,
-            executor: Executor::DEFAULT,
+            executor: Executor::of(model),
         }
         .run(way)
     }

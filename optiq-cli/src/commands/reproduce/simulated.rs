@@ -6,10 +6,10 @@ use super::published::PATTERNS;
 use super::setting::{MESSAGE, Partition, Setting, with_planner};
 use crate::chart::Kind;
 use crate::commands::simulate::Mpi;
-use crate::commands::simulate::run::Way;
+use crate::commands::simulate::run::{Way, cost_model};
 use crate::failure::Failure;
-use optiq::{Config, CostModel, Decision, decide};
-use optiq_net::{Network, units};
+use optiq::{Config, Decision, decide};
+use optiq_net::units;
 use optiq_sim::Model;
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::Planned;
@@ -214,7 +214,8 @@ const CROSSOVER: u64 = 128 << 10;
 /// O13: where planned paths begin to be faster, and what is chosen.
 pub fn sizes(setting: &Setting) -> Result<Findings, Failure> {
     let mut messages = Messages::new(setting)?;
-    let cost = cost_model(messages.machine.model(), &messages.partition.net);
+    let model = messages.machine.model();
+    let cost = cost_model(model, &messages.partition.net, model.host.chunks_by);
     let sizes = [10, 13, 15, 16, 17, 18, 19, 20, 21, 23].map(|shift| 1u64 << shift);
     let title = format!("Figure 14, simulated: planned paths by size of messages, {} nodes", messages.partition.nodes);
     let labels = sizes.iter().map(|&bytes| units::format_bytes(bytes)).collect();
@@ -255,20 +256,4 @@ pub fn sizes(setting: &Setting) -> Result<Findings, Failure> {
         cost.agreement_seconds * 1e6
     )];
     Ok(Findings::new(SIZES, messages.rows, notes).with_chart(plot.chart()))
-}
-
-/// What a session would calibrate on the simulated machine: a short message, and a reduction of all ranks by recursive
-/// doubling.
-fn cost_model(model: &Model, net: &Network) -> CostModel {
-    let hop = model.link.local_latency_picoseconds + model.router.delay_picoseconds;
-    let host = model.host.send_overhead_picoseconds + model.host.receive_overhead_picoseconds;
-    let hops = net.geometry().grid().map_or(1, |grid| grid.diameter()) / 2;
-    let latency = (u64::from(hops) * hop + host) as f64 / 1e12;
-    let steps = net.hosts().next_power_of_two().trailing_zeros();
-    CostModel {
-        agreement_seconds: f64::from(steps) * latency,
-        latency_seconds: latency,
-        chunk_seconds: host as f64 / 1e12,
-        ..CostModel::default()
-    }
 }

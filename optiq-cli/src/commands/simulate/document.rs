@@ -5,7 +5,9 @@ use super::results::Shown;
 use super::run::Run;
 use crate::arguments::{Context, Demands};
 use crate::table;
+use optiq::LegsChoice;
 use optiq_net::Network;
+use optiq_sim::exchange::Carry;
 use optiq_sim::time::{self, SECOND};
 use optiq_sim::{End, Model, Outcome, Policy};
 use serde::Serialize;
@@ -37,6 +39,15 @@ struct Figures {
     #[serde(skip_serializing_if = "Option::is_none")]
     fluid_seconds: Option<f64>,
     paths: usize,
+    /// Where chunks stopped on their way: planned or hops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    legs: Option<String>,
+    /// The same for people.
+    #[serde(skip)]
+    stops: Option<&'static str>,
+    /// What carried them: two-sided or one-sided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transport: Option<Carry>,
     messages: u64,
     packets: u64,
     events: u64,
@@ -111,6 +122,9 @@ impl<'a> Document<'a> {
                 share_of_wire_bound: if complete && seconds > 0.0 { wire / seconds } else { 0.0 },
                 fluid_seconds: run.fluid,
                 paths: run.paths,
+                legs: run.executor.map(|e| e.legs.to_string()),
+                stops: run.executor.map(|e| if e.legs == LegsChoice::Hops { "at every host" } else { "as planned" }),
+                transport: run.executor.map(|e| e.carry),
                 messages: o.messages,
                 packets: o.packets,
                 events: o.events,
@@ -152,6 +166,8 @@ impl<'a> Document<'a> {
             row("bytes on the busiest link", &|r| table::bytes(r.link_bytes_max as f64)),
             row("links used", &|r| format!("{} of {}", r.links_used, net.links().len())),
             row("paths", &|r| r.paths.to_string()),
+            row("chunks stop", &|r| r.stops.unwrap_or("-").to_owned()),
+            row("chunks travel", &|r| r.transport.map_or("-", |carry| carry.name()).to_owned()),
             row("packet latency, median", &|r| table::seconds(r.packet_latency_seconds.median)),
             row("packet latency, 99 %", &|r| table::seconds(r.packet_latency_seconds.p99)),
             row("message latency, median", &|r| table::seconds(r.message_latency_seconds.median)),

@@ -21,7 +21,7 @@ use optiq_sim::{Limits, Model, Policy, RunOptions, time};
 use optiq_solver::demands::Demand;
 use optiq_solver::planner;
 use optiq_solver::{PlannerOptions, pipeline};
-use optiq_transport::{ChunkRule, ScheduleOptions};
+use optiq_transport::{ChunkRule, PUTS_UNDER_WAY, ScheduleOptions};
 use run::{Run, Way};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -33,7 +33,7 @@ use std::time::Duration;
 Examples:
   optiq simulate --topology torus:4x4 --demands pattern:disjoint --message 4MB
   optiq simulate --topology bgq:512 --demands pattern:overlap --planner heu2 --json
-  optiq simulate --topology bgq:1024 --demands pattern:overlap --legs hops --transport one-sided --threads 2
+  optiq simulate --topology bgq:1024 --demands pattern:overlap --legs planned --transport two-sided --threads 2
   optiq simulate --topology torus:4x4 --demands pattern:subset --compare --report report.html
   optiq simulate --topology torus:4x4 --demands pattern:subset --links links.csv --series series.csv --histogram latency.csv
   optiq simulate --topology fattree:k=4 --demands pattern:alltoall --message 64KiB --mpi pairwise
@@ -69,12 +69,17 @@ pub struct Arguments {
     /// The pieces in which messages travel along planned paths: auto, thesis, or a size such as 64KiB
     #[arg(long, value_name = "RULE", default_value = "auto", value_parser = chunks)]
     chunks: ChunkRule,
-    /// Where chunks stop on their way: where the plan says so (planned), or at every host that they pass (hops)
-    #[arg(long, value_name = "WHERE", default_value = "planned", value_parser = legs)]
+    /// Where chunks stop on their way: where the plan says so (planned), at every host that they pass (hops), or where the cost
+    /// model of the simulated machine says that it is faster (auto)
+    #[arg(long, value_name = "WHERE", default_value = "auto", value_parser = legs)]
     legs: LegsChoice,
-    /// What carries chunks: messages, with a question first where they are large, or puts into memory that was promised
-    #[arg(long, value_name = "TRANSPORT", default_value = "two-sided")]
+    /// What carries chunks: messages, with a question first where they are large (two-sided), puts into memory that was promised
+    /// (one-sided), or what the model says of the machine (auto)
+    #[arg(long, value_name = "TRANSPORT", default_value = "auto")]
     transport: Transport,
+    /// The part of what the busiest leg carries that puts may have under way at one time: the N-th; 0 leaves it to the windows
+    #[arg(long, value_name = "N", default_value_t = PUTS_UNDER_WAY)]
+    under_way: u64,
     /// Simulate all planners of this build and MPI's algorithms, side by side
     #[arg(long)]
     compare: bool,
@@ -110,15 +115,18 @@ pub struct Arguments {
 /// What carries chunks from rank to rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Transport {
+    /// The model's `chunks_by`
+    Auto,
     /// As by MPI_Isend and MPI_Irecv
     TwoSided,
     /// As by MPI_Put, or PAMI_Put in the thesis
     OneSided,
 }
 
-impl From<Transport> for Carry {
-    fn from(transport: Transport) -> Carry {
-        match transport {
+impl Transport {
+    fn on(self, model: &Model) -> Carry {
+        match self {
+            Transport::Auto => model.host.chunks_by,
             Transport::TwoSided => Carry::TwoSided,
             Transport::OneSided => Carry::OneSided,
         }
@@ -126,7 +134,7 @@ impl From<Transport> for Carry {
 }
 
 fn legs(text: &str) -> Result<LegsChoice, String> {
-    text.parse().map_err(|()| "planned or hops is expected".into())
+    text.parse().map_err(|()| "auto, planned or hops is expected".into())
 }
 
 /// MPI's own algorithms for an alltoallv.
@@ -207,7 +215,7 @@ impl Arguments {
             stop,
             progress: &progress,
             checkpoints: &checkpoints,
-            executor: run::Executor { legs: self.legs, carry: self.transport.into() },
+            executor: run::Executor { legs: self.legs, carry: self.transport.on(&model), under_way: self.under_way },
             series: targets.over_time(),
         };
         let runs = self.runs(&runner)?;

@@ -6,7 +6,7 @@ use super::document::end_of;
 use super::results::Shown;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use optiq::{LegsChoice, Message, Placement, lower, stop_at_every_host};
+use optiq::{CostModel, LegsChoice, Message, Placement, Stopping, lower};
 use optiq_net::Network;
 use optiq_sim::exchange::{self, Carry, Exchanged, Method, exchange};
 use optiq_sim::flow;
@@ -15,7 +15,7 @@ use optiq_sim::{Checkpoints, End, Limits, Model, Policy, RunOptions};
 use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::Planned;
 use optiq_solver::plan;
-use optiq_transport::{Order, ScheduleOptions};
+use optiq_transport::{Order, PUTS_UNDER_WAY, ScheduleOptions};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -49,11 +49,45 @@ pub struct Runner<'a> {
 pub struct Executor {
     pub legs: LegsChoice,
     pub carry: Carry,
+    /// [`ScheduleOptions::under_way_part`] of puts.
+    pub under_way: u64,
 }
 
 impl Executor {
-    /// The library's defaults.
-    pub const DEFAULT: Executor = Executor { legs: LegsChoice::Planned, carry: Carry::TwoSided };
+    /// What is the fastest on a machine, as far as its model knows.
+    pub fn of(model: &Model) -> Executor {
+        Executor { legs: LegsChoice::Auto, carry: model.host.chunks_by, under_way: PUTS_UNDER_WAY }
+    }
+}
+
+/// Shares of the link bound that puts reach on Blue Gene/Q's model at 512 to 2,048 nodes, with chunks that stop where the plan
+/// says so, and at every host (docs/executor.md).
+const PLANNED_SHARE: f64 = 0.65;
+const HOPS_SHARE: f64 = 0.92;
+
+/// What a session would calibrate on the simulated machine: a short message, a reduction of all ranks by recursive doubling, and
+/// what a forwarder does for a chunk. With messages that ask first, stopping at every host gains nothing that is sure.
+pub fn cost_model(model: &Model, net: &Network, carry: Carry) -> CostModel {
+    let hop = model.link.local_latency_picoseconds + model.router.delay_picoseconds;
+    let (send, receive) = (model.host.send_overhead_picoseconds, model.host.receive_overhead_picoseconds);
+    let hops = net.geometry().grid().map_or(1, |grid| grid.diameter()) / 2;
+    let latency = (u64::from(hops) * hop + send + receive) as f64 / 1e12;
+    let steps = net.hosts().next_power_of_two().trailing_zeros();
+    let default = CostModel::default();
+    let (messages, planned_share, hops_share) = match carry {
+        Carry::TwoSided => (1, default.planned_share, default.planned_share),
+        // The chunk, and the message that says that it is there.
+        Carry::OneSided => (2, PLANNED_SHARE, HOPS_SHARE),
+    };
+    let chunk = messages * send + receive + model.host.forward_overhead_picoseconds;
+    CostModel {
+        agreement_seconds: f64::from(steps) * latency,
+        latency_seconds: latency,
+        chunk_seconds: chunk as f64 / 1e12,
+        planned_share,
+        hops_share,
+        ..default
+    }
 }
 
 /// More messages take the fluid model longer than a second.
@@ -66,6 +100,8 @@ pub struct Run {
     /// The most loaded link's bytes over its capacity.
     pub link_bound: f64,
     pub paths: usize,
+    /// Where chunks stopped, and what carried them; nothing of MPI.
+    pub executor: Option<Executor>,
     /// What the fluid model says.
     pub fluid: Option<f64>,
     pub exchanged: Exchanged,
@@ -93,6 +129,7 @@ impl Runner<'_> {
     pub fn run(&self, way: Way) -> Result<Run, Failure> {
         let messages: Vec<Message> =
             self.demands.iter().map(|d| Message { source: d.src.0, destination: d.dst.0, bytes: d.bytes }).collect();
+        let mut executor = None;
         let (name, link_bound, paths, method) = match way {
             Way::Mpi(mpi) => {
                 let routes = self.demands.iter().map(|d| (d.src, d.dst, d.bytes));
@@ -103,21 +140,21 @@ impl Runner<'_> {
                 };
                 (name.to_owned(), plan::congestion(self.net, &load), self.demands.len(), method)
             }
-            Way::Planned(planned, options) => {
+            Way::Planned(planned, mut options) => {
+                let Executor { legs, carry, under_way } = self.executor;
                 let placement = Placement::by_rank(self.net, self.net.hosts(), 1).map_err(Failure::Input)?;
                 let mut messages = messages.clone();
                 messages.sort_unstable();
                 let mut paths = lower(Some(&planned.plan), &messages, &placement).map_err(Failure::Work)?;
-                if self.executor.legs == LegsChoice::Hops {
-                    stop_at_every_host(&mut paths, self.net, &placement)?;
-                }
                 let (name, bound) = (planned.plan.planner.clone(), planned.report.congestion_seconds);
-                (
-                    name,
-                    bound,
-                    paths.len(),
-                    Method::Paths { paths, options, order: Order::default(), carry: self.executor.carry },
-                )
+                let model = cost_model(self.model, self.net, carry);
+                let (network, placement, chunk) = (self.net, &placement, options.chunk);
+                let stopping = Stopping { network, placement, model: &model, chunk, congestion_seconds: bound };
+                executor = Some(Executor { legs: stopping.apply(&mut paths, legs)?, ..self.executor });
+                if carry == Carry::OneSided {
+                    options.under_way_part = under_way;
+                }
+                (name, bound, paths.len(), Method::Paths { paths, options, order: Order::default(), carry })
             }
         };
         let started = Instant::now();
@@ -159,6 +196,6 @@ impl Runner<'_> {
             }
             _ => None,
         };
-        Ok(Run { name, link_bound, paths, fluid, exchanged })
+        Ok(Run { name, link_bound, paths, executor, fluid, exchanged })
     }
 }
