@@ -1,6 +1,7 @@
 //! The page of `--report`: the figures of all runs, and pictures of what happened over time. It needs no script, and
 //! nothing from elsewhere.
 
+use super::queues;
 use super::results::{Shown, rate, width};
 use crate::picture::curves::{self, Curve, Curves, Panel};
 use crate::picture::heat::{self, Heat, Row};
@@ -213,7 +214,7 @@ impl Page<'_> {
         .svg()
     }
 
-    /// The colour scales, and for each run what its links carried and what waited at their ends.
+    /// The colour scales, and for each run what its links carried, what waited at their ends, and its fullest queues.
     fn maps(&self, net: &Network, model: &Model) -> (String, String) {
         let busy: Cells<'_> = &|run, series, at, link| {
             let long = seconds(width(series, at, run.outcome.time));
@@ -247,6 +248,7 @@ impl Page<'_> {
                 text.push_str(&format!("<div class=\"panel\">{panel}</div>"));
             }
             text.push_str("</div>");
+            text.push_str(&queues::tables(net, run));
         }
         (scales, text)
     }
@@ -298,7 +300,9 @@ const LATENCY: &str = "Packets: from the first bit out of the source's memory to
 
 const LINKS: &str = "A row is a link, the one with the most in all on top; each run has its own choice of links, and its own \
     time axis. All runs have the same colours. A packet counts where it \
-    begins, which leaves gaps where intervals are not much longer than a packet takes. Pointing at a row tells its mean.";
+    begins, which leaves gaps where intervals are not much longer than a packet takes. Pointing at a row tells its mean. \
+    Tables have the queues in which ever the most waited: packets in the buffer of a virtual channel, at a link's end or between \
+    a host's memory and its router, and messages in a host's memory until they are put on the link.";
 
 /// A run's name, and whether it is partial.
 fn marked(run: &Shown<'_>) -> String {
