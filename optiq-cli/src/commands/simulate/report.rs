@@ -5,7 +5,7 @@ use super::queues;
 use super::results::{Shown, rate, width};
 use crate::picture::curves::{self, Curve, Curves, Panel};
 use crate::picture::heat::{self, Heat, Row};
-use crate::picture::{escape, fill, number, timeline};
+use crate::picture::{Drawn, escape, number, page, timeline};
 use crate::table;
 use optiq_net::Network;
 use optiq_sim::time::{Time, seconds};
@@ -38,7 +38,7 @@ impl Page<'_> {
     /// The page.
     pub fn html(&self, net: &Network, model: &Model) -> String {
         let title = escape(&format!("OPTIQ simulation: {}; model {}", self.heading, model.title));
-        let shades = curves::style() + &heat::style();
+        let style = curves::style() + &heat::style() + include_str!("../../picture/report.css");
         let partial: String = self.runs.iter().filter_map(|run| Some((run.name, run.partial?))).fold(
             String::new(),
             |text, (name, why)| {
@@ -63,10 +63,7 @@ impl Page<'_> {
         let (scales, maps) = self.maps(net, model);
         let nothing = || "<p class=\"note\">Nothing was recorded.</p>".to_owned();
         let parts = [
-            ("{{title}}", title.as_str()),
-            ("{{style}}", include_str!("../../picture/page.css")),
-            ("{{shades}}", &shades),
-            ("{{heading}}", &escape(&self.heading)),
+            ("{{heading}}", &*escape(&self.heading)),
             ("{{subtitle}}", &escape(&self.subtitle)),
             ("{{partial}}", &partial),
             ("{{figures}}", &figures),
@@ -81,7 +78,7 @@ impl Page<'_> {
             ("{{links-note}}", LINKS),
             ("{{maps}}", &maps),
         ];
-        fill(include_str!("../../picture/report.html"), &parts)
+        page(&title, Drawn::Already, &style, include_str!("../../picture/report.html"), &parts)
     }
 
     /// A curve for each run.
