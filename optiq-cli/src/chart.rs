@@ -3,6 +3,7 @@
 //! Panels stand side by side and share their categories and their vertical axis, which begins at 0, so that heights can be
 //! compared across them. The file has its own background, and follows the light or dark colours that its reader prefers.
 
+use crate::picture::colours::{EDGE, INK, PAPER, SERIES, SOFT};
 use crate::picture::{escape as escaped, number, ticks};
 use std::fmt::Write;
 
@@ -62,17 +63,6 @@ const BOTTOM: f64 = 340.0;
 const CHARACTER: f64 = 6.6;
 /// Part of a category's width that its bars take.
 const FILLED: f64 = 0.78;
-
-/// Colours of series, light and dark, apart for most who see colours otherwise (after Okabe and Ito).
-pub const COLOURS: [(&str, &str); 7] = [
-    ("#6b7480", "#a3adba"),
-    ("#c96f00", "#f0a33c"),
-    ("#00855f", "#2fc79a"),
-    ("#0067a8", "#5fb3ea"),
-    ("#a8397e", "#e08bc0"),
-    ("#7a5b00", "#d8c24a"),
-    ("#1b1f24", "#e6e9ed"),
-];
 
 impl Chart {
     /// The file. Values that are not finite or below 0 are left out.
@@ -225,19 +215,24 @@ impl Chart {
 fn style(series: usize) -> String {
     let mut light = String::new();
     let mut dark = String::new();
+    // Colours as they are: who shows a file of its own may not know variables.
+    let parts = [("text{fill:", INK), (".soft{fill:", SOFT), (".back{fill:", PAPER), (".grid{stroke:", EDGE)];
+    for (rule, (day, night)) in parts.into_iter().chain([(".axis{stroke:", SOFT)]) {
+        for (style, colour) in [(&mut light, day), (&mut dark, night)] {
+            let _ = write!(style, "{rule}{colour}}}");
+        }
+    }
     for s in 0..series {
         // More names than colours would share some; no page has so many.
-        let (day, night) = COLOURS[s % COLOURS.len()];
+        let (day, night) = SERIES[s % SERIES.len()];
         for (style, colour) in [(&mut light, day), (&mut dark, night)] {
             let _ = write!(style, ".s{s}{{fill:{colour}}}.l{s}{{stroke:{colour}}}");
         }
     }
     format!(
-        "text{{font:12px system-ui,sans-serif;fill:#1b1f24}}.title{{font-size:15px;font-weight:600}}.strong{{font-weight:600}}\
-         .middle{{text-anchor:middle}}.end{{text-anchor:end}}.soft{{fill:#59636e}}.back{{fill:#fff}}\
-         .grid{{stroke:#d9dde3}}.axis{{stroke:#59636e}}path{{fill:none;stroke-width:2.2;stroke-linejoin:round}}{light}\
-         @media(prefers-color-scheme:dark){{text{{fill:#e6e9ed}}.soft{{fill:#a3adba}}.back{{fill:#14181d}}\
-         .grid{{stroke:#333b45}}.axis{{stroke:#8b96a3}}{dark}}}"
+        "text{{font:12px system-ui,sans-serif}}.title{{font-size:15px;font-weight:600}}.strong{{font-weight:600}}\
+         .middle{{text-anchor:middle}}.end{{text-anchor:end}}path{{fill:none;stroke-width:2.2;stroke-linejoin:round}}{light}\
+         @media(prefers-color-scheme:dark){{{dark}}}"
     )
 }
 

@@ -231,8 +231,9 @@ fn series_and_histograms_add_up() {
     let room = Room::new("series");
     let line = "simulate --topology torus:4x4 --demands pattern:overlap --message 1MB --compare --json";
     let plain = json(&room, line);
-    let files = "--links links.csv --series series.csv --histogram latency.csv";
+    let files = "--links links.csv --series series.csv --queues queues.csv --histogram latency.csv";
     let document = json(&room, &format!("{line} {files}"));
+    let queues = csv(&room, "queues.csv");
     let (links, series) = (csv(&room, "links.csv"), csv(&room, "series.csv"));
     let only = |sums: Vec<(String, f64)>, column: &str| -> Vec<(String, f64)> {
         sums.into_iter().filter_map(|(key, sum)| Some((key.strip_suffix(column)?.to_owned(), sum))).collect()
@@ -270,12 +271,34 @@ fn series_and_histograms_add_up() {
         };
         assert!(most > 0 && most == of(&links, "waiting_bytes_most") && of(&series, "waiting_bytes") <= most);
         assert!(run["series_interval_seconds"].as_f64().unwrap() > 0.0);
+        // So is the most of each kind of queue in the table of queues; a buffer holds no more than all at its link's end.
+        let fullest = |kind: &str| {
+            let rows = queues.iter().filter(own).filter(|row| row["queue"] == kind);
+            rows.map(|row| row["waiting_bytes_most"].parse::<u64>().unwrap()).max().unwrap()
+        };
+        for (kind, key) in [
+            ("input-buffer", "input_buffer_bytes_most"),
+            ("injection-buffer", "injection_buffer_bytes_most"),
+            ("memory", "memory_queue_bytes_most"),
+        ] {
+            assert_eq!(run[key].as_u64(), Some(fullest(kind)), "{key}");
+        }
+        assert!(fullest("input-buffer") <= most);
+    }
+    for row in &queues {
+        let [mean, most] = ["waiting_bytes", "waiting_bytes_most"].map(|column| row[column].parse::<u64>().unwrap());
+        assert!(mean <= most && most > 0 && row["lane"] == "0" && !row["to"].is_empty(), "{row:?}");
     }
     // Looking changes nothing.
     for (before, after) in plain["runs"].as_array().unwrap().iter().zip(document["runs"].as_array().unwrap()) {
         assert_eq!(before["outcome_fingerprint"], after["outcome_fingerprint"]);
         assert!(before.get("waiting_bytes_most").is_none() && before.get("series_interval_seconds").is_none());
+        assert!(before.get("input_buffer_bytes_most").is_none() && before.get("memory_queue_bytes_most").is_none());
     }
+    // Of links alone nothing is known of queues.
+    let document = json(&room, &format!("{line} --links links.csv"));
+    let run = &document["runs"][0];
+    assert!(run["waiting_bytes_most"].as_u64().is_some() && run.get("input_buffer_bytes_most").is_none());
 }
 
 /// Whether every element of a page that needs an end has one, in its place.
@@ -324,6 +347,9 @@ fn a_report_shows_every_run_and_fetches_nothing() {
     }
     assert!(page.contains("pattern:subset on torus:4x4") && !page.contains("partial:"));
     assert_eq!(page.matches("<svg class=\"heat\"").count(), 2 * runs.len());
+    // Of each run the fullest buffers of both kinds, and the fullest queues in memory.
+    assert_eq!(page.matches("<th scope=\"col\">buffer</th>").count(), 2 * runs.len());
+    assert_eq!(page.matches("<th scope=\"col\">queue</th>").count(), runs.len());
     // A run that was ended is told apart, and its page is there all the same.
     let line = "simulate --topology torus:4x4 --demands pattern:disjoint --until 0.001 --report partial.html";
     assert_eq!(room.run(line).status.code(), Some(1));
@@ -340,12 +366,21 @@ fn replays_have_results_as_well() {
         "num_ranks 2\nrank 0 {\na: send 8b to 1 tag 1\nb: recv 8b from 1 tag 2\nb requires a\n}\n\
          rank 1 {\na: recv 8b from 0 tag 1\nb: send 8b to 0 tag 2\nb requires a\n}\n",
     );
-    let files = "--links links.csv --series series.csv --histogram latency.csv --report report.html";
+    let files =
+        "--links links.csv --series series.csv --queues queues.csv --histogram latency.csv --report report.html";
     let document = json(&room, &format!("simulate --topology star:2 --goal ping.goal --json {files}"));
     let (links, series) = (csv(&room, "links.csv"), csv(&room, "series.csv"));
     // 8 bytes there and back, over two links each.
     assert_eq!(links.iter().map(|row| row["bytes"].as_str()).collect::<Vec<_>>(), ["8"; 4]);
     assert_eq!(series.iter().map(|row| row["bytes"].parse::<u64>().unwrap()).sum::<u64>(), 32);
+    // Each message waits a moment in its host's memory, and in the switch.
+    let mut queues: Vec<String> = csv(&room, "queues.csv")
+        .iter()
+        .map(|row| ["queue", "from", "to", "waiting_bytes_most"].map(|column| row[column].as_str()).join(" "))
+        .collect();
+    queues.sort();
+    assert_eq!(queues, ["input-buffer h0 s0 8", "input-buffer h1 s0 8", "memory h0 s0 8", "memory h1 s0 8"]);
+    assert_eq!(document["memory_queue_bytes_most"].as_u64(), Some(8));
     let messages: Vec<String> =
         csv(&room, "latency.csv").into_iter().filter(|r| r["kind"] == "message").map(|r| r["count"].clone()).collect();
     assert_eq!((messages, document["messages"].as_u64()), (vec!["2".to_owned()], Some(2)));
@@ -368,7 +403,7 @@ fn replays_have_results_as_well() {
 #[test]
 fn results_that_cannot_be_written_are_refused_before_the_work() {
     let room = Room::new("nowhere");
-    for option in ["--links", "--series", "--histogram", "--report"] {
+    for option in ["--links", "--series", "--queues", "--histogram", "--report"] {
         let line = "simulate --topology bgq:4096 --demands pattern:alltoall --mpi linear";
         let started = std::time::Instant::now();
         let sentence = refuse(&room, &format!("{line} {option} no/such/file"), 2);

@@ -7,21 +7,32 @@
 //! ```
 //!
 //! On Blue Gene/Q "every 128 compute nodes (forming a pset) has two bridge nodes", each with an eleventh link of 2 GB/s to
-//! an I/O node (thesis 6.1). Where in the block they are is not said; hosts 0 and 64 of each block of 128 consecutive
-//! numbers are taken. A host's default is the nearer one, the first where both are as near; on a torus that is no half of the
-//! block for each: 96 and 32 hosts on `bgq:512`.
+//! an I/O node (thesis 6.1), and "each compute node has one default bridge node" (6.5.3). Where in the block they are, and
+//! which nodes are whose, is not said; hosts 0 and 64 of each block of 128 consecutive numbers are taken.
+//!
+//! # Defaults
+//!
+//! A host's default is the nearest I/O host. Hosts that are as near to several go where fewer hosts are: first all hosts that
+//! have no choice, then the others, those of the lowest number first, each to the one with the fewest by then, of these the
+//! first. So hosts between two I/O hosts are dealt out by turns, and on all `bgq:` presets each bridge node has 64 of the 128
+//! nodes. The order in which hosts are looked at is that of their numbers, so all ranks find the same.
 //!
 //! I/O hosts are no part of [`Network::fingerprint`]: plans do not depend on them.
 
 use crate::text_file::shorten;
 use crate::units::{format_rate, parse_rate};
 use crate::{NetError, Network, NodeId};
+use std::sync::OnceLock;
 
 /// Hosts of a Blue Gene/Q block that shares its bridge nodes, and where in it they are (thesis 6.1).
 const BGQ_BLOCK: u32 = 128;
 const BGQ_BRIDGES: [u32; 2] = [0, 64];
 /// Bytes per second from a bridge node to its I/O node (thesis 6.1).
 const BGQ_STORAGE: f64 = 2e9;
+
+/// Pairs of a host and an I/O host that is one of several nearest ones, at most; of further ones hosts know nothing, but for
+/// the first one of each.
+const MOST_CHOICES: usize = 1 << 25;
 
 /// A host with a way to the storage.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,13 +58,59 @@ impl Network {
         &self.io.hosts
     }
 
-    /// The I/O host that `host` uses if nobody balances: the nearest, on Blue Gene/Q the nearest of the two in its block of
-    /// 128; of equally near ones the first. `None` without I/O hosts.
+    /// The I/O host that `host` uses if nobody balances what they get: the nearest, on Blue Gene/Q the nearest of the two in
+    /// its block of 128. Hosts that are as near to several follow those that are not, in the order of their numbers, and get
+    /// the one with the fewest hosts by then, of these the first. `None` without I/O hosts. All are found when the first one
+    /// is asked for, and kept.
+    ///
+    /// ```
+    /// use optiq_net::{Network, NodeId};
+    ///
+    /// let ring = Network::from_spec("torus:4,io=0+2")?;
+    /// let defaults: Vec<u32> = (0..4).filter_map(|host| ring.default_io_host(NodeId(host))).map(|io| io.0).collect();
+    /// assert_eq!(defaults, [0, 0, 2, 2]);
+    /// # Ok::<(), optiq_net::NetError>(())
+    /// ```
     pub fn default_io_host(&self, host: NodeId) -> Option<NodeId> {
-        let block = |h: NodeId| self.io.block.map(|size| h.0 / size);
-        let own = self.io.hosts.iter().map(|io| io.host).filter(|&io| block(io) == block(host));
-        // The first of equal ones: `min_by_key` keeps it.
-        own.min_by_key(|&io| self.distance(host, io))
+        if self.io.hosts.is_empty() {
+            return None;
+        }
+        self.derived.default_io.get_or_init(|| self.default_io_hosts()).get(host.index()).copied()
+    }
+
+    /// The default of each host, see the top of the file.
+    fn default_io_hosts(&self) -> Vec<NodeId> {
+        // Per host: how far the nearest ones are, and their numbers among the I/O hosts.
+        let mut nearest = vec![(u32::MAX, Vec::new()); self.hosts];
+        let mut pairs = 0;
+        for (number, io) in self.io.hosts.iter().enumerate() {
+            let (range, distances) = match self.io.block {
+                Some(size) => {
+                    let first = io.host.0 / size * size;
+                    let range = first as usize..((first + size) as usize).min(self.hosts);
+                    (range.clone(), range.map(|host| self.distance(NodeId(host as u32), io.host)).collect())
+                }
+                None => (0..self.hosts, self.distances_to(io.host)),
+            };
+            for ((least, list), distance) in nearest[range].iter_mut().zip(distances) {
+                if distance < *least || list.is_empty() {
+                    pairs -= list.len();
+                    (*least, *list) = (distance, Vec::new());
+                } else if distance > *least || pairs >= MOST_CHOICES {
+                    continue;
+                }
+                list.push(number as u32);
+                pairs += 1;
+            }
+        }
+        let mut counts = vec![0u32; self.io.hosts.len()];
+        nearest.iter().filter(|(_, list)| list.len() == 1).for_each(|(_, list)| counts[list[0] as usize] += 1);
+        let choose = |(_, list): &(u32, Vec<u32>)| {
+            let fewest = list.iter().copied().min_by_key(|&io| counts[io as usize]).unwrap_or(0);
+            counts[fewest as usize] += u32::from(list.len() > 1);
+            self.io.hosts[fewest as usize].host
+        };
+        nearest.iter().map(choose).collect()
     }
 
     /// The same network with these I/O hosts and no others. [`Network::spec`] says so afterwards, unless it is a file.
@@ -91,6 +148,7 @@ impl Network {
                 if io.hosts.is_empty() && !base.starts_with("bgq:") { base } else { format!("{base},io={list}") };
         }
         self.io = io;
+        self.derived.default_io = OnceLock::new();
         Ok(self)
     }
 
@@ -128,6 +186,7 @@ impl Network {
         let bridges = blocks.flat_map(|first| BGQ_BRIDGES.map(|b| NodeId(first + b))).filter(|b| b.0 < hosts);
         let hosts = bridges.map(|host| IoHost { host, storage: Some(BGQ_STORAGE) }).collect();
         self.io = IoHosts { hosts, block: Some(BGQ_BLOCK) };
+        self.derived.default_io = OnceLock::new();
         self
     }
 }
@@ -205,16 +264,34 @@ mod tests {
             assert!(others.contains(&io));
             assert!(others.iter().all(|&o| net.distance(host, io) <= net.distance(host, o)));
         }
+        // Half of the block for each, on every machine: with 512 and 2,048 nodes half of the hosts are between the two.
+        for spec in ["bgq:512", "bgq:1024", "bgq:2048", "bgq:4096"] {
+            let net = Network::from_spec(spec).unwrap();
+            let mut count = vec![0; net.hosts()];
+            defaults(&net).into_iter().for_each(|io| count[io as usize] += 1);
+            assert!(net.io_hosts().iter().all(|io| count[io.host.index()] == 64), "{spec}: {count:?}");
+        }
+    }
+
+    fn defaults(net: &Network) -> Vec<u32> {
+        (0..net.hosts() as u32).filter_map(|h| net.default_io_host(NodeId(h))).map(|io| io.0).collect()
     }
 
     #[test]
-    fn the_default_is_the_nearest_and_the_first_of_equals() {
+    fn the_default_is_the_nearest_and_equals_are_dealt_out() {
         let net = Network::from_spec("torus:4x4,io=0+10").unwrap();
-        let of = |h: u32| net.default_io_host(NodeId(h)).unwrap().0;
-        // (0,0) and (2,2): the six hosts in between are as far from both.
-        assert_eq!((0..16).filter(|&h| of(h) == 0).count(), 11);
-        assert_eq!([of(10), of(6), of(9), of(5)], [10, 10, 10, 0]);
+        // (0,0) and (2,2): five hosts are nearer to either; the six in between, 2, 5, 7, 8, 13 and 15, take turns.
+        assert_eq!(defaults(&net), [0, 0, 0, 0, 0, 10, 10, 0, 10, 10, 10, 10, 0, 0, 10, 10]);
         assert_eq!(Network::from_spec("torus:4").unwrap().default_io_host(NodeId(1)), None);
+        // On a star all others are as near to all of them, and these have themselves by then.
+        let net = Network::from_spec("star:8,io=5+1+6").unwrap();
+        assert_eq!(defaults(&net), [1, 1, 5, 6, 1, 5, 6, 5]);
+        // Who is nearer to one does not go elsewhere for the balance: 0 to 3 are next to 0, 4 is between the two.
+        assert_eq!(defaults(&Network::from_spec("mesh:9,io=0+8").unwrap()), [0, 0, 0, 0, 0, 8, 8, 8, 8]);
+        assert_eq!(defaults(&Network::from_spec("mesh:5,io=0+2").unwrap()), [0, 0, 2, 2, 2]);
+        // Others are marked afterwards.
+        let other = net.with_io_hosts(&[IoHost { host: NodeId(2), storage: None }]).unwrap();
+        assert_eq!(defaults(&other), [2; 8]);
     }
 
     #[test]

@@ -85,6 +85,8 @@ pub struct Network {
 pub(crate) struct Derived {
     fingerprint: OnceLock<Fingerprint>,
     ports: OnceLock<Option<Arc<Ports>>>,
+    /// Per host: see [`Network::default_io_host`].
+    pub(crate) default_io: OnceLock<Vec<NodeId>>,
 }
 
 impl Network {

@@ -4,7 +4,7 @@
 //! | ---: | ---: | --- |
 //! | 0 | 8 | `OPTIQSIM` |
 //! | 8 | 4 | version of this format, little endian |
-//! | 12 | 16 | fingerprint of network, model, routing, seed and workload |
+//! | 12 | 16 | fingerprint of network, model, routing, seed, workload and what is recorded |
 //! | 28 | 16 | fingerprint of what follows |
 //! | 44 | | the shards ([`Saved`]), each as [`crate::shard::Shard`] has written it; bincode 2, standard configuration |
 //!
@@ -29,7 +29,7 @@ pub struct Checkpoints<'a> {
 }
 
 const MAGIC: &[u8; 8] = b"OPTIQSIM";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER: usize = 44;
 
 /// What is behind the header.
@@ -107,7 +107,9 @@ pub(crate) fn read(of: Fingerprint, bytes: &[u8]) -> Result<Saved, SimError> {
         return wrong(&text);
     }
     if what != of.0 {
-        return wrong("the checkpoint is of another simulation: network, model, routing, seed or workload differ");
+        return wrong(
+            "the checkpoint is of another simulation: network, model, routing, seed, workload or what is recorded differ",
+        );
     }
     decode(body).map_err(|e| SimError::Checkpoint(format!("the checkpoint is damaged: {e}")))
 }

@@ -188,6 +188,11 @@ impl Hosts {
         self.first_queue[channel as usize]..self.first_queue[channel as usize + 1]
     }
 
+    /// How many queues there are, also those of other shards' hosts.
+    pub(crate) fn all_queues(&self) -> usize {
+        self.queues.len()
+    }
+
     /// The size on the wire of the next packet of a queue.
     pub(crate) fn next_packet(&mut self, queue: u32, model: &Model) -> Option<u32> {
         let message = self.queues[queue as usize].front()?;
@@ -404,8 +409,11 @@ impl Shard<'_> {
     fn enqueue(&mut self, message: Outgoing) {
         let step = self.messages.get(message.message).route.steps()[0];
         let queue = if self.fabric.queue_per_link { step.class() } else { 0 };
-        let queues = self.hosts.queues(step.channel());
-        self.hosts.queues[(queues.start + queue) as usize].push(message);
+        let queue = self.hosts.queues(step.channel()).start + queue;
+        if let Some(series) = &mut self.series {
+            series.queued(queue, self.now, i64::try_from(message.bytes).unwrap_or(i64::MAX));
+        }
+        self.hosts.queues[queue as usize].push(message);
         self.waiting[step.channel() as usize] += 1;
         self.touch(step.channel());
     }

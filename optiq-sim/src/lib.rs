@@ -39,5 +39,5 @@ pub use error::SimError;
 pub use model::Model;
 pub use policy::Policy;
 pub use program::{Delivery, Host, Idle, Notice, Program};
-pub use series::Series;
+pub use series::{QueueKind, QueueSeries, Recording, Series};
 pub use simulation::{End, Limits, Outcome, RunOptions, simulate};

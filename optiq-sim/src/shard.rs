@@ -389,7 +389,7 @@ impl<'n> Shard<'n> {
         }
         let &Packet { vc, bytes, .. } = self.packets.get(at);
         if let Some(series) = &mut self.series {
-            series.waits(channel, self.now, i64::from(bytes));
+            series.waits(self.fabric, vc, self.now, i64::from(bytes));
         }
         let buffer = &mut self.buffers[vc as usize];
         if buffer.head == NONE {
@@ -610,7 +610,7 @@ impl<'n> Shard<'n> {
         output.bytes += u64::from(bytes);
         output.busy += takes;
         if let Some(series) = &mut self.series {
-            series.sent(channel, start, bytes);
+            series.sent(self.fabric, channel, start, bytes);
         }
         if self.owns(info.to) {
             self.queue.push(Event { time, key: u64::from(channel) << 32 | ARRIVAL, payload: at });
@@ -662,6 +662,11 @@ impl<'n> Shard<'n> {
             }
             self.outputs[channel as usize].last = queue;
             let (message, left) = self.hosts.take_packet(first_queue + queue, self.model);
+            if let Some(series) = &mut self.series {
+                let all = self.messages.get(message).label.bytes;
+                let payload = u64::from(bytes).saturating_sub(self.model.link.header_bytes).min(all);
+                series.queued(first_queue + queue, self.now, -payload.cast_signed());
+            }
             self.waiting[channel as usize] -= u32::from(left.is_some());
             let at = self.packet(message, bytes, left.is_some());
             let left = left.flatten();

@@ -15,7 +15,7 @@ use crate::parts::{Barrier, Part, lookahead, partition};
 use crate::policy::Policy;
 use crate::program::{Idle, Program};
 use crate::routes::Routes;
-use crate::series::{Recorder, Series};
+use crate::series::{Recorder, Recording, Series};
 use crate::shard::{Remote, Shard};
 use crate::statistics::Counters;
 use crate::time::{NEVER, Time};
@@ -67,8 +67,8 @@ pub struct RunOptions<'a> {
     pub stop: Option<&'a AtomicBool>,
     /// Is told simulated time and events now and then.
     pub progress: Option<&'a (dyn Fn(Time, u64) + Sync)>,
-    /// Whether [`Outcome::series`] is wanted. It takes time and memory.
-    pub series: bool,
+    /// What of [`Outcome::series`] is wanted. It takes time and memory.
+    pub series: Recording,
     /// When checkpoints are made.
     pub checkpoints: Option<Checkpoints<'a>>,
     /// A checkpoint to go on from, of the same network, model, routing, seed and workload. The number of threads is its own.
@@ -182,8 +182,9 @@ pub fn simulate(
     let ways = (&routes, adaptive.as_ref());
     let make = |(i, hosts): (usize, Hosts)| Shard::new(&fabric, ways, model, &owner, (i as u8, shards), hosts);
     let mut parts: Vec<Shard<'_>> = hosts.into_iter().enumerate().map(make).collect();
-    if options.series {
-        parts.iter_mut().for_each(|p| p.series = Some(Box::new(Recorder::new(fabric.channels.len()))));
+    for part in &mut parts {
+        let (links, queues) = (network.links().len(), part.hosts.all_queues());
+        part.series = Recorder::new(&fabric, links, queues, options.series).map(Box::new);
     }
     match resumed {
         None => parts.iter_mut().for_each(Shard::start),
@@ -230,7 +231,7 @@ pub fn simulate(
         }
     }
     let recorders: Vec<Recorder> = parts.iter_mut().filter_map(|p| p.series.take()).map(|r| *r).collect();
-    let series = Recorder::merge(recorders, &fabric, network.links().len(), time);
+    let series = parts.first().and_then(|p| Recorder::merge(recorders, &fabric, &p.hosts, network, time));
     let (link_bytes, link_busy) = traffic.into_iter().unzip();
     Ok(Outcome {
         end,
@@ -270,7 +271,7 @@ fn identity(network: &Network, model: &Model, programs: usize, options: &RunOpti
     hasher.bytes(format!("{model:?} {}", options.routing).as_bytes());
     hasher.bytes(&options.workload.to_le_bytes());
     hasher.u64(options.seed);
-    hasher.u64(u64::from(options.series));
+    hasher.u64(options.series as u64);
     hasher.u64(programs as u64);
     hasher.finish()
 }

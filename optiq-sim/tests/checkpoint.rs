@@ -196,39 +196,3 @@ fn others_and_damaged_ones_are_refused() {
     let text = open(spec, &model, Policy::Fabric, &RunOptions { checkpoints, ..options }).err().unwrap().to_string();
     assert!(text.contains("no space left"), "{text}");
 }
-
-/// What happened over time adds up, and is the same on any number of threads and with checkpoints.
-#[test]
-fn series_add_up_and_go_on() {
-    let spec = "dragonfly:p=2,a=4,h=2,capacity=5GB/s";
-    let (network, model) = (Network::from_spec(spec).unwrap(), Model::for_topology(spec));
-    let hosts = network.hosts() as u32;
-    let run = |options: RunOptions<'_>| {
-        let (gaps, sizes) = (Gaps::Poisson(10_000_000), Sizes::Either(3000, 20_000));
-        let open = Open { pattern: Pattern::Uniform, gaps, sizes, messages: 40, hosts };
-        let programs = (0..hosts).map(|_| Box::new(open.clone()) as Box<dyn Program>).collect();
-        simulate(&network, &model, programs, &RunOptions { series: true, ..options }).unwrap()
-    };
-    let whole = run(RunOptions::default());
-    let series = whole.series.clone().unwrap();
-    // 0.4 ms and more, in intervals of a power of two microseconds.
-    assert!((128..=256).contains(&series.bytes.len()), "{} intervals", series.bytes.len());
-    assert!((series.interval / 1_000_000).is_power_of_two() && series.interval.is_multiple_of(1_000_000));
-    for (link, &bytes) in whole.link_bytes.iter().enumerate() {
-        assert_eq!(series.bytes.iter().map(|row| row[link]).sum::<u64>(), bytes, "link {link}");
-        let most = series.waiting_bytes.iter().map(|row| row[link]).max().unwrap();
-        assert!(most <= series.waiting_most[link], "link {link}");
-    }
-    assert!(series.waiting_most.iter().any(|&most| most > 0));
-    assert_eq!(run(RunOptions { threads: 3, ..RunOptions::default() }).series, Some(series.clone()));
-    let kept = Mutex::new(Vec::new());
-    let keep = |bytes: &[u8]| {
-        *kept.lock().unwrap() = bytes.to_vec();
-        Ok(())
-    };
-    let limits = Limits { events: Some(whole.events / 2), ..Limits::default() };
-    let checkpoints = Some(Checkpoints { every: None, keep: &keep });
-    assert_eq!(run(RunOptions { limits, checkpoints, ..RunOptions::default() }).end, End::EventLimit);
-    let half = kept.lock().unwrap().clone();
-    assert_eq!(run(RunOptions { resume: Some(&half), ..RunOptions::default() }).series, Some(series));
-}

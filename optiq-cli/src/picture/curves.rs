@@ -3,9 +3,9 @@
 //! Panels stand side by side and share their vertical axis, which begins at 0. Each value holds until the next one, so
 //! curves are stairs. A curve has the colour of its number, as its [`key`] has it.
 
+use super::colours::{self, SERIES};
 use super::trace::{path, stairs};
 use super::{escape, number, ticks, time_unit};
-use crate::chart::COLOURS;
 use std::fmt::Write;
 
 /// One curve.
@@ -56,23 +56,17 @@ const APART: f64 = 64.0;
 
 /// What curves look like, for the page's style sheet.
 pub fn style() -> String {
-    let mut light = String::new();
-    let mut dark = String::new();
-    for (i, (day, night)) in COLOURS.iter().enumerate() {
-        // Writing to a string does not fail.
-        let _ = write!(light, "--c{i}:{day};");
-        let _ = write!(dark, "--c{i}:{night};");
-    }
-    let mut text = format!(
-        ":root{{{light}}}\n@media (prefers-color-scheme: dark) {{ :root{{{dark}}} }}\n@media print {{ :root{{{light}}} }}\n\
-         .curves {{ display: block; width: 100%; height: auto; }}\n\
-         .curves text {{ font: 12px system-ui, sans-serif; fill: var(--ink); }}\n\
-         .curves .strong {{ font-weight: 600; }}\n.curves .soft {{ fill: var(--soft); }}\n\
-         .curves .grid {{ stroke: var(--edge); }}\n.curves .axis {{ stroke: var(--soft); }}\n\
-         .curve, .key-line path {{ fill: none; stroke-width: 2; stroke-linejoin: round; }}\n\
-         .key-line {{ width: 28px; height: 10px; }}\n.again {{ stroke-dasharray: 6 3; }}\n"
+    let mut text = colours::series();
+    text.push_str(
+        ".curves { display: block; width: 100%; height: auto; }\n\
+         .curves text { font: 12px system-ui, sans-serif; fill: var(--ink); }\n\
+         .curves .strong { font-weight: 600; }\n.curves .soft { fill: var(--soft); }\n\
+         .curves .grid { stroke: var(--edge); }\n.curves .axis { stroke: var(--soft); }\n\
+         .curve, .key-line path { fill: none; stroke-width: 2; stroke-linejoin: round; }\n\
+         .key-line { width: 28px; height: 10px; }\n.again { stroke-dasharray: 6 3; }\n",
     );
-    for i in 0..COLOURS.len() {
+    for i in 0..SERIES.len() {
+        // Writing to a string does not fail.
         let _ = writeln!(text, ".c{i} {{ stroke: var(--c{i}); }}");
     }
     text
@@ -80,7 +74,7 @@ pub fn style() -> String {
 
 /// The classes of a curve.
 fn class(number: usize) -> String {
-    format!("c{}{}", number % COLOURS.len(), if number < COLOURS.len() { "" } else { " again" })
+    format!("c{}{}", number % SERIES.len(), if number < SERIES.len() { "" } else { " again" })
 }
 
 /// A sample of a curve, for a legend.
@@ -220,7 +214,7 @@ mod tests {
     use super::*;
 
     fn curves(logarithmic: bool, points: Vec<(f64, f64)>, end: f64) -> Curves {
-        let curve = Curve { number: COLOURS.len() + 1, name: "a < b".into(), points, end };
+        let curve = Curve { number: SERIES.len() + 1, name: "a < b".into(), points, end };
         Curves {
             label: "l".into(),
             vertical: "GB/s".into(),

@@ -7,6 +7,7 @@
 //! here as well ([`trace`]); a traced run has a page of its own ([`timeline`]), and
 //! so have simulated runs, from [`curves`] and [`heat`] maps.
 
+pub mod colours;
 pub mod curves;
 pub mod heat;
 mod layers;
@@ -159,14 +160,35 @@ impl<'a> Picture<'a> {
             format!("<section aria-labelledby=\"trace-heading\">\n    {heading}\n    {svg}\n  </section>\n  ")
         });
         let parts = [
-            ("{{title}}", title.as_str()),
-            ("{{style}}", include_str!("page.css")),
             ("{{trace}}", trace.as_str()),
             ("{{data}}", data.as_str()),
             ("{{script}}", concat!(include_str!("panels.js"), include_str!("histogram.js"), include_str!("page.js"))),
         ];
-        Ok(fill(include_str!("page.html"), &parts))
+        Ok(page(&title, Drawn::ByScript, "", include_str!("page.html"), &parts))
     }
+}
+
+/// What draws a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawn {
+    /// Its script, which says in `data-drawn` that it has.
+    ByScript,
+    /// It is drawn already.
+    Already,
+}
+
+/// A page that needs nothing else: the head that all pages share, with a title (in markup) and a style sheet of its own
+/// behind the common one, and a template's body.
+pub fn page(title: &str, drawn: Drawn, style: &str, body: &str, parts: &[(&str, &str)]) -> String {
+    let drawn = if drawn == Drawn::Already { " data-drawn=\"true\"" } else { "" };
+    let head = [
+        ("{{drawn}}", drawn),
+        ("{{title}}", title),
+        ("{{colours}}", &colours::named()),
+        ("{{style}}", include_str!("page.css")),
+        ("{{own}}", style),
+    ];
+    fill(include_str!("head.html"), &head) + &fill(body, parts)
 }
 
 fn sorted(nodes: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
@@ -177,7 +199,7 @@ fn sorted(nodes: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
 }
 
 /// Replaces each placeholder, in the order of the template; what is filled in is not looked at again.
-pub fn fill(template: &str, parts: &[(&str, &str)]) -> String {
+fn fill(template: &str, parts: &[(&str, &str)]) -> String {
     let mut page = String::with_capacity(template.len() + parts.iter().map(|(_, text)| text.len()).sum::<usize>());
     let mut rest = template;
     for (placeholder, text) in parts {
@@ -211,6 +233,15 @@ mod tests {
     #[test]
     fn what_is_filled_in_is_not_filled_again() {
         assert_eq!(fill("a {{x}} b {{y}} c", &[("{{x}}", "{{y}}"), ("{{y}}", "2")]), "a {{y}} b 2 c");
+    }
+
+    #[test]
+    fn a_page_has_the_common_head_and_its_own_style_last() {
+        let page = page("{{own}}", Drawn::Already, ".x { top: 0; }\n", "<body>{{y}}</body>", &[("{{y}}", "{{style}}")]);
+        assert!(page.starts_with("<!DOCTYPE html>\n<html lang=\"en\" data-drawn=\"true\">\n"), "{page}");
+        assert!(page.contains("<title>{{own}}</title>") && page.ends_with("<body>{{style}}</body>"), "{page}");
+        let at = |part: &str| page.find(part).unwrap();
+        assert!(at("--ink:#1b1f24;") < at("color: var(--ink)") && at("@media print") < at(".x { top: 0; }"));
     }
 
     #[test]

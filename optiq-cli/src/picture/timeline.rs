@@ -3,7 +3,7 @@
 //! The width is cut into columns. In a column of `w` nanoseconds in which a rank waited for `t` of them, `t / w` of the
 //! lane's height is drawn as waiting, and so on; what is left blank lies outside calls, or its records were dropped.
 
-use super::{escape, fill};
+use super::{Drawn, escape};
 use crate::table;
 use optiq::trace::{Outcome, RankSummary, Run, Stretch};
 use std::fmt::Write;
@@ -75,9 +75,7 @@ pub fn page(run: &Run, only: Option<u32>, notes: &[String], waits: &[String]) ->
     let (timeline, rank_table, call_table) = (svg(run, only, &ranks), rank_table(&ranks), call_table(run, only));
     let title = format!("OPTIQ trace: {heading}");
     let parts = [
-        ("{{title}}", title.as_str()),
-        ("{{style}}", include_str!("page.css")),
-        ("{{heading}}", &heading),
+        ("{{heading}}", heading.as_str()),
         ("{{subtitle}}", &subtitle),
         ("{{cards}}", &cards),
         ("{{legend}}", &legend),
@@ -87,7 +85,7 @@ pub fn page(run: &Run, only: Option<u32>, notes: &[String], waits: &[String]) ->
         ("{{calls}}", &call_table),
         ("{{waits}}", &waits),
     ];
-    fill(include_str!("timeline.html"), &parts)
+    super::page(&title, Drawn::Already, include_str!("timeline.css"), include_str!("timeline.html"), &parts)
 }
 
 /// Nanoseconds of each class in a column.

@@ -105,7 +105,7 @@ impl Shard<'_> {
     pub(super) fn give_back(&mut self, vc: u32, time: Time, bytes: u32) {
         let channel = self.buffers[vc as usize].channel;
         if let Some(series) = &mut self.series {
-            series.waits(channel, self.now, -i64::from(bytes));
+            series.waits(self.fabric, vc, self.now, -i64::from(bytes));
         }
         let from = self.fabric.channels[channel as usize].from;
         if self.owns(from) {

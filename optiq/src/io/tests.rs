@@ -31,14 +31,19 @@ fn row(sizes: impl IntoIterator<Item = u64>) -> Vec<Extent> {
 
 #[test]
 fn balanced_shares_are_equal_where_the_default_ones_are_not() {
-    let (servers, placement) = place("torus:4x4,io=0+10", 128, 8);
+    // Hosts 0 to 2 are nearer to host 1, the other 13 to host 4; two links enter either.
+    let (servers, placement) = place("mesh:16,io=1+4", 128, 8);
     let extents = row(vec![750_000; 128]);
     let balanced = assign(&servers, &placement, &extents, Assignment::Balanced, 1);
     assert_eq!(balanced.iter().map(|s| bytes(s)).collect::<Vec<_>>(), [48_000_000; 2]);
-    // Host 0 is among the first eight hosts, host 10 among the others.
+    // What goes to host 1 comes from the first eight hosts: from the others it is farther.
     assert!(balanced[0].iter().all(|s| s.rank < 64));
     let default = assign(&servers, &placement, &extents, Assignment::Default, 1);
-    assert_eq!(default.iter().map(|s| s.len()).collect::<Vec<_>>(), [88, 40]);
+    assert_eq!(default.iter().map(|s| s.len()).collect::<Vec<_>>(), [24, 104]);
+    // Where hosts between two I/O hosts are dealt out, the default has as many for each, but no range of the file.
+    let (servers, placement) = place("torus:4x4,io=0+10", 128, 8);
+    let default = assign(&servers, &placement, &extents, Assignment::Default, 1);
+    assert_eq!(default.iter().map(|s| s.len()).collect::<Vec<_>>(), [64, 64]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! equally far from 1. Dashed, in the same colour, is the ratio that the two link bounds allow.
 
 use super::document::{Outcome, Suite};
-use crate::picture::{escape, fill};
+use crate::picture::{self, Drawn, escape};
 use std::fmt::Write;
 use std::io;
 
@@ -45,8 +45,6 @@ pub fn page(suite: &Suite) -> io::Result<String> {
     let (legend, chart, table) = (legend(&lines), chart(&lines), table(suite));
     let footer = format!("optiq {}", env!("CARGO_PKG_VERSION"));
     let parts = [
-        ("{{title}}", title.as_str()),
-        ("{{style}}", include_str!("../../picture/page.css")),
         ("{{heading}}", title.as_str()),
         ("{{subtitle}}", subtitle.as_str()),
         ("{{cards}}", cards.as_str()),
@@ -56,7 +54,7 @@ pub fn page(suite: &Suite) -> io::Result<String> {
         ("{{footer}}", footer.as_str()),
         ("{{data}}", data.as_str()),
     ];
-    Ok(fill(include_str!("page.html"), &parts))
+    Ok(picture::page(&title, Drawn::Already, include_str!("page.css"), include_str!("page.html"), &parts))
 }
 
 fn cards(suite: &Suite) -> String {

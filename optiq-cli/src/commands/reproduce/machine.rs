@@ -8,7 +8,7 @@ use crate::commands::simulate::checkpoint::Files;
 use crate::commands::simulate::run::{Executor, Run, Runner, Way};
 use crate::failure::Failure;
 use optiq_net::Network;
-use optiq_sim::{Limits, Model, Policy};
+use optiq_sim::{Limits, Model, Policy, Recording};
 use optiq_solver::Demand;
 use optiq_transport::ScheduleOptions;
 use std::sync::atomic::AtomicBool;
@@ -108,7 +108,7 @@ impl<'a> Machine<'a> {
     pub fn run(&self, net: &Network, demands: &[Demand], way: Way) -> Result<Run, Failure> {
         let (threads, seed, routing, stop, limits) = (1, 1, Policy::Fabric, &STOP, Limits::default());
         let (model, progress) = (&self.model, self.setting.progress);
-        let (checkpoints, series) = (&Files::NONE, false);
+        let (checkpoints, series) = (&Files::NONE, Recording::Nothing);
         Runner {
             net,
             model,

@@ -1,5 +1,6 @@
 //! What `optiq simulate` prints.
 
+use super::queues::Fullest;
 use super::report::Page;
 use super::results::Shown;
 use super::run::Run;
@@ -60,6 +61,9 @@ struct Figures {
     /// The most bytes that ever waited in the buffers at one link's end, if what happens over time was wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting_bytes_most: Option<u64>,
+    /// The same for one queue of each kind, if queues were wanted.
+    #[serde(flatten)]
+    fullest: Fullest,
     /// How long the intervals of its series are, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     series_interval_seconds: Option<f64>,
@@ -134,6 +138,7 @@ impl<'a> Document<'a> {
                 link_bytes_max: o.link_bytes.iter().copied().max().unwrap_or(0),
                 links_used: o.link_bytes.iter().filter(|&&b| b > 0).count(),
                 waiting_bytes_most: waiting_most(o),
+                fullest: Fullest::of(o),
                 series_interval_seconds: o.series.as_ref().map(|series| time::seconds(series.interval)),
                 outcome_fingerprint: o.fingerprint().to_string(),
                 simulation_seconds: o.wall_seconds,
@@ -180,6 +185,13 @@ impl<'a> Document<'a> {
             let most = |r: &Figures| r.waiting_bytes_most.map_or("-".into(), |most| table::bytes(most as f64));
             let last = rows.len() - 1;
             rows.insert(last, row("most waiting at a link's end", &most));
+        }
+        let known = |r: &&Figures| r.fullest.rows().any(|row| row.1.is_some());
+        let names = self.runs.iter().find(known).into_iter().flat_map(|r| r.fullest.rows()).map(|row| row.0);
+        for (i, name) in names.enumerate() {
+            let cell = |r: &Figures| r.fullest.rows().nth(i).and_then(|row| row.1).unwrap_or("-".into());
+            let last = rows.len() - 1;
+            rows.insert(last, row(name, &cell));
         }
         rows
     }

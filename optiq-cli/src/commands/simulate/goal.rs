@@ -2,6 +2,7 @@
 
 use super::checkpoint;
 use super::document::{Quantiles, end_of, waiting_most};
+use super::queues::Fullest;
 use super::report::Page;
 use super::results::{Shown, Targets};
 use crate::failure::Failure;
@@ -38,6 +39,8 @@ struct Document<'a> {
     unreceived_messages: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting_bytes_most: Option<u64>,
+    #[serde(flatten)]
+    fullest: Fullest,
     #[serde(skip_serializing_if = "Option::is_none")]
     series_interval_seconds: Option<f64>,
     outcome_fingerprint: String,
@@ -93,6 +96,7 @@ pub fn run(
         link_bytes_max: o.link_bytes.iter().copied().max().unwrap_or(0),
         unreceived_messages: unreceived.len(),
         waiting_bytes_most: waiting_most(o),
+        fullest: Fullest::of(o),
         series_interval_seconds: o.series.as_ref().map(|series| seconds(series.interval)),
         outcome_fingerprint: o.fingerprint().to_string(),
         simulation_seconds: o.wall_seconds,
@@ -145,6 +149,9 @@ impl Document<'_> {
         ];
         if let Some(most) = self.waiting_bytes_most {
             rows.insert(rows.len() - 1, ("most waiting at a link's end", table::bytes(most as f64)));
+        }
+        for (name, most) in self.fullest.rows().filter_map(|(name, most)| Some((name, most?))) {
+            rows.insert(rows.len() - 1, (name, most));
         }
         rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect()
     }

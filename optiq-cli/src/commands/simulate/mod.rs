@@ -4,6 +4,7 @@ pub mod checkpoint;
 mod document;
 mod goal;
 mod interrupt;
+mod queues;
 mod report;
 mod results;
 pub mod run;
@@ -36,6 +37,7 @@ Examples:
   optiq simulate --topology bgq:1024 --demands pattern:overlap --legs planned --transport two-sided --threads 2
   optiq simulate --topology torus:4x4 --demands pattern:subset --compare --report report.html
   optiq simulate --topology torus:4x4 --demands pattern:subset --links links.csv --series series.csv --histogram latency.csv
+  optiq simulate --topology torus:4x4 --demands pattern:subset --queues queues.csv
   optiq simulate --topology fattree:k=4 --demands pattern:alltoall --message 64KiB --mpi pairwise
   optiq simulate --topology torus:4x4 --demands pattern:disjoint --model my.toml --until 10
   optiq simulate --topology dragonfly:p=2,a=4,h=2 --demands pattern:random --mpi linear --routing ugal

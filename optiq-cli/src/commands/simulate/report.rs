@@ -1,10 +1,11 @@
 //! The page of `--report`: the figures of all runs, and pictures of what happened over time. It needs no script, and
 //! nothing from elsewhere.
 
+use super::queues;
 use super::results::{Shown, rate, width};
 use crate::picture::curves::{self, Curve, Curves, Panel};
 use crate::picture::heat::{self, Heat, Row};
-use crate::picture::{escape, fill, number, timeline};
+use crate::picture::{Drawn, escape, number, page, timeline};
 use crate::table;
 use optiq_net::Network;
 use optiq_sim::time::{Time, seconds};
@@ -37,7 +38,7 @@ impl Page<'_> {
     /// The page.
     pub fn html(&self, net: &Network, model: &Model) -> String {
         let title = escape(&format!("OPTIQ simulation: {}; model {}", self.heading, model.title));
-        let shades = curves::style() + &heat::style();
+        let style = curves::style() + &heat::style() + include_str!("../../picture/report.css");
         let partial: String = self.runs.iter().filter_map(|run| Some((run.name, run.partial?))).fold(
             String::new(),
             |text, (name, why)| {
@@ -62,10 +63,7 @@ impl Page<'_> {
         let (scales, maps) = self.maps(net, model);
         let nothing = || "<p class=\"note\">Nothing was recorded.</p>".to_owned();
         let parts = [
-            ("{{title}}", title.as_str()),
-            ("{{style}}", include_str!("../../picture/page.css")),
-            ("{{shades}}", &shades),
-            ("{{heading}}", &escape(&self.heading)),
+            ("{{heading}}", &*escape(&self.heading)),
             ("{{subtitle}}", &escape(&self.subtitle)),
             ("{{partial}}", &partial),
             ("{{figures}}", &figures),
@@ -80,7 +78,7 @@ impl Page<'_> {
             ("{{links-note}}", LINKS),
             ("{{maps}}", &maps),
         ];
-        fill(include_str!("../../picture/report.html"), &parts)
+        page(&title, Drawn::Already, &style, include_str!("../../picture/report.html"), &parts)
     }
 
     /// A curve for each run.
@@ -213,7 +211,7 @@ impl Page<'_> {
         .svg()
     }
 
-    /// The colour scales, and for each run what its links carried and what waited at their ends.
+    /// The colour scales, and for each run what its links carried, what waited at their ends, and its fullest queues.
     fn maps(&self, net: &Network, model: &Model) -> (String, String) {
         let busy: Cells<'_> = &|run, series, at, link| {
             let long = seconds(width(series, at, run.outcome.time));
@@ -247,6 +245,7 @@ impl Page<'_> {
                 text.push_str(&format!("<div class=\"panel\">{panel}</div>"));
             }
             text.push_str("</div>");
+            text.push_str(&queues::tables(net, run));
         }
         (scales, text)
     }
@@ -298,7 +297,9 @@ const LATENCY: &str = "Packets: from the first bit out of the source's memory to
 
 const LINKS: &str = "A row is a link, the one with the most in all on top; each run has its own choice of links, and its own \
     time axis. All runs have the same colours. A packet counts where it \
-    begins, which leaves gaps where intervals are not much longer than a packet takes. Pointing at a row tells its mean.";
+    begins, which leaves gaps where intervals are not much longer than a packet takes. Pointing at a row tells its mean. \
+    Tables have the queues in which ever the most waited: packets in the buffer of a virtual channel, at a link's end or between \
+    a host's memory and its router, and messages in a host's memory until they are put on the link.";
 
 /// A run's name, and whether it is partial.
 fn marked(run: &Shown<'_>) -> String {

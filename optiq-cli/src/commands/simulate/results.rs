@@ -2,13 +2,14 @@
 //!
 //! Exchanges and replayed schedules write them alike. All places are looked at before anything is simulated.
 
+use super::queues;
 use super::report::Page;
 use crate::failure::Failure;
 use crate::target::Target;
 use clap::Args;
 use optiq_net::Network;
 use optiq_sim::time::{Time, seconds};
-use optiq_sim::{Model, Outcome, Series};
+use optiq_sim::{Model, Outcome, Recording, Series};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -21,10 +22,13 @@ pub struct Results {
     /// Write to a CSV file what each link carried, and what waited at its end, in each interval of time
     #[arg(long, value_name = "FILE")]
     series: Option<PathBuf>,
+    /// Write to a CSV file what waited in each interval of time in each queue: the buffer of each virtual channel, and hosts' memory
+    #[arg(long, value_name = "FILE")]
+    queues: Option<PathBuf>,
     /// Write how many packets and messages took how long to a CSV file
     #[arg(long, value_name = "FILE")]
     histogram: Option<PathBuf>,
-    /// Write pictures of the runs to a page that needs nothing else: throughput, links and buffers over time, latencies
+    /// Write pictures of the runs to a page that needs nothing else: throughput, links, buffers and queues over time, latencies
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
 }
@@ -33,6 +37,7 @@ pub struct Results {
 pub struct Targets {
     links: Option<Target>,
     series: Option<Target>,
+    queues: Option<Target>,
     histogram: Option<Target>,
     report: Option<Target>,
 }
@@ -58,6 +63,7 @@ impl Results {
         Ok(Targets {
             links: target(&self.links)?,
             series: target(&self.series)?,
+            queues: target(&self.queues)?,
             histogram: target(&self.histogram)?,
             report: target(&self.report)?,
         })
@@ -65,9 +71,15 @@ impl Results {
 }
 
 impl Targets {
-    /// Whether any of them shows what happened over time.
-    pub fn over_time(&self) -> bool {
-        self.links.is_some() || self.series.is_some() || self.report.is_some()
+    /// What they show of what happened over time.
+    pub fn over_time(&self) -> Recording {
+        if self.queues.is_some() || self.report.is_some() {
+            Recording::Queues
+        } else if self.links.is_some() || self.series.is_some() {
+            Recording::Links
+        } else {
+            Recording::Nothing
+        }
     }
 
     /// Writes them.
@@ -78,6 +90,9 @@ impl Targets {
         }
         if let Some(target) = &self.series {
             target.write(|out| write_series(out, net, model, runs))?;
+        }
+        if let Some(target) = &self.queues {
+            target.write(|out| queues::write(out, net, runs))?;
         }
         if let Some(target) = &self.histogram {
             target.write(|out| write_histograms(out, runs))?;
@@ -157,6 +172,6 @@ fn write_histograms(out: &mut dyn Write, runs: &[Shown<'_>]) -> io::Result<()> {
 }
 
 /// A name as CSV has it (RFC 4180).
-fn quoted(name: &str) -> String {
+pub fn quoted(name: &str) -> String {
     if name.contains([',', '"', '\n']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.to_owned() }
 }

@@ -11,7 +11,7 @@ use optiq_net::Network;
 use optiq_sim::exchange::{self, Carry, Exchanged, Method, exchange};
 use optiq_sim::flow;
 use optiq_sim::time::{Time, seconds};
-use optiq_sim::{Checkpoints, End, Limits, Model, Policy, RunOptions};
+use optiq_sim::{Checkpoints, End, Limits, Model, Policy, Recording, RunOptions};
 use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::Planned;
 use optiq_solver::plan;
@@ -40,8 +40,8 @@ pub struct Runner<'a> {
     pub progress: &'a Progress,
     pub checkpoints: &'a Files,
     pub executor: Executor,
-    /// Whether what happens over time is wanted.
-    pub series: bool,
+    /// What is wanted of what happens over time.
+    pub series: Recording,
 }
 
 /// How planned paths are carried out.
