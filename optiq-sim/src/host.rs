@@ -406,7 +406,7 @@ impl Shard<'_> {
         let queue = if self.fabric.queue_per_link { step.class() } else { 0 };
         let queues = self.hosts.queues(step.channel());
         self.hosts.queues[(queues.start + queue) as usize].push(message);
-        self.waiting[step.channel() as usize] += 1;
+        self.outputs[step.channel() as usize].waiting += 1;
         self.touch(step.channel());
     }
 

@@ -14,6 +14,10 @@ struct View<'a, 'n> {
     packet: u64,
     /// The buffers of a class on a channel.
     buffer: u64,
+    /// Virtual channels of a class.
+    lanes: u32,
+    /// From one virtual channel of an output to the next one.
+    stride: u32,
     random: SplitMix64,
 }
 
@@ -26,20 +30,19 @@ impl Eyes for View<'_, '_> {
             // No credits; a channel that sends is behind one that does not.
             return waits + u64::from(self.shard.is_busy(channel));
         };
-        let lanes = self.shard.fabric.lanes;
-        let first = first_vc + class * lanes;
+        let first = first_vc + class * self.lanes * self.stride;
         let mut free = u64::from(self.shard.free(first));
-        for vc in first + 1..first + lanes {
-            free += u64::from(self.shard.free(vc));
+        for lane in 1..self.lanes {
+            free += u64::from(self.shard.free(first + lane * self.stride));
         }
         waits + self.buffer - free
     }
 
     #[inline]
     fn room(&mut self, channel: u32, class: u32) -> Option<u32> {
-        let lanes = self.shard.fabric.lanes;
-        let first = self.shard.fabric.channels[channel as usize].first_vc + class * lanes;
-        let best = (first..first + lanes).map(|vc| (self.shard.unreserved(vc), vc)).max_by_key(|&(free, _)| free);
+        let first = self.shard.fabric.channels[channel as usize].class(class, self.lanes);
+        let lanes = (0..self.lanes).map(|lane| first + lane * self.stride);
+        let best = lanes.map(|vc| (self.shard.unreserved(vc), vc)).max_by_key(|&(free, _)| free);
         best.filter(|&(free, _)| free >= self.bytes).map(|(_, vc)| vc)
     }
 
@@ -63,7 +66,8 @@ impl Shard<'_> {
         let random = packet.random();
         let detour = way.detour;
         let fabric = self.fabric;
-        let mut view = View { shard: self, bytes, packet: adaptive.packet, buffer: adaptive.buffer, random };
+        let (packet, buffer, lanes, stride) = (adaptive.packet, adaptive.buffer, fabric.lanes, fabric.stride(router));
+        let mut view = View { shard: self, bytes, packet, buffer, lanes, stride, random };
         let Choice { channel, class, reserve } = adaptive.decide(fabric, place, &mut way, &mut view);
         self.counters.detours += u64::from(way.detour && !detour);
         self.packets.get_mut(at).way = way;

@@ -107,7 +107,7 @@ impl Shard<'_> {
         if let Some(series) = &mut self.series {
             series.waits(channel, self.now, -i64::from(bytes));
         }
-        let from = self.fabric.channels[channel as usize].from;
+        let from = self.inputs[channel as usize].from;
         if self.owns(from) {
             self.credit(vc, time, bytes);
         } else {
@@ -132,7 +132,7 @@ impl Shard<'_> {
         }
         if credits.returning & WANTED != 0 {
             let channel = self.buffers[vc as usize].channel;
-            if self.waiting[channel as usize] > 0 {
+            if self.outputs[channel as usize].waiting > 0 {
                 self.wake(channel, time.max(self.now + 1).max(self.outputs[channel as usize].busy_until));
             }
         }
