@@ -128,7 +128,7 @@ enum Kind<'n> {
     Grid(grid::Grid<'n>),
     FatTree(fat_tree::FatTree<'n>),
     Dragonfly(dragonfly::Dragonfly<'n>),
-    DragonflyPlus(dragonfly_plus::DragonflyPlus<'n>),
+    DragonflyPlus(dragonfly_plus::DragonflyPlus),
 }
 
 /// A routing on a network, ready to decide.
@@ -205,7 +205,7 @@ impl<'n> Adaptive<'n> {
             Kind::Grid(grid) => grid.decide(fabric, place, eyes),
             Kind::FatTree(tree) => tree.decide(fabric, place, eyes),
             Kind::Dragonfly(dragonfly) => dragonfly.decide(fabric, place, way, eyes),
-            Kind::DragonflyPlus(dragonfly) => dragonfly.decide(fabric, place, way, eyes),
+            Kind::DragonflyPlus(dragonfly) => dragonfly.decide(place, way, eyes),
         }
     }
 }

@@ -22,7 +22,7 @@ struct View<'a, 'n> {
 }
 
 impl Eyes for View<'_, '_> {
-    #[inline]
+    #[inline(always)]
     fn queue(&mut self, channel: u32, class: u32) -> u64 {
         let (waiting, first_vc) = self.shard.demand(channel);
         let waits = u64::from(waiting) * self.packet;

@@ -76,6 +76,7 @@ impl Shard<'_> {
     }
 
     /// Takes the credits that are back.
+    #[inline(never)]
     fn collect(&mut self, vc: u32) -> u32 {
         let credits = &mut self.credits[vc as usize];
         while credits.at <= self.now {
