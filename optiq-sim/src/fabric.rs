@@ -44,9 +44,6 @@ pub(crate) struct Fabric {
     pub(crate) hosts: u32,
     pub(crate) vertices: u32,
     pub(crate) channels: Vec<Channel>,
-    /// Per channel: its first virtual channel, or [`crate::packet::NONE`] where it ends in a host's memory, for which no
-    /// credits are needed.
-    pub(crate) credited: Vec<u32>,
     /// Per channel, [`Channel::to`]: routers that choose look at many.
     pub(crate) ends: Vec<u32>,
     /// Per link: its first channel.
@@ -67,8 +64,39 @@ pub(crate) struct Fabric {
     pub(crate) queue_per_link: bool,
     /// Virtual channels of a class.
     pub(crate) lanes: u32,
-    /// Per router: [`Channel::stride`] of its channels to others.
-    strides: Vec<u32>,
+    /// Per router.
+    pub(crate) ways_out: Vec<WaysOut>,
+}
+
+/// A router's channels to other routers. They are numbered one after the other, as links are sorted by their ends, and
+/// hosts come first; so a virtual channel is found without looking at the channel.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WaysOut {
+    first: u32,
+    channels: u32,
+    first_vc: u32,
+    /// From a channel's first virtual channel to the next channel's.
+    step: u32,
+    /// As in [`Channel`].
+    pub(crate) stride: u32,
+}
+
+impl WaysOut {
+    fn add(&mut self, i: u32, channel: &Channel) {
+        if self.channels == 0 {
+            let step = if channel.stride == 1 { channel.vcs } else { 1 };
+            *self = Self { first: i, channels: 0, first_vc: channel.first_vc, step, stride: channel.stride };
+        }
+        self.channels += 1;
+        debug_assert_eq!(self.first_vc(i), Some(channel.first_vc), "numbered one after the other");
+    }
+
+    /// The first virtual channel of a router's channel, if that leads to another router.
+    #[inline]
+    pub(crate) fn first_vc(&self, channel: u32) -> Option<u32> {
+        let i = channel.wrapping_sub(self.first);
+        (i < self.channels).then(|| self.first_vc + i * self.step)
+    }
 }
 
 /// Numbers virtual channels as said at the top of the file, but those of routers with a pipeline, which look at all of one
@@ -152,14 +180,13 @@ impl Fabric {
             }
         }
         number_virtual_channels(&mut channels, clocked);
-        let mut strides = vec![1; vertices as usize];
-        for channel in channels.iter().filter(|c| !c.injects && !c.ejects) {
-            strides[channel.from as usize] = channel.stride;
+        let mut ways_out = vec![WaysOut::default(); vertices as usize];
+        for (channel, i) in channels.iter().zip(0..).filter(|(c, _)| !c.injects && !c.ejects) {
+            ways_out[channel.from as usize].add(i, channel);
         }
         let mut fabric = Self {
             hosts,
             vertices,
-            credited: channels.iter().map(|c| if c.ejects { crate::packet::NONE } else { c.first_vc }).collect(),
             ends: channels.iter().map(|c| c.to).collect(),
             channels,
             first_channel,
@@ -171,7 +198,7 @@ impl Fabric {
             direct,
             queue_per_link: direct && !clocked,
             lanes,
-            strides,
+            ways_out,
         };
         fabric.number_inputs();
         fabric
@@ -203,12 +230,6 @@ impl Fabric {
     pub(crate) fn words_of(&self, router: u32) -> u32 {
         let inputs = self.first_input[router as usize + 1] - self.first_input[router as usize];
         inputs.div_ceil(64)
-    }
-
-    /// From one virtual channel to the next one, of all of a router's channels to other routers: they are numbered one after
-    /// the other, as links are sorted by their ends and hosts come first.
-    pub(crate) fn stride(&self, router: u32) -> u32 {
-        self.strides[router as usize]
     }
 
     /// The first channel of a link.

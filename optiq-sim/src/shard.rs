@@ -22,6 +22,7 @@
 //! kind at a time: arrivals on one channel never coincide. So the order is the same however components are spread over
 //! shards, and shards only tell each other what happens at least one latency later (`parts::lookahead`).
 
+mod ahead;
 mod channels;
 mod credits;
 mod pipeline;
@@ -32,7 +33,7 @@ use crate::fabric::Fabric;
 use crate::host::{Action, Hosts};
 use crate::model::{Arbitration, Model, Switching};
 use crate::packet::{Kind, Message, NONE, Packet, Route, Store};
-use crate::queue::{Event, Queue, prefetch};
+use crate::queue::{Event, Queue};
 use crate::routes::{Routes, Scratch};
 use crate::series::Recorder;
 use crate::statistics::Counters;
@@ -212,6 +213,7 @@ impl<'n> Shard<'n> {
             self.handle(event);
             // All that happens at this time, before anything is granted.
             while let Some(event) = self.queue.pop_before(self.now + 1) {
+                self.look_ahead();
                 self.handle(event);
             }
             self.grant_touched();
@@ -219,49 +221,6 @@ impl<'n> Shard<'n> {
             self.check_wakes();
         }
         self.counters.events - before
-    }
-
-    /// Asks for the memory that the next events need, so that it is there by then.
-    #[inline]
-    fn look_ahead(&self) {
-        const FAR: usize = 8;
-        const NEAR: usize = 4;
-        let channels = self.fabric.channels.len();
-        if let Some(event) = self.queue.ahead(FAR) {
-            let component = (event.key >> 32) as usize;
-            if component >= channels {
-                self.hosts.look_ahead((component - channels) as u32, event.payload);
-            } else {
-                prefetch(&self.inputs[component]);
-                if event.key as u32 == ARRIVAL as u32 {
-                    self.packets.peek(event.payload).map(prefetch);
-                } else {
-                    prefetch(&self.outputs[component]);
-                }
-            }
-        }
-        let Some(event) = self.queue.ahead(NEAR) else { return };
-        let channel = (event.key >> 32) as usize;
-        let Some(input) = self.inputs.get(channel) else { return };
-        if event.key as u32 != ARRIVAL as u32 {
-            // The first one that asks for the channel.
-            let output = &self.outputs[channel];
-            if !output.injects() {
-                let input = output.first_input + output.requests.words()[0].trailing_zeros();
-                let vc = self.fabric.inputs.get(input as usize);
-                vc.and_then(|&vc| self.buffers.get(vc as usize)).map(prefetch);
-            }
-        } else if let Some(packet) = self.packets.peek(event.payload) {
-            if input.ejects {
-                self.messages.peek(packet.message).map(prefetch);
-                self.hosts.look_ahead(input.to, u32::MAX);
-            } else {
-                self.buffers.get(packet.vc as usize).map(prefetch);
-                let out = packet.step().channel() as usize;
-                self.outputs.get(out).map(prefetch);
-                self.wires.get(out).map(prefetch);
-            }
-        }
     }
 
     fn handle(&mut self, event: Event) {
@@ -492,11 +451,10 @@ impl<'n> Shard<'n> {
         (at.max(best.0), best.1)
     }
 
-    /// How many requests wait for a channel, and its first virtual channel, unless it ends in a host's memory.
+    /// How many requests wait for a channel, where routers choose.
     #[inline]
-    pub(crate) fn demand(&self, channel: u32) -> (u32, Option<u32>) {
-        let first = self.fabric.credited[channel as usize];
-        (self.demand[channel as usize], (first != NONE).then_some(first))
+    pub(crate) fn demand(&self, channel: u32) -> u32 {
+        self.demand[channel as usize]
     }
 
     /// Whether a channel is sending.

@@ -166,6 +166,21 @@ impl DragonflyPlus {
         &self.switches[(at - self.hosts) as usize]
     }
 
+    /// The outputs that [`DragonflyPlus::decide`] will look at first.
+    #[inline]
+    pub(crate) fn likely(&self, at: u32, dst: u32, mut look: impl FnMut(Range<u32>)) {
+        let (switch, Some(to)) = (self.switch(at), self.destinations.get(dst as usize)) else { return };
+        if at == to.home {
+            look(to.channels.clone());
+        } else if !switch.spine {
+            look(switch.inside.clone());
+        } else if switch.group != to.group {
+            self.outputs(at, to.group, 0).for_each(|channel| look(channel..channel + 1));
+        } else if let Some(down) = self.down.get((switch.down + to.rank) as usize) {
+            look(down.clone());
+        }
+    }
+
     pub(crate) fn decide(&self, place: Place, way: &mut Way, eyes: &mut impl Eyes) -> Choice {
         let (choice, is_global) = if self.switch(place.at).spine {
             self.decide_spine(place, way, eyes)

@@ -56,6 +56,11 @@ impl Way {
     const NO_VIA: u32 = u32::MAX;
     pub(crate) const START: Way = Way { via: Way::NO_VIA, globals: 0, locals: 0, lane: 0, detour: false };
 
+    /// The virtual lane of a Dragonfly+, 0 elsewhere.
+    pub(crate) fn lane(&self) -> u32 {
+        self.lane.into()
+    }
+
     fn local(&mut self) {
         self.locals = self.locals.saturating_add(1);
     }
@@ -197,6 +202,16 @@ impl<'n> Adaptive<'n> {
     /// That of all random words.
     pub(crate) fn seed(&self) -> u64 {
         self.seed
+    }
+
+    /// The outputs of a router that a decision about a packet will probably ask about, if it is known which.
+    #[inline]
+    pub(crate) fn likely(&self, at: u32, dst: u32, mut look: impl FnMut(Range<u32>)) {
+        match &self.kind {
+            Kind::FatTree(tree) => look(tree.likely(at, dst)),
+            Kind::DragonflyPlus(dragonfly) => dragonfly.likely(at, dst, look),
+            Kind::Grid(_) | Kind::Dragonfly(_) => {}
+        }
     }
 
     /// Where a packet goes next.

@@ -1,6 +1,7 @@
 //! What a router of the simulator sees: its own outputs, and random words of its own.
 
 use super::{Choice, Eyes, Place};
+use crate::fabric::WaysOut;
 use crate::shard::Shard;
 use optiq_net::random::SplitMix64;
 
@@ -16,24 +17,23 @@ struct View<'a, 'n> {
     buffer: u64,
     /// Virtual channels of a class.
     lanes: u32,
-    /// From one virtual channel of an output to the next one.
-    stride: u32,
+    /// The router's.
+    ways_out: WaysOut,
     random: SplitMix64,
 }
 
 impl Eyes for View<'_, '_> {
     #[inline(always)]
     fn queue(&mut self, channel: u32, class: u32) -> u64 {
-        let (waiting, first_vc) = self.shard.demand(channel);
-        let waits = u64::from(waiting) * self.packet;
-        let Some(first_vc) = first_vc else {
+        let waits = u64::from(self.shard.demand(channel)) * self.packet;
+        let Some(first_vc) = self.ways_out.first_vc(channel) else {
             // No credits; a channel that sends is behind one that does not.
             return waits + u64::from(self.shard.is_busy(channel));
         };
-        let first = first_vc + class * self.lanes * self.stride;
+        let first = first_vc + class * self.lanes * self.ways_out.stride;
         let mut free = u64::from(self.shard.free(first));
         for lane in 1..self.lanes {
-            free += u64::from(self.shard.free(first + lane * self.stride));
+            free += u64::from(self.shard.free(first + lane * self.ways_out.stride));
         }
         waits + self.buffer - free
     }
@@ -41,7 +41,7 @@ impl Eyes for View<'_, '_> {
     #[inline]
     fn room(&mut self, channel: u32, class: u32) -> Option<u32> {
         let first = self.shard.fabric.channels[channel as usize].class(class, self.lanes);
-        let lanes = (0..self.lanes).map(|lane| first + lane * self.stride);
+        let lanes = (0..self.lanes).map(|lane| first + lane * self.ways_out.stride);
         let best = lanes.map(|vc| (self.shard.unreserved(vc), vc)).max_by_key(|&(free, _)| free);
         best.filter(|&(free, _)| free >= self.bytes).map(|(_, vc)| vc)
     }
@@ -66,8 +66,9 @@ impl Shard<'_> {
         let random = packet.random();
         let detour = way.detour;
         let fabric = self.fabric;
-        let (packet, buffer, lanes, stride) = (adaptive.packet, adaptive.buffer, fabric.lanes, fabric.stride(router));
-        let mut view = View { shard: self, bytes, packet, buffer, lanes, stride, random };
+        let (packet, buffer, lanes) = (adaptive.packet, adaptive.buffer, fabric.lanes);
+        let ways_out = fabric.ways_out[router as usize];
+        let mut view = View { shard: self, bytes, packet, buffer, lanes, ways_out, random };
         let Choice { channel, class, reserve } = adaptive.decide(fabric, place, &mut way, &mut view);
         self.counters.detours += u64::from(way.detour && !detour);
         self.packets.get_mut(at).way = way;
