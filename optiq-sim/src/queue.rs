@@ -84,6 +84,8 @@ pub(crate) struct Queue {
     far: BinaryHeap<Reverse<Event>>,
     /// Memory of buckets that are empty, the last one used first: a bucket of its own would be out of the caches each time.
     spare: Vec<Vec<Packed>>,
+    /// For [`sort`].
+    spread: Vec<Packed>,
     /// Buckets and events since the width was last looked at, and how many of these came late.
     buckets_done: usize,
     events_done: usize,
@@ -103,6 +105,7 @@ impl Queue {
             in_ring: 0,
             far: BinaryHeap::new(),
             spare: Vec::new(),
+            spread: Vec::new(),
             buckets_done: 0,
             events_done: 0,
             came_late: 0,
@@ -232,7 +235,7 @@ impl Queue {
         self.spare.push(used);
         self.done = 0;
         self.in_ring -= self.current.len();
-        self.current.sort_unstable();
+        sort(&mut self.current, self.shift, &mut self.spread);
         true
     }
 
@@ -279,6 +282,53 @@ impl Queue {
         for event in all {
             self.push(event);
         }
+    }
+}
+
+/// Sorts the events of a bucket that is 2^shift picoseconds wide. Their times are spread over it: by the highest bits of these
+/// they come nearly to their places, in time that does not grow with their number.
+fn sort(events: &mut Vec<Packed>, shift: u32, spread: &mut Vec<Packed>) {
+    const BITS: u32 = 6;
+    let narrow = shift.saturating_sub(BITS);
+    if events.len() < 12 {
+        return insert(events);
+    }
+    // In which part of the bucket an event is; less than 2^BITS.
+    let part = |event: &Packed| ((event.0 >> (96 + narrow)) as usize) & ((1 << BITS) - 1);
+    let mut places = [0u32; 1 << BITS];
+    events.iter().for_each(|event| places[part(event)] += 1);
+    let mut sum = 0;
+    for place in &mut places {
+        sum += std::mem::replace(place, sum);
+    }
+    // All of it is written over.
+    spread.resize(events.len(), Packed(0));
+    let mut crowded = 0;
+    for event in events.iter() {
+        let place = &mut places[part(event)];
+        spread[*place as usize] = *event;
+        *place += 1;
+    }
+    let mut last = 0;
+    for place in places {
+        crowded = crowded.max(place - last);
+        last = place;
+    }
+    std::mem::swap(events, spread);
+    // Many at nearly one time are a case of their own.
+    if crowded < 32 { insert(events) } else { events.sort_unstable() }
+}
+
+/// Insertion sort: for few, or for those that are nearly in order.
+fn insert(events: &mut [Packed]) {
+    for i in 1..events.len() {
+        let event = events[i];
+        let mut at = i;
+        while at > 0 && event < events[at - 1] {
+            events[at] = events[at - 1];
+            at -= 1;
+        }
+        events[at] = event;
     }
 }
 

@@ -60,12 +60,14 @@ pub(crate) struct Routes<'n> {
     ties: Ties,
     /// Routes end after their first step.
     first_only: bool,
+    /// Per host that step, where it is always the same.
+    first: Vec<Option<Step>>,
 }
 
 impl<'n> Routes<'n> {
     pub(crate) fn new(network: &'n Network, router: &RouterModel) -> Result<Self, SimError> {
         let &RouterModel { dateline, ties, .. } = router;
-        let mut routes = Self { network, classes: Classes::One, rank: Vec::new(), dateline, ties, first_only: false };
+        let mut routes = Self { network, classes: Classes::One, rank: Vec::new(), dateline, ties, first_only: false, first: Vec::new() };
         routes.classes = routes.find_classes()?;
         Ok(routes)
     }
@@ -73,7 +75,21 @@ impl<'n> Routes<'n> {
     /// Only out of the source's memory: the rest is decided on the way.
     pub(crate) fn first_steps(network: &'n Network) -> Self {
         let (dateline, ties) = (Dateline::default(), Ties::default());
-        Self { network, classes: Classes::One, rank: Vec::new(), dateline, ties, first_only: true }
+        Self { network, classes: Classes::One, rank: Vec::new(), dateline, ties, first_only: true, first: Vec::new() }
+    }
+
+    /// Looks for first steps that do not depend on the destination.
+    pub(crate) fn find_first(&mut self, fabric: &Fabric) {
+        if !self.first_only || fabric.direct {
+            return;
+        }
+        let first = |host: u32| {
+            let exits = self.network.out_range(NodeId(host));
+            let link = LinkId(exits.start);
+            let only = exits.len() == 1 && self.network.link(link).lanes == 1;
+            only.then(|| Step::new(fabric.channel(link), 0, false))
+        };
+        self.first = (0..fabric.hosts).map(first).collect();
     }
 
     pub(crate) fn classes(&self) -> Classes {
@@ -241,6 +257,9 @@ impl<'n> Routes<'n> {
         coins: u64,
         scratch: &mut Scratch,
     ) -> Result<Route, SimError> {
+        if let Some(&Some(step)) = self.first.get(src as usize) {
+            return Ok(Route::new(&[step]));
+        }
         let Scratch { links, steps, route } = scratch;
         self.links(src, dst, coins, links, steps)?;
         route.clear();

@@ -76,8 +76,15 @@ impl Shard<'_> {
                     self.credits.get((vc + class) as usize).map(prefetch);
                 }
             }
-            for channel in channels.step_by(16) {
+            for channel in channels.clone().step_by(16) {
                 self.demand.get(channel as usize).map(prefetch);
+            }
+            // Of many, one would be needed.
+            if channels.len() <= 2 {
+                for channel in channels {
+                    self.outputs.get(channel as usize).map(prefetch);
+                    self.wires.get(channel as usize).map(prefetch);
+                }
             }
         });
     }

@@ -81,9 +81,12 @@ impl Shard<'_> {
         let credits = &mut self.credits[vc as usize];
         while credits.at <= self.now {
             credits.now += credits.first();
+            if credits.returning & MORE == 0 {
+                credits.set_first(NEVER, 0);
+                break;
+            }
             let returns = &mut self.returns[vc as usize];
-            let next = if credits.returning & MORE == 0 { None } else { returns.pop_front() };
-            let (at, bytes) = next.unwrap_or((NEVER, 0));
+            let (at, bytes) = returns.pop_front().unwrap_or((NEVER, 0));
             credits.set_first(at, bytes);
             if returns.is_empty() {
                 credits.returning &= !MORE;
@@ -117,6 +120,8 @@ impl Shard<'_> {
     }
 
     pub(super) fn credit(&mut self, vc: u32, time: Time, bytes: u32) {
+        // What is back needs no list.
+        self.free(vc);
         let credits = &mut self.credits[vc as usize];
         if credits.at == NEVER {
             credits.set_first(time, bytes);
