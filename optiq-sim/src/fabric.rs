@@ -46,8 +46,9 @@ pub(crate) struct Fabric {
     pub(crate) channels: Vec<Channel>,
     /// Per channel, [`Channel::to`]: routers that choose look at many.
     pub(crate) ends: Vec<u32>,
-    /// Per link: its first channel.
+    /// Per link: its first channel. Without parallel lanes that is the link's number.
     first_channel: Vec<u32>,
+    pub(crate) one_lane: bool,
     /// The link of a channel; none for injection and ejection.
     pub(crate) link_of: Vec<Option<LinkId>>,
     /// Per virtual channel: its channel.
@@ -64,6 +65,10 @@ pub(crate) struct Fabric {
     pub(crate) queue_per_link: bool,
     /// Virtual channels of a class.
     pub(crate) lanes: u32,
+    /// Per host, its first channel out of memory.
+    injections: Vec<u32>,
+    /// Links into memory have all classes.
+    pub(crate) classes_into_memory: bool,
     /// Per router.
     pub(crate) ways_out: Vec<WaysOut>,
 }
@@ -190,6 +195,7 @@ impl Fabric {
             ends: channels.iter().map(|c| c.to).collect(),
             channels,
             first_channel,
+            one_lane: network.links().iter().all(|link| link.lanes == 1),
             link_of,
             channel_of_vc: Vec::new(),
             bit_of_vc: Vec::new(),
@@ -198,9 +204,14 @@ impl Fabric {
             direct,
             queue_per_link: direct && !clocked,
             lanes,
+            injections: vec![0; hosts as usize],
+            classes_into_memory: clocked,
             ways_out,
         };
         fabric.number_inputs();
+        for (i, channel) in fabric.channels.iter().enumerate().rev().filter(|(_, c)| c.injects) {
+            fabric.injections[channel.from as usize] = i as u32;
+        }
         fabric
     }
 
@@ -234,7 +245,12 @@ impl Fabric {
 
     /// The first channel of a link.
     pub(crate) fn channel(&self, link: LinkId) -> u32 {
-        self.first_channel[link.index()]
+        if self.one_lane { link.0 } else { self.first_channel[link.index()] }
+    }
+
+    /// The first channel out of a host's memory.
+    pub(crate) fn first_injection(&self, host: u32) -> u32 {
+        self.injections[host as usize]
     }
 
     /// The channel from a host's memory into its router, where hosts are joined directly.

@@ -21,7 +21,7 @@ pub(crate) struct Event {
 
 /// Asks the processor to fetch the first cache line of a thing.
 #[inline]
-pub(crate) fn prefetch<T>(thing: &T) {
+pub(crate) fn prefetch<T: ?Sized>(thing: &T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the address is that of a reference, and fetching a line changes nothing.
     unsafe {

@@ -391,8 +391,11 @@ impl<'n> Shard<'n> {
         let mut soonest = NEVER;
         let mut oldest: Option<(Time, u32, u32, u32)> = None;
         // From the input after the one that was served last, around.
+        let mut word = start / 64;
         for i in 0..=words {
-            let word = (start / 64 + i) % words;
+            if word >= words {
+                word = 0;
+            }
             let mut set = self.outputs[channel as usize].requests.words()[word as usize];
             if i == 0 {
                 set &= u64::MAX << (start % 64);
@@ -415,6 +418,7 @@ impl<'n> Shard<'n> {
                     oldest = Some(oldest.map_or(key, |o| o.min(key)));
                 }
             }
+            word += 1;
         }
         match oldest {
             Some((_, _, vc, lane)) => self.send(channel, vc, lane),

@@ -45,9 +45,17 @@ impl Shard<'_> {
     #[inline]
     fn look_closer(&self, Event { key, payload, .. }: Event) {
         let component = (key >> 32) as usize;
-        let Some(input) = self.inputs.get(component) else { return };
+        let Some(input) = self.inputs.get(component) else {
+            let host = (component - self.inputs.len()) as u32;
+            let channel = self.fabric.first_injection(host);
+            prefetch(&self.outputs[channel as usize]);
+            return self.hosts.look_closer(host, channel);
+        };
         if key as u32 != ARRIVAL as u32 {
             prefetch(&self.wires[component]);
+            if self.outputs[component].injects() {
+                return self.hosts.look_at_queue(component as u32);
+            }
             self.first_asking(component).and_then(|vc| self.buffers.get(vc)).map(prefetch);
             return;
         }
@@ -62,6 +70,9 @@ impl Shard<'_> {
         self.buffers.get(packet.vc as usize).map(prefetch);
         self.credits.get(packet.vc as usize).map(prefetch);
         let Some(adaptive) = self.adaptive else {
+            if packet.needs_route() {
+                self.messages.peek(packet.message).map(|message| &message.route).map(prefetch);
+            }
             let out = packet.step().channel() as usize;
             self.outputs.get(out).map(prefetch);
             self.wires.get(out).map(prefetch);
@@ -95,6 +106,10 @@ impl Shard<'_> {
         let component = (key >> 32) as usize;
         let Some(input) = self.inputs.get(component) else { return };
         let (out, class) = if key as u32 != ARRIVAL as u32 {
+            if self.outputs[component].injects() {
+                let message = self.hosts.next_message(component as u32).and_then(|at| self.messages.peek(at));
+                message.map(|message| &message.route).map(prefetch);
+            }
             let Some(vc) = self.first_asking(component) else { return };
             let Some(buffer) = self.buffers.get(vc) else { return };
             self.packets.peek(buffer.head).map(prefetch);
