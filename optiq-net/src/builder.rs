@@ -139,6 +139,7 @@ impl NetworkBuilder {
             title: self.title,
             hosts,
             names,
+            ends: links.iter().map(|l| l.to.0).collect(),
             links,
             first_out,
             first_in,

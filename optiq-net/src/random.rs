@@ -29,7 +29,8 @@ impl SplitMix64 {
     pub fn below(&mut self, n: u64) -> u64 {
         loop {
             let wide = u128::from(self.next_u64()) * u128::from(n);
-            if n == 0 || wide as u64 >= n.wrapping_neg() % n {
+            // What is at least `n` is at least the remainder, too: no division, nearly always.
+            if wide as u64 >= n || n == 0 || wide as u64 >= n.wrapping_neg() % n {
                 return (wide >> 64) as u64;
             }
         }

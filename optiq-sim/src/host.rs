@@ -165,6 +165,28 @@ impl Hosts {
         }
     }
 
+    /// As [`Hosts::look_ahead`], when the host itself is there: its program, and the queue of a channel.
+    #[inline]
+    pub(crate) fn look_closer(&self, host: u32, channel: u32) {
+        if let Some(Some(state)) = self.states.get(host as usize) {
+            prefetch(&*state.program);
+        }
+        self.look_at_queue(channel);
+    }
+
+    /// Asks for the memory of a channel's first queue.
+    #[inline]
+    pub(crate) fn look_at_queue(&self, channel: u32) {
+        self.first_queue.get(channel as usize).and_then(|&queue| self.queues.get(queue as usize)).map(prefetch);
+    }
+
+    /// The next message in a channel's first queue.
+    #[inline]
+    pub(crate) fn next_message(&self, channel: u32) -> Option<u32> {
+        let queue = self.queues.get(*self.first_queue.get(channel as usize)? as usize)?;
+        Some(queue.turns.front()?.message)
+    }
+
     /// A random word of a host's.
     pub(crate) fn coins(&mut self, host: u32) -> u64 {
         self.state(host).random.next_u64()
@@ -414,7 +436,7 @@ impl Shard<'_> {
             series.queued(queue, self.now, i64::try_from(message.bytes).unwrap_or(i64::MAX));
         }
         self.hosts.queues[queue as usize].push(message);
-        self.waiting[step.channel() as usize] += 1;
+        self.outputs[step.channel() as usize].waiting += 1;
         self.touch(step.channel());
     }
 

@@ -97,13 +97,15 @@ pub(crate) struct Label {
     pub(crate) born: Time,
 }
 
-/// What all packets of a message have in common.
+/// What all packets of a message have in common: in one cache line what is needed at its source, in another one what is said
+/// of it.
 #[derive(Clone, Debug, Encode, Decode)]
+#[repr(C, align(64))]
 pub(crate) struct Message {
-    pub(crate) label: Label,
     pub(crate) route: Route,
     /// Packets under way, and one for the source as long as it has not sent all.
     pub(crate) uses: u32,
+    pub(crate) label: Label,
 }
 
 /// Steps of the route that a packet has with it.
@@ -169,6 +171,12 @@ impl Packet {
     pub(crate) fn advance(&mut self) -> bool {
         self.hop += 1;
         usize::from(self.hop).is_multiple_of(AHEAD)
+    }
+
+    /// Whether it needs more of its route after the next step.
+    #[inline]
+    pub(crate) fn needs_route(&self) -> bool {
+        usize::from(self.hop) % AHEAD == AHEAD - 1
     }
 
     /// Where a packet goes about which routers decide.
@@ -248,7 +256,7 @@ mod tests {
     #[test]
     fn a_hop_needs_one_cache_line() {
         assert_eq!(size_of::<Packet>(), 64);
-        assert!(size_of::<Message>() <= 128, "{}", size_of::<Message>());
+        assert_eq!((size_of::<Message>(), std::mem::offset_of!(Message, label)), (128, 64));
     }
 
     #[test]

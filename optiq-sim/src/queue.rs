@@ -2,7 +2,8 @@
 //! Simulation Event Set Problem", CACM 31(10), 1988), of which only the one at hand is sorted.
 //!
 //! Events come out in the order of (time, key), and no two have the same; so the order does not depend on the width of the
-//! buckets, which follows the density of events.
+//! buckets, which follows the density of events. Buckets are wide enough that memory for the next events can be asked for
+//! ahead of time, and so narrow that few events come after their bucket was sorted.
 
 use crate::time::Time;
 use bincode::{Decode, Encode};
@@ -20,7 +21,7 @@ pub(crate) struct Event {
 
 /// Asks the processor to fetch the first cache line of a thing.
 #[inline]
-pub(crate) fn prefetch<T>(thing: &T) {
+pub(crate) fn prefetch<T: ?Sized>(thing: &T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the address is that of a reference, and fetching a line changes nothing.
     unsafe {
@@ -34,8 +35,33 @@ pub(crate) fn prefetch<T>(thing: &T) {
 const BUCKETS: usize = 4096;
 const MASK: u64 = BUCKETS as u64 - 1;
 /// Events of a bucket, on average, between which the width stays.
-const FEWEST: usize = 4;
-const MOST: usize = 24;
+const FEWEST: usize = 24;
+const MOST: usize = 96;
+/// Of so many events one may come after its bucket was sorted for buckets to become wider, and of so many more they become
+/// narrower.
+const LATE_TO_WIDEN: usize = 16;
+const LATE_TO_NARROW: usize = 4;
+/// Wider buckets there are not.
+const WIDEST: u32 = 31;
+
+/// An event in a bucket: from the highest bit on its time since the bucket's start, key and payload. So they are compared
+/// and moved as one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Packed(u128);
+
+impl Packed {
+    #[inline]
+    fn new(event: Event, shift: u32) -> Self {
+        let since = event.time & ((1 << shift) - 1);
+        Packed(u128::from(since) << 96 | u128::from(event.key) << 32 | u128::from(event.payload))
+    }
+
+    /// The event, in a bucket that starts at a time.
+    #[inline]
+    fn event(self, start: Time) -> Event {
+        Event { time: start + (self.0 >> 96) as u64, key: (self.0 >> 32) as u64, payload: self.0 as u32 }
+    }
+}
 
 /// See the top of the file.
 #[derive(Debug)]
@@ -44,22 +70,26 @@ pub(crate) struct Queue {
     shift: u32,
     /// The number of the bucket at hand.
     now: u64,
-    /// Its events, the next one last.
-    current: Vec<Event>,
+    /// Its events in order, those before `done` were handled.
+    current: Vec<Packed>,
+    done: usize,
     /// Its events that came after it was sorted.
     late: BinaryHeap<Reverse<Event>>,
     /// Those of the buckets behind it, each at its number modulo `BUCKETS`.
-    ring: Vec<Vec<Event>>,
+    ring: Vec<Vec<Packed>>,
     /// Bit `b` of word `w`: bucket 64 w + b of the ring has events.
     used: Vec<u64>,
     in_ring: usize,
     /// Events behind the ring.
     far: BinaryHeap<Reverse<Event>>,
     /// Memory of buckets that are empty, the last one used first: a bucket of its own would be out of the caches each time.
-    spare: Vec<Vec<Event>>,
-    /// Buckets and events since the width was last looked at.
+    spare: Vec<Vec<Packed>>,
+    /// For [`sort`].
+    spread: Vec<Packed>,
+    /// Buckets and events since the width was last looked at, and how many of these came late.
     buckets_done: usize,
     events_done: usize,
+    came_late: usize,
 }
 
 impl Queue {
@@ -68,25 +98,29 @@ impl Queue {
             shift: 14,
             now: 0,
             current: Vec::new(),
+            done: 0,
             late: BinaryHeap::new(),
             ring: vec![Vec::new(); BUCKETS],
             used: vec![0; BUCKETS / 64],
             in_ring: 0,
             far: BinaryHeap::new(),
             spare: Vec::new(),
+            spread: Vec::new(),
             buckets_done: 0,
             events_done: 0,
+            came_late: 0,
         }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.current.len() + self.late.len() + self.in_ring + self.far.len()
+        self.current.len() - self.done + self.late.len() + self.in_ring + self.far.len()
     }
 
     #[inline]
     pub(crate) fn push(&mut self, event: Event) {
         let bucket = event.time >> self.shift;
         if bucket <= self.now {
+            self.came_late += 1;
             self.late.push(Reverse(event));
         } else if bucket - self.now < BUCKETS as u64 {
             self.put((bucket & MASK) as usize, event);
@@ -97,8 +131,18 @@ impl Queue {
 
     /// All events, in no order.
     pub(crate) fn events(&self) -> impl Iterator<Item = Event> + '_ {
-        let waiting = self.late.iter().chain(self.far.iter()).map(|Reverse(event)| event);
-        waiting.chain(&self.current).chain(self.ring.iter().flatten()).copied()
+        let waiting = self.late.iter().chain(self.far.iter()).map(|Reverse(event)| *event);
+        let start = self.now << self.shift;
+        let current = self.current[self.done..].iter().map(move |packed| packed.event(start));
+        waiting.chain(current).chain(self.in_buckets())
+    }
+
+    /// Those of the ring.
+    fn in_buckets(&self) -> impl Iterator<Item = Event> + '_ {
+        self.ring.iter().zip(0u64..).flat_map(|(bucket, at)| {
+            let start = (self.now + (at.wrapping_sub(self.now) & MASK)) << self.shift;
+            bucket.iter().map(move |packed| packed.event(start))
+        })
     }
 
     /// Into a bucket of the ring.
@@ -109,22 +153,28 @@ impl Queue {
             *word |= bit;
             self.ring[at] = self.spare.pop().unwrap_or_default();
         }
-        self.ring[at].push(event);
+        self.ring[at].push(Packed::new(event, self.shift));
         self.in_ring += 1;
     }
 
     /// Of the events of the bucket at hand, the one behind the next `n`, if there are so many.
     #[inline]
-    pub(crate) fn ahead(&self, n: usize) -> Option<&Event> {
-        let at = self.current.len().checked_sub(n + 1)?;
-        self.current.get(at)
+    pub(crate) fn ahead(&self, n: usize) -> Option<Event> {
+        // Its time is of no interest.
+        self.current.get(self.done + n).map(|packed| packed.event(0))
+    }
+
+    /// The first of the bucket at hand, but for those that came late.
+    #[inline]
+    fn first(&self) -> Option<Event> {
+        self.current.get(self.done).map(|packed| packed.event(self.now << self.shift))
     }
 
     /// When the next event is.
     pub(crate) fn next_time(&mut self) -> Option<Time> {
-        self.settle().then(|| match (self.current.last(), self.late.peek()) {
-            (Some(a), Some(Reverse(b))) => a.min(b).time,
-            (Some(event), None) | (None, Some(Reverse(event))) => event.time,
+        self.settle().then(|| match (self.first(), self.late.peek()) {
+            (Some(a), Some(Reverse(b))) => a.min(*b).time,
+            (Some(event), None) | (None, Some(&Reverse(event))) => event.time,
             (None, None) => Time::MAX,
         })
     }
@@ -135,22 +185,27 @@ impl Queue {
         if !self.settle() {
             return None;
         }
-        let late = match (self.current.last(), self.late.peek()) {
-            (Some(a), Some(Reverse(b))) => b < a,
-            (a, _) => a.is_none(),
-        };
-        let time = if late { self.late.peek().map(|Reverse(e)| e.time) } else { self.current.last().map(|e| e.time) };
-        if time.is_none_or(|time| time >= end) {
-            return None;
+        let first = self.first();
+        if let Some(&Reverse(late)) = self.late.peek()
+            && first.is_none_or(|first| late < first)
+        {
+            if late.time >= end {
+                return None;
+            }
+            self.events_done += 1;
+            self.late.pop();
+            return Some(late);
         }
+        let event = first.filter(|event| event.time < end)?;
         self.events_done += 1;
-        if late { self.late.pop().map(|Reverse(event)| event) } else { self.current.pop() }
+        self.done += 1;
+        Some(event)
     }
 
     /// Goes on to the next bucket that has events if the one at hand has none left; whether there are any.
     #[inline]
     fn settle(&mut self) -> bool {
-        if !self.current.is_empty() || !self.late.is_empty() {
+        if self.done < self.current.len() || !self.late.is_empty() {
             return true;
         }
         self.advance()
@@ -175,11 +230,12 @@ impl Queue {
         }
         let at = (self.now & MASK) as usize;
         self.used[at / 64] &= !(1 << (at % 64));
-        let bucket = std::mem::take(&mut self.ring[at]);
-        self.spare.push(std::mem::replace(&mut self.current, bucket));
+        let mut used = std::mem::replace(&mut self.current, std::mem::take(&mut self.ring[at]));
+        used.clear();
+        self.spare.push(used);
+        self.done = 0;
         self.in_ring -= self.current.len();
-        // No two have the same time and key.
-        self.current.sort_unstable_by_key(|e| Reverse(u128::from(e.time) << 64 | u128::from(e.key)));
+        sort(&mut self.current, self.shift, &mut self.spread);
         true
     }
 
@@ -198,20 +254,24 @@ impl Queue {
         1
     }
 
-    /// Makes buckets wider or narrower if they hold too few or too many events.
+    /// Makes buckets wider or narrower if they hold too few or too many events, or too many came late.
     fn tune(&mut self) {
-        let (buckets, events) = (self.buckets_done, self.events_done);
-        (self.buckets_done, self.events_done) = (0, 0);
-        let shift = match events / buckets {
-            ..FEWEST => self.shift + 1,
-            FEWEST..MOST => return,
-            _ => self.shift.saturating_sub(1),
+        let (buckets, events, late) = (self.buckets_done, self.events_done, self.came_late);
+        (self.buckets_done, self.events_done, self.came_late) = (0, 0, 0);
+        let each = events / buckets;
+        let shift = if each > MOST || (late * LATE_TO_NARROW > events && each > 1) {
+            self.shift.saturating_sub(1)
+        } else if each < FEWEST && late * LATE_TO_WIDEN <= events {
+            (self.shift + 1).min(WIDEST)
+        } else {
+            return;
         };
-        if shift == self.shift || shift > 40 {
+        if shift == self.shift {
             return;
         }
         // The bucket at hand is empty: everything is later than it.
-        let mut all: Vec<Event> = self.ring.iter_mut().flat_map(std::mem::take).collect();
+        let mut all: Vec<Event> = self.in_buckets().collect();
+        self.ring.iter_mut().for_each(Vec::clear);
         all.extend(self.far.drain().map(|Reverse(event)| event));
         self.used.fill(0);
         self.in_ring = 0;
@@ -222,6 +282,53 @@ impl Queue {
         for event in all {
             self.push(event);
         }
+    }
+}
+
+/// Sorts the events of a bucket that is 2^shift picoseconds wide. Their times are spread over it: by the highest bits of these
+/// they come nearly to their places, in time that does not grow with their number.
+fn sort(events: &mut Vec<Packed>, shift: u32, spread: &mut Vec<Packed>) {
+    const BITS: u32 = 6;
+    let narrow = shift.saturating_sub(BITS);
+    if events.len() < 12 {
+        return insert(events);
+    }
+    // In which part of the bucket an event is; less than 2^BITS.
+    let part = |event: &Packed| ((event.0 >> (96 + narrow)) as usize) & ((1 << BITS) - 1);
+    let mut places = [0u32; 1 << BITS];
+    events.iter().for_each(|event| places[part(event)] += 1);
+    let mut sum = 0;
+    for place in &mut places {
+        sum += std::mem::replace(place, sum);
+    }
+    // All of it is written over.
+    spread.resize(events.len(), Packed(0));
+    let mut crowded = 0;
+    for event in events.iter() {
+        let place = &mut places[part(event)];
+        spread[*place as usize] = *event;
+        *place += 1;
+    }
+    let mut last = 0;
+    for place in places {
+        crowded = crowded.max(place - last);
+        last = place;
+    }
+    std::mem::swap(events, spread);
+    // Many at nearly one time are a case of their own.
+    if crowded < 32 { insert(events) } else { events.sort_unstable() }
+}
+
+/// Insertion sort: for few, or for those that are nearly in order.
+fn insert(events: &mut [Packed]) {
+    for i in 1..events.len() {
+        let event = events[i];
+        let mut at = i;
+        while at > 0 && event < events[at - 1] {
+            events[at] = events[at - 1];
+            at -= 1;
+        }
+        events[at] = event;
     }
 }
 

@@ -60,20 +60,60 @@ pub(crate) struct Routes<'n> {
     ties: Ties,
     /// Routes end after their first step.
     first_only: bool,
+    /// Per host that step, where it is always the same.
+    first: Vec<Option<Step>>,
+    /// Per link, whether it is global; where these are counted ([`Classes::GlobalHops`]).
+    globals: Vec<bool>,
 }
 
 impl<'n> Routes<'n> {
     pub(crate) fn new(network: &'n Network, router: &RouterModel) -> Result<Self, SimError> {
         let &RouterModel { dateline, ties, .. } = router;
-        let mut routes = Self { network, classes: Classes::One, rank: Vec::new(), dateline, ties, first_only: false };
+        let mut routes = Self {
+            network,
+            classes: Classes::One,
+            rank: Vec::new(),
+            dateline,
+            ties,
+            first_only: false,
+            first: Vec::new(),
+            globals: Vec::new(),
+        };
         routes.classes = routes.find_classes()?;
+        if routes.classes == Classes::GlobalHops {
+            let links = (0..network.links().len() as u32).map(LinkId);
+            routes.globals = links.map(|link| network.class(link) == Class::Global).collect();
+        }
         Ok(routes)
     }
 
     /// Only out of the source's memory: the rest is decided on the way.
     pub(crate) fn first_steps(network: &'n Network) -> Self {
         let (dateline, ties) = (Dateline::default(), Ties::default());
-        Self { network, classes: Classes::One, rank: Vec::new(), dateline, ties, first_only: true }
+        Self {
+            network,
+            classes: Classes::One,
+            rank: Vec::new(),
+            dateline,
+            ties,
+            first_only: true,
+            first: Vec::new(),
+            globals: Vec::new(),
+        }
+    }
+
+    /// Looks for first steps that do not depend on the destination.
+    pub(crate) fn find_first(&mut self, fabric: &Fabric) {
+        if !self.first_only || fabric.direct {
+            return;
+        }
+        let first = |host: u32| {
+            let exits = self.network.out_range(NodeId(host));
+            let link = LinkId(exits.start);
+            let only = exits.len() == 1 && self.network.link(link).lanes == 1;
+            only.then(|| Step::new(fabric.channel(link), 0, false))
+        };
+        self.first = (0..fabric.hosts).map(first).collect();
     }
 
     pub(crate) fn classes(&self) -> Classes {
@@ -214,7 +254,7 @@ impl<'n> Routes<'n> {
                 }
             }
             steps.push((link, class));
-            if self.classes == Classes::GlobalHops && self.network.class(link) == Class::Global {
+            if self.globals.get(link.index()) == Some(&true) {
                 class += 1;
             }
         }
@@ -241,6 +281,9 @@ impl<'n> Routes<'n> {
         coins: u64,
         scratch: &mut Scratch,
     ) -> Result<Route, SimError> {
+        if let Some(&Some(step)) = self.first.get(src as usize) {
+            return Ok(Route::new(&[step]));
+        }
         let Scratch { links, steps, route } = scratch;
         self.links(src, dst, coins, links, steps)?;
         route.clear();
@@ -250,11 +293,12 @@ impl<'n> Routes<'n> {
             let queue = if fabric.queue_per_link { first.min(31) } else { 0 };
             route.push(Step::new(fabric.injection(src), queue, false));
         }
-        for &(link, class) in steps.iter() {
-            let lanes = self.network.link(link).lanes;
+        for (i, &(link, class)) in steps.iter().enumerate() {
+            let lanes = if fabric.one_lane { 1 } else { self.network.link(link).lanes };
             let lane = if lanes > 1 { self.network.lane(link, NodeId(src), NodeId(dst)) } else { Some(0) };
             // Into memory there is one virtual channel, but for routers with a pipeline.
-            let class = if fabric.channels[fabric.channel(link) as usize].vcs == 1 { 0 } else { class };
+            let into_memory = !fabric.direct && i + 1 == steps.len();
+            let class = if into_memory && !fabric.classes_into_memory { 0 } else { class };
             route.push(Step::new(fabric.channel(link) + lane.unwrap_or(0), class, lane.is_none()));
         }
         if fabric.direct {

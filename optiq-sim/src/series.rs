@@ -326,10 +326,9 @@ impl Recorder {
                 Place { kind, from, link, lane, virtual_channel }
             };
             let kind = if fabric.link_of[i].is_some() { QueueKind::Input } else { QueueKind::Injection };
-            queues.extend(
-                (0..channel.vcs)
-                    .filter_map(|vc| seen(&|r| r.buffers.get((first + vc) as usize)?.as_deref(), place(kind, vc))),
-            );
+            queues.extend((0..channel.vcs).filter_map(|vc| {
+                seen(&|r| r.buffers.get((first + vc * channel.stride) as usize)?.as_deref(), place(kind, vc))
+            }));
             queues.extend(hosts.queues(i as u32).enumerate().filter_map(|(number, queue)| {
                 seen(&|r| r.hosts.get(queue as usize)?.as_deref(), place(QueueKind::Memory, number as u32))
             }));

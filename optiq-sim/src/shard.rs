@@ -22,21 +22,23 @@
 //! kind at a time: arrivals on one channel never coincide. So the order is the same however components are spread over
 //! shards, and shards only tell each other what happens at least one latency later (`parts::lookahead`).
 
+mod ahead;
+mod channels;
 mod credits;
 mod pipeline;
 
 use crate::adaptive::{Adaptive, RESERVED};
 use crate::checkpoint;
-use crate::fabric::{Channel, Fabric};
+use crate::fabric::Fabric;
 use crate::host::{Action, Hosts};
 use crate::model::{Arbitration, Model, Switching};
 use crate::packet::{Kind, Message, NONE, Packet, Route, Store};
-use crate::queue::{Event, Queue, prefetch};
+use crate::queue::{Event, Queue};
 use crate::routes::{Routes, Scratch};
 use crate::series::Recorder;
 use crate::statistics::Counters;
 use crate::time::{NEVER, Time};
-use bincode::{Decode, Encode};
+use channels::{Asks, Buffer, Input, Output, Wire};
 use credits::{Credits, MORE};
 use std::collections::VecDeque;
 
@@ -49,47 +51,6 @@ const WAKE: u64 = 1;
 pub(crate) enum Remote {
     Arrival { time: Time, channel: u32, packet: Box<(Packet, Message)> },
     Credit { time: Time, vc: u32, bytes: u32 },
-}
-
-/// A channel, at its sending end.
-#[derive(Clone, Copy, Debug, Encode, Decode)]
-#[repr(align(64))]
-struct Output {
-    busy_until: Time,
-    /// When it wakes up.
-    wake_at: Time,
-    /// What was put on it, and for how long it was busy.
-    bytes: u64,
-    busy: Time,
-    /// The input that was served last.
-    last: u32,
-    /// On the list of those that are looked at.
-    touched: bool,
-    /// It begins in a host's memory.
-    injects: bool,
-}
-
-/// A virtual channel at its end: the buffer.
-#[derive(Clone, Copy, Debug, Encode, Decode)]
-#[repr(align(32))]
-struct Buffer {
-    /// Of the packet at the head, once it asks.
-    asks: Asks,
-    /// Packets.
-    head: u32,
-    tail: u32,
-    /// As in [`Fabric`].
-    bit: u32,
-    channel: u32,
-}
-
-/// What a packet asks for.
-#[derive(Clone, Copy, Debug, Default, Encode, Decode)]
-struct Asks {
-    tail: Time,
-    bytes: u32,
-    /// The class, or [`RESERVED`] and a virtual channel.
-    class: u32,
 }
 
 /// See the top of the file.
@@ -105,19 +66,18 @@ pub(crate) struct Shard<'n> {
     pub(crate) queue: Queue,
     pub(crate) packets: Store<Packet>,
     pub(crate) messages: Store<Message>,
-    outputs: Vec<Output>,
-    /// Per channel: requests, or messages at a host.
-    pub(crate) waiting: Vec<u32>,
+    /// Per channel, what it is to those who look at it.
+    pub(crate) outputs: Vec<Output>,
+    wires: Vec<Wire>,
+    inputs: Vec<Input>,
+    /// Per channel: its requests, once more, for routers that choose. Empty without adaptive routing.
+    demand: Vec<u32>,
     buffers: Vec<Buffer>,
     credits: Vec<Credits>,
     /// Per virtual channel: credits on their way back behind the first ones, by time.
     returns: Vec<VecDeque<(Time, u32)>>,
     /// Per virtual channel: credits that packets which ask for it hold already. Empty without adaptive routing.
     reserved: Vec<u32>,
-    /// Per channel: until when its buffers cannot be read.
-    reading_until: Vec<Time>,
-    /// Which inputs ask for a channel.
-    requests: Vec<u64>,
     touched: Vec<u32>,
     /// Buffers with another packet at the head.
     freed: Vec<u32>,
@@ -144,15 +104,6 @@ impl<'n> Shard<'n> {
     ) -> Self {
         let channels = fabric.channels.len();
         let credits = model.router.buffer_bytes.min(u64::from(MORE - 1)) as u32;
-        let output = |channel: &Channel| Output {
-            busy_until: 0,
-            wake_at: NEVER,
-            bytes: 0,
-            busy: 0,
-            last: 0,
-            touched: false,
-            injects: channel.injects,
-        };
         let buffer = |(&bit, &channel)| Buffer { asks: Asks::default(), head: NONE, tail: NONE, bit, channel };
         Self {
             fabric,
@@ -164,14 +115,14 @@ impl<'n> Shard<'n> {
             queue: Queue::new(),
             packets: Store::default(),
             messages: Store::default(),
-            outputs: fabric.channels.iter().map(output).collect(),
+            outputs: fabric.channels.iter().map(|c| Output::new(fabric, c)).collect(),
+            wires: fabric.channels.iter().map(Wire::new).collect(),
+            inputs: fabric.channels.iter().map(Input::new).collect(),
+            demand: vec![0; if adaptive.is_some() { channels } else { 0 }],
             buffers: fabric.bit_of_vc.iter().zip(&fabric.channel_of_vc).map(buffer).collect(),
-            waiting: vec![0; channels],
             credits: vec![Credits::new(credits); fabric.channel_of_vc.len()],
             returns: vec![VecDeque::new(); fabric.channel_of_vc.len()],
             reserved: vec![0; if adaptive.is_some() { fabric.channel_of_vc.len() } else { 0 }],
-            reading_until: vec![0; channels],
-            requests: vec![0; fabric.words as usize],
             touched: Vec::new(),
             freed: Vec::new(),
             hosts,
@@ -191,7 +142,7 @@ impl<'n> Shard<'n> {
 
     /// What was put on each channel, and for how long it was busy.
     pub(crate) fn traffic(&self) -> impl Iterator<Item = (u64, Time)> + '_ {
-        self.outputs.iter().map(|output| (output.bytes, output.busy))
+        self.wires.iter().map(Wire::traffic)
     }
 
     /// Takes what another shard has sent.
@@ -214,7 +165,7 @@ impl<'n> Shard<'n> {
     /// A program that cannot say what it remembers.
     pub(crate) fn save(&self) -> Result<Vec<u8>, String> {
         let events: Vec<Event> = self.queue.events().collect();
-        let channels = (&self.outputs, &self.waiting, &self.reading_until, &self.requests);
+        let channels = channels::save(self);
         let buffers = (&self.buffers, &self.credits, &self.returns, &self.reserved);
         let packets = (&self.packets, &self.messages);
         let pipelines = self.pipelines.as_ref().map(|p| p.save());
@@ -228,16 +179,15 @@ impl<'n> Shard<'n> {
     /// # Errors
     /// A sentence, if it was not of such a shard.
     pub(crate) fn restore(&mut self, state: &[u8]) -> Result<(), String> {
-        type Channels = (Vec<Output>, Vec<u32>, Vec<Time>, Vec<u64>);
         type Buffers = (Vec<Buffer>, Vec<Credits>, Vec<VecDeque<(Time, u32)>>, Vec<u32>);
         type Others = (Vec<u8>, Vec<u8>, Time, (Option<Vec<u8>>, Option<Vec<u8>>));
-        type State = (Vec<Event>, Channels, Buffers, (Store<Packet>, Store<Message>), Others);
+        type State = (Vec<Event>, channels::Saved, Buffers, (Store<Packet>, Store<Message>), Others);
         let (events, channels, buffers, packets, others): State = checkpoint::decode(state)?;
         let (hosts, counters, now, (pipelines, series)) = others;
-        if channels.0.len() != self.outputs.len() || buffers.0.len() != self.buffers.len() {
+        if channels.len() != self.outputs.len() || buffers.0.len() != self.buffers.len() {
             return Err("another network".into());
         }
-        (self.outputs, self.waiting, self.reading_until, self.requests) = channels;
+        channels::restore(self, channels);
         (self.buffers, self.credits, self.returns, self.reserved) = buffers;
         (self.packets, self.messages) = packets;
         self.hosts.restore(&hosts)?;
@@ -263,6 +213,7 @@ impl<'n> Shard<'n> {
             self.handle(event);
             // All that happens at this time, before anything is granted.
             while let Some(event) = self.queue.pop_before(self.now + 1) {
+                self.look_ahead();
                 self.handle(event);
             }
             self.grant_touched();
@@ -270,49 +221,6 @@ impl<'n> Shard<'n> {
             self.check_wakes();
         }
         self.counters.events - before
-    }
-
-    /// Asks for the memory that the next events need, so that it is there by then.
-    #[inline]
-    fn look_ahead(&self) {
-        const FAR: usize = 8;
-        const NEAR: usize = 4;
-        let channels = self.fabric.channels.len();
-        if let Some(event) = self.queue.ahead(FAR) {
-            let component = (event.key >> 32) as usize;
-            if component >= channels {
-                self.hosts.look_ahead((component - channels) as u32, event.payload);
-            } else {
-                prefetch(&self.fabric.channels[component]);
-                if event.key as u32 == ARRIVAL as u32 {
-                    self.packets.peek(event.payload).map(prefetch);
-                } else {
-                    prefetch(&self.outputs[component]);
-                }
-            }
-        }
-        let Some(event) = self.queue.ahead(NEAR) else { return };
-        let Some(info) = self.fabric.channels.get((event.key >> 32) as usize) else { return };
-        if event.key as u32 != ARRIVAL as u32 {
-            // The first one that asks for the channel.
-            if !info.injects
-                && let Some(&word) = self.requests.get(info.first_word as usize)
-            {
-                let input = self.fabric.first_input[info.from as usize] + word.trailing_zeros();
-                let vc = self.fabric.inputs.get(input as usize);
-                vc.and_then(|&vc| self.buffers.get(vc as usize)).map(prefetch);
-            }
-        } else if let Some(packet) = self.packets.peek(event.payload) {
-            if info.ejects {
-                self.messages.peek(packet.message).map(prefetch);
-                self.hosts.look_ahead(info.to, u32::MAX);
-            } else {
-                self.buffers.get(packet.vc as usize).map(prefetch);
-                let out = packet.step().channel() as usize;
-                self.outputs.get(out).map(prefetch);
-                self.fabric.channels.get(out).map(prefetch);
-            }
-        }
     }
 
     fn handle(&mut self, event: Event) {
@@ -355,7 +263,7 @@ impl<'n> Shard<'n> {
             for i in from..to {
                 let channel = self.touched[i];
                 self.outputs[channel as usize].touched = false;
-                if self.outputs[channel as usize].injects {
+                if self.outputs[channel as usize].injects() {
                     self.inject(channel);
                 } else if self.pipelines.is_some() {
                     self.step(channel);
@@ -384,7 +292,7 @@ impl<'n> Shard<'n> {
 
     /// A packet is at the end of a channel: in a buffer, from where it may leave, or in memory.
     fn arrive(&mut self, channel: u32, at: u32) {
-        if self.fabric.channels[channel as usize].ejects {
+        if self.inputs[channel as usize].ejects {
             return self.arrive_in_memory(channel, at);
         }
         let &Packet { vc, bytes, .. } = self.packets.get(at);
@@ -409,7 +317,7 @@ impl<'n> Shard<'n> {
         let payload = u64::from(bytes).saturating_sub(self.model.link.header_bytes).min(label.bytes);
         let of_program = matches!(label.kind, Kind::Data | Kind::Confirmed | Kind::Put);
         self.counters.delivered(if of_program { payload } else { 0 }, self.now - injected);
-        let host = self.fabric.channels[channel as usize].to;
+        let host = self.inputs[channel as usize].to;
         if self.hosts.is_complete(host, &label, payload) {
             self.message_complete(host, label);
         }
@@ -428,51 +336,67 @@ impl<'n> Shard<'n> {
     fn request(&mut self, channel: u32, vc: u32) {
         let head = self.buffers[vc as usize].head;
         let (out, class) = if self.adaptive.is_some() {
-            self.decide(self.fabric.channels[channel as usize].to, head)
+            self.decide(self.inputs[channel as usize].to, head)
         } else {
             let step = self.packets.get(head).step();
             (if step.any_lane() { self.idlest_lane(step.channel()) } else { step.channel() }, step.class())
         };
         let &Packet { tail, bytes, .. } = self.packets.get(head);
+        let starts = match self.model.router.switching {
+            Switching::CutThrough => tail.saturating_sub(self.wires[out as usize].rate.time(u64::from(bytes))),
+            Switching::StoreAndForward => tail,
+        };
         let buffer = &mut self.buffers[vc as usize];
-        buffer.asks = Asks { tail, bytes, class };
-        let bit = buffer.bit;
-        debug_assert_eq!(self.fabric.channels[out as usize].from, self.fabric.channels[channel as usize].to);
-        let word = self.fabric.channels[out as usize].first_word + bit / 64;
-        self.requests[word as usize] |= 1 << (bit % 64);
-        self.waiting[out as usize] += 1;
+        buffer.asks = Asks { starts, bytes, class };
+        debug_assert_eq!(self.inputs[out as usize].from, self.inputs[channel as usize].to);
+        let output = &mut self.outputs[out as usize];
+        output.requests.words_mut()[buffer.bit as usize / 64] |= 1 << (buffer.bit % 64);
+        output.waiting += 1;
+        if let Some(demand) = self.demand.get_mut(out as usize) {
+            *demand += 1;
+        }
         self.touch(out);
+    }
+
+    /// What an input has asked of a channel is done.
+    fn withdraw(&mut self, channel: u32, bit: u32) {
+        let output = &mut self.outputs[channel as usize];
+        output.requests.words_mut()[bit as usize / 64] &= !(1 << (bit % 64));
+        output.waiting -= 1;
+        if let Some(demand) = self.demand.get_mut(channel as usize) {
+            *demand -= 1;
+        }
     }
 
     /// Of the lanes of a bundle the one with the fewest requests, of these the one that is free first.
     fn idlest_lane(&self, first: u32) -> u32 {
         let link = self.fabric.link_of[first as usize];
         let lanes = (first..).take_while(|&c| self.fabric.link_of.get(c as usize).is_some_and(|&l| l == link));
-        let best = lanes.min_by_key(|&c| (self.waiting[c as usize], self.outputs[c as usize].busy_until));
+        let best = lanes.min_by_key(|&c| (self.outputs[c as usize].waiting, self.outputs[c as usize].busy_until));
         best.unwrap_or(first)
     }
 
     /// Grants one of the requests for a channel, if there is one that can be, or sees to it that the channel wakes up when
     /// there is.
     fn grant(&mut self, channel: u32) {
-        let output = self.outputs[channel as usize];
-        if self.waiting[channel as usize] == 0 {
+        let output = &self.outputs[channel as usize];
+        if output.waiting == 0 {
             return;
         }
         if output.busy_until > self.now {
             return self.wake(channel, output.busy_until);
         }
-        let info = self.fabric.channels[channel as usize];
-        let router = info.from;
-        let first_input = self.fabric.first_input[router as usize];
-        let (words, first_word) = (self.fabric.words_of(router), info.first_word);
+        let (first_input, words) = (output.first_input, output.requests.words().len() as u32);
         let start = output.last + 1;
         let mut soonest = NEVER;
-        let mut oldest: Option<(Time, u32, u32)> = None;
+        let mut oldest: Option<(Time, u32, u32, u32)> = None;
         // From the input after the one that was served last, around.
+        let mut word = start / 64;
         for i in 0..=words {
-            let word = (start / 64 + i) % words;
-            let mut set = self.requests[(first_word + word) as usize];
+            if word >= words {
+                word = 0;
+            }
+            let mut set = self.outputs[channel as usize].requests.words()[word as usize];
             if i == 0 {
                 set &= u64::MAX << (start % 64);
             } else if i == words {
@@ -490,13 +414,14 @@ impl<'n> Shard<'n> {
                 } else {
                     let head = self.buffers[vc as usize].head;
                     let packet = self.packets.get(head);
-                    let key = (packet.injected, vc, lane);
+                    let key = (packet.injected, bit, vc, lane);
                     oldest = Some(oldest.map_or(key, |o| o.min(key)));
                 }
             }
+            word += 1;
         }
         match oldest {
-            Some((_, vc, lane)) => self.send(channel, vc, lane),
+            Some((_, _, vc, lane)) => self.send(channel, vc, lane),
             None if soonest < NEVER => self.wake(channel, soonest),
             None => {}
         }
@@ -504,26 +429,23 @@ impl<'n> Shard<'n> {
 
     /// When the packet at the head of a buffer may leave by a channel, and by which of its virtual channels.
     pub(crate) fn ready(&mut self, channel: u32, vc: u32) -> (Time, u32) {
-        let info = &self.fabric.channels[channel as usize];
-        let Buffer { asks: Asks { tail, bytes, class }, channel: input, .. } = self.buffers[vc as usize];
-        let starts = match self.model.router.switching {
-            Switching::CutThrough => tail.saturating_sub(info.rate.time(u64::from(bytes))),
-            Switching::StoreAndForward => tail,
-        };
-        let reading = self.reading_until[input as usize];
-        let at = starts.max(reading);
-        if info.ejects {
-            return (at, info.first_vc);
+        let output = &self.outputs[channel as usize];
+        let (first_vc, stride) = (output.first_vc, u32::from(output.stride));
+        let Buffer { asks: Asks { starts, bytes, class }, channel: input, .. } = self.buffers[vc as usize];
+        let at = starts.max(self.inputs[input as usize].reading_until);
+        if output.ejects() {
+            return (at, first_vc);
         }
         if class & RESERVED != 0 {
             let lane = class & !RESERVED;
             debug_assert!(self.free(lane) >= bytes, "room was reserved");
             return (at.max(self.credits(lane, bytes).0), lane);
         }
-        let first = info.first_vc + class * self.fabric.lanes;
+        let lanes = self.fabric.lanes;
+        let first = first_vc + class * lanes * stride;
         let mut best = (NEVER, first);
         let mut most = 0;
-        for lane in first..first + self.fabric.lanes {
+        for lane in (0..lanes).map(|lane| first + lane * stride) {
             let (when, credits) = self.credits(lane, bytes);
             // Of those that have room now, the one with the most.
             if when < best.0 || (when == best.0 && credits > most) {
@@ -533,11 +455,10 @@ impl<'n> Shard<'n> {
         (at.max(best.0), best.1)
     }
 
-    /// How many requests wait for a channel, and its first virtual channel, unless it ends in a host's memory.
+    /// How many requests wait for a channel, where routers choose.
     #[inline]
-    pub(crate) fn demand(&self, channel: u32) -> (u32, Option<u32>) {
-        let first = self.fabric.credited[channel as usize];
-        (self.waiting[channel as usize], (first != NONE).then_some(first))
+    pub(crate) fn demand(&self, channel: u32) -> u32 {
+        self.demand[channel as usize]
     }
 
     /// Whether a channel is sending.
@@ -548,12 +469,10 @@ impl<'n> Shard<'n> {
     /// The packet at the head of buffer `vc` leaves by a channel into its virtual channel `lane`.
     fn send(&mut self, channel: u32, vc: u32, lane: u32) {
         let Buffer { head, bit, channel: input, asks: Asks { class, bytes, .. }, .. } = self.buffers[vc as usize];
-        let word = self.fabric.channels[channel as usize].first_word + bit / 64;
-        self.requests[word as usize] &= !(1 << (bit % 64));
-        self.outputs[channel as usize].last = bit;
-        let waiting = &mut self.waiting[channel as usize];
-        *waiting -= 1;
-        let more = *waiting > 0;
+        self.withdraw(channel, bit);
+        let output = &mut self.outputs[channel as usize];
+        output.last = bit;
+        let more = output.waiting > 0;
         let next = self.packets.get(head).next;
         if class & RESERVED != 0 {
             self.reserved[lane as usize] -= bytes;
@@ -563,12 +482,14 @@ impl<'n> Shard<'n> {
         if next == NONE {
             buffer.tail = NONE;
         }
-        let (to, info) = (self.transmit(channel, head, lane), self.fabric.channels[input as usize]);
-        if !info.injects {
-            let reading = to.div_ceil(u64::from(self.model.router.input_speedup));
-            self.reading_until[input as usize] = self.now + reading;
+        let to = self.transmit(channel, head, lane);
+        let input = &mut self.inputs[input as usize];
+        if !input.injects {
+            let speedup = self.model.router.input_speedup;
+            input.reading_until = self.now + if speedup == 1 { to } else { to.div_ceil(u64::from(speedup)) };
         }
-        self.give_back(vc, self.now + to + info.latency, bytes);
+        let latency = input.latency;
+        self.give_back(vc, self.now + to + latency, bytes);
         if more {
             self.wake(channel, self.outputs[channel as usize].busy_until);
         }
@@ -584,18 +505,22 @@ impl<'n> Shard<'n> {
 
     /// As [`Shard::transmit`], from a time on that is not before now.
     fn transmit_from(&mut self, start: Time, channel: u32, at: u32, lane: u32) -> Time {
-        let info = self.fabric.channels[channel as usize];
+        let output = &self.outputs[channel as usize];
+        let (ejects, to) = (output.ejects(), output.to);
+        let wire = &mut self.wires[channel as usize];
         // At least a picosecond, so that no two packets arrive at one time.
         let packet = self.packets.get_mut(at);
         let bytes = packet.bytes;
-        let takes = info.rate.time(u64::from(bytes)).max(1);
+        let takes = wire.rate.time(u64::from(bytes)).max(1);
+        wire.bytes += u64::from(bytes);
+        wire.busy += takes;
         packet.vc = lane;
         packet.next = NONE;
         if packet.advance() && self.adaptive.is_none() {
             packet.follow(&self.messages.get(packet.message).route);
         }
-        let head = start + info.latency;
-        let time = if info.ejects {
+        let head = start + wire.latency;
+        let time = if ejects {
             head + takes
         } else {
             self.credits[lane as usize].spend(bytes);
@@ -605,21 +530,18 @@ impl<'n> Shard<'n> {
                 Switching::StoreAndForward => packet.tail,
             }
         };
-        let output = &mut self.outputs[channel as usize];
-        output.busy_until = start + takes;
-        output.bytes += u64::from(bytes);
-        output.busy += takes;
+        self.outputs[channel as usize].busy_until = start + takes;
         if let Some(series) = &mut self.series {
             series.sent(self.fabric, channel, start, bytes);
         }
-        if self.owns(info.to) {
+        if self.owns(to) {
             self.queue.push(Event { time, key: u64::from(channel) << 32 | ARRIVAL, payload: at });
         } else {
             let packet = self.packets.get(at).clone();
             self.packets.remove(at);
             let message = Message { uses: 1, ..self.messages.get(packet.message).clone() };
             self.release(packet.message);
-            let owner = usize::from(self.owner[info.to as usize]);
+            let owner = usize::from(self.owner[to as usize]);
             self.outboxes[owner].push(Remote::Arrival { time, channel, packet: Box::new((packet, message)) });
         }
         takes
@@ -627,31 +549,32 @@ impl<'n> Shard<'n> {
 
     /// A host puts the next packet on a channel, if it may.
     fn inject(&mut self, channel: u32) {
-        let output = self.outputs[channel as usize];
-        let info = self.fabric.channels[channel as usize];
-        let host = info.from;
-        if self.waiting[channel as usize] == 0 {
+        let &Output { busy_until, last, waiting, .. } = &self.outputs[channel as usize];
+        if waiting == 0 {
             return;
         }
-        if output.busy_until > self.now {
-            return self.wake(channel, output.busy_until);
+        if busy_until > self.now {
+            return self.wake(channel, busy_until);
         }
+        let info = &self.fabric.channels[channel as usize];
+        let host = info.from;
         let mut soonest = NEVER;
         let queues = self.hosts.queues(channel);
         let first_queue = queues.start;
         let queues = queues.len() as u32;
         for i in 1..=queues {
-            let queue = (output.last + i) % queues;
+            let queue = (last + i) % queues;
             let Some(bytes) = self.hosts.next_packet(first_queue + queue, self.model) else { continue };
             let class = if self.fabric.queue_per_link { queue } else { 0 };
             let (when, vc) = if info.ejects {
                 (self.now, info.first_vc)
             } else if self.fabric.queue_per_link {
-                (self.credits(info.first_vc + class, bytes).0, info.first_vc + class)
+                let vc = info.class(class, 1);
+                (self.credits(vc, bytes).0, vc)
             } else {
                 let lanes = if self.pipelines.is_some() { info.vcs } else { self.fabric.lanes };
-                let lanes = info.first_vc..info.first_vc + lanes;
-                let best = lanes
+                let best = (0..lanes)
+                    .map(|lane| info.class(lane, 1))
                     .map(|vc| (self.credits(vc, bytes), vc))
                     .min_by_key(|((when, now), vc)| (*when, u32::MAX - now, *vc));
                 best.map_or((NEVER, info.first_vc), |((when, _), vc)| (when, vc))
@@ -667,14 +590,14 @@ impl<'n> Shard<'n> {
                 let payload = u64::from(bytes).saturating_sub(self.model.link.header_bytes).min(all);
                 series.queued(first_queue + queue, self.now, -payload.cast_signed());
             }
-            self.waiting[channel as usize] -= u32::from(left.is_some());
+            self.outputs[channel as usize].waiting -= u32::from(left.is_some());
             let at = self.packet(message, bytes, left.is_some());
             let left = left.flatten();
             let takes = self.transmit(channel, at, vc);
             if let Some(token) = left {
                 self.schedule(host, self.now + takes, Action::Sent(token));
             }
-            if self.waiting[channel as usize] > 0 {
+            if self.outputs[channel as usize].waiting > 0 {
                 self.wake(channel, self.now + takes);
             }
             return;
@@ -700,15 +623,14 @@ impl<'n> Shard<'n> {
     #[cfg(test)]
     pub(crate) fn state(&self, channel: u32) -> (u32, Time, Time) {
         let output = &self.outputs[channel as usize];
-        (self.waiting[channel as usize], output.busy_until, output.wake_at)
+        (output.waiting, output.busy_until, output.wake_at)
     }
 
     /// Whether the head of a buffer asks for a channel.
     #[cfg(test)]
     pub(crate) fn asks(&self, vc: u32, channel: u32) -> bool {
         let bit = self.buffers[vc as usize].bit;
-        let word = self.fabric.channels[channel as usize].first_word + bit / 64;
-        self.requests[word as usize] >> (bit % 64) & 1 == 1
+        self.outputs[channel as usize].requests.words()[bit as usize / 64] >> (bit % 64) & 1 == 1
     }
 
     /// An event of a host's own.

@@ -152,8 +152,10 @@ pub fn simulate(
         let text = "routing minimal-adaptive reserves room in buffers, which routers with a pipeline do not know";
         return Err(SimError::Routing(text.into()));
     }
-    let routes = if classes.is_some() { Routes::first_steps(network) } else { Routes::new(network, &model.router)? };
+    let mut routes =
+        if classes.is_some() { Routes::first_steps(network) } else { Routes::new(network, &model.router)? };
     let fabric = Fabric::new(network, model, classes.unwrap_or(routes.classes().count()));
+    routes.find_first(&fabric);
     let adaptive = Adaptive::new(network, &fabric, model, options.routing, options.seed);
     if programs.len() > fabric.hosts as usize {
         let text = format!("{} programs for {} hosts", programs.len(), fabric.hosts);

@@ -146,7 +146,7 @@ impl NextHops {
                 while at != dst {
                     let link = step(network, shape, at, key, dst)?;
                     route.push(link);
-                    at = network.link(link).to;
+                    at = NodeId(network.ends[link.index()]);
                 }
                 Some(())
             }

@@ -25,32 +25,60 @@ use crate::fabric::Fabric;
 use optiq_net::{Class, Network, NodeId, Shape};
 use std::ops::Range;
 
-pub(crate) struct DragonflyPlus<'n> {
-    network: &'n Network,
-    group: Vec<u32>,
-    home: Vec<u32>,
-    spine: Vec<bool>,
+pub(crate) struct DragonflyPlus {
+    destinations: Vec<Destination>,
+    switches: Vec<Switch>,
+    hosts: u32,
     groups: u32,
-    /// Per leaf its channels up, per spine those down.
-    inside: Vec<Range<u32>>,
-    /// Per switch, the global channels that leave it.
-    cables: Vec<Vec<u32>>,
-    /// Bit `vertex * groups + group`: the switch has a cable to the group.
-    reaches: Vec<u64>,
+    /// Outputs of switches that do not follow each other.
+    scattered: Vec<u32>,
+    /// Per spine and leaf of its group, the channels down.
+    down: Vec<Range<u32>>,
+    /// Per switch and group, for each kind of path there, in order of length, the outputs by which it goes: a bit for each,
+    /// of a leaf's channels up, of a spine's global ones.
+    kinds: Vec<u64>,
+    /// Words of each of these sets.
+    words: usize,
     /// The queue's length times the threshold.
     limit: f64,
 }
 
-impl<'n> DragonflyPlus<'n> {
+/// What is asked about a packet's destination.
+struct Destination {
+    /// Its leaf, and which one that is in its group.
+    home: u32,
+    rank: u32,
+    group: u32,
+    /// The channels from the leaf.
+    channels: Range<u32>,
+}
+
+struct Switch {
+    spine: bool,
+    group: u32,
+    /// Where the outputs begin that go towards other groups: channels one after the other, or places in `scattered`.
+    first: u32,
+    scattered: bool,
+    /// A leaf's channels up, a spine's down.
+    inside: Range<u32>,
+    /// A spine's first place in `down`.
+    down: u32,
+}
+
+/// Kinds of paths: at leaves the last two are one, as they part further on.
+const KINDS: usize = 3;
+
+impl DragonflyPlus {
     /// `limit`: so many bytes are the threshold of a class's queue.
-    pub(crate) fn new(network: &'n Network, fabric: &Fabric, shape: Shape, limit: f64) -> Self {
+    pub(crate) fn new(network: &Network, fabric: &Fabric, shape: Shape, limit: f64) -> Self {
         let group = groups(network, &shape);
-        let vertices = network.vertices();
+        let (hosts, vertices) = (network.hosts(), network.vertices());
         let groups = group.iter().max().map_or(1, |&last| last + 1);
-        let mut cables = vec![Vec::new(); vertices];
+        let is_spine = |v: u32| shape.level(NodeId(v)) == 2;
+        let mut outputs = vec![Vec::new(); vertices];
         let mut inside = vec![0..0; vertices];
-        let mut reaches = vec![0; (vertices * groups as usize).div_ceil(64)];
-        for v in network.hosts()..vertices {
+        let mut reaches = vec![false; vertices * groups as usize];
+        for v in hosts..vertices {
             for link in network.out_links(NodeId(v as u32)) {
                 let channels = channels_of(network, fabric, link);
                 match network.class(link) {
@@ -59,33 +87,105 @@ impl<'n> DragonflyPlus<'n> {
                     Class::Local if inside[v].is_empty() => inside[v] = channels,
                     Class::Local => inside[v].end = channels.end,
                     Class::Global => {
-                        let bit = v * groups as usize + group[network.link(link).to.index()] as usize;
-                        reaches[bit / 64] |= 1u64 << (bit % 64);
-                        cables[v].extend(channels);
+                        reaches[v * groups as usize + group[network.link(link).to.index()] as usize] = true;
+                        outputs[v].extend(channels);
                     }
                 }
             }
+            if !is_spine(v as u32) {
+                outputs[v] = inside[v].clone().collect();
+            }
         }
-        let spine = (0..vertices as u32).map(|v| shape.level(NodeId(v)) == 2).collect();
-        Self { home: homes(network), network, group, spine, groups, inside, cables, reaches, limit }
+        let words = outputs.iter().map(|o| o.len().div_ceil(64)).max().unwrap_or(0);
+        let mut leaves = vec![Vec::new(); groups as usize];
+        for leaf in (hosts as u32..vertices as u32).filter(|&v| !is_spine(v)) {
+            leaves[group[leaf as usize] as usize].push(leaf);
+        }
+        let destination = |(host, home): (u32, u32)| Destination {
+            home,
+            rank: leaves[group[home as usize] as usize].binary_search(&home).unwrap_or(0) as u32,
+            group: group[host as usize],
+            channels: channels_between(network, fabric, home, host),
+        };
+        let mut all = Self {
+            destinations: (0..).zip(homes(network)).map(destination).collect(),
+            switches: Vec::new(),
+            hosts: hosts as u32,
+            groups,
+            scattered: Vec::new(),
+            down: Vec::new(),
+            kinds: Vec::new(),
+            words,
+            limit,
+        };
+        for (v, outputs) in outputs.iter().enumerate().skip(hosts) {
+            let (spine, here) = (is_spine(v as u32), group[v]);
+            let scattered = outputs.windows(2).any(|pair| pair[0] + 1 != pair[1]);
+            let first = if scattered { all.scattered.len() as u32 } else { outputs.first().copied().unwrap_or(0) };
+            let down = all.down.len() as u32;
+            all.switches.push(Switch { spine, group: here, first, scattered, inside: inside[v].clone(), down });
+            all.scattered.extend(outputs.iter().filter(|_| scattered));
+            if spine {
+                let leaves = &leaves[here as usize];
+                all.down.extend(leaves.iter().map(|&leaf| channels_between(network, fabric, v as u32, leaf)));
+            }
+            for there in 0..groups {
+                let kind = |&channel: &u32| {
+                    let end = fabric.ends[channel as usize];
+                    let reaches = reaches[end as usize * groups as usize + there as usize];
+                    match (spine, group[end as usize] == there) {
+                        (true, true) => 0,
+                        (true, false) => 1 + usize::from(!reaches),
+                        (false, _) => usize::from(!reaches),
+                    }
+                };
+                let mut sets = vec![0; KINDS * words];
+                for (i, channel) in outputs.iter().enumerate() {
+                    sets[kind(channel) * words + i / 64] |= 1 << (i % 64);
+                }
+                all.kinds.extend(sets);
+            }
+        }
+        all
     }
 
-    fn reaches(&self, switch: u32, group: u32) -> bool {
-        let bit = switch as usize * self.groups as usize + group as usize;
-        self.reaches[bit / 64] >> (bit % 64) & 1 == 1
+    /// The outputs of a switch by which a kind of path to a group goes.
+    #[inline]
+    fn outputs(&self, at: u32, there: u32, kind: usize) -> impl Iterator<Item = u32> + '_ {
+        let switch = self.switch(at);
+        let row = ((at - self.hosts) * self.groups + there) as usize * KINDS + kind;
+        let sets = &self.kinds[row * self.words..(row + 1) * self.words];
+        Ones { word: 0, words: sets.iter(), base: 0u32.wrapping_sub(64) }.map(move |output| {
+            let at = switch.first + output;
+            if switch.scattered { self.scattered[at as usize] } else { at }
+        })
     }
 
-    /// The switch at the other end of a channel, and its group.
-    fn end(&self, fabric: &Fabric, channel: u32) -> (u32, u32) {
-        let to = fabric.ends[channel as usize];
-        (to, self.group[to as usize])
+    #[inline]
+    fn switch(&self, at: u32) -> &Switch {
+        &self.switches[(at - self.hosts) as usize]
     }
 
-    pub(crate) fn decide(&self, fabric: &Fabric, place: Place, way: &mut Way, eyes: &mut impl Eyes) -> Choice {
-        let (choice, is_global) = if self.spine[place.at as usize] {
-            self.decide_spine(fabric, place, way, eyes)
+    /// The outputs that [`DragonflyPlus::decide`] will look at first.
+    #[inline]
+    pub(crate) fn likely(&self, at: u32, dst: u32, mut look: impl FnMut(Range<u32>)) {
+        let (switch, Some(to)) = (self.switch(at), self.destinations.get(dst as usize)) else { return };
+        if at == to.home {
+            look(to.channels.clone());
+        } else if !switch.spine {
+            look(switch.inside.clone());
+        } else if switch.group != to.group {
+            self.outputs(at, to.group, 0).for_each(|channel| look(channel..channel + 1));
+        } else if let Some(down) = self.down.get((switch.down + to.rank) as usize) {
+            look(down.clone());
+        }
+    }
+
+    pub(crate) fn decide(&self, place: Place, way: &mut Way, eyes: &mut impl Eyes) -> Choice {
+        let (choice, is_global) = if self.switch(place.at).spine {
+            self.decide_spine(place, way, eyes)
         } else {
-            (self.decide_leaf(fabric, place, way, eyes), false)
+            (self.decide_leaf(place, way, eyes), false)
         };
         if is_global {
             way.global();
@@ -93,27 +193,24 @@ impl<'n> DragonflyPlus<'n> {
         choice
     }
 
-    fn decide_leaf(&self, fabric: &Fabric, place: Place, way: &mut Way, eyes: &mut impl Eyes) -> Choice {
+    fn decide_leaf(&self, place: Place, way: &mut Way, eyes: &mut impl Eyes) -> Choice {
         let Place { at, first, dst } = place;
-        if at == self.home[dst as usize] {
-            let ways = channels_between(self.network, fabric, at, dst);
-            return Choice::new(eyes.least(ways.clone(), 0).map_or(ways.start, |best| best.0), 0);
+        let (switch, to) = (self.switch(at), &self.destinations[dst as usize]);
+        let up = switch.inside.clone();
+        if at == to.home {
+            return Choice::new(best_of(to.channels.clone(), 0, eyes), 0);
         }
-        let there = self.group[dst as usize];
-        let up = self.inside[at as usize].clone();
-        if there == self.group[at as usize] {
-            return Choice::new(eyes.least(up.clone(), 0).map_or(up.start, |best| best.0), 0);
+        if to.group == switch.group {
+            return Choice::new(best_of(up, 0, eyes), 0);
         }
         // From the intermediate leaf on, minimally.
         way.lane = u8::from(!first);
         let class = u32::from(way.lane);
-        let reaches = |&c: &u32| self.reaches(self.end(fabric, c).0, there);
         let mut kinds = Kinds::new(self.limit);
-        let minimal = eyes.least(up.clone().filter(reaches), class);
-        if let Some(channel) = kinds.offer(minimal) {
+        if let Some(channel) = kinds.offer(eyes.least(self.outputs(at, to.group, 0), class)) {
             return Choice::new(channel, class);
         }
-        if first && let Some(channel) = kinds.offer(eyes.least(up.clone().filter(|c| !reaches(c)), class)) {
+        if first && let Some(channel) = kinds.offer(eyes.least(self.outputs(at, to.group, 1), class)) {
             way.detour = true;
             return Choice::new(channel, class);
         }
@@ -121,19 +218,18 @@ impl<'n> DragonflyPlus<'n> {
     }
 
     /// The choice, and whether it is a global channel.
-    fn decide_spine(&self, fabric: &Fabric, place: Place, way: &mut Way, eyes: &mut impl Eyes) -> (Choice, bool) {
+    fn decide_spine(&self, place: Place, way: &mut Way, eyes: &mut impl Eyes) -> (Choice, bool) {
         let Place { at, dst, .. } = place;
-        let (here, there) = (self.group[at as usize], self.group[dst as usize]);
-        if here == there {
-            let down = channels_between(self.network, fabric, at, self.home[dst as usize]);
-            let channel = eyes.least(down.clone(), way.lane.into()).map_or(down.start, |best| best.0);
-            return (Choice::new(channel, way.lane.into()), false);
+        let (switch, to) = (self.switch(at), &self.destinations[dst as usize]);
+        let inside = switch.inside.clone();
+        if switch.group == to.group {
+            let down = self.down[(switch.down + to.rank) as usize].clone();
+            return (Choice::new(best_of(down, way.lane.into(), eyes), way.lane.into()), false);
         }
-        let cables = || self.cables[at as usize].iter().copied();
-        let own = || cables().filter(|&c| self.end(fabric, c).1 == there);
+        let own = || self.outputs(at, to.group, 0);
         let mut kinds = Kinds::new(self.limit);
         if way.lane == 1 {
-            let channel = eyes.least(own(), 1).map_or(self.inside[at as usize].start, |best| best.0);
+            let channel = eyes.least(own(), 1).map_or(inside.start, |best| best.0);
             return (Choice::new(channel, 1), true);
         }
         if way.globals > 0 {
@@ -141,7 +237,7 @@ impl<'n> DragonflyPlus<'n> {
             let mut sends = kinds.offer(eyes.least(own(), 1));
             if sends.is_none() {
                 let has_own = kinds.shortest;
-                let down = eyes.least(self.inside[at as usize].clone(), 0);
+                let down = eyes.least(inside.clone(), 0);
                 let down = if has_own.is_some() { kinds.offer(down) } else { down.map(|best| best.0) };
                 if let Some(channel) = down {
                     return (Choice::new(channel, 0), false);
@@ -149,25 +245,50 @@ impl<'n> DragonflyPlus<'n> {
                 sends = has_own;
             }
             way.lane = 1;
-            return (Choice::new(sends.unwrap_or(self.inside[at as usize].start), 1), true);
+            return (Choice::new(sends.unwrap_or(inside.start), 1), true);
         }
         if let Some(channel) = kinds.offer(eyes.least(own(), 0)) {
             return (Choice::new(channel, 0), true);
         }
-        for by_spine in [true, false] {
-            let other = |&c: &u32| {
-                let (spine, group) = self.end(fabric, c);
-                group != there && self.reaches(spine, there) == by_spine
-            };
-            if let Some(channel) = kinds.offer(eyes.least(cables().filter(other), 0)) {
+        for kind in 1..KINDS {
+            if let Some(channel) = kinds.offer(eyes.least(self.outputs(at, to.group, kind), 0)) {
                 way.detour = true;
                 return (Choice::new(channel, 0), true);
             }
         }
-        // All are above the threshold.
-        let channel = kinds.shortest.unwrap_or(self.inside[at as usize].start);
-        way.detour |= self.end(fabric, channel).1 != there;
+        // All are above the threshold: the shortest kind that there is. Only without an own cable is that a detour.
+        let channel = kinds.shortest.unwrap_or(inside.start);
+        way.detour |= own().next().is_none();
         (Choice::new(channel, 0), true)
+    }
+}
+
+/// Of parallel channels the one with the shortest queue.
+fn best_of(channels: Range<u32>, class: u32, eyes: &mut impl Eyes) -> u32 {
+    let start = channels.start;
+    eyes.least(channels, class).map_or(start, |best| best.0)
+}
+
+/// The numbers of the bits that are set.
+struct Ones<'a> {
+    word: u64,
+    words: std::slice::Iter<'a, u64>,
+    /// That of the word's first bit.
+    base: u32,
+}
+
+impl Iterator for Ones<'_> {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        while self.word == 0 {
+            self.word = *self.words.next()?;
+            self.base = self.base.wrapping_add(64);
+        }
+        let bit = self.word.trailing_zeros();
+        self.word &= self.word - 1;
+        Some(self.base + bit)
     }
 }
 

@@ -39,6 +39,11 @@ impl<'n> FatTree<'n> {
         Self { network, up, shape, adaptive }
     }
 
+    /// The outputs that [`FatTree::decide`] will look at; none if there is no choice.
+    pub(crate) fn likely(&self, at: u32, dst: u32) -> Range<u32> {
+        if !self.adaptive || self.shape.covers(NodeId(at), NodeId(dst)) { 0..0 } else { self.up[at as usize].clone() }
+    }
+
     pub(crate) fn decide(&self, fabric: &Fabric, place: Place, eyes: &mut impl Eyes) -> Choice {
         let Place { at, dst, .. } = place;
         let ways = if self.shape.covers(NodeId(at), NodeId(dst)) {

@@ -56,6 +56,11 @@ impl Way {
     const NO_VIA: u32 = u32::MAX;
     pub(crate) const START: Way = Way { via: Way::NO_VIA, globals: 0, locals: 0, lane: 0, detour: false };
 
+    /// The virtual lane of a Dragonfly+, 0 elsewhere.
+    pub(crate) fn lane(&self) -> u32 {
+        self.lane.into()
+    }
+
     fn local(&mut self) {
         self.locals = self.locals.saturating_add(1);
     }
@@ -128,7 +133,7 @@ enum Kind<'n> {
     Grid(grid::Grid<'n>),
     FatTree(fat_tree::FatTree<'n>),
     Dragonfly(dragonfly::Dragonfly<'n>),
-    DragonflyPlus(dragonfly_plus::DragonflyPlus<'n>),
+    DragonflyPlus(dragonfly_plus::DragonflyPlus),
 }
 
 /// A routing on a network, ready to decide.
@@ -199,13 +204,23 @@ impl<'n> Adaptive<'n> {
         self.seed
     }
 
+    /// The outputs of a router that a decision about a packet will probably ask about, if it is known which.
+    #[inline]
+    pub(crate) fn likely(&self, at: u32, dst: u32, mut look: impl FnMut(Range<u32>)) {
+        match &self.kind {
+            Kind::FatTree(tree) => look(tree.likely(at, dst)),
+            Kind::DragonflyPlus(dragonfly) => dragonfly.likely(at, dst, look),
+            Kind::Grid(_) | Kind::Dragonfly(_) => {}
+        }
+    }
+
     /// Where a packet goes next.
     pub(crate) fn decide(&self, fabric: &Fabric, place: Place, way: &mut Way, eyes: &mut impl Eyes) -> Choice {
         match &self.kind {
             Kind::Grid(grid) => grid.decide(fabric, place, eyes),
             Kind::FatTree(tree) => tree.decide(fabric, place, eyes),
             Kind::Dragonfly(dragonfly) => dragonfly.decide(fabric, place, way, eyes),
-            Kind::DragonflyPlus(dragonfly) => dragonfly.decide(fabric, place, way, eyes),
+            Kind::DragonflyPlus(dragonfly) => dragonfly.decide(place, way, eyes),
         }
     }
 }

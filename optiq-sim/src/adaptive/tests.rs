@@ -13,7 +13,8 @@ struct Oracle {
     /// Answers so far, each with the number of possible ones.
     script: Vec<(u32, u32)>,
     at: usize,
-    first_vc: Vec<u32>,
+    /// Per channel, its first virtual channel and the step to the next one.
+    vcs: Vec<(u32, u32)>,
 }
 
 impl Oracle {
@@ -44,7 +45,8 @@ impl Eyes for Oracle {
     }
 
     fn room(&mut self, channel: u32, class: u32) -> Option<u32> {
-        let vc = self.first_vc[channel as usize] + class;
+        let (first, stride) = self.vcs[channel as usize];
+        let vc = first + class * stride;
         (self.branch(2) == 1).then_some(vc)
     }
 
@@ -105,7 +107,7 @@ impl Explorer<'_> {
         for (choice, way) in choices {
             let channel = self.fabric.channels[choice.channel as usize];
             assert_eq!(channel.from, at);
-            let vc = channel.first_vc + choice.class;
+            let vc = channel.class(choice.class, 1);
             assert!(choice.class < channel.vcs && choice.reserve.is_none_or(|reserved| reserved == vc));
             if let (Some(input), None) = (input, choice.reserve) {
                 self.after[input as usize].insert(vc);
@@ -133,11 +135,11 @@ fn explore(spec: &str, policy: Policy) -> (bool, usize, Hops) {
     let count = classes(&network, policy).unwrap().unwrap();
     let fabric = Fabric::new(&network, &model, count);
     let adaptive = Adaptive::new(&network, &fabric, &model, policy, 0).unwrap();
-    let first_vc = fabric.channels.iter().map(|c| c.first_vc).collect();
+    let vcs = fabric.channels.iter().map(|c| (c.first_vc, c.stride)).collect();
     let mut explorer = Explorer {
         fabric: &fabric,
         adaptive: &adaptive,
-        oracle: Oracle { first_vc, ..Oracle::default() },
+        oracle: Oracle { vcs, ..Oracle::default() },
         seen: HashMap::new(),
         after: vec![BTreeSet::new(); fabric.channel_of_vc.len()],
         classes_used: BTreeSet::new(),

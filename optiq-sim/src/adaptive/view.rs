@@ -1,6 +1,7 @@
 //! What a router of the simulator sees: its own outputs, and random words of its own.
 
 use super::{Choice, Eyes, Place};
+use crate::fabric::WaysOut;
 use crate::shard::Shard;
 use optiq_net::random::SplitMix64;
 
@@ -14,32 +15,34 @@ struct View<'a, 'n> {
     packet: u64,
     /// The buffers of a class on a channel.
     buffer: u64,
+    /// Virtual channels of a class.
+    lanes: u32,
+    /// The router's.
+    ways_out: WaysOut,
     random: SplitMix64,
 }
 
 impl Eyes for View<'_, '_> {
-    #[inline]
+    #[inline(always)]
     fn queue(&mut self, channel: u32, class: u32) -> u64 {
-        let (waiting, first_vc) = self.shard.demand(channel);
-        let waits = u64::from(waiting) * self.packet;
-        let Some(first_vc) = first_vc else {
+        let waits = u64::from(self.shard.demand(channel)) * self.packet;
+        let Some(first_vc) = self.ways_out.first_vc(channel) else {
             // No credits; a channel that sends is behind one that does not.
             return waits + u64::from(self.shard.is_busy(channel));
         };
-        let lanes = self.shard.fabric.lanes;
-        let first = first_vc + class * lanes;
+        let first = first_vc + class * self.lanes * self.ways_out.stride;
         let mut free = u64::from(self.shard.free(first));
-        for vc in first + 1..first + lanes {
-            free += u64::from(self.shard.free(vc));
+        for lane in 1..self.lanes {
+            free += u64::from(self.shard.free(first + lane * self.ways_out.stride));
         }
         waits + self.buffer - free
     }
 
     #[inline]
     fn room(&mut self, channel: u32, class: u32) -> Option<u32> {
-        let lanes = self.shard.fabric.lanes;
-        let first = self.shard.fabric.channels[channel as usize].first_vc + class * lanes;
-        let best = (first..first + lanes).map(|vc| (self.shard.unreserved(vc), vc)).max_by_key(|&(free, _)| free);
+        let first = self.shard.fabric.channels[channel as usize].class(class, self.lanes);
+        let lanes = (0..self.lanes).map(|lane| first + lane * self.ways_out.stride);
+        let best = lanes.map(|vc| (self.shard.unreserved(vc), vc)).max_by_key(|&(free, _)| free);
         best.filter(|&(free, _)| free >= self.bytes).map(|(_, vc)| vc)
     }
 
@@ -63,7 +66,9 @@ impl Shard<'_> {
         let random = packet.random();
         let detour = way.detour;
         let fabric = self.fabric;
-        let mut view = View { shard: self, bytes, packet: adaptive.packet, buffer: adaptive.buffer, random };
+        let (packet, buffer, lanes) = (adaptive.packet, adaptive.buffer, fabric.lanes);
+        let ways_out = fabric.ways_out[router as usize];
+        let mut view = View { shard: self, bytes, packet, buffer, lanes, ways_out, random };
         let Choice { channel, class, reserve } = adaptive.decide(fabric, place, &mut way, &mut view);
         self.counters.detours += u64::from(way.detour && !detour);
         self.packets.get_mut(at).way = way;

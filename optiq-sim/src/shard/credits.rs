@@ -76,13 +76,17 @@ impl Shard<'_> {
     }
 
     /// Takes the credits that are back.
+    #[inline(never)]
     fn collect(&mut self, vc: u32) -> u32 {
         let credits = &mut self.credits[vc as usize];
         while credits.at <= self.now {
             credits.now += credits.first();
+            if credits.returning & MORE == 0 {
+                credits.set_first(NEVER, 0);
+                break;
+            }
             let returns = &mut self.returns[vc as usize];
-            let next = if credits.returning & MORE == 0 { None } else { returns.pop_front() };
-            let (at, bytes) = next.unwrap_or((NEVER, 0));
+            let (at, bytes) = returns.pop_front().unwrap_or((NEVER, 0));
             credits.set_first(at, bytes);
             if returns.is_empty() {
                 credits.returning &= !MORE;
@@ -107,7 +111,7 @@ impl Shard<'_> {
         if let Some(series) = &mut self.series {
             series.waits(self.fabric, vc, self.now, -i64::from(bytes));
         }
-        let from = self.fabric.channels[channel as usize].from;
+        let from = self.inputs[channel as usize].from;
         if self.owns(from) {
             self.credit(vc, time, bytes);
         } else {
@@ -116,6 +120,8 @@ impl Shard<'_> {
     }
 
     pub(super) fn credit(&mut self, vc: u32, time: Time, bytes: u32) {
+        // What is back needs no list.
+        self.free(vc);
         let credits = &mut self.credits[vc as usize];
         if credits.at == NEVER {
             credits.set_first(time, bytes);
@@ -132,7 +138,7 @@ impl Shard<'_> {
         }
         if credits.returning & WANTED != 0 {
             let channel = self.buffers[vc as usize].channel;
-            if self.waiting[channel as usize] > 0 {
+            if self.outputs[channel as usize].waiting > 0 {
                 self.wake(channel, time.max(self.now + 1).max(self.outputs[channel as usize].busy_until));
             }
         }

@@ -27,7 +27,8 @@
 //! one, and on the link in the cycle that ends then: the link's time for a flit is that of the last step in the switch. So
 //! BookSim counts, too. Packets of several flits keep a switch until their tail is through; BookSim arbitrates for each flit.
 
-use super::{Asks, Shard};
+use super::Shard;
+use super::channels::Asks;
 use crate::checkpoint;
 use crate::fabric::Fabric;
 use crate::model::{Allocator, Model};
@@ -167,7 +168,7 @@ impl Shard<'_> {
             self.step_router(&mut p, router, model.allocator, u64::from(model.routing_steps));
         }
         let outputs = &p.outputs[router as usize];
-        if outputs.iter().any(|&o| self.waiting[o as usize] > 0) {
+        if outputs.iter().any(|&o| self.outputs[o as usize].waiting > 0) {
             // One wake-up for all of them.
             self.wake(outputs[0], (now / p.step + 1) * p.step);
         }
@@ -182,12 +183,12 @@ impl Shard<'_> {
         p.crossings.clear();
         for i in 0..p.outputs[router as usize].len() {
             let output = p.outputs[router as usize][i];
-            if self.waiting[output as usize] == 0 {
+            if self.outputs[output as usize].waiting == 0 {
                 continue;
             }
             let info = self.fabric.channels[output as usize];
             for word in 0..words {
-                let mut set = self.requests[(info.first_word + word) as usize];
+                let mut set = self.outputs[output as usize].requests.words()[word as usize];
                 while set != 0 {
                     let vc = self.fabric.inputs[(first_input + word * 64 + set.trailing_zeros()) as usize];
                     set &= set - 1;
@@ -203,7 +204,7 @@ impl Shard<'_> {
                         let lanes = if info.ejects && self.fabric.direct {
                             info.first_vc..info.first_vc + info.vcs
                         } else {
-                            let first = info.first_vc + class * self.fabric.lanes;
+                            let first = info.class(class, self.fabric.lanes);
                             first..first + self.fabric.lanes
                         };
                         p.asks.extend(lanes.filter(|&l| p.held_until[l as usize] <= now).map(|lane| (vc, lane)));
@@ -243,10 +244,7 @@ impl Shard<'_> {
         let now = self.now;
         let head = self.buffers[vc as usize].head;
         let lane = p.stages[vc as usize].lane;
-        let bit = self.buffers[vc as usize].bit;
-        let word = self.fabric.channels[output as usize].first_word + bit / 64;
-        self.requests[word as usize] &= !(1 << (bit % 64));
-        self.waiting[output as usize] -= 1;
+        self.withdraw(output, self.buffers[vc as usize].bit);
         let packet = self.packets.get(head);
         let (next, bytes, tail) = (packet.next, packet.bytes, packet.tail);
         let buffer = &mut self.buffers[vc as usize];
