@@ -70,7 +70,9 @@ fn several_demands_of_a_pair_are_one_message() {
 fn stops_and_transport_are_chosen_by_the_machine_and_the_size() {
     let room = Room::new("stops");
     let chosen = |options: &str| {
-        let line = format!("simulate --topology bgq:128 --demands pattern:disjoint --events 1000 --json {options}");
+        let line = format!(
+            "simulate --topology torus:4x4x4 --model bgq --demands pattern:disjoint --events 1000 --json {options}"
+        );
         let output = room.run(&line);
         assert_eq!(output.status.code(), Some(1), "ended early: {line}");
         let document: Value = serde_json::from_slice(&output.stdout).unwrap();
