@@ -19,6 +19,7 @@
 use optiq_net::text_file;
 use optiq_solver::Plan;
 use optiq_transport::{ChunkCost, ChunkRule};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
@@ -76,26 +77,38 @@ impl CostModel {
     /// What moving a plan's bytes would take, and what plain MPI would take for the same demands. `scale` multiplies all
     /// bytes of the plan.
     pub fn predict(&self, plan: &Plan, unit_capacity: f64, chunk: ChunkRule, scale: f64) -> Prediction {
-        let mut fill = 0f64;
-        let mut handled: std::collections::BTreeMap<u32, f64> = std::collections::BTreeMap::new();
-        for flow in plan.flows.iter().flatten() {
-            let bytes = (flow.bytes as f64 * scale).max(1.0);
-            let legs = flow.stops.len().saturating_sub(1) as u64;
-            let size = chunk.chunk(bytes as u64, legs, ChunkCost::default());
-            let chunks = (bytes / size as f64).ceil();
-            for stop in &flow.stops {
-                *handled.entry(stop.0).or_default() += chunks;
-            }
-            let forwarders = flow.stops.len().saturating_sub(2) as f64;
-            fill = fill.max(forwarders * (size as f64 / unit_capacity + self.latency_seconds + self.chunk_seconds));
-        }
-        let busiest = handled.values().fold(0f64, |a, &b| a.max(b)) * self.chunk_seconds;
-        let planned = plan.congestion_seconds * scale / self.planned_share;
+        let flows = plan.flows.iter().flatten();
+        let paths = flows.map(|f| ((f.bytes as f64 * scale).max(1.0), f.stops.iter().map(|stop| stop.0)));
+        let links = plan.congestion_seconds * scale / self.planned_share;
         let plain = plan.direct_congestion_seconds * scale / self.plain_share;
         Prediction {
-            planned_seconds: self.agreement_seconds + planned.max(busiest) + fill,
+            planned_seconds: self.agreement_seconds + self.execution(paths, links, unit_capacity, chunk, 1.0),
             plain_seconds: self.latency_seconds + plain,
         }
+    }
+
+    /// What carrying out paths takes, each with its bytes and where it stops, both ends included, if links take `links`
+    /// seconds: the last two terms of the formula for planned paths. While paths fill, a chunk waits at a forwarder for
+    /// `queued` chunks at most, itself included.
+    pub(crate) fn execution<S: ExactSizeIterator<Item = u32>>(
+        &self,
+        paths: impl Iterator<Item = (f64, S)>,
+        links: f64,
+        unit_capacity: f64,
+        chunk: ChunkRule,
+        queued: f64,
+    ) -> f64 {
+        let (mut fill, mut handled) = (0f64, BTreeMap::<u32, f64>::new());
+        for (bytes, stops) in paths {
+            let (legs, forwarders) = (stops.len().saturating_sub(1), stops.len().saturating_sub(2));
+            let size = chunk.chunk(bytes as u64, legs as u64, ChunkCost::default()) as f64;
+            let chunks = (bytes / size).ceil();
+            stops.for_each(|stop| *handled.entry(stop).or_default() += chunks);
+            let queue = size * chunks.min(queued) / unit_capacity;
+            fill = fill.max(forwarders as f64 * (queue + self.latency_seconds + self.chunk_seconds));
+        }
+        let busiest = handled.values().fold(0f64, |a, &b| a.max(b)) * self.chunk_seconds;
+        links.max(busiest) + fill
     }
 
     /// The bytes of a rank below which no plan can win back an agreement, which saves half of their time on a link at

@@ -18,8 +18,8 @@
 
 use crate::{CostModel, LegsChoice, Placement};
 use optiq_net::{NetError, Network};
-use optiq_transport::{ChunkCost, ChunkRule, Path, Rank};
-use std::collections::{BTreeMap, BTreeSet};
+use optiq_transport::{ChunkRule, Path};
+use std::collections::BTreeSet;
 
 /// Makes paths stop at every host that they pass, if it has ranks: then packets of different paths meet in memory only, and do
 /// not wait for each other in the buffers of routers, where whoever is in front may want to go elsewhere (head-of-line
@@ -49,7 +49,7 @@ pub fn stop_at_every_host(paths: &mut [Path], network: &Network, placement: &Pla
 }
 
 /// Chunks that a chunk waits for at a forwarder, itself included, while paths fill: about as many as are under way on a leg.
-const QUEUED: u64 = 2;
+const QUEUED: f64 = 2.0;
 
 /// What the choice between the plan's stops and all hosts on the way depends on, apart from the paths.
 #[derive(Clone, Copy, Debug)]
@@ -100,20 +100,8 @@ impl Stopping<'_> {
     /// The formula at the top.
     fn seconds(&self, paths: &[Path], share: f64) -> f64 {
         let Stopping { network, model, chunk, congestion_seconds, .. } = *self;
-        let capacity = network.unit_capacity();
-        let (mut fill, mut handled) = (0f64, BTreeMap::<Rank, u64>::new());
-        for path in paths {
-            let legs = path.ranks.len() as u64 - 1;
-            let size = chunk.chunk(path.bytes, legs, ChunkCost::default());
-            let chunks = path.bytes.div_ceil(size);
-            for &rank in &path.ranks {
-                *handled.entry(rank).or_default() += chunks;
-            }
-            let queue = size.saturating_mul(chunks.min(QUEUED)) as f64 / capacity;
-            fill = fill.max((legs - 1) as f64 * (queue + model.latency_seconds + model.chunk_seconds));
-        }
-        let busiest = handled.values().copied().max().unwrap_or(0) as f64 * model.chunk_seconds;
-        (congestion_seconds / share).max(busiest) + fill
+        let paths = paths.iter().map(|path| (path.bytes as f64, path.ranks.iter().copied()));
+        model.execution(paths, congestion_seconds / share, network.unit_capacity(), chunk, QUEUED)
     }
 }
 
@@ -122,6 +110,7 @@ mod tests {
     use super::*;
     use crate::PlacementRule;
     use optiq_net::NodeId;
+    use optiq_transport::Rank;
 
     #[test]
     fn chunks_stop_at_every_host_that_has_ranks() {

@@ -157,19 +157,12 @@ fn calibrate(comm: &Communicator) -> Result<CostModel, Error> {
 fn agree_on(comm: &Communicator, model: CostModel) -> Result<CostModel, Error> {
     let nanos = |seconds: f64| (seconds * 1e9).max(1.0) as i64;
     let CostModel { agreement_seconds, latency_seconds, chunk_seconds, planned_share, hops_share, plain_share } = model;
-    let times = [agreement_seconds, latency_seconds, chunk_seconds];
     let mut words =
-        [times, [planned_share, hops_share, plain_share]].concat().into_iter().map(nanos).collect::<Vec<_>>();
+        [agreement_seconds, latency_seconds, chunk_seconds, planned_share, hops_share, plain_share].map(nanos);
     comm.all_min(&mut words)?;
-    let agreed = |i: usize| words[i] as f64 / 1e9;
-    Ok(CostModel {
-        agreement_seconds: agreed(0),
-        latency_seconds: agreed(1),
-        chunk_seconds: agreed(2),
-        planned_share: agreed(3),
-        hops_share: agreed(4),
-        plain_share: agreed(5),
-    })
+    let [agreement_seconds, latency_seconds, chunk_seconds, planned_share, hops_share, plain_share] =
+        words.map(|w| w as f64 / 1e9);
+    Ok(CostModel { agreement_seconds, latency_seconds, chunk_seconds, planned_share, hops_share, plain_share })
 }
 
 fn asked_for(config: &Config) -> String {

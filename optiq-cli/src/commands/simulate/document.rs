@@ -11,7 +11,7 @@ use optiq_net::Network;
 use optiq_sim::exchange::Carry;
 use optiq_sim::time::{self, SECOND};
 use optiq_sim::{End, Model, Outcome, Policy};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// Its keys are a contract with scripts.
 #[derive(Serialize)]
@@ -41,11 +41,8 @@ struct Figures {
     fluid_seconds: Option<f64>,
     paths: usize,
     /// Where chunks stopped on their way: planned or hops.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    legs: Option<String>,
-    /// The same for people.
-    #[serde(skip)]
-    stops: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "by_name")]
+    legs: Option<LegsChoice>,
     /// What carried them: two-sided or one-sided.
     #[serde(skip_serializing_if = "Option::is_none")]
     transport: Option<Carry>,
@@ -70,6 +67,11 @@ struct Figures {
     /// Of all that was simulated: the same on any number of threads, with any checkpoints.
     outcome_fingerprint: String,
     simulation_seconds: f64,
+}
+
+/// As the option is written.
+fn by_name<S: Serializer>(legs: &Option<LegsChoice>, out: S) -> Result<S::Ok, S::Error> {
+    out.collect_str(&legs.unwrap_or(LegsChoice::Planned))
 }
 
 /// Why a run ended.
@@ -126,8 +128,7 @@ impl<'a> Document<'a> {
                 share_of_wire_bound: if complete && seconds > 0.0 { wire / seconds } else { 0.0 },
                 fluid_seconds: run.fluid,
                 paths: run.paths,
-                legs: run.executor.map(|e| e.legs.to_string()),
-                stops: run.executor.map(|e| if e.legs == LegsChoice::Hops { "at every host" } else { "as planned" }),
+                legs: run.executor.map(|e| e.legs),
                 transport: run.executor.map(|e| e.carry),
                 messages: o.messages,
                 packets: o.packets,
@@ -171,7 +172,10 @@ impl<'a> Document<'a> {
             row("bytes on the busiest link", &|r| table::bytes(r.link_bytes_max as f64)),
             row("links used", &|r| format!("{} of {}", r.links_used, net.links().len())),
             row("paths", &|r| r.paths.to_string()),
-            row("chunks stop", &|r| r.stops.unwrap_or("-").to_owned()),
+            row("chunks stop", &|r| {
+                let stop = |legs| if legs == LegsChoice::Hops { "at every host" } else { "as planned" };
+                r.legs.map_or("-", stop).to_owned()
+            }),
             row("chunks travel", &|r| r.transport.map_or("-", |carry| carry.name()).to_owned()),
             row("packet latency, median", &|r| table::seconds(r.packet_latency_seconds.median)),
             row("packet latency, 99 %", &|r| table::seconds(r.packet_latency_seconds.p99)),
