@@ -212,18 +212,19 @@ struct Flow {
 }
 
 impl Flow {
-    fn new(paths: &[&Path], options: &ScheduleOptions, chunk_of: impl Fn(&Path) -> u64) -> Self {
+    /// For paths with the sizes of their chunks.
+    fn new<'p>(paths: impl Iterator<Item = (&'p Path, u64)>, options: &ScheduleOptions) -> Self {
         let mut legs: BTreeMap<(Rank, Rank), u64> = BTreeMap::new();
         // All legs' bytes, and these times the size of their chunks.
         let (mut all, mut sized) = (0u128, 0u128);
-        for path in paths {
+        for (path, chunk) in paths {
             for leg in path.ranks.windows(2) {
                 let bytes = legs.entry((leg[0], leg[1])).or_default();
                 *bytes = bytes.saturating_add(path.bytes);
             }
             let bytes = u128::from(path.bytes) * (path.ranks.len() as u128 - 1);
             all = all.saturating_add(bytes);
-            sized = sized.saturating_add(bytes.saturating_mul(chunk_of(path).into()));
+            sized = sized.saturating_add(bytes.saturating_mul(chunk.into()));
         }
         let busiest = legs.values().copied().max().unwrap_or(0).max(options.busiest).max(1);
         // One size for all: the mean over bytes. With each leg's own, legs of large chunks would fill the queues that the
@@ -294,15 +295,16 @@ impl Schedule {
         let mut placed: BTreeMap<(Rank, PathId), (u64, u64)> = BTreeMap::new();
         let mut used: BTreeMap<Rank, u64> = BTreeMap::new();
         let mut forward_bytes: BTreeMap<Rank, u64> = BTreeMap::new();
-        let chunk_of = |p: &Path| {
+        let chunk_of = |p: &&Path| {
             let least = p.ranks[1..].iter().map(|&r| share(r)).min().unwrap_or(1);
             let legs = p.ranks.len() as u64 - 1;
             options.chunk.chunk(p.bytes, legs, options.cost).min(least)
         };
-        let flow = Flow::new(&order, options, chunk_of);
+        let chunk_sizes: Vec<u64> = order.iter().map(chunk_of).collect();
+        let sized = || order.iter().copied().zip(chunk_sizes.iter().copied());
+        let flow = Flow::new(sized(), options);
         for sink in [Sink::Forward, Sink::Deliver] {
-            for path in &order {
-                let chunk = chunk_of(path);
+            for (path, chunk) in sized() {
                 let chunks = path.bytes.div_ceil(chunk);
                 let last = path.ranks.len() - 1;
                 let receiving = if sink == Sink::Deliver { last..last + 1 } else { 1..last };
@@ -329,7 +331,7 @@ impl Schedule {
             ..Self::default()
         };
         let mut list: Vec<Self> = wanted.clone().map(empty).collect();
-        for path in &order {
+        for (path, chunk) in sized() {
             for leg in path.ranks.windows(2) {
                 *tags.entry((leg[0], leg[1])).or_insert(0) += 1;
             }
@@ -357,7 +359,7 @@ impl Schedule {
                     source: path.source(),
                     destination: path.destination(),
                     bytes: path.bytes,
-                    chunk: chunk_of(path),
+                    chunk,
                     source_offset: path.source_offset,
                     destination_offset: path.destination_offset,
                     incoming,
