@@ -69,16 +69,7 @@ pub(crate) struct Routes<'n> {
 impl<'n> Routes<'n> {
     pub(crate) fn new(network: &'n Network, router: &RouterModel) -> Result<Self, SimError> {
         let &RouterModel { dateline, ties, .. } = router;
-        let mut routes = Self {
-            network,
-            classes: Classes::One,
-            rank: Vec::new(),
-            dateline,
-            ties,
-            first_only: false,
-            first: Vec::new(),
-            globals: Vec::new(),
-        };
+        let mut routes = Self { dateline, ties, first_only: false, ..Self::first_steps(network) };
         routes.classes = routes.find_classes()?;
         if routes.classes == Classes::GlobalHops {
             let links = (0..network.links().len() as u32).map(LinkId);

@@ -1,25 +1,15 @@
 //! Against what is known exactly: sums of parts, queueing theory, and itself on more threads.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod support;
+
 use optiq_net::Network;
 use optiq_sim::model::Switching;
 use optiq_sim::workload::{Gaps, Open, Pattern, Sizes};
-use optiq_sim::{Delivery, End, Host, Idle, Limits, Model, Notice, Outcome, Program, RunOptions, SimError, simulate};
+use optiq_sim::{Delivery, End, Host, Idle, Limits, Model, Outcome, Program, RunOptions, SimError, simulate};
+use support::One;
 
 /// Host 0 sends one message to another host.
-struct One {
-    to: u32,
-    bytes: u64,
-}
-
-impl Program for One {
-    fn start(&mut self, host: &mut Host<'_>) {
-        host.send(self.to, self.bytes, 7, Notice::None);
-    }
-
-    fn received(&mut self, _: &mut Host<'_>, _: Delivery) {}
-}
-
 fn one(spec: &str, model: &Model, to: u32, bytes: u64) -> u64 {
     let network = Network::from_spec(spec).unwrap();
     let outcome = simulate(&network, model, vec![Box::new(One { to, bytes })], &RunOptions::default()).unwrap();

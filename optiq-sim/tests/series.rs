@@ -1,29 +1,15 @@
 //! What links carry and what waits in queues over time: against values derived by hand, and against itself.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod support;
+
 use optiq_net::{LinkId, Network};
 use optiq_sim::workload::{Gaps, Open, Pattern, Sizes};
 use optiq_sim::{
-    Checkpoints, Delivery, End, Host, Limits, Model, Notice, Outcome, Program, QueueKind, QueueSeries, Recording,
-    RunOptions, Series, simulate,
+    Checkpoints, End, Limits, Model, Outcome, Program, QueueKind, QueueSeries, Recording, RunOptions, Series, simulate,
 };
 use std::sync::Mutex;
-
-/// Sends one message at once.
-struct One {
-    to: u32,
-    bytes: u64,
-}
-
-impl Program for One {
-    fn start(&mut self, host: &mut Host<'_>) {
-        if self.bytes > 0 {
-            host.send(self.to, self.bytes, 7, Notice::None);
-        }
-    }
-
-    fn received(&mut self, _: &mut Host<'_>, _: Delivery) {}
-}
+use support::One;
 
 /// Packets of 1000 bytes, a microsecond each at 1 GB/s; a microsecond from router to router.
 fn model() -> Model {
@@ -64,7 +50,7 @@ fn link(network: &Network, from: u32, to: u32) -> usize {
 fn each_virtual_channel_has_a_queue() {
     let mut model = model();
     model.router.lanes = 2;
-    let all = [(2, 2000), (2, 2000), (0, 0)];
+    let all = [(2, 2000), (2, 2000)];
     let (network, outcome) = messages("star:3", &model, &all, Recording::Queues);
     // The last packet leaves at 4, and is there two latencies and a microsecond on the wire later.
     assert_eq!(outcome.time, 6_000_000);
@@ -105,7 +91,7 @@ fn each_lane_has_a_queue_and_the_link_its_own_maximum() {
     let mut model = model();
     model.host.injection_bytes_per_second = 2e9;
     model.host.ejection_bytes_per_second = 1e9;
-    let (network, outcome) = messages("torus:2", &model, &[(1, 2000), (0, 0)], Recording::Queues);
+    let (network, outcome) = messages("torus:2", &model, &[(1, 2000)], Recording::Queues);
     assert_eq!(outcome.time, 3_000_000);
     let series = outcome.series.unwrap();
     let expected = vec![
