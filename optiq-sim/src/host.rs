@@ -50,12 +50,17 @@ pub(crate) struct Outgoing {
 struct Turns {
     /// The first message to each destination.
     turns: VecDeque<Outgoing>,
-    /// Per destination that has one: those behind it.
+    /// Per destination that has one: those behind it. Empty while there is one message only, as it is in most hosts most of
+    /// the time.
     behind: BTreeMap<u32, VecDeque<Outgoing>>,
 }
 
 impl Turns {
     fn push(&mut self, message: Outgoing) {
+        if self.behind.is_empty() {
+            let Some(only) = self.turns.front() else { return self.turns.push_back(message) };
+            self.behind.insert(only.dst, VecDeque::new());
+        }
         match self.behind.entry(message.dst) {
             Entry::Occupied(mut list) => list.get_mut().push_back(message),
             Entry::Vacant(place) => {
@@ -73,9 +78,9 @@ impl Turns {
     /// A packet of the message in front has gone, the last one or not.
     fn advance(&mut self, last: bool) {
         let Some(message) = self.turns.pop_front() else { return };
-        let next = match self.behind.get_mut(&message.dst) {
-            Some(list) if last => list.pop_front(),
-            _ => Some(message),
+        let next = match last {
+            true => self.behind.get_mut(&message.dst).and_then(VecDeque::pop_front),
+            false => Some(message),
         };
         match next {
             Some(next) => self.turns.push_back(next),
@@ -177,14 +182,18 @@ impl Hosts {
     /// Asks for the memory of a channel's first queue.
     #[inline]
     pub(crate) fn look_at_queue(&self, channel: u32) {
-        self.first_queue.get(channel as usize).and_then(|&queue| self.queues.get(queue as usize)).map(prefetch);
+        self.first_queue_of(channel).map(prefetch);
     }
 
     /// The next message in a channel's first queue.
     #[inline]
     pub(crate) fn next_message(&self, channel: u32) -> Option<u32> {
-        let queue = self.queues.get(*self.first_queue.get(channel as usize)? as usize)?;
-        Some(queue.turns.front()?.message)
+        Some(self.first_queue_of(channel)?.turns.front()?.message)
+    }
+
+    #[inline]
+    fn first_queue_of(&self, channel: u32) -> Option<&Turns> {
+        self.queues.get(*self.first_queue.get(channel as usize)? as usize)
     }
 
     /// A random word of a host's.
@@ -473,6 +482,52 @@ impl Shard<'_> {
                 }
             }
             Kind::Confirmation => self.call(host, |program, context| program.sent(context, label.token)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against the sentence at the top of the file: destinations take turns, packet by packet, and the messages to one
+        /// destination go in order.
+        #[test]
+        fn destinations_take_turns(steps in prop::collection::vec(prop::option::of((0u32..4, 1u64..4)), 0..60)) {
+            let mut turns = Turns::default();
+            // Destinations in the order of their turns, each with the (number, packets left) of its messages.
+            let mut model: VecDeque<(u32, VecDeque<(u32, u64)>)> = VecDeque::new();
+            for (number, step) in (0..).zip(steps) {
+                if let Some((dst, bytes)) = step {
+                    turns.push(Outgoing { message: number, dst, bytes, sent: 0, tell: None });
+                    match model.iter_mut().find(|(to, _)| *to == dst) {
+                        Some((_, messages)) => messages.push_back((number, bytes)),
+                        None => model.push_back((dst, VecDeque::from([(number, bytes)]))),
+                    }
+                    continue;
+                }
+                let expected = model.pop_front().map(|(dst, mut messages)| {
+                    messages[0].1 -= 1;
+                    let (message, left) = messages[0];
+                    if left == 0 {
+                        messages.pop_front();
+                    }
+                    if !messages.is_empty() {
+                        model.push_back((dst, messages));
+                    }
+                    (message, left == 0)
+                });
+                let found = turns.front().map(|message| {
+                    message.sent += 1;
+                    (message.message, message.sent == message.bytes)
+                });
+                prop_assert_eq!(found, expected);
+                if let Some((_, last)) = found {
+                    turns.advance(last);
+                }
+            }
         }
     }
 }

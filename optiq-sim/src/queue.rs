@@ -35,8 +35,8 @@ pub(crate) fn prefetch<T: ?Sized>(thing: &T) {
 const BUCKETS: usize = 4096;
 const MASK: u64 = BUCKETS as u64 - 1;
 /// Events of a bucket, on average, between which the width stays.
-const FEWEST: usize = 24;
-const MOST: usize = 96;
+const FEWEST: usize = 96;
+const MOST: usize = 384;
 /// Of so many events one may come after its bucket was sorted for buckets to become wider, and of so many more they become
 /// narrower.
 const LATE_TO_WIDEN: usize = 16;

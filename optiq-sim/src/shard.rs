@@ -78,7 +78,8 @@ pub(crate) struct Shard<'n> {
     returns: Vec<VecDeque<(Time, u32)>>,
     /// Per virtual channel: credits that packets which ask for it hold already. Empty without adaptive routing.
     reserved: Vec<u32>,
-    touched: Vec<u32>,
+    /// Channels on which something may be granted, each once, and below 2^32 the buffer that asks, if one has just asked.
+    touched: Vec<u64>,
     /// Buffers with another packet at the head.
     freed: Vec<u32>,
     pub(crate) hosts: Hosts,
@@ -246,10 +247,16 @@ impl<'n> Shard<'n> {
     /// Something may be granted on this channel now.
     #[inline]
     pub(crate) fn touch(&mut self, channel: u32) {
+        self.touch_for(channel, NONE);
+    }
+
+    /// As [`Shard::touch`], as a buffer asks.
+    #[inline]
+    fn touch_for(&mut self, channel: u32, vc: u32) {
         let output = &mut self.outputs[channel as usize];
         if !output.touched {
             output.touched = true;
-            self.touched.push(channel);
+            self.touched.push(u64::from(channel) << 32 | u64::from(vc));
         }
     }
 
@@ -261,14 +268,14 @@ impl<'n> Shard<'n> {
             let to = self.touched.len();
             self.touched[from..to].sort_unstable();
             for i in from..to {
-                let channel = self.touched[i];
+                let (channel, vc) = ((self.touched[i] >> 32) as u32, self.touched[i] as u32);
                 self.outputs[channel as usize].touched = false;
                 if self.outputs[channel as usize].injects() {
                     self.inject(channel);
                 } else if self.pipelines.is_some() {
                     self.step(channel);
                 } else {
-                    self.grant(channel);
+                    self.grant(channel, vc);
                 }
             }
             from = to;
@@ -355,7 +362,7 @@ impl<'n> Shard<'n> {
         if let Some(demand) = self.demand.get_mut(out as usize) {
             *demand += 1;
         }
-        self.touch(out);
+        self.touch_for(out, vc);
     }
 
     /// What an input has asked of a channel is done.
@@ -377,14 +384,21 @@ impl<'n> Shard<'n> {
     }
 
     /// Grants one of the requests for a channel, if there is one that can be, or sees to it that the channel wakes up when
-    /// there is.
-    fn grant(&mut self, channel: u32) {
+    /// there is. The buffer that has just asked, if it is known, is the only one more often than not.
+    fn grant(&mut self, channel: u32, asked: u32) {
         let output = &self.outputs[channel as usize];
         if output.waiting == 0 {
             return;
         }
         if output.busy_until > self.now {
             return self.wake(channel, output.busy_until);
+        }
+        if output.waiting == 1 && asked != NONE {
+            return match self.ready(channel, asked) {
+                (ready, lane) if ready <= self.now => self.send(channel, asked, lane),
+                (NEVER, _) => {}
+                (ready, _) => self.wake(channel, ready),
+            };
         }
         let (first_input, words) = (output.first_input, output.requests.words().len() as u32);
         let start = output.last + 1;
