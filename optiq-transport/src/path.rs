@@ -34,6 +34,11 @@ impl Path {
     pub fn destination(&self) -> Rank {
         self.ranks[self.ranks.len() - 1]
     }
+
+    /// How many legs it has.
+    pub fn legs(&self) -> u64 {
+        (self.ranks.len() as u64).saturating_sub(1)
+    }
 }
 
 /// What a chunk says about itself (thesis 4.2.3): message id, source, destination, size, original offset, path.

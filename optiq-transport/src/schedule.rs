@@ -297,8 +297,7 @@ impl Schedule {
         let mut forward_bytes: BTreeMap<Rank, u64> = BTreeMap::new();
         let chunk_of = |p: &&Path| {
             let least = p.ranks[1..].iter().map(|&r| share(r)).min().unwrap_or(1);
-            let legs = p.ranks.len() as u64 - 1;
-            options.chunk.chunk(p.bytes, legs, options.cost).min(least)
+            options.chunk.chunk(p.bytes, p.legs(), options.cost).min(least)
         };
         let chunk_sizes: Vec<u64> = order.iter().map(chunk_of).collect();
         let sized = || order.iter().copied().zip(chunk_sizes.iter().copied());

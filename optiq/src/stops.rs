@@ -14,11 +14,11 @@
 //!
 //! with the share `p` of the link bound `C` that is reached one way ([`CostModel::planned_share`]) or the other
 //! ([`CostModel::hops_share`]), `k` chunks of `c` bytes under way on a leg, and the other letters of [`crate::CostModel`].
-//! Stopping pays where there are many bytes; it does not where a message takes about as long as the path takes to fill.
+//! Chunks of other paths are what a chunk then waits for, so they all have one size. Stopping pays where there are many bytes; it does not where a message takes about as long as the path takes to fill.
 
 use crate::{CostModel, LegsChoice, Placement};
 use optiq_net::{NetError, Network};
-use optiq_transport::{ChunkRule, Path};
+use optiq_transport::{ChunkCost, ChunkRule, Path};
 use std::collections::BTreeSet;
 
 /// Makes paths stop at every host that they pass, if it has ranks: then packets of different paths meet in memory only, and do
@@ -60,46 +60,53 @@ pub struct Stopping<'a> {
     pub placement: &'a Placement,
     /// What things cost.
     pub model: &'a CostModel,
-    /// Sizes of chunks.
+    /// Sizes of chunks where the plan says where they stop.
     pub chunk: ChunkRule,
     /// The plan's link bound, in seconds.
     pub congestion_seconds: f64,
 }
 
 impl Stopping<'_> {
-    /// Makes paths stop where `choice` says so, and says what was chosen: never [`LegsChoice::Auto`]. The same on every rank
-    /// that has the same paths and the same model.
+    /// Makes paths stop where `choice` says so, and says what was chosen, never [`LegsChoice::Auto`], and the rule for the sizes
+    /// of chunks: where they stop at every host, one size for all ([`ChunkRule::settle`]). The same on every rank that has the
+    /// same paths and the same model.
     ///
     /// # Errors
     /// What the fabric's own routing reports.
-    pub fn apply(&self, paths: &mut Vec<Path>, choice: LegsChoice) -> Result<LegsChoice, NetError> {
-        let Stopping { network, placement, model, .. } = *self;
+    pub fn apply(&self, paths: &mut Vec<Path>, choice: LegsChoice) -> Result<(LegsChoice, ChunkRule), NetError> {
+        let Stopping { network, placement, model, chunk, .. } = *self;
+        let as_planned = Ok((LegsChoice::Planned, chunk));
         match choice {
-            LegsChoice::Planned => return Ok(LegsChoice::Planned),
+            LegsChoice::Planned => return as_planned,
             LegsChoice::Hops => stop_at_every_host(paths, network, placement)?,
             // Nothing can be gained.
-            LegsChoice::Auto if model.hops_share <= model.planned_share => return Ok(LegsChoice::Planned),
+            LegsChoice::Auto if model.hops_share <= model.planned_share => return as_planned,
             LegsChoice::Auto => {
                 let mut stopping = paths.clone();
                 stop_at_every_host(&mut stopping, network, placement)?;
                 if stopping == *paths {
-                    return Ok(LegsChoice::Planned);
+                    return as_planned;
                 }
-                let planned = self.seconds(paths, model.planned_share);
-                let hops = self.seconds(&stopping, model.hops_share);
+                let planned = self.seconds(paths, chunk, model.planned_share);
+                let hops = self.seconds(&stopping, self.settled(&stopping), model.hops_share);
                 log::debug!("stops as planned would take {planned:.6} s, at every host {hops:.6} s");
                 if planned <= hops {
-                    return Ok(LegsChoice::Planned);
+                    return as_planned;
                 }
                 *paths = stopping;
             }
         }
-        Ok(LegsChoice::Hops)
+        Ok((LegsChoice::Hops, self.settled(paths)))
+    }
+
+    /// The rule for paths that stop at every host.
+    fn settled(&self, paths: &[Path]) -> ChunkRule {
+        self.chunk.settle(paths.iter().map(|path| (path.bytes, path.legs())), ChunkCost::default())
     }
 
     /// The formula at the top.
-    fn seconds(&self, paths: &[Path], share: f64) -> f64 {
-        let Stopping { network, model, chunk, congestion_seconds, .. } = *self;
+    fn seconds(&self, paths: &[Path], chunk: ChunkRule, share: f64) -> f64 {
+        let Stopping { network, model, congestion_seconds, .. } = *self;
         let paths = paths.iter().map(|path| (path.bytes as f64, path.ranks.iter().copied()));
         model.execution(paths, congestion_seconds / share, network.unit_capacity(), chunk, QUEUED)
     }
@@ -149,8 +156,9 @@ mod tests {
             let (chunk, congestion_seconds) = (ChunkRule::Fixed(100_000), bytes as f64 / 1e9);
             let stopping = Stopping { network: &network, placement: &placement, model, chunk, congestion_seconds };
             let mut paths = vec![Path { id: 0, ranks: vec![0, 2, 4], bytes, source_offset: 0, destination_offset: 0 }];
-            let seconds = stopping.seconds(&paths, model.planned_share);
-            let chosen = stopping.apply(&mut paths, choice).unwrap();
+            let seconds = stopping.seconds(&paths, chunk, model.planned_share);
+            let (chosen, rule) = stopping.apply(&mut paths, choice).unwrap();
+            assert_eq!(rule, chunk);
             assert_eq!(paths[0].ranks.len(), if chosen == LegsChoice::Hops { 5 } else { 3 });
             (chosen, seconds)
         };

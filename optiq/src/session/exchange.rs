@@ -324,7 +324,8 @@ impl Session {
         if let Some(plan) = &plan {
             let Fabric { network, placement, model, .. } = fabric;
             let congestion_seconds = plan.congestion_seconds;
-            Stopping { network, placement, model, chunk, congestion_seconds }.apply(&mut paths, self.config.legs)?;
+            let stopping = Stopping { network, placement, model, chunk, congestion_seconds };
+            (_, options.chunk) = stopping.apply(&mut paths, self.config.legs)?;
         }
         let schedule = Schedule::new(me, self.size(), &paths, &options)?;
         Ok(Entry { planning_seconds, staged, ..Entry::new(decision, Some(schedule)) })

@@ -150,7 +150,9 @@ impl Runner<'_> {
                 let model = cost_model(self.model, self.net, carry);
                 let (network, placement, chunk) = (self.net, &placement, options.chunk);
                 let stopping = Stopping { network, placement, model: &model, chunk, congestion_seconds: bound };
-                executor = Some(Executor { legs: stopping.apply(&mut paths, legs)?, ..self.executor });
+                let (legs, chunk) = stopping.apply(&mut paths, legs)?;
+                options.chunk = chunk;
+                executor = Some(Executor { legs, ..self.executor });
                 if carry == Carry::OneSided {
                     options.under_way_part = under_way;
                 }
