@@ -77,14 +77,7 @@ impl ChunkRule {
         if self != ChunkRule::Auto {
             return self;
         }
-        // All legs' bytes, and these times the size of their chunks.
-        let (mut all, mut sized) = (0u128, 0u128);
-        for (bytes, legs) in paths {
-            let carried = u128::from(bytes).saturating_mul(legs.into());
-            all = all.saturating_add(carried);
-            sized = sized.saturating_add(carried.saturating_mul(best(bytes, legs, cost).into()));
-        }
-        let size = sized.checked_div(all).map_or(EAGER, |size| u64::try_from(size).unwrap_or(EAGER));
+        let size = mean(paths.map(|(bytes, legs)| (bytes, legs, best(bytes, legs, cost)))).unwrap_or(EAGER);
         ChunkRule::Fixed(size.clamp(LEAST, EAGER))
     }
 
@@ -102,6 +95,19 @@ impl ChunkRule {
         };
         size.min(bytes).max(1)
     }
+}
+
+/// The mean size of chunks over the bytes on all legs, of paths with their bytes, their numbers of legs and the sizes of their
+/// chunks; nothing if there are no bytes.
+pub(crate) fn mean(paths: impl Iterator<Item = (u64, u64, u64)>) -> Option<u64> {
+    // All legs' bytes, and these times the size of their chunks.
+    let (mut all, mut sized) = (0u128, 0u128);
+    for (bytes, legs, chunk) in paths {
+        let carried = u128::from(bytes).saturating_mul(legs.into());
+        all = all.saturating_add(carried);
+        sized = sized.saturating_add(carried.saturating_mul(chunk.into()));
+    }
+    sized.checked_div(all).and_then(|size| u64::try_from(size).ok())
 }
 
 /// What is best for a path by itself, whatever else there is; not limited by its bytes.

@@ -39,6 +39,7 @@
 //! Everything here is computed from the global list of paths, so all ranks agree on chunk sizes, windows, slots
 //! and tags without exchanging anything.
 
+use crate::chunk::mean;
 use crate::{ChunkCost, ChunkRule, Header, Path, PathId, Rank, TransportError};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -213,23 +214,18 @@ struct Flow {
 
 impl Flow {
     /// For paths with the sizes of their chunks.
-    fn new<'p>(paths: impl Iterator<Item = (&'p Path, u64)>, options: &ScheduleOptions) -> Self {
+    fn new<'p>(paths: impl Iterator<Item = (&'p Path, u64)> + Clone, options: &ScheduleOptions) -> Self {
         let mut legs: BTreeMap<(Rank, Rank), u64> = BTreeMap::new();
-        // All legs' bytes, and these times the size of their chunks.
-        let (mut all, mut sized) = (0u128, 0u128);
-        for (path, chunk) in paths {
+        for (path, _) in paths.clone() {
             for leg in path.ranks.windows(2) {
                 let bytes = legs.entry((leg[0], leg[1])).or_default();
                 *bytes = bytes.saturating_add(path.bytes);
             }
-            let bytes = u128::from(path.bytes) * (path.ranks.len() as u128 - 1);
-            all = all.saturating_add(bytes);
-            sized = sized.saturating_add(bytes.saturating_mul(chunk.into()));
         }
         let busiest = legs.values().copied().max().unwrap_or(0).max(options.busiest).max(1);
         // One size for all: the mean over bytes. With each leg's own, legs of large chunks would fill the queues that the
         // confirmations of the others wait in.
-        let chunk = u64::try_from(sized / all.max(1)).unwrap_or(u64::MAX);
+        let chunk = mean(paths.map(|(path, chunk)| (path.bytes, path.legs(), chunk))).unwrap_or(0);
         let part = busiest.checked_div(options.under_way_part).unwrap_or(u64::MAX);
         Self { legs, busiest, most: options.under_way.min(part.max(chunk.saturating_mul(2))) }
     }

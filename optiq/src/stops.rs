@@ -14,7 +14,8 @@
 //!
 //! with the share `p` of the link bound `C` that is reached one way ([`CostModel::planned_share`]) or the other
 //! ([`CostModel::hops_share`]), `k` chunks of `c` bytes under way on a leg, and the other letters of [`crate::CostModel`].
-//! Chunks of other paths are what a chunk then waits for, so they all have one size. Stopping pays where there are many bytes; it does not where a message takes about as long as the path takes to fill.
+//! Chunks of other paths are what a chunk then waits for, so they all have one size. Stopping pays where there are many bytes;
+//! it does not where a message takes about as long as the path takes to fill.
 
 use crate::{CostModel, LegsChoice, Placement};
 use optiq_net::{NetError, Network};
