@@ -7,9 +7,14 @@ use std::path::Path;
 /// (crate, crates of the workspace that it may use). Data flows one way: network, candidates, plan, schedule,
 /// transport. What plans and what moves do not know each other; `optiq` joins them.
 const ALLOWED: &[(&str, &[&str])] = &[
+    ("optiq-measure", &[]),
     ("optiq-net", &[]),
     ("optiq-solver", &["optiq-net"]),
     ("optiq-transport", &[]),
+    ("optiq-trace", &[]),
+    ("optiq-lower", &[]),
+    ("optiq-view", &[]),
+    ("optiq-studies", &[]),
     ("optiq-lab", &["optiq-net"]),
     ("optiq", &["optiq-net", "optiq-solver", "optiq-transport"]),
     ("optiq-preload", &["optiq"]),

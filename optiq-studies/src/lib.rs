@@ -1,0 +1,1 @@
+//! Published claims shown again, races against other systems, and the pages with their results.
