@@ -1,6 +1,9 @@
-//! Which crate may use which: the list in ARCHITECTURE.md, checked against the manifests.
+//! Which crate may use which, which modules of a crate may use each other, and what ARCHITECTURE.md says about both.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod modules;
+
+use modules::{Modules, circles};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -57,6 +60,53 @@ fn the_list_covers_the_workspace() {
     let members: BTreeSet<&str> = members.iter().filter_map(toml::Value::as_str).collect();
     let listed: BTreeSet<&str> = ALLOWED.iter().map(|(name, _)| *name).collect();
     assert_eq!(members, listed);
+}
+
+fn source(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name).join("src")
+}
+
+/// Circles that are known, each with the reason why it stays.
+const CIRCLES: &[(&str, &[&str], &str)] = &[];
+
+#[test]
+fn modules_do_not_use_each_other_in_circles() {
+    let mut wrong = Vec::new();
+    for (name, _) in ALLOWED {
+        let modules = Modules::read(&source(name));
+        let edges = modules.edges();
+        for circle in circles(&edges) {
+            let named: Vec<String> = circle.iter().map(|m| if m.is_empty() { "the root".into() } else { m.join("::") }).collect();
+            if CIRCLES.iter().any(|(crate_name, members, _)| crate_name == name && *members == named) {
+                continue;
+            }
+            let arrows = circle.iter().map(|m| {
+                let to: Vec<String> = edges[m].iter().filter(|t| circle.contains(t)).map(|t| t.join("::")).collect();
+                format!("    {} uses {}", m.join("::"), to.join(", "))
+            });
+            wrong.push(format!("{name}: {}\n{}", named.join(", "), arrows.collect::<Vec<_>>().join("\n")));
+        }
+    }
+    assert!(wrong.is_empty(), "modules use each other in circles:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn modules_import_from_where_a_thing_is_defined() {
+    let mut wrong = Vec::new();
+    for (name, _) in ALLOWED {
+        let found = Modules::read(&source(name)).through_root();
+        wrong.extend(found.iter().map(|u| format!("{name}: {} uses {} through the crate root", u.module.join("::"), u.path)));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn circles_are_found() {
+    let path = |text: &str| text.split("::").map(str::to_owned).collect::<Vec<_>>();
+    let edges = |list: &[(&str, &[&str])]| list.iter().map(|(from, to)| (path(from), to.iter().map(|t| path(t)).collect())).collect();
+    assert!(circles(&edges(&[("a", &["b", "c"]), ("b", &["c"]), ("c", &[])])).is_empty());
+    let found = circles(&edges(&[("a", &["b"]), ("b", &["c::d"]), ("c::d", &["a"]), ("e", &["a"])]));
+    assert_eq!(found, [vec![path("a"), path("b"), path("c::d")]]);
 }
 
 #[test]
