@@ -1,0 +1,227 @@
+//! What each fuzz target does with its input. tests/corpora.rs includes this file, so that the inputs in `fuzz/corpus/` are run by
+//! the ordinary tests as well.
+//!
+//! A target must return for every input: what is parsed is read or refused with a sentence, and never panics, hangs, or allocates
+//! more than its limits. What was read is then used as a command would use it. Files with a checksum are tried as they are, and with
+//! a checksum that fits, as the checksum would otherwise keep the fuzzer from ever seeing what is behind it.
+
+use optiq_net::{Background, Network};
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// A target: its name, which is also that of its folder in `fuzz/corpus/`, and what it does.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    ("background", background),
+    ("calibration", calibration),
+    ("checkpoint", checkpoint),
+    ("conf", conf),
+    ("demands", demands),
+    ("goal", goal),
+    ("model", model),
+    ("paths", paths),
+    ("plan_binary", plan_binary),
+    ("plan_json", plan_json),
+    ("scores", scores),
+    ("spec", spec),
+    ("topology", topology),
+    ("trace", trace),
+    ("transfers", transfers),
+    ("units", units),
+];
+
+/// Networks of more vertices take a while to make, and are not what is looked for.
+const SMALL: u64 = 4096;
+
+fn text(data: &[u8]) -> Option<&str> {
+    std::str::from_utf8(data).ok()
+}
+
+fn torus() -> &'static Network {
+    static NETWORK: OnceLock<Network> = OnceLock::new();
+    NETWORK.get_or_init(|| Network::from_spec("torus:4x4,io=0+10").expect("a valid specification"))
+}
+
+/// Gives what can be read only from a file its input.
+fn with_file(data: &[u8], read: impl FnOnce(&Path)) {
+    let Ok(mut file) = tempfile::NamedTempFile::new() else { return };
+    if std::io::Write::write_all(&mut file, data).is_ok() {
+        read(file.path());
+    }
+}
+
+/// Whether numbers in a specification multiply to a network that is small.
+fn is_small(text: &str) -> bool {
+    let numbers = text.split(|c: char| !c.is_ascii_digit()).filter(|n| !n.is_empty());
+    let product = numbers.map(|n| n.parse().unwrap_or(u64::MAX).max(1)).fold(1u64, u64::saturating_mul);
+    product <= SMALL
+}
+
+/// `--topology` as text.
+pub fn spec(data: &[u8]) {
+    let Some(text) = text(data).filter(|t| !t.starts_with("file:") && is_small(t)) else { return };
+    if let Ok(network) = Network::from_spec(text) {
+        assert!(network.hosts() > 0);
+        let mut links = Vec::new();
+        let last = optiq_net::NodeId(network.hosts() as u32 - 1);
+        let _ = network.route(optiq_net::NodeId(0), last, &mut links);
+    }
+}
+
+/// A topology file.
+pub fn topology(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    if let Ok(network) = Network::from_toml(text, "fuzz.toml") {
+        let mut links = Vec::new();
+        let last = optiq_net::NodeId(network.hosts() as u32 - 1);
+        let _ = network.route(optiq_net::NodeId(0), last, &mut links);
+        let _ = network.route(last, optiq_net::NodeId(0), &mut links);
+    }
+}
+
+/// A file of background load.
+pub fn background(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    if let Ok(background) = Background::parse(text, "fuzz") {
+        let _ = torus().clone().with_background(&background);
+    }
+}
+
+/// Sizes, rates and I/O hosts.
+pub fn units(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    let _ = (optiq_net::units::parse_bytes(text), optiq_net::units::parse_rate(text), torus().parse_io_hosts(text));
+}
+
+/// `--demands`: a pattern in the first line or, if that is empty, a file.
+pub fn demands(data: &[u8]) {
+    if let Some(file) = data.strip_prefix(b"\n") {
+        return with_file(file, |path| {
+            let _ = optiq_solver::demands::parse(&format!("file:{}", path.display()), torus(), 1000);
+        });
+    }
+    let Some(text) = text(data).filter(|t| !t.starts_with("file:") && is_small(t)) else { return };
+    let _ = optiq_solver::demands::parse(text, torus(), 1000);
+}
+
+/// A path file.
+pub fn paths(data: &[u8]) {
+    let _ = optiq_solver::candidates::file::read_from("fuzz", data, torus());
+}
+
+/// A plan file. The 32 bytes of fingerprints are left as they are only where they fit anyway.
+pub fn plan_binary(data: &[u8]) {
+    let _ = optiq_solver::Plan::from_bytes(data, torus());
+    if data.len() >= 64 {
+        let mut sealed = data.to_vec();
+        sealed[48..56].copy_from_slice(&((data.len() - 64) as u64).to_le_bytes());
+        sealed[16..32].copy_from_slice(&torus().fingerprint().0.to_le_bytes());
+        let mut hash = xxhash_rust::xxh3::Xxh3::new();
+        hash.update(&sealed[..56]);
+        hash.update(&sealed[64..]);
+        sealed[56..64].copy_from_slice(&hash.digest().to_le_bytes());
+        if let Ok(plan) = optiq_solver::Plan::from_bytes(&sealed, torus()) {
+            assert_eq!(plan.to_bytes().as_deref(), Ok(&sealed[..]), "what is read is what is written");
+        }
+    }
+}
+
+/// A plan as JSON.
+pub fn plan_json(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    let _ = optiq_solver::Plan::from_json(text, torus());
+}
+
+/// A transfer file (`optiq transfers`), in either form.
+pub fn transfers(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    if let Ok(list) = optiq::Jobs::parse(text, "fuzz") {
+        let written = list.to_text();
+        assert!(optiq::Jobs::parse(&written, "fuzz").is_ok(), "what is written can be read: {written}");
+    }
+}
+
+/// A calibration file.
+pub fn calibration(data: &[u8]) {
+    with_file(data, |path| {
+        let _ = optiq::CostModel::default().with_file(path);
+    });
+}
+
+/// `optiq.conf`.
+pub fn conf(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    let mut settings = optiq::Settings::default();
+    settings.add_text(text, Path::new("fuzz.conf"));
+}
+
+/// `OPTIQ_SCORES`.
+pub fn scores(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    if let Ok(scores) = text.parse::<optiq::Scores>() {
+        for rule in &scores.0 {
+            assert!(rule.to_string().parse::<optiq::Scores>().is_ok(), "what is printed can be read: {rule}");
+        }
+    }
+}
+
+/// A rank's trace.
+pub fn trace(data: &[u8]) {
+    let _ = optiq_transport::trace::RankTrace::parse(data, Path::new("fuzz.trace"));
+}
+
+/// A GOAL schedule: read, and replayed if it is small.
+pub fn goal(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    let Ok(schedule) = optiq_sim::goal::Goal::parse(text) else { return };
+    if data.len() < 2000 && schedule.ranks() as usize <= torus().hosts() {
+        let limits = optiq_sim::Limits { events: Some(20_000), ..optiq_sim::Limits::default() };
+        let options = optiq_sim::RunOptions { limits, ..optiq_sim::RunOptions::default() };
+        let _ = optiq_sim::goal::replay(torus(), &optiq_sim::Model::default(), &schedule, &options);
+    }
+}
+
+/// A model of a machine.
+pub fn model(data: &[u8]) {
+    with_file(data, |path| {
+        let Some(path) = path.to_str() else { return };
+        let _ = optiq_sim::Model::read(path);
+    });
+}
+
+/// A checkpoint of a small simulation, as it is and behind a header that fits.
+pub fn checkpoint(data: &[u8]) {
+    resume(Some(data), None);
+    static VALID: OnceLock<Vec<u8>> = OnceLock::new();
+    let valid = VALID.get_or_init(a_checkpoint);
+    let Some(body) = data.get(HEADER..).filter(|_| valid.len() > HEADER) else { return };
+    let mut hasher = optiq_net::fingerprint::Hasher::new("optiq checkpoint");
+    hasher.bytes(body);
+    let sealed = [&valid[..28], &hasher.finish().0.to_le_bytes()[..], body].concat();
+    resume(Some(&sealed), None);
+}
+
+/// Bytes before the body of a checkpoint (optiq-sim, `checkpoint.rs`).
+const HEADER: usize = 44;
+
+/// A checkpoint as the simulator writes it, from the middle of the small simulation.
+pub fn a_checkpoint() -> Vec<u8> {
+    let kept = std::sync::Mutex::new(Vec::new());
+    let keep = |bytes: &[u8]| {
+        *kept.lock().map_err(|e| e.to_string())? = bytes.to_vec();
+        Ok(())
+    };
+    resume(None, Some(optiq_sim::Checkpoints { every: None, keep: &keep }));
+    kept.into_inner().unwrap_or_default()
+}
+
+fn resume(from: Option<&[u8]>, checkpoints: Option<optiq_sim::Checkpoints<'_>>) {
+    use optiq_sim::exchange::{Message, Method, exchange};
+    let message = |source, destination, bytes| Message { source, destination, bytes };
+    let messages = [message(0, 5, 20_000), message(3, 9, 90_000)];
+    let limits = optiq_sim::Limits { events: Some(40), ..optiq_sim::Limits::default() };
+    let options = optiq_sim::RunOptions { limits, resume: from, checkpoints, ..optiq_sim::RunOptions::default() };
+    let _ = exchange(torus(), &optiq_sim::Model::default(), &messages, &Method::Linear, &options);
+}
