@@ -19,11 +19,15 @@ mod nonblocking;
 mod streams;
 
 use super::{arguments_signature, read};
+use crate::config::{Config, Preload};
+use crate::error::Error;
+use crate::logger;
 use crate::session::{Arguments, ByMpi, Local};
-use crate::{Algorithm, Config, Decision, Error, Preload, logger};
 use communicators::{Known, Standing};
 pub use counts::Function;
 use counts::{FUNCTIONS, Way, count};
+use optiq_lower::choices::Algorithm;
+use optiq_lower::decide::Decision;
 use optiq_net::Network;
 pub use optiq_transport::mpi::ffi;
 use optiq_transport::mpi::in_place;

@@ -1,6 +1,6 @@
 //! How many calls went which way, and the report of it at `MPI_Finalize`.
 
-use crate::Config;
+use crate::config::Config;
 use optiq_transport::mpi::{ffi, is_initialized, quietly};
 use std::ffi::{c_int, c_void};
 use std::fmt::Write;
