@@ -17,7 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("optiq-studies", &[]),
     ("optiq-lab", &["optiq-net"]),
     ("optiq", &["optiq-lower", "optiq-net", "optiq-solver", "optiq-transport"]),
-    ("optiq-preload", &["optiq"]),
+    ("optiq-pmpi", &["optiq"]),
     ("optiq-sim", &["optiq-net", "optiq-transport"]),
     ("optiq-cli", &["optiq", "optiq-lab", "optiq-lower", "optiq-net", "optiq-sim", "optiq-solver", "optiq-transport"]),
     ("xtask", &[]),
