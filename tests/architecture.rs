@@ -20,6 +20,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("optiq-pmpi", &["optiq"]),
     ("optiq-sim", &["optiq-net", "optiq-transport"]),
     ("optiq-cli", &["optiq", "optiq-lab", "optiq-lower", "optiq-net", "optiq-sim", "optiq-solver", "optiq-transport"]),
+    (
+        "tests/mpi",
+        &["optiq", "optiq-lab", "optiq-lower", "optiq-net", "optiq-solver", "optiq-suite", "optiq-transport"],
+    ),
     ("xtask", &[]),
 ];
 

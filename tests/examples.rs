@@ -26,7 +26,7 @@ fn source_example_1_in_c() {
 
 #[test]
 fn the_rust_example() {
-    let program = Path::new(env!("CARGO_BIN_EXE_optiq-mpi-tests")).with_file_name("examples").join("alltoallv");
+    let program = common::programs().join("examples/alltoallv");
     if !program.exists() {
         println!("skipped: cargo was not asked to build the examples");
         return;

@@ -23,11 +23,7 @@ pub trait Handler {
     ///
     /// # Safety
     /// As for the MPI function; `next` must make the same call.
-    unsafe fn begin<P: Place>(
-        call: impl FnOnce() -> (Call, P),
-        function: Function,
-        next: impl Fn() -> c_int,
-    ) -> c_int;
+    unsafe fn begin<P: Place>(call: impl FnOnce() -> (Call, P), function: Function, next: impl Fn() -> c_int) -> c_int;
 
     /// `MPI_Start` and `MPI_Startall`: `requests` gives how many there are, and where.
     ///
@@ -72,11 +68,7 @@ impl Handler for ServeOrPass {
     }
 
     #[inline]
-    unsafe fn begin<P: Place>(
-        call: impl FnOnce() -> (Call, P),
-        function: Function,
-        next: impl Fn() -> c_int,
-    ) -> c_int {
+    unsafe fn begin<P: Place>(call: impl FnOnce() -> (Call, P), function: Function, next: impl Fn() -> c_int) -> c_int {
         // SAFETY: passed on.
         unsafe { interpose::begin(call, function, next) }
     }
