@@ -1,8 +1,15 @@
-//! Planned paths, or plain MPI: which one serves an exchange, and why.
+//! Planned paths or plain MPI: which one serves an exchange, and why.
 //!
-//! Rank 0 decides, by the score map, the cost model and the plan, and its decision is everybody's.
+//! Rank 0 decides, by the user's options, the score map, the cost model and the plan; all ranks follow its decision. With `D` the
+//! link bound on the fabric's own routes and `a` the time of an agreement, in this order:
+//!
+//! 1. The algorithm that an option or a score map asks for.
+//! 2. Plain MPI if no host sends another more than `OPTIQ_MIN_BYTES`, or if `D < 2 a`.
+//! 3. Plain MPI this time if `D` is short beside planning and the demands are new; they are planned when they come again.
+//! 4. After planning: plain MPI unless the cost model predicts a gain of `OPTIQ_MIN_GAIN` ([`crate::model`]).
 
 use crate::choices::Algorithm;
+use crate::constants::{AGREEMENTS_SAVED, LEAST_PLANNING_SECONDS, WORTH};
 use crate::model::{CostModel, Prediction};
 use crate::scores::Scores;
 use optiq_net::Network;
@@ -86,23 +93,18 @@ pub struct DecisionOptions<'a> {
     pub chunk: ChunkRule,
 }
 
-/// The least time that planning is given; a demand set that does not take `WORTH` times as long on the fabric's own routes
-/// is planned when it comes a second time.
-pub const LEAST_PLANNING_SECONDS: f64 = 0.015;
-const WORTH: f64 = 4.0;
-
-/// What is clear from the demands alone.
+/// What is decided before a plan is made.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BeforePlanning {
     /// Make a plan, and ask again.
     Plan,
-    /// Plain MPI; with the reason.
+    /// Fall back to plain MPI; with the reason.
     Fallback(String),
-    /// Plain MPI now; a plan when these demands come again.
+    /// Plain MPI now, a plan when these demands come again; with the reason.
     Later(String),
 }
 
-/// What the score map and the options ask for.
+/// What the options or the score map ask for; [`Algorithm::Auto`] if nothing.
 fn asked(demands: &[Demand], options: &DecisionOptions<'_>) -> Algorithm {
     if options.algorithm != Algorithm::Auto {
         return options.algorithm;
@@ -112,8 +114,8 @@ fn asked(demands: &[Demand], options: &DecisionOptions<'_>) -> Algorithm {
     options.scores.algorithm(largest, hosts.len() as u64)
 }
 
-/// Whether it is already clear from the demands who should serve them. `direct` is their link bound on the fabric's own
-/// routes, in seconds; `again` says that they were seen before.
+/// Whether demands should be planned at all. `direct` is their link bound on the fabric's own routes, in seconds; `again` says
+/// that they were seen before.
 pub fn decide_before_planning(
     demands: &[Demand],
     direct: f64,
@@ -143,7 +145,7 @@ pub fn decide_before_planning(
             model.agreement_seconds
         ));
     }
-    if !again && direct < WORTH * LEAST_PLANNING_SECONDS {
+    if !again && direct < WORTH.value * LEAST_PLANNING_SECONDS.value {
         return BeforePlanning::Later(format!(
             "its link bound is {direct:.6} s, too short for planning; a plan is made if the same demands come again"
         ));
@@ -151,8 +153,8 @@ pub fn decide_before_planning(
     BeforePlanning::Plan
 }
 
-/// What serves a plan's demands if all their bytes are `scale` times as many, and what that is predicted to take: by the
-/// options, the score map, and the cost model; never [`Algorithm::Auto`].
+/// What serves a plan's demands, by the options, the score map and the cost model, and the prediction for both ways; never
+/// [`Algorithm::Auto`]. `scale` multiplies all bytes of the plan.
 pub fn score(
     plan: &Plan,
     network: &Network,
@@ -173,14 +175,24 @@ pub fn score(
     (algorithm, predicted)
 }
 
-/// Whether an exchange with this link bound is over before an agreement has paid.
+/// Whether an exchange with this link bound, in seconds, is too short to pay for an agreement.
 fn too_short(direct_seconds: f64, model: &CostModel) -> bool {
-    direct_seconds < 2.0 * model.agreement_seconds
+    direct_seconds < AGREEMENTS_SAVED.value * model.agreement_seconds
 }
 
-/// Whether to use a plan.
+/// Whether to use a plan: [`Decision::Multipath`], or [`Decision::Mpi`] with the prediction as the reason.
 pub fn decide(plan: &Plan, network: &Network, options: &DecisionOptions<'_>, model: &CostModel) -> Decision {
     let (algorithm, predicted) = score(plan, network, options, model, 1.0);
+    log::debug!(
+        "{algorithm}: predicted {:.6} s over planned paths, {:.6} s by MPI, gain {:.3}, at least {} asked for; link bounds \
+         {:.6} and {:.6} s",
+        predicted.planned_seconds,
+        predicted.plain_seconds,
+        predicted.gain(),
+        options.min_gain,
+        plan.congestion_seconds,
+        plan.direct_congestion_seconds
+    );
     if algorithm == Algorithm::Mpi {
         return Decision::Mpi {
             reason: format!(

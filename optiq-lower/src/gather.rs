@@ -1,9 +1,9 @@
-//! Exchanges with several ranks on each host, gathered and scattered through memory that they share.
+//! Packing: exchanges with several ranks on each host, gathered and scattered through memory that they share.
 //!
 //! With `n` ranks on a host, the demand of a host pair (thesis 6.5.1.2) consists of up to `n^2` messages. Cut at the
 //! borders of the plan's flows ([`crate::lower::lower`]), each piece becomes a path of its own, which costs at least one chunk
-//! on each of its legs. Where pieces are small, the ranks of a host therefore lay their messages end to end in shared
-//! memory, the *staging area*, once; each flow then is one path, which one of the host's ranks carries:
+//! on each of its legs. Where pieces are small, the ranks of a host therefore pack their messages into shared memory, the
+//! *staging area*; each flow then is one path, which one of the host's ranks carries:
 //!
 //! ```text
 //!   ranks of A ──copy──► A's outgoing area ──paths between carriers──► B's incoming area ──copy──► ranks of B
@@ -13,15 +13,13 @@
 //! host first; the incoming area by source host. Carriers, and forwarders, are the ranks of their hosts in turn, by
 //! the number of the path. All of this follows from the messages, the placement and the plan, which all ranks know.
 
+use crate::constants::{PIECES, SMALL};
 use crate::lower::Message;
 use crate::placement::Placement;
 use optiq_net::NodeId;
 use optiq_solver::Plan;
 use optiq_transport::{Path, PathId, Rank};
 use std::collections::BTreeMap;
-
-/// Pieces are gathered if they are smaller than this on average, in bytes: two chunks' overhead is more than a copy.
-const SMALL: u64 = 32 << 10;
 
 /// Where a message is in the staging areas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,15 +46,15 @@ pub struct Gathered {
     pub incoming_bytes: u64,
 }
 
-/// Whether messages are so small, and so many on a host pair, that gathering them pays; `pieces` is the number of paths
-/// that [`crate::lower::lower`] makes.
+/// Whether messages are small enough, and numerous enough on a host pair, for packing to pay; `pieces` is the number of paths that
+/// [`crate::lower::lower`] makes.
 pub fn pays(plan: &Plan, pieces: usize) -> bool {
     let flows: usize = plan.flows.iter().map(Vec::len).sum();
     let bytes: u64 = plan.demands.iter().map(|d| d.bytes).sum();
-    pieces > 2 * flows && bytes / (pieces.max(1) as u64) < SMALL
+    pieces > PIECES * flows && bytes / (pieces.max(1) as u64) < SMALL
 }
 
-/// Lays messages out and makes a path of each flow. `messages` as for [`crate::lower::lower`].
+/// Packs messages and makes a path of each flow. `messages` as for [`crate::lower::lower`].
 ///
 /// # Errors
 /// A sentence if the plan is not one for these messages, or wants to forward at a host without ranks.
@@ -93,7 +91,7 @@ pub fn gather(plan: &Plan, messages: &[Message], placement: &Placement) -> Resul
     for (demand, flows) in plan.demands.iter().zip(&plan.flows) {
         let pair = (demand.src, demand.dst);
         let (Some(&(mut out, mut into)), Some(&bytes)) = (starts.get(&pair), sums.get(&pair)) else {
-            return Err(format!("the plan moves bytes from host {} to {}, which nobody sends", pair.0.0, pair.1.0));
+            return Err(format!("the plan moves bytes from host {} to {}, which no rank sends", pair.0.0, pair.1.0));
         };
         if flows.iter().map(|f| f.bytes).sum::<u64>() != bytes {
             return Err(format!("the plan moves other bytes from host {} to {} than are sent", pair.0.0, pair.1.0));

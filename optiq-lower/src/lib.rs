@@ -12,6 +12,7 @@
 //!   both serves an exchange; [`transport_rule`]: which MPI calls carry chunks.
 //! - [`transfers`]: lists of transfers between ranks, with paths that are found beforehand, and their files.
 //! - [`aggregation`]: which bytes of a file go to which I/O host, in which rounds.
+//! - [`constants`]: the tuned constants of all of these, with their provenance.
 //! - [`legs`]: the links under each pair of ranks, for the transport between threads.
 //!
 //! Everything here is a function of its arguments, without clocks, threads or messages: all ranks that call it with the same
@@ -19,6 +20,7 @@
 
 pub mod aggregation;
 pub mod choices;
+pub mod constants;
 pub mod decide;
 mod error;
 pub mod gather;

@@ -1,8 +1,8 @@
 //! From messages between ranks to demands between hosts, and from a plan between hosts back to paths of ranks.
 //!
 //! All messages from host A to host B are one demand (thesis 6.5.1.2). The plan splits its bytes over paths
-//! `p_1 .. p_m`. Laid end to end in the order (source rank, destination rank), the messages are a byte string of
-//! the same length; path `p_i` takes the interval `[p_1 + .. + p_{i-1}, p_1 + .. + p_i)` of it. Each piece of a
+//! `p_1 .. p_m`. Packed in the order (source rank, destination rank), the messages are a byte string of the same
+//! length; path `p_i` takes the interval `[p_1 + .. + p_{i-1}, p_1 + .. + p_i)` of it. Each piece of a
 //! message within one interval becomes one path of ranks, so there are at most (paths + messages - 1) pieces per
 //! demand, the load on every link is exactly the plan's, and nothing has to be gathered or copied at the source.
 //!
@@ -77,7 +77,7 @@ pub fn lower(plan: Option<&Plan>, messages: &[Message], placement: &Placement) -
     for (demand, flows) in plan.demands.iter().zip(&plan.flows) {
         let Some(messages) = by_hosts.remove(&(demand.src, demand.dst)) else {
             return Err(format!(
-                "the plan moves bytes from host {} to {}, which nobody sends",
+                "the plan moves bytes from host {} to {}, which no rank sends",
                 demand.src.0, demand.dst.0
             ));
         };

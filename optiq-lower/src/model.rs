@@ -10,12 +10,16 @@
 //! ```
 //!
 //! The last term of the first line fills the pipeline: a forwarder sends a chunk on when it has all of it. `p` and `q` are
-//! the shares of the link bound that are reached; thesis 6.4.3 found 0.44 and 0.78, docs/results/lab.md has ours. What is
-//! predicted decides only until it was measured (the trials of `optiq::Session`).
+//! the link efficiencies: the parts of the link bound that planned paths and plain MPI reach. Thesis 6.4.3 found 0.44 and 0.78;
+//! docs/results/lab.md has ours. The prediction decides only until both were measured (the trials of `optiq::Session`).
 //!
-//! The parameters are measured when a session begins, or come from a file (`OPTIQ_CALIBRATION`) with lines
-//! `name = seconds`.
+//! The times are measured when a session begins, or all parameters come from a file (`OPTIQ_CALIBRATION`) with lines
+//! `name = value`. The file calls the link efficiencies `planned_share`, `hops_share` and `plain_share`.
 
+use crate::constants::{
+    AGREEMENT_SECONDS, AGREEMENTS_SAVED, CHUNK_SECONDS, LATENCY_SECONDS, MPI_LINK_EFFICIENCY, PLANNED_LINK_EFFICIENCY,
+    STORE_AND_FORWARD_LINK_EFFICIENCY,
+};
 use optiq_net::text_file;
 use optiq_solver::Plan;
 use optiq_transport::{ChunkCost, ChunkRule};
@@ -26,7 +30,7 @@ use std::path::Path;
 /// The largest calibration file that is read, in bytes.
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// Times that decide between planned paths and plain MPI, in seconds, and shares of the link bound.
+/// Times that decide between planned paths and plain MPI, in seconds, and link efficiencies: parts of the link bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CostModel {
     /// An agreement of all ranks: a reduction of a few words.
@@ -35,24 +39,24 @@ pub struct CostModel {
     pub latency_seconds: f64,
     /// A rank's work for a chunk that it sends, receives or passes on.
     pub chunk_seconds: f64,
-    /// Share of the link bound that planned paths reach.
+    /// Part of the link bound that planned paths reach; above 0, at most 1. `planned_share` in files.
     pub planned_link_efficiency: f64,
-    /// The same if chunks stop at every host that they pass ([`crate::relays::RelayPolicy`]).
+    /// The same with relays at every host on the way ([`crate::relays::RelayPolicy`]). `hops_share` in files.
     pub store_and_forward_link_efficiency: f64,
-    /// Share of the link bound that `MPI_Alltoallv` reaches.
+    /// Part of the link bound that `MPI_Alltoallv` reaches. `plain_share` in files.
     pub mpi_link_efficiency: f64,
 }
 
 impl Default for CostModel {
-    /// Of a cluster with 100 us messages; what a session starts from before it has measured.
+    /// For a cluster with messages of 100 us; a session starts from these and measures the times.
     fn default() -> Self {
         Self {
-            agreement_seconds: 1e-3,
-            latency_seconds: 1e-4,
-            chunk_seconds: 20e-6,
-            planned_link_efficiency: 0.85,
-            store_and_forward_link_efficiency: 0.85,
-            mpi_link_efficiency: 0.98,
+            agreement_seconds: AGREEMENT_SECONDS.value,
+            latency_seconds: LATENCY_SECONDS.value,
+            chunk_seconds: CHUNK_SECONDS.value,
+            planned_link_efficiency: PLANNED_LINK_EFFICIENCY.value,
+            store_and_forward_link_efficiency: STORE_AND_FORWARD_LINK_EFFICIENCY.value,
+            mpi_link_efficiency: MPI_LINK_EFFICIENCY.value,
         }
     }
 }
@@ -74,8 +78,8 @@ impl Prediction {
 }
 
 impl CostModel {
-    /// What moving a plan's bytes would take, and what plain MPI would take for the same demands. `scale` multiplies all
-    /// bytes of the plan.
+    /// How long a plan's exchange takes, and how long plain MPI takes for the same demands. `unit_capacity` is the slowest
+    /// link's rate in bytes per second, `chunk` the rule for chunk sizes; `scale` multiplies all bytes of the plan.
     pub fn predict(&self, plan: &Plan, unit_capacity: f64, chunk: ChunkRule, scale: f64) -> Prediction {
         let flows = plan.flows.iter().flatten();
         let paths = flows.map(|f| ((f.bytes as f64 * scale).max(1.0), f.stops.iter().map(|stop| stop.0)));
@@ -87,9 +91,9 @@ impl CostModel {
         }
     }
 
-    /// What carrying out paths takes, each with its bytes and where it stops, both ends included, if links take `links`
-    /// seconds: the last two terms of the formula for planned paths. While paths fill, a chunk waits at a forwarder for
-    /// `queued` chunks at most, itself included.
+    /// How long paths take, in seconds, each given by its bytes and its stops with both ends, if the links take `links` seconds:
+    /// the last two terms of the formula for planned paths. While paths fill, a chunk waits at a forwarder for `queued` chunks
+    /// at most, itself included.
     pub(crate) fn execution<S: ExactSizeIterator<Item = u32>>(
         &self,
         paths: impl Iterator<Item = (f64, S)>,
@@ -111,14 +115,14 @@ impl CostModel {
         links.max(busiest) + fill
     }
 
-    /// The bytes of a rank below which no plan can win back an agreement, which saves half of their time on a link at
-    /// most where gains are as usual.
+    /// The bytes of a host below which a plan cannot pay for an agreement: it saves half of their time on a link, where
+    /// gains are as usual.
     pub fn least_bytes(&self, unit_capacity: f64) -> u64 {
-        (2.0 * self.agreement_seconds * unit_capacity).clamp(1.0, 1e15) as u64
+        (AGREEMENTS_SAVED.value * self.agreement_seconds * unit_capacity).clamp(1.0, 1e15) as u64
     }
 
-    /// Reads a calibration file: lines `name = value` with the names of this structure's fields; `#` begins a comment.
-    /// What it does not name keeps the value of `self`.
+    /// Reads a calibration file: lines `name = value`, with the names that [`CostModel`] is printed with; `#` begins a comment.
+    /// Parameters that it does not name keep the value of `self`.
     ///
     /// # Errors
     /// One sentence that names the file and the line.

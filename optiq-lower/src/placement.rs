@@ -80,10 +80,10 @@ impl Placement {
         }
     }
 
-    /// Places so many ranks on the first hosts, `per_host` on each, in rank order.
+    /// Places `ranks` ranks on the first hosts, `per_host` on each, in rank order.
     ///
     /// # Errors
-    /// A sentence if there are not so many hosts.
+    /// A sentence if the network has too few hosts.
     pub fn by_rank(network: &Network, ranks: usize, per_host: u32) -> Result<Self, String> {
         Self::by_number(network, (0..ranks).map(|r| r / per_host.max(1) as usize), None)
     }

@@ -1,34 +1,32 @@
-//! Where chunks stop on their way: where the plan says so, or at every host that they pass.
+//! The store-and-forward policy: relays where the plan has forwarders, or at every host on the way.
 //!
-//! # What stopping gains, and what it costs
+//! # What relays gain, and what they cost
 //!
-//! Packets of several legs that pass a router wait in one buffer, and whoever is in front may want a link that is busy, while
-//! the one behind wants one that is free: head-of-line blocking, which leaves a switch with many inputs `2 - sqrt(2)` = 59 %
-//! of its throughput (M. Karol, M. Hluchyj and S. Morgan, "Input Versus Output Queueing on a Space-Division Packet Switch",
-//! IEEE Trans. Communications 35(12), 1987). Paths that stop at every host meet in memory, where each link has a queue of its
-//! own. Then a path of `f` forwarders fills `f` times a leg's queue first, and a rank handles all chunks that pass it:
+//! Packets of several legs that pass a router wait in one buffer. The first may want a busy link while the one behind it wants a
+//! free one: head-of-line blocking, which leaves a switch with many inputs `2 - sqrt(2)` = 59 % of its throughput (M. Karol,
+//! M. Hluchyj and S. Morgan, "Input Versus Output Queueing on a Space-Division Packet Switch", IEEE Trans. Communications
+//! 35(12), 1987). With relays at every host, paths meet in memory, where each link has a queue of its own. In return a path of
+//! `f` forwarders fills the queues of `f` legs first, and a rank handles all chunks that pass its host:
 //!
 //! ```text
 //!     T = max(C / p, o * chunks at the busiest rank)  +  max over paths of f * (k c / B + l + o)
 //! ```
 //!
-//! with the share `p` of the link bound `C` that is reached one way ([`CostModel::planned_link_efficiency`]) or the other
-//! ([`CostModel::store_and_forward_link_efficiency`]), `k` chunks of `c` bytes under way on a leg, and the other letters of [`crate::model::CostModel`].
-//! Chunks of other paths are what a chunk then waits for, so they all have one size. RelayPolicy pays where there are many bytes;
-//! it does not where a message takes about as long as the path takes to fill.
+//! with the link efficiency `p` of either policy ([`CostModel::planned_link_efficiency`],
+//! [`CostModel::store_and_forward_link_efficiency`]), the link bound `C`, `k` chunks of `c` bytes in flight on a leg, and the
+//! other letters of [`crate::model`]. A chunk then waits for chunks of other paths, so all chunks have one size. Relays at every
+//! host pay for large exchanges; they do not where a message takes about as long as its path takes to fill.
 
 use crate::choices::LegsChoice;
+use crate::constants::QUEUED_CHUNKS;
 use crate::model::CostModel;
 use crate::placement::Placement;
 use optiq_net::{NetError, Network};
 use optiq_transport::{ChunkCost, ChunkRule, Path};
 use std::collections::BTreeSet;
 
-/// Makes paths stop at every host that they pass, if it has ranks: then packets of different paths meet in memory only, and do
-/// not wait for each other in the buffers of routers, where whoever is in front may want to go elsewhere (head-of-line
-/// blocking; M. Karol, M. Hluchyj and S. Morgan, "Input Versus Output Queueing on a Space-Division Packet Switch", IEEE Trans.
-/// Communications 35(12), 1987). It costs the forwarding of every chunk at every hop. Where hosts hang on switches nothing
-/// changes; so it does for a path that would pass a rank twice. The same on every rank.
+/// Adds a relay to paths at every host on the way that has ranks. Paths of hosts on switches do not change, nor does a path that
+/// would pass a rank twice. The same on every rank.
 ///
 /// # Errors
 /// What the fabric's own routing reports.
@@ -51,10 +49,7 @@ pub fn relay_at_every_host(paths: &mut [Path], network: &Network, placement: &Pl
     Ok(())
 }
 
-/// Chunks that a chunk waits for at a forwarder, itself included, while paths fill: about as many as are under way on a leg.
-const QUEUED: f64 = 2.0;
-
-/// What the choice between the plan's stops and all hosts on the way depends on, apart from the paths.
+/// What the choice between relays at the plan's forwarders and at every host depends on, apart from the paths.
 #[derive(Clone, Copy, Debug)]
 pub struct RelayPolicy<'a> {
     /// The network.
@@ -63,16 +58,16 @@ pub struct RelayPolicy<'a> {
     pub placement: &'a Placement,
     /// What things cost.
     pub model: &'a CostModel,
-    /// Sizes of chunks where the plan says where they stop.
+    /// Sizes of chunks with relays as planned.
     pub chunk: ChunkRule,
     /// The plan's link bound, in seconds.
     pub congestion_seconds: f64,
 }
 
 impl RelayPolicy<'_> {
-    /// Makes paths stop where `choice` says so, and says what was chosen, never [`LegsChoice::Auto`], and the rule for the sizes
-    /// of chunks: where they stop at every host, one size for all ([`ChunkRule::settle`]). The same on every rank that has the
-    /// same paths and the same model.
+    /// Adds relays to paths as `choice` says. Returns what was chosen, never [`LegsChoice::Auto`], and the rule for the sizes of
+    /// chunks: with relays at every host, one size for all ([`ChunkRule::settle`]). The same on every rank that has the same paths
+    /// and the same model.
     ///
     /// # Errors
     /// What the fabric's own routing reports.
@@ -87,33 +82,34 @@ impl RelayPolicy<'_> {
                 return as_planned;
             }
             LegsChoice::Auto => {
-                let mut stopping = paths.clone();
-                relay_at_every_host(&mut stopping, network, placement)?;
-                if stopping == *paths {
+                let mut relayed = paths.clone();
+                relay_at_every_host(&mut relayed, network, placement)?;
+                if relayed == *paths {
                     return as_planned;
                 }
                 let planned = self.seconds(paths, chunk, model.planned_link_efficiency);
-                let hops = self.seconds(&stopping, self.settled(&stopping), model.store_and_forward_link_efficiency);
-                log::debug!("stops as planned would take {planned:.6} s, at every host {hops:.6} s");
+                let hops = self.seconds(&relayed, self.settled(&relayed), model.store_and_forward_link_efficiency);
+                let chosen = if planned <= hops { "as planned" } else { "at every host" };
+                log::debug!("relays {chosen}: predicted {planned:.6} s as planned, {hops:.6} s at every host");
                 if planned <= hops {
                     return as_planned;
                 }
-                *paths = stopping;
+                *paths = relayed;
             }
         }
         Ok((LegsChoice::Hops, self.settled(paths)))
     }
 
-    /// The rule for paths that stop at every host.
+    /// The rule for the sizes of chunks with relays at every host.
     fn settled(&self, paths: &[Path]) -> ChunkRule {
         self.chunk.settle(paths.iter().map(|path| (path.bytes, path.legs())), ChunkCost::default())
     }
 
     /// The formula at the top.
-    fn seconds(&self, paths: &[Path], chunk: ChunkRule, share: f64) -> f64 {
+    fn seconds(&self, paths: &[Path], chunk: ChunkRule, efficiency: f64) -> f64 {
         let RelayPolicy { network, model, congestion_seconds, .. } = *self;
         let paths = paths.iter().map(|path| (path.bytes as f64, path.ranks.iter().copied()));
-        model.execution(paths, congestion_seconds / share, network.unit_capacity(), chunk, QUEUED)
+        model.execution(paths, congestion_seconds / efficiency, network.unit_capacity(), chunk, QUEUED_CHUNKS.value)
     }
 }
 
@@ -125,7 +121,7 @@ mod tests {
     use optiq_transport::Rank;
 
     #[test]
-    fn chunks_stop_at_every_host_that_has_ranks() {
+    fn every_host_on_the_way_that_has_ranks_relays() {
         let stops = |spec: &str, ranks: &[Rank], hosts: &[u32]| {
             let network = Network::from_spec(spec).unwrap();
             let names: Vec<String> = hosts.iter().map(|&h| network.name(NodeId(h)).to_owned()).collect();
@@ -139,13 +135,13 @@ mod tests {
         assert_eq!(stops("mesh:6", &[0, 3], &[0, 1, 3, 4]), [0, 1, 2, 3]);
         // There and back would pass rank 2 twice: as planned.
         assert_eq!(stops("mesh:6", &[1, 3, 0], &[0, 1, 2, 3, 4, 5]), [1, 3, 0]);
-        // On switches nobody stops.
+        // Hosts on switches have no host on the way.
         let all: Vec<u32> = (0..16).collect();
         assert_eq!(stops("fattree:k=4", &[0, 15], &all), [0, 15]);
     }
 
     #[test]
-    fn stopping_is_chosen_where_it_is_faster_by_hand() {
+    fn relays_at_every_host_are_chosen_where_they_are_faster_by_hand() {
         // One path along a mesh, 0 to 2 to 4: one forwarder as planned, three at every host. Links of 1 GB/s, chunks of 100 kB,
         // 1 us of latency and 9 us of work for a chunk.
         let network = Network::from_spec("mesh:5,capacity=1GB/s").unwrap();
@@ -159,10 +155,10 @@ mod tests {
         };
         let chosen = |bytes: u64, model: &CostModel, choice| {
             let (chunk, congestion_seconds) = (ChunkRule::Fixed(100_000), bytes as f64 / 1e9);
-            let stopping = RelayPolicy { network: &network, placement: &placement, model, chunk, congestion_seconds };
+            let policy = RelayPolicy { network: &network, placement: &placement, model, chunk, congestion_seconds };
             let mut paths = vec![Path { id: 0, ranks: vec![0, 2, 4], bytes, source_offset: 0, destination_offset: 0 }];
-            let seconds = stopping.seconds(&paths, chunk, model.planned_link_efficiency);
-            let (chosen, rule) = stopping.apply(&mut paths, choice).unwrap();
+            let seconds = policy.seconds(&paths, chunk, model.planned_link_efficiency);
+            let (chosen, rule) = policy.apply(&mut paths, choice).unwrap();
             assert_eq!(rule, chunk);
             assert_eq!(paths[0].ranks.len(), if chosen == LegsChoice::Hops { 5 } else { 3 });
             (chosen, seconds)

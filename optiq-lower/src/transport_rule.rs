@@ -34,7 +34,7 @@ pub const TRANSPORT_RULES: [TransportRule; 3] = [
     },
 ];
 
-/// The rule for a library that describes itself so.
+/// The rule for an MPI library, by what `MPI_Get_library_version` says.
 pub fn transport_rule(library_version: &str) -> &'static TransportRule {
     let last = &TRANSPORT_RULES[TRANSPORT_RULES.len() - 1];
     TRANSPORT_RULES.iter().find(|r| library_version.contains(r.library)).unwrap_or(last)

@@ -8,6 +8,7 @@
 //! *Default*: each rank's bytes go to the server that its host uses by default, whatever that makes of the load.
 
 use super::servers::Servers;
+use crate::constants::SNAP;
 use crate::placement::Placement;
 use optiq_transport::Rank;
 use std::collections::BTreeMap;
@@ -57,9 +58,6 @@ pub struct Share {
     /// Where they are in the file.
     pub extent: Extent,
 }
-
-/// A cut moves to the border of a rank's bytes if that is no farther than this part of either server's range.
-const SNAP: u128 = 16;
 
 /// More pairs of servers than this are not compared for who is closer.
 const MAX_PAIRS: usize = 1 << 22;
@@ -227,7 +225,7 @@ fn closer(servers: &Servers, placement: &Placement, ranges: Vec<Vec<Share>>) -> 
         .collect();
     let mut range_of: Vec<usize> = (0..count).collect();
     let list = servers.list();
-    // Each swap saves hops, so this ends; a few rounds are enough in practice, and all that is waited for.
+    // Each swap saves hops, so this ends; it is cut short after a few rounds, which are enough in practice.
     for _ in 0..8 {
         let mut swapped = false;
         for a in 0..count {

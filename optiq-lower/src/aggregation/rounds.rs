@@ -7,9 +7,9 @@
 //!
 //! - a lane for each rank: all rounds then move the same counts, and one plan serves them all;
 //! - a lane for the ranks of each host that follow each other in the file: the links of all hosts are used in every round;
-//! - one lane: each round is one contiguous piece of the file, or as few as there are holes.
+//! - one lane: each round is one contiguous piece of the file, or one for each hole.
 //!
-//! Where one round is enough, all are the same.
+//! Where one round is enough, all three are the same.
 //!
 //! If a server's bytes exceed a half of its budget but not the whole, one round can take them all, without anything being
 //! written meanwhile. Let the bytes of a server take `a` seconds through the links that enter its host and `b` seconds to
@@ -23,13 +23,14 @@
 
 use super::assign::{Extent, Runs, Share};
 use super::servers::Server;
+use crate::constants::LARGE_SLICE;
 use optiq_net::NodeId;
 use optiq_transport::Rank;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Slices are not made smaller than this on average, in bytes: what parallel file systems take in one request at most.
-pub const LARGE_BYTES: u64 = 1 << 20;
+pub const LARGE_BYTES: u64 = LARGE_SLICE;
 
 /// Half of a budget is not made larger than this, in bytes: MPI counts to 2^31 - 1.
 pub const MAX_HALF_BYTES: u64 = 1 << 30;
@@ -59,7 +60,7 @@ pub struct Piece {
 pub struct Rounds {
     unit: u64,
     count: u64,
-    /// So many rounds, from the first on, move the same counts between the same places of moving windows.
+    /// This number of rounds, from the first on, move the same counts between the same places of moving windows.
     alike: u64,
     /// Of each server, in the order of the file.
     servers: Vec<Vec<Lane>>,

@@ -26,7 +26,7 @@ pub struct Servers {
     list: Vec<Server>,
     /// Per server, the distance of every host.
     distance: Vec<Vec<u32>>,
-    /// Per host, the server that it uses if nobody balances.
+    /// Per host, the server that it uses without balancing.
     default: Vec<usize>,
 }
 
@@ -74,7 +74,7 @@ impl Servers {
         u64::from(self.distance[server][host.index()])
     }
 
-    /// The number of the server that a host uses if nobody balances.
+    /// The number of the server that a host uses without balancing.
     pub fn default_of(&self, host: NodeId) -> usize {
         self.default[host.index()]
     }

@@ -17,7 +17,7 @@
 //! `optiq_jobs` (1), `topology`, `network`, `jobs`, these with `source_rank`, `destination_rank`, `bytes` and `paths`, these
 //! with `bytes` (or null) and `vertices`.
 
-use super::{MAX_VERTICES, Transfer, TransferList, TransferPath};
+use super::list::{MAX_VERTICES, Transfer, TransferList, TransferPath};
 use crate::error::LowerError;
 use optiq_net::text_file::{self, shorten};
 use optiq_net::units::parse_bytes;
@@ -32,28 +32,29 @@ const LARGEST_FILE: u64 = 1 << 30;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+struct TransferDocument {
     optiq_jobs: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     topology: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     network: Option<Fingerprint>,
-    jobs: Vec<DocumentJob>,
+    #[serde(rename = "jobs")]
+    transfers: Vec<TransferRecord>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct DocumentJob {
+struct TransferRecord {
     source_rank: u32,
     destination_rank: u32,
     bytes: u64,
     #[serde(default)]
-    paths: Vec<DocumentPath>,
+    paths: Vec<PathRecord>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct DocumentPath {
+struct PathRecord {
     #[serde(default)]
     bytes: Option<u64>,
     vertices: Vec<u32>,
@@ -75,24 +76,27 @@ impl TransferList {
     /// # Errors
     /// As [`TransferList::read`].
     pub fn parse(text: &str, name: &str) -> Result<Self, LowerError> {
-        let mut jobs =
+        let mut transfers =
             if text.trim_start().starts_with('{') { Self::from_json(text, name) } else { Self::from_text(text, name) }?;
-        jobs.name = name.to_string();
-        Ok(jobs)
+        transfers.name = name.to_string();
+        Ok(transfers)
     }
 
     fn from_json(text: &str, name: &str) -> Result<Self, LowerError> {
         let bad = |problem: String| LowerError::Argument(format!("{name}: {problem}"));
-        let document: Document = serde_json::from_str(text).map_err(|e| bad(e.to_string()))?;
+        let document: TransferDocument = serde_json::from_str(text).map_err(|e| bad(e.to_string()))?;
         if document.optiq_jobs != 1 {
             return Err(bad(format!("optiq_jobs is {}; version 1 is expected", document.optiq_jobs)));
         }
-        let mut reading = Reading::default();
-        reading.jobs.topology = document.topology;
-        reading.jobs.network = document.network;
-        for job in document.jobs {
-            let index = reading.jobs.push(job.source_rank, job.destination_rank, job.bytes, 0).map_err(bad)?;
-            for path in job.paths {
+        let mut reading = Reader::default();
+        reading.transfers.topology = document.topology;
+        reading.transfers.network = document.network;
+        for transfer in document.transfers {
+            let index = reading
+                .transfers
+                .push(transfer.source_rank, transfer.destination_rank, transfer.bytes, 0)
+                .map_err(bad)?;
+            for path in transfer.paths {
                 reading.path(index, path.bytes, path.vertices.into_iter().map(NodeId).collect()).map_err(bad)?;
             }
         }
@@ -100,7 +104,7 @@ impl TransferList {
     }
 
     fn from_text(text: &str, name: &str) -> Result<Self, LowerError> {
-        let mut reading = Reading::default();
+        let mut reading = Reader::default();
         let mut lines = text.lines().enumerate().map(|(i, l)| (i + 1, l.split('#').next().unwrap_or("").trim()));
         let mut first = lines.by_ref().filter(|(_, l)| !l.is_empty());
         match first.next() {
@@ -126,9 +130,9 @@ impl TransferList {
         if let Some(network) = &self.network {
             let _ = writeln!(text, "network {network}");
         }
-        for job in &self.list {
-            let _ = writeln!(text, "job {} {} {}", job.source, job.destination, job.bytes);
-            for path in &job.paths {
+        for transfer in &self.list {
+            let _ = writeln!(text, "job {} {} {}", transfer.source, transfer.destination, transfer.bytes);
+            for path in &transfer.paths {
                 let share = path.bytes.map_or("-".into(), |b| b.to_string());
                 let _ = write!(text, "path {share}");
                 for vertex in &path.vertices {
@@ -145,19 +149,18 @@ impl TransferList {
     /// # Errors
     /// Nothing that is known of.
     pub fn to_json(&self) -> Result<String, LowerError> {
-        let path =
-            |p: &TransferPath| DocumentPath { bytes: p.bytes, vertices: p.vertices.iter().map(|v| v.0).collect() };
-        let job = |j: &Transfer| DocumentJob {
+        let path = |p: &TransferPath| PathRecord { bytes: p.bytes, vertices: p.vertices.iter().map(|v| v.0).collect() };
+        let transfer = |j: &Transfer| TransferRecord {
             source_rank: j.source,
             destination_rank: j.destination,
             bytes: j.bytes,
             paths: j.paths.iter().map(path).collect(),
         };
-        let document = Document {
+        let document = TransferDocument {
             optiq_jobs: 1,
             topology: self.topology.clone(),
             network: self.network,
-            jobs: self.list.iter().map(job).collect(),
+            transfers: self.list.iter().map(transfer).collect(),
         };
         serde_json::to_string_pretty(&document)
             .map_err(|e| LowerError::Argument(format!("the jobs cannot be written: {e}")))
@@ -177,23 +180,25 @@ impl TransferList {
 }
 
 #[derive(Default)]
-struct Reading {
-    jobs: TransferList,
+struct Reader {
+    transfers: TransferList,
     vertices: usize,
 }
 
-impl Reading {
+impl Reader {
     fn line(&mut self, line: &str, number: usize) -> Result<(), String> {
         let (key, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
         match key {
-            "topology" | "network" if !self.jobs.list.is_empty() => Err(format!("{key} comes after the first job")),
+            "topology" | "network" if !self.transfers.list.is_empty() => {
+                Err(format!("{key} comes after the first job"))
+            }
             "topology" => {
-                self.jobs.topology = Some(rest.to_string()).filter(|r| !r.is_empty());
+                self.transfers.topology = Some(rest.to_string()).filter(|r| !r.is_empty());
                 Ok(())
             }
             "network" => {
-                self.jobs.network = Some(Fingerprint::try_from(rest.to_string())?);
+                self.transfers.network = Some(Fingerprint::try_from(rest.to_string())?);
                 Ok(())
             }
             "job" => {
@@ -202,7 +207,7 @@ impl Reading {
                     return Err(format!("\"{}\" is found; job SOURCE DESTINATION BYTES is expected", shorten(line)));
                 };
                 let bytes = parse_bytes(bytes).map_err(|e| e.to_string())?;
-                self.jobs.push(rank(source)?, rank(destination)?, bytes, number).map(|_| ())
+                self.transfers.push(rank(source)?, rank(destination)?, bytes, number).map(|_| ())
             }
             "path" => {
                 let mut words = rest.split_whitespace();
@@ -212,14 +217,14 @@ impl Reading {
                     None => return Err("path BYTES VERTEX VERTEX ... is expected".into()),
                 };
                 let vertices = words.map(vertex).collect::<Result<_, _>>()?;
-                let last = self.jobs.list.len().checked_sub(1).ok_or("a path comes before the first job")?;
+                let last = self.transfers.list.len().checked_sub(1).ok_or("a path comes before the first job")?;
                 self.path(last, share, vertices)
             }
             other => Err(format!("found \"{}\"; topology, network, job or path is expected", shorten(other))),
         }
     }
 
-    fn path(&mut self, job: usize, bytes: Option<u64>, vertices: Vec<NodeId>) -> Result<(), String> {
+    fn path(&mut self, transfer: usize, bytes: Option<u64>, vertices: Vec<NodeId>) -> Result<(), String> {
         self.vertices += vertices.len();
         if self.vertices > MAX_VERTICES {
             return Err(format!("the paths have more than {MAX_VERTICES} vertices"));
@@ -227,7 +232,7 @@ impl Reading {
         if vertices.len() < 2 {
             return Err("a path has two vertices or more".into());
         }
-        let paths = &mut self.jobs.list[job].paths;
+        let paths = &mut self.transfers.list[transfer].paths;
         if paths.first().is_some_and(|p| p.bytes.is_some() != bytes.is_some()) {
             return Err("some paths of the job have bytes and others have not".into());
         }
@@ -236,20 +241,20 @@ impl Reading {
     }
 
     fn finish(self) -> Result<TransferList, String> {
-        if self.jobs.has_paths() && self.jobs.network.is_none() {
+        if self.transfers.has_paths() && self.transfers.network.is_none() {
             return Err("there are paths, but no line \"network FINGERPRINT\" says of which network".into());
         }
-        for job in self.jobs.list.iter().filter(|j| !j.paths.is_empty()) {
-            let (source, destination) = (job.source, job.destination);
-            let sum = job.paths.iter().try_fold(0u64, |sum, p| sum.checked_add(p.bytes.unwrap_or(0)));
-            if job.paths[0].bytes.is_some() && sum != Some(job.bytes) {
+        for transfer in self.transfers.list.iter().filter(|j| !j.paths.is_empty()) {
+            let (source, destination) = (transfer.source, transfer.destination);
+            let sum = transfer.paths.iter().try_fold(0u64, |sum, p| sum.checked_add(p.bytes.unwrap_or(0)));
+            if transfer.paths[0].bytes.is_some() && sum != Some(transfer.bytes) {
                 return Err(format!(
                     "the paths of the job from rank {source} to rank {destination} do not carry its {} bytes",
-                    job.bytes
+                    transfer.bytes
                 ));
             }
         }
-        Ok(self.jobs)
+        Ok(self.transfers)
     }
 }
 
@@ -284,18 +289,18 @@ mod tests {
             "# made by hand\n{VERSION}\ntopology torus:4x4 # ours\n{NETWORK}job 0 5 1KiB\npath 1000 0 1 5\npath 24 0 4 5\n\
              job 1 6 7\npath - 1 2 6\npath - 1 5 6\njob 2 2 0\n"
         );
-        let jobs = parse(&text).unwrap();
-        assert_eq!((jobs.list().len(), jobs.ranks(), jobs.topology()), (3, 7, Some("torus:4x4")));
-        assert_eq!(jobs.list()[0].bytes, 1024);
+        let transfers = parse(&text).unwrap();
+        assert_eq!((transfers.list().len(), transfers.ranks(), transfers.topology()), (3, 7, Some("torus:4x4")));
+        assert_eq!(transfers.list()[0].bytes, 1024);
         assert_eq!(
-            jobs.list()[0].paths[1],
+            transfers.list()[0].paths[1],
             TransferPath { vertices: vec![NodeId(0), NodeId(4), NodeId(5)], bytes: Some(24) }
         );
-        assert_eq!(jobs.list()[1].paths[0].bytes, None);
-        let again = parse(&jobs.to_text()).unwrap();
-        assert_eq!(again.to_text(), jobs.to_text());
-        let json = TransferList::parse(&jobs.to_json().unwrap(), "jobs.json").unwrap();
-        assert_eq!((json.to_text(), json.shape()), (jobs.to_text(), jobs.shape()));
+        assert_eq!(transfers.list()[1].paths[0].bytes, None);
+        let again = parse(&transfers.to_text()).unwrap();
+        assert_eq!(again.to_text(), transfers.to_text());
+        let json = TransferList::parse(&transfers.to_json().unwrap(), "jobs.json").unwrap();
+        assert_eq!((json.to_text(), json.shape()), (transfers.to_text(), transfers.shape()));
     }
 
     #[test]

@@ -8,8 +8,9 @@ use super::{ByMpi, Local, Session};
 use crate::blocks::Blocks;
 use crate::config::{Config, PlannerChoice};
 use crate::error::Error;
+use optiq_lower::constants::LEAST_PLANNING_SECONDS;
 use optiq_lower::decide::{
-    BeforePlanning, Decision, LEAST_PLANNING_SECONDS, decide, decide_before_planning, multipath,
+    BeforePlanning, Decision, decide, decide_before_planning, multipath,
 };
 use optiq_lower::gather::{Gathered, gather, pays};
 use optiq_lower::lower::{Message, lower, merge};
@@ -35,7 +36,7 @@ pub(super) struct Outcome {
 /// How long rank 0 may improve a plan while all wait: this part of what the fabric's own routes need at least, in seconds
 /// within these limits. Its plan is everybody's, so that it may depend on its clock.
 const PLANNING: f64 = 0.1;
-const PLANNING_SECONDS: std::ops::Range<f64> = LEAST_PLANNING_SECONDS..1.0;
+const PLANNING_SECONDS: std::ops::Range<f64> = LEAST_PLANNING_SECONDS.value..1.0;
 
 impl Session {
     /// # Safety
