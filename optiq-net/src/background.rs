@@ -16,11 +16,12 @@
 //! The network that is left has the same vertices, links, routing and [`Network::unit_capacity`], so that figures *per
 //! unit link* can be compared with and without the load; capacities and fingerprint are others.
 
+use crate::error::NetError;
 use crate::network::Derived;
+use crate::network::{LinkId, Network, NodeId};
 use crate::text_file;
 use crate::text_file::shorten;
 use crate::units::parse_rate;
-use crate::{LinkId, NetError, Network, NodeId};
 use std::path::Path;
 
 /// The largest file that is read, in bytes.

@@ -1,10 +1,13 @@
 //! From loose hosts, switches and links to a checked [`Network`].
 
+use crate::error::NetError;
+use crate::geometry::{Geometry, Grid};
 use crate::io_hosts::IoHosts;
 use crate::names::Names;
 use crate::network::Derived;
+use crate::network::{Link, LinkId, Network, NodeId};
+use crate::routing::Routing;
 use crate::routing::ShortestRows;
-use crate::{Geometry, Grid, Link, LinkId, NetError, Network, NodeId, Routing};
 
 /// The most hosts, and the most vertices, that a network may have.
 pub const MAX_HOSTS: usize = 1 << 22;

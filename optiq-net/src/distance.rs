@@ -1,6 +1,7 @@
 //! Distances in hops: closed forms on grids, breadth-first search elsewhere.
 
-use crate::{Geometry, Network, NodeId};
+use crate::geometry::Geometry;
+use crate::network::{Network, NodeId};
 use std::collections::VecDeque;
 
 impl Network {

@@ -37,11 +37,17 @@
 //! all vertices are then hosts, numbered row-major with the last dimension fastest, and `[[links]]` give single links
 //! of the grid another capacity.
 
+use crate::builder::{End, MAX_HOSTS, NetworkBuilder};
+use crate::error::NetError;
+use crate::geometry::{Geometry, Grid};
+use crate::io_hosts::IoHost;
+use crate::network::{Network, NodeId};
+use crate::routing::Routing;
+use crate::routing::table::NextHops;
 use crate::spec::{RoutingName, checked, grid_links};
 use crate::text_file;
 use crate::text_file::shorten;
 use crate::units::parse_rate;
-use crate::{End, Geometry, Grid, IoHost, MAX_HOSTS, NetError, Network, NetworkBuilder, NextHops, NodeId, Routing};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
 use std::collections::BTreeMap;

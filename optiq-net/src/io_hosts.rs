@@ -19,9 +19,10 @@
 //!
 //! I/O hosts are no part of [`Network::fingerprint`]: plans do not depend on them.
 
+use crate::error::NetError;
+use crate::network::{Network, NodeId};
 use crate::text_file::shorten;
 use crate::units::{format_rate, parse_rate};
-use crate::{NetError, Network, NodeId};
 use std::sync::OnceLock;
 
 /// Hosts of a Blue Gene/Q block that shares its bridge nodes, and where in it they are (thesis 6.1).

@@ -1,7 +1,9 @@
 //! Names of vertices, and finding a vertex by what a person or a job launcher calls it.
 
+use crate::error::NetError;
+use crate::geometry::Geometry;
+use crate::network::{Network, NodeId};
 use crate::text_file::shorten;
-use crate::{Geometry, NetError, Network, NodeId};
 use std::cmp::Ordering;
 use std::net::IpAddr;
 

@@ -5,11 +5,15 @@
 //! links between the same pair of vertices are one [`Link`] with `lanes > 1` and the summed capacity: no
 //! software and no routing function can tell them apart, and a bundle shares its load evenly.
 
+use crate::error::NetError;
+use crate::fingerprint::Fingerprint;
+use crate::geometry::Geometry;
 use crate::io_hosts::IoHosts;
 use crate::names::Names;
+use crate::ports::Ports;
+use crate::routing::Routing;
 use crate::routing::ShortestRows;
 use crate::switched::{Class, Switched};
-use crate::{Fingerprint, Geometry, NetError, Ports, Routing};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -53,7 +57,7 @@ pub struct Link {
 
 /// A network: vertices, links, the geometry where there is one, and the fabric's own routing.
 ///
-/// Immutable once built ([`crate::NetworkBuilder`]); cheap to share behind an `Arc`.
+/// Immutable once built ([`crate::builder::NetworkBuilder`]); cheap to share behind an `Arc`.
 #[derive(Clone, Debug)]
 pub struct Network {
     pub(crate) spec: String,

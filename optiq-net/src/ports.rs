@@ -7,7 +7,8 @@
 //! On a grid that wraps everywhere, a sequence of ports is a path from any vertex, and its end depends on the start
 //! only by translation.
 
-use crate::{Grid, LinkId, Network, NodeId};
+use crate::geometry::Grid;
+use crate::network::{LinkId, Network, NodeId};
 
 /// Where a port leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -30,12 +30,17 @@
 //!
 //! Hosts are called `h0`, `h1`, ... and switches `s0`, `s1`, ...
 
+use crate::builder::{End, MAX_HOSTS, MAX_LINKS, NetworkBuilder};
+use crate::error::NetError;
+use crate::geometry::{Geometry, Grid};
 use crate::io_hosts;
+use crate::network::{Network, NodeId};
+use crate::routing::Routing;
+use crate::routing::dimension_order::DimensionOrder;
+use crate::routing::zone::Zone;
 use crate::switched::SwitchedSpec;
 use crate::text_file::shorten;
 use crate::units::{format_rate, parse_rate};
-use crate::{DimensionOrder, End, Geometry, Grid, MAX_HOSTS, MAX_LINKS, NetError, Network, NetworkBuilder, NodeId};
-use crate::{Routing, Zone};
 use std::fmt;
 use std::path::Path;
 

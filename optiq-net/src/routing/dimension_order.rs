@@ -14,8 +14,10 @@
 //! of the source's coordinate sum, in the others that of the source's own coordinate. It gives 16 routes and
 //! 134,217,728 bytes in all three patterns and 3.07 / 3.25 / 3.44 on average. `tests/table_vii.rs` pins this.
 
+use crate::error::NetError;
 use crate::fingerprint::Hasher;
-use crate::{Grid, LinkId, NetError, Network, NodeId};
+use crate::geometry::Grid;
+use crate::network::{LinkId, Network, NodeId};
 use std::cmp::Reverse;
 
 /// Which way round a ring when both are equally short.

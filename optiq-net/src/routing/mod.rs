@@ -14,8 +14,10 @@ pub use table::NextHops;
 pub(crate) use table::Rule;
 pub use zone::Zone;
 
+use crate::error::NetError;
 use crate::fingerprint::Hasher;
-use crate::{Grid, LinkId, NetError, Network, NodeId};
+use crate::geometry::Grid;
+use crate::network::{LinkId, Network, NodeId};
 
 /// How the fabric routes.
 #[derive(Clone, Debug, PartialEq)]

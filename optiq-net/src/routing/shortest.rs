@@ -4,7 +4,7 @@
 //! destination: a per-destination forwarding table. Rows of that table are computed when they are first needed and
 //! kept, as long as all of them together would stay within [`MAX_ENTRIES`].
 
-use crate::{LinkId, Network, NodeId};
+use crate::network::{LinkId, Network, NodeId};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 

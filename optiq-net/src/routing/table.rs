@@ -1,9 +1,10 @@
 //! Next hops: what the forwarding tables of a fabric's switches say, or what a closed form computes.
 
 use super::shortest::follow;
+use crate::error::NetError;
 use crate::fingerprint::Hasher;
+use crate::network::{LinkId, Network, NodeId};
 use crate::switched::Switched;
-use crate::{LinkId, NetError, Network, NodeId};
 use std::sync::Arc;
 
 /// The most entries (destinations times vertices) of a table: 256 MiB.

@@ -14,8 +14,10 @@
 //! in which routes are asked for.
 
 use super::dimension_order::{Ties, travel};
+use crate::error::NetError;
+use crate::geometry::Grid;
+use crate::network::{LinkId, Network, NodeId};
 use crate::random::SplitMix64;
-use crate::{Grid, LinkId, NetError, Network, NodeId};
 
 /// A routing zone and the seed of its random choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@
 //!
 //! With R rails there are R mirrored planes of switches, wired and routed alike, and every host has its w_1 p_1 cables
 //! in each of them. A packet stays in the plane that it is sent into. The fabric's own route takes plane d mod R under
-//! d-mod-k and plane s mod R under s-mod-k; software may send into any other ([`crate::Network::route_by_port`]).
+//! d-mod-k and plane s mod R under s-mod-k; software may send into any other ([`crate::network::Network::route_by_port`]).
 //! Whichever plane each packet takes, a shift of all hosts stays free of contention: every plane carries a part of
 //! what a tree of one rail carries without.
 

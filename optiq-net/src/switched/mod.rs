@@ -15,8 +15,9 @@ pub(crate) use fat_tree::FatTree;
 pub use shape::{Shape, ShapeKind};
 pub(crate) use spec::SwitchedSpec;
 
+use crate::builder::{MAX_HOSTS, MAX_LINKS};
 use crate::fingerprint::Hasher;
-use crate::{MAX_HOSTS, MAX_LINKS, NodeId};
+use crate::network::NodeId;
 
 /// What a link joins; each class may have a capacity of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

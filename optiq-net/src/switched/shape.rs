@@ -5,7 +5,7 @@
 //! wired.
 
 use super::Switched;
-use crate::{Network, NodeId};
+use crate::network::{Network, NodeId};
 use std::sync::Arc;
 
 /// The parameters of a switched network that a specification made.
@@ -137,7 +137,7 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Class;
+    use crate::switched::Class;
 
     #[test]
     fn shapes_agree_with_their_networks() {
@@ -150,7 +150,7 @@ mod tests {
             let shape = network.switched_shape().unwrap();
             let vertices = || (0..network.vertices() as u32).map(NodeId);
             assert_eq!(vertices().map(|v| shape.level(v)).max(), Some(top), "{spec}");
-            for link in (0..network.links().len() as u32).map(crate::LinkId) {
+            for link in (0..network.links().len() as u32).map(crate::network::LinkId) {
                 let ends = network.link(link);
                 let same = shape.group(ends.from) == shape.group(ends.to);
                 assert_eq!(same, network.class(link) != Class::Global, "{spec}");
