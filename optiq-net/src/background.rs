@@ -17,10 +17,9 @@
 //! unit link* can be compared with and without the load; capacities and fingerprint are others.
 
 use crate::error::NetError;
-use crate::network::Derived;
-use crate::network::{LinkId, Network, NodeId};
-use crate::text_file;
-use crate::text_file::shorten;
+use crate::ids::{LinkId, NodeId};
+use crate::network::{Derived, Network};
+use crate::text_file::{self, shorten};
 use crate::units::parse_rate;
 use std::path::Path;
 

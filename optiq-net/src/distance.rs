@@ -1,7 +1,8 @@
 //! Distances in hops: closed forms on grids, breadth-first search elsewhere.
 
 use crate::geometry::Geometry;
-use crate::network::{Network, NodeId};
+use crate::ids::NodeId;
+use crate::network::Network;
 use std::collections::VecDeque;
 
 impl Network {

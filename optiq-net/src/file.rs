@@ -37,11 +37,13 @@
 //! all vertices are then hosts, numbered row-major with the last dimension fastest, and `[[links]]` give single links
 //! of the grid another capacity.
 
-use crate::builder::{End, MAX_HOSTS, NetworkBuilder};
+use crate::builder::{End, NetworkBuilder};
 use crate::error::NetError;
 use crate::geometry::{Geometry, Grid};
-use crate::io_hosts::IoHost;
-use crate::network::{Network, NodeId};
+use crate::ids::NodeId;
+use crate::io_list::IoHost;
+use crate::limits::MAX_HOSTS;
+use crate::network::Network;
 use crate::routing::Routing;
 use crate::routing::table::NextHops;
 use crate::spec::{RoutingName, checked, grid_links};

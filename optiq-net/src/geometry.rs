@@ -4,9 +4,9 @@
 //! is the fastest. In a dimension of length `L` that wraps, the offset between two positions is taken modulo `L`
 //! and its shorter representative is travelled; at exactly `L / 2` both ways round are equally short (a *tie*).
 
-use crate::builder::MAX_HOSTS;
 use crate::error::NetError;
-use crate::network::NodeId;
+use crate::ids::NodeId;
+use crate::limits::MAX_HOSTS;
 
 /// How the vertices of a network lie in space.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use crate::builder::{End, NetworkBuilder};
 use crate::error::NetError;
 use crate::geometry::Geometry;
-use crate::network::{Link, Network, NodeId};
+use crate::ids::{Link, NodeId};
+use crate::network::Network;
 use crate::routing::Routing;
 use petgraph::graph::DiGraph;
 use petgraph::visit::EdgeRef;

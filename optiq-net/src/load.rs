@@ -2,7 +2,8 @@
 //! reconstruction").
 
 use crate::error::NetError;
-use crate::network::{Link, LinkId, Network, NodeId};
+use crate::ids::{Link, LinkId, NodeId};
+use crate::network::Network;
 
 /// Bytes and routes on every link.
 #[derive(Clone, Debug, PartialEq, Eq)]

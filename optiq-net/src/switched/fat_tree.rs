@@ -21,7 +21,7 @@
 //! Whichever plane each packet takes, a shift of all hosts stays free of contention: every plane carries a part of
 //! what a tree of one rail carries without.
 
-use super::{Cable, Class, check_size, product};
+use crate::switched::cables::{Cable, Class, check_size, product};
 
 /// The most levels above the hosts.
 const MAX_LEVELS: usize = 16;
