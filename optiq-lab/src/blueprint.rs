@@ -14,9 +14,10 @@
 //! * Each forwarding namespace holds one route per host: the next link of the fabric's own route. Where that depends on
 //!   the source as well, sources have rules and tables of their own ([`crate::tables`]).
 
+use crate::error::LabError;
+use crate::rate::Rate;
 use crate::speeds::{self, LinkRate};
 use crate::tables::Tables;
-use crate::{LabError, Rate};
 use optiq_net::{LinkId, Network, NodeId};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;

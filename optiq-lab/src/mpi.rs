@@ -1,7 +1,11 @@
 //! How an MPI launcher is told to run on the lab's hosts.
 
+use crate::ENTRY;
+use crate::agent;
 use crate::blueprint::{Blueprint, FABRIC_DEVICE, MANAGEMENT_NET};
-use crate::{ENTRY, LabError, agent, needed, tools};
+use crate::error::LabError;
+use crate::needed;
+use crate::tools;
 use serde::{Deserialize, Serialize};
 use std::env;
 use std::ffi::{OsStr, OsString};
