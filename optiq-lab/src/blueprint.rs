@@ -15,6 +15,7 @@
 //!   the source as well, sources have rules and tables of their own ([`crate::tables`]).
 
 use crate::error::LabError;
+use crate::link::LabLink;
 use crate::rate::Rate;
 use crate::speeds::{self, LinkRate};
 use crate::tables::Tables;
@@ -67,23 +68,6 @@ pub struct Host {
     pub fabric: Ipv4Addr,
     /// Address of `mgmt`.
     pub management: Ipv4Addr,
-}
-
-/// One directed link of the lab, at the index of its [`LinkId`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LabLink {
-    /// Name of the vertex that sends.
-    pub from: String,
-    /// Name of the vertex that receives.
-    pub to: String,
-    /// Index of the namespace that sends.
-    pub namespace: usize,
-    /// The device there whose queue is this link.
-    pub device: String,
-    /// Its speed; all lanes of a bundle together.
-    pub rate: Rate,
-    /// Whether it is cut at present.
-    pub cut: bool,
 }
 
 /// A pair of hosts between which the lab is calibrated.

@@ -1,11 +1,12 @@
 //! The life of a lab: up, found again by name, down.
 
-use crate::ENTRY;
 use crate::batch::Job;
-use crate::blueprint::{Blueprint, Host, LabLink, Tuning, find_link};
-use crate::current_binary;
+use crate::blueprint::{Blueprint, Host, Tuning, find_link};
+use crate::entry::ENTRY;
+use crate::entry::current_binary;
 use crate::error::LabError;
 use crate::holder::{self, KEEP, Report};
+use crate::link::LabLink;
 use crate::proc::ProcessId;
 use crate::speeds::LinkRate;
 use crate::state::{LabDir, State, default_root};

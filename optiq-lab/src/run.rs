@@ -1,7 +1,6 @@
 //! Running programs in a lab.
 
-use crate::ENTRY;
-use crate::current_binary;
+use crate::entry::{ENTRY, current_binary};
 use crate::error::LabError;
 use crate::lab::Lab;
 use crate::mpi::{self, Launch, MpiFlavour, Placement};

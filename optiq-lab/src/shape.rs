@@ -2,9 +2,9 @@
 //! and neither routes nor connections notice anything but the speed.
 
 use crate::batch;
-use crate::blueprint::LabLink;
 use crate::error::LabError;
 use crate::lab::Lab;
+use crate::link::LabLink;
 use crate::member::Member;
 use crate::rate::Rate;
 use crate::tools;

@@ -1,7 +1,7 @@
 //! Links with speeds of their own.
 
-use crate::blueprint::LabLink;
 use crate::error::LabError;
+use crate::link::LabLink;
 use crate::rate::Rate;
 use optiq_net::{Background, Network, NodeId};
 use std::fmt::Write;

@@ -6,8 +6,8 @@
 //! The lab itself lives in its holder process alone. The state file says which process that is, and is believed only
 //! as long as number, start time, boot and command line all fit; otherwise the lab is gone and nothing is touched.
 
-use crate::ENTRY;
 use crate::blueprint::Blueprint;
+use crate::entry::ENTRY;
 use crate::error::LabError;
 use crate::holder;
 use crate::proc::{Handle, ProcessId};
