@@ -1,7 +1,8 @@
 //! What `mpirun` takes for a remote shell: `agent HOST COMMAND...` runs the command on a host of the lab.
 
+use crate::error::LabError;
 use crate::member::{Member, set_host_name};
-use crate::{LabError, supervise};
+use crate::supervise;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use std::ffi::{OsStr, OsString};

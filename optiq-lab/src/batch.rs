@@ -3,8 +3,8 @@
 //! The holder keeps the file of namespace `n` open as descriptor `FIRST_NAMESPACE_FD + n`, and its children inherit
 //! it, so the text can name namespaces without knowing any process.
 
-use crate::Rate;
 use crate::blueprint::{Blueprint, FABRIC_DEVICE, MANAGEMENT_HUB, Role, Tuning, Wiring, router_address};
+use crate::rate::Rate;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 

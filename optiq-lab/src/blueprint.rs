@@ -14,9 +14,11 @@
 //! * Each forwarding namespace holds one route per host: the next link of the fabric's own route. Where that depends on
 //!   the source as well, sources have rules and tables of their own ([`crate::tables`]).
 
+use crate::error::LabError;
+use crate::link::LabLink;
+use crate::rate::Rate;
 use crate::speeds::{self, LinkRate};
 use crate::tables::Tables;
-use crate::{LabError, Rate};
 use optiq_net::{LinkId, Network, NodeId};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -66,23 +68,6 @@ pub struct Host {
     pub fabric: Ipv4Addr,
     /// Address of `mgmt`.
     pub management: Ipv4Addr,
-}
-
-/// One directed link of the lab, at the index of its [`LinkId`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LabLink {
-    /// Name of the vertex that sends.
-    pub from: String,
-    /// Name of the vertex that receives.
-    pub to: String,
-    /// Index of the namespace that sends.
-    pub namespace: usize,
-    /// The device there whose queue is this link.
-    pub device: String,
-    /// Its speed; all lanes of a bundle together.
-    pub rate: Rate,
-    /// Whether it is cut at present.
-    pub cut: bool,
 }
 
 /// A pair of hosts between which the lab is calibrated.

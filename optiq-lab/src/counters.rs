@@ -1,7 +1,8 @@
 //! What each link has carried, as the kernel counts it.
 
+use crate::error::LabError;
+use crate::lab::Lab;
 use crate::member::Member;
-use crate::{Lab, LabError};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;

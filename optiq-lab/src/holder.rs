@@ -9,7 +9,9 @@
 //! becomes of a lab whose `up` was interrupted.
 
 use crate::batch::{FIRST_NAMESPACE_FD, Job, Script};
-use crate::{LabError, netns, tools};
+use crate::error::LabError;
+use crate::netns;
+use crate::tools;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{alarm, chdir, setsid};

@@ -1,11 +1,16 @@
 //! The life of a lab: up, found again by name, down.
 
 use crate::batch::Job;
-use crate::blueprint::{Blueprint, Host, LabLink, Tuning, find_link};
+use crate::blueprint::{Blueprint, Host, Tuning, find_link};
+use crate::entry::ENTRY;
+use crate::entry::current_binary;
+use crate::error::LabError;
 use crate::holder::{self, KEEP, Report};
+use crate::link::LabLink;
 use crate::proc::ProcessId;
+use crate::speeds::LinkRate;
 use crate::state::{LabDir, State, default_root};
-use crate::{ENTRY, LabError, LinkRate, current_binary, tools};
+use crate::tools;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;

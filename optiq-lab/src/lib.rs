@@ -25,9 +25,11 @@ mod agent;
 mod batch;
 mod blueprint;
 mod counters;
+mod entry;
 mod error;
 mod holder;
 mod lab;
+mod link;
 mod member;
 mod mpi;
 mod needed;
@@ -43,10 +45,11 @@ mod supervise;
 mod tables;
 mod tools;
 
-pub use blueprint::{Blueprint, Host, LabLink, MAX_NAMESPACES, Namespace, Probe, Role, Tuning, network_at};
+pub use blueprint::{Blueprint, Host, MAX_NAMESPACES, Namespace, Probe, Role, Tuning, network_at};
 pub use counters::Traffic;
 pub use error::LabError;
 pub use lab::{Lab, Status, UpOptions, list};
+pub use link::LabLink;
 pub use mpi::{MpiFlavour, TOPOLOGY_VARIABLE};
 pub use proc::ProcessId;
 pub use rate::Rate;
@@ -55,14 +58,11 @@ pub use speeds::LinkRate;
 pub use stream::Stream;
 pub use supervise::End;
 
+use entry::ENTRY;
 use serde::de::DeserializeOwned;
-use std::env;
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
-
-/// The first argument of a binary that was started again.
-const ENTRY: &str = "__lab";
 
 /// The other mains of a binary that uses labs. To be called first, before any thread is started, with the whole
 /// command line, the program's name included; if it returns an exit status, the program must end with it.
@@ -123,9 +123,4 @@ fn tell(result: Result<(), LabError>) -> i32 {
 fn misused() -> i32 {
     eprintln!("{ENTRY} is how this program starts itself inside a lab; it is not for use by hand");
     2
-}
-
-/// The binary that is running, to be started again.
-fn current_binary() -> Result<PathBuf, LabError> {
-    env::current_exe().map_err(LabError::io("find the running program"))
 }

@@ -1,8 +1,10 @@
 //! Helper processes: what a helper does first, whatever it is for.
 
+use crate::batch;
+use crate::error::LabError;
+use crate::netns;
 use crate::proc::Handle;
 use crate::state::{LabDir, State};
-use crate::{LabError, batch, netns};
 use nix::fcntl::Flock;
 use nix::unistd::sethostname;
 use std::fs::File;

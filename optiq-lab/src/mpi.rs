@@ -1,7 +1,11 @@
 //! How an MPI launcher is told to run on the lab's hosts.
 
+use crate::agent;
 use crate::blueprint::{Blueprint, FABRIC_DEVICE, MANAGEMENT_NET};
-use crate::{ENTRY, LabError, agent, needed, tools};
+use crate::entry::ENTRY;
+use crate::error::LabError;
+use crate::needed;
+use crate::tools;
 use serde::{Deserialize, Serialize};
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -214,7 +218,7 @@ fn host_list(blueprint: &Blueprint, placement: Placement) -> String {
 /// Writes the script that a launcher takes for a remote shell, and gives its path.
 fn write_agent(state_path: &Path, run_dir: &Path, verb: &str) -> Result<std::path::PathBuf, LabError> {
     let script = run_dir.join("agent");
-    let binary = crate::current_binary()?;
+    let binary = crate::entry::current_binary()?;
     let quoted = binary.to_string_lossy().replace('\'', r"'\''");
     // Hydra says `-x` to ssh: no X11.
     let text = format!(

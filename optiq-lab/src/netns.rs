@@ -4,7 +4,7 @@
 //! can change its own. So everything that needs rights runs in a helper process, which is this binary started again
 //! with a hidden first argument, and which joins the lab before it does anything else.
 
-use crate::LabError;
+use crate::error::LabError;
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::{getegid, geteuid};

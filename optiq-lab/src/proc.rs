@@ -1,6 +1,6 @@
 //! Processes as `/proc` shows them: which one a number stands for now, and whether it is still the one it was.
 
-use crate::LabError;
+use crate::error::LabError;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;

@@ -1,6 +1,6 @@
 //! The speed of a link of the lab, in bits per second as `tc` counts it.
 
-use crate::LabError;
+use crate::error::LabError;
 use optiq_net::units::parse_rate;
 use serde::{Deserialize, Serialize};
 use std::fmt;

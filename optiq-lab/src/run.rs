@@ -1,9 +1,11 @@
 //! Running programs in a lab.
 
+use crate::entry::{ENTRY, current_binary};
+use crate::error::LabError;
+use crate::lab::Lab;
 use crate::mpi::{self, Launch, MpiFlavour, Placement};
 use crate::state::RUN_PREFIX;
 use crate::supervise::{self, END_FILE, End, Ended};
-use crate::{ENTRY, Lab, LabError, current_binary};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};

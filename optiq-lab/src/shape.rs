@@ -1,9 +1,13 @@
 //! Links that change while the lab is up: a link is the queue of one device, so changing it is one command of `tc`,
 //! and neither routes nor connections notice anything but the speed.
 
-use crate::blueprint::LabLink;
+use crate::batch;
+use crate::error::LabError;
+use crate::lab::Lab;
+use crate::link::LabLink;
 use crate::member::Member;
-use crate::{Lab, LabError, Rate, batch, tools};
+use crate::rate::Rate;
+use crate::tools;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

@@ -1,7 +1,8 @@
 //! Links with speeds of their own.
 
-use crate::blueprint::LabLink;
-use crate::{LabError, Rate};
+use crate::error::LabError;
+use crate::link::LabLink;
+use crate::rate::Rate;
 use optiq_net::{Background, Network, NodeId};
 use std::fmt::Write;
 use std::str::FromStr;
@@ -113,7 +114,7 @@ mod tests {
         assert_eq!(rate("h2", "s0"), "100 Mbit/s");
         assert_eq!(background.as_deref(), Some("h0 s0 80000000bit/s\ns0 h2 50000000bit/s\n"));
         // Buffers are made for the slowest link.
-        assert_eq!(blueprint.tuning, crate::Tuning::for_rate("20mbit".parse().unwrap()));
+        assert_eq!(blueprint.tuning, crate::blueprint::Tuning::for_rate("20mbit".parse().unwrap()));
     }
 
     #[test]

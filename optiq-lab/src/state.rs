@@ -7,9 +7,10 @@
 //! as long as number, start time, boot and command line all fit; otherwise the lab is gone and nothing is touched.
 
 use crate::blueprint::Blueprint;
+use crate::entry::ENTRY;
+use crate::error::LabError;
 use crate::holder;
 use crate::proc::{Handle, ProcessId};
-use crate::{ENTRY, LabError};
 use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
@@ -295,7 +296,8 @@ fn open_lock(path: &Path) -> Result<File, LabError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Lab, network_at};
+    use crate::blueprint::network_at;
+    use crate::lab::Lab;
     use std::process::{Command, Stdio};
 
     struct Scratch(PathBuf);

@@ -1,7 +1,8 @@
 //! How fast the lab's links really are: one TCP stream between two hosts.
 
+use crate::error::LabError;
+use crate::lab::Lab;
 use crate::member::Member;
-use crate::{Lab, LabError};
 use serde::{Deserialize, Serialize};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddrV4, TcpListener, TcpStream};

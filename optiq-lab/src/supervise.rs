@@ -9,9 +9,10 @@
 //! program does; the kernel kills it when the supervisor ends, and asks the supervisor to end when the caller does.
 //! `/proc` stays the machine's: `/proc/self` is right in it, other numbers are not, and Open MPI asks for none.
 
+use crate::entry::{ENTRY, current_binary};
+use crate::error::LabError;
 use crate::member::{Member, set_host_name};
 use crate::proc::{Handle, parent_in_proc};
-use crate::{ENTRY, LabError, current_binary};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};

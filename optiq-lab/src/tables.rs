@@ -7,7 +7,7 @@
 //! from `s` to `d` therefore reproduces the network's route, whatever that depends on, as long as no single route
 //! leaves a vertex twice by different links.
 
-use crate::LabError;
+use crate::error::LabError;
 use optiq_net::{LinkId, Network, NodeId};
 use std::collections::BTreeMap;
 

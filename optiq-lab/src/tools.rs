@@ -1,6 +1,6 @@
 //! The programs of others that the lab uses: `ip` and `tc` of iproute2, and `mpirun`.
 
-use crate::LabError;
+use crate::error::LabError;
 use std::env;
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Write};

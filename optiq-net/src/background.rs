@@ -16,11 +16,11 @@
 //! The network that is left has the same vertices, links, routing and [`Network::unit_capacity`], so that figures *per
 //! unit link* can be compared with and without the load; capacities and fingerprint are others.
 
-use crate::network::Derived;
-use crate::text_file;
-use crate::text_file::shorten;
+use crate::error::NetError;
+use crate::ids::{LinkId, NodeId};
+use crate::network::{Derived, Network};
+use crate::text_file::{self, shorten};
 use crate::units::parse_rate;
-use crate::{LinkId, NetError, Network, NodeId};
 use std::path::Path;
 
 /// The largest file that is read, in bytes.

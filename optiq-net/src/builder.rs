@@ -1,16 +1,14 @@
 //! From loose hosts, switches and links to a checked [`Network`].
 
-use crate::io_hosts::IoHosts;
+use crate::error::NetError;
+use crate::geometry::{Geometry, Grid};
+use crate::ids::{Link, LinkId, NodeId};
+use crate::io_list::IoHosts;
+use crate::limits::{MAX_HOSTS, MAX_LINKS};
 use crate::names::Names;
-use crate::network::Derived;
-use crate::routing::ShortestRows;
-use crate::{Geometry, Grid, Link, LinkId, NetError, Network, NodeId, Routing};
-
-/// The most hosts, and the most vertices, that a network may have.
-pub const MAX_HOSTS: usize = 1 << 22;
-
-/// The most directed links (bundles) that a network may have.
-pub const MAX_LINKS: usize = 1 << 24;
+use crate::network::{Derived, Network};
+use crate::routing::Routing;
+use crate::routing::shortest::ShortestRows;
 
 /// Collects hosts, switches and links, checks them, and sorts them into a [`Network`].
 #[derive(Debug, Default)]
@@ -152,7 +150,7 @@ impl NetworkBuilder {
             io: IoHosts::default(),
             derived: Derived::default(),
         };
-        network.routing.check(&network)?;
+        network.check_routing(&network.routing)?;
         Ok(network)
     }
 }

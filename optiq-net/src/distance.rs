@@ -1,6 +1,8 @@
 //! Distances in hops: closed forms on grids, breadth-first search elsewhere.
 
-use crate::{Geometry, Network, NodeId};
+use crate::geometry::Geometry;
+use crate::ids::NodeId;
+use crate::network::Network;
 use std::collections::VecDeque;
 
 impl Network {

@@ -37,11 +37,19 @@
 //! all vertices are then hosts, numbered row-major with the last dimension fastest, and `[[links]]` give single links
 //! of the grid another capacity.
 
+use crate::builder::{End, NetworkBuilder};
+use crate::error::NetError;
+use crate::geometry::{Geometry, Grid};
+use crate::ids::NodeId;
+use crate::io_list::IoHost;
+use crate::limits::MAX_HOSTS;
+use crate::network::Network;
+use crate::routing::Routing;
+use crate::routing::table::NextHops;
 use crate::spec::{RoutingName, checked, grid_links};
 use crate::text_file;
 use crate::text_file::shorten;
 use crate::units::parse_rate;
-use crate::{End, Geometry, Grid, IoHost, MAX_HOSTS, NetError, Network, NetworkBuilder, NextHops, NodeId, Routing};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
 use std::collections::BTreeMap;

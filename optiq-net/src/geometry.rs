@@ -4,7 +4,9 @@
 //! is the fastest. In a dimension of length `L` that wraps, the offset between two positions is taken modulo `L`
 //! and its shorter representative is travelled; at exactly `L / 2` both ways round are equally short (a *tie*).
 
-use crate::{NetError, NodeId, builder::MAX_HOSTS};
+use crate::error::NetError;
+use crate::ids::NodeId;
+use crate::limits::MAX_HOSTS;
 
 /// How the vertices of a network lie in space.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -191,7 +193,7 @@ impl Grid {
         if self.wrap[d] && self.dims[d] == 2 { 2 } else { 1 }
     }
 
-    /// Number of directed bundles ([`crate::Link`]s) that the grid has.
+    /// Number of directed bundles ([`crate::network::Link`]s) that the grid has.
     pub fn bundles(&self) -> usize {
         let nodes = self.nodes();
         let along = |(&length, &wrap): (&u32, &bool)| match (length as usize, wrap) {

@@ -1,6 +1,11 @@
 //! Conversion to and from [petgraph](https://docs.rs/petgraph), for its generic algorithms.
 
-use crate::{End, Geometry, Link, NetError, Network, NetworkBuilder, NodeId, Routing};
+use crate::builder::{End, NetworkBuilder};
+use crate::error::NetError;
+use crate::geometry::Geometry;
+use crate::ids::{Link, NodeId};
+use crate::network::Network;
+use crate::routing::Routing;
 use petgraph::graph::DiGraph;
 use petgraph::visit::EdgeRef;
 

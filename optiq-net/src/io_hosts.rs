@@ -19,9 +19,12 @@
 //!
 //! I/O hosts are no part of [`Network::fingerprint`]: plans do not depend on them.
 
+use crate::error::NetError;
+use crate::ids::NodeId;
+use crate::io_list::{IoHost, IoHosts};
+use crate::network::Network;
 use crate::text_file::shorten;
 use crate::units::{format_rate, parse_rate};
-use crate::{NetError, Network, NodeId};
 use std::sync::OnceLock;
 
 /// Hosts of a Blue Gene/Q block that shares its bridge nodes, and where in it they are (thesis 6.1).
@@ -33,24 +36,6 @@ const BGQ_STORAGE: f64 = 2e9;
 /// Pairs of a host and an I/O host that is one of several nearest ones, at most; of further ones hosts know nothing, but for
 /// the first one of each.
 const MOST_CHOICES: usize = 1 << 25;
-
-/// A host with a way to the storage.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct IoHost {
-    /// The host.
-    pub host: NodeId,
-    /// What its link to the storage carries, in bytes per second; `None` if unknown.
-    pub storage: Option<f64>,
-}
-
-/// The I/O hosts of a network.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct IoHosts {
-    /// Ascending by host.
-    hosts: Vec<IoHost>,
-    /// So many hosts of consecutive numbers use only the I/O hosts among them.
-    block: Option<u32>,
-}
 
 impl Network {
     /// The I/O hosts, ascending; none unless the specification or file names some, or is a Blue Gene/Q preset.

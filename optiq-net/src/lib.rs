@@ -11,7 +11,6 @@
 //! assert_eq!(route.len() as u32, network.distance(NodeId(0), NodeId(7)));
 //! # Ok::<(), optiq_net::NetError>(())
 //! ```
-
 mod background;
 mod builder;
 mod distance;
@@ -20,26 +19,38 @@ mod file;
 pub mod fingerprint;
 mod geometry;
 pub mod graph;
+mod ids;
 mod io_hosts;
+mod io_list;
+mod limits;
 mod load;
+mod lookup;
 mod names;
 mod network;
 mod ports;
 pub mod random;
+mod routes;
 pub mod routing;
+mod shape;
 mod spec;
 mod switched;
 pub mod text_file;
 pub mod units;
 
 pub use background::Background;
-pub use builder::{End, MAX_HOSTS, MAX_LINKS, NetworkBuilder};
+pub use builder::{End, NetworkBuilder};
 pub use error::NetError;
 pub use fingerprint::Fingerprint;
 pub use geometry::{Geometry, Grid};
-pub use io_hosts::IoHost;
+pub use ids::{Link, LinkId, NodeId};
+pub use io_list::IoHost;
+pub use limits::{MAX_HOSTS, MAX_LINKS};
 pub use load::{LinkLoad, LoadStatistics};
-pub use network::{Link, LinkId, Network, NodeId};
+pub use network::Network;
 pub use ports::{Exit, FixedOrder, Ports};
-pub use routing::{DimensionOrder, NextHops, Routing, Ties, Zone};
-pub use switched::{Class, Shape, ShapeKind};
+pub use routing::Routing;
+pub use routing::dimension_order::{DimensionOrder, Ties};
+pub use routing::table::NextHops;
+pub use routing::zone::Zone;
+pub use shape::{Shape, ShapeKind};
+pub use switched::cables::Class;

@@ -1,7 +1,9 @@
 //! What a demand list puts on every link under the fabric's own routing (thesis section 6.4.3, "MPI path
 //! reconstruction").
 
-use crate::{Link, LinkId, NetError, Network, NodeId};
+use crate::error::NetError;
+use crate::ids::{Link, LinkId, NodeId};
+use crate::network::Network;
 
 /// Bytes and routes on every link.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
-//! Names of vertices, and finding a vertex by what a person or a job launcher calls it.
+//! Names of vertices, searchable.
 
-use crate::text_file::shorten;
-use crate::{Geometry, NetError, Network, NodeId};
+use crate::error::NetError;
+use crate::ids::NodeId;
 use std::cmp::Ordering;
 use std::net::IpAddr;
 
@@ -88,44 +88,4 @@ impl Names {
 fn without_domain(name: &str) -> Option<&str> {
     let (short, _) = name.split_once('.')?;
     (!short.is_empty() && name.parse::<IpAddr>().is_err()).then_some(short)
-}
-
-impl Network {
-    /// The host called `name`; a domain is ignored where only one of the two has it (`nid00012.site.gov` finds
-    /// `nid00012`, and the other way round).
-    pub fn host(&self, name: &str) -> Option<NodeId> {
-        self.names.find(name).filter(|&v| self.is_host(v))
-    }
-
-    /// The vertex that `text` means: a name (as in [`Network::host`], or a switch's), the index of a vertex, or
-    /// coordinates on a grid (`0,1,2,3,0` or `(0,1,2,3,0)`). A name comes before an index.
-    ///
-    /// # Errors
-    /// [`NetError::Unknown`] if there is no such vertex.
-    pub fn resolve(&self, text: &str) -> Result<NodeId, NetError> {
-        let text = text.trim();
-        if let Some(found) = self.names.find(text) {
-            return Ok(found);
-        }
-        let unknown = |expected: String| Err(NetError::Unknown { text: shorten(text), expected });
-        if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
-            return match text.parse::<u32>() {
-                Ok(v) if (v as usize) < self.vertices() => Ok(NodeId(v)),
-                _ => unknown(format!("an index below {}", self.vertices())),
-            };
-        }
-        let inner = text.strip_prefix('(').and_then(|t| t.strip_suffix(')')).unwrap_or(text);
-        let coordinates: Option<Vec<u32>> = inner.split(',').map(|c| c.trim().parse().ok()).collect();
-        match (&self.geometry, coordinates) {
-            (Geometry::Grid(grid), Some(c)) => match grid.node_at(&c) {
-                Some(v) => Ok(v),
-                None => {
-                    let dims: Vec<String> = grid.dims().iter().map(u32::to_string).collect();
-                    unknown(format!("coordinates inside {}", dims.join("x")))
-                }
-            },
-            (Geometry::Grid(_), None) => unknown("a name, an index or coordinates".into()),
-            (Geometry::General, _) => unknown("a name or an index".into()),
-        }
-    }
 }

@@ -5,55 +5,22 @@
 //! links between the same pair of vertices are one [`Link`] with `lanes > 1` and the summed capacity: no
 //! software and no routing function can tell them apart, and a bundle shares its load evenly.
 
-use crate::io_hosts::IoHosts;
+use crate::fingerprint::{Fingerprint, Hasher};
+use crate::geometry::Geometry;
+use crate::ids::{Link, LinkId, NodeId};
+use crate::io_list::IoHosts;
 use crate::names::Names;
-use crate::routing::ShortestRows;
-use crate::switched::{Class, Switched};
-use crate::{Fingerprint, Geometry, NetError, Ports, Routing};
-use serde::{Deserialize, Serialize};
+use crate::ports::Ports;
+use crate::routing::Routing;
+use crate::routing::shortest::ShortestRows;
+use crate::switched::cables::Class;
+use crate::switched::closed_form::Switched;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// A vertex of the network: a host if its index is below [`Network::hosts`], a switch otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct NodeId(pub u32);
-
-/// A directed link, an index into [`Network::links`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct LinkId(pub u32);
-
-impl NodeId {
-    /// The vertex's position in arrays that are indexed by vertex.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl LinkId {
-    /// The link's position in arrays that are indexed by link.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// A directed link, or a bundle of parallel ones between the same two vertices.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Link {
-    /// The vertex that sends.
-    pub from: NodeId,
-    /// The vertex that receives.
-    pub to: NodeId,
-    /// How many physical links the bundle holds; at least 1.
-    pub lanes: u32,
-    /// Bytes per second of all lanes together; finite and above zero.
-    pub capacity: f64,
-}
-
 /// A network: vertices, links, the geometry where there is one, and the fabric's own routing.
 ///
-/// Immutable once built ([`crate::NetworkBuilder`]); cheap to share behind an `Arc`.
+/// Immutable once built ([`crate::builder::NetworkBuilder`]); cheap to share behind an `Arc`.
 #[derive(Clone, Debug)]
 pub struct Network {
     pub(crate) spec: String,
@@ -185,31 +152,6 @@ impl Network {
         &self.routing
     }
 
-    /// The same network under another routing function. [`Network::spec`] stays as it is.
-    ///
-    /// # Errors
-    /// [`NetError::Routing`] if the routing does not fit the network (dimension order without a grid, a table of
-    /// another size).
-    pub fn with_routing(mut self, routing: Routing) -> Result<Self, NetError> {
-        routing.check(&self)?;
-        self.routing = routing;
-        self.derived = Derived::default();
-        Ok(self)
-    }
-
-    /// Appends the links that the fabric's own routing takes from `src` to `dst` to `route` (none if they are equal).
-    ///
-    /// # Errors
-    /// [`NetError::Unreachable`] if the fabric has no route, [`NetError::Unknown`] if `src` or `dst` is not a vertex;
-    /// `route` is then as it was.
-    pub fn route(&self, src: NodeId, dst: NodeId, route: &mut Vec<LinkId>) -> Result<(), NetError> {
-        if let Some(v) = [src, dst].into_iter().find(|v| v.index() >= self.vertices()) {
-            let expected = format!("an index below {}", self.vertices());
-            return Err(NetError::Unknown { text: v.0.to_string(), expected });
-        }
-        self.routing.route(self, src, dst, route)
-    }
-
     /// What a link joins. Links of a network whose shape is not known (of a file, say) are terminal or local; those of a
     /// network without switches are local.
     pub fn class(&self, link: LinkId) -> Class {
@@ -237,12 +179,16 @@ impl Network {
 
     /// The ports of a grid's vertices as a table, which is made once and kept; `None` without a grid.
     pub fn ports(&self) -> Option<&Arc<Ports>> {
-        let make = || self.geometry.grid().map(|grid| Arc::new(Ports::new(self, grid)));
+        let make = || {
+            let grid = self.geometry.grid()?;
+            let between = |from, to| self.link_between(from, to);
+            Some(Arc::new(Ports::new(grid, self.links.len(), between, &self.routing)))
+        };
         self.derived.ports.get_or_init(make).as_ref()
     }
 
     fn compute_fingerprint(&self) -> Fingerprint {
-        let mut h = crate::fingerprint::Hasher::new("optiq network 1");
+        let mut h = Hasher::new("optiq network 1");
         h.u64(self.hosts as u64);
         h.u64(self.vertices() as u64);
         for l in &self.links {

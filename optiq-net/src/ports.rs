@@ -7,7 +7,9 @@
 //! On a grid that wraps everywhere, a sequence of ports is a path from any vertex, and its end depends on the start
 //! only by translation.
 
-use crate::{Grid, LinkId, Network, NodeId};
+use crate::geometry::Grid;
+use crate::ids::{LinkId, NodeId};
+use crate::routing::Routing;
 
 /// Where a port leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,22 +55,28 @@ pub struct FixedOrder {
 }
 
 impl Ports {
-    pub(crate) fn new(net: &Network, grid: &Grid) -> Self {
+    /// The ports of `grid`, whose network has `links` links, the one between two vertices being `link_between(from, to)`.
+    pub(crate) fn new(
+        grid: &Grid,
+        links: usize,
+        link_between: impl Fn(NodeId, NodeId) -> Option<LinkId>,
+        routing: &Routing,
+    ) -> Self {
         let dims = grid.dims().len();
         let per_vertex = 2 * dims;
-        let mut exits = vec![Exit::NONE; net.vertices() * per_vertex];
-        let mut of_link = vec![0; net.links().len()];
+        let mut exits = vec![Exit::NONE; grid.nodes() * per_vertex];
+        let mut of_link = vec![0; links];
         for (v, exits) in exits.chunks_exact_mut(per_vertex).enumerate() {
             // Down first: in a ring of two the link is counted as up.
             for (port, exit) in exits.iter_mut().enumerate().rev() {
                 let from = NodeId(v as u32);
                 let Some(to) = grid.step(from, port / 2, port % 2 == 0) else { continue };
-                let Some(link) = net.link_between(from, to) else { continue };
+                let Some(link) = link_between(from, to) else { continue };
                 *exit = Exit { link, to };
                 of_link[link.index()] = port as u8;
             }
         }
-        Ports { per_vertex, exits, of_link, order: FixedOrder::new(net, grid) }
+        Ports { per_vertex, exits, of_link, order: FixedOrder::new(grid, routing) }
     }
 
     /// Ports of a vertex, twice the number of dimensions; not all of them need lead anywhere.
@@ -100,8 +108,8 @@ impl Ports {
 }
 
 impl FixedOrder {
-    fn new(net: &Network, grid: &Grid) -> Option<Self> {
-        let (dims, ties) = net.routing().fixed_order(grid)?;
+    fn new(grid: &Grid, routing: &Routing) -> Option<Self> {
+        let (dims, ties) = routing.fixed_order(grid)?;
         let mut rank = vec![0; dims.len()];
         dims.iter().enumerate().for_each(|(i, &d)| rank[usize::from(d)] = i as u8);
         let shape = || grid.dims().iter().zip(grid.wrap());
@@ -109,7 +117,7 @@ impl FixedOrder {
             let bit = |(i, &d): (usize, &u8)| u32::from(ties.up(grid, NodeId(v), usize::from(d), i == 0)) << d;
             dims.iter().enumerate().map(bit).fold(0, |mask, bit| mask | bit)
         };
-        let ties_up = if ties.always_up() { Vec::new() } else { (0..net.vertices() as u32).map(up).collect() };
+        let ties_up = if ties.always_up() { Vec::new() } else { (0..grid.nodes() as u32).map(up).collect() };
         Some(FixedOrder {
             longest: shape().map(|(&length, &wrap)| if wrap { length / 2 } else { length - 1 }).collect(),
             tied: shape().map(|(&length, &wrap)| wrap && length > 2 && length % 2 == 0).collect(),

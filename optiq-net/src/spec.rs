@@ -30,14 +30,23 @@
 //!
 //! Hosts are called `h0`, `h1`, ... and switches `s0`, `s1`, ...
 
+mod switched;
+
+use crate::builder::{End, NetworkBuilder};
+use crate::error::NetError;
+use crate::geometry::{Geometry, Grid};
+use crate::ids::NodeId;
 use crate::io_hosts;
-use crate::switched::SwitchedSpec;
+use crate::limits::{MAX_HOSTS, MAX_LINKS};
+use crate::network::Network;
+use crate::routing::Routing;
+use crate::routing::dimension_order::DimensionOrder;
+use crate::routing::zone::Zone;
 use crate::text_file::shorten;
 use crate::units::{format_rate, parse_rate};
-use crate::{DimensionOrder, End, Geometry, Grid, MAX_HOSTS, MAX_LINKS, NetError, Network, NetworkBuilder, NodeId};
-use crate::{Routing, Zone};
 use std::fmt;
 use std::path::Path;
+use switched::SwitchedSpec;
 
 const GB_PER_SECOND: f64 = 1e9;
 

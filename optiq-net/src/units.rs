@@ -12,7 +12,7 @@
 //! refused, because half of its readers would take it for bits. Numbers are decimal, with or without a fraction and
 //! an exponent; signs, `inf` and `nan` are refused. A space may stand between number and unit.
 
-use crate::NetError;
+use crate::error::NetError;
 use crate::text_file::shorten;
 
 const DECIMAL: [(char, u64); 5] =

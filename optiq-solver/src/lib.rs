@@ -21,6 +21,7 @@
 pub mod atomic;
 pub mod bound;
 pub mod candidates;
+mod checks;
 pub mod demands;
 mod error;
 mod leg_table;
@@ -30,6 +31,7 @@ pub mod pipeline;
 pub mod plan;
 pub mod planner;
 mod problem;
+mod progress;
 pub mod report;
 pub mod verdict;
 

@@ -2,14 +2,16 @@
 
 use crate::bound::lower_bound;
 use crate::candidates::{self, CandidateMethod, Candidates};
+use crate::checks::{check_demands, unconnected};
 use crate::demands::{self, Demand};
 use crate::error::PlanError;
 use crate::legs;
 use crate::parallel::in_two;
 use crate::plan::{self, Flow, MANY, PLAN_VERSION, Plan};
-use crate::planner::optimal::{GAP, Optimal, Progress, SLACK};
+use crate::planner::optimal::{GAP, Optimal, SLACK};
 use crate::planner::{self, Planner, PlannerOptions};
-use crate::problem::{Assignment, Problem, Share, check_demands, unconnected};
+use crate::problem::{Assignment, Problem, Share};
+use crate::progress::Progress;
 use crate::report::Report;
 use crate::verdict::{Verdict, verdict};
 use optiq_net::{LinkLoad, Network};

@@ -3,19 +3,17 @@
 //! A routing is a function of source and destination. Where it is a function of the *current* vertex and the
 //! destination ([`Routing::is_destination_based`]), forwarding tables can express it.
 
-mod dimension_order;
-mod shortest;
-mod table;
-mod zone;
-
-pub use dimension_order::{DimensionOrder, Ties};
-pub(crate) use shortest::ShortestRows;
-pub use table::NextHops;
-pub(crate) use table::Rule;
-pub use zone::Zone;
+pub(crate) mod dimension_order;
+pub(crate) mod shortest;
+pub(crate) mod table;
+pub(crate) mod zone;
 
 use crate::fingerprint::Hasher;
-use crate::{Grid, LinkId, NetError, Network, NodeId};
+use crate::geometry::Grid;
+use crate::ids::NodeId;
+use dimension_order::{DimensionOrder, Ties};
+use table::NextHops;
+use zone::Zone;
 
 /// How the fabric routes.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,38 +59,6 @@ impl Routing {
         }
     }
 
-    /// Whether the routing fits the network.
-    pub(crate) fn check(&self, network: &Network) -> Result<(), NetError> {
-        match self {
-            Routing::Shortest => Ok(()),
-            Routing::DimensionOrder(order) => order.check(grid_of(network, "dimension-order routing")?),
-            Routing::Zone(_) => grid_of(network, "zone routing").map(|_| ()),
-            Routing::Table(table) => table.check(network),
-        }
-    }
-
-    /// Appends the links from `src` to `dst` to `route`; leaves `route` as it was on failure.
-    pub(crate) fn route(
-        &self,
-        network: &Network,
-        src: NodeId,
-        dst: NodeId,
-        route: &mut Vec<LinkId>,
-    ) -> Result<(), NetError> {
-        let before = route.len();
-        let done = match self {
-            Routing::Shortest => network.shortest.route(network, src, dst, route),
-            Routing::DimensionOrder(order) => order.route(network, src, dst, route),
-            Routing::Zone(zone) => zone.route(network, src, dst, route),
-            Routing::Table(table) => table.route(network, src, src, dst, route),
-        };
-        if done.is_none() {
-            route.truncate(before);
-            return Err(network.unreachable(src, dst));
-        }
-        Ok(())
-    }
-
     /// Adds everything that decides routes to a fingerprint.
     pub(crate) fn fingerprint(&self, h: &mut Hasher) {
         match self {
@@ -108,56 +74,5 @@ impl Routing {
             }
             Routing::Table(table) => table.fingerprint(h),
         }
-    }
-}
-
-fn grid_of<'n>(network: &'n Network, what: &str) -> Result<&'n Grid, NetError> {
-    let none = || NetError::Routing(format!("{what} needs a mesh or a torus; this network has no grid"));
-    network.geometry.grid().ok_or_else(none)
-}
-
-impl Network {
-    /// Whether software chooses the port by which `host` sends (its *rail*): it has several links, and all of them lead
-    /// to switches. Where hosts are joined directly, each has a router of its own, which chooses the port.
-    pub fn chooses_port(&self, host: NodeId) -> bool {
-        host.index() < self.hosts
-            && self.out_range(host).len() > 1
-            && self.neighbours(host).all(|neighbour| !self.is_host(neighbour))
-    }
-
-    /// Appends the links that packets to the host `dst` take if their source sends them by its link `port`: that link,
-    /// and the fabric's own route from where it leads. For a host that does not choose ports
-    /// ([`Network::chooses_port`]) there is only the one that [`Network::route`] begins with.
-    ///
-    /// # Errors
-    /// [`NetError::Unreachable`] if the fabric has no such route, or one that comes back to the source;
-    /// [`NetError::Unknown`] if `port` is not a link or `dst` not a host. `route` is then as it was.
-    pub fn route_by_port(&self, port: LinkId, dst: NodeId, route: &mut Vec<LinkId>) -> Result<(), NetError> {
-        if port.index() >= self.links.len() || !self.is_host(dst) {
-            let text = format!("link {} to vertex {}", port.0, dst.0);
-            let expected = format!("a link below {} and a host below {}", self.links.len(), self.hosts);
-            return Err(NetError::Unknown { text, expected });
-        }
-        let (src, at) = (self.link(port).from, self.link(port).to);
-        let before = route.len();
-        if self.chooses_port(src) {
-            route.push(port);
-            let done = match &self.routing {
-                Routing::Table(table) => table.route(self, src, at, dst, route),
-                other => other.route(self, at, dst, route).ok(),
-            };
-            let comes_back = route[before..].iter().any(|l| self.link(*l).to == src);
-            if done.is_some() && !comes_back {
-                return Ok(());
-            }
-        } else if self.route(src, dst, route).is_ok() && route.get(before) == Some(&port) {
-            return Ok(());
-        }
-        route.truncate(before);
-        Err(self.unreachable(src, dst))
-    }
-
-    pub(crate) fn unreachable(&self, src: NodeId, dst: NodeId) -> NetError {
-        NetError::Unreachable { from: self.name(src).to_string(), to: self.name(dst).to_string() }
     }
 }

@@ -1,24 +1,22 @@
-//! Shortest-path routing on any graph: one breadth-first tree towards every destination.
+//! Rows of next hops for shortest-path routing on any graph ([`crate::routes`] computes and follows them).
 //!
 //! From every vertex the next hop is the link with the smallest index among those that lead one hop closer to the
 //! destination: a per-destination forwarding table. Rows of that table are computed when they are first needed and
 //! kept, as long as all of them together would stay within [`MAX_ENTRIES`].
 
-use crate::{LinkId, Network, NodeId};
-use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
 /// The most next hops that are kept: 64 MiB of them.
 const MAX_ENTRIES: usize = 1 << 24;
 
 /// No next hop: the destination itself, or a vertex from which it cannot be reached.
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// The rows of the forwarding table that were computed so far; clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct ShortestRows {
     /// One row for each destination; none at all in a network that is too large.
-    rows: Arc<[OnceLock<Box<[u32]>>]>,
+    pub(crate) rows: Arc<[OnceLock<Box<[u32]>>]>,
 }
 
 impl ShortestRows {
@@ -26,56 +24,4 @@ impl ShortestRows {
         let kept = if vertices.saturating_mul(vertices) <= MAX_ENTRIES { vertices } else { 0 };
         ShortestRows { rows: (0..kept).map(|_| OnceLock::new()).collect() }
     }
-
-    pub fn route(&self, network: &Network, src: NodeId, dst: NodeId, route: &mut Vec<LinkId>) -> Option<()> {
-        let computed;
-        let row = match self.rows.get(dst.index()) {
-            Some(row) => row.get_or_init(|| next_hops_to(network, dst)),
-            None => {
-                computed = next_hops_to(network, dst);
-                &computed
-            }
-        };
-        follow(network, row, src, dst, route)
-    }
-}
-
-/// Follows the next hops `row` towards `dst` from `src`; stops at a vertex without one.
-pub(super) fn follow(network: &Network, row: &[u32], src: NodeId, dst: NodeId, route: &mut Vec<LinkId>) -> Option<()> {
-    let mut at = src;
-    while at != dst {
-        let link = row[at.index()];
-        if link == NONE {
-            return None;
-        }
-        route.push(LinkId(link));
-        at = network.link(LinkId(link)).to;
-    }
-    Some(())
-}
-
-/// The next hop of every vertex towards `dst`.
-fn next_hops_to(network: &Network, dst: NodeId) -> Box<[u32]> {
-    let mut row = vec![NONE; network.vertices()].into_boxed_slice();
-    let mut hops = vec![u32::MAX; network.vertices()];
-    let mut queue = VecDeque::from([dst]);
-    hops[dst.index()] = 0;
-    let hosts_forward = network.hosts() == network.vertices();
-    while let Some(v) = queue.pop_front() {
-        if v != dst && network.is_host(v) && !hosts_forward {
-            continue;
-        }
-        for &link in network.in_links(v) {
-            let from = network.link(link).from.index();
-            if hops[from] == u32::MAX {
-                hops[from] = hops[v.index()] + 1;
-                queue.push_back(network.link(link).from);
-            }
-            // The vertices of one level come from the queue in no order of their links: keep the smallest.
-            if hops[from] == hops[v.index()] + 1 {
-                row[from] = row[from].min(link.0);
-            }
-        }
-    }
-    row
 }

@@ -13,9 +13,10 @@
 //! is a hash of (seed, source, destination): the same on every rank and in every run, and independent of the order
 //! in which routes are asked for.
 
-use super::dimension_order::{Ties, travel};
+use crate::error::NetError;
+use crate::geometry::Grid;
 use crate::random::SplitMix64;
-use crate::{Grid, LinkId, NetError, Network, NodeId};
+use crate::routing::dimension_order::Ties;
 
 /// A routing zone and the seed of its random choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ impl Zone {
     }
 
     /// The order of the dimensions from `src` to `dst`, in `order[..dimensions]`.
-    fn order(&self, grid: &Grid, random: &mut SplitMix64, order: &mut [usize]) {
+    pub(crate) fn order(&self, grid: &Grid, random: &mut SplitMix64, order: &mut [usize]) {
         for (d, place) in order.iter_mut().enumerate() {
             *place = d;
         }
@@ -79,21 +80,5 @@ impl Zone {
         let mut order = vec![0; grid.dims().len()];
         self.order(grid, &mut SplitMix64::new(self.seed), &mut order);
         Some((order.iter().map(|&d| d as u8).collect(), Ties::OwnParity))
-    }
-
-    pub(super) fn route(&self, network: &Network, src: NodeId, dst: NodeId, route: &mut Vec<LinkId>) -> Option<()> {
-        let grid = network.geometry().grid()?;
-        let pair = u64::from(src.0) << 32 | u64::from(dst.0);
-        let mut random = SplitMix64::new(SplitMix64::new(self.seed).next_u64() ^ pair);
-        let mut order = [0; Grid::MAX_DIMENSIONS];
-        let order = &mut order[..grid.dims().len()];
-        self.order(grid, &mut random, order);
-        let mut at = src;
-        for &d in order.iter() {
-            let coin = random.next_u64() >> 63 == 0;
-            let up = |d| if self.is_random() { coin } else { Ties::OwnParity.up(grid, src, d, false) };
-            at = travel(network, grid, at, dst, d, up, route)?;
-        }
-        Some(())
     }
 }

@@ -15,7 +15,7 @@
 //! through a third group can be shorter than local, global, local; minimal routing does not use them, but
 //! distances count them.
 
-use super::{Cable, Class, check_size, product};
+use crate::switched::cables::{Cable, Class, check_size, product};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dragonfly {

@@ -14,7 +14,7 @@
 //! the spines (linear wiring: spine d mod spines, and l = floor(d / spines) mod (n / spines)); within a group it names
 //! spine d mod spines.
 
-use super::{Cable, Class, check_size, product};
+use crate::switched::cables::{Cable, Class, check_size, product};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DragonflyPlus {

@@ -17,11 +17,11 @@
 //!
 //! With R rails there are R mirrored planes of switches, wired and routed alike, and every host has its w_1 p_1 cables
 //! in each of them. A packet stays in the plane that it is sent into. The fabric's own route takes plane d mod R under
-//! d-mod-k and plane s mod R under s-mod-k; software may send into any other ([`crate::Network::route_by_port`]).
+//! d-mod-k and plane s mod R under s-mod-k; software may send into any other ([`crate::network::Network::route_by_port`]).
 //! Whichever plane each packet takes, a shift of all hosts stays free of contention: every plane carries a part of
 //! what a tree of one rail carries without.
 
-use super::{Cable, Class, check_size, product};
+use crate::switched::cables::{Cable, Class, check_size, product};
 
 /// The most levels above the hosts.
 const MAX_LEVELS: usize = 16;

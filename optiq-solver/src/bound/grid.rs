@@ -18,7 +18,8 @@
 //! differences of them are right. Capacities are only ever added, never subtracted, so small ones are not lost beside
 //! large ones.
 
-use super::{Best, Cut, Verb};
+use crate::bound::cut::{Best, Cut, SAME, Verb, by_host};
+use crate::bound::region::{Interval, Region, coordinates, directions};
 use crate::demands::Demand;
 use optiq_net::{Grid, Network};
 
@@ -30,61 +31,6 @@ const BOX_BLOCKS: u32 = 16;
 /// Visits to demands, links and sums, at most, for boxes in two dimensions, and for those in all.
 const PAIRS_WORK: usize = 1 << 24;
 const SEARCH_WORK: usize = 1 << 20;
-
-/// An interval of coordinates: where it begins, and its length; on rings it may go on at 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Interval {
-    pub start: u32,
-    pub length: u32,
-}
-
-/// A box: an interval in each dimension.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Region(pub Vec<Interval>);
-
-impl Region {
-    fn full(grid: &Grid) -> Self {
-        Region(grid.dims().iter().map(|&length| Interval { start: 0, length }).collect())
-    }
-
-    /// Per vertex, whether it is inside in all dimensions but `except`.
-    fn inside(&self, grid: &Grid, coordinates: &[Vec<u32>], except: Option<usize>) -> Vec<bool> {
-        let mut inside = vec![true; grid.nodes()];
-        for (d, interval) in self.0.iter().enumerate() {
-            let length = grid.dims()[d];
-            if Some(d) == except || interval.length == length {
-                continue;
-            }
-            let holds: Vec<bool> =
-                (0..length).map(|c| (c + length - interval.start) % length < interval.length).collect();
-            inside.iter_mut().zip(&coordinates[d]).for_each(|(inside, &c)| *inside &= holds[c as usize]);
-        }
-        inside
-    }
-
-    /// Per vertex, whether it is inside.
-    pub fn members(&self, grid: &Grid) -> Vec<bool> {
-        self.inside(grid, &coordinates(grid), None)
-    }
-}
-
-/// `coordinates[d][v]`; empty for dimensions of length 1.
-fn coordinates(grid: &Grid) -> Vec<Vec<u32>> {
-    let nodes = grid.nodes();
-    let mut stride = nodes;
-    let of = |&length: &u32| {
-        stride /= length as usize;
-        if length == 1 {
-            return Vec::new();
-        }
-        let mut of = Vec::with_capacity(nodes);
-        while of.len() < nodes {
-            (0..length).for_each(|c| of.extend(std::iter::repeat_n(c, stride)));
-        }
-        of
-    };
-    grid.dims().iter().map(of).collect()
-}
 
 /// Bytes times hops, with every demand on a shortest path.
 pub(super) fn volume(grid: &Grid, demands: &[Demand]) -> u128 {
@@ -227,7 +173,7 @@ impl Line<'_> {
                     if bytes > most * capacity && capacity > 0.0 {
                         let seconds = bytes / capacity;
                         best = Some(Weighed { seconds, start, width, verb });
-                        most = seconds * (1.0 + super::SAME);
+                        most = seconds * (1.0 + SAME);
                     }
                 }
             }
@@ -271,25 +217,6 @@ pub(super) fn cuts(net: &Network, grid: &Grid, demands: &[Demand]) -> Best {
     }
     sums.search(&mut prefix, &mut best);
     best
-}
-
-/// Of each link, twice its dimension, plus 1 if it leads upwards. In a ring of two the links of a bundle lead both
-/// ways; they are taken for links within `0..2` of a line, which have the same ends.
-pub(super) fn directions(net: &Network, grid: &Grid) -> Vec<u8> {
-    // A step in dimension d changes a number by less than the stride of the dimension before it.
-    let mut strides = vec![1u32; grid.dims().len()];
-    for d in (1..strides.len()).rev() {
-        strides[d - 1] = strides[d] * grid.dims()[d];
-    }
-    let of = |link: &optiq_net::Link| {
-        let far = link.from.0.abs_diff(link.to.0);
-        let d = (0..strides.len()).find(|&d| strides[d] <= far && grid.dims()[d] > 1).unwrap_or(0);
-        let higher = link.to > link.from;
-        // From one end of a ring to the other the number changes the other way.
-        let up = if far == strides[d] { higher } else { !higher };
-        2 * d as u8 + u8::from(up)
-    };
-    net.links().iter().map(of).collect()
 }
 
 /// The capacity of the links of each dimension, if all links of a dimension have the same.
@@ -477,7 +404,7 @@ impl Sums<'_> {
                 settled += 1;
                 if let Some((seconds, interval, verb)) = self.best_along(d, &region, floor, prefix) {
                     region.0[d] = interval;
-                    floor = seconds * (1.0 + super::SAME);
+                    floor = seconds * (1.0 + SAME);
                     settled = 1;
                     best.offer(seconds, || Cut::Box(region.clone(), verb));
                 }
@@ -575,7 +502,7 @@ impl Sums<'_> {
             order.sort_by_key(|&v| std::cmp::Reverse(bytes[v as usize]));
             order
         };
-        let ends = Verb::BOTH.map(|verb| busiest(super::by_host(self.net, self.demands, verb)));
+        let ends = Verb::BOTH.map(|verb| busiest(by_host(self.net, self.demands, verb)));
         let mut seeds: Vec<Region> = ends.iter().map(|end| self.hull(end)).collect();
         if let Cut::Box(region, _) = &best.cut {
             seeds.push(region.clone());

@@ -23,79 +23,23 @@
 //! mesh the `L - 1` intervals from the edge on show the same. Where both are equal, the volume is named: then all links
 //! are full.
 
+mod cut;
 mod grid;
 mod parts;
+mod region;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
+use crate::checks::{check_demands, unconnected};
 use crate::demands::Demand;
 use crate::error::PlanError;
-use crate::problem;
-use optiq_net::{LinkId, NetError, Network, NodeId};
+use cut::{Best, Cut, Verb, all, at_host, boundary, by_host, capacity, ends};
+use optiq_net::{NetError, Network, NodeId};
 
+pub use cut::Bound;
 pub(crate) use words::describe_prices;
-
-/// Two bounds that differ by less, relatively, are the same but for rounding; the first of them is kept.
-const SAME: f64 = 1e-12;
-
-/// A proved lower bound.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Bound {
-    /// No plan's congestion is below this, in seconds.
-    pub seconds: f64,
-    /// What proves it, in words that complete "the bound is set by ...": `the 9 links that leave h3`.
-    pub binding: String,
-}
-
-/// Whether the bytes and links are those out of a set or those into it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verb {
-    Leave,
-    Enter,
-}
-
-impl Verb {
-    const BOTH: [Verb; 2] = [Verb::Leave, Verb::Enter];
-
-    /// Whether something from inside the set (or not) to inside the set (or not) counts.
-    fn crosses(self, from_inside: bool, to_inside: bool) -> bool {
-        from_inside != to_inside && from_inside == (self == Verb::Leave)
-    }
-}
-
-/// What a bound was proved by.
-#[derive(Clone, Debug, PartialEq)]
-enum Cut {
-    Nothing,
-    Host(NodeId, Verb),
-    /// All sources ([`Verb::Leave`]) or all destinations ([`Verb::Enter`]).
-    Ends(Verb),
-    Volume,
-    Box(grid::Region, Verb),
-    /// Per vertex, whether it is inside.
-    Part(Vec<bool>, Verb),
-}
-
-/// The best bound so far.
-struct Best {
-    seconds: f64,
-    cut: Cut,
-}
-
-impl Best {
-    /// What another bound must exceed to be better.
-    fn floor(&self) -> f64 {
-        self.seconds * (1.0 + SAME)
-    }
-
-    fn offer(&mut self, seconds: f64, cut: impl FnOnce() -> Cut) {
-        if seconds > self.floor() {
-            *self = Best { seconds, cut: cut() };
-        }
-    }
-}
 
 /// The largest of the bounds above (the first of them, and the first host, among equals).
 ///
@@ -105,7 +49,7 @@ impl Best {
 /// # Errors
 /// As [`crate::Problem::new`] for demands that do not fit the network; [`PlanError::Unconnected`].
 pub fn lower_bound(net: &Network, demands: &[Demand]) -> Result<Bound, PlanError> {
-    problem::check_demands(net, demands)?;
+    check_demands(net, demands)?;
     let best = best_cut(net, demands)?;
     Ok(Bound { seconds: best.seconds, binding: words::of(net, demands, &best.cut) })
 }
@@ -145,15 +89,6 @@ fn best_cut(net: &Network, demands: &[Demand]) -> Result<Best, PlanError> {
     Ok(best)
 }
 
-/// The bytes that each host sends, or receives.
-fn by_host(net: &Network, demands: &[Demand], verb: Verb) -> Vec<u64> {
-    let mut bytes = vec![0u64; net.hosts()];
-    for d in demands {
-        bytes[if verb == Verb::Leave { d.src } else { d.dst }.index()] += d.bytes;
-    }
-    bytes
-}
-
 /// Bytes times hops, with every demand on a shortest path.
 fn volume(net: &Network, demands: &[Demand]) -> Result<u128, PlanError> {
     if let Some(grid) = net.geometry().grid() {
@@ -179,34 +114,11 @@ fn volume(net: &Network, demands: &[Demand]) -> Result<u128, PlanError> {
         distances = Some((to, table));
         if hops == u32::MAX {
             let none = NetError::Unreachable { from: String::new(), to: String::new() };
-            return Err(problem::unconnected(net, demands, i, none));
+            return Err(unconnected(net, demands, i, none));
         }
         sum += u128::from(d.bytes) * u128::from(hops + more);
     }
     Ok(sum)
-}
-
-fn all(net: &Network) -> impl Iterator<Item = LinkId> + use<> {
-    (0..net.links().len() as u32).map(LinkId)
-}
-
-fn at_host(net: &Network, host: NodeId, verb: Verb) -> impl Iterator<Item = LinkId> + '_ {
-    let out = (verb == Verb::Leave).then(|| net.out_links(host));
-    let into = (verb == Verb::Enter).then(|| net.in_links(host).iter().copied());
-    out.into_iter().flatten().chain(into.into_iter().flatten())
-}
-
-/// Per vertex, whether it is a host with bytes.
-fn ends(net: &Network, bytes: &[u64]) -> Vec<bool> {
-    (0..net.vertices()).map(|v| bytes.get(v).is_some_and(|&b| b > 0)).collect()
-}
-
-/// The links that leave or enter a set.
-fn boundary<'a>(net: &'a Network, inside: &'a [bool], verb: Verb) -> impl Iterator<Item = LinkId> + 'a {
-    all(net).filter(move |&l| {
-        let link = net.link(l);
-        verb.crosses(inside[link.from.index()], inside[link.to.index()])
-    })
 }
 
 /// The bytes that leave or enter a set, and the capacity of the links that do.
@@ -214,8 +126,4 @@ fn across(net: &Network, demands: &[Demand], inside: &[bool], verb: Verb) -> (u6
     let crosses = |d: &&Demand| verb.crosses(inside[d.src.index()], inside[d.dst.index()]);
     let bytes = demands.iter().filter(crosses).map(|d| d.bytes).sum();
     (bytes, capacity(net, boundary(net, inside, verb)))
-}
-
-fn capacity(net: &Network, links: impl Iterator<Item = LinkId>) -> f64 {
-    links.map(|l| net.link(l).capacity).sum()
 }

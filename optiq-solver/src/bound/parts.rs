@@ -10,7 +10,7 @@
 //!   switches if there are any, with the vertices that hang on one other only: the groups of a dragonfly, whose
 //!   routers are all joined to each other.
 
-use super::{Best, Cut, Verb};
+use crate::bound::cut::{Best, Cut, Verb};
 use crate::demands::Demand;
 use optiq_net::{Link, Network, NodeId};
 use std::collections::VecDeque;

@@ -1,6 +1,7 @@
 //! What needs the inside of this module: that cuts are what they say, and words for prices.
 #![allow(clippy::unwrap_used)]
 
+use super::cut::{Cut, SAME};
 use super::*;
 use optiq_net::{End, Geometry, Grid, NetworkBuilder, Routing};
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! Words for what proves a bound, such that a person can find it in the network.
 
-use super::grid::{Interval, Region, directions};
-use super::{Cut, Verb, all, at_host, boundary, by_host, ends};
+use crate::bound::cut::{Cut, Verb, all, at_host, boundary, by_host, ends};
+use crate::bound::region::{Interval, Region, directions};
 use crate::demands::Demand;
 use optiq_net::{Grid, LinkId, Network, NodeId};
 

@@ -28,7 +28,8 @@
 //!
 //! On tori with one dimension order for all packets the same paths come from module `template`.
 
-use super::yen::{Query, Search};
+use crate::candidates::yen::query::Query;
+use crate::candidates::yen::search::Search;
 use optiq_net::{Geometry, Grid, LinkId, Network, NodeId};
 
 /// How much longer than the shortest path a path may be, in hops.

@@ -16,7 +16,10 @@
 //! lines are skipped. Paths are numbers and not names, so that a file stays valid when hosts are renamed; the
 //! fingerprint keeps it from being read for another network.
 
-use super::{CandidateMethod, Candidates, MAX_K, MAX_PATHS, PathBuffer, PathTable};
+use crate::candidates::limits::{MAX_K, MAX_PATHS};
+use crate::candidates::method::CandidateMethod;
+use crate::candidates::set::Candidates;
+use crate::candidates::table::{PathBuffer, PathTable};
 use crate::error::PathFileError;
 use crate::{atomic, legs};
 use optiq_net::text_file::shorten;
@@ -50,7 +53,7 @@ pub fn write(path: &Path, net: &Network, candidates: &Candidates) -> Result<(), 
 /// What `out` reports.
 pub fn write_to(out: &mut impl Write, net: &Network, candidates: &Candidates) -> io::Result<()> {
     writeln!(out, "{VERSION}")?;
-    writeln!(out, "network {}\nmethod {}\nk {}", candidates.network, candidates.method, candidates.k)?;
+    writeln!(out, "network {}\nmethod {}\nk {}", candidates.network(), candidates.method(), candidates.k())?;
     let mut written = BTreeSet::new();
     let mut paths = PathBuffer::new();
     for (d, &(src, dst)) in candidates.pairs.iter().enumerate() {

@@ -23,9 +23,9 @@
 //! the dimension of the first port `a` is the first that is not empty, and goes back through `a`; it passes `dst` only
 //! if the run in the dimension of the last port `b` is the last, and comes in against `b`.
 
-use super::MAX_PATHS;
-use super::diverse::MAX_DETOUR;
-use super::table::PathBuffer;
+use crate::candidates::diverse::MAX_DETOUR;
+use crate::candidates::limits::MAX_PATHS;
+use crate::candidates::table::PathBuffer;
 use crate::demands::Demand;
 use crate::parallel::in_two;
 use optiq_net::{Exit, FixedOrder, Grid, Network, NodeId, Ports, random::SplitMix64};

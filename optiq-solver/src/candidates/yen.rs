@@ -34,29 +34,15 @@
 //! with growing prefix, so the vertices of the prefix are closed one by one, and the bounds that one search
 //! has proved serve the next.
 
-mod search;
+pub(super) mod query;
+pub(super) mod search;
 
-use optiq_net::{LinkId, Network, NodeId};
-pub(super) use search::Search;
+pub use query::Query;
+
+use optiq_net::{LinkId, Network};
+use search::Search;
 use std::collections::BTreeMap;
 use std::ops::Range;
-
-/// What the paths are asked for.
-#[derive(Clone, Copy, Debug)]
-pub struct Query<'a> {
-    /// Where the paths start.
-    pub src: NodeId,
-    /// Where they end; another vertex.
-    pub dst: NodeId,
-    /// [`Network::distances_to`] `dst`.
-    pub distance: &'a [u32],
-    /// At most so many paths.
-    pub k: usize,
-    /// Only paths of at most so many links.
-    pub max_hops: u32,
-    /// By how much each vertex rotates the order of its outgoing links for breaking ties.
-    pub rotation: u32,
-}
 
 /// The search's working space for one network, to be used for one pair after another.
 pub struct Yen<'n> {

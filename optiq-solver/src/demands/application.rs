@@ -1,7 +1,7 @@
 //! Demands as applications have them: two coupled components, and data gathered at I/O hosts (thesis 6.5).
 
-use super::pattern::{Keys, positive, push, size, whole};
-use super::{Demand, MAX_DEMANDS};
+use crate::demands::demand::{Demand, MAX_DEMANDS};
+use crate::demands::keys::{Keys, positive, push, size, whole};
 use optiq_net::random::SplitMix64;
 use optiq_net::{Network, NodeId};
 

@@ -1,6 +1,6 @@
 //! Demand files: one `SRC DST BYTES [class=N]` per line.
 
-use super::{Demand, MAX_DEMANDS};
+use crate::demands::demand::{Demand, MAX_DEMANDS, parse_class};
 use crate::error::DemandError;
 use optiq_net::{Network, NodeId, units};
 use std::fs::File;
@@ -62,7 +62,7 @@ fn line(text: &str, net: &Network) -> Result<Option<Demand>, String> {
         [src, dst, bytes, word] => {
             let number = word.strip_prefix("class=");
             let number = number.ok_or_else(|| format!("\"{word}\" is found where class=N is expected"))?;
-            (src, dst, bytes, super::class(number).map_err(|e| format!("{word}: {e}"))?)
+            (src, dst, bytes, parse_class(number).map_err(|e| format!("{word}: {e}"))?)
         }
         _ => return Err(format!("{} words; SRC DST BYTES [class=N] are expected", words.len())),
     };

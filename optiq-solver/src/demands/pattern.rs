@@ -2,10 +2,11 @@
 //!
 //! The thesis gives `disjoint`; `overlap` and `subset` are the definitions that reproduce its Table VII's `MPI` row.
 
-use super::application::{self, AGGREGATE, COUPLING};
-use super::{Demand, MAX_DEMANDS};
+use crate::demands::application::{self, AGGREGATE, COUPLING};
+use crate::demands::demand::{Demand, MAX_DEMANDS, parse_class};
+use crate::demands::keys::{Keys, positive, push, size, whole};
+use optiq_net::Network;
 use optiq_net::random::SplitMix64;
-use optiq_net::{Network, NodeId, units};
 
 /// Parses `NAME[,KEY=VALUE...]` and makes the pattern's demands; the error is the rest of a sentence.
 pub(super) fn parse(text: &str, net: &Network, message_bytes: u64) -> Result<Vec<Demand>, String> {
@@ -38,7 +39,7 @@ pub(super) fn parse(text: &str, net: &Network, message_bytes: u64) -> Result<Vec
         keys.0.push((key, value));
     }
     let hosts = net.hosts();
-    let class = keys.get("class", 0, super::class)?;
+    let class = keys.get("class", 0, parse_class)?;
     let mut demands = match name {
         "alltoall" => all_to_all(hosts, message_bytes),
         "random" => random(hosts, message_bytes, &keys),
@@ -50,37 +51,6 @@ pub(super) fn parse(text: &str, net: &Network, message_bytes: u64) -> Result<Vec
         demands.iter_mut().for_each(|d| d.class = class);
     }
     Ok(demands)
-}
-
-/// The keys that were given.
-pub(super) struct Keys<'a>(Vec<(&'a str, &'a str)>);
-
-impl Keys<'_> {
-    fn has(&self, key: &str) -> bool {
-        self.0.iter().any(|(k, _)| *k == key)
-    }
-
-    pub(super) fn get<T>(&self, key: &str, default: T, read: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
-        match self.0.iter().find(|(k, _)| *k == key) {
-            Some((_, value)) => read(value).map_err(|e| format!("{key}={value}: {e}")),
-            None => Ok(default),
-        }
-    }
-}
-
-pub(super) fn whole(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| "a whole number is expected".into())
-}
-
-pub(super) fn positive(text: &str) -> Result<usize, String> {
-    match whole(text)? {
-        0 => Err("at least 1 is expected".into()),
-        n => usize::try_from(n).map_err(|_| "the number is too large".into()),
-    }
-}
-
-pub(super) fn size(text: &str) -> Result<u64, String> {
-    units::parse_bytes(text).map_err(|e| e.to_string())
 }
 
 /// Source `i` sends to the `K` hosts from `start + K i` on.
@@ -159,10 +129,4 @@ fn random(hosts: usize, bytes: u64, keys: &Keys) -> Result<Vec<Demand>, String> 
         }
     }
     Ok(demands)
-}
-
-pub(super) fn push(demands: &mut Vec<Demand>, src: usize, dst: usize, bytes: u64) {
-    if src != dst {
-        demands.push(Demand::new(NodeId(src as u32), NodeId(dst as u32), bytes));
-    }
 }

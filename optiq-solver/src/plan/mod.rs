@@ -3,6 +3,7 @@
 pub mod classes;
 pub mod codec;
 
+use crate::checks::check_demands;
 use crate::demands::Demand;
 use crate::legs;
 use crate::parallel::in_two;
@@ -79,7 +80,7 @@ impl Plan {
         if self.network != net.fingerprint() {
             return Err(format!("the plan is for network {}, not {}", self.network, net.fingerprint()));
         }
-        crate::problem::check_demands(net, &self.demands).map_err(|e| e.to_string())?;
+        check_demands(net, &self.demands).map_err(|e| e.to_string())?;
         if crate::demands::fingerprint(&self.demands) != self.demands_fingerprint {
             return Err("the demands are not those of the demands fingerprint".into());
         }

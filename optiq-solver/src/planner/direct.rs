@@ -1,9 +1,10 @@
 //! The fabric's own route for every demand: what happens without OPTIQ, as a planner among planners.
 //! What is on the links already makes no difference to it.
 
-use super::Planner;
+use crate::checks::unconnected;
 use crate::error::PlanError;
-use crate::problem::{Assignment, Problem, Share, unconnected};
+use crate::planner::interface::Planner;
+use crate::problem::{Assignment, Problem, Share};
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug)]

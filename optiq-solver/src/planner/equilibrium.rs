@@ -23,7 +23,7 @@
 //!
 //! `p` is a power of two and powers are repeated squares: only operations that IEEE 754 rounds the same way everywhere.
 
-use super::pricing::ROUNDING;
+use crate::planner::pricing::ROUNDING;
 use std::ops::Range;
 
 /// What a price may fall to before it counts as zero: far above the denormal numbers, which are slow.

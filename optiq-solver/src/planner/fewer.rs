@@ -15,7 +15,7 @@
 //!    better: it has no more flows than demands and links at the limit together (thesis 5.4).
 //! 3. On problems too large for these, a flow goes where the others of its demand have room for all of its bytes.
 
-use super::equilibrium::{Columns, Equilibrium};
+use crate::planner::equilibrium::{Columns, Equilibrium};
 
 /// Visits to links in all, at most: some milliseconds.
 const WORK: f64 = 2e6;

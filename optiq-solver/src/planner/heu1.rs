@@ -16,9 +16,9 @@
 //! Paths of more urgent classes ([`Problem::base_paths`]) count as paths that a link carries. `maxload` then may have
 //! far to rise until anything fits; the steps in between, which would change nothing, are skipped.
 
-use super::Planner;
-use super::round::largest_remainder;
 use crate::error::PlanError;
+use crate::planner::interface::Planner;
+use crate::planner::round::largest_remainder;
 use crate::problem::{Assignment, Problem};
 use optiq_net::LinkId;
 

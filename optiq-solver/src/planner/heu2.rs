@@ -11,8 +11,8 @@
 //! a lower bound for ever after: here each path keeps the last value known, a path is looked at only if that value
 //! could still win, and looking stops at the first link that rules it out (whose load is the new known value).
 
-use super::Planner;
 use crate::error::PlanError;
+use crate::planner::interface::Planner;
 use crate::problem::{Assignment, Problem};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

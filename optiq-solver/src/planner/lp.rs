@@ -31,12 +31,12 @@
 //! `a_l / c_l` of the limit or more are left out; what the program then reaches is an upper bound, and if it is above
 //! the limit, the limit is a lower one (every other path is above it before it carries anything).
 
-use super::Planner;
-use super::round::largest_remainder;
 use crate::bound::lower_bound;
 use crate::candidates::Candidates;
 use crate::error::PlanError;
 use crate::legs;
+use crate::planner::interface::Planner;
+use crate::planner::round::largest_remainder;
 use crate::problem::{Assignment, Problem};
 use good_lp::solvers::SolutionStatus;
 use good_lp::solvers::highs::{HighsSolution, highs};

@@ -13,6 +13,7 @@ mod equilibrium;
 mod fewer;
 pub mod heu1;
 pub mod heu2;
+mod interface;
 mod leg_pricing;
 #[cfg(feature = "highs")]
 pub mod lp;
@@ -20,23 +21,9 @@ pub mod optimal;
 mod pricing;
 mod round;
 
+pub use interface::Planner;
+
 use crate::error::PlanError;
-use crate::problem::{Assignment, Problem};
-
-/// Decides which bytes take which path. The same problem always gives the same assignment.
-pub trait Planner: Send + Sync {
-    /// The name that [`by_name`] knows it by.
-    fn name(&self) -> &'static str;
-
-    /// Whether [`Planner::assign`] needs candidate paths in its problem.
-    fn needs_candidates(&self) -> bool;
-
-    /// Distributes every demand's bytes over paths.
-    ///
-    /// # Errors
-    /// [`PlanError`], if there is no plan or the planner could not find it.
-    fn assign(&self, problem: &Problem) -> Result<Assignment, PlanError>;
-}
 
 /// The planners' parameters. Each planner takes those it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

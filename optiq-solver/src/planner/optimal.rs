@@ -22,20 +22,21 @@
 //!
 //! Without a time limit the same problem has the same plan everywhere, whatever the number of threads.
 
-use super::Planner;
-use super::direct::Direct;
-use super::equilibrium::{Columns, Equilibrium, Seen};
-use super::fewer;
-use super::leg_pricing::LegPricing;
-use super::pricing::{self, ROUNDING, Roots, UNREACHED};
-use super::round::largest_remainder;
 use crate::bound::{Bound, describe_prices, lower_bound};
 use crate::candidates::PathBuffer;
+use crate::demands::Demand;
 use crate::error::PlanError;
 use crate::legs;
+use crate::planner::direct::Direct;
+use crate::planner::equilibrium::{Columns, Equilibrium, Seen};
+use crate::planner::fewer;
+use crate::planner::interface::Planner;
+use crate::planner::leg_pricing::LegPricing;
+use crate::planner::pricing::{self, ROUNDING, Roots, UNREACHED};
+use crate::planner::round::largest_remainder;
 use crate::problem::{Assignment, Problem, Share};
+pub use crate::progress::Progress;
 use optiq_net::LinkId;
-use serde::Serialize;
 use std::time::{Duration, Instant};
 
 /// The gap that is good enough where nothing else is said: 1 %.
@@ -103,17 +104,6 @@ const WHOLE_BYTES: f64 = 2e-5;
 
 /// What remains on a column then is not worth a flow below this part of what a link carries in all.
 const SMALL: f64 = 1e-2;
-
-/// What was known at a moment of the search, for a picture of the gap over time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Progress {
-    /// Since the planner began.
-    pub seconds: f64,
-    /// Of the plan at that moment.
-    pub congestion_seconds: f64,
-    /// Proved by that moment.
-    pub bound_seconds: f64,
-}
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug)]
@@ -455,7 +445,7 @@ impl<'a> Search<'a> {
     /// The columns' bytes, in whole bytes.
     fn shares(&self) -> Vec<Vec<Share>> {
         let columns = &self.state.columns;
-        let of_demand = |(j, d): (usize, &crate::demands::Demand)| {
+        let of_demand = |(j, d): (usize, &Demand)| {
             let row = columns.row(j);
             let bytes = largest_remainder(d.bytes, &columns.bytes[row.clone()]);
             let links = |i| columns.links(i).iter().copied().map(LinkId).collect();

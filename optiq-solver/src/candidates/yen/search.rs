@@ -16,14 +16,14 @@
 //! the order of the search makes it the first of those in lexicographic order. It is loopless, because a path with a
 //! loop would be longer than the one without.
 
-use super::Query;
+use crate::candidates::yen::query::Query;
 use optiq_net::{LinkId, Network, NodeId};
 
 /// A distance that is not there, and the bound of closed vertices.
 pub(super) const FAR: u32 = u32::MAX;
 
 /// Working space for one network.
-pub(in crate::candidates) struct Search<'n> {
+pub(crate) struct Search<'n> {
     net: &'n Network,
     /// Per link: where it leads; the only part of a link that the search reads, in a sixth of the memory.
     to: Vec<u32>,
@@ -50,14 +50,14 @@ struct Frame {
 }
 
 impl<'n> Search<'n> {
-    pub(in crate::candidates) fn new(net: &'n Network) -> Self {
+    pub(crate) fn new(net: &'n Network) -> Self {
         let to: Vec<u32> = net.links().iter().map(|l| l.to.0).collect();
         let (bound, banned) = (vec![(0, 0); net.vertices()], vec![0; to.len()]);
         Search { net, to, epoch: 0, bound, banned, stack: Vec::new(), turn: (1, 0) }
     }
 
     /// Starts a new search with nothing closed, nothing banned and no bounds but the distances.
-    pub(in crate::candidates) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
         if self.epoch == 0 {
             self.bound.fill((0, 0));
@@ -67,7 +67,7 @@ impl<'n> Search<'n> {
     }
 
     /// Keeps paths from passing through `node`.
-    pub(in crate::candidates) fn close(&mut self, node: NodeId) {
+    pub(crate) fn close(&mut self, node: NodeId) {
         self.bound[node.index()] = (self.epoch, FAR);
     }
 
@@ -84,12 +84,7 @@ impl<'n> Search<'n> {
     /// Appends to `links` the shortest path from `query.src` to `query.dst` that does not begin with a `banned` link,
     /// passes no closed vertex and has at most `query.max_hops` links; the first in rotated lexicographic order.
     /// `false`, and `links` as it was, if there is none.
-    pub(in crate::candidates) fn shortest(
-        &mut self,
-        query: &Query,
-        banned: &[LinkId],
-        links: &mut Vec<LinkId>,
-    ) -> bool {
+    pub(crate) fn shortest(&mut self, query: &Query, banned: &[LinkId], links: &mut Vec<LinkId>) -> bool {
         self.close(query.src);
         for &link in banned {
             self.ban(link);

@@ -1,10 +1,17 @@
 //! Specifications of switched networks; [`crate::spec`] has the table.
 
-use super::{Dragonfly, DragonflyPlus, FatTree, Switched};
-use crate::routing::Rule;
+use crate::builder::{End, NetworkBuilder};
+use crate::error::NetError;
+use crate::geometry::Geometry;
+use crate::network::Network;
+use crate::routing::Routing;
+use crate::routing::table::{NextHops, Rule};
+use crate::switched::closed_form::Switched;
+use crate::switched::dragonfly::Dragonfly;
+use crate::switched::dragonfly_plus::DragonflyPlus;
+use crate::switched::fat_tree::FatTree;
 use crate::text_file::shorten;
 use crate::units::{format_rate, parse_rate};
-use crate::{End, Geometry, NetError, Network, NetworkBuilder, NextHops, Routing};
 use std::fmt;
 use std::sync::Arc;
 
@@ -325,8 +332,8 @@ mod tests {
                 if spec.hosts() <= 500 && spec.shape.vertices() <= 2000 {
                     let network = spec.build().unwrap();
                     prop_assert_eq!(network.hosts(), spec.hosts());
-                    let last = crate::NodeId(network.hosts() as u32 - 1);
-                    network.route(crate::NodeId(0), last, &mut Vec::new()).unwrap();
+                    let last = crate::ids::NodeId(network.hosts() as u32 - 1);
+                    network.route(crate::ids::NodeId(0), last, &mut Vec::new()).unwrap();
                 }
             }
         }

@@ -1,0 +1,61 @@
+//! Shortest-path routes on any graph: one breadth-first tree towards every destination.
+
+use crate::ids::{LinkId, NodeId};
+use crate::network::Network;
+use crate::routing::shortest::{NONE, ShortestRows};
+use std::collections::VecDeque;
+
+impl ShortestRows {
+    /// Appends the route from `src` to `dst`; `None` if there is none.
+    pub fn route(&self, network: &Network, src: NodeId, dst: NodeId, route: &mut Vec<LinkId>) -> Option<()> {
+        let computed;
+        let row = match self.rows.get(dst.index()) {
+            Some(row) => row.get_or_init(|| next_hops_to(network, dst)),
+            None => {
+                computed = next_hops_to(network, dst);
+                &computed
+            }
+        };
+        follow(network, row, src, dst, route)
+    }
+}
+
+/// Follows the next hops `row` towards `dst` from `src`; stops at a vertex without one.
+pub(super) fn follow(network: &Network, row: &[u32], src: NodeId, dst: NodeId, route: &mut Vec<LinkId>) -> Option<()> {
+    let mut at = src;
+    while at != dst {
+        let link = row[at.index()];
+        if link == NONE {
+            return None;
+        }
+        route.push(LinkId(link));
+        at = network.link(LinkId(link)).to;
+    }
+    Some(())
+}
+
+/// The next hop of every vertex towards `dst`.
+fn next_hops_to(network: &Network, dst: NodeId) -> Box<[u32]> {
+    let mut row = vec![NONE; network.vertices()].into_boxed_slice();
+    let mut hops = vec![u32::MAX; network.vertices()];
+    let mut queue = VecDeque::from([dst]);
+    hops[dst.index()] = 0;
+    let hosts_forward = network.hosts() == network.vertices();
+    while let Some(v) = queue.pop_front() {
+        if v != dst && network.is_host(v) && !hosts_forward {
+            continue;
+        }
+        for &link in network.in_links(v) {
+            let from = network.link(link).from.index();
+            if hops[from] == u32::MAX {
+                hops[from] = hops[v.index()] + 1;
+                queue.push_back(network.link(link).from);
+            }
+            // The vertices of one level come from the queue in no order of their links: keep the smallest.
+            if hops[from] == hops[v.index()] + 1 {
+                row[from] = row[from].min(link.0);
+            }
+        }
+    }
+    row
+}

@@ -1,0 +1,20 @@
+//! A question for loopless shortest paths.
+
+use optiq_net::NodeId;
+
+/// What the paths are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Query<'a> {
+    /// Where the paths start.
+    pub src: NodeId,
+    /// Where they end; another vertex.
+    pub dst: NodeId,
+    /// [`optiq_net::Network::distances_to`] `dst`.
+    pub distance: &'a [u32],
+    /// At most so many paths.
+    pub k: usize,
+    /// Only paths of at most so many links.
+    pub max_hops: u32,
+    /// By how much each vertex rotates the order of its outgoing links for breaking ties.
+    pub rotation: u32,
+}
