@@ -21,6 +21,8 @@
 //!
 //! Two things limit it: what MPI sends without asking ([`EAGER`]), and the budget (see [`crate::Schedule`]).
 
+use crate::constants::{EAGER, LEAST_CHUNK};
+
 /// What a chunk costs apart from its bytes, and how fast bytes go: the pair from which [`ChunkRule::Auto`] finds the
 /// chunk size. The default suits both ends of the range that was measured: 2 us at 2 GB/s (a link of Blue Gene/Q),
 /// and 320 us at 12.5 MB/s (the lab, where sixteen ranks share two processors), are both 4,000 bytes.
@@ -60,15 +62,6 @@ pub enum ChunkRule {
     Fixed(u64),
 }
 
-/// What MPI libraries send at once, without asking the receiver first: Open MPI's TCP transport up to 64 KiB
-/// including its own header. Since a chunk's receive is always posted, asking would only cost a round trip per
-/// chunk: measured in the lab (100 Mbit/s torus, 4 MB per pair), chunks of 64 KiB take 1.8 times as long as chunks of
-/// 65,400 bytes.
-pub const EAGER: u64 = (64 << 10) - 256;
-
-/// The automatic rule makes no smaller chunks, unless the message is smaller.
-const LEAST: u64 = 8 << 10;
-
 impl ChunkRule {
     /// The rule for paths that meet in memory, each with its bytes and its number of legs: [`ChunkRule::Auto`] becomes one size
     /// for all of them, the others stay what they are.
@@ -78,7 +71,7 @@ impl ChunkRule {
             return self;
         }
         let size = mean(paths.map(|(bytes, legs)| (bytes, legs, best(bytes, legs, cost)))).unwrap_or(EAGER);
-        ChunkRule::Fixed(size.clamp(LEAST, EAGER))
+        ChunkRule::Fixed(size.clamp(LEAST_CHUNK, EAGER))
     }
 
     /// The chunk size in bytes for a path of `bytes` bytes over `legs` legs: at least 1, at most `bytes` (if that is
@@ -116,7 +109,7 @@ fn best(bytes: u64, legs: u64, cost: ChunkCost) -> u64 {
         0 => EAGER,
         more => {
             let best = (u128::from(bytes).saturating_mul(cost.bytes()) / u128::from(more)).isqrt();
-            u64::try_from(best).unwrap_or(u64::MAX).clamp(LEAST, EAGER)
+            u64::try_from(best).unwrap_or(u64::MAX).clamp(LEAST_CHUNK, EAGER)
         }
     }
 }
@@ -139,7 +132,10 @@ mod tests {
         let auto = |bytes, legs| ChunkRule::Auto.chunk(bytes, legs, cost);
         assert_eq!([auto(500_000, 2), auto(800_000, 5)], [50_000, 31_622]);
         // No pipeline to fill; more than MPI sends at once; hardly worth cutting; the whole message.
-        assert_eq!([auto(500_000, 1), auto(8 << 20, 2), auto(9_000, 5), auto(1_000, 2)], [EAGER, EAGER, LEAST, 1_000]);
+        assert_eq!(
+            [auto(500_000, 1), auto(8 << 20, 2), auto(9_000, 5), auto(1_000, 2)],
+            [EAGER, EAGER, LEAST_CHUNK, 1_000]
+        );
         // Cheaper than any neighbour by the formula it comes from: no chunk of another size is faster.
         let time = |bytes: f64, legs: f64, c: f64| (bytes / c + legs - 1.0) * (5e-6 + c / 1e9);
         for (bytes, legs) in [(300_000, 2), (1_000_000, 3), (700_000, 7)] {
@@ -157,10 +153,10 @@ mod tests {
         assert_eq!(settle(&[(500_000, 2)]), ChunkRule::Fixed(50_000));
         assert_eq!(settle(&[(500_000, 2), (800_000, 5)]), ChunkRule::Fixed((50_000 + 4 * 31_622) / 5));
         // Short paths do not make it smaller than pieces are.
-        assert_eq!(settle(&[(1_000, 2)]), ChunkRule::Fixed(LEAST));
+        assert_eq!(settle(&[(1_000, 2)]), ChunkRule::Fixed(LEAST_CHUNK));
         // Nothing to send, and more than anybody sends.
         assert_eq!([settle(&[]), settle(&[(0, 3)])], [ChunkRule::Fixed(EAGER); 2]);
-        assert_eq!(settle(&[(u64::MAX, u64::MAX), (u64::MAX, 2)]), ChunkRule::Fixed(LEAST));
+        assert_eq!(settle(&[(u64::MAX, u64::MAX), (u64::MAX, 2)]), ChunkRule::Fixed(LEAST_CHUNK));
         assert_eq!(ChunkRule::Thesis.settle([(1, 1)].into_iter(), cost), ChunkRule::Thesis);
     }
 

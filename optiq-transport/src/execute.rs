@@ -1,6 +1,12 @@
 //! The progress loop: drives a scheduler over a transport until its part of the exchange is done.
 
-use crate::{Event, Memory, Order, Schedule, Scheduler, Transport, TransportError};
+use crate::backoff::Backoff;
+use crate::error::TransportError;
+use crate::memory::Memory;
+use crate::protocol::Event;
+use crate::schedule::Schedule;
+use crate::scheduler::{Order, Scheduler};
+use crate::transport::Transport;
 use std::borrow::Borrow;
 use std::time::{Duration, Instant};
 
@@ -174,46 +180,6 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
     }
 }
 
-/// What a progress loop does while nothing moves.
-///
-/// Where a rank has a processor to itself it polls, for nothing answers sooner. Where it shares one, polling takes the
-/// processor from the ranks that have something to do: a yield only moves a process to the end of its queue, where the
-/// scheduler may leave it for a whole time slice of somebody else. Which of the two holds is measured: a yield that
-/// takes long means that somebody else ran. Then it sleeps a little, and wakes ahead of those who compute.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Patience {
-    idle: u32,
-    shared: bool,
-}
-
-/// Polls in vain before it looks whether it shares its processor.
-const POLLS: u32 = 4;
-/// A yield that nobody else makes use of is over much sooner.
-const SHARED: Duration = Duration::from_micros(10);
-/// Longer than a round over all ranks takes, shorter than a chunk takes on a fast network with shared processors.
-const NAP: Duration = Duration::from_micros(100);
-
-impl Patience {
-    /// Something moved.
-    pub fn moved(&mut self) {
-        self.idle = 0;
-    }
-
-    /// Nothing moved: lets others have the processor for a moment.
-    pub fn idle(&mut self) {
-        self.idle = self.idle.saturating_add(1);
-        if self.shared && self.idle > POLLS {
-            std::thread::sleep(NAP);
-            // Look again, now and then.
-            self.shared = !self.idle.is_multiple_of(4 * POLLS);
-        } else {
-            let start = Instant::now();
-            std::thread::yield_now();
-            self.shared = start.elapsed() > SHARED;
-        }
-    }
-}
-
 /// Carries out this rank's part of an exchange; returns when every byte that it sends, forwards and receives is
 /// where it belongs.
 ///
@@ -226,11 +192,11 @@ pub fn execute<T: Transport + ?Sized>(
     memory: &Memory<'_>,
 ) -> Result<Execution, TransportError> {
     let mut running = Running::begin(transport, schedule, options, memory)?;
-    let mut patience = Patience::default();
+    let mut backoff = Backoff::default();
     loop {
         match running.advance(transport, memory)? {
-            Progress::Moved => patience.moved(),
-            Progress::Idle => patience.idle(),
+            Progress::Moved => backoff.moved(),
+            Progress::Idle => backoff.idle(),
             Progress::Done => return Ok(running.execution()),
         }
     }

@@ -39,8 +39,11 @@
 //! Everything here is computed from the global list of paths, so all ranks agree on chunk sizes, windows, slots
 //! and tags without exchanging anything.
 
-use crate::chunk::mean;
-use crate::{ChunkCost, ChunkRule, Header, Path, PathId, Rank, TransportError};
+use crate::chunk::{ChunkCost, ChunkRule, mean};
+use crate::constants::EAGER;
+use crate::error::TransportError;
+use crate::path::{Header, Path};
+use optiq_trace::ids::{PathId, Rank};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -65,9 +68,9 @@ pub struct ScheduleOptions {
     pub busiest: u64,
 }
 
-/// Six chunks of [`crate::EAGER`] bytes: one on the wire, one that is being confirmed, four for the turns of progress
+/// Six chunks of [`EAGER`] bytes: one on the wire, one that is being confirmed, four for the turns of progress
 /// loops that share processors.
-const UNDER_WAY: u64 = 6 * crate::EAGER;
+const UNDER_WAY: u64 = 6 * EAGER;
 
 /// Which part of the busiest leg's bytes is under way at one time where chunks are put by the network's own hardware.
 /// Measured in the simulator of Blue Gene/Q, see `docs/executor.md`.

@@ -13,11 +13,17 @@
 //! Credits travel only while the sender still needs them (`n - w` in all), in batches of half a window, so that
 //! when both sides are done no credit is left under way.
 
-use crate::{Header, Hop, PathId, Rank, Region, Schedule, Sink, TransportError};
+use crate::error::TransportError;
+use crate::protocol::{Credit, Post, Region, Transmit};
+use crate::schedule::{Hop, Schedule, Sink};
 use bincode::{Decode, Encode};
+use optiq_trace::ids::{PathId, Rank};
 use std::borrow::Borrow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+
+#[cfg(test)]
+mod tests;
 
 /// Which of the two queues of a rank is served first (thesis 4.2.3), for each next rank by itself: chunks for different
 /// ranks do not wait for each other.
@@ -32,47 +38,6 @@ pub enum Order {
     /// The path that is furthest behind its share, whoever's it is (not in the thesis).
     #[default]
     Proportional,
-}
-
-/// Order to the transport: be ready to receive this chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Post {
-    /// The rank that will send it.
-    pub from: Rank,
-    /// See [`crate::Incoming::tag`].
-    pub tag: u32,
-    /// What will arrive.
-    pub header: Header,
-    /// Where it goes: the receive buffer, or a slot.
-    pub into: Region,
-    /// Its place in the slot memory, for transports that cannot receive into `into` directly.
-    pub slot: u64,
-}
-
-/// Order to the transport: send this chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transmit {
-    /// The rank that receives it.
-    pub to: Rank,
-    /// See [`crate::Outgoing::tag`].
-    pub tag: u32,
-    /// What it is.
-    pub header: Header,
-    /// Where its bytes are: the send buffer, or a slot.
-    pub data: Region,
-    /// The slot that the receiver keeps for it, as an offset into the receiver's slot memory.
-    pub remote_slot: u64,
-}
-
-/// Order to the transport, and what the other side is told: `chunks` more may be sent on `path`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Credit {
-    /// The rank that may send.
-    pub to: Rank,
-    /// The path.
-    pub path: PathId,
-    /// How many chunks more.
-    pub chunks: u64,
 }
 
 /// Counters of one path at this rank; see the inequalities at the top of the file.

@@ -42,7 +42,7 @@ pub use jobs::{Job, JobPath, Jobs};
 pub use legs::Legs;
 pub use lower::{Message, lower, merge};
 pub use model::{CostModel, Prediction};
-pub use optiq_transport::trace;
+pub use optiq_trace as trace;
 pub use placement::{Placement, PlacementRule};
 pub use scores::{Rule, Scores};
 #[cfg(feature = "mpi")]

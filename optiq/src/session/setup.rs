@@ -3,8 +3,8 @@
 use super::tracing::watch;
 use crate::{Algorithm, Config, CostModel, Error, Placement, TransportChoice, logger, transport_rule};
 use optiq_net::{Background, Network};
+use optiq_trace::Tracer;
 use optiq_transport::mpi::{Communicator, HostMemory, MINIMA, OneSided, Record, Reduction, TwoSided};
-use optiq_transport::trace::Tracer;
 use optiq_transport::{Rank, Transport};
 use std::cell::{Cell, RefCell};
 use std::path::Path;

@@ -2,9 +2,9 @@
 
 use super::Session;
 use crate::{Config, Decision, Error};
-use optiq_transport::Transport;
+use optiq_trace::{TraceOptions, Tracer};
 use optiq_transport::mpi::Communicator;
-use optiq_transport::trace::{TraceOptions, Traced, Tracer};
+use optiq_transport::{Traced, Transport};
 use std::path::PathBuf;
 
 /// Wraps the transport if the configuration asks for a trace, as `all` ranks or none must; collective. A rank that
