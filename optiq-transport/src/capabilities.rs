@@ -32,6 +32,9 @@ pub struct Capabilities {
     /// The largest chunk that it can carry, in bytes; `None` if there is no limit. A larger one is an error of
     /// [`crate::Transport::send`].
     pub largest_chunk_bytes: Option<u64>,
+    /// Whether chunks arrive straight in the receive buffer. If not, they arrive in slots of the receiver's, also those that
+    /// end there, and are copied from there.
+    pub delivers_in_place: bool,
     /// What [`crate::Event::Sent`] means.
     pub send_completion: SendCompletion,
     /// Whether [`crate::Transport::poll`] may wait inside a call until another rank or the network has answered, because

@@ -1,6 +1,8 @@
 //! The progress loop: drives a scheduler over a transport until its part of the exchange is done.
 
 use crate::backoff::Backoff;
+use crate::capabilities::Capabilities;
+use crate::constants::{SENDS_IN_FLIGHT, STALL_NOTICE_SECONDS};
 use crate::error::TransportError;
 use crate::memory::Memory;
 use crate::protocol::Event;
@@ -15,7 +17,7 @@ use std::time::{Duration, Instant};
 pub struct ExecuteOptions {
     /// Which queue goes first.
     pub order: Order,
-    /// How many sends may be under way at one time. A send that is handed over cannot be overtaken any more, so a
+    /// How many sends may be in flight at one time. A send that is handed over cannot be overtaken any more, so a
     /// smaller number gives the order policy more to decide, a larger one keeps more links busy.
     pub sends_in_flight: usize,
     /// Give up after this long without any progress; `None` waits for ever, as MPI does.
@@ -24,7 +26,7 @@ pub struct ExecuteOptions {
 
 impl Default for ExecuteOptions {
     fn default() -> Self {
-        Self { order: Order::default(), sends_in_flight: 256, give_up_after: None }
+        Self { order: Order::default(), sends_in_flight: SENDS_IN_FLIGHT, give_up_after: None }
     }
 }
 
@@ -43,21 +45,21 @@ pub struct Execution {
     pub peak_slot_bytes: u64,
 }
 
-/// How long nothing may move before a line in the log says who is waited for.
-const STALL_NOTICE: Duration = Duration::from_secs(10);
+/// How long nothing may move before a line in the log says what is missing.
+const STALL_NOTICE: Duration = Duration::from_secs(STALL_NOTICE_SECONDS);
 
 /// What [`Running::advance`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Something moved.
     Moved,
-    /// Nothing moved: others must do something first.
+    /// Nothing moved: other ranks must act first.
     Idle,
-    /// This rank's part is over.
+    /// This rank's part is done.
     Done,
 }
 
-/// This rank's part of an exchange, under way. It must be advanced with the transport and the memory with which it was
+/// This rank's part of an exchange that has begun. It must be advanced with the transport and the memory with which it was
 /// begun until it is done or has failed; one transport carries one exchange at a time.
 #[derive(Debug)]
 pub struct Running<S> {
@@ -84,6 +86,7 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
     ) -> Result<Self, TransportError> {
         memory.check(schedule.borrow())?;
         transport.begin(schedule.borrow())?;
+        log_begin(&transport.capabilities(), schedule.borrow(), options);
         let scheduler = Scheduler::new(schedule.clone(), options.order);
         let (options, execution, events) = (*options, Execution::default(), Vec::new());
         Ok(Self { schedule, scheduler, options, execution, events, in_flight: 0, idle: None })
@@ -162,7 +165,7 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
         Ok(Progress::Moved)
     }
 
-    /// Nothing happened: after a while say, or report, what is missing.
+    /// Nothing happened: after a while, warns of what is missing, or gives up.
     fn stall(&mut self) -> Result<(), TransportError> {
         let (since, noticed) = *self.idle.get_or_insert_with(|| (Instant::now(), false));
         let waited = since.elapsed();
@@ -180,8 +183,28 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
     }
 }
 
+/// What the exchange is carried out with, in one line of the log.
+fn log_begin(capabilities: &Capabilities, schedule: &Schedule, options: &ExecuteOptions) {
+    log::debug!(
+        "rank {}: exchange on {} paths over {}, order {:?}, at most {} sends in flight; a send is confirmed at {:?} completion{}; \
+         slots of {} bytes",
+        schedule.rank(),
+        schedule.hops().len(),
+        capabilities.name,
+        options.order,
+        options.sends_in_flight.max(1),
+        capabilities.send_completion,
+        if capabilities.send_completion.is_confirmed_by_target() {
+            ""
+        } else {
+            ", so in-flight limits do not bound the network's queues"
+        },
+        if capabilities.delivers_in_place { schedule.forward_bytes() } else { schedule.slot_bytes() },
+    );
+}
+
 /// Carries out this rank's part of an exchange; returns when every byte that it sends, forwards and receives is
-/// where it belongs.
+/// in its place.
 ///
 /// # Errors
 /// As [`Running::begin`], before anything moves, and [`Running::advance`].

@@ -86,7 +86,7 @@ proptest! {
         chunk in 1u64..1500,
         budget in 14u64..9000,
         window in 1u64..6,
-        under_way in prop_oneof![Just(0u64), 1u64..5000],
+        in_flight_limit in prop_oneof![Just(0u64), 1u64..5000],
         order in prop_oneof![
             Just(Order::ForwardFirst), Just(Order::LocalFirst), Just(Order::RoundRobin), Just(Order::Proportional)
         ],
@@ -94,7 +94,7 @@ proptest! {
     ) {
         // 14 paths at most, so 14 bytes always hold one byte of each.
         let options =
-            ScheduleOptions { chunk: ChunkRule::Fixed(chunk), budget, window, under_way, ..ScheduleOptions::default() };
+            ScheduleOptions { chunk: ChunkRule::Fixed(chunk), budget, window, in_flight_limit, ..ScheduleOptions::default() };
         let late = |(end, rank)| {
             let mut delays = delays.iter().copied().cycle().skip(rank);
             Delayed::new(end, move || delays.next().unwrap_or(0))

@@ -93,6 +93,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     name: "in-process",
     largest_eager_bytes: None,
     largest_chunk_bytes: None,
+    delivers_in_place: true,
     send_completion: SendCompletion::Local,
     flush_blocks: false,
     end_waits_for_all_ranks: false,

@@ -2,9 +2,10 @@
 
 use crate::capabilities::Capabilities;
 use crate::error::TransportError;
+use crate::hop::Hop;
 use crate::memory::Memory;
 use crate::protocol::{Credit, Event, Post, Transmit};
-use crate::schedule::{Hop, Schedule};
+use crate::schedule::Schedule;
 use crate::transport::Transport;
 use optiq_trace::{ChunkEvent, Leg, Meter, SentChunk, SentCredit, Tracer};
 

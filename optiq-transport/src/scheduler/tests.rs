@@ -4,9 +4,11 @@ use super::{Order, Scheduler};
 use crate::chunk::ChunkRule;
 use crate::constants::EAGER;
 use crate::error::TransportError;
+use crate::hop::Sink;
 use crate::path::Path;
 use crate::protocol::{Credit, Region};
-use crate::schedule::{Schedule, ScheduleOptions, Sink};
+use crate::schedule::Schedule;
+use crate::schedule_options::ScheduleOptions;
 
 fn path(id: u32, ranks: &[u32], bytes: u64) -> Path {
     Path { id, ranks: ranks.to_vec(), bytes, source_offset: 0, destination_offset: 0 }
@@ -164,20 +166,21 @@ fn unequal() -> Vec<Path> {
 }
 
 #[test]
-fn what_is_under_way_is_in_proportion_to_what_a_leg_carries() {
+fn bytes_in_flight_are_in_proportion_to_what_a_leg_carries() {
     // Legs carry 800, 400 and 200 bytes; 8 chunks of 10 on the busiest are 4 and 2 on the others.
-    let o = ScheduleOptions { under_way: 80, ..options(10, 1 << 20, 100) };
+    let o = ScheduleOptions { in_flight_limit: 80, ..options(10, 1 << 20, 100) };
     let s = schedules(4, &unequal(), o);
-    let limit = |rank: usize, path| s[rank].hops()[s[rank].find(path).unwrap()].outgoing.unwrap().under_way;
+    let limit = |rank: usize, path| s[rank].hops()[s[rank].find(path).unwrap()].outgoing.unwrap().in_flight_limit;
     assert_eq!([limit(0, 0), limit(0, 1), limit(0, 2), limit(1, 1)], [80, 80, 40, 20]);
     // Where a link is known to carry more than any leg does, every leg gets less.
     let shared = schedules(4, &unequal(), ScheduleOptions { busiest: 1600, ..o });
-    assert_eq!(shared[0].hops()[0].outgoing.unwrap().under_way, 40);
+    assert_eq!(shared[0].hops()[0].outgoing.unwrap().in_flight_limit, 40);
     // The sixteenth part of 800 bytes; the hundredth would be less than two chunks of 10; half would be more than 80.
-    let part = |under_way_part| {
-        let s = schedules(4, &unequal(), ScheduleOptions { under_way_part, ..o });
-        [(0, 0), (0, 2), (1, 1)]
-            .map(|(rank, path): (usize, _)| s[rank].hops()[s[rank].find(path).unwrap()].outgoing.unwrap().under_way)
+    let part = |in_flight_part| {
+        let s = schedules(4, &unequal(), ScheduleOptions { in_flight_part, ..o });
+        [(0, 0), (0, 2), (1, 1)].map(|(rank, path): (usize, _)| {
+            s[rank].hops()[s[rank].find(path).unwrap()].outgoing.unwrap().in_flight_limit
+        })
     };
     assert_eq!([part(16), part(100), part(2)], [[50, 25, 12], [20, 10, 5], [80, 40, 20]]);
 
@@ -200,22 +203,22 @@ fn what_is_under_way_is_in_proportion_to_what_a_leg_carries() {
 }
 
 #[test]
-fn limits_are_right_on_average_where_they_are_no_whole_number_of_chunks() {
+fn limits_that_are_no_whole_number_of_chunks_are_right_on_average() {
     // Limits of 50 and 25 bytes: five chunks of 10, and two or three, each half of the time.
     let paths = [path(0, &[0, 1], 4000), Path { source_offset: 4000, ..path(1, &[0, 2], 2000) }];
-    let s = schedules(3, &paths, ScheduleOptions { under_way: 50, ..options(10, 1 << 20, 1000) });
+    let s = schedules(3, &paths, ScheduleOptions { in_flight_limit: 50, ..options(10, 1 << 20, 1000) });
     let mut source = Scheduler::new(&s[0], Order::Proportional);
-    let mut under_way = [0u64; 2];
+    let mut in_flight = [0u64; 2];
     let mut counts = [[0u64; 6]; 2];
     for round in 0..190 {
         while let Some(t) = source.poll_transmit() {
-            under_way[t.header.path as usize] += 1;
+            in_flight[t.header.path as usize] += 1;
         }
         source.check_invariants();
         for path in 0..2 {
-            counts[path as usize][under_way[path as usize] as usize] += 1;
+            counts[path as usize][in_flight[path as usize] as usize] += 1;
             source.handle_sent(path, round).unwrap();
-            under_way[path as usize] -= 1;
+            in_flight[path as usize] -= 1;
         }
     }
     assert_eq!(counts[0][5], 190);
@@ -224,8 +227,8 @@ fn limits_are_right_on_average_where_they_are_no_whole_number_of_chunks() {
 }
 
 #[test]
-fn one_chunk_may_always_be_under_way() {
-    let o = ScheduleOptions { under_way: 0, ..options(10, 1 << 20, 100) };
+fn one_chunk_may_always_be_in_flight() {
+    let o = ScheduleOptions { in_flight_limit: 0, ..options(10, 1 << 20, 100) };
     let s = schedules(4, &unequal(), o);
     let mut source = Scheduler::new(&s[0], Order::Proportional);
     let sent: Vec<u32> = std::iter::from_fn(|| source.poll_transmit()).map(|t| t.to).collect();

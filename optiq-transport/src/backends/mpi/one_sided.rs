@@ -92,6 +92,7 @@ impl OneSided {
         name: "mpi-one-sided",
         largest_eager_bytes: None,
         largest_chunk_bytes: Some(LARGEST_COUNT),
+        delivers_in_place: false,
         send_completion: SendCompletion::Remote,
         flush_blocks: true,
         end_waits_for_all_ranks: true,

@@ -49,6 +49,7 @@ impl TwoSided {
             Library::Mpich | Library::Other => None,
         },
         largest_chunk_bytes: Some(LARGEST_COUNT),
+        delivers_in_place: true,
         send_completion: SendCompletion::Matched,
         flush_blocks: false,
         end_waits_for_all_ranks: false,
