@@ -172,6 +172,10 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
         let rank = self.schedule.borrow().rank();
         if self.options.give_up_after.is_some_and(|limit| waited >= limit) {
             let waiting_for = self.scheduler.waiting_for();
+            let (in_flight, seconds) = (self.in_flight, waited.as_secs());
+            log::warn!(
+                "rank {rank} gives up after {seconds} s: {in_flight} sends are in flight; it waits for {waiting_for}"
+            );
             return Err(TransportError::Stalled { rank, seconds: waited.as_secs(), waiting_for });
         }
         if waited >= STALL_NOTICE && !noticed {

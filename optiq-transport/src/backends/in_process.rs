@@ -1,12 +1,12 @@
-//! Ranks as threads of one process, joined by channels; optionally paced, so that a network can be had without MPI.
+//! Ranks as threads of one process, joined by channels; optionally paced, which emulates a network without MPI.
 //!
 //! # Pacing
 //!
 //! Each directed link `l` has a rate `c_l` and a time `f_l` from which it is free. A chunk of `b` bytes that is
 //! sent at `t` over links `l_1 .. l_h` cuts through: on each link in turn it starts at `t <- max(t, f_l)`, occupies
 //! the link until `f_l <- t + b / c_l`, and it is delivered at the largest `f_l` on its way. Links are thus shared
-//! first come first served at chunk granularity, which is enough to show congestion; the packet-level truth is the
-//! simulator's business.
+//! first come first served at chunk granularity, which is enough to show congestion; the simulator
+//! (`optiq-sim`) models packets.
 
 use crate::capabilities::{Capabilities, SendCompletion};
 use crate::error::TransportError;
@@ -39,7 +39,7 @@ struct Pacing {
 }
 
 impl Pacing {
-    /// Occupies the links of a leg and returns when the last byte is over.
+    /// Occupies the links of a leg and returns the time at which the last byte arrives.
     fn transmit(&self, from: Rank, to: Rank, bytes: u64) -> Instant {
         let mut free = self.free.lock();
         let mut at = self.start.elapsed().as_secs_f64();
@@ -177,6 +177,7 @@ impl InProcess {
         let (address, bytes) = unsafe { memory.address(into, self.slots.as_mut_ptr()) };
         if bytes != data.len() {
             let what = format!("a chunk of {} bytes instead of {bytes} on path {path}", data.len());
+            log::warn!("rank {} rejects chunk {sequence}: {what}, in exchange {}", self.rank, self.exchange);
             return Err(TransportError::Unexpected { rank: self.rank, what });
         }
         // SAFETY: as above; `data` is a box of its own.
@@ -249,6 +250,12 @@ impl Transport for InProcess {
                 let (Some(&(sequence, _)), Some(&place)) = (early.front(), posted.front()) else { break };
                 if sequence != place.0 {
                     let what = format!("chunk {sequence} of path {path} instead of chunk {}", place.0);
+                    let (early, posted) = (early.len(), posted.len());
+                    log::warn!(
+                        "rank {} rejects {what}, in exchange {}: {early} chunks of the path have arrived, {posted} receives are posted",
+                        self.rank,
+                        self.exchange
+                    );
                     return Err(TransportError::Unexpected { rank: self.rank, what });
                 }
                 posted.pop_front();

@@ -1,19 +1,17 @@
-//! How far the ranks' clocks are apart, by messages to and fro.
+//! How far the ranks' clocks are apart, measured by round trips.
 //!
-//! Rank 0 asks nothing and answers: each other rank in turn sends it a word and gets rank 0's clock back, a few times.
+//! Rank 0 only answers: each other rank in turn sends it a word and gets rank 0's clock back, a few times.
 //! With `before` and `after` its own stamps around the quickest answer, rank 0 read its clock between the two, so that the
 //! offset is known to half of that trip (Cristian, Probabilistic clock synchronization, Distributed Computing 3, 1989).
 
 use super::comm::{Communicator, check};
 use super::convert::c_rank;
 use super::ffi;
+use crate::constants::CLOCK_QUESTIONS;
 use crate::error::TransportError;
 use optiq_trace::Clock;
 use optiq_trace::ids::Rank;
 use std::os::raw::c_int;
-
-/// Questions of each rank; the quickest counts.
-const QUESTIONS: usize = 8;
 
 impl Communicator {
     /// Begins a clock on every rank and finds how far it is from rank 0's; collective, and for rank 0 as long as all other
@@ -31,7 +29,7 @@ impl Communicator {
         let (wall, session) = (word(0), word(1));
         if self.rank() == 0 {
             for rank in 1..self.size() {
-                for _ in 0..QUESTIONS {
+                for _ in 0..CLOCK_QUESTIONS {
                     self.receive_word(rank)?;
                     self.send_word(rank, clock.now())?;
                 }
@@ -39,7 +37,7 @@ impl Communicator {
             return Ok((clock, session));
         }
         let mut quickest = (0, 0, u64::MAX);
-        for _ in 0..QUESTIONS {
+        for _ in 0..CLOCK_QUESTIONS {
             let before = clock.now();
             self.send_word(0, before)?;
             let there = self.receive_word(0)?;
@@ -52,7 +50,7 @@ impl Communicator {
         Ok((clock.aligned(before, there, after, wall), session))
     }
 
-    /// Back ends count theirs from 0, and may have receives from anybody posted already.
+    /// Back ends count their tags from 0, and may have receives from any source posted already.
     fn question_tag(&self) -> c_int {
         self.largest_tag() as c_int
     }

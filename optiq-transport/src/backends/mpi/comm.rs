@@ -237,7 +237,7 @@ impl Communicator {
         Ok(received)
     }
 
-    /// Everybody's words, in rank order, with the number of words of each rank.
+    /// The words of all ranks, in rank order, with the number of words of each rank.
     ///
     /// # Errors
     /// [`TransportError::Mpi`] with what MPI reports, or if all words together exceed what MPI can count.
@@ -300,7 +300,7 @@ impl Communicator {
         Ok(())
     }
 
-    /// Waits until all ranks are here.
+    /// Waits until all ranks have called it.
     ///
     /// # Errors
     /// [`TransportError::Mpi`] with what MPI reports.
@@ -309,7 +309,7 @@ impl Communicator {
         check(unsafe { ffi::PMPI_Barrier(self.raw) }, "MPI_Barrier")
     }
 
-    /// Begins to wait until all ranks are here.
+    /// Begins a barrier.
     ///
     /// # Errors
     /// [`TransportError::Mpi`] with what MPI reports.
@@ -339,7 +339,7 @@ impl Communicator {
         Ok(pending)
     }
 
-    /// Words of all ranks, as many from each, in rank order.
+    /// Words of all ranks, the same number from each, in rank order.
     ///
     /// # Errors
     /// [`TransportError::Mpi`] with what MPI reports.
@@ -412,7 +412,7 @@ pub struct PendingWords<T> {
 }
 
 impl<T: Copy> PendingWords<T> {
-    /// The result, once it is there.
+    /// The result, once the operation is complete.
     ///
     /// # Errors
     /// [`TransportError::Mpi`] with what MPI reports.
@@ -429,7 +429,7 @@ impl<T: Copy> PendingWords<T> {
 }
 
 impl<T> Drop for PendingWords<T> {
-    /// What is given up while it is under way leaves its memory to MPI.
+    /// An operation that is given up before it is complete leaves its memory to MPI.
     fn drop(&mut self) {
         // SAFETY: a constant.
         if self.request != unsafe { ffi::RSMPI_REQUEST_NULL } {
@@ -461,7 +461,7 @@ impl Pending {
 impl Drop for Communicator {
     fn drop(&mut self) {
         if is_initialized() {
-            // SAFETY: ours, and MPI is still up. There is nobody to tell of an error.
+            // SAFETY: ours, and MPI is still up. An error cannot be reported here.
             unsafe { ffi::PMPI_Comm_free(&mut self.raw) };
         }
     }

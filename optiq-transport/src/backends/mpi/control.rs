@@ -2,12 +2,13 @@
 //!
 //! A record is two words, `kind << 32 | path` and a number. Records for the same rank that are queued between two
 //! polls share a message. Receives for any sender are posted ahead for the lifetime of the transport; a control
-//! message always answers, or announces, data of the running exchange, so none can stray into another one.
+//! message always answers, or announces, data of the current exchange, so none can arrive in another one.
 
 use super::comm::{Communicator, check, is_initialized};
 use super::convert::c_rank;
 use super::ffi;
 use super::requests::Requests;
+use crate::constants::{CONTROL_BATCH, CONTROL_RECEIVES};
 use crate::error::TransportError;
 use optiq_trace::ids::{PathId, Rank};
 use std::collections::BTreeMap;
@@ -15,20 +16,24 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 pub(super) const CONTROL_TAG: c_int = 0;
-/// Records per message.
-const BATCH: usize = 32;
-/// Receives that are posted ahead.
-const AHEAD: usize = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ControlKind {
+    /// The receiver can take `number` chunks more.
     Credit = 0,
+    /// Chunk `number` lies in its slot.
     Arrived = 1,
 }
 
+impl ControlKind {
+    fn from_code(code: u64) -> Option<Self> {
+        [ControlKind::Credit, ControlKind::Arrived].into_iter().find(|kind| *kind as u64 == code)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Record {
-    pub(super) kind: Kind,
+pub(super) struct ControlRecord {
+    pub(super) kind: ControlKind,
     pub(super) path: PathId,
     pub(super) number: u64,
 }
@@ -37,24 +42,24 @@ pub(super) struct Control {
     comm: Rc<Communicator>,
     outbox: BTreeMap<Rank, Vec<u64>>,
     sending: Requests<Box<[u64]>>,
-    receiving: Requests<Box<[u64; 2 * BATCH]>>,
+    receiving: Requests<Box<[u64; 2 * CONTROL_BATCH]>>,
 }
 
 impl Control {
     pub(super) fn new(comm: Rc<Communicator>) -> Result<Self, TransportError> {
         let mut control =
             Self { comm, outbox: BTreeMap::new(), sending: Requests::default(), receiving: Requests::default() };
-        for _ in 0..AHEAD {
-            control.post(Box::new([0; 2 * BATCH]))?;
+        for _ in 0..CONTROL_RECEIVES {
+            control.post(Box::new([0; 2 * CONTROL_BATCH]))?;
         }
         Ok(control)
     }
 
-    fn post(&mut self, mut buffer: Box<[u64; 2 * BATCH]>) -> Result<(), TransportError> {
+    fn post(&mut self, mut buffer: Box<[u64; 2 * CONTROL_BATCH]>) -> Result<(), TransportError> {
         // SAFETY: a null request to be overwritten; the buffer lives in `receiving` until completion.
         let request = unsafe {
             let mut request = ffi::RSMPI_REQUEST_NULL;
-            let (address, words) = (buffer.as_mut_ptr().cast(), 2 * BATCH as c_int);
+            let (address, words) = (buffer.as_mut_ptr().cast(), 2 * CONTROL_BATCH as c_int);
             let (any, comm) = (ffi::RSMPI_ANY_SOURCE, self.comm.raw());
             let code = ffi::PMPI_Irecv(address, words, ffi::RSMPI_UINT64_T, any, CONTROL_TAG, comm, &mut request);
             check(code, "MPI_Irecv")?;
@@ -65,7 +70,7 @@ impl Control {
     }
 
     /// Queues a record; it leaves with the next [`Control::poll`].
-    pub(super) fn queue(&mut self, to: Rank, record: Record) {
+    pub(super) fn queue(&mut self, to: Rank, record: ControlRecord) {
         let head = (record.kind as u64) << 32 | u64::from(record.path);
         self.outbox.entry(to).or_default().extend([head, record.number]);
     }
@@ -76,9 +81,9 @@ impl Control {
     }
 
     /// Sends what is queued and calls `handle` for every record that has arrived.
-    pub(super) fn poll(&mut self, mut handle: impl FnMut(Record)) -> Result<(), TransportError> {
+    pub(super) fn poll(&mut self, mut handle: impl FnMut(ControlRecord)) -> Result<(), TransportError> {
         for (to, words) in std::mem::take(&mut self.outbox) {
-            for batch in words.chunks(2 * BATCH) {
+            for batch in words.chunks(2 * CONTROL_BATCH) {
                 let batch: Box<[u64]> = batch.into();
                 // SAFETY: a null request to be overwritten; the buffer lives in `sending` until completion.
                 let request = unsafe {
@@ -103,9 +108,15 @@ impl Control {
             Ok(())
         })?;
         for (buffer, words) in arrived {
-            for pair in buffer[..words.min(2 * BATCH)].chunks_exact(2) {
-                let kind = if pair[0] >> 32 == Kind::Credit as u64 { Kind::Credit } else { Kind::Arrived };
-                handle(Record { kind, path: pair[0] as u32, number: pair[1] });
+            for pair in buffer[..words.min(2 * CONTROL_BATCH)].chunks_exact(2) {
+                let (code, path, number) = (pair[0] >> 32, pair[0] as PathId, pair[1]);
+                let Some(kind) = ControlKind::from_code(code) else {
+                    let rank = self.comm.rank();
+                    let what = format!("a control record of kind {code} for path {path}");
+                    log::warn!("rank {rank} rejects {what}, with number {number}, in a message of {words} words");
+                    return Err(TransportError::Unexpected { rank, what });
+                };
+                handle(ControlRecord { kind, path, number });
             }
             self.post(buffer)?;
         }

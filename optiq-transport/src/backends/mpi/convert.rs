@@ -19,8 +19,9 @@ pub(super) const LARGEST_COUNT: u64 = c_int::MAX as u64;
 /// # Errors
 /// [`TransportError::BadPath`] for a chunk beyond 2 GiB; chunk rules stay far below.
 pub(super) fn c_count(header: &Header) -> Result<c_int, TransportError> {
-    c_int::try_from(header.bytes).map_err(|_| TransportError::BadPath {
-        path: header.path,
-        what: format!("has chunks of {} bytes; MPI counts to {}", header.bytes, c_int::MAX),
+    c_int::try_from(header.bytes).map_err(|_| {
+        let (path, bytes) = (header.path, header.bytes);
+        log::debug!("chunk {} of path {path} has {bytes} bytes, and a call carries {LARGEST_COUNT}", header.sequence);
+        TransportError::BadPath { path, what: format!("has chunks of {bytes} bytes; MPI counts to {LARGEST_COUNT}") }
     })
 }

@@ -64,7 +64,7 @@ pub unsafe fn is_named(datatype: ffi::MPI_Datatype) -> bool {
 /// Whether MPI accepts a datatype in communication: it is one, and it was committed. `quiet` is a communicator whose
 /// errors are returned.
 pub fn is_committed(datatype: ffi::MPI_Datatype, quiet: &Communicator) -> bool {
-    // There is no call that asks. Sending to nobody checks its arguments (MPICH: if there is something to send) and does
+    // MPI has no call that tells. A send to MPI_PROC_NULL checks its arguments (MPICH: if the count is not 0) and does
     // nothing else.
     static NOT_READ: u64 = 0;
     let buffer = (&raw const NOT_READ).cast();
@@ -119,7 +119,7 @@ unsafe fn walk(datatype: ffi::MPI_Datatype, depth: usize) -> Result<Option<u64>,
 
 unsafe fn free_if_derived(mut datatype: ffi::MPI_Datatype) -> Result<(), TransportError> {
     let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
-    // SAFETY: a valid handle by the caller's word.
+    // SAFETY: a valid handle by the caller's contract.
     unsafe {
         let code = ffi::PMPI_Type_get_envelope(datatype, &mut integers, &mut addresses, &mut types, &mut combiner);
         check(code, "MPI_Type_get_envelope")?;

@@ -17,7 +17,7 @@ unsafe extern "C" {
     fn optiq_fortran_to_buffer(buffer: *mut c_void) -> *mut c_void;
 }
 
-/// A communicator's handle in C, from that in Fortran; a null or invalid one for what is none, and where MPI is not
+/// A communicator's handle in C, from that in Fortran; a null or invalid one if there is no such communicator or MPI is not
 /// initialised.
 pub fn comm_from_fortran(comm: c_int) -> ffi::MPI_Comm {
     // SAFETY: any number is accepted, at any time.
@@ -30,13 +30,13 @@ pub fn type_from_fortran(datatype: c_int) -> ffi::MPI_Datatype {
     unsafe { optiq_fortran_to_type(datatype) }
 }
 
-/// An info object's handle in C, as [`comm_from_fortran`], but an invalid one for what is none: the null handle is valid.
+/// An info object's handle in C, as [`comm_from_fortran`], but an invalid one if there is no such object: the null handle is valid.
 pub fn info_from_fortran(info: c_int) -> ffi::MPI_Info {
     // SAFETY: as above.
     unsafe { optiq_fortran_to_info(info) }
 }
 
-/// A request's handle in C, from that in Fortran; a null or invalid one for what is none.
+/// A request's handle in C, from that in Fortran; a null or invalid one if there is no such request.
 pub fn request_from_fortran(request: c_int) -> ffi::MPI_Request {
     // SAFETY: as above.
     unsafe { optiq_fortran_to_request(request) }
@@ -58,7 +58,7 @@ pub fn buffer_from_fortran(buffer: *const c_void) -> *const c_void {
     unsafe { optiq_fortran_to_buffer(buffer.cast_mut()) }
 }
 
-/// A file's handle in C, from that in Fortran; a null or invalid one for what is none.
+/// A file's handle in C, from that in Fortran; a null or invalid one if there is no such file.
 pub fn file_from_fortran(file: c_int) -> ffi::MPI_File {
     // SAFETY: MPI accepts any number, at any time.
     unsafe { optiq_fortran_to_file(file) }
@@ -67,7 +67,7 @@ pub fn file_from_fortran(file: c_int) -> ffi::MPI_File {
 /// Whether an address that Fortran passes is that of its `MPI_STATUS_IGNORE`.
 ///
 /// # Safety
-/// MPI must have been initialised, which is when the libraries note that address. What is at `status` is not looked at.
+/// MPI must have been initialised, which is when the libraries note that address. What is at `status` is not read.
 pub unsafe fn ignores_status(status: *const c_int) -> bool {
     // SAFETY: by this function's contract; addresses are compared.
     unsafe { optiq_fortran_ignores(status) != 0 }

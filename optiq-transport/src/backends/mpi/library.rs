@@ -11,7 +11,7 @@ pub enum Library {
     OpenMpi,
     /// MPICH, and what is derived from it.
     Mpich,
-    /// Neither.
+    /// Another library.
     Other,
 }
 

@@ -10,11 +10,12 @@
 //! barrier also keeps a fast rank from putting data of the next exchange over slots of this one.
 
 use super::comm::{Communicator, Pending, byte, check, is_initialized};
-use super::control::{Control, Kind, Record};
+use super::control::{Control, ControlKind, ControlRecord};
 use super::convert::{LARGEST_COUNT, c_count, c_rank};
 use super::ffi;
 use super::in_order::InOrder;
 use crate::capabilities::{Capabilities, SendCompletion};
+use crate::constants::LEAST_WINDOW_BYTES;
 use crate::error::TransportError;
 use crate::memory::Memory;
 use crate::protocol::{Credit, Event, Post, Region, Transmit};
@@ -56,7 +57,7 @@ impl Window {
     /// Collective.
     fn free(mut self) {
         if is_initialized() {
-            // SAFETY: ours, locked by `allocate`. There is nobody to tell of an error.
+            // SAFETY: ours, locked by `allocate`. An error cannot be reported here.
             unsafe {
                 ffi::PMPI_Win_unlock_all(self.raw);
                 ffi::PMPI_Win_free(&mut self.raw);
@@ -65,9 +66,9 @@ impl Window {
     }
 }
 
-/// What is allocated for `needed` bytes: the next power of two, at least a page.
+/// The size of the window for `needed` bytes: the next power of two, at least a page.
 fn grown(needed: u64) -> u64 {
-    needed.max(4096).checked_next_power_of_two().unwrap_or(needed)
+    needed.max(LEAST_WINDOW_BYTES).checked_next_power_of_two().unwrap_or(needed)
 }
 
 /// The one-sided MPI back end (`MPI_Put`, passive target).
@@ -75,7 +76,7 @@ pub struct OneSided {
     comm: Rc<Communicator>,
     control: Control,
     window: Option<Window>,
-    /// Receives that the scheduler is ready for, per path.
+    /// Receives that the scheduler has posted, per path.
     posted: BTreeMap<PathId, VecDeque<(u64, u64, Region)>>,
     /// Put, but not yet flushed and announced, per receiver.
     unflushed: BTreeMap<Rank, Vec<(PathId, u64)>>,
@@ -100,13 +101,13 @@ impl OneSided {
         largest_bytes_in_flight: None,
     };
 
-    /// On a private communicator; collective. Tries at once whether this MPI library gives windows on it.
+    /// On a private communicator; collective. Finds out at once whether this MPI library gives windows on it.
     ///
     /// # Errors
     /// What MPI reports, on every rank alike; then use the two-sided back end.
     pub fn new(comm: Rc<Communicator>) -> Result<Self, TransportError> {
-        let tried = Window::allocate(&comm, 4096);
-        // Some ranks may have got a window and others not: all must take the same way.
+        let tried = Window::allocate(&comm, LEAST_WINDOW_BYTES);
+        // Some ranks may have got a window and others not: all must use the same back end.
         let mut ok = [i64::from(tried.is_ok())];
         comm.all_min(&mut ok)?;
         match tried {
@@ -143,9 +144,11 @@ impl Transport for OneSided {
             if let Some(window) = self.window.take() {
                 window.free();
             }
-            // Room for growth: making a window is a collective operation, and slowly growing exchanges would make
+            // The window may grow: making a window is a collective operation, and slowly growing exchanges would make
             // one each time.
-            self.window = Some(Window::allocate(&self.comm, grown(needed))?);
+            let bytes = grown(needed);
+            log::debug!("rank {}: a window of {bytes} bytes, for slots of {needed} bytes", self.comm.rank());
+            self.window = Some(Window::allocate(&self.comm, bytes)?);
         }
         self.posted.clear();
         self.unflushed.clear();
@@ -174,7 +177,8 @@ impl Transport for OneSided {
     }
 
     fn credit(&mut self, credit: &Credit) -> Result<(), TransportError> {
-        self.control.queue(credit.to, Record { kind: Kind::Credit, path: credit.path, number: credit.chunks });
+        self.control
+            .queue(credit.to, ControlRecord { kind: ControlKind::Credit, path: credit.path, number: credit.chunks });
         Ok(())
     }
 
@@ -184,15 +188,15 @@ impl Transport for OneSided {
             // SAFETY: the window is locked for all targets.
             check(self.meter.block(|| unsafe { ffi::PMPI_Win_flush(c_rank(to), window) }), "MPI_Win_flush")?;
             for (path, sequence) in chunks {
-                self.control.queue(to, Record { kind: Kind::Arrived, path, number: sequence });
+                self.control.queue(to, ControlRecord { kind: ControlKind::Arrived, path, number: sequence });
                 events.push(Event::Sent { path, sequence });
             }
         }
         let arrived = &mut self.arrived;
         let mut ready = Vec::new();
         self.control.poll(|record| match record.kind {
-            Kind::Credit => events.push(Event::Credit { path: record.path, chunks: record.number }),
-            Kind::Arrived => arrived.complete(record.path, record.number, |s| ready.push((record.path, s))),
+            ControlKind::Credit => events.push(Event::Credit { path: record.path, chunks: record.number }),
+            ControlKind::Arrived => arrived.complete(record.path, record.number, |s| ready.push((record.path, s))),
         })?;
         if ready.is_empty() {
             return Ok(());
@@ -204,8 +208,9 @@ impl Transport for OneSided {
         for (path, sequence) in ready {
             // Credits allow no more than one window of chunks, and as many receives are posted.
             let Some((_, slot, into)) = self.posted.get_mut(&path).and_then(VecDeque::pop_front) else {
-                let what = format!("chunk {sequence} of path {path} before its receive");
-                return Err(TransportError::Unexpected { rank: self.comm.rank(), what });
+                let (rank, what) = (self.comm.rank(), format!("chunk {sequence} of path {path} before its receive"));
+                log::warn!("rank {rank} rejects {what}; receives are posted on {} paths", self.posted.len());
+                return Err(TransportError::Unexpected { rank, what });
             };
             if matches!(into, Region::Receive { .. }) {
                 // SAFETY: `execute` has checked the memory; the slot holds the chunk until its credit is given back.
@@ -251,5 +256,25 @@ impl Drop for OneSided {
         if let Some(window) = self.window.take() {
             window.free();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule_options::ScheduleOptions;
+
+    #[test]
+    fn the_default_options_are_within_its_capabilities() {
+        let capabilities = OneSided::CAPABILITIES;
+        assert_eq!(capabilities.send_completion, SendCompletion::Remote);
+        assert!(capabilities.flush_blocks && capabilities.end_waits_for_all_ranks && !capabilities.delivers_in_place);
+        let options = ScheduleOptions::default();
+        assert_eq!(options.within(&capabilities), options);
+    }
+
+    #[test]
+    fn windows_grow_by_powers_of_two() {
+        assert_eq!([grown(0), grown(4096), grown(4097), grown(u64::MAX)], [4096, 4096, 8192, u64::MAX]);
     }
 }

@@ -84,7 +84,7 @@ impl Drop for Reduction {
         if !is_initialized() {
             return;
         }
-        // SAFETY: ours; no datatype if it could not be made. There is nobody to tell of an error.
+        // SAFETY: ours; no datatype if it could not be made. An error cannot be reported here.
         unsafe {
             ffi::PMPI_Op_free(&mut self.operation);
             if self.record != ffi::RSMPI_DATATYPE_NULL {

@@ -1,4 +1,4 @@
-//! A set of pending requests with what each is for.
+//! A set of pending requests, each with its meaning.
 
 use super::comm::check;
 use super::ffi;
@@ -73,7 +73,7 @@ impl<T> Requests<T> {
     /// Cancels and completes everything: for receives that will not be matched, and after errors.
     pub(super) fn cancel(&mut self) {
         for request in &mut self.requests {
-            // SAFETY: an active request; there is nobody to tell of an error.
+            // SAFETY: an active request; an error cannot be reported here.
             unsafe {
                 ffi::PMPI_Cancel(request);
                 ffi::PMPI_Request_free(request);

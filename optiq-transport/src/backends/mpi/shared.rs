@@ -2,6 +2,7 @@
 
 use super::comm::{Communicator, Pending, check, is_initialized};
 use super::ffi;
+use crate::constants::LEAST_WINDOW_BYTES;
 use crate::error::TransportError;
 use std::ffi::{c_int, c_void};
 
@@ -26,7 +27,7 @@ impl HostMemory {
     pub fn new(comm: &Communicator, host: u32) -> Result<Option<Self>, TransportError> {
         let here = comm.split(host)?;
         // SAFETY: the communicator is ours; the new one is freed at once.
-        let together = unsafe {
+        let one_node = unsafe {
             let (mut shared, mut size) = (ffi::RSMPI_COMM_NULL, 0);
             let kind = ffi::MPI_COMM_TYPE_SHARED as c_int;
             let code = ffi::PMPI_Comm_split_type(here.raw(), kind, 0, ffi::RSMPI_INFO_NULL, &mut shared);
@@ -36,14 +37,18 @@ impl HostMemory {
             size as u32 == here.size()
         };
         let mut memory = Self { comm: here, window: None };
-        // Whether memory can be had at all is found out now, and not in the middle of an exchange.
-        let usable = together && memory.reserve(4096).is_ok();
+        // Whether memory is available is found out now, and not in the middle of an exchange.
+        let usable = one_node && memory.reserve(LEAST_WINDOW_BYTES).is_ok();
         let mut agreed = [i64::from(usable)];
         comm.all_min(&mut agreed)?;
+        if agreed[0] != 1 {
+            let why = if usable { "ranks of another host do not" } else { "the ranks of this host do not" };
+            log::debug!("rank {}: no shared memory, because {why} share memory", comm.rank());
+        }
         Ok((agreed[0] == 1).then_some(memory))
     }
 
-    /// Makes sure that there are at least `bytes`; collective over the host's ranks, which must ask for the same. What was
+    /// Reserves at least `bytes`; collective over the host's ranks, which must ask for the same. What was
     /// there before is lost.
     ///
     /// # Errors
@@ -79,7 +84,7 @@ impl HostMemory {
         self.window.as_ref().map_or(0, |w| w.bytes)
     }
 
-    /// Begins to wait until all ranks of the host are here. What they wrote before, all see afterwards.
+    /// Begins a barrier of the ranks of the host. What they wrote before it, all see afterwards.
     ///
     /// # Errors
     /// What MPI reports.
@@ -92,7 +97,7 @@ impl HostMemory {
         if let Some(mut window) = self.window.take()
             && is_initialized()
         {
-            // SAFETY: ours. There is nobody to tell of an error.
+            // SAFETY: ours. An error cannot be reported here.
             unsafe { ffi::PMPI_Win_free(&mut window.raw) };
         }
     }

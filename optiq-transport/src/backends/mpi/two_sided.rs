@@ -1,13 +1,13 @@
-//! Chunks as ordinary messages: a receive per chunk is posted ahead straight into its final place, so a chunk is
-//! copied by nobody but the MPI library. No header travels: the tag names the path on this leg, MPI's order per
+//! Chunks as ordinary messages: a receive per chunk is posted ahead straight into its final place, so only the
+//! MPI library copies it. No header travels: the tag names the path on this leg, MPI's order per
 //! (sender, tag) gives the sequence, and the schedule gives the rest.
 //!
 //! Chunks are sent in synchronous mode (`MPI_Issend`): complete once the receiver has matched them, which it confirms
-//! with a few bytes. An ordinary send is complete when a copy lies somewhere on the way, so that nothing would tell
+//! with a few bytes. An ordinary send is complete when a copy lies somewhere on the way, which would not tell
 //! the scheduler how much is on the wires. A chunk below the eager limit still travels at once.
 
 use super::comm::{Communicator, byte, check};
-use super::control::{Control, Kind, Record};
+use super::control::{Control, ControlKind, ControlRecord};
 use super::convert::{LARGEST_COUNT, c_count, c_rank};
 use super::ffi;
 use super::in_order::InOrder;
@@ -81,6 +81,7 @@ impl TwoSided {
 }
 
 fn too_many_paths(path: PathId, largest: u32) -> TransportError {
+    log::debug!("path {path} needs a tag above {largest}, the largest that MPI allows");
     TransportError::BadPath { path, what: format!("shares a leg with more paths than MPI has tags ({largest})") }
 }
 
@@ -133,7 +134,8 @@ impl Transport for TwoSided {
     }
 
     fn credit(&mut self, credit: &Credit) -> Result<(), TransportError> {
-        self.control.queue(credit.to, Record { kind: Kind::Credit, path: credit.path, number: credit.chunks });
+        self.control
+            .queue(credit.to, ControlRecord { kind: ControlKind::Credit, path: credit.path, number: credit.chunks });
         Ok(())
     }
 
@@ -151,6 +153,7 @@ impl Transport for TwoSided {
                     check(unsafe { ffi::PMPI_Get_count(status, byte(), &mut count) }, "MPI_Get_count")?;
                     if count as u64 != bytes {
                         let what = format!("chunk {sequence} of path {path} with {count} bytes instead of {bytes}");
+                        log::warn!("rank {rank} rejects {what}, from rank {}", status.MPI_SOURCE);
                         return Err(TransportError::Unexpected { rank, what });
                     }
                     received.complete(path, sequence, |sequence| events.push(Event::Received { path, sequence }));
@@ -168,5 +171,19 @@ impl Transport for TwoSided {
 
     fn abandon(&mut self) {
         self.operations.cancel();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule_options::ScheduleOptions;
+
+    #[test]
+    fn the_default_options_are_within_its_capabilities() {
+        let capabilities = TwoSided::CAPABILITIES;
+        assert!(capabilities.send_completion.is_confirmed_by_target() && !capabilities.flush_blocks);
+        let options = ScheduleOptions::default();
+        assert_eq!(options.within(&capabilities), options);
     }
 }
