@@ -7,10 +7,10 @@
 mod common;
 
 use common::{Document, Subject, in_turn, table};
-use optiq_transport::trace::{Clock, DEFAULT_EVENTS, TraceOptions, Traced, Tracer};
+use optiq_trace::{Clock, DEFAULT_EVENTS, TraceOptions, Tracer};
 use optiq_transport::{
-    ChunkRule, ExecuteOptions, InProcess, LinkMap, Memory, Path, Rank, Schedule, ScheduleOptions, Transport, execute,
-    mesh, paced_mesh,
+    ChunkRule, ExecuteOptions, InProcess, LinkMap, Memory, Path, Rank, Schedule, ScheduleOptions, Traced, Transport,
+    execute, mesh, paced_mesh,
 };
 use serde::Serialize;
 use std::path::PathBuf;

@@ -2,8 +2,8 @@
 //! with the `mpi` feature.
 
 fn main() {
-    println!("cargo:rerun-if-changed=src/mpi/shim.c");
-    println!("cargo:rerun-if-changed=src/mpi/fortran.c");
+    println!("cargo:rerun-if-changed=src/backends/mpi/shim.c");
+    println!("cargo:rerun-if-changed=src/backends/mpi/fortran.c");
     println!("cargo:rerun-if-env-changed=MPICC");
     println!("cargo:rustc-check-cfg=cfg(optiq_mpi, values(\"openmpi\", \"mpich\", \"other\"))");
     #[cfg(feature = "mpi")]
@@ -11,7 +11,7 @@ fn main() {
         // The same compiler wrapper that mpi-sys asks for its flags.
         let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".into());
         println!("cargo:rustc-cfg=optiq_mpi=\"{}\"", library(&mpicc));
-        let sources = ["src/mpi/shim.c", "src/mpi/fortran.c"];
+        let sources = ["src/backends/mpi/shim.c", "src/backends/mpi/fortran.c"];
         let mut build = cc::Build::new();
         // A name that does not exist must not wait for the linker, or for a handle that was cut to an int.
         build.flag_if_supported("-Werror=implicit-function-declaration");

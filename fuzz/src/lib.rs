@@ -137,16 +137,16 @@ pub fn plan_json(data: &[u8]) {
 /// A transfer file (`optiq transfers`), in either form.
 pub fn transfers(data: &[u8]) {
     let Some(text) = text(data) else { return };
-    if let Ok(list) = optiq::Jobs::parse(text, "fuzz") {
+    if let Ok(list) = optiq_lower::transfers::TransferList::parse(text, "fuzz") {
         let written = list.to_text();
-        assert!(optiq::Jobs::parse(&written, "fuzz").is_ok(), "what is written can be read: {written}");
+        assert!(optiq_lower::transfers::TransferList::parse(&written, "fuzz").is_ok(), "what is written can be read: {written}");
     }
 }
 
 /// A calibration file.
 pub fn calibration(data: &[u8]) {
     with_file(data, |path| {
-        let _ = optiq::CostModel::default().with_file(path);
+        let _ = optiq_lower::model::CostModel::default().with_file(path);
     });
 }
 
@@ -160,16 +160,16 @@ pub fn conf(data: &[u8]) {
 /// `OPTIQ_SCORES`.
 pub fn scores(data: &[u8]) {
     let Some(text) = text(data) else { return };
-    if let Ok(scores) = text.parse::<optiq::Scores>() {
+    if let Ok(scores) = text.parse::<optiq_lower::scores::Scores>() {
         for rule in &scores.0 {
-            assert!(rule.to_string().parse::<optiq::Scores>().is_ok(), "what is printed can be read: {rule}");
+            assert!(rule.to_string().parse::<optiq_lower::scores::Scores>().is_ok(), "what is printed can be read: {rule}");
         }
     }
 }
 
 /// A rank's trace.
 pub fn trace(data: &[u8]) {
-    let _ = optiq_transport::trace::RankTrace::parse(data, Path::new("fuzz.trace"));
+    let _ = optiq_trace::RankTrace::parse(data, Path::new("fuzz.trace"));
 }
 
 /// A GOAL schedule: read, and replayed if it is small.

@@ -16,29 +16,47 @@
 //! the bytes that a link could have carried in the time that a chunk costs.
 //!
 //! That is for a path by itself. Where paths meet in memory at every host that they pass, [`ChunkRule::settle`] gives all of an
-//! exchange one size, the mean over the bytes on all legs: larger pieces would fill the queues that smaller ones wait in. At
+//! exchange one size, the mean over the bytes on all legs: larger chunks would fill the queues that smaller ones wait in. At
 //! 512 nodes of a simulated Blue Gene/Q (pattern subset) messages of 2 and of 8 MiB take 0.91 and 0.93 of the time then.
 //!
-//! Two things limit it: what MPI sends without asking ([`EAGER`]), and the budget (see [`crate::Schedule`]).
+//! Two things limit it: what the transport sends without asking the receiver ([`ChunkCost::largest_chunk`]), and the budget
+//! (see [`crate::Schedule`]).
 
-/// What a chunk costs apart from its bytes, and how fast bytes go: the pair from which [`ChunkRule::Auto`] finds the
-/// chunk size. The default suits both ends of the range that was measured: 2 us at 2 GB/s (a link of Blue Gene/Q),
-/// and 320 us at 12.5 MB/s (the lab, where sixteen ranks share two processors), are both 4,000 bytes.
+use crate::capabilities::Capabilities;
+use crate::constants::{CHUNK_NANOSECONDS, EAGER, LEAST_CHUNK, LINK_BYTES_PER_SECOND};
+
+/// What a chunk costs apart from its bytes, how fast bytes go, and how large a chunk may be: what [`ChunkRule::Auto`]
+/// computes the chunk size from. The default suits both ends of the range that was measured: 2 us at 2 GB/s (a link of Blue
+/// Gene/Q), and 320 us at 12.5 MB/s (the lab, where sixteen ranks share two processors), are both 4,000 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkCost {
     /// Nanoseconds per chunk and leg.
     pub nanoseconds: u64,
     /// Bytes per second of a link.
     pub bytes_per_second: u64,
+    /// The largest automatic chunk, in bytes: what the transport sends without asking the receiver.
+    pub largest_chunk: u64,
 }
 
 impl Default for ChunkCost {
     fn default() -> Self {
-        Self { nanoseconds: 2_000, bytes_per_second: 2_000_000_000 }
+        Self { nanoseconds: CHUNK_NANOSECONDS, bytes_per_second: LINK_BYTES_PER_SECOND, largest_chunk: EAGER }
     }
 }
 
 impl ChunkCost {
+    /// The same costs, with the largest chunk of a transport, as far as that is known.
+    #[must_use]
+    pub fn within(self, capabilities: &Capabilities) -> Self {
+        let eager = capabilities.largest_eager_bytes.unwrap_or(self.largest_chunk);
+        Self { largest_chunk: eager.min(capabilities.largest_chunk_bytes.unwrap_or(u64::MAX)).max(1), ..self }
+    }
+
+    /// A chunk size within the limits of the automatic rule.
+    fn clamp(self, size: u64) -> u64 {
+        size.clamp(LEAST_CHUNK.min(self.largest_chunk), self.largest_chunk)
+    }
+
     /// Bytes that a link could have carried in the time that a chunk costs; at least 1.
     fn bytes(self) -> u128 {
         (u128::from(self.nanoseconds) * u128::from(self.bytes_per_second) / 1_000_000_000).max(1)
@@ -60,15 +78,6 @@ pub enum ChunkRule {
     Fixed(u64),
 }
 
-/// What MPI libraries send at once, without asking the receiver first: Open MPI's TCP transport up to 64 KiB
-/// including its own header. Since a chunk's receive is always posted, asking would only cost a round trip per
-/// chunk: measured in the lab (100 Mbit/s torus, 4 MB per pair), chunks of 64 KiB take 1.8 times as long as chunks of
-/// 65,400 bytes.
-pub const EAGER: u64 = (64 << 10) - 256;
-
-/// The automatic rule makes no smaller chunks, unless the message is smaller.
-const LEAST: u64 = 8 << 10;
-
 impl ChunkRule {
     /// The rule for paths that meet in memory, each with its bytes and its number of legs: [`ChunkRule::Auto`] becomes one size
     /// for all of them, the others stay what they are.
@@ -77,8 +86,9 @@ impl ChunkRule {
         if self != ChunkRule::Auto {
             return self;
         }
-        let size = mean(paths.map(|(bytes, legs)| (bytes, legs, best(bytes, legs, cost)))).unwrap_or(EAGER);
-        ChunkRule::Fixed(size.clamp(LEAST, EAGER))
+        let size =
+            mean(paths.map(|(bytes, legs)| (bytes, legs, best(bytes, legs, cost)))).unwrap_or(cost.largest_chunk);
+        ChunkRule::Fixed(cost.clamp(size))
     }
 
     /// The chunk size in bytes for a path of `bytes` bytes over `legs` legs: at least 1, at most `bytes` (if that is
@@ -98,7 +108,7 @@ impl ChunkRule {
 }
 
 /// The mean size of chunks over the bytes on all legs, of paths with their bytes, their numbers of legs and the sizes of their
-/// chunks; nothing if there are no bytes.
+/// chunks; `None` if there are no bytes.
 pub(crate) fn mean(paths: impl Iterator<Item = (u64, u64, u64)>) -> Option<u64> {
     // All legs' bytes, and these times the size of their chunks.
     let (mut all, mut sized) = (0u128, 0u128);
@@ -110,13 +120,13 @@ pub(crate) fn mean(paths: impl Iterator<Item = (u64, u64, u64)>) -> Option<u64> 
     sized.checked_div(all).and_then(|size| u64::try_from(size).ok())
 }
 
-/// What is best for a path by itself, whatever else there is; not limited by its bytes.
+/// The best size for a path by itself; not limited by its bytes.
 fn best(bytes: u64, legs: u64, cost: ChunkCost) -> u64 {
     match legs.saturating_sub(1) {
-        0 => EAGER,
+        0 => cost.largest_chunk,
         more => {
             let best = (u128::from(bytes).saturating_mul(cost.bytes()) / u128::from(more)).isqrt();
-            u64::try_from(best).unwrap_or(u64::MAX).clamp(LEAST, EAGER)
+            cost.clamp(u64::try_from(best).unwrap_or(u64::MAX))
         }
     }
 }
@@ -134,12 +144,15 @@ mod tests {
 
     #[test]
     fn the_automatic_rule_is_the_optimum_of_the_pipeline() {
-        let cost = ChunkCost { nanoseconds: 5_000, bytes_per_second: 1_000_000_000 };
+        let cost = ChunkCost { nanoseconds: 5_000, bytes_per_second: 1_000_000_000, ..ChunkCost::default() };
         // sqrt(500,000 x 5,000 / 1) = 50,000 and sqrt(800,000 x 5,000 / 4) = 31,622.8.
         let auto = |bytes, legs| ChunkRule::Auto.chunk(bytes, legs, cost);
         assert_eq!([auto(500_000, 2), auto(800_000, 5)], [50_000, 31_622]);
         // No pipeline to fill; more than MPI sends at once; hardly worth cutting; the whole message.
-        assert_eq!([auto(500_000, 1), auto(8 << 20, 2), auto(9_000, 5), auto(1_000, 2)], [EAGER, EAGER, LEAST, 1_000]);
+        assert_eq!(
+            [auto(500_000, 1), auto(8 << 20, 2), auto(9_000, 5), auto(1_000, 2)],
+            [EAGER, EAGER, LEAST_CHUNK, 1_000]
+        );
         // Cheaper than any neighbour by the formula it comes from: no chunk of another size is faster.
         let time = |bytes: f64, legs: f64, c: f64| (bytes / c + legs - 1.0) * (5e-6 + c / 1e9);
         for (bytes, legs) in [(300_000, 2), (1_000_000, 3), (700_000, 7)] {
@@ -151,16 +164,16 @@ mod tests {
 
     #[test]
     fn the_automatic_rule_settles_on_one_size() {
-        let cost = ChunkCost { nanoseconds: 5_000, bytes_per_second: 1_000_000_000 };
+        let cost = ChunkCost { nanoseconds: 5_000, bytes_per_second: 1_000_000_000, ..ChunkCost::default() };
         let settle = |paths: &[(u64, u64)]| ChunkRule::Auto.settle(paths.iter().copied(), cost);
         // 50,000 and 31,622 by themselves (see above); on 1,000,000 and on 4,000,000 bytes of legs.
         assert_eq!(settle(&[(500_000, 2)]), ChunkRule::Fixed(50_000));
         assert_eq!(settle(&[(500_000, 2), (800_000, 5)]), ChunkRule::Fixed((50_000 + 4 * 31_622) / 5));
-        // Short paths do not make it smaller than pieces are.
-        assert_eq!(settle(&[(1_000, 2)]), ChunkRule::Fixed(LEAST));
-        // Nothing to send, and more than anybody sends.
+        // Short paths do not make it smaller than the smallest chunk.
+        assert_eq!(settle(&[(1_000, 2)]), ChunkRule::Fixed(LEAST_CHUNK));
+        // Nothing to send, and far more than any exchange has.
         assert_eq!([settle(&[]), settle(&[(0, 3)])], [ChunkRule::Fixed(EAGER); 2]);
-        assert_eq!(settle(&[(u64::MAX, u64::MAX), (u64::MAX, 2)]), ChunkRule::Fixed(LEAST));
+        assert_eq!(settle(&[(u64::MAX, u64::MAX), (u64::MAX, 2)]), ChunkRule::Fixed(LEAST_CHUNK));
         assert_eq!(ChunkRule::Thesis.settle([(1, 1)].into_iter(), cost), ChunkRule::Thesis);
     }
 
@@ -168,7 +181,7 @@ mod tests {
     fn a_chunk_is_never_empty_and_never_larger_than_the_message() {
         assert_eq!(ChunkRule::Fixed(0).chunk(10, 1, ChunkCost::default()), 1);
         assert_eq!(ChunkRule::Fixed(100).chunk(10, 1, ChunkCost::default()), 10);
-        let dear = ChunkCost { nanoseconds: u64::MAX, bytes_per_second: u64::MAX };
+        let dear = ChunkCost { nanoseconds: u64::MAX, bytes_per_second: u64::MAX, ..ChunkCost::default() };
         assert_eq!(ChunkRule::Auto.chunk(u64::MAX, 2, dear), EAGER);
         assert_eq!(ChunkRule::Thesis.chunk(0, 1, ChunkCost::default()), 1);
     }

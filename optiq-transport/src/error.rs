@@ -1,6 +1,6 @@
 //! What can go wrong while data moves.
 
-use crate::{PathId, Rank};
+use optiq_trace::ids::{PathId, Rank};
 use thiserror::Error;
 
 /// Why a schedule could not be made or carried out.

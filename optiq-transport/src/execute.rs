@@ -1,6 +1,14 @@
 //! The progress loop: drives a scheduler over a transport until its part of the exchange is done.
 
-use crate::{Event, Memory, Order, Schedule, Scheduler, Transport, TransportError};
+use crate::backoff::Backoff;
+use crate::capabilities::Capabilities;
+use crate::constants::{SENDS_IN_FLIGHT, STALL_NOTICE_SECONDS};
+use crate::error::TransportError;
+use crate::memory::Memory;
+use crate::protocol::Event;
+use crate::schedule::Schedule;
+use crate::scheduler::{Order, Scheduler};
+use crate::transport::Transport;
 use std::borrow::Borrow;
 use std::time::{Duration, Instant};
 
@@ -9,7 +17,7 @@ use std::time::{Duration, Instant};
 pub struct ExecuteOptions {
     /// Which queue goes first.
     pub order: Order,
-    /// How many sends may be under way at one time. A send that is handed over cannot be overtaken any more, so a
+    /// How many sends may be in flight at one time. A send that is handed over cannot be overtaken any more, so a
     /// smaller number gives the order policy more to decide, a larger one keeps more links busy.
     pub sends_in_flight: usize,
     /// Give up after this long without any progress; `None` waits for ever, as MPI does.
@@ -18,7 +26,7 @@ pub struct ExecuteOptions {
 
 impl Default for ExecuteOptions {
     fn default() -> Self {
-        Self { order: Order::default(), sends_in_flight: 256, give_up_after: None }
+        Self { order: Order::default(), sends_in_flight: SENDS_IN_FLIGHT, give_up_after: None }
     }
 }
 
@@ -37,21 +45,21 @@ pub struct Execution {
     pub peak_slot_bytes: u64,
 }
 
-/// How long nothing may move before a line in the log says who is waited for.
-const STALL_NOTICE: Duration = Duration::from_secs(10);
+/// How long nothing may move before a line in the log says what is missing.
+const STALL_NOTICE: Duration = Duration::from_secs(STALL_NOTICE_SECONDS);
 
 /// What [`Running::advance`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Something moved.
     Moved,
-    /// Nothing moved: others must do something first.
+    /// Nothing moved: other ranks must act first.
     Idle,
-    /// This rank's part is over.
+    /// This rank's part is done.
     Done,
 }
 
-/// This rank's part of an exchange, under way. It must be advanced with the transport and the memory with which it was
+/// This rank's part of an exchange that has begun. It must be advanced with the transport and the memory with which it was
 /// begun until it is done or has failed; one transport carries one exchange at a time.
 #[derive(Debug)]
 pub struct Running<S> {
@@ -78,6 +86,7 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
     ) -> Result<Self, TransportError> {
         memory.check(schedule.borrow())?;
         transport.begin(schedule.borrow())?;
+        log_begin(&transport.capabilities(), schedule.borrow(), options);
         let scheduler = Scheduler::new(schedule.clone(), options.order);
         let (options, execution, events) = (*options, Execution::default(), Vec::new());
         Ok(Self { schedule, scheduler, options, execution, events, in_flight: 0, idle: None })
@@ -156,13 +165,17 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
         Ok(Progress::Moved)
     }
 
-    /// Nothing happened: after a while say, or report, what is missing.
+    /// Nothing happened: after a while, warns of what is missing, or gives up.
     fn stall(&mut self) -> Result<(), TransportError> {
         let (since, noticed) = *self.idle.get_or_insert_with(|| (Instant::now(), false));
         let waited = since.elapsed();
         let rank = self.schedule.borrow().rank();
         if self.options.give_up_after.is_some_and(|limit| waited >= limit) {
             let waiting_for = self.scheduler.waiting_for();
+            let (in_flight, seconds) = (self.in_flight, waited.as_secs());
+            log::warn!(
+                "rank {rank} gives up after {seconds} s: {in_flight} sends are in flight; it waits for {waiting_for}"
+            );
             return Err(TransportError::Stalled { rank, seconds: waited.as_secs(), waiting_for });
         }
         if waited >= STALL_NOTICE && !noticed {
@@ -174,48 +187,28 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
     }
 }
 
-/// What a progress loop does while nothing moves.
-///
-/// Where a rank has a processor to itself it polls, for nothing answers sooner. Where it shares one, polling takes the
-/// processor from the ranks that have something to do: a yield only moves a process to the end of its queue, where the
-/// scheduler may leave it for a whole time slice of somebody else. Which of the two holds is measured: a yield that
-/// takes long means that somebody else ran. Then it sleeps a little, and wakes ahead of those who compute.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Patience {
-    idle: u32,
-    shared: bool,
-}
-
-/// Polls in vain before it looks whether it shares its processor.
-const POLLS: u32 = 4;
-/// A yield that nobody else makes use of is over much sooner.
-const SHARED: Duration = Duration::from_micros(10);
-/// Longer than a round over all ranks takes, shorter than a chunk takes on a fast network with shared processors.
-const NAP: Duration = Duration::from_micros(100);
-
-impl Patience {
-    /// Something moved.
-    pub fn moved(&mut self) {
-        self.idle = 0;
-    }
-
-    /// Nothing moved: lets others have the processor for a moment.
-    pub fn idle(&mut self) {
-        self.idle = self.idle.saturating_add(1);
-        if self.shared && self.idle > POLLS {
-            std::thread::sleep(NAP);
-            // Look again, now and then.
-            self.shared = !self.idle.is_multiple_of(4 * POLLS);
+/// What the exchange is carried out with, in one line of the log.
+fn log_begin(capabilities: &Capabilities, schedule: &Schedule, options: &ExecuteOptions) {
+    log::debug!(
+        "rank {}: exchange on {} paths over {}, order {:?}, at most {} sends in flight; a send is confirmed at {:?} completion{}; \
+         slots of {} bytes",
+        schedule.rank(),
+        schedule.hops().len(),
+        capabilities.name,
+        options.order,
+        options.sends_in_flight.max(1),
+        capabilities.send_completion,
+        if capabilities.send_completion.is_confirmed_by_target() {
+            ""
         } else {
-            let start = Instant::now();
-            std::thread::yield_now();
-            self.shared = start.elapsed() > SHARED;
-        }
-    }
+            ", so in-flight limits do not bound the network's queues"
+        },
+        if capabilities.delivers_in_place { schedule.forward_bytes() } else { schedule.slot_bytes() },
+    );
 }
 
 /// Carries out this rank's part of an exchange; returns when every byte that it sends, forwards and receives is
-/// where it belongs.
+/// in its place.
 ///
 /// # Errors
 /// As [`Running::begin`], before anything moves, and [`Running::advance`].
@@ -226,11 +219,11 @@ pub fn execute<T: Transport + ?Sized>(
     memory: &Memory<'_>,
 ) -> Result<Execution, TransportError> {
     let mut running = Running::begin(transport, schedule, options, memory)?;
-    let mut patience = Patience::default();
+    let mut backoff = Backoff::default();
     loop {
         match running.advance(transport, memory)? {
-            Progress::Moved => patience.moved(),
-            Progress::Idle => patience.idle(),
+            Progress::Moved => backoff.moved(),
+            Progress::Idle => backoff.idle(),
             Progress::Done => return Ok(running.execution()),
         }
     }

@@ -16,27 +16,40 @@
 //! 2. report what happened with [`Scheduler::handle_received`], [`Scheduler::handle_sent`] and
 //!    [`Scheduler::handle_credit`].
 
+pub mod backends;
+mod backoff;
+mod capabilities;
 mod chunk;
-mod delay;
+pub mod constants;
 mod error;
 mod execute;
-mod inproc;
-#[cfg(feature = "mpi")]
-pub mod mpi;
+mod hop;
+mod in_flight;
+mod memory;
 mod path;
+mod protocol;
 mod schedule;
+mod schedule_options;
 mod scheduler;
-#[cfg(test)]
-mod scheduler_tests;
-pub mod trace;
 mod transport;
 
-pub use chunk::{ChunkCost, ChunkRule, EAGER};
-pub use delay::Delayed;
+pub use backends::fault_injection::Delayed;
+pub use backends::in_process::{InProcess, LinkMap, mesh, paced_mesh};
+#[cfg(feature = "mpi")]
+pub use backends::mpi;
+pub use backends::tracing::Traced;
+pub use backoff::Backoff;
+pub use capabilities::{Capabilities, SendCompletion};
+pub use chunk::{ChunkCost, ChunkRule};
+pub use constants::{EAGER, PUTS_IN_FLIGHT_PART};
 pub use error::TransportError;
-pub use execute::{ExecuteOptions, Execution, Patience, Progress, Running, execute};
-pub use inproc::{InProcess, LinkMap, mesh, paced_mesh};
-pub use path::{Header, Path, PathId, Rank};
-pub use schedule::{Hop, Incoming, Outgoing, PUTS_UNDER_WAY, Roles, Schedule, ScheduleOptions, Sink};
-pub use scheduler::{Credit, Order, Post, Scheduler, Transmit};
-pub use transport::{Event, Memory, Region, Transport};
+pub use execute::{ExecuteOptions, Execution, Progress, Running, execute};
+pub use hop::{Hop, Incoming, Outgoing, Roles, Sink};
+pub use memory::Memory;
+pub use optiq_trace::ids::{PathId, Rank};
+pub use path::{Header, Path};
+pub use protocol::{Credit, Event, Post, Region, Transmit};
+pub use schedule::Schedule;
+pub use schedule_options::ScheduleOptions;
+pub use scheduler::{Order, Scheduler};
+pub use transport::Transport;

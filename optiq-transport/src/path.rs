@@ -1,10 +1,6 @@
 //! What is to be moved, in terms of ranks and bytes.
 
-/// A process, by its rank in the communicator that the transport serves.
-pub type Rank = u32;
-
-/// A path, by a number that all ranks agree on.
-pub type PathId = u32;
+use optiq_trace::ids::{PathId, Rank};
 
 /// A share of one (source, destination) message and the chain of ranks that carries it.
 ///

@@ -11,13 +11,20 @@
 //! ```
 //!
 //! Credits travel only while the sender still needs them (`n - w` in all), in batches of half a window, so that
-//! when both sides are done no credit is left under way.
+//! when both sides are done no credit is left in flight.
 
-use crate::{Header, Hop, PathId, Rank, Region, Schedule, Sink, TransportError};
+use crate::error::TransportError;
+use crate::hop::{Hop, Sink};
+use crate::protocol::{Credit, Post, Region, Transmit};
+use crate::schedule::Schedule;
 use bincode::{Decode, Encode};
+use optiq_trace::ids::{PathId, Rank};
 use std::borrow::Borrow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+
+#[cfg(test)]
+mod tests;
 
 /// Which of the two queues of a rank is served first (thesis 4.2.3), for each next rank by itself: chunks for different
 /// ranks do not wait for each other.
@@ -29,50 +36,9 @@ pub enum Order {
     LocalFirst,
     /// One of each in turn, as long as both queues have some.
     RoundRobin,
-    /// The path that is furthest behind its share, whoever's it is (not in the thesis).
+    /// The path that is furthest behind its share, its own or another rank's (not in the thesis).
     #[default]
     Proportional,
-}
-
-/// Order to the transport: be ready to receive this chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Post {
-    /// The rank that will send it.
-    pub from: Rank,
-    /// See [`crate::Incoming::tag`].
-    pub tag: u32,
-    /// What will arrive.
-    pub header: Header,
-    /// Where it goes: the receive buffer, or a slot.
-    pub into: Region,
-    /// Its place in the slot memory, for transports that cannot receive into `into` directly.
-    pub slot: u64,
-}
-
-/// Order to the transport: send this chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transmit {
-    /// The rank that receives it.
-    pub to: Rank,
-    /// See [`crate::Outgoing::tag`].
-    pub tag: u32,
-    /// What it is.
-    pub header: Header,
-    /// Where its bytes are: the send buffer, or a slot.
-    pub data: Region,
-    /// The slot that the receiver keeps for it, as an offset into the receiver's slot memory.
-    pub remote_slot: u64,
-}
-
-/// Order to the transport, and what the other side is told: `chunks` more may be sent on `path`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Credit {
-    /// The rank that may send.
-    pub to: Rank,
-    /// The path.
-    pub path: PathId,
-    /// How many chunks more.
-    pub chunks: u64,
 }
 
 /// Counters of one path at this rank; see the inequalities at the top of the file.
@@ -85,7 +51,7 @@ struct Progress {
     credited: u64,
     sent: u64,
     completed: u64,
-    /// In the ready queue at this moment.
+    /// Whether it is in the ready queue.
     queued: bool,
 }
 
@@ -93,17 +59,17 @@ struct Progress {
 /// message finish together: the key is the fraction sent, in units of 2^-32, then the hop.
 type Queue = BinaryHeap<Reverse<(u64, usize)>>;
 
-/// What waits for, and is under way to, one next rank.
+/// What waits for, and is in flight to, one next rank.
 #[derive(Debug, Default, Decode, Encode)]
 struct Lane {
     /// Chunks of others.
     forward: Queue,
     /// Its own chunks.
     local: Queue,
-    /// Whose turn it is under [`Order::RoundRobin`].
+    /// Whether its own chunks are next under [`Order::RoundRobin`].
     local_turn: bool,
     /// Bytes that are sent and not completed.
-    under_way: u64,
+    in_flight: u64,
     /// Chunks that were sent.
     sent: u64,
 }
@@ -112,12 +78,12 @@ struct Lane {
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Lane {
-    /// Whether so many bytes may follow what is under way. A limit is seldom a whole number of chunks, and rounded it
-    /// would be wrong by up to a half of one where there are two; so it is rounded up as often as makes it right on average.
+    /// Whether `bytes` more may be sent. A limit is seldom a whole number of chunks, and rounding it to the nearest one would be
+    /// wrong by up to half a chunk; so it is rounded up as often as makes it right on average.
     fn has_room(&self, bytes: u64, limit: u64) -> bool {
         let part = (u128::from(bytes) * u128::from(self.sent.wrapping_mul(GOLDEN))) >> 64;
         // One chunk always fits.
-        self.under_way == 0 || u128::from(self.under_way) + u128::from(bytes) <= u128::from(limit) + part
+        self.in_flight == 0 || u128::from(self.in_flight) + u128::from(bytes) <= u128::from(limit) + part
     }
 
     /// The queue that is to be served next.
@@ -146,9 +112,9 @@ pub struct Scheduler<S> {
     to_credit: VecDeque<usize>,
     /// What may be sent, per next rank, ascending by rank.
     lanes: Vec<Lane>,
-    /// Per hop: its lane. Hops that end here have none and hold 0, which is not looked at.
+    /// Per hop: its lane. Hops that end here have none and hold 0, which is not used.
     lane_of: Vec<usize>,
-    /// The lane that is looked at first: the one after the lane that was served last.
+    /// The lane that is tried first: the one after the lane that was served last.
     turn: usize,
     /// Ends of legs that are not finished.
     open_ends: usize,
@@ -192,15 +158,15 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         scheduler
     }
 
-    /// What it remembers, for [`Scheduler::restore`].
+    /// Its state, for [`Scheduler::restore`].
     pub fn save(&self) -> Vec<u8> {
         let Self { progress, to_post, to_credit, lanes, turn, open_ends, slots_in_use, peak_slots_in_use, .. } = self;
         let state = (progress, to_post, to_credit, lanes, turn, open_ends, slots_in_use, peak_slots_in_use);
-        // Numbers and lists of numbers: nothing that could not be written.
+        // Numbers and lists of numbers can always be written.
         bincode::encode_to_vec(state, bincode::config::standard()).unwrap_or_default()
     }
 
-    /// Goes on from where a scheduler of the same schedule was when it said [`Scheduler::save`].
+    /// Takes over the state of a scheduler of the same schedule, as [`Scheduler::save`] returned it.
     ///
     /// # Errors
     /// [`TransportError::Unexpected`] if `state` is not of such a scheduler.
@@ -210,7 +176,7 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         let Some((state, _)) = decoded.ok().filter(|(s, read)| {
             *read == state.len() && s.0.len() == self.progress.len() && s.3.len() == self.lanes.len()
         }) else {
-            return Err(self.unexpected("a saved state that is not of its schedule".into()));
+            return Err(self.reject("a saved state that is not of its schedule".into(), None));
         };
         (self.progress, self.to_post, self.to_credit, self.lanes, self.turn, self.open_ends, ..) = state;
         (self.slots_in_use, self.peak_slots_in_use) = (state.6, state.7);
@@ -271,7 +237,7 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         let &Reverse((_, i)) = queue.peek()?;
         let hop = self.hop(i);
         let bytes = hop.chunk_bytes(self.progress[i].sent);
-        let limit = hop.outgoing?.under_way;
+        let limit = hop.outgoing?.in_flight_limit;
         let lane = &mut self.lanes[lane];
         if !lane.has_room(bytes, limit) {
             return None;
@@ -279,7 +245,7 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         lane.next(self.order).pop();
         lane.sent += 1;
         lane.local_turn = hop.incoming.is_some();
-        lane.under_way += bytes;
+        lane.in_flight += bytes;
         Some(i)
     }
 
@@ -304,8 +270,9 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
     /// # Errors
     /// [`TransportError::Unexpected`] if the schedule knows no such chunk or it comes out of order.
     pub fn handle_received(&mut self, path: PathId, sequence: u64) -> Result<(), TransportError> {
-        let unexpected = || self.unexpected(format!("the arrival of chunk {sequence} of path {path}"));
-        let i = self.schedule.borrow().find(path).ok_or_else(unexpected)?;
+        let i = self.schedule.borrow().find(path);
+        let unexpected = || self.reject(format!("the arrival of chunk {sequence} of path {path}"), i);
+        let i = i.ok_or_else(unexpected)?;
         let hop = self.hop(i);
         let p = &self.progress[i];
         let incoming = hop.incoming.ok_or_else(unexpected)?;
@@ -333,8 +300,9 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
     /// # Errors
     /// [`TransportError::Unexpected`] if no such chunk was sent, or an earlier one of the path is not complete yet.
     pub fn handle_sent(&mut self, path: PathId, sequence: u64) -> Result<(), TransportError> {
-        let unexpected = || self.unexpected(format!("the completed sending of chunk {sequence} of path {path}"));
-        let i = self.schedule.borrow().find(path).ok_or_else(unexpected)?;
+        let i = self.schedule.borrow().find(path);
+        let unexpected = || self.reject(format!("the completed sending of chunk {sequence} of path {path}"), i);
+        let i = i.ok_or_else(unexpected)?;
         let hop = self.hop(i);
         let p = &self.progress[i];
         if hop.outgoing.is_none() || sequence != p.completed || sequence >= p.sent {
@@ -342,7 +310,7 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         }
         let p = &mut self.progress[i];
         p.completed += 1;
-        self.lanes[self.lane_of[i]].under_way -= hop.chunk_bytes(sequence);
+        self.lanes[self.lane_of[i]].in_flight -= hop.chunk_bytes(sequence);
         if p.completed == hop.chunks() {
             self.open_ends -= 1;
         }
@@ -359,8 +327,9 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
     /// [`TransportError::Unexpected`] for a path that this rank does not send on, or more credits than there are
     /// chunks.
     pub fn handle_credit(&mut self, path: PathId, chunks: u64) -> Result<(), TransportError> {
-        let unexpected = || self.unexpected(format!("{chunks} credits for path {path}"));
-        let i = self.schedule.borrow().find(path).ok_or_else(unexpected)?;
+        let i = self.schedule.borrow().find(path);
+        let unexpected = || self.reject(format!("{chunks} credits for path {path}"), i);
+        let i = i.ok_or_else(unexpected)?;
         let hop = self.hop(i);
         let outgoing = hop.outgoing.ok_or_else(unexpected)?;
         let limit = self.progress[i].credited.checked_add(chunks).and_then(|c| c.checked_add(outgoing.window));
@@ -437,12 +406,30 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         }
     }
 
-    fn unexpected(&self, what: String) -> TransportError {
-        TransportError::Unexpected { rank: self.schedule.borrow().rank(), what }
+    /// The error for an event that contradicts the schedule, after a line in the log with this rank's counters of hop `i`, if
+    /// the event names a path that this rank is on.
+    fn reject(&self, what: String, i: Option<usize>) -> TransportError {
+        let schedule = self.schedule.borrow();
+        let rank = schedule.rank();
+        match i.and_then(|i| Some((schedule.hops().get(i)?, self.progress.get(i)?))) {
+            Some((hop, p)) => log::warn!(
+                "rank {rank} rejects {what}: of its {} chunks {} are posted, {} received, {} sent, {} completed; {} credits for a \
+                 window of {}",
+                hop.chunks(),
+                p.posted,
+                p.received,
+                p.sent,
+                p.completed,
+                p.credited,
+                hop.outgoing.map_or(0, |o| o.window),
+            ),
+            None => log::warn!("rank {rank} rejects {what}: it is on {} other paths", schedule.hops().len()),
+        }
+        TransportError::Unexpected { rank, what }
     }
 }
 
-/// What each path of this rank has got through so far; for tests of the invariants at the top of the file.
+/// Checks the invariants at the top of the file; for tests.
 #[cfg(test)]
 impl<S: Borrow<Schedule>> Scheduler<S> {
     pub(crate) fn check_invariants(&self) {
@@ -452,9 +439,9 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
             let mine = (0..self.progress.len()).filter(|&i| self.hop(i).outgoing.is_some() && self.lane_of[i] == l);
             let sizes: Vec<u64> = mine.clone().flat_map(sent).map(|(i, s)| self.hop(i).chunk_bytes(s)).collect();
             let longest = sizes.iter().copied().max().unwrap_or(0);
-            assert_eq!(lane.under_way, sizes.iter().sum::<u64>());
+            assert_eq!(lane.in_flight, sizes.iter().sum::<u64>());
             for i in mine {
-                let fits = self.hop(i).outgoing.is_some_and(|o| lane.under_way <= o.under_way + longest);
+                let fits = self.hop(i).outgoing.is_some_and(|o| lane.in_flight <= o.in_flight_limit + longest);
                 assert!(sizes.len() <= 1 || fits);
             }
             for Reverse((_, i)) in lane.forward.iter().chain(&lane.local) {

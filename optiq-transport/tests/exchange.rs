@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use optiq_transport::{
-    ChunkRule, Delayed, ExecuteOptions, Execution, LinkMap, Memory, Order, Path, Rank, Schedule, ScheduleOptions,
-    Transport, TransportError, execute, mesh, paced_mesh,
+    Capabilities, ChunkRule, Delayed, ExecuteOptions, Execution, LinkMap, Memory, Order, Path, Progress, Rank, Running,
+    Schedule, ScheduleOptions, SendCompletion, Transport, TransportError, execute, mesh, paced_mesh,
 };
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
@@ -86,7 +86,7 @@ proptest! {
         chunk in 1u64..1500,
         budget in 14u64..9000,
         window in 1u64..6,
-        under_way in prop_oneof![Just(0u64), 1u64..5000],
+        in_flight_limit in prop_oneof![Just(0u64), 1u64..5000],
         order in prop_oneof![
             Just(Order::ForwardFirst), Just(Order::LocalFirst), Just(Order::RoundRobin), Just(Order::Proportional)
         ],
@@ -94,7 +94,7 @@ proptest! {
     ) {
         // 14 paths at most, so 14 bytes always hold one byte of each.
         let options =
-            ScheduleOptions { chunk: ChunkRule::Fixed(chunk), budget, window, under_way, ..ScheduleOptions::default() };
+            ScheduleOptions { chunk: ChunkRule::Fixed(chunk), budget, window, in_flight_limit, ..ScheduleOptions::default() };
         let late = |(end, rank)| {
             let mut delays = delays.iter().copied().cycle().skip(rank);
             Delayed::new(end, move || delays.next().unwrap_or(0))
@@ -204,4 +204,42 @@ fn a_paced_link_takes_at_least_its_time() {
     let outcomes = run(paced_mesh(3, Box::new(OneLink { rate: [1e6] })), &paths, &options, Order::default());
     assert!(start.elapsed() >= Duration::from_millis(40));
     verify(&paths, &outcomes);
+}
+
+#[test]
+fn the_in_process_back_end_is_what_its_capabilities_say() {
+    let paths = [Path { id: 0, ranks: vec![0, 1], bytes: 100_000, source_offset: 0, destination_offset: 0 }];
+    let mut ends = mesh(2);
+    let capabilities = ends[0].capabilities();
+    assert_eq!(capabilities.name, ends[0].name());
+    assert_eq!(capabilities.send_completion, SendCompletion::Local);
+    assert!(!capabilities.end_waits_for_all_ranks && !capabilities.flush_blocks);
+    // No limit is known: options stay what they are.
+    let options = ScheduleOptions::default().within(&capabilities);
+    assert_eq!(options, ScheduleOptions::default());
+    // Sends complete, and the exchange of rank 0 ends, though rank 1 has not begun.
+    let send = vec![7; 100_000];
+    let schedule = Schedule::new(0, 2, &paths, &options).unwrap();
+    let memory = Memory::new(&send, &mut []);
+    let mut running = Running::begin(&mut ends[0], &schedule, &ExecuteOptions::default(), &memory).unwrap();
+    let mut rounds = 0;
+    while running.advance(&mut ends[0], &memory).unwrap() != Progress::Done {
+        rounds += 1;
+        assert!(rounds < 10);
+    }
+    // What it sent was copied, so the buffer could be reused; it arrives in place, without slots at the destination.
+    let schedule = Schedule::new(1, 2, &paths, &options).unwrap();
+    assert!(capabilities.delivers_in_place && schedule.forward_bytes() == 0);
+    let mut receive = vec![0; 100_000];
+    execute(&mut ends[1], &schedule, &ExecuteOptions::default(), &Memory::new(&[], &mut receive)).unwrap();
+    assert_eq!(receive, send);
+}
+
+#[test]
+fn middleware_has_the_capabilities_of_what_it_wraps() {
+    let end = mesh(1).remove(0);
+    let inner: Capabilities = end.capabilities();
+    let boxed: Box<dyn Transport> = Box::new(end);
+    let delayed = Delayed::new(boxed, || 0);
+    assert_eq!((delayed.capabilities(), delayed.name()), (inner, "in-process"));
 }

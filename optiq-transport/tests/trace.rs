@@ -3,10 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
-use optiq_transport::trace::{Clock, Kind, Meter, Outcome, RankTrace, Run, TraceOptions, Traced, Tracer};
+use optiq_trace::{Call, ChunkKey, Clock, EventKind, Meter, Outcome, RankTrace, Run, Stretch, TraceOptions, Tracer};
 use optiq_transport::{
-    ChunkRule, Credit, Event, ExecuteOptions, InProcess, LinkMap, Memory, Path, Post, Rank, Schedule, ScheduleOptions,
-    Transmit, Transport, TransportError, execute, mesh, paced_mesh,
+    Capabilities, ChunkRule, Credit, Event, ExecuteOptions, InProcess, LinkMap, Memory, Path, Post, Rank, Schedule,
+    ScheduleOptions, Traced, Transmit, Transport, TransportError, execute, mesh, paced_mesh,
 };
 use proptest::prelude::*;
 use std::path::PathBuf;
@@ -97,7 +97,7 @@ fn every_chunk_of_every_hop_is_there_once_and_in_causal_order() {
             for path in paths() {
                 for sequence in 0..path.bytes.div_ceil(1000) {
                     expected += 1;
-                    let key = optiq_transport::trace::ChunkKey { call, path: path.id, sequence };
+                    let key = ChunkKey { call, path: path.id, sequence };
                     let journey = &journeys[&key];
                     assert_eq!(journey.bytes, 1000.min(path.bytes - sequence * 1000));
                     assert_eq!(journey.steps.iter().map(|s| s.rank).collect::<Vec<_>>(), path.ranks);
@@ -120,7 +120,7 @@ fn every_chunk_of_every_hop_is_there_once_and_in_causal_order() {
         assert_eq!(journeys.len(), expected);
         // Exactly once: as many records as steps, none twice.
         let legs: u64 = paths().iter().map(|p| p.bytes.div_ceil(1000) * (p.ranks.len() as u64 - 1)).sum();
-        for kind in [Kind::Sent, Kind::Completed, Kind::Received] {
+        for kind in [EventKind::Sent, EventKind::Completed, EventKind::Received] {
             let found = run.files().iter().flat_map(|f| &f.records).filter(|r| r.kind == kind).count();
             assert_eq!(found as u64, 2 * legs, "{kind:?}");
         }
@@ -147,7 +147,7 @@ fn sums_are_the_time_of_a_call_and_the_chunks_of_the_plan() {
             at += s.duration;
         }
         assert_eq!(at, run.at(file, planned.end));
-        let sum = |f: fn(&optiq_transport::trace::Stretch) -> u64| stretches.iter().map(f).sum::<u64>();
+        let sum = |f: fn(&Stretch) -> u64| stretches.iter().map(f).sum::<u64>();
         assert_eq!(
             [sum(|s| s.waiting), sum(|s| s.copying), sum(|s| s.forwarding)],
             [planned.waiting, planned.copying, planned.forwarding]
@@ -158,7 +158,7 @@ fn sums_are_the_time_of_a_call_and_the_chunks_of_the_plan() {
     assert_eq!(sums.iter().map(|s| s.sent).collect::<Vec<_>>(), [(23, 21_501), (0, 0), (3, 3_000), (0, 0)]);
     assert_eq!(sums.iter().map(|s| s.forwarded).collect::<Vec<_>>(), [(0, 0), (18, 17_001), (8, 7_001), (3, 3_000)]);
     assert_eq!(sums.iter().map(|s| s.delivered).collect::<Vec<_>>(), [(3, 3_000), (0, 0), (0, 0), (23, 21_501)]);
-    assert!(sums[0].forwarding == 0 || run.files()[0].records.iter().any(|r| r.kind == Kind::Worked));
+    assert!(sums[0].forwarding == 0 || run.files()[0].records.iter().any(|r| r.kind == EventKind::Worked));
     let calls = run.calls(None);
     assert_eq!(calls[0].served_by, "call 0 of the test");
     assert_eq!((calls[0].paths, calls[0].chunks, calls[0].bytes, calls[0].forwarded_bytes), (4, 26, 24_501, 27_002));
@@ -171,8 +171,8 @@ struct Flushing(InProcess, Meter);
 const FLUSH: Duration = Duration::from_micros(300);
 
 impl Transport for Flushing {
-    fn name(&self) -> &'static str {
-        "flushing"
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { name: "flushing", flush_blocks: true, ..self.0.capabilities() }
     }
 
     fn begin(&mut self, schedule: &Schedule) -> Result<(), TransportError> {
@@ -228,7 +228,7 @@ fn waiting_inside_a_call_is_waiting() {
     let confirmed: Vec<Rank> = run
         .longest_waits(None, usize::MAX)
         .iter()
-        .filter(|w| w.cause == Some(Kind::Completed) && w.duration >= least)
+        .filter(|w| w.cause == Some(EventKind::Completed) && w.duration >= least)
         .map(|w| w.rank)
         .collect();
     assert!((0..4).all(|rank| confirmed.contains(&rank)), "{confirmed:?}");
@@ -276,14 +276,14 @@ fn a_small_ring_drops_the_oldest_records_and_counts_them() {
         // A call leaves at most a ring of records, and the sums do not depend on it.
         assert!(few.records.len() <= 3 * 16, "{}", few.records.len());
         for (a, b) in few.calls.iter().zip(&many.calls) {
-            let sums = |c: &optiq_transport::trace::Call| [c.sent, c.forwarded, c.delivered, c.delivered_bytes];
+            let sums = |c: &Call| [c.sent, c.forwarded, c.delivered, c.delivered_bytes];
             assert_eq!(sums(a), sums(b));
         }
         assert_eq!(many.calls.iter().map(|c| c.dropped).sum::<u64>(), 0);
         // What is kept is the end: the last stretch of the last exchange.
         assert_eq!(few.records.last().map(|r| (r.call, r.kind)), many.records.last().map(|r| (r.call, r.kind)));
         assert_eq!(few.records.last().map(|r| r.call), Some(1));
-        let chunk = |k| matches!(k, Kind::Sent | Kind::Completed | Kind::Received);
+        let chunk = |k| matches!(k, EventKind::Sent | EventKind::Completed | EventKind::Received);
         let chunks = few.records.iter().filter(|r| chunk(r.kind)).count();
         let of = many.records.iter().filter(|r| chunk(r.kind)).count();
         let dropped: u64 = few.calls.iter().map(|c| c.dropped).sum();

@@ -33,7 +33,7 @@ pub use optiq_lower::model::{CostModel, Prediction};
 pub use optiq_lower::placement::{Placement, PlacementRule};
 pub use optiq_lower::scores::{Rule, Scores};
 pub use optiq_lower::transfers::{Transfer, TransferList, TransferPath};
-pub use optiq_transport::trace;
+pub use optiq_trace as trace;
 #[cfg(feature = "mpi")]
 pub use session::{Persistent, Session};
 

@@ -6,7 +6,7 @@ use super::sessions::{Sessions, Shared};
 use super::{guard, read, remember, report};
 use crate::error::Error;
 use crate::session::{Arguments, Kept, Local, Operation};
-use optiq_transport::Patience;
+use optiq_transport::Backoff;
 use optiq_transport::mpi::{ffi, in_place};
 use parking_lot::Mutex;
 use std::ffi::{c_int, c_void};
@@ -200,14 +200,14 @@ pub unsafe extern "C" fn optiq_alltoallv_wait(request: *mut Request) -> c_int {
     guard(|| {
         let held = find(request, "optiq_alltoallv_wait")?;
         let Held { session, comm, operation } = &mut *held.lock();
-        let mut patience = Patience::default();
+        let mut backoff = Backoff::default();
         loop {
             let locked = session.lock();
             if locked.test(operation).map_err(|e| report(&locked, *comm, "optiq_alltoallv_wait", e))? {
                 return Ok(());
             }
             drop(locked);
-            patience.idle();
+            backoff.idle();
         }
     })
 }

@@ -385,6 +385,6 @@ fn timeout(value: &str) -> Result<f64, String> {
 }
 
 fn trace_events(value: &str) -> Result<usize, String> {
-    let events = value.parse().ok().filter(|n| optiq_transport::trace::EVENTS.contains(n));
+    let events = value.parse().ok().filter(|n| optiq_trace::EVENTS.contains(n));
     events.ok_or_else(|| "a whole number from 16 to 16777216".into())
 }

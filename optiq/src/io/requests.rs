@@ -2,7 +2,7 @@
 
 use super::view::FileHandle;
 use optiq_lower::aggregation::Piece;
-use optiq_transport::Patience;
+use optiq_transport::Backoff;
 use optiq_transport::mpi::{Library, check, ffi};
 use std::collections::VecDeque;
 use std::ffi::c_int;
@@ -168,7 +168,7 @@ impl Accesses {
 /// Polls a request's status; the code with which it completed.
 fn look_until_complete(request: ffi::MPI_Request, status: &mut ffi::MPI_Status) -> c_int {
     let success = ffi::MPI_SUCCESS as c_int;
-    let mut patience = Patience::default();
+    let mut backoff = Backoff::default();
     let mut complete = 0;
     loop {
         // SAFETY: an active request and a status of ours.
@@ -179,7 +179,7 @@ fn look_until_complete(request: ffi::MPI_Request, status: &mut ffi::MPI_Status) 
         if complete != 0 {
             return status.MPI_ERROR;
         }
-        patience.idle();
+        backoff.idle();
     }
 }
 

@@ -12,7 +12,7 @@ use crate::blocks::Blocks;
 use crate::error::Error;
 use optiq_lower::decide::Decision;
 use optiq_transport::mpi::{Pending, check, ffi, is_initialized, is_named};
-use optiq_transport::{ExecuteOptions, Execution, Memory, Patience, Progress, Running, Schedule, TransportError};
+use optiq_transport::{ExecuteOptions, Execution, Memory, Backoff, Progress, Running, Schedule, TransportError};
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
@@ -330,21 +330,21 @@ impl Session {
     /// # Errors
     /// Why it failed.
     pub(crate) fn wait(&self, operation: &mut Operation) -> Result<(), Error> {
-        let mut patience = Patience::default();
+        let mut backoff = Backoff::default();
         while !self.test(operation)? {
-            patience.idle();
+            backoff.idle();
         }
         Ok(())
     }
 
     /// Completes everything that was started; a blocking exchange must not overtake it.
     pub(super) fn finish_started(&self) {
-        let mut patience = Patience::default();
+        let mut backoff = Backoff::default();
         while self.has_started() {
             if self.advance() {
-                patience.moved();
+                backoff.moved();
             } else {
-                patience.idle();
+                backoff.idle();
             }
         }
     }

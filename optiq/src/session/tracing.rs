@@ -4,9 +4,9 @@ use super::Session;
 use crate::config::Config;
 use crate::error::Error;
 use optiq_lower::decide::Decision;
-use optiq_transport::Transport;
+use optiq_trace::{TraceOptions, Tracer};
 use optiq_transport::mpi::Communicator;
-use optiq_transport::trace::{TraceOptions, Traced, Tracer};
+use optiq_transport::{Traced, Transport};
 use std::path::PathBuf;
 
 /// Wraps the transport if the configuration asks for a trace, as `all` ranks or none must; collective. A rank that

@@ -22,7 +22,7 @@ use optiq_sim::{Limits, Model, Policy, RunOptions, time};
 use optiq_solver::demands::Demand;
 use optiq_solver::planner;
 use optiq_solver::{PlannerOptions, pipeline};
-use optiq_transport::{ChunkRule, PUTS_UNDER_WAY, ScheduleOptions};
+use optiq_transport::{ChunkRule, PUTS_IN_FLIGHT_PART, ScheduleOptions};
 use run::{Run, Way};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -80,7 +80,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TRANSPORT", default_value = "auto")]
     transport: Transport,
     /// The part of what the busiest leg carries that puts may have under way at one time: the N-th; 0 leaves it to the windows
-    #[arg(long, value_name = "N", default_value_t = PUTS_UNDER_WAY)]
+    #[arg(long, value_name = "N", default_value_t = PUTS_IN_FLIGHT_PART)]
     under_way: u64,
     /// Simulate all planners of this build and MPI's algorithms, side by side
     #[arg(long)]

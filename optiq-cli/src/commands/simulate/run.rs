@@ -19,7 +19,7 @@ use optiq_sim::{Checkpoints, End, Limits, Model, Policy, Recording, RunOptions};
 use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::Planned;
 use optiq_solver::plan;
-use optiq_transport::{Order, PUTS_UNDER_WAY, ScheduleOptions};
+use optiq_transport::{Order, PUTS_IN_FLIGHT_PART, ScheduleOptions};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -53,14 +53,14 @@ pub struct Runner<'a> {
 pub struct Executor {
     pub legs: LegsChoice,
     pub carry: Carry,
-    /// [`ScheduleOptions::under_way_part`] of puts.
+    /// [`ScheduleOptions::in_flight_part`] of puts.
     pub under_way: u64,
 }
 
 impl Executor {
     /// What is the fastest on a machine, as far as its model knows.
     pub fn of(model: &Model) -> Executor {
-        Executor { legs: LegsChoice::Auto, carry: model.host.chunks_by, under_way: PUTS_UNDER_WAY }
+        Executor { legs: LegsChoice::Auto, carry: model.host.chunks_by, under_way: PUTS_IN_FLIGHT_PART }
     }
 }
 
@@ -158,7 +158,7 @@ impl Runner<'_> {
                 options.chunk = chunk;
                 executor = Some(Executor { legs, ..self.executor });
                 if carry == Carry::OneSided {
-                    options.under_way_part = under_way;
+                    options.in_flight_part = under_way;
                 }
                 (name, bound, paths.len(), Method::Paths { paths, options, order: Order::default(), carry })
             }

@@ -1,14 +1,14 @@
 //! `optiq trace`: what the ranks of a session did, and what their time went into.
 
-mod perfetto;
-
 use crate::failure::Failure;
 use crate::picture::timeline;
 use crate::{output, table};
 use clap::Args;
-use optiq::trace::{CallSummary, Kind, Outcome, PairPath, RankSummary, Run, TraceError, WaitSummary};
+use optiq_trace::{CallSummary, EventKind, Outcome, PairPath, RankSummary, Run, TraceError, WaitSummary, perfetto};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -209,10 +209,11 @@ impl Arguments {
         }
         let document = self.document(&run, others);
         if let Some(file) = &self.perfetto {
-            write(file, &perfetto::encode(&run, self.call))?;
+            write(file, |out| perfetto::write(&run, self.call, out))?;
         }
         if let Some(file) = &self.html {
-            write(file, timeline::page(&run, self.call, &document.notes, &document.waits_in_words()).as_bytes())?;
+            let page = timeline::page(&run, self.call, &document.notes, &document.waits_in_words());
+            write(file, |out| out.write_all(page.as_bytes()))?;
         }
         if self.json {
             output::print_json(&document)?
@@ -250,8 +251,12 @@ fn name(run: &Run) -> String {
     format!("{:016x}", run.session())
 }
 
-fn write(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    std::fs::write(file, bytes).map_err(|e| Failure::Input(format!("{} cannot be written: {e}", file.display())))
+fn write(file: &Path, contents: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), Failure> {
+    let written = File::create(file).map(BufWriter::new).and_then(|mut out| {
+        contents(&mut out)?;
+        out.flush()
+    });
+    written.map_err(|e| Failure::Input(format!("{} cannot be written: {e}", file.display())))
 }
 
 /// What a reader must know to trust the figures.
@@ -334,9 +339,9 @@ impl WaitDocument {
     fn new(w: &WaitSummary) -> Self {
         let (path, sequence) = (w.path, w.sequence);
         let waited_for = match (w.cause, w.peer) {
-            (Some(Kind::Received), Some(peer)) => format!("chunk {sequence} of path {path} from rank {peer}"),
-            (Some(Kind::Completed), Some(peer)) => format!("rank {peer} to take chunk {sequence} of path {path}"),
-            (Some(Kind::CreditReceived), Some(peer)) => format!("rank {peer} to have room on path {path}"),
+            (Some(EventKind::Received), Some(peer)) => format!("chunk {sequence} of path {path} from rank {peer}"),
+            (Some(EventKind::Completed), Some(peer)) => format!("rank {peer} to take chunk {sequence} of path {path}"),
+            (Some(EventKind::CreditReceived), Some(peer)) => format!("rank {peer} to have room on path {path}"),
             _ => "the end of the call".into(),
         };
         WaitDocument {

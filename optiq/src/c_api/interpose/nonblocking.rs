@@ -22,7 +22,7 @@ use crate::c_api::arguments_signature;
 use crate::config::Config;
 use crate::error::Error;
 use crate::session::{ByMpi, Kept, Session};
-use optiq_transport::Patience;
+use optiq_transport::Backoff;
 use optiq_transport::mpi::{Communicator, check, ffi, in_place, quietly};
 use parking_lot::Mutex;
 use std::cell::Cell;
@@ -212,7 +212,7 @@ fn found(comm: ffi::MPI_Comm, ranks_here: usize, base: Arc<Base>, config: &Confi
 
 /// The thread of a communicator's `MPI_Ialltoallv`.
 fn carry(mut founding: Box<Founding>, jobs: Receiver<Job>) {
-    let mut patience = Patience::default();
+    let mut backoff = Backoff::default();
     let mut done = 0;
     while done == 0 {
         // SAFETY: a request of ours; the status is written by MPI and not read.
@@ -224,7 +224,7 @@ fn carry(mut founding: Box<Founding>, jobs: Receiver<Job>) {
             break;
         }
         if done == 0 {
-            patience.idle();
+            backoff.idle();
         }
     }
     let Founding { base, mut group, offers, config, .. } = *founding;

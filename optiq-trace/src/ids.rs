@@ -1,0 +1,13 @@
+//! The numbers by which ranks and paths are known, to traces and to transports.
+//!
+//! They are defined here, in the lowest crate that needs them, and `optiq-transport` takes them from here: a trace of a
+//! transport's work needs no conversion, and this crate needs nothing of the transport's.
+
+/// A process, by its rank in the communicator that the transport serves.
+pub type Rank = u32;
+
+/// A path, by a number that all ranks agree on.
+pub type PathId = u32;
+
+/// Stands for the rank on the other side where there is none.
+pub const NO_PEER: Rank = Rank::MAX;

@@ -1,0 +1,16 @@
+//! The back ends: what carries chunks, and middleware around it.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | [`in_process`] | ranks as threads of one process, joined by channels, optionally at limited rates |
+//! | `mpi` | two-sided (`MPI_Issend`) and one-sided (`MPI_Put`), with the feature `mpi` |
+//! | [`fault_injection`] | middleware that delivers events late |
+//! | [`tracing`] | middleware that records what happens |
+//!
+//! What each of them can do, and what its confirmations mean, is in its [`crate::Capabilities`].
+
+pub mod fault_injection;
+pub mod in_process;
+#[cfg(feature = "mpi")]
+pub mod mpi;
+pub mod tracing;

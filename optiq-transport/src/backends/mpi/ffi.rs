@@ -1,0 +1,3 @@
+//! The raw C interface of MPI, as rsmpi binds it.
+
+pub use ::mpi::ffi::*;

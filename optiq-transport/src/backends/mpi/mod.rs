@@ -1,0 +1,33 @@
+//! The two MPI back ends, and the few raw MPI calls that the rest of OPTIQ needs.
+//!
+//! Only `PMPI_*` functions are called, always on a private duplicate of the user's communicator: a profiler or
+//! our own preload library on top of MPI never sees, and never disturbs, what happens in here.
+
+mod align;
+mod comm;
+mod control;
+mod convert;
+mod datatype;
+pub mod ffi;
+mod fortran;
+mod in_order;
+mod info;
+mod library;
+mod one_sided;
+mod reduction;
+mod requests;
+mod shared;
+mod two_sided;
+
+pub use comm::{Communicator, Pending, PendingWords, check, in_place, is_initialized, quietly};
+pub use datatype::{contiguous_bytes, handle_bits, is_committed, is_named};
+pub use fortran::{
+    buffer_from_fortran, comm_from_fortran, file_from_fortran, ignores_status, info_from_fortran, request_from_fortran,
+    request_to_fortran, status_to_fortran, type_from_fortran,
+};
+pub use info::{entries_of, info_entries};
+pub use library::Library;
+pub use one_sided::OneSided;
+pub use reduction::{MINIMA, Record, Reduction};
+pub use shared::HostMemory;
+pub use two_sided::TwoSided;
