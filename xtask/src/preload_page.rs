@@ -49,7 +49,7 @@ pub fn page(project: &Project, about: &str, rounds: u32) -> Outcome<String> {
                 let mut command = project.command("mpirun");
                 command.envs(Library::OpenMpi.environment()).args(["-n", ranks]);
                 if *preloaded {
-                    let library = project.target().join("release/liboptiq_preload.so");
+                    let library = project.target().join("release/liboptiq_pmpi.so");
                     command.arg("-x").arg(format!("LD_PRELOAD={}", library.display()));
                 }
                 for (name, value) in *environment {

@@ -75,7 +75,7 @@ pub fn main(arguments: &[String]) -> Outcome {
     let build = build(&project)?;
     if runs_optiq {
         process::step("build optiq", || {
-            let what = ["--release", "--package", "optiq-cli", "--package", "optiq-preload", "--features", "mpi"];
+            let what = ["--release", "--package", "optiq-cli", "--package", "optiq-pmpi", "--features", "mpi"];
             process::run(project.cargo("build", what).env("OPTIQ_BUILD", &build).envs(Library::OpenMpi.environment()))
         })?;
     }

@@ -6,7 +6,7 @@ mod scores;
 use crate::failure::Failure;
 use crate::{output, table};
 use clap::Args;
-use optiq::{TRANSPORT_RULES, TransportRule};
+use optiq_lower::transport_rule::{TRANSPORT_RULES, TransportRule};
 use optiq_solver::{PLAN_VERSION, PlannerOptions, planner};
 use serde::Serialize;
 use std::process::ExitCode;

@@ -8,7 +8,8 @@ use crate::chart::Kind;
 use crate::commands::simulate::Mpi;
 use crate::commands::simulate::run::{Way, cost_model};
 use crate::failure::Failure;
-use optiq::{Config, Decision, decide};
+use optiq::Config;
+use optiq_lower::decide::{Decision, decide};
 use optiq_net::units;
 use optiq_sim::Model;
 use optiq_solver::demands::{self, Demand};
@@ -223,7 +224,7 @@ pub fn sizes(setting: &Setting) -> Result<Findings, Failure> {
     for pattern in PATTERNS {
         for (i, bytes) in sizes.into_iter().enumerate() {
             let (demands, planned) = messages.plan(pattern, bytes)?;
-            let chosen = decide(&planned.plan, &messages.partition.net, &Config::default(), &cost);
+            let chosen = decide(&planned.plan, &messages.partition.net, &Config::default().decision_options(), &cost);
             let mpi = messages.seconds(&demands, Way::Mpi(Mpi::Linear))?;
             let way = Way::Planned(Box::new(planned), ScheduleOptions::default());
             let paths = messages.seconds(&demands, way)? + cost.agreement_seconds;

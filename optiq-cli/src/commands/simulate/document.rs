@@ -6,7 +6,7 @@ use super::results::Shown;
 use super::run::Run;
 use crate::arguments::{Context, Demands};
 use crate::table;
-use optiq::LegsChoice;
+use optiq_lower::choices::LegsChoice;
 use optiq_net::Network;
 use optiq_sim::model::Carry;
 use optiq_sim::time::{self, SECOND};

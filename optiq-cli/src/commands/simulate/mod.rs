@@ -15,7 +15,7 @@ use crate::output;
 use crate::progress::Progress;
 use clap::{Args, ValueEnum};
 use document::Document;
-use optiq::LegsChoice;
+use optiq_lower::choices::LegsChoice;
 use optiq_net::units;
 use optiq_sim::model::Carry;
 use optiq_sim::{Limits, Model, Policy, RunOptions, time};

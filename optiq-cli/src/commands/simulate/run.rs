@@ -6,7 +6,11 @@ use super::document::end_of;
 use super::results::Shown;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use optiq::{CostModel, LegsChoice, Message, Placement, Stopping, lower};
+use optiq_lower::choices::LegsChoice;
+use optiq_lower::lower::{Message, lower};
+use optiq_lower::model::CostModel;
+use optiq_lower::placement::Placement;
+use optiq_lower::relays::RelayPolicy;
 use optiq_net::Network;
 use optiq_sim::flow;
 use optiq_sim::model::Carry;
@@ -77,7 +81,7 @@ pub fn cost_model(model: &Model, net: &Network, carry: Carry) -> CostModel {
     let steps = net.hosts().next_power_of_two().trailing_zeros();
     let default = CostModel::default();
     let (messages, planned_share, hops_share) = match carry {
-        Carry::TwoSided => (1, default.planned_share, default.planned_share),
+        Carry::TwoSided => (1, default.planned_link_efficiency, default.planned_link_efficiency),
         // The chunk, and the message that says that it is there.
         Carry::OneSided => (2, PLANNED_SHARE, HOPS_SHARE),
     };
@@ -86,8 +90,8 @@ pub fn cost_model(model: &Model, net: &Network, carry: Carry) -> CostModel {
         agreement_seconds: f64::from(steps) * latency,
         latency_seconds: latency,
         chunk_seconds: chunk as f64 / 1e12,
-        planned_share,
-        hops_share,
+        planned_link_efficiency: planned_share,
+        store_and_forward_link_efficiency: hops_share,
         ..default
     }
 }
@@ -151,7 +155,7 @@ impl Runner<'_> {
                 let (name, bound) = (planned.plan.planner.clone(), planned.report.congestion_seconds);
                 let model = cost_model(self.model, self.net, carry);
                 let (network, placement, chunk) = (self.net, &placement, options.chunk);
-                let stopping = Stopping { network, placement, model: &model, chunk, congestion_seconds: bound };
+                let stopping = RelayPolicy { network, placement, model: &model, chunk, congestion_seconds: bound };
                 let (legs, chunk) = stopping.apply(&mut paths, legs)?;
                 options.chunk = chunk;
                 executor = Some(Executor { legs, ..self.executor });

@@ -1,4 +1,4 @@
-//! The multi-rank tests; `tests/mpi.rs` starts them under `mpirun`. Every rank says "all is well" or ends the job.
+//! The multi-rank tests; `tests/mpi.rs` beside it starts them under `mpirun`. Every rank says "all is well" or ends the job.
 
 mod alltoallv;
 mod conformance;

@@ -1,4 +1,4 @@
-//! Job files, as text and as JSON.
+//! Transfer files, as text and as JSON.
 //!
 //! ```text
 //! optiq-jobs 1
@@ -17,8 +17,8 @@
 //! `optiq_jobs` (1), `topology`, `network`, `jobs`, these with `source_rank`, `destination_rank`, `bytes` and `paths`, these
 //! with `bytes` (or null) and `vertices`.
 
-use super::{Job, JobPath, Jobs, MAX_VERTICES};
-use crate::Error;
+use super::{MAX_VERTICES, Transfer, TransferList, TransferPath};
+use crate::error::LowerError;
 use optiq_net::text_file::{self, shorten};
 use optiq_net::units::parse_bytes;
 use optiq_net::{Fingerprint, NodeId};
@@ -59,30 +59,30 @@ struct DocumentPath {
     vertices: Vec<u32>,
 }
 
-impl Jobs {
+impl TransferList {
     /// Reads a job file: JSON if it begins with `{`, text otherwise.
     ///
     /// # Errors
-    /// [`Error::Argument`], naming the file, and the line of the first thing that is wrong.
-    pub fn read(path: &Path) -> Result<Self, Error> {
+    /// [`LowerError::Argument`], naming the file, and the line of the first thing that is wrong.
+    pub fn read(path: &Path) -> Result<Self, LowerError> {
         let name = path.display().to_string();
-        let text = text_file::read(path, LARGEST_FILE).map_err(|e| Error::Argument(format!("{name}: {e}")))?;
+        let text = text_file::read(path, LARGEST_FILE).map_err(|e| LowerError::Argument(format!("{name}: {e}")))?;
         Self::parse(&text, &name)
     }
 
     /// Reads the text of a job file; `name` is what messages call it.
     ///
     /// # Errors
-    /// As [`Jobs::read`].
-    pub fn parse(text: &str, name: &str) -> Result<Self, Error> {
+    /// As [`TransferList::read`].
+    pub fn parse(text: &str, name: &str) -> Result<Self, LowerError> {
         let mut jobs =
             if text.trim_start().starts_with('{') { Self::from_json(text, name) } else { Self::from_text(text, name) }?;
         jobs.name = name.to_string();
         Ok(jobs)
     }
 
-    fn from_json(text: &str, name: &str) -> Result<Self, Error> {
-        let bad = |problem: String| Error::Argument(format!("{name}: {problem}"));
+    fn from_json(text: &str, name: &str) -> Result<Self, LowerError> {
+        let bad = |problem: String| LowerError::Argument(format!("{name}: {problem}"));
         let document: Document = serde_json::from_str(text).map_err(|e| bad(e.to_string()))?;
         if document.optiq_jobs != 1 {
             return Err(bad(format!("optiq_jobs is {}; version 1 is expected", document.optiq_jobs)));
@@ -99,7 +99,7 @@ impl Jobs {
         reading.finish().map_err(bad)
     }
 
-    fn from_text(text: &str, name: &str) -> Result<Self, Error> {
+    fn from_text(text: &str, name: &str) -> Result<Self, LowerError> {
         let mut reading = Reading::default();
         let mut lines = text.lines().enumerate().map(|(i, l)| (i + 1, l.split('#').next().unwrap_or("").trim()));
         let mut first = lines.by_ref().filter(|(_, l)| !l.is_empty());
@@ -107,14 +107,14 @@ impl Jobs {
             Some((_, VERSION)) => {}
             Some((number, other)) => {
                 let problem = format!("{name}:{number}: found \"{}\"; \"{VERSION}\" is expected", shorten(other));
-                return Err(Error::Argument(problem));
+                return Err(LowerError::Argument(problem));
             }
-            None => return Err(Error::Argument(format!("{name}: it is empty; \"{VERSION}\" is expected"))),
+            None => return Err(LowerError::Argument(format!("{name}: it is empty; \"{VERSION}\" is expected"))),
         }
         for (number, line) in lines.filter(|(_, l)| !l.is_empty()) {
-            reading.line(line, number).map_err(|e| Error::Argument(format!("{name}:{number}: {e}")))?;
+            reading.line(line, number).map_err(|e| LowerError::Argument(format!("{name}:{number}: {e}")))?;
         }
-        reading.finish().map_err(|e| Error::Argument(format!("{name}: {e}")))
+        reading.finish().map_err(|e| LowerError::Argument(format!("{name}: {e}")))
     }
 
     /// The text of a job file.
@@ -144,9 +144,10 @@ impl Jobs {
     ///
     /// # Errors
     /// Nothing that is known of.
-    pub fn to_json(&self) -> Result<String, Error> {
-        let path = |p: &JobPath| DocumentPath { bytes: p.bytes, vertices: p.vertices.iter().map(|v| v.0).collect() };
-        let job = |j: &Job| DocumentJob {
+    pub fn to_json(&self) -> Result<String, LowerError> {
+        let path =
+            |p: &TransferPath| DocumentPath { bytes: p.bytes, vertices: p.vertices.iter().map(|v| v.0).collect() };
+        let job = |j: &Transfer| DocumentJob {
             source_rank: j.source,
             destination_rank: j.destination,
             bytes: j.bytes,
@@ -158,25 +159,26 @@ impl Jobs {
             network: self.network,
             jobs: self.list.iter().map(job).collect(),
         };
-        serde_json::to_string_pretty(&document).map_err(|e| Error::Argument(format!("the jobs cannot be written: {e}")))
+        serde_json::to_string_pretty(&document)
+            .map_err(|e| LowerError::Argument(format!("the jobs cannot be written: {e}")))
     }
 
     /// Writes a job file: JSON if its name ends with `.json`, text otherwise. A file that exists is replaced when the new one
     /// is complete.
     ///
     /// # Errors
-    /// [`Error::Argument`], naming the file.
-    pub fn write(&self, path: &Path) -> Result<(), Error> {
+    /// [`LowerError::Argument`], naming the file.
+    pub fn write(&self, path: &Path) -> Result<(), LowerError> {
         let json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
         let text = if json { self.to_json()? + "\n" } else { self.to_text() };
         optiq_solver::atomic::write(path, |out| out.write_all(text.as_bytes()))
-            .map_err(|e| Error::Argument(format!("{}: {e}", path.display())))
+            .map_err(|e| LowerError::Argument(format!("{}: {e}", path.display())))
     }
 }
 
 #[derive(Default)]
 struct Reading {
-    jobs: Jobs,
+    jobs: TransferList,
     vertices: usize,
 }
 
@@ -229,11 +231,11 @@ impl Reading {
         if paths.first().is_some_and(|p| p.bytes.is_some() != bytes.is_some()) {
             return Err("some paths of the job have bytes and others have not".into());
         }
-        paths.push(JobPath { vertices, bytes });
+        paths.push(TransferPath { vertices, bytes });
         Ok(())
     }
 
-    fn finish(self) -> Result<Jobs, String> {
+    fn finish(self) -> Result<TransferList, String> {
         if self.jobs.has_paths() && self.jobs.network.is_none() {
             return Err("there are paths, but no line \"network FINGERPRINT\" says of which network".into());
         }
@@ -272,8 +274,8 @@ mod tests {
 
     const NETWORK: &str = "network 00000000000000000000000000000001\n";
 
-    fn parse(text: &str) -> Result<Jobs, String> {
-        Jobs::parse(text, "jobs.txt").map_err(|e| e.to_string())
+    fn parse(text: &str) -> Result<TransferList, String> {
+        TransferList::parse(text, "jobs.txt").map_err(|e| e.to_string())
     }
 
     #[test]
@@ -287,12 +289,12 @@ mod tests {
         assert_eq!(jobs.list()[0].bytes, 1024);
         assert_eq!(
             jobs.list()[0].paths[1],
-            JobPath { vertices: vec![NodeId(0), NodeId(4), NodeId(5)], bytes: Some(24) }
+            TransferPath { vertices: vec![NodeId(0), NodeId(4), NodeId(5)], bytes: Some(24) }
         );
         assert_eq!(jobs.list()[1].paths[0].bytes, None);
         let again = parse(&jobs.to_text()).unwrap();
         assert_eq!(again.to_text(), jobs.to_text());
-        let json = Jobs::parse(&jobs.to_json().unwrap(), "jobs.json").unwrap();
+        let json = TransferList::parse(&jobs.to_json().unwrap(), "jobs.json").unwrap();
         assert_eq!((json.to_text(), json.shape()), (jobs.to_text(), jobs.shape()));
     }
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![cfg(feature = "mpi")]
 
+#[path = "../../common/mod.rs"]
 mod common;
 
 use common::Run;

@@ -7,8 +7,8 @@
 //!
 //! *Default*: each rank's bytes go to the server that its host uses by default, whatever that makes of the load.
 
-use super::Servers;
-use crate::Placement;
+use super::servers::Servers;
+use crate::placement::Placement;
 use optiq_transport::Rank;
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -65,7 +65,7 @@ const SNAP: u128 = 16;
 const MAX_PAIRS: usize = 1 << 22;
 
 /// Extents that hold bytes, ascending by start, then rank.
-pub(super) fn in_order(extents: &[Extent]) -> Vec<Share> {
+pub fn in_order(extents: &[Extent]) -> Vec<Share> {
     let shares = extents.iter().enumerate().map(|(rank, &extent)| Share { rank: rank as Rank, extent });
     let mut shares: Vec<Share> = shares.filter(|s| s.extent.bytes > 0).collect();
     shares.sort_by_key(|s| (s.extent.start, s.rank));
@@ -73,8 +73,7 @@ pub(super) fn in_order(extents: &[Extent]) -> Vec<Share> {
 }
 
 /// Whether any byte belongs to two shares, which are in order.
-#[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "file sessions need MPI"))]
-pub(super) fn overlap(shares: &[Share]) -> Option<(Rank, Rank)> {
+pub fn overlap(shares: &[Share]) -> Option<(Rank, Rank)> {
     let mut last: Option<&Share> = None;
     for share in shares {
         if let Some(last) = last.filter(|l| l.extent.end() > share.extent.start) {

@@ -1,7 +1,7 @@
 //! Exchanges with several ranks on each host, gathered and scattered through memory that they share.
 //!
 //! With `n` ranks on a host, the demand of a host pair (thesis 6.5.1.2) consists of up to `n^2` messages. Cut at the
-//! borders of the plan's flows ([`crate::lower()`]), each piece becomes a path of its own, which costs at least one chunk
+//! borders of the plan's flows ([`crate::lower::lower`]), each piece becomes a path of its own, which costs at least one chunk
 //! on each of its legs. Where pieces are small, the ranks of a host therefore lay their messages end to end in shared
 //! memory, the *staging area*, once; each flow then is one path, which one of the host's ranks carries:
 //!
@@ -13,7 +13,8 @@
 //! host first; the incoming area by source host. Carriers, and forwarders, are the ranks of their hosts in turn, by
 //! the number of the path. All of this follows from the messages, the placement and the plan, which all ranks know.
 
-use crate::{Message, Placement};
+use crate::lower::Message;
+use crate::placement::Placement;
 use optiq_net::NodeId;
 use optiq_solver::Plan;
 use optiq_transport::{Path, PathId, Rank};
@@ -48,14 +49,14 @@ pub struct Gathered {
 }
 
 /// Whether messages are so small, and so many on a host pair, that gathering them pays; `pieces` is the number of paths
-/// that [`crate::lower()`] makes.
+/// that [`crate::lower::lower`] makes.
 pub fn pays(plan: &Plan, pieces: usize) -> bool {
     let flows: usize = plan.flows.iter().map(Vec::len).sum();
     let bytes: u64 = plan.demands.iter().map(|d| d.bytes).sum();
     pieces > 2 * flows && bytes / (pieces.max(1) as u64) < SMALL
 }
 
-/// Lays messages out and makes a path of each flow. `messages` as for [`crate::lower()`].
+/// Lays messages out and makes a path of each flow. `messages` as for [`crate::lower::lower`].
 ///
 /// # Errors
 /// A sentence if the plan is not one for these messages, or wants to forward at a host without ranks.
@@ -121,7 +122,8 @@ pub fn gather(plan: &Plan, messages: &[Message], placement: &Placement) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{PlacementRule, lower, merge};
+    use crate::lower::{lower, merge};
+    use crate::placement::PlacementRule;
     use optiq_net::Network;
     use optiq_net::random::SplitMix64;
     use optiq_solver::pipeline::{self, PlanOptions};

@@ -2,7 +2,7 @@
 //!
 //! `optiq info` prints the rules; docs/executor.md has what was measured.
 
-use crate::TransportChoice;
+use crate::choices::TransportChoice;
 
 /// What is used with an MPI library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

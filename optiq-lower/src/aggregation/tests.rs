@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::*;
-use crate::{Placement, PlacementRule};
+use crate::placement::{Placement, PlacementRule};
 use optiq_net::{Network, NodeId};
 use optiq_transport::Rank;
 use proptest::prelude::*;
@@ -239,7 +239,7 @@ proptest! {
         }
         let rule = if default { Assignment::Default } else { Assignment::Balanced };
         let shares = assign(&servers, &placement, &extents, rule, unit);
-        let overlaps = super::assign::overlap(&super::assign::in_order(&extents)).is_some();
+        let overlaps = assign::overlap(&assign::in_order(&extents)).is_some();
         if !overlapping {
             prop_assert!(!overlaps);
         }

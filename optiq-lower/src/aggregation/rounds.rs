@@ -21,8 +21,8 @@
 //!
 //! so that one round is no slower if min(a, b) <= n r.
 
-use super::assign::Runs;
-use super::{Extent, Server, Share};
+use super::assign::{Extent, Runs, Share};
+use super::servers::Server;
 use optiq_net::NodeId;
 use optiq_transport::Rank;
 use std::collections::BTreeMap;
@@ -85,7 +85,7 @@ fn total(lanes: &[Lane]) -> u64 {
 }
 
 impl Rounds {
-    /// Rounds of at most `half` bytes at each server, for shares as [`super::assign`] makes them. Borders are multiples of
+    /// Rounds of at most `half` bytes at each server, for shares as [`super::assign::assign`] makes them. Borders are multiples of
     /// `unit` bytes behind the start of a share. `host` says where ranks run. `None` if `half` does not hold one unit.
     pub fn new(shares: &[Vec<Share>], unit: u64, half: u64, host: impl Fn(Rank) -> NodeId) -> Option<Self> {
         let unit = unit.max(1);

@@ -1,6 +1,6 @@
 //! The I/O hosts that can serve: those with a rank.
 
-use crate::Placement;
+use crate::placement::Placement;
 use optiq_net::{IoHost, Network, NodeId};
 use optiq_transport::Rank;
 

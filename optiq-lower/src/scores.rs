@@ -4,7 +4,7 @@
 //! size is that of the largest demand between two hosts, the number of hosts that of all that send or receive. The
 //! first rule that fits counts; where none does, the cost model decides. The form follows UCC's `UCC_TL_*_TUNE`.
 
-use crate::Algorithm;
+use crate::choices::Algorithm;
 use optiq_net::units::parse_bytes;
 use std::fmt;
 use std::ops::RangeInclusive;

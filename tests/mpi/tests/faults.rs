@@ -5,6 +5,7 @@
 //! reason, where the system permits no namespaces. Every run has a hard limit.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+#[path = "../../common/mod.rs"]
 mod common;
 
 use optiq_lab::{End, Lab, LabError, Outcome, RunOptions, UpOptions, internal_main, network_at};

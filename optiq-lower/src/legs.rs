@@ -1,6 +1,6 @@
 //! The fabric under the in-process transport: which links the leg between two ranks takes.
 
-use crate::Placement;
+use crate::placement::Placement;
 use optiq_net::{NetError, Network};
 use optiq_transport::{LinkMap, Rank};
 

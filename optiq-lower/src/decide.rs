@@ -2,9 +2,12 @@
 //!
 //! Rank 0 decides, by the score map, the cost model and the plan, and its decision is everybody's.
 
-use crate::{Algorithm, Config, CostModel, Prediction};
+use crate::choices::Algorithm;
+use crate::model::{CostModel, Prediction};
+use crate::scores::Scores;
 use optiq_net::Network;
 use optiq_solver::{Demand, Plan};
+use optiq_transport::ChunkRule;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -68,6 +71,21 @@ impl fmt::Display for Decision {
     }
 }
 
+/// What the decision depends on, apart from plan and cost model.
+#[derive(Clone, Copy, Debug)]
+pub struct DecisionOptions<'a> {
+    /// What the user asks for; [`Algorithm::Auto`] leaves it to score map and cost model.
+    pub algorithm: Algorithm,
+    /// What the user asks for by size and number of hosts.
+    pub scores: &'a Scores,
+    /// Exchanges in which no host sends another more bytes than this go to plain MPI.
+    pub min_bytes: Option<u64>,
+    /// How many times faster than plain MPI planned paths must be predicted to be.
+    pub min_gain: f64,
+    /// Sizes of chunks.
+    pub chunk: ChunkRule,
+}
+
 /// The least time that planning is given; a demand set that does not take `WORTH` times as long on the fabric's own routes
 /// is planned when it comes a second time.
 pub const LEAST_PLANNING_SECONDS: f64 = 0.015;
@@ -75,23 +93,23 @@ const WORTH: f64 = 4.0;
 
 /// What is clear from the demands alone.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Before {
+pub enum BeforePlanning {
     /// Make a plan, and ask again.
     Plan,
     /// Plain MPI; with the reason.
-    Aside(String),
+    Fallback(String),
     /// Plain MPI now; a plan when these demands come again.
     Later(String),
 }
 
 /// What the score map and the options ask for.
-fn asked(demands: &[Demand], config: &Config) -> Algorithm {
-    if config.algorithm != Algorithm::Auto {
-        return config.algorithm;
+fn asked(demands: &[Demand], options: &DecisionOptions<'_>) -> Algorithm {
+    if options.algorithm != Algorithm::Auto {
+        return options.algorithm;
     }
     let hosts: BTreeSet<u32> = demands.iter().flat_map(|d| [d.src.0, d.dst.0]).collect();
     let largest = demands.iter().map(|d| d.bytes).max().unwrap_or(0);
-    config.scores.algorithm(largest, hosts.len() as u64)
+    options.scores.algorithm(largest, hosts.len() as u64)
 }
 
 /// Whether it is already clear from the demands who should serve them. `direct` is their link bound on the fabric's own
@@ -99,36 +117,38 @@ fn asked(demands: &[Demand], config: &Config) -> Algorithm {
 pub fn decide_before_planning(
     demands: &[Demand],
     direct: f64,
-    config: &Config,
+    options: &DecisionOptions<'_>,
     model: &CostModel,
     again: bool,
-) -> Before {
+) -> BeforePlanning {
     let Some(largest) = demands.iter().map(|d| d.bytes).max() else {
-        return Before::Aside("no bytes cross the network".into());
+        return BeforePlanning::Fallback("no bytes cross the network".into());
     };
-    match asked(demands, config) {
-        Algorithm::Mpi if config.algorithm == Algorithm::Mpi => return Before::Aside("OPTIQ_ALGORITHM=mpi".into()),
-        Algorithm::Mpi => return Before::Aside("OPTIQ_SCORES gives it these sizes".into()),
-        Algorithm::Multipath => return Before::Plan,
+    match asked(demands, options) {
+        Algorithm::Mpi if options.algorithm == Algorithm::Mpi => {
+            return BeforePlanning::Fallback("OPTIQ_ALGORITHM=mpi".into());
+        }
+        Algorithm::Mpi => return BeforePlanning::Fallback("OPTIQ_SCORES gives it these sizes".into()),
+        Algorithm::Multipath => return BeforePlanning::Plan,
         Algorithm::Auto => {}
     }
-    if let Some(least) = config.min_bytes.filter(|&least| largest < least) {
-        return Before::Aside(format!(
+    if let Some(least) = options.min_bytes.filter(|&least| largest < least) {
+        return BeforePlanning::Fallback(format!(
             "no host sends another more than {largest} bytes, which is below OPTIQ_MIN_BYTES ({least})"
         ));
     }
     if too_short(direct, model) {
-        return Before::Aside(format!(
+        return BeforePlanning::Fallback(format!(
             "its link bound is {direct:.6} s, which is too short to win back an agreement of {:.6} s",
             model.agreement_seconds
         ));
     }
     if !again && direct < WORTH * LEAST_PLANNING_SECONDS {
-        return Before::Later(format!(
+        return BeforePlanning::Later(format!(
             "its link bound is {direct:.6} s, too short for planning; a plan is made if the same demands come again"
         ));
     }
-    Before::Plan
+    BeforePlanning::Plan
 }
 
 /// What serves a plan's demands if all their bytes are `scale` times as many, and what that is predicted to take: by the
@@ -136,17 +156,17 @@ pub fn decide_before_planning(
 pub fn score(
     plan: &Plan,
     network: &Network,
-    config: &Config,
+    options: &DecisionOptions<'_>,
     model: &CostModel,
     scale: f64,
 ) -> (Algorithm, Prediction) {
     let scaled = |d: &Demand| Demand { bytes: (d.bytes as f64 * scale).ceil() as u64, ..*d };
     let demands: Vec<Demand> = plan.demands.iter().map(scaled).collect();
-    let predicted = model.predict(plan, network.unit_capacity(), config.chunk, scale);
-    let algorithm = match asked(&demands, config) {
-        Algorithm::Auto if demands.iter().all(|d| d.bytes < config.min_bytes.unwrap_or(0)) => Algorithm::Mpi,
+    let predicted = model.predict(plan, network.unit_capacity(), options.chunk, scale);
+    let algorithm = match asked(&demands, options) {
+        Algorithm::Auto if demands.iter().all(|d| d.bytes < options.min_bytes.unwrap_or(0)) => Algorithm::Mpi,
         Algorithm::Auto if too_short(plan.direct_congestion_seconds * scale, model) => Algorithm::Mpi,
-        Algorithm::Auto if predicted.gain() < config.min_gain => Algorithm::Mpi,
+        Algorithm::Auto if predicted.gain() < options.min_gain => Algorithm::Mpi,
         Algorithm::Auto => Algorithm::Multipath,
         asked => asked,
     };
@@ -159,8 +179,8 @@ fn too_short(direct_seconds: f64, model: &CostModel) -> bool {
 }
 
 /// Whether to use a plan.
-pub fn decide(plan: &Plan, network: &Network, config: &Config, model: &CostModel) -> Decision {
-    let (algorithm, predicted) = score(plan, network, config, model, 1.0);
+pub fn decide(plan: &Plan, network: &Network, options: &DecisionOptions<'_>, model: &CostModel) -> Decision {
+    let (algorithm, predicted) = score(plan, network, options, model, 1.0);
     if algorithm == Algorithm::Mpi {
         return Decision::Mpi {
             reason: format!(
@@ -168,7 +188,7 @@ pub fn decide(plan: &Plan, network: &Network, config: &Config, model: &CostModel
                  (link bounds {:.6} and {:.6} s)",
                 predicted.planned_seconds,
                 predicted.plain_seconds,
-                config.min_gain,
+                options.min_gain,
                 plan.congestion_seconds,
                 plan.direct_congestion_seconds
             ),
@@ -178,7 +198,7 @@ pub fn decide(plan: &Plan, network: &Network, config: &Config, model: &CostModel
 }
 
 /// The decision to use a plan.
-pub(crate) fn multipath(plan: &Plan) -> Decision {
+pub fn multipath(plan: &Plan) -> Decision {
     Decision::Multipath {
         planner: plan.planner.clone(),
         paths: plan.flows.iter().map(Vec::len).sum(),

@@ -1,6 +1,7 @@
 //! The transports by themselves: planned and random paths, every byte checked.
 
-use optiq::{Message, Placement, PlacementRule, lower};
+use optiq_lower::lower::{Message, lower};
+use optiq_lower::placement::{Placement, PlacementRule};
 use optiq_solver::pipeline;
 use optiq_suite::{cases, exchange};
 use optiq_transport::{ChunkRule, ExecuteOptions, Order, Path, ScheduleOptions};

@@ -8,7 +8,7 @@
 //!
 //! The rank that forwards at a host is chosen by the piece's number, the same on every rank.
 
-use crate::Placement;
+use crate::placement::Placement;
 use optiq_net::NodeId;
 use optiq_solver::{Demand, Flow, Plan};
 use optiq_transport::{Path, PathId, Rank};

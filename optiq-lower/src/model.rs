@@ -11,7 +11,7 @@
 //!
 //! The last term of the first line fills the pipeline: a forwarder sends a chunk on when it has all of it. `p` and `q` are
 //! the shares of the link bound that are reached; thesis 6.4.3 found 0.44 and 0.78, docs/results/lab.md has ours. What is
-//! predicted decides only until it was measured (see [`crate::session`]'s trials).
+//! predicted decides only until it was measured (the trials of `optiq::Session`).
 //!
 //! The parameters are measured when a session begins, or come from a file (`OPTIQ_CALIBRATION`) with lines
 //! `name = seconds`.
@@ -36,11 +36,11 @@ pub struct CostModel {
     /// A rank's work for a chunk that it sends, receives or passes on.
     pub chunk_seconds: f64,
     /// Share of the link bound that planned paths reach.
-    pub planned_share: f64,
-    /// The same if chunks stop at every host that they pass ([`crate::Stopping`]).
-    pub hops_share: f64,
+    pub planned_link_efficiency: f64,
+    /// The same if chunks stop at every host that they pass ([`crate::relays::RelayPolicy`]).
+    pub store_and_forward_link_efficiency: f64,
     /// Share of the link bound that `MPI_Alltoallv` reaches.
-    pub plain_share: f64,
+    pub mpi_link_efficiency: f64,
 }
 
 impl Default for CostModel {
@@ -50,9 +50,9 @@ impl Default for CostModel {
             agreement_seconds: 1e-3,
             latency_seconds: 1e-4,
             chunk_seconds: 20e-6,
-            planned_share: 0.85,
-            hops_share: 0.85,
-            plain_share: 0.98,
+            planned_link_efficiency: 0.85,
+            store_and_forward_link_efficiency: 0.85,
+            mpi_link_efficiency: 0.98,
         }
     }
 }
@@ -79,8 +79,8 @@ impl CostModel {
     pub fn predict(&self, plan: &Plan, unit_capacity: f64, chunk: ChunkRule, scale: f64) -> Prediction {
         let flows = plan.flows.iter().flatten();
         let paths = flows.map(|f| ((f.bytes as f64 * scale).max(1.0), f.stops.iter().map(|stop| stop.0)));
-        let links = plan.congestion_seconds * scale / self.planned_share;
-        let plain = plan.direct_congestion_seconds * scale / self.plain_share;
+        let links = plan.congestion_seconds * scale / self.planned_link_efficiency;
+        let plain = plan.direct_congestion_seconds * scale / self.mpi_link_efficiency;
         Prediction {
             planned_seconds: self.agreement_seconds + self.execution(paths, links, unit_capacity, chunk, 1.0),
             plain_seconds: self.latency_seconds + plain,
@@ -142,9 +142,9 @@ impl CostModel {
             "agreement_seconds" => (&mut self.agreement_seconds, 10.0),
             "latency_seconds" => (&mut self.latency_seconds, 10.0),
             "chunk_seconds" => (&mut self.chunk_seconds, 10.0),
-            "planned_share" => (&mut self.planned_share, 1.0),
-            "hops_share" => (&mut self.hops_share, 1.0),
-            "plain_share" => (&mut self.plain_share, 1.0),
+            "planned_share" => (&mut self.planned_link_efficiency, 1.0),
+            "hops_share" => (&mut self.store_and_forward_link_efficiency, 1.0),
+            "plain_share" => (&mut self.mpi_link_efficiency, 1.0),
             other => return Err(format!("there is no parameter \"{other}\"")),
         };
         if !(value > 0.0 && value <= largest) {
@@ -161,9 +161,9 @@ impl fmt::Display for CostModel {
         writeln!(f, "agreement_seconds = {:e}", self.agreement_seconds)?;
         writeln!(f, "latency_seconds = {:e}", self.latency_seconds)?;
         writeln!(f, "chunk_seconds = {:e}", self.chunk_seconds)?;
-        writeln!(f, "planned_share = {}", self.planned_share)?;
-        writeln!(f, "hops_share = {}", self.hops_share)?;
-        writeln!(f, "plain_share = {}", self.plain_share)
+        writeln!(f, "planned_share = {}", self.planned_link_efficiency)?;
+        writeln!(f, "hops_share = {}", self.store_and_forward_link_efficiency)?;
+        writeln!(f, "plain_share = {}", self.mpi_link_efficiency)
     }
 }
 
@@ -185,9 +185,9 @@ mod tests {
             agreement_seconds: 1.0,
             latency_seconds: 0.5,
             chunk_seconds: 0.25,
-            planned_share: 0.5,
-            hops_share: 0.5,
-            plain_share: 1.0,
+            planned_link_efficiency: 0.5,
+            store_and_forward_link_efficiency: 0.5,
+            mpi_link_efficiency: 1.0,
         };
         let found = model.predict(&plan, net.unit_capacity(), ChunkRule::Fixed(100_000), 1.0);
         // Ten chunks at either end keep a rank busy for 2.5 s, far longer than the links.
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn files_are_read_and_refused() {
         let file = std::env::temp_dir().join(format!("optiq-calibration-{}", std::process::id()));
-        let written = CostModel { latency_seconds: 3e-6, plain_share: 0.9, ..CostModel::default() };
+        let written = CostModel { latency_seconds: 3e-6, mpi_link_efficiency: 0.9, ..CostModel::default() };
         std::fs::write(&file, format!("# of a machine\n{written}")).unwrap();
         assert_eq!(CostModel::default().with_file(&file).unwrap(), written);
         for (text, what) in [

@@ -1,13 +1,15 @@
 //! The table of prototypes: one row per MPI function, from which its entry points are made.
 //!
-//! A row has the function's name in C, its arguments with their kinds, what is to be done with a call, and the names in
-//! Fortran: `mpif.h` and `use mpi` under four manglings, `use mpi_f08` under Open MPI's.
+//! A row has the handler of its calls and which of the handler's functions that is ([`Handler`]), what OPTIQ calls the function,
+//! its name in C, its arguments with their kinds, how the handler reads them, and the names in Fortran: `mpif.h` and `use mpi`
+//! under four manglings, `use mpi_f08` under Open MPI's.
 
 #[cfg(optiq_fortran)]
 use crate::fortran::Read;
+use crate::handler::{Handler, ServeOrPass};
 use crate::kinds::{Any, Comm, Info, Int, Ints, Kind, Received, Request, Sent, Type};
 use crate::next::Next;
-use optiq::c_api::interpose::{self, Blocks, Call, Function, ffi};
+use optiq::c_api::interpose::{Blocks, Call, Function, ffi};
 use std::ffi::c_int;
 
 /// The C name as the dynamic linker wants it.
@@ -21,47 +23,31 @@ macro_rules! symbol {
     }};
 }
 
-/// What a row says is to be done: `serve` reads the arguments, by the expression that makes a [`Call`] of them, and serves
-/// or passes; `begin` does so for a call that gives a request; `start` and `free` look at requests that are started or freed;
-/// `initialize` and `finalize` frame it all.
+/// What a row's handler does with a call. `call` reads the arguments, by the expression that makes a [`Call`], or requests, of
+/// them; `next` makes the same call at whoever is behind.
 macro_rules! act {
-    (serve $function:ident, $next:ident, $call:expr) => {{
+    ($handler:ident initialize $function:ident, $next:ident, $call:expr) => {
+        <$handler as Handler>::initialize($next)
+    };
+    ($handler:ident finalize $function:ident, $next:ident, $call:expr) => {
+        <$handler as Handler>::finalize($next)
+    };
+    ($handler:ident $how:ident $function:ident, $next:ident, $call:expr) => {{
         let call = || $call;
         // SAFETY: the program's arguments, by the MPI function's own contract; `next` makes the same call.
-        unsafe { interpose::blocking(call, Function::$function, $next) }
+        unsafe { <$handler as Handler>::$how(call, Function::$function, $next) }
     }};
-    (begin $function:ident, $next:ident, $call:expr) => {{
-        let call = || $call;
-        // SAFETY: as above.
-        unsafe { interpose::begin(call, Function::$function, $next) }
-    }};
-    (start $function:ident, $next:ident, $call:expr) => {{
-        let requests = || $call;
-        // SAFETY: the program's requests.
-        unsafe { interpose::start(requests, $next) }
-    }};
-    (free $function:ident, $next:ident, $call:expr) => {{
-        let requests = || $call;
-        // SAFETY: the program's request.
-        unsafe { interpose::free(requests, $next) }
-    }};
-    (initialize $function:ident, $next:ident, $call:expr) => {
-        interpose::initialize($next)
-    };
-    (finalize $function:ident, $next:ident, $call:expr) => {
-        interpose::finalize($next)
-    };
 }
 
 /// Whether a call is passed on without a look at its arguments.
 macro_rules! passed {
-    (serve $function:ident) => {
-        interpose::is_passed(Function::$function)
+    ($handler:ident blocking $function:ident) => {
+        <$handler as Handler>::is_passed(Function::$function)
     };
-    (begin $function:ident) => {
-        interpose::is_passed(Function::$function)
+    ($handler:ident begin $function:ident) => {
+        <$handler as Handler>::is_passed(Function::$function)
     };
-    ($other:ident $function:ident) => {
+    ($handler:ident $other:ident $function:ident) => {
         false
     };
 }
@@ -85,7 +71,7 @@ macro_rules! converted {
 macro_rules! entry_points {
     ($(
         $(#[$attribute:meta])*
-        $how:ident $function:ident: $c:ident($($argument:ident: $kind:ident),*) => $call:expr;
+        $handler:ident $how:ident $function:ident: $c:ident($($argument:ident: $kind:ident),*) => $call:expr;
             $($fortran:ident),*;
     )*) => {$(
         $(#[$attribute])*
@@ -101,9 +87,9 @@ macro_rules! entry_points {
                     // SAFETY: the function of this name in the library behind has this prototype.
                     address => unsafe { std::mem::transmute::<usize, Behind>(address)($($argument),*) },
                 };
-                act!($how $function, next, $call)
+                act!($handler $how $function, next, $call)
             }
-            if let Some(address) = NEXT.known() && passed!($how $function) {
+            if let Some(address) = NEXT.known() && passed!($handler $how $function) {
                 // SAFETY: as above, with the program's arguments.
                 return unsafe { std::mem::transmute::<std::num::NonZeroUsize, Behind>(address)($($argument),*) };
             }
@@ -111,18 +97,20 @@ macro_rules! entry_points {
             unsafe { looked_at($($argument),*) }
         }
 
-        entry_points! { @fortran [$(#[$attribute])*] $how $function, $call, ($($argument: $kind),*), $($fortran),* }
-    )*};
-    (@fortran $attributes:tt $how:ident $function:ident, $call:expr, $arguments:tt, $($fortran:ident),*) => {$(
-        entry_points! { @name $attributes $how $function, $call, $arguments, $fortran }
-    )*};
-    (@name [$(#[$attribute:meta])*] $how:ident $function:ident, $call:expr, $arguments:tt, $fortran:ident) => {
         entry_points! {
-            @entry [$(#[$attribute])* #[cfg(optiq_fortran)]] $how $function, $call, $arguments, $fortran
+            @fortran [$(#[$attribute])*] $handler $how $function, $call, ($($argument: $kind),*), $($fortran),*
+        }
+    )*};
+    (@fortran $attributes:tt $handler:ident $how:ident $function:ident, $call:expr, $arguments:tt, $($fortran:ident),*) => {$(
+        entry_points! { @name $attributes $handler $how $function, $call, $arguments, $fortran }
+    )*};
+    (@name [$(#[$attribute:meta])*] $handler:ident $how:ident $function:ident, $call:expr, $arguments:tt, $fortran:ident) => {
+        entry_points! {
+            @entry [$(#[$attribute])* #[cfg(optiq_fortran)]] $handler $how $function, $call, $arguments, $fortran
         }
     };
-    (@entry [$(#[$attribute:meta])*] $how:ident $function:ident, $call:expr, ($($argument:ident: $kind:ident),*),
-        $fortran:ident) => {
+    (@entry [$(#[$attribute:meta])*] $handler:ident $how:ident $function:ident, $call:expr,
+        ($($argument:ident: $kind:ident),*), $fortran:ident) => {
         $(#[$attribute])*
         #[allow(non_snake_case, reason = "names of the MPI library")]
         #[unsafe(no_mangle)]
@@ -140,14 +128,14 @@ macro_rules! entry_points {
                     }
                     code
                 };
-                let code = act!($how $function, next, converted!($how, $call, $($argument: $kind),*));
+                let code = act!($handler $how $function, next, converted!($how, $call, $($argument: $kind),*));
                 // In mpi_f08 it is optional.
                 if !ierror.is_null() {
                     // SAFETY: Fortran's variable.
                     unsafe { *ierror = code };
                 }
             }
-            if let Some(address) = NEXT.known() && passed!($how $function) {
+            if let Some(address) = NEXT.known() && passed!($handler $how $function) {
                 // SAFETY: as in C.
                 return unsafe {
                     std::mem::transmute::<std::num::NonZeroUsize, Behind>(address)($($argument,)* ierror)
@@ -160,7 +148,7 @@ macro_rules! entry_points {
 }
 
 entry_points! {
-    serve Alltoallv: MPI_Alltoallv(
+    ServeOrPass blocking Alltoallv: MPI_Alltoallv(
         send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
         receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm
     ) => Call {
@@ -177,7 +165,7 @@ entry_points! {
     };
         mpi_alltoallv, mpi_alltoallv_, mpi_alltoallv__, MPI_ALLTOALLV, mpi_alltoallv_f08_;
 
-    serve Alltoall: MPI_Alltoall(
+    ServeOrPass blocking Alltoall: MPI_Alltoall(
         send: Sent, send_count: Int, send_type: Type, receive: Received, receive_count: Int, receive_type: Type, comm: Comm
     ) => Call {
         function: Function::Alltoall,
@@ -190,7 +178,7 @@ entry_points! {
     };
         mpi_alltoall, mpi_alltoall_, mpi_alltoall__, MPI_ALLTOALL, mpi_alltoall_f08_;
 
-    begin Ialltoallv: MPI_Ialltoallv(
+    ServeOrPass begin Ialltoallv: MPI_Ialltoallv(
         send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
         receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
         request: Request
@@ -209,7 +197,7 @@ entry_points! {
         mpi_ialltoallv, mpi_ialltoallv_, mpi_ialltoallv__, MPI_IALLTOALLV, mpi_ialltoallv_f08_;
 
     #[cfg(optiq_init = "mpi")]
-    begin AlltoallvInit: MPI_Alltoallv_init(
+    ServeOrPass begin AlltoallvInit: MPI_Alltoallv_init(
         send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
         receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
         info: Info, request: Request
@@ -231,7 +219,7 @@ entry_points! {
         mpi_alltoallv_init, mpi_alltoallv_init_, mpi_alltoallv_init__, MPI_ALLTOALLV_INIT, mpi_alltoallv_init_f08_;
 
     #[cfg(optiq_init = "mpix")]
-    begin AlltoallvInit: MPIX_Alltoallv_init(
+    ServeOrPass begin AlltoallvInit: MPIX_Alltoallv_init(
         send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
         receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
         info: Info, request: Request
@@ -252,27 +240,27 @@ entry_points! {
     };
         mpix_alltoallv_init, mpix_alltoallv_init_, mpix_alltoallv_init__, MPIX_ALLTOALLV_INIT, mpix_alltoallv_init_f08_;
 
-    start AlltoallvInit: MPI_Start(request: Request) => (1, request);
+    ServeOrPass start AlltoallvInit: MPI_Start(request: Request) => (1, request);
         mpi_start, mpi_start_, mpi_start__, MPI_START, mpi_start_f08_;
 
-    start AlltoallvInit: MPI_Startall(count: Int, requests: Request) => (count, requests);
+    ServeOrPass start AlltoallvInit: MPI_Startall(count: Int, requests: Request) => (count, requests);
         mpi_startall, mpi_startall_, mpi_startall__, MPI_STARTALL, mpi_startall_f08_;
 
-    free AlltoallvInit: MPI_Request_free(request: Request) => (1, request);
+    ServeOrPass free AlltoallvInit: MPI_Request_free(request: Request) => (1, request);
         mpi_request_free, mpi_request_free_, mpi_request_free__, MPI_REQUEST_FREE, mpi_request_free_f08_;
 
-    initialize Ialltoallv: MPI_Init(argc: Any, argv: Any) => (); ;
+    ServeOrPass initialize Ialltoallv: MPI_Init(argc: Any, argv: Any) => (); ;
 
-    initialize Ialltoallv: MPI_Init_thread(argc: Any, argv: Any, required: Int, provided: Any) => (); ;
+    ServeOrPass initialize Ialltoallv: MPI_Init_thread(argc: Any, argv: Any, required: Int, provided: Any) => (); ;
 
-    finalize Alltoallv: MPI_Finalize() => ();
+    ServeOrPass finalize Alltoallv: MPI_Finalize() => ();
         mpi_finalize, mpi_finalize_, mpi_finalize__, MPI_FINALIZE, mpi_finalize_f08_;
 }
 
 // MPICH's Fortran functions come to those in C, except for this one.
-entry_points! { @entry [#[cfg(not(optiq_fortran))]] finalize Alltoallv, (), (), mpi_finalize_f08_ }
+entry_points! { @entry [#[cfg(not(optiq_fortran))]] ServeOrPass finalize Alltoallv, (), (), mpi_finalize_f08_ }
 
 // Fortran's have other arguments.
-entry_points! { @fortran [] initialize Ialltoallv, (), (), mpi_init, mpi_init_, mpi_init__, MPI_INIT, mpi_init_f08_ }
-entry_points! { @fortran [] initialize Ialltoallv, (), (required: Int, provided: Any),
+entry_points! { @fortran [] ServeOrPass initialize Ialltoallv, (), (), mpi_init, mpi_init_, mpi_init__, MPI_INIT, mpi_init_f08_ }
+entry_points! { @fortran [] ServeOrPass initialize Ialltoallv, (), (required: Int, provided: Any),
 mpi_init_thread, mpi_init_thread_, mpi_init_thread__, MPI_INIT_THREAD, mpi_init_thread_f08_ }

@@ -12,12 +12,14 @@
 //!     T = max(C / p, o * chunks at the busiest rank)  +  max over paths of f * (k c / B + l + o)
 //! ```
 //!
-//! with the share `p` of the link bound `C` that is reached one way ([`CostModel::planned_share`]) or the other
-//! ([`CostModel::hops_share`]), `k` chunks of `c` bytes under way on a leg, and the other letters of [`crate::CostModel`].
-//! Chunks of other paths are what a chunk then waits for, so they all have one size. Stopping pays where there are many bytes;
+//! with the share `p` of the link bound `C` that is reached one way ([`CostModel::planned_link_efficiency`]) or the other
+//! ([`CostModel::store_and_forward_link_efficiency`]), `k` chunks of `c` bytes under way on a leg, and the other letters of [`crate::model::CostModel`].
+//! Chunks of other paths are what a chunk then waits for, so they all have one size. RelayPolicy pays where there are many bytes;
 //! it does not where a message takes about as long as the path takes to fill.
 
-use crate::{CostModel, LegsChoice, Placement};
+use crate::choices::LegsChoice;
+use crate::model::CostModel;
+use crate::placement::Placement;
 use optiq_net::{NetError, Network};
 use optiq_transport::{ChunkCost, ChunkRule, Path};
 use std::collections::BTreeSet;
@@ -30,7 +32,7 @@ use std::collections::BTreeSet;
 ///
 /// # Errors
 /// What the fabric's own routing reports.
-pub fn stop_at_every_host(paths: &mut [Path], network: &Network, placement: &Placement) -> Result<(), NetError> {
+pub fn relay_at_every_host(paths: &mut [Path], network: &Network, placement: &Placement) -> Result<(), NetError> {
     let (mut links, mut seen) = (Vec::new(), BTreeSet::new());
     for (number, path) in paths.iter_mut().enumerate() {
         let mut ranks = vec![path.ranks[0]];
@@ -54,7 +56,7 @@ const QUEUED: f64 = 2.0;
 
 /// What the choice between the plan's stops and all hosts on the way depends on, apart from the paths.
 #[derive(Clone, Copy, Debug)]
-pub struct Stopping<'a> {
+pub struct RelayPolicy<'a> {
     /// The network.
     pub network: &'a Network,
     /// Where ranks run.
@@ -67,7 +69,7 @@ pub struct Stopping<'a> {
     pub congestion_seconds: f64,
 }
 
-impl Stopping<'_> {
+impl RelayPolicy<'_> {
     /// Makes paths stop where `choice` says so, and says what was chosen, never [`LegsChoice::Auto`], and the rule for the sizes
     /// of chunks: where they stop at every host, one size for all ([`ChunkRule::settle`]). The same on every rank that has the
     /// same paths and the same model.
@@ -75,21 +77,23 @@ impl Stopping<'_> {
     /// # Errors
     /// What the fabric's own routing reports.
     pub fn apply(&self, paths: &mut Vec<Path>, choice: LegsChoice) -> Result<(LegsChoice, ChunkRule), NetError> {
-        let Stopping { network, placement, model, chunk, .. } = *self;
+        let RelayPolicy { network, placement, model, chunk, .. } = *self;
         let as_planned = Ok((LegsChoice::Planned, chunk));
         match choice {
             LegsChoice::Planned => return as_planned,
-            LegsChoice::Hops => stop_at_every_host(paths, network, placement)?,
+            LegsChoice::Hops => relay_at_every_host(paths, network, placement)?,
             // Nothing can be gained.
-            LegsChoice::Auto if model.hops_share <= model.planned_share => return as_planned,
+            LegsChoice::Auto if model.store_and_forward_link_efficiency <= model.planned_link_efficiency => {
+                return as_planned;
+            }
             LegsChoice::Auto => {
                 let mut stopping = paths.clone();
-                stop_at_every_host(&mut stopping, network, placement)?;
+                relay_at_every_host(&mut stopping, network, placement)?;
                 if stopping == *paths {
                     return as_planned;
                 }
-                let planned = self.seconds(paths, chunk, model.planned_share);
-                let hops = self.seconds(&stopping, self.settled(&stopping), model.hops_share);
+                let planned = self.seconds(paths, chunk, model.planned_link_efficiency);
+                let hops = self.seconds(&stopping, self.settled(&stopping), model.store_and_forward_link_efficiency);
                 log::debug!("stops as planned would take {planned:.6} s, at every host {hops:.6} s");
                 if planned <= hops {
                     return as_planned;
@@ -107,7 +111,7 @@ impl Stopping<'_> {
 
     /// The formula at the top.
     fn seconds(&self, paths: &[Path], chunk: ChunkRule, share: f64) -> f64 {
-        let Stopping { network, model, congestion_seconds, .. } = *self;
+        let RelayPolicy { network, model, congestion_seconds, .. } = *self;
         let paths = paths.iter().map(|path| (path.bytes as f64, path.ranks.iter().copied()));
         model.execution(paths, congestion_seconds / share, network.unit_capacity(), chunk, QUEUED)
     }
@@ -116,7 +120,7 @@ impl Stopping<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PlacementRule;
+    use crate::placement::PlacementRule;
     use optiq_net::NodeId;
     use optiq_transport::Rank;
 
@@ -127,7 +131,7 @@ mod tests {
             let names: Vec<String> = hosts.iter().map(|&h| network.name(NodeId(h)).to_owned()).collect();
             let placement = Placement::new(&network, &names, PlacementRule::Names).unwrap();
             let mut paths = [Path { id: 0, ranks: ranks.to_vec(), bytes: 1, source_offset: 0, destination_offset: 0 }];
-            stop_at_every_host(&mut paths, &network, &placement).unwrap();
+            relay_at_every_host(&mut paths, &network, &placement).unwrap();
             paths[0].ranks.clone()
         };
         assert_eq!(stops("mesh:6", &[0, 4], &[0, 1, 2, 3, 4, 5]), [0, 1, 2, 3, 4]);
@@ -149,15 +153,15 @@ mod tests {
         let model = CostModel {
             latency_seconds: 1e-6,
             chunk_seconds: 9e-6,
-            planned_share: 0.5,
-            hops_share: 1.0,
+            planned_link_efficiency: 0.5,
+            store_and_forward_link_efficiency: 1.0,
             ..CostModel::default()
         };
         let chosen = |bytes: u64, model: &CostModel, choice| {
             let (chunk, congestion_seconds) = (ChunkRule::Fixed(100_000), bytes as f64 / 1e9);
-            let stopping = Stopping { network: &network, placement: &placement, model, chunk, congestion_seconds };
+            let stopping = RelayPolicy { network: &network, placement: &placement, model, chunk, congestion_seconds };
             let mut paths = vec![Path { id: 0, ranks: vec![0, 2, 4], bytes, source_offset: 0, destination_offset: 0 }];
-            let seconds = stopping.seconds(&paths, chunk, model.planned_share);
+            let seconds = stopping.seconds(&paths, chunk, model.planned_link_efficiency);
             let (chosen, rule) = stopping.apply(&mut paths, choice).unwrap();
             assert_eq!(rule, chunk);
             assert_eq!(paths[0].ranks.len(), if chosen == LegsChoice::Hops { 5 } else { 3 });
@@ -175,7 +179,7 @@ mod tests {
         let slow = CostModel { chunk_seconds: 1e-3, ..model };
         assert_eq!(chosen(10_000_000, &slow, LegsChoice::Auto).0, LegsChoice::Planned);
         // Nothing to gain; or asked for.
-        let equal = CostModel { hops_share: 0.5, ..model };
+        let equal = CostModel { store_and_forward_link_efficiency: 0.5, ..model };
         assert_eq!(chosen(10_000_000, &equal, LegsChoice::Auto).0, LegsChoice::Planned);
         assert_eq!(chosen(100_000, &model, LegsChoice::Hops).0, LegsChoice::Hops);
         assert_eq!(chosen(10_000_000, &model, LegsChoice::Planned).0, LegsChoice::Planned);

@@ -1,7 +1,7 @@
-//! Jobs: so many bytes from one rank to another, and the paths that they take (thesis Tables IV and V).
+//! Transfers: bytes from one rank to another, and the paths that they take (thesis Tables IV and V).
 //!
 //! ```text
-//!   job file ──► Jobs ──► checked against network and ranks ──► Assignment ──► Plan ──► as any other exchange
+//!   file ──► TransferList ──► checked against network and ranks ──► Assignment ──► Plan ──► as any other exchange
 //! ```
 //!
 //! Paths are found beforehand, where it matters that a program spends no time on them: they are lists of the network's
@@ -14,8 +14,9 @@
 
 mod file;
 
-use crate::lower::{by_hosts, pieces};
-use crate::{Error, Message, Placement};
+use crate::error::LowerError;
+use crate::lower::{Message, by_hosts, merge, pieces};
+use crate::placement::Placement;
 use optiq_net::fingerprint::Hasher;
 use optiq_net::{Fingerprint, LinkId, Network, NodeId};
 use optiq_solver::candidates::{self, PathBuffer};
@@ -27,7 +28,7 @@ use std::io::Cursor;
 
 /// A path of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobPath {
+pub struct TransferPath {
     /// The vertices of the network from the source's host to the destination's.
     pub vertices: Vec<NodeId>,
     /// Its share of the job's bytes; on all paths of a job or on none.
@@ -36,7 +37,7 @@ pub struct JobPath {
 
 /// So many bytes from one rank to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Job {
+pub struct Transfer {
     /// The rank that has the bytes.
     pub source: Rank,
     /// The rank that needs them.
@@ -44,19 +45,19 @@ pub struct Job {
     /// How many.
     pub bytes: u64,
     /// The paths that they take; none: whatever a planner finds, or the fabric's own route beside jobs that have paths.
-    pub paths: Vec<JobPath>,
+    pub paths: Vec<TransferPath>,
     /// Where it stands in its file; 0 if in none.
     line: usize,
 }
 
 /// A list of jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Jobs {
+pub struct TransferList {
     /// The specification of the network that the paths were found on.
     topology: Option<String>,
     /// Its fingerprint; there if any job has a path.
     network: Option<Fingerprint>,
-    list: Vec<Job>,
+    list: Vec<Transfer>,
     pairs: BTreeSet<(Rank, Rank)>,
     /// What messages call it: the file's name.
     name: String,
@@ -66,14 +67,14 @@ pub struct Jobs {
 const MAX_JOBS: usize = 1 << 22;
 const MAX_VERTICES: usize = 1 << 28;
 
-impl Jobs {
+impl TransferList {
     /// An empty list.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// The jobs, in their order.
-    pub fn list(&self) -> &[Job] {
+    pub fn list(&self) -> &[Transfer] {
         &self.list
     }
 
@@ -90,9 +91,9 @@ impl Jobs {
     /// Adds a job without paths; its index.
     ///
     /// # Errors
-    /// [`Error::Argument`] if the pair has a job, or the list is full.
-    pub fn add(&mut self, source: Rank, destination: Rank, bytes: u64) -> Result<usize, Error> {
-        self.push(source, destination, bytes, 0).map_err(Error::Argument)
+    /// [`LowerError::Argument`] if the pair has a job, or the list is full.
+    pub fn add(&mut self, source: Rank, destination: Rank, bytes: u64) -> Result<usize, LowerError> {
+        self.push(source, destination, bytes, 0).map_err(LowerError::Argument)
     }
 
     fn push(&mut self, source: Rank, destination: Rank, bytes: u64, line: usize) -> Result<usize, String> {
@@ -105,18 +106,18 @@ impl Jobs {
         if !self.pairs.insert((source, destination)) {
             return Err(format!("the job from rank {source} to rank {destination} is given twice"));
         }
-        self.list.push(Job { source, destination, bytes, paths: Vec::new(), line });
+        self.list.push(Transfer { source, destination, bytes, paths: Vec::new(), line });
         Ok(self.list.len() - 1)
     }
 
     /// Sets the bytes of a job.
     ///
     /// # Errors
-    /// [`Error::Argument`] if there is no such job.
-    pub fn set_bytes(&mut self, job: usize, bytes: u64) -> Result<(), Error> {
+    /// [`LowerError::Argument`] if there is no such job.
+    pub fn set_bytes(&mut self, job: usize, bytes: u64) -> Result<(), LowerError> {
         let jobs = self.list.len();
         let found = self.list.get_mut(job);
-        found.ok_or_else(|| Error::Argument(format!("there is no job {job}; there are {jobs}")))?.bytes = bytes;
+        found.ok_or_else(|| LowerError::Argument(format!("there is no job {job}; there are {jobs}")))?.bytes = bytes;
         Ok(())
     }
 
@@ -144,25 +145,25 @@ impl Jobs {
     /// Whether all ranks that are named are there.
     ///
     /// # Errors
-    /// [`Error::Argument`], naming the file and line.
-    pub fn check_ranks(&self, ranks: Rank) -> Result<(), Error> {
+    /// [`LowerError::Argument`], naming the file and line.
+    pub fn check_ranks(&self, ranks: Rank) -> Result<(), LowerError> {
         let Some(job) = self.list.iter().find(|j| j.source >= ranks || j.destination >= ranks) else { return Ok(()) };
         let wrong = job.source.max(job.destination);
         Err(self.wrong(job, &format!("there is no rank {wrong}; there are {ranks} ranks")))
     }
 
     /// An error about a job.
-    fn wrong(&self, job: &Job, problem: &str) -> Error {
+    fn wrong(&self, job: &Transfer, problem: &str) -> LowerError {
         let place = if job.line > 0 { format!("{}:{}: ", self.name, job.line) } else { String::new() };
-        Error::Argument(format!("{place}the job from rank {} to rank {}: {problem}", job.source, job.destination))
+        LowerError::Argument(format!("{place}the job from rank {} to rank {}: {problem}", job.source, job.destination))
     }
 
     /// Finds at most `k` paths for every job, the shortest first (thesis 4.2.1), without shares; those that were there are
-    /// replaced. Jobs within a host get none.
+    /// replaced. Transfers within a host get none.
     ///
     /// # Errors
-    /// [`Error::Argument`] for ranks that are not there, [`Error::Plan`] for pairs without a route or `k` out of range.
-    pub fn find_paths(&mut self, net: &Network, placement: &Placement, k: usize) -> Result<(), Error> {
+    /// [`LowerError::Argument`] for ranks that are not there, [`LowerError::Plan`] for pairs without a route or `k` out of range.
+    pub fn find_paths(&mut self, net: &Network, placement: &Placement, k: usize) -> Result<(), LowerError> {
         self.check_ranks(placement.len() as Rank)?;
         let demands = self.demands(placement, |_| 1);
         let found = Candidates::generate(net, &demands, k, CandidateMethod::Yen)?;
@@ -173,18 +174,19 @@ impl Jobs {
             let Some(&d) = index.get(&(placement.host(job.source), placement.host(job.destination))) else { continue };
             buffer.clear();
             found.expand(d, &mut buffer);
-            job.paths = buffer.iter().map(|links| JobPath { vertices: vertices(net, links), bytes: None }).collect();
+            job.paths =
+                buffer.iter().map(|links| TransferPath { vertices: vertices(net, links), bytes: None }).collect();
         }
         self.belongs_to(net);
         Ok(())
     }
 
     /// Lets a planner choose paths and shares for the jobs' bytes: from the paths that jobs have, or from its own
-    /// candidates if none has any. Jobs of 0 bytes lose their paths. Returns the plan.
+    /// candidates if none has any. Transfers of 0 bytes lose their paths. Returns the plan.
     ///
     /// # Errors
-    /// As [`Jobs::plan`], and [`Error::Argument`] for ranks that are not there.
-    pub fn search(&mut self, net: &Network, placement: &Placement, options: &PlanOptions) -> Result<Plan, Error> {
+    /// As [`TransferList::plan`], and [`LowerError::Argument`] for ranks that are not there.
+    pub fn search(&mut self, net: &Network, placement: &Placement, options: &PlanOptions) -> Result<Plan, LowerError> {
         self.check_ranks(placement.len() as Rank)?;
         let messages = self.messages(&self.bytes());
         let plan = self.plan_with(net, placement, &messages, options, self.has_paths())?;
@@ -193,13 +195,19 @@ impl Jobs {
     }
 
     /// Takes over the paths of a plan that was made for these messages.
-    fn take(&mut self, net: &Network, placement: &Placement, messages: &[Message], plan: &Plan) -> Result<(), Error> {
+    fn take(
+        &mut self,
+        net: &Network,
+        placement: &Placement,
+        messages: &[Message],
+        plan: &Plan,
+    ) -> Result<(), LowerError> {
         let by_hosts = by_hosts(messages, placement);
-        let mut paths: BTreeMap<(Rank, Rank), Vec<JobPath>> = BTreeMap::new();
+        let mut paths: BTreeMap<(Rank, Rank), Vec<TransferPath>> = BTreeMap::new();
         for (demand, flows) in plan.demands.iter().zip(&plan.flows) {
             let messages = by_hosts.get(&(demand.src, demand.dst)).map_or(&[][..], Vec::as_slice);
-            for (m, flow, _, bytes) in pieces(messages, flows).map_err(Error::BadPlan)? {
-                let path = JobPath { vertices: vertices(net, &flows[flow].links), bytes: Some(bytes) };
+            for (m, flow, _, bytes) in pieces(messages, flows).map_err(LowerError::BadPlan)? {
+                let path = TransferPath { vertices: vertices(net, &flows[flow].links), bytes: Some(bytes) };
                 paths.entry((m.source, m.destination)).or_default().push(path);
             }
         }
@@ -221,15 +229,15 @@ impl Jobs {
     }
 
     /// The jobs as messages of these sizes, ascending by (source, destination), without those of a rank to itself or of 0 bytes.
-    pub(crate) fn messages(&self, bytes: &[u64]) -> Vec<Message> {
-        let message = |(j, &bytes): (&Job, &u64)| Message { source: j.source, destination: j.destination, bytes };
+    pub fn messages(&self, bytes: &[u64]) -> Vec<Message> {
+        let message = |(j, &bytes): (&Transfer, &u64)| Message { source: j.source, destination: j.destination, bytes };
         let mut messages: Vec<Message> = self.list.iter().zip(bytes).map(message).collect();
         messages.retain(|m| m.bytes > 0 && m.source != m.destination);
         messages.sort_unstable();
         messages
     }
 
-    fn demands(&self, placement: &Placement, bytes: impl Fn(&Job) -> u64) -> Vec<Demand> {
+    fn demands(&self, placement: &Placement, bytes: impl Fn(&Transfer) -> u64) -> Vec<Demand> {
         let mut sums: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
         for job in &self.list {
             let (src, dst) = (placement.host(job.source), placement.host(job.destination));
@@ -245,22 +253,22 @@ impl Jobs {
     /// shares; from paths without shares a planner chooses. Without any path, a planner finds them.
     ///
     /// # Errors
-    /// [`Error::Argument`] for paths that the network does not have or that do not lead from host to host,
-    /// [`Error::Plan`] if the planner fails.
+    /// [`LowerError::Argument`] for paths that the network does not have or that do not lead from host to host,
+    /// [`LowerError::Plan`] if the planner fails.
     pub fn plan(
         &self,
         net: &Network,
         placement: &Placement,
         messages: &[Message],
         options: &PlanOptions,
-    ) -> Result<Plan, Error> {
+    ) -> Result<Plan, LowerError> {
         let shared = self.list.iter().flat_map(|j| &j.paths).any(|p| p.bytes.is_some());
         if !shared {
             return self.plan_with(net, placement, messages, options, self.has_paths());
         }
         self.is_for(net)?;
-        let demands = crate::merge(messages, placement).map_err(Error::Argument)?;
-        let jobs: BTreeMap<_, &Job> = self.list.iter().map(|j| ((j.source, j.destination), j)).collect();
+        let demands = merge(messages, placement).map_err(LowerError::Argument)?;
+        let jobs: BTreeMap<_, &Transfer> = self.list.iter().map(|j| ((j.source, j.destination), j)).collect();
         let index: BTreeMap<_, usize> = demands.iter().enumerate().map(|(i, d)| ((d.src, d.dst), i)).collect();
         let mut assignment = Assignment { shares: vec![Vec::new(); demands.len()], ..Assignment::default() };
         for message in messages {
@@ -275,11 +283,17 @@ impl Jobs {
         let problem = Problem::new(net, &demands, None)?;
         let forwarders = placement.can_forward();
         let plan = pipeline::finish(&problem.with_forwarders(Some(&forwarders)), "jobs", assignment);
-        plan.map_err(Error::Plan)
+        plan.map_err(LowerError::Plan)
     }
 
     /// A job's bytes on its paths, or on the fabric's own route if it has none.
-    fn shares(&self, net: &Network, hosts: (NodeId, NodeId), job: &Job, bytes: u64) -> Result<Vec<Share>, Error> {
+    fn shares(
+        &self,
+        net: &Network,
+        hosts: (NodeId, NodeId),
+        job: &Transfer,
+        bytes: u64,
+    ) -> Result<Vec<Share>, LowerError> {
         if job.paths.is_empty() {
             let mut links = Vec::new();
             net.route(hosts.0, hosts.1, &mut links)?;
@@ -303,7 +317,13 @@ impl Jobs {
         Ok(shares)
     }
 
-    fn links(&self, net: &Network, hosts: (NodeId, NodeId), job: &Job, path: &JobPath) -> Result<Vec<LinkId>, Error> {
+    fn links(
+        &self,
+        net: &Network,
+        hosts: (NodeId, NodeId),
+        job: &Transfer,
+        path: &TransferPath,
+    ) -> Result<Vec<LinkId>, LowerError> {
         let (first, last) = (path.vertices.first(), path.vertices.last());
         if first != Some(&hosts.0) || last != Some(&hosts.1) {
             let end = |v: Option<&NodeId>| v.map_or(String::from("nothing"), |v| v.0.to_string());
@@ -324,12 +344,12 @@ impl Jobs {
         path.vertices.windows(2).map(link).collect()
     }
 
-    fn is_for(&self, net: &Network) -> Result<(), Error> {
+    fn is_for(&self, net: &Network) -> Result<(), LowerError> {
         match self.network {
             Some(network) if network != net.fingerprint() => {
                 let (here, there) = (net.spec(), self.topology.as_deref().unwrap_or("another one"));
                 let name = if self.name.is_empty() { "the jobs" } else { &self.name };
-                Err(Error::Argument(format!("{name}: the paths were found on the network {there}, not on {here}")))
+                Err(LowerError::Argument(format!("{name}: the paths were found on the network {there}, not on {here}")))
             }
             _ => Ok(()),
         }
@@ -343,8 +363,8 @@ impl Jobs {
         messages: &[Message],
         options: &PlanOptions,
         given: bool,
-    ) -> Result<Plan, Error> {
-        let demands = crate::merge(messages, placement).map_err(Error::Argument)?;
+    ) -> Result<Plan, LowerError> {
+        let demands = merge(messages, placement).map_err(LowerError::Argument)?;
         let options = PlanOptions { forwarders: Some(placement.can_forward()), ..options.clone() };
         if !given {
             return Ok(pipeline::run(net, &demands, &options)?.plan);
@@ -409,7 +429,7 @@ mod tests {
         let (net, placement) = setting("torus:4x4", 16, 1);
         let text =
             format!("optiq-jobs 1\nnetwork {}\njob 0 5 10\npath 3 0 1 5\npath 7 0 4 5\njob 6 7 9\n", net.fingerprint());
-        let mut jobs = Jobs::parse(&text, "jobs").unwrap();
+        let mut jobs = TransferList::parse(&text, "jobs").unwrap();
         for (bytes, expected) in [
             (10, vec![3, 7]),
             (11, vec![3, 8]),
@@ -428,7 +448,7 @@ mod tests {
     #[test]
     fn searched_paths_carry_the_jobs_bytes_also_for_several_ranks_of_a_host() {
         let (net, placement) = setting("torus:4x4", 32, 2);
-        let mut jobs = Jobs::new();
+        let mut jobs = TransferList::new();
         for (source, destination, bytes) in
             [(0, 20, 5_000_000), (1, 21, 3_000_000), (0, 21, 123), (0, 1, 50), (8, 30, 0)]
         {
@@ -452,7 +472,7 @@ mod tests {
                 );
             }
             assert!(chosen.list()[3].paths.is_empty() && chosen.list()[4].paths.is_empty());
-            let again = Jobs::parse(&chosen.to_text(), "again").unwrap();
+            let again = TransferList::parse(&chosen.to_text(), "again").unwrap();
             let messages = again.messages(&again.bytes());
             let plan = again.plan(&net, &placement, &messages, &PlanOptions::default()).unwrap();
             plan.check(&net).unwrap();
@@ -465,7 +485,7 @@ mod tests {
         let (net, placement) = setting("torus:4x4", 16, 1);
         let refused = |lines: &str| {
             let text = format!("optiq-jobs 1\nnetwork {}\n{lines}", net.fingerprint());
-            let jobs = Jobs::parse(&text, "j.txt").unwrap();
+            let jobs = TransferList::parse(&text, "j.txt").unwrap();
             let messages = jobs.messages(&jobs.bytes());
             jobs.plan(&net, &placement, &messages, &PlanOptions::default()).unwrap_err().to_string()
         };
@@ -478,7 +498,7 @@ mod tests {
         assert!(refused("job 0 5 10\npath - 0 1 0 4 5\n").contains("passes 0 twice"));
         let text =
             "optiq-jobs 1\ntopology mesh:4x4\nnetwork 00000000000000000000000000000001\njob 0 5 10\npath 10 0 1 5";
-        let jobs = Jobs::parse(text, "j.txt").unwrap();
+        let jobs = TransferList::parse(text, "j.txt").unwrap();
         let messages = jobs.messages(&jobs.bytes());
         let error = jobs.plan(&net, &placement, &messages, &PlanOptions::default()).unwrap_err().to_string();
         assert_eq!(error, "j.txt: the paths were found on the network mesh:4x4, not on torus:4x4");
