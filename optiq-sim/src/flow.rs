@@ -25,10 +25,10 @@
 //! Rates and times are floating-point numbers; everything happens in an order of times and numbers of flows, so the same
 //! input gives the same bits.
 
-use crate::SimError;
-use crate::exchange::Message;
+use crate::error::SimError;
 use crate::model::Model;
 use crate::time::seconds;
+use crate::workload::message::Message;
 use optiq_net::{Class, LinkId, LinkLoad, Network, NodeId};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -140,7 +140,7 @@ pub fn rates(network: &Network, flows: &[Flow], limits: &Limits) -> Result<Vec<f
     Ok(sharing.rates)
 }
 
-/// All messages at once, as [`crate::exchange::Method::Linear`] sends them: the time that the packet simulator should find
+/// All messages at once, as [`crate::workload::exchange::Method::Linear`] sends them: the time that the packet simulator should find
 /// too, if large messages and fair routers make packets behave as fluids.
 ///
 /// A message has the latency of its route, of what processors do for it, and of asking first where it is larger than

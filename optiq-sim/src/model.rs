@@ -3,7 +3,7 @@
 //! A model is a TOML file; `data/sim/*.toml` are the presets, which say for every value where it is from. Keys that are left
 //! out have the defaults of [`Model::default`].
 
-use crate::SimError;
+use crate::error::SimError;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

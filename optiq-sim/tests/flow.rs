@@ -4,8 +4,9 @@
 
 use optiq_net::random::SplitMix64;
 use optiq_net::{End, Geometry, LinkId, Network, NetworkBuilder, Routing};
-use optiq_sim::exchange::{Message, Method, exchange};
 use optiq_sim::flow::{self, Finished, Flow, Limits};
+use optiq_sim::workload::exchange::{Method, exchange};
+use optiq_sim::workload::message::Message;
 use optiq_sim::{Model, RunOptions, SimError};
 use proptest::prelude::*;
 

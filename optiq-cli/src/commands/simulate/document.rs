@@ -8,7 +8,7 @@ use crate::arguments::{Context, Demands};
 use crate::table;
 use optiq_lower::choices::LegsChoice;
 use optiq_net::Network;
-use optiq_sim::exchange::Carry;
+use optiq_sim::model::Carry;
 use optiq_sim::time::{self, SECOND};
 use optiq_sim::{End, Model, Outcome, Policy};
 use serde::{Serialize, Serializer};

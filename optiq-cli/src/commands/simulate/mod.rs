@@ -17,7 +17,7 @@ use clap::{Args, ValueEnum};
 use document::Document;
 use optiq_lower::choices::LegsChoice;
 use optiq_net::units;
-use optiq_sim::exchange::Carry;
+use optiq_sim::model::Carry;
 use optiq_sim::{Limits, Model, Policy, RunOptions, time};
 use optiq_solver::demands::Demand;
 use optiq_solver::planner;

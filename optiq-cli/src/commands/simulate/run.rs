@@ -12,9 +12,11 @@ use optiq_lower::model::CostModel;
 use optiq_lower::placement::Placement;
 use optiq_lower::relays::RelayPolicy;
 use optiq_net::Network;
-use optiq_sim::exchange::{self, Carry, Exchanged, Method, exchange};
 use optiq_sim::flow;
+use optiq_sim::model::Carry;
 use optiq_sim::time::{Time, seconds};
+use optiq_sim::workload::exchange::{Exchanged, Method, exchange};
+use optiq_sim::workload::message;
 use optiq_sim::{Checkpoints, End, Limits, Model, Policy, Recording, RunOptions};
 use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::Planned;
@@ -189,9 +191,9 @@ impl Runner<'_> {
             series: self.series,
             ..RunOptions::default()
         };
-        let messages: Vec<exchange::Message> = messages
+        let messages: Vec<message::Message> = messages
             .iter()
-            .map(|m| exchange::Message { source: m.source, destination: m.destination, bytes: m.bytes })
+            .map(|m| message::Message { source: m.source, destination: m.destination, bytes: m.bytes })
             .collect();
         let exchanged =
             exchange(self.net, self.model, &messages, &method, &options).map_err(|e| self.checkpoints.named(e))?;
