@@ -175,11 +175,11 @@ pub fn trace(data: &[u8]) {
 /// A GOAL schedule: read, and replayed if it is small.
 pub fn goal(data: &[u8]) {
     let Some(text) = text(data) else { return };
-    let Ok(schedule) = optiq_sim::goal::Goal::parse(text) else { return };
+    let Ok(schedule) = optiq_sim::workload::goal::schedule::Goal::parse(text) else { return };
     if data.len() < 2000 && schedule.ranks() as usize <= torus().hosts() {
         let limits = optiq_sim::Limits { events: Some(20_000), ..optiq_sim::Limits::default() };
         let options = optiq_sim::RunOptions { limits, ..optiq_sim::RunOptions::default() };
-        let _ = optiq_sim::goal::replay(torus(), &optiq_sim::Model::default(), &schedule, &options);
+        let _ = optiq_sim::workload::goal::replay::replay(torus(), &optiq_sim::Model::default(), &schedule, &options);
     }
 }
 
@@ -218,7 +218,8 @@ pub fn a_checkpoint() -> Vec<u8> {
 }
 
 fn resume(from: Option<&[u8]>, checkpoints: Option<optiq_sim::Checkpoints<'_>>) {
-    use optiq_sim::exchange::{Message, Method, exchange};
+    use optiq_sim::workload::exchange::{Method, exchange};
+    use optiq_sim::workload::message::Message;
     let message = |source, destination, bytes| Message { source, destination, bytes };
     let messages = [message(0, 5, 20_000), message(3, 9, 90_000)];
     let limits = optiq_sim::Limits { events: Some(40), ..optiq_sim::Limits::default() };

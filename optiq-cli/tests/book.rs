@@ -3,7 +3,8 @@
 //! In a block that starts with ```` ```console ````, a line `$ command` is run by the shell in the chapter's own directory and
 //! must succeed; the lines that follow must be among what it prints on standard output, in this order and next to each other,
 //! where `...` on a line of its own stands for any lines, and `...` within a line for any text. Blocks marked `mpi` need a build
-//! with MPI, and `lab` a machine that permits a lab as well. A block marked `file=NAME` is written to that file.
+//! with MPI, and `lab` a machine that permits a lab as well. A block marked `file=NAME` is written to that file. One marked
+//! `from=PATH` must stand in that file of the checkout, line by line.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
@@ -144,6 +145,12 @@ fn the_commands_of_the_book_run() {
             let place = format!("{name}, line {}", block.line);
             if let Some(file) = block.words.iter().find_map(|w| w.strip_prefix("file=")) {
                 room.write(file, block.text.join("\n") + "\n");
+            }
+            if let Some(file) = block.words.iter().find_map(|w| w.strip_prefix("from=")) {
+                let original = fs::read_to_string(source().join("../../..").join(file)).unwrap();
+                let original: Vec<&str> = original.lines().collect();
+                let stands = original.windows(block.text.len()).any(|lines| lines == block.text);
+                assert!(stands, "{place}: the block is not in {file}");
             }
             if block.words[0] != "console" {
                 continue;

@@ -4,6 +4,7 @@
 //! on standard error what it does and how long it took. Results go to standard output.
 
 mod args;
+mod book;
 mod booksim_page;
 mod codes_page;
 mod demo;

@@ -132,6 +132,9 @@ pub fn main(arguments: &[String]) -> Outcome {
             },
         );
     }
+    if !quick && !installed {
+        counted(&mut tally, "build the book with mdbook, and check its links", |_| crate::book::build(&project));
+    }
     if quick || (libraries.contains(&Library::OpenMpi) && !installed) {
         counted(&mut tally, "check that the command builds without MPI and without HiGHS", |_| {
             process::run(&mut project.cargo("check", ["--release", "--package", "optiq-cli", "--no-default-features"]))
