@@ -325,7 +325,10 @@ impl<'a> Visit<'a> for Reader {
     }
 
     fn visit_path(&mut self, path: &'a syn::Path) {
-        if path.leading_colon.is_none() {
+        // Of one word are also the visibilities `pub(crate)` and `pub(super)`.
+        let word = path.get_ident().map(ToString::to_string);
+        let visibility = word.is_some_and(|w| ["crate", "self", "super"].contains(&w.as_str()));
+        if path.leading_colon.is_none() && !visibility {
             self.module.uses.insert(path.segments.iter().map(|s| s.ident.to_string()).collect());
         }
         visit::visit_path(self, path);
