@@ -7,7 +7,7 @@
 //!
 //! # What is passed on
 //!
-//! Without a topology everything, and nothing is made or attached. With one, each communicator has a standing (module
+//! Without a topology everything, and nothing is made or attached. With one, each communicator has a state (module
 //! `communicators`). Arguments that MPI surely refuses are passed on at once, at this rank alone, as MPI returns at once.
 //! Everything else is agreed upon: whatever only one rank knows (a datatype with gaps, GPU memory) goes through the
 //! session's reduction, and then all ranks pass the call on together. What goes on while the program does something else is
@@ -23,9 +23,9 @@ use crate::config::{Config, Preload};
 use crate::error::Error;
 use crate::logger;
 use crate::session::{Arguments, ByMpi, Local};
-use communicators::{Known, Standing};
+use communicators::{CommState, KnownComm};
 pub use counts::Function;
-use counts::{FUNCTIONS, Way, count};
+use counts::{FUNCTIONS, PassReason, count};
 use optiq_lower::choices::Algorithm;
 use optiq_lower::decide::Decision;
 use optiq_net::Network;
@@ -102,7 +102,7 @@ struct State {
 impl State {
     fn set(&self, now: usize) {
         let before = self.now.swap(now, Relaxed);
-        if let Some(way) = before.checked_sub(PASSING).and_then(counts::way) {
+        if let Some(way) = before.checked_sub(PASSING).and_then(counts::reason) {
             for (function, passed) in self.passed.iter().enumerate() {
                 counts::add(function, way, passed.swap(0, Relaxed));
             }
@@ -117,13 +117,13 @@ thread_local! {
 }
 
 /// Passes everything on for good.
-fn pass_all(way: Way) {
+fn pass_all(way: PassReason) {
     STATE.set(PASSING + way as usize);
 }
 
 /// MPI is being finalised.
 fn ended() {
-    pass_all(Way::Outside);
+    pass_all(PassReason::Outside);
 }
 
 /// A blocking call. Returns what the program is to be given: MPI's own code, wherever MPI serves the call.
@@ -155,7 +155,7 @@ fn is_looked_at(function: Function) -> bool {
     match STATE.now.load(Relaxed) {
         SERVING => true,
         UNDECIDED => {
-            let decided = catch_unwind(decide).unwrap_or(Err(Way::Failed));
+            let decided = catch_unwind(decide).unwrap_or(Err(PassReason::Failed));
             if let Err(way) = decided
                 && !BUSY.get()
             {
@@ -213,7 +213,7 @@ pub unsafe fn begin<P: Place>(call: impl FnOnce() -> (Call, P), function: Functi
         // SAFETY: passed on.
         _ => unsafe { nonblocking::ialltoallv(&call, &mut put) },
     };
-    match catch_unwind(AssertUnwindSafe(begin)).unwrap_or(Err(Way::Failed)) {
+    match catch_unwind(AssertUnwindSafe(begin)).unwrap_or(Err(PassReason::Failed)) {
         Ok(code) => code,
         Err(way) => {
             count(function, way);
@@ -306,7 +306,7 @@ unsafe fn look(call: &Call, next: &dyn Fn() -> c_int) -> c_int {
     let _busy = Busy::new();
     // A panic of ours before anything was agreed upon must not cost the program its call.
     // SAFETY: passed on.
-    let known = catch_unwind(AssertUnwindSafe(|| unsafe { standing(call) })).unwrap_or(Err(Way::Failed));
+    let known = catch_unwind(AssertUnwindSafe(|| unsafe { state(call) })).unwrap_or(Err(PassReason::Failed));
     match known {
         Err(way) => {
             count(call.function, way);
@@ -322,18 +322,18 @@ unsafe fn look(call: &Call, next: &dyn Fn() -> c_int) -> c_int {
 ///
 /// # Safety
 /// As [`blocking`].
-unsafe fn standing<'a>(call: &Call) -> Result<&'a Known, Way> {
+unsafe fn state<'a>(call: &Call) -> Result<&'a KnownComm, PassReason> {
     // SAFETY: passed on.
     let known = unsafe { usable(call)? };
-    if let Some(quick) = known.quick() {
+    if let Some(fast_path) = known.fast_path() {
         // SAFETY: by this function's contract; the arguments are valid.
         let bytes = unsafe { bytes(call, known) };
         let aside = || match &*known.lock() {
             // SAFETY: as above.
-            Standing::Serving(session) => session.is_known_aside(unsafe { signature(call, known) }),
+            CommState::Serving(session) => session.is_known_fallback(unsafe { signature(call, known) }),
             _ => false,
         };
-        return if quick.skips(bytes, aside) { Err(Way::Unasked) } else { Ok(known) };
+        return if fast_path.skips(bytes, aside) { Err(PassReason::NoAgreement) } else { Ok(known) };
     }
     known.serves(call.comm).map(|()| known)
 }
@@ -342,34 +342,34 @@ unsafe fn standing<'a>(call: &Call) -> Result<&'a Known, Way> {
 ///
 /// # Safety
 /// As [`blocking`].
-unsafe fn usable<'a>(call: &Call) -> Result<&'a Known, Way> {
+unsafe fn usable<'a>(call: &Call) -> Result<&'a KnownComm, PassReason> {
     if STATE.taken.load(Relaxed) & (1 << call.function as usize) == 0 {
-        return Err(Way::NotSwitchedOn);
+        return Err(PassReason::NotSwitchedOn);
     }
     // SAFETY: a constant.
     if call.comm == unsafe { ffi::RSMPI_COMM_NULL } {
-        return Err(Way::Invalid);
+        return Err(PassReason::Invalid);
     }
     // SAFETY: the program does not free the communicator during a call on it.
-    let known = unsafe { communicators::known(call.comm) }.ok_or(Way::Invalid)?;
+    let known = unsafe { communicators::known(call.comm) }.ok_or(PassReason::Invalid)?;
     if let Some(way) = known.plain() {
         return Err(way);
     }
     // SAFETY: by this function's contract.
     if !unsafe { is_valid(call, known) } {
-        return Err(Way::Invalid);
+        return Err(PassReason::Invalid);
     }
     Ok(known)
 }
 
 /// Reads the configuration, once: whether any call can be served at all.
-fn decide() -> Result<(), Way> {
+fn decide() -> Result<(), PassReason> {
     static ONE: Mutex<()> = Mutex::new(());
     let _turn = ONE.lock();
     match STATE.now.load(Relaxed) {
         UNDECIDED => {}
         SERVING => return Ok(()),
-        state => return Err(counts::way(state - PASSING).unwrap_or(Way::Failed)),
+        state => return Err(counts::reason(state - PASSING).unwrap_or(PassReason::Failed)),
     }
     let decided = read_configuration();
     match decided {
@@ -379,7 +379,7 @@ fn decide() -> Result<(), Way> {
             Ok(())
         }
         // MPI may be initialised later.
-        Err(Way::Outside) => Err(Way::Outside),
+        Err(PassReason::Outside) => Err(PassReason::Outside),
         Err(way) => {
             pass_all(way);
             Err(way)
@@ -387,19 +387,19 @@ fn decide() -> Result<(), Way> {
     }
 }
 
-fn read_configuration() -> Result<usize, Way> {
+fn read_configuration() -> Result<usize, PassReason> {
     let read = Config::read();
     counts::remember(&read.config);
     if read.config.disable {
-        return Err(Way::Disabled);
+        return Err(PassReason::Disabled);
     }
     if !communicators::is_our_library() {
         logger::init("", read.config.log);
         logger::warn_once("liboptiq_pmpi.so was built with another MPI library than the program; it does nothing");
-        return Err(Way::OtherLibrary);
+        return Err(PassReason::OtherLibrary);
     }
     if !is_initialized() {
-        return Err(Way::Outside);
+        return Err(PassReason::Outside);
     }
     let mut rank = 0;
     // SAFETY: MPI is initialised.
@@ -413,18 +413,18 @@ fn read_configuration() -> Result<usize, Way> {
     read.warnings.iter().for_each(|warning| warn(warning));
     if let Some(error) = &read.error {
         warn(&format!("{error}; all calls go to plain MPI"));
-        return Err(Way::Unusable);
+        return Err(PassReason::Unusable);
     }
-    let Some(topology) = read.config.topology.as_deref() else { return Err(Way::NoTopology) };
+    let Some(topology) = read.config.topology.as_deref() else { return Err(PassReason::NoTopology) };
     if read.config.algorithm == Algorithm::Mpi {
-        return Err(Way::NoTopology);
+        return Err(PassReason::NoTopology);
     }
     // Files may differ between ranks, so that only an agreement can refuse them; a specification does not.
     if !topology.starts_with("file:")
         && let Err(error) = Network::from_spec(topology)
     {
         warn(&format!("OPTIQ_TOPOLOGY: {error}; all calls go to plain MPI"));
-        return Err(Way::Unusable);
+        return Err(PassReason::Unusable);
     }
     let Preload { alltoallv, alltoall, ialltoallv } = read.config.preload;
     let bit = |on: bool, function: Function| usize::from(on) << function as usize;
@@ -434,7 +434,7 @@ fn read_configuration() -> Result<usize, Way> {
         | bit(ialltoallv, Function::Ialltoallv);
     communicators::open(read.config).map_err(|error| {
         logger::warn_once(&format!("{error}; all calls go to plain MPI"));
-        Way::Failed
+        PassReason::Failed
     })?;
     Ok(taken)
 }
@@ -443,7 +443,7 @@ fn read_configuration() -> Result<usize, Way> {
 ///
 /// # Safety
 /// As [`blocking`].
-unsafe fn is_valid(call: &Call, known: &Known) -> bool {
+unsafe fn is_valid(call: &Call, known: &KnownComm) -> bool {
     let sends = call.send != in_place();
     let counted = match &call.blocks {
         Blocks::Each { send, receive } => {
@@ -468,7 +468,7 @@ unsafe fn is_valid(call: &Call, known: &Known) -> bool {
 
 /// # Safety
 /// As [`blocking`].
-unsafe fn is_good_type(datatype: ffi::MPI_Datatype, seen: &AtomicUsize, known: &Known) -> bool {
+unsafe fn is_good_type(datatype: ffi::MPI_Datatype, seen: &AtomicUsize, known: &KnownComm) -> bool {
     let handle = handle_bits(datatype);
     // No handle of MPI's own types is 0.
     if seen.load(Relaxed) == handle && handle != 0 {
@@ -489,24 +489,24 @@ unsafe fn is_good_type(datatype: ffi::MPI_Datatype, seen: &AtomicUsize, known: &
 ///
 /// # Safety
 /// As [`blocking`], with valid arguments.
-unsafe fn bytes(call: &Call, known: &Known) -> u64 {
-    let Some(quick) = known.quick() else { return 0 };
+unsafe fn bytes(call: &Call, known: &KnownComm) -> u64 {
+    let Some(fast_path) = known.fast_path() else { return 0 };
     // SAFETY: by this function's contract.
     unsafe {
         match &call.blocks {
             Blocks::Each { send, receive } => {
                 let receive = (receive.0, call.receive_type);
                 let send = if call.send == in_place() { receive } else { (send.0, call.send_type) };
-                quick.bytes([send, receive]).unwrap_or(0)
+                fast_path.bytes([send, receive]).unwrap_or(0)
             }
-            Blocks::Same { receive, .. } => quick.bytes_of_each(*receive, call.receive_type),
+            Blocks::Same { receive, .. } => fast_path.bytes_of_each(*receive, call.receive_type),
         }
     }
 }
 
 /// # Safety
 /// As [`blocking`], with valid arguments.
-unsafe fn signature(call: &Call, known: &Known) -> u64 {
+unsafe fn signature(call: &Call, known: &KnownComm) -> u64 {
     let lists = Lists::new(call, known.ranks);
     // SAFETY: by this function's contract.
     lists.map_or(0, |lists| unsafe { arguments_signature(&lists.arguments(call), known.ranks) })
@@ -547,7 +547,7 @@ impl Lists {
 ///
 /// # Safety
 /// As [`blocking`], with valid arguments.
-unsafe fn serve(call: &Call, known: &Known, next: &dyn Fn() -> c_int) -> c_int {
+unsafe fn serve(call: &Call, known: &KnownComm, next: &dyn Fn() -> c_int) -> c_int {
     let code = Cell::new(None);
     let by_mpi = || {
         let returned = next();
@@ -569,15 +569,15 @@ fn conclude(
     only_mpi: bool,
     next: &dyn Fn() -> c_int,
     fail: impl FnOnce(Option<Error>) -> c_int,
-) -> (Way, c_int) {
+) -> (PassReason, c_int) {
     match (result, code) {
-        (Ok(Ok(_)), Some(code)) if only_mpi => (Way::OnlyMpi, code),
-        (Ok(Ok(Decision::Multipath { .. })), Some(code)) => (Way::Measured, code),
-        (Ok(_), Some(code)) => (Way::Decided, code),
-        (Ok(Ok(_)), None) => (Way::Planned, ffi::MPI_SUCCESS as c_int),
+        (Ok(Ok(_)), Some(code)) if only_mpi => (PassReason::OnlyMpi, code),
+        (Ok(Ok(Decision::Multipath { .. })), Some(code)) => (PassReason::Measured, code),
+        (Ok(_), Some(code)) => (PassReason::Decided, code),
+        (Ok(Ok(_)), None) => (PassReason::Planned, ffi::MPI_SUCCESS as c_int),
         // All ranks have found together that it cannot be served: MPI says what it thinks of it.
-        (Ok(Err(error)), None) if !matches!(error, Error::Transport(_)) => (Way::Disagreeing, next()),
-        (failed, _) => (Way::Failed, fail(failed.map(Result::err).ok().flatten())),
+        (Ok(Err(error)), None) if !matches!(error, Error::Transport(_)) => (PassReason::Disagreeing, next()),
+        (failed, _) => (PassReason::Failed, fail(failed.map(Result::err).ok().flatten())),
     }
 }
 
@@ -585,7 +585,7 @@ fn conclude(
 ///
 /// # Safety
 /// As [`blocking`], with valid arguments; `staged` must live as long as what is returned.
-unsafe fn localize(call: &Call, arguments: Option<&Arguments>, known: &Known, staged: &mut Vec<u8>) -> Local {
+unsafe fn localize(call: &Call, arguments: Option<&Arguments>, known: &KnownComm, staged: &mut Vec<u8>) -> Local {
     let read = match arguments {
         // MPI looks for equal buffers itself, or goes on as the program means it to.
         _ if call.send == call.receive.cast_const() => Ok(Local::OnlyMpi("both buffers are the same".into())),
@@ -606,12 +606,12 @@ unsafe fn localize(call: &Call, arguments: Option<&Arguments>, known: &Known, st
 /// As [`blocking`], with valid arguments.
 unsafe fn agree(
     call: &Call,
-    known: &Known,
+    known: &KnownComm,
     by_mpi: &dyn Fn() -> c_int,
     only_mpi: &mut bool,
 ) -> Result<Decision, Error> {
-    let standing = known.lock();
-    let Standing::Serving(session) = &*standing else { return Err(Error::NotInitialized("the call")) };
+    let state = known.lock();
+    let CommState::Serving(session) = &*state else { return Err(Error::NotInitialized("the call")) };
     let mut staged = Vec::new();
     let lists = Lists::new(call, known.ranks);
     let arguments = lists.as_ref().map(|l| l.arguments(call));

@@ -301,25 +301,25 @@ unsafe fn read_wide(
 unsafe fn left_to_mpi(arguments: &Arguments, comm: ffi::MPI_Comm) -> Option<c_int> {
     // SAFETY: the communicator is in use, so it is not being freed.
     let shared = unsafe { Sessions::latest(comm) }?;
-    let quick = shared.quick();
+    let fast_path = shared.fast_path();
     let receive = (arguments.receive_counts, arguments.receive_type);
     let send = if arguments.send == in_place() { receive } else { (arguments.send_counts, arguments.send_type) };
     // SAFETY: by this function's contract.
-    let bytes = unsafe { quick.bytes([send, receive]) }?;
-    let known_aside = || {
+    let bytes = unsafe { fast_path.bytes([send, receive]) }?;
+    let known_fallback = || {
         let session = shared.lock();
         // SAFETY: by this function's contract; asked only where `bytes` has found the arrays.
-        session.is_known_aside(unsafe { arguments_signature(arguments, session.size() as usize) })
+        session.is_known_fallback(unsafe { arguments_signature(arguments, session.size() as usize) })
     };
-    if !quick.skips(bytes, known_aside) {
+    if !fast_path.skips(bytes, known_fallback) {
         return None;
     }
     if log::max_level() >= log::LevelFilter::Info {
-        shared.lock().log_unasked();
+        shared.lock().log_unagreed();
     }
     QUIET.set((true, true));
     // SAFETY: by this function's contract.
-    let code = unsafe { arguments.call(quick.comm()) };
+    let code = unsafe { arguments.call(fast_path.comm()) };
     if code == ffi::MPI_SUCCESS as c_int {
         return Some(Status::Success as c_int);
     }

@@ -1,11 +1,11 @@
 //! Persistent exchanges for C: handles, and the calls on them.
 
-use super::handles::{Handles, Kind, place};
+use super::handles::{HandleKind, Handles, place};
 use super::progress;
 use super::sessions::{Sessions, Shared};
 use super::{guard, read, remember, report};
 use crate::error::Error;
-use crate::session::{Arguments, Kept, Local, Operation};
+use crate::session::{Arguments, FallbackArgs, Local, Operation};
 use optiq_transport::Patience;
 use optiq_transport::mpi::{ffi, in_place};
 use parking_lot::Mutex;
@@ -25,7 +25,7 @@ struct Held {
 // SAFETY: an operation is reached only under the session's mutex, like the session itself.
 unsafe impl Send for Held {}
 
-static REQUESTS: Handles<Held> = Handles::new(Kind::Request);
+static REQUESTS: Handles<Held> = Handles::new(HandleKind::Request);
 
 /// Drops what the program forgot to free; communicators are about to go.
 pub(super) fn forget() {
@@ -86,7 +86,7 @@ pub(super) unsafe fn hold(
             let local = unsafe { read(&arguments, ranks, 0, &mut Vec::new()) };
             if local.is_ok() {
                 // SAFETY: by this function's contract.
-                kept = Some(unsafe { Kept::new(&arguments, ranks) }?);
+                kept = Some(unsafe { FallbackArgs::new(&arguments, ranks) }?);
             }
             let left = || Local::OnlyMpi("MPI_IN_PLACE in an exchange that is started is left to MPI".into());
             local.map(|local| if arguments.send == in_place() { left() } else { local })
@@ -200,14 +200,14 @@ pub unsafe extern "C" fn optiq_alltoallv_wait(request: *mut Request) -> c_int {
     guard(|| {
         let held = find(request, "optiq_alltoallv_wait")?;
         let Held { session, comm, operation } = &mut *held.lock();
-        let mut patience = Patience::default();
+        let mut backoff = Patience::default();
         loop {
             let locked = session.lock();
             if locked.test(operation).map_err(|e| report(&locked, *comm, "optiq_alltoallv_wait", e))? {
                 return Ok(());
             }
             drop(locked);
-            patience.idle();
+            backoff.idle();
         }
     })
 }

@@ -1,9 +1,9 @@
 //! Schedules and their transport, step by step (thesis Table IV); `optiq_execute_jobs` does all of it at once.
 
-use super::handles::{Handles, Kind, place};
+use super::handles::{HandleKind, Handles, place};
 use super::jobs::{JOBS, JobList, Listed, execute};
 use super::sessions::Sessions;
-use super::topology::{Known, TOPOLOGIES, Topology};
+use super::topology::{PlacedTopology, TOPOLOGIES, Topology};
 use super::{ffi, guard};
 use crate::error::Error;
 use optiq_solver::pipeline::PlanOptions;
@@ -18,7 +18,7 @@ pub type ScheduleHandle = u64;
 pub type TransportHandle = u64;
 
 struct Scheduled {
-    known: Known,
+    known: PlacedTopology,
     jobs: Option<Arc<Mutex<Listed>>>,
     congestion_seconds: f64,
     bound_seconds: f64,
@@ -30,8 +30,8 @@ struct Mover(ffi::MPI_Comm);
 // SAFETY: an opaque value; only MPI interprets it.
 unsafe impl Send for Mover {}
 
-static SCHEDULES: Handles<Scheduled> = Handles::new(Kind::Schedule);
-static TRANSPORTS: Handles<Mover> = Handles::new(Kind::Transport);
+static SCHEDULES: Handles<Scheduled> = Handles::new(HandleKind::Schedule);
+static TRANSPORTS: Handles<Mover> = Handles::new(HandleKind::Transport);
 
 /// Drops what the program forgot to free.
 pub(super) fn forget() {
@@ -84,7 +84,7 @@ pub extern "C" fn optiq_schedule_create_schedule(schedule: ScheduleHandle, jobs:
         let mut scheduled = scheduled.lock();
         {
             let mut listed = jobs.lock();
-            let Known { network, placement, .. } = &scheduled.known;
+            let PlacedTopology { network, placement, .. } = &scheduled.known;
             let mut list = listed.list.clone();
             list.check_ranks(placement.len() as u32)?;
             let options = PlanOptions::default();

@@ -7,7 +7,7 @@
 use crate::config::ConfigError;
 use crate::config::{Config, Origin, Settings};
 use crate::error::Error;
-use crate::session::Quick;
+use crate::session::FastPath;
 use crate::session::Session;
 use optiq_transport::TransportError;
 use optiq_transport::mpi::{check, ffi, info_entries, is_initialized, quietly};
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A session that may be reached from any thread, one at a time.
 pub(super) struct Shared {
     session: Mutex<Session>,
-    quick: Arc<Quick>,
+    fast_path: Arc<FastPath>,
 }
 
 impl Shared {
@@ -33,8 +33,8 @@ impl Shared {
     }
 
     #[inline]
-    pub(super) fn quick(&self) -> &Quick {
-        &self.quick
+    pub(super) fn fast_path(&self) -> &FastPath {
+        &self.fast_path
     }
 }
 
@@ -315,8 +315,8 @@ fn attach(comm: ffi::MPI_Comm, key: c_int, function: &'static str) -> Result<Opt
     let config = configuration(comm, function)?;
     // SAFETY: valid, an intra-communicator, and the session is dropped by `free_session` or `close`.
     let session = unsafe { Session::new(comm, config)? };
-    let quick = Arc::clone(session.quick());
-    let session = Arc::new(Shared { session: Mutex::new(session), quick });
+    let fast_path = Arc::clone(session.fast_path());
+    let session = Arc::new(Shared { session: Mutex::new(session), fast_path });
     let pointer = Arc::into_raw(Arc::clone(&session)).cast_mut().cast::<c_void>();
     // SAFETY: as above.
     check(unsafe { ffi::PMPI_Comm_set_attr(comm, key, pointer) }, "MPI_Comm_set_attr")?;

@@ -1,6 +1,6 @@
 //! The topology as programs ask for it (thesis Table IV), and path searching on it.
 
-use super::handles::{Handles, Kind, place, write};
+use super::handles::{HandleKind, Handles, place, write};
 use super::jobs::JOBS;
 use super::sessions::Sessions;
 use super::settings::string;
@@ -48,14 +48,14 @@ impl Search {
 
 /// What a topology handle stands for.
 #[derive(Clone)]
-pub(super) struct Known {
+pub(super) struct PlacedTopology {
     pub(super) network: Arc<Network>,
     pub(super) placement: Arc<Placement>,
     rank: Rank,
 }
 
-pub(super) static TOPOLOGIES: Handles<Known> = Handles::new(Kind::Topology);
-static ALGORITHMS: Handles<Known> = Handles::new(Kind::Algorithms);
+pub(super) static TOPOLOGIES: Handles<PlacedTopology> = Handles::new(HandleKind::Topology);
+static ALGORITHMS: Handles<PlacedTopology> = Handles::new(HandleKind::Algorithms);
 
 /// Drops what the program forgot to free.
 pub(super) fn forget() {
@@ -63,7 +63,7 @@ pub(super) fn forget() {
     ALGORITHMS.forget();
 }
 
-impl Known {
+impl PlacedTopology {
     fn grid(&self) -> Result<&Grid, Error> {
         let none = || {
             let spec = self.network.spec();
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn optiq_topology_init(comm: ffi::MPI_Comm, topology: *mut
         let session = Sessions::intra(comm, "optiq_topology_init")?;
         let session = session.lock();
         let (network, placement) = session.shared_network().map_err(Error::Setup)?;
-        let known = Known { network, placement: Arc::new(placement), rank: session.rank() };
+        let known = PlacedTopology { network, placement: Arc::new(placement), rank: session.rank() };
         // SAFETY: `place` has written there.
         unsafe { TOPOLOGIES.hold(known, topology) };
         Ok(())

@@ -202,7 +202,7 @@ impl Config {
 
     /// Whether OPTIQ is free to choose plain MPI for exchanges of any size.
     #[cfg(feature = "mpi")]
-    pub(crate) fn may_stand_aside(&self) -> bool {
+    pub(crate) fn may_fall_back(&self) -> bool {
         self.algorithm == Algorithm::Auto && !self.scores.force()
     }
 

@@ -122,14 +122,14 @@ impl FileSession {
         mut done: impl FnMut() -> Result<bool, Error>,
     ) -> Result<(), Error> {
         let start = Instant::now();
-        let mut patience = Patience::default();
+        let mut backoff = Patience::default();
         while !done()? {
             if let Some(limit) = self.limit().filter(|&limit| start.elapsed() > limit) {
                 let error = Error::File { status: Status::Transport, text: late(limit.as_secs_f64()) };
                 self.give_up(&error);
                 return Err(error);
             }
-            patience.idle();
+            backoff.idle();
         }
         Ok(())
     }

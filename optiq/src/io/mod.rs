@@ -27,7 +27,7 @@ pub use optiq_lower::aggregation::{
     Assignment, Extent, LARGE_BYTES, MAX_HALF_BYTES, Message, Piece, Rounds, Server, Servers, Share, assign,
 };
 #[cfg(feature = "mpi")]
-pub(crate) use requests::Way;
+pub(crate) use requests::FileDirection;
 #[cfg(feature = "mpi")]
 pub(crate) use session::{Call, without_session};
 #[cfg(feature = "mpi")]

@@ -5,7 +5,7 @@
 
 use super::access::Plan;
 use super::agree::{Conclusion, Offer, State, conclude};
-use super::requests::Way;
+use super::requests::FileDirection;
 use super::view::FileHandle;
 use super::view::{self, View};
 use crate::config::Config;
@@ -48,7 +48,7 @@ pub struct Transfer {
 /// A rank's access, in MPI's terms.
 #[derive(Clone, Copy)]
 pub(crate) struct Call {
-    pub(crate) way: Way,
+    pub(crate) way: FileDirection,
     pub(crate) file: FileHandle,
     pub(crate) offset: ffi::MPI_Offset,
     /// Of a write, it is only read.
@@ -145,7 +145,7 @@ impl FileSession {
     ) -> Result<Transfer, Error> {
         let buffer = buffer.cast_mut();
         // SAFETY: passed on; the buffer is only read.
-        unsafe { self.access(Call { way: Way::Write, file, offset, buffer, count, datatype, status }) }
+        unsafe { self.access(Call { way: FileDirection::Write, file, offset, buffer, count, datatype, status }) }
     }
 
     /// As `MPI_File_read_at_all` (MPI 4.0, section 14.4.2): reads into `buffer`; fewer elements, or none, where the file
@@ -166,7 +166,7 @@ impl FileSession {
         status: *mut ffi::MPI_Status,
     ) -> Result<Transfer, Error> {
         // SAFETY: passed on.
-        unsafe { self.access(Call { way: Way::Read, file, offset, buffer, count, datatype, status }) }
+        unsafe { self.access(Call { way: FileDirection::Read, file, offset, buffer, count, datatype, status }) }
     }
 
     /// The servers; `None` if MPI serves all accesses.
@@ -235,7 +235,7 @@ impl FileSession {
         }
         let view = View { displacement: mine.displacement, element: mine.element };
         let mut extents: Vec<Extent> = offers.iter().map(|o| o.extent).collect();
-        if call.way == Way::Read {
+        if call.way == FileDirection::Read {
             // As far as the file goes when rank 0 looked.
             let end = offers[0].size;
             for extent in &mut extents {
@@ -300,10 +300,10 @@ impl FileSession {
             return Err(Error::Argument(format!("the offset is {}; it must not be negative", call.offset)));
         }
         match (call.way, one_way) {
-            (Way::Read, (true, _)) => {
+            (FileDirection::Read, (true, _)) => {
                 return Err(Error::Argument("the file was opened with MPI_MODE_WRONLY and cannot be read".into()));
             }
-            (Way::Write, (_, true)) => {
+            (FileDirection::Write, (_, true)) => {
                 return Err(Error::Argument("the file was opened with MPI_MODE_RDONLY and cannot be written".into()));
             }
             _ => {}
@@ -322,7 +322,7 @@ impl FileSession {
         }
         offer.extent = Extent { start: view::start(call.offset, bytes, view)?, bytes };
         (offer.element, offer.displacement) = (view.element, view.displacement);
-        if call.way == Way::Read && self.comm().rank() == 0 {
+        if call.way == FileDirection::Read && self.comm().rank() == 0 {
             // SAFETY: by this function's contract.
             offer.size = unsafe { call.file.bytes_behind(view.displacement)? };
         }
@@ -330,7 +330,7 @@ impl FileSession {
     }
 
     fn offer(&self, call: &Call, state: State) -> Offer {
-        let settings = self.settings | u64::from(call.way == Way::Read);
+        let settings = self.settings | u64::from(call.way == FileDirection::Read);
         Offer { state, extent: Extent::default(), element: 1, displacement: 0, size: 0, settings }
     }
 
@@ -346,7 +346,7 @@ impl FileSession {
 
     fn done(&self, call: &Call, bytes: u64, decision: Decision) -> Transfer {
         let level = if self.session.rank() == 0 { log::Level::Info } else { log::Level::Debug };
-        let what = if call.way == Way::Write { "write_at_all" } else { "read_at_all" };
+        let what = if call.way == FileDirection::Write { "write_at_all" } else { "read_at_all" };
         log::log!(level, "{what} on {} ranks served by {decision}", self.session.size());
         Transfer { bytes, decision: Arc::new(decision) }
     }
@@ -362,12 +362,12 @@ impl Call {
         // SAFETY: passed on.
         unsafe {
             match self.way {
-                Way::Write => {
+                FileDirection::Write => {
                     let code = ffi::PMPI_File_write_at_all(file.0, offset, buffer, count, datatype, status);
                     check(code, "MPI_File_write_at_all")?;
                     Ok("MPI_File_write_at_all")
                 }
-                Way::Read => {
+                FileDirection::Read => {
                     let code = ffi::PMPI_File_read_at_all(file.0, offset, buffer, count, datatype, status);
                     check(code, "MPI_File_read_at_all")?;
                     Ok("MPI_File_read_at_all")

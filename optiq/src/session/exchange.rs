@@ -1,7 +1,7 @@
 //! One call: agree, plan if need be, and move the bytes.
 
 use super::agree::{Agreement, Measured, Offer};
-use super::forecast::Class;
+use super::forecast::CallClass;
 use super::plans::{Entry, Side, Staged};
 use super::setup::Fabric;
 use super::{ByMpi, Local, Session};
@@ -9,9 +9,7 @@ use crate::blocks::Blocks;
 use crate::config::{Config, PlannerChoice};
 use crate::error::Error;
 use optiq_lower::constants::LEAST_PLANNING_SECONDS;
-use optiq_lower::decide::{
-    BeforePlanning, Decision, decide, decide_before_planning, multipath,
-};
+use optiq_lower::decide::{BeforePlanning, Decision, decide, decide_before_planning, multipath};
 use optiq_lower::gather::{Gathered, gather, pays};
 use optiq_lower::lower::{Message, lower, merge};
 use optiq_lower::relays::RelayPolicy;
@@ -104,19 +102,19 @@ impl Session {
         };
         let agreement = self.agree(&Offer { failed: local.is_err(), blocks, countable })?;
         if let Some(rank) = agreement.failed {
-            self.learn(&agreement, Class::Aside, false, 0.0);
+            self.learn(&agreement, CallClass::Fallback, false, 0.0);
             // A rank's own error has more to say.
             return if local.is_err() { Ok((agreement, None)) } else { Err(Error::ArgumentElsewhere(rank)) };
         }
         let (Some((send, receive)), true) = (blocks, agreement.servable) else {
-            self.learn(&agreement, Class::Aside, false, 0.0);
+            self.learn(&agreement, CallClass::Fallback, false, 0.0);
             return Ok((agreement, None));
         };
         if self.config.check {
             self.compare_counts(send, receive)?;
         }
-        if self.stands_aside(fabric, &agreement) {
-            self.learn(&agreement, Class::Aside, false, 0.0);
+        if self.falls_back(fabric, &agreement) {
+            self.learn(&agreement, CallClass::Fallback, false, 0.0);
             return Ok((agreement, None));
         }
         let found = self.plans.borrow_mut().take(agreement.key);
@@ -129,11 +127,11 @@ impl Session {
             }
         };
         // Where plain MPI was found to be faster, it needs no agreement until the other way is due for another trial.
-        let tried = self.config.may_stand_aside() && agreement.countable;
+        let tried = self.config.may_fall_back() && agreement.countable;
         let planned =
             entry.schedule.is_some() && !(tried && entry.trials.get().best(self.config.min_gain) == Side::Plain);
-        let class = if planned { Class::Planned } else { Class::Aside };
-        if class == Class::Aside && !entry.later {
+        let class = if planned { CallClass::Planned } else { CallClass::Fallback };
+        if class == CallClass::Fallback && !entry.later {
             self.aside.borrow_mut().add(signature);
         }
         self.learn(&agreement, class, entry.later, planning_seconds);
@@ -141,8 +139,8 @@ impl Session {
     }
 
     /// Whether so little is to be moved that not even a look at the demands would be won back.
-    fn stands_aside(&self, fabric: &Fabric, agreement: &Agreement) -> bool {
-        self.config.may_stand_aside() && agreement.countable && agreement.host_bytes < fabric.least_bytes()
+    fn falls_back(&self, fabric: &Fabric, agreement: &Agreement) -> bool {
+        self.config.may_fall_back() && agreement.countable && agreement.host_bytes < fabric.least_bytes()
     }
 
     pub(super) fn too_little(&self, agreement: &Agreement) -> String {
@@ -151,7 +149,7 @@ impl Session {
 
     /// Who serves a planned demand set this time; the same on all ranks.
     fn server(&self, entry: &Entry, countable: bool) -> Side {
-        if !self.config.may_stand_aside() || !countable {
+        if !self.config.may_fall_back() || !countable {
             return Side::Planned;
         }
         let mut trials = entry.trials.get();

@@ -16,13 +16,13 @@
 
 mod agree;
 mod exchange;
+mod fast_path;
 mod forecast;
+mod i32_counts;
 mod jobs;
-mod narrow;
 mod operation;
 mod persistent;
 mod plans;
-mod quick;
 mod setup;
 mod tracing;
 
@@ -31,11 +31,12 @@ use crate::config::Config;
 use crate::error::Error;
 use agree::Measured;
 use exchange::Outcome;
+pub(crate) use fast_path::FastPath;
 use forecast::Forecast;
-pub(crate) use jobs::end_to_end;
-use narrow::Narrow;
+use i32_counts::I32Counts;
+pub(crate) use jobs::packed_addresses;
 use operation::Queue;
-pub(crate) use operation::{Kept, Operation};
+pub(crate) use operation::{FallbackArgs, Operation};
 use optiq_lower::decide::Decision;
 use optiq_lower::model::CostModel;
 use optiq_lower::placement::Placement;
@@ -43,8 +44,7 @@ use optiq_net::Network;
 use optiq_transport::mpi::{Communicator, Reduction, check, ffi};
 use optiq_transport::{Execution, Rank, TransportError};
 pub use persistent::Persistent;
-use plans::{KnownAside, Plans};
-pub(crate) use quick::Quick;
+use plans::{KnownFallbacks, Plans};
 use setup::Fabric;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
@@ -71,16 +71,16 @@ pub struct Session {
     forecast: RefCell<Forecast>,
     /// When ranks last agreed.
     agreed_at: Cell<Instant>,
-    quick: Arc<Quick>,
-    aside: RefCell<KnownAside>,
+    fast_path: Arc<FastPath>,
+    aside: RefCell<KnownFallbacks>,
     measured: Cell<Option<Measured>>,
     /// What is said of calls that were not agreed upon.
-    unasked: Arc<Decision>,
+    unagreed_decision: Arc<Decision>,
     queue: RefCell<Queue>,
     /// The last error was found in a call that was not agreed upon.
     refused: Cell<bool>,
     /// Copies of a call's counts and displacements as C has them.
-    narrow: RefCell<Narrow>,
+    i32_counts: RefCell<I32Counts>,
 }
 
 /// What can be asked about the last call.
@@ -240,7 +240,7 @@ impl Session {
             Ok(_) => "earlier calls had too little to move to win back an agreement".into(),
             Err(reason) => reason.clone(),
         };
-        let forecasts = config.may_stand_aside() && !config.check;
+        let forecasts = config.may_fall_back() && !config.check;
         Ok(Self {
             reduction: Reduction::new()?,
             plans: RefCell::new(Plans::new(config.plans)),
@@ -248,7 +248,7 @@ impl Session {
             forecasts,
             forecast: RefCell::new(Forecast::new()),
             agreed_at: Cell::new(Instant::now()),
-            quick: Arc::new(Quick::new(
+            fast_path: Arc::new(FastPath::new(
                 plain.raw(),
                 comm.size() as usize,
                 fabric.is_err(),
@@ -256,10 +256,10 @@ impl Session {
             )),
             aside: RefCell::default(),
             measured: Cell::new(None),
-            unasked: Arc::new(Decision::Mpi { reason }),
+            unagreed_decision: Arc::new(Decision::Mpi { reason }),
             queue: RefCell::default(),
             refused: Cell::new(false),
-            narrow: RefCell::default(),
+            i32_counts: RefCell::default(),
             comm,
             plain,
             config,
@@ -305,7 +305,7 @@ impl Session {
     /// What was decided for the last call's demands: as [`Session::decision`], unless plain MPI served them to be
     /// measured, or was found to be faster.
     pub fn planned(&self) -> Decision {
-        let planned = self.last.borrow().planned.clone().filter(|_| !self.quick.was_last());
+        let planned = self.last.borrow().planned.clone().filter(|_| !self.fast_path.was_last());
         planned.map_or_else(|| self.decision(), |planned| Decision::clone(&planned))
     }
 
@@ -316,7 +316,11 @@ impl Session {
     }
 
     pub(crate) fn decided(&self) -> Arc<Decision> {
-        if self.quick.was_last() { Arc::clone(&self.unasked) } else { Arc::clone(&self.last.borrow().decision) }
+        if self.fast_path.was_last() {
+            Arc::clone(&self.unagreed_decision)
+        } else {
+            Arc::clone(&self.last.borrow().decision)
+        }
     }
 
     /// The cost model's parameters; `None` if every call goes to plain MPI.
@@ -325,23 +329,23 @@ impl Session {
     }
 
     /// What a call looks at that goes to plain MPI without an agreement.
-    pub(crate) fn quick(&self) -> &Arc<Quick> {
-        &self.quick
+    pub(crate) fn fast_path(&self) -> &Arc<FastPath> {
+        &self.fast_path
     }
 
     /// Whether arguments of this signature are known to go to plain MPI in spite of their size.
-    pub(crate) fn is_known_aside(&self, signature: u64) -> bool {
+    pub(crate) fn is_known_fallback(&self, signature: u64) -> bool {
         self.aside.borrow().contains(signature)
     }
 
     /// The line for a call that went to plain MPI without an agreement.
-    pub(crate) fn log_unasked(&self) {
-        self.log(&self.unasked);
+    pub(crate) fn log_unagreed(&self) {
+        self.log(&self.unagreed_decision);
     }
 
     /// What the last call did at this rank beyond plain MPI; zeros if plain MPI served it.
     pub fn execution(&self) -> Execution {
-        if self.quick.was_last() { Execution::default() } else { self.last.borrow().execution }
+        if self.fast_path.was_last() { Execution::default() } else { self.last.borrow().execution }
     }
 
     /// The transport in use: `mpi-two-sided`, `mpi-one-sided`, or `none` if every call goes to plain MPI.
@@ -371,11 +375,11 @@ impl Session {
     ) -> Result<(), Error> {
         let equivalent = T::equivalent_datatype();
         let datatype = mpi::raw::AsRaw::as_raw(&equivalent);
-        let ranks = self.quick.ranks();
-        let mut narrow = self.narrow.borrow_mut();
-        let sent = narrow.copy(ranks, 0, send_counts, send_displacements, send.len());
-        let received = narrow.copy(ranks, 1, receive_counts, receive_displacements, receive.len());
-        let lists = narrow.lists();
+        let ranks = self.fast_path.ranks();
+        let mut i32_counts = self.i32_counts.borrow_mut();
+        let sent = i32_counts.copy(ranks, 0, send_counts, send_displacements, send.len());
+        let received = i32_counts.copy(ranks, 1, receive_counts, receive_displacements, receive.len());
+        let lists = i32_counts.lists();
         // An empty slice's address is arbitrary and, for bytes, the very value of MPI_IN_PLACE in Open MPI.
         let from_address = if send.is_empty() { std::ptr::null() } else { send.as_ptr().cast() };
         let into_address = if receive.is_empty() { std::ptr::null_mut() } else { receive.as_mut_ptr().cast() };
@@ -395,12 +399,12 @@ impl Session {
             && received.fit
         {
             let bytes = sent.elements.max(received.elements).saturating_mul(size);
-            if self.quick.skips(bytes, || self.is_known_aside(signature([lists[0], lists[2]], size))) {
+            if self.fast_path.skips(bytes, || self.is_known_fallback(signature([lists[0], lists[2]], size))) {
                 if log::max_level() >= log::LevelFilter::Info {
-                    self.log_unasked();
+                    self.log_unagreed();
                 }
                 // SAFETY: the slices are borrowed for the whole call and were checked against counts and displacements.
-                let code = unsafe { arguments.call(self.quick.comm()) };
+                let code = unsafe { arguments.call(self.fast_path.comm()) };
                 return if code == ffi::MPI_SUCCESS as c_int { Ok(()) } else { Ok(check(code, "MPI_Alltoallv")?) };
             }
         }
@@ -448,7 +452,7 @@ impl Session {
         arguments: Option<Arguments>,
         signature: u64,
     ) -> Result<(), Error> {
-        if self.quick.skips(0, || true) {
+        if self.fast_path.skips(0, || true) {
             // Nobody else knows of this call: it cannot be refused together.
             // SAFETY: passed on.
             return unsafe { self.unagreed(local, arguments) };
@@ -477,7 +481,7 @@ impl Session {
     /// What can be asked from now on about the last call.
     fn remember(&self, outcome: Outcome) {
         let Outcome { decision, planned, execution } = outcome;
-        self.quick.is_over();
+        self.fast_path.is_over();
         *self.last.borrow_mut() = Last { decision, planned, execution };
     }
 
@@ -514,7 +518,7 @@ impl Session {
     /// What a host must send or receive, in bytes, so that more than plain MPI may pay; 0 if OPTIQ serves everything.
     pub(crate) fn least_bytes(&self) -> u64 {
         let least = self.fabric.as_ref().map_or(0, Fabric::least_bytes);
-        if self.config.may_stand_aside() { least } else { 0 }
+        if self.config.may_fall_back() { least } else { 0 }
     }
 
     pub(crate) fn budget(&self) -> u64 {

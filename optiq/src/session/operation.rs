@@ -20,14 +20,14 @@ use std::sync::Arc;
 
 /// `MPI_Alltoallv`'s arguments, kept: copies of the arrays, and datatypes of our own that are the same. Duplicates would
 /// not do: to make one calls the copy functions of the program's attributes.
-pub(crate) struct Kept {
+pub(crate) struct FallbackArgs {
     send: *const c_void,
     receive: *mut c_void,
     arrays: [Vec<c_int>; 4],
     types: [ffi::MPI_Datatype; 2],
 }
 
-impl Kept {
+impl FallbackArgs {
     /// # Safety
     /// Arrays of `ranks` ints and valid datatypes.
     pub(crate) unsafe fn new(a: &Arguments, ranks: usize) -> Result<Self, Error> {
@@ -84,7 +84,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for FallbackArgs {
     fn drop(&mut self) {
         if is_initialized() {
             for datatype in &mut self.types {
@@ -99,12 +99,12 @@ impl Drop for Kept {
     }
 }
 
-enum Way {
-    Plain(Kept),
+enum ExchangeMethod {
+    Plain(FallbackArgs),
     Planned { schedule: Arc<Schedule>, staged: Option<Arc<Staged>>, send: Blocks, receive: Blocks },
 }
 
-enum State {
+enum OperationState {
     Idle,
     Plain(ffi::MPI_Request),
     /// The number of the start.
@@ -113,20 +113,20 @@ enum State {
 
 /// An exchange that can be started; see [`Session::init`].
 pub(crate) struct Operation {
-    way: Way,
+    way: ExchangeMethod,
     decision: Arc<Decision>,
-    state: State,
+    state: OperationState,
 }
 
 impl Operation {
     /// Whether it was started and is not known to be complete.
     pub(crate) fn is_active(&self) -> bool {
-        !matches!(self.state, State::Idle)
+        !matches!(self.state, OperationState::Idle)
     }
 
     /// Whether it goes along planned paths.
     pub(crate) fn is_planned(&self) -> bool {
-        matches!(self.way, Way::Planned { .. })
+        matches!(self.way, ExchangeMethod::Planned { .. })
     }
 
     /// What serves it, and why.
@@ -138,8 +138,8 @@ impl Operation {
     /// active. Where there are no blocks, a buffer may be NULL.
     pub(crate) fn rebase(&mut self, send: *mut u8, receive: *mut u8) {
         match &mut self.way {
-            Way::Plain(kept) => (kept.send, kept.receive) = (send.cast_const().cast(), receive.cast()),
-            Way::Planned { send: from, receive: into, .. } => (from.base, into.base) = (send, receive),
+            ExchangeMethod::Plain(kept) => (kept.send, kept.receive) = (send.cast_const().cast(), receive.cast()),
+            ExchangeMethod::Planned { send: from, receive: into, .. } => (from.base, into.base) = (send, receive),
         }
     }
 }
@@ -186,11 +186,15 @@ enum Phase {
 
 impl Session {
     /// Plans an exchange that will be started many times; collective. `kept` is needed for what plain MPI will serve.
-    pub(crate) fn init(&self, local: Result<Local, Error>, kept: Option<Kept>) -> Result<Operation, Error> {
+    pub(crate) fn init(&self, local: Result<Local, Error>, kept: Option<FallbackArgs>) -> Result<Operation, Error> {
         let countable = kept.is_some();
         let plain = |decision: Arc<Decision>| {
             let missing = || Error::Argument("counts are beyond 2^31 - 1, further than MPI_Alltoallv can count".into());
-            Ok(Operation { way: Way::Plain(kept.ok_or_else(missing)?), decision, state: State::Idle })
+            Ok(Operation {
+                way: ExchangeMethod::Plain(kept.ok_or_else(missing)?),
+                decision,
+                state: OperationState::Idle,
+            })
         };
         let Ok(fabric) = &self.fabric else {
             local?;
@@ -219,7 +223,11 @@ impl Session {
             // What was measured by now is the same on all ranks; later it may not be, as caches differ.
             Some(schedule) if entry.trials.get().best(self.config.min_gain) == Side::Planned => {
                 let (schedule, staged) = (Arc::clone(schedule), entry.staged.clone());
-                Ok(Operation { way: Way::Planned { schedule, staged, send, receive }, decision, state: State::Idle })
+                Ok(Operation {
+                    way: ExchangeMethod::Planned { schedule, staged, send, receive },
+                    decision,
+                    state: OperationState::Idle,
+                })
             }
             _ => plain(decision),
         }
@@ -237,10 +245,12 @@ impl Session {
             return Err(Error::Argument("the exchange was started before and is not complete".into()));
         }
         operation.state = match &operation.way {
-            Way::Plain(kept) => State::Plain(kept.start(self.plain.raw())?),
-            Way::Planned { schedule, staged, send, receive } => {
+            ExchangeMethod::Plain(kept) => OperationState::Plain(kept.start(self.plain.raw())?),
+            ExchangeMethod::Planned { schedule, staged, send, receive } => {
                 // SAFETY: the caller's buffers are valid by this function's contract.
-                State::Started(unsafe { self.enqueue(&operation.decision, schedule, staged.as_ref(), send, receive) })
+                OperationState::Started(unsafe {
+                    self.enqueue(&operation.decision, schedule, staged.as_ref(), send, receive)
+                })
             }
         };
         self.advance();
@@ -294,8 +304,8 @@ impl Session {
     pub(crate) fn test(&self, operation: &mut Operation) -> Result<bool, Error> {
         self.advance();
         let done = match &mut operation.state {
-            State::Idle => true,
-            State::Plain(request) => {
+            OperationState::Idle => true,
+            OperationState::Plain(request) => {
                 let mut done = 0;
                 // SAFETY: an active request; the status is written by MPI and not read.
                 let code = unsafe {
@@ -304,23 +314,23 @@ impl Session {
                 };
                 let result = check(code, "MPI_Ialltoallv");
                 if result.is_err() {
-                    operation.state = State::Idle;
+                    operation.state = OperationState::Idle;
                 }
                 result?;
                 done != 0
             }
-            State::Started(number) => {
+            OperationState::Started(number) => {
                 let number = *number;
                 let mut queue = self.queue.borrow_mut();
                 if let Some(at) = queue.failed.iter().position(|f| f.0 == number) {
-                    operation.state = State::Idle;
+                    operation.state = OperationState::Idle;
                     return Err(queue.failed.swap_remove(at).1);
                 }
                 number < queue.first
             }
         };
         if done {
-            operation.state = State::Idle;
+            operation.state = OperationState::Idle;
         }
         Ok(done)
     }
@@ -330,21 +340,21 @@ impl Session {
     /// # Errors
     /// Why it failed.
     pub(crate) fn wait(&self, operation: &mut Operation) -> Result<(), Error> {
-        let mut patience = Patience::default();
+        let mut backoff = Patience::default();
         while !self.test(operation)? {
-            patience.idle();
+            backoff.idle();
         }
         Ok(())
     }
 
     /// Completes everything that was started; a blocking exchange must not overtake it.
     pub(super) fn finish_started(&self) {
-        let mut patience = Patience::default();
+        let mut backoff = Patience::default();
         while self.has_started() {
             if self.advance() {
-                patience.moved();
+                backoff.moved();
             } else {
-                patience.idle();
+                backoff.idle();
             }
         }
     }

@@ -81,8 +81,8 @@ pub(super) enum Side {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Trials {
     uses: u32,
-    planned: Typical,
-    plain: Typical,
+    planned: RobustMovingAverage,
+    plain: RobustMovingAverage,
 }
 
 impl Trials {
@@ -121,12 +121,12 @@ impl Trials {
 
 /// What something takes as a rule: follows a fabric that changes, and is not impressed by what happens once.
 #[derive(Clone, Copy, Debug, Default)]
-struct Typical {
+struct RobustMovingAverage {
     seconds: Option<f64>,
     times: u32,
 }
 
-impl Typical {
+impl RobustMovingAverage {
     fn add(&mut self, seconds: f64) {
         self.seconds = Some(match (self.seconds, self.times) {
             (None, _) => seconds,
@@ -162,14 +162,14 @@ impl Key {
 }
 
 /// Signatures of this rank's arguments in calls that were agreed upon to go to plain MPI in spite of their size: when
-/// they come again, that is no surprise. The latest ones are kept.
+/// they come again, that is no misprediction. The latest ones are kept.
 #[derive(Debug, Default)]
-pub(super) struct KnownAside {
+pub(super) struct KnownFallbacks {
     signatures: [u64; 32],
     next: usize,
 }
 
-impl KnownAside {
+impl KnownFallbacks {
     pub(super) fn contains(&self, signature: u64) -> bool {
         self.signatures.contains(&signature)
     }
@@ -255,16 +255,16 @@ mod tests {
 
     #[test]
     fn what_happens_once_does_not_impress_and_what_lasts_does() {
-        let typical = |list: &[f64]| {
-            let mut typical = Typical::default();
-            list.iter().for_each(|&s| typical.add(s));
-            typical.seconds.unwrap()
+        let average = |list: &[f64]| {
+            let mut average = RobustMovingAverage::default();
+            list.iter().for_each(|&s| average.add(s));
+            average.seconds.unwrap()
         };
-        assert_eq!(typical(&[9.0, 2.0]), 2.0);
+        assert_eq!(average(&[9.0, 2.0]), 2.0);
         // A tenfold time counts as 3: 2 + (3 - 2) / 4; then (2 - 2.25) / 4 less.
-        assert_eq!(typical(&[9.0, 2.0, 20.0]), 2.25);
-        assert_eq!(typical(&[9.0, 2.0, 20.0, 2.0]), 2.1875);
-        assert!((typical(&[&[2.0; 3][..], &[4.0; 30][..]].concat()) - 4.0).abs() < 0.01);
+        assert_eq!(average(&[9.0, 2.0, 20.0]), 2.25);
+        assert_eq!(average(&[9.0, 2.0, 20.0, 2.0]), 2.1875);
+        assert!((average(&[&[2.0; 3][..], &[4.0; 30][..]].concat()) - 4.0).abs() < 0.01);
     }
 
     #[test]
