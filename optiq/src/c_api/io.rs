@@ -4,8 +4,8 @@
 //! Sessions are therefore kept by the processes that opened a file, in their order: what any earlier file of the same
 //! processes has learned serves the next one, and nothing is kept of a file itself.
 
+use super::message::{guard, remember};
 use super::sessions::Sessions;
-use super::{guard, remember};
 use crate::error::Error;
 use crate::io::{Call, FileDirection, FileHandle, FileSession, Group, without_session};
 use optiq_transport::mpi::{check, ffi};

@@ -1,14 +1,15 @@
 //! Lists of jobs, from files or made by the program, and their execution (thesis Tables IV and V).
 
 use super::handles::{HandleKind, Handles, place, write};
+use super::message::{guard, remember, report};
 use super::sessions::Sessions;
 use super::settings::string;
-use super::{ffi, guard, remember, report};
 use crate::error::Error;
 use crate::session::Session;
 use crate::session::packed_addresses;
 use optiq_lower::transfers::{Transfer, TransferList};
 use optiq_transport::Rank;
+use optiq_transport::mpi::ffi;
 use parking_lot::Mutex;
 use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;

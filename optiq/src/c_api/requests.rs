@@ -1,9 +1,10 @@
 //! Persistent exchanges for C: handles, and the calls on them.
 
+use super::arguments::read;
 use super::handles::{HandleKind, Handles, place};
+use super::message::{guard, remember, report};
 use super::progress;
 use super::sessions::{Sessions, Shared};
-use super::{guard, read, remember, report};
 use crate::error::Error;
 use crate::session::{Arguments, FallbackArgs, Local, Operation};
 use optiq_transport::Patience;

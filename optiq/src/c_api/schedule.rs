@@ -2,11 +2,12 @@
 
 use super::handles::{HandleKind, Handles, place};
 use super::jobs::{JOBS, JobList, Listed, execute};
+use super::message::guard;
 use super::sessions::Sessions;
 use super::topology::{PlacedTopology, TOPOLOGIES, Topology};
-use super::{ffi, guard};
 use crate::error::Error;
 use optiq_solver::pipeline::PlanOptions;
+use optiq_transport::mpi::ffi;
 use parking_lot::Mutex;
 use std::ffi::c_int;
 use std::sync::Arc;

@@ -1,15 +1,16 @@
 //! The topology as programs ask for it (thesis Table IV), and path searching on it.
 
 use super::handles::{HandleKind, Handles, place, write};
-use super::jobs::JOBS;
+use super::jobs::{JOBS, JobList};
+use super::message::guard;
 use super::sessions::Sessions;
 use super::settings::string;
-use super::{ffi, guard};
 use crate::error::Error;
 use optiq_lower::placement::Placement;
 use optiq_net::{Grid, Network};
 use optiq_solver::pipeline::PlanOptions;
 use optiq_transport::Rank;
+use optiq_transport::mpi::ffi;
 use std::ffi::{c_char, c_int};
 use std::path::Path;
 use std::sync::Arc;
@@ -299,7 +300,7 @@ pub unsafe extern "C" fn optiq_alg_finalize(algorithms: *mut Algorithms) -> c_in
 pub unsafe extern "C" fn optiq_alg_generate_kpaths(
     algorithms: Algorithms,
     graphfile: *const c_char,
-    jobs: super::jobs::JobList,
+    jobs: JobList,
     num_paths: c_int,
 ) -> c_int {
     guard(|| {
@@ -331,7 +332,7 @@ pub unsafe extern "C" fn optiq_alg_generate_kpaths(
 ///
 /// Returns 0 or a status code; the jobs are not changed by a call that fails.
 #[unsafe(no_mangle)]
-pub extern "C" fn optiq_alg_search_heu(algorithms: Algorithms, jobs: super::jobs::JobList, search: c_int) -> c_int {
+pub extern "C" fn optiq_alg_search_heu(algorithms: Algorithms, jobs: JobList, search: c_int) -> c_int {
     guard(|| {
         let known = ALGORITHMS.get(algorithms, "optiq_alg_search_heu")?;
         let known = known.lock();

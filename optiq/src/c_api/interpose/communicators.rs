@@ -9,12 +9,14 @@
 //! (MPICH: when the last pending operation has ended), so that what would wait for other ranks there, giving back memory that
 //! they share, is left to `MPI_Finalize`, and done in an order that is the same on all ranks.
 
-use super::super::sessions::{copy_nothing, info_keys, take_info};
 use super::counts::{self, PassReason};
-use super::nonblocking::Started;
+use super::started::Started;
+use super::{state, streams};
+use crate::c_api::sessions::{copy_nothing, info_keys, take_info};
 use crate::config::{Config, Settings};
-use crate::session::FastPath;
-use crate::session::Session;
+use crate::error::Error;
+use crate::logger;
+use crate::session::{FastPath, Session};
 use optiq_lower::choices::Algorithm;
 use optiq_transport::mpi::{Communicator, Library, check, ffi, in_place, is_initialized, quietly};
 use parking_lot::{Mutex, MutexGuard};
@@ -115,7 +117,7 @@ thread_local! {
 }
 
 /// Begins to look at communicators. Nothing happens if that was begun before.
-pub(super) fn open(config: Config) -> Result<(), crate::Error> {
+pub(super) fn open(config: Config) -> Result<(), Error> {
     let mut open = OPEN.lock();
     if open.is_some() {
         return Ok(());
@@ -233,7 +235,7 @@ fn configuration(comm: ffi::MPI_Comm, config: Arc<Config>) -> Arc<Config> {
     read.error = wrong.or(read.error);
     let (own, error) = read.or_plain_mpi();
     if let Some(error) = error {
-        crate::logger::warn_once(&format!("{error}; all calls on this communicator go to plain MPI"));
+        logger::warn_once(&format!("{error}; all calls on this communicator go to plain MPI"));
     }
     Arc::new(own)
 }
@@ -384,7 +386,7 @@ fn agree_and_make(
     let session = match session {
         Some(Ok(Ok(session))) => Some(Box::new(session)),
         Some(Err(error)) => {
-            crate::logger::warn_once(&format!("{error}; calls go to plain MPI"));
+            logger::warn_once(&format!("{error}; calls go to plain MPI"));
             None
         }
         _ => None,
@@ -420,10 +422,11 @@ unsafe extern "C" fn freed(comm: ffi::MPI_Comm, _: c_int, value: *mut c_void, _:
 
 /// `MPI_Finalize` has begun.
 unsafe extern "C" fn at_finalize(_: ffi::MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
-    super::ended();
+    state::ended();
+    state::flush();
     counts::report_own();
     // Ended before, unless MPI_Finalize went past us.
-    super::streams::leave();
+    streams::leave();
     let Some(open) = OPEN.lock().take() else { return ffi::MPI_SUCCESS as c_int };
     let Open { mut key, mut finalize_key, mut attached, mut retired, quiet, .. } = open;
     GENERATION.fetch_add(1, Ordering::AcqRel);

@@ -14,14 +14,17 @@
 //! next one takes over when it is freed. The call may wait for others: all agree in it, and what planned paths do not serve is
 //! MPI's from the start.
 
+use super::call::{Call, Lists};
 use super::communicators::{KnownComm, all_min};
 use super::counts::{Function, PassReason, count};
+use super::serve::{conclude, fail, localize, usable};
+use super::started::Slot;
+use super::state::{SERVING, STATE};
 use super::streams::{self, Completion, Exchange, SendPtr, Stream, StreamTask};
-use super::{Call, Lists, SERVING, STATE, conclude, fail, localize, usable};
-use crate::c_api::arguments_signature;
+use crate::c_api::arguments::arguments_signature;
 use crate::config::Config;
 use crate::error::Error;
-use crate::session::{ByMpi, FallbackArgs, Session};
+use crate::session::{ByMpi, FallbackArgs, Local, Session};
 use optiq_transport::Patience;
 use optiq_transport::mpi::{Communicator, check, ffi, in_place, quietly};
 use parking_lot::Mutex;
@@ -49,18 +52,6 @@ unsafe impl Send for Base {}
 unsafe impl Sync for Base {}
 
 static BASE: Mutex<Option<Arc<Base>>> = Mutex::new(None);
-
-/// What a communicator has of these; see [`KnownComm`].
-#[derive(Default)]
-pub(super) struct Started {
-    stream: Mutex<Option<Arc<Stream>>>,
-    slots: Mutex<Vec<Arc<Slot>>>,
-}
-
-struct Slot {
-    stream: Arc<Stream>,
-    taken: AtomicBool,
-}
 
 /// A persistent request of the program.
 struct Persistent {
@@ -269,9 +260,9 @@ fn serve(session: &Session, exchange: &mut Exchange) -> bool {
         code.set(Some(returned));
         returned
     };
-    let nothing = crate::session::Local::OnlyMpi(String::new());
+    let nothing = Local::OnlyMpi(String::new());
     let local = std::mem::replace(&mut exchange.local, nothing);
-    let only_mpi = matches!(local, crate::session::Local::OnlyMpi(_));
+    let only_mpi = matches!(local, Local::OnlyMpi(_));
     // SAFETY: the program keeps its buffers until the request is complete; what is staged lives as long as the exchange.
     let agree = || unsafe { session.agreed(Ok(local), Some(ByMpi::Caller(&by_mpi)), exchange.signature) };
     let result = catch_unwind(AssertUnwindSafe(agree)).map(|r| r.map(|()| session.planned()));
@@ -427,12 +418,12 @@ pub(super) unsafe fn alltoallv_init(call: &Call, place: &mut dyn FnMut(ffi::MPI_
     // SAFETY: by this function's contract. What is sent in place changes between starts: MPI's business.
     let (local, kept) = unsafe {
         let local = match call.send == in_place() {
-            true => crate::session::Local::OnlyMpi("MPI_IN_PLACE in an exchange that is started".into()),
+            true => Local::OnlyMpi("MPI_IN_PLACE in an exchange that is started".into()),
             false => localize(call, Some(&arguments), known, &mut Vec::new()),
         };
         (local, FallbackArgs::new(&arguments, known.ranks).map_err(|_| PassReason::Failed)?)
     };
-    let only_mpi = matches!(local, crate::session::Local::OnlyMpi(_));
+    let only_mpi = matches!(local, Local::OnlyMpi(_));
     let (sender, answer) = channel();
     slot.stream.add(StreamTask::Plan(Box::new(SendPtr::new((local, kept))), sender));
     match answer.recv() {
