@@ -6,8 +6,8 @@
 //! reduction instead of leaving, and all leave there. What a server waits for between two exchanges is only its own file
 //! access.
 
+use super::file_session::FileSession;
 use super::requests::{Accesses, Failure, FileDirection};
-use super::session::FileSession;
 use super::view::FileHandle;
 use crate::blocks::Blocks;
 use crate::error::{Error, Status};

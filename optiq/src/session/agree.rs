@@ -1,12 +1,12 @@
 //! What all ranks must know before a call: one reduction.
 
-use super::plans::{Entry, Key, Side};
-use super::{Session, forecast::Agreed, forecast::CallClass};
+use super::forecast::{Agreed, CallClass};
+use super::plans::{Key, Measured, Side};
+use super::state::Session;
 use crate::blocks::Blocks;
 use crate::error::Error;
 use optiq_transport::Rank;
 use optiq_transport::mpi::{MINIMA, Record};
-use std::rc::Rc;
 use std::time::Instant;
 
 /// What a rank brings to an agreement.
@@ -34,13 +34,6 @@ pub(super) struct Agreement {
     pub(super) host_bytes: u64,
     seconds_per_call: f64,
     misprediction: bool,
-}
-
-/// A call that was measured: its plan, who served it, and how long it took at this rank.
-pub(super) struct Measured {
-    pub(super) entry: Rc<Entry>,
-    pub(super) side: Side,
-    pub(super) seconds: f64,
 }
 
 /// Longer than any call takes, in nanoseconds.

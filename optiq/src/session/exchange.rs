@@ -1,10 +1,12 @@
 //! One call: agree, plan if need be, and move the bytes.
 
-use super::agree::{Agreement, Measured, Offer};
+use super::agree::{Agreement, Offer};
+use super::arguments::{ByMpi, Local};
 use super::forecast::CallClass;
-use super::plans::{Entry, Side, Staged};
+use super::outcome::Outcome;
+use super::plans::{Entry, Measured, Side, Staged};
 use super::setup::Fabric;
-use super::{ByMpi, Local, Session};
+use super::state::Session;
 use crate::blocks::Blocks;
 use crate::config::{Config, PlannerChoice};
 use crate::error::Error;
@@ -21,15 +23,6 @@ use optiq_transport::{Execution, Rank, Schedule, ScheduleOptions};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// What a call did.
-pub(super) struct Outcome {
-    /// What served it.
-    pub(super) decision: Arc<Decision>,
-    /// What was decided for its demands, if that is something else.
-    pub(super) planned: Option<Arc<Decision>>,
-    pub(super) execution: Execution,
-}
 
 /// How long rank 0 may improve a plan while all wait: this part of what the fabric's own routes need at least, in seconds
 /// within these limits. Its plan is everybody's, so that it may depend on its clock.

@@ -1,6 +1,9 @@
 //! A planned exchange of two borrowed buffers, for Rust.
 
-use super::{Arguments, FallbackArgs, Local, Operation, Session};
+use super::arguments::{Arguments, Local};
+use super::fallback_args::FallbackArgs;
+use super::operation::Operation;
+use super::state::Session;
 use crate::error::Error;
 use optiq_lower::decide::Decision;
 use std::ffi::c_int;

@@ -138,6 +138,13 @@ impl RobustMovingAverage {
     }
 }
 
+/// A call that was measured: its plan, who served it, and how long it took at this rank.
+pub(super) struct Measured {
+    pub(super) entry: Rc<Entry>,
+    pub(super) side: Side,
+    pub(super) seconds: f64,
+}
+
 /// A demand set and where everybody's blocks lie: the sum of all ranks' shares, each a fingerprint of the rank's own
 /// blocks, in two halves modulo 2^64.
 ///

@@ -1,6 +1,5 @@
 //! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
 
-use super::tracing::watch;
 use crate::config::Config;
 use crate::error::Error;
 use crate::logger;
@@ -10,10 +9,10 @@ use optiq_lower::placement::Placement;
 use optiq_lower::transport_rule::transport_rule;
 use optiq_net::{Background, Network};
 use optiq_transport::mpi::{Communicator, HostMemory, MINIMA, OneSided, Record, Reduction, TwoSided};
-use optiq_transport::trace::Tracer;
+use optiq_transport::trace::{TraceOptions, Traced, Tracer};
 use optiq_transport::{Rank, Transport};
 use std::cell::{Cell, RefCell};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -122,6 +121,29 @@ impl Fabric {
         let model = file.map(|file| CostModel::default().with_file(Path::new(file))).transpose();
         let model = model.map_err(|e| format!("OPTIQ_CALIBRATION: {e}"))?;
         Ok(Some((network, placement, model)))
+    }
+}
+
+/// Wraps the transport if the configuration asks for a trace, as `all` ranks or none must; collective. A rank that
+/// cannot write says so and goes on without.
+fn watch(
+    comm: &Communicator,
+    config: &Config,
+    all: bool,
+    transport: Box<dyn Transport>,
+) -> Result<(Box<dyn Transport>, Option<Tracer>), Error> {
+    let Some(directory) = config.trace.as_ref().filter(|_| all) else {
+        return Ok((transport, None));
+    };
+    let (clock, session) = comm.align()?;
+    let (directory, events) = (PathBuf::from(directory), config.trace_events);
+    let options = TraceOptions { directory, events, session, rank: comm.rank(), ranks: comm.size(), clock };
+    match Tracer::create(&options, transport.name()) {
+        Ok(tracer) => Ok((Box::new(Traced::new(transport, tracer.clone())), Some(tracer))),
+        Err(error) => {
+            log::warn!("rank {} is not traced: OPTIQ_TRACE: {error}", comm.rank());
+            Ok((transport, None))
+        }
     }
 }
 

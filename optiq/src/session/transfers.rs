@@ -4,10 +4,11 @@
 //! jobs), and then move the bytes as in any other exchange: along the jobs' paths, or along paths that rank 0 plans for
 //! them. Plans stay in the session's cache for the next time. Without a network, plain messages move them.
 
-use super::Session;
-use super::exchange::{Outcome, PLANNED, direct_seconds, tagged};
+use super::exchange::{PLANNED, direct_seconds, tagged};
+use super::outcome::Outcome;
 use super::plans::{Entry, Key};
 use super::setup::Fabric;
+use super::state::Session;
 use crate::blocks::Blocks;
 use crate::error::Error;
 use optiq_lower::decide::Decision;
