@@ -1,7 +1,7 @@
 ! The thesis's source example 2 in Fortran: data of all ranks goes to the bridge nodes, over paths that were found
 ! beforehand, and is written from there.
 !
-!   optiq jobs plan --topology torus:4x4 --to 0,10 --bytes 750000 --output paths_to_bridge_nodes
+!   optiq transfers plan --topology torus:4x4 --to 0,10 --bytes 750000 --output paths_to_bridge_nodes
 !   OPTIQ_TOPOLOGY=torus:4x4 OPTIQ_PLACEMENT=rank mpirun -n 16 ./aggregate paths_to_bridge_nodes out.dat
 !
 ! Every rank writes `length` bytes, its number repeated, at an offset of its own; the file is the one that

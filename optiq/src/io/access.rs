@@ -10,6 +10,7 @@ use super::file_session::FileSession;
 use super::requests::{Accesses, Failure, FileDirection};
 use super::view::FileHandle;
 use crate::blocks::Blocks;
+use crate::constants::FILE_BATCH;
 use crate::error::{Error, Status};
 use crate::session::{Arguments, FallbackArgs, Local, Operation};
 use optiq_lower::aggregation::{Extent, Rounds, Server};
@@ -19,9 +20,6 @@ use optiq_transport::mpi::ffi;
 use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::sync::Arc;
-
-/// Rounds of a batch.
-const BATCH: u64 = 8;
 
 /// What all ranks have agreed to do.
 pub(super) struct Plan<'a> {
@@ -76,7 +74,7 @@ impl FileSession {
                 // Of a write: the one before last, whose half is needed now. Of a read: this one.
                 failed = failed.and(h.wait(plan, round, me));
             }
-            if round % BATCH == 0 {
+            if round % FILE_BATCH == 0 {
                 // With a time limit also at first: what plans a batch does not look at the clock.
                 if round > 0 || self.limit().is_some() {
                     self.settle(std::mem::replace(&mut failed, Ok(())))?;
@@ -114,7 +112,7 @@ impl FileSession {
         first: u64,
         operations: &mut Operations,
     ) -> Result<(), Error> {
-        for round in (first..plan.rounds.count()).take(BATCH as usize) {
+        for round in (first..plan.rounds.count()).take(FILE_BATCH as usize) {
             // All ranks know which rounds repeat the one before: there is nothing to agree upon.
             if !plan.rounds.repeats(round) {
                 let [from, into] = self.sides(plan, halves, round)?;

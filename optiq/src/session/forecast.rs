@@ -15,6 +15,11 @@
 //! - After a call whose plan was put off until its demands come again, the next one is agreed upon; but where demands
 //!   never come again, no more than a longest period of them.
 
+use crate::constants::{
+    AGREEMENT_SPACING, MAXIMUM_SAMPLING_INTERVAL, MAXIMUM_SPACING, MISPREDICTIONS_IN_VAIN, UNPLANNED_BEFORE_SKIPPING,
+    WATCH_CALLS,
+};
+
 /// What a call turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallClass {
@@ -26,20 +31,6 @@ pub(super) enum CallClass {
 
 /// The longest period that is looked for: half of what is remembered.
 const LONGEST_PERIOD: u32 = u128::BITS / 2;
-/// Calls until the next agreement at most, where calls are short: large ones among them go unplanned.
-const MAXIMUM_SPACING: u64 = 256;
-/// Where calls are long, no more time than this passes without an agreement: seconds.
-const MAXIMUM_SAMPLING_INTERVAL: f64 = 0.5;
-/// What is done in vain takes one part in so many of the time at most. An agreement takes more than its calibration, in
-/// which nobody was late.
-const AGREEMENT_SPACING: f64 = 200.0;
-/// Calls that are agreed upon after a misprediction, at first and at most: enough to see a period of 16 twice.
-const WATCH_CALLS: std::ops::RangeInclusive<u32> = 8..=32;
-/// Agreed calls in a row that are not planned, before some are skipped.
-const UNPLANNED_BEFORE_SKIPPING: u32 = 3;
-/// After so many mispredictions in vain, ranks are not wrong in its prediction any more until something is planned.
-const MISPREDICTIONS_IN_VAIN: u32 = 3;
-
 /// What an agreement told all ranks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Agreed {
@@ -123,14 +114,14 @@ impl Forecast {
 
     fn rarer(&mut self, agreed: &Agreed) -> u64 {
         let calls = |seconds: f64| (seconds / agreed.seconds_per_call.max(1e-9)).min(1e6) as u64;
-        let paid = calls(AGREEMENT_SPACING * agreed.agreement_seconds);
-        let widest = MAXIMUM_SPACING.min(calls(MAXIMUM_SAMPLING_INTERVAL).max(paid)).max(1);
+        let paid = calls(AGREEMENT_SPACING.value * agreed.agreement_seconds);
+        let widest = MAXIMUM_SPACING.min(calls(MAXIMUM_SAMPLING_INTERVAL.value).max(paid)).max(1);
         if self.spacing >= widest {
             self.next_watch = *WATCH_CALLS.start();
         }
         // In steps, so that large calls among the first ones are noticed soon.
         self.spacing = (2 * self.spacing).min(widest);
-        self.spacing.max(calls(AGREEMENT_SPACING * agreed.planning_seconds)) - 1
+        self.spacing.max(calls(AGREEMENT_SPACING.value * agreed.planning_seconds)) - 1
     }
 
     /// Adds calls that were not planned.

@@ -1,6 +1,7 @@
 //! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
 
 use crate::config::Config;
+use crate::constants::TIMED_REDUCTIONS;
 use crate::error::Error;
 use crate::logger;
 use optiq_lower::choices::{Algorithm, TransportChoice};
@@ -160,16 +161,13 @@ fn shared_memory(comm: &Communicator, placement: &Placement) -> Result<Option<Ho
     Ok(memory)
 }
 
-/// Reductions that are timed, after as many that warm up.
-const TIMED: usize = 5;
-
 /// Measures what an agreement costs; a message's latency follows from it, as a reduction and its broadcast take two
 /// messages for each doubling of the ranks.
 fn calibrate(comm: &Communicator) -> Result<CostModel, Error> {
     let mut model = CostModel::default();
     let mut least = f64::INFINITY;
     let reduction = Reduction::new()?;
-    for _ in 0..2 * TIMED {
+    for _ in 0..2 * TIMED_REDUCTIONS {
         let mut record = Record { minima: [0; MINIMA], sums: [0; 2] };
         let start = Instant::now();
         reduction.reduce(comm, &mut record)?;

@@ -14,6 +14,7 @@ use super::started::Started;
 use super::{state, streams};
 use crate::c_api::sessions::{copy_nothing, info_keys, take_info};
 use crate::config::{Config, Settings};
+use crate::constants::EARLY_CALLS;
 use crate::error::Error;
 use crate::logger;
 use crate::session::{FastPath, Session};
@@ -27,9 +28,6 @@ use std::sync::{Arc, OnceLock};
 
 /// Sessions at a time in one process: communicators are a resource that programs need themselves (MPICH has about 2,000).
 const MOST_SESSIONS: usize = 64;
-
-/// Calls that are passed on before there is a session, where OPTIQ is free to choose: many communicators live for one call.
-const EARLY_CALLS: u32 = 2;
 
 /// Where a communicator stands.
 pub(super) enum CommState {
