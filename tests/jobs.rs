@@ -1,4 +1,4 @@
-//! `optiq jobs`: files are made, shown and executed under mpirun.
+//! `optiq transfers`: lists of transfers are made, shown and executed under mpirun.
 #![cfg(feature = "mpi")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -29,7 +29,8 @@ fn file(name: &str) -> String {
 fn jobs_are_planned_shown_and_executed() {
     for name in ["planned.jobs", "planned.json"] {
         let path = file(name);
-        let words = ["jobs", "plan", "--topology", "torus:2x4", "--to", "0,5", "--bytes", "100KB", "--output", &path];
+        let words =
+            ["transfers", "plan", "--topology", "torus:2x4", "--to", "0,5", "--bytes", "100KB", "--output", &path];
         let (status, planned, error) = plain(&[&words[..], &["--json"]].concat());
         assert_eq!(status, Some(0), "{error}");
         let planned: Value = serde_json::from_str(&planned).unwrap();
@@ -68,7 +69,7 @@ fn what_does_not_fit_is_said_by_one_sentence() {
     let path = file("wrong.jobs");
     let _ = std::fs::remove_file(&path);
     let words = |more: &[&str]| {
-        let (status, _, error) = plain(&[&["jobs", "plan", "--output", &path], more].concat());
+        let (status, _, error) = plain(&[&["transfers", "plan", "--output", &path], more].concat());
         assert_eq!((status, error.lines().count()), (Some(2), 1), "{error}");
         error
     };

@@ -263,7 +263,7 @@ fn shell(room: &Room, line: &str) -> std::process::Output {
 
 #[test]
 fn examples_of_the_help_run() {
-    for command in ["", "topology", "paths", "plan", "explain", "info", "jobs", "generate"] {
+    for command in ["", "topology", "paths", "plan", "explain", "info", "transfers", "generate"] {
         let room = Room::new(&format!("help-{command}"));
         let lines = examples(&room.succeed(&format!("{command} --help")));
         assert!(lines.len() >= 2, "{command} has {} examples", lines.len());

@@ -13,6 +13,7 @@ mod blocks;
 #[cfg(feature = "mpi")]
 pub mod c_api;
 mod config;
+pub mod constants;
 mod error;
 #[cfg(feature = "mpi")]
 mod gpu;

@@ -19,7 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("optiq-view", &[]),
     ("optiq-studies", &[]),
     ("optiq-lab", &["optiq-net"]),
-    ("optiq", &["optiq-lower", "optiq-net", "optiq-solver", "optiq-transport"]),
+    ("optiq", &["optiq-lower", "optiq-measure", "optiq-net", "optiq-solver", "optiq-transport"]),
     ("optiq-pmpi", &["optiq"]),
     ("optiq-sim", &["optiq-net", "optiq-transport"]),
     ("optiq-cli", &["optiq", "optiq-lab", "optiq-lower", "optiq-net", "optiq-sim", "optiq-solver", "optiq-transport"]),

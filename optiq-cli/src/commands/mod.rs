@@ -12,7 +12,6 @@ mod demo;
 mod explain;
 mod generate;
 mod info;
-mod jobs;
 mod lab;
 mod paths;
 mod plan;
@@ -20,6 +19,7 @@ mod reproduce;
 pub(crate) mod simulate;
 mod topology;
 mod trace;
+mod transfers;
 mod wrap;
 
 /// Declares the enum of subcommands and its dispatch from lines `Name(module)`: a module has a clap
@@ -48,7 +48,7 @@ commands! {
     Paths(paths),
     Plan(plan),
     Explain(explain),
-    Jobs(jobs),
+    Transfers(transfers),
     Simulate(simulate),
     Reproduce(reproduce),
     Lab(lab),

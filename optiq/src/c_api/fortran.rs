@@ -5,19 +5,21 @@
 //! Each function is the one of C's with the same name after `optiq_fortran_`, with its safety conditions; two with `_c` at the
 //! end have 64-bit counts and displacements where C has those of 32 bits only.
 
+use super::alltoallv::{optiq_alltoallv, optiq_alltoallv_c};
+use super::arguments::longs;
 use super::handles::place;
 use super::io::{optiq_file_read_at_all, optiq_file_write_at_all};
 use super::jobs::{JobList, optiq_execute_jobs, optiq_execute_jobs_from_file};
+use super::message::guard;
 use super::requests::{Request, hold, optiq_alltoallv_init, optiq_ialltoallv, start};
 use super::schedule::{TransportHandle, optiq_transport_init};
 use super::sessions::Sessions;
 use super::settings::{optiq_comm_set_info, optiq_comm_set_option};
 use super::topology::{Topology, optiq_topology_init};
-use super::{ffi, guard, longs, optiq_alltoallv, optiq_alltoallv_c};
 use crate::error::Error;
 use crate::session::Arguments;
 use optiq_transport::mpi::{
-    buffer_from_fortran, comm_from_fortran, file_from_fortran, ignores_status, in_place, info_from_fortran,
+    buffer_from_fortran, comm_from_fortran, ffi, file_from_fortran, ignores_status, in_place, info_from_fortran,
     is_initialized, status_to_fortran, type_from_fortran,
 };
 use std::ffi::{c_char, c_int, c_void};
@@ -281,7 +283,7 @@ unsafe fn with_status(status: *mut c_int, call: impl FnOnce(*mut ffi::MPI_Status
     // SAFETY: integers and addresses, for which zeros are a value; overwritten by MPI.
     let mut of_c: ffi::MPI_Status = unsafe { std::mem::zeroed() };
     let code = call(&mut of_c);
-    if code == crate::Status::Success as c_int {
+    if code == crate::error::Status::Success as c_int {
         // SAFETY: by this function's contract.
         return guard(|| Ok(unsafe { status_to_fortran(&of_c, status) }?));
     }

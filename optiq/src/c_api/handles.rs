@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// What a handle stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum HandleKind {
     Request = 1,
     Topology,
     Algorithms,
@@ -20,25 +20,31 @@ pub(super) enum Kind {
     Transport,
 }
 
-impl Kind {
-    const ALL: [Kind; 6] =
-        [Kind::Request, Kind::Topology, Kind::Algorithms, Kind::Jobs, Kind::Schedule, Kind::Transport];
+impl HandleKind {
+    const ALL: [HandleKind; 6] = [
+        HandleKind::Request,
+        HandleKind::Topology,
+        HandleKind::Algorithms,
+        HandleKind::Jobs,
+        HandleKind::Schedule,
+        HandleKind::Transport,
+    ];
 
     fn words(self) -> &'static str {
         match self {
-            Kind::Request => "request",
-            Kind::Topology => "topology",
-            Kind::Algorithms => "handle of algorithms",
-            Kind::Jobs => "list of jobs",
-            Kind::Schedule => "schedule",
-            Kind::Transport => "transport",
+            HandleKind::Request => "request",
+            HandleKind::Topology => "topology",
+            HandleKind::Algorithms => "handle of algorithms",
+            HandleKind::Jobs => "list of jobs",
+            HandleKind::Schedule => "schedule",
+            HandleKind::Transport => "transport",
         }
     }
 }
 
 /// All handles of one kind.
 pub(super) struct Handles<T> {
-    kind: Kind,
+    kind: HandleKind,
     held: Mutex<Held<T>>,
 }
 
@@ -48,7 +54,7 @@ struct Held<T> {
 }
 
 impl<T> Handles<T> {
-    pub(super) const fn new(kind: Kind) -> Self {
+    pub(super) const fn new(kind: HandleKind) -> Self {
         Self { kind, held: Mutex::new(Held { next: 1, things: BTreeMap::new() }) }
     }
 
@@ -69,7 +75,7 @@ impl<T> Handles<T> {
     pub(super) fn get(&self, handle: u64, function: &str) -> Result<Arc<Mutex<T>>, Error> {
         let wanted = self.kind.words();
         let wrong = || {
-            let found = Kind::ALL.into_iter().find(|&k| k as u64 == handle >> 56);
+            let found = HandleKind::ALL.into_iter().find(|&k| k as u64 == handle >> 56);
             Error::Argument(match found {
                 _ if handle == 0 => format!("{function} was given no {wanted}: the handle is 0"),
                 Some(kind) if kind != self.kind => {

@@ -4,10 +4,10 @@
 //! Sessions are therefore kept by the processes that opened a file, in their order: what any earlier file of the same
 //! processes has learned serves the next one, and nothing is kept of a file itself.
 
+use super::message::{guard, remember};
 use super::sessions::Sessions;
-use super::{guard, remember};
 use crate::error::Error;
-use crate::io::{Call, FileHandle, FileSession, Group, Way, without_session};
+use crate::io::{Call, FileDirection, FileHandle, FileSession, Group, without_session};
 use optiq_transport::mpi::{check, ffi};
 use parking_lot::Mutex;
 use std::ffi::{c_int, c_void};
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn optiq_file_write_at_all(
     datatype: ffi::MPI_Datatype,
     status: *mut ffi::MPI_Status,
 ) -> c_int {
-    let (way, file, buffer) = (Way::Write, FileHandle(fh), buf.cast_mut());
+    let (way, file, buffer) = (FileDirection::Write, FileHandle(fh), buf.cast_mut());
     let call = Call { way, file, offset, buffer, count, datatype, status };
     // SAFETY: by this function's contract.
     guard(|| unsafe { access(call, "optiq_file_write_at_all") })
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn optiq_file_read_at_all(
     datatype: ffi::MPI_Datatype,
     status: *mut ffi::MPI_Status,
 ) -> c_int {
-    let call = Call { way: Way::Read, file: FileHandle(fh), offset, buffer: buf, count, datatype, status };
+    let call = Call { way: FileDirection::Read, file: FileHandle(fh), offset, buffer: buf, count, datatype, status };
     // SAFETY: by this function's contract.
     guard(|| unsafe { access(call, "optiq_file_read_at_all") })
 }

@@ -1,14 +1,15 @@
 //! Lists of jobs, from files or made by the program, and their execution (thesis Tables IV and V).
 
-use super::handles::{Handles, Kind, place, write};
+use super::handles::{HandleKind, Handles, place, write};
+use super::message::{guard, remember, report};
 use super::sessions::Sessions;
 use super::settings::string;
-use super::{ffi, guard, remember, report};
 use crate::error::Error;
 use crate::session::Session;
-use crate::session::end_to_end;
+use crate::session::packed_addresses;
 use optiq_lower::transfers::{Transfer, TransferList};
 use optiq_transport::Rank;
+use optiq_transport::mpi::ffi;
 use parking_lot::Mutex;
 use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
@@ -31,7 +32,7 @@ pub(super) struct Listed {
 // SAFETY: addresses of the program's, which are used in its calls only.
 unsafe impl Send for Listed {}
 
-pub(super) static JOBS: Handles<Listed> = Handles::new(Kind::Jobs);
+pub(super) static JOBS: Handles<Listed> = Handles::new(HandleKind::Jobs);
 
 impl Listed {
     fn new(list: TransferList) -> Self {
@@ -61,7 +62,7 @@ impl Listed {
             let in_turn = if buffer.is_null() {
                 vec![std::ptr::null_mut(); own.len()]
             } else {
-                end_to_end(list, me, &shared, buffer.cast(), length)?
+                packed_addresses(list, me, &shared, buffer.cast(), length)?
             };
             Ok(own.into_iter().zip(in_turn).map(|(own, shared)| if own.is_null() { shared } else { own }).collect())
         };

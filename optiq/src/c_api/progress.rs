@@ -4,6 +4,7 @@
 //! nobody holds it, so it never makes a call wait for longer than one step, and it sleeps while nothing is under way.
 
 use super::sessions::Shared;
+use crate::constants::PAUSE_MICROSECONDS;
 use optiq_transport::mpi::{ffi, is_initialized};
 use parking_lot::{Condvar, Mutex};
 use std::sync::{Arc, Weak};
@@ -11,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Between two steps in which nothing moved.
-const PAUSE: Duration = Duration::from_micros(50);
+const PAUSE: Duration = Duration::from_micros(PAUSE_MICROSECONDS);
 
 struct State {
     /// Whether the option asks for a thread and MPI allows one.

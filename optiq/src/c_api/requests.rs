@@ -1,11 +1,12 @@
 //! Persistent exchanges for C: handles, and the calls on them.
 
-use super::handles::{Handles, Kind, place};
+use super::arguments::read;
+use super::handles::{HandleKind, Handles, place};
+use super::message::{guard, remember, report};
 use super::progress;
 use super::sessions::{Sessions, Shared};
-use super::{guard, read, remember, report};
 use crate::error::Error;
-use crate::session::{Arguments, Kept, Local, Operation};
+use crate::session::{Arguments, FallbackArgs, Local, Operation};
 use optiq_transport::Backoff;
 use optiq_transport::mpi::{ffi, in_place};
 use parking_lot::Mutex;
@@ -25,7 +26,7 @@ struct Held {
 // SAFETY: an operation is reached only under the session's mutex, like the session itself.
 unsafe impl Send for Held {}
 
-static REQUESTS: Handles<Held> = Handles::new(Kind::Request);
+static REQUESTS: Handles<Held> = Handles::new(HandleKind::Request);
 
 /// Drops what the program forgot to free; communicators are about to go.
 pub(super) fn forget() {
@@ -86,7 +87,7 @@ pub(super) unsafe fn hold(
             let local = unsafe { read(&arguments, ranks, 0, &mut Vec::new()) };
             if local.is_ok() {
                 // SAFETY: by this function's contract.
-                kept = Some(unsafe { Kept::new(&arguments, ranks) }?);
+                kept = Some(unsafe { FallbackArgs::new(&arguments, ranks) }?);
             }
             let left = || Local::OnlyMpi("MPI_IN_PLACE in an exchange that is started is left to MPI".into());
             local.map(|local| if arguments.send == in_place() { left() } else { local })

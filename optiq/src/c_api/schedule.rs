@@ -1,12 +1,13 @@
 //! Schedules and their transport, step by step (thesis Table IV); `optiq_execute_jobs` does all of it at once.
 
-use super::handles::{Handles, Kind, place};
+use super::handles::{HandleKind, Handles, place};
 use super::jobs::{JOBS, JobList, Listed, execute};
+use super::message::guard;
 use super::sessions::Sessions;
-use super::topology::{Known, TOPOLOGIES, Topology};
-use super::{ffi, guard};
+use super::topology::{PlacedTopology, TOPOLOGIES, Topology};
 use crate::error::Error;
 use optiq_solver::pipeline::PlanOptions;
+use optiq_transport::mpi::ffi;
 use parking_lot::Mutex;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub type ScheduleHandle = u64;
 pub type TransportHandle = u64;
 
 struct Scheduled {
-    known: Known,
+    known: PlacedTopology,
     jobs: Option<Arc<Mutex<Listed>>>,
     congestion_seconds: f64,
     bound_seconds: f64,
@@ -30,8 +31,8 @@ struct Mover(ffi::MPI_Comm);
 // SAFETY: an opaque value; only MPI interprets it.
 unsafe impl Send for Mover {}
 
-static SCHEDULES: Handles<Scheduled> = Handles::new(Kind::Schedule);
-static TRANSPORTS: Handles<Mover> = Handles::new(Kind::Transport);
+static SCHEDULES: Handles<Scheduled> = Handles::new(HandleKind::Schedule);
+static TRANSPORTS: Handles<Mover> = Handles::new(HandleKind::Transport);
 
 /// Drops what the program forgot to free.
 pub(super) fn forget() {
@@ -84,7 +85,7 @@ pub extern "C" fn optiq_schedule_create_schedule(schedule: ScheduleHandle, jobs:
         let mut scheduled = scheduled.lock();
         {
             let mut listed = jobs.lock();
-            let Known { network, placement, .. } = &scheduled.known;
+            let PlacedTopology { network, placement, .. } = &scheduled.known;
             let mut list = listed.list.clone();
             list.check_ranks(placement.len() as u32)?;
             let options = PlanOptions::default();

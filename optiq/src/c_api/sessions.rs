@@ -4,11 +4,9 @@
 //! on `MPI_COMM_SELF`, is deleted by MPI at the very start of `MPI_Finalize` (MPI 4.0, 11.2.4) and ends OPTIQ if
 //! the program forgot to.
 
-use crate::config::ConfigError;
-use crate::config::{Config, Origin, Settings};
+use crate::config::{Config, ConfigError, Origin, Settings};
 use crate::error::Error;
-use crate::session::Quick;
-use crate::session::Session;
+use crate::session::{FastPath, Session};
 use optiq_transport::TransportError;
 use optiq_transport::mpi::{check, ffi, info_entries, is_initialized, quietly};
 use parking_lot::{Mutex, MutexGuard};
@@ -20,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A session that may be reached from any thread, one at a time.
 pub(super) struct Shared {
     session: Mutex<Session>,
-    quick: Arc<Quick>,
+    fast_path: Arc<FastPath>,
 }
 
 impl Shared {
@@ -33,8 +31,8 @@ impl Shared {
     }
 
     #[inline]
-    pub(super) fn quick(&self) -> &Quick {
-        &self.quick
+    pub(super) fn fast_path(&self) -> &FastPath {
+        &self.fast_path
     }
 }
 
@@ -62,6 +60,8 @@ struct Open {
     finalize_key: c_int,
     /// Communicators with a session, in the order of their first use, which is the same on all ranks.
     communicators: Vec<Handle>,
+    /// Frees what handles of C stand for, before sessions are freed.
+    forget: fn(),
 }
 
 static OPEN: Mutex<Option<Open>> = Mutex::new(None);
@@ -102,7 +102,8 @@ impl Sessions {
         OPEN.lock().as_ref().map(|open| open.settings.clone())
     }
 
-    pub(super) fn open(settings: Settings, started_mpi: bool) -> Result<(), Error> {
+    /// Begins; `forget` frees what handles of C stand for, before sessions are freed.
+    pub(super) fn open(settings: Settings, started_mpi: bool, forget: fn()) -> Result<(), Error> {
         let mut open = OPEN.lock();
         if open.is_some() {
             return Err(Error::Argument("optiq_init was called twice".into()));
@@ -119,7 +120,15 @@ impl Sessions {
             check(code, "MPI_Comm_create_keyval")?;
             check(ffi::PMPI_Comm_set_attr(ffi::RSMPI_COMM_SELF, finalize_key, nothing), "MPI_Comm_set_attr")?;
         }
-        *open = Some(Open { settings, started_mpi, session_key, options_key, finalize_key, communicators: Vec::new() });
+        *open = Some(Open {
+            settings,
+            started_mpi,
+            session_key,
+            options_key,
+            finalize_key,
+            communicators: Vec::new(),
+            forget,
+        });
         Ok(())
     }
 
@@ -315,8 +324,8 @@ fn attach(comm: ffi::MPI_Comm, key: c_int, function: &'static str) -> Result<Opt
     let config = configuration(comm, function)?;
     // SAFETY: valid, an intra-communicator, and the session is dropped by `free_session` or `close`.
     let session = unsafe { Session::new(comm, config)? };
-    let quick = Arc::clone(session.quick());
-    let session = Arc::new(Shared { session: Mutex::new(session), quick });
+    let fast_path = Arc::clone(session.fast_path());
+    let session = Arc::new(Shared { session: Mutex::new(session), fast_path });
     let pointer = Arc::into_raw(Arc::clone(&session)).cast_mut().cast::<c_void>();
     // SAFETY: as above.
     check(unsafe { ffi::PMPI_Comm_set_attr(comm, key, pointer) }, "MPI_Comm_set_attr")?;
@@ -329,11 +338,7 @@ fn attach(comm: ffi::MPI_Comm, key: c_int, function: &'static str) -> Result<Opt
 /// Deletes all attributes, which frees the sessions.
 fn close(open: Open, and_hook: bool) -> Result<bool, Error> {
     GENERATION.fetch_add(1, Ordering::AcqRel);
-    super::progress::stop();
-    super::requests::forget();
-    super::io::forget();
-    super::schedule::forget();
-    super::topology::forget();
+    (open.forget)();
     let Open { started_mpi, mut session_key, mut options_key, mut finalize_key, communicators, .. } = open;
     for Handle(comm) in communicators {
         // SAFETY: the user has not freed it, or `free_session` would have taken it off the list.

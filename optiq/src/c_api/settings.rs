@@ -1,10 +1,11 @@
 //! Options set by the program: for the whole process, or for one communicator.
 
+use super::message::guard;
 use super::sessions::{Sessions, set_for};
-use super::{ffi, guard};
 use crate::config::{OptionRecord, Origin, Scope, Settings};
 use crate::error::Error;
 use optiq_transport::mpi::entries_of;
+use optiq_transport::mpi::ffi;
 use parking_lot::Mutex;
 use std::ffi::{CStr, c_char, c_int};
 
@@ -122,7 +123,7 @@ pub unsafe extern "C" fn optiq_get_option(
             return Err(Error::Argument("the place for the value is NULL".into()));
         }
         let settings = Sessions::settings().unwrap_or_else(before_init);
-        let record = OptionRecord::find(&name).ok_or_else(|| crate::ConfigError::Unknown(name.clone()))?;
+        let record = OptionRecord::find(&name).ok_or_else(|| crate::config::ConfigError::Unknown(name.clone()))?;
         let found = settings.all().into_iter().find(|s| s.record.name == record.name);
         let text = found.map(|s| s.value).unwrap_or_default();
         // SAFETY: by this function's contract.

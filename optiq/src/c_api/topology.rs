@@ -1,15 +1,16 @@
 //! The topology as programs ask for it (thesis Table IV), and path searching on it.
 
-use super::handles::{Handles, Kind, place, write};
-use super::jobs::JOBS;
+use super::handles::{HandleKind, Handles, place, write};
+use super::jobs::{JOBS, JobList};
+use super::message::guard;
 use super::sessions::Sessions;
 use super::settings::string;
-use super::{ffi, guard};
 use crate::error::Error;
 use optiq_lower::placement::Placement;
 use optiq_net::{Grid, Network};
 use optiq_solver::pipeline::PlanOptions;
 use optiq_transport::Rank;
+use optiq_transport::mpi::ffi;
 use std::ffi::{c_char, c_int};
 use std::path::Path;
 use std::sync::Arc;
@@ -48,14 +49,14 @@ impl Search {
 
 /// What a topology handle stands for.
 #[derive(Clone)]
-pub(super) struct Known {
+pub(super) struct PlacedTopology {
     pub(super) network: Arc<Network>,
     pub(super) placement: Arc<Placement>,
     rank: Rank,
 }
 
-pub(super) static TOPOLOGIES: Handles<Known> = Handles::new(Kind::Topology);
-static ALGORITHMS: Handles<Known> = Handles::new(Kind::Algorithms);
+pub(super) static TOPOLOGIES: Handles<PlacedTopology> = Handles::new(HandleKind::Topology);
+static ALGORITHMS: Handles<PlacedTopology> = Handles::new(HandleKind::Algorithms);
 
 /// Drops what the program forgot to free.
 pub(super) fn forget() {
@@ -63,7 +64,7 @@ pub(super) fn forget() {
     ALGORITHMS.forget();
 }
 
-impl Known {
+impl PlacedTopology {
     fn grid(&self) -> Result<&Grid, Error> {
         let none = || {
             let spec = self.network.spec();
@@ -89,7 +90,7 @@ pub unsafe extern "C" fn optiq_topology_init(comm: ffi::MPI_Comm, topology: *mut
         let session = Sessions::intra(comm, "optiq_topology_init")?;
         let session = session.lock();
         let (network, placement) = session.shared_network().map_err(Error::Setup)?;
-        let known = Known { network, placement: Arc::new(placement), rank: session.rank() };
+        let known = PlacedTopology { network, placement: Arc::new(placement), rank: session.rank() };
         // SAFETY: `place` has written there.
         unsafe { TOPOLOGIES.hold(known, topology) };
         Ok(())
@@ -299,7 +300,7 @@ pub unsafe extern "C" fn optiq_alg_finalize(algorithms: *mut Algorithms) -> c_in
 pub unsafe extern "C" fn optiq_alg_generate_kpaths(
     algorithms: Algorithms,
     graphfile: *const c_char,
-    jobs: super::jobs::JobList,
+    jobs: JobList,
     num_paths: c_int,
 ) -> c_int {
     guard(|| {
@@ -331,7 +332,7 @@ pub unsafe extern "C" fn optiq_alg_generate_kpaths(
 ///
 /// Returns 0 or a status code; the jobs are not changed by a call that fails.
 #[unsafe(no_mangle)]
-pub extern "C" fn optiq_alg_search_heu(algorithms: Algorithms, jobs: super::jobs::JobList, search: c_int) -> c_int {
+pub extern "C" fn optiq_alg_search_heu(algorithms: Algorithms, jobs: JobList, search: c_int) -> c_int {
     guard(|| {
         let known = ALGORITHMS.get(algorithms, "optiq_alg_search_heu")?;
         let known = known.lock();

@@ -3,7 +3,7 @@
 //!
 //! Sizes accept `64K`, `1MiB`, `8 MB` (see [`optiq_net::units`]); switches accept 0 and 1.
 
-use super::Config;
+use super::values::Config;
 use optiq_lower::scores::Scores;
 use optiq_net::units::parse_bytes;
 use optiq_transport::{ChunkRule, Order};

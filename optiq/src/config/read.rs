@@ -1,9 +1,9 @@
 //! Where options are read, and which value counts: the program's over the environment's over the file's over the default.
 
-#[cfg(feature = "mpi")]
-use super::Algorithm;
-use super::Config;
 use super::options::{OPTIONS, OptionRecord, PREFIX, Scope};
+use super::values::Config;
+#[cfg(feature = "mpi")]
+use optiq_lower::choices::Algorithm;
 use optiq_net::text_file;
 use std::ffi::OsString;
 use std::fmt;
@@ -314,6 +314,13 @@ fn unquoted(value: &str) -> Option<&str> {
     let comment = value.find(" #").or_else(|| value.find("\t#"));
     let value = if value.starts_with('#') { "" } else { &value[..comment.unwrap_or(value.len())] };
     Some(value.trim())
+}
+
+impl Config {
+    /// Reads `optiq.conf` and the `OPTIQ_*` variables of the environment: [`Settings::read`], resolved.
+    pub fn read() -> Read {
+        Settings::read().resolve()
+    }
 }
 
 #[cfg(test)]

@@ -6,12 +6,13 @@
 //! reduction instead of leaving, and all leave there. What a server waits for between two exchanges is only its own file
 //! access.
 
-use super::requests::{Accesses, Failure, Way};
-use super::session::FileSession;
+use super::file_session::FileSession;
+use super::requests::{Accesses, Failure, FileDirection};
 use super::view::FileHandle;
 use crate::blocks::Blocks;
+use crate::constants::FILE_BATCH;
 use crate::error::{Error, Status};
-use crate::session::{Arguments, Kept, Local, Operation};
+use crate::session::{Arguments, FallbackArgs, Local, Operation};
 use optiq_lower::aggregation::{Extent, Rounds, Server};
 use optiq_lower::decide::Decision;
 use optiq_transport::Rank;
@@ -20,12 +21,9 @@ use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::sync::Arc;
 
-/// Rounds of a batch.
-const BATCH: u64 = 8;
-
 /// What all ranks have agreed to do.
 pub(super) struct Plan<'a> {
-    pub(super) way: Way,
+    pub(super) way: FileDirection,
     pub(super) file: FileHandle,
     pub(super) rounds: &'a Rounds,
     pub(super) servers: &'a [Server],
@@ -67,7 +65,7 @@ impl FileSession {
             accesses: [Accesses::new(plan.way), Accesses::new(plan.way)],
         });
         let mut operations = Operations::default();
-        if let Some(h) = halves.as_mut().filter(|_| plan.way == Way::Read && count > 0) {
+        if let Some(h) = halves.as_mut().filter(|_| plan.way == FileDirection::Read && count > 0) {
             // SAFETY: by this function's contract; the halves live until the end of this function.
             unsafe { h.start(plan, 0) };
         }
@@ -76,7 +74,7 @@ impl FileSession {
                 // Of a write: the one before last, whose half is needed now. Of a read: this one.
                 failed = failed.and(h.wait(plan, round, me));
             }
-            if round % BATCH == 0 {
+            if round % FILE_BATCH == 0 {
                 // With a time limit also at first: what plans a batch does not look at the clock.
                 if round > 0 || self.limit().is_some() {
                     self.settle(std::mem::replace(&mut failed, Ok(())))?;
@@ -87,14 +85,14 @@ impl FileSession {
             if self.is_broken() {
                 return failed.map(|()| None);
             }
-            if let Some(h) = halves.as_mut().filter(|_| plan.way == Way::Read && round + 1 < count) {
+            if let Some(h) = halves.as_mut().filter(|_| plan.way == FileDirection::Read && round + 1 < count) {
                 // SAFETY: as above; the exchange before has sent what was in that half.
                 unsafe { h.start(plan, round + 1) };
             }
             // SAFETY: as above.
             let moved = unsafe { self.exchange(plan, halves.as_ref(), round, &mut operations) };
             failed = failed.and(moved);
-            if let Some(h) = halves.as_mut().filter(|_| plan.way == Way::Write && failed.is_ok()) {
+            if let Some(h) = halves.as_mut().filter(|_| plan.way == FileDirection::Write && failed.is_ok()) {
                 // SAFETY: as above; all has arrived.
                 unsafe { h.start(plan, round) };
             }
@@ -114,7 +112,7 @@ impl FileSession {
         first: u64,
         operations: &mut Operations,
     ) -> Result<(), Error> {
-        for round in (first..plan.rounds.count()).take(BATCH as usize) {
+        for round in (first..plan.rounds.count()).take(FILE_BATCH as usize) {
             // All ranks know which rounds repeat the one before: there is nothing to agree upon.
             if !plan.rounds.repeats(round) {
                 let [from, into] = self.sides(plan, halves, round)?;
@@ -172,8 +170,8 @@ impl FileSession {
             }
         }
         let (send, receive) = match plan.way {
-            Way::Write => (outer, inner),
-            Way::Read => (inner, outer),
+            FileDirection::Write => (outer, inner),
+            FileDirection::Read => (inner, outer),
         };
         Ok([send.blocks("send")?, receive.blocks("receive")?])
     }
@@ -189,7 +187,7 @@ impl FileSession {
                 let sent = (from.base.cast_const().cast(), a.as_ptr(), b.as_ptr(), byte);
                 let arguments = Arguments::new(sent, (into.base.cast(), c.as_ptr(), d.as_ptr(), byte));
                 // SAFETY: arrays with as many elements as there are ranks; a valid datatype.
-                Some(unsafe { Kept::new(&arguments, from.bytes.len()) }?)
+                Some(unsafe { FallbackArgs::new(&arguments, from.bytes.len()) }?)
             }
             // Farther than MPI_Alltoallv can count: planned or direct messages, which can.
             _ => None,

@@ -1,6 +1,6 @@
 //! What the ranks of a file tell each other before data moves, and after every round.
 
-use super::session::FileSession;
+use super::file_session::FileSession;
 use super::view::Reason;
 use crate::error::{Error, Status};
 use optiq_lower::aggregation::Extent;

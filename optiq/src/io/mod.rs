@@ -17,21 +17,25 @@ mod access;
 #[cfg(feature = "mpi")]
 mod agree;
 #[cfg(feature = "mpi")]
+mod file_session;
+#[cfg(feature = "mpi")]
 mod requests;
 #[cfg(feature = "mpi")]
 mod session;
 #[cfg(feature = "mpi")]
 mod view;
 
+#[cfg(feature = "mpi")]
+pub use file_session::FileSession;
 pub use optiq_lower::aggregation::{
     Assignment, Extent, LARGE_BYTES, MAX_HALF_BYTES, Message, Piece, Rounds, Server, Servers, Share, assign,
 };
 #[cfg(feature = "mpi")]
-pub(crate) use requests::Way;
+pub(crate) use requests::FileDirection;
+#[cfg(feature = "mpi")]
+pub use session::FileTransfer;
 #[cfg(feature = "mpi")]
 pub(crate) use session::{Call, without_session};
-#[cfg(feature = "mpi")]
-pub use session::{FileSession, Transfer};
 #[cfg(feature = "mpi")]
 pub use view::FileHandle;
 #[cfg(feature = "mpi")]

@@ -9,7 +9,7 @@ use std::ffi::c_int;
 
 /// Which way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum FileDirection {
     Write,
     Read,
 }
@@ -23,7 +23,7 @@ const AT_ONCE: usize = 64;
 
 /// Accesses of one half of a server's memory, and the first that failed.
 pub(super) struct Accesses {
-    way: Way,
+    way: FileDirection,
     under_way: VecDeque<Access>,
     failure: Option<String>,
 }
@@ -40,7 +40,7 @@ struct Access {
 }
 
 impl Accesses {
-    pub(super) fn new(way: Way) -> Self {
+    pub(super) fn new(way: FileDirection) -> Self {
         Self { way, under_way: VecDeque::new(), failure: None }
     }
 
@@ -73,11 +73,11 @@ impl Accesses {
             let mut request = ffi::RSMPI_REQUEST_NULL;
             let byte = ffi::RSMPI_UINT8_T;
             match self.way {
-                Way::Write => {
+                FileDirection::Write => {
                     let code = ffi::PMPI_File_iwrite_at(file.0, offset, memory.cast(), count, byte, &mut request);
                     (code, "MPI_File_iwrite_at", request)
                 }
-                Way::Read => {
+                FileDirection::Read => {
                     let code = ffi::PMPI_File_iread_at(file.0, offset, memory.cast(), count, byte, &mut request);
                     (code, "MPI_File_iread_at", request)
                 }
@@ -121,7 +121,7 @@ impl Accesses {
         // OMPIO completes what failed without an error and without a byte; asked again, in a blocking call, it says why.
         let (code, done) = match self.way {
             // SAFETY: by the contract of `start`, file and memory are valid until this has been waited for.
-            Way::Write if code == ffi::MPI_SUCCESS as c_int && done < bytes => unsafe {
+            FileDirection::Write if code == ffi::MPI_SUCCESS as c_int && done < bytes => unsafe {
                 self.at_once(file, offset, memory, bytes as c_int)
             },
             _ => (code, done),
@@ -140,8 +140,10 @@ impl Accesses {
             let mut status: ffi::MPI_Status = std::mem::zeroed();
             let byte = ffi::RSMPI_UINT8_T;
             let code = match self.way {
-                Way::Write => ffi::PMPI_File_write_at(file.0, offset, memory.cast(), count, byte, &mut status),
-                Way::Read => ffi::PMPI_File_read_at(file.0, offset, memory.cast(), count, byte, &mut status),
+                FileDirection::Write => {
+                    ffi::PMPI_File_write_at(file.0, offset, memory.cast(), count, byte, &mut status)
+                }
+                FileDirection::Read => ffi::PMPI_File_read_at(file.0, offset, memory.cast(), count, byte, &mut status),
             };
             ffi::PMPI_Get_elements_x(&status, byte, &mut done);
             code
@@ -151,7 +153,7 @@ impl Accesses {
 
     /// Whether an access that is over did what it should have.
     fn ends(&mut self, start: u64, bytes: u64, code: c_int, done: u64) {
-        match check(code, if self.way == Way::Write { "MPI's write" } else { "MPI's read" }) {
+        match check(code, if self.way == FileDirection::Write { "MPI's write" } else { "MPI's read" }) {
             Err(error) => self.fails(start, bytes, &error.to_string()),
             Ok(()) if done < bytes => self.fails(start, bytes, &format!("MPI moved only {done} of them")),
             Ok(()) => {}
@@ -159,7 +161,7 @@ impl Accesses {
     }
 
     fn fails(&mut self, start: u64, bytes: u64, why: &str) {
-        let verb = if self.way == Way::Write { "write" } else { "read" };
+        let verb = if self.way == FileDirection::Write { "write" } else { "read" };
         self.failure
             .get_or_insert_with(|| format!("could not {verb} {bytes} bytes at byte {start} of the view: {why}"));
     }

@@ -5,40 +5,21 @@
 
 use super::access::Plan;
 use super::agree::{Conclusion, Offer, State, conclude};
-use super::requests::Way;
+use super::file_session::{FileSession, half};
+use super::requests::FileDirection;
 use super::view::FileHandle;
 use super::view::{self, View};
-use crate::config::Config;
 use crate::error::{Error, Status};
-use crate::session::Session;
-use optiq_lower::aggregation::assign::{Assignment, Extent, assign, in_order, overlap};
-use optiq_lower::aggregation::rounds::{MAX_HALF_BYTES, Rounds};
-use optiq_lower::aggregation::servers::Servers;
+use optiq_lower::aggregation::assign::{Extent, assign, in_order, overlap};
+use optiq_lower::aggregation::rounds::Rounds;
 use optiq_lower::decide::Decision;
-use optiq_transport::mpi::{Communicator, check, ffi};
-use std::cell::{Cell, RefCell, RefMut};
+use optiq_transport::mpi::{check, ffi};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Collective file access of one group of processes. Not `Send`, like the [`Session`] in it.
-pub struct FileSession {
-    session: Session,
-    /// Or why MPI serves all accesses.
-    servers: Result<Servers, String>,
-    budget: u64,
-    assignment: Assignment,
-    limit: Option<Duration>,
-    settings: u64,
-    memory: RefCell<Buffer>,
-    /// Why it can be used no more: ranks left each other.
-    broken: RefCell<Option<String>>,
-    peak_buffer_bytes: Cell<u64>,
-}
 
 /// What an access did.
 #[derive(Clone, Debug)]
-pub struct Transfer {
+pub struct FileTransfer {
     /// Bytes that this rank wrote, or that were there to be read.
     pub bytes: u64,
     /// What served it, and why.
@@ -48,7 +29,7 @@ pub struct Transfer {
 /// A rank's access, in MPI's terms.
 #[derive(Clone, Copy)]
 pub(crate) struct Call {
-    pub(crate) way: Way,
+    pub(crate) way: FileDirection,
     pub(crate) file: FileHandle,
     pub(crate) offset: ffi::MPI_Offset,
     /// Of a write, it is only read.
@@ -59,71 +40,6 @@ pub(crate) struct Call {
 }
 
 impl FileSession {
-    /// A session of the processes of `comm`, in the order in which they opened their files; collective over it.
-    ///
-    /// # Errors
-    /// As [`Session::new`]; with [`Config::strict`], `OPTIQ_IO_HOSTS` that are not there.
-    ///
-    /// # Safety
-    /// As [`Session::new`].
-    pub unsafe fn new(comm: ffi::MPI_Comm, config: Config) -> Result<Self, Error> {
-        let (budget, assignment) = (config.io_budget, config.io_assignment);
-        let limit = config.io_timeout.map(Duration::from_secs_f64);
-        let (hosts, strict) = (config.io_hosts.clone(), config.strict);
-        // SAFETY: by this function's contract.
-        let session = unsafe { Session::new(comm, config)? };
-        let servers = match (session.network(), session.placement()) {
-            (Some(network), Some(placement)) => match &hosts {
-                None => Servers::new(network, placement),
-                Some(list) => {
-                    let marked = network.parse_io_hosts(list).and_then(|io| network.clone().with_io_hosts(&io));
-                    let marked = marked.map_err(|e| format!("OPTIQ_IO_HOSTS: {e}"));
-                    marked.and_then(|network| Servers::new(&network, placement))
-                }
-            },
-            // The same for files as for messages.
-            _ => Err(match session.decision() {
-                Decision::Mpi { reason } => reason,
-                other => other.to_string(),
-            }),
-        };
-        if let Err(reason) = &servers
-            && hosts.is_some()
-            && session.network().is_some()
-        {
-            if strict {
-                return Err(Error::Setup(reason.clone()));
-            }
-            if session.rank() == 0 {
-                log::warn!("{reason}; file accesses go to plain MPI");
-            }
-        }
-        // Now, when all ranks can still agree on what to do without.
-        let serves = servers.as_ref().is_ok_and(|s| s.list().iter().any(|s| s.rank == session.rank()));
-        let memory = Buffer::new(if serves { 2 * half(budget) } else { 0 });
-        let mut enough = [i64::from(memory.is_ok())];
-        session.communicator().all_min(&mut enough)?;
-        let (memory, servers) = match memory {
-            Ok(memory) if enough[0] == 1 => (memory, servers),
-            Ok(_) => (Buffer::default(), Err("an I/O host has no memory for OPTIQ_IO_BUDGET".into())),
-            Err(error) => (Buffer::default(), Err(error.to_string())),
-        };
-        // The network itself was compared when the session was made, but I/O hosts are no part of its fingerprint.
-        let list = servers.as_ref().map(|s| format!("{:?}", s.list())).unwrap_or_default();
-        let settings = xxhash_rust::xxh3::xxh3_64(list.as_bytes()) & !1;
-        Ok(Self {
-            session,
-            servers,
-            budget,
-            assignment,
-            limit,
-            settings,
-            memory: RefCell::new(memory),
-            broken: RefCell::default(),
-            peak_buffer_bytes: Cell::new(0),
-        })
-    }
-
     /// As `MPI_File_write_at_all` (MPI 4.0, section 14.4.2): writes `count` elements from `buffer` at `offset`, which
     /// counts elements of the view. Collective over the processes that opened the file, which must be those of the session.
     ///
@@ -142,10 +58,10 @@ impl FileSession {
         count: c_int,
         datatype: ffi::MPI_Datatype,
         status: *mut ffi::MPI_Status,
-    ) -> Result<Transfer, Error> {
+    ) -> Result<FileTransfer, Error> {
         let buffer = buffer.cast_mut();
         // SAFETY: passed on; the buffer is only read.
-        unsafe { self.access(Call { way: Way::Write, file, offset, buffer, count, datatype, status }) }
+        unsafe { self.access(Call { way: FileDirection::Write, file, offset, buffer, count, datatype, status }) }
     }
 
     /// As `MPI_File_read_at_all` (MPI 4.0, section 14.4.2): reads into `buffer`; fewer elements, or none, where the file
@@ -164,52 +80,14 @@ impl FileSession {
         count: c_int,
         datatype: ffi::MPI_Datatype,
         status: *mut ffi::MPI_Status,
-    ) -> Result<Transfer, Error> {
+    ) -> Result<FileTransfer, Error> {
         // SAFETY: passed on.
-        unsafe { self.access(Call { way: Way::Read, file, offset, buffer, count, datatype, status }) }
-    }
-
-    /// The servers; `None` if MPI serves all accesses.
-    pub fn servers(&self) -> Option<&Servers> {
-        self.servers.as_ref().ok()
-    }
-
-    /// The session that moves the bytes.
-    pub fn session(&self) -> &Session {
-        &self.session
-    }
-
-    /// The most memory that accesses had at this rank, in bytes: both halves. At most `OPTIQ_IO_BUDGET`, and 0 at ranks
-    /// that are no servers.
-    pub fn peak_buffer_bytes(&self) -> u64 {
-        self.peak_buffer_bytes.get()
-    }
-
-    pub(super) fn comm(&self) -> &Communicator {
-        self.session.communicator()
-    }
-
-    pub(super) fn limit(&self) -> Option<Duration> {
-        self.limit
-    }
-
-    pub(super) fn memory(&self) -> Reserved<'_> {
-        Reserved { buffer: self.memory.borrow_mut(), peak: &self.peak_buffer_bytes }
-    }
-
-    pub(super) fn is_broken(&self) -> bool {
-        self.broken.borrow().is_some()
-    }
-
-    /// Ranks are no longer together: nothing collective can be done with them.
-    pub(super) fn give_up(&self, error: &Error) {
-        self.session.abandon_started();
-        *self.broken.borrow_mut() = Some(error.to_string());
+        unsafe { self.access(Call { way: FileDirection::Read, file, offset, buffer, count, datatype, status }) }
     }
 
     /// # Safety
     /// As [`FileSession::write_at_all`].
-    pub(crate) unsafe fn access(&self, call: Call) -> Result<Transfer, Error> {
+    pub(crate) unsafe fn access(&self, call: Call) -> Result<FileTransfer, Error> {
         if let Some(why) = &*self.broken.borrow() {
             let text = format!("an earlier access by these ranks was given up: {why}");
             return Err(Error::File { status: Status::Transport, text });
@@ -235,7 +113,7 @@ impl FileSession {
         }
         let view = View { displacement: mine.displacement, element: mine.element };
         let mut extents: Vec<Extent> = offers.iter().map(|o| o.extent).collect();
-        if call.way == Way::Read {
+        if call.way == FileDirection::Read {
             // As far as the file goes when rank 0 looked.
             let end = offers[0].size;
             for extent in &mut extents {
@@ -300,10 +178,10 @@ impl FileSession {
             return Err(Error::Argument(format!("the offset is {}; it must not be negative", call.offset)));
         }
         match (call.way, one_way) {
-            (Way::Read, (true, _)) => {
+            (FileDirection::Read, (true, _)) => {
                 return Err(Error::Argument("the file was opened with MPI_MODE_WRONLY and cannot be read".into()));
             }
-            (Way::Write, (_, true)) => {
+            (FileDirection::Write, (_, true)) => {
                 return Err(Error::Argument("the file was opened with MPI_MODE_RDONLY and cannot be written".into()));
             }
             _ => {}
@@ -322,7 +200,7 @@ impl FileSession {
         }
         offer.extent = Extent { start: view::start(call.offset, bytes, view)?, bytes };
         (offer.element, offer.displacement) = (view.element, view.displacement);
-        if call.way == Way::Read && self.comm().rank() == 0 {
+        if call.way == FileDirection::Read && self.comm().rank() == 0 {
             // SAFETY: by this function's contract.
             offer.size = unsafe { call.file.bytes_behind(view.displacement)? };
         }
@@ -330,7 +208,7 @@ impl FileSession {
     }
 
     fn offer(&self, call: &Call, state: State) -> Offer {
-        let settings = self.settings | u64::from(call.way == Way::Read);
+        let settings = self.settings | u64::from(call.way == FileDirection::Read);
         Offer { state, extent: Extent::default(), element: 1, displacement: 0, size: 0, settings }
     }
 
@@ -338,17 +216,17 @@ impl FileSession {
     ///
     /// # Safety
     /// As [`FileSession::access`].
-    unsafe fn hand_over(&self, call: &Call, reason: String) -> Result<Transfer, Error> {
+    unsafe fn hand_over(&self, call: &Call, reason: String) -> Result<FileTransfer, Error> {
         // SAFETY: passed on.
         let name = unsafe { call.hand_over()? };
         Ok(self.done(call, 0, Decision::MpiFile { call: name, reason }))
     }
 
-    fn done(&self, call: &Call, bytes: u64, decision: Decision) -> Transfer {
+    fn done(&self, call: &Call, bytes: u64, decision: Decision) -> FileTransfer {
         let level = if self.session.rank() == 0 { log::Level::Info } else { log::Level::Debug };
-        let what = if call.way == Way::Write { "write_at_all" } else { "read_at_all" };
+        let what = if call.way == FileDirection::Write { "write_at_all" } else { "read_at_all" };
         log::log!(level, "{what} on {} ranks served by {decision}", self.session.size());
-        Transfer { bytes, decision: Arc::new(decision) }
+        FileTransfer { bytes, decision: Arc::new(decision) }
     }
 }
 
@@ -362,12 +240,12 @@ impl Call {
         // SAFETY: passed on.
         unsafe {
             match self.way {
-                Way::Write => {
+                FileDirection::Write => {
                     let code = ffi::PMPI_File_write_at_all(file.0, offset, buffer, count, datatype, status);
                     check(code, "MPI_File_write_at_all")?;
                     Ok("MPI_File_write_at_all")
                 }
-                Way::Read => {
+                FileDirection::Read => {
                     let code = ffi::PMPI_File_read_at_all(file.0, offset, buffer, count, datatype, status);
                     check(code, "MPI_File_read_at_all")?;
                     Ok("MPI_File_read_at_all")
@@ -375,11 +253,6 @@ impl Call {
             }
         }
     }
-}
-
-/// Half of a budget.
-fn half(budget: u64) -> u64 {
-    (budget / 2).min(MAX_HALF_BYTES)
 }
 
 /// A file access that MPI serves without a session: for files whose processes cannot have one.
@@ -390,36 +263,4 @@ pub(crate) unsafe fn without_session(call: &Call, reason: String) -> Result<Deci
     // SAFETY: passed on.
     let call = unsafe { call.hand_over()? };
     Ok(Decision::MpiFile { call, reason })
-}
-
-/// Memory for both halves, kept from access to access, and not touched before it is used.
-#[derive(Default)]
-struct Buffer(Vec<u8>);
-
-impl Buffer {
-    /// Of so many bytes, which the system need not have before they are touched.
-    fn new(bytes: u64) -> Result<Self, Error> {
-        let mut buffer = Vec::new();
-        let none = |_| Error::Setup(format!("there is no memory for the {bytes} bytes of OPTIQ_IO_BUDGET"));
-        buffer.try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX)).map_err(none)?;
-        Ok(Self(buffer))
-    }
-}
-
-/// It, while an access uses it.
-pub(super) struct Reserved<'a> {
-    buffer: RefMut<'a, Buffer>,
-    peak: &'a Cell<u64>,
-}
-
-impl Reserved<'_> {
-    /// So many bytes, which are within the budget.
-    pub(super) fn take(&mut self, bytes: u64) -> Result<*mut u8, Error> {
-        let there = self.buffer.0.capacity() as u64;
-        if bytes > there {
-            return Err(Error::Setup(format!("an access needs {bytes} bytes of memory, but the budget is {there}")));
-        }
-        self.peak.set(self.peak.get().max(bytes));
-        Ok(self.buffer.0.as_mut_ptr())
-    }
 }

@@ -1,12 +1,12 @@
 //! What all ranks must know before a call: one reduction.
 
-use super::plans::{Entry, Key, Side};
-use super::{Session, forecast::Agreed, forecast::Class};
+use super::forecast::{Agreed, CallClass};
+use super::plans::{Key, Measured, Side};
+use super::state::Session;
 use crate::blocks::Blocks;
 use crate::error::Error;
 use optiq_transport::Rank;
 use optiq_transport::mpi::{MINIMA, Record};
-use std::rc::Rc;
 use std::time::Instant;
 
 /// What a rank brings to an agreement.
@@ -33,14 +33,7 @@ pub(super) struct Agreement {
     /// No host sends or receives more bytes than this.
     pub(super) host_bytes: u64,
     seconds_per_call: f64,
-    surprise: bool,
-}
-
-/// A call that was measured: its plan, who served it, and how long it took at this rank.
-pub(super) struct Measured {
-    pub(super) entry: Rc<Entry>,
-    pub(super) side: Side,
-    pub(super) seconds: f64,
+    misprediction: bool,
 }
 
 /// Longer than any call takes, in nanoseconds.
@@ -60,18 +53,18 @@ impl Session {
         let bytes = bytes.saturating_mul(ranks_here as u64).min(i64::MAX as u64) as i64;
         let now = Instant::now();
         let passed = now.duration_since(self.agreed_at.replace(now)).as_secs_f64();
-        let (calls, surprise) = self.quick.take();
+        let (calls, misprediction) = self.fast_path.take();
         let per_call = nanos(passed / (f64::from(calls) + 1.0));
-        let surprise = i64::from(surprise);
+        let misprediction = i64::from(misprediction);
         let measured = self.measured.take();
         let took = measured.as_ref().map_or(UNMEASURED, |m| nanos(m.seconds));
         let servable = i64::from(offer.blocks.is_some());
         let countable = i64::from(offer.countable);
-        let minima: [i64; MINIMA] = [status, servable, countable, -bytes, -per_call, -surprise, -took];
+        let minima: [i64; MINIMA] = [status, servable, countable, -bytes, -per_call, -misprediction, -took];
         let key = offer.blocks.map_or(Key::default(), |(send, receive)| Key::share(self.rank(), 0, send, receive));
         let mut record = Record { minima, sums: key.0 };
         self.reduction.reduce(&self.comm, &mut record)?;
-        let [status, servable, countable, bytes, per_call, surprise, took] = record.minima;
+        let [status, servable, countable, bytes, per_call, misprediction, took] = record.minima;
         // If the call failed at one rank, it counts for none, or ranks would come to differ.
         if let Some(Measured { entry, side, .. }) = measured
             && -took < UNMEASURED
@@ -89,7 +82,7 @@ impl Session {
             countable: countable == 1,
             host_bytes: -bytes as u64,
             seconds_per_call: -per_call as f64 / 1e9,
-            surprise: surprise < 0,
+            misprediction: misprediction < 0,
         })
     }
 
@@ -123,19 +116,25 @@ impl Session {
         record.minima[0] = if local.is_err() { -i64::from(self.rank()) - 1 } else { 0 };
         self.reduction.reduce(&self.comm, &mut record)?;
         match record.minima[0] {
-            // A rank's own error has more to say.
+            // A rank's own error says more.
             status if status < 0 && local.is_ok() => Err(Error::ArgumentElsewhere((-status - 1) as Rank)),
             _ => Ok(record),
         }
     }
 
     /// Tells the forecast what the call turned out to be.
-    pub(super) fn learn(&self, agreement: &Agreement, class: Class, later: bool, planning_seconds: f64) {
-        let &Agreement { seconds_per_call, surprise, .. } = agreement;
+    pub(super) fn learn(&self, agreement: &Agreement, class: CallClass, later: bool, planning_seconds: f64) {
+        let &Agreement { seconds_per_call, misprediction, .. } = agreement;
         let agreement_seconds = self.agreement_seconds();
-        let agreed = Agreed { class, surprise, later, seconds_per_call, planning_seconds, agreement_seconds };
+        let agreed = Agreed { class, misprediction, later, seconds_per_call, planning_seconds, agreement_seconds };
         let skip = self.forecast.borrow_mut().learn(agreed);
-        self.quick.allow(if self.forecasts { skip } else { 0 });
+        if skip > 0 && self.forecasts && self.rank() == 0 {
+            log::debug!(
+                "{skip} calls take the fast path to MPI before the next agreement: the last one was {class:?}, calls take \
+                 {seconds_per_call:.3e} s, an agreement {agreement_seconds:.3e} s"
+            );
+        }
+        self.fast_path.allow(if self.forecasts { skip } else { 0 });
     }
 
     /// What an agreement takes, as it was calibrated: the same on all ranks.

@@ -1,17 +1,18 @@
 //! One call: agree, plan if need be, and move the bytes.
 
-use super::agree::{Agreement, Measured, Offer};
-use super::forecast::Class;
-use super::plans::{Entry, Side, Staged};
+use super::agree::{Agreement, Offer};
+use super::arguments::{ByMpi, Local};
+use super::forecast::CallClass;
+use super::outcome::Outcome;
+use super::plans::{Entry, Measured, Side, Staged};
 use super::setup::Fabric;
-use super::{ByMpi, Local, Session};
+use super::state::Session;
 use crate::blocks::Blocks;
 use crate::config::{Config, PlannerChoice};
+use crate::constants::{MOST_PLANNING_SECONDS, PLANNING_PART};
 use crate::error::Error;
 use optiq_lower::constants::LEAST_PLANNING_SECONDS;
-use optiq_lower::decide::{
-    BeforePlanning, Decision, decide, decide_before_planning, multipath,
-};
+use optiq_lower::decide::{BeforePlanning, Decision, decide, decide_before_planning, multipath};
 use optiq_lower::gather::{Gathered, gather, pays};
 use optiq_lower::lower::{Message, lower, merge};
 use optiq_lower::relays::RelayPolicy;
@@ -19,24 +20,10 @@ use optiq_net::Network;
 use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_solver::plan;
 use optiq_solver::{Demand, Plan};
-use optiq_transport::{Execution, Rank, Schedule, ScheduleOptions};
+use optiq_transport::{ChunkCost, ChunkRule, Execution, Path, Rank, Schedule, ScheduleOptions};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// What a call did.
-pub(super) struct Outcome {
-    /// What served it.
-    pub(super) decision: Arc<Decision>,
-    /// What was decided for its demands, if that is something else.
-    pub(super) planned: Option<Arc<Decision>>,
-    pub(super) execution: Execution,
-}
-
-/// How long rank 0 may improve a plan while all wait: this part of what the fabric's own routes need at least, in seconds
-/// within these limits. Its plan is everybody's, so that it may depend on its clock.
-const PLANNING: f64 = 0.1;
-const PLANNING_SECONDS: std::ops::Range<f64> = LEAST_PLANNING_SECONDS.value..1.0;
 
 impl Session {
     /// # Safety
@@ -104,19 +91,19 @@ impl Session {
         };
         let agreement = self.agree(&Offer { failed: local.is_err(), blocks, countable })?;
         if let Some(rank) = agreement.failed {
-            self.learn(&agreement, Class::Aside, false, 0.0);
-            // A rank's own error has more to say.
+            self.learn(&agreement, CallClass::Fallback, false, 0.0);
+            // A rank's own error says more.
             return if local.is_err() { Ok((agreement, None)) } else { Err(Error::ArgumentElsewhere(rank)) };
         }
         let (Some((send, receive)), true) = (blocks, agreement.servable) else {
-            self.learn(&agreement, Class::Aside, false, 0.0);
+            self.learn(&agreement, CallClass::Fallback, false, 0.0);
             return Ok((agreement, None));
         };
         if self.config.check {
             self.compare_counts(send, receive)?;
         }
-        if self.stands_aside(fabric, &agreement) {
-            self.learn(&agreement, Class::Aside, false, 0.0);
+        if self.falls_back(fabric, &agreement) {
+            self.learn(&agreement, CallClass::Fallback, false, 0.0);
             return Ok((agreement, None));
         }
         let found = self.plans.borrow_mut().take(agreement.key);
@@ -128,21 +115,21 @@ impl Session {
                 (made.planning_seconds, made)
             }
         };
-        // Where plain MPI was found to be faster, it needs no agreement until the other way is due for another trial.
-        let tried = self.config.may_stand_aside() && agreement.countable;
+        // Where plain MPI was found to be faster, it needs no agreement until planned paths are due for another trial.
+        let tried = self.config.may_fall_back() && agreement.countable;
         let planned =
             entry.schedule.is_some() && !(tried && entry.trials.get().best(self.config.min_gain) == Side::Plain);
-        let class = if planned { Class::Planned } else { Class::Aside };
-        if class == Class::Aside && !entry.later {
+        let class = if planned { CallClass::Planned } else { CallClass::Fallback };
+        if class == CallClass::Fallback && !entry.later {
             self.aside.borrow_mut().add(signature);
         }
         self.learn(&agreement, class, entry.later, planning_seconds);
         Ok((agreement, Some(entry)))
     }
 
-    /// Whether so little is to be moved that not even a look at the demands would be won back.
-    fn stands_aside(&self, fabric: &Fabric, agreement: &Agreement) -> bool {
-        self.config.may_stand_aside() && agreement.countable && agreement.host_bytes < fabric.least_bytes()
+    /// Whether the exchange is too small to pay for a look at its demands.
+    fn falls_back(&self, fabric: &Fabric, agreement: &Agreement) -> bool {
+        self.config.may_fall_back() && agreement.countable && agreement.host_bytes < fabric.least_bytes()
     }
 
     pub(super) fn too_little(&self, agreement: &Agreement) -> String {
@@ -151,12 +138,15 @@ impl Session {
 
     /// Who serves a planned demand set this time; the same on all ranks.
     fn server(&self, entry: &Entry, countable: bool) -> Side {
-        if !self.config.may_stand_aside() || !countable {
+        if !self.config.may_fall_back() || !countable {
             return Side::Planned;
         }
         let mut trials = entry.trials.get();
         let side = trials.next(self.config.min_gain);
         entry.trials.set(trials);
+        if self.rank() == 0 {
+            log::debug!("served by {side:?}, as measured: {trials}");
+        }
         side
     }
 
@@ -292,11 +282,24 @@ impl Session {
                 Some(words) => (Decision::Direct { reason: reason() + words }, None),
             },
         };
+        let (schedule, staged) = self.schedule(fabric, messages, plan.as_ref(), send, receive)?;
+        Ok(Entry { planning_seconds, staged, ..Entry::new(decision, Some(schedule)) })
+    }
+
+    /// This rank's part of a plan, or of direct messages without one, and its copies if messages are packed; collective.
+    fn schedule(
+        &self,
+        fabric: &Fabric,
+        messages: &[Message],
+        plan: Option<&Plan>,
+        send: &Blocks,
+        receive: &Blocks,
+    ) -> Result<(Schedule, Option<Arc<Staged>>), Error> {
         let me = self.rank();
-        let mut paths = lower(plan.as_ref(), messages, &fabric.placement).map_err(Error::BadPlan)?;
+        let mut paths = lower(plan, messages, &fabric.placement).map_err(Error::BadPlan)?;
         let Config { chunk, budget, window, .. } = self.config;
         let mut options = ScheduleOptions { chunk, budget, window, ..ScheduleOptions::default() };
-        let gathered = match &plan {
+        let gathered = match plan {
             Some(plan) => self.gathered(fabric, plan, messages, paths.len())?,
             None => None,
         };
@@ -304,7 +307,7 @@ impl Session {
             Some(gathered) => {
                 if me == 0 {
                     let (flows, pieces) = (gathered.paths.len(), paths.len());
-                    log::debug!("messages are gathered through shared memory: {flows} paths instead of {pieces}");
+                    log::debug!("messages are packed in shared memory: {flows} paths instead of {pieces}");
                 }
                 let staged = Staged::new(&gathered, me, send, receive);
                 paths = gathered.paths;
@@ -325,14 +328,16 @@ impl Session {
                 None
             }
         };
-        if let Some(plan) = &plan {
+        if let Some(plan) = plan {
             let Fabric { network, placement, model, .. } = fabric;
             let congestion_seconds = plan.congestion_seconds;
-            let stopping = RelayPolicy { network, placement, model, chunk, congestion_seconds };
-            (_, options.chunk) = stopping.apply(&mut paths, self.config.legs)?;
+            let policy = RelayPolicy { network, placement, model, chunk, congestion_seconds };
+            (_, options.chunk) = policy.apply(&mut paths, self.config.legs)?;
         }
-        let schedule = Schedule::new(me, self.size(), &paths, &options)?;
-        Ok(Entry { planning_seconds, staged, ..Entry::new(decision, Some(schedule)) })
+        if me == 0 && log::log_enabled!(log::Level::Debug) {
+            log_chunks(&paths, options.chunk);
+        }
+        Ok((Schedule::new(me, self.size(), &paths, &options)?, staged))
     }
 
     /// The exchange through memory that the ranks of a host share, if that pays and half of all budgets of a host hold
@@ -351,7 +356,7 @@ impl Session {
         if bytes > self.config.budget / 2 * ranks.min().unwrap_or(0) {
             return Ok(None);
         }
-        // What is under way uses the memory that is about to be replaced.
+        // Started exchanges use the memory that is about to be replaced.
         self.finish_started();
         memory.borrow_mut().reserve(bytes)?;
         Ok(Some(gathered))
@@ -364,8 +369,14 @@ impl Session {
         let Fabric { network, model, .. } = fabric;
         let direct = direct_seconds(network, demands);
         match decide_before_planning(demands, direct, &self.config.decision_options(), model, again) {
-            BeforePlanning::Fallback(reason) => return Ok(tagged(PLAIN_MPI, reason.as_bytes())),
-            BeforePlanning::Later(reason) => return Ok(tagged(LATER, reason.as_bytes())),
+            BeforePlanning::Fallback(reason) => {
+                log::debug!("no plan: {reason}");
+                return Ok(tagged(PLAIN_MPI, reason.as_bytes()));
+            }
+            BeforePlanning::Later(reason) => {
+                log::debug!("no plan yet: {reason}");
+                return Ok(tagged(LATER, reason.as_bytes()));
+            }
             BeforePlanning::Plan => {}
         }
         let planned = pipeline::run(network, demands, &self.plan_options(fabric, demands, direct))?;
@@ -384,12 +395,18 @@ impl Session {
             PlannerChoice::Named(name) => name.clone(),
             PlannerChoice::Auto => "optimal".into(),
         };
-        // A host without a rank has nobody to forward.
+        // A host without a rank cannot forward.
         let forwarders = Some(fabric.placement.can_forward());
         // Heuristic 2 splits in units of its chunk: fine enough for the largest demand, never absurdly small.
         let largest = demands.iter().map(|d| d.bytes).max().unwrap_or(0);
         let chunk = (largest / 32).clamp(1 << 10, 64 << 10);
-        let limit = (PLANNING * direct).clamp(PLANNING_SECONDS.start, PLANNING_SECONDS.end);
+        // While rank 0 plans, all wait. All take its plan, so that it may depend on its clock.
+        let limit = (PLANNING_PART.value * direct).clamp(LEAST_PLANNING_SECONDS.value, MOST_PLANNING_SECONDS.value);
+        log::debug!(
+            "planner {planner}{}, at most {limit:.3} s: link bound {direct:.6} s on the fabric's own routes, {} demands",
+            if self.config.planner == PlannerChoice::Auto { " (OPTIQ_PLANNER=auto)" } else { "" },
+            demands.len()
+        );
         let time_limit = Some(std::time::Duration::from_secs_f64(limit));
         PlanOptions { planner, k: Some(self.config.k), chunk, forwarders, time_limit, ..PlanOptions::default() }
     }
@@ -429,12 +446,12 @@ impl Session {
         }
     }
 
-    /// Lets the MPI library do it.
+    /// Falls back to the MPI library.
     ///
     /// # Safety
     /// As [`Session::exchange`].
     unsafe fn hand_over(&self, arguments: Option<ByMpi<'_>>, decision: Arc<Decision>) -> Result<Outcome, Error> {
-        // Agreed upon before: whoever decides for plain MPI knows that all ranks can count so far.
+        // Agreed upon before: plain MPI is chosen only where all ranks can count so far.
         let Some(a) = arguments else {
             return Err(Error::Argument("counts are beyond 2^31 - 1, further than MPI_Alltoallv can count".into()));
         };
@@ -442,6 +459,18 @@ impl Session {
         self.traced_plain(&decision, || unsafe { a.hand_over(self.plain.raw()) })?;
         Ok(Outcome { decision, planned: None, execution: Execution::default() })
     }
+}
+
+/// The sizes of chunks that a rule gives, for the log.
+fn log_chunks(paths: &[Path], rule: ChunkRule) {
+    let sizes = paths.iter().map(|path| rule.chunk(path.bytes, path.legs(), ChunkCost::default()));
+    let range = sizes.fold((u64::MAX, 0), |(low, high), size| (low.min(size), high.max(size)));
+    log::debug!(
+        "chunks of {} to {} bytes on {} paths by the rule {rule:?}",
+        range.0.min(range.1),
+        range.1,
+        paths.len()
+    );
 }
 
 /// The link bound of the demands on the fabric's own routes, in seconds.

@@ -4,48 +4,39 @@
 //! without one goes to plain MPI, which is right whatever the arguments are; so not agreeing can cost speed, never data.
 //! The forecast must be the same on all ranks, and therefore knows nothing but what was agreed upon before: what the
 //! earlier agreed calls turned out to be, and, reduced over all ranks with each agreement, how much time passes between
-//! calls and whether any rank was surprised, that is, had large messages in a call that was not agreed upon.
+//! calls and whether any rank was wrong in its prediction, that is, had large messages in a call that was not agreed upon.
 //!
 //! - After three agreed calls in a row that were not planned, agreements become rare: after 2, 4, 8 ... calls, until
-//!   there are [`WIDE`] from one to the next; but often enough that at most [`LONGEST_BLINDNESS`] passes between two,
+//!   there are [`MAXIMUM_SPACING`] from one to the next; but often enough that at most [`MAXIMUM_SAMPLING_INTERVAL`] passes between two,
 //!   and rarely enough that agreements in vain, and planning in vain, stay below a hundredth of the time.
 //! - Where calls repeat in a period, as those of a time step do, only those are agreed upon that are expected to be
 //!   planned.
-//! - After a surprise, all are agreed upon for a while, and for longer after every further one, until a period is seen.
+//! - After a misprediction, all are agreed upon for a while, and for longer after every further one, until a period is seen.
 //! - After a call whose plan was put off until its demands come again, the next one is agreed upon; but where demands
 //!   never come again, no more than a longest period of them.
 
+use crate::constants::{
+    AGREEMENT_SPACING, MAXIMUM_SAMPLING_INTERVAL, MAXIMUM_SPACING, MISPREDICTIONS_IN_VAIN, UNPLANNED_BEFORE_SKIPPING,
+    WATCH_CALLS,
+};
+
 /// What a call turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum CallClass {
     /// Plain MPI served it, agreed upon or not.
-    Aside,
+    Fallback,
     /// Planned paths served it, or could have.
     Planned,
 }
 
 /// The longest period that is looked for: half of what is remembered.
 const LONGEST_PERIOD: u32 = u128::BITS / 2;
-/// Calls until the next agreement at most, where calls are short: large ones among them go unplanned.
-const WIDE: u64 = 256;
-/// Where calls are long, no more time than this passes without an agreement: seconds.
-const LONGEST_BLINDNESS: f64 = 0.5;
-/// What is done in vain takes one part in so many of the time at most. An agreement takes more than its calibration, in
-/// which nobody was late.
-const RARE: f64 = 200.0;
-/// Calls that are agreed upon after a surprise, at first and at most: enough to see a period of 16 twice.
-const ALERT: std::ops::RangeInclusive<u32> = 8..=32;
-/// Agreed calls in a row that are not planned, before some are skipped.
-const CALM: u32 = 3;
-/// After so many surprises in vain, ranks are not surprised any more until something is planned.
-const IN_VAIN: u32 = 3;
-
 /// What an agreement told all ranks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Agreed {
-    pub(super) class: Class,
+    pub(super) class: CallClass,
     /// Whether a rank had large messages in a call that was not agreed upon.
-    pub(super) surprise: bool,
+    pub(super) misprediction: bool,
     /// Whether a plan will be made if the same demands come at once again.
     pub(super) later: bool,
     /// Longest time per call over all ranks since the last agreement, work of the program between calls included.
@@ -66,10 +57,10 @@ pub(super) struct Forecast {
     /// Calls from one agreement to the next.
     spacing: u64,
     /// Agreed calls since one was planned.
-    calm: u32,
-    /// Calls that still are agreed upon after a surprise, and how many will be after the next one.
-    alert: u32,
-    next_alert: u32,
+    unplanned: u32,
+    /// Calls that still are agreed upon after a misprediction, and how many will be after the next one.
+    watch_calls: u32,
+    next_watch: u32,
     in_vain: u32,
     /// Plans that were put off since one was made.
     postponed: u32,
@@ -81,9 +72,9 @@ impl Forecast {
             history: 0,
             calls: 0,
             spacing: 1,
-            calm: 0,
-            alert: 0,
-            next_alert: *ALERT.start(),
+            unplanned: 0,
+            watch_calls: 0,
+            next_watch: *WATCH_CALLS.start(),
             in_vain: 0,
             postponed: 0,
         }
@@ -92,29 +83,29 @@ impl Forecast {
     /// What an agreement has told; the same on all ranks. Returns how many calls go to plain MPI before the next one.
     pub(super) fn learn(&mut self, agreed: Agreed) -> u64 {
         self.remember(1);
-        self.history |= u128::from(agreed.class == Class::Planned);
-        if agreed.class == Class::Planned {
-            (self.calm, self.in_vain, self.postponed, self.spacing) = (0, 0, 0, 1);
+        self.history |= u128::from(agreed.class == CallClass::Planned);
+        if agreed.class == CallClass::Planned {
+            (self.unplanned, self.in_vain, self.postponed, self.spacing) = (0, 0, 0, 1);
         } else {
-            self.calm += 1;
+            self.unplanned += 1;
         }
-        if agreed.surprise && self.in_vain < IN_VAIN {
-            self.in_vain += u32::from(agreed.class == Class::Aside);
-            self.alert = self.next_alert;
-            self.next_alert = (2 * self.next_alert).min(*ALERT.end());
+        if agreed.misprediction && self.in_vain < MISPREDICTIONS_IN_VAIN {
+            self.in_vain += u32::from(agreed.class == CallClass::Fallback);
+            self.watch_calls = self.next_watch;
+            self.next_watch = (2 * self.next_watch).min(*WATCH_CALLS.end());
         }
         if agreed.later && self.postponed < LONGEST_PERIOD {
             self.postponed += 1;
             return 0;
         }
-        if self.alert > 0 {
-            self.alert -= 1;
+        if self.watch_calls > 0 {
+            self.watch_calls -= 1;
             return 0;
         }
         let mut skip = 0;
         if let Some(period) = self.period() {
             skip = u64::from((self.history << (u128::BITS - period)).leading_zeros());
-        } else if self.calm >= CALM {
+        } else if self.unplanned >= UNPLANNED_BEFORE_SKIPPING {
             skip = self.rarer(&agreed);
         }
         self.remember(skip);
@@ -123,14 +114,14 @@ impl Forecast {
 
     fn rarer(&mut self, agreed: &Agreed) -> u64 {
         let calls = |seconds: f64| (seconds / agreed.seconds_per_call.max(1e-9)).min(1e6) as u64;
-        let paid = calls(RARE * agreed.agreement_seconds);
-        let widest = WIDE.min(calls(LONGEST_BLINDNESS).max(paid)).max(1);
+        let paid = calls(AGREEMENT_SPACING.value * agreed.agreement_seconds);
+        let widest = MAXIMUM_SPACING.min(calls(MAXIMUM_SAMPLING_INTERVAL.value).max(paid)).max(1);
         if self.spacing >= widest {
-            self.next_alert = *ALERT.start();
+            self.next_watch = *WATCH_CALLS.start();
         }
         // In steps, so that large calls among the first ones are noticed soon.
         self.spacing = (2 * self.spacing).min(widest);
-        self.spacing.max(calls(RARE * agreed.planning_seconds)) - 1
+        self.spacing.max(calls(AGREEMENT_SPACING.value * agreed.planning_seconds)) - 1
     }
 
     /// Adds calls that were not planned.
@@ -154,10 +145,10 @@ impl Forecast {
 mod tests {
     use super::*;
 
-    fn agreed(class: Class) -> Agreed {
+    fn agreed(class: CallClass) -> Agreed {
         Agreed {
             class,
-            surprise: false,
+            misprediction: false,
             later: false,
             seconds_per_call: 1e-5,
             planning_seconds: 0.0,
@@ -166,18 +157,18 @@ mod tests {
     }
 
     /// Numbers of the calls, of `n`, that were agreed upon, where `class` says what each would turn out to be.
-    fn run(n: usize, class: impl Fn(usize) -> Class) -> Vec<usize> {
+    fn run(n: usize, class: impl Fn(usize) -> CallClass) -> Vec<usize> {
         let mut forecast = Forecast::new();
-        let (mut surprise, mut skip) = (false, 0);
+        let (mut misprediction, mut skip) = (false, 0);
         let mut asked = Vec::new();
         for i in 0..n {
             if skip > 0 {
                 skip -= 1;
-                surprise |= class(i) == Class::Planned;
+                misprediction |= class(i) == CallClass::Planned;
             } else {
                 asked.push(i);
-                skip = forecast.learn(Agreed { surprise, ..agreed(class(i)) });
-                surprise = false;
+                skip = forecast.learn(Agreed { misprediction, ..agreed(class(i)) });
+                misprediction = false;
             }
         }
         asked
@@ -185,19 +176,19 @@ mod tests {
 
     #[test]
     fn small_calls_are_asked_about_ever_more_rarely() {
-        let asked = run(3000, |_| Class::Aside);
+        let asked = run(3000, |_| CallClass::Fallback);
         assert_eq!(asked[..8], [0, 1, 2, 4, 8, 16, 32, 64]);
         assert!(asked.windows(2).skip(10).all(|w| w[1] - w[0] == 256));
     }
 
     #[test]
     fn planned_calls_are_always_asked_about() {
-        assert_eq!(run(100, |_| Class::Planned).len(), 100);
+        assert_eq!(run(100, |_| CallClass::Planned).len(), 100);
     }
 
     #[test]
     fn a_change_to_large_calls_is_noticed_and_kept() {
-        let asked = run(1000, |i| if i < 500 { Class::Aside } else { Class::Planned });
+        let asked = run(1000, |i| if i < 500 { CallClass::Fallback } else { CallClass::Planned });
         let first = asked.iter().position(|&i| i >= 500).unwrap();
         assert!(asked[first] < 500 + 256);
         assert!(asked[first..].windows(2).all(|w| w[1] == w[0] + 1));
@@ -205,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_change_to_small_calls_is_noticed_soon() {
-        let asked = run(1000, |i| if i < 500 { Class::Planned } else { Class::Aside });
+        let asked = run(1000, |i| if i < 500 { CallClass::Planned } else { CallClass::Fallback });
         let after: Vec<_> = asked.iter().filter(|&&i| i >= 500).map(|i| i - 500).collect();
         assert_eq!(after[..8], [0, 1, 2, 4, 8, 16, 32, 64]);
     }
@@ -213,7 +204,7 @@ mod tests {
     #[test]
     fn in_a_period_only_what_will_be_planned_is_asked_about() {
         // One of ten calls is large, as in a time step.
-        let asked = run(2000, |i| if i % 10 == 7 { Class::Planned } else { Class::Aside });
+        let asked = run(2000, |i| if i % 10 == 7 { CallClass::Planned } else { CallClass::Fallback });
         let late: Vec<_> = asked.iter().filter(|&&i| i >= 1000).collect();
         assert_eq!(late.len(), 100);
         assert!(late.iter().all(|&&i| i % 10 == 7));
@@ -223,7 +214,7 @@ mod tests {
     fn what_changes_is_learned_again() {
         let asked = run(3000, |i| {
             let planned = if i < 1500 { i % 10 == 7 } else { i % 7 == 3 };
-            if planned { Class::Planned } else { Class::Aside }
+            if planned { CallClass::Planned } else { CallClass::Fallback }
         });
         let planned = asked.iter().filter(|&&i| i >= 2500 && i % 7 == 3).count();
         assert!(planned >= 70, "{planned} of 71 to 72");
@@ -233,9 +224,9 @@ mod tests {
     fn long_calls_are_asked_about_often_and_planning_in_vain_seldom() {
         let mut forecast = Forecast::new();
         for _ in 0..20 {
-            forecast.learn(Agreed { seconds_per_call: 0.05, ..agreed(Class::Aside) });
+            forecast.learn(Agreed { seconds_per_call: 0.05, ..agreed(CallClass::Fallback) });
         }
-        let slow = Agreed { seconds_per_call: 0.05, ..agreed(Class::Aside) };
+        let slow = Agreed { seconds_per_call: 0.05, ..agreed(CallClass::Fallback) };
         assert_eq!(forecast.learn(slow), 9);
         assert_eq!(forecast.learn(Agreed { planning_seconds: 0.01, ..slow }), 39);
     }
@@ -243,7 +234,7 @@ mod tests {
     #[test]
     fn agreements_in_vain_take_little_of_the_time() {
         let mut forecast = Forecast::new();
-        let costly = Agreed { seconds_per_call: 2e-3, agreement_seconds: 1e-3, ..agreed(Class::Aside) };
+        let costly = Agreed { seconds_per_call: 2e-3, agreement_seconds: 1e-3, ..agreed(CallClass::Fallback) };
         let skips: Vec<u64> = (0..12).map(|_| forecast.learn(costly)).collect();
         // Three to be sure, then half as often each time, until an agreement of 1 ms stands beside 250 calls of 2 ms, which
         // is 0.5 s.
@@ -251,7 +242,7 @@ mod tests {
         // Long calls: 0.5 s are only 5 of them, but an agreement of 10 ms is worth 20.
         let long = Agreed { seconds_per_call: 0.1, agreement_seconds: 10e-3, ..costly };
         assert_eq!(forecast.learn(long), 19);
-        // Never more than WIDE, however short calls are.
+        // Never more than MAXIMUM_SPACING, however short calls are.
         let short = Agreed { seconds_per_call: 1e-6, ..costly };
         assert_eq!([(); 5].map(|()| forecast.learn(short)), [39, 79, 159, 255, 255]);
     }
@@ -259,10 +250,10 @@ mod tests {
     #[test]
     fn what_will_be_planned_when_it_comes_again_is_waited_for_but_not_for_ever() {
         let mut forecast = Forecast::new();
-        let later = Agreed { later: true, ..agreed(Class::Aside) };
+        let later = Agreed { later: true, ..agreed(CallClass::Fallback) };
         assert!((0..LONGEST_PERIOD).all(|_| forecast.learn(later) == 0));
         assert!(forecast.learn(later) > 0);
-        forecast.learn(agreed(Class::Planned));
+        forecast.learn(agreed(CallClass::Planned));
         assert_eq!(forecast.learn(later), 0);
     }
 
@@ -272,7 +263,7 @@ mod tests {
         let (mut asked, mut calls) = (0, 0);
         while calls < 10_000 {
             asked += 1;
-            calls += 1 + forecast.learn(Agreed { surprise: true, ..agreed(Class::Aside) });
+            calls += 1 + forecast.learn(Agreed { misprediction: true, ..agreed(CallClass::Fallback) });
         }
         assert!(asked < 10_000 / 256 + 60, "{asked}");
     }

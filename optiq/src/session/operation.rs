@@ -5,106 +5,26 @@
 //! is one (`OPTIQ_PROGRESS`): a rank that started an exchange and then blocks in another MPI call forwards nothing
 //! meanwhile.
 
+use super::arguments::Local;
+use super::fallback_args::FallbackArgs;
 use super::plans::{Entry, Side, Staged};
+use super::queue::{Phase, Started, Step};
 use super::setup::Fabric;
-use super::{Arguments, Local, Session};
+use super::state::Session;
 use crate::blocks::Blocks;
 use crate::error::Error;
 use optiq_lower::decide::Decision;
-use optiq_transport::mpi::{Pending, check, ffi, is_initialized, is_named};
+use optiq_transport::mpi::{check, ffi};
 use optiq_transport::{ExecuteOptions, Execution, Memory, Backoff, Progress, Running, Schedule, TransportError};
-use std::collections::VecDeque;
-use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// `MPI_Alltoallv`'s arguments, kept: copies of the arrays, and datatypes of our own that are the same. Duplicates would
-/// not do: to make one calls the copy functions of the program's attributes.
-pub(crate) struct Kept {
-    send: *const c_void,
-    receive: *mut c_void,
-    arrays: [Vec<c_int>; 4],
-    types: [ffi::MPI_Datatype; 2],
-}
-
-impl Kept {
-    /// # Safety
-    /// Arrays of `ranks` ints and valid datatypes.
-    pub(crate) unsafe fn new(a: &Arguments, ranks: usize) -> Result<Self, Error> {
-        // SAFETY: by this function's contract; MPI ignores what is NULL if a rank has nothing to say there.
-        let copy = |array: *const c_int| unsafe {
-            if array.is_null() { vec![0; ranks] } else { std::slice::from_raw_parts(array, ranks).to_vec() }
-        };
-        let arrays = [a.send_counts, a.send_displacements, a.receive_counts, a.receive_displacements].map(copy);
-        let mut types = [a.receive_type; 2];
-        for (copy, original) in types.iter_mut().zip([a.send_type, a.receive_type]) {
-            // In place, the send type is not significant and may be anything.
-            let original = if a.send == optiq_transport::mpi::in_place() { a.receive_type } else { original };
-            // SAFETY: a valid datatype by this function's contract.
-            unsafe {
-                if is_named(original) {
-                    *copy = original;
-                } else {
-                    check(ffi::PMPI_Type_contiguous(1, original, copy), "MPI_Type_contiguous")?;
-                    check(ffi::PMPI_Type_commit(copy), "MPI_Type_commit")?;
-                }
-            }
-        }
-        Ok(Self { send: a.send, receive: a.receive, arrays, types })
-    }
-
-    /// The same arguments, as long as `self` lives.
-    pub(crate) fn arguments(&self) -> Arguments {
-        let [send_counts, send_displacements, receive_counts, receive_displacements] =
-            self.arrays.each_ref().map(|a| a.as_ptr());
-        Arguments {
-            send: self.send,
-            send_counts,
-            send_displacements,
-            send_type: self.types[0],
-            receive: self.receive,
-            receive_counts,
-            receive_displacements,
-            receive_type: self.types[1],
-        }
-    }
-
-    fn start(&self, comm: ffi::MPI_Comm) -> Result<ffi::MPI_Request, Error> {
-        let [a, b, c, d] = &self.arrays;
-        // SAFETY: the caller's buffers, which stay valid until the operation is complete; the request is overwritten.
-        unsafe {
-            let mut request = ffi::RSMPI_REQUEST_NULL;
-            let (s, r) = (self.types[0], self.types[1]);
-            let (b, d) = (b.as_ptr(), d.as_ptr());
-            let code =
-                ffi::PMPI_Ialltoallv(self.send, a.as_ptr(), b, s, self.receive, c.as_ptr(), d, r, comm, &mut request);
-            check(code, "MPI_Ialltoallv")?;
-            Ok(request)
-        }
-    }
-}
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        if is_initialized() {
-            for datatype in &mut self.types {
-                // SAFETY: one of MPI's, or our own. There is nobody to tell of an error.
-                unsafe {
-                    if !is_named(*datatype) {
-                        ffi::PMPI_Type_free(datatype);
-                    }
-                }
-            }
-        }
-    }
-}
-
-enum Way {
-    Plain(Kept),
+enum ExchangeMethod {
+    Plain(FallbackArgs),
     Planned { schedule: Arc<Schedule>, staged: Option<Arc<Staged>>, send: Blocks, receive: Blocks },
 }
 
-enum State {
+enum OperationState {
     Idle,
     Plain(ffi::MPI_Request),
     /// The number of the start.
@@ -113,20 +33,20 @@ enum State {
 
 /// An exchange that can be started; see [`Session::init`].
 pub(crate) struct Operation {
-    way: Way,
+    way: ExchangeMethod,
     decision: Arc<Decision>,
-    state: State,
+    state: OperationState,
 }
 
 impl Operation {
     /// Whether it was started and is not known to be complete.
     pub(crate) fn is_active(&self) -> bool {
-        !matches!(self.state, State::Idle)
+        !matches!(self.state, OperationState::Idle)
     }
 
     /// Whether it goes along planned paths.
     pub(crate) fn is_planned(&self) -> bool {
-        matches!(self.way, Way::Planned { .. })
+        matches!(self.way, ExchangeMethod::Planned { .. })
     }
 
     /// What serves it, and why.
@@ -138,59 +58,23 @@ impl Operation {
     /// active. Where there are no blocks, a buffer may be NULL.
     pub(crate) fn rebase(&mut self, send: *mut u8, receive: *mut u8) {
         match &mut self.way {
-            Way::Plain(kept) => (kept.send, kept.receive) = (send.cast_const().cast(), receive.cast()),
-            Way::Planned { send: from, receive: into, .. } => (from.base, into.base) = (send, receive),
+            ExchangeMethod::Plain(kept) => (kept.send, kept.receive) = (send.cast_const().cast(), receive.cast()),
+            ExchangeMethod::Planned { send: from, receive: into, .. } => (from.base, into.base) = (send, receive),
         }
     }
 }
 
-/// What was started and is not complete, in order.
-#[derive(Default)]
-pub(super) struct Queue {
-    /// The number of the first one.
-    first: u64,
-    waiting: VecDeque<Started>,
-    failed: Vec<(u64, Error)>,
-    /// What the last one that completed did.
-    execution: Execution,
-}
-
-struct Started {
-    decision: Arc<Decision>,
-    schedule: Arc<Schedule>,
-    staged: Option<Arc<Staged>>,
-    send: *const u8,
-    receive: *mut u8,
-    /// What the transport reads and writes: the user's buffers, or the host's staging areas.
-    memory: Memory<'static>,
-    /// The staging areas, from the start of a gathered exchange on.
-    area: *mut u8,
-    phase: Phase,
-}
-
-enum Step {
-    Idle,
-    Moved,
-    Done(Execution),
-}
-
-/// How far an exchange is. Those that are not gathered go straight to `Moving`.
-enum Phase {
-    New,
-    /// This rank's messages are in the outgoing area; the other ranks' may not be.
-    Gathering(Pending),
-    Moving(Box<Running<Arc<Schedule>>>),
-    /// All that this rank carries is in the incoming area; what others carry may not be.
-    Scattering(Pending, Execution),
-}
-
 impl Session {
     /// Plans an exchange that will be started many times; collective. `kept` is needed for what plain MPI will serve.
-    pub(crate) fn init(&self, local: Result<Local, Error>, kept: Option<Kept>) -> Result<Operation, Error> {
+    pub(crate) fn init(&self, local: Result<Local, Error>, kept: Option<FallbackArgs>) -> Result<Operation, Error> {
         let countable = kept.is_some();
         let plain = |decision: Arc<Decision>| {
             let missing = || Error::Argument("counts are beyond 2^31 - 1, further than MPI_Alltoallv can count".into());
-            Ok(Operation { way: Way::Plain(kept.ok_or_else(missing)?), decision, state: State::Idle })
+            Ok(Operation {
+                way: ExchangeMethod::Plain(kept.ok_or_else(missing)?),
+                decision,
+                state: OperationState::Idle,
+            })
         };
         let Ok(fabric) = &self.fabric else {
             local?;
@@ -219,7 +103,11 @@ impl Session {
             // What was measured by now is the same on all ranks; later it may not be, as caches differ.
             Some(schedule) if entry.trials.get().best(self.config.min_gain) == Side::Planned => {
                 let (schedule, staged) = (Arc::clone(schedule), entry.staged.clone());
-                Ok(Operation { way: Way::Planned { schedule, staged, send, receive }, decision, state: State::Idle })
+                Ok(Operation {
+                    way: ExchangeMethod::Planned { schedule, staged, send, receive },
+                    decision,
+                    state: OperationState::Idle,
+                })
             }
             _ => plain(decision),
         }
@@ -237,10 +125,12 @@ impl Session {
             return Err(Error::Argument("the exchange was started before and is not complete".into()));
         }
         operation.state = match &operation.way {
-            Way::Plain(kept) => State::Plain(kept.start(self.plain.raw())?),
-            Way::Planned { schedule, staged, send, receive } => {
+            ExchangeMethod::Plain(kept) => OperationState::Plain(kept.start(self.plain.raw())?),
+            ExchangeMethod::Planned { schedule, staged, send, receive } => {
                 // SAFETY: the caller's buffers are valid by this function's contract.
-                State::Started(unsafe { self.enqueue(&operation.decision, schedule, staged.as_ref(), send, receive) })
+                OperationState::Started(unsafe {
+                    self.enqueue(&operation.decision, schedule, staged.as_ref(), send, receive)
+                })
             }
         };
         self.advance();
@@ -294,8 +184,8 @@ impl Session {
     pub(crate) fn test(&self, operation: &mut Operation) -> Result<bool, Error> {
         self.advance();
         let done = match &mut operation.state {
-            State::Idle => true,
-            State::Plain(request) => {
+            OperationState::Idle => true,
+            OperationState::Plain(request) => {
                 let mut done = 0;
                 // SAFETY: an active request; the status is written by MPI and not read.
                 let code = unsafe {
@@ -304,23 +194,23 @@ impl Session {
                 };
                 let result = check(code, "MPI_Ialltoallv");
                 if result.is_err() {
-                    operation.state = State::Idle;
+                    operation.state = OperationState::Idle;
                 }
                 result?;
                 done != 0
             }
-            State::Started(number) => {
+            OperationState::Started(number) => {
                 let number = *number;
                 let mut queue = self.queue.borrow_mut();
                 if let Some(at) = queue.failed.iter().position(|f| f.0 == number) {
-                    operation.state = State::Idle;
+                    operation.state = OperationState::Idle;
                     return Err(queue.failed.swap_remove(at).1);
                 }
                 number < queue.first
             }
         };
         if done {
-            operation.state = State::Idle;
+            operation.state = OperationState::Idle;
         }
         Ok(done)
     }
@@ -443,14 +333,6 @@ impl Session {
             },
         }
         Ok(Step::Moved)
-    }
-}
-
-impl Queue {
-    fn pop(&mut self, error: Option<Error>) {
-        self.waiting.pop_front();
-        self.failed.extend(error.map(|e| (self.first, e)));
-        self.first += 1;
     }
 }
 

@@ -1,6 +1,9 @@
 //! A planned exchange of two borrowed buffers, for Rust.
 
-use super::{Arguments, Kept, Local, Operation, Session};
+use super::arguments::{Arguments, Local};
+use super::fallback_args::FallbackArgs;
+use super::operation::Operation;
+use super::state::Session;
 use crate::error::Error;
 use optiq_lower::decide::Decision;
 use std::ffi::c_int;
@@ -49,7 +52,7 @@ impl Session {
                     receive_type: datatype,
                 };
                 // SAFETY: arrays that were checked to have as many elements as there are ranks; a valid datatype.
-                Some(unsafe { Kept::new(&arguments, self.size() as usize)? })
+                Some(unsafe { FallbackArgs::new(&arguments, self.size() as usize)? })
             }
             _ => None,
         };

@@ -1,12 +1,14 @@
 //! The plan cache of a communicator.
 
 use crate::blocks::Blocks;
+use crate::constants::{AVERAGE_WEIGHT, OUTLIER, TRIALS};
 use optiq_lower::decide::Decision;
 use optiq_lower::gather::{Gathered, Place};
 use optiq_net::Fingerprint;
 use optiq_net::fingerprint::Hasher;
 use optiq_transport::{Rank, Schedule};
 use std::cell::Cell;
+use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -31,7 +33,7 @@ impl Entry {
     }
 }
 
-/// This rank's copies in a gathered exchange ([`crate::gather()`]), as (offset in the user's buffer, offset in the
+/// This rank's copies in a gathered exchange ([`optiq_lower::gather::gather`]), as (offset in the user's buffer, offset in the
 /// area, bytes). Each area is as large as any host needs it.
 pub(super) struct Staged {
     pub(super) outgoing_bytes: u64,
@@ -73,7 +75,7 @@ pub(super) enum Side {
     Plain,
 }
 
-/// Both ways of serving a demand set as they were measured: what the cost model predicts, a measurement overrules.
+/// Measured times of both ways of serving a demand set, which overrule the cost model's prediction.
 ///
 /// Planned paths come first, then plain MPI has a trial; from then on the faster one serves, and the other one gets
 /// another trial after 9, 72, 576 ... uses. All times are maxima over all ranks that every rank was told, so all ranks
@@ -81,8 +83,8 @@ pub(super) enum Side {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Trials {
     uses: u32,
-    planned: Typical,
-    plain: Typical,
+    planned: RobustMovingAverage,
+    plain: RobustMovingAverage,
 }
 
 impl Trials {
@@ -103,11 +105,12 @@ impl Trials {
         };
         let uses = self.uses;
         self.uses = self.uses.saturating_add(1);
-        let mut trial = 9;
+        let (first, second, factor) = TRIALS;
+        let mut trial = second;
         while trial < uses {
-            trial = trial.saturating_mul(8);
+            trial = trial.saturating_mul(factor);
         }
-        if uses == 2 || uses == trial { other } else { best }
+        if uses == first || uses == trial { other } else { best }
     }
 
     /// What a use took.
@@ -119,23 +122,39 @@ impl Trials {
     }
 }
 
-/// What something takes as a rule: follows a fabric that changes, and is not impressed by what happens once.
+/// The times on which the choice rests.
+impl fmt::Display for Trials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = |average: RobustMovingAverage| average.seconds.map_or("never".into(), |s| format!("{s:.6} s"));
+        write!(f, "planned paths {}, MPI {}, {} uses", time(self.planned), time(self.plain), self.uses)
+    }
+}
+
+/// A moving average of times that follows a fabric that changes, and in which a single outlier counts little: with `m` the
+/// average and `x` a new time, `m + (min(x, 1.5 m) - m) / 4`; before that the smaller of the first two times.
 #[derive(Clone, Copy, Debug, Default)]
-struct Typical {
+struct RobustMovingAverage {
     seconds: Option<f64>,
     times: u32,
 }
 
-impl Typical {
+impl RobustMovingAverage {
     fn add(&mut self, seconds: f64) {
         self.seconds = Some(match (self.seconds, self.times) {
             (None, _) => seconds,
-            // The first time may have opened connections.
+            // The first use may have opened connections.
             (Some(first), ..2) => first.min(seconds),
-            (Some(known), _) => known + (seconds.min(1.5 * known) - known) / 4.0,
+            (Some(known), _) => known + (seconds.min(OUTLIER.value * known) - known) / AVERAGE_WEIGHT.value,
         });
         self.times = self.times.saturating_add(1);
     }
+}
+
+/// A call that was measured: its plan, who served it, and how long it took at this rank.
+pub(super) struct Measured {
+    pub(super) entry: Rc<Entry>,
+    pub(super) side: Side,
+    pub(super) seconds: f64,
 }
 
 /// A demand set and where everybody's blocks lie: the sum of all ranks' shares, each a fingerprint of the rank's own
@@ -161,15 +180,15 @@ impl Key {
     }
 }
 
-/// Signatures of this rank's arguments in calls that were agreed upon to go to plain MPI in spite of their size: when
-/// they come again, that is no surprise. The latest ones are kept.
+/// Signatures of this rank's arguments in large calls that ranks agreed to leave to plain MPI: when they come again, that is no
+/// misprediction. The latest ones are kept.
 #[derive(Debug, Default)]
-pub(super) struct KnownAside {
+pub(super) struct KnownFallbacks {
     signatures: [u64; 32],
     next: usize,
 }
 
-impl KnownAside {
+impl KnownFallbacks {
     pub(super) fn contains(&self, signature: u64) -> bool {
         self.signatures.contains(&signature)
     }
@@ -254,17 +273,17 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_once_does_not_impress_and_what_lasts_does() {
-        let typical = |list: &[f64]| {
-            let mut typical = Typical::default();
-            list.iter().for_each(|&s| typical.add(s));
-            typical.seconds.unwrap()
+    fn an_outlier_counts_little_and_a_lasting_change_counts() {
+        let average = |list: &[f64]| {
+            let mut average = RobustMovingAverage::default();
+            list.iter().for_each(|&s| average.add(s));
+            average.seconds.unwrap()
         };
-        assert_eq!(typical(&[9.0, 2.0]), 2.0);
+        assert_eq!(average(&[9.0, 2.0]), 2.0);
         // A tenfold time counts as 3: 2 + (3 - 2) / 4; then (2 - 2.25) / 4 less.
-        assert_eq!(typical(&[9.0, 2.0, 20.0]), 2.25);
-        assert_eq!(typical(&[9.0, 2.0, 20.0, 2.0]), 2.1875);
-        assert!((typical(&[&[2.0; 3][..], &[4.0; 30][..]].concat()) - 4.0).abs() < 0.01);
+        assert_eq!(average(&[9.0, 2.0, 20.0]), 2.25);
+        assert_eq!(average(&[9.0, 2.0, 20.0, 2.0]), 2.1875);
+        assert!((average(&[&[2.0; 3][..], &[4.0; 30][..]].concat()) - 4.0).abs() < 0.01);
     }
 
     #[test]

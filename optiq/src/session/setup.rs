@@ -1,7 +1,7 @@
 //! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
 
-use super::tracing::watch;
 use crate::config::Config;
+use crate::constants::TIMED_REDUCTIONS;
 use crate::error::Error;
 use crate::logger;
 use optiq_lower::choices::{Algorithm, TransportChoice};
@@ -9,11 +9,11 @@ use optiq_lower::model::CostModel;
 use optiq_lower::placement::Placement;
 use optiq_lower::transport_rule::transport_rule;
 use optiq_net::{Background, Network};
-use optiq_trace::Tracer;
 use optiq_transport::mpi::{Communicator, HostMemory, MINIMA, OneSided, Record, Reduction, TwoSided};
+use optiq_transport::trace::{TraceOptions, Traced, Tracer};
 use optiq_transport::{Rank, Transport};
 use std::cell::{Cell, RefCell};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -125,6 +125,29 @@ impl Fabric {
     }
 }
 
+/// Wraps the transport if the configuration asks for a trace, as `all` ranks or none must; collective. A rank that
+/// cannot write says so and goes on without.
+fn watch(
+    comm: &Communicator,
+    config: &Config,
+    all: bool,
+    transport: Box<dyn Transport>,
+) -> Result<(Box<dyn Transport>, Option<Tracer>), Error> {
+    let Some(directory) = config.trace.as_ref().filter(|_| all) else {
+        return Ok((transport, None));
+    };
+    let (clock, session) = comm.align()?;
+    let (directory, events) = (PathBuf::from(directory), config.trace_events);
+    let options = TraceOptions { directory, events, session, rank: comm.rank(), ranks: comm.size(), clock };
+    match Tracer::create(&options, transport.name()) {
+        Ok(tracer) => Ok((Box::new(Traced::new(transport, tracer.clone())), Some(tracer))),
+        Err(error) => {
+            log::warn!("rank {} is not traced: OPTIQ_TRACE: {error}", comm.rank());
+            Ok((transport, None))
+        }
+    }
+}
+
 /// Memory for gathered exchanges, if any host has several ranks.
 fn shared_memory(comm: &Communicator, placement: &Placement) -> Result<Option<HostMemory>, Error> {
     let ranks = 0..placement.len() as Rank;
@@ -138,16 +161,13 @@ fn shared_memory(comm: &Communicator, placement: &Placement) -> Result<Option<Ho
     Ok(memory)
 }
 
-/// Reductions that are timed, after as many that warm up.
-const TIMED: usize = 5;
-
 /// Measures what an agreement costs; a message's latency follows from it, as a reduction and its broadcast take two
 /// messages for each doubling of the ranks.
 fn calibrate(comm: &Communicator) -> Result<CostModel, Error> {
     let mut model = CostModel::default();
     let mut least = f64::INFINITY;
     let reduction = Reduction::new()?;
-    for _ in 0..2 * TIMED {
+    for _ in 0..2 * TIMED_REDUCTIONS {
         let mut record = Record { minima: [0; MINIMA], sums: [0; 2] };
         let start = Instant::now();
         reduction.reduce(comm, &mut record)?;

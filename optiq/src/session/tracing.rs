@@ -1,36 +1,8 @@
-//! `OPTIQ_TRACE`: a session whose transport is watched.
+//! `OPTIQ_TRACE`: what a session tells its tracer beside the transport's events.
 
-use super::Session;
-use crate::config::Config;
-use crate::error::Error;
+use super::state::Session;
 use optiq_lower::decide::Decision;
-use optiq_trace::{TraceOptions, Tracer};
-use optiq_transport::mpi::Communicator;
-use optiq_transport::{Traced, Transport};
-use std::path::PathBuf;
-
-/// Wraps the transport if the configuration asks for a trace, as `all` ranks or none must; collective. A rank that
-/// cannot write says so and goes on without.
-pub(super) fn watch(
-    comm: &Communicator,
-    config: &Config,
-    all: bool,
-    transport: Box<dyn Transport>,
-) -> Result<(Box<dyn Transport>, Option<Tracer>), Error> {
-    let Some(directory) = config.trace.as_ref().filter(|_| all) else {
-        return Ok((transport, None));
-    };
-    let (clock, session) = comm.align()?;
-    let (directory, events) = (PathBuf::from(directory), config.trace_events);
-    let options = TraceOptions { directory, events, session, rank: comm.rank(), ranks: comm.size(), clock };
-    match Tracer::create(&options, transport.name()) {
-        Ok(tracer) => Ok((Box::new(Traced::new(transport, tracer.clone())), Some(tracer))),
-        Err(error) => {
-            log::warn!("rank {} is not traced: OPTIQ_TRACE: {error}", comm.rank());
-            Ok((transport, None))
-        }
-    }
-}
+use optiq_transport::trace::Tracer;
 
 impl Session {
     fn tracer(&self) -> Option<&Tracer> {

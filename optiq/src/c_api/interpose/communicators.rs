@@ -9,12 +9,15 @@
 //! (MPICH: when the last pending operation has ended), so that what would wait for other ranks there, giving back memory that
 //! they share, is left to `MPI_Finalize`, and done in an order that is the same on all ranks.
 
-use super::super::sessions::{copy_nothing, info_keys, take_info};
-use super::counts::{self, Way};
-use super::nonblocking::Started;
+use super::counts::{self, PassReason};
+use super::started::Started;
+use super::{state, streams};
+use crate::c_api::sessions::{copy_nothing, info_keys, take_info};
 use crate::config::{Config, Settings};
-use crate::session::Quick;
-use crate::session::Session;
+use crate::constants::EARLY_CALLS;
+use crate::error::Error;
+use crate::logger;
+use crate::session::{FastPath, Session};
 use optiq_lower::choices::Algorithm;
 use optiq_transport::mpi::{Communicator, Library, check, ffi, in_place, is_initialized, quietly};
 use parking_lot::{Mutex, MutexGuard};
@@ -26,11 +29,8 @@ use std::sync::{Arc, OnceLock};
 /// Sessions at a time in one process: communicators are a resource that programs need themselves (MPICH has about 2,000).
 const MOST_SESSIONS: usize = 64;
 
-/// Calls that are passed on before there is a session, where OPTIQ is free to choose: many communicators live for one call.
-const EARLY_CALLS: u32 = 2;
-
 /// Where a communicator stands.
-pub(super) enum Standing {
+pub(super) enum CommState {
     /// All its calls are passed on.
     Plain,
     /// So many calls were passed on.
@@ -39,11 +39,11 @@ pub(super) enum Standing {
 }
 
 /// What is known of a communicator.
-pub(super) struct Known {
-    standing: Mutex<Standing>,
+pub(super) struct KnownComm {
+    state: Mutex<CommState>,
     /// 0, or 1 + the way of all calls: readable without the lock.
     plain: AtomicUsize,
-    quick: OnceLock<Arc<Quick>>,
+    fast_path: OnceLock<Arc<FastPath>>,
     pub(super) ranks: usize,
     /// Calls that are passed on first: the same number on all ranks, whatever info keys a rank has.
     early: u32,
@@ -57,9 +57,9 @@ pub(super) struct Known {
 
 // SAFETY: a session is reached only under its mutex; what it holds has no thread affinity, and calls on one communicator
 // come one after the other (MPI demands it), from threads that the program's thread level allows.
-unsafe impl Send for Known {}
+unsafe impl Send for KnownComm {}
 // SAFETY: as above.
-unsafe impl Sync for Known {}
+unsafe impl Sync for KnownComm {}
 
 /// A private communicator of this process alone, whose errors are returned.
 pub(super) struct Quiet(pub(super) Communicator);
@@ -73,7 +73,7 @@ struct Retired {
     order: i64,
     session: Box<Session>,
 }
-// SAFETY: as for `Known`.
+// SAFETY: as for `KnownComm`.
 unsafe impl Send for Retired {}
 
 #[derive(Clone, Copy)]
@@ -105,7 +105,7 @@ static GENERATION: AtomicU64 = AtomicU64::new(0);
 #[derive(Clone, Copy)]
 struct Latest {
     comm: ffi::MPI_Comm,
-    known: *const Known,
+    known: *const KnownComm,
     generation: u64,
 }
 
@@ -115,7 +115,7 @@ thread_local! {
 }
 
 /// Begins to look at communicators. Nothing happens if that was begun before.
-pub(super) fn open(config: Config) -> Result<(), crate::Error> {
+pub(super) fn open(config: Config) -> Result<(), Error> {
     let mut open = OPEN.lock();
     if open.is_some() {
         return Ok(());
@@ -152,7 +152,7 @@ pub(super) fn open(config: Config) -> Result<(), crate::Error> {
 /// # Safety
 /// The reference is valid until the communicator is freed, which must not happen during a call on it.
 #[inline]
-pub(super) unsafe fn known<'a>(comm: ffi::MPI_Comm) -> Option<&'a Known> {
+pub(super) unsafe fn known<'a>(comm: ffi::MPI_Comm) -> Option<&'a KnownComm> {
     let generation = GENERATION.load(Ordering::Acquire);
     let latest = LATEST.get().filter(|l| l.comm == comm && l.generation == generation);
     let known = match latest {
@@ -167,13 +167,13 @@ pub(super) unsafe fn known<'a>(comm: ffi::MPI_Comm) -> Option<&'a Known> {
     Some(unsafe { &*known })
 }
 
-fn look_up(comm: ffi::MPI_Comm) -> Option<*const Known> {
+fn look_up(comm: ffi::MPI_Comm) -> Option<*const KnownComm> {
     let (key, config, quiet) = {
         let open = OPEN.lock();
         let open = open.as_ref()?;
         (open.key, Arc::clone(&open.config), Arc::clone(&open.quiet))
     };
-    let mut value: *const Known = std::ptr::null();
+    let mut value: *const KnownComm = std::ptr::null();
     let mut found = 0;
     // SAFETY: out-parameters; a handle that is none is refused by MPI.
     let code = unsafe { ffi::PMPI_Comm_get_attr(comm, key, (&raw mut value).cast(), &mut found) };
@@ -190,16 +190,16 @@ fn look_up(comm: ffi::MPI_Comm) -> Option<*const Known> {
         ffi::PMPI_Comm_size(comm, &mut ranks);
     }
     let why = match (inter, ranks) {
-        (0, 0 | 1) => Some(Way::Alone),
-        (0, _) => (!is_within_world(comm, ranks)).then_some(Way::Foreign),
-        _ => Some(Way::Inter),
+        (0, 0 | 1) => Some(PassReason::OneRank),
+        (0, _) => (!is_within_world(comm, ranks)).then_some(PassReason::Foreign),
+        _ => Some(PassReason::Inter),
     };
     let early = if config.algorithm == Algorithm::Multipath { 0 } else { EARLY_CALLS };
     let config = if why.is_none() { configuration(comm, config) } else { config };
-    let known = Known {
-        standing: Mutex::new(if why.is_some() { Standing::Plain } else { Standing::Waiting(0) }),
+    let known = KnownComm {
+        state: Mutex::new(if why.is_some() { CommState::Plain } else { CommState::Waiting(0) }),
         plain: AtomicUsize::new(why.map_or(0, |w| w as usize + 1)),
-        quick: OnceLock::new(),
+        fast_path: OnceLock::new(),
         ranks: ranks as usize,
         early,
         named: Default::default(),
@@ -233,7 +233,7 @@ fn configuration(comm: ffi::MPI_Comm, config: Arc<Config>) -> Arc<Config> {
     read.error = wrong.or(read.error);
     let (own, error) = read.or_plain_mpi();
     if let Some(error) = error {
-        crate::logger::warn_once(&format!("{error}; all calls on this communicator go to plain MPI"));
+        logger::warn_once(&format!("{error}; all calls on this communicator go to plain MPI"));
     }
     Arc::new(own)
 }
@@ -256,24 +256,24 @@ fn is_within_world(comm: ffi::MPI_Comm, ranks: c_int) -> bool {
     }
 }
 
-impl Known {
+impl KnownComm {
     /// The way of all calls, if they are passed on for good.
     #[inline]
-    pub(super) fn plain(&self) -> Option<Way> {
+    pub(super) fn plain(&self) -> Option<PassReason> {
         match self.plain.load(Ordering::Relaxed) {
             0 => None,
-            way => counts::way(way - 1),
+            way => counts::reason(way - 1),
         }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Standing> {
-        self.standing.lock()
+    pub(super) fn lock(&self) -> MutexGuard<'_, CommState> {
+        self.state.lock()
     }
 
     /// What a call looks at that goes to plain MPI without an agreement; none before there is a session.
     #[inline]
-    pub(super) fn quick(&self) -> Option<&Quick> {
-        self.quick.get().map(Arc::as_ref)
+    pub(super) fn fast_path(&self) -> Option<&FastPath> {
+        self.fast_path.get().map(Arc::as_ref)
     }
 
     /// A communicator of this process, whose errors are returned.
@@ -290,34 +290,34 @@ impl Known {
     }
 
     /// One more call, of valid arguments: whether there is a session to serve it; made if it is time. Collective.
-    pub(super) fn serves(&self, comm: ffi::MPI_Comm) -> Result<(), Way> {
-        let mut standing = self.lock();
-        let calls = match &mut *standing {
-            Standing::Serving(_) => return Ok(()),
-            Standing::Plain => return Err(self.plain().unwrap_or(Way::Failed)),
-            Standing::Waiting(calls) => calls,
+    pub(super) fn serves(&self, comm: ffi::MPI_Comm) -> Result<(), PassReason> {
+        let mut state = self.lock();
+        let calls = match &mut *state {
+            CommState::Serving(_) => return Ok(()),
+            CommState::Plain => return Err(self.plain().unwrap_or(PassReason::Failed)),
+            CommState::Waiting(calls) => calls,
         };
         if *calls < self.early {
             *calls += 1;
-            return Err(Way::Early);
+            return Err(PassReason::Early);
         }
         match make(comm, &self.config) {
             Ok(session) => {
                 // Set once: a communicator has one session at most.
-                let _ = self.quick.set(Arc::clone(session.quick()));
-                *standing = Standing::Serving(session);
+                let _ = self.fast_path.set(Arc::clone(session.fast_path()));
+                *state = CommState::Serving(session);
                 Ok(())
             }
             Err(way) => {
-                self.give_up(&mut standing, way);
+                self.give_up(&mut state, way);
                 Err(way)
             }
         }
     }
 
     /// All further calls are passed on.
-    fn give_up(&self, standing: &mut Standing, way: Way) {
-        *standing = Standing::Plain;
+    fn give_up(&self, state: &mut CommState, way: PassReason) {
+        *state = CommState::Plain;
         self.plain.store(way as usize + 1, Ordering::Relaxed);
     }
 }
@@ -334,10 +334,10 @@ pub(super) fn all_min<const N: usize>(comm: ffi::MPI_Comm, mut words: [i64; N]) 
 }
 
 /// A session for a communicator, on all of its ranks or on none; collective.
-fn make(comm: ffi::MPI_Comm, config: &Config) -> Result<Box<Session>, Way> {
+fn make(comm: ffi::MPI_Comm, config: &Config) -> Result<Box<Session>, PassReason> {
     let (room, proposed) = {
         let mut open = OPEN.lock();
-        let Some(open) = &mut *open else { return Err(Way::Outside) };
+        let Some(open) = &mut *open else { return Err(PassReason::Outside) };
         let live = open.attached.iter().filter(|a| a.1.is_some()).count() + open.retired.len() + open.making;
         open.making += 1;
         open.made += 1;
@@ -356,37 +356,42 @@ fn make(comm: ffi::MPI_Comm, config: &Config) -> Result<Box<Session>, Way> {
     made.map(|(session, _)| session)
 }
 
-fn agree_and_make(comm: ffi::MPI_Comm, config: &Config, room: i64, proposed: i64) -> Result<(Box<Session>, i64), Way> {
+fn agree_and_make(
+    comm: ffi::MPI_Comm,
+    config: &Config,
+    room: i64,
+    proposed: i64,
+) -> Result<(Box<Session>, i64), PassReason> {
     let settings = config.agreed_settings().max(i64::MIN + 1);
     // The smallest proposal orders the session among all others, on all ranks alike.
-    let agreed = all_min(comm, [room, settings, -settings, proposed]).ok_or(Way::Failed)?;
+    let agreed = all_min(comm, [room, settings, -settings, proposed]).ok_or(PassReason::Failed)?;
     let [room, settings, minus_settings, order] = agreed;
     if room == 0 {
-        return Err(Way::Refused);
+        return Err(PassReason::Refused);
     }
     if settings != -minus_settings {
-        return Err(Way::Unusable);
+        return Err(PassReason::Unusable);
     }
     if config.algorithm == Algorithm::Mpi {
-        return Err(Way::NoTopology);
+        return Err(PassReason::NoTopology);
     }
     // SAFETY: an intra-communicator that MPI has accepted.
     let private = unsafe { Communicator::beside(comm) }.ok();
     if all_min(comm, [i64::from(private.is_some())]) != Some([1]) {
-        return Err(Way::Refused);
+        return Err(PassReason::Refused);
     }
     let session = private.map(|private| Session::on(private, config.clone()));
     let session = match session {
         Some(Ok(Ok(session))) => Some(Box::new(session)),
         Some(Err(error)) => {
-            crate::logger::warn_once(&format!("{error}; calls go to plain MPI"));
+            logger::warn_once(&format!("{error}; calls go to plain MPI"));
             None
         }
         _ => None,
     };
     match (all_min(comm, [i64::from(session.is_some())]), session) {
         (Some([1]), Some(session)) => Ok((session, order)),
-        _ => Err(Way::Unusable),
+        _ => Err(PassReason::Unusable),
     }
 }
 
@@ -394,12 +399,12 @@ fn agree_and_make(comm: ffi::MPI_Comm, config: &Config, room: i64, proposed: i64
 unsafe extern "C" fn freed(comm: ffi::MPI_Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
     GENERATION.fetch_add(1, Ordering::AcqRel);
     // SAFETY: the reference that `look_up` gave to MPI.
-    let known = unsafe { Arc::from_raw(value.cast_const().cast::<Known>()) };
-    let standing = std::mem::replace(&mut *known.lock(), Standing::Plain);
+    let known = unsafe { Arc::from_raw(value.cast_const().cast::<KnownComm>()) };
+    let state = std::mem::replace(&mut *known.lock(), CommState::Plain);
     let mut ended = None;
     if let Some(open) = &mut *OPEN.lock() {
         let order = open.attached.iter().position(|a| a.0.0 == comm).and_then(|at| open.attached.swap_remove(at).1);
-        if let Standing::Serving(session) = standing {
+        if let CommState::Serving(session) = state {
             if session.shares_memory() {
                 // Unordered ones last; they cannot be, for what serves was made here.
                 open.retired.push(Retired { order: order.unwrap_or(i64::MAX), session });
@@ -415,10 +420,11 @@ unsafe extern "C" fn freed(comm: ffi::MPI_Comm, _: c_int, value: *mut c_void, _:
 
 /// `MPI_Finalize` has begun.
 unsafe extern "C" fn at_finalize(_: ffi::MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
-    super::ended();
+    state::ended();
+    state::flush();
     counts::report_own();
     // Ended before, unless MPI_Finalize went past us.
-    super::streams::leave();
+    streams::leave();
     let Some(open) = OPEN.lock().take() else { return ffi::MPI_SUCCESS as c_int };
     let Open { mut key, mut finalize_key, mut attached, mut retired, quiet, .. } = open;
     GENERATION.fetch_add(1, Ordering::AcqRel);
@@ -426,15 +432,15 @@ unsafe extern "C" fn at_finalize(_: ffi::MPI_Comm, _: c_int, _: *mut c_void, _: 
         return ffi::MPI_SUCCESS as c_int;
     }
     for (Handle(comm), order) in attached.drain(..) {
-        let mut value: *const Known = std::ptr::null();
+        let mut value: *const KnownComm = std::ptr::null();
         let mut found = 0;
         // SAFETY: a communicator that was not freed, or `freed` would have taken it off the list. Our reference to what is
         // attached keeps it beyond the deletion.
         unsafe {
             ffi::PMPI_Comm_get_attr(comm, key, (&raw mut value).cast(), &mut found);
             if found != 0 && !value.is_null() {
-                let standing = std::mem::replace(&mut *(*value).lock(), Standing::Plain);
-                if let (Standing::Serving(session), Some(order)) = (standing, order) {
+                let state = std::mem::replace(&mut *(*value).lock(), CommState::Plain);
+                if let (CommState::Serving(session), Some(order)) = (state, order) {
                     retired.push(Retired { order, session });
                 }
                 ffi::PMPI_Comm_delete_attr(comm, key);

@@ -22,15 +22,15 @@ pub enum Function {
 
 pub(super) const FUNCTIONS: [&str; 4] = ["MPI_Alltoallv", "MPI_Alltoall", "MPI_Ialltoallv", "MPI_Alltoallv_init"];
 
-/// Which way a call went. The order is that of [`WAYS`].
+/// Which way a call went. The order is that of [`REASONS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub(super) enum Way {
+pub(super) enum PassReason {
     Planned,
     Measured,
     Decided,
     OnlyMpi,
-    Unasked,
+    NoAgreement,
     Disagreeing,
     Disabled,
     NotSwitchedOn,
@@ -39,7 +39,7 @@ pub(super) enum Way {
     OtherLibrary,
     Outside,
     Inter,
-    Alone,
+    OneRank,
     Foreign,
     Early,
     Invalid,
@@ -57,37 +57,37 @@ enum By {
     Next,
 }
 
-const ALL: [Way; WAYS.len()] = [
-    Way::Planned,
-    Way::Measured,
-    Way::Decided,
-    Way::OnlyMpi,
-    Way::Unasked,
-    Way::Disagreeing,
-    Way::Disabled,
-    Way::NotSwitchedOn,
-    Way::NoTopology,
-    Way::Unusable,
-    Way::OtherLibrary,
-    Way::Outside,
-    Way::Inter,
-    Way::Alone,
-    Way::Foreign,
-    Way::Early,
-    Way::Invalid,
-    Way::Refused,
-    Way::Persistent,
-    Way::NoThreads,
-    Way::Failed,
+const ALL: [PassReason; REASONS.len()] = [
+    PassReason::Planned,
+    PassReason::Measured,
+    PassReason::Decided,
+    PassReason::OnlyMpi,
+    PassReason::NoAgreement,
+    PassReason::Disagreeing,
+    PassReason::Disabled,
+    PassReason::NotSwitchedOn,
+    PassReason::NoTopology,
+    PassReason::Unusable,
+    PassReason::OtherLibrary,
+    PassReason::Outside,
+    PassReason::Inter,
+    PassReason::OneRank,
+    PassReason::Foreign,
+    PassReason::Early,
+    PassReason::Invalid,
+    PassReason::Refused,
+    PassReason::Persistent,
+    PassReason::NoThreads,
+    PassReason::Failed,
 ];
 
 /// The way of this number.
 #[inline]
-pub(super) fn way(number: usize) -> Option<Way> {
+pub(super) fn reason(number: usize) -> Option<PassReason> {
     ALL.get(number).copied()
 }
 
-const WAYS: [(By, &str); 21] = [
+const REASONS: [(By, &str); 21] = [
     (By::Paths, "planned paths"),
     (By::Mpi, "measured against planned paths, or found to be faster"),
     (By::Mpi, "planned paths were not predicted to pay, or another rank's arguments need MPI"),
@@ -111,19 +111,19 @@ const WAYS: [(By, &str); 21] = [
     (By::Next, "failures"),
 ];
 
-static COUNTS: [[AtomicU64; WAYS.len()]; FUNCTIONS.len()] =
-    [const { [const { AtomicU64::new(0) }; WAYS.len()] }; FUNCTIONS.len()];
+static COUNTS: [[AtomicU64; REASONS.len()]; FUNCTIONS.len()] =
+    [const { [const { AtomicU64::new(0) }; REASONS.len()] }; FUNCTIONS.len()];
 
 /// Whether the report was made.
 static REPORTED: AtomicBool = AtomicBool::new(false);
 
 #[inline]
-pub(super) fn count(function: Function, way: Way) {
+pub(super) fn count(function: Function, way: PassReason) {
     COUNTS[function as usize][way as usize].fetch_add(1, Relaxed);
 }
 
 /// So many more calls of the function of this number.
-pub(super) fn add(function: usize, way: Way, calls: u64) {
+pub(super) fn add(function: usize, way: PassReason, calls: u64) {
     COUNTS[function][way as usize].fetch_add(calls, Relaxed);
 }
 
@@ -181,8 +181,6 @@ fn is_wanted() -> bool {
 }
 
 fn snapshot() -> Vec<u64> {
-    // Brings what was passed on into the table.
-    super::STATE.set(super::STATE.now.load(Relaxed));
     COUNTS.iter().flatten().map(|c| c.load(Relaxed)).collect()
 }
 
@@ -195,8 +193,8 @@ fn print(who: &str, counts: &[u64]) {
 /// The block that is printed.
 fn lines(who: &str, counts: &[u64]) -> String {
     let mut text = format!("optiq: calls of {who}\n");
-    for (function, counts) in FUNCTIONS.iter().zip(counts.chunks_exact(WAYS.len())) {
-        let by = |who: By| WAYS.iter().zip(counts).filter(|(w, _)| w.0 == who).map(|(_, n)| n).sum::<u64>();
+    for (function, counts) in FUNCTIONS.iter().zip(counts.chunks_exact(REASONS.len())) {
+        let by = |who: By| REASONS.iter().zip(counts).filter(|(w, _)| w.0 == who).map(|(_, n)| n).sum::<u64>();
         let (planned, mpi, next) = (by(By::Paths), by(By::Mpi), by(By::Next));
         if planned + mpi + next == 0 {
             continue;
@@ -206,7 +204,7 @@ fn lines(who: &str, counts: &[u64]) -> String {
             text,
             "  {function}: {planned} served by planned paths, {mpi} by plain MPI through OPTIQ, {next} passed on"
         );
-        for ((_, why), n) in WAYS.iter().zip(counts).filter(|((by, _), n)| *by != By::Paths && **n > 0) {
+        for ((_, why), n) in REASONS.iter().zip(counts).filter(|((by, _), n)| *by != By::Paths && **n > 0) {
             let _ = writeln!(text, "    {n}: {why}");
         }
     }
@@ -222,12 +220,12 @@ mod tests {
 
     #[test]
     fn the_report_has_what_was_called_and_why_it_went_where() {
-        let mut counts = vec![0; WAYS.len() * FUNCTIONS.len()];
+        let mut counts = vec![0; REASONS.len() * FUNCTIONS.len()];
         assert_eq!(lines("all 4 ranks", &counts), "optiq: calls of all 4 ranks\n  none\n");
-        counts[Way::Planned as usize] = 5;
-        counts[Way::Decided as usize] = 2;
-        counts[Way::Inter as usize] = 3;
-        counts[WAYS.len() + Way::NotSwitchedOn as usize] = 7;
+        counts[PassReason::Planned as usize] = 5;
+        counts[PassReason::Decided as usize] = 2;
+        counts[PassReason::Inter as usize] = 3;
+        counts[REASONS.len() + PassReason::NotSwitchedOn as usize] = 7;
         let text = lines("all 4 ranks", &counts);
         assert!(text.contains("MPI_Alltoallv: 5 served by planned paths, 2 by plain MPI through OPTIQ, 3 passed on\n"));
         assert!(text.contains("    3: inter-communicators\n") && !text.contains("    5:"), "{text}");
@@ -237,9 +235,9 @@ mod tests {
 
     #[test]
     fn every_way_has_its_words() {
-        assert_eq!(WAYS.len(), Way::Failed as usize + 1);
+        assert_eq!(REASONS.len(), PassReason::Failed as usize + 1);
         assert!(ALL.iter().enumerate().all(|(i, &w)| w as usize == i));
-        assert!(WAYS[Way::Foreign as usize].1.contains("MPI_COMM_WORLD"));
-        assert!(WAYS[Way::Persistent as usize].1.contains("persistent"));
+        assert!(REASONS[PassReason::Foreign as usize].1.contains("MPI_COMM_WORLD"));
+        assert!(REASONS[PassReason::Persistent as usize].1.contains("persistent"));
     }
 }

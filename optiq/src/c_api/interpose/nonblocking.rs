@@ -14,14 +14,17 @@
 //! next one takes over when it is freed. The call may wait for others: all agree in it, and what planned paths do not serve is
 //! MPI's from the start.
 
-use super::communicators::{Known, all_min};
-use super::counts::{Function, Way, count};
-use super::streams::{self, Completion, Exchange, Handed, Job, Stream};
-use super::{Call, Lists, SERVING, STATE, conclude, fail, localize, usable};
-use crate::c_api::arguments_signature;
+use super::call::{Call, Lists};
+use super::communicators::{KnownComm, all_min};
+use super::counts::{Function, PassReason, count};
+use super::serve::{conclude, fail, localize, usable};
+use super::started::Slot;
+use super::state::{SERVING, STATE};
+use super::streams::{self, Completion, Exchange, SendPtr, Stream, StreamTask};
+use crate::c_api::arguments::arguments_signature;
 use crate::config::Config;
 use crate::error::Error;
-use crate::session::{ByMpi, Kept, Session};
+use crate::session::{ByMpi, FallbackArgs, Local, Session};
 use optiq_transport::Backoff;
 use optiq_transport::mpi::{Communicator, check, ffi, in_place, quietly};
 use parking_lot::Mutex;
@@ -49,18 +52,6 @@ unsafe impl Send for Base {}
 unsafe impl Sync for Base {}
 
 static BASE: Mutex<Option<Arc<Base>>> = Mutex::new(None);
-
-/// What a communicator has of these; see [`Known`].
-#[derive(Default)]
-pub(super) struct Started {
-    stream: Mutex<Option<Arc<Stream>>>,
-    slots: Mutex<Vec<Arc<Slot>>>,
-}
-
-struct Slot {
-    stream: Arc<Stream>,
-    taken: AtomicBool,
-}
 
 /// A persistent request of the program.
 struct Persistent {
@@ -110,10 +101,10 @@ pub(super) fn ending() {
 ///
 /// # Safety
 /// As for the MPI function.
-pub(super) unsafe fn ialltoallv(call: &Call, place: &mut dyn FnMut(ffi::MPI_Request)) -> Result<c_int, Way> {
+pub(super) unsafe fn ialltoallv(call: &Call, place: &mut dyn FnMut(ffi::MPI_Request)) -> Result<c_int, PassReason> {
     // SAFETY: passed on.
     let known = unsafe { usable(call)? };
-    let Some(base) = BASE.lock().clone() else { return Err(Way::NoThreads) };
+    let Some(base) = BASE.lock().clone() else { return Err(PassReason::NoThreads) };
     let mut stream = known.started.stream.lock();
     let stream = match &*stream {
         Some(stream) => Arc::clone(stream),
@@ -131,7 +122,7 @@ pub(super) unsafe fn ialltoallv(call: &Call, place: &mut dyn FnMut(ffi::MPI_Requ
 /// As for the MPI function.
 unsafe fn start(
     call: &Call,
-    known: &Known,
+    known: &KnownComm,
     stream: &Stream,
     place: &mut dyn FnMut(ffi::MPI_Request),
 ) -> Result<(), Error> {
@@ -141,13 +132,17 @@ unsafe fn start(
     // SAFETY: by this function's contract; what is staged goes along with the exchange.
     let (local, kept, signature) = unsafe {
         let local = localize(call, Some(&arguments), known, &mut staged);
-        (local, Kept::new(&arguments, known.ranks)?, arguments_signature(&arguments, known.ranks))
+        (local, FallbackArgs::new(&arguments, known.ranks)?, arguments_signature(&arguments, known.ranks))
     };
     let completion = Completion::new(call.comm)?;
     let request = completion.request(false)?;
     place(request);
     let exchange = Exchange { local, _staged: staged, kept, signature, completion };
-    if stream.add(Job::Exchange(Box::new(Handed::new(exchange)))) { Ok(()) } else { Err(Error::NotInitialized("it")) }
+    if stream.add(StreamTask::Exchange(Box::new(SendPtr::new(exchange)))) {
+        Ok(())
+    } else {
+        Err(Error::NotInitialized("it"))
+    }
 }
 
 /// What a stream begins with.
@@ -206,12 +201,12 @@ fn found(comm: ffi::MPI_Comm, ranks_here: usize, base: Arc<Base>, config: &Confi
         })?;
         check(code, "MPI_Ialltoallv")?;
     }
-    let founding = Handed::new(founding);
-    Stream::spawn(move |jobs| carry(founding.take(), jobs)).map_err(|e| Error::Setup(format!("no thread: {e}")))
+    let founding = SendPtr::new(founding);
+    Stream::spawn(move |tasks| carry(founding.take(), tasks)).map_err(|e| Error::Setup(format!("no thread: {e}")))
 }
 
 /// The thread of a communicator's `MPI_Ialltoallv`.
-fn carry(mut founding: Box<Founding>, jobs: Receiver<Job>) {
+fn carry(mut founding: Box<Founding>, tasks: Receiver<StreamTask>) {
     let mut backoff = Backoff::default();
     let mut done = 0;
     while done == 0 {
@@ -239,11 +234,11 @@ fn carry(mut founding: Box<Founding>, jobs: Receiver<Job>) {
         made.ok().filter(|_| agreed)
     });
     match &session {
-        Some(session) => streams::in_order(jobs, |exchange| serve(session, exchange)),
+        Some(session) => streams::in_order(tasks, |exchange| serve(session, exchange)),
         None => {
             let direct = Direct::new(&base.comm, group, tag);
-            streams::in_order(jobs, |exchange| {
-                count(Function::Ialltoallv, Way::Refused);
+            streams::in_order(tasks, |exchange| {
+                count(Function::Ialltoallv, PassReason::Refused);
                 // SAFETY: the program keeps its buffers until the request is complete.
                 let done = unsafe { direct.exchange(&exchange.kept) };
                 done.inspect_err(|e| log::error!("MPI_Ialltoallv: {e}")).is_ok()
@@ -265,9 +260,9 @@ fn serve(session: &Session, exchange: &mut Exchange) -> bool {
         code.set(Some(returned));
         returned
     };
-    let nothing = crate::session::Local::OnlyMpi(String::new());
+    let nothing = Local::OnlyMpi(String::new());
     let local = std::mem::replace(&mut exchange.local, nothing);
-    let only_mpi = matches!(local, crate::session::Local::OnlyMpi(_));
+    let only_mpi = matches!(local, Local::OnlyMpi(_));
     // SAFETY: the program keeps its buffers until the request is complete; what is staged lives as long as the exchange.
     let agree = || unsafe { session.agreed(Ok(local), Some(ByMpi::Caller(&by_mpi)), exchange.signature) };
     let result = catch_unwind(AssertUnwindSafe(agree)).map(|r| r.map(|()| session.planned()));
@@ -277,7 +272,7 @@ fn serve(session: &Session, exchange: &mut Exchange) -> bool {
     };
     let (way, code) = conclude(result, code.get(), only_mpi, &plain, failed);
     // The session was made before anybody knew whether it can plan.
-    count(Function::Ialltoallv, if session.network().is_none() { Way::Unusable } else { way });
+    count(Function::Ialltoallv, if session.network().is_none() { PassReason::Unusable } else { way });
     code == SUCCESS
 }
 
@@ -310,7 +305,7 @@ impl<'a> Direct<'a> {
 
     /// # Safety
     /// As for `MPI_Alltoallv`.
-    unsafe fn exchange(&self, kept: &Kept) -> Result<(), Error> {
+    unsafe fn exchange(&self, kept: &FallbackArgs) -> Result<(), Error> {
         let a = kept.arguments();
         let (comm, tag, n) = (self.comm.raw(), self.tag, self.ranks.len());
         // SAFETY: arrays of as many ints as there are ranks, datatypes that MPI has accepted, and the program's buffers.
@@ -377,7 +372,7 @@ impl<'a> Direct<'a> {
 ///
 /// # Safety
 /// As for the MPI function.
-pub(super) unsafe fn alltoallv_init(call: &Call, place: &mut dyn FnMut(ffi::MPI_Request)) -> Result<c_int, Way> {
+pub(super) unsafe fn alltoallv_init(call: &Call, place: &mut dyn FnMut(ffi::MPI_Request)) -> Result<c_int, PassReason> {
     // SAFETY: passed on.
     let known = unsafe { usable(call)? };
     let mut slots = known.started.slots.lock();
@@ -393,19 +388,19 @@ pub(super) unsafe fn alltoallv_init(call: &Call, place: &mut dyn FnMut(ffi::MPI_
     for (word, slot) in words[5..].iter_mut().zip(&*slots) {
         *word = i64::from(!slot.taken.load(Relaxed));
     }
-    let words = all_min(call.comm, words).ok_or(Way::Failed)?;
+    let words = all_min(call.comm, words).ok_or(PassReason::Failed)?;
     let [threads, room, settings, minus_settings, completing] = [words[0], words[1], words[2], words[3], words[4]];
     if threads != 1 {
-        return Err(Way::NoThreads);
+        return Err(PassReason::NoThreads);
     }
     if settings != -minus_settings {
-        return Err(Way::Unusable);
+        return Err(PassReason::Unusable);
     }
     if completing != 1 {
         // SAFETY: a communicator that MPI has accepted, of several ranks.
         let made = unsafe { streams::complete_on(call.comm) }.is_ok();
         if all_min(call.comm, [i64::from(made)]) != Some([1]) {
-            return Err(Way::Refused);
+            return Err(PassReason::Refused);
         }
     }
     let slot = match words[5..].iter().position(|&free| free == 1) {
@@ -415,28 +410,28 @@ pub(super) unsafe fn alltoallv_init(call: &Call, place: &mut dyn FnMut(ffi::MPI_
             slots.push(Arc::clone(&made));
             made
         }
-        None => return Err(Way::Refused),
+        None => return Err(PassReason::Refused),
     };
     drop(slots);
-    let lists = Lists::new(call, known.ranks).ok_or(Way::Failed)?;
+    let lists = Lists::new(call, known.ranks).ok_or(PassReason::Failed)?;
     let arguments = lists.arguments(call);
     // SAFETY: by this function's contract. What is sent in place changes between starts: MPI's business.
     let (local, kept) = unsafe {
         let local = match call.send == in_place() {
-            true => crate::session::Local::OnlyMpi("MPI_IN_PLACE in an exchange that is started".into()),
+            true => Local::OnlyMpi("MPI_IN_PLACE in an exchange that is started".into()),
             false => localize(call, Some(&arguments), known, &mut Vec::new()),
         };
-        (local, Kept::new(&arguments, known.ranks).map_err(|_| Way::Failed)?)
+        (local, FallbackArgs::new(&arguments, known.ranks).map_err(|_| PassReason::Failed)?)
     };
-    let only_mpi = matches!(local, crate::session::Local::OnlyMpi(_));
+    let only_mpi = matches!(local, Local::OnlyMpi(_));
     let (sender, answer) = channel();
-    slot.stream.add(Job::Plan(Box::new(Handed::new((local, kept))), sender));
+    slot.stream.add(StreamTask::Plan(Box::new(SendPtr::new((local, kept))), sender));
     match answer.recv() {
         Ok(Ok(true)) => {}
-        Ok(Ok(false)) if only_mpi => return Err(Way::OnlyMpi),
-        Ok(Ok(false)) => return Err(Way::Persistent),
-        Ok(Err(())) => return Err(Way::Disagreeing),
-        Err(_) => return Err(Way::Failed),
+        Ok(Ok(false)) if only_mpi => return Err(PassReason::OnlyMpi),
+        Ok(Ok(false)) => return Err(PassReason::Persistent),
+        Ok(Err(())) => return Err(PassReason::Disagreeing),
+        Err(_) => return Err(PassReason::Failed),
     }
     let made = Completion::new(call.comm).and_then(|completion| Ok((completion.request(true)?, completion)));
     let (request, completion) = match made {
@@ -449,20 +444,20 @@ pub(super) unsafe fn alltoallv_init(call: &Call, place: &mut dyn FnMut(ffi::MPI_
     PERSISTENT_COUNT.store(all.len(), Relaxed);
     drop(all);
     place(request);
-    count(call.function, Way::Planned);
+    count(call.function, PassReason::Planned);
     Ok(SUCCESS)
 }
 
 /// A stream with a session, on all ranks or on none; collective.
-fn slot(comm: ffi::MPI_Comm, config: &Config) -> Result<Slot, Way> {
+fn slot(comm: ffi::MPI_Comm, config: &Config) -> Result<Slot, PassReason> {
     // SAFETY: an intra-communicator that MPI has accepted.
     let private = unsafe { Communicator::beside(comm) }.ok();
     if all_min(comm, [i64::from(private.is_some())]) != Some([1]) {
-        return Err(Way::Refused);
+        return Err(PassReason::Refused);
     }
     let (sender, answer) = channel();
-    let handed = Handed::new((private, config.clone()));
-    let stream = Stream::spawn(move |jobs| {
+    let handed = SendPtr::new((private, config.clone()));
+    let stream = Stream::spawn(move |tasks| {
         let (private, config) = handed.take();
         let session = private.map(|private| Session::on(private, config));
         let session = match session {
@@ -471,9 +466,9 @@ fn slot(comm: ffi::MPI_Comm, config: &Config) -> Result<Slot, Way> {
         };
         // The one who asks waits for the answer.
         let _ = sender.send(());
-        streams::persistent(&session, jobs);
+        streams::persistent(&session, tasks);
     });
-    // Without a thread nobody takes part in making the session: a machine at its limits, which ends the job.
+    // Without a thread nobody takes part in making the session: a machine at its limits, which ends the task.
     let stream = stream.inspect_err(|e| {
         log::error!("MPI_Alltoallv_init: no thread: {e}");
         // SAFETY: a communicator that MPI has accepted.
@@ -482,7 +477,7 @@ fn slot(comm: ffi::MPI_Comm, config: &Config) -> Result<Slot, Way> {
     let made = stream.ok().filter(|_| answer.recv().is_ok());
     match (all_min(comm, [i64::from(made.is_some())]), made) {
         (Some([1]), Some(stream)) => Ok(Slot { stream, taken: AtomicBool::new(false) }),
-        _ => Err(Way::Unusable),
+        _ => Err(PassReason::Unusable),
     }
 }
 
@@ -499,7 +494,7 @@ pub(super) fn started(request: ffi::MPI_Request) {
         all.iter().find(|p| p.request == request).map(|p| (p.completion.clone(), Arc::clone(&p.slot)))
     };
     if let Some((completion, slot)) = found {
-        slot.stream.add(Job::Start(completion));
+        slot.stream.add(StreamTask::Start(completion));
     }
 }
 

@@ -11,7 +11,7 @@
 //! call that waits for other ranks: a stream only ever waits for the same stream on other ranks.
 
 use crate::error::Error;
-use crate::session::{Kept, Local, Operation, Session};
+use crate::session::{FallbackArgs, Local, Operation, Session};
 use optiq_transport::mpi::{Communicator, ffi, is_initialized};
 use parking_lot::Mutex;
 use std::ffi::c_int;
@@ -27,12 +27,12 @@ const MOST_STREAMS: usize = 64;
 const STACK_BYTES: usize = 8 << 20;
 
 /// What one thread hands to another: MPI handles and addresses, which have no thread affinity under `MPI_THREAD_MULTIPLE`.
-pub(super) struct Handed<T>(T);
+pub(super) struct SendPtr<T>(T);
 // SAFETY: there is a stream only under `MPI_THREAD_MULTIPLE`, where handles may be used by any thread; the buffers are left
 // to MPI, and so to us, until the request is complete.
-unsafe impl<T> Send for Handed<T> {}
+unsafe impl<T> Send for SendPtr<T> {}
 
-impl<T> Handed<T> {
+impl<T> SendPtr<T> {
     pub(super) fn new(value: T) -> Self {
         Self(value)
     }
@@ -43,26 +43,26 @@ impl<T> Handed<T> {
 }
 
 /// Where requests are completed: private communicators, on which every rank sends to itself alone.
-pub(super) struct Own {
+pub(super) struct CompletionComms {
     /// A failed exchange is an error code.
     returning: Communicator,
-    /// A failed exchange ends the job, as the program's communicator has it.
+    /// A failed exchange ends the task, as the program's communicator has it.
     fatal: Communicator,
     /// This process's rank on both.
     me: c_int,
     tags: AtomicUsize,
 }
 // SAFETY: MPI handles and numbers.
-unsafe impl Send for Own {}
+unsafe impl Send for CompletionComms {}
 // SAFETY: as above; what changes is atomic.
-unsafe impl Sync for Own {}
+unsafe impl Sync for CompletionComms {}
 
-static OWN: Mutex<Option<Arc<Own>>> = Mutex::new(None);
+static COMPLETION_COMMS: Mutex<Option<Arc<CompletionComms>>> = Mutex::new(None);
 
 /// How a request of the program is completed.
 #[derive(Clone)]
 pub(super) struct Completion {
-    own: Arc<Own>,
+    own: Arc<CompletionComms>,
     comm: ffi::MPI_Comm,
     tag: c_int,
 }
@@ -70,7 +70,7 @@ pub(super) struct Completion {
 impl Completion {
     /// For a request on `comm`, whose error handler decides what a failure does; local.
     pub(super) fn new(comm: ffi::MPI_Comm) -> Result<Self, Error> {
-        let own = OWN.lock().clone().ok_or(Error::NotInitialized("what completes requests"))?;
+        let own = COMPLETION_COMMS.lock().clone().ok_or(Error::NotInitialized("what completes requests"))?;
         // SAFETY: constants, and a communicator that MPI has accepted; our reference to the handler is given up.
         let returns = unsafe {
             let mut handler = ffi::RSMPI_ERRORS_RETURN;
@@ -119,7 +119,7 @@ impl Completion {
 
 /// Whether requests can be completed.
 pub(super) fn can_complete() -> bool {
-    OWN.lock().is_some()
+    COMPLETION_COMMS.lock().is_some()
 }
 
 /// Makes what completes requests, in place of what there is; collective. Requests that are under way keep what they have.
@@ -133,9 +133,9 @@ pub(super) unsafe fn complete_on(comm: ffi::MPI_Comm) -> Result<(), Error> {
         let (returning, fatal) = (returning?, fatal?);
         let code = ffi::PMPI_Comm_set_errhandler(fatal.raw(), ffi::RSMPI_ERRORS_ARE_FATAL);
         optiq_transport::mpi::check(code, "MPI_Comm_set_errhandler")?;
-        Own { me: returning.rank() as c_int, returning, fatal, tags: AtomicUsize::new(0) }
+        CompletionComms { me: returning.rank() as c_int, returning, fatal, tags: AtomicUsize::new(0) }
     };
-    *OWN.lock() = Some(Arc::new(own));
+    *COMPLETION_COMMS.lock() = Some(Arc::new(own));
     Ok(())
 }
 
@@ -145,25 +145,25 @@ pub(super) struct Exchange {
     pub(super) local: Local,
     /// The blocks that are sent, if they are replaced by what arrives: `local` points to them.
     pub(super) _staged: Vec<u8>,
-    pub(super) kept: Kept,
+    pub(super) kept: FallbackArgs,
     pub(super) signature: u64,
     pub(super) completion: Completion,
 }
 
 /// What a stream is told to do.
-pub(super) enum Job {
+pub(super) enum StreamTask {
     /// To carry out an exchange.
-    Exchange(Box<Handed<Exchange>>),
+    Exchange(Box<SendPtr<Exchange>>),
     /// To plan one; the answer says whether it goes along planned paths.
-    Plan(Box<Handed<(Local, Kept)>>, Sender<Result<bool, ()>>),
+    Plan(Box<SendPtr<(Local, FallbackArgs)>>, Sender<Result<bool, ()>>),
     /// To carry out what was planned last.
     Start(Completion),
 }
-// SAFETY: as for `Handed`.
+// SAFETY: as for `SendPtr`.
 unsafe impl Send for Completion {}
 
-/// A thread that does its jobs in order, until all that is left of it is in its hands.
-pub(super) struct Stream(Mutex<Option<Sender<Job>>>);
+/// A thread that does its tasks in order, until all that is left of it is in its hands.
+pub(super) struct Stream(Mutex<Option<Sender<StreamTask>>>);
 
 static STREAMS: Mutex<Vec<Weak<Stream>>> = Mutex::new(Vec::new());
 static THREADS: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
@@ -176,7 +176,7 @@ pub(super) fn has_room() -> bool {
 
 impl Stream {
     /// Starts the thread; local.
-    pub(super) fn spawn(run: impl FnOnce(Receiver<Job>) + Send + 'static) -> std::io::Result<Arc<Self>> {
+    pub(super) fn spawn(run: impl FnOnce(Receiver<StreamTask>) + Send + 'static) -> std::io::Result<Arc<Self>> {
         let (sender, receiver) = channel();
         let thread = std::thread::Builder::new().name("optiq-stream".into()).stack_size(STACK_BYTES);
         let thread = without_signals(|| {
@@ -201,9 +201,9 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Adds a job; false if MPI is being finalised, which a correct program has not begun.
-    pub(super) fn add(&self, job: Job) -> bool {
-        self.0.lock().as_ref().is_some_and(|sender| sender.send(job).is_ok())
+    /// Adds a task; false if MPI is being finalised, which a correct program has not begun.
+    pub(super) fn add(&self, task: StreamTask) -> bool {
+        self.0.lock().as_ref().is_some_and(|sender| sender.send(task).is_ok())
     }
 }
 
@@ -218,7 +218,7 @@ pub(super) fn end() {
         // It does not panic.
         let _ = thread.join();
     }
-    let own = OWN.lock().take();
+    let own = COMPLETION_COMMS.lock().take();
     if is_initialized() {
         drop(own);
     }
@@ -227,10 +227,10 @@ pub(super) fn end() {
 /// Leaves all streams as they are, where MPI is being finalised already and it is too late to end them.
 pub(super) fn leave() {
     for stream in STREAMS.lock().drain(..).filter_map(|s| s.upgrade()) {
-        // A thread whose jobs never end does nothing any more.
+        // A thread whose tasks never end does nothing any more.
         std::mem::forget(stream.0.lock().take());
     }
-    std::mem::forget(OWN.lock().take());
+    std::mem::forget(COMPLETION_COMMS.lock().take());
 }
 
 /// A thread inherits the signals that are blocked: ours must not run the program's handlers.
@@ -247,18 +247,18 @@ fn without_signals<T>(make: impl FnOnce() -> T) -> T {
 }
 
 /// The thread of the persistent exchanges that a session carries, one after the other in the program's time.
-pub(super) fn persistent(session: &Session, jobs: Receiver<Job>) {
+pub(super) fn persistent(session: &Session, tasks: Receiver<StreamTask>) {
     let mut operation: Option<Operation> = None;
-    for job in jobs {
-        match job {
-            Job::Plan(arguments, answer) => {
+    for task in tasks {
+        match task {
+            StreamTask::Plan(arguments, answer) => {
                 let (local, kept) = arguments.take();
                 let made = session.init(Ok(local), Some(kept));
                 // Nobody waits who is not there.
                 let _ = answer.send(made.as_ref().map(Operation::is_planned).map_err(|_| ()));
                 operation = made.ok().filter(Operation::is_planned);
             }
-            Job::Start(completion) => {
+            StreamTask::Start(completion) => {
                 let done = operation.as_mut().is_some_and(|operation| {
                     // SAFETY: the program keeps its buffers until the request is complete.
                     let started = unsafe { session.start(operation) };
@@ -268,15 +268,15 @@ pub(super) fn persistent(session: &Session, jobs: Receiver<Job>) {
                 completion.complete(done);
             }
             // There are none.
-            Job::Exchange(exchange) => exchange.take().completion.complete(false),
+            StreamTask::Exchange(exchange) => exchange.take().completion.complete(false),
         }
     }
 }
 
 /// The thread of the exchanges that a communicator's ranks start without blocking. `serve` carries one out.
-pub(super) fn in_order(jobs: Receiver<Job>, serve: impl Fn(&mut Exchange) -> bool) {
-    for job in jobs {
-        if let Job::Exchange(exchange) = job {
+pub(super) fn in_order(tasks: Receiver<StreamTask>, serve: impl Fn(&mut Exchange) -> bool) {
+    for task in tasks {
+        if let StreamTask::Exchange(exchange) = task {
             let mut exchange = exchange.take();
             let well = serve(&mut exchange);
             let completion = exchange.completion.clone();

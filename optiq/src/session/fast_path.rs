@@ -10,40 +10,40 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering:
 
 /// See the top of the file.
 #[derive(Debug)]
-pub(crate) struct Quick {
+pub(crate) struct FastPath {
     /// All calls go to plain MPI for good.
     always: bool,
     /// Calls that still go there before ranks agree again.
     calls: AtomicU64,
     /// Calls since the last agreement.
     passed: AtomicU32,
-    /// One of them moved `surprising_bytes` or more at this rank, and was not known to go to plain MPI anyway.
-    surprise: AtomicBool,
-    surprising_bytes: u64,
+    /// One of them moved `misprediction_bytes` or more at this rank, and was not known to go to plain MPI anyway.
+    misprediction: AtomicBool,
+    misprediction_bytes: u64,
     /// The last call went this way.
     last: AtomicBool,
     comm: ffi::MPI_Comm,
     ranks: usize,
     /// The datatype that was seen last, and its size. A handle can be freed and come again with another size; then a
-    /// surprise goes unnoticed, and nothing else.
+    /// misprediction goes unnoticed, and nothing else.
     datatype: AtomicUsize,
     size: AtomicU64,
 }
 
 // SAFETY: an MPI handle is an opaque value that any thread may use as far as the program's thread level allows.
-unsafe impl Send for Quick {}
+unsafe impl Send for FastPath {}
 // SAFETY: as above; all that changes is atomic.
-unsafe impl Sync for Quick {}
+unsafe impl Sync for FastPath {}
 
-impl Quick {
+impl FastPath {
     /// For a private communicator.
-    pub(super) fn new(comm: ffi::MPI_Comm, ranks: usize, always: bool, surprising_bytes: u64) -> Self {
+    pub(super) fn new(comm: ffi::MPI_Comm, ranks: usize, always: bool, misprediction_bytes: u64) -> Self {
         Self {
             always,
             calls: AtomicU64::new(0),
             passed: AtomicU32::new(0),
-            surprise: AtomicBool::new(false),
-            surprising_bytes,
+            misprediction: AtomicBool::new(false),
+            misprediction_bytes,
             last: AtomicBool::new(false),
             comm,
             ranks,
@@ -52,16 +52,16 @@ impl Quick {
         }
     }
 
-    /// Whether this call goes to plain MPI, on [`Quick::comm`]. `known_aside` is asked for large ones.
+    /// Whether this call goes to plain MPI, on [`FastPath::comm`]. `known_fallback` is asked for large ones.
     #[inline]
-    pub(crate) fn skips(&self, bytes: u64, known_aside: impl FnOnce() -> bool) -> bool {
+    pub(crate) fn skips(&self, bytes: u64, known_fallback: impl FnOnce() -> bool) -> bool {
         if !self.always {
             let calls = self.calls.load(Relaxed);
             if calls == 0 {
                 return false;
             }
-            if bytes >= self.surprising_bytes && !self.surprise.load(Relaxed) {
-                self.surprise.store(!known_aside(), Relaxed);
+            if bytes >= self.misprediction_bytes && !self.misprediction.load(Relaxed) {
+                self.misprediction.store(!known_fallback(), Relaxed);
             }
             self.calls.store(calls - 1, Relaxed);
             self.passed.store(self.passed.load(Relaxed).wrapping_add(1), Relaxed);
@@ -144,9 +144,9 @@ impl Quick {
         self.last.store(false, Relaxed);
     }
 
-    /// Calls since the last agreement, and whether one was a surprise; both start anew.
+    /// Calls since the last agreement, and whether one was a misprediction; both start anew.
     pub(super) fn take(&self) -> (u32, bool) {
-        (self.passed.swap(0, Relaxed), self.surprise.swap(false, Relaxed))
+        (self.passed.swap(0, Relaxed), self.misprediction.swap(false, Relaxed))
     }
 
     /// So many calls go this way from now on.
@@ -159,14 +159,14 @@ impl Quick {
 mod tests {
     use super::*;
 
-    fn quick(always: bool) -> Quick {
+    fn fast_path(always: bool) -> FastPath {
         // SAFETY: a constant, which nothing is done with.
-        Quick::new(unsafe { ffi::RSMPI_COMM_NULL }, 3, always, 1000)
+        FastPath::new(unsafe { ffi::RSMPI_COMM_NULL }, 3, always, 1000)
     }
 
     #[test]
     fn as_many_calls_as_allowed_and_large_ones_are_surprises() {
-        let q = quick(false);
+        let q = fast_path(false);
         assert!(!q.skips(1, || false));
         q.allow(3);
         assert!(q.skips(999, || unreachable!()) && q.was_last());
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn negative_counts_and_missing_arrays_take_the_long_way() {
-        let q = quick(true);
+        let q = fast_path(true);
         let good = [1, 2, 3];
         let bad = [1, -2, 3];
         // SAFETY: arrays of three; datatypes are not looked at.

@@ -4,10 +4,11 @@
 //! jobs), and then move the bytes as in any other exchange: along the jobs' paths, or along paths that rank 0 plans for
 //! them. Plans stay in the session's cache for the next time. Without a network, plain messages move them.
 
-use super::Session;
-use super::exchange::{Outcome, PLANNED, direct_seconds, tagged};
+use super::exchange::{PLANNED, direct_seconds, tagged};
+use super::outcome::Outcome;
 use super::plans::{Entry, Key};
 use super::setup::Fabric;
+use super::state::Session;
 use crate::blocks::Blocks;
 use crate::error::Error;
 use optiq_lower::decide::Decision;
@@ -44,7 +45,7 @@ impl Session {
         let small = || Error::Argument(format!("the jobs send {offset} bytes of a buffer of {}", send.len()));
         let checked = if offset > send.len() as u64 { Err(small()) } else { Ok(from) };
         let (base, length) = (receive.as_mut_ptr(), receive.len() as u64);
-        let places = |bytes: &[u64]| end_to_end(jobs, me, bytes, base, length);
+        let places = |bytes: &[u64]| packed_addresses(jobs, me, bytes, base, length);
         // SAFETY: both are within the borrowed slices.
         unsafe { self.execute_jobs_at(jobs, checked, &places) }.map(|_| ())
     }
@@ -208,7 +209,7 @@ impl Session {
 }
 
 /// Addresses one after the other in a buffer for the jobs that end at rank `me`.
-pub(crate) fn end_to_end(
+pub(crate) fn packed_addresses(
     jobs: &TransferList,
     me: Rank,
     bytes: &[u64],

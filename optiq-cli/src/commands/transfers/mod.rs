@@ -1,4 +1,4 @@
-//! `optiq jobs`: job files are made, shown and executed.
+//! `optiq transfers`: lists of transfers are made, shown and executed.
 
 mod plan;
 #[cfg(feature = "mpi")]
@@ -9,16 +9,19 @@ use crate::failure::Failure;
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
-/// Job files: so many bytes from rank to rank, with paths that are found beforehand
+/// Transfer lists: bytes from rank to rank, with paths that are found beforehand
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    visible_alias = "jobs",
+    after_help = "\
 Examples:
-  optiq jobs plan --topology torus:4x4 --to 0,10 --bytes 750KB --output to_bridges.jobs
-  optiq jobs plan --topology torus:4x4 --demands pattern:disjoint --planner heu2 --output d.json
-  optiq jobs show to_bridges.jobs
+  optiq transfers plan --topology torus:4x4 --to 0,10 --bytes 750KB --output to_bridges.jobs
+  optiq transfers plan --topology torus:4x4 --demands pattern:disjoint --planner heu2 --output d.json
+  optiq transfers show to_bridges.jobs
 
 Under mpirun, with OPTIQ_TOPOLOGY as in the file:
-  mpirun -n 16 optiq jobs run to_bridges.jobs")]
+  mpirun -n 16 optiq transfers run to_bridges.jobs"
+)]
 pub struct Arguments {
     #[command(subcommand)]
     what: What,

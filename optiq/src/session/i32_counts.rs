@@ -7,7 +7,7 @@ use std::ffi::c_int;
 
 /// Copies of a call's four lists, one after the other: counts and displacements to send, and to receive.
 #[derive(Debug, Default)]
-pub(super) struct Narrow {
+pub(super) struct I32Counts {
     words: Vec<c_int>,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Lists {
     pub(super) elements: u64,
 }
 
-impl Narrow {
+impl I32Counts {
     /// Copies the lists to send (`side` 0) or to receive (`side` 1), for a buffer of `length` elements. The displacement of
     /// an empty block is not used and becomes 0.
     #[inline]
@@ -71,19 +71,19 @@ mod tests {
 
     #[test]
     fn lists_are_copied_summed_and_checked() {
-        let mut narrow = Narrow::default();
-        let found = narrow.copy(3, 1, &[2, 0, 5], &[1, usize::MAX, 3], 8);
+        let mut i32_counts = I32Counts::default();
+        let found = i32_counts.copy(3, 1, &[2, 0, 5], &[1, usize::MAX, 3], 8);
         assert_eq!(found, Lists { countable: true, fit: true, elements: 7 });
-        assert_eq!(narrow.lists(), [&[0; 3][..], &[0; 3], &[2, 0, 5], &[1, 0, 3]]);
-        assert!(!narrow.copy(3, 0, &[2, 0, 5], &[1, 0, 3], 7).fit);
+        assert_eq!(i32_counts.lists(), [&[0; 3][..], &[0; 3], &[2, 0, 5], &[1, 0, 3]]);
+        assert!(!i32_counts.copy(3, 0, &[2, 0, 5], &[1, 0, 3], 7).fit);
         let largest = c_int::MAX as usize;
-        assert!(narrow.copy(3, 0, &[largest, 0, 0], &[largest, 0, 0], 2 * largest).fit);
+        assert!(i32_counts.copy(3, 0, &[largest, 0, 0], &[largest, 0, 0], 2 * largest).fit);
         for (counts, displacements) in
             [([largest + 1, 0, 0], [0; 3]), ([1, 0, 0], [largest + 1, 0, 0]), ([usize::MAX, 1, 0], [usize::MAX, 1, 0])]
         {
-            let found = narrow.copy(3, 0, &counts, &displacements, usize::MAX);
+            let found = i32_counts.copy(3, 0, &counts, &displacements, usize::MAX);
             assert!(!found.countable && !found.fit);
         }
-        assert!(!narrow.copy(3, 0, &[1, 1], &[0, 0, 0], 9).countable);
+        assert!(!i32_counts.copy(3, 0, &[1, 1], &[0, 0, 0], 9).countable);
     }
 }

@@ -1,4 +1,4 @@
-//! `optiq jobs run`: executes a job file under `mpirun`, and looks at every byte.
+//! `optiq transfers run`: executes a job file under `mpirun`, and looks at every byte.
 
 use crate::failure::Failure;
 use crate::statistics::median;
@@ -18,10 +18,10 @@ use std::process::ExitCode;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  optiq jobs run --help
+  optiq transfers run --help
 
 On 16 ranks of this machine:
-  mpirun -n 16 optiq jobs run to_bridges.jobs --datasize 1MiB --json")]
+  mpirun -n 16 optiq transfers run to_bridges.jobs --datasize 1MiB --json")]
 pub struct Arguments {
     /// The job file
     file: PathBuf,

@@ -1,4 +1,4 @@
-//! `optiq jobs plan`.
+//! `optiq transfers plan`.
 
 use super::refused;
 use crate::arguments::{MESSAGE, Planning, Topology};
@@ -20,8 +20,8 @@ use std::process::ExitCode;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  optiq jobs plan --topology torus:4x4 --to 0,10 --bytes 750KB --output to_bridges.jobs
-  optiq jobs plan --topology bgq:512 --ranks-per-host 2 --demands pattern:disjoint --output d.json --json")]
+  optiq transfers plan --topology torus:4x4 --to 0,10 --bytes 750KB --output to_bridges.jobs
+  optiq transfers plan --topology bgq:512 --ranks-per-host 2 --demands pattern:disjoint --output d.json --json")]
 pub struct Arguments {
     #[command(flatten)]
     topology: Topology,

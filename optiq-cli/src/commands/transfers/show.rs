@@ -1,4 +1,4 @@
-//! `optiq jobs show`.
+//! `optiq transfers show`.
 
 use super::refused;
 use crate::failure::Failure;
@@ -13,8 +13,8 @@ use std::process::ExitCode;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  optiq jobs show to_bridges.jobs
-  optiq jobs show to_bridges.jobs --rank 3 --json")]
+  optiq transfers show to_bridges.jobs
+  optiq transfers show to_bridges.jobs --rank 3 --json")]
 pub struct Arguments {
     /// The job file
     file: PathBuf,

@@ -1,0 +1,336 @@
+//! Who serves a call: whether it is passed on, and what the ranks of its communicator agree on.
+
+use super::call::{Blocks, Call, Lists};
+use super::communicators::{self, CommState, KnownComm};
+use super::counts::{self, Function, PassReason, count};
+use super::state::{BUSY, Busy, PASSING, SERVING, STATE, UNDECIDED, pass_all};
+use crate::c_api::arguments::{arguments_signature, read};
+use crate::config::{Config, Preload};
+use crate::error::Error;
+use crate::logger;
+use crate::session::{Arguments, ByMpi, Local};
+use optiq_lower::choices::Algorithm;
+use optiq_lower::decide::Decision;
+use optiq_net::Network;
+use optiq_transport::mpi::{Library, ffi, handle_bits, in_place, is_committed, is_initialized, is_named};
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Has a call served or passed on.
+///
+/// # Safety
+/// As [`super::blocking`].
+pub(super) unsafe fn look(call: &Call, next: &dyn Fn() -> c_int) -> c_int {
+    if BUSY.get() {
+        return next();
+    }
+    let _busy = Busy::new();
+    // A panic of ours before anything was agreed upon must not cost the program its call.
+    // SAFETY: passed on.
+    let known = catch_unwind(AssertUnwindSafe(|| unsafe { serving_comm(call) })).unwrap_or(Err(PassReason::Failed));
+    match known {
+        Err(way) => {
+            count(call.function, way);
+            next()
+        }
+        // SAFETY: passed on.
+        Ok(known) => unsafe { serve(call, known, next) },
+    }
+}
+
+/// Who may serve a call: a communicator with a session, or the way of a call that is passed on. Everything that is decided
+/// here is decided alike on all ranks that MPI would not have refused the call at once.
+///
+/// # Safety
+/// As [`super::blocking`].
+unsafe fn serving_comm<'a>(call: &Call) -> Result<&'a KnownComm, PassReason> {
+    // SAFETY: passed on.
+    let known = unsafe { usable(call)? };
+    if let Some(fast_path) = known.fast_path() {
+        // SAFETY: by this function's contract; the arguments are valid.
+        let bytes = unsafe { bytes(call, known) };
+        let aside = || match &*known.lock() {
+            // SAFETY: as above.
+            CommState::Serving(session) => session.is_known_fallback(unsafe { signature(call, known) }),
+            _ => false,
+        };
+        return if fast_path.skips(bytes, aside) { Err(PassReason::NoAgreement) } else { Ok(known) };
+    }
+    known.serves(call.comm).map(|()| known)
+}
+
+/// A communicator whose calls of this function are not passed on for good, if MPI does not refuse the call at once.
+///
+/// # Safety
+/// As [`super::blocking`].
+pub(super) unsafe fn usable<'a>(call: &Call) -> Result<&'a KnownComm, PassReason> {
+    if STATE.taken.load(Relaxed) & (1 << call.function as usize) == 0 {
+        return Err(PassReason::NotSwitchedOn);
+    }
+    // SAFETY: a constant.
+    if call.comm == unsafe { ffi::RSMPI_COMM_NULL } {
+        return Err(PassReason::Invalid);
+    }
+    // SAFETY: the program does not free the communicator during a call on it.
+    let known = unsafe { communicators::known(call.comm) }.ok_or(PassReason::Invalid)?;
+    if let Some(way) = known.plain() {
+        return Err(way);
+    }
+    // SAFETY: by this function's contract.
+    if !unsafe { is_valid(call, known) } {
+        return Err(PassReason::Invalid);
+    }
+    Ok(known)
+}
+
+/// Reads the configuration, once: whether any call can be served at all.
+pub(super) fn decide() -> Result<(), PassReason> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _turn = ONE.lock();
+    match STATE.now.load(Relaxed) {
+        UNDECIDED => {}
+        SERVING => return Ok(()),
+        state => return Err(counts::reason(state - PASSING).unwrap_or(PassReason::Failed)),
+    }
+    let decided = read_configuration();
+    match decided {
+        Ok(taken) => {
+            STATE.taken.store(taken, Relaxed);
+            STATE.set(SERVING);
+            Ok(())
+        }
+        // MPI may be initialised later.
+        Err(PassReason::Outside) => Err(PassReason::Outside),
+        Err(way) => {
+            pass_all(way);
+            Err(way)
+        }
+    }
+}
+
+fn read_configuration() -> Result<usize, PassReason> {
+    let read = Config::read();
+    counts::remember(&read.config);
+    if read.config.disable {
+        return Err(PassReason::Disabled);
+    }
+    if !communicators::is_our_library() {
+        logger::init("", read.config.log);
+        logger::warn_once("liboptiq_pmpi.so was built with another MPI library than the program; it does nothing");
+        return Err(PassReason::OtherLibrary);
+    }
+    if !is_initialized() {
+        return Err(PassReason::Outside);
+    }
+    let mut rank = 0;
+    // SAFETY: MPI is initialised.
+    unsafe { ffi::PMPI_Comm_rank(ffi::RSMPI_COMM_WORLD, &mut rank) };
+    logger::init(&format!(" [rank {rank}]"), read.config.log);
+    let warn = |text: &str| {
+        if rank == 0 {
+            logger::warn_once(text);
+        }
+    };
+    read.warnings.iter().for_each(|warning| warn(warning));
+    if let Some(error) = &read.error {
+        warn(&format!("{error}; all calls go to plain MPI"));
+        return Err(PassReason::Unusable);
+    }
+    let Some(topology) = read.config.topology.as_deref() else { return Err(PassReason::NoTopology) };
+    if read.config.algorithm == Algorithm::Mpi {
+        return Err(PassReason::NoTopology);
+    }
+    // Files may differ between ranks, so that only an agreement can refuse them; a specification does not.
+    if !topology.starts_with("file:")
+        && let Err(error) = Network::from_spec(topology)
+    {
+        warn(&format!("OPTIQ_TOPOLOGY: {error}; all calls go to plain MPI"));
+        return Err(PassReason::Unusable);
+    }
+    let Preload { alltoallv, alltoall, ialltoallv } = read.config.preload;
+    let bit = |on: bool, function: Function| usize::from(on) << function as usize;
+    let taken = bit(alltoallv, Function::Alltoallv)
+        | bit(alltoallv, Function::AlltoallvInit)
+        | bit(alltoall, Function::Alltoall)
+        | bit(ialltoallv, Function::Ialltoallv);
+    communicators::open(read.config).map_err(|error| {
+        logger::warn_once(&format!("{error}; all calls go to plain MPI"));
+        PassReason::Failed
+    })?;
+    Ok(taken)
+}
+
+/// Whether there is nothing in the arguments that MPI refuses at once, before it speaks to other ranks.
+///
+/// # Safety
+/// As [`super::blocking`].
+unsafe fn is_valid(call: &Call, known: &KnownComm) -> bool {
+    let sends = call.send != in_place();
+    let counted = match &call.blocks {
+        Blocks::Each { send, receive } => {
+            let is_good = |(counts, displacements): (*const c_int, *const c_int)| {
+                !counts.is_null()
+                    && !displacements.is_null()
+                    // SAFETY: an array of as many ints as there are ranks.
+                    && unsafe { std::slice::from_raw_parts(counts, known.ranks) }.iter().fold(0, |a, b| a | b) >= 0
+            };
+            is_good(*receive) && (!sends || is_good(*send))
+        }
+        Blocks::Same { send, receive } => *receive >= 0 && (!sends || *send >= 0),
+    };
+    let types = [(sends, call.send_type), (true, call.receive_type)];
+    // MPICH refuses to receive into MPI_IN_PLACE only if there is something to receive.
+    let refused = Library::CURRENT == Library::OpenMpi && call.receive.cast_const() == in_place();
+    counted
+        && !refused
+        // SAFETY: passed on.
+        && types.iter().zip(&known.named).all(|(&(used, t), seen)| !used || unsafe { is_good_type(t, seen, known) })
+}
+
+/// # Safety
+/// As [`super::blocking`].
+unsafe fn is_good_type(datatype: ffi::MPI_Datatype, seen: &AtomicUsize, known: &KnownComm) -> bool {
+    let handle = handle_bits(datatype);
+    // No handle of MPI's own types is 0.
+    if seen.load(Relaxed) == handle && handle != 0 {
+        return true;
+    }
+    // SAFETY: a constant; whatever else it is, MPI says whether it can be sent.
+    if datatype == unsafe { ffi::RSMPI_DATATYPE_NULL } || !is_committed(datatype, known.quiet()) {
+        return false;
+    }
+    // SAFETY: MPI has accepted it.
+    if unsafe { is_named(datatype) } {
+        seen.store(handle, Relaxed);
+    }
+    true
+}
+
+/// The bytes that this rank sends or receives, whichever is more.
+///
+/// # Safety
+/// As [`super::blocking`], with valid arguments.
+unsafe fn bytes(call: &Call, known: &KnownComm) -> u64 {
+    let Some(fast_path) = known.fast_path() else { return 0 };
+    // SAFETY: by this function's contract.
+    unsafe {
+        match &call.blocks {
+            Blocks::Each { send, receive } => {
+                let receive = (receive.0, call.receive_type);
+                let send = if call.send == in_place() { receive } else { (send.0, call.send_type) };
+                fast_path.bytes([send, receive]).unwrap_or(0)
+            }
+            Blocks::Same { receive, .. } => fast_path.bytes_of_each(*receive, call.receive_type),
+        }
+    }
+}
+
+/// # Safety
+/// As [`super::blocking`], with valid arguments.
+unsafe fn signature(call: &Call, known: &KnownComm) -> u64 {
+    let lists = Lists::new(call, known.ranks);
+    // SAFETY: by this function's contract.
+    lists.map_or(0, |lists| unsafe { arguments_signature(&lists.arguments(call), known.ranks) })
+}
+
+/// A call that the communicator's ranks agree on.
+///
+/// # Safety
+/// As [`super::blocking`], with valid arguments.
+unsafe fn serve(call: &Call, known: &KnownComm, next: &dyn Fn() -> c_int) -> c_int {
+    let code = Cell::new(None);
+    let by_mpi = || {
+        let returned = next();
+        code.set(Some(returned));
+        returned
+    };
+    let mut only_mpi = false;
+    // SAFETY: passed on.
+    let result = catch_unwind(AssertUnwindSafe(|| unsafe { agree(call, known, &by_mpi, &mut only_mpi) }));
+    let (way, returned) = conclude(result, code.get(), only_mpi, next, |error| fail(call.comm, error));
+    count(call.function, way);
+    returned
+}
+
+/// Which way a call went that ranks agreed on, and MPI's code for it: `code` is that of plain MPI if the call went there.
+pub(super) fn conclude(
+    result: std::thread::Result<Result<Decision, Error>>,
+    code: Option<c_int>,
+    only_mpi: bool,
+    next: &dyn Fn() -> c_int,
+    fail: impl FnOnce(Option<Error>) -> c_int,
+) -> (PassReason, c_int) {
+    match (result, code) {
+        (Ok(Ok(_)), Some(code)) if only_mpi => (PassReason::OnlyMpi, code),
+        (Ok(Ok(Decision::Multipath { .. })), Some(code)) => (PassReason::Measured, code),
+        (Ok(_), Some(code)) => (PassReason::Decided, code),
+        (Ok(Ok(_)), None) => (PassReason::Planned, ffi::MPI_SUCCESS as c_int),
+        // All ranks have found together that it cannot be served: MPI says what it thinks of it.
+        (Ok(Err(error)), None) if !matches!(error, Error::Transport(_)) => (PassReason::Disagreeing, next()),
+        (failed, _) => (PassReason::Failed, fail(failed.map(Result::err).ok().flatten())),
+    }
+}
+
+/// The call's blocks, or why only MPI can serve it.
+///
+/// # Safety
+/// As [`super::blocking`], with valid arguments; `staged` must live as long as what is returned.
+pub(super) unsafe fn localize(
+    call: &Call,
+    arguments: Option<&Arguments>,
+    known: &KnownComm,
+    staged: &mut Vec<u8>,
+) -> Local {
+    let read = match arguments {
+        // MPI looks for equal buffers itself, or goes on as the program means it to.
+        _ if call.send == call.receive.cast_const() => Ok(Local::OnlyMpi("both buffers are the same".into())),
+        _ if call.receive.cast_const() == in_place() => {
+            Ok(Local::OnlyMpi("MPI_IN_PLACE is to be received into".into()))
+        }
+        // SAFETY: by this function's contract.
+        Some(arguments) => unsafe { read(arguments, known.ranks, known.budget(), staged) },
+        None => Ok(Local::OnlyMpi("MPI_Alltoallv cannot count so far".into())),
+    };
+    // Whatever is wrong, MPI is to say it.
+    read.unwrap_or_else(|error| Local::OnlyMpi(error.to_string()))
+}
+
+/// Agrees, and has the call served; what was decided for its demands.
+///
+/// # Safety
+/// As [`super::blocking`], with valid arguments.
+unsafe fn agree(
+    call: &Call,
+    known: &KnownComm,
+    by_mpi: &dyn Fn() -> c_int,
+    only_mpi: &mut bool,
+) -> Result<Decision, Error> {
+    let state = known.lock();
+    let CommState::Serving(session) = &*state else { return Err(Error::NotInitialized("the call")) };
+    let mut staged = Vec::new();
+    let lists = Lists::new(call, known.ranks);
+    let arguments = lists.as_ref().map(|l| l.arguments(call));
+    // SAFETY: by this function's contract; `staged` lives until the exchange is over.
+    let local = unsafe { localize(call, arguments.as_ref(), known, &mut staged) };
+    *only_mpi = matches!(local, Local::OnlyMpi(_));
+    // SAFETY: as above.
+    let signature = arguments.map_or(0, |a| unsafe { arguments_signature(&a, known.ranks) });
+    // SAFETY: as above.
+    unsafe { session.agreed(Ok(local), Some(ByMpi::Caller(by_mpi)), signature)? };
+    Ok(session.planned())
+}
+
+/// What an MPI function does that fails on the way: the program's error handler is called.
+pub(super) fn fail(comm: ffi::MPI_Comm, error: Option<Error>) -> c_int {
+    match error {
+        Some(error) => log::error!("MPI_Alltoallv: {error}"),
+        None => log::error!("MPI_Alltoallv: internal error in OPTIQ"),
+    }
+    let code = ffi::MPI_ERR_OTHER as c_int;
+    // SAFETY: a communicator that MPI has accepted.
+    unsafe { ffi::PMPI_Comm_call_errhandler(comm, code) };
+    code
+}

@@ -1,0 +1,204 @@
+//! The values of all options of a session.
+
+use optiq_lower::aggregation::assign::Assignment;
+use optiq_lower::choices::{Algorithm, LegsChoice, TransportChoice};
+use optiq_lower::decide::DecisionOptions;
+use optiq_lower::placement::PlacementRule;
+use optiq_lower::scores::Scores;
+use optiq_solver::planner;
+use optiq_transport::{ChunkRule, Order};
+use std::str::FromStr;
+
+/// Which planner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlannerChoice {
+    /// By the size of the problem.
+    Auto,
+    /// The one of this name.
+    Named(String),
+}
+
+impl FromStr for PlannerChoice {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "auto" => Ok(PlannerChoice::Auto),
+            name if planner::NAMES.contains(&name) => Ok(PlannerChoice::Named(name.to_string())),
+            _ => Err(()),
+        }
+    }
+}
+
+/// All settings of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// `OPTIQ_TOPOLOGY`.
+    pub topology: Option<String>,
+    /// `OPTIQ_BACKGROUND`.
+    pub background: Option<String>,
+    /// `OPTIQ_PLACEMENT`.
+    pub placement: PlacementRule,
+    /// `OPTIQ_ALGORITHM`.
+    pub algorithm: Algorithm,
+    /// `OPTIQ_PLANNER`.
+    pub planner: PlannerChoice,
+    /// `OPTIQ_K`.
+    pub k: usize,
+    /// `OPTIQ_TRANSPORT`.
+    pub transport: TransportChoice,
+    /// `OPTIQ_LEGS`.
+    pub legs: LegsChoice,
+    /// `OPTIQ_CHUNK`.
+    pub chunk: ChunkRule,
+    /// `OPTIQ_WINDOW`.
+    pub window: u64,
+    /// `OPTIQ_BUDGET`.
+    pub budget: u64,
+    /// `OPTIQ_ORDER`.
+    pub order: Order,
+    /// `OPTIQ_SCORES`.
+    pub scores: Scores,
+    /// `OPTIQ_CALIBRATION`.
+    pub calibration: Option<String>,
+    /// `OPTIQ_MIN_BYTES`.
+    pub min_bytes: Option<u64>,
+    /// `OPTIQ_MIN_GAIN`.
+    pub min_gain: f64,
+    /// `OPTIQ_PLANS`.
+    pub plans: usize,
+    /// `OPTIQ_CHECK`.
+    pub check: bool,
+    /// `OPTIQ_PROGRESS`.
+    pub progress: bool,
+    /// `OPTIQ_STRICT`.
+    pub strict: bool,
+    /// `OPTIQ_IO_BUDGET`.
+    pub io_budget: u64,
+    /// `OPTIQ_IO_ASSIGNMENT`.
+    pub io_assignment: Assignment,
+    /// `OPTIQ_IO_HOSTS`.
+    pub io_hosts: Option<String>,
+    /// `OPTIQ_IO_TIMEOUT`, in seconds.
+    pub io_timeout: Option<f64>,
+    /// `OPTIQ_TRACE`.
+    pub trace: Option<String>,
+    /// `OPTIQ_TRACE_EVENTS`.
+    pub trace_events: usize,
+    /// `OPTIQ_DISABLE`.
+    pub disable: bool,
+    /// `OPTIQ_PRELOAD`.
+    pub preload: Preload,
+    /// `OPTIQ_REPORT`.
+    pub report: bool,
+    /// `OPTIQ_LOG`.
+    pub log: log::LevelFilter,
+}
+
+/// The MPI functions that the preload library takes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preload {
+    /// `MPI_Alltoallv`.
+    pub alltoallv: bool,
+    /// `MPI_Alltoall`.
+    pub alltoall: bool,
+    /// `MPI_Ialltoallv`.
+    pub ialltoallv: bool,
+}
+
+impl Default for Preload {
+    fn default() -> Self {
+        Self { alltoallv: true, ..Self::NONE }
+    }
+}
+
+impl Preload {
+    const NONE: Self = Self { alltoallv: false, alltoall: false, ialltoallv: false };
+}
+
+impl FromStr for Preload {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut on = Self::NONE;
+        for name in text.split(',') {
+            let function = match name.trim() {
+                "alltoallv" => &mut on.alltoallv,
+                "alltoall" => &mut on.alltoall,
+                "ialltoallv" => &mut on.ialltoallv,
+                _ => return Err(()),
+            };
+            *function = true;
+        }
+        Ok(on)
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            topology: None,
+            background: None,
+            placement: PlacementRule::Auto,
+            algorithm: Algorithm::Auto,
+            planner: PlannerChoice::Auto,
+            k: 20,
+            transport: TransportChoice::Auto,
+            legs: LegsChoice::Auto,
+            chunk: ChunkRule::Auto,
+            window: 32,
+            budget: 64 << 20,
+            order: Order::Proportional,
+            scores: Scores::default(),
+            calibration: None,
+            min_bytes: None,
+            min_gain: 1.05,
+            check: false,
+            progress: false,
+            plans: 16,
+            strict: false,
+            io_budget: 64 << 20,
+            io_assignment: Assignment::Balanced,
+            io_hosts: None,
+            io_timeout: None,
+            trace: None,
+            trace_events: optiq_transport::trace::DEFAULT_EVENTS,
+            disable: false,
+            preload: Preload::default(),
+            report: false,
+            log: log::LevelFilter::Warn,
+        }
+    }
+}
+
+impl Config {
+    /// A number for the settings that decide which collective calls a rank makes; ranks with different ones would wait
+    /// for each other for ever. The rest may differ, or is compared by what comes of it, as the network is.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn agreed_settings(&self) -> i64 {
+        let Config { calibration, .. } = self;
+        let local = Config {
+            topology: None,
+            background: None,
+            calibration: calibration.as_ref().map(|_| String::new()),
+            progress: false,
+            trace: None,
+            trace_events: 0,
+            disable: false,
+            report: false,
+            log: log::LevelFilter::Off,
+            ..self.clone()
+        };
+        xxhash_rust::xxh3::xxh3_64(format!("{local:?}").as_bytes()) as i64
+    }
+
+    /// What the decision between planned paths and plain MPI depends on.
+    pub fn decision_options(&self) -> DecisionOptions<'_> {
+        let Config { algorithm, scores, min_bytes, min_gain, chunk, .. } = self;
+        DecisionOptions { algorithm: *algorithm, scores, min_bytes: *min_bytes, min_gain: *min_gain, chunk: *chunk }
+    }
+
+    /// Whether OPTIQ is free to choose plain MPI for exchanges of any size.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn may_fall_back(&self) -> bool {
+        self.algorithm == Algorithm::Auto && !self.scores.force()
+    }
+}
