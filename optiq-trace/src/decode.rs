@@ -52,7 +52,7 @@ impl<'a> Reader<'a> {
         Ok(String::from_utf8_lossy(self.take(usize::from(length))?).into_owned())
     }
 
-    /// A number of things of at least so many bytes each.
+    /// A number of things of at least `least` bytes each.
     fn count(&mut self, least: usize, things: &str) -> Result<usize, String> {
         let n = self.u32()? as usize;
         if n > self.rest.len() / least {
@@ -144,7 +144,7 @@ impl RankTrace {
                 TABLE => trace.table_block(body)?,
                 CALLS => trace.calls_block(body)?,
                 END => trace.end_block(body)?,
-                other => return Err(format!("it has a block of kind {other}, which there is not")),
+                other => return Err(format!("it has a block of unknown kind {other}")),
             }
             file.rest = ahead.rest;
         }
@@ -182,81 +182,88 @@ impl RankTrace {
     fn calls_block(&mut self, mut from: Reader<'_>) -> Result<(), String> {
         from.what = "a list of calls";
         for _ in 0..from.count(CALL_BYTES, "calls")? {
-            let (number, table) = (from.u32()?, from.optional()?);
-            let outcome = match from.byte()? {
-                0 => Outcome::Planned,
-                1 => Outcome::Failed,
-                2 => Outcome::Plain,
-                other => return Err(format!("call {number} ended in way {other}, which there is not")),
-            };
-            let mut sums = [0; 14];
-            for sum in &mut sums {
-                *sum = from.u64()?;
-            }
-            let [start, end, waiting, copying, forwarding, own, plain, sent, sent_bytes, rest @ ..] = sums;
-            let [forwarded, forwarded_bytes, delivered, delivered_bytes, dropped] = rest;
-            let served_by = from.words()?;
-            if self.calls.last().is_some_and(|c| c.number >= number) {
-                return Err(format!("call {number} is out of order"));
-            }
-            if table.is_some_and(|t| t as usize >= self.tables.len()) {
-                return Err(format!("call {number} has a table of paths that is not there"));
-            }
-            let parts = [waiting, copying, forwarding, own, plain];
-            let sum = parts.iter().try_fold(0u64, |a, &b| a.checked_add(b));
-            if end < start || end.cast_signed() < 0 || sum != Some(end - start) {
-                return Err(format!("the parts of call {number} are not its time"));
-            }
-            let call = Call {
-                number,
-                start,
-                end,
-                outcome,
-                served_by,
-                table,
-                waiting,
-                copying,
-                forwarding,
-                own,
-                plain,
-                ..Call::default()
-            };
-            self.calls.push(Call {
-                sent,
-                sent_bytes,
-                forwarded,
-                forwarded_bytes,
-                delivered,
-                delivered_bytes,
-                dropped,
-                ..call
-            });
+            let call = self.call(&mut from)?;
+            self.calls.push(call);
         }
         from.what = "a list of records";
         let count = from.count(RECORD_BYTES, "records")?;
         self.records.reserve(count);
         for _ in 0..count {
-            let (code, cause) = (from.byte()?, from.byte()?);
-            let kind =
-                EventKind::from_code(code).ok_or_else(|| format!("a record is of kind {code}, which there is not"))?;
-            let (call, path, peer) = (from.u32()?, from.u32()?, from.u32()?);
-            let (time, duration, sequence, bytes) = (from.u64()?, from.u64()?, from.u64()?, from.u64()?);
-            let cause = match cause {
-                0 => None,
-                code => Some(
-                    EventKind::from_code(code)
-                        .ok_or_else(|| format!("a wait was ended by {code}, which there is not"))?,
-                ),
-            };
-            if peer >= self.ranks && peer != NO_PEER {
-                return Err(format!("a record names rank {peer}, but there are {} ranks", self.ranks));
-            }
-            if time.checked_add(duration).is_none_or(|end| end.cast_signed() < 0) {
-                return Err("a record lies beyond the end of time".into());
-            }
-            self.records.push(Record { time, duration, sequence, bytes, call, path, peer, kind, cause });
+            let record = self.record(&mut from)?;
+            self.records.push(record);
         }
         from.end()
+    }
+
+    /// The next call, checked against those before it and the tables.
+    fn call(&self, from: &mut Reader<'_>) -> Result<Call, String> {
+        let (number, table) = (from.u32()?, from.optional()?);
+        let outcome = match from.byte()? {
+            0 => Outcome::Planned,
+            1 => Outcome::Failed,
+            2 => Outcome::Plain,
+            other => return Err(format!("call {number} has the unknown outcome {other}")),
+        };
+        let mut sums = [0; 14];
+        for sum in &mut sums {
+            *sum = from.u64()?;
+        }
+        let [start, end, waiting, copying, forwarding, own, plain, sent, sent_bytes, rest @ ..] = sums;
+        let [forwarded, forwarded_bytes, delivered, delivered_bytes, dropped] = rest;
+        let served_by = from.words()?;
+        if self.calls.last().is_some_and(|c| c.number >= number) {
+            return Err(format!("call {number} is out of order"));
+        }
+        if table.is_some_and(|t| t as usize >= self.tables.len()) {
+            return Err(format!("call {number} names a table of paths that does not exist"));
+        }
+        let parts = [waiting, copying, forwarding, own, plain];
+        let sum = parts.iter().try_fold(0u64, |a, &b| a.checked_add(b));
+        if end < start || end.cast_signed() < 0 || sum != Some(end - start) {
+            return Err(format!("the parts of call {number} are not its time"));
+        }
+        Ok(Call {
+            number,
+            start,
+            end,
+            outcome,
+            served_by,
+            table,
+            waiting,
+            copying,
+            forwarding,
+            own,
+            plain,
+            sent,
+            sent_bytes,
+            forwarded,
+            forwarded_bytes,
+            delivered,
+            delivered_bytes,
+            dropped,
+        })
+    }
+
+    /// The next record, whose rank must be one of the session.
+    fn record(&self, from: &mut Reader<'_>) -> Result<Record, String> {
+        let (code, cause) = (from.byte()?, from.byte()?);
+        let kind = EventKind::from_code(code).ok_or_else(|| format!("a record is of unknown kind {code}"))?;
+        let (call, path, peer) = (from.u32()?, from.u32()?, from.u32()?);
+        let (time, duration, sequence, bytes) = (from.u64()?, from.u64()?, from.u64()?, from.u64()?);
+        let cause = match cause {
+            0 => None,
+            code => Some(
+                EventKind::from_code(code)
+                    .ok_or_else(|| format!("a wait was ended by an event of unknown kind {code}"))?,
+            ),
+        };
+        if peer >= self.ranks && peer != NO_PEER {
+            return Err(format!("a record names rank {peer}, but there are {} ranks", self.ranks));
+        }
+        if time.checked_add(duration).is_none_or(|end| end.cast_signed() < 0) {
+            return Err("a record lies beyond the end of time".into());
+        }
+        Ok(Record { time, duration, sequence, bytes, call, path, peer, kind, cause })
     }
 
     fn end_block(&mut self, mut from: Reader<'_>) -> Result<(), String> {

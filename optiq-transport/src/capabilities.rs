@@ -46,6 +46,8 @@ pub struct Capabilities {
     /// Whether bytes get into the target's memory only while the target makes calls of its own (polls); `None` for a
     /// transport that does not put. True where the library may need it on some networks.
     pub puts_need_target_progress: Option<bool>,
+    /// Whether dropping it is a collective call, because it holds memory that other ranks write to.
+    pub drop_is_collective: bool,
     /// The most bytes that it holds in flight, on all legs of a rank together; `None` if it sets no bound of its own.
     pub largest_bytes_in_flight: Option<u64>,
 }

@@ -148,7 +148,7 @@ pub const CONSTANTS: &[Constant] = &[
         value: STALL_NOTICE_SECONDS as f64,
         unit: "s",
         provenance: Provenance::Chosen {
-            reason: "not recorded when it was set; far longer than any chunk takes, short enough to help somebody who watches",
+            reason: "not recorded when it was set; far longer than any chunk takes, short enough to help a user who watches",
         },
         meaning: "How long nothing may move before a line in the log says what is missing.",
     },

@@ -6,7 +6,7 @@ use thiserror::Error;
 /// Why a schedule could not be made or carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TransportError {
-    /// A path that cannot be: fewer than two ranks, a rank twice or out of range, no bytes, an id twice.
+    /// A malformed path: fewer than two ranks, a rank twice or out of range, no bytes, an id twice.
     #[error("path {path} {what}")]
     BadPath {
         /// The path's number.
@@ -34,7 +34,7 @@ pub enum TransportError {
         /// What is needed, in bytes.
         needed: u64,
     },
-    /// An event that contradicts the schedule: somebody follows another plan, or a transport is broken.
+    /// An event that contradicts the schedule: another rank follows another plan, or a transport is broken.
     #[error("rank {rank} was told of {what}, which its schedule does not contain")]
     Unexpected {
         /// The rank that noticed.

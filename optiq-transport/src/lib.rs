@@ -5,7 +5,7 @@
 //!                                                                  └──orders──────────►
 //! ```
 //!
-//! This room speaks of ranks and bytes only. It does not know the network, and not how a plan was found: the
+//! This crate knows ranks and bytes only. It knows neither the network nor how a plan was found: the
 //! simulator drives the same [`Scheduler`] in virtual time, a test steps it by hand, and [`execute()`] drives it
 //! over a real [`Transport`].
 //!

@@ -1,5 +1,5 @@
-//! Traces of exchanges between threads: complete, in causal order, bounded, and read back by a parser that nothing
-//! brings down.
+//! Traces of exchanges between threads: complete, in causal order, bounded, and read back by a parser that no input can
+//! crash.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
@@ -11,22 +11,13 @@ use optiq_transport::{
 use proptest::prelude::*;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
-/// A directory that is gone with the test.
-struct Room(PathBuf);
-
-impl Room {
-    fn new(name: &str) -> Self {
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("trace-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Room(path)
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// A directory below the test's own, removed with the value, and a name in it that does not exist yet.
+fn folder() -> (TempDir, PathBuf) {
+    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = folder.path().join("trace");
+    (folder, path)
 }
 
 fn path(id: u32, ranks: &[Rank], bytes: u64, at: u64) -> Path {
@@ -43,7 +34,7 @@ fn paths() -> Vec<Path> {
     ]
 }
 
-fn trace<T: Transport + Send>(room: &Room, events: usize, calls: usize, ends: Vec<T>) -> Run {
+fn trace<T: Transport + Send>(directory: &std::path::Path, events: usize, calls: usize, ends: Vec<T>) -> Run {
     let paths = paths();
     let ranks = ends.len() as Rank;
     let options = ScheduleOptions { chunk: ChunkRule::Fixed(1000), window: 3, ..ScheduleOptions::default() };
@@ -51,7 +42,7 @@ fn trace<T: Transport + Send>(room: &Room, events: usize, calls: usize, ends: Ve
     let clock = Clock::at(Instant::now(), 1);
     std::thread::scope(|scope| {
         for (end, rank) in ends.into_iter().zip(0..) {
-            let (paths, directory) = (&paths, room.0.clone());
+            let (paths, directory) = (&paths, directory.to_path_buf());
             scope.spawn(move || {
                 let schedule = Schedule::new(rank, ranks, paths, &options).unwrap();
                 let trace = TraceOptions { directory, events, session: 0xfeed, rank, ranks, clock };
@@ -68,7 +59,7 @@ fn trace<T: Transport + Send>(room: &Room, events: usize, calls: usize, ends: Ve
             });
         }
     });
-    let mut runs = Run::load(&room.0).unwrap();
+    let mut runs = Run::load(&directory).unwrap();
     assert_eq!(runs.len(), 1);
     runs.remove(0)
 }
@@ -87,9 +78,9 @@ impl LinkMap for Slow {
 
 #[test]
 fn every_chunk_of_every_hop_is_there_once_and_in_causal_order() {
-    for (name, ends) in [("mesh", mesh(4)), ("paced", paced_mesh(4, Box::new(Slow)))] {
-        let room = Room::new(name);
-        let run = trace(&room, 1 << 14, 2, ends);
+    for ends in [mesh(4), paced_mesh(4, Box::new(Slow))] {
+        let (_folder, directory) = folder();
+        let run = trace(&directory, 1 << 14, 2, ends);
         assert_eq!((run.session(), run.ranks(), run.transport(), run.missing().len()), (0xfeed, 4, "in-process", 0));
         let journeys = run.journeys(None);
         let mut expected = 0;
@@ -129,8 +120,8 @@ fn every_chunk_of_every_hop_is_there_once_and_in_causal_order() {
 
 #[test]
 fn sums_are_the_time_of_a_call_and_the_chunks_of_the_plan() {
-    let room = Room::new("sums");
-    let run = trace(&room, 1 << 14, 1, mesh(4));
+    let (_folder, directory) = folder();
+    let run = trace(&directory, 1 << 14, 1, mesh(4));
     for file in run.files() {
         assert!(file.complete);
         let [planned, plain] = &file.calls[..] else { panic!("{} calls", file.calls.len()) };
@@ -214,9 +205,9 @@ impl Transport for Flushing {
 
 #[test]
 fn waiting_inside_a_call_is_waiting() {
-    let room = Room::new("flushing");
+    let (_folder, directory) = folder();
     let ends = mesh(4).into_iter().map(|end| Flushing(end, Meter::default())).collect();
-    let run = trace(&room, 1 << 14, 1, ends);
+    let run = trace(&directory, 1 << 14, 1, ends);
     // All ranks send. That the parts are the time of the call, the reader has checked.
     let least = FLUSH.as_nanos() as u64;
     for rank in run.rank_summaries(None) {
@@ -236,8 +227,8 @@ fn waiting_inside_a_call_is_waiting() {
 
 #[test]
 fn a_pair_shows_its_paths_and_the_slowest_leg() {
-    let room = Room::new("pair");
-    let run = trace(&room, 1 << 14, 2, paced_mesh(4, Box::new(Slow)));
+    let (_folder, directory) = folder();
+    let run = trace(&directory, 1 << 14, 2, paced_mesh(4, Box::new(Slow)));
     let found = run.pair(0, 3, None);
     let of: Vec<_> = found.iter().map(|p| (p.ranks.clone(), p.bytes, p.paths, p.chunks, p.known)).collect();
     let expected = [
@@ -256,7 +247,7 @@ fn a_pair_shows_its_paths_and_the_slowest_leg() {
     }
     assert!(run.pair(1, 2, None).is_empty());
     assert_eq!(run.pair(0, 3, Some(1))[0].bytes, 10_000);
-    // Everybody waits on so slow a link, and each wait has somebody who ended it, or is the last one.
+    // All ranks wait on such a slow link, and each wait was ended by another rank, or is the last one.
     let waits = run.longest_waits(None, 5);
     assert_eq!(waits.len(), 5);
     assert!(waits.windows(2).all(|w| w[0].duration >= w[1].duration));
@@ -265,9 +256,9 @@ fn a_pair_shows_its_paths_and_the_slowest_leg() {
 
 #[test]
 fn a_small_ring_drops_the_oldest_records_and_counts_them() {
-    let room = Room::new("drops");
-    let run = trace(&room, 16, 2, mesh(4));
-    let (whole, other) = (Room::new("drops-none"), 1 << 14);
+    let (_folder, directory) = folder();
+    let run = trace(&directory, 16, 2, mesh(4));
+    let ((_whole_folder, whole), other) = (folder(), 1 << 14);
     let all = trace(&whole, other, 2, mesh(4));
     let sums = run.rank_summaries(None);
     assert!(sums.iter().map(|s| s.dropped).sum::<u64>() > 0);
@@ -293,17 +284,17 @@ fn a_small_ring_drops_the_oldest_records_and_counts_them() {
 
 #[test]
 fn an_exchange_that_fails_is_written_at_once() {
-    let room = Room::new("failed");
+    let (_folder, directory) = folder();
     let mut ends = mesh(2);
-    let (directory, clock) = (room.0.clone(), Clock::start());
-    let trace = TraceOptions { directory, events: 64, session: 5, rank: 0, ranks: 2, clock };
+    let clock = Clock::start();
+    let trace = TraceOptions { directory: directory.clone(), events: 64, session: 5, rank: 0, ranks: 2, clock };
     let tracer = Tracer::create(&trace, "in-process").unwrap();
     let schedule = Schedule::new(0, 2, &[path(0, &[1, 0], 10, 0)], &ScheduleOptions::default()).unwrap();
     let how = ExecuteOptions { give_up_after: Some(Duration::from_millis(5)), ..ExecuteOptions::default() };
-    // Nobody sends.
+    // No rank sends.
     let mut traced = Traced::new(ends.swap_remove(0), tracer.clone());
     execute(&mut traced, &schedule, &how, &Memory::new(&[], &mut [0; 10])).unwrap_err();
-    let run = Run::load(&room.0).unwrap().remove(0);
+    let run = Run::load(&directory).unwrap().remove(0);
     let file = &run.files()[0];
     assert!(!file.complete, "the session goes on");
     assert_eq!((file.calls[0].outcome, run.missing()), (Outcome::Failed, vec![1]));
@@ -311,23 +302,23 @@ fn an_exchange_that_fails_is_written_at_once() {
     let wait = run.longest_waits(None, 1)[0];
     assert_eq!((wait.peer, wait.cause), (None, None));
     drop((traced, tracer));
-    assert!(Run::load(&room.0).unwrap()[0].files()[0].complete);
+    assert!(Run::load(&directory).unwrap()[0].files()[0].complete);
 }
 
 #[test]
 fn files_that_do_not_belong_together_are_refused() {
-    let room = Room::new("sets");
-    let error = Run::load(&room.0).unwrap_err().to_string();
+    let (_folder, directory) = folder();
+    let error = Run::load(&directory).unwrap_err().to_string();
     assert!(error.contains("the directory cannot be read"), "{error}");
-    std::fs::create_dir_all(&room.0).unwrap();
-    assert!(Run::load(&room.0).unwrap_err().to_string().contains("holds no file"));
-    let run = trace(&room, 64, 1, mesh(4));
-    let name = |rank: u32| room.0.join(format!("{:016x}.{rank}.optiqtrace", 0xfeed));
+    std::fs::create_dir_all(&directory).unwrap();
+    assert!(Run::load(&directory).unwrap_err().to_string().contains("holds no file"));
+    let run = trace(&directory, 64, 1, mesh(4));
+    let name = |rank: u32| directory.join(format!("{:016x}.{rank}.optiqtrace", 0xfeed));
     std::fs::copy(name(1), name(9)).unwrap();
-    let error = Run::load(&room.0).unwrap_err().to_string();
+    let error = Run::load(&directory).unwrap_err().to_string();
     assert!(error.contains("are both of rank 1"), "{error}");
     std::fs::write(name(9), b"something else").unwrap();
-    let error = Run::load(&room.0).unwrap_err().to_string();
+    let error = Run::load(&directory).unwrap_err().to_string();
     assert!(error.contains(".9.optiqtrace is no trace that can be read: it does not begin as a trace does"), "{error}");
     let mut other = run.files().to_vec();
     other[1].ranks = 5;
@@ -339,9 +330,9 @@ fn files_that_do_not_belong_together_are_refused() {
 fn sample() -> &'static [u8] {
     static BYTES: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
     BYTES.get_or_init(|| {
-        let room = Room::new("sample");
-        trace(&room, 64, 2, mesh(4));
-        std::fs::read(room.0.join(format!("{:016x}.1.optiqtrace", 0xfeed))).unwrap()
+        let (_folder, directory) = folder();
+        trace(&directory, 64, 2, mesh(4));
+        std::fs::read(directory.join(format!("{:016x}.1.optiqtrace", 0xfeed))).unwrap()
     })
 }
 

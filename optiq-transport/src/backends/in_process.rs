@@ -98,6 +98,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     flush_blocks: false,
     end_waits_for_all_ranks: false,
     puts_need_target_progress: None,
+    drop_is_collective: false,
     largest_bytes_in_flight: None,
 };
 

@@ -15,7 +15,7 @@ int optiq_mpi_is_initialized(void);
 
 MPI_Comm optiq_fortran_to_comm(MPI_Fint comm) { CONVERT(MPI_Comm, PMPI_Comm_f2c, comm, MPI_COMM_NULL); }
 MPI_Datatype optiq_fortran_to_type(MPI_Fint type) { CONVERT(MPI_Datatype, PMPI_Type_f2c, type, MPI_DATATYPE_NULL); }
-/* MPI_INFO_NULL is a valid argument, so what is none must not become it. */
+/* MPI_INFO_NULL is a valid argument, so an invalid handle must not become it. */
 MPI_Info optiq_fortran_to_info(MPI_Fint info) { return optiq_mpi_is_initialized() ? PMPI_Info_f2c(info) : MPI_INFO_NULL; }
 
 MPI_File optiq_fortran_to_file(MPI_Fint file) { CONVERT(MPI_File, PMPI_File_f2c, file, MPI_FILE_NULL); }

@@ -98,6 +98,7 @@ impl OneSided {
         flush_blocks: true,
         end_waits_for_all_ranks: true,
         puts_need_target_progress: Some(true),
+        drop_is_collective: true,
         largest_bytes_in_flight: None,
     };
 

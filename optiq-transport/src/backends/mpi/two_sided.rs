@@ -54,6 +54,7 @@ impl TwoSided {
         flush_blocks: false,
         end_waits_for_all_ranks: false,
         puts_need_target_progress: None,
+        drop_is_collective: false,
         largest_bytes_in_flight: None,
     };
 
