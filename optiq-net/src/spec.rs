@@ -87,37 +87,37 @@ impl Network {
 /// A specification that was read, in little memory however large the network.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Spec {
-    kind: Kind,
+    kind: SpecKind,
     capacity: f64,
     routing: Option<RoutingName>,
     seed: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Kind {
+enum SpecKind {
     Torus(Grid),
     Mesh(Grid),
     BlueGene(Grid),
     Star(u32),
 }
 
-impl Kind {
+impl SpecKind {
     fn grid(&self) -> Option<&Grid> {
         match self {
-            Kind::Torus(grid) | Kind::Mesh(grid) | Kind::BlueGene(grid) => Some(grid),
-            Kind::Star(_) => None,
+            SpecKind::Torus(grid) | SpecKind::Mesh(grid) | SpecKind::BlueGene(grid) => Some(grid),
+            SpecKind::Star(_) => None,
         }
     }
 
     fn default_capacity(&self) -> f64 {
-        if matches!(self, Kind::BlueGene(_)) { BGQ_LINK } else { GB_PER_SECOND }
+        if matches!(self, SpecKind::BlueGene(_)) { BGQ_LINK } else { GB_PER_SECOND }
     }
 
     fn default_routing(&self) -> RoutingName {
         match self {
-            Kind::Torus(_) | Kind::Mesh(_) => RoutingName::Given,
-            Kind::BlueGene(_) => RoutingName::BlueGene,
-            Kind::Star(_) => RoutingName::Shortest,
+            SpecKind::Torus(_) | SpecKind::Mesh(_) => RoutingName::Given,
+            SpecKind::BlueGene(_) => RoutingName::BlueGene,
+            SpecKind::Star(_) => RoutingName::Shortest,
         }
     }
 }
@@ -229,8 +229,8 @@ impl Spec {
         let shape = parts.next().unwrap_or_default();
         let options = Options::parse(parts).map_err(bad)?;
         let kind = match kind {
-            "torus" => Kind::Torus(grid(shape, true, options.wrap).map_err(bad)?),
-            "mesh" => Kind::Mesh(grid(shape, false, options.wrap).map_err(bad)?),
+            "torus" => SpecKind::Torus(grid(shape, true, options.wrap).map_err(bad)?),
+            "mesh" => SpecKind::Mesh(grid(shape, false, options.wrap).map_err(bad)?),
             "bgq" => {
                 let lengths = match shape {
                     "512" => "4x4x4x4x2",
@@ -242,11 +242,11 @@ impl Spec {
                         return Err(bad(format!("found {found:?} nodes; 512, 1024, 2048 or 4096 is expected")));
                     }
                 };
-                Kind::BlueGene(grid(lengths, true, options.wrap).map_err(bad)?)
+                SpecKind::BlueGene(grid(lengths, true, options.wrap).map_err(bad)?)
             }
             "star" => match positive(shape) {
                 _ if options.wrap.is_some() => return Err(bad("a star has no dimensions that could wrap".into())),
-                Some(n) if (n as usize) < MAX_HOSTS => Kind::Star(n),
+                Some(n) if (n as usize) < MAX_HOSTS => SpecKind::Star(n),
                 _ => {
                     let most = MAX_HOSTS - 1;
                     return Err(bad(format!("found {:?} hosts; 1 to {most} are expected", shorten(shape))));
@@ -287,7 +287,7 @@ impl Spec {
     #[cfg(test)]
     pub fn hosts(&self) -> usize {
         match &self.kind {
-            Kind::Star(n) => *n as usize,
+            SpecKind::Star(n) => *n as usize,
             kind => kind.grid().map_or(0, Grid::nodes),
         }
     }
@@ -296,7 +296,7 @@ impl Spec {
         let routing = self.routing.unwrap_or_else(|| self.kind.default_routing()).on(self.kind.grid(), self.seed)?;
         let mut builder = NetworkBuilder::new();
         match &self.kind {
-            Kind::Star(hosts) => {
+            SpecKind::Star(hosts) => {
                 let hub = builder.switch("s0");
                 for i in 0..*hosts {
                     let host = builder.host(format!("h{i}"));
@@ -304,7 +304,7 @@ impl Spec {
                 }
                 builder.build(self.to_string(), Geometry::General, routing)
             }
-            Kind::Torus(grid) | Kind::Mesh(grid) | Kind::BlueGene(grid) => {
+            SpecKind::Torus(grid) | SpecKind::Mesh(grid) | SpecKind::BlueGene(grid) => {
                 for i in 0..grid.nodes() {
                     builder.host(format!("h{i}"));
                 }
@@ -312,7 +312,7 @@ impl Spec {
                     builder.link(End::Host(from.0), End::Host(to.0), lanes, self.capacity);
                 }
                 let network = builder.build(self.to_string(), Geometry::Grid(grid.clone()), routing)?;
-                Ok(if matches!(self.kind, Kind::BlueGene(_)) { network.with_bridges() } else { network })
+                Ok(if matches!(self.kind, SpecKind::BlueGene(_)) { network.with_bridges() } else { network })
             }
         }
     }
@@ -322,18 +322,18 @@ impl Spec {
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, wraps) = match &self.kind {
-            Kind::Torus(_) => ("torus", true),
-            Kind::Mesh(_) => ("mesh", false),
-            Kind::BlueGene(_) => ("bgq", true),
-            Kind::Star(_) => ("star", false),
+            SpecKind::Torus(_) => ("torus", true),
+            SpecKind::Mesh(_) => ("mesh", false),
+            SpecKind::BlueGene(_) => ("bgq", true),
+            SpecKind::Star(_) => ("star", false),
         };
         match &self.kind {
-            Kind::Torus(grid) | Kind::Mesh(grid) => {
+            SpecKind::Torus(grid) | SpecKind::Mesh(grid) => {
                 let lengths: Vec<String> = grid.dims().iter().map(u32::to_string).collect();
                 write!(f, "{name}:{}", lengths.join("x"))?;
             }
-            Kind::BlueGene(grid) => write!(f, "{name}:{}", grid.nodes())?,
-            Kind::Star(hosts) => write!(f, "{name}:{hosts}")?,
+            SpecKind::BlueGene(grid) => write!(f, "{name}:{}", grid.nodes())?,
+            SpecKind::Star(hosts) => write!(f, "{name}:{hosts}")?,
         }
         if self.capacity != self.kind.default_capacity() {
             write!(f, ",capacity={}", format_rate(self.capacity))?;

@@ -3,13 +3,14 @@
 use crate::bound::lower_bound;
 use crate::candidates::{self, CandidateMethod, Candidates};
 use crate::checks::{check_demands, unconnected};
+use crate::constants::{self, CANDIDATE_PATHS, CANDIDATE_PATHS_CONCENTRATED, CONCENTRATED_PART, K_LEAST, K_MOST};
 use crate::demands::{self, Demand};
 use crate::error::PlanError;
 use crate::legs;
 use crate::parallel::in_two;
 use crate::plan::{self, Flow, MANY, PLAN_VERSION, Plan};
 use crate::planner::optimal::{GAP, Optimal, SLACK};
-use crate::planner::{self, Planner, PlannerOptions};
+use crate::planner::{self, Planner, PlannerName, PlannerOptions};
 use crate::problem::{Assignment, Problem, Share};
 use crate::progress::Progress;
 use crate::report::Report;
@@ -22,7 +23,7 @@ use std::time::{Duration, Instant};
 /// How to plan. The defaults are those of the thesis's experiments, with our candidates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanOptions {
-    /// Name of the planner ([`planner::NAMES`]). Default `optimal`.
+    /// Name of the planner, which [`run`] reads as a [`PlannerName`]. Default `optimal`.
     pub planner: String,
     /// Candidate paths per demand, at most. Default `None`: as [`PlanOptions::k_for`] says.
     pub k: Option<usize>,
@@ -48,12 +49,12 @@ pub struct PlanOptions {
 }
 
 /// Candidate paths per demand where nothing is said, as published.
-pub const K: usize = 50;
+pub const K: usize = constants::K;
 
 impl PlanOptions {
     /// Candidate paths per demand, at most, for these demands: [`PlanOptions::k`] if it is given, or else [`K`]. For
-    /// `optimal` as many as 300,000 paths in all allow, from 12 to 150 for a demand: it finds what lacks by itself, but
-    /// few demands leave room for enough paths to begin with. Where an eighth of the hosts or fewer send, or receive, it is
+    /// `optimal` as many as 300,000 paths in all allow, from 12 to 150 for a demand: it finds further paths by itself, but
+    /// with few demands there may be enough paths to begin with. Where an eighth of the hosts or fewer send, or receive, it is
     /// the cuts around these that bind, which takes more paths to fill: 2,000,000 in all.
     pub fn k_for(&self, net: &Network, demands: &[Demand]) -> usize {
         let concentrated = |end: fn(&Demand) -> optiq_net::NodeId| {
@@ -63,13 +64,13 @@ impl PlanOptions {
                     *seen = true;
                 }
             }
-            seen.into_iter().filter(|&seen| seen).count() <= net.hosts() / 8
+            seen.into_iter().filter(|&seen| seen).count() <= net.hosts() / CONCENTRATED_PART
         };
-        let automatic = || match self.planner.as_str() {
-            "optimal" => {
+        let automatic = || match self.planner.parse() {
+            Ok(PlannerName::Optimal) => {
                 let few = concentrated(|d| d.src) || concentrated(|d| d.dst);
-                let paths = if few { 2_000_000 } else { 300_000 };
-                (paths / demands.len().max(1)).clamp(12, 150)
+                let paths = if few { CANDIDATE_PATHS_CONCENTRATED } else { CANDIDATE_PATHS };
+                (paths / demands.len().max(1)).clamp(K_LEAST, K_MOST)
             }
             _ => K,
         };
@@ -80,7 +81,7 @@ impl PlanOptions {
 impl Default for PlanOptions {
     fn default() -> Self {
         let PlannerOptions { maxload, chunk } = PlannerOptions::default();
-        let (planner, method) = ("optimal".to_owned(), CandidateMethod::Auto);
+        let (planner, method) = (PlannerName::Optimal.to_string(), CandidateMethod::Auto);
         PlanOptions {
             planner,
             k: None,
@@ -152,15 +153,22 @@ pub fn run_with(
         return Err(PlanError::Slack(options.slack));
     }
     let parameters = PlannerOptions { maxload: options.maxload, chunk: options.chunk };
-    let planner: Box<dyn Planner> = match planner::by_name(&options.planner, &parameters)? {
-        planner if planner.name() == "optimal" => {
-            Box::new(Optimal::new(options.gap, options.time_limit)?.with_slack(options.slack))
-        }
-        planner => planner,
+    let planner = planner::by_name(&options.planner, &parameters)?;
+    let planner: Box<dyn Planner> = match planner.id() {
+        PlannerName::Optimal => Box::new(Optimal::new(options.gap, options.time_limit)?.with_slack(options.slack)),
+        _ => planner,
     };
     let k = options.k_for(net, demands);
     check_k(k)?;
     check_demands(net, demands)?;
+    log::debug!(
+        "plan: planner {} for {} demands on {} hosts, at most {k} candidate paths for each by method {}{}",
+        options.planner,
+        demands.len(),
+        net.hosts(),
+        options.method.resolve(net),
+        if options.k.is_some() { "" } else { " (k chosen by the number of demands)" }
+    );
     let mut timings = Timings::default();
     // A file is read once, whatever the number of classes.
     let given = match (planner.needs_candidates(), candidates, &options.candidate_file) {
@@ -177,6 +185,13 @@ pub fn run_with(
     let report = Report::with_loads(&plan, net, load, direct)?;
     let timings = Timings { total_seconds: start.elapsed().as_secs_f64(), ..timings };
     let verdict = verdict(&plan, over_legs);
+    log::debug!(
+        "plan: congestion {:.4e} s, bound {:.4e} s set by {}, direct {:.4e} s",
+        plan.congestion_seconds,
+        plan.bound_seconds,
+        plan.binding,
+        plan.direct_congestion_seconds
+    );
     Ok(Planned { plan, report, timings, trace, verdict })
 }
 

@@ -4,10 +4,11 @@
 //! every routing, and, where software cannot choose switches, the proved bound `s` over everything that software can
 //! do, `b <= s <= c <= d`. What is not proved is not said.
 
+use crate::constants::VERDICT_CLOSE;
 use crate::plan::Plan;
 
 /// Figures that differ by less are taken to be equal in what is said: 1 %.
-pub const CLOSE: f64 = 0.01;
+pub const CLOSE: f64 = VERDICT_CLOSE.value;
 
 /// What [`verdict`] has found.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -30,10 +30,11 @@
 
 use crate::candidates::yen::query::Query;
 use crate::candidates::yen::search::Search;
+use crate::constants;
 use optiq_net::{Geometry, Grid, LinkId, Network, NodeId};
 
 /// How much longer than the shortest path a path may be, in hops.
-pub const MAX_DETOUR: u32 = 4;
+pub const MAX_DETOUR: u32 = constants::MAX_DETOUR;
 
 /// The most ports of a host that are used; no grid has more.
 const MAX_PORTS: usize = 64;

@@ -23,19 +23,13 @@
 //! the dimension of the first port `a` is the first that is not empty, and goes back through `a`; it passes `dst` only
 //! if the run in the dimension of the last port `b` is the last, and comes in against `b`.
 
-use crate::candidates::diverse::MAX_DETOUR;
 use crate::candidates::limits::MAX_PATHS;
 use crate::candidates::table::PathBuffer;
+use crate::constants::{MAX_DETOUR, VARIANTS};
 use crate::demands::Demand;
 use crate::parallel::in_two;
 use optiq_net::{Exit, FixedOrder, Grid, Network, NodeId, Ports, random::SplitMix64};
 use std::sync::Arc;
-
-/// How many templates there are for the same distances. Chosen on `bgq:512`, `bgq:1024` and `bgq:2048` (disjoint,
-/// overlap, subset, 1,000 random pairs; k = 50) among 1, 2, 4 and 8. Beside paths made for every pair by itself, with any
-/// rotation, heuristic 2 is at most 0.7 % worse with each of them; heuristic 1 is at worst 22, 43, 5 and 10 % worse, and
-/// with 4 it is better in nine of the twelve.
-const VARIANTS: u64 = 4;
 
 /// A step is a port, or this plus a dimension: a step of a tie that the fabric decides, for packets from the second
 /// vertex of the path.

@@ -22,16 +22,10 @@
 //! taken before has, and leave out one that the direct route has. The two links of the intermediate host do not count:
 //! they are new with every host and solve nothing.
 
+use crate::constants::{VIA_FRUITLESS, VIA_MORE_TRIALS, VIA_TRIALS_PER_PATH};
 use crate::leg_table::LegTable;
 use crate::legs;
 use optiq_net::{LinkId, Network, NodeId};
-
-/// The trials for k paths are at most this many times k, and so many more.
-const TRIALS_PER_PATH: usize = 2;
-const MORE_TRIALS: usize = 24;
-
-/// A list of intermediates is left after so many trials in a row that gave nothing new.
-const FRUITLESS: u32 = 4;
 
 /// 2^32 divided by the golden ratio, and another odd number without pattern (as in Knuth's multiplicative hashing).
 const GOLDEN: u32 = 0x9E37_79B1;
@@ -77,7 +71,7 @@ impl List {
     }
 
     fn is_open(&self) -> bool {
-        self.next < self.last && self.fruitless < FRUITLESS
+        self.next < self.last && self.fruitless < VIA_FRUITLESS
     }
 
     /// The next one of a list that is open, and its place in the list.
@@ -92,7 +86,7 @@ impl<'n> Via<'n> {
     /// `net`, and at most 210 MB for the legs.
     pub fn new(net: &'n Network, pairs: usize, k: usize) -> Self {
         let table = LegTable::new(net);
-        let legs = pairs.saturating_mul(2 * (k * TRIALS_PER_PATH + MORE_TRIALS));
+        let legs = pairs.saturating_mul(2 * (k * VIA_TRIALS_PER_PATH + VIA_MORE_TRIALS));
         if table.entries().saturating_mul(net.hosts()) < legs {
             table.keep_routes();
         }
@@ -170,7 +164,7 @@ impl<'n> Via<'n> {
 
         let mut taken: Vec<Vec<LinkId>> = Vec::new();
         let mut rest: Vec<Detour> = Vec::new();
-        for trial in 0..k * TRIALS_PER_PATH + MORE_TRIALS {
+        for trial in 0..k * VIA_TRIALS_PER_PATH + VIA_MORE_TRIALS {
             if taken.len() == k {
                 return taken;
             }

@@ -7,21 +7,69 @@ use crate::demands::demand::{Demand, MAX_DEMANDS, parse_class};
 use crate::demands::keys::{Keys, positive, push, size, whole};
 use optiq_net::Network;
 use optiq_net::random::SplitMix64;
+use std::str::FromStr;
+
+/// A pattern, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pattern {
+    /// `disjoint`, `overlap` and `subset`: every source sends to a block of hosts.
+    Blocks(FirstDestination),
+    AllToAll,
+    Random,
+    Coupling,
+    Aggregate,
+}
+
+/// Where the blocks begin to which sources send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FirstDestination {
+    /// `disjoint`.
+    HalfOfHosts,
+    /// `overlap`.
+    HalfOfSources,
+    /// `subset`.
+    FirstHost,
+}
+
+impl Pattern {
+    /// The keys that it takes.
+    fn keys(self) -> &'static [&'static str] {
+        match self {
+            Pattern::Blocks(_) => &["sources", "destinations", "class"],
+            Pattern::AllToAll => &["class"],
+            Pattern::Random => &["count", "seed", "min", "max", "class", "classes"],
+            Pattern::Coupling => COUPLING,
+            Pattern::Aggregate => AGGREGATE,
+        }
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Ok(match name {
+            "disjoint" => Pattern::Blocks(FirstDestination::HalfOfHosts),
+            "overlap" => Pattern::Blocks(FirstDestination::HalfOfSources),
+            "subset" => Pattern::Blocks(FirstDestination::FirstHost),
+            "alltoall" => Pattern::AllToAll,
+            "random" => Pattern::Random,
+            "coupling" => Pattern::Coupling,
+            "aggregate" => Pattern::Aggregate,
+            _ => {
+                let known = "the patterns are disjoint, overlap, subset, alltoall, random, coupling and aggregate";
+                return Err(known.into());
+            }
+        })
+    }
+}
 
 /// Parses `NAME[,KEY=VALUE...]` and makes the pattern's demands; the error is the rest of a sentence.
 pub(super) fn parse(text: &str, net: &Network, message_bytes: u64) -> Result<Vec<Demand>, String> {
     let mut parts = text.split(',').map(str::trim);
     let name = parts.next().unwrap_or_default();
-    let allowed: &[&str] = match name {
-        "disjoint" | "overlap" | "subset" => &["sources", "destinations", "class"],
-        "alltoall" => &["class"],
-        "random" => &["count", "seed", "min", "max", "class", "classes"],
-        "coupling" => COUPLING,
-        "aggregate" => AGGREGATE,
-        _ => {
-            return Err("the patterns are disjoint, overlap, subset, alltoall, random, coupling and aggregate".into());
-        }
-    };
+    let pattern: Pattern = name.parse()?;
+    let allowed = pattern.keys();
     let mut keys = Keys(Vec::new());
     for part in parts {
         let Some((key, value)) = part.split_once('=') else {
@@ -40,12 +88,12 @@ pub(super) fn parse(text: &str, net: &Network, message_bytes: u64) -> Result<Vec
     }
     let hosts = net.hosts();
     let class = keys.get("class", 0, parse_class)?;
-    let mut demands = match name {
-        "alltoall" => all_to_all(hosts, message_bytes),
-        "random" => random(hosts, message_bytes, &keys),
-        "coupling" => application::coupling(hosts, message_bytes, &keys),
-        "aggregate" => application::aggregate(net, message_bytes, &keys),
-        _ => blocks(name, hosts, message_bytes, &keys),
+    let mut demands = match pattern {
+        Pattern::AllToAll => all_to_all(hosts, message_bytes),
+        Pattern::Random => random(hosts, message_bytes, &keys),
+        Pattern::Coupling => application::coupling(hosts, message_bytes, &keys),
+        Pattern::Aggregate => application::aggregate(net, message_bytes, &keys),
+        Pattern::Blocks(first) => blocks(first, hosts, message_bytes, &keys),
     }?;
     if class != 0 {
         demands.iter_mut().for_each(|d| d.class = class);
@@ -54,14 +102,14 @@ pub(super) fn parse(text: &str, net: &Network, message_bytes: u64) -> Result<Vec
 }
 
 /// Source `i` sends to the `K` hosts from `start + K i` on.
-fn blocks(name: &str, hosts: usize, bytes: u64, keys: &Keys) -> Result<Vec<Demand>, String> {
+fn blocks(first: FirstDestination, hosts: usize, bytes: u64, keys: &Keys) -> Result<Vec<Demand>, String> {
     let sources = keys.get("sources", if hosts >= 128 { hosts / 16 } else { (hosts / 4).max(1) }, positive)?;
     let default_k = if hosts >= 128 { 8 } else { (hosts / 2 / sources).max(1) };
     let destinations = keys.get("destinations", default_k, positive)?;
-    let start = match name {
-        "disjoint" => hosts / 2,
-        "overlap" => sources / 2,
-        _ => 0,
+    let start = match first {
+        FirstDestination::HalfOfHosts => hosts / 2,
+        FirstDestination::HalfOfSources => sources / 2,
+        FirstDestination::FirstHost => 0,
     };
     let end = sources.checked_mul(destinations).and_then(|n| n.checked_add(start));
     if sources > hosts || end.is_none_or(|e| e > hosts) {

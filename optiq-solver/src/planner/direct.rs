@@ -4,6 +4,7 @@
 use crate::checks::unconnected;
 use crate::error::PlanError;
 use crate::planner::interface::Planner;
+use crate::planner::name::PlannerName;
 use crate::problem::{Assignment, Problem, Share};
 
 /// See the [module](self).
@@ -11,8 +12,8 @@ use crate::problem::{Assignment, Problem, Share};
 pub struct Direct;
 
 impl Planner for Direct {
-    fn name(&self) -> &'static str {
-        "direct"
+    fn id(&self) -> PlannerName {
+        PlannerName::Direct
     }
 
     fn needs_candidates(&self) -> bool {

@@ -23,6 +23,7 @@
 //!
 //! `p` is a power of two and powers are repeated squares: only operations that IEEE 754 rounds the same way everywhere.
 
+use crate::constants::{DEARER, SELECTIVE};
 use crate::planner::pricing::ROUNDING;
 use std::ops::Range;
 
@@ -31,12 +32,6 @@ const NEGLIGIBLE: f64 = 1e-200;
 
 /// How high a price may be: sums of such prices are finite.
 const PROHIBITIVE: f64 = 1e200;
-
-/// Bytes leave those columns of a demand that are dearer than its cheapest by at least so much of what the dearest is.
-const SELECTIVE: f64 = 0.5;
-
-/// The dearest column of a demand must be dearer than the cheapest by so much, relatively, before bytes move.
-const DEARER: f64 = 1e-9;
 
 /// Paths of demands, and the bytes on them.
 #[derive(Clone, Debug)]
@@ -113,7 +108,7 @@ pub(super) struct Seen {
 
 impl Seen {
     /// How far from the equilibrium: the part of what was paid that was too much.
-    pub fn excess(&self) -> f64 {
+    pub fn reduced_cost_excess(&self) -> f64 {
         if self.paid > 0.0 { 1.0 - self.least / self.paid } else { 0.0 }
     }
 }
@@ -267,7 +262,7 @@ impl Equilibrium {
     }
 
     /// `max u / sum_l y_l u_l`, minus 1: what this `p` leaves between congestion and bound even at an equilibrium.
-    pub fn blur(&self) -> f64 {
+    pub fn smoothing_gap(&self) -> f64 {
         let (mut paid, mut weight) = (0.0, 0.0);
         for l in 0..self.loads.len() {
             if self.loads[l] > self.base[l] {
@@ -304,10 +299,10 @@ impl Equilibrium {
 
     /// Moves bytes of every demand once, from its dearer columns to its cheapest: of all columns if `full`, which also
     /// decides which are live until the next time, or else of the live ones: those with bytes, and the cheapest. A
-    /// column on which less would remain than the part `thin` of its demand, or than the part `dust` of what a typical
+    /// column on which less would remain than the part `thin` of its demand, or than the part `drop_threshold` of what a typical
     /// link carries in the reference time, is emptied.
-    pub fn sweep(&mut self, full: bool, thin: f64, dust: f64) -> Seen {
-        let smallest = dust * self.typical;
+    pub fn sweep(&mut self, full: bool, thin: f64, drop_threshold: f64) -> Seen {
+        let smallest = drop_threshold * self.typical;
         let mut seen = Seen::default();
         let mut prices = std::mem::take(&mut self.scratch);
         let mut live = std::mem::take(&mut self.live);
@@ -318,24 +313,18 @@ impl Equilibrium {
             live_rows.push(0);
         }
         for j in 0..self.columns.demands() {
+            prices.clear();
             if full {
-                let row = self.columns.row(j);
-                let (mut best, mut least) = (row.start, f64::INFINITY);
-                for i in row.clone() {
-                    let price = self.price_of(i);
-                    if price < least {
-                        (best, least) = (i, price);
-                    }
-                }
-                live.extend(row.filter(|&i| self.columns.bytes[i] > 0.0 || i == best).map(|i| i as u32));
+                self.revive(j, &mut live, &mut prices);
                 live_rows.push(live.len());
             }
             let row = &live[live_rows[j]..live_rows[j + 1]];
-            prices.clear();
+            if !full {
+                prices.extend(row.iter().map(|&i| self.price_of(i as usize)));
+            }
             let (mut best, mut least, mut most, mut amount) = (0, f64::INFINITY, 0.0f64, 0.0);
-            for &i in row {
-                let (i, price) = (i as usize, self.price_of(i as usize));
-                prices.push(price);
+            for (&i, &price) in row.iter().zip(&prices) {
+                let i = i as usize;
                 if price < least {
                     (best, least) = (i, price);
                 }
@@ -347,8 +336,8 @@ impl Equilibrium {
                 }
             }
             seen.least += amount * least;
-            let limit = least + SELECTIVE * (most - least);
-            if most <= least * (1.0 + DEARER) {
+            let limit = least + SELECTIVE.value * (most - least);
+            if most <= least * (1.0 + DEARER.value) {
                 continue;
             }
             for (&i, &price) in row.iter().zip(&prices) {
@@ -362,8 +351,60 @@ impl Equilibrium {
         seen
     }
 
-    /// Newton's step from one column to another of the same demand; what would remain below `dust` goes along.
-    fn shift(&mut self, from: usize, to: usize, dust: f64) {
+    /// Appends the columns of a demand that have bytes, and its cheapest one, the first among equals, to `live`, and their
+    /// prices to `prices`.
+    ///
+    /// Most columns have no bytes and are far dearer than the cheapest: prices are not negative, so that a column is left as
+    /// soon as a part of its price is more than the least so far.
+    fn revive(&self, demand: usize, live: &mut Vec<u32>, prices: &mut Vec<f64>) {
+        let (row, start) = (self.columns.row(demand), live.len());
+        if row.is_empty() {
+            return;
+        }
+        let bytes = &self.columns.bytes;
+        for i in row.clone().filter(|&i| bytes[i] > 0.0) {
+            live.push(i as u32);
+            prices.push(self.price_of(i));
+        }
+        let (mut best, mut least) = (row.start, f64::INFINITY);
+        for (&i, &price) in live[start..].iter().zip(&*prices) {
+            if price < least {
+                (best, least) = (i as usize, price);
+            }
+        }
+        for i in row.filter(|&i| bytes[i] <= 0.0) {
+            if let Some(price) = self.price_up_to(i, least)
+                && (price < least || price == least && i < best)
+            {
+                (best, least) = (i, price);
+            }
+        }
+        if bytes[best] <= 0.0 {
+            let place = live[start..].partition_point(|&i| (i as usize) < best);
+            live.insert(start + place, best as u32);
+            prices.insert(place, self.price_of(best));
+        }
+    }
+
+    /// The price of a column, unless it is more than `most`.
+    #[inline]
+    fn price_up_to(&self, column: usize, most: f64) -> Option<f64> {
+        let forwards = self.columns.forwards[column] * self.forward_price;
+        if forwards > most {
+            return None;
+        }
+        let mut sum = 0.0;
+        for &l in &self.columns.arena[self.columns.span(column)] {
+            sum += self.prices[l as usize];
+            if sum + forwards > most {
+                return None;
+            }
+        }
+        Some(sum + forwards)
+    }
+
+    /// Newton's step from one column to another of the same demand; what would remain below `drop_threshold` goes along.
+    fn shift(&mut self, from: usize, to: usize, drop_threshold: f64) {
         self.epoch = match self.epoch.checked_add(2) {
             Some(epoch) => epoch,
             None => {
@@ -406,7 +447,7 @@ impl Equilibrium {
         let all = self.columns.bytes[from];
         let mut bytes = (gain / (slope * (p - 1.0))).min(room);
         // Not a number where neither path has a price besides that of forwarding and the slope is zero.
-        if bytes.is_nan() || bytes > all - dust {
+        if bytes.is_nan() || bytes > all - drop_threshold {
             bytes = all.min(room);
         }
         self.columns.bytes[from] = all - bytes;
@@ -500,20 +541,22 @@ mod tests {
         assert_eq!(state.congestion(), 1.5 + 0.5);
         for doublings in [3, 5, 7] {
             let seen = settle(&mut state, doublings);
-            assert!(seen.excess() < 1e-6, "{doublings}: {}", seen.excess());
+            assert!(seen.reduced_cost_excess() < 1e-6, "{doublings}: {}", seen.reduced_cost_excess());
         }
         assert!((state.congestion() - 1.6).abs() < 0.01, "{}", state.congestion());
         let expected = [1.6, 1.4, 0.2, 0.8];
         let found = &state.columns.bytes;
         assert!(found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 0.02), "{found:?}");
-        // The prices prove almost as much: what is between is the blur.
+        // The prices prove almost as much: what is between is the smoothing gap.
         let reference = state.congestion();
         state.price_links(7, reference);
         let weight: f64 = state.prices().iter().zip([1.0, 1.0, 0.5]).map(|(price, c)| price * c).sum();
         let cheapest = |i: usize, j: usize| state.price_of(i).min(state.price_of(j));
         let bound = (3.0 * cheapest(0, 1) + cheapest(2, 3)) / weight;
         assert!(bound <= 1.6 + 1e-9 && bound > 1.6 * 0.98, "{bound}");
-        assert!(state.blur() >= 0.0 && state.congestion() <= bound * (1.0 + state.blur()) * (1.0 + 1e-3));
+        assert!(
+            state.smoothing_gap() >= 0.0 && state.congestion() <= bound * (1.0 + state.smoothing_gap()) * (1.0 + 1e-3)
+        );
     }
 
     /// Link 0 carries 2 bytes of others: the first demand leaves it to them as far as that is as good.

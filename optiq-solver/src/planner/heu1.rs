@@ -18,6 +18,7 @@
 
 use crate::error::PlanError;
 use crate::planner::interface::Planner;
+use crate::planner::name::PlannerName;
 use crate::planner::round::largest_remainder;
 use crate::problem::{Assignment, Problem};
 use optiq_net::LinkId;
@@ -39,8 +40,8 @@ impl Heuristic1 {
 }
 
 impl Planner for Heuristic1 {
-    fn name(&self) -> &'static str {
-        "heu1"
+    fn id(&self) -> PlannerName {
+        PlannerName::Heuristic1
     }
 
     fn needs_candidates(&self) -> bool {

@@ -13,6 +13,7 @@
 
 use crate::error::PlanError;
 use crate::planner::interface::Planner;
+use crate::planner::name::PlannerName;
 use crate::problem::{Assignment, Problem};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -38,8 +39,8 @@ impl Heuristic2 {
 }
 
 impl Planner for Heuristic2 {
-    fn name(&self) -> &'static str {
-        "heu2"
+    fn id(&self) -> PlannerName {
+        PlannerName::Heuristic2
     }
 
     fn needs_candidates(&self) -> bool {

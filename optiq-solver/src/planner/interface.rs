@@ -1,12 +1,18 @@
 //! What all planners have in common.
 
 use crate::error::PlanError;
+use crate::planner::name::PlannerName;
 use crate::problem::{Assignment, Problem};
 
 /// Decides which bytes take which path. The same problem always gives the same assignment.
 pub trait Planner: Send + Sync {
-    /// The name that [`super::by_name`] knows it by.
-    fn name(&self) -> &'static str;
+    /// Which planner it is.
+    fn id(&self) -> PlannerName;
+
+    /// Its name, as in [`PlannerName`].
+    fn name(&self) -> &'static str {
+        self.id().as_str()
+    }
 
     /// Whether [`Planner::assign`] needs candidate paths in its problem.
     fn needs_candidates(&self) -> bool;

@@ -16,11 +16,11 @@
 //! thread, so that the same program has the same solution.
 //!
 //! An interior-point method ends inside of the optimal face, with a little on every path: 50 flows for every demand.
-//! Nobody wants to execute that. So each path has a price: its number of legs, plus a random number below 1 (of a fixed
+//! Executing that would be slow. So each path has a price: its number of legs, plus a random number below 1 (of a fixed
 //! seed) that makes the cheapest optimum unique and thereby a vertex, with about as many flows as there are demands
-//! and full links together. Prices are scaled such that all of them together are at most `PRICE` of a lower bound
+//! and full links together. Prices are scaled such that all of them together are at most `lp.leg_price` of a lower bound
 //! on `t`: by so much, 0.1 %, they can raise the congestion at the very most. What the tolerance leaves on unused
-//! paths is dropped, less than `DUST`, 0.05 %, of any demand; its other shares are scaled up to make good for it and
+//! paths is dropped, less than `lp.drop_threshold`, 0.05 %, of any demand; its other shares are scaled up to make good for it and
 //! rounded to whole bytes by largest remainder. So the plan is within 0.15 % and the solver's tolerance of the optimum
 //! over the candidates.
 //!
@@ -33,9 +33,11 @@
 
 use crate::bound::lower_bound;
 use crate::candidates::Candidates;
+use crate::constants::{LP_CLOSE, LP_DROP_THRESHOLD, LP_LEG_PRICE, LP_PROGRAMS};
 use crate::error::PlanError;
 use crate::legs;
 use crate::planner::interface::Planner;
+use crate::planner::name::PlannerName;
 use crate::planner::round::largest_remainder;
 use crate::problem::{Assignment, Problem};
 use good_lp::solvers::SolutionStatus;
@@ -43,16 +45,6 @@ use good_lp::solvers::highs::{HighsSolution, highs};
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, variable};
 use optiq_net::LinkId;
 use optiq_net::random::SplitMix64;
-
-/// So much of a demand, in sum over its paths, may be taken for noise of the interior-point method.
-const DUST: f64 = 5e-4;
-
-/// All prices together, relative to a lower bound on the congestion.
-const PRICE: f64 = 1e-3;
-
-/// Bisection beside a base load ends when its bounds are so close, relatively, or after so many programs.
-const CLOSE: f64 = 5e-3;
-const PROGRAMS: usize = 12;
 
 /// Tolerance and crossover of the attempts, until one ends at an optimum: a tolerance that tells a vertex from its
 /// neighbourhood; HiGHS's own tolerance; and with crossover, slow but the most robust.
@@ -105,7 +97,7 @@ impl LinearProgram {
         let mut bytes = vec![Vec::new(); problem.demands().len()];
         for (&d, xs) in moving.iter().zip(&program.columns) {
             let share = |x: &Option<Variable>| x.map_or(0.0, |x| solution.value(x));
-            let noise = DUST / xs.len() as f64;
+            let noise = LP_DROP_THRESHOLD.value / xs.len() as f64;
             let weights: Vec<f64> = xs.iter().map(share).map(|s| if s < noise { 0.0 } else { s }).collect();
             let total = problem.demands()[d].bytes;
             bytes[d] = largest_remainder(total, &weights);
@@ -120,8 +112,8 @@ fn first_order(solver: &str) -> bool {
 }
 
 impl Planner for LinearProgram {
-    fn name(&self) -> &'static str {
-        "lp"
+    fn id(&self) -> PlannerName {
+        PlannerName::LinearProgram
     }
 
     fn needs_candidates(&self) -> bool {
@@ -140,9 +132,9 @@ impl Planner for LinearProgram {
             let levels = Levels::new(problem);
             let (mut low, highest) = levels.range(candidates, &moving);
             let mut high = levels.waits_for(candidates, &bytes);
-            for _ in 0..PROGRAMS {
+            for _ in 0..LP_PROGRAMS {
                 // Above every base load it is the demands that decide, and the program has decided.
-                if high > highest * (1.0 + CLOSE) || high <= low * (1.0 + CLOSE) {
+                if high > highest * (1.0 + LP_CLOSE.value) || high <= low * (1.0 + LP_CLOSE.value) {
                     break;
                 }
                 let limit = low + (high - low) / 2.0;
@@ -248,7 +240,7 @@ impl Program {
         }
         let highest = prices.iter().map(|p| p.1).fold(f64::MIN_POSITIVE, f64::max);
         let bound = lower_bound(net, demands)?.seconds * net.unit_capacity() / mean;
-        let scale = PRICE * bound / moving.len() as f64 / highest;
+        let scale = LP_LEG_PRICE.value * bound / moving.len() as f64 / highest;
         let price = prices.into_iter().map(|(x, price)| scale * price * x).sum();
         let base = levels.base.iter().map(|&b| b as f64 / mean).collect();
         Ok(Program { variables, t, columns, on_link, capacity: levels.capacity, base, price })

@@ -6,23 +6,26 @@
 //! | [`heu1`] | paths under a limit of paths per link, equal shares | thesis 5.3.1 |
 //! | [`heu2`] | chunk by chunk onto the least loaded path | thesis 5.3.2 |
 //! | `lp` | the least congestion that the candidates allow, by linear programming | thesis 5.4 |
-//! | [`optimal`] | the least congestion over every routing, by a first-order method, pricing and proof | Applegate et al. 2021 |
+//! | [`optimal`] | the least congestion over every routing, by path equilibration, pricing and proof | Jayakrishnan et al. 1994; Ford and Fulkerson 1958; docs/decisions/010 |
 
 pub mod direct;
 mod equilibrium;
-mod fewer;
 pub mod heu1;
 pub mod heu2;
 mod interface;
 mod leg_pricing;
 #[cfg(feature = "highs")]
 pub mod lp;
+mod name;
 pub mod optimal;
 mod pricing;
 mod round;
+mod sparsify;
 
 pub use interface::Planner;
+pub use name::{NAMES, PlannerName};
 
+use crate::constants::{HEU1_MAXLOAD, HEU2_CHUNK};
 use crate::error::PlanError;
 
 /// The planners' parameters. Each planner takes those it knows.
@@ -36,30 +39,40 @@ pub struct PlannerOptions {
 
 impl Default for PlannerOptions {
     fn default() -> Self {
-        PlannerOptions { maxload: 16, chunk: 64 << 10 }
+        PlannerOptions { maxload: HEU1_MAXLOAD, chunk: HEU2_CHUNK }
     }
 }
 
-/// The names that [`by_name`] knows, whether or not this build has them all.
-pub const NAMES: [&str; 5] = ["direct", "heu1", "heu2", "lp", "optimal"];
+impl PlannerOptions {
+    fn check(&self) -> Result<(heu1::Heuristic1, heu2::Heuristic2), PlanError> {
+        Ok((heu1::Heuristic1::new(self.maxload)?, heu2::Heuristic2::new(self.chunk)?))
+    }
+}
 
-/// The planner called `name`.
+/// The planner called `name`: [`create`] for a name that is still text.
 ///
 /// # Errors
-/// [`PlanError::UnknownPlanner`]; [`PlanError::LeftOut`] for one that needs a cargo feature that this build does
-/// not have; [`PlanError::ZeroMaxload`] and [`PlanError::ZeroChunk`] for parameters that make no sense.
+/// [`PlanError::UnknownPlanner`], and as [`create`].
 pub fn by_name(name: &str, options: &PlannerOptions) -> Result<Box<dyn Planner>, PlanError> {
-    // A parameter that makes no sense is refused whether or not this planner looks at it.
-    let (heu1, heu2) = (heu1::Heuristic1::new(options.maxload)?, heu2::Heuristic2::new(options.chunk)?);
+    options.check()?;
+    create(name.parse()?, options)
+}
+
+/// A planner with these parameters; those for `optimal` are its defaults.
+///
+/// # Errors
+/// [`PlanError::LeftOut`] for one that needs a cargo feature that this build does not have; [`PlanError::ZeroMaxload`] and
+/// [`PlanError::ZeroChunk`] for parameters that make no sense, whether or not this planner looks at them.
+pub fn create(name: PlannerName, options: &PlannerOptions) -> Result<Box<dyn Planner>, PlanError> {
+    let (heu1, heu2) = options.check()?;
     Ok(match name {
-        "direct" => Box::new(direct::Direct),
-        "heu1" => Box::new(heu1),
-        "heu2" => Box::new(heu2),
-        "optimal" => Box::new(optimal::Optimal::new(optimal::GAP, None)?),
+        PlannerName::Direct => Box::new(direct::Direct),
+        PlannerName::Heuristic1 => Box::new(heu1),
+        PlannerName::Heuristic2 => Box::new(heu2),
+        PlannerName::Optimal => Box::new(optimal::Optimal::new(optimal::GAP, None)?),
         #[cfg(feature = "highs")]
-        "lp" => Box::new(lp::LinearProgram::default()),
+        PlannerName::LinearProgram => Box::new(lp::LinearProgram::default()),
         #[cfg(not(feature = "highs"))]
-        "lp" => return Err(PlanError::LeftOut { planner: "lp", feature: "highs" }),
-        other => return Err(PlanError::UnknownPlanner { name: other.to_owned(), known: NAMES.join(", ") }),
+        PlannerName::LinearProgram => return Err(PlanError::LeftOut { planner: name.as_str(), feature: "highs" }),
     })
 }

@@ -2,8 +2,10 @@
 //!
 //! 1. The candidates share every demand's bytes evenly. Path equilibration (module `equilibrium`) spreads them under
 //!    prices that grow with a small power of a link's load; the power grows from round to round, as soon as what is
-//!    left to gain at the present one is less than what it cannot see (its *blur*).
-//! 2. The prices prove a bound over every routing, and show the paths that the candidates lack (module `pricing`).
+//!    left to gain at the present one is less than its *smoothing gap*: what it leaves between congestion and bound
+//!    even at an equilibrium.
+//! 2. The prices prove a bound over every routing, and show the paths that would be columns with negative reduced cost in the linear
+//!    program over the candidates (module `pricing`).
 //!    They are added, as far as they can be executed ([`crate::legs`]), and equilibration goes on from where it is. On a
 //!    network with switches, where software chooses hosts and not links, the paths to add are chains of legs, and the
 //!    prices prove a second bound, on everything that software can do (module `leg_pricing`).
@@ -15,7 +17,7 @@
 //! 3. The second goal (thesis 7.2.1): among plans whose congestion is within the *slack* of the bound, few forwarded
 //!    bytes and forwarders. A byte now also pays for every forwarder that it passes, and links up to the limit cost next
 //!    to nothing. No step may lift a link above the limit. Flows too small to be worth a message move onto others, and
-//!    in the end as many are left out as the limit allows and little work finds (module `fewer`). Where the fabric's own routes are within the slack already, they are the plan.
+//!    in the end as many are left out as the limit allows and little work finds (module `sparsify`). Where the fabric's own routes are within the slack already, they are the plan.
 //!
 //! Beside a base load (more urgent demands, thesis 7.2.3) the congestion counts over the links that the demands take, and
 //! only what is left to gain decides.
@@ -24,86 +26,34 @@
 
 use crate::bound::{Bound, describe_prices, lower_bound};
 use crate::candidates::PathBuffer;
+use crate::constants::{
+    self, ALWAYS_WORTH, DROP_THRESHOLD, DROP_THRESHOLD_FORWARDING, FIRST_POWER, FORWARD_PRICE, FORWARDING_POWER_FIRST,
+    FORWARDING_POWER_LAST, FORWARDING_SWEEPS, FORWARDING_SWEEPS_LEAST, FORWARDING_SWEEPS_MOST, FORWARDING_WORK,
+    FULL_SWEEP_EVERY, KEEP_COLUMNS, LAST_POWER, MERGE_FROM_POWER, MERGE_PART, PRICING_VISIT, ROUNDS_MOST, SPARE_GAP,
+    SWEEPS_LEAST, SWEEPS_MOST, THIN_FIRST_ROUNDS, THIN_FIRST_SWEEPS, TOLERANCE, UNPRICED_ROUNDS, WHOLE_BYTES,
+    WORK_MOST,
+};
 use crate::demands::Demand;
 use crate::error::PlanError;
 use crate::legs;
 use crate::planner::direct::Direct;
 use crate::planner::equilibrium::{Columns, Equilibrium, Seen};
-use crate::planner::fewer;
 use crate::planner::interface::Planner;
 use crate::planner::leg_pricing::LegPricing;
+use crate::planner::name::PlannerName;
 use crate::planner::pricing::{self, ROUNDING, Roots, UNREACHED};
 use crate::planner::round::largest_remainder;
+use crate::planner::sparsify;
 use crate::problem::{Assignment, Problem, Share};
 pub use crate::progress::Progress;
 use optiq_net::LinkId;
 use std::time::{Duration, Instant};
 
-/// The gap that is good enough where nothing else is said: 1 %.
-pub const GAP: f64 = 0.01;
+/// The gap that is good enough where nothing else is said.
+pub const GAP: f64 = constants::GAP.value;
 
-/// The slack where nothing else is said: 1 %.
-pub const SLACK: f64 = 0.01;
-
-/// This part of the gap is left to rounding, and to the second goal.
-const SPARE: f64 = 0.2;
-
-/// Rounds, at most.
-const ROUNDS: usize = 200;
-
-/// Sweeps of a round, at most, and at least.
-const SWEEPS: usize = 30;
-const SWEEPS_LEAST: usize = 5;
-
-/// Every so many sweeps one looks at all columns.
-const FULL: usize = 15;
-
-/// The first power, and the last, as numbers of doublings.
-const FIRST: u32 = 3;
-const LAST: u32 = 10;
-
-/// A round's sweeps end when no more than this part of the gap is left to gain.
-const CALM: f64 = 0.05;
-
-/// Columns without bytes are forgotten if they are dearer than this many times the cheapest of their demand.
-const KEEP: f64 = 1.2;
-
-/// What remains on a column is not worth a flow below this part of what a link carries in all.
-const DUST: f64 = 1e-5;
-
-/// As far as this part of a demand while the first, many columns thin out, in the first sweeps and in the first rounds.
-const THIN: [f64; 2] = [0.02, 0.01];
-
-/// A visit to a link costs pricing about so many times what it costs a sweep. Where that makes it dearer than a round of
-/// sweeps, it is made only when these have settled or it may prove the gap, but after so many rounds in any case.
-const PRICING_VISIT: f64 = 3.0;
-const PATIENCE: usize = 8;
-
-/// So many visits are always worth it: a tenth of a second.
-const CHEAP: f64 = 5e7;
-
-/// Visits to links in all, at most: some twenty seconds.
-const WORK: f64 = 4e9;
-
-/// The second goal: the powers, as doublings, sweeps for each, and the price of a forwarder relative to that of a link at
-/// its limit.
-const ECONOMY: std::ops::RangeInclusive<u32> = 4..=9;
-const ECONOMIES: usize = 16;
-const ECONOMIES_LEAST: usize = 4;
-const MANY_ECONOMIES: usize = 200;
-const ECONOMY_WORK: f64 = 3e6;
-
-/// From this power on, as doublings, flows below this part of their demand move onto others where there is room: on
-/// Blue Gene/Q shapes 15 % fewer flows for 2 % more forwarded bytes.
-const FEWER: u32 = 6;
-const FEW: f64 = 0.1;
-const FORWARD_PRICE: f64 = 0.2;
-
-/// Rounding to whole bytes must not lift a link above the limit.
-const WHOLE_BYTES: f64 = 2e-5;
-
-/// What remains on a column then is not worth a flow below this part of what a link carries in all.
-const SMALL: f64 = 1e-2;
+/// The slack where nothing else is said.
+pub const SLACK: f64 = constants::SLACK.value;
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug)]
@@ -136,8 +86,8 @@ impl Optimal {
 }
 
 impl Planner for Optimal {
-    fn name(&self) -> &'static str {
-        "optimal"
+    fn id(&self) -> PlannerName {
+        PlannerName::Optimal
     }
 
     fn needs_candidates(&self) -> bool {
@@ -171,9 +121,9 @@ impl Planner for Optimal {
             columns.end_row();
         }
         let mut search = Search::new(problem, columns, cut, start);
-        search.run(self.gap * (1.0 - SPARE), &stop);
+        search.run(self.gap * (1.0 - SPARE_GAP.value), &stop);
         log::debug!("search: {:.3} s", start.elapsed().as_secs_f64());
-        search.economise(self.slack, &direct, &stop);
+        search.minimise_forwarding(self.slack, &direct, &stop);
         log::debug!("second goal: {:.3} s", start.elapsed().as_secs_f64());
         let found = Assignment { shares: search.shares(), ..Assignment::default() };
         // Where bytes are few, rounding may cost more than was gained.
@@ -209,7 +159,7 @@ struct Search<'a> {
     legs: Option<LegPricing<'a>>,
     over_legs: f64,
     /// The largest part of what was paid that was too much, over all paths that can be executed, when last priced.
-    excess: f64,
+    reduced_cost_excess: f64,
     /// Whether paths need not be looked at one by one to know that they can be executed.
     all_executable: bool,
     threads: usize,
@@ -232,10 +182,10 @@ impl<'a> Search<'a> {
             proof: None,
             legs: (net.vertices() > net.hosts()).then(|| LegPricing::new(net)),
             over_legs: 0.0,
-            excess: f64::INFINITY,
+            reduced_cost_excess: f64::INFINITY,
             all_executable: problem.forwarders().is_none() && legs::every_path_has_legs(net),
             threads: std::thread::available_parallelism().map_or(1, |n| n.get()).min(8),
-            pricing_work: PRICING_VISIT * roots.count() as f64 * net.links().len() as f64,
+            pricing_work: PRICING_VISIT.value * roots.count() as f64 * net.links().len() as f64,
             roots,
             start,
             trace: Vec::new(),
@@ -250,56 +200,74 @@ impl<'a> Search<'a> {
 
     /// Iterates and prices in turn until the gap over every routing is at most `gap`, or there is nothing left to do.
     fn run(&mut self, gap: f64, stop: &(dyn Fn() -> bool + Sync)) {
-        let mut doublings = FIRST;
+        let mut doublings = FIRST_POWER;
         let (mut rounds_at_power, mut unpriced, mut spent) = (0, 0, 0.0);
-        for round in 0..ROUNDS {
+        for round in 0..ROUNDS_MOST {
             let (seen, work) = self.equilibrate(doublings, round, gap, stop);
             self.state.reload();
             let congestion = self.state.congestion();
             self.state.price_links(doublings, congestion);
-            let blur = self.state.blur();
+            let smoothing_gap = self.state.smoothing_gap();
             let proved = |s: &Self| {
                 let bound = s.bound.seconds.max(s.over_legs);
                 s.problem.base().is_none() && congestion <= bound * (1.0 + gap)
             };
             unpriced += 1;
             spent += work;
-            let settled = blur <= gap / 2.0 && seen.excess() <= blur || unpriced > PATIENCE;
-            let worth = blur + seen.excess() <= gap || settled || self.pricing_work <= work.max(CHEAP);
-            let worth = worth && spent + self.pricing_work <= WORK;
-            let lacking = match worth && !proved(self) {
+            let settled =
+                smoothing_gap <= gap / 2.0 && seen.reduced_cost_excess() <= smoothing_gap || unpriced > UNPRICED_ROUNDS;
+            let worth = smoothing_gap + seen.reduced_cost_excess() <= gap
+                || settled
+                || self.pricing_work <= work.max(ALWAYS_WORTH.value);
+            let worth = worth && spent + self.pricing_work <= WORK_MOST.value;
+            let entering = match worth && !proved(self) {
                 true => {
-                    let Some(lacking) = self.price(stop) else { return };
+                    let Some(entering) = self.price(stop) else { return };
                     unpriced = 0;
                     spent += self.pricing_work;
-                    Some(lacking)
+                    Some(entering)
                 }
                 false => None,
             };
             self.note(congestion);
             log::debug!(
-                "round {round}: p = 2^{doublings}, congestion {congestion:.4e} s, bound {:.4e} s, gap {:.3} %, blur {:.3} %, \
-                 excess {:.3} %, {} columns, {} lack, {:.3} s",
+                "round {round}: p = 2^{doublings}, congestion {congestion:.4e} s, bound {:.4e} s, gap {:.3} %, smoothing gap {:.3} %, \
+                 reduced-cost excess {:.3} %, {} columns, {} with negative reduced cost added, {:.3} s",
                 self.bound.seconds,
                 100.0 * (congestion / self.bound.seconds - 1.0),
-                100.0 * blur,
-                100.0 * seen.excess(),
+                100.0 * smoothing_gap,
+                100.0 * seen.reduced_cost_excess(),
                 self.state.columns.len(),
-                lacking.as_ref().map_or(0, Vec::len),
+                entering.as_ref().map_or(0, Vec::len),
                 self.start.elapsed().as_secs_f64()
             );
-            let settled = lacking.is_some() && self.excess <= gap / 2.0 && blur <= gap / 2.0;
-            if proved(self) || settled && self.nothing_else_can_help() || spent > WORK || stop() {
+            let settled = entering.is_some() && self.reduced_cost_excess <= gap / 2.0 && smoothing_gap <= gap / 2.0;
+            let reason = if proved(self) {
+                "the gap is proved"
+            } else if settled && self.nothing_else_can_help() {
+                "nothing is left to gain by paths that can be executed"
+            } else if spent > WORK_MOST.value {
+                "the work allowed is spent"
+            } else if stop() {
+                "the time limit is reached"
+            } else {
+                ""
+            };
+            if !reason.is_empty() {
+                log::debug!(
+                    "optimal: stops after round {round}, as {reason}; {spent:.1e} of {:.1e} visits",
+                    WORK_MOST.value
+                );
                 return;
             }
-            self.state.rebuild(lacking.as_deref().unwrap_or_default(), KEEP);
+            self.state.rebuild(entering.as_deref().unwrap_or_default(), KEEP_COLUMNS.value);
             rounds_at_power += 1;
-            // Paths that lack weigh as what the columns have to gain does.
-            let unrest = if lacking.is_some() { self.excess } else { seen.excess() };
-            if blur > gap / 2.0 && (unrest <= blur / 4.0 || rounds_at_power > 1) {
-                // The blur falls about as the power grows.
-                let calm = |factor: f64| u32::from(unrest <= blur / 4.0 && blur > factor * gap);
-                doublings = (doublings + 1 + calm(1.0) + calm(4.0)).min(LAST);
+            // Columns to add weigh as what the present ones have to gain does.
+            let residual = if entering.is_some() { self.reduced_cost_excess } else { seen.reduced_cost_excess() };
+            if smoothing_gap > gap / 2.0 && (residual <= smoothing_gap / 4.0 || rounds_at_power > 1) {
+                // The smoothing gap falls about as the power grows.
+                let further = |factor: f64| u32::from(residual <= smoothing_gap / 4.0 && smoothing_gap > factor * gap);
+                doublings = (doublings + 1 + further(1.0) + further(4.0)).min(LAST_POWER);
                 rounds_at_power = 0;
             }
         }
@@ -313,21 +281,21 @@ impl<'a> Search<'a> {
     /// Sweeps until little is left to gain by the columns; what the last sweep saw, and visits to links, about.
     fn equilibrate(&mut self, doublings: u32, round: usize, gap: f64, stop: &dyn Fn() -> bool) -> (Seen, f64) {
         let (mut seen, mut work) = (Seen::default(), 0.0);
-        for s in 0..SWEEPS {
-            let full = s % FULL == 0;
+        for s in 0..SWEEPS_MOST {
+            let full = s % FULL_SWEEP_EVERY == 0;
             if full {
                 self.state.reload();
                 let reference = self.state.congestion();
                 self.state.price_links(doublings, reference);
             }
             let thin = match round {
-                0 if s < 2 => THIN[0],
-                0 | 1 => THIN[1],
+                0 if s < 2 => THIN_FIRST_SWEEPS.value,
+                0 | 1 => THIN_FIRST_ROUNDS.value,
                 _ => 0.0,
             };
-            seen = self.state.sweep(full, thin, DUST);
+            seen = self.state.sweep(full, thin, DROP_THRESHOLD.value);
             work += self.state.work(full);
-            if s + 1 >= SWEEPS_LEAST && seen.excess() <= CALM * gap || stop() {
+            if s + 1 >= SWEEPS_LEAST && seen.reduced_cost_excess() <= TOLERANCE.value * gap || stop() {
                 break;
             }
         }
@@ -373,7 +341,7 @@ impl<'a> Search<'a> {
             paths.iter().for_each(|(j, _)| reachable[*j] = found.cost[*j]);
         }
         // What demands pay on their columns, or on the paths that are about to be added.
-        self.excess = if pays > 0.0 { 1.0 - sum(&reachable) / pays } else { 0.0 };
+        self.reduced_cost_excess = if pays > 0.0 { 1.0 - sum(&reachable) / pays } else { 0.0 };
         self.over_legs = self.over_legs.max(over_legs);
         if !found.cost.contains(&UNREACHED) && proved > self.bound.seconds {
             self.bound.seconds = proved;
@@ -401,7 +369,7 @@ impl<'a> Search<'a> {
     }
 
     /// The second goal: see the module.
-    fn economise(&mut self, slack: f64, direct: &Assignment, stop: &dyn Fn() -> bool) {
+    fn minimise_forwarding(&mut self, slack: f64, direct: &Assignment, stop: &dyn Fn() -> bool) {
         let net = self.problem.net();
         let own: Vec<(usize, Vec<u32>)> = direct
             .shares
@@ -419,27 +387,32 @@ impl<'a> Search<'a> {
             columns.forwards[i] = stops.saturating_sub(2) as f64;
         }
         self.state.reload();
-        let limit = self.bound.seconds.max(self.over_legs) * (1.0 + slack) * (1.0 - WHOLE_BYTES);
+        let limit = self.bound.seconds.max(self.over_legs) * (1.0 + slack) * (1.0 - WHOLE_BYTES.value);
         let limit = self.state.congestion().max(limit);
-        (self.state.forward_price, self.state.ceiling) = (FORWARD_PRICE, 1.0);
+        (self.state.forward_price, self.state.ceiling) = (FORWARD_PRICE.value, 1.0);
         // Small problems can afford more sweeps, and fewer flows matter there as they do elsewhere.
-        let most = ((ECONOMY_WORK / self.state.work(true).max(1.0)) as usize).clamp(ECONOMIES, MANY_ECONOMIES);
+        let most = ((FORWARDING_WORK.value / self.state.work(true).max(1.0)) as usize)
+            .clamp(FORWARDING_SWEEPS, FORWARDING_SWEEPS_MOST);
         let mut sweeps = 0;
-        for doublings in ECONOMY {
+        for doublings in FORWARDING_POWER_FIRST..=FORWARDING_POWER_LAST {
             for s in 0..most {
-                let full = s % (ECONOMIES / 2) == 0;
+                let full = s % (FORWARDING_SWEEPS / 2) == 0;
                 if full {
                     self.state.reload();
                     self.state.price_links(doublings, limit);
                 }
-                self.state.sweep(full, if doublings >= FEWER { FEW } else { 0.0 }, SMALL);
+                self.state.sweep(
+                    full,
+                    if doublings >= MERGE_FROM_POWER { MERGE_PART.value } else { 0.0 },
+                    DROP_THRESHOLD_FORWARDING.value,
+                );
                 sweeps += 1;
-                if sweeps >= ECONOMIES_LEAST && stop() {
+                if sweeps >= FORWARDING_SWEEPS_LEAST && stop() {
                     return;
                 }
             }
         }
-        fewer::reduce(&mut self.state, limit);
+        sparsify::reduce(&mut self.state, limit);
     }
 
     /// The columns' bytes, in whole bytes.

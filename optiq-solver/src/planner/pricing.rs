@@ -9,8 +9,8 @@
 //!
 //! over *all* paths: the dual of maximum concurrent flow (Shahrokhi and Matula 1990), strong at the optimal `y`. One
 //! sweep of Dijkstra's algorithm for each distinct source (or destination, whichever are fewer) gives all distances. A
-//! demand's cheapest path that costs less than the cheapest of its candidates is what a linear program over the
-//! candidates lacks: column generation by pricing (Ford and Fulkerson 1958).
+//! demand's cheapest path that costs less than the cheapest of its candidates is a column with negative reduced cost of
+//! the linear program over the candidates: column generation by pricing (Ford and Fulkerson 1958).
 //!
 //! Any costs prove a bound, so they may be whole numbers ([`whole_costs`]): distances are then exact, and the queue
 //! compares single words. Every link costs at least 1, so that among paths that are free otherwise the one with the
@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// The cost of the dearest link. A path of 255 such links still fits 32 bits.
 const DEAREST: f64 = (1 << 24) as f64;
 
-/// Sums of prices are rounded; what they prove is lowered by so much, relatively.
+/// Sums of prices are rounded; what they prove is lowered by this part.
 pub(super) const ROUNDING: f64 = 1e-9;
 
 /// A cost that no path has.

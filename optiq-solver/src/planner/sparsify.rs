@@ -15,32 +15,23 @@
 //!    better: it has no more flows than demands and links at the limit together (thesis 5.4).
 //! 3. On problems too large for these, a flow goes where the others of its demand have room for all of its bytes.
 
+use crate::constants::{
+    PART_GAIN, PARTS_MOST, PARTS_POWER_FIRST, PARTS_POWER_LAST, PARTS_SWEEPS, REPAIR_POWER_FIRST, REPAIR_POWER_LAST,
+    REPAIR_SWEEPS, SPARSIFY_FORWARDED, SPARSIFY_WORK,
+};
 use crate::planner::equilibrium::{Columns, Equilibrium};
+use std::ops::RangeInclusive;
 
-/// Visits to links in all, at most: some milliseconds.
-const WORK: f64 = 2e6;
+/// The powers for whole demands, as doublings.
+const PARTS_POWERS: RangeInclusive<u32> = PARTS_POWER_FIRST..=PARTS_POWER_LAST;
 
-/// Parts of a demand, at most.
-const PARTS: usize = 2;
-
-/// The powers for whole demands, as doublings, and sweeps for each.
-const ATOMIC: std::ops::RangeInclusive<u32> = 3..=6;
-const ATOMIC_SWEEPS: usize = 6;
-
-/// A part moves if it gains so much, relatively.
-const GAIN: f64 = 1e-9;
-
-/// The powers for repairs, as doublings, and sweeps for each.
-const REPAIR: std::ops::RangeInclusive<u32> = 4..=9;
-const REPAIR_SWEEPS: usize = 8;
-
-/// So many more forwarded bytes are worth it, relatively.
-const FORWARDED: f64 = 0.05;
+/// The powers for repairs, as doublings.
+const REPAIR_POWERS: RangeInclusive<u32> = REPAIR_POWER_FIRST..=REPAIR_POWER_LAST;
 
 /// Leaves flows out of `state` as far as no link then needs more than `limit` seconds, at the forward price that it has.
 pub(super) fn reduce(state: &mut Equilibrium, limit: f64) {
     state.reload();
-    let allowed = state.forwarded() * (1.0 + FORWARDED);
+    let allowed = state.forwarded() * (1.0 + SPARSIFY_FORWARDED.value);
     into_room(state, limit, allowed);
     let start = state.columns.bytes.clone();
     let moving = (0..state.columns.demands()).filter(|&j| !state.columns.row(j).is_empty()).count();
@@ -50,9 +41,9 @@ pub(super) fn reduce(state: &mut Equilibrium, limit: f64) {
     }
     let mut work = 0.0;
     let mut found = vec![start.clone()];
-    for parts in 1..=PARTS {
-        let cost = (parts * ATOMIC.count() * ATOMIC_SWEEPS) as f64 * state.columns.visits();
-        if work + cost > WORK / 2.0 {
+    for parts in 1..=PARTS_MOST {
+        let cost = (parts * PARTS_POWERS.count() * PARTS_SWEEPS) as f64 * state.columns.visits();
+        if work + cost > SPARSIFY_WORK.value / 2.0 {
             break;
         }
         work += cost;
@@ -135,25 +126,25 @@ fn in_parts(state: &mut Equilibrium, limit: f64, parts: usize) -> bool {
         state.reload();
     };
     all(state, &places);
-    for doublings in ATOMIC {
+    for doublings in PARTS_POWERS {
         state.price_links(doublings, limit);
-        for _ in 0..ATOMIC_SWEEPS {
-            let mut calm = true;
+        for _ in 0..PARTS_SWEEPS {
+            let mut settled = true;
             for (i, place) in places.iter_mut().enumerate() {
                 let bytes = sizes[i / parts];
                 state.put(*place, -bytes);
-                let (mut best, mut least) = (*place, state.potential(*place, bytes) * (1.0 - GAIN));
+                let (mut best, mut least) = (*place, state.potential(*place, bytes) * (1.0 - PART_GAIN.value));
                 for column in state.columns.row(moving[i / parts]) {
                     let grows = state.potential(column, bytes);
                     if grows < least {
                         (best, least) = (column, grows);
                     }
                 }
-                calm &= best == *place;
+                settled &= best == *place;
                 *place = best;
                 state.put(best, bytes);
             }
-            if calm {
+            if settled {
                 break;
             }
         }
@@ -195,8 +186,8 @@ fn eliminate(state: &mut Equilibrium, limit: f64, allowed: f64, work: &mut f64) 
         together = together.min(flows.len());
         let leaving: Vec<usize> = flows[..together].iter().map(|flow| flow.1).collect();
         let (left, places) = without(&state.columns, &leaving);
-        let cost = (REPAIR.count() * REPAIR_SWEEPS) as f64 * 3.0 * left.visits();
-        if *work + cost > WORK {
+        let cost = (REPAIR_POWERS.count() * REPAIR_SWEEPS) as f64 * 3.0 * left.visits();
+        if *work + cost > SPARSIFY_WORK.value {
             return;
         }
         match repaired(state, left, limit, work) {
@@ -233,7 +224,7 @@ fn repaired(like: &Equilibrium, columns: Columns, limit: f64, work: &mut f64) ->
     let mut state = Equilibrium::new(columns, like.per_byte.clone(), like.base.clone());
     state.forward_price = like.forward_price;
     let alone = like.base.iter().all(|&bytes| bytes == 0.0);
-    for doublings in REPAIR {
+    for doublings in REPAIR_POWERS {
         state.price_links(doublings, limit);
         for s in 0..REPAIR_SWEEPS {
             state.sweep(s == 0, 0.0, 0.0);
@@ -335,7 +326,7 @@ mod tests {
             reduce(&mut state, limit);
             prop_assert!(flows(&state) <= before);
             prop_assert!(state.congestion() <= limit * (1.0 + 1e-9), "{} {limit}", state.congestion());
-            prop_assert!(state.forwarded() <= forwarded * (1.0 + FORWARDED) + 1e-6);
+            prop_assert!(state.forwarded() <= forwarded * (1.0 + SPARSIFY_FORWARDED.value) + 1e-6);
             for (found, expected) in sums(&state).into_iter().zip(expected) {
                 prop_assert!((found - expected).abs() <= 1e-9 * (1.0 + expected));
             }
