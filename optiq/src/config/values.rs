@@ -160,7 +160,7 @@ impl Default for Config {
             io_hosts: None,
             io_timeout: None,
             trace: None,
-            trace_events: optiq_transport::trace::DEFAULT_EVENTS,
+            trace_events: optiq_trace::DEFAULT_EVENTS,
             disable: false,
             preload: Preload::default(),
             report: false,

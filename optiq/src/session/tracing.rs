@@ -2,7 +2,7 @@
 
 use super::state::Session;
 use optiq_lower::decide::Decision;
-use optiq_transport::trace::Tracer;
+use optiq_trace::Tracer;
 
 impl Session {
     fn tracer(&self) -> Option<&Tracer> {
