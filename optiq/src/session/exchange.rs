@@ -298,7 +298,8 @@ impl Session {
         let me = self.rank();
         let mut paths = lower(plan, messages, &fabric.placement).map_err(Error::BadPlan)?;
         let Config { chunk, budget, window, .. } = self.config;
-        let mut options = ScheduleOptions { chunk, budget, window, ..ScheduleOptions::default() };
+        let mut options = ScheduleOptions { chunk, budget, window, ..ScheduleOptions::default() }
+            .within(&fabric.transport.borrow().capabilities());
         let gathered = match plan {
             Some(plan) => self.gathered(fabric, plan, messages, paths.len())?,
             None => None,

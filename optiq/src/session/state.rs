@@ -145,7 +145,7 @@ impl Session {
 
     /// Whether the session holds memory that other ranks see, which takes a collective call to give back.
     pub(crate) fn shares_memory(&self) -> bool {
-        self.fabric.as_ref().is_ok_and(|f| f.shared.is_some() || f.transport_name() == "mpi-one-sided")
+        self.fabric.as_ref().is_ok_and(|f| f.shared.is_some() || f.transport.borrow().capabilities().drop_is_collective)
     }
 
     /// This process's rank in the communicator.
