@@ -188,7 +188,7 @@ impl Session {
         }
     }
 
-    /// Makes a plan for a demand set that is not in everybody's cache, or was not worth a plan when it was seen first;
+    /// Makes a plan for a demand set that is not in the ranks' caches, or was not worth a plan when it was seen first;
     /// collective.
     fn plan(
         &self,

@@ -21,7 +21,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A message of plain MPI has so many bytes at most.
+/// The most bytes in one message of plain MPI.
 const LARGEST_PIECE: u64 = 1 << 30;
 
 /// Where the bytes of the jobs that arrive here go, by job, from the sizes of all jobs.
@@ -208,7 +208,7 @@ impl Session {
     }
 }
 
-/// Addresses one after the other in a buffer for the jobs that end at rank `me`.
+/// Addresses in a buffer in which the transfers that end at rank `me` are packed.
 pub(crate) fn packed_addresses(
     jobs: &TransferList,
     me: Rank,
