@@ -121,7 +121,7 @@ impl Session {
             entry.schedule.is_some() && !(tried && entry.trials.get().best(self.config.min_gain) == Side::Plain);
         let class = if planned { CallClass::Planned } else { CallClass::Fallback };
         if class == CallClass::Fallback && !entry.later {
-            self.aside.borrow_mut().add(signature);
+            self.known_fallbacks.borrow_mut().add(signature);
         }
         self.learn(&agreement, class, entry.later, planning_seconds);
         Ok((agreement, Some(entry)))

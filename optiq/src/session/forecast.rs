@@ -7,8 +7,8 @@
 //! calls and whether the forecast was wrong for any rank: a *misprediction*, large messages in a call without an agreement.
 //!
 //! - After three agreed calls in a row that were not planned, agreements become rare: after 2, 4, 8 ... calls, until
-//!   there are [`MAXIMUM_SPACING`] from one to the next; but often enough that at most [`MAXIMUM_SAMPLING_INTERVAL`] passes between two,
-//!   and rarely enough that agreements in vain, and planning in vain, stay below a hundredth of the time.
+//!   there are [`MAXIMUM_SPACING`] from one to the next; but often enough that at most [`MAXIMUM_SAMPLING_INTERVAL`] passes
+//!   between two, and rarely enough that agreements in vain, and planning in vain, stay below a hundredth of the time.
 //! - Where calls repeat in a period, as those of a time step do, only those are agreed upon that are expected to be
 //!   planned.
 //! - After a misprediction, all are agreed upon for a while, and for longer after every further one, until a period is seen.
@@ -31,6 +31,7 @@ pub(super) enum CallClass {
 
 /// The longest period that is looked for: half of what is remembered.
 const LONGEST_PERIOD: u32 = u128::BITS / 2;
+
 /// What an agreement told all ranks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Agreed {
