@@ -52,7 +52,7 @@ struct Searches {
     k: usize,
     repetitions: usize,
     rows: Vec<Row>,
-    /// Why somebody is missing.
+    /// Why a rival is missing.
     left_out: Option<String>,
 }
 
@@ -80,7 +80,7 @@ struct Contender<'a> {
     name: String,
     /// Whether it claims that no other k paths are shorter.
     shortest: bool,
-    /// It gets every so many of the pairs.
+    /// It gets one pair in this many.
     step: usize,
     find: Box<dyn FnMut() -> Result<(f64, Lengths), String> + 'a>,
 }

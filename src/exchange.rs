@@ -10,7 +10,7 @@ pub fn byte_of(source: Rank, offset: u64, round: u64) -> u8 {
     (mixed % 251) as u8
 }
 
-/// What bytes that nobody should write are before and after.
+/// What bytes outside of all blocks are before and after.
 const BACKGROUND: u8 = 0xfe;
 
 /// Carries this rank's part of `paths` out and checks each byte of the receive buffer, those between the paths too.

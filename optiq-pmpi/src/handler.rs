@@ -1,14 +1,14 @@
 //! What is done with an intercepted call.
 //!
-//! Every row of the table (`table.rs`) names the handler of its calls. A handler decides whether a call goes on to whoever is
-//! behind, and what happens before and after. Dispatch is static: a call that is passed on must not cost an indirect jump.
+//! Every row of the table (`table.rs`) names the handler of its calls. A handler decides whether a call goes on to the next
+//! library, and what happens before and after. Dispatch is static: a call that is passed on must not cost an indirect jump.
 //! A handler that only observes wraps another one, and calls it where [`ServeOrPass`] calls `next`.
 
 use optiq::c_api::interpose::{self, Call, Function, Place};
 use std::ffi::c_int;
 
 /// One function for each way in which MPI functions are handled. All return MPI's code for the program. `call` and `requests`
-/// read the program's arguments when they are called, and need not be called; `next` makes the same call at whoever is behind.
+/// read the program's arguments when they are called, and need not be called; `next` makes the same call in the next library.
 pub trait Handler {
     /// Whether calls of this function go on without a look at their arguments; asked first, on every call.
     fn is_passed(function: Function) -> bool;

@@ -1,4 +1,4 @@
-//! Who is behind: the next library that has a function of the same name, such as a profiler that was preloaded after this
+//! The next library that has a function of the same name, such as a profiler that was preloaded after this
 //! one, or MPI.
 
 use std::ffi::CStr;

@@ -24,7 +24,7 @@ macro_rules! symbol {
 }
 
 /// What a row's handler does with a call. `call` reads the arguments, by the expression that makes a [`Call`], or requests, of
-/// them; `next` makes the same call at whoever is behind.
+/// them; `next` makes the same call in the next library.
 macro_rules! act {
     ($handler:ident initialize $function:ident, $next:ident, $call:expr) => {
         <$handler as Handler>::initialize($next)

@@ -40,7 +40,7 @@ static HIP_HOST: AtomicUsize = AtomicUsize::new(0);
 /// How many libraries had been loaded when drivers were last looked for; 0: never.
 static LOADED: AtomicU64 = AtomicU64::new(0);
 
-/// Whether a driver says that memory of so many bytes is not plain memory of the processor: it is a GPU's, or moves between
+/// Whether a driver says that memory of `bytes` bytes is not plain memory of the processor: it is a GPU's, or moves between
 /// both. Both ends are asked about. False where no driver is loaded, and for no memory.
 pub(crate) fn is_device(first: *const u8, bytes: u64) -> bool {
     bytes > 0 && (is_address_of_device(first) || is_address_of_device(first.wrapping_add(bytes as usize - 1)))

@@ -50,7 +50,7 @@ pub fn warn_once(text: &str) {
 /// nothing). Does nothing but set the level if the program has installed a logger of its own.
 pub fn init(who: &str, level: LevelFilter) {
     let logger = LOGGER.get_or_init(|| Stderr { who: who.to_string() });
-    // An error means that somebody else's logger is in place, which is as good.
+    // An error means that the program has a logger of its own, which is as good.
     let _ = log::set_logger(logger);
     log::set_max_level(level);
 }

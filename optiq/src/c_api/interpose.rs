@@ -1,7 +1,7 @@
 //! The seam for the preload library: pass a call on to the MPI library, or serve it.
 //!
 //! The library `liboptiq_pmpi.so` has nothing but entry points of the names that programs call; each comes here with its
-//! arguments in C's terms and with `next`, which makes the very same call at whoever is behind: another preloaded library,
+//! arguments in C's terms and with `next`, which makes the very same call in the next library: another preloaded one,
 //! or MPI. What is passed on goes there untouched, on the program's own communicator, so that errors are MPI's own and come
 //! through the program's own error handler. What OPTIQ does itself uses `PMPI_*`.
 //!
@@ -106,7 +106,7 @@ pub unsafe fn begin<P: Place>(call: impl FnOnce() -> (Call, P), function: Functi
     }
 }
 
-/// `MPI_Start` and `MPI_Startall`: the requests of ours among those that MPI has started are carried out.
+/// `MPI_Start` and `MPI_Startall`: OPTIQ's requests among those that MPI has started are carried out.
 ///
 /// # Safety
 /// `requests` must give as many requests as it says.
@@ -123,7 +123,7 @@ pub unsafe fn start<P: Place>(requests: impl FnOnce() -> (c_int, P), next: impl 
     code
 }
 
-/// `MPI_Request_free`: a request of ours is forgotten.
+/// `MPI_Request_free`: one of OPTIQ's requests is forgotten.
 ///
 /// # Safety
 /// As [`start`].
@@ -152,7 +152,7 @@ pub fn initialize(next: impl FnOnce() -> c_int) -> c_int {
     code
 }
 
-/// `MPI_Finalize`: ends what is under way, and makes the report first.
+/// `MPI_Finalize`: ends started exchanges, and makes the report first.
 pub fn finalize(next: impl FnOnce() -> c_int) -> c_int {
     if !BUSY.get() {
         let _busy = Busy::new();

@@ -67,7 +67,7 @@ impl Listed {
             Ok(own.into_iter().zip(in_turn).map(|(own, shared)| if own.is_null() { shared } else { own }).collect())
         };
         // SAFETY: by this function's contract.
-        let bytes = unsafe { session.execute_jobs_at(list, Ok(from), &places) };
+        let bytes = unsafe { session.execute_transfers_at(list, Ok(from), &places) };
         // What is found before data moves, all ranks are told.
         let told = |e| if matches!(e, Error::Transport(_)) { report(session, comm, function, e) } else { e };
         let bytes = bytes.map_err(told)?;

@@ -1,7 +1,7 @@
 //! The thread that advances what was started while the program computes (`OPTIQ_PROGRESS=1`).
 //!
 //! Only where MPI was initialised with `MPI_THREAD_MULTIPLE`: the thread calls MPI. It takes a session's lock only when
-//! nobody holds it, so it never makes a call wait for longer than one step, and it sleeps while nothing is under way.
+//! it is free, so it never makes a call wait for longer than one step, and it sleeps while no exchange is active.
 
 use super::sessions::Shared;
 use crate::constants::PAUSE_MICROSECONDS;
@@ -80,7 +80,7 @@ fn run() {
         let sessions: Vec<Arc<Shared>> = state.watched.iter().filter_map(Weak::upgrade).collect();
         let busy = |s: &Arc<Shared>| s.try_lock().is_none_or(|session| session.has_started());
         if !sessions.iter().any(busy) {
-            // An Arc that is dropped last would free a session, under the lock of nobody who may do that.
+            // An Arc that is dropped last would free a session, which must not happen under this lock.
             drop(sessions);
             WORK.wait(&mut state);
             continue;

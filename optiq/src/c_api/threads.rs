@@ -1,7 +1,7 @@
 //! Calls from threads that MPI was not initialised for are found out before they do harm.
 //!
 //! Below `MPI_THREAD_MULTIPLE` (MPI 4.0, section 11.6.2) at most one thread at a time may be inside; below
-//! `MPI_THREAD_SERIALIZED` only the one that initialised MPI. Calls that go to plain MPI without a word do not come by here:
+//! `MPI_THREAD_SERIALIZED` only the one that initialised MPI. Calls on the fast path do not come by here:
 //! there MPI's own rules hold.
 
 use crate::error::Error;

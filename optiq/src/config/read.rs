@@ -46,7 +46,7 @@ pub enum ConfigError {
         /// What was found.
         text: String,
     },
-    /// An option that nobody knows.
+    /// An option that does not exist.
     #[error("there is no option \"{0}\"{hint}", hint = hint(.0))]
     Unknown(String),
     /// An option that cannot be set where it was set.
@@ -133,7 +133,7 @@ pub struct Read {
     pub config: Config,
     /// The first option or file that cannot be used.
     pub error: Option<ConfigError>,
-    /// Sentences about names that nobody knows.
+    /// Sentences about unknown names.
     pub warnings: Vec<String>,
 }
 

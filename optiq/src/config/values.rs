@@ -171,7 +171,7 @@ impl Default for Config {
 
 impl Config {
     /// A number for the settings that decide which collective calls a rank makes; ranks with different ones would wait
-    /// for each other for ever. The rest may differ, or is compared by what comes of it, as the network is.
+    /// for each other without end. The rest may differ, or its result is compared, as the network is.
     #[cfg(feature = "mpi")]
     pub(crate) fn agreed_settings(&self) -> i64 {
         let Config { calibration, .. } = self;

@@ -137,7 +137,7 @@ impl FileSession {
     /// The same result on all ranks: an error if any has one, in the words of the first that has; collective.
     pub(super) fn settle(&self, mine: Result<(), Error>) -> Result<(), Error> {
         if self.is_broken() {
-            // There is nobody to agree with; this rank's own error says so.
+            // The ranks cannot agree any more; this rank's own error says so.
             return mine;
         }
         let comm = self.comm();

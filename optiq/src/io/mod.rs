@@ -8,7 +8,7 @@
 //!
 //! [`optiq_lower::aggregation`] knows the I/O hosts that have a rank, says which bytes go to which of them, and cuts that into
 //! rounds within a memory budget. `view.rs` reads a file handle, `agree.rs` is what ranks tell each other, `session.rs` is the collective
-//! call, `access.rs` moves the rounds, and `requests.rs` are the accesses to the file that are under way.
+//! call, `access.rs` moves the rounds, and `requests.rs` are the accesses to the file that were started.
 //!
 //! Why it cannot deadlock, and the memory bound: docs/io.md.
 

@@ -1,4 +1,4 @@
-//! Reads and writes of a server that are under way.
+//! Reads and writes of a server that were started.
 
 use super::view::FileHandle;
 use optiq_lower::aggregation::Piece;
@@ -18,7 +18,7 @@ pub(crate) enum FileDirection {
 /// over, inside `MPI_Wait`; and `MPI_Request_get_status` makes no progress with files. There a server blocks in each access.
 const ASYNCHRONOUS: bool = matches!(Library::CURRENT, Library::OpenMpi);
 
-/// At most so many at a time: MPI libraries keep lists of them, and a file system gains nothing from more.
+/// The most at a time: MPI libraries keep lists of them, and a file system gains nothing from more.
 const AT_ONCE: usize = 64;
 
 /// Accesses of one half of a server's memory, and the first that failed.

@@ -143,7 +143,7 @@ struct Types([ffi::MPI_Datatype; 2]);
 impl Drop for Types {
     fn drop(&mut self) {
         for datatype in &mut self.0 {
-            // SAFETY: handles that MPI_File_get_view returned to us. There is nobody to tell of an error.
+            // SAFETY: handles that MPI_File_get_view returned to us. An error cannot be reported.
             unsafe {
                 if *datatype != ffi::RSMPI_DATATYPE_NULL && !optiq_transport::mpi::is_named(*datatype) {
                     ffi::PMPI_Type_free(datatype);
@@ -202,7 +202,7 @@ const TAG: c_int = 0x5049;
 impl Drop for Group {
     fn drop(&mut self) {
         if optiq_transport::mpi::is_initialized() {
-            // SAFETY: a group of ours. There is nobody to tell of an error.
+            // SAFETY: a group of ours. An error cannot be reported.
             unsafe { ffi::PMPI_Group_free(&mut self.0) };
         }
     }
@@ -253,7 +253,7 @@ pub(super) fn start(offset: i64, bytes: u64, view: View) -> Result<u64, Error> {
     end.filter(|&end| end <= i64::MAX as u64).map(|_| start).ok_or_else(far)
 }
 
-/// Fills a status as an access of so many bytes does, for `MPI_Get_count` with any datatype.
+/// Fills a status as an access of `bytes` bytes does, for `MPI_Get_count` with any datatype.
 ///
 /// # Safety
 /// `MPI_STATUS_IGNORE`, NULL or valid for writing.

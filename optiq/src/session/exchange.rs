@@ -121,7 +121,7 @@ impl Session {
             entry.schedule.is_some() && !(tried && entry.trials.get().best(self.config.min_gain) == Side::Plain);
         let class = if planned { CallClass::Planned } else { CallClass::Fallback };
         if class == CallClass::Fallback && !entry.later {
-            self.aside.borrow_mut().add(signature);
+            self.known_fallbacks.borrow_mut().add(signature);
         }
         self.learn(&agreement, class, entry.later, planning_seconds);
         Ok((agreement, Some(entry)))
@@ -188,7 +188,7 @@ impl Session {
         }
     }
 
-    /// Makes a plan for a demand set that is not in everybody's cache, or was not worth a plan when it was seen first;
+    /// Makes a plan for a demand set that is not in the ranks' caches, or was not worth a plan when it was seen first;
     /// collective.
     fn plan(
         &self,

@@ -75,7 +75,7 @@ impl Drop for FallbackArgs {
     fn drop(&mut self) {
         if is_initialized() {
             for datatype in &mut self.types {
-                // SAFETY: one of MPI's, or our own. There is nobody to tell of an error.
+                // SAFETY: one of MPI's, or our own. An error cannot be reported.
                 unsafe {
                     if !is_named(*datatype) {
                         ffi::PMPI_Type_free(datatype);

@@ -1,7 +1,7 @@
-//! The short way of a call that plain MPI serves without a word.
+//! The fast path: calls that go to plain MPI without an agreement.
 //!
 //! An exchange of one byte between two ranks of a node takes a microsecond, of which a lock, an attribute look-up and the
-//! size of a datatype would be a tenth. So what such a call looks at is kept here, in atomics: calls on one communicator
+//! size of a datatype would be a tenth. So what such a call reads is kept here, in atomics: calls on one communicator
 //! come one after the other (MPI demands it), whichever thread makes them.
 
 use optiq_transport::mpi::{ffi, handle_bits};
@@ -70,7 +70,7 @@ impl FastPath {
         true
     }
 
-    /// What this rank sends or receives, in bytes, whichever is more (0 if nobody wants to know); none if a count is
+    /// What this rank sends or receives, in bytes, whichever is more (0 if it is not needed); none if a count is
     /// negative or an array missing, which takes a closer look.
     ///
     /// # Safety
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_calls_as_allowed_and_large_ones_are_surprises() {
+    fn as_many_calls_as_allowed_and_large_ones_are_mispredictions() {
         let q = fast_path(false);
         assert!(!q.skips(1, || false));
         q.allow(3);

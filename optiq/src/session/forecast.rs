@@ -4,11 +4,11 @@
 //! without one goes to plain MPI, which is right whatever the arguments are; so not agreeing can cost speed, never data.
 //! The forecast must be the same on all ranks, and therefore knows nothing but what was agreed upon before: what the
 //! earlier agreed calls turned out to be, and, reduced over all ranks with each agreement, how much time passes between
-//! calls and whether any rank was wrong in its prediction, that is, had large messages in a call that was not agreed upon.
+//! calls and whether the forecast was wrong for any rank: a *misprediction*, large messages in a call without an agreement.
 //!
 //! - After three agreed calls in a row that were not planned, agreements become rare: after 2, 4, 8 ... calls, until
-//!   there are [`MAXIMUM_SPACING`] from one to the next; but often enough that at most [`MAXIMUM_SAMPLING_INTERVAL`] passes between two,
-//!   and rarely enough that agreements in vain, and planning in vain, stay below a hundredth of the time.
+//!   there are [`MAXIMUM_SPACING`] from one to the next; but often enough that at most [`MAXIMUM_SAMPLING_INTERVAL`] passes
+//!   between two, and rarely enough that agreements in vain, and planning in vain, stay below a hundredth of the time.
 //! - Where calls repeat in a period, as those of a time step do, only those are agreed upon that are expected to be
 //!   planned.
 //! - After a misprediction, all are agreed upon for a while, and for longer after every further one, until a period is seen.
@@ -31,6 +31,7 @@ pub(super) enum CallClass {
 
 /// The longest period that is looked for: half of what is remembered.
 const LONGEST_PERIOD: u32 = u128::BITS / 2;
+
 /// What an agreement told all ranks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Agreed {
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn surprises_in_vain_are_forgotten() {
+    fn mispredictions_in_vain_are_forgotten() {
         let mut forecast = Forecast::new();
         let (mut asked, mut calls) = (0, 0);
         while calls < 10_000 {

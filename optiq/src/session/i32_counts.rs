@@ -1,6 +1,6 @@
 //! A call's counts and displacements as C has them.
 //!
-//! A call that plain MPI serves without a word takes a microsecond, so the lists are copied, summed and checked in one
+//! A call on the fast path takes a microsecond, so the lists are copied, summed and checked in one
 //! pass without branches, into one piece of memory.
 
 use std::ffi::c_int;
@@ -46,7 +46,7 @@ impl I32Counts {
             let count = counts[i];
             let displacement = if count > 0 { displacements[i] } else { 0 };
             bits |= count | displacement;
-            // Right as long as `bits` stays small, and nobody looks at it otherwise.
+            // Right as long as `bits` stays small; not used otherwise.
             end = end.max(count.wrapping_add(displacement));
             elements = elements.wrapping_add(count as u64);
             into_counts[i] = count as c_int;

@@ -2,12 +2,11 @@
 //!
 //! # How ranks agree
 //!
-//! A call is either left to plain MPI without a word, or begins with one reduction (module `agree`): the worst local
-//! status, whether everybody's arguments are of a kind that can be served, how many bytes there are, and a key that
-//! stands for everybody's blocks, under which the plan is kept. Which of the two it is, the `forecast` says, from nothing but earlier
-//! agreements, and so alike on all ranks. Only if there is no plan, the counts are gathered, rank 0 plans and sends
-//! the plan out, and a second reduction makes sure that all can use it. So no rank ever takes another way than the
-//! others, whatever its arguments.
+//! A call either takes the fast path to plain MPI, or begins with one reduction (module `agree`): the worst local status,
+//! whether the arguments of all ranks can be served, how many bytes there are, and a key for the blocks of all ranks, under
+//! which the plan is kept. The `forecast` chooses between the two, only from earlier agreements, and so alike on all ranks.
+//! Only if there is no plan, the counts are gathered, rank 0 plans and broadcasts the plan, and a second reduction makes sure
+//! that all ranks can use it. So all ranks always do the same, whatever their arguments.
 //!
 //! # Predicted, then measured
 //!

@@ -116,7 +116,7 @@ impl Session {
     /// Starts it; returns at once.
     ///
     /// # Errors
-    /// [`Error::Argument`] if it is under way; what MPI reports.
+    /// [`Error::Argument`] if it is active; what MPI reports.
     ///
     /// # Safety
     /// The buffers that it was made with must be valid, and untouched by others, until it is complete.
@@ -239,7 +239,7 @@ impl Session {
         }
     }
 
-    /// Forgets what was started and cancels what the transport has under way. Ranks are no longer together then, and the
+    /// Forgets what was started and cancels what the transport has in flight. Ranks no longer agree then, and the
     /// session must not be used any more.
     pub(crate) fn abandon_started(&self) {
         if let Ok(fabric) = &self.fabric
@@ -291,7 +291,7 @@ impl Session {
                     (Some(staged), Some(shared)) => {
                         let shared = shared.borrow();
                         started.area = fabric.next_area(&shared);
-                        // SAFETY: the area is as large as `staged` says, nobody else uses these parts of it, and the
+                        // SAFETY: the area is as large as `staged` says, no other rank uses these parts of it, and the
                         // caller's buffers are valid.
                         self.traced_copy(|| started.memory = unsafe { copy_in(staged, started.area, started.send) });
                         Phase::Gathering(shared.start_barrier()?)
@@ -339,7 +339,7 @@ impl Session {
 /// Copies this rank's messages to the outgoing area; returns what the transport then reads and writes.
 ///
 /// # Safety
-/// Valid pointers to as many bytes as `staged` says; nobody else writes to these parts of the area.
+/// Valid pointers to as many bytes as `staged` says; no other rank writes to these parts of the area.
 unsafe fn copy_in(staged: &Staged, area: *mut u8, send: *const u8) -> Memory<'static> {
     for &(from, into, bytes) in &staged.gather {
         // SAFETY: by this function's contract.
@@ -355,7 +355,7 @@ unsafe fn copy_in(staged: &Staged, area: *mut u8, send: *const u8) -> Memory<'st
 /// Copies what arrived for this rank to its receive buffer.
 ///
 /// # Safety
-/// Valid pointers to as many bytes as `staged` says; nobody writes to the area.
+/// Valid pointers to as many bytes as `staged` says; no rank writes to the area.
 unsafe fn copy_out(staged: &Staged, area: *mut u8, receive: *mut u8) {
     // SAFETY: by this function's contract.
     unsafe {

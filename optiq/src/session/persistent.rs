@@ -10,7 +10,7 @@ use std::ffi::c_int;
 
 /// An exchange that was planned once and can be started many times; made by [`Session::alltoallv_init`].
 ///
-/// Dropping it while it is under way waits for its end.
+/// Dropping it while it is active waits for its end.
 pub struct Persistent<'a, T> {
     session: &'a Session,
     operation: Operation,
@@ -65,9 +65,9 @@ impl<T> Persistent<'_, T> {
     /// Starts it; returns at once. Collective in the sense of MPI: all ranks start their exchanges in the same order.
     ///
     /// # Errors
-    /// [`Error::Argument`] if it is under way; what MPI reports.
+    /// [`Error::Argument`] if it is active; what MPI reports.
     pub fn start(&mut self) -> Result<(), Error> {
-        // SAFETY: both buffers are borrowed by `self`, which lends them out only while nothing is under way.
+        // SAFETY: both buffers are borrowed by `self`, which lends them out only while it is not active.
         unsafe { self.session.start(&mut self.operation) }
     }
 
@@ -95,7 +95,7 @@ impl<T> Persistent<'_, T> {
     /// Both buffers, the one that is sent and the one that is received into.
     ///
     /// # Errors
-    /// [`Error::Argument`] if it is under way.
+    /// [`Error::Argument`] if it is active.
     pub fn buffers(&mut self) -> Result<(&mut [T], &mut [T]), Error> {
         if self.operation.is_active() {
             return Err(Error::Argument("the exchange is under way; its buffers must not be touched".into()));

@@ -157,7 +157,7 @@ pub(super) struct Measured {
     pub(super) seconds: f64,
 }
 
-/// A demand set and where everybody's blocks lie: the sum of all ranks' shares, each a fingerprint of the rank's own
+/// A demand set and where the blocks of all ranks are: the sum of all ranks' shares, each a fingerprint of the rank's own
 /// blocks, in two halves modulo 2^64.
 ///
 /// No rank knows all blocks, and a rank's own do not tell demand sets from each other in which it has the same ones, such

@@ -40,7 +40,7 @@ pub struct Session {
     /// When ranks last agreed.
     pub(super) agreed_at: Cell<Instant>,
     pub(super) fast_path: Arc<FastPath>,
-    pub(super) aside: RefCell<KnownFallbacks>,
+    pub(super) known_fallbacks: RefCell<KnownFallbacks>,
     pub(super) measured: Cell<Option<Measured>>,
     /// What is said of calls that were not agreed upon.
     pub(super) unagreed_decision: Arc<Decision>,
@@ -130,7 +130,7 @@ impl Session {
                 fabric.is_err(),
                 fabric.as_ref().map_or(u64::MAX, Fabric::least_bytes),
             )),
-            aside: RefCell::default(),
+            known_fallbacks: RefCell::default(),
             measured: Cell::new(None),
             unagreed_decision: Arc::new(Decision::Mpi { reason }),
             queue: RefCell::default(),
@@ -211,7 +211,7 @@ impl Session {
 
     /// Whether arguments of this signature are known to go to plain MPI in spite of their size.
     pub(crate) fn is_known_fallback(&self, signature: u64) -> bool {
-        self.aside.borrow().contains(signature)
+        self.known_fallbacks.borrow().contains(signature)
     }
 
     /// The line for a call that went to plain MPI without an agreement.

@@ -1,7 +1,7 @@
-//! Executing a list of jobs ([`TransferList`]): who sends what is known to all ranks, how much only to the sources.
+//! Executing a list of transfers ([`TransferList`]): who sends what is known to all ranks, how much only to the sources.
 //!
 //! Ranks agree that they hold the same list, tell each other the sizes (one reduction over as many words as there are
-//! jobs), and then move the bytes as in any other exchange: along the jobs' paths, or along paths that rank 0 plans for
+//! transfers), and then move the bytes as in any other exchange: along the transfers' paths, or along paths that rank 0 plans for
 //! them. Plans stay in the session's cache for the next time. Without a network, plain messages move them.
 
 use super::exchange::{PLANNED, direct_seconds, tagged};
@@ -21,58 +21,58 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A message of plain MPI has so many bytes at most.
+/// The most bytes in one message of plain MPI.
 const LARGEST_PIECE: u64 = 1 << 30;
 
-/// Where the bytes of the jobs that arrive here go, by job, from the sizes of all jobs.
+/// Where the bytes of the transfers that arrive here go, by transfer, from the sizes of all transfers.
 pub(crate) type Places<'a> = &'a dyn Fn(&[u64]) -> Result<Vec<*mut u8>, Error>;
 
 impl Session {
-    /// Executes jobs: those that start here take their bytes from `send`, one after the other in the list's order, and
-    /// those that end here put them into `receive` in the same way. Collective; every rank has the same jobs, and only the
+    /// Executes transfers: those that start here take their bytes from `send`, one after the other in the list's order, and
+    /// those that end here put them into `receive` in the same way. Collective; every rank has the same transfers, and only the
     /// sizes of those that start here count.
     ///
     /// # Errors
     /// On every rank if on one: [`Error::Argument`] for ranks that are not there, lists that differ, buffers that are too
     /// small, paths that do not fit the network; and what can fail on the way.
-    pub fn execute_jobs(&self, jobs: &TransferList, send: &[u8], receive: &mut [u8]) -> Result<(), Error> {
+    pub fn execute_transfers(&self, transfers: &TransferList, send: &[u8], receive: &mut [u8]) -> Result<(), Error> {
         let (me, mut offset) = (self.rank(), 0u64);
-        let mut from = Vec::with_capacity(jobs.list().len());
-        for job in jobs.list() {
+        let mut from = Vec::with_capacity(transfers.list().len());
+        for transfer in transfers.list() {
             from.push(send.as_ptr().wrapping_add(offset as usize));
-            offset = offset.saturating_add(if job.source == me { job.bytes } else { 0 });
+            offset = offset.saturating_add(if transfer.source == me { transfer.bytes } else { 0 });
         }
         let small = || Error::Argument(format!("the jobs send {offset} bytes of a buffer of {}", send.len()));
         let checked = if offset > send.len() as u64 { Err(small()) } else { Ok(from) };
         let (base, length) = (receive.as_mut_ptr(), receive.len() as u64);
-        let places = |bytes: &[u64]| packed_addresses(jobs, me, bytes, base, length);
+        let places = |bytes: &[u64]| packed_addresses(transfers, me, bytes, base, length);
         // SAFETY: both are within the borrowed slices.
-        unsafe { self.execute_jobs_at(jobs, checked, &places) }.map(|_| ())
+        unsafe { self.execute_transfers_at(transfers, checked, &places) }.map(|_| ())
     }
 
-    /// The same with an address for each job; the sizes of all jobs.
+    /// The same with an address for each transfer; the sizes of all transfers.
     ///
     /// # Safety
-    /// Where a job starts or ends here, its addresses must be valid for its bytes.
-    pub(crate) unsafe fn execute_jobs_at(
+    /// Where a transfer starts or ends here, its addresses must be valid for its bytes.
+    pub(crate) unsafe fn execute_transfers_at(
         &self,
-        jobs: &TransferList,
+        transfers: &TransferList,
         from: Result<Vec<*const u8>, Error>,
         places: Places<'_>,
     ) -> Result<Vec<u64>, Error> {
-        let checked = jobs.check_ranks(self.size()).map_err(Error::from).and(from);
-        let shape = (jobs.shape() >> 1) as i64;
-        let count = jobs.list().len() as i64;
+        let checked = transfers.check_ranks(self.size()).map_err(Error::from).and(from);
+        let shape = (transfers.shape() >> 1) as i64;
+        let count = transfers.list().len() as i64;
         let alike = self.settle_words(&checked, [count, shape])?;
         let from = checked?;
         if !alike {
             return Err(Error::Argument("the ranks have different lists of jobs".into()));
         }
-        let bytes = self.sizes(jobs)?;
-        let blocks = places(&bytes).and_then(|into| self.job_blocks(jobs, &bytes, &from, &into));
-        let messages = jobs.messages(&bytes);
+        let bytes = self.sizes(transfers)?;
+        let blocks = places(&bytes).and_then(|into| self.transfer_blocks(transfers, &bytes, &from, &into));
+        let messages = transfers.messages(&bytes);
         // Never the key of an exchange that is free to go to plain MPI.
-        let paths = jobs.shape().max(1);
+        let paths = transfers.shape().max(1);
         let share = blocks.as_ref().map(|(send, receive)| Key::share(self.rank(), paths, send, receive));
         let key = self.settle_share(&blocks, share.unwrap_or_default())?;
         let (send, receive) = blocks?;
@@ -91,7 +91,7 @@ impl Session {
         let entry = match known {
             Some(entry) => entry,
             None => {
-                let made = self.job_entry(fabric, jobs, &messages, &send, &receive);
+                let made = self.transfer_entry(fabric, transfers, &messages, &send, &receive);
                 let entry = self.usable(made)??;
                 self.plans.borrow_mut().add(key, entry)
             }
@@ -103,7 +103,7 @@ impl Session {
     }
 
     /// # Safety
-    /// As [`Session::execute_jobs_at`].
+    /// As [`Session::execute_transfers_at`].
     unsafe fn execute_entry(&self, entry: &Rc<Entry>, send: &Blocks, receive: &Blocks) -> Result<Outcome, Error> {
         let missing = || Error::BadPlan("rank 0 made none".into());
         let schedule = entry.schedule.as_ref().ok_or_else(missing)?;
@@ -111,30 +111,33 @@ impl Session {
         unsafe { self.execute(entry, schedule, send, receive) }
     }
 
-    /// The sizes of all jobs, which their sources know.
-    fn sizes(&self, jobs: &TransferList) -> Result<Vec<u64>, Error> {
+    /// The sizes of all transfers, which their sources know.
+    fn sizes(&self, transfers: &TransferList) -> Result<Vec<u64>, Error> {
         let me = self.rank();
         let known = |j: &Transfer| if j.source == me { i64::try_from(j.bytes).unwrap_or(-1) } else { i64::MAX };
-        let mut sizes: Vec<i64> = jobs.list().iter().map(known).collect();
+        let mut sizes: Vec<i64> = transfers.list().iter().map(known).collect();
         self.comm.all_min(&mut sizes)?;
         match sizes.iter().position(|&s| s < 0) {
             None => Ok(sizes.into_iter().map(|s| s as u64).collect()),
-            Some(job) => Err(Error::Argument(format!("job {job} has more than 2^63 - 1 bytes"))),
+            Some(transfer) => Err(Error::Argument(format!("job {transfer} has more than 2^63 - 1 bytes"))),
         }
     }
 
-    /// This rank's side of the jobs.
-    fn job_blocks(
+    /// This rank's side of the transfers.
+    fn transfer_blocks(
         &self,
-        jobs: &TransferList,
+        transfers: &TransferList,
         bytes: &[u64],
         from: &[*const u8],
         into: &[*mut u8],
     ) -> Result<(Blocks, Blocks), Error> {
         let me = self.rank();
         let (mut sends, mut receives) = (Vec::new(), Vec::new());
-        for (i, (job, &bytes)) in jobs.list().iter().zip(bytes).enumerate().filter(|(_, (_, b))| **b > 0) {
-            let ends = [(job.source, job.destination, from[i].cast_mut()), (job.destination, job.source, into[i])];
+        for (i, (transfer, &bytes)) in transfers.list().iter().zip(bytes).enumerate().filter(|(_, (_, b))| **b > 0) {
+            let ends = [
+                (transfer.source, transfer.destination, from[i].cast_mut()),
+                (transfer.destination, transfer.source, into[i]),
+            ];
             for ((here, there, address), list) in ends.into_iter().zip([&mut sends, &mut receives]) {
                 if here == me && address.is_null() {
                     return Err(Error::Argument(format!("the buffer of job {i} is NULL, but it has {bytes} bytes")));
@@ -148,23 +151,23 @@ impl Session {
         Ok((Blocks::scattered(&sends, ranks), Blocks::scattered(&receives, ranks)))
     }
 
-    /// Plans, on rank 0, or takes the jobs' own paths; collective.
-    fn job_entry(
+    /// Plans, on rank 0, or takes the transfers' own paths; collective.
+    fn transfer_entry(
         &self,
         fabric: &Fabric,
-        jobs: &TransferList,
+        transfers: &TransferList,
         messages: &[Message],
         send: &Blocks,
         receive: &Blocks,
     ) -> Result<Entry, Error> {
         let Fabric { network, placement, .. } = fabric;
         self.entry(fabric, messages, send, receive, Some(""), |demands| {
-            if !jobs.has_paths() {
+            if !transfers.has_paths() {
                 return self.plan_on_rank_0(fabric, demands, true);
             }
             let start = Instant::now();
             let options = self.plan_options(fabric, demands, direct_seconds(network, demands));
-            let plan = jobs.plan(network, placement, messages, &options)?;
+            let plan = transfers.plan(network, placement, messages, &options)?;
             Ok(tagged(start, PLANNED, &plan.to_bytes().map_err(|e| Error::BadPlan(e.to_string()))?))
         })
     }
@@ -172,7 +175,7 @@ impl Session {
     /// Messages straight from rank to rank, without a transport.
     ///
     /// # Safety
-    /// As [`Session::execute_jobs_at`].
+    /// As [`Session::execute_transfers_at`].
     unsafe fn send_plainly(&self, messages: &[Message], send: &Blocks, receive: &Blocks) -> Result<(), Error> {
         let (me, comm) = (self.rank(), self.plain.raw());
         let mut requests = Vec::new();
@@ -208,9 +211,9 @@ impl Session {
     }
 }
 
-/// Addresses one after the other in a buffer for the jobs that end at rank `me`.
+/// Addresses in a buffer in which the transfers that end at rank `me` are packed.
 pub(crate) fn packed_addresses(
-    jobs: &TransferList,
+    transfers: &TransferList,
     me: Rank,
     bytes: &[u64],
     buffer: *mut u8,
@@ -218,9 +221,9 @@ pub(crate) fn packed_addresses(
 ) -> Result<Vec<*mut u8>, Error> {
     let mut offset = 0u64;
     let mut places = Vec::with_capacity(bytes.len());
-    for (job, &bytes) in jobs.list().iter().zip(bytes) {
+    for (transfer, &bytes) in transfers.list().iter().zip(bytes) {
         places.push(buffer.wrapping_add(offset as usize));
-        offset = offset.saturating_add(if job.destination == me { bytes } else { 0 });
+        offset = offset.saturating_add(if transfer.destination == me { bytes } else { 0 });
     }
     if offset > length {
         let text = format!("{offset} bytes arrive from the jobs, but the receive buffer has {length}");

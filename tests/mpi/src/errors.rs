@@ -7,7 +7,7 @@ use optiq_transport::mpi::{check, ffi};
 use std::ffi::c_int;
 use std::ptr::{null, null_mut};
 
-/// Bytes to everybody, with what a test wants to spoil.
+/// Bytes to all ranks, with what a test wants to spoil.
 struct Bytes {
     send: Vec<u8>,
     counts: Vec<c_int>,
@@ -81,7 +81,24 @@ pub fn arguments() -> Result<(), String> {
     expect("counts that disagree with a cached plan", status, Status::Counts, "no data was moved")?;
     call.untouched()?;
 
-    // NULL arrays and buffers.
+    null_arguments()?;
+
+    // After all this the session still works.
+    let mut call = Bytes::new(5000);
+    succeeds("after errors", call.call(world()))?;
+    call.arrived()?;
+    let decision = text(optiq_last_decision());
+    if !decision.contains("paths by planner") {
+        return Err(format!("the last call was served otherwise: {decision}"));
+    }
+    // SAFETY: a constant.
+    let nobody = unsafe { ffi::RSMPI_COMM_NULL };
+    expect("MPI_COMM_NULL", call.call(nobody), Status::Argument, "MPI_COMM_NULL")?;
+    succeeds("optiq_finalize", optiq_finalize())
+}
+
+/// NULL arrays and NULL buffers are refused.
+fn null_arguments() -> Result<(), String> {
     // SAFETY: to be refused before anything is read.
     let status = unsafe {
         optiq_alltoallv(
@@ -112,20 +129,7 @@ pub fn arguments() -> Result<(), String> {
             world(),
         )
     };
-    expect("NULL buffers", status, Status::Argument, "buffer is NULL, but")?;
-
-    // After all this the session still works.
-    let mut call = Bytes::new(5000);
-    succeeds("after errors", call.call(world()))?;
-    call.arrived()?;
-    let decision = text(optiq_last_decision());
-    if !decision.contains("paths by planner") {
-        return Err(format!("the last call was served otherwise: {decision}"));
-    }
-    // SAFETY: a constant.
-    let nobody = unsafe { ffi::RSMPI_COMM_NULL };
-    expect("MPI_COMM_NULL", call.call(nobody), Status::Argument, "MPI_COMM_NULL")?;
-    succeeds("optiq_finalize", optiq_finalize())
+    expect("NULL buffers", status, Status::Argument, "buffer is NULL, but")
 }
 
 /// Without a topology there is no agreement: a wrong argument ends the job, as it does in MPI.

@@ -18,7 +18,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long an exchange has been under way when a rank dies or stops.
+/// How long an exchange has run when a rank dies or stops.
 const MIDST: f64 = 0.3;
 
 unsafe extern "C" {
@@ -28,7 +28,7 @@ unsafe extern "C" {
 
 #[derive(Clone, Copy, Debug)]
 enum Pattern {
-    /// Everybody to everybody else.
+    /// Every rank to every other one.
     Uniform,
     /// Everybody to the rank half the world further on, less one.
     Shift,

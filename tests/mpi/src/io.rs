@@ -249,6 +249,59 @@ fn byte() -> ffi::MPI_Datatype {
     unsafe { ffi::RSMPI_UINT8_T }
 }
 
+/// Both files hold what the model says; in undefined holes MPI may have left anything.
+fn compare_files(what: &str, ours: &File, theirs: &File, model: &Model, served: bool) -> Result<(), String> {
+    for (whose, file) in [("MPI's", theirs), ("the", ours)] {
+        let found = file.bytes()?;
+        // What MPI libraries leave in holes behind the former end of the file is anything, as MPI allows (4.0, 14.2.5).
+        let right =
+            |(i, byte): (usize, &u8)| model.bytes[i] == *byte || ((whose == "MPI's" || !served) && !model.defined[i]);
+        let at =
+            if found.len() == model.bytes.len() { found.iter().enumerate().position(|x| !right(x)) } else { Some(0) };
+        if let Some(at) = at {
+            let (a, b) = (found.len(), model.bytes.len());
+            return Err(format!("{what}: {whose} file of {a} bytes is not the expected one of {b}, first at {at}"));
+        }
+    }
+    Ok(())
+}
+
+/// All ranks read the same bytes, and beyond the end.
+fn read_beyond_the_end(
+    what: &str,
+    ours: &File,
+    theirs: &File,
+    layout: &Layout,
+    model: &Model,
+    element: ffi::MPI_Datatype,
+    served: bool,
+) -> Result<(), String> {
+    let me = rank();
+    // All the same bytes, and beyond the end.
+    let far = layout.of.iter().map(|o| o.0 as u64 + (o.1 * layout.in_memory) as u64).max().unwrap_or(0) as i64;
+    for offset in [far / 2, (far - 3).max(0), far - i64::from(me % 2), far + 5] {
+        let offset = offset.max(0);
+        let count = 10 * layout.in_memory as c_int;
+        let mut data = vec![7u8; 10 * layout.in_memory * layout.element];
+        let found = read(false, ours, offset, &mut data, count, element);
+        if served {
+            // Not by MPI_File_read_at_all: both Open MPI's OMPIO and ROMIO count there what was asked for.
+            let mut mpis = data.clone();
+            let by_mpi = read_alone(theirs, offset, &mut mpis, count, element);
+            let start = (layout.displacement as usize + offset as usize * layout.element).min(model.bytes.len());
+            let mut expected = model.bytes[start..].to_vec();
+            expected.resize(data.len(), 7);
+            if found != by_mpi || data != expected {
+                let message = last_message();
+                return Err(format!("{what}, at {offset} of {far}: {found:?} ({message}), but MPI {by_mpi:?}"));
+            }
+        } else if found.0 != 0 {
+            return Err(format!("{what}, at {offset} of {far}: {}", last_message()));
+        }
+    }
+    Ok(())
+}
+
 /// Random layouts, both directions, against MPI.
 pub fn random(rounds: &str, largest: &str, served: bool) -> Result<(), String> {
     init()?;
@@ -285,22 +338,7 @@ pub fn random(rounds: &str, largest: &str, served: bool) -> Result<(), String> {
             return Err(format!("{what}: MPI itself wrote with {by_mpi:?}"));
         }
         layout.apply(round, &mut model);
-        for (whose, file) in [("MPI's", &theirs), ("the", &ours)] {
-            let found = file.bytes()?;
-            // What MPI libraries leave in holes behind the former end of the file is anything, as MPI allows (4.0, 14.2.5).
-            let right = |(i, byte): (usize, &u8)| {
-                model.bytes[i] == *byte || ((whose == "MPI's" || !served) && !model.defined[i])
-            };
-            let at = if found.len() == model.bytes.len() {
-                found.iter().enumerate().position(|x| !right(x))
-            } else {
-                Some(0)
-            };
-            if let Some(at) = at {
-                let (a, b) = (found.len(), model.bytes.len());
-                return Err(format!("{what}: {whose} file of {a} bytes is not the expected one of {b}, first at {at}"));
-            }
-        }
+        compare_files(&what, &ours, &theirs, &model, served)?;
         // Back, and then what another rank wrote.
         for shift in [0, 1] {
             let (offset, count) = layout.of[(me as usize + shift) % ranks];
@@ -314,28 +352,7 @@ pub fn random(rounds: &str, largest: &str, served: bool) -> Result<(), String> {
                 return Err(format!("{what}: other bytes than were written"));
             }
         }
-        // All the same bytes, and beyond the end.
-        let far = layout.of.iter().map(|o| o.0 as u64 + (o.1 * layout.in_memory) as u64).max().unwrap_or(0) as i64;
-        for offset in [far / 2, (far - 3).max(0), far - i64::from(me % 2), far + 5] {
-            let offset = offset.max(0);
-            let count = 10 * layout.in_memory as c_int;
-            let mut data = vec![7u8; 10 * layout.in_memory * layout.element];
-            let found = read(false, &ours, offset, &mut data, count, element);
-            if served {
-                // Not by MPI_File_read_at_all: both Open MPI's OMPIO and ROMIO count there what was asked for.
-                let mut mpis = data.clone();
-                let by_mpi = read_alone(&theirs, offset, &mut mpis, count, element);
-                let start = (layout.displacement as usize + offset as usize * layout.element).min(model.bytes.len());
-                let mut expected = model.bytes[start..].to_vec();
-                expected.resize(data.len(), 7);
-                if found != by_mpi || data != expected {
-                    let message = last_message();
-                    return Err(format!("{what}, at {offset} of {far}: {found:?} ({message}), but MPI {by_mpi:?}"));
-                }
-            } else if found.0 != 0 {
-                return Err(format!("{what}, at {offset} of {far}: {}", last_message()));
-            }
-        }
+        read_beyond_the_end(&what, &ours, &theirs, &layout, &model, element, served)?;
         for file in [&ours, &theirs] {
             file.view(0, byte(), byte())?;
         }

@@ -12,7 +12,7 @@ pub fn session() -> Result<Session, String> {
     unsafe { Session::new(ffi::RSMPI_COMM_WORLD, config) }.map_err(|e| e.to_string())
 }
 
-/// Send and receive buffers of one rank, blocks end to end in the order of the ranks.
+/// Send and receive buffers of one rank, blocks packed in the order of the ranks.
 pub struct Load {
     rank: u32,
     send: Vec<u8>,
@@ -23,7 +23,7 @@ pub struct Load {
     receive_offsets: Vec<usize>,
 }
 
-/// The offsets of blocks end to end, and their sum.
+/// The offsets of packed blocks, and their sum.
 fn offsets(counts: &[usize]) -> (Vec<usize>, usize) {
     let mut end = 0;
     let offsets = counts.iter().map(|count| {

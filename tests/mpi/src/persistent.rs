@@ -10,7 +10,7 @@ use optiq_transport::mpi::{check, ffi, in_place};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 
-/// `each` bytes, and a few more for higher ranks, from everybody to everybody.
+/// `each` bytes, and a few more for higher ranks, from every rank to every rank.
 struct Blocks {
     send: Vec<u8>,
     counts: Vec<c_int>,
@@ -106,7 +106,7 @@ fn test(request: &mut Request) -> Result<bool, String> {
     Ok(flag != 0)
 }
 
-/// Two persistent exchanges under way at a time, waited for in either order, with blocking calls between.
+/// Two persistent exchanges active at a time, waited for in either order, with blocking calls between.
 pub fn many_rounds() -> Result<(), String> {
     init()?;
     let (mut large, mut small, mut blocking) = (Blocks::new(40_000), Blocks::new(100), Blocks::new(3000));

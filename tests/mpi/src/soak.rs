@@ -9,7 +9,7 @@ use optiq_transport::mpi::{check, ffi};
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     seed: u64,
-    /// One pair of ranks in so many has a message.
+    /// One pair of ranks in this many has a message.
     one_in: u64,
     /// Sizes are below two to this power.
     largest: u32,

@@ -129,7 +129,7 @@ fn a_dead_rank_is_named() {
     }
 }
 
-/// What may be taken beyond the budget, all of it MPI's: its copies of at most 64 sends under way, of 64 KiB each, and 2 MiB
+/// What may be taken beyond the budget, all of it MPI's: its copies of at most 64 sends in flight, of 64 KiB each, and 2 MiB
 /// for receives that come before they are posted, requests, the plan on rank 0 and the heap's own leftovers.
 const ALLOWANCE: u64 = 6 << 20;
 
@@ -146,7 +146,7 @@ fn memory(output: &str, counts: impl Fn(u32) -> bool) -> (u64, u64) {
     let ranks: Vec<(u32, u64, u64)> = ranks.filter(|r| counts(r.0)).collect();
     let grown = ranks.iter().map(|r| r.1).max().unwrap_or(0);
     let slots = ranks.iter().map(|r| r.2).max().unwrap_or(0);
-    assert!(slots > 0, "nobody forwarded anything:\n{output}");
+    assert!(slots > 0, "no rank forwarded anything:\n{output}");
     (grown, slots)
 }
 

@@ -135,7 +135,7 @@ fn memory_stays_within_the_budget() {
     let output = passes(4, &["budget", "64"], &LARGE);
     let peaks = output.lines().filter_map(|l| l.split("peak buffer ").nth(1)?.split(' ').next()?.parse().ok());
     let peaks: Vec<u64> = peaks.collect();
-    // Two servers with both halves, and two ranks that serve nobody.
+    // Two servers with both halves, and two ranks without a client.
     assert_eq!((peaks.len(), peaks.iter().filter(|&&p| p == 0).count()), (4, 2), "{output}");
     assert!(peaks.iter().all(|&p| p <= 4 << 20) && peaks.iter().any(|&p| p > 3 << 20), "{output}");
 }

@@ -94,7 +94,7 @@ impl Arguments {
         let mut seconds = Vec::new();
         for repetition in 0..=self.repetitions {
             receive.fill(0);
-            let execute = || session.execute_jobs(&jobs, &send, &mut receive).map_err(|e| e.to_string());
+            let execute = || session.execute_transfers(&jobs, &send, &mut receive).map_err(|e| e.to_string());
             let longest = ranks::seconds(world, execute)?;
             if receive != expected {
                 return Err(format!("wrong bytes arrived at rank {rank}"));

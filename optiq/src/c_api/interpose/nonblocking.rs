@@ -154,7 +154,7 @@ struct Founding {
     config: Config,
 }
 
-/// Two words from every rank to every rank: whether it has room for a session, and a tag that nobody else proposes. In one
+/// Two words from every rank to every rank: whether it has room for a session, and a tag that no other rank proposes. In one
 /// round, by `MPI_Ialltoallv`: the program may free the communicator at once, and Open MPI 4.1 does not survive that in
 /// collectives of several rounds.
 struct Offers {
@@ -177,13 +177,13 @@ impl Offers {
     }
 }
 
-/// Begins a stream on the program's communicator, without waiting for anybody.
+/// Begins a stream on the program's communicator, without waiting for other ranks.
 fn found(comm: ffi::MPI_Comm, ranks_here: usize, base: Arc<Base>, config: &Config) -> Result<Arc<Stream>, Error> {
     // Unlike any other rank's.
     let (ranks, me) = (i64::from(base.comm.size()), i64::from(base.comm.rank()));
     let tag = (base.proposals.fetch_add(1, Relaxed) * ranks + me) % (i64::from(base.comm.largest_tag()) + 1);
     let mut config = config.clone();
-    // What cannot be used goes to plain MPI: the exchange is under way.
+    // What cannot be used goes to plain MPI: the exchange was started.
     config.strict = false;
     // SAFETY: constants, overwritten.
     let (agreement, group) = unsafe { (ffi::RSMPI_REQUEST_NULL, ffi::RSMPI_GROUP_NULL) };
@@ -271,7 +271,7 @@ fn serve(session: &Session, exchange: &mut Exchange) -> bool {
         ffi::MPI_ERR_OTHER as c_int
     };
     let (way, code) = conclude(result, code.get(), only_mpi, &plain, failed);
-    // The session was made before anybody knew whether it can plan.
+    // The session was made before it was known whether it can plan.
     count(Function::Ialltoallv, if session.network().is_none() { PassReason::Unusable } else { way });
     code == SUCCESS
 }
@@ -329,7 +329,7 @@ impl<'a> Direct<'a> {
                 (list(a.receive_counts), list(a.receive_displacements), extent(a.receive_type)?);
             let into = |r: usize| at(a.receive.cast_const(), starts[r], wide);
             if a.send == in_place() {
-                // Pairs in the order of the lower rank, then of the higher one: nobody waits in a circle.
+                // Pairs in the order of the lower rank, then of the higher one: ranks do not wait in a circle.
                 for pair in (0..n).flat_map(|i| (i + 1..n).map(move |j| [i, j])).filter(|p| p.contains(&self.me)) {
                     let other = if pair[0] == self.me { pair[1] } else { pair[0] };
                     let (rank, kind) = (self.ranks[other], a.receive_type);
@@ -468,7 +468,7 @@ fn slot(comm: ffi::MPI_Comm, config: &Config) -> Result<Slot, PassReason> {
         let _ = sender.send(());
         streams::persistent(&session, tasks);
     });
-    // Without a thread nobody takes part in making the session: a machine at its limits, which ends the task.
+    // Without a thread this rank cannot take part in making the session: a machine at its limits, which ends the program.
     let stream = stream.inspect_err(|e| {
         log::error!("MPI_Alltoallv_init: no thread: {e}");
         // SAFETY: a communicator that MPI has accepted.

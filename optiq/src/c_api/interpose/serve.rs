@@ -52,12 +52,12 @@ unsafe fn serving_comm<'a>(call: &Call) -> Result<&'a KnownComm, PassReason> {
     if let Some(fast_path) = known.fast_path() {
         // SAFETY: by this function's contract; the arguments are valid.
         let bytes = unsafe { bytes(call, known) };
-        let aside = || match &*known.lock() {
+        let known_fallback = || match &*known.lock() {
             // SAFETY: as above.
             CommState::Serving(session) => session.is_known_fallback(unsafe { signature(call, known) }),
             _ => false,
         };
-        return if fast_path.skips(bytes, aside) { Err(PassReason::NoAgreement) } else { Ok(known) };
+        return if fast_path.skips(bytes, known_fallback) { Err(PassReason::NoAgreement) } else { Ok(known) };
     }
     known.serves(call.comm).map(|()| known)
 }

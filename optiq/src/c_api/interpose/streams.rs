@@ -103,8 +103,8 @@ impl Completion {
     /// Completes it.
     fn complete(&self, well: bool) {
         static BYTE: u8 = 0;
-        // SAFETY: a byte that lives for ever. If the program has cancelled its request, nobody takes the message, so that
-        // nobody may wait for it.
+        // SAFETY: a byte that lives for ever. If the program has cancelled its request, the message is never received, so that
+        // OPTIQ must not wait for it.
         unsafe {
             let mut request = ffi::RSMPI_REQUEST_NULL;
             let (kind, bytes) = (ffi::RSMPI_UINT8_T, c_int::from(!well));
@@ -122,7 +122,7 @@ pub(super) fn can_complete() -> bool {
     COMPLETION_COMMS.lock().is_some()
 }
 
-/// Makes what completes requests, in place of what there is; collective. Requests that are under way keep what they have.
+/// Makes what completes requests, in place of what there is; collective. Active requests keep what they have.
 ///
 /// # Safety
 /// `comm` must be an intra-communicator of at least two ranks that MPI has accepted.
@@ -254,7 +254,7 @@ pub(super) fn persistent(session: &Session, tasks: Receiver<StreamTask>) {
             StreamTask::Plan(arguments, answer) => {
                 let (local, kept) = arguments.take();
                 let made = session.init(Ok(local), Some(kept));
-                // Nobody waits who is not there.
+                // The receiver may have gone.
                 let _ = answer.send(made.as_ref().map(Operation::is_planned).map_err(|_| ()));
                 operation = made.ok().filter(Operation::is_planned);
             }
