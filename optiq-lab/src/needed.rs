@@ -24,7 +24,8 @@ fn parse(file: &[u8]) -> Option<Vec<String>> {
     // The table of strings is given by its address in memory.
     let strings = entries().filter(|entry| entry.tag(endian) == DT_STRTAB).last()?.val(endian);
     let offset = segments.iter().filter(|segment| segment.p_type(endian) == PT_LOAD).find_map(|segment| {
-        let within = strings.checked_sub(segment.p_vaddr(endian)).filter(|&within| within < segment.p_filesz(endian))?;
+        let within =
+            strings.checked_sub(segment.p_vaddr(endian)).filter(|&within| within < segment.p_filesz(endian))?;
         segment.p_offset(endian).checked_add(within)
     })?;
     let strings = StringTable::new(file, offset, file.len() as u64);

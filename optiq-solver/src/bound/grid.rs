@@ -23,7 +23,7 @@ use crate::bound::region::{Interval, Region, coordinates, directions};
 use crate::demands::Demand;
 use optiq_net::{Grid, Network};
 
-/// Longer dimensions are divided into so many equal blocks, and intervals end between blocks: for slabs, for boxes in
+/// Longer dimensions are divided into this many equal blocks, and intervals end between blocks: for slabs, for boxes in
 /// two dimensions.
 const SLAB_BLOCKS: u32 = 512;
 const BOX_BLOCKS: u32 = 16;
