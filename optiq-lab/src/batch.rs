@@ -157,7 +157,7 @@ pub(crate) fn shaper(rate: Rate, tuning: &Tuning) -> String {
     format!("tbf rate {}bit burst {burst} limit {}", rate.bits(), tuning.queue)
 }
 
-/// What stands in a link's place while it is cut: everything is lost, and nobody is told.
+/// What stands in a link's place while it is cut: everything is lost without a message.
 pub(crate) const CUT: &str = "blackhole";
 
 /// The path of a namespace in a child of the holder.

@@ -14,6 +14,7 @@
 //! * Each forwarding namespace holds one route per host: the next link of the fabric's own route. Where that depends on
 //!   the source as well, sources have rules and tables of their own ([`crate::tables`]).
 
+use crate::constants::{BUFFER_LEAST, BUFFER_MOST, BUFFER_SECONDS, BURST, MTU, QUEUE_BUFFERS};
 use crate::error::LabError;
 use crate::link::LabLink;
 use crate::rate::Rate;
@@ -36,7 +37,7 @@ pub(crate) const HOST_DEVICE: &str = "host0";
 /// The management namespace's own address.
 pub(crate) const MANAGEMENT_HUB: Ipv4Addr = Ipv4Addr::new(198, 19, 255, 254);
 
-/// What a namespace is there for.
+/// What a namespace is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -51,7 +52,7 @@ pub enum Role {
 /// One network namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Namespace {
-    /// What it is there for.
+    /// What it is for.
     pub role: Role,
     /// The vertex of the network that it stands for; none for the management namespace.
     pub vertex: Option<u32>,
@@ -104,9 +105,9 @@ pub struct Tuning {
 impl Tuning {
     /// Settings for a fabric whose slowest link has the given rate: buffers of 20 ms, queues of 16 buffers.
     pub fn for_rate(rate: Rate) -> Self {
-        let buffer = ((rate.bytes() * 0.020) as u32).clamp(128 << 10, 4 << 20);
-        // Reno is in every kernel and open to everybody; where nothing is lost the choice matters little.
-        Tuning { mtu: 9000, burst: 32 << 10, queue: 16 * buffer, buffer, congestion: "reno".into() }
+        let buffer = ((rate.bytes() * BUFFER_SECONDS.value) as u32).clamp(BUFFER_LEAST, BUFFER_MOST);
+        // Reno is in every kernel and open to all users; where nothing is lost the choice matters little.
+        Tuning { mtu: MTU, burst: BURST, queue: QUEUE_BUFFERS * buffer, buffer, congestion: "reno".into() }
     }
 }
 
@@ -126,7 +127,7 @@ pub struct Blueprint {
     pub probes: Vec<Probe>,
     /// Kernel settings.
     pub tuning: Tuning,
-    /// File of [background load](optiq_net::Background) that tells programs in the lab what the links lack of the
+    /// File of [background load](optiq_net::Background) that tells programs in the lab what the links do not have of the
     /// topology's capacities (`OPTIQ_BACKGROUND`); none if they have them all.
     #[serde(default)]
     pub background: Option<PathBuf>,

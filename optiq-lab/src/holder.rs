@@ -130,7 +130,7 @@ fn make(job: &Job) -> Result<Vec<OwnedFd>, LabError> {
 /// Duplicates a descriptor to the given number, which children inherit.
 fn keep_inheritable(file: &File, number: i32) -> Result<OwnedFd, LabError> {
     let got = fcntl(file, FcntlArg::F_DUPFD(number)).map_err(LabError::io("keep a network namespace open"))?;
-    // SAFETY: the kernel has just made this descriptor for us, and nobody else has it.
+    // SAFETY: the kernel has just made this descriptor for us, and nothing else has it.
     let fd = unsafe { OwnedFd::from_raw_fd(got) };
     if got == number {
         Ok(fd)

@@ -24,6 +24,7 @@
 mod agent;
 mod batch;
 mod blueprint;
+pub mod constants;
 mod counters;
 mod entry;
 mod error;

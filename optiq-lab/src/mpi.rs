@@ -135,7 +135,7 @@ pub(crate) fn open_mpi(
     parameter("plm_rsh_agent", &format!("/bin/sh {}", script.display()));
     parameter("oob_tcp_if_include", MANAGEMENT_NET);
     parameter("pml", "ob1");
-    // Ranks of one host talk through memory; with one rank per host there is nobody to talk to.
+    // Ranks of one host talk through memory; with one rank per host there is no other rank.
     parameter("btl", if placement.per_host > 1 { "tcp,vader,self" } else { "tcp,self" });
     parameter("btl_tcp_if_include", FABRIC_DEVICE);
     // Shared-memory files that a killed run leaves go with the run's directory.

@@ -34,7 +34,7 @@ impl ProcessId {
         Ok(ProcessId { pid, start_ticks, boot: boot()? })
     }
 
-    /// Whether this very process is there.
+    /// Whether this very process still exists.
     pub(crate) fn is_alive(&self) -> bool {
         Self::of(self.pid).is_ok_and(|now| now == *self)
     }
@@ -42,7 +42,7 @@ impl ProcessId {
     /// A handle on this very process; none if it has ended.
     ///
     /// # Errors
-    /// [`LabError::Io`] if the kernel gives no handle on a process that is there (it can since Linux 5.3).
+    /// [`LabError::Io`] if the kernel gives no handle on a process that exists (it can since Linux 5.3).
     pub(crate) fn open(&self) -> Result<Option<Handle>, LabError> {
         // SAFETY: pidfd_open takes two integers and touches no memory of ours.
         let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, self.pid, 0) };
@@ -52,7 +52,7 @@ impl ProcessId {
                 e => Err(LabError::io(format!("get a handle on process {}", self.pid))(e)),
             };
         }
-        // SAFETY: the kernel has just made this descriptor for us, and nobody else has it.
+        // SAFETY: the kernel has just made this descriptor for us, and nothing else has it.
         let handle = Handle(unsafe { OwnedFd::from_raw_fd(fd as i32) });
         // The handle holds on to whatever had the number; now see whether that is the one we mean.
         Ok(self.is_alive().then_some(handle))

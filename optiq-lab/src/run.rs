@@ -136,7 +136,7 @@ impl Lab {
         forwarding.to(child.id() as i32);
         let errors = child.stderr.take().map(|pipe| thread::spawn(|| pass_on(pipe)));
         let output = child.wait_with_output();
-        // The run's process namespace is gone, so nobody holds the other end any more.
+        // The run's process namespace is gone, so no process holds the other end any more.
         let _ = errors.map(thread::JoinHandle::join);
         drop(forwarding);
         let output = output.map_err(LabError::io("wait for the run"))?;

@@ -34,7 +34,7 @@ impl Lab {
     }
 
     /// Cuts the link from one vertex to its neighbour, in this direction: what waits in its queue and all that is sent
-    /// over it is lost, as when a cable is pulled, and nobody is told.
+    /// over it is lost, as when a cable is pulled, without a message.
     ///
     /// # Errors
     /// As [`Lab::set_rate`].

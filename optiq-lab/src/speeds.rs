@@ -38,8 +38,8 @@ impl FromStr for LinkRate {
 /// only: the missing part of each slower link as [background load](optiq_net::Background); nothing if no link is slower.
 ///
 /// # Errors
-/// [`LabError::Argument`] for an entry without a link, or one that makes a link faster than the topology says: nobody
-/// could be told that.
+/// [`LabError::Argument`] for an entry without a link, or one that makes a link faster than the topology says: background load
+/// cannot say that.
 pub(crate) fn apply(network: &Network, rates: &[LinkRate], links: &mut [LabLink]) -> Result<Option<String>, LabError> {
     let nominal: Vec<Rate> = links.iter().map(|l| l.rate).collect();
     for entry in rates {

@@ -125,7 +125,7 @@ impl LabDir {
                     self.0.display()
                 ))
             })?;
-            // `down` removes the file while it has the lock; a lock on a removed file excludes nobody.
+            // `down` removes the file while it has the lock; a lock on a removed file excludes no process.
             let ours = lock.metadata().map_err(LabError::io("look at the lab's lock"))?;
             if fs::metadata(&path).is_ok_and(|m| (m.dev(), m.ino()) == (ours.dev(), ours.ino())) {
                 return Ok(lock);
@@ -140,7 +140,7 @@ impl LabDir {
             .map_err(|_| LabError::State(format!("the lab in {} is being taken down", self.0.display())))
     }
 
-    /// Waits until nobody works inside the lab, at most `limit`; whether that came about.
+    /// Waits until no process works inside the lab, at most `limit`; whether that came about.
     pub(crate) fn wait_unused(&self, limit: Duration) -> Result<bool, LabError> {
         let deadline = Instant::now() + limit;
         let mut file = open_lock(&self.0.join("users"))?;

@@ -18,7 +18,7 @@ const PORT: u16 = 5001;
 /// The stream's beginning is not counted: windows grow, and the links' tokens are spent.
 const WARM_UP: Duration = Duration::from_millis(300);
 /// How long a connection may take to be made, and how much longer than planned a stream may take.
-const PATIENCE: Duration = Duration::from_secs(3);
+const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 /// Bytes per read and write.
 const BLOCK: usize = 64 << 10;
 
@@ -108,8 +108,8 @@ pub(crate) fn main(state_path: &Path, task: &Task) -> Result<f64, LabError> {
 
 fn connect(address: SocketAddrV4, total: Duration) -> Result<TcpStream, LabError> {
     let doing = || format!("reach {address} through the lab");
-    let stream = TcpStream::connect_timeout(&address.into(), PATIENCE).map_err(LabError::io(doing()))?;
-    stream.set_write_timeout(Some(total + PATIENCE)).map_err(LabError::io(doing()))?;
+    let stream = TcpStream::connect_timeout(&address.into(), CONNECT_LIMIT).map_err(LabError::io(doing()))?;
+    stream.set_write_timeout(Some(total + CONNECT_LIMIT)).map_err(LabError::io(doing()))?;
     Ok(stream)
 }
 
@@ -129,7 +129,7 @@ fn send(mut stream: TcpStream, total: Duration) -> Result<(), LabError> {
 
 fn receive(mut stream: TcpStream, duration: Duration) -> Result<f64, LabError> {
     let doing = "receive through the lab";
-    stream.set_read_timeout(Some(WARM_UP + duration + PATIENCE)).map_err(LabError::io(doing))?;
+    stream.set_read_timeout(Some(WARM_UP + duration + CONNECT_LIMIT)).map_err(LabError::io(doing))?;
     let mut block = vec![0; BLOCK];
     let began = Instant::now();
     let mut counted = 0u64;

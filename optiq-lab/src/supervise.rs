@@ -38,7 +38,7 @@ pub(crate) const INIT_VERB: &str = "init";
 pub(crate) const END_FILE: &str = "end.json";
 /// How long a program that was asked to end may take.
 const GRACE: Duration = Duration::from_secs(2);
-/// Exit status if the program was not started: as `sh` has it for a command that is not there.
+/// Exit status if the program was not started: as `sh` has it for a command that does not exist.
 const NOT_STARTED: i32 = 127;
 
 /// How a run ended.
@@ -206,7 +206,7 @@ fn watch_over(
 /// `supervisor` is the number of its parent outside.
 pub(crate) fn init_main(supervisor: i32, command: &[OsString]) -> i32 {
     let tied = set_pdeathsig(Signal::SIGKILL).is_ok();
-    // A supervisor that ended before this line takes nobody along. In here the kernel calls it 0, `/proc` does not.
+    // A supervisor that ended before this line ends nothing else. In here the kernel calls it 0, `/proc` does not.
     if !tied || parent_in_proc() != Some(supervisor) {
         return NOT_STARTED;
     }

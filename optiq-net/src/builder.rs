@@ -173,7 +173,7 @@ fn check_grid(grid: &Grid, names: &Names, hosts: usize, links: &[Link]) -> Resul
             names.of(l.to)
         ));
     }
-    // All links join neighbours and none is there twice: if their number is right, none is missing.
+    // All links join neighbours and none is given twice: if their number is right, none is missing.
     if links.len() != grid.bundles() {
         return invalid(format!("a grid with {} links was given {}", grid.bundles(), links.len()));
     }

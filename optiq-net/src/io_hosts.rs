@@ -14,7 +14,7 @@
 //!
 //! A host's default is the nearest I/O host. Hosts that are as near to several go where fewer hosts are: first all hosts that
 //! have no choice, then the others, those of the lowest number first, each to the one with the fewest by then, of these the
-//! first. So hosts between two I/O hosts are dealt out by turns, and on all `bgq:` presets each bridge node has 64 of the 128
+//! first. So ties between two I/O hosts are broken round robin, and on all `bgq:` presets each bridge node has 64 of the 128
 //! nodes. The order in which hosts are looked at is that of their numbers, so all ranks find the same.
 //!
 //! I/O hosts are no part of [`Network::fingerprint`]: plans do not depend on them.
@@ -43,7 +43,7 @@ impl Network {
         &self.io.hosts
     }
 
-    /// The I/O host that `host` uses if nobody balances what they get: the nearest, on Blue Gene/Q the nearest of the two in
+    /// The I/O host that `host` uses if no option balances what they get: the nearest, on Blue Gene/Q the nearest of the two in
     /// its block of 128. Hosts that are as near to several follow those that are not, in the order of their numbers, and get
     /// the one with the fewest hosts by then, of these the first. `None` without I/O hosts. All are found when the first one
     /// is asked for, and kept.
@@ -109,7 +109,7 @@ impl Network {
     /// ```
     ///
     /// # Errors
-    /// [`NetError::Invalid`] for a host that is not there or is given twice, and for a capacity that is not above zero.
+    /// [`NetError::Invalid`] for a host that does not exist or is given twice, and for a capacity that is not above zero.
     pub fn with_io_hosts(mut self, hosts: &[IoHost]) -> Result<Self, NetError> {
         let mut hosts = hosts.to_vec();
         hosts.sort_by_key(|io| io.host);
@@ -140,7 +140,7 @@ impl Network {
     /// I/O hosts from a list as in `io=`: numbers or names, each with or without `@RATE`, joined by `+` or commas.
     ///
     /// # Errors
-    /// [`NetError::Unknown`] for a host that is not there, [`NetError::Invalid`] for anything else that is not such a list.
+    /// [`NetError::Unknown`] for a host that does not exist, [`NetError::Invalid`] for anything else that is not such a list.
     pub fn parse_io_hosts(&self, text: &str) -> Result<Vec<IoHost>, NetError> {
         let invalid = |why: String| NetError::Invalid(format!("I/O hosts \"{}\": {why}", shorten(text)));
         if text.trim() == "none" {
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_is_the_nearest_and_equals_are_dealt_out() {
+    fn the_default_is_the_nearest_and_ties_are_broken_round_robin() {
         let net = Network::from_spec("torus:4x4,io=0+10").unwrap();
         // (0,0) and (2,2): five hosts are nearer to either; the six in between, 2, 5, 7, 8, 13 and 15, take turns.
         assert_eq!(defaults(&net), [0, 0, 0, 0, 0, 10, 10, 0, 10, 10, 10, 10, 0, 0, 10, 10]);

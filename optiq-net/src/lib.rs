@@ -1,6 +1,6 @@
 //! Interconnect networks: hosts, switches and directed links; topologies; the fabric's own routing.
 //!
-//! This is the lowest room of the house: it knows nothing of demands, MPI or threads.
+//! It knows nothing of demands, MPI or threads.
 //!
 //! ```
 //! use optiq_net::{Network, NodeId};

@@ -102,7 +102,7 @@ impl Network {
     ///
     /// # Errors
     /// [`NetError::Unreachable`] for a demand without a route, [`NetError::Unknown`] for one that names a vertex
-    /// that is not there, [`NetError::Overflow`] for sums beyond 64 bits.
+    /// that does not exist, [`NetError::Overflow`] for sums beyond 64 bits.
     pub fn route_load(&self, demands: impl IntoIterator<Item = (NodeId, NodeId, u64)>) -> Result<LinkLoad, NetError> {
         let mut load = LinkLoad::empty(self);
         let mut route = Vec::new();

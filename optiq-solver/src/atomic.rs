@@ -1,4 +1,4 @@
-//! Files that are whole or not there.
+//! Files that are written completely or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter};

@@ -8,10 +8,10 @@
 use optiq_net::{LinkId, Network, NodeId};
 use std::cell::OnceCell;
 
-/// Routes between all entries and hosts are kept if there are at most so many.
+/// Routes between all entries and hosts are kept if there are at most this many.
 const KEPT_ROUTES: usize = 4 << 20;
 
-/// And if they have at most so many links, 4 bytes each.
+/// And if they have at most this many links, 4 bytes each.
 const KEPT_LINKS: usize = 48 << 20;
 
 /// Where the fabric takes over.

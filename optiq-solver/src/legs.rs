@@ -208,7 +208,7 @@ fn nodes_into(net: &Network, links: &[LinkId], nodes: &mut Vec<NodeId>) -> bool 
     !nodes.is_empty()
 }
 
-/// Paths of so many links are looked through link by link.
+/// Paths of this many links are searched link by link.
 const SHORT: usize = 24;
 
 /// Whether [`repeated`] finds something, without working space but in quadratic time.

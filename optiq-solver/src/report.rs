@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// Figures of a plan on its network. A *physical link* is one lane of a bundle; means over links are over those
 /// physical links that carry something. Bytes per link are *per unit link*: on a link with `c` times the capacity of
-/// the network's slowest physical link, so many bytes divided by `c`.
+/// the network's slowest physical link, this number of bytes divided by `c`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// The planner.

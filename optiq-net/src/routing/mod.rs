@@ -1,4 +1,4 @@
-//! The fabric's own routing: which links the network takes from one vertex to another when nobody interferes.
+//! The fabric's own routing: which links the network takes from one vertex to another when software does not choose.
 //!
 //! A routing is a function of source and destination. Where it is a function of the *current* vertex and the
 //! destination ([`Routing::is_destination_based`]), forwarding tables can express it.

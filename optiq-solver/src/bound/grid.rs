@@ -23,7 +23,7 @@ use crate::bound::region::{Interval, Region, coordinates, directions};
 use crate::demands::Demand;
 use optiq_net::{Grid, Network};
 
-/// Longer dimensions are divided into so many equal blocks, and intervals end between blocks: for slabs, for boxes in
+/// Longer dimensions are divided into this many equal blocks, and intervals end between blocks: for slabs, for boxes in
 /// two dimensions.
 const SLAB_BLOCKS: u32 = 512;
 const BOX_BLOCKS: u32 = 16;
@@ -306,6 +306,31 @@ impl Sums<'_> {
         }
     }
 
+    /// The capacity of links from each pair of blocks, `x * m + y`: along the outer dimension, the inner one; down, up.
+    fn faces(&self, outer: &Ruler, inner: &Ruler) -> [[Vec<f64>; 2]; 2] {
+        let (n, m) = (outer.n, inner.n);
+        let outer_block = |v: usize| outer.block[self.coordinates[outer.d][v] as usize] as usize;
+        let inner_block = |v: usize| inner.block[self.coordinates[inner.d][v] as usize] as usize;
+        let mut faces = [[vec![0.0; n * m], vec![0.0; n * m]], [vec![0.0; n * m], vec![0.0; n * m]]];
+        match &self.even {
+            Some(capacities) => {
+                let section = (self.grid.nodes() / outer.length as usize / inner.length as usize) as f64;
+                for (x, y, up) in (0..n * m).flat_map(|i| [(i / m, i % m, false), (i / m, i % m, true)]) {
+                    if outer.leads(x, up) {
+                        faces[0][usize::from(up)][x * m + y] = capacities[outer.d] * section * f64::from(inner.size(y));
+                    }
+                    if inner.leads(y, up) {
+                        faces[1][usize::from(up)][x * m + y] = capacities[inner.d] * section * f64::from(outer.size(x));
+                    }
+                }
+            }
+            None => self.crossing(&[outer, inner], |along, upwards, from, capacity| {
+                faces[along][usize::from(upwards)][outer_block(from) * m + inner_block(from)] += capacity;
+            }),
+        }
+        faces
+    }
+
     /// Boxes that are full in all dimensions but `d` and `e`, unless that takes `work` beyond its limit.
     fn boxes(&self, d: usize, e: usize, work: &mut usize, prefix: &mut Vec<u64>, best: &mut Best) {
         let (outer, inner) = (Ruler::new(self.grid, d, BOX_BLOCKS), Ruler::new(self.grid, e, BOX_BLOCKS));
@@ -327,25 +352,7 @@ impl Sums<'_> {
             leaving[x * m + u] += demand.bytes;
             entering[y * m + v] += demand.bytes;
         }
-        // Capacity of links from a pair of blocks: along the outer dimension, the inner one; down, up.
-        let mut faces = [[vec![0.0; n * m], vec![0.0; n * m]], [vec![0.0; n * m], vec![0.0; n * m]]];
-        match &self.even {
-            Some(capacities) => {
-                let section = (self.grid.nodes() / outer.length as usize / inner.length as usize) as f64;
-                for (x, y, up) in (0..n * m).flat_map(|i| [(i / m, i % m, false), (i / m, i % m, true)]) {
-                    if outer.leads(x, up) {
-                        faces[0][usize::from(up)][x * m + y] = capacities[d] * section * f64::from(inner.size(y));
-                    }
-                    if inner.leads(y, up) {
-                        faces[1][usize::from(up)][x * m + y] = capacities[e] * section * f64::from(outer.size(x));
-                    }
-                }
-            }
-            None => self.crossing(&[&outer, &inner], |along, upwards, from, capacity| {
-                faces[along][usize::from(upwards)][outer_block(from) * m + inner_block(from)] += capacity;
-            }),
-        }
-        let [[outer_down, outer_up], [inner_down, inner_up]] = faces;
+        let [[outer_down, outer_up], [inner_down, inner_up]] = self.faces(&outer, &inner);
         let row = |x: usize| x * m..(x + 1) * m;
         for start in 0..n {
             let mut inside = vec![0u64; m * m];

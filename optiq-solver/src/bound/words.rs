@@ -115,7 +115,7 @@ fn grouped(n: usize) -> String {
     text
 }
 
-/// Up to so many links are called by their names.
+/// The most links that are called by their names.
 const NAMED: usize = 3;
 
 /// Parts below this share of all prices are not worth words.
@@ -161,7 +161,7 @@ pub(crate) fn describe_prices(net: &Network, demands: &[Demand], y: &[f64]) -> S
         (at(&|l| sends[net.link(l).from.index()]), "leave sources"),
         (at(&|l| receives[net.link(l).to.index()]), "enter destinations"),
     ];
-    // Where everybody sends, that says nothing.
+    // Where all hosts send, that says nothing.
     for ((y, words), of) in ends.into_iter().zip([&sends, &receives]) {
         if share(y) > 0.5 && of[..net.hosts()].contains(&false) {
             text.push_str(&format!("; {} on links that {words}", percent(share(y))));

@@ -133,8 +133,8 @@ impl Candidates {
         Ok(self)
     }
 
-    /// Only those paths that need no forwarder at hosts for which `allowed` (one entry per host) says no: where no
-    /// process runs, nobody forwards. The fabric's own route always stays.
+    /// Only those paths that need no forwarder at hosts for which `allowed` (one entry per host) says no: a host
+    /// without a process cannot forward. The fabric's own route always stays.
     ///
     /// # Errors
     /// [`PlanError::Uncovered`] for a demand that is left without a path.

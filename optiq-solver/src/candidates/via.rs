@@ -82,7 +82,7 @@ impl List {
 }
 
 impl<'n> Via<'n> {
-    /// For about so many pairs: legs are computed once if that makes it faster. Some words for each link and host of
+    /// For about `pairs` pairs: legs are computed once if that makes it faster. Some words for each link and host of
     /// `net`, and at most 210 MB for the legs.
     pub fn new(net: &'n Network, pairs: usize, k: usize) -> Self {
         let table = LegTable::new(net);

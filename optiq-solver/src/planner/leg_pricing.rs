@@ -497,7 +497,7 @@ mod tests {
 
     /// Three leaves under two roots; hosts 0 and 1 of leaf 6 send to 2 and 4, both by root 9. All routings could use both
     /// roots and reach half the congestion, as the hosts' links prove. Software can do so over odd hosts beside the
-    /// destinations; where nobody forwards, the price of the one link proves that direct is the best.
+    /// destinations; where no host forwards, the price of the one link proves that direct is the best.
     #[test]
     fn direct_is_proved_the_best_that_software_can_do() {
         let net = net("fattree:2x3:1x2");
@@ -506,10 +506,10 @@ mod tests {
         let up = net.link_between(NodeId(6), NodeId(9)).unwrap();
         costs[up.index()] = 1.0 / net.link(up).capacity;
         let legs = LegPricing::new(&net);
-        let nobody = vec![false; 6];
-        let bound = legs.bound(&demands, &costs, Some(&nobody), &|| false).unwrap();
+        let none = vec![false; 6];
+        let bound = legs.bound(&demands, &costs, Some(&none), &|| false).unwrap();
         assert_eq!(legs.bound(&demands, &costs, None, &|| false), Some(0.0));
-        let options = crate::pipeline::PlanOptions { forwarders: Some(nobody), ..Default::default() };
+        let options = crate::pipeline::PlanOptions { forwarders: Some(none), ..Default::default() };
         let plan = crate::pipeline::run(&net, &demands, &options).unwrap().plan;
         let verdict = crate::verdict::verdict(&plan, Some(bound)).unwrap();
         assert!(verdict.direct_suffices);

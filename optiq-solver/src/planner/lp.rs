@@ -54,7 +54,7 @@ const ATTEMPTS: [(f64, &str); 3] = [(1e-10, "off"), (1e-8, "off"), (1e-8, "on")]
 /// to about this, but the prices are too small for it to see, so that there may be many flows.
 const FIRST_ORDER_ATTEMPTS: [(f64, &str); 1] = [(1e-4, "off")];
 
-/// After so many iterations a first-order method has failed: without a limit it may circle for ever.
+/// A first-order method has failed after this many iterations; without a limit it may cycle for ever.
 const FIRST_ORDER_ITERATIONS: i32 = 200_000;
 
 /// See the [module](self).

@@ -11,9 +11,9 @@ pub struct Query<'a> {
     pub dst: NodeId,
     /// [`optiq_net::Network::distances_to`] `dst`.
     pub distance: &'a [u32],
-    /// At most so many paths.
+    /// The most paths.
     pub k: usize,
-    /// Only paths of at most so many links.
+    /// The most links of a path.
     pub max_hops: u32,
     /// By how much each vertex rotates the order of its outgoing links for breaking ties.
     pub rotation: u32,

@@ -19,7 +19,7 @@
 use crate::candidates::yen::query::Query;
 use optiq_net::{LinkId, Network, NodeId};
 
-/// A distance that is not there, and the bound of closed vertices.
+/// No distance, and the bound of closed vertices.
 pub(super) const FAR: u32 = u32::MAX;
 
 /// Working space for one network.
