@@ -20,6 +20,12 @@ pub enum SimError {
     /// A trace that cannot be read.
     #[error("{0}")]
     Trace(String),
+    /// A plan that does not fit the demands.
+    #[error("{0}")]
+    Lowering(String),
+    /// What planners report.
+    #[error(transparent)]
+    Plan(#[from] optiq_solver::PlanError),
     /// What the network's own routing reports.
     #[error(transparent)]
     Net(#[from] optiq_net::NetError),

@@ -25,6 +25,7 @@
 //! Rates and times are floating-point numbers; everything happens in an order of times and numbers of flows, so the same
 //! input gives the same bits.
 
+use crate::constants::{FLOW_LEVEL_TOLERANCE, FLOW_MOMENT_TOLERANCE};
 use crate::error::SimError;
 use crate::model::Model;
 use crate::time::seconds;
@@ -226,10 +227,6 @@ impl Ord for Key {
     }
 }
 
-/// Rates that are this close are one level; flows that end this close to each other end together.
-const LEVEL: f64 = 1e-9;
-const MOMENT: f64 = 1e-12;
-
 /// Max-min fair rates of a set of flows that changes. A *resource* is a link, or a host's memory in one direction.
 struct Sharing {
     capacity: Vec<f64>,
@@ -320,7 +317,7 @@ impl Sharing {
             let level = self.ways[self.way(flow as usize)].iter().fold(self.caps[flow as usize], least);
             self.level = self.level.min(level);
         }
-        let level = std::mem::replace(&mut self.level, f64::INFINITY) * (1.0 - LEVEL);
+        let level = std::mem::replace(&mut self.level, f64::INFINITY) * (1.0 - FLOW_LEVEL_TOLERANCE.value);
         self.find_region(level);
         self.fill(level);
     }
@@ -515,7 +512,7 @@ impl Run {
                 break;
             }
             while let Some(&Reverse((Key(at), flow, version))) = self.ends.peek()
-                && at <= now * (1.0 + MOMENT)
+                && at <= now * (1.0 + FLOW_MOMENT_TOLERANCE.value)
             {
                 self.ends.pop();
                 if self.version[flow as usize] == version {

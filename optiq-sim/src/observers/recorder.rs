@@ -10,6 +10,7 @@
 
 use super::level::{Level, halve};
 use super::series::{QueueKind, QueueSeries, Recording, Series};
+use crate::constants::{LEAST_INTERVALS, MOST_CELLS, MOST_INTERVALS};
 use crate::engine::codec;
 use crate::engine::observer::Observer;
 use crate::nic::hosts::MemoryQueues;
@@ -17,12 +18,6 @@ use crate::router::fabric::Fabric;
 use crate::time::{SECOND, Time};
 use bincode::{Decode, Encode};
 use optiq_net::{LinkId, Network, NodeId};
-
-/// The most intervals of a small network; the cells of all links and queues are limited, too, as long as each of them has
-/// [`LEAST`]. Where nothing ever waits, there are none.
-const MOST: usize = 256;
-const LEAST: usize = 16;
-const CELLS: usize = 1 << 23;
 
 /// What one shard records.
 #[derive(Clone, Debug, Decode, Encode)]
@@ -49,7 +44,7 @@ impl Recorder {
         };
         let cells = fabric.channels.len() + queues.0 + queues.1;
         let interval = SECOND / 1_000_000;
-        let most = (CELLS / cells.max(1)).clamp(LEAST, MOST) & !1;
+        let most = (MOST_CELLS / cells.max(1)).clamp(LEAST_INTERVALS, MOST_INTERVALS) & !1;
         Some(Self {
             interval,
             limit: interval * most as Time,
@@ -287,10 +282,10 @@ mod tests {
         only.waits(&fabric, 0, 0, 10);
         only.queued(3, 0, 10);
         assert!(only.buffers.is_empty() && only.hosts.is_empty());
-        let mut all = Recorder::new(&fabric, links, CELLS / LEAST, Recording::Queues).unwrap();
+        let mut all = Recorder::new(&fabric, links, MOST_CELLS / LEAST_INTERVALS, Recording::Queues).unwrap();
         all.queued(3, 0, 10);
         all.queued(3, MICROSECOND, -10);
-        assert_eq!(all.limit, LEAST as Time * MICROSECOND);
+        assert_eq!(all.limit, LEAST_INTERVALS as Time * MICROSECOND);
         assert_eq!((all.hosts.iter().flatten().count(), all.buffers.iter().flatten().count()), (1, 0));
     }
 }

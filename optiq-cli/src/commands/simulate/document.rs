@@ -3,12 +3,12 @@
 use super::queues::Fullest;
 use super::report::Page;
 use super::results::Shown;
-use super::run::Run;
 use crate::arguments::{Context, Demands};
 use crate::table;
 use optiq_lower::choices::LegsChoice;
 use optiq_net::Network;
 use optiq_sim::model::Carry;
+use optiq_sim::simulated_exchange::run::SimulatedRun;
 use optiq_sim::time::{self, SECOND};
 use optiq_sim::{End, Model, Outcome, Policy};
 use serde::{Serialize, Serializer};
@@ -36,7 +36,7 @@ struct Figures {
     link_bound_seconds: f64,
     wire_bound_seconds: f64,
     share_of_wire_bound: f64,
-    /// What fluids that share links fairly would take in place of packets, for MPI's messages all at once.
+    /// What flows that share links fairly would take in place of packets, for MPI's messages all at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     fluid_seconds: Option<f64>,
     paths: usize,
@@ -110,7 +110,13 @@ impl Quantiles {
 }
 
 impl<'a> Document<'a> {
-    pub fn new(context: &'a Context, demands: &Demands, model: &'a Model, routing: Policy, runs: &[Run]) -> Self {
+    pub fn new(
+        context: &'a Context,
+        demands: &Demands,
+        model: &'a Model,
+        routing: Policy,
+        runs: &[SimulatedRun],
+    ) -> Self {
         let link = &model.link;
         let useful = link.efficiency * link.packet_bytes as f64 / (link.packet_bytes + link.header_bytes) as f64;
         let bytes = context.demand_bytes as f64;
@@ -126,7 +132,7 @@ impl<'a> Document<'a> {
                 link_bound_seconds: run.link_bound,
                 wire_bound_seconds: wire,
                 share_of_wire_bound: if complete && seconds > 0.0 { wire / seconds } else { 0.0 },
-                fluid_seconds: run.fluid,
+                fluid_seconds: run.flow_seconds,
                 paths: run.paths,
                 legs: run.executor.map(|e| e.legs),
                 transport: run.executor.map(|e| e.carry),

@@ -18,12 +18,13 @@ use document::Document;
 use optiq_lower::choices::LegsChoice;
 use optiq_net::units;
 use optiq_sim::model::Carry;
+use optiq_sim::simulated_exchange::method::{Executor, MpiAlgorithm, TransferMethod};
+use optiq_sim::simulated_exchange::run::{ExchangeSetting, SimulatedRun};
 use optiq_sim::{Limits, Model, Policy, RunOptions, time};
 use optiq_solver::demands::Demand;
 use optiq_solver::planner;
 use optiq_solver::{PlannerOptions, pipeline};
 use optiq_transport::{ChunkRule, PUTS_UNDER_WAY, ScheduleOptions};
-use run::{Run, Way};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -148,6 +149,15 @@ pub enum Mpi {
     Pairwise,
 }
 
+impl From<Mpi> for MpiAlgorithm {
+    fn from(mpi: Mpi) -> Self {
+        match mpi {
+            Mpi::Linear => MpiAlgorithm::Linear,
+            Mpi::Pairwise => MpiAlgorithm::Pairwise,
+        }
+    }
+}
+
 /// One demand for each pair of hosts, as an alltoallv has it: bytes of several add up, and are as urgent as the most urgent.
 fn by_pair(mut demands: Vec<Demand>) -> Vec<Demand> {
     demands.sort_by_key(|d| (d.src, d.dst));
@@ -196,36 +206,31 @@ impl Arguments {
         };
         let checkpoints = self.checkpoints.open()?;
         let stop = interrupt::watch()?;
+        let options = RunOptions {
+            limits,
+            threads: usize::from(self.threads),
+            seed: self.seed,
+            routing: self.routing,
+            series: targets.over_time(),
+            stop: Some(stop),
+            ..RunOptions::default()
+        };
         if let Some(file) = &self.goal {
-            let threads = usize::from(self.threads);
-            let (seed, routing, series) = (self.seed, self.routing, targets.over_time());
-            let options =
-                RunOptions { limits, threads, seed, routing, series, stop: Some(stop), ..RunOptions::default() };
             let files = goal::Files { schedule: file, checkpoints: &checkpoints, targets: &targets };
             return goal::run(&net, &model, &files, &options, self.json, progress);
         }
         let asked = Demands { demands: self.demands.clone().unwrap_or_default(), message: self.message };
         let demands = by_pair(asked.load(&net, &progress)?);
-        let runner = run::Runner {
-            net: &net,
-            model: &model,
-            demands: &demands,
-            limits,
-            threads: usize::from(self.threads),
-            seed: self.seed,
-            routing: self.routing,
-            stop,
-            progress: &progress,
-            checkpoints: &checkpoints,
-            executor: run::Executor { legs: self.legs, carry: self.transport.on(&model), under_way: self.under_way },
-            series: targets.over_time(),
-        };
+        let carry = self.transport.on(&model);
+        let executor = Executor { legs: self.legs, carry, in_flight_part: self.under_way };
+        let setting = ExchangeSetting { network: &net, model: &model, demands: &demands, executor };
+        let runner = run::Runner { setting, options, progress: &progress, checkpoints: &checkpoints };
         let runs = self.runs(&runner)?;
         let background = self.topology.background();
         let context = Context { background, ..Context::new(&net, &asked.demands, &demands) };
         let document = Document::new(&context, &asked, &model, self.routing, &runs);
         progress.now("writing results".to_owned());
-        let shown: Vec<_> = runs.iter().map(Run::shown).collect();
+        let shown: Vec<_> = runs.iter().map(run::shown).collect();
         targets.write(&net, &model, &document.page(&document.rows(&net), &shown))?;
         drop(progress);
         if self.json {
@@ -234,20 +239,25 @@ impl Arguments {
             output::print(&document.text(&net, &checkpoints.hint()))?
         }
         // Half a result is none to build upon.
-        Ok(if runs.iter().all(Run::finished) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(if runs.iter().all(SimulatedRun::finished) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    fn runs(&self, runner: &run::Runner<'_>) -> Result<Vec<Run>, Failure> {
+    fn runs(&self, runner: &run::Runner<'_>) -> Result<Vec<SimulatedRun>, Failure> {
         if let Some(mpi) = self.mpi {
-            return Ok(vec![runner.run(Way::Mpi(mpi))?]);
+            return Ok(vec![runner.run(TransferMethod::Mpi(mpi.into()))?]);
         }
         if !self.compare {
-            return Ok(vec![runner.run(Way::Planned(self.plan(runner, &self.planning.planner)?, self.schedule()))?]);
+            return Ok(vec![
+                runner.run(TransferMethod::Planned(self.plan(runner, &self.planning.planner)?, self.schedule()))?,
+            ]);
         }
-        let mut runs = vec![runner.run(Way::Mpi(Mpi::Linear))?, runner.run(Way::Mpi(Mpi::Pairwise))?];
+        let mut runs = vec![
+            runner.run(TransferMethod::Mpi(MpiAlgorithm::Linear))?,
+            runner.run(TransferMethod::Mpi(MpiAlgorithm::Pairwise))?,
+        ];
         for name in planner::NAMES {
             match self.plan(runner, name) {
-                Ok(planned) => runs.push(runner.run(Way::Planned(planned, self.schedule()))?),
+                Ok(planned) => runs.push(runner.run(TransferMethod::Planned(planned, self.schedule()))?),
                 Err(Failure::Input(text)) if text.contains("feature") => log::info!("{text}"),
                 Err(other) => return Err(other),
             }
@@ -261,6 +271,6 @@ impl Arguments {
 
     fn plan(&self, runner: &run::Runner<'_>, planner: &str) -> Result<Box<pipeline::Planned>, Failure> {
         runner.progress.now(format!("planning with {planner}"));
-        Ok(Box::new(pipeline::run(runner.net, runner.demands, &self.planning.options(planner))?))
+        Ok(Box::new(pipeline::run(runner.setting.network, runner.setting.demands, &self.planning.options(planner))?))
     }
 }

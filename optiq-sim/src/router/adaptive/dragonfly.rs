@@ -25,13 +25,11 @@
 
 use super::ports::{channels_between, channels_of, groups, homes, minimal};
 use super::router_view::{Choice, Place, RouterView};
+use crate::constants::UGAL_BIAS_PACKETS;
 use crate::engine::packet::RouteState;
 use crate::router::fabric::Fabric;
 use crate::router::policy::Policy;
 use optiq_net::{Class, LinkId, Network, NodeId, Shape};
-
-/// Packets of the queue on the minimal way that do not count; see the top of the file.
-const BIAS: u64 = 2;
 
 pub(crate) struct Dragonfly<'n> {
     network: &'n Network,
@@ -59,7 +57,7 @@ impl<'n> Dragonfly<'n> {
         for list in &mut cables {
             list.sort_by_key(|&c| (group[fabric.channels[c as usize].to as usize], c));
         }
-        Self { home: homes(network), network, shape, policy, group, cables, bias: BIAS * packet }
+        Self { home: homes(network), network, shape, policy, group, cables, bias: UGAL_BIAS_PACKETS * packet }
     }
 
     /// Hops between switches on the minimal way from a router to a host.
