@@ -4,6 +4,8 @@
 //! out have the defaults of [`Model::default`].
 
 use crate::error::SimError;
+use crate::time::{SECOND, Time};
+use optiq_net::Class;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -215,6 +217,17 @@ impl Default for Model {
     }
 }
 
+impl LinkModel {
+    /// How long a bit is on its way on a link, in picoseconds.
+    pub fn latency(&self, class: Class) -> Time {
+        match class {
+            Class::Terminal => self.terminal_latency_picoseconds,
+            Class::Local => self.local_latency_picoseconds,
+            Class::Global => self.global_latency_picoseconds,
+        }
+    }
+}
+
 impl Default for LinkModel {
     fn default() -> Self {
         Self {
@@ -360,7 +373,7 @@ impl Model {
             host.receive_overhead_picoseconds,
             host.forward_overhead_picoseconds,
         ];
-        if let Some(time) = times.iter().find(|&&t| t > crate::time::SECOND) {
+        if let Some(time) = times.iter().find(|&&t| t > SECOND) {
             return Err(format!("a latency, delay or overhead is {time} ps; at most a second (10^12 ps) is expected"));
         }
         router.pipeline.as_ref().map_or(Ok(()), |pipeline| pipeline.check(router.delay_picoseconds))
@@ -370,14 +383,14 @@ impl Model {
 impl Pipeline {
     fn check(&self, delay: u64) -> Result<(), String> {
         let &Self { cycle_picoseconds: cycle, speedup, routing_steps: steps, .. } = self;
-        if cycle == 0 || cycle > crate::time::SECOND {
+        if cycle == 0 || cycle > SECOND {
             return Err(format!("router.pipeline.cycle_picoseconds is {cycle}; 1 ps to a second is expected"));
         }
         if speedup == 0 || !cycle.is_multiple_of(u64::from(speedup)) {
             let text = "at least 1, and a divisor of router.pipeline.cycle_picoseconds, is expected";
             return Err(format!("router.pipeline.speedup is {speedup}; {text}"));
         }
-        if steps > 1000 || self.credit_delay_picoseconds > crate::time::SECOND {
+        if steps > 1000 || self.credit_delay_picoseconds > SECOND {
             return Err("router.pipeline has more than 1000 routing_steps, or a credit delay above a second".into());
         }
         if delay < cycle {

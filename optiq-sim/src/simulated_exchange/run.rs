@@ -179,7 +179,7 @@ impl PreparedExchange<'_> {
         // The flow model takes time that grows with the square of the flows.
         let flow_seconds = match self.method {
             Method::Linear if messages.len() <= FLOW_MODEL_MESSAGES => {
-                Some(flow::exchange(network, model, &messages)?.makespan)
+                Some(flow::exchange::exchange(network, model, &messages)?.makespan)
             }
             _ => None,
         };
