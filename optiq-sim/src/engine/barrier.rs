@@ -4,8 +4,7 @@ use crate::constants::SPINS;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
-/// Where threads meet once in some microseconds: they look for each other for a while before they let somebody else have
-/// the processor.
+/// Where threads meet once in some microseconds: they spin for a while before they yield their processors.
 pub(crate) struct Barrier {
     threads: usize,
     spins: u32,
@@ -38,7 +37,7 @@ impl Barrier {
         }
     }
 
-    /// Waits for all others; whether all are there. The last one does `alone` before anybody goes on.
+    /// Waits for all others; whether all are there. The last one does `alone` before any other continues.
     #[must_use]
     pub(crate) fn wait(&self, alone: impl FnOnce()) -> bool {
         let round = self.round.load(Acquire);

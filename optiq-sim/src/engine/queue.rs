@@ -2,8 +2,8 @@
 //! Simulation Event Set Problem", CACM 31(10), 1988), of which only the one at hand is sorted.
 //!
 //! Events come out in the order of (time, key), and no two have the same; so the order does not depend on the width of the
-//! buckets, which follows the density of events. Buckets are wide enough that memory for the next events can be asked for
-//! ahead of time, and so narrow that few events come after their bucket was sorted.
+//! buckets, which follows the density of events. Buckets are wide enough that memory for the next events can be prefetched, and
+//! so narrow that few events come after their bucket was sorted.
 
 use crate::constants::{
     BUCKETS, FEWEST_IN_BUCKET, FEWEST_TO_SPREAD, LATE_TO_NARROW, LATE_TO_WIDEN, MOST_IN_BUCKET, MOST_TO_INSERT,
@@ -13,8 +13,7 @@ use bincode::{Decode, Encode};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Something that happens: when, at which component (its number and, below 2^32, what there), and a value for whoever
-/// handles it.
+/// An event: its time, its component (the number and, below 2^32, what happens there), and a value for the handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 pub(crate) struct Event {
     pub(crate) time: Time,
@@ -140,7 +139,7 @@ impl Queue {
         self.in_ring += 1;
     }
 
-    /// Of the events of the bucket at hand, the one behind the next `n`, if there are so many.
+    /// The event of the bucket at hand that comes after the next `n`, if there is one.
     #[inline]
     pub(crate) fn ahead(&self, n: usize) -> Option<Event> {
         // Its time is of no interest.
@@ -222,7 +221,7 @@ impl Queue {
         true
     }
 
-    /// How many buckets on the next one with events is; there is one.
+    /// The distance in buckets to the next one with events; there is one.
     fn to_next_used(&self) -> u64 {
         let start = ((self.now + 1) & MASK) as usize;
         let words = self.used.len();

@@ -9,14 +9,14 @@ use crate::workload::message::Message;
 use optiq_net::{Network, NodeId};
 
 /// All messages at once, as [`crate::workload::exchange::Method::Linear`] sends them: the time that the packet simulator should find
-/// too, if large messages and fair routers make packets behave as fluids.
+/// too, if large messages and fair routers make packets share links as flows do.
 ///
-/// A message has the latency of its route, of what processors do for it, and of asking first where it is larger than
-/// `eager_bytes`. That a processor is busy with one message when the next comes is known of sends only. All of the latency
+/// A message has the latency of its route, of what processors do for it, and of the request and the grant where it is larger than
+/// `eager_bytes`. Only for sends does the model know that a processor is busy with one message when the next one comes. All of the latency
 /// comes before the bytes meet those of others, so that this is a model for messages which take longer than their latency.
 ///
 /// # Errors
-/// As [`run`]; a model that cannot be.
+/// As [`run`]; an invalid model.
 pub fn exchange(network: &Network, model: &Model, messages: &[Message]) -> Result<Finished, SimError> {
     model.check().map_err(SimError::Model)?;
     let limits = Limits::of(model, network);

@@ -4,14 +4,14 @@ use crate::error::SimError;
 use crate::model::Model;
 use optiq_net::{LinkId, Network, NodeId};
 
-/// Bytes on their way from a host to another one.
+/// Bytes from one host to another one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flow {
     /// The host that sends.
     pub source: u32,
     /// The host that receives.
     pub destination: u32,
-    /// How much.
+    /// How many bytes.
     pub bytes: u64,
     /// When it is sent, in seconds.
     pub start: f64,
@@ -33,7 +33,7 @@ impl Flow {
 /// What limits flows besides the links.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// The part of each link's capacity that is there for the bytes of flows, above 0 and at most 1.
+    /// The part of each link's capacity that flows can use, above 0 and at most 1.
     pub efficiency: f64,
     /// What a host sends to all others together, in bytes per second; 0 is no limit.
     pub injection: f64,
@@ -75,7 +75,7 @@ pub struct Finished {
     pub updates: u64,
 }
 
-/// Who is told, after each change, the time and the rate of each flow under way, in bytes per second.
+/// Is told, after each change, the time and the rate of each active flow, in bytes per second.
 pub type Observer<'a> = &'a mut dyn FnMut(f64, &[(usize, f64)]);
 
 /// Whether hosts are joined directly, without switches.

@@ -1,4 +1,4 @@
-//! A second, faster model: messages as fluids that share links fairly, without packets, buffers or virtual channels.
+//! A second, faster model: messages as flows that share links fairly, without packets, buffers or virtual channels.
 //!
 //! # The mathematics
 //!

@@ -11,13 +11,13 @@ use std::collections::BinaryHeap;
 /// Runs flows to their ends.
 ///
 /// # Errors
-/// [`SimError::Workload`] for a flow that cannot be: hosts or links that are not there, links that are no way from its
-/// source to its destination, times or caps that are no such; [`SimError::Net`] where the fabric has no route.
+/// [`SimError::Workload`] for an invalid flow: hosts or links that do not exist, links that do not lead from its
+/// source to its destination, times or caps that are not valid numbers; [`SimError::Net`] where the fabric has no route.
 pub fn run(network: &Network, flows: &[Flow], limits: &Limits) -> Result<Finished, SimError> {
     Run::new(network, flows, limits)?.finish(None)
 }
 
-/// As [`run`], with somebody who is told all rates whenever they change.
+/// As [`run`]; the observer is told all rates whenever they change.
 ///
 /// # Errors
 /// As [`run`].
@@ -30,7 +30,7 @@ pub fn run_observed(
     Run::new(network, flows, limits)?.finish(Some(observer))
 }
 
-/// The max-min fair rate of each flow, in bytes per second, if all are under way: infinite where nothing limits it.
+/// The max-min fair rate of each flow, in bytes per second, if all are active: infinite where nothing limits it.
 ///
 /// # Errors
 /// As [`run`].
@@ -41,7 +41,7 @@ pub fn rates(network: &Network, flows: &[Flow], limits: &Limits) -> Result<Vec<f
     Ok(sharing.rates)
 }
 
-/// Flows on their way.
+/// The state of a run.
 struct Run {
     sharing: Sharing,
     /// When the bytes of flows begin to move, in order.

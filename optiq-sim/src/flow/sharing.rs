@@ -31,13 +31,13 @@ pub(super) struct Sharing {
     pub(super) caps: Vec<f64>,
     /// Infinite before the first computation after a flow was added.
     pub(super) rates: Vec<f64>,
-    /// Per resource, the flows under way.
+    /// Per resource, the active flows.
     pub(super) members: Vec<Vec<u32>>,
     /// Resources whose members have changed since the last computation, and the lowest level at which that can matter.
     changed: Vec<u32>,
     level: f64,
     arrived: Vec<u32>,
-    /// What the computation under way may change, with the rates from before.
+    /// The flows that the present computation may change, with their rates from before.
     pub(super) region: Vec<(u32, f64)>,
     resources: Vec<u32>,
     in_region: Vec<bool>,

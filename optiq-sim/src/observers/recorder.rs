@@ -29,13 +29,13 @@ pub(crate) struct Recorder {
     sent: Vec<u64>,
     /// Per link.
     links: Vec<Level>,
-    /// Per virtual channel, and per queue of the hosts: nothing if nothing ever waited. Empty if not wanted.
+    /// Per virtual channel, and per queue of the hosts: `None` if nothing ever waited. Empty if not wanted.
     buffers: Vec<Option<Box<Level>>>,
     hosts: Vec<Option<Box<Level>>>,
 }
 
 impl Recorder {
-    /// For a fabric with so many queues at its hosts.
+    /// For a fabric with `host_queues` queues at its hosts.
     pub(crate) fn new(fabric: &Fabric, links: usize, host_queues: usize, what: Recording) -> Option<Self> {
         let queues = match what {
             Recording::Nothing => return None,
@@ -70,7 +70,7 @@ impl Recorder {
         }
     }
 
-    /// So many bytes are put on a channel.
+    /// `bytes` bytes are put on a channel.
     pub(crate) fn sent(&mut self, fabric: &Fabric, channel: u32, time: Time, bytes: u32) {
         let Some(LinkId(link)) = fabric.link_of[channel as usize] else { return };
         self.reach(time);
@@ -82,7 +82,7 @@ impl Recorder {
         self.sent[at * links + link as usize] += u64::from(bytes);
     }
 
-    /// So many bytes more, or less, wait in the buffer of a virtual channel.
+    /// `bytes` bytes more, or fewer, wait in the buffer of a virtual channel.
     pub(crate) fn waits(&mut self, fabric: &Fabric, vc: u32, time: Time, bytes: i64) {
         self.reach(time);
         if let Some(link) = fabric.link_of[fabric.channel_of_vc[vc as usize] as usize] {
@@ -93,7 +93,7 @@ impl Recorder {
         }
     }
 
-    /// So many bytes more, or less, wait in a queue of a host.
+    /// `bytes` bytes more, or fewer, wait in a queue of a host.
     pub(crate) fn queued(&mut self, queue: u32, time: Time, bytes: i64) {
         if (queue as usize) < self.hosts.len() {
             self.reach(time);
@@ -272,7 +272,7 @@ mod tests {
         }
     }
 
-    /// Nothing is kept for queues that nobody asked for, or in which nothing waits; many queues have fewer intervals.
+    /// Nothing is kept for queues that are not wanted, or in which nothing waits; many queues have fewer intervals.
     #[test]
     fn memory_is_for_queues_in_which_something_waits() {
         let (network, fabric) = fabric("torus:4x4");

@@ -1,4 +1,4 @@
-//! The network as the simulator sees it: channels, their virtual channels, and what waits where.
+//! The network as the simulator sees it: channels and their virtual channels.
 //!
 //! Every lane of every link is a channel. Where hosts are joined directly, each has a router of its own, with one more
 //! channel from the host's memory into it and one back; where they hang on switches, the terminal links are these.
@@ -25,14 +25,14 @@ pub(crate) struct Channel {
     pub(crate) injects: bool,
     /// Ends in a host's memory.
     pub(crate) ejects: bool,
-    /// Its virtual channels: so many, from the first one on in steps of `stride`.
+    /// Its virtual channels: `vcs` of them, from the first one on in steps of `stride`.
     pub(crate) first_vc: u32,
     pub(crate) vcs: u32,
     pub(crate) stride: u32,
 }
 
 impl Channel {
-    /// The first of the virtual channels of a class, which has so many.
+    /// The first of the virtual channels of a class, each of which has `lanes`.
     pub(crate) fn class(&self, class: u32, lanes: u32) -> u32 {
         self.first_vc + class * lanes * self.stride
     }

@@ -15,7 +15,7 @@ use serde::{Serialize, Serializer};
 
 /// Its keys are a contract with scripts.
 #[derive(Serialize)]
-pub struct Document<'a> {
+pub struct ExchangeDocument<'a> {
     #[serde(flatten)]
     context: &'a Context,
     message_bytes: u64,
@@ -40,7 +40,7 @@ struct Figures {
     #[serde(skip_serializing_if = "Option::is_none")]
     fluid_seconds: Option<f64>,
     paths: usize,
-    /// Where chunks stopped on their way: planned or hops.
+    /// Where chunks were stored and forwarded: planned or hops.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "by_name")]
     legs: Option<LegsChoice>,
     /// What carried them: two-sided or one-sided.
@@ -109,7 +109,7 @@ impl Quantiles {
     }
 }
 
-impl<'a> Document<'a> {
+impl<'a> ExchangeDocument<'a> {
     pub fn new(
         context: &'a Context,
         demands: &Demands,
@@ -174,7 +174,7 @@ impl<'a> Document<'a> {
             row("link bound", &|r| table::seconds(r.link_bound_seconds)),
             row("with headers and protocol", &|r| table::seconds(r.wire_bound_seconds)),
             row("share of that bound", &|r| whole(r, table::percent(r.share_of_wire_bound))),
-            row("by the fluid model", &|r| r.fluid_seconds.map_or("-".into(), table::seconds)),
+            row("by the flow model", &|r| r.fluid_seconds.map_or("-".into(), table::seconds)),
             row("bytes on the busiest link", &|r| table::bytes(r.link_bytes_max as f64)),
             row("links used", &|r| format!("{} of {}", r.links_used, net.links().len())),
             row("paths", &|r| r.paths.to_string()),
@@ -220,7 +220,7 @@ impl<'a> Document<'a> {
         Page { heading: format!("{} on {}", context.demands, context.topology), subtitle, figures: rows, runs }
     }
 
-    /// For people; `hint` says how to go on with runs that were ended.
+    /// For people; `hint` says how to resume runs that were ended early.
     pub fn text(&self, net: &Network, hint: &str) -> String {
         let mut text = format!(
             "{} on {}: {}; model {}\n\n{}",

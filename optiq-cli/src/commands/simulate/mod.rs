@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
 use clap::{Args, ValueEnum};
-use document::Document;
+use document::ExchangeDocument;
 use optiq_lower::choices::LegsChoice;
 use optiq_net::units;
 use optiq_sim::model::Carry;
@@ -72,27 +72,27 @@ pub struct Arguments {
     /// The pieces in which messages travel along planned paths: auto, thesis, or a size such as 64KiB
     #[arg(long, value_name = "RULE", default_value = "auto", value_parser = chunks)]
     chunks: ChunkRule,
-    /// Where chunks stop on their way: where the plan says so (planned), at every host that they pass (hops), or where the cost
-    /// model of the simulated machine says that it is faster (auto)
+    /// Where chunks are stored and forwarded: where the plan says so (planned), at every host that they pass (hops), or where
+    /// the cost model of the simulated machine says that it is faster (auto)
     #[arg(long, value_name = "WHERE", default_value = "auto", value_parser = legs)]
     legs: LegsChoice,
-    /// What carries chunks: messages, with a question first where they are large (two-sided), puts into memory that was promised
+    /// What carries chunks: messages, by rendezvous where they are large (two-sided), puts into memory that was promised
     /// (one-sided), or what the model says of the machine (auto)
     #[arg(long, value_name = "TRANSPORT", default_value = "auto")]
     transport: Transport,
-    /// The part of what the busiest leg carries that puts may have under way at one time: the N-th; 0 leaves it to the windows
+    /// In-flight limit of puts: the N-th part of what the busiest leg carries; 0 leaves it to the windows
     #[arg(long, value_name = "N", default_value_t = PUTS_UNDER_WAY)]
     under_way: u64,
     /// Simulate all planners of this build and MPI's algorithms, side by side
     #[arg(long)]
     compare: bool,
-    /// End a run after so many seconds of simulated time
+    /// End a run after this many seconds of simulated time
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     until: Option<f64>,
-    /// End a run after so many events
+    /// End a run after this many events
     #[arg(long, value_name = "EVENTS")]
     events: Option<u64>,
-    /// End a run after it took so many seconds
+    /// End a run after it took this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     wall: Option<f64>,
     /// How routers choose: fabric (the topology's own routes), adaptive (torus, minimal), random-up or adaptive-up (fat tree),
@@ -107,7 +107,7 @@ pub struct Arguments {
     seed: u64,
     #[command(flatten)]
     checkpoints: checkpoint::Checkpointing,
-    // Elsewhere, as all commands take the room of the largest one.
+    // Boxed, as all commands take the memory of the largest one.
     #[command(flatten)]
     results: Box<results::Results>,
     /// Print one JSON document
@@ -228,7 +228,7 @@ impl Arguments {
         let runs = self.runs(&runner)?;
         let background = self.topology.background();
         let context = Context { background, ..Context::new(&net, &asked.demands, &demands) };
-        let document = Document::new(&context, &asked, &model, self.routing, &runs);
+        let document = ExchangeDocument::new(&context, &asked, &model, self.routing, &runs);
         progress.now("writing results".to_owned());
         let shown: Vec<_> = runs.iter().map(run::shown).collect();
         targets.write(&net, &model, &document.page(&document.rows(&net), &shown))?;
