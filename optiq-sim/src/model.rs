@@ -320,8 +320,12 @@ impl Model {
             Some("dragonfly") => "edison",
             // Five dimensions of which the last is two long: a partition of Blue Gene/Q by its shape.
             Some("torus") if spec.split(',').next().is_some_and(|s| s.matches('x').count() == 4) => "bgq",
-            _ => return Self::default(),
+            _ => {
+                log::debug!("no preset fits topology {spec}: the default model");
+                return Self::default();
+            }
         };
+        log::debug!("model {name} fits topology {spec}");
         Self::read(name).unwrap_or_default()
     }
 

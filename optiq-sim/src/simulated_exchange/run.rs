@@ -181,6 +181,10 @@ impl PreparedExchange<'_> {
             Method::Linear if messages.len() <= FLOW_MODEL_MESSAGES => {
                 Some(flow::exchange::exchange(network, model, &messages)?.makespan)
             }
+            Method::Linear => {
+                log::debug!("no flow model: {} messages, more than {FLOW_MODEL_MESSAGES}", messages.len());
+                None
+            }
             _ => None,
         };
         let Self { name, link_bound, paths, executor, .. } = self;
