@@ -1,4 +1,4 @@
-//! Checkpoints: all that a simulation is between two events, as bytes, from which it goes on to the same end.
+//! Checkpoints: the state of a simulation between two events, as bytes, from which it resumes to the same results.
 //!
 //! | offset | bytes | |
 //! | ---: | ---: | --- |

@@ -1,13 +1,15 @@
 //! A packet-level discrete-event simulator of interconnects.
 //!
-//! It knows networks (optiq-net) and the chunk scheduler (optiq-transport), which runs in it unchanged, and nothing of MPI.
+//! [`simulate`] runs a program on each host of a network (optiq-net). The chunk scheduler (optiq-transport) is such a program,
+//! unchanged. [`simulated_exchange`] plans (optiq-solver), lowers (optiq-lower) and simulates an exchange in one call. Nothing
+//! here knows MPI.
 //!
 //! ```text
 //!   Network + Model ──► Fabric (channels, virtual channels) ──► Shard (events, buffers, credits) ◄── Program (one a host)
 //! ```
 //!
-//! [`workload::goal`] reads schedules of real programs and runs them as such programs. [`flow`] is a second model, of flows that share
-//! links fairly in place of packets: less exact and much faster.
+//! [`workload::goal`] reads schedules of real programs and runs them as such programs. [`flow`] is a second model, of flows
+//! that share links fairly in place of packets: less exact and much faster.
 
 mod checkpoint;
 pub mod constants;
@@ -21,6 +23,7 @@ mod options;
 mod outcome;
 mod router;
 mod shard;
+pub mod simulated_exchange;
 mod simulation;
 pub mod time;
 pub mod workload;

@@ -11,7 +11,7 @@ use optiq_net::fingerprint::{Fingerprint, Hasher};
 pub struct Outcome {
     /// Why it ended; unless [`End::Finished`], everything else is about the part before.
     pub end: End,
-    /// When the last thing happened.
+    /// The time of the last event.
     pub time: Time,
     /// Arrivals of packets, and what hosts did.
     pub events: u64,
@@ -35,7 +35,7 @@ pub struct Outcome {
     pub link_bytes: Vec<u64>,
     /// For how long each link was busy, in picoseconds; parallel ones together.
     pub link_busy: Vec<Time>,
-    /// What happened over time, if it was asked for.
+    /// What happened over time, if it was recorded.
     pub series: Option<Series>,
     /// The programs, as they ended.
     pub programs: Vec<Box<dyn Program>>,

@@ -89,10 +89,12 @@ fn divide(network: &Network, fabric: &Fabric, threads: usize) -> (usize, Vec<u8>
         (shards, owner, lookahead)
     };
     // Shards without a lookahead cannot be simulated in parallel.
-    match split(wanted) {
+    let (shards, owner, lookahead) = match split(wanted) {
         (_, _, 0) => split(1),
         parts => parts,
-    }
+    };
+    log::debug!("{threads} threads wanted, {shards} used; lookahead between them {lookahead} ps");
+    (shards, owner, lookahead)
 }
 
 /// The hosts of each shard, each with its program.

@@ -21,7 +21,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("optiq-lab", &["optiq-net"]),
     ("optiq", &["optiq-lower", "optiq-measure", "optiq-net", "optiq-solver", "optiq-transport"]),
     ("optiq-pmpi", &["optiq"]),
-    ("optiq-sim", &["optiq-net", "optiq-transport"]),
+    ("optiq-sim", &["optiq-lower", "optiq-measure", "optiq-net", "optiq-solver", "optiq-transport"]),
     ("optiq-cli", &["optiq", "optiq-lab", "optiq-lower", "optiq-net", "optiq-sim", "optiq-solver", "optiq-transport"]),
     (
         "tests/mpi",

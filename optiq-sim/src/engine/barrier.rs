@@ -1,13 +1,13 @@
 //! The barrier at which the threads of a simulation wait for each other.
 
+use crate::constants::SPINS;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
-/// Where threads meet once in some microseconds: they look for each other for a while before they let somebody else have
-/// the processor.
+/// Where threads meet once in some microseconds: they spin for a while before they yield their processors.
 pub(crate) struct Barrier {
     threads: usize,
-    looks: u32,
+    spins: u32,
     arrived: AtomicUsize,
     round: AtomicUsize,
     broken: AtomicBool,
@@ -24,23 +24,20 @@ impl Drop for Member<'_> {
     }
 }
 
-/// Looks in vain before a thread gives way, if each thread can have a processor.
-const LOOKS: u32 = 2_000;
-
 impl Barrier {
     pub(crate) fn new(threads: usize) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let looks = if threads <= processors { LOOKS } else { 0 };
+        let spins = if threads <= processors { SPINS } else { 0 };
         Self {
             threads,
-            looks,
+            spins,
             arrived: AtomicUsize::new(0),
             round: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
         }
     }
 
-    /// Waits for all others; whether all are there. The last one does `alone` before anybody goes on.
+    /// Waits for all others; whether all are there. The last one does `alone` before any other continues.
     #[must_use]
     pub(crate) fn wait(&self, alone: impl FnOnce()) -> bool {
         let round = self.round.load(Acquire);
@@ -50,13 +47,13 @@ impl Barrier {
             self.round.fetch_add(1, AcqRel);
             return true;
         }
-        let mut looks = 0;
+        let mut spins = 0;
         while self.round.load(Acquire) == round {
             if self.broken.load(Acquire) {
                 return false;
             }
-            looks = u32::saturating_add(looks, 1);
-            if looks < self.looks { std::hint::spin_loop() } else { std::thread::yield_now() }
+            spins = u32::saturating_add(spins, 1);
+            if spins < self.spins { std::hint::spin_loop() } else { std::thread::yield_now() }
         }
         true
     }

@@ -1,8 +1,8 @@
-//! Messages and packets, and the stores of those under way.
+//! Messages and packets in flight.
 //!
-//! What every hop needs of a packet is in one cache line ([`Packet`]); what only its two ends need is in its message
-//! ([`Message`]), which all of its packets share. At millions of events a second a simulator waits for memory more than for
-//! anything else.
+//! What every hop needs of a packet is in one cache line ([`Packet`]); what only its source and destination need is in its
+//! message ([`Message`]), which all of its packets share. At millions of events a second a simulator waits for memory more than
+//! for anything else.
 
 use crate::engine::store::NONE;
 use crate::time::Time;
@@ -16,7 +16,7 @@ pub(crate) struct Step(u32);
 const CHANNEL_BITS: u32 = 26;
 
 impl Step {
-    /// Of parallel lanes that nothing tells apart, `channel` is the first, and the least busy one is taken.
+    /// With `lanes`, `channel` is the first of several parallel lanes, of which the least busy one is taken.
     pub(crate) fn new(channel: u32, class: u32, lanes: bool) -> Self {
         debug_assert!(channel < 1 << CHANNEL_BITS && class < 32);
         Step(channel | class << CHANNEL_BITS | u32::from(lanes) << 31)
@@ -64,7 +64,7 @@ impl Route {
     }
 }
 
-/// What a message is, to the hosts at its ends.
+/// What a message and its packets carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub(crate) enum PacketKind {
     /// The program's bytes.
@@ -73,15 +73,15 @@ pub(crate) enum PacketKind {
     Confirmed,
     /// The program's bytes, into memory that the receiver has promised: its processor has nothing to do with them.
     Put,
-    /// Asks whether a large message may come.
+    /// Requests permission for a large message (rendezvous).
     Request,
-    /// It may.
+    /// Grants it.
     Grant,
     /// A message has arrived.
     Confirmation,
 }
 
-/// What a message says on its outside.
+/// The envelope of a message.
 #[derive(Clone, Copy, Debug, Encode, Decode)]
 pub(crate) struct Label {
     pub(crate) src: u32,
@@ -103,19 +103,19 @@ pub(crate) struct Label {
 #[repr(C, align(64))]
 pub(crate) struct Message {
     pub(crate) route: Route,
-    /// Packets under way, and one for the source as long as it has not sent all.
+    /// Packets in flight, and one more until the source has sent all.
     pub(crate) uses: u32,
     pub(crate) label: Label,
 }
 
-/// What a packet remembers of its way.
+/// What a packet remembers under adaptive routing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub(crate) struct RouteState {
     /// The global channel that it has to take before it goes on minimally; [`RouteState::NO_VIA`] if there is none.
     pub(crate) via: u32,
-    /// Global channels behind it.
+    /// Global channels that it has taken.
     pub(crate) globals: u8,
-    /// Local channels behind it since the last global one.
+    /// Local channels that it has taken since the last global one.
     pub(crate) locals: u8,
     /// The virtual lane of a Dragonfly+.
     pub(crate) lane: u8,
@@ -133,10 +133,12 @@ impl RouteState {
         self.lane.into()
     }
 
+    /// It takes a local channel.
     pub(crate) fn local(&mut self) {
         self.locals = self.locals.saturating_add(1);
     }
 
+    /// It takes a global channel.
     pub(crate) fn global(&mut self) {
         self.globals = self.globals.saturating_add(1);
         self.locals = 0;
@@ -146,7 +148,7 @@ impl RouteState {
 /// Steps of the route that a packet has with it.
 const AHEAD: usize = 4;
 
-/// A packet. It is in the input buffer of a virtual channel, or on the way to it.
+/// A packet, in the input buffer of a virtual channel or on the link to it.
 #[derive(Clone, Debug, Encode, Decode)]
 #[repr(align(64))]
 pub(crate) struct Packet {
@@ -187,7 +189,7 @@ impl Packet {
         }
     }
 
-    /// It goes by its message's route.
+    /// It follows its message's route.
     pub(crate) fn follow(&mut self, route: &Route) {
         let at = usize::from(self.hop) / AHEAD * AHEAD;
         let steps = route.steps();
@@ -196,7 +198,7 @@ impl Packet {
         }
     }
 
-    /// The routers decide; `seed` is that of their random words.
+    /// The routers decide; `seed` is that of their random draws.
     pub(crate) fn route_adaptively(&mut self, label: &Label, seed: u64) {
         let mut hash = seed;
         for word in [u64::from(label.src) << 32 | u64::from(label.message), self.injected] {
@@ -224,12 +226,12 @@ impl Packet {
         usize::from(self.hop) % AHEAD == AHEAD - 1
     }
 
-    /// Where a packet goes about which routers decide.
+    /// The destination of a packet that is routed adaptively.
     pub(crate) fn destination(&self) -> u32 {
         self.ahead[0]
     }
 
-    /// Its random words at this hop: a hash of the seed, the message, the time at which it left memory, which tells the
+    /// Its random draws at this hop: a hash of the seed, the message, the time at which it left memory, which tells the
     /// packets of a message apart, and the hop.
     pub(crate) fn random(&self) -> SplitMix64 {
         let hash = u64::from(self.ahead[2]) | u64::from(self.ahead[3]) << 32;

@@ -1,6 +1,6 @@
 //! Prefetching of memory.
 
-/// Asks the processor to fetch the first cache line of a thing.
+/// Prefetches the first cache line of a value.
 #[inline]
 pub(crate) fn prefetch<T: ?Sized>(thing: &T) {
     #[cfg(target_arch = "x86_64")]

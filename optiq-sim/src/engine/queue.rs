@@ -2,16 +2,18 @@
 //! Simulation Event Set Problem", CACM 31(10), 1988), of which only the one at hand is sorted.
 //!
 //! Events come out in the order of (time, key), and no two have the same; so the order does not depend on the width of the
-//! buckets, which follows the density of events. Buckets are wide enough that memory for the next events can be asked for
-//! ahead of time, and so narrow that few events come after their bucket was sorted.
+//! buckets, which follows the density of events. Buckets are wide enough that memory for the next events can be prefetched, and
+//! so narrow that few events come after their bucket was sorted.
 
+use crate::constants::{
+    BUCKETS, FEWEST_IN_BUCKET, FEWEST_TO_SPREAD, LATE_TO_NARROW, LATE_TO_WIDEN, MOST_IN_BUCKET, MOST_TO_INSERT,
+};
 use crate::time::Time;
 use bincode::{Decode, Encode};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Something that happens: when, at which component (its number and, below 2^32, what there), and a value for whoever
-/// handles it.
+/// An event: its time, its component (the number and, below 2^32, what happens there), and a value for the handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 pub(crate) struct Event {
     pub(crate) time: Time,
@@ -19,16 +21,8 @@ pub(crate) struct Event {
     pub(crate) payload: u32,
 }
 
-const BUCKETS: usize = 4096;
 const MASK: u64 = BUCKETS as u64 - 1;
-/// Events of a bucket, on average, between which the width stays.
-const FEWEST: usize = 96;
-const MOST: usize = 384;
-/// Of so many events one may come after its bucket was sorted for buckets to become wider, and of so many more they become
-/// narrower.
-const LATE_TO_WIDEN: usize = 16;
-const LATE_TO_NARROW: usize = 4;
-/// Wider buckets there are not.
+/// The widest buckets.
 const WIDEST: u32 = 31;
 
 /// An event in a bucket: from the highest bit on its time since the bucket's start, key and payload. So they are compared
@@ -145,7 +139,7 @@ impl Queue {
         self.in_ring += 1;
     }
 
-    /// Of the events of the bucket at hand, the one behind the next `n`, if there are so many.
+    /// The event of the bucket at hand that comes after the next `n`, if there is one.
     #[inline]
     pub(crate) fn ahead(&self, n: usize) -> Option<Event> {
         // Its time is of no interest.
@@ -227,7 +221,7 @@ impl Queue {
         true
     }
 
-    /// How many buckets on the next one with events is; there is one.
+    /// The distance in buckets to the next one with events; there is one.
     fn to_next_used(&self) -> u64 {
         let start = ((self.now + 1) & MASK) as usize;
         let words = self.used.len();
@@ -247,9 +241,9 @@ impl Queue {
         let (buckets, events, late) = (self.buckets_done, self.events_done, self.came_late);
         (self.buckets_done, self.events_done, self.came_late) = (0, 0, 0);
         let each = events / buckets;
-        let shift = if each > MOST || (late * LATE_TO_NARROW > events && each > 1) {
+        let shift = if each > MOST_IN_BUCKET || (late * LATE_TO_NARROW > events && each > 1) {
             self.shift.saturating_sub(1)
-        } else if each < FEWEST && late * LATE_TO_WIDEN <= events {
+        } else if each < FEWEST_IN_BUCKET && late * LATE_TO_WIDEN <= events {
             (self.shift + 1).min(WIDEST)
         } else {
             return;
@@ -278,7 +272,7 @@ impl Queue {
 fn sort(events: &mut Vec<Packed>, shift: u32, spread: &mut Vec<Packed>) {
     const BITS: u32 = 6;
     let narrow = shift.saturating_sub(BITS);
-    if events.len() < 12 {
+    if events.len() < FEWEST_TO_SPREAD {
         return insert(events);
     }
     // In which part of the bucket an event is; less than 2^BITS.
@@ -304,7 +298,7 @@ fn sort(events: &mut Vec<Packed>, shift: u32, spread: &mut Vec<Packed>) {
     }
     std::mem::swap(events, spread);
     // Many at nearly one time are a case of their own.
-    if crowded < 32 { insert(events) } else { events.sort_unstable() }
+    if crowded < MOST_TO_INSERT { insert(events) } else { events.sort_unstable() }
 }
 
 /// Insertion sort: for few, or for those that are nearly in order.

@@ -5,7 +5,7 @@ use bincode::{Decode, Encode};
 /// No packet.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Things under way, by number.
+/// Items by number, with numbers that are used again.
 #[derive(Debug, Encode, Decode)]
 pub(crate) struct Store<T> {
     all: Vec<T>,
@@ -48,7 +48,7 @@ impl<T> Store<T> {
         &mut self.all[at as usize]
     }
 
-    /// The place of a thing, whether or not it is there, for [`crate::engine::queue::prefetch`].
+    /// The slot of an item, used or not, for [`crate::engine::prefetch::prefetch`].
     #[inline]
     pub(crate) fn peek(&self, at: u32) -> Option<&T> {
         self.all.get(at as usize)

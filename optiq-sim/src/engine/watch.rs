@@ -43,7 +43,7 @@ impl Watch<'_> {
         (self.start.elapsed().as_nanos() / every.as_nanos().max(1)) as u32
     }
 
-    /// Whether a limit is reached after so many events, or the caller wants to stop.
+    /// Whether a limit is reached after `events` events, or the caller wants to stop.
     pub(crate) fn is_over(&self, events: u64) -> Option<End> {
         let Limits { events: most, wall, .. } = self.limits;
         if self.stop.is_some_and(|stop| stop.load(SeqCst)) {

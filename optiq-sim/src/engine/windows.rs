@@ -9,6 +9,7 @@
 use super::barrier::{Barrier, Member};
 use super::limits::End;
 use super::watch::Watch;
+use crate::constants::{EVENTS_A_LOOK, WINDOWS_A_LOOK, WINDOWS_A_REPORT};
 use crate::error::SimError;
 use crate::time::{NEVER, Time};
 use std::sync::Mutex;
@@ -50,18 +51,15 @@ pub(crate) trait Partition: Send {
     fn save(&self) -> Result<Vec<u8>, String>;
 }
 
-/// Events between two looks at clocks.
-const BATCH: u64 = 1 << 16;
-/// Windows between two looks at the clock, and between two reports of progress.
-const WINDOWS_A_LOOK: u64 = 64;
-const WINDOWS_A_REPORT: u64 = 1024;
-
 /// Simulates one partition on this thread.
 pub(crate) fn serial<P: Partition>(partition: &mut P, watch: &Watch<'_>) -> End {
     let mut kept = 0;
     let last = watch.end_of_time();
     loop {
-        let left = watch.limits.events.map_or(BATCH, |most| most.saturating_sub(partition.events()).clamp(1, BATCH));
+        let left = watch
+            .limits
+            .events
+            .map_or(EVENTS_A_LOOK, |most| most.saturating_sub(partition.events()).clamp(1, EVENTS_A_LOOK));
         let done = partition.run(last, left);
         if partition.has_failed() {
             return End::Stopped;

@@ -34,7 +34,7 @@ pub(crate) enum Action {
 
 /// A host. What every message needs comes first.
 #[repr(C, align(64))]
-pub(crate) struct State {
+pub(crate) struct HostState {
     pub(crate) busy_until: Time,
     pub(crate) next_message: u32,
     next_event: u32,
@@ -42,13 +42,13 @@ pub(crate) struct State {
     pub(crate) program: Box<dyn Program>,
     /// Of messages of several packets, what has not arrived: by source and number.
     incoming: BTreeMap<(u32, u32), u64>,
-    /// Messages that have asked, by number.
-    pub(crate) asking: BTreeMap<u32, OutgoingMessage>,
+    /// Messages that wait for a grant, by number.
+    pub(crate) requested: BTreeMap<u32, OutgoingMessage>,
 }
 
 /// The hosts of a shard.
 pub(crate) struct Hosts {
-    states: Vec<Option<Box<State>>>,
+    states: Vec<Option<Box<HostState>>>,
     layout: MemoryQueues,
     queues: Vec<DestinationRoundRobin>,
     actions: Store<Action>,
@@ -116,20 +116,20 @@ impl Hosts {
         // The stream of a component: its number, spread by the seed's first word.
         let base = SplitMix64::new(seed).next_u64();
         let random = SplitMix64::new(base ^ SplitMix64::new(u64::from(host) + 1).next_u64());
-        self.states[host as usize] = Some(Box::new(State {
+        self.states[host as usize] = Some(Box::new(HostState {
             program,
             random,
             busy_until: 0,
             next_message: 0,
             next_event: 0,
             incoming: BTreeMap::new(),
-            asking: BTreeMap::new(),
+            requested: BTreeMap::new(),
         }));
     }
 
     #[inline]
-    pub(crate) fn state(&mut self, host: u32) -> &mut State {
-        // Only hosts of this shard are asked for, and these were added.
+    pub(crate) fn state(&mut self, host: u32) -> &mut HostState {
+        // Only hosts of this shard get here, and these were added.
         self.states[host as usize].as_mut().expect("a host of another shard")
     }
 
@@ -242,9 +242,9 @@ impl Hosts {
             let Some(state) = state else { continue };
             let program = state.program.save();
             let program = program.ok_or_else(|| format!("the program on host {host} cannot be saved"))?;
-            let State { busy_until, next_message, next_event, random, incoming, asking, .. } = &**state;
+            let HostState { busy_until, next_message, next_event, random, incoming, requested, .. } = &**state;
             let numbers = (host as u32, *busy_until, *next_message, *next_event, random.state());
-            states.push((numbers, incoming, asking, program));
+            states.push((numbers, incoming, requested, program));
         }
         Ok(codec::encode(&(states, &self.queues, &self.actions)))
     }
@@ -260,12 +260,12 @@ impl Hosts {
             return Err("other hosts".into());
         }
         (self.queues, self.actions) = (queues, actions);
-        for ((host, busy_until, next_message, next_event, random), incoming, asking, program) in hosts {
+        for ((host, busy_until, next_message, next_event, random), incoming, requested, program) in hosts {
             let place = self.states.get_mut(host as usize).and_then(Option::as_mut).ok_or("other hosts")?;
             place.program.restore(host, &program)?;
             place.random = SplitMix64::new(random);
             (place.busy_until, place.next_message, place.next_event) = (busy_until, next_message, next_event);
-            (place.incoming, place.asking) = (incoming, asking);
+            (place.incoming, place.requested) = (incoming, requested);
         }
         Ok(())
     }

@@ -14,8 +14,8 @@ pub enum Notice {
     Left,
     /// When the receiver has confirmed it, as with `MPI_Ssend`.
     Received,
-    /// When it is in the receiver's memory, as with `MPI_Put` and `MPI_Win_flush`. It is put there without a question, and
-    /// neither the receiver's processor nor its program hear of it.
+    /// When it is in the receiver's memory, as with `MPI_Put` and `MPI_Win_flush`. No request comes before, and neither
+    /// the receiver's processor nor its program notices.
     Put,
 }
 
@@ -40,7 +40,7 @@ pub(crate) enum Command {
     Work { time: Time, token: Option<u64> },
 }
 
-/// What a program sees of its host.
+/// A program's host.
 pub struct Host<'a> {
     pub(crate) number: u32,
     pub(crate) now: Time,
@@ -96,23 +96,23 @@ pub trait Program: Send {
     /// A message of this host is over, in the sense of its [`Notice`].
     fn sent(&mut self, _host: &mut Host<'_>, _token: u64) {}
 
-    /// A time that was asked for has come, or work that was to be told of is done.
+    /// The time of [`Host::wake_at`] has come, or the work of [`Host::work_then`] is done.
     fn woken(&mut self, _host: &mut Host<'_>, _token: u64) {}
 
-    /// What it remembers, for a checkpoint ([`crate::Checkpoints`]); `None` if it cannot say.
+    /// Its state, for a checkpoint ([`crate::Checkpoints`]); `None` if it cannot be saved.
     fn save(&self) -> Option<Vec<u8>> {
         None
     }
 
-    /// Goes on from what [`Program::save`] said, on a host with this number.
+    /// Goes on from what [`Program::save`] has written, on a host with this number.
     ///
     /// # Errors
-    /// A sentence, if it is not what such a program says.
+    /// A sentence, if it is not the state of such a program.
     fn restore(&mut self, _host: u32, _state: &[u8]) -> Result<(), String> {
         Err("this program cannot go on from a checkpoint".into())
     }
 
-    /// Whether it waits for nothing any more; or what it waits for, in words, for a simulation that comes to a halt.
+    /// What it waits for, in words, or `None`; for the message where a simulation comes to a halt.
     fn waits_for(&self) -> Option<String> {
         None
     }

@@ -5,7 +5,7 @@ use bincode::{Decode, Encode};
 use std::collections::VecDeque;
 use std::collections::btree_map::{BTreeMap, Entry};
 
-/// A message on its way out.
+/// A message that leaves its host.
 #[derive(Clone, Copy, Debug, Encode, Decode)]
 pub(crate) struct OutgoingMessage {
     /// In the shard's store.
@@ -54,7 +54,7 @@ impl DestinationRoundRobin {
         self.first.front()
     }
 
-    /// A packet of the message in front has gone, the last one or not.
+    /// A packet of the message in front has left, the last one or not.
     pub(crate) fn advance(&mut self, last: bool) {
         let Some(message) = self.first.pop_front() else { return };
         let next = match last {
@@ -78,7 +78,7 @@ mod tests {
         #[test]
         fn destinations_take_turns(steps in prop::collection::vec(prop::option::of((0u32..4, 1u64..4)), 0..60)) {
             let mut turns = DestinationRoundRobin::default();
-            // Destinations in the order of their turns, each with the (number, packets left) of its messages.
+            // Destinations in round robin order, each with the (number, packets left) of its messages.
             let mut model: VecDeque<(u32, VecDeque<(u32, u64)>)> = VecDeque::new();
             for (number, step) in (0..).zip(steps) {
                 if let Some((dst, bytes)) = step {

@@ -20,7 +20,7 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// So many bytes more, or less; intervals are long enough for that time.
+    /// `bytes` bytes more, or fewer; intervals are long enough for that time.
     pub(super) fn change(&mut self, interval: Time, time: Time, bytes: i64) {
         if time < self.until {
             self.sum += u128::from(self.now) * u128::from(time - self.since);
@@ -80,7 +80,7 @@ impl Level {
         self.highest = self.most.get(at as usize).copied().unwrap_or(0);
     }
 
-    /// That is all; the time is not before the last change.
+    /// The end of the recording, at a time not before the last change.
     pub(super) fn end(&mut self, interval: Time, time: Time) {
         self.change(interval, time, 0);
         self.keep(interval);

@@ -10,6 +10,7 @@
 
 use super::level::{Level, halve};
 use super::series::{QueueKind, QueueSeries, Recording, Series};
+use crate::constants::{LEAST_INTERVALS, MOST_CELLS, MOST_INTERVALS};
 use crate::engine::codec;
 use crate::engine::observer::Observer;
 use crate::nic::hosts::MemoryQueues;
@@ -17,12 +18,6 @@ use crate::router::fabric::Fabric;
 use crate::time::{SECOND, Time};
 use bincode::{Decode, Encode};
 use optiq_net::{LinkId, Network, NodeId};
-
-/// The most intervals of a small network; the cells of all links and queues are limited, too, as long as each of them has
-/// [`LEAST`]. Where nothing ever waits, there are none.
-const MOST: usize = 256;
-const LEAST: usize = 16;
-const CELLS: usize = 1 << 23;
 
 /// What one shard records.
 #[derive(Clone, Debug, Decode, Encode)]
@@ -34,13 +29,13 @@ pub(crate) struct Recorder {
     sent: Vec<u64>,
     /// Per link.
     links: Vec<Level>,
-    /// Per virtual channel, and per queue of the hosts: nothing if nothing ever waited. Empty if not wanted.
+    /// Per virtual channel, and per queue of the hosts: `None` if nothing ever waited. Empty if not wanted.
     buffers: Vec<Option<Box<Level>>>,
     hosts: Vec<Option<Box<Level>>>,
 }
 
 impl Recorder {
-    /// For a fabric with so many queues at its hosts.
+    /// For a fabric with `host_queues` queues at its hosts.
     pub(crate) fn new(fabric: &Fabric, links: usize, host_queues: usize, what: Recording) -> Option<Self> {
         let queues = match what {
             Recording::Nothing => return None,
@@ -49,7 +44,7 @@ impl Recorder {
         };
         let cells = fabric.channels.len() + queues.0 + queues.1;
         let interval = SECOND / 1_000_000;
-        let most = (CELLS / cells.max(1)).clamp(LEAST, MOST) & !1;
+        let most = (MOST_CELLS / cells.max(1)).clamp(LEAST_INTERVALS, MOST_INTERVALS) & !1;
         Some(Self {
             interval,
             limit: interval * most as Time,
@@ -75,7 +70,7 @@ impl Recorder {
         }
     }
 
-    /// So many bytes are put on a channel.
+    /// `bytes` bytes are put on a channel.
     pub(crate) fn sent(&mut self, fabric: &Fabric, channel: u32, time: Time, bytes: u32) {
         let Some(LinkId(link)) = fabric.link_of[channel as usize] else { return };
         self.reach(time);
@@ -87,7 +82,7 @@ impl Recorder {
         self.sent[at * links + link as usize] += u64::from(bytes);
     }
 
-    /// So many bytes more, or less, wait in the buffer of a virtual channel.
+    /// `bytes` bytes more, or fewer, wait in the buffer of a virtual channel.
     pub(crate) fn waits(&mut self, fabric: &Fabric, vc: u32, time: Time, bytes: i64) {
         self.reach(time);
         if let Some(link) = fabric.link_of[fabric.channel_of_vc[vc as usize] as usize] {
@@ -98,7 +93,7 @@ impl Recorder {
         }
     }
 
-    /// So many bytes more, or less, wait in a queue of a host.
+    /// `bytes` bytes more, or fewer, wait in a queue of a host.
     pub(crate) fn queued(&mut self, queue: u32, time: Time, bytes: i64) {
         if (queue as usize) < self.hosts.len() {
             self.reach(time);
@@ -277,7 +272,7 @@ mod tests {
         }
     }
 
-    /// Nothing is kept for queues that nobody asked for, or in which nothing waits; many queues have fewer intervals.
+    /// Nothing is kept for queues that are not wanted, or in which nothing waits; many queues have fewer intervals.
     #[test]
     fn memory_is_for_queues_in_which_something_waits() {
         let (network, fabric) = fabric("torus:4x4");
@@ -287,10 +282,10 @@ mod tests {
         only.waits(&fabric, 0, 0, 10);
         only.queued(3, 0, 10);
         assert!(only.buffers.is_empty() && only.hosts.is_empty());
-        let mut all = Recorder::new(&fabric, links, CELLS / LEAST, Recording::Queues).unwrap();
+        let mut all = Recorder::new(&fabric, links, MOST_CELLS / LEAST_INTERVALS, Recording::Queues).unwrap();
         all.queued(3, 0, 10);
         all.queued(3, MICROSECOND, -10);
-        assert_eq!(all.limit, LEAST as Time * MICROSECOND);
+        assert_eq!(all.limit, LEAST_INTERVALS as Time * MICROSECOND);
         assert_eq!((all.hosts.iter().flatten().count(), all.buffers.iter().flatten().count()), (1, 0));
     }
 }

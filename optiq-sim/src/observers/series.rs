@@ -37,7 +37,7 @@ pub enum QueueKind {
     Input,
     /// The buffer between a host's memory and its router, where hosts are joined directly.
     Injection,
-    /// A host's memory: messages that may leave, and wait for their turn. What a protocol holds back is not among them.
+    /// A host's memory: messages that may leave and wait for others. Messages that wait for a grant are not among them.
     Memory,
 }
 

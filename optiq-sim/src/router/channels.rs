@@ -5,7 +5,7 @@ use crate::router::fabric::{Channel, Fabric};
 use crate::time::{NEVER, Rate, Time};
 use bincode::{Decode, Encode};
 
-/// Which inputs ask for a channel: a bit for each. Those of nearly all routers need no memory of their own.
+/// Which inputs request a channel: a bit for each. Those of nearly all routers need no memory of their own.
 #[derive(Clone, Debug, Encode, Decode)]
 pub(crate) enum RequestSet {
     Few([u64; 2]),
@@ -138,7 +138,7 @@ impl Input {
 #[derive(Clone, Copy, Debug, Encode, Decode)]
 #[repr(align(32))]
 pub(crate) struct Buffer {
-    /// Of the packet at the head, once it asks.
+    /// Of the packet at the head, once it has one.
     pub(crate) request: Request,
     /// Packets.
     pub(crate) head: u32,
@@ -148,13 +148,13 @@ pub(crate) struct Buffer {
     pub(crate) channel: u32,
 }
 
-/// What a packet asks for.
+/// What a packet requests.
 #[derive(Clone, Copy, Debug, Default, Encode, Decode)]
 pub(crate) struct Request {
-    /// Not to be sent before, or its tail would be late.
+    /// The packet must not start before, or its tail would be late.
     pub(crate) starts: Time,
     pub(crate) bytes: u32,
-    /// The class, or [`crate::router::adaptive::RESERVED`] and a virtual channel.
+    /// The class, or [`crate::router::adaptive::router_view::RESERVED`] and a virtual channel.
     pub(crate) class: u32,
 }
 

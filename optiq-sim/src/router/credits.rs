@@ -41,7 +41,7 @@ pub(crate) struct Credits {
     channels: Vec<ChannelCredits>,
     /// Per virtual channel: credits on their way back behind the first ones, by time.
     returns: Vec<VecDeque<(Time, u32)>>,
-    /// Per virtual channel: credits that packets which ask for it hold already. Empty without adaptive routing.
+    /// Per virtual channel: credits that packets with a request for it hold already. Empty without adaptive routing.
     reserved: Vec<u32>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Credits {
 pub(crate) type SavedCredits = (Vec<ChannelCredits>, Vec<VecDeque<(Time, u32)>>, Vec<u32>);
 
 impl Credits {
-    /// For so many virtual channels with buffers of so many bytes.
+    /// For a number of virtual channels with buffers of `buffer_bytes` bytes each.
     pub(crate) fn new(virtual_channels: usize, buffer_bytes: u64, is_adaptive: bool) -> Self {
         let now = buffer_bytes.min(u64::from(MORE - 1)) as u32;
         Self {
@@ -65,13 +65,13 @@ impl Credits {
         self.channels.get(vc)
     }
 
-    /// A packet of so many bytes goes.
+    /// A packet of `bytes` bytes leaves.
     #[inline]
     pub(crate) fn spend(&mut self, vc: u32, bytes: u32) {
         self.channels[vc as usize].now -= bytes;
     }
 
-    /// When a virtual channel has credits for so many bytes, and how many it has now.
+    /// When a virtual channel has credits for `bytes` bytes, and how many it has now.
     pub(crate) fn ready(&mut self, vc: u32, bytes: u32, time: Time) -> (Time, u32) {
         let now = self.free(vc, time);
         if now >= bytes {
@@ -95,7 +95,7 @@ impl Credits {
         (NEVER, now)
     }
 
-    /// The credits that a virtual channel has at a time; unlike [`Credits::ready`], this does not ask for a wake-up.
+    /// The credits that a virtual channel has at a time; unlike [`Credits::ready`], this does not lead to a wake-up.
     #[inline]
     pub(crate) fn free(&mut self, vc: u32, time: Time) -> u32 {
         let credits = &self.channels[vc as usize];
@@ -127,7 +127,7 @@ impl Credits {
         self.free(vc, time) - self.reserved[vc as usize]
     }
 
-    /// Keeps credits for a packet that asks for the virtual channel, until it is sent.
+    /// Keeps credits for a packet that requests the virtual channel, until it is sent.
     pub(crate) fn reserve(&mut self, vc: u32, bytes: u32) {
         self.reserved[vc as usize] += bytes;
     }

@@ -1,4 +1,4 @@
-//! The network as the simulator sees it: channels, their virtual channels, and what waits where.
+//! The network as the simulator sees it: channels and their virtual channels.
 //!
 //! Every lane of every link is a channel. Where hosts are joined directly, each has a router of its own, with one more
 //! channel from the host's memory into it and one back; where they hang on switches, the terminal links are these.
@@ -10,7 +10,7 @@
 
 use crate::model::Model;
 use crate::time::{Rate, Time};
-use optiq_net::{Class, LinkId, Network, NodeId};
+use optiq_net::{LinkId, Network, NodeId};
 
 /// A channel: a wire in one direction, with the input buffers at its end.
 #[derive(Clone, Copy, Debug)]
@@ -25,14 +25,14 @@ pub(crate) struct Channel {
     pub(crate) injects: bool,
     /// Ends in a host's memory.
     pub(crate) ejects: bool,
-    /// Its virtual channels: so many, from the first one on in steps of `stride`.
+    /// Its virtual channels: `vcs` of them, from the first one on in steps of `stride`.
     pub(crate) first_vc: u32,
     pub(crate) vcs: u32,
     pub(crate) stride: u32,
 }
 
 impl Channel {
-    /// The first of the virtual channels of a class, which has so many.
+    /// The first of the virtual channels of a class, each of which has `lanes`.
     pub(crate) fn class(&self, class: u32, lanes: u32) -> u32 {
         self.first_vc + class * lanes * self.stride
     }
@@ -122,67 +122,71 @@ fn number_virtual_channels(channels: &mut [Channel], clocked: bool) {
     }
 }
 
+/// The channels of all links, the link of each, and for each link its first channel.
+fn link_channels(network: &Network, model: &Model, classes: u32) -> (Vec<Channel>, Vec<Option<LinkId>>, Vec<u32>) {
+    let hosts = network.hosts() as u32;
+    let direct = network.hosts() == network.vertices();
+    let clocked = model.router.pipeline.is_some();
+    let (mut channels, mut link_of, mut first_channel) = (Vec::new(), Vec::new(), Vec::new());
+    for (link, id) in network.links().iter().zip((0..).map(LinkId)) {
+        first_channel.push(channels.len() as u32);
+        let (injects, ejects) = (!direct && link.from.0 < hosts, !direct && link.to.0 < hosts);
+        let channel = Channel {
+            from: link.from.0,
+            to: link.to.0,
+            rate: Rate::bytes_per_second(link.capacity / f64::from(link.lanes) * model.link.efficiency),
+            latency: model.link.latency(network.class(id)),
+            injects,
+            ejects,
+            first_vc: 0,
+            vcs: if ejects && !clocked { 1 } else { classes * model.router.lanes },
+            stride: 1,
+        };
+        for _ in 0..link.lanes {
+            channels.push(channel);
+            link_of.push(Some(id));
+        }
+    }
+    (channels, link_of, first_channel)
+}
+
+/// The channels between hosts' memory and their routers, where hosts are joined directly: out of memory, then into it.
+fn memory_channels(network: &Network, model: &Model, classes: u32) -> Vec<Channel> {
+    let host = &model.host;
+    let rate = |r: f64| if r > 0.0 { Rate::bytes_per_second(r) } else { Rate::INFINITE };
+    let (out, into) = (rate(host.injection_bytes_per_second), rate(host.ejection_bytes_per_second));
+    let channel = |h: u32, injects: bool| Channel {
+        from: h,
+        to: h,
+        rate: if injects { out } else { into },
+        latency: host.memory_latency_picoseconds,
+        injects,
+        ejects: !injects,
+        first_vc: 0,
+        vcs: if model.router.pipeline.is_some() {
+            classes * model.router.lanes
+        } else if injects {
+            // One injection queue for each link that leaves, so that messages by one do not wait for another's.
+            (network.out_range(NodeId(h)).len() as u32).max(1)
+        } else {
+            1
+        },
+        stride: 1,
+    };
+    let hosts = 0..network.hosts() as u32;
+    hosts.clone().map(|h| channel(h, true)).chain(hosts.map(|h| channel(h, false))).collect()
+}
+
 impl Fabric {
     pub(crate) fn new(network: &Network, model: &Model, classes: u32) -> Self {
-        let hosts = network.hosts() as u32;
-        let vertices = network.vertices() as u32;
+        let (hosts, vertices) = (network.hosts() as u32, network.vertices() as u32);
         let direct = network.hosts() == network.vertices();
-        let mut channels = Vec::new();
-        let (mut first_channel, mut link_of) = (Vec::new(), Vec::new());
-        let lanes = model.router.lanes;
         // Routers with a pipeline have all virtual channels everywhere, also towards memory, and no queue knows a link.
         let clocked = model.router.pipeline.is_some();
-        let mut add = |channel: Channel, link: Option<LinkId>, vcs_here: u32, link_of: &mut Vec<Option<LinkId>>| {
-            channels.push(Channel { vcs: vcs_here, ..channel });
-            link_of.push(link);
-        };
-        let mut count = 0;
-        for (i, link) in network.links().iter().enumerate() {
-            let id = LinkId(i as u32);
-            first_channel.push(count);
-            let latency = match network.class(id) {
-                Class::Terminal => model.link.terminal_latency_picoseconds,
-                Class::Local => model.link.local_latency_picoseconds,
-                Class::Global => model.link.global_latency_picoseconds,
-            };
-            let rate = Rate::bytes_per_second(link.capacity / f64::from(link.lanes) * model.link.efficiency);
-            let (injects, ejects) = (!direct && link.from.0 < hosts, !direct && link.to.0 < hosts);
-            for _ in 0..link.lanes {
-                let (from, to) = (link.from.0, link.to.0);
-                let channel = Channel { from, to, rate, latency, injects, ejects, first_vc: 0, vcs: 0, stride: 1 };
-                add(channel, Some(id), if ejects && !clocked { 1 } else { classes * lanes }, &mut link_of);
-                count += 1;
-            }
-        }
+        let (mut channels, mut link_of, first_channel) = link_channels(network, model, classes);
         if direct {
-            let rate = |r: f64| if r > 0.0 { Rate::bytes_per_second(r) } else { Rate::INFINITE };
-            let host = &model.host;
-            for (injects, rate) in
-                [(true, rate(host.injection_bytes_per_second)), (false, rate(host.ejection_bytes_per_second))]
-            {
-                for h in 0..hosts {
-                    let channel = Channel {
-                        from: h,
-                        to: h,
-                        rate,
-                        latency: host.memory_latency_picoseconds,
-                        injects,
-                        ejects: !injects,
-                        first_vc: 0,
-                        vcs: 0,
-                        stride: 1,
-                    };
-                    // One injection queue for each link that leaves, so that messages by one do not wait for another's.
-                    let queues = if clocked {
-                        classes * lanes
-                    } else if injects {
-                        (network.out_range(NodeId(h)).len() as u32).max(1)
-                    } else {
-                        1
-                    };
-                    add(channel, None, queues, &mut link_of);
-                }
-            }
+            channels.extend(memory_channels(network, model, classes));
+            link_of.resize(channels.len(), None);
         }
         number_virtual_channels(&mut channels, clocked);
         let mut router_outputs = vec![RouterOutputs::default(); vertices as usize];
@@ -203,7 +207,7 @@ impl Fabric {
             inputs: Vec::new(),
             direct,
             queue_per_link: direct && !clocked,
-            lanes,
+            lanes: model.router.lanes,
             injections: vec![0; hosts as usize],
             classes_into_memory: clocked,
             router_outputs,

@@ -7,18 +7,18 @@
 //! of the router's clock:
 //!
 //! 1. routing, if it takes steps;
-//! 2. allocation of a virtual channel of the next buffer, of those of its class that no packet holds. Whether that buffer has
-//!    room is not asked. Into memory they are needed as well: those of the class that the packet has by then, and any where
-//!    hosts are joined directly;
-//! 3. allocation of the switch, if the buffer has room. An input and an output take part in one packet at a time. The virtual
+//! 2. allocation of a virtual channel of the next buffer, of those of its class that no packet holds. The space in
+//!    that buffer does not matter. Into memory they are needed as well: those of the class that the packet has by then, and
+//!    any where hosts are joined directly;
+//! 3. allocation of the switch, if the buffer has space. An input and an output take part in one packet at a time. The virtual
 //!    channel is free for others again when the tail has passed;
 //! 4. the switch, into a queue of no limit at the output.
 //!
 //! Stages 2 and 3 are repeated until they succeed. So packets in one buffer follow each other no closer than stages 1 to 3,
-//! and so do packets that take one virtual channel. In the default model ([`Shard::grant`]) they follow each other without a
-//! gap, and an output with anything to send never waits.
+//! and so do packets that take one virtual channel. In the default model (`grant` in `shard/arbitration.rs`) they follow each
+//! other without a gap, and an output with anything to send never waits.
 //!
-//! Allocation is for all inputs and outputs of a router at once, in two arbitrations by turns, whose pointers move on where
+//! Allocation is for all inputs and outputs of a router at once, in two round robin arbitrations, whose pointers move on where
 //! both agree; a router tries once a step. What is unmatched then waits for the next one.
 //!
 //! # Time
@@ -39,7 +39,7 @@ use bincode::{Decode, Encode};
 pub(crate) struct Stage {
     /// When all of the packet before has left.
     pub(crate) free_at: Time,
-    /// From when on the packet at the head may ask for a virtual channel; never, if it was not looked at.
+    /// When the packet at the head may request a virtual channel; never, if it was not looked at.
     pub(crate) requests_at: Time,
     /// The virtual channel that it holds, and since when.
     pub(crate) lane: u32,
@@ -63,10 +63,10 @@ pub(crate) struct Pipelines {
     pub(crate) switch_until: Vec<Time>,
     pub(crate) channels: ArbiterPointers,
     pub(crate) switch: ArbiterPointers,
-    /// Per input channel: whose turn it is of its buffers that ask for the same output.
+    /// Per input channel: the round robin pointer over its buffers that request the same output.
     pub(crate) buffer_pointer: Vec<u32>,
-    /// Of the router at hand: what asks for virtual channels as (buffer, virtual channel), and for the switch as (input,
-    /// output), with the buffer.
+    /// Of the router at hand: requests for virtual channels as (buffer, virtual channel), and for the switch as (input, output),
+    /// with the buffer.
     pub(crate) requests: Vec<(u32, u32)>,
     pub(crate) crossings: Vec<(u32, u32, u32)>,
 }
@@ -88,7 +88,7 @@ impl ArbiterPointers {
         Self { of_input: vec![0; inputs], of_output: vec![0; outputs] }
     }
 
-    /// Of pairs of (input, output) that ask for each other, leaves those that are matched.
+    /// Of requests as pairs of (input, output), leaves those that are matched.
     pub(crate) fn allocate(&mut self, allocator: Allocator, pairs: &mut Vec<(u32, u32)>) {
         let (of_input, of_output) = (&mut self.of_input, &mut self.of_output);
         match allocator {

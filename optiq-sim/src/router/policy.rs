@@ -4,7 +4,7 @@ use crate::error::SimError;
 use std::fmt;
 use std::str::FromStr;
 
-/// How packets find their way: by the fabric's own routes, which are known when a packet leaves, or hop by hop. What each
+/// How packets are routed: by the fabric's own routes, which are known when a packet leaves, or hop by hop. What each
 /// one does, and why it cannot deadlock, is at the head of its file in `adaptive/`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -12,7 +12,7 @@ pub enum Policy {
     /// The fabric's own routes ([`optiq_net::Network::route`]).
     #[default]
     Fabric,
-    /// On a torus or mesh: any direction that leads closer, by the room behind it (Duato 1993).
+    /// On a torus or mesh: any direction that leads closer, by the space behind it (Duato 1993).
     MinimalAdaptive,
     /// In a fat tree: up by any port, each as likely.
     RandomUp,

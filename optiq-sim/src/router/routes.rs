@@ -7,8 +7,9 @@
 //!
 //! - **Torus, dimension order**: two classes. In each ring packets start in class 0 and are in class 1 from the link that
 //!   wraps around on (Dally and Seitz's dateline), or in all of a ring in which they wrap around ([`Dateline`]): then those in
-//!   class 0 never wrap, and those in class 1 go no further than half around. Orders that differ between packets (zones 0 and 1) add cycles between
-//!   dimensions; there the class is the number of times that the order of dimensions was violated, each with a dateline.
+//!   class 0 never wrap, and those in class 1 go no further than half around. Orders that differ between packets (zones 0 and
+//!   1) add cycles between dimensions; there the class is the number of times that the order of dimensions was violated, each
+//!   with a dateline.
 //! - **Fat tree**: up, then down; one class.
 //! - **Dragonfly and Dragonfly+**, minimal: the class is the number of global links behind the packet.
 //! - **Anything else** (tables from files, shortest paths): one class if the dependencies of all routes have no cycle, which
@@ -25,7 +26,8 @@ use optiq_net::{Class, LinkId, Network, NodeId};
 pub(crate) enum Classes {
     /// All hops are alike.
     One,
-    /// See the top of the file; so many changes of direction against the ascending order of dimensions are possible.
+    /// See the top of the file; with the number of changes of direction against the ascending order of dimensions that are
+    /// possible.
     Datelines(u32),
     /// Global links so far.
     GlobalHops,
@@ -78,7 +80,7 @@ impl<'n> Routes<'n> {
         Ok(routes)
     }
 
-    /// Only out of the source's memory: the rest is decided on the way.
+    /// Only out of the source's memory: routers decide the rest.
     pub(crate) fn first_steps(network: &'n Network) -> Self {
         let (dateline, ties) = (Dateline::default(), Ties::default());
         Self {
@@ -137,7 +139,7 @@ impl<'n> Routes<'n> {
         self.search()
     }
 
-    /// Classes for routes of which nothing is known.
+    /// Classes for routes without a closed form, by a search for cycles.
     fn search(&self) -> Result<Classes, SimError> {
         let hosts = self.network.hosts();
         let mut longest = 0;
@@ -170,12 +172,12 @@ impl<'n> Routes<'n> {
         Ok(Classes::Hops(longest))
     }
 
-    /// Whether [`Routes::route`] asks for draws.
+    /// Whether [`Routes::route`] needs random draws.
     pub(crate) fn draws_ties(&self) -> bool {
         self.ties == Ties::Random && matches!(self.classes, Classes::Datelines(_))
     }
 
-    /// Half around a ring, goes the other way if the dimension's bit says so.
+    /// Half around a ring, goes in the other direction if the dimension's bit of the draws is set.
     fn draw_ties(&self, links: &mut [LinkId], draws: u64) {
         let (Some(grid), Some(ports)) = (self.network.geometry().grid(), self.network.ports()) else { return };
         for ring in links.chunk_by_mut(|&a, &b| ports.of_link(a) == ports.of_link(b)) {
@@ -264,7 +266,7 @@ impl<'n> Routes<'n> {
         (d, grid.dims()[d as usize] > 2 && from.abs_diff(to) > 1)
     }
 
-    /// The whole way from memory to memory; `draws` as in [`Routes::links`].
+    /// The whole route from memory to memory; `draws` as in [`Routes::links`].
     pub(crate) fn route(
         &self,
         fabric: &Fabric,

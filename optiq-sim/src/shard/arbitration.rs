@@ -9,7 +9,7 @@ use crate::router::channels::{Buffer, Request};
 use crate::time::{NEVER, Time};
 
 impl Shard<'_> {
-    /// The packet at the head of a buffer asks for its next channel.
+    /// The packet at the head of a buffer requests its next channel.
     pub(super) fn request(&mut self, channel: u32, vc: u32) {
         let head = self.buffers[vc as usize].head;
         let (out, class) = if self.adaptive.is_some() {
@@ -35,7 +35,7 @@ impl Shard<'_> {
         self.touch_for(out, vc);
     }
 
-    /// What an input has asked of a channel is done.
+    /// The request of an input for a channel is served.
     pub(super) fn withdraw(&mut self, channel: u32, bit: u32) {
         let output = &mut self.outputs[channel as usize];
         output.requests.words_mut()[bit as usize / 64] &= !(1 << (bit % 64));
@@ -54,7 +54,7 @@ impl Shard<'_> {
     }
 
     /// Grants one of the requests for a channel, if there is one that can be, or sees to it that the channel wakes up when
-    /// there is. The buffer that has just asked, if it is known, is the only one more often than not.
+    /// there is. The buffer that has just made a request, if it is known, is the only one more often than not.
     pub(super) fn grant(&mut self, channel: u32, asked: u32) {
         let output = &self.outputs[channel as usize];
         if output.waiting == 0 {
@@ -131,7 +131,7 @@ impl Shard<'_> {
         let mut most = 0;
         for lane in (0..lanes).map(|lane| first + lane * stride) {
             let (when, credits) = self.credits.ready(lane, bytes, self.now);
-            // Of those that have room now, the one with the most.
+            // Of those that have space now, the one with the most.
             if when < best.0 || (when == best.0 && credits > most) {
                 (best, most) = ((when, lane), credits);
             }
@@ -189,7 +189,7 @@ impl Shard<'_> {
         (output.waiting, output.busy_until, output.wake_at)
     }
 
-    /// Whether the head of a buffer asks for a channel.
+    /// Whether the head of a buffer requests a channel.
     #[cfg(test)]
     pub(super) fn has_requested(&self, vc: u32, channel: u32) -> bool {
         let bit = self.buffers[vc as usize].bit;

@@ -1,4 +1,4 @@
-//! The way of credits: from the buffer that a packet leaves to the router at the beginning of the channel.
+//! How credits return: from the buffer that a packet leaves to the router at the beginning of the channel.
 
 use super::state::{Remote, Shard};
 use crate::time::Time;

@@ -1,4 +1,4 @@
-//! Which part of the network each thread simulates, and where the threads wait for each other.
+//! Which part of the network each thread simulates.
 
 use crate::router::fabric::Fabric;
 use crate::time::{NEVER, Time};
@@ -42,7 +42,7 @@ pub(crate) fn partition(network: &Network, fabric: &Fabric, shards: usize) -> Ve
     owner
 }
 
-/// The shortest time in which what happens in one part can make a difference in another one.
+/// The lookahead: the shortest time after which what happens in one shard can make a difference in another one.
 pub(crate) fn lookahead(network: &Network, fabric: &Fabric, owner: &[u8]) -> Time {
     let crosses = |link: &LinkId| {
         let link = network.link(*link);

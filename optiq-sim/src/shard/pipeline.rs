@@ -76,7 +76,7 @@ impl Shard<'_> {
             (stage.lane, stage.since) = (lane, now);
             p.held_until[lane as usize] = NEVER;
         }
-        // Of the buffers of an input that ask for one output, one takes part.
+        // Of the buffers of an input that request one output, one takes part.
         p.crossings.sort_unstable_by_key(|&(i, o, vc)| (i, o, round_robin_order(p.buffer_pointer[i as usize], vc)));
         p.crossings.dedup_by_key(|c| (c.0, c.1));
         p.requests.clear();

@@ -59,7 +59,7 @@ impl Shard<'_> {
     pub(super) fn occupy(&mut self, host: u32, time: Time) -> Time {
         let now = self.now;
         let state = self.hosts.state(host);
-        // A file may ask for more than there is time.
+        // A file may have longer times than 64 bits hold.
         state.busy_until = state.busy_until.max(now).saturating_add(time);
         state.busy_until
     }
@@ -94,7 +94,7 @@ impl Shard<'_> {
         let Some(message) = self.message(host, to, kind, bytes, token, tell) else { return };
         if bytes > self.model.host.eager_bytes && kind != PacketKind::Put {
             let number = self.messages.get(message.message).label.message;
-            self.hosts.state(host).asking.insert(number, message);
+            self.hosts.state(host).requested.insert(number, message);
             self.control(host, to, PacketKind::Request, number.into(), at);
         } else {
             self.inject_at(host, at, message);
@@ -180,8 +180,8 @@ impl Shard<'_> {
             }
             PacketKind::Grant => {
                 let at = self.occupy(host, overhead);
-                // What was asked for.
-                if let Some(message) = self.hosts.state(host).asking.remove(&(label.token as u32)) {
+                // The message that was granted.
+                if let Some(message) = self.hosts.state(host).requested.remove(&(label.token as u32)) {
                     self.inject_at(host, at, message);
                 }
             }
@@ -196,7 +196,7 @@ impl Shard<'_> {
         self.queue.push(Event { time, key: component << 32 | u64::from(number), payload });
     }
 
-    /// The route of a message; none if the network has none, which is told when the simulator is made.
+    /// The route of a message; `None` if the network has none.
     pub(super) fn route(&mut self, src: u32, dst: u32) -> Option<Route> {
         let draws = if self.routes.draws_ties() { self.hosts.random_draw(src) } else { 0 };
         self.routes.route(self.fabric, (src, dst), draws, &mut self.scratch).ok()

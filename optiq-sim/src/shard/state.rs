@@ -1,6 +1,6 @@
 //! A shard: a part of the machine with its events, which one thread simulates.
 //!
-//! # A packet's way
+//! # The path of a packet
 //!
 //! A packet at the head of an input buffer requests an output channel. A channel that is free grants one of the requests
 //! whose packet may leave by then, whose input can be read, and for which the buffer at the other end has credits.
@@ -205,7 +205,7 @@ impl<'n> Shard<'n> {
         Ok(())
     }
 
-    /// All that it is between two events, but for what it was made from. Nothing is on its way to another shard then, and no
+    /// Its state between two events, without what it was made from. No message to another shard is in flight then, and no
     /// channel is to be looked at.
     ///
     /// # Errors

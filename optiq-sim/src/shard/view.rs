@@ -36,7 +36,7 @@ impl RouterView for ShardView<'_, '_> {
     }
 
     #[inline]
-    fn room(&mut self, channel: u32, class: u32) -> Option<u32> {
+    fn space(&mut self, channel: u32, class: u32) -> Option<u32> {
         let first = self.shard.fabric.channels[channel as usize].class(class, self.lanes);
         let lanes = (0..self.lanes).map(|lane| first + lane * self.router_outputs.stride);
         let best =

@@ -1,4 +1,4 @@
-//! No channel sleeps through a chance: what the simulator finds would otherwise depend on who happens to look.
+//! A channel is awake whenever it could send: results would otherwise depend on what else wakes it up.
 
 use super::state::Shard;
 use crate::model::Model;

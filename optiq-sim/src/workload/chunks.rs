@@ -47,7 +47,7 @@ pub(super) fn programs(
     Ok(schedules.into_iter().map(make).collect())
 }
 
-/// The chunks of each path in order, as MPI has messages: a short one that needs not ask may overtake a longer one, and under
+/// The chunks of each path in order, as MPI has messages: a short eager one may overtake a longer one, and under
 /// adaptive routing anything may.
 #[derive(Default, Encode, Decode)]
 struct InOrder {
@@ -56,7 +56,7 @@ struct InOrder {
 }
 
 impl InOrder {
-    /// The chunks that are due when this one is there.
+    /// The chunks that are due when this one has arrived.
     fn due(&mut self, path: PathId, sequence: u64) -> Range<u64> {
         self.early.insert((path, sequence));
         let next = self.next.entry(path).or_default();
@@ -146,7 +146,7 @@ impl Program for Chunks {
             self.check(result);
             let hop = self.schedule.find(path).map(|i| self.schedule.hops()[i]);
             if let (Carry::OneSided, Some(to)) = (self.carry, hop.and_then(|hop| hop.outgoing)) {
-                // It is there.
+                // The chunk is in memory.
                 host.send(to.to, self.control, token(path, sequence, false), Notice::None);
             }
         }

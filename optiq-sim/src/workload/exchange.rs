@@ -1,7 +1,7 @@
 //! Exchanges between ranks: the chunk scheduler of optiq-transport, unchanged, and MPI's own algorithms beside it.
 //!
 //! One rank runs on each host, with the host's number. A chunk is a message whose receiver confirms it, as an MPI send in
-//! synchronous mode, so that what is under way is known; a credit is a message of control size.
+//! synchronous mode, so that the bytes in flight are known; a credit is a message of control size.
 
 use super::message::Message;
 use super::report::{Report, SharedReport};
@@ -57,7 +57,7 @@ impl Exchanged {
 /// Simulates an exchange.
 ///
 /// # Errors
-/// As [`simulate`]; what the chunk scheduler reports; messages between hosts that are not there.
+/// As [`simulate`]; what the chunk scheduler reports; messages between hosts that do not exist.
 pub fn exchange(
     network: &Network,
     model: &Model,
@@ -81,7 +81,7 @@ pub fn exchange(
     let outcome = simulate(network, model, programs, &options);
     let Report { done, failure } = std::mem::take(&mut *report.lock());
     match failure {
-        // It has more to say than that nothing goes on.
+        // It says more than the deadlock does.
         Some(failure) => Err(failure.into()),
         None => Ok(Exchanged { done, outcome: outcome? }),
     }
@@ -94,7 +94,7 @@ impl PartialEq for Method {
 }
 
 impl Exchanged {
-    /// Whether it came to its end.
+    /// Whether it finished.
     pub fn finished(&self) -> bool {
         self.outcome.end == End::Finished
     }

@@ -12,14 +12,14 @@ pub enum Pattern {
     Uniform,
     /// Any host, also the sender itself, each as likely.
     UniformWithSelf,
-    /// Always the host so many further on.
+    /// Always the host at this distance.
     Shift(u32),
 }
 
 /// When they go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gaps {
-    /// Always so long after each other; hosts start at different times.
+    /// Always this time after each other; hosts start at different times.
     Fixed(Time),
     /// Exponentially distributed, with this mean: a Poisson process.
     Poisson(Time),
@@ -43,7 +43,7 @@ pub enum Sizes {
     Either(u64, u64),
 }
 
-/// Sends messages at its own pace, whatever becomes of them (an open loop).
+/// Sends messages at its own pace, whether or not they arrive (an open loop).
 #[derive(Clone, Debug)]
 pub struct Open {
     /// To whom.
@@ -54,7 +54,7 @@ pub struct Open {
     pub sizes: Sizes,
     /// How many.
     pub messages: u64,
-    /// Hosts that take part: the first so many.
+    /// How many hosts take part: the first ones.
     pub hosts: u32,
 }
 

@@ -3,12 +3,13 @@
 
 use super::setting::{Setting, with_planner};
 use crate::chart::{Chart, Kind, Panel, Series};
-use crate::commands::simulate::Mpi;
 use crate::commands::simulate::checkpoint::Files;
-use crate::commands::simulate::run::{Executor, Run, Runner, Way};
+use crate::commands::simulate::run::Runner;
 use crate::failure::Failure;
 use optiq_net::Network;
-use optiq_sim::{Limits, Model, Policy, Recording};
+use optiq_sim::simulated_exchange::method::{Executor, MpiAlgorithm, TransferMethod};
+use optiq_sim::simulated_exchange::run::{ExchangeSetting, SimulatedRun};
+use optiq_sim::{Model, RunOptions};
 use optiq_solver::Demand;
 use optiq_transport::ScheduleOptions;
 use std::sync::atomic::AtomicBool;
@@ -105,25 +106,11 @@ impl<'a> Machine<'a> {
     }
 
     /// Runs an exchange to its end.
-    pub fn run(&self, net: &Network, demands: &[Demand], way: Way) -> Result<Run, Failure> {
-        let (threads, seed, routing, stop, limits) = (1, 1, Policy::Fabric, &STOP, Limits::default());
-        let (model, progress) = (&self.model, self.setting.progress);
-        let (checkpoints, series) = (&Files::NONE, Recording::Nothing);
-        Runner {
-            net,
-            model,
-            demands,
-            limits,
-            threads,
-            seed,
-            routing,
-            stop,
-            progress,
-            checkpoints,
-            series,
-            executor: Executor::of(model),
-        }
-        .run(way)
+    pub fn run(&self, net: &Network, demands: &[Demand], method: TransferMethod) -> Result<SimulatedRun, Failure> {
+        let model = &self.model;
+        let setting = ExchangeSetting { network: net, model, demands, executor: Executor::of(model) };
+        let options = RunOptions { threads: 1, seed: 1, stop: Some(&STOP), ..RunOptions::default() };
+        Runner { setting, options, progress: self.setting.progress, checkpoints: &Files::NONE }.run(method)
     }
 
     /// MPI, then each of the planners that this build has, on demands that are scaled already. `what` is for people who wait.
@@ -136,7 +123,7 @@ impl<'a> Machine<'a> {
     ) -> Result<Vec<Measured>, Failure> {
         let mut found: Vec<Measured> = Vec::with_capacity(1 + planners.len());
         let bytes = demands.iter().map(|d| d.bytes as f64).sum::<f64>();
-        let mut add = |name, run: &Run, (paths, most, mean): (usize, usize, f64)| {
+        let mut add = |name, run: &SimulatedRun, (paths, most, mean): (usize, usize, f64)| {
             let seconds = run.seconds();
             let times_mpi = found.first().map_or(1.0, |mpi| mpi.seconds / seconds);
             found.push(Measured {
@@ -151,13 +138,17 @@ impl<'a> Machine<'a> {
             });
         };
         self.setting.progress.now(format!("{what}: MPI"));
-        add(MPI, &self.run(net, demands, Way::Mpi(Mpi::Linear))?, (demands.len(), 1, 1.0));
+        add(MPI, &self.run(net, demands, TransferMethod::Mpi(MpiAlgorithm::Linear))?, (demands.len(), 1, 1.0));
         for &name in planners {
             self.setting.progress.now(format!("{what}: planning with {name}"));
             let Some(planned) = self.setting.plan(net, demands, &with_planner(name), None)? else { continue };
             let r = &planned.report;
             let paths = (r.paths, r.paths_per_job_max, r.paths_per_job_mean);
-            add(name, &self.run(net, demands, Way::Planned(Box::new(planned), ScheduleOptions::default()))?, paths);
+            add(
+                name,
+                &self.run(net, demands, TransferMethod::Planned(Box::new(planned), ScheduleOptions::default()))?,
+                paths,
+            );
         }
         Ok(found)
     }

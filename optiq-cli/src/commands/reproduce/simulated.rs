@@ -5,13 +5,13 @@ use super::machine::{MPI, Machine, ORDER, Plot, Scale};
 use super::published::PATTERNS;
 use super::setting::{MESSAGE, Partition, Setting, with_planner};
 use crate::chart::Kind;
-use crate::commands::simulate::Mpi;
-use crate::commands::simulate::run::{Way, cost_model};
 use crate::failure::Failure;
 use optiq::Config;
 use optiq_lower::decide::{Decision, decide};
 use optiq_net::units;
 use optiq_sim::Model;
+use optiq_sim::simulated_exchange::cost::cost_model;
+use optiq_sim::simulated_exchange::method::{MpiAlgorithm, TransferMethod};
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::Planned;
 use optiq_transport::{ChunkRule, ScheduleOptions};
@@ -119,8 +119,8 @@ impl<'a> Messages<'a> {
     }
 
     /// Seconds of one exchange.
-    fn seconds(&self, demands: &[Demand], way: Way) -> Result<f64, Failure> {
-        Ok(self.machine.run(&self.partition.net, demands, way)?.seconds())
+    fn seconds(&self, demands: &[Demand], method: TransferMethod) -> Result<f64, Failure> {
+        Ok(self.machine.run(&self.partition.net, demands, method)?.seconds())
     }
 
     /// A row, judged if the partition is the published one.
@@ -162,7 +162,7 @@ pub fn chunks(setting: &Setting) -> Result<Findings, Failure> {
         let (demands, planned) = messages.plan("subset", kib << 10)?;
         let time = |chunk| -> Result<f64, Failure> {
             let options = ScheduleOptions { chunk, ..ScheduleOptions::default() };
-            Ok(messages.seconds(&demands, Way::Planned(Box::new(planned.clone()), options))? * 1e3)
+            Ok(messages.seconds(&demands, TransferMethod::Planned(Box::new(planned.clone()), options))? * 1e3)
         };
         let mut best = (f64::INFINITY, 0);
         // Twice the largest chunk that is no larger than the message is the message.
@@ -225,9 +225,9 @@ pub fn sizes(setting: &Setting) -> Result<Findings, Failure> {
         for (i, bytes) in sizes.into_iter().enumerate() {
             let (demands, planned) = messages.plan(pattern, bytes)?;
             let chosen = decide(&planned.plan, &messages.partition.net, &Config::default().decision_options(), &cost);
-            let mpi = messages.seconds(&demands, Way::Mpi(Mpi::Linear))?;
-            let way = Way::Planned(Box::new(planned), ScheduleOptions::default());
-            let paths = messages.seconds(&demands, way)? + cost.agreement_seconds;
+            let mpi = messages.seconds(&demands, TransferMethod::Mpi(MpiAlgorithm::Linear))?;
+            let method = TransferMethod::Planned(Box::new(planned), ScheduleOptions::default());
+            let paths = messages.seconds(&demands, method)? + cost.agreement_seconds;
             let by_mpi = matches!(chosen, Decision::Mpi { .. });
             // Calls that were found to be MPI's are left to it without an agreement from the second one on.
             let ratio = if by_mpi { 1.0 } else { mpi / paths };

@@ -6,32 +6,30 @@
 //!   group first goes through a random group that is neither its own nor the destination's. What is drawn is one of the
 //!   group's global cables, each that leads elsewhere as likely. Local, global, local, global, local: five hops at most.
 //! - **UGAL-L** (A. Singh, "Load-Balanced Routing in Interconnection Networks", Stanford 2005): the source's router draws as
-//!   Valiant does and goes minimally if `q_m H_m <= q_n H_n`, with the queues of the outputs by which either way begins and
+//!   Valiant does and goes minimally if `q_m H_m <= q_n H_n`, with the queues of the outputs by which either path begins and
 //!   the hops that either has from there.
 //! - **PAR** (N. Jiang, J. Kim, W. Dally, "Indirect Adaptive Routing on Large Scale Interconnection Networks", ISCA 2009): a
 //!   packet that goes minimally is weighed again by the next router of its source's group, which may know better about
-//!   the global cable; once it has left the minimal way it does not come back. Six hops at most.
+//!   the global cable; once it has left the minimal path it does not come back. Six hops at most.
 //!
-//! Credits that are under way count as a queue, so that a port over which a packet has just gone looks longer than one at
-//! rest. Two packets on the minimal way therefore count for nothing, as other simulators also favour it (30 flits in
+//! Credits in flight count as a queue, so that the queue of a port that has just sent a packet looks longer than one at
+//! rest. Two packets on the minimal path therefore do not count, as other simulators also favour it (30 flits in
 //! BookSim 2). On 1,056 hosts at half load of uniform traffic this leaves 4 % of packets to detours of UGAL-L where there were
 //! 27 %, and costs adversarial traffic a twentieth of its throughput.
 //!
-//! Packets within a group go minimally. Which of several cables the minimal way takes: see `Network`'s own routing.
+//! Packets within a group go minimally. Which of several cables the minimal path takes: see `Network`'s own routing.
 //!
 //! Classes: on global channels the global channels behind (0, 1), on local ones likewise (0, 1, 2); with PAR, which may take
 //! two local channels in the source's group, the second one has a class of its own: local 0, 1, then global 0, local 2,
-//! global 1, local 3. On every way these are passed in this order, each at most once, so no cycle is possible.
+//! global 1, local 3. On every path these are passed in this order, each at most once, so no cycle is possible.
 
 use super::ports::{channels_between, channels_of, groups, homes, minimal};
 use super::router_view::{Choice, Place, RouterView};
+use crate::constants::UGAL_BIAS_PACKETS;
 use crate::engine::packet::RouteState;
 use crate::router::fabric::Fabric;
 use crate::router::policy::Policy;
 use optiq_net::{Class, LinkId, Network, NodeId, Shape};
-
-/// Packets of the queue on the minimal way that do not count; see the top of the file.
-const BIAS: u64 = 2;
 
 pub(crate) struct Dragonfly<'n> {
     network: &'n Network,
@@ -41,7 +39,7 @@ pub(crate) struct Dragonfly<'n> {
     home: Vec<u32>,
     /// Per group, the global channels that leave it, by the group that they lead to: equally many to each other group.
     cables: Vec<Vec<u32>>,
-    /// Bytes of a queue on the minimal way that do not count.
+    /// Bytes of a queue on the minimal path that do not count.
     bias: u64,
 }
 
@@ -59,10 +57,10 @@ impl<'n> Dragonfly<'n> {
         for list in &mut cables {
             list.sort_by_key(|&c| (group[fabric.channels[c as usize].to as usize], c));
         }
-        Self { home: homes(network), network, shape, policy, group, cables, bias: BIAS * packet }
+        Self { home: homes(network), network, shape, policy, group, cables, bias: UGAL_BIAS_PACKETS * packet }
     }
 
-    /// Hops between switches on the minimal way from a router to a host.
+    /// Hops between switches on the minimal path from a router to a host.
     fn hops(&self, mut at: u32, dst: u32) -> u64 {
         let mut hops = 0;
         while at != self.home[dst as usize] && hops < 3 {
@@ -120,7 +118,7 @@ impl<'n> Dragonfly<'n> {
             let crosses = self.group[at as usize] != self.group[fabric.channels[ways.start as usize].to as usize];
             let class = if crosses { u32::from(state.globals) } else { self.local_class(state) };
             let (channel, queue) = view.least(ways.clone(), class).unwrap_or((ways.start, 0));
-            // Whether the way may still be changed: by the source's router, and with PAR by the next one of its group.
+            // Whether the path may still be changed: by the source's router, and with PAR by the next one of its group.
             let open = self.group[at as usize] != self.group[dst as usize]
                 && state.globals == 0
                 && !state.detour

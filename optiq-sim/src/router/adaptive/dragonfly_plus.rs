@@ -8,17 +8,17 @@
 //! 2. by an intermediate spine: up, over a cable to a spine of a third group, over one of its own to the destination's, down (4);
 //! 3. by an intermediate leaf: as 2, but in the third group down to a leaf and up to another spine (6).
 //!
-//! Every router that still may choose knows the outputs by which each kind goes on. The score of an output is its queue
+//! Every router that still may choose knows the outputs of each kind. The score of an output is its queue
 //! divided by the queue's length; a kind has the score of its best output, one of several alike at random. With the
 //! threshold `T`, a longer kind is taken only if its score is below `T` and the scores of all shorter ones are above `T`; if no
-//! kind is left that way, the best output of the shortest one. Two kinds that go by the same output are one until their ways
+//! kind is left, the best output of the shortest one. Two kinds that go by the same output are one until their paths
 //! part, which is in the third group: its spine takes its own cable, or goes down.
 //!
 //! Virtual lanes: packets start on VL0. The intermediate spine or leaf that sends a packet minimally puts it on VL1, and what
 //! comes on VL1 goes minimally. Packets within a group go minimally: up by the output with the best score, and down.
 //!
-//! A way is a part of: up on VL0, global on VL0, down on VL0 (third group), up on VL1, global on VL1, down on VL1, or ends
-//! down on VL0 after the first or the second of these. Every way passes them in this order, so no cycle is possible.
+//! A path is a part of: up on VL0, global on VL0, down on VL0 (third group), up on VL1, global on VL1, down on VL1, or ends
+//! down on VL0 after the first or the second of these. Every path passes them in this order, so no cycle is possible.
 
 use super::ports::{channels_between, channels_of, groups, homes};
 use super::router_view::{Choice, Place, RouterView};
@@ -45,7 +45,7 @@ pub(crate) struct DragonflyPlus {
     limit: f64,
 }
 
-/// What is asked about a packet's destination.
+/// What decisions need of a packet's destination.
 struct Destination {
     /// Its leaf, and which one that is in its group.
     home: u32,
@@ -71,7 +71,7 @@ struct Switch {
 const KINDS: usize = 3;
 
 impl DragonflyPlus {
-    /// `limit`: so many bytes are the threshold of a class's queue.
+    /// `limit`: the threshold of a class's queue, in bytes.
     pub(crate) fn new(network: &Network, fabric: &Fabric, shape: Shape, limit: f64) -> Self {
         let group = groups(network, &shape);
         let (hosts, vertices) = (network.hosts(), network.vertices());

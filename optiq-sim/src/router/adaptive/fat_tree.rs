@@ -1,4 +1,4 @@
-//! Fat trees: up by any port, down the only way there is.
+//! Fat trees: up by any port, down by the only path.
 //!
 //! A switch that is not above the destination sends up, and every parent is as good as any other (F. Petrini and M. Vanneschi,
 //! "k-ary n-trees: High Performance Networks for Massively Parallel Architectures", IPPS 1997). It takes a port at random, or

@@ -2,13 +2,13 @@
 //!
 //! J. Duato, "A New Theory of Deadlock-Free Adaptive Routing in Wormhole Networks", IEEE TPDS 4(12), 1993, with what virtual
 //! cut-through makes simpler. In each direction there is an adaptive class of virtual channels and an *escape* class, which
-//! follows dimension order. A packet takes, of all directions that lead closer and have room in the adaptive class that
-//! nobody has reserved, the one with the shortest queue, and reserves its room. If there is none, it waits for the escape
-//! class. At exactly half a ring both directions lead closer.
+//! follows dimension order. A packet takes, of all directions that lead closer and have unreserved space in the adaptive
+//! class, the one with the shortest queue, and reserves its space. If there is none, it waits for the escape class. At
+//! exactly half a ring both directions lead closer.
 //!
-//! Nobody waits for room in an adaptive class. So what can be waited for are escape buffers only, and whoever is in one waits
-//! only for one that follows in dimension order: in a higher dimension, or in the same ring. There the class is 0 as long as
-//! the way to the destination's position still leads around the ring's end, over which it goes in class 0, and 1 if
+//! No packet waits for space in an adaptive class. So packets wait for escape buffers only, and a packet in one waits only for
+//! one that follows in dimension order: in a higher dimension, or in the same ring. There the class is 0 as long as
+//! the path to the destination's position still leads around the ring's end, over which it goes in class 0, and 1 if
 //! not (Dally and Seitz's dateline, as a function of where the packet is and not of where it was: it may have come there by
 //! adaptive channels). Class 0 leads from position to position up to the ring's end and into class 1, which leads never
 //! over it; so there is no cycle.
@@ -60,7 +60,7 @@ impl<'n> Grid<'n> {
             for port in [2 * d, 2 * d + 1].into_iter().filter(|p| both || (p % 2 == 0) == (left > 0)) {
                 let Some(exit) = self.ports.exit(NodeId(at), port) else { continue };
                 for channel in channels_of(self.network, fabric, exit.link) {
-                    let Some(vc) = view.room(channel, self.adaptive) else { continue };
+                    let Some(vc) = view.space(channel, self.adaptive) else { continue };
                     let queue = view.queue(channel, self.adaptive);
                     match best {
                         Some((least, _)) if queue > least => continue,

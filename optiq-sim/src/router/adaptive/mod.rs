@@ -1,21 +1,21 @@
 //! Routes that routers choose hop by hop.
 //!
-//! A packet whose route ends before its destination ([`crate::engine::packet::Route`]) asks the router that it is in when it
-//! comes to the head of its buffer; what is decided then holds: requests are never withdrawn. A decision is a function of
+//! When a packet whose route ends before its destination ([`crate::engine::packet::Route`]) comes to the head of its buffer, the
+//! router decides where it goes. The decision stands: requests are never withdrawn. It is a function of
 //!
 //! - the router, the destination, and what the packet remembers ([`RouteState`]);
 //! - the router's own outputs: the credits of the buffers behind them, and the requests that wait ([`RouterView::queue`],
-//!   [`RouterView::room`]). What other routers know is not asked: a router could not know it either, and what happens elsewhere at
-//!   the same time must not make a difference to simulations on several threads;
-//! - random words that are a hash of the seed, the packet and its hop ([`RouterView::random`]), so that they do not depend on
+//!   [`RouterView::space`]). The state of other routers is not used: a real router does not know it either, and what happens
+//!   elsewhere at the same time must not make a difference to simulations on several threads;
+//! - random draws that are a hash of the seed, the packet and its hop ([`RouterView::random`]), so that they do not depend on
 //!   what else is drawn.
 //!
 //! # Why nothing deadlocks
 //!
-//! In virtual cut-through a packet that has to wait is in one buffer and, as it has decided, waits for room in one other.
+//! In virtual cut-through a packet that has to wait is in one buffer and, as it has decided, waits for space in one other.
 //! So there is no deadlock if the graph of all (channel, class) pairs, with an arc wherever some packet may wait in the one
 //! for the other, has no cycle (Dally and Seitz 1987). Each file says why its graph has none; `tests.rs` builds it from
-//! every decision in every state that can be reached. Where a decision *reserves* room that is there, the packet does not
+//! every decision in every state that can be reached. Where a decision *reserves* free space, the packet does not
 //! wait for the buffer, which needs no arc; so Duato's escape channels ("A New Theory of Deadlock-Free Adaptive Routing
 //! in Wormhole Networks", IEEE TPDS 4(12), 1993) are all that is waited for in `grid.rs`.
 
@@ -121,12 +121,12 @@ impl<'n> Adaptive<'n> {
         self.buffer
     }
 
-    /// That of all random words.
+    /// The seed of all random draws.
     pub(crate) fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The outputs of a router that a decision about a packet will probably ask about, if it is known which.
+    /// The outputs of a router that a decision about a packet will probably look at, if it is known which.
     #[inline]
     pub(crate) fn likely(&self, at: u32, dst: u32, mut look: impl FnMut(Range<u32>)) {
         match &self.topology {

@@ -19,7 +19,7 @@ pub(crate) struct Place {
 pub(crate) struct Choice {
     pub(crate) channel: u32,
     pub(crate) class: u32,
-    /// The virtual channel of the class in which room is to be reserved.
+    /// The virtual channel of the class in which space is to be reserved.
     pub(crate) reserve: Option<u32>,
 }
 
@@ -31,12 +31,12 @@ impl Choice {
 
 /// What a router sees when it decides about a packet.
 pub(crate) trait RouterView {
-    /// Bytes that are in the way of a packet that asks for a class of an output: in the buffer behind it or on the way
-    /// there, and an estimate of what waits for the output.
+    /// Bytes ahead of a packet that requests a class of an output: in the buffer behind it or in flight to it, and an estimate
+    /// of what waits for the output.
     fn queue(&mut self, channel: u32, class: u32) -> u64;
 
-    /// A virtual channel of a class whose buffer has room for the packet that nobody has reserved.
-    fn room(&mut self, channel: u32, class: u32) -> Option<u32>;
+    /// A virtual channel of a class whose buffer has unreserved space for the packet.
+    fn space(&mut self, channel: u32, class: u32) -> Option<u32>;
 
     /// A number below `n`, each as likely.
     fn random(&mut self, n: u32) -> u32;

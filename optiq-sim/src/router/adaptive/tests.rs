@@ -1,4 +1,4 @@
-//! Every decision in every state that can be reached: what depends on what, and how long ways can be.
+//! Every decision in every state that can be reached: what depends on what, and how long paths can be.
 
 use super::router_view::{Choice, Place, RouterView};
 use super::{Adaptive, classes};
@@ -10,7 +10,7 @@ use crate::router::routes::is_acyclic;
 use optiq_net::{LinkId, Network, NodeId};
 use std::collections::{BTreeSet, HashMap};
 
-/// Answers every question in every way, one after the other: queues are empty or endless, there is room or not.
+/// Answers every question in every way, one after the other: queues are empty or endless, there is space or not.
 #[derive(Default)]
 struct Oracle {
     /// Answers so far, each with the number of possible ones.
@@ -47,7 +47,7 @@ impl RouterView for Oracle {
         u64::from(self.branch(2)) << 40
     }
 
-    fn room(&mut self, channel: u32, class: u32) -> Option<u32> {
+    fn space(&mut self, channel: u32, class: u32) -> Option<u32> {
         let (first, stride) = self.vcs[channel as usize];
         let vc = first + class * stride;
         (self.branch(2) == 1).then_some(vc)
@@ -106,7 +106,7 @@ impl Explorer<'_> {
         let (at, _, dst, _, input) = state;
         let (mut fewest, mut most) = (u32::MAX, 0);
         let choices = self.choices(state);
-        // There is always a way that needs no reservation.
+        // There is always a choice that needs no reservation.
         assert!(choices.iter().any(|(choice, _)| choice.reserve.is_none()));
         for (choice, route_state) in choices {
             let channel = self.fabric.channels[choice.channel as usize];

@@ -11,7 +11,7 @@ use super::schedule::OperationKind;
 use bincode::{Decode, Encode};
 use std::collections::BTreeMap;
 
-/// A message, or the question of a large one whether it may come.
+/// A message, or the request of a large one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub(super) struct Arrival {
     pub(super) source: u32,
@@ -21,10 +21,10 @@ pub(super) struct Arrival {
     pub(super) bytes: u64,
     /// The operation that sends it.
     pub(super) operation: u32,
-    pub(super) asks: bool,
+    pub(super) is_request: bool,
 }
 
-/// What a receive asks for.
+/// A receive that was posted.
 #[derive(Clone, Copy, Debug, Encode, Decode)]
 struct Posted {
     operation: u32,
@@ -67,7 +67,7 @@ impl Matching {
         Self { any, ..Self::default() }
     }
 
-    /// A receive begins: what it gets, if that is there.
+    /// A receive begins: its message, if that has arrived.
     pub(super) fn post(&mut self, operation: u32, from: Option<u32>, tag: Option<u32>) -> Option<Arrival> {
         if let (false, Some(from), Some(tag)) = (self.any, from, tag) {
             let stream = self.streams.entry((from, tag)).or_default();
@@ -89,7 +89,7 @@ impl Matching {
         }
     }
 
-    /// A message is there: receives with what they get.
+    /// A message has arrived: receives with their messages.
     pub(super) fn arrive(&mut self, arrival: Arrival, matches: &mut Vec<(u32, Arrival)>) {
         let stream = self.streams.entry((arrival.source, arrival.tag)).or_default();
         if !self.any {

@@ -62,7 +62,7 @@ struct Reader<'t> {
     at: usize,
     /// The line of what comes next.
     line: u32,
-    /// The next token, if it was looked at, and where the text goes on behind it.
+    /// The next token, if it was looked at, and where the text continues behind it.
     peeked: Option<(Token<'t>, usize, u32)>,
 }
 

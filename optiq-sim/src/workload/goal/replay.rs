@@ -1,9 +1,9 @@
 //! A schedule in the simulator: rank `r` on host `r`.
 //!
-//! An operation begins when its dependencies are met and, unless it is a receive, when it is its turn on its processor,
+//! An operation begins when its dependencies are met and, unless it is a receive, when its processor is free,
 //! which does one after the other in the order in which they became ready (then in that of the file). A calculation ends
 //! when the processor has spent its time. A send ends when its last byte has left memory; above the model's `eager_bytes`
-//! it asks first, and its bytes follow when a receive for it has begun, as in MPI's rendezvous, so that two ranks that
+//! it sends a request, and its bytes follow when a receive for it has begun, as in MPI's rendezvous, so that two ranks that
 //! both send before they receive come to a halt here too. A receive ends when its message has arrived and been dealt with.
 //!
 //! Processor 0 is the host's processor in the model: the overheads of all messages are spent there, and what arrives while
@@ -49,7 +49,7 @@ impl Replayed {
     }
 }
 
-/// A message that was sent and that nobody has received.
+/// A message that was sent and that no rank has received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreceived {
     /// The rank that sent it.
@@ -85,13 +85,13 @@ pub fn replay(network: &Network, model: &Model, goal: &Goal, options: &RunOption
     let states: Vec<Arc<Mutex<State>>> =
         (0..goal.ranks()).map(|rank| Arc::new(Mutex::new(State::new(goal, rank, model)))).collect();
     let programs = states.iter().map(|state| Box::new(Replay(Arc::clone(state))) as Box<dyn Program>).collect();
-    // Large messages ask here, where it is known which receive they are for.
+    // The rendezvous of large messages is here, where it is known which receive they are for.
     let mut model = model.clone();
     model.host.eager_bytes = u64::MAX;
     let options = RunOptions { workload: options.fingerprint_of(goal), ..*options };
     let outcome = simulate(network, &model, programs, &options);
     if let Some(failure) = states.iter().find_map(|state| state.lock().failure.take()) {
-        // It has more to say than that nothing goes on.
+        // It says more than the deadlock does.
         return Err(SimError::Trace(failure));
     }
     let outcome = outcome?;
@@ -103,16 +103,16 @@ pub fn replay(network: &Network, model: &Model, goal: &Goal, options: &RunOption
     Ok(Replayed { finish, unreceived, outcome })
 }
 
-/// What a message is.
+/// The kinds of messages between ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MessageKind {
     /// All of it.
     Eager,
-    /// May it come?
-    Question,
-    /// It may.
-    Answer,
-    /// What has been asked for.
+    /// Requests permission for a large message.
+    Request,
+    /// Grants it.
+    Grant,
+    /// The bytes of a message that was granted.
     Bulk,
 }
 
@@ -125,8 +125,8 @@ fn token(what: MessageKind, number: u32, operation: u32) -> u64 {
 fn parts(token: u64) -> (MessageKind, u32, u32) {
     let what = match token >> 62 {
         0 => MessageKind::Eager,
-        1 => MessageKind::Question,
-        2 => MessageKind::Answer,
+        1 => MessageKind::Request,
+        2 => MessageKind::Grant,
         _ => MessageKind::Bulk,
     };
     (what, (token >> 32) as u32 & 0x3fff_ffff, token as u32)
@@ -157,10 +157,10 @@ struct State {
     cpus: BTreeMap<u8, Cpu>,
     /// How many messages were sent to a rank with a tag.
     sent: BTreeMap<(u32, u32), u32>,
-    /// Sends that have asked.
-    asking: BTreeSet<u32>,
+    /// Sends that wait for a grant.
+    requested: BTreeSet<u32>,
     matching: Matching,
-    /// Receives whose bytes were asked for, by source and its operation.
+    /// Receives whose messages were granted, by source and its operation.
     granted: BTreeMap<(u32, u32), u32>,
     ended: Time,
     failure: Option<String>,
@@ -178,7 +178,7 @@ impl State {
             waits,
             cpus: BTreeMap::new(),
             sent: BTreeMap::new(),
-            asking: BTreeSet::new(),
+            requested: BTreeSet::new(),
             matching: Matching::new(goal.operations(rank).iter().map(|o| o.kind)),
             granted: BTreeMap::new(),
             ended: 0,
@@ -236,8 +236,8 @@ impl State {
             OperationKind::Send { to, bytes, tag } => {
                 let number = self.sent.entry((to, tag)).or_default();
                 if bytes > self.eager_bytes {
-                    self.asking.insert(operation);
-                    host.send(to, self.control_bytes, token(MessageKind::Question, *number, operation), Notice::None);
+                    self.requested.insert(operation);
+                    host.send(to, self.control_bytes, token(MessageKind::Request, *number, operation), Notice::None);
                 } else {
                     host.send(to, bytes, token(MessageKind::Eager, *number, operation), Notice::Left);
                 }
@@ -283,9 +283,9 @@ impl State {
             let found = format!("found {} bytes from rank {source} (line {sender})", arrival.bytes);
             let text = format!("rank {rank} line {line}: {found}; a message of at most {bytes} bytes is expected");
             self.failure.get_or_insert(text);
-        } else if arrival.asks {
+        } else if arrival.is_request {
             self.granted.insert((arrival.source, arrival.operation), operation);
-            let answer = token(MessageKind::Answer, 0, arrival.operation);
+            let answer = token(MessageKind::Grant, 0, arrival.operation);
             host.send(arrival.source, self.control_bytes, answer, Notice::None);
         } else {
             self.end(host, operation);
@@ -296,19 +296,19 @@ impl State {
         let (what, number, operation) = parts(delivery.token);
         let source = delivery.from;
         match what {
-            MessageKind::Eager | MessageKind::Question => {
+            MessageKind::Eager | MessageKind::Request => {
                 let sender = self.goal.operations(source)[operation as usize];
                 if let OperationKind::Send { tag, bytes, .. } = sender.kind {
-                    let asks = what == MessageKind::Question;
+                    let is_request = what == MessageKind::Request;
                     let mut matches = Vec::new();
-                    self.matching.arrive(Arrival { source, tag, number, bytes, operation, asks }, &mut matches);
+                    self.matching.arrive(Arrival { source, tag, number, bytes, operation, is_request }, &mut matches);
                     for (operation, arrival) in matches {
                         self.matched(host, operation, arrival);
                     }
                 }
             }
-            MessageKind::Answer => {
-                self.asking.remove(&operation);
+            MessageKind::Grant => {
+                self.requested.remove(&operation);
                 if let OperationKind::Send { to, bytes, .. } = self.goal.operations(self.rank)[operation as usize].kind
                 {
                     host.send(to, bytes, token(MessageKind::Bulk, 0, operation), Notice::Left);
@@ -331,7 +331,7 @@ impl State {
         let or_any = |number: Option<u32>| number.map_or("any".into(), |n| n.to_string());
         let receives = self.matching.waiting().into_iter().chain(self.granted.values().copied());
         let list: Vec<String> = receives
-            .chain(self.asking.iter().copied())
+            .chain(self.requested.iter().copied())
             .map(|i| {
                 let line = operations[i as usize].line;
                 let what = match operations[i as usize].kind {
@@ -404,8 +404,9 @@ impl Program for Replay {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        let State { waits, left, ready, cpus, sent, asking, matching, granted, ended, failure, .. } = &*self.0.lock();
-        Some(codec::encode(&((waits, left, ready, cpus, sent), (asking, matching, granted, ended, failure))))
+        let State { waits, left, ready, cpus, sent, requested, matching, granted, ended, failure, .. } =
+            &*self.0.lock();
+        Some(codec::encode(&((waits, left, ready, cpus, sent), (requested, matching, granted, ended, failure))))
     }
 
     fn restore(&mut self, _: u32, state: &[u8]) -> Result<(), String> {
@@ -413,7 +414,7 @@ impl Program for Replay {
         let mut s = self.0.lock();
         let s = &mut *s;
         (s.waits, s.left, s.ready, s.cpus, s.sent) = a;
-        (s.asking, s.matching, s.granted, s.ended, s.failure) = b;
+        (s.requested, s.matching, s.granted, s.ended, s.failure) = b;
         Ok(())
     }
 }

@@ -109,7 +109,7 @@ impl Rank {
             }
         }
         let first = (0..waits.len() as u32).find(|&i| waits[i as usize] > 0)?;
-        // That one need not be in a cycle, but what it waits for is stuck too: whoever goes back as many steps as there are
+        // That one need not be in a cycle, but what it waits for is stuck too: going back as many steps as there are
         // operations ends in a cycle.
         let mut before = vec![first; waits.len()];
         let stuck = |i: u32| waits[i as usize] > 0;
