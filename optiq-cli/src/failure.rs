@@ -4,6 +4,7 @@ use optiq_lab::LabError;
 use optiq_net::NetError;
 use optiq_sim::SimError;
 use optiq_solver::{CodecError, DemandError, PathFileError, PlanError};
+use optiq_view::plan::TooManyLinks;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -63,6 +64,12 @@ fn one_line(text: &str) -> String {
 
 impl From<NetError> for Failure {
     fn from(e: NetError) -> Self {
+        Failure::Input(e.to_string())
+    }
+}
+
+impl From<TooManyLinks> for Failure {
+    fn from(e: TooManyLinks) -> Self {
         Failure::Input(e.to_string())
     }
 }

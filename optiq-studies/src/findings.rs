@@ -1,7 +1,7 @@
 //! What a claim's run found: a table whose rows carry verdicts, as text, as Markdown and as JSON.
 
-use crate::chart::Chart;
-use crate::table;
+use optiq_view::chart::Chart;
+use optiq_view::table;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

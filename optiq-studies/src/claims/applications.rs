@@ -4,13 +4,13 @@ use super::findings::{Column, Findings, Row, Verdict, column};
 use super::machine::{MPI, Machine, Measured, Plot, Scale};
 use super::published::{Coupling, Couplings};
 use super::setting::Setting;
-use crate::chart::Kind;
 use crate::failure::Failure;
 use optiq::Placement;
 use optiq::io::{Assignment, Extent, Servers, assign};
 use optiq_net::{Network, units};
 use optiq_solver::Demand;
 use optiq_solver::demands;
+use optiq_view::chart::ChartKind;
 
 /// All bytes of couplings, in packets of 4 KiB.
 const COUPLED: Scale = Scale { bytes: 1, packets: 8 };
@@ -59,7 +59,7 @@ pub fn couplings(setting: &Setting) -> Result<Findings, Failure> {
     let draw = |one: &Coupling, seed| demands::parse(&coupling(published, one, seed), &net, published.point_bytes);
     let title = format!("Table XVI: couplings of CESM on {} nodes", partition.nodes);
     let categories = published.coupling.iter().map(|c| c.name.clone()).collect();
-    let mut plot = Plot::new(Kind::Bars, &title, "GB/s", "coupling", categories);
+    let mut plot = Plot::new(ChartKind::Bars, &title, "GB/s", "coupling", categories);
     let mut rows = Vec::new();
     for (place, one) in published.coupling.iter().enumerate() {
         let mut draws: Vec<Vec<Measured>> = Vec::new();
@@ -189,7 +189,7 @@ pub fn aggregation(setting: &Setting) -> Result<Findings, Failure> {
     let cores = |net: &Network| net.hosts() * hacc.cores_per_node;
     let title = "Figure 19, simulated: HACC I/O gathered at bridge nodes";
     let categories = nets.iter().map(|net| cores(net).to_string()).collect();
-    let mut plot = Plot::new(Kind::Lines, title, "GB/s", "cores", categories);
+    let mut plot = Plot::new(ChartKind::Lines, title, "GB/s", "cores", categories);
     let mut rows = Vec::new();
     for (place, net) in nets.iter().enumerate() {
         let full = demands::parse(&hacc.demands, net, 0)?;

@@ -2,7 +2,6 @@
 //! ones.
 
 use super::setting::{Setting, with_planner};
-use crate::chart::{Chart, Kind, Panel, Series};
 use crate::commands::simulate::Mpi;
 use crate::commands::simulate::checkpoint::Files;
 use crate::commands::simulate::run::{Executor, Run, Runner, Way};
@@ -11,6 +10,7 @@ use optiq_net::Network;
 use optiq_sim::{Limits, Model, Policy, Recording};
 use optiq_solver::Demand;
 use optiq_transport::ScheduleOptions;
+use optiq_view::chart::{Chart, ChartKind, Panel, Series};
 use std::sync::atomic::AtomicBool;
 
 /// Nobody stops a claim's run but by ending the command.
@@ -206,7 +206,7 @@ pub struct Plot {
 
 impl Plot {
     /// An empty picture.
-    pub fn new(kind: Kind, title: &str, vertical: &str, horizontal: &str, categories: Vec<String>) -> Self {
+    pub fn new(kind: ChartKind, title: &str, vertical: &str, horizontal: &str, categories: Vec<String>) -> Self {
         let (title, vertical, horizontal) = (title.into(), vertical.into(), horizontal.into());
         Plot { chart: Chart { title, vertical, horizontal, kind, categories, panels: Vec::new() } }
     }

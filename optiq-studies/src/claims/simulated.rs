@@ -4,7 +4,6 @@ use super::findings::{Cell, Column, Findings, Row, Verdict, column};
 use super::machine::{MPI, Machine, ORDER, Plot, Scale};
 use super::published::PATTERNS;
 use super::setting::{MESSAGE, Partition, Setting, with_planner};
-use crate::chart::Kind;
 use crate::commands::simulate::Mpi;
 use crate::commands::simulate::run::{Way, cost_model};
 use crate::failure::Failure;
@@ -14,6 +13,7 @@ use optiq_sim::Model;
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::Planned;
 use optiq_transport::{ChunkRule, ScheduleOptions};
+use optiq_view::chart::ChartKind;
 
 const THROUGHPUTS: &[Column] = &[
     column("pattern", "pattern", 0),
@@ -35,7 +35,7 @@ pub fn throughputs(setting: &Setting) -> Result<Findings, Failure> {
     let judged = partition.published && machine.judged;
     let title = format!("Table VII: throughputs on {} nodes", partition.nodes);
     let categories = PATTERNS.iter().map(|p| (*p).to_owned()).collect();
-    let mut plot = Plot::new(Kind::Bars, &title, "GB/s", "pattern", categories);
+    let mut plot = Plot::new(ChartKind::Bars, &title, "GB/s", "pattern", categories);
     let mut rows = Vec::new();
     for (p, pattern) in PATTERNS.into_iter().enumerate() {
         let demands = machine.scaled(setting.pattern(pattern, &partition.net)?);
@@ -156,7 +156,7 @@ pub fn chunks(setting: &Setting) -> Result<Findings, Failure> {
     ];
     let sizes = published.iter().map(|&(kib, _)| units::format_bytes(kib << 10)).collect();
     let title = format!("Figure 13, simulated: chunks of messages, {} nodes", messages.partition.nodes);
-    let mut plot = Plot::new(Kind::Lines, &title, "time, in times of the best fixed chunk's", "message", sizes);
+    let mut plot = Plot::new(ChartKind::Lines, &title, "time, in times of the best fixed chunk's", "message", sizes);
     for (i, (kib, published)) in published.into_iter().enumerate() {
         let (demands, planned) = messages.plan("subset", kib << 10)?;
         let time = |chunk| -> Result<f64, Failure> {
@@ -219,7 +219,7 @@ pub fn sizes(setting: &Setting) -> Result<Findings, Failure> {
     let sizes = [10, 13, 15, 16, 17, 18, 19, 20, 21, 23].map(|shift| 1u64 << shift);
     let title = format!("Figure 14, simulated: planned paths by size of messages, {} nodes", messages.partition.nodes);
     let labels = sizes.iter().map(|&bytes| units::format_bytes(bytes)).collect();
-    let mut plot = Plot::new(Kind::Lines, &title, "times as fast as MPI", "message", labels);
+    let mut plot = Plot::new(ChartKind::Lines, &title, "times as fast as MPI", "message", labels);
     for pattern in PATTERNS {
         for (i, bytes) in sizes.into_iter().enumerate() {
             let (demands, planned) = messages.plan(pattern, bytes)?;

@@ -1,7 +1,7 @@
 //! What was measured: one comparison, or many with their geometric mean.
 
 use crate::statistics::geometric_mean;
-use crate::table;
+use optiq_view::table;
 use serde::{Deserialize, Serialize};
 
 /// One side of the comparison.

@@ -193,7 +193,7 @@ impl Bench<'_> {
             ranks: self.placement.len(),
             calls,
             served_by: match &decision {
-                Decision::Multipath { paths, .. } => crate::table::count(*paths, "path"),
+                Decision::Multipath { paths, .. } => optiq_view::table::count(*paths, "path"),
                 _ => "MPI".into(),
             },
             decision: decision.to_string(),

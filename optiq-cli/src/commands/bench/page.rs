@@ -4,7 +4,7 @@
 //! equally far from 1. Dashed, in the same colour, is the ratio that the two link bounds allow.
 
 use super::document::{Outcome, Suite};
-use crate::picture::{self, Drawn, escape};
+use optiq_view::page::{self, Drawn, escape};
 use std::fmt::Write;
 use std::io;
 
@@ -36,8 +36,8 @@ pub fn page(suite: &Suite) -> io::Result<String> {
     let note = suite.note.as_ref().map_or(String::new(), |note| format!(" {}", escape(note)));
     let subtitle = format!(
         "{}, medians of {}, every byte of the first and last call of each {}.{note}",
-        crate::table::count(suite.ranks, "rank"),
-        crate::table::count(suite.repetitions, "repetition"),
+        optiq_view::table::count(suite.ranks, "rank"),
+        optiq_view::table::count(suite.repetitions, "repetition"),
         if suite.verified { "right" } else { "WRONG" },
     );
     let cards = cards(suite);
@@ -54,7 +54,7 @@ pub fn page(suite: &Suite) -> io::Result<String> {
         ("{{footer}}", footer.as_str()),
         ("{{data}}", data.as_str()),
     ];
-    Ok(picture::page(&title, Drawn::Already, include_str!("page.css"), include_str!("page.html"), &parts))
+    Ok(page::page(&title, Drawn::Already, include_str!("page.css"), include_str!("page.html"), &parts))
 }
 
 fn cards(suite: &Suite) -> String {
@@ -64,7 +64,7 @@ fn cards(suite: &Suite) -> String {
             "<div class=\"card\"><b>{value:.2}&times;</b><div class=\"what\">{what}</div><div class=\"more\">{more}</div></div>"
         )
     };
-    let many = format!("of {}", crate::table::count(suite.cases.len(), "case"));
+    let many = format!("of {}", optiq_view::table::count(suite.cases.len(), "case"));
     let mean = card(suite.geometric_mean_ratio, "as fast as MPI, geometric mean", &many);
     let worst = suite.worst.as_ref().map_or(String::new(), |w| card(w.ratio, "in the worst case", &w.case));
     mean + &worst
@@ -175,7 +175,7 @@ fn chart(lines: &[Line]) -> String {
         ticks.dedup();
     }
     for size in ticks {
-        let (at, label) = (x.at(size), crate::table::bytes(size));
+        let (at, label) = (x.at(size), optiq_view::table::bytes(size));
         let _ = write!(
             svg,
             "<line class=\"tick\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{BOTTOM}\" y2=\"{}\"/>\

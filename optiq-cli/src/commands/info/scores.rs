@@ -1,11 +1,12 @@
 //! `optiq info --scores`: what serves exchanges of which size on a network, and why.
 
 use crate::failure::Failure;
-use crate::{output, table};
+use crate::output;
 use optiq::{Config, CostModel, Rule, score};
 use optiq_net::Network;
 use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_solver::{Plan, demands};
+use optiq_view::table;
 use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;

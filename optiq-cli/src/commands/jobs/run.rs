@@ -2,12 +2,13 @@
 
 use crate::failure::Failure;
 use crate::statistics::median;
-use crate::{output, ranks, table};
+use crate::{output, ranks};
 use clap::Args;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::AsRaw;
 use optiq::{Config, Jobs, Session};
 use optiq_net::units;
+use optiq_view::table;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;

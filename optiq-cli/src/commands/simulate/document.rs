@@ -4,13 +4,14 @@ use super::queues::Fullest;
 use super::report::Page;
 use super::results::Shown;
 use super::run::Run;
-use crate::arguments::{Context, Demands};
-use crate::table;
+use crate::arguments::Demands;
 use optiq::LegsChoice;
 use optiq_net::Network;
 use optiq_sim::exchange::Carry;
 use optiq_sim::time::{self, SECOND};
 use optiq_sim::{End, Model, Outcome, Policy};
+use optiq_view::context::Context;
+use optiq_view::table;
 use serde::{Serialize, Serializer};
 
 /// Its keys are a contract with scripts.

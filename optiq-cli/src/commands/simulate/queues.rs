@@ -1,11 +1,11 @@
 //! What waited in each queue: a CSV file of each interval of time, and tables of the fullest ones.
 
 use super::results::{Shown, quoted, width};
-use crate::picture::timeline;
-use crate::table;
 use optiq_net::Network;
 use optiq_sim::time::{Time, seconds};
 use optiq_sim::{Outcome, QueueKind, QueueSeries, Series};
+use optiq_view::table;
+use optiq_view::timeline;
 use serde::Serialize;
 use std::io::{self, Write};
 

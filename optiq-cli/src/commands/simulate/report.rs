@@ -3,13 +3,15 @@
 
 use super::queues;
 use super::results::{Shown, rate, width};
-use crate::picture::curves::{self, Curve, Curves, Panel};
-use crate::picture::heat::{self, Heat, Row};
-use crate::picture::{Drawn, escape, number, page, timeline};
-use crate::table;
 use optiq_net::Network;
 use optiq_sim::time::{Time, seconds};
 use optiq_sim::{Model, Series};
+use optiq_view::axis::number;
+use optiq_view::curves::{self, Curve, Curves, Panel};
+use optiq_view::heat::{self, Heat, Row};
+use optiq_view::page::{Drawn, REPORT_BODY, REPORT_STYLE, escape, page};
+use optiq_view::table;
+use optiq_view::timeline;
 
 /// What it shows.
 pub struct Page<'a> {
@@ -38,7 +40,7 @@ impl Page<'_> {
     /// The page.
     pub fn html(&self, net: &Network, model: &Model) -> String {
         let title = escape(&format!("OPTIQ simulation: {}; model {}", self.heading, model.title));
-        let style = curves::style() + &heat::style() + include_str!("../../picture/report.css");
+        let style = curves::style() + &heat::style() + REPORT_STYLE;
         let partial: String = self.runs.iter().filter_map(|run| Some((run.name, run.partial?))).fold(
             String::new(),
             |text, (name, why)| {
@@ -78,7 +80,7 @@ impl Page<'_> {
             ("{{links-note}}", LINKS),
             ("{{maps}}", &maps),
         ];
-        page(&title, Drawn::Already, &style, include_str!("../../picture/report.html"), &parts)
+        page(&title, Drawn::Already, &style, REPORT_BODY, &parts)
     }
 
     /// A curve for each run.

@@ -3,10 +3,11 @@
 mod perfetto;
 
 use crate::failure::Failure;
-use crate::picture::timeline;
-use crate::{output, table};
+use crate::output;
 use clap::Args;
 use optiq::trace::{CallSummary, Kind, Outcome, PairPath, RankSummary, Run, TraceError, WaitSummary};
+use optiq_view::table;
+use optiq_view::timeline;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

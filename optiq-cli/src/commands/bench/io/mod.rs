@@ -4,9 +4,10 @@ mod file;
 mod measure;
 
 use crate::failure::Failure;
-use crate::{output, table};
+use crate::output;
 use clap::Args;
 use optiq_net::units;
+use optiq_view::table;
 use serde::Serialize;
 use std::path::PathBuf;
 

@@ -3,9 +3,9 @@
 //! Panels stand side by side and share their vertical axis, which begins at 0. Each value holds until the next one, so
 //! curves are stairs. A curve has the colour of its number, as its [`key`] has it.
 
-use super::colours::{self, SERIES};
-use super::trace::{path, stairs};
-use super::{escape, number, ticks, time_unit};
+use crate::axis::{number, path, stairs, ticks, time_unit};
+use crate::colours::{self, SERIES};
+use crate::page::escape;
 use std::fmt::Write;
 
 /// One curve.

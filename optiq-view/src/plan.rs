@@ -7,34 +7,35 @@
 //! here as well ([`trace`]); a traced run has a page of its own ([`timeline`]), and
 //! so have simulated runs, from [`curves`] and [`heat`] maps.
 
-pub mod colours;
-pub mod curves;
-pub mod heat;
-mod layers;
-mod layout;
-mod maps;
-pub mod timeline;
-mod trace;
-
-use crate::arguments::Context;
-use crate::failure::Failure;
-use layout::Layout;
-use maps::Maps;
+use crate::context::Context;
+use crate::layout::Layout;
+use crate::maps::Maps;
+use crate::page::{Drawn, escape, page};
+use crate::trace;
 use optiq_net::{LinkLoad, Network, NodeId};
 use optiq_solver::{Plan, Report};
 use serde::Serialize;
 use std::io;
-pub use trace::{number, ticks};
+use thiserror::Error;
 
 /// The most bundles of links in a picture; a page with more is of no use to anybody.
 const MAX_LINKS: usize = 1 << 18;
 
+/// A network that is too large to be drawn.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("the network has {found} links in different places; a picture can show at most {MAX_LINKS}")]
+pub struct TooManyLinks {
+    /// Bundles of links of the network.
+    pub found: usize,
+}
+
 /// Refuses networks that are too large to be drawn, before any work is done.
-pub fn check_size(net: &Network) -> Result<(), Failure> {
+///
+/// # Errors
+/// [`TooManyLinks`], which says how many it has and how many can be shown.
+pub fn check_size(net: &Network) -> Result<(), TooManyLinks> {
     match net.links().len() {
-        n if n > MAX_LINKS => Err(Failure::Input(format!(
-            "the network has {n} links in different places; a picture can show at most {MAX_LINKS}"
-        ))),
+        found if found > MAX_LINKS => Err(TooManyLinks { found }),
         _ => Ok(()),
     }
 }
@@ -168,29 +169,6 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// What draws a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Drawn {
-    /// Its script, which says in `data-drawn` that it has.
-    ByScript,
-    /// It is drawn already.
-    Already,
-}
-
-/// A page that needs nothing else: the head that all pages share, with a title (in markup) and a style sheet of its own
-/// behind the common one, and a template's body.
-pub fn page(title: &str, drawn: Drawn, style: &str, body: &str, parts: &[(&str, &str)]) -> String {
-    let drawn = if drawn == Drawn::Already { " data-drawn=\"true\"" } else { "" };
-    let head = [
-        ("{{drawn}}", drawn),
-        ("{{title}}", title),
-        ("{{colours}}", &colours::named()),
-        ("{{style}}", include_str!("page.css")),
-        ("{{own}}", style),
-    ];
-    fill(include_str!("head.html"), &head) + &fill(body, parts)
-}
-
 fn sorted(nodes: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
     let mut nodes: Vec<NodeId> = nodes.collect();
     nodes.sort_unstable();
@@ -198,51 +176,9 @@ fn sorted(nodes: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
     nodes
 }
 
-/// Replaces each placeholder, in the order of the template; what is filled in is not looked at again.
-fn fill(template: &str, parts: &[(&str, &str)]) -> String {
-    let mut page = String::with_capacity(template.len() + parts.iter().map(|(_, text)| text.len()).sum::<usize>());
-    let mut rest = template;
-    for (placeholder, text) in parts {
-        if let Some((before, after)) = rest.split_once(placeholder) {
-            page.push_str(before);
-            page.push_str(text);
-            rest = after;
-        }
-    }
-    page + rest
-}
-
-/// The unit in which a time, in seconds, is best read, and how many of them a second has.
-pub fn time_unit(seconds: f64) -> (f64, &'static str) {
-    match seconds {
-        s if s < 1e-3 => (1e6, "\u{b5}s"),
-        s if s < 1.0 => (1e3, "ms"),
-        _ => (1.0, "s"),
-    }
-}
-
-/// Text as it stands in markup.
-pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_filled_in_is_not_filled_again() {
-        assert_eq!(fill("a {{x}} b {{y}} c", &[("{{x}}", "{{y}}"), ("{{y}}", "2")]), "a {{y}} b 2 c");
-    }
-
-    #[test]
-    fn a_page_has_the_common_head_and_its_own_style_last() {
-        let page = page("{{own}}", Drawn::Already, ".x { top: 0; }\n", "<body>{{y}}</body>", &[("{{y}}", "{{style}}")]);
-        assert!(page.starts_with("<!DOCTYPE html>\n<html lang=\"en\" data-drawn=\"true\">\n"), "{page}");
-        assert!(page.contains("<title>{{own}}</title>") && page.ends_with("<body>{{style}}</body>"), "{page}");
-        let at = |part: &str| page.find(part).unwrap();
-        assert!(at("--ink:#1b1f24;") < at("color: var(--ink)") && at("@media print") < at(".x { top: 0; }"));
-    }
 
     #[test]
     fn a_trace_has_a_section_of_its_own() {
@@ -256,10 +192,5 @@ mod tests {
         let page = picture().with_trace(&[(0.0, 2e-3, 1e-3), (0.4, 1e-3, 1e-3)], 0.01).page().unwrap();
         assert_eq!(page.matches("id=\"trace-heading\"").count(), 1);
         assert!(page.contains("the gap falls to 0 %.") && !page.contains("{{"));
-    }
-
-    #[test]
-    fn markup_in_names_stays_text() {
-        assert_eq!(escape("<b a=\"&\">"), "&lt;b a=&quot;&amp;&quot;&gt;");
     }
 }

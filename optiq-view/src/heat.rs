@@ -2,7 +2,8 @@
 //!
 //! The colours are those of the picture of a plan (`page.js`): viridis, turned so that much stands out from the paper.
 
-use super::{escape, number, ticks, time_unit};
+use crate::axis::{number, ticks, time_unit};
+use crate::page::escape;
 use std::fmt::Write;
 
 const VIRIDIS: [[f64; 3]; 10] = [

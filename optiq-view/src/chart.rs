@@ -3,13 +3,14 @@
 //! Panels stand side by side and share their categories and their vertical axis, which begins at 0, so that heights can be
 //! compared across them. The file has its own background, and follows the light or dark colours that its reader prefers.
 
-use crate::picture::colours::{EDGE, INK, PAPER, SERIES, SOFT};
-use crate::picture::{escape as escaped, number, ticks};
+use crate::axis::{number, ticks};
+use crate::colours::{EDGE, INK, PAPER, SERIES, SOFT};
+use crate::page::escape as escaped;
 use std::fmt::Write;
 
 /// How values are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ChartKind {
     /// Bars side by side, for categories without an order of their own.
     Bars,
     /// Points joined by lines, for categories that are amounts.
@@ -44,7 +45,7 @@ pub struct Chart {
     /// What the categories are.
     pub horizontal: String,
     /// Bars or lines.
-    pub kind: Kind,
+    pub kind: ChartKind,
     /// The names of the categories, from left to right.
     pub categories: Vec<String>,
     /// At least one.
@@ -147,7 +148,7 @@ impl Chart {
                     .collect();
                 let class = colour(series);
                 match self.kind {
-                    Kind::Bars => {
+                    ChartKind::Bars => {
                         let bar = step * FILLED / panel.series.len() as f64;
                         for (c, point) in points.iter().enumerate() {
                             let Some((x, top, v)) = point else { continue };
@@ -162,7 +163,7 @@ impl Chart {
                             );
                         }
                     }
-                    Kind::Lines => {
+                    ChartKind::Lines => {
                         // A gap begins a new line.
                         for run in points.split(Option::is_none).filter(|run| run.len() > 1) {
                             let run: Vec<String> =
@@ -240,7 +241,7 @@ fn style(series: usize) -> String {
 mod tests {
     use super::*;
 
-    fn chart(kind: Kind, values: Vec<Option<f64>>) -> Chart {
+    fn chart(kind: ChartKind, values: Vec<Option<f64>>) -> Chart {
         Chart {
             title: "a < b".into(),
             vertical: "GB/s".into(),
@@ -253,7 +254,7 @@ mod tests {
 
     #[test]
     fn the_highest_bar_is_as_high_as_its_value_says() {
-        let svg = chart(Kind::Bars, vec![Some(10.0), Some(20.0), None]).svg();
+        let svg = chart(ChartKind::Bars, vec![Some(10.0), Some(20.0), None]).svg();
         let heights: Vec<f64> = svg
             .match_indices("height=\"")
             .filter(|(i, _)| svg[..*i].rfind('<').is_some_and(|open| svg[open..].starts_with("<rect class=\"s0\" x")))
@@ -268,16 +269,16 @@ mod tests {
 
     #[test]
     fn a_gap_parts_a_line() {
-        let count = |values| chart(Kind::Lines, values).svg().matches("<path").count();
+        let count = |values| chart(ChartKind::Lines, values).svg().matches("<path").count();
         assert_eq!(count(vec![Some(1.0), Some(2.0), Some(1.5)]), 1);
         assert_eq!(count(vec![Some(1.0), None, Some(1.5)]), 0);
-        let svg = chart(Kind::Lines, vec![Some(1.0), None, Some(f64::NAN)]).svg();
+        let svg = chart(ChartKind::Lines, vec![Some(1.0), None, Some(f64::NAN)]).svg();
         assert_eq!((svg.matches("<circle").count(), svg.contains("NaN")), (1, false));
     }
 
     #[test]
     fn nothing_is_fetched_and_long_labels_are_turned() {
-        let mut chart = chart(Kind::Bars, vec![None; 3]);
+        let mut chart = chart(ChartKind::Bars, vec![None; 3]);
         assert!(!chart.svg().contains("rotate"));
         chart.categories[0] = "a".repeat(60);
         let svg = chart.svg();

@@ -4,12 +4,12 @@
 //! before it downwards, the third obliquely into the gaps (as a cube is drawn), the fourth as copies side by side,
 //! slightly lowered so that no two links of different rows coincide. A single ring is a circle. Links that close a ring
 //! are drawn as two stubs, one where they leave and one where they arrive. Trees of switches and dragonflies are drawn
-//! in layers and rings ([`super::layers`]). Any other graph is laid out by stress majorization (Gansner, Koren, North:
+//! in layers and rings ([`crate::layers`]). Any other graph is laid out by stress majorization (Gansner, Koren, North:
 //! Graph drawing by stress majorization, 2004): distances in the picture approach distances in hops.
 //!
 //! Links keep to their right-hand side, so that both directions show, and end in half an arrowhead.
 
-use super::layers;
+use crate::layers;
 use optiq_net::{Grid, Link, Network, NodeId};
 use serde::Serialize;
 use std::f64::consts::TAU;

@@ -6,7 +6,7 @@
 //! of links (host to switch, from one level of switches to the next, between the groups of a dragonfly, ...), in the order
 //! of the links.
 
-use super::layers;
+use crate::layers;
 use optiq_net::{Grid, Link, Network, NodeId};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -3,7 +3,8 @@
 //! The width is cut into columns. In a column of `w` nanoseconds in which a rank waited for `t` of them, `t / w` of the
 //! lane's height is drawn as waiting, and so on; what is left blank lies outside calls, or its records were dropped.
 
-use super::{Drawn, escape};
+use crate::axis::{number, ticks, time_unit};
+use crate::page::{self, Drawn, escape};
 use crate::table;
 use optiq::trace::{Outcome, RankSummary, Run, Stretch};
 use std::fmt::Write;
@@ -85,7 +86,7 @@ pub fn page(run: &Run, only: Option<u32>, notes: &[String], waits: &[String]) ->
         ("{{calls}}", &call_table),
         ("{{waits}}", &waits),
     ];
-    super::page(&title, Drawn::Already, include_str!("timeline.css"), include_str!("timeline.html"), &parts)
+    page::page(&title, Drawn::Already, include_str!("timeline.css"), include_str!("timeline.html"), &parts)
 }
 
 /// Nanoseconds of each class in a column.
@@ -148,12 +149,12 @@ fn svg(run: &Run, only: Option<u32>, ranks: &[RankSummary]) -> String {
     let bottom = TOP + lanes as f64 * (LANE + GAP);
     let x = |t: f64| LEFT + t / span * (WIDTH - LEFT - RIGHT);
     let mut text = String::new();
-    let (factor, unit) = super::time_unit(span / 1e9);
+    let (factor, unit) = time_unit(span / 1e9);
     let (low, high) = (start as f64 / 1e9 * factor, end as f64 / 1e9 * factor);
-    for t in super::trace::ticks(low, high, 8) {
+    for t in ticks(low, high, 8) {
         let at = x(t / factor * 1e9 - start as f64);
         let _ = write!(text, r#"<line class="grid" x1="{at:.1}" x2="{at:.1}" y1="{TOP}" y2="{:.1}"/>"#, bottom + 4.0);
-        let label = super::trace::number(t);
+        let label = number(t);
         let _ = write!(text, r#"<text x="{at:.1}" y="{:.1}" text-anchor="middle">{label}</text>"#, bottom + 18.0);
     }
     let middle = (LEFT + WIDTH - RIGHT) / 2.0;
