@@ -113,6 +113,15 @@ impl From<SimError> for Failure {
     }
 }
 
+impl From<optiq_studies::failure::Failure> for Failure {
+    fn from(e: optiq_studies::failure::Failure) -> Self {
+        match e {
+            optiq_studies::failure::Failure::Input(sentence) => Failure::Input(sentence),
+            optiq_studies::failure::Failure::Work(sentence) => Failure::Work(sentence),
+        }
+    }
+}
+
 impl From<LabError> for Failure {
     fn from(e: LabError) -> Self {
         match e {

@@ -13,7 +13,6 @@ mod output;
 mod progress;
 #[cfg(feature = "mpi")]
 mod ranks;
-mod statistics;
 mod target;
 
 use clap::{CommandFactory, FromArgMatches, Parser};

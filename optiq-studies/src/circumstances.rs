@@ -1,21 +1,25 @@
-//! Results pages: a claim's findings in Markdown, with where, when and how they were found.
+//! Where, when and with what a study was run: machine, versions, commit, date. No name of a host.
 
-use super::Claim;
-use super::findings::Findings;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Where and when.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Circumstances {
-    pub optiq_version: &'static str,
-    /// Revision and compiler, where whoever built it said so (`cargo xtask results` does).
-    pub optiq_build: Option<&'static str>,
+    /// The version of the crates.
+    pub optiq_version: String,
+    /// Revision and compiler, where the environment variable `OPTIQ_BUILD` had them when this was compiled.
+    pub optiq_build: Option<String>,
+    /// The commit and the programs of the run, where a checkout is known.
+    #[serde(flatten, skip_serializing_if = "Option::is_none", default)]
+    pub checkout: Option<Checkout>,
     /// UTC, `2026-11-21 09:36 UTC`.
     pub date: String,
     /// What the machine calls its processor.
     pub processor: String,
+    /// How many there are.
     pub processors: usize,
     /// Kernel and its version.
     pub system: String,
@@ -25,7 +29,29 @@ pub struct Circumstances {
     pub debug_build: bool,
 }
 
+/// What a checkout says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Checkout {
+    /// The commit, abbreviated.
+    pub commit: String,
+    /// Whether no file differed from the commit.
+    pub tree_clean: bool,
+    /// The compiler.
+    pub rustc: String,
+    /// The MPI library's launcher, if there is one.
+    pub mpirun: Option<String>,
+}
+
+impl fmt::Display for Checkout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tree = if self.tree_clean { "clean" } else { "with changes" };
+        write!(f, "commit {}, {tree}; {}", self.commit, self.rustc)?;
+        self.mpirun.as_ref().map_or(Ok(()), |mpirun| write!(f, "; {mpirun}"))
+    }
+}
+
 impl Circumstances {
+    /// Of this process; without a checkout.
     pub fn now() -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let first = |path: &str| read(path).lines().next().unwrap_or_default().trim().to_owned();
@@ -35,8 +61,9 @@ impl Circumstances {
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
         let system = format!("{} {}", first("/proc/sys/kernel/ostype"), first("/proc/sys/kernel/osrelease"));
         Circumstances {
-            optiq_version: env!("CARGO_PKG_VERSION"),
-            optiq_build: option_env!("OPTIQ_BUILD"),
+            optiq_version: env!("CARGO_PKG_VERSION").into(),
+            optiq_build: option_env!("OPTIQ_BUILD").map(String::from),
+            checkout: None,
             date: date(seconds),
             processor: model.unwrap_or_else(|| "unknown".into()),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
@@ -46,7 +73,9 @@ impl Circumstances {
         }
     }
 
-    fn paragraph(&self) -> String {
+    /// For pages.
+    pub fn paragraph(&self) -> String {
+        let build = self.checkout.as_ref().map(Checkout::to_string).or_else(|| self.optiq_build.clone());
         format!(
             "Made on {}. Machine: {} cores ({}), {}, load average {} at the start. OPTIQ {}{}{}.",
             self.date,
@@ -55,34 +84,10 @@ impl Circumstances {
             if self.system.is_empty() { "system unknown" } else { &self.system },
             self.load_average.map_or("unknown".into(), |load| format!("{load:.2}")),
             self.optiq_version,
-            self.optiq_build.map_or(String::new(), |build| format!(" ({build})")),
+            build.map_or(String::new(), |build| format!(" ({build})")),
             if self.debug_build { ", a debug build: its times say little" } else { "" }
         )
     }
-}
-
-/// The page of a claim. `command` is what made it; `picture` is the name of a file beside it.
-pub fn markdown(
-    claim: &Claim,
-    findings: &Findings,
-    command: &str,
-    circumstances: &Circumstances,
-    picture: Option<&str>,
-) -> String {
-    let picture = match (picture, &findings.chart) {
-        (Some(file), Some(chart)) => format!("![{}]({file})\n\n", chart.title),
-        _ => String::new(),
-    };
-    format!(
-        "# {}: {}\n\n{} Shown when: {}.\n\nVerdict: **{}**.\n\n{} Made by `{command}`.\n\n{picture}{}",
-        claim.id,
-        claim.title,
-        claim.statement,
-        claim.shown_when,
-        findings.verdict().sentence(),
-        circumstances.paragraph(),
-        findings.markdown()
-    )
 }
 
 /// Days since 1970-01-01 to year, month, day of the Gregorian calendar, by counting 400-year eras from 0000-03-01.

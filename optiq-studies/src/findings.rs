@@ -1,28 +1,35 @@
 //! What a claim's run found: a table whose rows carry verdicts, as text, as Markdown and as JSON.
 
-use optiq_view::chart::Chart;
+use crate::plot::Plot;
 use optiq_view::table;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// A column: its heading for people, its key in the JSON document (with the unit in it), and how many decimals people
 /// see of a number.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Column {
-    pub heading: &'static str,
-    pub key: &'static str,
+    /// For people.
+    pub heading: Cow<'static, str>,
+    /// In JSON, with the unit.
+    pub key: Cow<'static, str>,
+    /// That people see.
     pub decimals: usize,
 }
 
 /// Shorthand for a [`Column`].
 pub const fn column(heading: &'static str, key: &'static str, decimals: usize) -> Column {
-    Column { heading, key, decimals }
+    Column { heading: Cow::Borrowed(heading), key: Cow::Borrowed(key), decimals }
 }
 
 /// What stands in a column.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum Cell {
+    /// Words.
     Text(String),
+    /// An amount, in the unit of the column.
     Number(f64),
     /// Nothing was published, or measured.
     Nothing,
@@ -85,8 +92,10 @@ impl From<Option<f64>> for Cell {
 }
 
 /// Whether a published statement was shown again.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
+    /// It was.
     Shown,
     /// Not, and what was seen instead.
     NotShown(String),
@@ -141,45 +150,50 @@ impl Verdict {
 }
 
 /// A row.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// One for each column.
     pub cells: Vec<Cell>,
+    /// What the row shows.
     pub verdict: Verdict,
 }
 
 impl Row {
+    /// A row.
     pub fn new(cells: Vec<Cell>, verdict: Verdict) -> Self {
         Row { cells, verdict }
     }
 }
 
 /// What was found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Findings {
-    pub columns: &'static [Column],
+    /// What the cells of a row are, from left to right.
+    pub columns: Cow<'static, [Column]>,
+    /// The table.
     pub rows: Vec<Row>,
     /// Sentences below the table.
     pub notes: Vec<String>,
     /// Figures of the whole for the JSON document, by key (with the unit in it); people find them in the notes.
-    pub totals: Vec<(&'static str, Cell)>,
+    pub totals: Vec<(String, Cell)>,
     /// What was seen instead, for all rows together, if the claim is not shown; else the first row's words serve.
     pub seen: Option<String>,
     /// The picture of a page.
-    pub chart: Option<Chart>,
+    pub plot: Option<Plot>,
 }
 
 impl Findings {
     /// A table with sentences below it, and nothing else.
     pub fn new(columns: &'static [Column], rows: Vec<Row>, notes: Vec<String>) -> Self {
-        Findings { columns, rows, notes, totals: Vec::new(), seen: None, chart: None }
+        Findings { columns: columns.into(), rows, notes, totals: Vec::new(), seen: None, plot: None }
     }
 
     /// With a picture.
-    pub fn with_chart(self, chart: Chart) -> Self {
-        Findings { chart: Some(chart), ..self }
+    pub fn with_plot(self, plot: Plot) -> Self {
+        Findings { plot: Some(plot), ..self }
     }
 
+    /// The verdict of all rows together.
     pub fn verdict(&self) -> Verdict {
         match (Verdict::together(self.rows.iter().map(|r| &r.verdict)), &self.seen) {
             (Verdict::NotShown(_), Some(seen)) => Verdict::NotShown(seen.clone()),
@@ -191,9 +205,9 @@ impl Findings {
     fn cells(&self) -> Vec<Vec<String>> {
         let judged = self.rows.iter().any(|r| r.verdict != Verdict::NotJudged);
         let last = |text: String| judged.then_some(text);
-        let head = self.columns.iter().map(|c| c.heading.to_owned()).chain(last("verdict".into())).collect();
+        let head = self.columns.iter().map(|c| c.heading.to_string()).chain(last("verdict".into())).collect();
         let row = |r: &Row| {
-            let cells = r.cells.iter().zip(self.columns).map(|(cell, c)| cell.text(c.decimals));
+            let cells = r.cells.iter().zip(self.columns.iter()).map(|(cell, c)| cell.text(c.decimals));
             cells.chain(last(r.verdict.cell())).collect()
         };
         std::iter::once(head).chain(self.rows.iter().map(row)).collect()
@@ -231,11 +245,11 @@ impl Findings {
     }
 
     /// Rows as objects, a key for each column.
-    pub fn json(&self) -> Document {
+    pub fn by_key(&self) -> FindingsByKey {
         let row = |r: &Row| {
             let mut object = Map::new();
-            for (cell, c) in r.cells.iter().zip(self.columns) {
-                object.insert(c.key.to_owned(), cell.json());
+            for (cell, c) in r.cells.iter().zip(self.columns.iter()) {
+                object.insert(c.key.to_string(), cell.json());
             }
             object.insert("verdict".into(), r.verdict.word().into());
             if let Verdict::NotShown(why) = &r.verdict {
@@ -245,19 +259,19 @@ impl Findings {
         };
         let verdict = self.verdict();
         let seen = if let Verdict::NotShown(why) = &verdict { Some(why.clone()) } else { None };
-        Document {
+        FindingsByKey {
             verdict: verdict.word(),
             seen,
             rows: self.rows.iter().map(row).collect(),
-            totals: self.totals.iter().map(|(key, cell)| ((*key).to_owned(), cell.json())).collect(),
+            totals: self.totals.iter().map(|(key, cell)| (key.clone(), cell.json())).collect(),
             notes: self.notes.clone(),
         }
     }
 }
 
-/// Findings in JSON.
+/// Findings with a key for each cell, for scripts.
 #[derive(Serialize)]
-pub struct Document {
+pub struct FindingsByKey {
     verdict: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     seen: Option<String>,
@@ -325,7 +339,7 @@ mod tests {
                         | a\\|b | 134.22 | not shown: w |\n\nA note.\n";
         assert_eq!(found.markdown(), markdown);
         assert!(found.text().starts_with("pattern  worst link, MB  verdict\na|b              134.22  shown\n"));
-        let json = serde_json::to_value(found.json()).unwrap();
+        let json = serde_json::to_value(found.by_key()).unwrap();
         assert_eq!(json["rows"][0]["megabytes_per_link_max"], 134.217_728);
         assert_eq!((&json["verdict"], &json["rows"][1]["seen"]), (&"not shown".into(), &"w".into()));
         assert!(findings(&[Verdict::NotJudged]).markdown().starts_with("| pattern | worst link, MB |\n"));

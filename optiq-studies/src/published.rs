@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use serde::Deserialize;
 
-const TEXT: &str = include_str!("../../../../data/published.toml");
+const TEXT: &str = include_str!("../../data/published.toml");
 
 /// The patterns, in the order of all lists over patterns.
 pub const PATTERNS: [&str; 3] = ["disjoint", "overlap", "subset"];

@@ -1,16 +1,16 @@
 //! O18 and O19: the demands of two applications (thesis 6.5), generated to the published counts and sizes, and simulated.
 
-use super::findings::{Column, Findings, Row, Verdict, column};
-use super::machine::{MPI, Machine, Measured, Plot, Scale};
-use super::published::{Coupling, Couplings};
+use super::machine::{MPI, Machine, Measured, Scale};
 use super::setting::Setting;
 use crate::failure::Failure;
+use crate::findings::{Column, Findings, Row, Verdict, column};
+use crate::plot::{Plot, PlotKind};
+use crate::published::{Coupling, Couplings};
 use optiq::Placement;
 use optiq::io::{Assignment, Extent, Servers, assign};
 use optiq_net::{Network, units};
 use optiq_solver::Demand;
 use optiq_solver::demands;
-use optiq_view::chart::ChartKind;
 
 /// All bytes of couplings, in packets of 4 KiB.
 const COUPLED: Scale = Scale { bytes: 1, packets: 8 };
@@ -59,7 +59,7 @@ pub fn couplings(setting: &Setting) -> Result<Findings, Failure> {
     let draw = |one: &Coupling, seed| demands::parse(&coupling(published, one, seed), &net, published.point_bytes);
     let title = format!("Table XVI: couplings of CESM on {} nodes", partition.nodes);
     let categories = published.coupling.iter().map(|c| c.name.clone()).collect();
-    let mut plot = Plot::new(ChartKind::Bars, &title, "GB/s", "coupling", categories);
+    let mut plot = Plot::new(PlotKind::Bars, &title, "GB/s", "coupling", categories);
     let mut rows = Vec::new();
     for (place, one) in published.coupling.iter().enumerate() {
         let mut draws: Vec<Vec<Measured>> = Vec::new();
@@ -125,7 +125,7 @@ pub fn couplings(setting: &Setting) -> Result<Findings, Failure> {
         "Table XVI gives 2,911 paths of MPI for CPL-ATM, which Table XV has for the land; the pairs are those of Table XV."
             .into(),
     );
-    Ok(Findings::new(COUPLINGS, rows, notes).with_chart(plot.chart()))
+    Ok(Findings::new(COUPLINGS, rows, notes).with_plot(plot))
 }
 
 /// All bytes of HACC I/O, in packets of 4 KiB. With fewer bytes the executor comes closer to its link bound.
@@ -189,7 +189,7 @@ pub fn aggregation(setting: &Setting) -> Result<Findings, Failure> {
     let cores = |net: &Network| net.hosts() * hacc.cores_per_node;
     let title = "Figure 19, simulated: HACC I/O gathered at bridge nodes";
     let categories = nets.iter().map(|net| cores(net).to_string()).collect();
-    let mut plot = Plot::new(ChartKind::Lines, title, "GB/s", "cores", categories);
+    let mut plot = Plot::new(PlotKind::Lines, title, "GB/s", "cores", categories);
     let mut rows = Vec::new();
     for (place, net) in nets.iter().enumerate() {
         let full = demands::parse(&hacc.demands, net, 0)?;
@@ -261,7 +261,7 @@ pub fn aggregation(setting: &Setting) -> Result<Findings, Failure> {
     notes.push(
         "Measured on a real network, with and without writing: [io.md](io.md), made by `cargo xtask results --only io`.".into(),
     );
-    Ok(Findings::new(AGGREGATION, rows, notes).with_chart(plot.chart()))
+    Ok(Findings::new(AGGREGATION, rows, notes).with_plot(plot))
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! O6: the mean gain of each planner over MPI in the 91 cases, on four partitions (thesis Table VI), simulated.
 
-use super::findings::{Column, Findings, Row, Verdict, column};
-use super::machine::{Machine, PLANNERS, Plot};
+use super::machine::{Machine, PLANNERS};
 use super::scaling::{CHECKED, SCALE};
 use super::setting::Setting;
 use crate::failure::Failure;
-use optiq_view::chart::ChartKind;
+use crate::findings::{Column, Findings, Row, Verdict, column};
+use crate::plot::{Plot, PlotKind};
 
 /// Every so many cases are run on each of the partitions of Table VI. All of them together are to take about twenty minutes on
 /// one core, and a case takes twice as long on twice as many nodes. Cases come in threes, one for each pattern; steps that are no
@@ -41,7 +41,7 @@ pub fn table(setting: &Setting) -> Result<Findings, Failure> {
     let partitions: Vec<usize> = (0..vi.nodes.len()).filter(|&i| wanted(vi.nodes[i])).collect();
     let categories = partitions.iter().map(|&i| vi.nodes[i].to_string()).collect();
     let title = "Table VI: mean gain of throughput over MPI in the 91 cases";
-    let mut plot = Plot::new(ChartKind::Bars, title, "%", "nodes", categories);
+    let mut plot = Plot::new(PlotKind::Bars, title, "%", "nodes", categories);
     let mut rows = Vec::new();
     let mut taken = Vec::new();
     // Of how many the smallest reading is no less than published.
@@ -112,13 +112,13 @@ pub fn table(setting: &Setting) -> Result<Findings, Failure> {
         rows.len(),
         taken.join(", ")
     ));
-    Ok(Findings::new(GAINS, rows, notes).with_chart(plot.chart()))
+    Ok(Findings::new(GAINS, rows, notes).with_plot(plot))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::reproduce::cases;
+    use crate::claims::thesis_cases;
     use std::collections::BTreeSet;
 
     #[test]

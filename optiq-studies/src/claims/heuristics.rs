@@ -1,11 +1,11 @@
 //! O14 and O15: heuristic 1 by maxload (Tables X and XI), and how long the planners take (Tables XI, XIII and XIV,
 //! section 6.4.4.12).
 
-use super::findings::{Cell, Column, Findings, Row, Verdict, column};
-use super::published::PATTERNS;
 use super::setting::{Setting, with_planner, worst_megabytes};
 use crate::failure::Failure;
-use crate::statistics::median;
+use crate::findings::{Cell, Column, Findings, Row, Verdict, column};
+use crate::published::PATTERNS;
+use optiq_measure::statistics::median;
 use optiq_solver::pipeline::{K, PlanOptions};
 use optiq_solver::{CandidateMethod, Candidates};
 
@@ -63,9 +63,9 @@ pub fn maxload(setting: &Setting) -> Result<Findings, Failure> {
         format!("{} {}", PATTERNS[p], numbers.join(" "))
     };
     Ok(Findings {
-        columns: BY_MAXLOAD,
+        columns: BY_MAXLOAD.into(),
         totals: Vec::new(),
-        chart: None,
+        plot: None,
         seen: Some(format!("the worst link is lightest at a maxload of {}", bests.join(", "))),
         rows,
         notes: vec![
@@ -158,16 +158,16 @@ pub fn times(setting: &Setting) -> Result<Findings, Failure> {
         let [from, to] = published.heuristic2.seconds;
         let theirs = |value: f64| (planner == "heu2").then_some(value);
         row(planner, what("fastest"), all.nodes, theirs(from), least, FASTER[1], judged);
-        row(planner, what("median"), all.nodes, None, median(&seconds), 0.0, judged);
+        row(planner, what("median"), all.nodes, None, median(&seconds).unwrap_or(0.0), 0.0, judged);
         row(planner, what("slowest"), all.nodes, theirs(to), most, FASTER[1], judged);
         let total = (planner == "optimal").then_some(published.table_xiv.snopt_seconds);
         let sum_of = if total.is_some() { "sum, Table XIV" } else { "sum" };
         row(planner, what(sum_of), all.nodes, total, sum, FASTER[2], judged);
     }
     Ok(Findings {
-        columns: TIMES,
+        columns: TIMES.into(),
         totals: Vec::new(),
-        chart: None,
+        plot: None,
         seen: None,
         rows,
         notes: vec![format!(
@@ -183,7 +183,7 @@ pub fn times(setting: &Setting) -> Result<Findings, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::reproduce::published::Published;
+    use crate::published::Published;
 
     #[test]
     fn columns_are_the_published_maxloads() {

@@ -1,20 +1,13 @@
 //! The simulated machine of the claims that were measured on Mira, and how far runs on it are smaller than the published
 //! ones.
 
+use super::exchange::{SimulatedRun, TransferMethod, simulate};
 use super::setting::{Setting, with_planner};
-use crate::commands::simulate::Mpi;
-use crate::commands::simulate::checkpoint::Files;
-use crate::commands::simulate::run::{Executor, Run, Runner, Way};
 use crate::failure::Failure;
 use optiq_net::Network;
-use optiq_sim::{Limits, Model, Policy, Recording};
+use optiq_sim::Model;
 use optiq_solver::Demand;
 use optiq_transport::ScheduleOptions;
-use optiq_view::chart::{Chart, ChartKind, Panel, Series};
-use std::sync::atomic::AtomicBool;
-
-/// Nobody stops a claim's run but by ending the command.
-static STOP: AtomicBool = AtomicBool::new(false);
 
 /// By so much, relatively, a figure may be below the one that it is to be above: runs are exact, orders of a percent not.
 pub const ORDER: f64 = 0.01;
@@ -49,7 +42,7 @@ pub struct Machine<'a> {
     pub judged: bool,
 }
 
-/// How one way of moving the bytes did.
+/// How one method of moving the bytes did.
 pub struct Measured {
     /// A planner, or [`MPI`].
     pub name: &'static str,
@@ -105,25 +98,8 @@ impl<'a> Machine<'a> {
     }
 
     /// Runs an exchange to its end.
-    pub fn run(&self, net: &Network, demands: &[Demand], way: Way) -> Result<Run, Failure> {
-        let (threads, seed, routing, stop, limits) = (1, 1, Policy::Fabric, &STOP, Limits::default());
-        let (model, progress) = (&self.model, self.setting.progress);
-        let (checkpoints, series) = (&Files::NONE, Recording::Nothing);
-        Runner {
-            net,
-            model,
-            demands,
-            limits,
-            threads,
-            seed,
-            routing,
-            stop,
-            progress,
-            checkpoints,
-            series,
-            executor: Executor::of(model),
-        }
-        .run(way)
+    pub fn run(&self, net: &Network, demands: &[Demand], method: TransferMethod) -> Result<SimulatedRun, Failure> {
+        simulate(net, &self.model, demands, method, self.setting.progress)
     }
 
     /// MPI, then each of the planners that this build has, on demands that are scaled already. `what` is for people who wait.
@@ -136,7 +112,7 @@ impl<'a> Machine<'a> {
     ) -> Result<Vec<Measured>, Failure> {
         let mut found: Vec<Measured> = Vec::with_capacity(1 + planners.len());
         let bytes = demands.iter().map(|d| d.bytes as f64).sum::<f64>();
-        let mut add = |name, run: &Run, (paths, most, mean): (usize, usize, f64)| {
+        let mut add = |name, run: &SimulatedRun, (paths, most, mean): (usize, usize, f64)| {
             let seconds = run.seconds();
             let times_mpi = found.first().map_or(1.0, |mpi| mpi.seconds / seconds);
             found.push(Measured {
@@ -151,13 +127,17 @@ impl<'a> Machine<'a> {
             });
         };
         self.setting.progress.now(format!("{what}: MPI"));
-        add(MPI, &self.run(net, demands, Way::Mpi(Mpi::Linear))?, (demands.len(), 1, 1.0));
+        add(MPI, &self.run(net, demands, TransferMethod::MpiLinear)?, (demands.len(), 1, 1.0));
         for &name in planners {
             self.setting.progress.now(format!("{what}: planning with {name}"));
             let Some(planned) = self.setting.plan(net, demands, &with_planner(name), None)? else { continue };
             let r = &planned.report;
             let paths = (r.paths, r.paths_per_job_max, r.paths_per_job_mean);
-            add(name, &self.run(net, demands, Way::Planned(Box::new(planned), ScheduleOptions::default()))?, paths);
+            add(
+                name,
+                &self.run(net, demands, TransferMethod::Planned(Box::new(planned), ScheduleOptions::default()))?,
+                paths,
+            );
         }
         Ok(found)
     }
@@ -196,40 +176,5 @@ impl<'a> Machine<'a> {
             ));
         }
         Ok(Some(note))
-    }
-}
-
-/// A line or a group of bars for each name, in panels.
-pub struct Plot {
-    chart: Chart,
-}
-
-impl Plot {
-    /// An empty picture.
-    pub fn new(kind: ChartKind, title: &str, vertical: &str, horizontal: &str, categories: Vec<String>) -> Self {
-        let (title, vertical, horizontal) = (title.into(), vertical.into(), horizontal.into());
-        Plot { chart: Chart { title, vertical, horizontal, kind, categories, panels: Vec::new() } }
-    }
-
-    /// Sets a value; panels and names come into being in the order of their first values.
-    pub fn set(&mut self, panel: &str, name: &str, category: usize, value: f64) {
-        let panels = &mut self.chart.panels;
-        let p = panels.iter().position(|p| p.title == panel).unwrap_or_else(|| {
-            panels.push(Panel { title: panel.into(), series: Vec::new() });
-            panels.len() - 1
-        });
-        let series = &mut panels[p].series;
-        let s = series.iter().position(|s| s.name == name).unwrap_or_else(|| {
-            series.push(Series { name: name.into(), values: vec![None; self.chart.categories.len()] });
-            series.len() - 1
-        });
-        if let Some(place) = series[s].values.get_mut(category) {
-            *place = Some(value);
-        }
-    }
-
-    /// The picture.
-    pub fn chart(self) -> Chart {
-        self.chart
     }
 }

@@ -1,10 +1,10 @@
 //! O16 and O17: the LP by the number of candidate paths (Tables XII and XIII), and by three methods of solving it (Table
 //! XIV compares two solvers).
 
-use super::findings::{Column, Findings, Row, Verdict, column};
-use super::published::PATTERNS;
 use super::setting::{Partition, Setting, bound_megabytes, with_planner, worst_megabytes};
 use crate::failure::Failure;
+use crate::findings::{Column, Findings, Row, Verdict, column};
+use crate::published::PATTERNS;
 use optiq_solver::CandidateMethod;
 use optiq_solver::pipeline::{K, PlanOptions};
 
@@ -73,9 +73,9 @@ pub fn by_k(setting: &Setting) -> Result<Findings, Failure> {
         }
     }
     Ok(Findings {
-        columns: BY_K,
+        columns: BY_K.into(),
         totals: Vec::new(),
-        chart: None,
+        plot: None,
         seen: None,
         rows,
         notes: vec![format!(
@@ -132,9 +132,9 @@ pub fn by_solver(setting: &Setting) -> Result<Findings, Failure> {
     }
     let xiv = &setting.published.table_xiv;
     Ok(Findings {
-        columns: BY_SOLVER,
+        columns: BY_SOLVER.into(),
         totals: Vec::new(),
-        chart: None,
+        plot: None,
         seen: None,
         rows,
         notes: vec![format!(
@@ -157,7 +157,7 @@ struct Tried {
 /// HiGHS's interior-point and first-order methods, and ours. `None` if HiGHS is not in this build.
 #[cfg(feature = "highs")]
 fn methods(setting: &Setting, partition: &Partition, pattern: &str) -> Result<Option<Vec<Tried>>, Failure> {
-    use crate::statistics::median;
+    use optiq_measure::statistics::median;
     use optiq_solver::pipeline::finish;
     use optiq_solver::planner::lp::LinearProgram;
     use optiq_solver::{Candidates, Planner, Problem, Report};
@@ -201,7 +201,7 @@ fn methods(setting: &Setting, partition: &Partition, pattern: &str) -> Result<Op
             megabytes: worst_megabytes(&planned),
             bound_megabytes: bound_megabytes(&planned, net),
             candidates_seconds,
-            plan_seconds: median(&plan_seconds),
+            plan_seconds: median(&plan_seconds).unwrap_or(0.0),
         });
     }
     Ok(Some(tried))

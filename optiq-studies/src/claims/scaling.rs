@@ -2,15 +2,15 @@
 //!
 //! All of these are among the 91 cases, and are found there by their names.
 
-use super::cases::{self, Case};
-use super::findings::{Cell, Column, Findings, Row, Verdict, column};
-use super::machine::{MPI, Machine, Measured, ORDER, PLANNERS, Plot, Scale};
-use super::published::PATTERNS;
+use super::machine::{MPI, Machine, Measured, ORDER, PLANNERS, Scale};
 use super::setting::Setting;
+use super::thesis_cases::{self, Case};
 use crate::failure::Failure;
+use crate::findings::{Cell, Column, Findings, Row, Verdict, column};
+use crate::plot::{Plot, PlotKind};
+use crate::published::PATTERNS;
 use optiq_net::Network;
 use optiq_solver::Demand;
-use optiq_view::chart::ChartKind;
 
 /// A sixteenth of the published bytes in packets of 4 KiB: within minutes, and each page says what that changes.
 pub const SCALE: Scale = Scale { bytes: 16, packets: 8 };
@@ -32,7 +32,7 @@ struct Family<'a> {
 impl<'a> Family<'a> {
     fn new(setting: &'a Setting<'a>, scale: Scale) -> Result<Self, Failure> {
         let machine = Machine::new(setting, scale)?;
-        Ok(Family { setting, machine, cases: cases::built_in()?, rows: Vec::new() })
+        Ok(Family { setting, machine, cases: thesis_cases::built_in()?, rows: Vec::new() })
     }
 
     fn full(&self, id: &str, net: &Network) -> Result<Vec<Demand>, Failure> {
@@ -64,7 +64,7 @@ impl<'a> Family<'a> {
         let what = format!("case {id} on {CHECKED} nodes");
         let scaled = self.machine.note(&net, &self.full(id, &net)?, &what)?;
         notes.splice(0..0, scaled);
-        Ok(Findings::new(columns, self.rows, notes).with_chart(plot.chart()))
+        Ok(Findings::new(columns, self.rows, notes).with_plot(plot))
     }
 }
 
@@ -101,7 +101,7 @@ fn by_nodes(setting: &Setting, title: &str, id: impl Fn(&str) -> String) -> Resu
     };
     let judged = family.machine.judged && partitions.len() > 1;
     let categories = partitions.iter().map(u32::to_string).collect();
-    let mut plot = Plot::new(ChartKind::Lines, title, "times as fast as MPI", "nodes", categories);
+    let mut plot = Plot::new(PlotKind::Lines, title, "times as fast as MPI", "nodes", categories);
     for pattern in PATTERNS {
         let mut first: Vec<f64> = Vec::new();
         for (i, &nodes) in partitions.iter().enumerate() {
@@ -179,7 +179,7 @@ pub fn distances(setting: &Setting) -> Result<Findings, Failure> {
     let positions: Vec<usize> = (1..=viii.disjoint.distance_max.len()).collect();
     let title = format!("Figure 11, simulated: destinations farther and farther away, {} nodes", partition.nodes);
     let categories = positions.iter().map(usize::to_string).collect();
-    let mut plot = Plot::new(ChartKind::Lines, &title, "GB/s", "position of the destinations", categories);
+    let mut plot = Plot::new(PlotKind::Lines, &title, "GB/s", "position of the destinations", categories);
     // How much the plans that are judged could carry at the nearest position and at the farthest.
     let mut limits: Vec<(&str, f64, f64)> = Vec::new();
     for (pattern, published) in PATTERNS.into_iter().zip([&viii.disjoint, &viii.overlap, &viii.subset]) {
@@ -287,7 +287,7 @@ pub fn destinations(setting: &Setting) -> Result<Findings, Failure> {
     let part = figure.nodes / figure.sources;
     let title = format!("Figure 12, simulated: {} of {} nodes send", partition.nodes / part, partition.nodes);
     let categories = figure.destinations.iter().map(u32::to_string).collect();
-    let mut plot = Plot::new(ChartKind::Lines, &title, "times as fast as MPI", "destinations of a source", categories);
+    let mut plot = Plot::new(PlotKind::Lines, &title, "times as fast as MPI", "destinations of a source", categories);
     for pattern in PATTERNS {
         for (i, &each) in figure.destinations.iter().enumerate() {
             let (_, found) = family.compare(&format!("ratio-{pattern}-{part}-{each}"), &partition.net)?;
@@ -336,7 +336,7 @@ pub fn pairings(setting: &Setting) -> Result<Findings, Failure> {
     let judged = partition.published && family.machine.judged;
     let title = format!("Table IX, random pairings on {} nodes, mean of {} draws", partition.nodes, ix.draws);
     let categories = PATTERNS.iter().map(|p| (*p).to_owned()).collect();
-    let mut plot = Plot::new(ChartKind::Bars, &title, "GB/s", "pattern", categories);
+    let mut plot = Plot::new(PlotKind::Bars, &title, "GB/s", "pattern", categories);
     for (p, pattern) in PATTERNS.into_iter().enumerate() {
         let mut draws: Vec<Vec<Measured>> = Vec::new();
         for draw in 1..=ix.draws {

@@ -1,9 +1,9 @@
 //! What every claim's run needs: networks, demands, plans, repetitions.
 
-use super::published::Published;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::statistics::median;
+use crate::published::Published;
+use optiq_measure::statistics::median;
 use optiq_net::Network;
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::{self, PlanOptions, Planned};
@@ -24,8 +24,8 @@ pub struct Setting<'a> {
     /// Packets so many times as large as the machine's in simulated claims, in place of the claim's own factor.
     pub packets: Option<u64>,
     /// The 91 cases.
-    pub cases: &'a [super::cases::Case],
-    pub progress: &'a Progress,
+    pub cases: &'a [super::thesis_cases::Case],
+    pub progress: &'a Progress<'a>,
 }
 
 /// A partition, and whether it is the published one.
@@ -83,7 +83,7 @@ impl Setting<'_> {
             let Some(planned) = &last else { return Ok(None) };
             seconds.push(planned.timings.total_seconds);
         }
-        Ok(last.map(|planned| (planned, median(&seconds))))
+        Ok(last.map(|planned| (planned, median(&seconds).unwrap_or(0.0))))
     }
 }
 

@@ -1,19 +1,18 @@
 //! O5, O12 and O13: what the thesis measured on Mira, in the packet-level simulator with the model of Blue Gene/Q.
 
-use super::findings::{Cell, Column, Findings, Row, Verdict, column};
-use super::machine::{MPI, Machine, ORDER, Plot, Scale};
-use super::published::PATTERNS;
+use super::exchange::{TransferMethod, cost_model};
+use super::machine::{MPI, Machine, ORDER, Scale};
 use super::setting::{MESSAGE, Partition, Setting, with_planner};
-use crate::commands::simulate::Mpi;
-use crate::commands::simulate::run::{Way, cost_model};
 use crate::failure::Failure;
+use crate::findings::{Cell, Column, Findings, Row, Verdict, column};
+use crate::plot::{Plot, PlotKind};
+use crate::published::PATTERNS;
 use optiq::{Config, Decision, decide};
 use optiq_net::units;
 use optiq_sim::Model;
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::Planned;
 use optiq_transport::{ChunkRule, ScheduleOptions};
-use optiq_view::chart::ChartKind;
 
 const THROUGHPUTS: &[Column] = &[
     column("pattern", "pattern", 0),
@@ -35,7 +34,7 @@ pub fn throughputs(setting: &Setting) -> Result<Findings, Failure> {
     let judged = partition.published && machine.judged;
     let title = format!("Table VII: throughputs on {} nodes", partition.nodes);
     let categories = PATTERNS.iter().map(|p| (*p).to_owned()).collect();
-    let mut plot = Plot::new(ChartKind::Bars, &title, "GB/s", "pattern", categories);
+    let mut plot = Plot::new(PlotKind::Bars, &title, "GB/s", "pattern", categories);
     let mut rows = Vec::new();
     for (p, pattern) in PATTERNS.into_iter().enumerate() {
         let demands = machine.scaled(setting.pattern(pattern, &partition.net)?);
@@ -88,7 +87,7 @@ pub fn throughputs(setting: &Setting) -> Result<Findings, Failure> {
     )];
     let demands = setting.pattern(PATTERNS[0], &partition.net)?;
     notes.extend(machine.note(&partition.net, &demands, PATTERNS[0])?);
-    Ok(Findings::new(THROUGHPUTS, rows, notes).with_chart(plot.chart()))
+    Ok(Findings::new(THROUGHPUTS, rows, notes).with_plot(plot))
 }
 
 /// Figures 13 and 14 are of 512 nodes.
@@ -118,8 +117,8 @@ impl<'a> Messages<'a> {
     }
 
     /// Seconds of one exchange.
-    fn seconds(&self, demands: &[Demand], way: Way) -> Result<f64, Failure> {
-        Ok(self.machine.run(&self.partition.net, demands, way)?.seconds())
+    fn seconds(&self, demands: &[Demand], method: TransferMethod) -> Result<f64, Failure> {
+        Ok(self.machine.run(&self.partition.net, demands, method)?.seconds())
     }
 
     /// A row, judged if the partition is the published one.
@@ -156,12 +155,12 @@ pub fn chunks(setting: &Setting) -> Result<Findings, Failure> {
     ];
     let sizes = published.iter().map(|&(kib, _)| units::format_bytes(kib << 10)).collect();
     let title = format!("Figure 13, simulated: chunks of messages, {} nodes", messages.partition.nodes);
-    let mut plot = Plot::new(ChartKind::Lines, &title, "time, in times of the best fixed chunk's", "message", sizes);
+    let mut plot = Plot::new(PlotKind::Lines, &title, "time, in times of the best fixed chunk's", "message", sizes);
     for (i, (kib, published)) in published.into_iter().enumerate() {
         let (demands, planned) = messages.plan("subset", kib << 10)?;
         let time = |chunk| -> Result<f64, Failure> {
             let options = ScheduleOptions { chunk, ..ScheduleOptions::default() };
-            Ok(messages.seconds(&demands, Way::Planned(Box::new(planned.clone()), options))? * 1e3)
+            Ok(messages.seconds(&demands, TransferMethod::Planned(Box::new(planned.clone()), options))? * 1e3)
         };
         let mut best = (f64::INFINITY, 0);
         // Twice the largest chunk that is no larger than the message is the message.
@@ -193,7 +192,7 @@ pub fn chunks(setting: &Setting) -> Result<Findings, Failure> {
         "Plans of planner optimal; fixed chunks from 4 KiB to 1 MiB in powers of two, and no larger than the message."
             .into(),
     ];
-    Ok(Findings::new(CHUNKS, messages.rows, notes).with_chart(plot.chart()))
+    Ok(Findings::new(CHUNKS, messages.rows, notes).with_plot(plot))
 }
 
 const SIZES: &[Column] = &[
@@ -219,14 +218,14 @@ pub fn sizes(setting: &Setting) -> Result<Findings, Failure> {
     let sizes = [10, 13, 15, 16, 17, 18, 19, 20, 21, 23].map(|shift| 1u64 << shift);
     let title = format!("Figure 14, simulated: planned paths by size of messages, {} nodes", messages.partition.nodes);
     let labels = sizes.iter().map(|&bytes| units::format_bytes(bytes)).collect();
-    let mut plot = Plot::new(ChartKind::Lines, &title, "times as fast as MPI", "message", labels);
+    let mut plot = Plot::new(PlotKind::Lines, &title, "times as fast as MPI", "message", labels);
     for pattern in PATTERNS {
         for (i, bytes) in sizes.into_iter().enumerate() {
             let (demands, planned) = messages.plan(pattern, bytes)?;
             let chosen = decide(&planned.plan, &messages.partition.net, &Config::default(), &cost);
-            let mpi = messages.seconds(&demands, Way::Mpi(Mpi::Linear))?;
-            let way = Way::Planned(Box::new(planned), ScheduleOptions::default());
-            let paths = messages.seconds(&demands, way)? + cost.agreement_seconds;
+            let mpi = messages.seconds(&demands, TransferMethod::MpiLinear)?;
+            let method = TransferMethod::Planned(Box::new(planned), ScheduleOptions::default());
+            let paths = messages.seconds(&demands, method)? + cost.agreement_seconds;
             let by_mpi = matches!(chosen, Decision::Mpi { .. });
             // Calls that were found to be MPI's are left to it without an agreement from the second one on.
             let ratio = if by_mpi { 1.0 } else { mpi / paths };
@@ -255,5 +254,5 @@ pub fn sizes(setting: &Setting) -> Result<Findings, Failure> {
          simulated machine; in a session, measured times overrule it from the third call on.",
         cost.agreement_seconds * 1e6
     )];
-    Ok(Findings::new(SIZES, messages.rows, notes).with_chart(plot.chart()))
+    Ok(Findings::new(SIZES, messages.rows, notes).with_plot(plot))
 }

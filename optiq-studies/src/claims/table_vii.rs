@@ -1,9 +1,9 @@
 //! O1 to O4: Table VII, the most loaded link at 1,024 nodes.
 
-use super::findings::{Column, Findings, Row, Verdict, column, no_more, prints_as};
-use super::published::PATTERNS;
 use super::setting::{MESSAGE, Setting, bound_megabytes, with_planner, worst_megabytes};
 use crate::failure::Failure;
+use crate::findings::{Column, Findings, Row, Verdict, column, no_more, prints_as};
+use crate::published::PATTERNS;
 use optiq_solver::pipeline::K;
 
 /// How far the mean of paths per link may be from the published one, relatively.

@@ -17,7 +17,7 @@ use std::io::Read;
 use std::path::Path;
 
 /// The 91 cases.
-const BUILT_IN: &str = include_str!("../../../../data/thesis91.toml");
+const BUILT_IN: &str = include_str!("../../../data/thesis91.toml");
 
 /// What they are called in messages.
 const BUILT_IN_NAME: &str = "data/thesis91.toml";

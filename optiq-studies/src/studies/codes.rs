@@ -1,39 +1,17 @@
-//! `cargo xtask race-codes`: runs CODES and OPTIQ's simulator in turn, and writes `docs/results/codes.md`.
+//! CODES and OPTIQ's simulator in turn on one machine.
 //!
-//! CODES and ROSS are not installed from here: the commands that run them are arguments. `docs/results/codes.md` has the
-//! configurations that were used, so that anyone can write them down again.
+//! CODES and ROSS are not installed from here: the commands that run them are arguments. The page has the configurations that were
+//! used, so that anyone can write them down again.
 
-use crate::args::Args;
-use crate::failure::{Failure, Outcome};
-use crate::install::Needs;
-use crate::process::{self, Project};
-use crate::requirements::BUILD;
-use crate::results::{about, build, say, write_index, write_page};
+use crate::failure::Failure;
+use crate::markdown::TextTable;
+use crate::workspace::{self, Workspace};
+use optiq_measure::statistics;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
-
-const HELP: &str = "\
-cargo xtask race-codes --fattree COMMAND --dragonfly-plus COMMAND [OPTIONS]
-
-Runs CODES (github.com/codes-org/codes, on ROSS) and OPTIQ's simulator in turn on one machine, and writes
-docs/results/codes.md: packets and events per second of both, and what they simulate. Each COMMAND runs a program of CODES in
-sequence (--sync=1) on 4 KB messages, one a microsecond from each host; its last word is the configuration. Words are
-separated by spaces; there are no quotation marks. Stops if the two do not simulate as many packets.
-
-  --fattree COMMAND         1,296 hosts as in fattree:brown1296, 500 messages each: model-net-synthetic-fattree
-  --dragonfly-plus COMMAND  3,456 hosts as in dragonfly+:3456, 150 messages each: model-net-synthetic-dragonfly-all
-  --directory DIR           where the commands run, with their configurations (.)
-  --versions TEXT           which CODES and ROSS they are (unknown)
-  --repetitions N           runs of either kind (3)
-
-Example:
-
-  cargo xtask race-codes --directory ../codes/run --versions 'CODES a5958cf, ROSS dc3a6a0' \\
-    --fattree '../bin/model-net-synthetic-fattree --sync=1 --payload_size=4096 --arrival_time=1000 --end=500000 -- ft.conf' \\
-    --dragonfly-plus '../bin/model-net-synthetic-dragonfly-all --sync=1 --payload_sz=4096 --arrival_time=1000
-    --num_messages=150 -- dfp.conf'";
 
 /// How many times the packets per second of CODES are asked for.
 const TARGET: f64 = 10.0;
@@ -57,8 +35,8 @@ const RACES: [Race; 2] = [
 ];
 
 /// What one run of a simulator says of itself, and what it cost.
-#[derive(Clone, Debug, PartialEq)]
-struct Run {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RaceRun {
     /// That were delivered.
     packets: f64,
     events: f64,
@@ -71,77 +49,117 @@ struct Run {
     packets_per_processor_second: f64,
 }
 
-impl Run {
+impl RaceRun {
     fn packets_per_second(&self) -> f64 {
         self.packets / self.seconds
     }
 }
 
-pub fn main(arguments: &[String]) -> Outcome {
-    let Some(mut args) = Args::new("race-codes", HELP, arguments) else { return Ok(()) };
-    let mut commands: [Option<String>; RACES.len()] = [None, None];
-    let (mut directory, mut versions, mut repetitions) = (PathBuf::from("."), "unknown".to_owned(), 3usize);
-    while let Some(flag) = args.next() {
-        if let Some(at) = RACES.iter().position(|r| r.option == flag.name) {
-            commands[at] = Some(args.value(&flag)?.to_owned());
-            continue;
-        }
-        match flag.name {
-            "--directory" => directory = args.value(&flag)?.into(),
-            "--versions" => versions = args.value(&flag)?.to_owned(),
-            "--repetitions" => repetitions = args.parsed(&flag, "a number above zero")?,
-            _ => return Err(args.unknown(&flag)),
-        }
-    }
-    if repetitions == 0 {
-        return Err(Failure::Usage("race-codes --repetitions is 0; at least 1 is expected".into()));
-    }
-    let mut races = Vec::new();
-    for (race, command) in RACES.iter().zip(&commands) {
-        let words: Vec<&str> = command.as_deref().unwrap_or_default().split_whitespace().collect();
-        if words.is_empty() {
-            return Err(Failure::Usage(format!("race-codes needs {}; --help says how", race.option)));
-        }
-        races.push((race, words));
-    }
-    Needs::default().required(BUILD).meet(true)?;
-    let project = Project::locate()?;
-    let build = build(&project)?;
-    process::step("build the simulator", || process::run(&mut bench(&project, &["--no-run"])))?;
-    let mut page = head(&about(&project, "race-codes", &build)?, &versions, repetitions);
-    let (mut tables, mut configurations, mut reached, mut rows) = (String::new(), String::new(), [0; 2], 0);
-    for (race, words) in races {
-        let configuration = directory.join(words[words.len() - 1]);
-        let text = fs::read_to_string(&configuration)
-            .map_err(|e| Failure::Failed(format!("{} cannot be read: {e}", configuration.display())))?;
-        let _ = write!(configurations, "\n`{}`\n\n```text\n{}```\n", shown(&words), essential(&text));
-        let title = format!("race on {}", race.topology);
-        let rounds = process::step(&title, || rounds(&project, race, &words, &directory, repetitions))?;
-        let (table, yes) = table(race, &rounds);
-        tables.push_str(&table);
-        reached = [reached[0] + yes[0], reached[1] + yes[1]];
-        rows += race.routings.len();
-    }
-    let _ = write!(
-        page,
-        "At least {TARGET} times CODES's packets per second are asked for: {} of {rows} rows have them by the clock, {} by \
-         processor time.\n{tables}{MODELS}{configurations}",
-        reached[0], reached[1]
-    );
-    let pages = project.root().join("docs/results");
-    write_page(&pages.join("codes.md"), &page)?;
-    write_index(&pages)
+/// What is raced.
+#[derive(Clone, Debug)]
+pub struct RaceOptions {
+    /// The command of CODES for each of the networks, in words separated by spaces; the last word is the configuration.
+    pub commands: [String; RACES.len()],
+    /// Where the commands run, with their configurations.
+    pub directory: PathBuf,
+    /// Which CODES and ROSS they are.
+    pub versions: String,
+    /// Runs of either kind.
+    pub repetitions: usize,
 }
 
-fn head(about: &str, versions: &str, repetitions: usize) -> String {
-    format!(
-        "# The simulator beside CODES\n\n{about}CODES: {versions}; with `-O3`, run in sequence (`--sync=1`). OPTIQ: \
-         `cargo bench -p optiq-sim --bench speed -- TOPOLOGY ROUTING MESSAGES 1`, one thread.\n\n\
-         All programs in turn, {repetitions} rounds; the medians are shown, and for ratios also the smallest and the largest of \
-         a round. *By the clock*: what each simulator says it took, without setting up. *By processor time*: packets for each \
-         second that the process was on a processor, with setting up; other work on the machine, which takes turns with \
-         both, changes the first more than the second, and neither is free of it. "
-    )
+/// The runs of one race: CODES, and OPTIQ with each routing, in turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RaceResult {
+    topology: String,
+    /// Of each host.
+    messages: String,
+    /// CODES's command, without directories.
+    command: String,
+    /// The parameters of CODES's configuration.
+    configuration: String,
+    codes: Vec<RaceRun>,
+    /// A routing, and its runs.
+    ours: Vec<(String, Vec<RaceRun>)>,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CodesContent {
+    versions: String,
+    repetitions: usize,
+    races: Vec<RaceResult>,
+}
+
+/// Races for some minutes, and more with CODES's slower programs.
+///
+/// # Errors
+/// [`Failure::Input`] for options that are not usable; [`Failure::Work`] if a program fails, prints what is not understood, or does not
+/// simulate as many packets as the other.
+pub fn run(workspace: &Workspace, options: &RaceOptions) -> Result<CodesContent, Failure> {
+    if options.repetitions == 0 {
+        return Err(Failure::Input("race-codes --repetitions is 0; at least 1 is expected".into()));
+    }
+    let mut words: Vec<Vec<&str>> = Vec::new();
+    for (race, command) in RACES.iter().zip(&options.commands) {
+        words.push(command.split_whitespace().collect());
+        if words.last().is_none_or(Vec::is_empty) {
+            return Err(Failure::Input(format!("race-codes needs {}; --help says how", race.option)));
+        }
+    }
+    workspace::step("build the simulator", || workspace::run(&mut bench(workspace, &["--no-run"])))?;
+    let mut races = Vec::new();
+    for (race, words) in RACES.iter().zip(words) {
+        let configuration = options.directory.join(words[words.len() - 1]);
+        let text = fs::read_to_string(&configuration)
+            .map_err(|e| Failure::Work(format!("{} cannot be read: {e}", configuration.display())))?;
+        let title = format!("race on {}", race.topology);
+        let [codes, first, second] = workspace::step(&title, || rounds(workspace, race, &words, options))?;
+        let ours = race.routings.map(String::from).into_iter().zip([first, second]).collect();
+        races.push(RaceResult {
+            topology: race.topology.into(),
+            messages: race.messages.into(),
+            command: shown(&words),
+            configuration: essential(&text),
+            codes,
+            ours,
+        });
+    }
+    Ok(CodesContent { versions: options.versions.clone(), repetitions: options.repetitions, races })
+}
+
+impl CodesContent {
+    /// Of the page.
+    pub const TITLE: &'static str = "The simulator beside CODES";
+
+    /// The page below its circumstances.
+    pub fn body(&self) -> String {
+        let (mut tables, mut configurations, mut reached, mut rows) = (String::new(), String::new(), [0; 2], 0);
+        for race in &self.races {
+            let (table, yes) = race.table();
+            let _ = write!(
+                tables,
+                "\n## `{}`, {} messages of each host\n\n{}",
+                race.topology,
+                race.messages,
+                table.markdown()
+            );
+            let _ = write!(configurations, "\n`{}`\n\n```text\n{}```\n", race.command, race.configuration);
+            reached = [reached[0] + yes[0], reached[1] + yes[1]];
+            rows += race.ours.len();
+        }
+        format!(
+            "CODES: {}; with `-O3`, run in sequence (`--sync=1`). OPTIQ: `cargo bench -p optiq-sim --bench speed -- TOPOLOGY ROUTING \
+             MESSAGES 1`, one thread.\n\n\
+             All programs in turn, {} rounds; the medians are shown, and for ratios also the smallest and the largest of \
+             a round. *By the clock*: what each simulator says it took, without setting up. *By processor time*: packets for each \
+             second that the process was on a processor, with setting up; other work on the machine, which takes turns with \
+             both, changes the first more than the second, and neither is free of it. \
+             At least {TARGET} times CODES's packets per second are asked for: {} of {rows} rows have them by the clock, {} by \
+             processor time.\n{tables}{MODELS}{configurations}",
+            self.versions, self.repetitions, reached[0], reached[1]
+        )
+    }
 }
 
 /// What the page says about the two models.
@@ -169,23 +187,22 @@ const MODELS: &str = "\n## What is the same, and what is not\n\n\
 
 /// The runs of one race: CODES, and OPTIQ with each routing, in turn.
 fn rounds(
-    project: &Project,
+    workspace: &Workspace,
     race: &Race,
     words: &[&str],
-    directory: &Path,
-    repetitions: usize,
-) -> Outcome<[Vec<Run>; 3]> {
+    options: &RaceOptions,
+) -> Result<[Vec<RaceRun>; 3], Failure> {
     let mut all = [Vec::new(), Vec::new(), Vec::new()];
-    for _ in 0..repetitions {
-        let (text, spent) = timed(project, Command::new(words[0]).args(&words[1..]).current_dir(directory))?;
+    for _ in 0..options.repetitions {
+        let (text, spent) = timed(workspace, Command::new(words[0]).args(&words[1..]).current_dir(&options.directory))?;
         let codes = codes_run(&text, spent).map_err(|what| {
-            Failure::Failed(format!("{} printed no {what}; is it a serial run of CODES?", last_part(words[0])))
+            Failure::Work(format!("{} printed no {what}; is it a serial run of CODES?", last_part(words[0])))
         })?;
         for (at, routing) in race.routings.iter().enumerate() {
             let (text, spent) =
-                timed(project, &mut bench(project, &["--", race.topology, routing, race.messages, "1"]))?;
+                timed(workspace, &mut bench(workspace, &["--", race.topology, routing, race.messages, "1"]))?;
             let ours = our_run(&text, spent)
-                .ok_or_else(|| Failure::Failed("optiq-sim's bench printed no table that is understood".into()))?;
+                .ok_or_else(|| Failure::Work("optiq-sim's bench printed no table that is understood".into()))?;
             same_load(race, &codes, &ours)?;
             all[at + 1].push(ours);
         }
@@ -194,11 +211,11 @@ fn rounds(
     Ok(all)
 }
 
-fn same_load(race: &Race, codes: &Run, ours: &Run) -> Outcome {
+fn same_load(race: &Race, codes: &RaceRun, ours: &RaceRun) -> Result<(), Failure> {
     if (codes.packets / ours.packets - 1.0).abs() <= SAME_LOAD {
         return Ok(());
     }
-    Err(Failure::Failed(format!(
+    Err(Failure::Work(format!(
         "{}: CODES delivered {} packets, OPTIQ {}; at most {} % apart is expected",
         race.topology,
         codes.packets,
@@ -207,22 +224,22 @@ fn same_load(race: &Race, codes: &Run, ours: &Run) -> Outcome {
     )))
 }
 
-fn bench(project: &Project, arguments: &[&str]) -> Command {
-    let mut command = project.cargo("bench", ["--quiet", "--package", "optiq-sim", "--bench", "speed"]);
+fn bench(workspace: &Workspace, arguments: &[&str]) -> Command {
+    let mut command = workspace.cargo("bench", ["--quiet", "--package", "optiq-sim", "--bench", "speed"]);
     command.args(arguments);
     command
 }
 
 /// What a command prints, and for how many seconds it and what it started were on a processor.
-fn timed(project: &Project, command: &mut Command) -> Outcome<(String, f64)> {
-    let ticks = || -> Outcome<f64> {
+fn timed(workspace: &Workspace, command: &mut Command) -> Result<(String, f64), Failure> {
+    let ticks = || -> Result<f64, Failure> {
         let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-        children_ticks(&text).ok_or_else(|| Failure::Failed("/proc/self/stat has no times of children".into()))
+        children_ticks(&text).ok_or_else(|| Failure::Work("/proc/self/stat has no times of children".into()))
     };
-    let per_second = say(project, "getconf", &["CLK_TCK"])?;
-    let per_second: f64 = per_second.parse().map_err(|_| Failure::Failed("getconf CLK_TCK is no number".into()))?;
+    let per_second = workspace.say("getconf", &["CLK_TCK"])?;
+    let per_second: f64 = per_second.parse().map_err(|_| Failure::Work("getconf CLK_TCK is no number".into()))?;
     let before = ticks()?;
-    let text = process::capture(command)?;
+    let text = workspace::capture(command)?;
     Ok((text, (ticks()? - before) / per_second))
 }
 
@@ -235,7 +252,7 @@ fn children_ticks(stat: &str) -> Option<f64> {
 }
 
 /// Reads what CODES prints; or says what is missing there.
-fn codes_run(text: &str, processor_seconds: f64) -> Result<Run, &'static str> {
+fn codes_run(text: &str, processor_seconds: f64) -> Result<RaceRun, &'static str> {
     let after = |line: &str, key: &str| {
         let rest = line.split_once(key)?.1.trim_start_matches([':', '=', ' ', '\t']);
         let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
@@ -247,7 +264,7 @@ fn codes_run(text: &str, processor_seconds: f64) -> Result<Run, &'static str> {
     let line = text.lines().find(|l| l.contains(generated)).ok_or(generated)?;
     let packets = after(line, "finished").filter(|p| *p > 0.0).ok_or("finished packets")?;
     let seconds = find("Running Time")?;
-    Ok(Run {
+    Ok(RaceRun {
         packets,
         events: find("Net Events Processed")?,
         seconds,
@@ -260,12 +277,12 @@ fn codes_run(text: &str, processor_seconds: f64) -> Result<Run, &'static str> {
 const RUNS_OF_A_BENCH: f64 = 3.0;
 
 /// Reads the table of `optiq-sim/benches/speed.rs`.
-fn our_run(text: &str, processor_seconds: f64) -> Option<Run> {
+fn our_run(text: &str, processor_seconds: f64) -> Option<RaceRun> {
     let line = text.lines().rfind(|l| l.starts_with("| `"))?;
     let cells: Vec<&str> = line.split('|').map(str::trim).collect();
     let number = |at: usize| cells.get(at)?.parse::<f64>().ok();
     let packets = number(4)?;
-    Some(Run {
+    Some(RaceRun {
         packets,
         events: packets * number(5)?,
         seconds: packets / (number(7)? * 1e3),
@@ -274,37 +291,45 @@ fn our_run(text: &str, processor_seconds: f64) -> Option<Run> {
     })
 }
 
-/// The table of a race, and how many of its rows reach the target, by the clock and by processor time.
-fn table(race: &Race, [codes, first, second]: &[Vec<Run>; 3]) -> (String, [usize; 2]) {
-    let mut text = format!(
-        "\n## `{}`, {} messages of each host\n\n\
-         | simulator | packets | events a packet | M events/s | mean latency, us | k packets/s by the clock | times CODES | \
-         k packets/s by processor time | times CODES |\n\
-         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
-        race.topology, race.messages
-    );
-    let row = |name: &str, runs: &[Run], clock: &str, processor: &str| {
-        let of = |value: fn(&Run) -> f64| median(runs.iter().map(value));
-        format!(
-            "| {name} | {:.0} | {:.1} | {:.2} | {:.2} | {:.1} | {clock} | {:.1} | {processor} |\n",
-            of(|r| r.packets),
-            of(|r| r.events / r.packets),
-            of(|r| r.events / r.seconds / 1e6),
-            of(|r| r.latency),
-            of(Run::packets_per_second) / 1e3,
-            of(|r| r.packets_per_processor_second) / 1e3,
-        )
-    };
-    text.push_str(&row("CODES", codes, "1", "1"));
-    let mut reached = [0; 2];
-    for (routing, runs) in race.routings.iter().zip([first, second]) {
-        let clock = Ratio::of(codes, runs, Run::packets_per_second);
-        let processor = Ratio::of(codes, runs, |r| r.packets_per_processor_second);
-        reached[0] += usize::from(clock.median >= TARGET);
-        reached[1] += usize::from(processor.median >= TARGET);
-        text.push_str(&row(&format!("OPTIQ, {routing}"), runs, &clock.to_string(), &processor.to_string()));
+impl RaceResult {
+    /// The table of a race, and how many of its rows reach the target, by the clock and by processor time.
+    fn table(&self) -> (TextTable, [usize; 2]) {
+        let mut table = TextTable::new(&[
+            "simulator<",
+            "packets",
+            "events a packet",
+            "M events/s",
+            "mean latency, us",
+            "k packets/s by the clock",
+            "times CODES",
+            "k packets/s by processor time",
+            "times CODES",
+        ]);
+        let row = |name: String, runs: &[RaceRun], clock: String, processor: String| {
+            let of = |value: fn(&RaceRun) -> f64| median(runs.iter().map(value));
+            vec![
+                name,
+                format!("{:.0}", of(|r| r.packets)),
+                format!("{:.1}", of(|r| r.events / r.packets)),
+                format!("{:.2}", of(|r| r.events / r.seconds / 1e6)),
+                format!("{:.2}", of(|r| r.latency)),
+                format!("{:.1}", of(RaceRun::packets_per_second) / 1e3),
+                clock,
+                format!("{:.1}", of(|r| r.packets_per_processor_second) / 1e3),
+                processor,
+            ]
+        };
+        table.rows.push(row("CODES".into(), &self.codes, "1".into(), "1".into()));
+        let mut reached = [0; 2];
+        for (routing, runs) in &self.ours {
+            let clock = Ratio::of(&self.codes, runs, RaceRun::packets_per_second);
+            let processor = Ratio::of(&self.codes, runs, |r| r.packets_per_processor_second);
+            reached[0] += usize::from(clock.median >= TARGET);
+            reached[1] += usize::from(processor.median >= TARGET);
+            table.rows.push(row(format!("OPTIQ, {routing}"), runs, clock.to_string(), processor.to_string()));
+        }
+        (table, reached)
     }
-    (text, reached)
 }
 
 /// How many times as fast, by the medians, and in the worst and the best round.
@@ -315,7 +340,7 @@ struct Ratio {
 }
 
 impl Ratio {
-    fn of(codes: &[Run], ours: &[Run], value: fn(&Run) -> f64) -> Self {
+    fn of(codes: &[RaceRun], ours: &[RaceRun], value: fn(&RaceRun) -> f64) -> Self {
         let rounds = || codes.iter().zip(ours).map(|(c, o)| value(o) / value(c));
         Ratio {
             median: median(ours.iter().map(value)) / median(codes.iter().map(value)),
@@ -331,14 +356,9 @@ impl std::fmt::Display for Ratio {
     }
 }
 
+/// Of at least one run; not a number if there is none.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => values[n / 2],
-        n => (values[n / 2 - 1] + values[n / 2]) / 2.0,
-    }
+    statistics::median(&values.collect::<Vec<_>>()).unwrap_or(f64::NAN)
 }
 
 /// The command without directories.
@@ -366,6 +386,7 @@ fn essential(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     /// Parts of what CODES a5958cf printed.
@@ -403,7 +424,7 @@ Total packets generated: 518400; finished: 518400; Locally routed: same router: 
     #[test]
     fn output_of_codes_is_read() {
         let run = codes_run(FAT_TREE, 2.0).unwrap();
-        let expected = Run {
+        let expected = RaceRun {
             packets: 61_691.0,
             events: 1_490_182.0,
             seconds: 3.9246,
@@ -437,7 +458,7 @@ Total packets generated: 518400; finished: 518400; Locally routed: same router: 
     #[test]
     fn loads_that_differ_are_refused() {
         let ours = our_run(OURS, 1.0).unwrap();
-        let codes = |packets| Run { packets, ..ours.clone() };
+        let codes = |packets| RaceRun { packets, ..ours.clone() };
         assert!(same_load(&RACES[0], &codes(645_593.0), &ours).is_ok());
         let error = same_load(&RACES[0], &codes(61_691.0), &ours).unwrap_err().to_string();
         assert_eq!(
@@ -449,7 +470,7 @@ Total packets generated: 518400; finished: 518400; Locally routed: same router: 
     #[test]
     fn ratios_are_of_medians_and_rounds() {
         let runs = |rates: [f64; 3]| {
-            rates.map(|rate| Run {
+            rates.map(|rate| RaceRun {
                 packets: rate,
                 events: 1.0,
                 seconds: 1.0,
@@ -457,13 +478,15 @@ Total packets generated: 518400; finished: 518400; Locally routed: same router: 
                 packets_per_processor_second: rate,
             })
         };
-        let ratio = Ratio::of(&runs([10.0, 20.0, 40.0]), &runs([200.0, 220.0, 240.0]), Run::packets_per_second);
+        let ratio = Ratio::of(&runs([10.0, 20.0, 40.0]), &runs([200.0, 220.0, 240.0]), RaceRun::packets_per_second);
         assert_eq!(ratio.to_string(), "11.0 (6.0 to 20.0)");
         let codes = runs([10.0, 20.0, 40.0]).to_vec();
         // By the clock it misses the target, by processor time it does not.
-        let slow = runs([200.0; 3]).map(|r| Run { packets: 199.0, ..r }).to_vec();
-        let (text, reached) = table(&RACES[0], &[codes, slow, runs([200.0; 3]).to_vec()]);
-        assert_eq!(reached, [1, 2], "{text}");
+        let slow = runs([200.0; 3]).map(|r| RaceRun { packets: 199.0, ..r }).to_vec();
+        let ours = vec![("first".into(), slow), ("second".into(), runs([200.0; 3]).to_vec())];
+        let [topology, messages, command, configuration] = [(); 4].map(|()| String::new());
+        let (table, reached) = RaceResult { topology, messages, command, configuration, codes, ours }.table();
+        assert_eq!(reached, [1, 2], "{table:?}");
     }
 
     #[test]
@@ -486,7 +509,13 @@ Total packets generated: 518400; finished: 518400; Locally routed: same router: 
 
     #[test]
     fn both_commands_are_needed() {
-        let arguments: Vec<String> = ["--fattree", "x y"].map(String::from).to_vec();
-        assert_eq!(main(&arguments).unwrap_err().to_string(), "race-codes needs --dragonfly-plus; --help says how");
+        let options = RaceOptions {
+            commands: ["x y".into(), String::new()],
+            directory: ".".into(),
+            versions: String::new(),
+            repetitions: 3,
+        };
+        let error = run(&Workspace::locate().unwrap(), &options).unwrap_err().to_string();
+        assert_eq!(error, "race-codes needs --dragonfly-plus; --help says how");
     }
 }

@@ -1,19 +1,21 @@
-//! `docs/results/preload.md`: what the preload library costs calls that it passes on.
+//! What the preload library costs calls that it passes on.
 
-use crate::failure::{Failure, Outcome};
-use crate::mpi::Library;
-use crate::process::{self, Project};
-use crate::results::number;
+use crate::failure::Failure;
+use crate::markdown::TextTable;
+use crate::workspace::{self, Workspace};
+use optiq_measure::statistics::Summary;
+use serde::{Deserialize, Serialize};
+use std::env;
 use std::fmt::Write;
 
 /// Ranks, calls in a batch, and pairs of batches.
 const RUNS: [[&str; 3]; 3] = [["1", "20000", "101"], ["2", "5000", "201"], ["16", "200", "401"]];
 
 /// Title, whether the library is preloaded, and the environment.
-type Side = (&'static str, bool, &'static [(&'static str, &'static str)]);
+type PreloadSide = (&'static str, bool, &'static [(&'static str, &'static str)]);
 
 /// The first is the same program without the library: what it shows is noise.
-const SIDES: [Side; 3] = [
+const SIDES: [PreloadSide; 3] = [
     ("not preloaded", false, &[]),
     ("preloaded, no topology: passed on", true, &[]),
     (
@@ -23,81 +25,122 @@ const SIDES: [Side; 3] = [
     ),
 ];
 
-/// Measures for some minutes; returns the page. The library is built.
-pub fn page(project: &Project, about: &str, rounds: u32) -> Outcome<String> {
-    let program = project.target().join("release/passed");
-    let compiler =
-        Library::OpenMpi.compiler().ok_or_else(|| Failure::Failed("Open MPI's mpicc is not there".into()))?;
-    process::run(project.command(compiler).args(["-O2", "-o"]).arg(&program).arg("benches/passed.c"))?;
-    let mut page = format!(
-        "# What the preload library costs a call that it passes on\n\n{about}\n\
-         `benches/passed.c`: `MPI_Alltoallv`, which the library has, and `PMPI_Alltoallv`, which it has not, in pairs of \
-         batches in one program, a byte from each rank to each. Medians over all pairs, in microseconds per call, with \
-         the middle half of the pairs. Each line was run {rounds} times, in turn with the others of its table, and the run \
-         with the median difference is shown beside the lowest and the highest. The target is 1 us or 1 %, whichever is larger.\n"
-    );
+/// What `benches/passed.c` prints of one run, seconds per call.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PassedRun {
+    pmpi_seconds: f64,
+    more_seconds: f64,
+    more_seconds_at_a_quarter: f64,
+    more_seconds_at_three_quarters: f64,
+}
+
+/// The runs of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PassedSide {
+    title: String,
+    runs: Vec<PassedRun>,
+}
+
+/// The runs on one number of ranks, in turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PassedTable {
+    ranks: String,
+    sides: Vec<PassedSide>,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PreloadContent {
+    rounds: u32,
+    tables: Vec<PassedTable>,
+}
+
+/// Measures for some minutes. The library is built; `MPICC` names the compiler if it is not `mpicc`.
+///
+/// # Errors
+/// [`Failure::Work`] if the program cannot be compiled or fails.
+pub fn run(workspace: &Workspace, rounds: u32) -> Result<PreloadContent, Failure> {
+    let program = workspace.built("passed");
+    let compiler = env::var_os("MPICC").unwrap_or_else(|| "mpicc".into());
+    workspace::run(workspace.command(compiler).args(["-O2", "-o"]).arg(&program).arg("benches/passed.c"))?;
+    let mut tables = Vec::new();
     for [ranks, calls, pairs] in RUNS {
-        let _ = write!(
-            page,
-            "\n## {ranks} rank{}\n\n| | PMPI, us | more, us | middle half | lowest and highest run | more, % | within the \
-             target |\n| --- | ---: | ---: | --- | --- | ---: | --- |\n",
-            if ranks == "1" { "" } else { "s" }
-        );
-        let mut runs: Vec<Vec<Run>> = vec![Vec::new(); SIDES.len()];
+        let mut sides: Vec<PassedSide> =
+            SIDES.iter().map(|(title, ..)| PassedSide { title: (*title).into(), runs: Vec::new() }).collect();
         for _ in 0..rounds {
-            for ((_, preloaded, environment), runs) in SIDES.iter().zip(&mut runs) {
-                let mut command = project.command("mpirun");
-                command.envs(Library::OpenMpi.environment()).args(["-n", ranks]);
+            for ((_, preloaded, environment), side) in SIDES.iter().zip(&mut sides) {
+                let mut command = workspace.command("mpirun");
+                command.args(["-n", ranks]);
                 if *preloaded {
-                    let library = project.target().join("release/liboptiq_preload.so");
+                    let library = workspace.built("liboptiq_preload.so");
                     command.arg("-x").arg(format!("LD_PRELOAD={}", library.display()));
                 }
                 for (name, value) in *environment {
                     command.arg("-x").arg(format!("{name}={value}"));
                 }
-                let text = process::capture(command.arg(&program).args(["1", calls, pairs]))?;
-                runs.push(Run::read(&text)?);
+                side.runs.push(workspace::json(command.arg(&program).args(["1", calls, pairs]))?);
             }
         }
-        for ((title, ..), runs) in SIDES.iter().zip(&mut runs) {
-            page.push_str(&line(title, runs));
+        tables.push(PassedTable { ranks: ranks.into(), sides });
+    }
+    Ok(PreloadContent { rounds, tables })
+}
+
+impl PreloadContent {
+    /// Of the page.
+    pub const TITLE: &'static str = "What the preload library costs a call that it passes on";
+
+    /// The page below its circumstances.
+    pub fn body(&self) -> String {
+        let mut page = format!(
+            "`benches/passed.c`: `MPI_Alltoallv`, which the library has, and `PMPI_Alltoallv`, which it has not, in pairs of \
+             batches in one program, a byte from each rank to each. Medians over all pairs, in microseconds per call, with \
+             the middle half of the pairs. Each line was run {} times, in turn with the others of its table, and the run \
+             with the median difference is shown beside the lowest and the highest. The target is 1 us or 1 %, whichever is larger.\n",
+            self.rounds
+        );
+        for table in &self.tables {
+            let plural = if table.ranks == "1" { "" } else { "s" };
+            let _ = write!(page, "\n## {} rank{plural}\n\n{}", table.ranks, table.markdown());
         }
-    }
-    Ok(page)
-}
-
-/// Microseconds.
-#[derive(Clone, Copy)]
-struct Run {
-    plain: f64,
-    more: f64,
-    half: [f64; 2],
-}
-
-impl Run {
-    fn read(text: &str) -> Outcome<Self> {
-        let of = |key| Ok(1e6 * number(text, key)?);
-        Ok(Self {
-            plain: of("pmpi_seconds")?,
-            more: of("more_seconds")?,
-            half: [of("more_seconds_at_a_quarter")?, of("more_seconds_at_three_quarters")?],
-        })
+        page
     }
 }
 
-fn line(title: &str, runs: &mut [Run]) -> String {
-    runs.sort_by(|a, b| a.more.total_cmp(&b.more));
-    let (Some(lowest), Some(highest), Some(run)) = (runs.first(), runs.last(), runs.get(runs.len() / 2)) else {
-        return String::new();
-    };
-    let Run { plain, more, half: [from, to] } = run;
-    let within = if *more <= (plain / 100.0).max(1.0) { "yes" } else { "no" };
-    format!(
-        "| {title} | {plain:.3} | {more:.3} | {from:.3} to {to:.3} | {:.3} and {:.3} | {:.2} | {within} |\n",
-        lowest.more,
-        highest.more,
-        100.0 * more / plain
-    )
+impl PassedTable {
+    fn markdown(&self) -> String {
+        let mut table = TextTable::new(&[
+            "<",
+            "PMPI, us",
+            "more, us",
+            "middle half<",
+            "lowest and highest run",
+            "more, %",
+            "within the target<",
+        ]);
+        table.rows = self.sides.iter().filter_map(PassedSide::cells).collect();
+        table.markdown()
+    }
+}
+
+impl PassedSide {
+    /// Nothing without runs. The middle run by its difference is shown; of an even number, the upper one of the two.
+    fn cells(&self) -> Option<Vec<String>> {
+        let mut runs = self.runs.clone();
+        runs.sort_by(|a, b| a.more_seconds.total_cmp(&b.more_seconds));
+        let all = Summary::of(&runs.iter().map(|r| r.more_seconds * 1e6).collect::<Vec<_>>())?;
+        let run = runs.get(runs.len() / 2)?;
+        let (plain, more) = (run.pmpi_seconds * 1e6, run.more_seconds * 1e6);
+        Some(vec![
+            self.title.clone(),
+            format!("{plain:.3}"),
+            format!("{more:.3}"),
+            format!("{:.3} to {:.3}", run.more_seconds_at_a_quarter * 1e6, run.more_seconds_at_three_quarters * 1e6),
+            format!("{:.3} and {:.3}", all.minimum, all.maximum),
+            format!("{:.2}", 100.0 * more / plain),
+            if more <= (plain / 100.0).max(1.0) { "yes" } else { "no" }.into(),
+        ])
+    }
 }
 
 #[cfg(test)]
@@ -106,13 +149,18 @@ mod tests {
 
     #[test]
     fn the_median_run_is_shown() {
-        let run = |more| Run { plain: 200.0, more, half: [more - 0.5, more + 0.5] };
-        let text = line("x", &mut [run(3.0), run(1.5), run(-1.0)]);
-        assert_eq!(text, "| x | 200.000 | 1.500 | 1.000 to 2.000 | -1.000 and 3.000 | 0.75 | yes |\n");
-        assert!(line("x", &mut [run(2.1)]).ends_with("| 1.05 | no |\n"));
-        let read = Run::read(
-            "{\"pmpi_seconds\": 1e-4, \"more_seconds\": 2e-6, \"more_seconds_at_a_quarter\": 0, \"more_seconds_at_three_quarters\": 1}",
+        let run = |more: f64| PassedRun {
+            pmpi_seconds: 200e-6,
+            more_seconds: more * 1e-6,
+            more_seconds_at_a_quarter: (more - 0.5) * 1e-6,
+            more_seconds_at_three_quarters: (more + 0.5) * 1e-6,
+        };
+        let cells = |runs: Vec<PassedRun>| PassedSide { title: "x".into(), runs }.cells().map(|c| c.join(" | "));
+        assert_eq!(
+            cells(vec![run(3.0), run(1.5), run(-1.0)]).as_deref(),
+            Some("x | 200.000 | 1.500 | 1.000 to 2.000 | -1.000 and 3.000 | 0.75 | yes")
         );
-        assert_eq!(read.map(|r| (r.plain.round(), r.more.round())).ok(), Some((100.0, 2.0)));
+        assert!(cells(vec![run(2.1)]).is_some_and(|c| c.ends_with("1.05 | no")));
+        assert_eq!(cells(Vec::new()), None);
     }
 }

@@ -1,156 +1,243 @@
-//! `docs/results/simulator.md`: how fast the simulator is, and what it predicts beside what was measured.
+//! How fast the simulator is, and what it predicts beside what was measured; training and held-out cases apart.
 
-use crate::failure::{Failure, Outcome};
-use crate::process::{self, Project};
-use crate::results::number;
-use std::fmt::Write;
+use super::lab::LabContent;
+use crate::failure::Failure;
+use crate::markdown::{self, MarkdownBlock, TextTable};
+use crate::measurement_cases::{self, CaseRole, MeasurementCase, Platform};
+use crate::workspace::{self, Workspace};
+use optiq_measure::statistics::mean;
+use serde::{Deserialize, Serialize};
 
-/// Networks of `lab.md` whose first table is compared.
-const NETWORKS: [&str; 2] = ["torus:4x4", "torus:2x2x2x2"];
-/// A prediction should be so close, in percent.
+/// How close a prediction should be, in percent.
 const WITHIN: f64 = 15.0;
+/// Larger networks of `data/cases.toml` take too long here.
+const HOSTS: usize = 1024;
 
-/// A line of a table of `lab.md`.
-struct Case {
+/// Times that were measured, and those that are predicted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    topology: String,
     demands: String,
-    message: Option<String>,
-    mpi: f64,
-    optiq: f64,
-    served_by_mpi: bool,
+    message_bytes: u64,
+    role: CaseRole,
+    mpi_measured_seconds: f64,
+    mpi_simulated_seconds: f64,
+    optiq_measured_seconds: f64,
+    optiq_simulated_seconds: f64,
 }
 
-/// Simulates for some minutes; returns the page.
-pub fn page(project: &Project, about: &str) -> Outcome<String> {
-    let mut page = format!(
-        "# The simulator: its speed, and its predictions\n\n{about}\n\
-         ## Speed\n\n`cargo bench -p optiq-sim --bench speed`: uniform random messages of 4 KB, one a microsecond from each host, the \
-         middle one of three runs. Events are arrivals, what hosts do, and wake-ups of channels. The target on one core is 5 M \
-         events/s, 400 k packets/s, at most 12 events a packet and 500 MB.\n\n"
-    );
-    let table = process::capture(&mut project.cargo("bench", ["--package", "optiq-sim", "--bench", "speed"]))?;
-    table.lines().filter(|l| l.starts_with('|')).for_each(|l| page.push_str(&format!("{l}\n")));
-    page.push_str(
-        "\n## Predictions\n\nThe times of `lab.md`, measured there on a real network, and those that `optiq simulate --model lab` \
-         finds for the same demands: all messages at once for MPI, planner optimal for OPTIQ. One model for all cases.\n",
-    );
-    let path = project.root().join("docs/results/lab.md");
-    let measured = std::fs::read_to_string(&path)
-        .map_err(|e| Failure::Failed(format!("{} cannot be read: {e}", path.display())))?;
-    let (mut close, mut all, mut sum) = (0, 0, 0.0);
-    for network in NETWORKS {
-        let _ = write!(
-            page,
-            "\n### `{network}`\n\n| demands | message | MPI, measured, ms | simulated | off, % | OPTIQ, measured, ms | simulated | off, % |\n\
-             | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+/// What planned paths reach of their link bound on a large network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExecutorRow {
+    case: MeasurementCase,
+    role: CaseRole,
+    legs: String,
+    transport: String,
+    link_bound_seconds: f64,
+    seconds: f64,
+    packets: u64,
+    simulation_seconds: f64,
+}
+
+/// What was simulated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SimulatorContent {
+    /// What the speed benchmark printed.
+    speed: Vec<MarkdownBlock>,
+    predictions: Vec<Prediction>,
+    executor: Vec<ExecutorRow>,
+}
+
+/// What `optiq simulate --json` prints, as far as it is needed here.
+#[derive(Deserialize)]
+struct SimulateDocument {
+    runs: Vec<SimulateRun>,
+}
+
+#[derive(Deserialize)]
+struct SimulateRun {
+    seconds: f64,
+    link_bound_seconds: f64,
+    packets: u64,
+    simulation_seconds: f64,
+}
+
+/// Simulates for about twenty minutes, what `measured` has of labs and the cases of `data/cases.toml` for the simulator.
+///
+/// # Errors
+/// [`Failure::Work`] if a program fails or prints what is not understood.
+pub fn run(workspace: &Workspace, measured: &LabContent) -> Result<SimulatorContent, Failure> {
+    let text = workspace::capture(&mut workspace.cargo("bench", ["--package", "optiq-sim", "--bench", "speed"]))?;
+    let mut predictions = Vec::new();
+    for lab in &measured.labs {
+        for bench in &lab.benches {
+            let Some(role) = bench.role else { continue };
+            for case in &bench.suite.cases {
+                let message = format!("{}B", case.message_bytes);
+                let simulate = |more: &[&str]| {
+                    let topology = &bench.suite.topology;
+                    let mut command = workspace.optiq(&["simulate", "--model", "lab", "--topology", topology]);
+                    command.args(["--demands", &case.demands, "--message", &message]);
+                    only_run(command.args(more))
+                };
+                let mpi = simulate(&["--mpi", "linear"])?.seconds;
+                let optiq = if case.served_by == "MPI" { mpi } else { simulate(&[])?.seconds };
+                predictions.push(Prediction {
+                    topology: lab.topology.clone(),
+                    demands: case.demands.clone(),
+                    message_bytes: case.message_bytes,
+                    role,
+                    mpi_measured_seconds: case.mpi.median_seconds,
+                    mpi_simulated_seconds: mpi,
+                    optiq_measured_seconds: case.optiq.median_seconds,
+                    optiq_simulated_seconds: optiq,
+                });
+            }
+        }
+    }
+    let speed = markdown::parse(&text);
+    let speed = speed.into_iter().filter(|block| matches!(block, MarkdownBlock::Table(_))).collect();
+    Ok(SimulatorContent { speed, predictions, executor: executor(workspace)? })
+}
+
+fn only_run(command: &mut std::process::Command) -> Result<SimulateRun, Failure> {
+    let document: SimulateDocument = workspace::json(command.arg("--json"))?;
+    document.runs.into_iter().next().ok_or_else(|| Failure::Work("optiq simulate printed no run".into()))
+}
+
+fn executor(workspace: &Workspace) -> Result<Vec<ExecutorRow>, Failure> {
+    let mut rows = Vec::new();
+    for group in measurement_cases::groups()?.into_iter().filter(|g| g.platform == Platform::Simulator) {
+        for case in group.cases {
+            if optiq_net::Network::from_spec(&case.topology)?.hosts() > HOSTS {
+                continue;
+            }
+            for (legs, transport) in [("planned", "two-sided"), ("hops", "one-sided")] {
+                let mut command = workspace.optiq(&["simulate", "--model", "bgq", "--topology", &case.topology]);
+                command.args(["--demands", &case.demands, "--threads", "2", "--legs", legs, "--transport", transport]);
+                if let Some(message) = &case.message {
+                    command.args(["--message", message]);
+                }
+                let run = only_run(&mut command)?;
+                rows.push(ExecutorRow {
+                    case: case.clone(),
+                    role: group.role,
+                    legs: legs.into(),
+                    transport: transport.into(),
+                    link_bound_seconds: run.link_bound_seconds,
+                    seconds: run.seconds,
+                    packets: run.packets,
+                    simulation_seconds: run.simulation_seconds,
+                });
+            }
+        }
+    }
+    Ok(rows)
+}
+
+impl SimulatorContent {
+    /// Of the page.
+    pub const TITLE: &'static str = "The simulator: its speed, and its predictions";
+
+    /// The page below its circumstances.
+    pub fn body(&self) -> String {
+        let mut page = format!(
+            "## Speed\n\n`cargo bench -p optiq-sim --bench speed`: uniform random messages of 4 KB, one a microsecond from each host, the \
+             middle one of three runs. Events are arrivals, what hosts do, and wake-ups of channels. The target on one core is 5 M \
+             events/s, 400 k packets/s, at most 12 events a packet and 500 MB.\n\n{}\n\
+             ## Predictions\n\nThe times of [lab.md](lab.md), measured there on a real network, and those that `optiq simulate --model \
+             lab` finds for the same demands: all messages at once for MPI, planner optimal for OPTIQ. One model for all cases; it was \
+             tuned on the training cases of `data/cases.toml`, and is judged on the held-out ones.\n",
+            markdown::render(&self.speed)
         );
-        for case in cases(&measured, network)? {
-            let mpi = simulate(project, network, &case, &["--mpi", "linear"])?;
-            let optiq = if case.served_by_mpi { mpi } else { simulate(project, network, &case, &[])? };
-            let off = [(mpi, case.mpi), (optiq, case.optiq)].map(|(ours, measured)| (ours / measured - 1.0) * 100.0);
-            close += off.iter().filter(|o| o.abs() <= WITHIN).count();
-            all += off.len();
-            sum += off.iter().map(|o| o.abs()).sum::<f64>();
-            let _ = writeln!(
-                page,
-                "| {} | {} | {:.1} | {:.1} | {:+.1} | {:.1} | {:.1} | {:+.1} |",
-                case.demands.trim_start_matches("pattern:"),
-                case.message.as_deref().unwrap_or("-"),
-                case.mpi * 1e3,
-                mpi * 1e3,
-                off[0],
-                case.optiq * 1e3,
-                optiq * 1e3,
-                off[1],
-            );
+        for role in [CaseRole::HeldOut, CaseRole::Training] {
+            page.push_str(&self.predictions_of(role));
         }
-    }
-    let mean = sum / all.max(1) as f64;
-    let _ =
-        write!(page, "\n{close} of {all} predictions are within {WITHIN} %; on average they are {mean:.1} % off.\n");
-    page.push_str(&executor(project)?);
-    Ok(page)
-}
-
-/// What planned paths reach of their link bound at a thousand nodes.
-fn executor(project: &Project) -> Outcome<String> {
-    let mut text = String::from(
-        "\n## A thousand nodes\n\n`optiq simulate --topology bgq:1024 --message 8MiB --threads 2`, planner optimal, with the overheads of \
-         forwarding: 85 % of the link bound, in less than a minute, are asked for. Why stopping at every host helps: \
-         `docs/executor.md`.\n\n\
-         | demands | legs | transport | link bound, ms | simulated, ms | share of the bound, % | packets | simulated in, s |\n\
-         | --- | --- | --- | ---: | ---: | ---: | ---: | ---: |\n",
-    );
-    for pattern in ["disjoint", "overlap", "subset"] {
-        for (legs, transport) in [("planned", "two-sided"), ("hops", "one-sided")] {
-            let demands = format!("pattern:{pattern}");
-            let mut command = project.command(project.program("optiq"));
-            command.args(["simulate", "--topology", "bgq:1024", "--demands", &demands, "--message", "8MiB"]);
-            command.args(["--threads", "2", "--json", "--legs", legs, "--transport", transport]);
-            let document = process::capture(&mut command)?;
-            let [bound, seconds, packets, took] =
-                ["link_bound_seconds", "seconds", "packets", "simulation_seconds"].map(|key| number(&document, key));
-            let (bound, seconds) = (bound?, seconds?);
-            let _ = writeln!(
-                text,
-                "| {pattern} | {legs} | {transport} | {:.2} | {:.2} | {:.1} | {:.0} | {:.0} |",
-                bound * 1e3,
-                seconds * 1e3,
-                bound / seconds * 100.0,
-                packets?,
-                took?,
-            );
+        page.push_str(
+            "\n## Planned paths on large networks\n\n`optiq simulate --model bgq --threads 2`, planner optimal, with the overheads of \
+             forwarding: 85 % of the link bound at 1,024 nodes, in less than a minute, are asked for. Why relaying at every host helps: \
+             `docs/executor.md`, whose constants were tuned on the training cases.\n",
+        );
+        for role in [CaseRole::HeldOut, CaseRole::Training] {
+            page.push_str(&self.executor_of(role));
         }
+        page
     }
-    Ok(text)
-}
 
-/// The cases of a network's first table.
-fn cases(text: &str, network: &str) -> Outcome<Vec<Case>> {
-    let missing =
-        || Failure::Failed(format!("lab.md has no table for {network}; cargo xtask results --only lab makes it"));
-    let (_, rest) = text.split_once(&format!("## `{network}`")).ok_or_else(missing)?;
-    let (_, rest) = rest.split_once("served by\n").ok_or_else(missing)?;
-    let lines = rest.lines().take_while(|l| !l.is_empty());
-    lines.map(|l| case(l).ok_or_else(|| Failure::Failed(format!("lab.md: \"{l}\" is not a line of a table")))).collect()
-}
-
-/// `disjoint, 1MB   159 ms  81.7 ms  1.95 x ...`
-fn case(line: &str) -> Option<Case> {
-    let cells: Vec<&str> = line.split("  ").map(str::trim).filter(|c| !c.is_empty()).collect();
-    let [name, mpi, optiq, .., served] = cells[..] else { return None };
-    let (demands, message) = match name.rsplit_once(", ") {
-        Some((demands, message)) => (demands, Some(message.to_owned())),
-        None => (name, None),
-    };
-    let served_by_mpi = served == "MPI";
-    Some(Case {
-        demands: format!("pattern:{demands}"),
-        message,
-        mpi: seconds(mpi)?,
-        optiq: seconds(optiq)?,
-        served_by_mpi,
-    })
-}
-
-fn seconds(text: &str) -> Option<f64> {
-    let (number, unit) = text.split_once(' ')?;
-    let unit = match unit {
-        "s" => 1.0,
-        "ms" => 1e-3,
-        "us" => 1e-6,
-        _ => return None,
-    };
-    Some(number.parse::<f64>().ok()? * unit)
-}
-
-fn simulate(project: &Project, network: &str, case: &Case, more: &[&str]) -> Outcome<f64> {
-    let mut command = project.command(project.program("optiq"));
-    let topology = format!("{network},capacity=12.5MB/s");
-    command.args(["simulate", "--model", "lab", "--json", "--topology", &topology, "--demands", &case.demands]);
-    if let Some(message) = &case.message {
-        command.args(["--message", message]);
+    fn predictions_of(&self, role: CaseRole) -> String {
+        let mut table = TextTable::new(&[
+            "network<",
+            "demands<",
+            "bytes",
+            "MPI, measured, ms",
+            "simulated",
+            "off, %",
+            "OPTIQ, measured, ms",
+            "simulated",
+            "off, %",
+        ]);
+        let mut all: Vec<f64> = Vec::new();
+        for p in self.predictions.iter().filter(|p| p.role == role) {
+            let off = |simulated: f64, measured: f64| (simulated / measured - 1.0) * 100.0;
+            let mpi = off(p.mpi_simulated_seconds, p.mpi_measured_seconds);
+            let optiq = off(p.optiq_simulated_seconds, p.optiq_measured_seconds);
+            all.extend([mpi.abs(), optiq.abs()]);
+            table.rows.push(vec![
+                format!("`{}`", p.topology),
+                p.demands.trim_start_matches("pattern:").to_owned(),
+                p.message_bytes.to_string(),
+                format!("{:.1}", p.mpi_measured_seconds * 1e3),
+                format!("{:.1}", p.mpi_simulated_seconds * 1e3),
+                format!("{mpi:+.1}"),
+                format!("{:.1}", p.optiq_measured_seconds * 1e3),
+                format!("{:.1}", p.optiq_simulated_seconds * 1e3),
+                format!("{optiq:+.1}"),
+            ]);
+        }
+        let close = all.iter().filter(|off| **off <= WITHIN).count();
+        let of = match role {
+            CaseRole::HeldOut => "held-out",
+            CaseRole::Training => "training",
+        };
+        let sentence = match mean(&all) {
+            Some(mean) => format!(
+                "{close} of {} predictions of {of} cases are within {WITHIN} %; on average they are {mean:.1} % off.",
+                all.len()
+            ),
+            None => format!("No {of} cases were measured."),
+        };
+        format!("\n### Predictions of {of} cases\n\n{sentence}\n\n{}", table.markdown())
     }
-    number(&process::capture(command.args(more))?, "seconds")
+
+    fn executor_of(&self, role: CaseRole) -> String {
+        let mut table = TextTable::new(&[
+            "network<",
+            "demands<",
+            "message<",
+            "legs<",
+            "transport<",
+            "link bound, ms",
+            "simulated, ms",
+            "share of the bound, %",
+            "packets",
+            "simulated in, s",
+        ]);
+        for row in self.executor.iter().filter(|row| row.role == role) {
+            table.rows.push(vec![
+                format!("`{}`", row.case.topology),
+                row.case.demands.trim_start_matches("pattern:").to_owned(),
+                row.case.message.clone().unwrap_or_default(),
+                row.legs.clone(),
+                row.transport.clone(),
+                format!("{:.2}", row.link_bound_seconds * 1e3),
+                format!("{:.2}", row.seconds * 1e3),
+                format!("{:.1}", row.link_bound_seconds / row.seconds * 100.0),
+                row.packets.to_string(),
+                format!("{:.0}", row.simulation_seconds),
+            ]);
+        }
+        format!("\n### Shares of the bound, {role} cases\n\n{}", table.markdown())
+    }
 }
 
 #[cfg(test)]
@@ -158,15 +245,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_the_lab_s_tables_are_read() {
-        let line = "subset, 1MB      177 ms  58.2 ms  3.05 x        160 ms   90.2 %   53.8 ms  92.5 %  14 paths";
-        let c = case(line).unwrap();
-        assert_eq!((c.demands.as_str(), c.message.as_deref()), ("pattern:subset", Some("1MB")));
-        assert!((c.mpi - 0.177).abs() < 1e-12 && (c.optiq - 0.0582).abs() < 1e-12 && !c.served_by_mpi);
-        let line =
-            "random,count=16,seed=4,min=64KB,max=8MB   1.10 s  1.10 s  2.06 x   1.10 s   99.4 %  425 ms  79.4 %  MPI";
-        let c = case(line).unwrap();
-        assert!(c.message.is_none() && c.served_by_mpi);
-        assert!(case("every byte is right").is_none());
+    fn predictions_are_counted_apart() {
+        let prediction = |role, simulated: f64| Prediction {
+            topology: "star:16".into(),
+            demands: "pattern:disjoint".into(),
+            message_bytes: 1,
+            role,
+            mpi_measured_seconds: 1.0,
+            mpi_simulated_seconds: simulated,
+            optiq_measured_seconds: 1.0,
+            optiq_simulated_seconds: 1.0,
+        };
+        let predictions = vec![
+            prediction(CaseRole::HeldOut, 1.5),
+            prediction(CaseRole::HeldOut, 0.9),
+            prediction(CaseRole::Training, 1.0),
+        ];
+        let page = SimulatorContent { speed: Vec::new(), predictions, executor: Vec::new() }.body();
+        assert!(
+            page.contains("3 of 4 predictions of held-out cases are within 15 %; on average they are 15.0 % off."),
+            "{page}"
+        );
+        assert!(page.contains("2 of 2 predictions of training cases are within 15 %"), "{page}");
     }
 }

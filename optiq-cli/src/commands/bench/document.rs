@@ -1,6 +1,6 @@
 //! What was measured: one comparison, or many with their geometric mean.
 
-use crate::statistics::geometric_mean;
+use optiq_measure::statistics::geometric_mean;
 use optiq_view::table;
 use serde::{Deserialize, Serialize};
 
@@ -113,7 +113,7 @@ impl Suite {
             ratio: c.comparison.ratio,
         });
         let verified = cases.iter().all(|c| c.comparison.verified);
-        let geometric_mean_ratio = geometric_mean(&ratios);
+        let geometric_mean_ratio = geometric_mean(&ratios).unwrap_or(f64::NAN);
         Suite { topology, note, ranks, all_ranks, repetitions, cases, geometric_mean_ratio, worst, verified }
     }
 

@@ -1,7 +1,7 @@
 //! `optiq jobs run`: executes a job file under `mpirun`, and looks at every byte.
 
 use crate::failure::Failure;
-use crate::statistics::median;
+use optiq_measure::statistics::median;
 use crate::{output, ranks};
 use clap::Args;
 use mpi::topology::SimpleCommunicator;
@@ -105,7 +105,7 @@ impl Arguments {
             return Ok(None);
         }
         let bytes = jobs.list().iter().fold(0u64, |sum, j| sum.saturating_add(j.bytes));
-        let median_seconds = median(&seconds);
+        let median_seconds = median(&seconds).unwrap_or(0.0);
         let decision = session.decision();
         let link_bound_seconds = match &decision {
             optiq::Decision::Multipath { congestion_seconds, .. } => Some(*congestion_seconds),
