@@ -20,13 +20,13 @@ use super::request::Case;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::ranks;
-use crate::statistics::median;
 use crate::target::Target;
 use mpi::datatype::{Partition, PartitionMut};
 use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Root};
 use optiq::{Algorithm, Config, Decision, Placement, PlacementRule, PlannerChoice, Session};
+use optiq_measure::statistics::median;
 use optiq_net::Network;
 use optiq_solver::{Demand, demands};
 use std::path::PathBuf;
@@ -278,7 +278,7 @@ fn bounds(decision: &Decision, network: &Network, demands: &[Demand]) -> Result<
 }
 
 fn side(first_seconds: f64, seconds: Vec<f64>, link_bound_seconds: f64) -> Side {
-    let median_seconds = median(&seconds);
+    let median_seconds = median(&seconds).unwrap_or(0.0);
     let share_of_bound = link_bound_seconds / median_seconds;
     Side { first_seconds, seconds, median_seconds, link_bound_seconds, share_of_bound }
 }

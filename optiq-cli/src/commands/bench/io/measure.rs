@@ -11,7 +11,6 @@ use super::{Document, Io, Ratios, Side};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::ranks;
-use crate::statistics::median;
 use mpi::collective::SystemOperation;
 use mpi::ffi;
 use mpi::raw::AsRaw;
@@ -19,6 +18,7 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Root};
 use optiq::io::{Assignment, Extent, FileHandle, FileSession, Piece, Rounds, assign};
 use optiq::{Algorithm, Config, Decision};
+use optiq_measure::statistics::median;
 use optiq_net::random::SplitMix64;
 use std::ffi::c_int;
 use std::path::PathBuf;
@@ -230,7 +230,7 @@ fn measure(world: &SimpleCommunicator, request: &Io) -> Result<Option<Document>,
     let sides: Vec<Side> = sides
         .into_iter()
         .map(|(by, seconds)| {
-            let median_seconds = median(&seconds);
+            let median_seconds = median(&seconds).unwrap_or(0.0);
             let link_bound_seconds = match by {
                 By::OptiqWrite | By::OptiqExchange | By::OptiqRead => optiq_bound,
                 By::DefaultWrite | By::DefaultExchange => bounds.map(|b| b[1]),
