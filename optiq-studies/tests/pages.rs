@@ -31,7 +31,11 @@ fn the_index_is_made_of_documents_and_of_the_list_of_pages_without() {
     assert!(found == index::page(&documents, &listed), "run `cargo run -p optiq-studies -- pages`");
     assert_eq!(index::strays(&pages(), &documents, &listed).unwrap(), Vec::<String>::new());
     for page in &listed {
-        assert!(documents.iter().all(|d| d.name != page.name), "{} has a document and is listed as having none", page.name);
+        assert!(
+            documents.iter().all(|d| d.name != page.name),
+            "{} has a document and is listed as having none",
+            page.name
+        );
     }
 }
 
@@ -48,7 +52,11 @@ fn documents_of_another_form_are_refused() {
     assert!(read("o1.json", &text).is_ok());
     for (name, text, says) in [
         ("o2.json", text.clone(), "name is \"o1\", and that of the file is expected"),
-        ("o1.json", text.replace("\"schema\": 1", "\"schema\": 7"), "schema is 7, and 1 is expected; run the study again"),
+        (
+            "o1.json",
+            text.replace("\"schema\": 1", "\"schema\": 7"),
+            "schema is 7, and 1 is expected; run the study again",
+        ),
         ("o1.json", text.replace("\"study\": \"claim\"", "\"study\": \"claims\""), "unknown variant `claims`"),
         ("o1.json", "{".into(), "EOF while parsing"),
     ] {

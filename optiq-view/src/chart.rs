@@ -3,9 +3,10 @@
 //! Panels stand side by side and share their categories and their vertical axis, which begins at 0, so that heights can be
 //! compared across them. The file has its own background, and follows the light or dark colours that its reader prefers.
 
-use crate::axis::{number, ticks};
+use crate::axis::{Axis, number};
 use crate::colours::{EDGE, INK, PAPER, SERIES, SOFT};
-use crate::page::escape as escaped;
+use crate::page::escape;
+use crate::svg::{Anchor, Drawing, Point, through};
 use std::fmt::Write;
 
 /// How values are drawn.
@@ -65,15 +66,27 @@ const CHARACTER: f64 = 6.6;
 /// Part of a category's width that its bars take.
 const FILLED: f64 = 0.78;
 
+/// Where a panel lies, and how wide a category is.
+struct Place {
+    left: f64,
+    right: f64,
+    step: f64,
+    /// The axis of values, which all panels share.
+    y: Axis,
+}
+
+impl Place {
+    /// The middle of a category.
+    fn middle(&self, category: usize) -> f64 {
+        self.left + (category as f64 + 0.5) * self.step
+    }
+}
+
 impl Chart {
     /// The file. Values that are not finite or below 0 are left out.
     pub fn svg(&self) -> String {
         let names = self.names();
-        let drawn = |v: &Option<f64>| v.filter(|v| v.is_finite() && *v >= 0.0);
-        let all = self.panels.iter().flat_map(|p| &p.series).flat_map(|s| &s.values);
-        let high = all.filter_map(drawn).fold(0.0, f64::max);
-        let high = if high > 0.0 { high * 1.05 } else { 1.0 };
-        let y = |v: f64| BOTTOM - v / high * (BOTTOM - TOP);
+        let y = self.values();
         let count = self.panels.len().max(1) as f64;
         let wide = (WIDTH - LEFT - RIGHT - GAP * (count - 1.0)) / count;
         let step = wide / self.categories.len().max(1) as f64;
@@ -82,118 +95,95 @@ impl Chart {
         let turned = longest * CHARACTER > step - 4.0;
         let below = if turned { longest * CHARACTER * 0.7 + 12.0 } else { 20.0 };
         let height = BOTTOM + below + 34.0;
-        let mut text = String::new();
-        // Writing to a string does not fail.
-        let _ = write!(
-            text,
+        let mut drawing = Drawing::default();
+        self.legend(&mut drawing, &names);
+        for (p, panel) in self.panels.iter().enumerate() {
+            let left = LEFT + p as f64 * (wide + GAP);
+            let place = Place { left, right: left + wide, step, y };
+            self.frame(&mut drawing, panel, &place, p == 0, turned);
+            for (i, series) in panel.series.iter().enumerate() {
+                let colour = names.iter().position(|n| *n == series.name).unwrap_or(0);
+                match self.kind {
+                    ChartKind::Bars => self.bars(&mut drawing, series, (i, panel.series.len()), colour, &place),
+                    ChartKind::Lines => self.lines(&mut drawing, series, colour, &place),
+                }
+            }
+            drawing.line("axis", (place.left, BOTTOM), (place.right, BOTTOM));
+        }
+        drawing.words("soft", Anchor::Middle, ((LEFT + WIDTH - RIGHT) / 2.0, height - 12.0), &self.horizontal);
+        format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" \
              height=\"{height:.0}\" role=\"img\" aria-label=\"{0}\">\n<style>{1}</style>\n\
              <rect class=\"back\" width=\"{WIDTH}\" height=\"{height:.0}\"/>\n\
-             <text class=\"title\" x=\"16\" y=\"24\">{0}</text>\n",
-            escaped(&self.title),
-            style(names.len())
-        );
+             <text class=\"title\" x=\"16\" y=\"24\">{0}</text>\n{2}</svg>\n",
+            escape(&self.title),
+            style(names.len()),
+            drawing.into_text()
+        )
+    }
+
+    /// The axis of values, from 0 to a little above the highest one.
+    fn values(&self) -> Axis {
+        let all = self.panels.iter().flat_map(|p| &p.series).flat_map(|s| &s.values);
+        let high = all.filter_map(drawn).fold(0.0, f64::max);
+        Axis::linear((0.0, if high > 0.0 { high * 1.05 } else { 1.0 }), (BOTTOM, TOP))
+    }
+
+    /// The names of series with their colours, and what the vertical axis shows.
+    fn legend(&self, drawing: &mut Drawing, names: &[&str]) {
         let mut at = 16.0;
         for (s, name) in names.iter().enumerate() {
-            let _ = writeln!(
-                text,
-                "<rect class=\"s{s}\" x=\"{at:.1}\" y=\"38\" width=\"14\" height=\"10\"/>\
-                 <text x=\"{:.1}\" y=\"47\">{}</text>",
-                at + 20.0,
-                escaped(name)
-            );
+            drawing.rect(&format!("s{s}"), (at, 38.0), (14.0, 10.0), None);
+            drawing.words("", Anchor::Start, (at + 20.0, 47.0), name);
             at += 44.0 + name.chars().count() as f64 * CHARACTER;
         }
-        let _ = writeln!(text, "<text class=\"soft\" x=\"16\" y=\"70\">{}</text>", escaped(&self.vertical));
-        for (p, panel) in self.panels.iter().enumerate() {
-            let left = LEFT + p as f64 * (wide + GAP);
-            if !panel.title.is_empty() {
-                let middle = left + wide / 2.0;
-                let _ = writeln!(
-                    text,
-                    "<text class=\"middle strong\" x=\"{middle:.1}\" y=\"{:.1}\">{}</text>",
-                    TOP - 10.0,
-                    escaped(&panel.title)
-                );
-            }
-            for v in ticks(0.0, high, 6) {
-                let (at, right) = (y(v), left + wide);
-                let _ = writeln!(
-                    text,
-                    "<line class=\"grid\" x1=\"{left:.1}\" x2=\"{right:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>"
-                );
-                if p == 0 {
-                    let (x, at) = (left - 8.0, at + 4.0);
-                    let _ = writeln!(text, "<text class=\"end\" x=\"{x:.1}\" y=\"{at:.1}\">{}</text>", number(v));
-                }
-            }
-            for (c, category) in self.categories.iter().enumerate() {
-                let x = left + (c as f64 + 0.5) * step;
-                let below = BOTTOM + 17.0;
-                let place = match turned {
-                    true => {
-                        format!("class=\"end\" transform=\"translate({:.1} {:.1}) rotate(-45)\"", x + 4.0, below - 3.0)
-                    }
-                    false => format!("class=\"middle\" x=\"{x:.1}\" y=\"{below:.1}\""),
-                };
-                let _ = writeln!(text, "<text {place}>{}</text>", escaped(category));
-            }
-            let colour = |series: &Series| names.iter().position(|n| *n == series.name).unwrap_or(0);
-            for (i, series) in panel.series.iter().enumerate() {
-                let points: Vec<Option<(f64, f64, f64)>> = (0..self.categories.len())
-                    .map(|c| {
-                        let v = drawn(series.values.get(c)?)?;
-                        Some((left + (c as f64 + 0.5) * step, y(v), v))
-                    })
-                    .collect();
-                let class = colour(series);
-                match self.kind {
-                    ChartKind::Bars => {
-                        let bar = step * FILLED / panel.series.len() as f64;
-                        for (c, point) in points.iter().enumerate() {
-                            let Some((x, top, v)) = point else { continue };
-                            let x = x - step * FILLED / 2.0 + i as f64 * bar;
-                            let _ = writeln!(
-                                text,
-                                "<rect class=\"s{class}\" x=\"{x:.1}\" y=\"{top:.1}\" width=\"{:.1}\" \
-                                 height=\"{:.1}\"><title>{}</title></rect>",
-                                (bar - 1.0).max(1.0),
-                                BOTTOM - top,
-                                self.told(series, c, *v)
-                            );
-                        }
-                    }
-                    ChartKind::Lines => {
-                        // A gap begins a new line.
-                        for run in points.split(Option::is_none).filter(|run| run.len() > 1) {
-                            let run: Vec<String> =
-                                run.iter().flatten().map(|(x, y, _)| format!("{x:.1} {y:.1}")).collect();
-                            let _ = writeln!(text, "<path class=\"l{class}\" d=\"M{}\"/>", run.join("L"));
-                        }
-                        for (c, point) in points.iter().enumerate() {
-                            let Some((x, y, v)) = point else { continue };
-                            let _ = writeln!(
-                                text,
-                                "<circle class=\"s{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"><title>{}</title></circle>",
-                                self.told(series, c, *v)
-                            );
-                        }
-                    }
-                }
-            }
-            let _ = writeln!(
-                text,
-                "<line class=\"axis\" x1=\"{left:.1}\" x2=\"{:.1}\" y1=\"{BOTTOM}\" y2=\"{BOTTOM}\"/>",
-                left + wide
-            );
+        drawing.words("soft", Anchor::Start, (16.0, 70.0), &self.vertical);
+    }
+
+    /// Title, lines across and names of categories; the first panel has the numbers of all of them.
+    fn frame(&self, drawing: &mut Drawing, panel: &Panel, place: &Place, first: bool, turned: bool) {
+        if !panel.title.is_empty() {
+            let middle = (place.left + place.right) / 2.0;
+            drawing.words("strong", Anchor::Middle, (middle, TOP - 10.0), &panel.title);
         }
-        let (middle, at) = ((LEFT + WIDTH - RIGHT) / 2.0, height - 12.0);
-        let _ = write!(
-            text,
-            "<text class=\"middle soft\" x=\"{middle:.1}\" y=\"{at:.1}\">{}</text>\n</svg>\n",
-            escaped(&self.horizontal)
-        );
-        text
+        let mut levels = place.y.number_ticks(6);
+        if !first {
+            levels.iter_mut().for_each(|(_, label)| label.clear());
+        }
+        drawing.levels(&place.y, &levels, (place.left, place.right));
+        for (c, category) in self.categories.iter().enumerate() {
+            let (x, below) = (place.middle(c), BOTTOM + 17.0);
+            match turned {
+                true => drawing.rising_words((x + 4.0, below - 3.0), category),
+                false => drawing.words("", Anchor::Middle, (x, below), category),
+            }
+        }
+    }
+
+    /// The bars of one of several series.
+    fn bars(&self, drawing: &mut Drawing, series: &Series, (i, of): (usize, usize), colour: usize, place: &Place) {
+        let bar = place.step * FILLED / of as f64;
+        for (c, v) in series.values.iter().take(self.categories.len()).enumerate() {
+            let Some(v) = drawn(v) else { continue };
+            let (x, top) = (place.middle(c) - place.step * FILLED / 2.0 + i as f64 * bar, place.y.at(v));
+            let size = ((bar - 1.0).max(1.0), BOTTOM - top);
+            drawing.rect(&format!("s{colour}"), (x, top), size, Some(&self.tip(series, c, v)));
+        }
+    }
+
+    /// The points of a series, and the lines between them; a gap begins a new line.
+    fn lines(&self, drawing: &mut Drawing, series: &Series, colour: usize, place: &Place) {
+        let values: Vec<Option<f64>> = series.values.iter().take(self.categories.len()).map(drawn).collect();
+        let at = |(c, v): (usize, &Option<f64>)| v.map(|v| (place.middle(c), place.y.at(v)));
+        let points: Vec<Option<Point>> = values.iter().enumerate().map(at).collect();
+        for run in points.split(Option::is_none).filter(|run| run.len() > 1) {
+            drawing.path(&format!("l{colour}"), &format!("M{}", through(run.iter().flatten())), None);
+        }
+        for (c, (point, v)) in points.iter().zip(&values).enumerate() {
+            if let (Some(point), Some(v)) = (point, v) {
+                drawing.circle(&format!("s{colour}"), *point, Some(&self.tip(series, c, *v)));
+            }
+        }
     }
 
     /// Names of series, in the order in which they first come.
@@ -208,9 +198,14 @@ impl Chart {
     }
 
     /// What a reader sees who points at a value.
-    fn told(&self, series: &Series, category: usize, value: f64) -> String {
-        escaped(&format!("{}, {}: {}", series.name, self.categories[category], number(value)))
+    fn tip(&self, series: &Series, category: usize, value: f64) -> String {
+        format!("{}, {}: {}", series.name, self.categories[category], number(value))
     }
+}
+
+/// A value that can be drawn.
+fn drawn(v: &Option<f64>) -> Option<f64> {
+    v.filter(|v| v.is_finite() && *v >= 0.0)
 }
 
 fn style(series: usize) -> String {
@@ -232,7 +227,7 @@ fn style(series: usize) -> String {
     }
     format!(
         "text{{font:12px system-ui,sans-serif}}.title{{font-size:15px;font-weight:600}}.strong{{font-weight:600}}\
-         .middle{{text-anchor:middle}}.end{{text-anchor:end}}path{{fill:none;stroke-width:2.2;stroke-linejoin:round}}{light}\
+         path{{fill:none;stroke-width:2.2;stroke-linejoin:round}}{light}\
          @media(prefers-color-scheme:dark){{{dark}}}"
     )
 }

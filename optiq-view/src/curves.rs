@@ -3,9 +3,10 @@
 //! Panels stand side by side and share their vertical axis, which begins at 0. Each value holds until the next one, so
 //! curves are stairs. A curve has the colour of its number, as its [`key`] has it.
 
-use crate::axis::{number, path, stairs, ticks, time_unit};
+use crate::axis::Axis;
 use crate::colours::{self, SERIES};
-use crate::page::escape;
+use crate::svg::{Anchor, Drawing, Point, stairs, through};
+use maud::{Markup, html};
 use std::fmt::Write;
 
 /// One curve.
@@ -58,11 +59,7 @@ const APART: f64 = 64.0;
 pub fn style() -> String {
     let mut text = colours::series();
     text.push_str(
-        ".curves { display: block; width: 100%; height: auto; }\n\
-         .curves text { font: 12px system-ui, sans-serif; fill: var(--ink); }\n\
-         .curves .strong { font-weight: 600; }\n.curves .soft { fill: var(--soft); }\n\
-         .curves .grid { stroke: var(--edge); }\n.curves .axis { stroke: var(--soft); }\n\
-         .curve, .key-line path { fill: none; stroke-width: 2; stroke-linejoin: round; }\n\
+        ".curve, .key-line path { fill: none; stroke-width: 2; stroke-linejoin: round; }\n\
          .key-line { width: 28px; height: 10px; }\n.again { stroke-dasharray: 6 3; }\n",
     );
     for i in 0..SERIES.len() {
@@ -78,127 +75,72 @@ fn class(number: usize) -> String {
 }
 
 /// A sample of a curve, for a legend.
-pub fn key(number: usize) -> String {
-    format!("<svg class=\"key-line\" viewBox=\"0 0 28 10\"><path class=\"{}\" d=\"M0 5H28\"/></svg>", class(number))
-}
-
-/// Where times lie.
-struct Axis {
-    low: f64,
-    high: f64,
-    logarithmic: bool,
-}
-
-impl Axis {
-    /// 0 to 1.
-    fn place(&self, time: f64) -> f64 {
-        match self.logarithmic {
-            true => (time.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
-            false => time / self.high,
-        }
-        .clamp(0.0, 1.0)
-    }
-
-    /// Times with their labels, not more than fit a width, and the unit, if it is the same for all of them.
-    fn ticks(&self, width: f64) -> (Vec<(f64, String)>, String) {
-        let most = (width / APART).max(2.0);
-        if !self.logarithmic {
-            let (factor, unit) = time_unit(self.high);
-            let at = ticks(0.0, self.high * factor, most as usize);
-            return (at.into_iter().map(|t| (t / factor, number(t))).collect(), format!(", {unit}"));
-        }
-        let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
-        for steps in [&[1.0, 2.0, 5.0][..], &[1.0]] {
-            let all = decades.clone().flat_map(|d| steps.iter().map(move |s| s * 10f64.powi(d)));
-            let inside: Vec<f64> = all.filter(|&t| t >= self.low && t <= self.high).collect();
-            if inside.len() as f64 <= most || steps.len() == 1 {
-                // Ten decades at 64 pixels have room.
-                let label = |t: f64| {
-                    // A little more, as 1e-3 may be a little less than that.
-                    let (factor, unit) = time_unit(t * 1.000_001);
-                    (t, format!("{} {unit}", number(t * factor)))
-                };
-                return (inside.into_iter().map(label).collect(), String::new());
-            }
-        }
-        (Vec::new(), String::new())
-    }
+pub fn key(number: usize) -> Markup {
+    html! { svg.key-line viewBox="0 0 28 10" { path class=(class(number)) d="M0 5H28" {} } }
 }
 
 impl Curves {
     /// The picture, or `None` if there is no point to be drawn.
-    pub fn svg(&self) -> Option<String> {
-        let curves = || self.panels.iter().flat_map(|p| &p.curves);
-        let points = || curves().flat_map(|c| &c.points).filter(|p| p.0.is_finite() && p.1.is_finite());
-        points().next()?;
-        let high = self.high.unwrap_or_else(|| points().map(|p| p.1).fold(0.0, f64::max) * 1.05);
-        let high = if high > 0.0 { high } else { 1.0 };
-        let last = curves().map(|c| c.end).chain(points().map(|p| p.0)).fold(0.0, f64::max);
-        let least = points().map(|p| p.0).filter(|&t| t > 0.0).fold(f64::INFINITY, f64::min).min(last);
-        // Air on both sides, which also keeps the ends apart.
-        let axis = match self.logarithmic {
-            true => Axis { low: least.max(1e-12) / 1.1, high: last.max(1e-12) * 1.1, logarithmic: true },
-            false => Axis { low: 0.0, high: if last > 0.0 { last } else { 1e-12 }, logarithmic: false },
-        };
+    pub fn svg(&self) -> Option<Markup> {
+        self.points().next()?;
+        let high = self.high.unwrap_or_else(|| self.points().map(|p| p.1).fold(0.0, f64::max) * 1.05);
+        let y = Axis::linear((0.0, if high > 0.0 { high } else { 1.0 }), (BOTTOM, TOP));
         let count = self.panels.len() as f64;
         let wide = (WIDTH - LEFT - RIGHT - GAP * (count - 1.0)) / count;
-        let y = |v: f64| BOTTOM - (v / high).clamp(0.0, 1.0) * (BOTTOM - TOP);
-        let (times, unit) = axis.ticks(wide);
-        let mut text = format!("<text class=\"soft\" x=\"4\" y=\"14\">{}</text>", escape(&self.vertical));
+        let mut drawing = Drawing::default();
+        drawing.words("soft", Anchor::Start, (4.0, 14.0), &self.vertical);
         for (p, panel) in self.panels.iter().enumerate() {
             let left = LEFT + p as f64 * (wide + GAP);
-            let (right, middle) = (left + wide, left + wide / 2.0);
-            let _ = write!(
-                text,
-                "<text class=\"strong\" x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-                TOP - 14.0,
-                escape(&panel.title)
-            );
-            for v in ticks(0.0, high, 5) {
-                let at = y(v);
-                let _ = write!(text, r#"<path class="grid" d="M{left:.1} {at:.1}H{right:.1}"/>"#);
-                let (x, at) = (left - 8.0, at + 4.0);
-                let _ = write!(text, r#"<text x="{x:.1}" y="{at:.1}" text-anchor="end">{}</text>"#, number(v));
-            }
-            for (t, label) in &times {
-                let x = left + axis.place(*t) * wide;
-                let _ = write!(text, r#"<path class="axis" d="M{x:.1} {BOTTOM}v5"/>"#);
-                let at = BOTTOM + 20.0;
-                let _ = write!(text, r#"<text x="{x:.1}" y="{at}" text-anchor="middle">{label}</text>"#);
-            }
-            let _ = write!(
-                text,
-                "<text class=\"soft\" x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}{unit}</text>",
-                BOTTOM + 40.0,
-                escape(&self.horizontal)
-            );
-            for curve in &panel.curves {
-                let at = |p: &(f64, f64)| (left + axis.place(p.0) * wide, y(p.1));
-                let seen = thinned(&curve.points, at);
-                if seen.is_empty() {
-                    continue;
-                }
-                let end = left + axis.place(curve.end) * wide;
-                let _ = write!(
-                    text,
-                    "<path class=\"curve {}\" d=\"M{}\"><title>{}</title></path>",
-                    class(curve.number),
-                    path(&stairs(&seen, |p| *p, end)),
-                    escape(&curve.name)
-                );
-            }
-            let _ = write!(text, r#"<path class="axis" d="M{left:.1} {BOTTOM}H{right:.1}"/>"#);
+            self.panel(&mut drawing, panel, &y, (left, left + wide));
         }
-        Some(format!(
-            "<svg class=\"curves\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">{text}</svg>",
-            escape(&self.label)
-        ))
+        Some(drawing.finish("curves", (WIDTH, HEIGHT), &self.label))
+    }
+
+    fn points(&self) -> impl Iterator<Item = &Point> {
+        let curves = self.panels.iter().flat_map(|p| &p.curves);
+        curves.flat_map(|c| &c.points).filter(|p| p.0.is_finite() && p.1.is_finite())
+    }
+
+    /// The axis of times, which all panels share.
+    fn times(&self) -> Axis {
+        let ends = self.panels.iter().flat_map(|p| &p.curves).map(|c| c.end);
+        let last = ends.chain(self.points().map(|p| p.0)).fold(0.0, f64::max);
+        let least = self.points().map(|p| p.0).filter(|&t| t > 0.0).fold(f64::INFINITY, f64::min).min(last);
+        // Air on both sides, which also keeps the ends apart.
+        match self.logarithmic {
+            true => Axis::logarithmic((least.max(1e-12) / 1.1, last.max(1e-12) * 1.1), (0.0, 1.0)),
+            false => Axis::linear((0.0, if last > 0.0 { last } else { 1e-12 }), (0.0, 1.0)),
+        }
+    }
+
+    /// Draws a panel between two places.
+    fn panel(&self, drawing: &mut Drawing, panel: &Panel, y: &Axis, (left, right): (f64, f64)) {
+        let middle = (left + right) / 2.0;
+        let x = self.times().between(left, right);
+        let (times, unit) = x.time_ticks(((right - left) / APART).max(2.0) as usize);
+        drawing.words("strong", Anchor::Middle, (middle, TOP - 14.0), &panel.title);
+        drawing.levels(y, &y.number_ticks(5), (left, right));
+        drawing.ticks(&x, &times, BOTTOM, f64::INFINITY);
+        let horizontal = match unit {
+            Some(unit) => format!("{}, {unit}", self.horizontal),
+            None => self.horizontal.clone(),
+        };
+        drawing.words("soft", Anchor::Middle, (middle, BOTTOM + 40.0), &horizontal);
+        for curve in &panel.curves {
+            let seen = thinned(&curve.points, |p| (x.at(p.0), y.at(p.1)));
+            if !seen.is_empty() {
+                let corners = stairs(&seen, |p| *p, x.at(curve.end));
+                let class = format!("curve {}", class(curve.number));
+                drawing.path(&class, &format!("M{}", through(&corners)), Some(&curve.name));
+            }
+        }
+        drawing.line("axis", (left, BOTTOM), (right, BOTTOM));
     }
 }
 
-/// Points in the picture, without those that nobody could tell from the one before.
-fn thinned(points: &[(f64, f64)], at: impl Fn(&(f64, f64)) -> (f64, f64)) -> Vec<(f64, f64)> {
-    let mut seen: Vec<(f64, f64)> = Vec::new();
+/// Places of points, without those that lie within half a pixel of the one before.
+fn thinned(points: &[Point], at: impl Fn(&Point) -> Point) -> Vec<Point> {
+    let mut seen: Vec<Point> = Vec::new();
     for (i, point) in points.iter().enumerate().filter(|(_, p)| p.0.is_finite() && p.1.is_finite()) {
         let (x, y) = at(point);
         let apart = |&(before, above): &(f64, f64)| (x - before).abs() >= 0.4 || (y - above).abs() >= 0.4;
@@ -227,7 +169,7 @@ mod tests {
 
     #[test]
     fn values_hold_until_the_next_one() {
-        let svg = curves(false, vec![(0.0, 5.0), (1.0, 10.0)], 2.0).svg().unwrap();
+        let svg = curves(false, vec![(0.0, 5.0), (1.0, 10.0)], 2.0).svg().unwrap().into_string();
         let (middle, right) = ((LEFT + WIDTH - RIGHT) / 2.0, WIDTH - RIGHT);
         let half = (TOP + BOTTOM) / 2.0;
         let d = format!("d=\"M{LEFT:.1} {half:.1}L{middle:.1} {half:.1}L{middle:.1} {TOP:.1}L{right:.1} {TOP:.1}\"");
@@ -236,27 +178,16 @@ mod tests {
     }
 
     #[test]
-    fn decades_are_as_wide_as_each_other() {
-        let axis = Axis { low: 1e-6, high: 1e-2, logarithmic: true };
-        let places = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2].map(|t| axis.place(t));
-        for (i, place) in places.iter().enumerate() {
-            assert!((place - 0.25 * i as f64).abs() < 1e-9, "{places:?}");
-        }
-        let labels: Vec<String> = axis.ticks(400.0).0.into_iter().map(|t| t.1).collect();
-        assert_eq!(labels, ["1 \u{b5}s", "10 \u{b5}s", "100 \u{b5}s", "1 ms", "10 ms"]);
-    }
-
-    #[test]
     fn odd_points() {
         assert!(curves(true, Vec::new(), 1.0).svg().is_none());
         for points in [vec![(0.0, 0.0)], vec![(1e-6, 1.0); 3], vec![(f64::NAN, 1.0), (0.0, f64::INFINITY), (0.0, 1.0)]]
         {
             for logarithmic in [false, true] {
-                let svg = curves(logarithmic, points.clone(), 0.0).svg().unwrap();
+                let svg = curves(logarithmic, points.clone(), 0.0).svg().unwrap().into_string();
                 assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
             }
         }
         let many: Vec<(f64, f64)> = (0..100_000).map(|i| (f64::from(i), f64::from(i) / 1e4)).collect();
-        assert!(curves(false, many, 1e5).svg().unwrap().len() < 100_000);
+        assert!(curves(false, many, 1e5).svg().unwrap().into_string().len() < 100_000);
     }
 }

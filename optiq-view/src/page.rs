@@ -1,11 +1,8 @@
-//! The template of a self-contained page, and words in markup.
+//! The template of all pages. A page needs nothing from elsewhere: no style sheet, no script, no font.
 
 use crate::colours;
-
-/// The style sheet of the page of simulated runs.
-pub const REPORT_STYLE: &str = include_str!("report.css");
-/// The body of the page of simulated runs.
-pub const REPORT_BODY: &str = include_str!("report.html");
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde::Serialize;
 
 /// What draws a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,32 +13,46 @@ pub enum Drawn {
     Already,
 }
 
-/// A page that needs nothing else: the head that all pages share, with a title (in markup) and a style sheet of its own
-/// behind the common one, and a template's body.
-pub fn page(title: &str, drawn: Drawn, style: &str, body: &str, parts: &[(&str, &str)]) -> String {
-    let drawn = if drawn == Drawn::Already { " data-drawn=\"true\"" } else { "" };
-    let head = [
-        ("{{drawn}}", drawn),
-        ("{{title}}", title),
-        ("{{colours}}", &colours::named()),
-        ("{{style}}", include_str!("page.css")),
-        ("{{own}}", style),
-    ];
-    fill(include_str!("head.html"), &head) + &fill(body, parts)
-}
-
-/// Replaces each placeholder, in the order of the template; what is filled in is not looked at again.
-fn fill(template: &str, parts: &[(&str, &str)]) -> String {
-    let mut page = String::with_capacity(template.len() + parts.iter().map(|(_, text)| text.len()).sum::<usize>());
-    let mut rest = template;
-    for (placeholder, text) in parts {
-        if let Some((before, after)) = rest.split_once(placeholder) {
-            page.push_str(before);
-            page.push_str(text);
-            rest = after;
+/// A page with a title, a style sheet of its own behind the common one, and what stands in its body.
+pub fn page(title: &str, drawn: Drawn, style: &str, body: Markup) -> String {
+    let drawn = (drawn == Drawn::Already).then_some("true");
+    let style = [&colours::named(), include_str!("page.css"), style].concat();
+    html! {
+        (DOCTYPE)
+        html lang="en" data-drawn=[drawn] {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { "\n" (PreEscaped(style)) }
+            }
+            body { (body) }
         }
     }
-    page + rest
+    .into_string()
+        + "\n"
+}
+
+/// A block of data, which scripts and other tools can read.
+///
+/// # Errors
+/// If the data cannot be serialised, which only a number that is not finite could bring about.
+pub fn data(data: &impl Serialize) -> serde_json::Result<Markup> {
+    // In a script block only "</" and "<!--" are special; escaping "<" leaves neither.
+    let text = serde_json::to_string(data)?.replace('<', "\\u003c");
+    Ok(html! { script type="application/json" id="data" { (PreEscaped(text)) } })
+}
+
+/// A headline number with what it is, and more about it.
+pub fn card(number: &str, what: &str, more: Option<&str>) -> Markup {
+    html! {
+        div.card {
+            b { (number) }
+            div.what { (what) }
+            @if let Some(more) = more { div.more { (more) } }
+        }
+    }
 }
 
 /// Text as it stands in markup.
@@ -54,17 +65,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_filled_in_is_not_filled_again() {
-        assert_eq!(fill("a {{x}} b {{y}} c", &[("{{x}}", "{{y}}"), ("{{y}}", "2")]), "a {{y}} b 2 c");
+    fn a_page_has_the_common_head_and_its_own_style_last() {
+        let page = page("a < {b}", Drawn::Already, ".x { top: 0; }\n", html! { p { "{{y}}" } });
+        assert!(page.starts_with("<!DOCTYPE html><html lang=\"en\" data-drawn=\"true\"><head>"), "{page}");
+        assert!(page.contains("<title>a &lt; {b}</title>") && page.ends_with("<body><p>{{y}}</p></body></html>\n"));
+        let at = |part: &str| page.find(part).unwrap();
+        assert!(at("--ink:#1b1f24;") < at("color: var(--ink)") && at("@media print") < at(".x { top: 0; }"));
     }
 
     #[test]
-    fn a_page_has_the_common_head_and_its_own_style_last() {
-        let page = page("{{own}}", Drawn::Already, ".x { top: 0; }\n", "<body>{{y}}</body>", &[("{{y}}", "{{style}}")]);
-        assert!(page.starts_with("<!DOCTYPE html>\n<html lang=\"en\" data-drawn=\"true\">\n"), "{page}");
-        assert!(page.contains("<title>{{own}}</title>") && page.ends_with("<body>{{style}}</body>"), "{page}");
-        let at = |part: &str| page.find(part).unwrap();
-        assert!(at("--ink:#1b1f24;") < at("color: var(--ink)") && at("@media print") < at(".x { top: 0; }"));
+    fn data_cannot_end_its_block() {
+        let block = data(&"</script><!-- ").unwrap().into_string();
+        assert_eq!(block, "<script type=\"application/json\" id=\"data\">\"\\u003c/script>\\u003c!-- \"</script>");
     }
 
     #[test]

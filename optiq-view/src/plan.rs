@@ -1,17 +1,17 @@
-//! The picture: one self-contained HTML page with the link loads of the network's own routes beside the plan's, and how
+//! The page of a plan: one self-contained HTML page with the link loads of the network's own routes beside the plan's, and how
 //! bytes spread over links (thesis figure 9).
 //!
 //! The page holds its data in one block `<script type="application/json" id="data">`, which other tools can read, and
 //! draws it in the browser. Where the vertices lie is computed here: a network that is small enough is drawn as it
-//! is ([`layout`]), a larger one as one map for each direction of travel ([`maps`]). How a planner's gap closed is drawn
-//! here as well ([`trace`]); a traced run has a page of its own ([`timeline`]), and
-//! so have simulated runs, from [`curves`] and [`heat`] maps.
+//! is ([`crate::layout`]), a larger one as one map for each direction of travel ([`crate::maps`]). How the planner closed
+//! its gap is a chart of its own ([`crate::gap`]).
 
 use crate::context::Context;
 use crate::layout::Layout;
 use crate::maps::Maps;
-use crate::page::{Drawn, escape, page};
-use crate::trace;
+use crate::page::{self, Drawn};
+use crate::{colours, gap};
+use maud::{Markup, PreEscaped, html};
 use optiq_net::{LinkLoad, Network, NodeId};
 use optiq_solver::{Plan, Report};
 use serde::Serialize;
@@ -69,9 +69,9 @@ pub struct Picture<'a> {
     loads: [Load<'a>; 2],
     layout: Option<Layout>,
     maps: Option<Maps>,
-    /// How the gap closed, as SVG; not among the data.
+    /// How the gap closed; not among the data.
     #[serde(skip)]
-    trace: Option<String>,
+    gap_chart: Option<Markup>,
 }
 
 /// Bundles of links, one column for each property.
@@ -138,36 +138,80 @@ impl<'a> Picture<'a> {
             ],
             layout,
             maps,
-            trace: None,
+            gap_chart: None,
         }
     }
 
     /// The picture with how the planner closed its gap: seconds since its start, and the congestion and the bound that it
     /// had by then, both in seconds; `goal` is the gap that was asked for (0.01 is 1 %). Nothing is added for no moments.
     pub fn with_trace(self, moments: &[(f64, f64, f64)], goal: f64) -> Self {
-        Picture { trace: trace::svg(moments, goal), ..self }
+        Picture { gap_chart: gap::chart(moments, goal), ..self }
     }
 
     /// The page.
     ///
     /// # Errors
-    /// If the data cannot be serialised, which only a number that is none could bring about.
+    /// If the data cannot be serialised, which only a number that is not finite could bring about.
     pub fn page(&self) -> io::Result<String> {
-        // In a script block only "</" and "<!--" are special; escaping "<" leaves neither.
-        let data = serde_json::to_string(self)?.replace('<', "\\u003c");
-        let title = escape(&format!("{}: {} beside direct", self.title, self.planner));
-        let trace = self.trace.as_ref().map_or(String::new(), |svg| {
-            let heading = "<h2 id=\"trace-heading\">How the gap closed</h2>";
-            format!("<section aria-labelledby=\"trace-heading\">\n    {heading}\n    {svg}\n  </section>\n  ")
-        });
-        let parts = [
-            ("{{trace}}", trace.as_str()),
-            ("{{data}}", data.as_str()),
-            ("{{script}}", concat!(include_str!("panels.js"), include_str!("histogram.js"), include_str!("page.js"))),
-        ];
-        Ok(page(&title, Drawn::ByScript, "", include_str!("page.html"), &parts))
+        let data = page::data(self)?;
+        let title = format!("{}: {} beside direct", self.title, self.planner);
+        let drawing = [
+            "\n\"use strict\";\n(() => {\n",
+            &colours::scale_for_scripts(),
+            include_str!("panels.js"),
+            include_str!("histogram.js"),
+            include_str!("page.js"),
+            "})();\n",
+        ]
+        .concat();
+        let body = html! {
+            main {
+                header {
+                    h1 #title {}
+                    p #subtitle {}
+                }
+                section.cards #cards aria-label="Headline numbers" {}
+                section aria-labelledby="loads-heading" {
+                    h2 #loads-heading { "Load of every link" }
+                    div.legend #legend {}
+                    div.panels #panels {}
+                    p.note #reading {}
+                }
+                section aria-labelledby="histogram-heading" {
+                    h2 #histogram-heading { "How the bytes spread over the links" }
+                    div #histogram {}
+                }
+                @if let Some(chart) = &self.gap_chart {
+                    section aria-labelledby="trace-heading" {
+                        h2 #trace-heading { "How the gap closed" }
+                        (chart)
+                    }
+                }
+                section aria-labelledby="tables-heading" {
+                    h2 #tables-heading { "Most loaded links" }
+                    div.panels #tables {}
+                }
+                footer #footer {}
+                noscript {
+                    p { "This page draws itself with a script; its numbers are in the block \"data\" of its source." }
+                }
+            }
+            div #tip role="status" aria-live="polite" hidden {}
+            svg #seed width="0" height="0" aria-hidden="true" {}
+            script { (PreEscaped(CATCH_ERRORS)) }
+            (data)
+            script { (PreEscaped(drawing)) }
+        };
+        Ok(page::page(&title, Drawn::ByScript, gap::STYLE, body))
     }
 }
+
+/// What goes wrong in the drawing script stands in the page, where the tests look for it.
+const CATCH_ERRORS: &str = r#"
+window.addEventListener("error", (e) => {
+  document.documentElement.dataset.errors = `${document.documentElement.dataset.errors || ""}${e.message}; `;
+});
+"#;
 
 fn sorted(nodes: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
     let mut nodes: Vec<NodeId> = nodes.collect();

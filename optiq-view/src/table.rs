@@ -1,5 +1,6 @@
-//! Plain-text tables and numbers for people.
+//! Tables, as plain text and in pages, and numbers for people.
 
+use maud::{Markup, html};
 use optiq_net::units;
 use std::fmt::Write;
 
@@ -31,6 +32,21 @@ pub fn aligned(rows: &[Vec<String>], right: impl Fn(usize) -> bool) -> String {
         text.push('\n');
     }
     text
+}
+
+/// A table of a page; from column `words_from` on, cells are words that may be broken. Cells are plain text.
+pub fn markup(heads: &[&str], words_from: usize, rows: impl IntoIterator<Item = Vec<String>>) -> Markup {
+    let class = |column: usize| (column >= words_from).then_some("words");
+    html! {
+        table {
+            thead { tr { @for (i, head) in heads.iter().enumerate() { th scope="col" class=[class(i)] { (head) } } } }
+            tbody {
+                @for row in rows {
+                    tr { @for (i, cell) in row.iter().enumerate() { td class=[class(i)] { (cell) } } }
+                }
+            }
+        }
+    }
 }
 
 /// Bytes with a binary unit: `16.25 MiB`.
@@ -76,6 +92,13 @@ mod tests {
         assert_eq!(table(&rows), "a    10\nbcd   7  x\n");
         assert_eq!(list(&rows), "a    10\nbcd  7   x\n");
         assert_eq!(table(&[]), "");
+    }
+
+    #[test]
+    fn cells_of_pages_are_escaped() {
+        let markup = markup(&["a", "b"], 1, [vec!["1".to_string(), "<x>".into()]]).into_string();
+        assert!(markup.contains("<th scope=\"col\">a</th><th scope=\"col\" class=\"words\">b</th>"), "{markup}");
+        assert!(markup.contains("<td>1</td><td class=\"words\">&lt;x&gt;</td>"), "{markup}");
     }
 
     #[test]

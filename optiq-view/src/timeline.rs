@@ -1,11 +1,13 @@
 //! The timeline of a traced run: one lane per rank, coloured by what its time went into, in a page that needs no script.
 //!
 //! The width is cut into columns. In a column of `w` nanoseconds in which a rank waited for `t` of them, `t / w` of the
-//! lane's height is drawn as waiting, and so on; what is left blank lies outside calls, or its records were dropped.
+//! lane's height is drawn as waiting, and so on; what is blank lies outside calls, or its records were dropped.
 
-use crate::axis::{number, ticks, time_unit};
-use crate::page::{self, Drawn, escape};
+use crate::axis::Axis;
+use crate::page::{self, Drawn};
+use crate::svg::{Anchor, Drawing};
 use crate::table;
+use maud::{Markup, html};
 use optiq::trace::{Outcome, RankSummary, Run, Stretch};
 use std::fmt::Write;
 
@@ -32,61 +34,79 @@ const CLASSES: [(&str, &str); 5] = [
     ("waiting", "waiting"),
 ];
 
+/// A length of time.
+fn nanoseconds(nanoseconds: u64) -> String {
+    table::seconds(nanoseconds as f64 / 1e9)
+}
+
+/// What share of a time a part of it is.
+fn share(part: u64, time: u64) -> String {
+    table::percent(if time == 0 { 0.0 } else { part as f64 / time as f64 })
+}
+
 /// The page. `notes` and `waits` are sentences.
 pub fn page(run: &Run, only: Option<u32>, notes: &[String], waits: &[String]) -> String {
     let ranks = run.rank_summaries(only);
     let calls = run.calls(only);
-    let sum = |f: fn(&RankSummary) -> u64| ranks.iter().map(f).fold(0, u64::saturating_add);
-    let time = sum(|r| r.time);
-    let part = |part: u64| table::percent(if time == 0 { 0.0 } else { part as f64 / time as f64 });
     let shown = only.map_or_else(|| table::count(calls.len(), "call"), |n| format!("call {n}"));
     let heading = format!("{} ranks, {shown}", run.ranks());
-    let subtitle = format!("session {:016x} over {}", run.session(), escape(run.transport()));
-    let mut cards = String::new();
-    let longest = calls.iter().map(|c| c.end - c.start).max().unwrap_or(0);
-    for (value, what) in [
-        (table::seconds(longest as f64 / 1e9), "the longest call, over all ranks"),
-        (part(sum(|r| r.waiting)), "of the ranks' time in calls waiting"),
-        (part(sum(|r| r.forwarding)), "forwarding"),
-        (table::bytes(sum(|r| r.forwarded.1) as f64), "forwarded"),
-    ] {
-        let _ = write!(cards, "<div class=\"card\"><b>{value}</b><span class=\"what\">{what}</span></div>");
-    }
-    let mut legend = String::from("<div class=\"roles\">");
-    for (class, words) in CLASSES {
-        let _ = write!(legend, "<span><span class=\"key {class}\"></span>{words}</span>");
-    }
-    legend.push_str("</div>");
-    let mut said: Vec<String> = notes.to_vec();
+    let subtitle = format!("session {:016x} over {}", run.session(), run.transport());
+    let mut notes: Vec<String> = notes.to_vec();
     if ranks.len() > MAX_LANES {
-        said.push(format!("the first {MAX_LANES} of {} ranks are drawn", ranks.len()));
+        notes.push(format!("the first {MAX_LANES} of {} ranks are drawn", ranks.len()));
     }
     if run.clock_error() > 0 {
-        let error = table::seconds(run.clock_error() as f64 / 1e9);
-        said.push(format!("times of different ranks agree to {error}"));
+        notes.push(format!("times of different ranks agree to {}", nanoseconds(run.clock_error())));
     }
-    let notes: String = said.iter().map(|n| format!("<p class=\"note\">{}</p>", escape(n))).collect();
-    let items: String = waits.iter().map(|w| format!("<li>{}</li>", escape(w))).collect();
-    let waits = if waits.is_empty() {
-        String::new()
-    } else {
-        let heading = "<h2 id=\"waits-heading\">Longest waits</h2>";
-        format!("<section aria-labelledby=\"waits-heading\">{heading}<ul>{items}</ul></section>")
+    let body = html! {
+        main {
+            header {
+                h1 #title { (heading) }
+                p #subtitle { (subtitle) }
+            }
+            section.cards aria-label="Headline numbers" {
+                @for (number, what) in headlines(run, only, &ranks) { (page::card(&number, what, None)) }
+            }
+            section aria-labelledby="timeline-heading" {
+                h2 #timeline-heading { "What each rank's time went into" }
+                div.legend {
+                    div.roles {
+                        @for (class, words) in CLASSES { span { span class={ "key " (class) } {} (words) } }
+                    }
+                }
+                (svg(run, only, &ranks))
+                @for note in &notes { p.note { (note) } }
+            }
+            section aria-labelledby="ranks-heading" {
+                h2 #ranks-heading { "By rank" }
+                div.scroll { (rank_table(&ranks)) }
+            }
+            section aria-labelledby="calls-heading" {
+                h2 #calls-heading { "Calls" }
+                div.scroll { (call_table(run, only)) }
+            }
+            @if !waits.is_empty() {
+                section aria-labelledby="waits-heading" {
+                    h2 #waits-heading { "Longest waits" }
+                    ul { @for wait in waits { li { (wait) } } }
+                }
+            }
+        }
     };
-    let (timeline, rank_table, call_table) = (svg(run, only, &ranks), rank_table(&ranks), call_table(run, only));
-    let title = format!("OPTIQ trace: {heading}");
-    let parts = [
-        ("{{heading}}", heading.as_str()),
-        ("{{subtitle}}", &subtitle),
-        ("{{cards}}", &cards),
-        ("{{legend}}", &legend),
-        ("{{timeline}}", &timeline),
-        ("{{notes}}", &notes),
-        ("{{ranks}}", &rank_table),
-        ("{{calls}}", &call_table),
-        ("{{waits}}", &waits),
-    ];
-    page::page(&title, Drawn::Already, include_str!("timeline.css"), include_str!("timeline.html"), &parts)
+    page::page(&format!("OPTIQ trace: {heading}"), Drawn::Already, include_str!("timeline.css"), body)
+}
+
+/// The numbers of the cards, and what they are.
+fn headlines(run: &Run, only: Option<u32>, ranks: &[RankSummary]) -> [(String, &'static str); 4] {
+    let sum = |f: fn(&RankSummary) -> u64| ranks.iter().map(f).fold(0, u64::saturating_add);
+    let time = sum(|r| r.time);
+    let longest = run.calls(only).iter().map(|c| c.end - c.start).max().unwrap_or(0);
+    [
+        (nanoseconds(longest), "the longest call, over all ranks"),
+        (share(sum(|r| r.waiting), time), "of the ranks' time in calls waiting"),
+        (share(sum(|r| r.forwarding), time), "forwarding"),
+        (table::bytes(sum(|r| r.forwarded.1) as f64), "forwarded"),
+    ]
 }
 
 /// Nanoseconds of each class in a column.
@@ -137,87 +157,67 @@ fn lane(cells: &[Cell], width: f64, top: f64, step: f64) -> String {
     drawn.map(|((class, _), path)| format!("<path class=\"{class}\" d=\"{path}\"/>")).collect()
 }
 
-fn svg(run: &Run, only: Option<u32>, ranks: &[RankSummary]) -> String {
+fn svg(run: &Run, only: Option<u32>, ranks: &[RankSummary]) -> Markup {
     let calls = run.calls(only);
     let (Some(start), Some(end)) = (calls.iter().map(|c| c.start).min(), calls.iter().map(|c| c.end).max()) else {
-        return "<p class=\"note\">No call was recorded.</p>".into();
+        return html! { p.note { "No call was recorded." } };
     };
     let lanes = ranks.len().min(MAX_LANES);
-    let columns = (MAX_CELLS / lanes.max(1)).clamp(50, MAX_COLUMNS);
     let span = (end - start).max(1) as f64;
-    let (width, step) = (span / columns as f64, (WIDTH - LEFT - RIGHT) / columns as f64);
     let bottom = TOP + lanes as f64 * (LANE + GAP);
-    let x = |t: f64| LEFT + t / span * (WIDTH - LEFT - RIGHT);
-    let mut text = String::new();
-    let (factor, unit) = time_unit(span / 1e9);
-    let (low, high) = (start as f64 / 1e9 * factor, end as f64 / 1e9 * factor);
-    for t in ticks(low, high, 8) {
-        let at = x(t / factor * 1e9 - start as f64);
-        let _ = write!(text, r#"<line class="grid" x1="{at:.1}" x2="{at:.1}" y1="{TOP}" y2="{:.1}"/>"#, bottom + 4.0);
-        let label = number(t);
-        let _ = write!(text, r#"<text x="{at:.1}" y="{:.1}" text-anchor="middle">{label}</text>"#, bottom + 18.0);
-    }
-    let middle = (LEFT + WIDTH - RIGHT) / 2.0;
+    let x = Axis::linear((start as f64 / 1e9, (start as f64 + span) / 1e9), (LEFT, WIDTH - RIGHT));
+    let mut drawing = Drawing::default();
+    let unit = times(&mut drawing, &x, span / 1e9, bottom);
     let what = format!("{unit} since the start of the first call");
-    let _ = write!(text, r#"<text x="{middle:.1}" y="{:.1}" text-anchor="middle">{what}</text>"#, bottom + 36.0);
-    let all = run.stretches(only);
+    drawing.words("", Anchor::Middle, ((LEFT + WIDTH - RIGHT) / 2.0, bottom + 36.0), &what);
+    let stretches = run.stretches(only);
+    let columns = (MAX_CELLS / lanes.max(1)).clamp(50, MAX_COLUMNS);
+    let (width, step) = (span / columns as f64, (WIDTH - LEFT - RIGHT) / columns as f64);
     for (i, rank) in ranks.iter().take(lanes).enumerate() {
         let top = TOP + i as f64 * (LANE + GAP);
-        let from = all.partition_point(|s| s.rank < rank.rank);
-        let until = all.partition_point(|s| s.rank <= rank.rank);
-        let cells = cells(&all[from..until], start as f64, width, columns);
-        let part = |part: u64| table::percent(if rank.time == 0 { 0.0 } else { part as f64 / rank.time as f64 });
+        let from = stretches.partition_point(|s| s.rank < rank.rank);
+        let until = stretches.partition_point(|s| s.rank <= rank.rank);
+        let cells = cells(&stretches[from..until], start as f64, width, columns);
         let tip = format!(
             "rank {}: waiting {}, copying {}, forwarding {}, own {}",
             rank.rank,
-            part(rank.waiting),
-            part(rank.copying),
-            part(rank.forwarding),
-            part(rank.own)
+            share(rank.waiting, rank.time),
+            share(rank.copying, rank.time),
+            share(rank.forwarding, rank.time),
+            share(rank.own, rank.time)
         );
-        let _ = write!(text, r#"<g class="rank"><title>{tip}</title>"#);
-        let wide = WIDTH - LEFT - RIGHT;
-        let _ = write!(text, r#"<rect class="lane" x="{LEFT}" y="{top:.1}" width="{wide}" height="{LANE}"/>"#);
-        text.push_str(&lane(&cells, width, top, step));
-        let at = top + LANE / 2.0 + 4.0;
-        let _ =
-            write!(text, r#"<text x="{:.1}" y="{at:.1}" text-anchor="end">rank {}</text></g>"#, LEFT - 8.0, rank.rank);
+        drawing.raw(&format!("<g class=\"rank\"><title>{tip}</title>"));
+        drawing.rect("lane", (LEFT, top), (WIDTH - LEFT - RIGHT, LANE), None);
+        drawing.raw(&lane(&cells, width, top, step));
+        drawing.words("", Anchor::End, (LEFT - 8.0, top + LANE / 2.0 + 4.0), &format!("rank {}", rank.rank));
+        drawing.raw("</g>");
     }
     let mut labelled = f64::NEG_INFINITY;
     for call in calls.iter().take(MAX_CALLS) {
-        let (from, to) = (x((call.start - start) as f64), x((call.end - start) as f64));
-        let _ = write!(text, r#"<path class="call" d="M{from:.1} {TOP}v-6H{to:.1}v6"/>"#);
+        let (from, to) = (x.at(call.start as f64 / 1e9), x.at(call.end as f64 / 1e9));
+        drawing.path("call", &format!("M{from:.1} {TOP}v-6H{to:.1}v6"), None);
         let middle = (from + to) / 2.0;
         if middle - labelled > 46.0 {
             labelled = middle;
-            let label = format!("call {}", call.number);
-            let _ = write!(text, r#"<text class="soft" x="{middle:.1}" y="16" text-anchor="middle">{label}</text>"#);
+            drawing.words("soft", Anchor::Middle, (middle, 16.0), &format!("call {}", call.number));
         }
     }
-    let height = bottom + 46.0;
     let label = format!("Timeline of {lanes} ranks over {}", table::seconds(span / 1e9));
-    format!(r#"<svg class="timeline" viewBox="0 0 {WIDTH} {height:.0}" role="img" aria-label="{label}">{text}</svg>"#)
+    drawing.finish("timeline", (WIDTH, bottom + 46.0), &label)
 }
 
-/// A table; from column `words_from` on, cells are words that may be broken. Plain text.
-pub fn rows(heads: &[&str], words_from: usize, rows: impl Iterator<Item = Vec<String>>) -> String {
-    let class = |i: usize| if i >= words_from { " class=\"words\"" } else { "" };
-    let mut text = String::from("<table><thead><tr>");
-    for (i, head) in heads.iter().enumerate() {
-        let _ = write!(text, "<th scope=\"col\"{}>{}</th>", class(i), escape(head));
+/// Upright lines at round times, in the unit that suits `span` seconds, which is returned.
+fn times(drawing: &mut Drawing, x: &Axis, span: f64, bottom: f64) -> &'static str {
+    let (ticks, unit) = x.time_ticks_of(span, 8);
+    for (time, label) in ticks {
+        let at = x.at(time);
+        drawing.line("grid", (at, TOP), (at, bottom + 4.0));
+        drawing.words("", Anchor::Middle, (at, bottom + 18.0), &label);
     }
-    text.push_str("</tr></thead><tbody>");
-    for row in rows {
-        text.push_str("<tr>");
-        for (i, cell) in row.iter().enumerate() {
-            let _ = write!(text, "<td{}>{}</td>", class(i), escape(cell));
-        }
-        text.push_str("</tr>");
-    }
-    text + "</tbody></table>"
+    unit
 }
 
-fn rank_table(ranks: &[RankSummary]) -> String {
+fn rank_table(ranks: &[RankSummary]) -> Markup {
     let heads = [
         "rank",
         "in calls",
@@ -231,13 +231,12 @@ fn rank_table(ranks: &[RankSummary]) -> String {
         "received",
         "dropped records",
     ];
-    rows(
+    table::markup(
         &heads,
         heads.len(),
         ranks.iter().map(|r| {
-            let mut row = vec![r.rank.to_string(), table::seconds(r.time as f64 / 1e9)];
-            let part = |part: u64| table::percent(if r.time == 0 { 0.0 } else { part as f64 / r.time as f64 });
-            row.extend([r.waiting, r.copying, r.forwarding, r.own, r.plain].map(part));
+            let mut row = vec![r.rank.to_string(), nanoseconds(r.time)];
+            row.extend([r.waiting, r.copying, r.forwarding, r.own, r.plain].map(|part| share(part, r.time)));
             row.extend([r.sent.1, r.forwarded.1, r.delivered.1].map(|b| table::bytes(b as f64)));
             row.push(r.dropped.to_string());
             row
@@ -245,17 +244,17 @@ fn rank_table(ranks: &[RankSummary]) -> String {
     )
 }
 
-fn call_table(run: &Run, only: Option<u32>) -> String {
+fn call_table(run: &Run, only: Option<u32>) -> Markup {
     let heads = ["call", "start", "time", "paths", "chunks", "bytes", "forwarded", "served by"];
-    rows(
+    table::markup(
         &heads,
         7,
         run.calls(only).into_iter().take(MAX_CALLS).map(|c| {
             let failed = if c.outcome == Outcome::Failed { "failed: " } else { "" };
             vec![
                 c.number.to_string(),
-                table::seconds(c.start as f64 / 1e9),
-                table::seconds((c.end - c.start) as f64 / 1e9),
+                nanoseconds(c.start),
+                nanoseconds(c.end - c.start),
                 c.paths.to_string(),
                 c.chunks.to_string(),
                 table::bytes(c.bytes as f64),

@@ -1,8 +1,10 @@
 //! What was measured: one comparison, or many with their geometric mean.
 
 use optiq_measure::statistics::geometric_mean;
+use optiq_view::ratios::{Line, Point, Ratios};
 use optiq_view::table;
 use serde::{Deserialize, Serialize};
+use std::io;
 
 /// One side of the comparison.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -122,6 +124,60 @@ impl Suite {
         self.cases.windows(2).any(|two| two[0].planner != two[1].planner)
     }
 
+    /// As a page with the ratio against bytes per pair, and a table.
+    ///
+    /// # Errors
+    /// If a number is not finite.
+    pub fn page(&self) -> io::Result<String> {
+        let note = self.note.as_ref().map_or(String::new(), |note| format!(" {note}"));
+        let subtitle = format!(
+            "{}, medians of {}, every byte of the first and last call of each {}.{note}",
+            table::count(self.ranks, "rank"),
+            table::count(self.repetitions, "repetition"),
+            if self.verified { "right" } else { "WRONG" },
+        );
+        let many = format!("of {}", table::count(self.cases.len(), "case"));
+        let mut headlines = vec![(self.geometric_mean_ratio, "as fast as MPI, geometric mean", many)];
+        headlines.extend(self.worst.as_ref().map(|w| (w.ratio, "in the worst case", w.case.clone())));
+        // The whole decision has room here.
+        let row = |case: &Outcome| case.cells().into_iter().chain([case.comparison.decision.clone()]).collect();
+        let page = Ratios {
+            heading: format!("{}: optiq_alltoallv beside MPI_Alltoallv", self.topology),
+            subtitle,
+            headlines,
+            lines: self.lines(),
+            heads: HEADS.into_iter().chain(["why"]).collect(),
+            rows: self.cases.iter().map(row).collect(),
+            data: self,
+        };
+        page.page()
+    }
+
+    /// A line for each demand set with each planner.
+    fn lines(&self) -> Vec<Line> {
+        let mut lines: Vec<Line> = Vec::new();
+        let planners = self.several_planners();
+        for case in &self.cases {
+            let c = &case.comparison;
+            let name = c.demands.strip_prefix("pattern:").unwrap_or(&c.demands);
+            let name = if planners { format!("{name} ({})", case.planner) } else { name.to_owned() };
+            let point = Point {
+                // A demand set may have sizes of its own.
+                bytes: c.total_bytes as f64 / c.pairs.max(1) as f64,
+                ratio: c.ratio,
+                bound_ratio: case.bound_ratio(),
+                case: case.case.clone(),
+                decision: c.decision.clone(),
+            };
+            match lines.iter_mut().find(|line| line.name == name) {
+                Some(line) => line.points.push(point),
+                None => lines.push(Line { name, points: vec![point] }),
+            }
+        }
+        lines.iter_mut().for_each(|line| line.points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes)));
+        lines
+    }
+
     /// For people.
     pub fn text(&self) -> String {
         let planners = self.several_planners();
@@ -173,11 +229,6 @@ impl Outcome {
             table::percent(c.optiq.share_of_bound),
             c.served_by.clone(),
         ]
-    }
-
-    /// The heads of [`Outcome::cells`].
-    pub fn heads() -> [&'static str; 10] {
-        HEADS
     }
 
     /// The ratio that the two link bounds allow: what it would be if both sides ran at theirs.
@@ -286,6 +337,18 @@ pub mod tests {
         assert!(!text.contains("planner"), "{text}");
         let document: Suite = serde_json::from_str(&serde_json::to_string(&suite).unwrap()).unwrap();
         assert_eq!(document.text(), text);
+    }
+
+    #[test]
+    fn a_page_has_every_case_and_the_document() {
+        let page = suite().page().unwrap();
+        // A point and a row for each case; disjoint has two of the points, and is one line.
+        assert_eq!((page.matches("<circle").count(), page.matches("<tr>").count()), (3, 4));
+        assert!(page.contains("<b>2.00\u{d7}</b>") && page.contains("<b>0.50\u{d7}</b>"), "{page}");
+        assert_eq!(suite().lines().len(), 2);
+        let data = page.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
+        let read: Suite = serde_json::from_str(data).unwrap();
+        assert_eq!(read.cases.len(), 3);
     }
 
     #[test]

@@ -4,7 +4,6 @@ pub mod document;
 mod exchange;
 mod io;
 mod measure;
-mod page;
 mod request;
 
 use crate::failure::Failure;
@@ -121,7 +120,7 @@ impl Arguments {
 /// Prints the result, and writes the picture. One comparison that was not asked for as a list is a document of its own.
 fn show(suite: &Suite, html: Option<Target>, listed: bool, json: bool) -> Result<(), Failure> {
     if let Some(target) = html {
-        let page = page::page(suite).map_err(|e| Failure::Work(format!("cannot make the page: {e}")))?;
+        let page = suite.page().map_err(|e| Failure::Work(format!("cannot make the page: {e}")))?;
         target.write(|out| out.write_all(page.as_bytes()))?;
     }
     match (suite.cases.as_slice(), listed) {

@@ -1,12 +1,12 @@
 //! `optiq jobs run`: executes a job file under `mpirun`, and looks at every byte.
 
 use crate::failure::Failure;
-use optiq_measure::statistics::median;
 use crate::{output, ranks};
 use clap::Args;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::AsRaw;
 use optiq::{Config, Jobs, Session};
+use optiq_measure::statistics::median;
 use optiq_net::units;
 use optiq_view::table;
 use serde::Serialize;
