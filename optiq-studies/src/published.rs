@@ -16,6 +16,8 @@ pub struct Published {
     pub table_vii: TableVii,
     pub table_viii: TableViii,
     pub figure_12: Figure12,
+    pub figure_13: Figure13,
+    pub figure_14: Figure14,
     pub table_ix: TableIx,
     pub table_x: TableX,
     pub table_xi: TableXi,
@@ -87,6 +89,23 @@ pub struct Figure12 {
     pub destinations: [u32; 4],
     /// What the project's list of claims asks for at each.
     pub times_mpi: f64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure13 {
+    pub nodes: u32,
+    pub message_bytes: [u64; 7],
+    /// For each of the sizes.
+    pub best_chunk: [String; 7],
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure14 {
+    pub nodes: u32,
+    /// From this size of messages on planned paths must be faster, as the project's list of claims asks.
+    pub crossover_bytes: u64,
 }
 
 #[derive(Debug, Deserialize)]

@@ -112,7 +112,7 @@ pub fn couplings(setting: &Setting) -> Result<Findings, Failure> {
         notes.extend(machine.note(&net, &draw(smallest, 1)?, &format!("{}, draw 1", smallest.name))?);
         notes.push(format!(
             "Demands, for example: `--demands {} --message {}`. The counts of Table XV: from the coupler's nodes to the model's, \
-             so many pairs of nodes, each choice equally likely (\"random-like\", thesis 6.5); so many pairs of ranks, at least one \
+             as many pairs of nodes as there, each choice equally likely (\"random-like\", thesis 6.5); as many pairs of ranks, at least one \
              for each pair of nodes and at most one for each pair of their ranks; 1 to {} points for a pair of ranks, equally likely. \
              What goes between the same nodes is one demand. Figures are means over {DRAWS} draws (`seed=`), and maxima of them \
              for the most paths of a pair. CESM's own pairs are not published: they need not be spread as evenly.",
@@ -174,6 +174,33 @@ fn most_received(net: &Network, demands: &[Demand]) -> u64 {
     count.into_iter().max().unwrap_or(0)
 }
 
+/// How one assignment of hosts to I/O hosts did: its name, the most hosts of an I/O host, and the run.
+type Assigned = (&'static str, u64, Measured);
+
+/// The thesis's assignment with MPI and both planners, and this project's with planner `optimal`, against MPI with the thesis's.
+fn assignments(machine: &Machine, net: &Network, demands: &str) -> Result<Vec<Assigned>, Failure> {
+    let full = demands::parse(demands, net, 0)?;
+    let by_default = machine.scaled(full);
+    let what = format!("HACC I/O on {} nodes", net.hosts());
+    let mut found: Vec<Assigned> = Vec::new();
+    let most = most_received(net, &by_default);
+    for m in machine.compare(net, &by_default, &["heu2", "optimal"], &what)? {
+        found.push(("default", most, m));
+    }
+    // The I/O hosts' own bytes, of which demands know nothing, are of the mean size here.
+    let mean = by_default.iter().map(|d| d.bytes).sum::<u64>() / by_default.len().max(1) as u64;
+    let mut bytes = vec![mean; net.hosts()];
+    by_default.iter().for_each(|d| bytes[d.src.index()] = d.bytes);
+    let demands = balanced(net, &bytes)?;
+    let most = most_received(net, &demands);
+    if let Some(m) = machine.compare(net, &demands, &["optimal"], &what)?.pop() {
+        // Against MPI to the default I/O hosts, as the others.
+        let times_mpi = m.gigabytes / found[0].2.gigabytes;
+        found.push(("balanced", most, Measured { times_mpi, ..m }));
+    }
+    Ok(found)
+}
+
 /// O19: HACC I/O.
 pub fn aggregation(setting: &Setting) -> Result<Findings, Failure> {
     let hacc = &setting.published.hacc;
@@ -192,27 +219,9 @@ pub fn aggregation(setting: &Setting) -> Result<Findings, Failure> {
     let mut plot = Plot::new(PlotKind::Lines, title, "GB/s", "cores", categories);
     let mut rows = Vec::new();
     for (place, net) in nets.iter().enumerate() {
-        let full = demands::parse(&hacc.demands, net, 0)?;
-        let by_default = machine.scaled(full);
-        let what = format!("HACC I/O on {} nodes", net.hosts());
-        let mut found: Vec<(&str, u64, Measured)> = Vec::new();
-        let most = most_received(net, &by_default);
-        for m in machine.compare(net, &by_default, &["heu2", "optimal"], &what)? {
-            found.push(("default", most, m));
-        }
-        // The I/O hosts' own bytes, of which demands know nothing, are of the mean size here.
-        let mean = by_default.iter().map(|d| d.bytes).sum::<u64>() / by_default.len().max(1) as u64;
-        let mut bytes = vec![mean; net.hosts()];
-        by_default.iter().for_each(|d| bytes[d.src.index()] = d.bytes);
-        let demands = balanced(net, &bytes)?;
-        let most = most_received(net, &demands);
-        if let Some(m) = machine.compare(net, &demands, &["optimal"], &what)?.pop() {
-            // Against MPI to the default I/O hosts, as the others.
-            let times_mpi = m.gigabytes / found[0].2.gigabytes;
-            found.push(("balanced", most, Measured { times_mpi, ..m }));
-        }
+        let found = assignments(&machine, net, &hacc.demands)?;
         for (assignment, most, m) in found {
-            // The thesis's way, and this project's.
+            // The thesis's method, and this project's.
             let judged = machine.judged && (m.name == "heu2" || assignment == "balanced");
             let verdict = match judged {
                 true => Verdict::of(m.times_mpi >= least, || {

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::findings::{Column, Findings, Row, Verdict, column};
 use crate::plot::{Plot, PlotKind};
 
-/// Every so many cases are run on each of the partitions of Table VI. All of them together are to take about twenty minutes on
+/// Every how many cases one is run, on each of the partitions of Table VI. All runs together take about twenty minutes on
 /// one core, and a case takes twice as long on twice as many nodes. Cases come in threes, one for each pattern; steps that are no
 /// multiples of 3 meet all patterns, and all sections.
 const STEPS: [usize; 4] = [1, 2, 5, 10];
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn samples_hold_all_patterns_and_sections() {
-        let cases = cases::built_in().unwrap();
+        let cases = thesis_cases::built_in().unwrap();
         let kinds = |step| {
             let sample: Vec<_> = cases.iter().step_by(step).collect();
             let sections: BTreeSet<&str> = sample.iter().map(|c| c.section.as_str()).collect();

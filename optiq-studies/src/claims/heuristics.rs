@@ -5,7 +5,7 @@ use super::setting::{Setting, with_planner, worst_megabytes};
 use crate::failure::Failure;
 use crate::findings::{Cell, Column, Findings, Row, Verdict, column};
 use crate::published::PATTERNS;
-use optiq_measure::statistics::median;
+use optiq_measure::statistics::Summary;
 use optiq_solver::pipeline::{K, PlanOptions};
 use optiq_solver::{CandidateMethod, Candidates};
 
@@ -93,53 +93,90 @@ const TIMES: &[Column] = &[
     column("asked for", "times_faster_asked", 0),
 ];
 
+/// A row of O15.
+struct TimeRow<'a> {
+    planner: &'a str,
+    what: String,
+    nodes: u32,
+    /// Published seconds.
+    theirs: Option<f64>,
+    /// Seconds.
+    ours: f64,
+    /// How many times faster is asked for.
+    asked: f64,
+    judged: bool,
+}
+
+impl TimeRow<'_> {
+    fn row(self) -> Row {
+        let TimeRow { planner, what, nodes, theirs, ours, asked, judged } = self;
+        let faster = theirs.map(|theirs| theirs / ours);
+        let verdict = match faster.filter(|_| judged) {
+            Some(faster) => Verdict::of(faster >= asked, || format!("{planner}, {what}: {faster:.1} times")),
+            None => Verdict::NotJudged,
+        };
+        let asked = faster.map(|_| asked);
+        let cells = vec![
+            planner.into(),
+            what.into(),
+            u64::from(nodes).into(),
+            theirs.into(),
+            ours.into(),
+            faster.into(),
+            asked.into(),
+        ];
+        Row::new(cells, verdict)
+    }
+}
+
 /// O15: how long plans take.
 pub fn times(setting: &Setting) -> Result<Findings, Failure> {
     let published = setting.published;
     let mut rows = Vec::new();
-    let mut row =
-        |planner: &str, what: String, nodes: u32, theirs: Option<f64>, ours: f64, asked: f64, judged: bool| {
-            let faster = theirs.map(|theirs| theirs / ours);
-            let verdict = match faster.filter(|_| judged) {
-                Some(faster) => Verdict::of(faster >= asked, || format!("{planner}, {what}: {faster:.1} times")),
-                None => Verdict::NotJudged,
-            };
-            let asked = faster.map(|_| asked);
-            rows.push(Row::new(
-                vec![
-                    planner.into(),
-                    what.into(),
-                    u64::from(nodes).into(),
-                    theirs.into(),
-                    ours.into(),
-                    faster.into(),
-                    asked.into(),
-                ],
-                verdict,
-            ));
-        };
     // Heuristic 1 at 1,024 nodes and maxload 16, the planner's default.
     let at_16 = published.table_xi.maxload.iter().position(|&m| m == 16).unwrap_or(0);
-    let xi = setting.partition(published.table_xi.nodes)?;
+    let (xi, xiii) = (published.table_xi.nodes, published.table_xiii.nodes);
+    rows.extend(pattern_times(setting, "heu1", "Table XI", xi, FASTER[0], |p| published.table_xi.seconds[p][at_16])?);
+    rows.extend(pattern_times(setting, "optimal", "Table XIII", xiii, FASTER[2], |p| published.table_xiii.whole(p))?);
+    rows.extend(case_times(setting)?);
+    let note = format!(
+        "Ours from the demands to the checked plan, candidate paths included. Single patterns: medians of {}; of the 91 \
+         cases each runs once. Published for the optimization: model and solution (50 shortest paths for each pair; \
+         SNOPT, the faster of the two, in Table XIV). The thesis says of heuristic 1 in the 91 cases: \"within a few seconds, \
+         sometimes less than 1 second\", which is no number to judge by.",
+        setting.repetitions
+    );
+    Ok(Findings::new(TIMES, rows, vec![note]))
+}
+
+/// One planner on the three patterns; `theirs` gives the published seconds of a pattern.
+fn pattern_times(
+    setting: &Setting,
+    planner: &str,
+    table: &str,
+    nodes: u32,
+    asked: f64,
+    theirs: impl Fn(usize) -> f64,
+) -> Result<Vec<Row>, Failure> {
+    let partition = setting.partition(nodes)?;
+    let mut rows = Vec::new();
     for (p, pattern) in PATTERNS.into_iter().enumerate() {
-        setting.progress.now(format!("{pattern} on {} nodes with heu1", xi.nodes));
-        let demands = setting.pattern(pattern, &xi.net)?;
-        if let Some((_, seconds)) = setting.timed(&xi.net, &demands, &with_planner("heu1"))? {
-            let theirs = Some(published.table_xi.seconds[p][at_16]);
-            row("heu1", format!("{pattern}, Table XI"), xi.nodes, theirs, seconds, FASTER[0], xi.published);
+        setting.progress.now(format!("{pattern} on {} nodes with {planner}", partition.nodes));
+        let demands = setting.pattern(pattern, &partition.net)?;
+        if let Some((_, ours)) = setting.timed(&partition.net, &demands, &with_planner(planner))? {
+            let (what, theirs) = (format!("{pattern}, {table}"), Some(theirs(p)));
+            let (nodes, judged) = (partition.nodes, partition.published);
+            rows.push(TimeRow { planner, what, nodes, theirs, ours, asked, judged }.row());
         }
     }
-    let xiii = setting.partition(published.table_xiii.nodes)?;
-    for (p, pattern) in PATTERNS.into_iter().enumerate() {
-        setting.progress.now(format!("{pattern} on {} nodes with optimal", xiii.nodes));
-        let demands = setting.pattern(pattern, &xiii.net)?;
-        if let Some((_, seconds)) = setting.timed(&xiii.net, &demands, &with_planner("optimal"))? {
-            let theirs = Some(published.table_xiii.whole(p));
-            row("optimal", format!("{pattern}, Table XIII"), xiii.nodes, theirs, seconds, FASTER[2], xiii.published);
-        }
-    }
-    // Figure 16: the 91 cases.
+    Ok(rows)
+}
+
+/// Figure 16: three planners on the 91 cases.
+fn case_times(setting: &Setting) -> Result<Vec<Row>, Failure> {
+    let published = setting.published;
     let all = setting.partition(published.heuristic2.nodes)?;
+    let mut rows = Vec::new();
     for planner in ["heu1", "heu2", "optimal"] {
         let mut seconds = Vec::with_capacity(setting.cases.len());
         for (i, case) in setting.cases.iter().enumerate() {
@@ -150,34 +187,22 @@ pub fn times(setting: &Setting) -> Result<Findings, Failure> {
                 seconds.push(planned.timings.total_seconds);
             }
         }
-        let (least, most) = seconds.iter().fold((f64::INFINITY, 0f64), |(l, m), &s| (l.min(s), m.max(s)));
-        let sum: f64 = seconds.iter().sum();
-        let number = seconds.len();
-        let what = |which: &str| format!("{number} cases, {which}");
-        let judged = all.published && number == 91;
+        let Some(summary) = Summary::of(&seconds) else { continue };
+        let judged = all.published && summary.count == 91;
+        let mut add = |which: &str, theirs: Option<f64>, ours: f64, asked: f64| {
+            let (what, nodes) = (format!("{} cases, {which}", summary.count), all.nodes);
+            rows.push(TimeRow { planner, what, nodes, theirs, ours, asked, judged }.row());
+        };
         let [from, to] = published.heuristic2.seconds;
         let theirs = |value: f64| (planner == "heu2").then_some(value);
-        row(planner, what("fastest"), all.nodes, theirs(from), least, FASTER[1], judged);
-        row(planner, what("median"), all.nodes, None, median(&seconds).unwrap_or(0.0), 0.0, judged);
-        row(planner, what("slowest"), all.nodes, theirs(to), most, FASTER[1], judged);
+        add("fastest", theirs(from), summary.minimum, FASTER[1]);
+        add("median", None, summary.median, 0.0);
+        add("slowest", theirs(to), summary.maximum, FASTER[1]);
         let total = (planner == "optimal").then_some(published.table_xiv.snopt_seconds);
-        let sum_of = if total.is_some() { "sum, Table XIV" } else { "sum" };
-        row(planner, what(sum_of), all.nodes, total, sum, FASTER[2], judged);
+        let which = if total.is_some() { "sum, Table XIV" } else { "sum" };
+        add(which, total, seconds.iter().sum(), FASTER[2]);
     }
-    Ok(Findings {
-        columns: TIMES.into(),
-        totals: Vec::new(),
-        plot: None,
-        seen: None,
-        rows,
-        notes: vec![format!(
-            "Ours from the demands to the checked plan, candidate paths included. Single patterns: medians of {}; of the 91 \
-             cases each runs once. Published for the optimization: model and solution (50 shortest paths for each pair; \
-             SNOPT, the faster of the two, in Table XIV). The thesis says of heuristic 1 in the 91 cases: \"within a few seconds, \
-             sometimes less than 1 second\", which is no number to judge by.",
-            setting.repetitions
-        )],
-    })
+    Ok(rows)
 }
 
 #[cfg(test)]
@@ -194,6 +219,6 @@ mod tests {
             .iter()
             .map(|m| format!("megabytes_per_link_max_at_maxload_{m}"))
             .collect();
-        assert!(BY_MAXLOAD[2..8].iter().map(|c| c.key).eq(keys.iter().map(String::as_str)));
+        assert!(BY_MAXLOAD[2..8].iter().map(|c| &*c.key).eq(keys.iter().map(String::as_str)));
     }
 }

@@ -9,7 +9,8 @@ use optiq_sim::Model;
 use optiq_solver::Demand;
 use optiq_transport::ScheduleOptions;
 
-/// By so much, relatively, a figure may be below the one that it is to be above: runs are exact, orders of a percent not.
+/// How far, relatively, a figure may be below the one that it must exceed: a run is exact, but orders within a percent are not
+/// significant.
 pub const ORDER: f64 = 0.01;
 
 /// The published approaches, and the planners that stand for them, worst first. The thesis's optimization is planner `lp`;
@@ -24,7 +25,7 @@ pub const MPI: &str = "MPI, all at once";
 pub struct Scale {
     /// Bytes of every pair are divided by this.
     pub bytes: u64,
-    /// Packets and the buffers of routers are so many times as large.
+    /// How many times as large packets and the buffers of routers are.
     pub packets: u64,
 }
 

@@ -227,11 +227,18 @@ pub fn distances(setting: &Setting) -> Result<Findings, Failure> {
             }
         }
     }
+    let notes = distance_notes(setting, &partition.net, &limits);
+    family.findings(BY_DISTANCE, plot, &format!("distance-{}-1", PATTERNS[0]), notes)
+}
+
+/// What is said of distances; `limits` are the throughputs that the judged plans' link bounds allow, nearest and farthest.
+fn distance_notes(setting: &Setting, net: &Network, limits: &[(&str, f64, f64)]) -> Vec<String> {
+    let viii = &setting.published.table_viii;
     let limits: Vec<String> =
         limits.iter().map(|(name, near, far)| format!("{near:.0} and {far:.0} GB/s for {name}")).collect();
-    let grid = partition.net.geometry().grid();
+    let grid = net.geometry().grid();
     let longest = [&viii.disjoint, &viii.overlap, &viii.subset].iter().flat_map(|p| p.distance_max).max();
-    let notes = vec![
+    vec![
         format!(
             "{} The thesis says of disjoint that all planners' throughputs rise with distance; its positions for overlap and \
              subset are not given, those here are this project's. Distances are hops of the pairs that communicate; on a ring the \
@@ -250,8 +257,7 @@ pub fn distances(setting: &Setting) -> Result<Findings, Failure> {
             grid.map_or(0, |grid| grid.diameter()),
             longest.unwrap_or(0)
         ),
-    ];
-    family.findings(BY_DISTANCE, plot, &format!("distance-{}-1", PATTERNS[0]), notes)
+    ]
 }
 
 /// Hops of the pairs that communicate.

@@ -21,7 +21,7 @@ pub struct Setting<'a> {
     pub repetitions: usize,
     /// Divide published bytes by this in simulated claims, in place of the claim's own divisor.
     pub scale: Option<u64>,
-    /// Packets so many times as large as the machine's in simulated claims, in place of the claim's own factor.
+    /// How many times as large as the machine's packets are in simulated claims, in place of the claim's own factor.
     pub packets: Option<u64>,
     /// The 91 cases.
     pub cases: &'a [super::thesis_cases::Case],
@@ -43,7 +43,7 @@ impl Setting<'_> {
         Ok(Partition { net: self.network(nodes)?, nodes, published: nodes == published })
     }
 
-    /// A partition of so many nodes.
+    /// A partition with this number of nodes.
     pub fn network(&self, nodes: u32) -> Result<Network, Failure> {
         Ok(Network::from_spec(&format!("bgq:{nodes}"))?)
     }

@@ -90,9 +90,6 @@ pub fn throughputs(setting: &Setting) -> Result<Findings, Failure> {
     Ok(Findings::new(THROUGHPUTS, rows, notes).with_plot(plot))
 }
 
-/// Figures 13 and 14 are of 512 nodes.
-const NODES: u32 = 512;
-
 /// What the figures of messages on 512 nodes have in common: a partition, the machine in full, and a table in the making.
 struct Messages<'a> {
     setting: &'a Setting<'a>,
@@ -102,9 +99,10 @@ struct Messages<'a> {
 }
 
 impl<'a> Messages<'a> {
-    fn new(setting: &'a Setting<'a>) -> Result<Self, Failure> {
+    /// On the partition of the figure, with its number of nodes.
+    fn new(setting: &'a Setting<'a>, nodes: u32) -> Result<Self, Failure> {
         let machine = Machine::full(setting)?;
-        Ok(Messages { setting, partition: setting.partition(NODES)?, machine, rows: Vec::new() })
+        Ok(Messages { setting, partition: setting.partition(nodes)?, machine, rows: Vec::new() })
     }
 
     fn plan(&self, pattern: &str, bytes: u64) -> Result<(Vec<Demand>, Planned), Failure> {
@@ -143,28 +141,20 @@ const CHUNK_WITHIN: f64 = 1.05;
 
 /// O12: the automatic chunk against fixed ones.
 pub fn chunks(setting: &Setting) -> Result<Findings, Failure> {
-    let mut messages = Messages::new(setting)?;
-    let published = [
-        (8u64, "whole"),
-        (32, "16KiB"),
-        (64, "32KiB"),
-        (128, "32KiB"),
-        (512, "64KiB"),
-        (2048, "64KiB"),
-        (8192, "64KiB"),
-    ];
-    let sizes = published.iter().map(|&(kib, _)| units::format_bytes(kib << 10)).collect();
+    let figure = &setting.published.figure_13;
+    let mut messages = Messages::new(setting, figure.nodes)?;
+    let sizes = figure.message_bytes.iter().map(|&bytes| units::format_bytes(bytes)).collect();
     let title = format!("Figure 13, simulated: chunks of messages, {} nodes", messages.partition.nodes);
     let mut plot = Plot::new(PlotKind::Lines, &title, "time, in times of the best fixed chunk's", "message", sizes);
-    for (i, (kib, published)) in published.into_iter().enumerate() {
-        let (demands, planned) = messages.plan("subset", kib << 10)?;
+    for (i, (&bytes, published)) in figure.message_bytes.iter().zip(&figure.best_chunk).enumerate() {
+        let (demands, planned) = messages.plan("subset", bytes)?;
         let time = |chunk| -> Result<f64, Failure> {
             let options = ScheduleOptions { chunk, ..ScheduleOptions::default() };
             Ok(messages.seconds(&demands, TransferMethod::Planned(Box::new(planned.clone()), options))? * 1e3)
         };
         let mut best = (f64::INFINITY, 0);
         // Twice the largest chunk that is no larger than the message is the message.
-        for chunk in (0..9).map(|i| 4096u64 << i).filter(|&c| c < 2 * (kib << 10)) {
+        for chunk in (0..9).map(|i| 4096u64 << i).filter(|&c| c < 2 * bytes) {
             let took = time(ChunkRule::Fixed(chunk))?;
             if took < best.0 {
                 best = (took, chunk);
@@ -174,12 +164,12 @@ pub fn chunks(setting: &Setting) -> Result<Findings, Failure> {
         let ratio = automatic / best.0;
         plot.set("", "automatic chunk", i, ratio);
         plot.set("", "the thesis's rule", i, thesis / best.0);
-        let message = units::format_bytes(kib << 10);
+        let message = units::format_bytes(bytes);
         let verdict =
             Verdict::of(ratio <= CHUNK_WITHIN, || format!("{message}: {ratio:.3} times the best fixed chunk's time"));
         let cells = vec![
             message.into(),
-            published.into(),
+            published.as_str().into(),
             units::format_bytes(best.1).into(),
             best.0.into(),
             automatic.into(),
@@ -207,12 +197,11 @@ const SIZES: &[Column] = &[
 
 /// Ours may be so much slower than MPI.
 const NEVER_BELOW: f64 = 0.97;
-/// From here on planned paths must be faster.
-const CROSSOVER: u64 = 128 << 10;
 
 /// O13: where planned paths begin to be faster, and what is chosen.
 pub fn sizes(setting: &Setting) -> Result<Findings, Failure> {
-    let mut messages = Messages::new(setting)?;
+    let figure = &setting.published.figure_14;
+    let mut messages = Messages::new(setting, figure.nodes)?;
     let model = messages.machine.model();
     let cost = cost_model(model, &messages.partition.net, model.host.chunks_by);
     let sizes = [10, 13, 15, 16, 17, 18, 19, 20, 21, 23].map(|shift| 1u64 << shift);
@@ -233,7 +222,7 @@ pub fn sizes(setting: &Setting) -> Result<Findings, Failure> {
             let message = units::format_bytes(bytes);
             let verdict = match ratio < NEVER_BELOW {
                 true => Verdict::NotShown(format!("{pattern}, {message}: {ratio:.3} of MPI")),
-                false => Verdict::of(bytes < CROSSOVER || paths < mpi, || {
+                false => Verdict::of(bytes < figure.crossover_bytes || paths < mpi, || {
                     format!("{pattern}, {message}: planned paths are slower than MPI")
                 }),
             };

@@ -34,7 +34,7 @@ pub enum CaseError {
     Form { path: String, line: Option<usize>, problem: String },
     /// A case in it is wrong.
     Case { path: String, id: String, problem: String },
-    /// A case does not fit a network of so many hosts.
+    /// A case does not fit a network with this number of hosts.
     Hosts { id: String, hosts: usize, problem: String },
 }
 
