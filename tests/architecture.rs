@@ -12,14 +12,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("optiq-solver", &["optiq-net"]),
     ("optiq-transport", &[]),
     ("optiq-trace", &[]),
-    ("optiq-lower", &[]),
+    ("optiq-lower", &["optiq-measure", "optiq-net", "optiq-solver", "optiq-transport"]),
     ("optiq-view", &[]),
     ("optiq-studies", &[]),
     ("optiq-lab", &["optiq-net"]),
-    ("optiq", &["optiq-net", "optiq-solver", "optiq-transport"]),
-    ("optiq-preload", &["optiq"]),
-    ("optiq-sim", &["optiq-net", "optiq-transport"]),
-    ("optiq-cli", &["optiq", "optiq-lab", "optiq-net", "optiq-sim", "optiq-solver", "optiq-transport"]),
+    ("optiq", &["optiq-lower", "optiq-net", "optiq-solver", "optiq-transport"]),
+    ("optiq-pmpi", &["optiq"]),
+    ("optiq-sim", &["optiq-lower", "optiq-measure", "optiq-net", "optiq-solver", "optiq-transport"]),
+    ("optiq-cli", &["optiq", "optiq-lab", "optiq-lower", "optiq-net", "optiq-sim", "optiq-solver", "optiq-transport"]),
+    (
+        "tests/mpi",
+        &["optiq", "optiq-lab", "optiq-lower", "optiq-net", "optiq-solver", "optiq-suite", "optiq-transport"],
+    ),
     ("xtask", &[]),
 ];
 

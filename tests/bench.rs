@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// The command, which `cargo test --workspace` builds.
 fn optiq() -> PathBuf {
-    Path::new(env!("CARGO_BIN_EXE_optiq-mpi-tests")).with_file_name("optiq")
+    common::programs().join("optiq")
 }
 
 fn bench(ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> common::Run {

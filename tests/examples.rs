@@ -26,7 +26,7 @@ fn source_example_1_in_c() {
 
 #[test]
 fn the_rust_example() {
-    let program = Path::new(env!("CARGO_BIN_EXE_optiq-mpi-tests")).with_file_name("examples").join("alltoallv");
+    let program = common::programs().join("examples/alltoallv");
     if !program.exists() {
         println!("skipped: cargo was not asked to build the examples");
         return;
@@ -40,8 +40,8 @@ fn the_rust_example() {
 /// Jobs from all 16 ranks to rank 0 or 10, with paths, in a file.
 fn jobs_to_bridges(file: &Path) {
     let net = optiq_net::Network::from_spec("torus:4x4").unwrap();
-    let placement = optiq::Placement::by_rank(&net, 16, 1).unwrap();
-    let mut jobs = optiq::Jobs::new();
+    let placement = optiq_lower::placement::Placement::by_rank(&net, 16, 1).unwrap();
+    let mut jobs = optiq_lower::transfers::TransferList::new();
     for rank in 0..16 {
         jobs.add(rank, if rank % 2 == 0 { 0 } else { 10 }, 750_000).unwrap();
     }

@@ -1,7 +1,9 @@
 //! Every case's plans carried out over the in-process transport: one thread per host, every byte checked.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use optiq::{Legs, Message, Placement, PlacementRule, lower, merge};
+use optiq_lower::legs::Legs;
+use optiq_lower::lower::{Message, lower, merge};
+use optiq_lower::placement::{Placement, PlacementRule};
 use optiq_net::{Network, NodeId};
 use optiq_solver::pipeline;
 use optiq_suite::{cases, exchange};

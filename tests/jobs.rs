@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 /// The command, which `cargo test --workspace` builds.
 fn optiq() -> PathBuf {
-    let program = Path::new(env!("CARGO_BIN_EXE_optiq-mpi-tests")).with_file_name("optiq");
+    let program = common::programs().join("optiq");
     assert!(program.is_file(), "{} is not there: test the whole workspace", program.display());
     program
 }

@@ -16,13 +16,13 @@ const IS_MPICH: bool = matches!(Library::CURRENT, Library::Mpich);
 
 /// Where cargo left the library: beside the programs, or among the dependencies.
 fn library() -> String {
-    let programs = Path::new(env!("CARGO_BIN_EXE_optiq-mpi-tests")).parent().unwrap();
-    let places = [programs.join("deps"), programs.to_path_buf()];
-    let files: Vec<_> = places.iter().map(|p| p.join("liboptiq_preload.so")).collect();
+    let programs = common::programs();
+    let places = [programs.join("deps"), programs];
+    let files: Vec<_> = places.iter().map(|p| p.join("liboptiq_pmpi.so")).collect();
     // The one that was built last is the one that this test was built with.
     let made = |file: &&PathBuf| file.metadata().and_then(|m| m.modified()).ok();
     let newest = files.iter().filter(|f| made(f).is_some()).max_by_key(made);
-    newest.unwrap_or_else(|| panic!("there is no liboptiq_preload.so in {places:?}")).to_str().unwrap().to_string()
+    newest.unwrap_or_else(|| panic!("there is no liboptiq_pmpi.so in {places:?}")).to_str().unwrap().to_string()
 }
 
 fn source(name: &str) -> PathBuf {

@@ -1,2 +1,34 @@
-//! From a plan between hosts to paths between ranks, without MPI: placement, lowering, packing, relays, the cost model, the
-//! decision between planned paths and plain MPI, and transfer lists.
+//! From a plan between hosts to paths between ranks, without MPI.
+//!
+//! ```text
+//!   messages between ranks ──► Placement ──► demands between hosts ──► (a planner) ──► Plan ──► paths of ranks
+//! ```
+//!
+//! - [`placement`]: which host a rank is on.
+//! - [`lower`]: messages of ranks to demands of hosts, and a plan back to paths of ranks; [`gather`]: the same with small
+//!   messages packed in memory that the ranks of a host share; [`relays`]: at which hosts on the way chunks are stored and
+//!   forwarded.
+//! - [`model`]: what planned paths and plain MPI will take; [`scores`]: what a user wants instead of that; [`decide`]: which of
+//!   both serves an exchange; [`transport_rule`]: which MPI calls carry chunks.
+//! - [`transfers`]: lists of transfers between ranks, with paths that are found beforehand, and their files.
+//! - [`aggregation`]: which bytes of a file go to which I/O host, in which rounds.
+//! - [`legs`]: the links under each pair of ranks, for the transport between threads.
+//!
+//! Everything here is a function of its arguments, without clocks, threads or messages: all ranks that call it with the same
+//! arguments get the same.
+
+pub mod aggregation;
+pub mod choices;
+pub mod decide;
+mod error;
+pub mod gather;
+pub mod legs;
+pub mod lower;
+pub mod model;
+pub mod placement;
+pub mod relays;
+pub mod scores;
+pub mod transfers;
+pub mod transport_rule;
+
+pub use error::LowerError;

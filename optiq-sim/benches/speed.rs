@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a benchmark")]
 
 use optiq_net::Network;
-use optiq_sim::workload::{Gaps, Open, Pattern, Sizes};
+use optiq_sim::workload::synthetic::{Gaps, Open, Pattern, Sizes};
 use optiq_sim::{Model, Outcome, Policy, Program, RunOptions, simulate};
 
 /// Topology, routing, messages of each host.

@@ -1,4 +1,4 @@
-//! Checkpoints: all that a simulation is between two events, as bytes, from which it goes on to the same end.
+//! Checkpoints: the state of a simulation between two events, as bytes, from which it resumes to the same results.
 //!
 //! | offset | bytes | |
 //! | ---: | ---: | --- |
@@ -6,23 +6,23 @@
 //! | 8 | 4 | version of this format, little endian |
 //! | 12 | 16 | fingerprint of network, model, routing, seed, workload and what is recorded |
 //! | 28 | 16 | fingerprint of what follows |
-//! | 44 | | the shards ([`Saved`]), each as [`crate::shard::Shard`] has written it; bincode 2, standard configuration |
+//! | 44 | | the shards ([`Saved`]), each as `crate::shard::state::Shard` has written it; bincode 2, standard configuration |
 //!
-//! What follows from the network, the model and the workload is not in it: who goes on has them. A checkpoint is of as many
-//! shards as the simulation had threads, and so is what goes on from it; results are the same with any number.
+//! What follows from the network, the model and the workload is not in it: a simulation that resumes has them. It has as many
+//! shards as the simulation had threads, and so has the simulation that resumes; results are the same with any number.
 
-use crate::SimError;
-use crate::simulation::RunOptions;
+use crate::engine::codec;
+use crate::engine::persistence::Persistence;
+use crate::error::SimError;
 use crate::time::Time;
 use bincode::{Decode, Encode};
 use optiq_net::fingerprint::{Fingerprint, Hasher};
-use std::fmt;
 use std::time::Duration;
 
 /// When checkpoints are made, and what becomes of them.
 #[derive(Clone, Copy)]
 pub struct Checkpoints<'a> {
-    /// So often, as the simulation itself takes time; otherwise only where it ends before its end.
+    /// The wall-clock time between two of them; `None` to make one only where the simulation is ended early.
     pub every: Option<Duration>,
     /// Is given each checkpoint, complete; each one replaces the one before. An error, a sentence, ends the simulation.
     pub keep: &'a (dyn Fn(&[u8]) -> Result<(), String> + Sync),
@@ -40,33 +40,21 @@ pub(crate) struct Saved {
     pub(crate) shards: Vec<Vec<u8>>,
 }
 
-/// Numbers and lists of numbers: nothing that could not be written.
-pub(crate) fn encode<T: Encode>(thing: &T) -> Vec<u8> {
-    bincode::encode_to_vec(thing, bincode::config::standard()).unwrap_or_default()
+/// Makes checkpoints of one simulation, and hands them to the caller.
+pub(crate) struct CheckpointWriter<'a> {
+    pub(crate) checkpoints: Checkpoints<'a>,
+    /// The fingerprint of the simulation.
+    pub(crate) of: Fingerprint,
 }
 
-/// What [`encode`] has written, all of it.
-pub(crate) fn decode<T: Decode<()>>(bytes: &[u8]) -> Result<T, String> {
-    let (thing, read) = bincode::decode_from_slice(bytes, bincode::config::standard()).map_err(|e| e.to_string())?;
-    if read == bytes.len() { Ok(thing) } else { Err(format!("{} bytes too many", bytes.len() - read)) }
-}
+impl Persistence for CheckpointWriter<'_> {
+    fn every(&self) -> Option<Duration> {
+        self.checkpoints.every
+    }
 
-/// What stands for a workload in a checkpoint: all that it says of itself. 0 where there are no checkpoints.
-pub(crate) fn workload(options: &RunOptions<'_>, what: &dyn fmt::Debug) -> u128 {
-    struct Words(Hasher);
-    impl fmt::Write for Words {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            self.0.bytes(text.as_bytes());
-            Ok(())
-        }
+    fn keep(&self, time: Time, shards: Vec<Vec<u8>>) -> Result<(), SimError> {
+        (self.checkpoints.keep)(&write(self.of, &Saved { time, shards })).map_err(SimError::Checkpoint)
     }
-    if options.checkpoints.is_none() && options.resume.is_none() {
-        return 0;
-    }
-    let mut words = Words(Hasher::new("optiq workload 1"));
-    // A hasher takes everything.
-    let _ = fmt::Write::write_fmt(&mut words, format_args!("{what:?}"));
-    words.0.finish().0
 }
 
 fn fingerprint(bytes: &[u8]) -> Fingerprint {
@@ -77,7 +65,7 @@ fn fingerprint(bytes: &[u8]) -> Fingerprint {
 
 /// A checkpoint of a simulation with this fingerprint.
 pub(crate) fn write(of: Fingerprint, saved: &Saved) -> Vec<u8> {
-    let body = encode(saved);
+    let body = codec::encode(saved);
     let mut all = Vec::with_capacity(HEADER + body.len());
     all.extend_from_slice(MAGIC);
     all.extend_from_slice(&VERSION.to_le_bytes());
@@ -111,7 +99,7 @@ pub(crate) fn read(of: Fingerprint, bytes: &[u8]) -> Result<Saved, SimError> {
             "the checkpoint is of another simulation: network, model, routing, seed, workload or what is recorded differ",
         );
     }
-    decode(body).map_err(|e| SimError::Checkpoint(format!("the checkpoint is damaged: {e}")))
+    codec::decode(body).map_err(|e| SimError::Checkpoint(format!("the checkpoint is damaged: {e}")))
 }
 
 #[cfg(test)]

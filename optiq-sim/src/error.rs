@@ -2,10 +2,10 @@
 
 use crate::time::{Time, seconds};
 
-/// Why a simulation could not be made, or could not go on.
+/// Why a simulation could not begin or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
-    /// A model that cannot be; says which key, what was found and what is expected.
+    /// An invalid model; says which key, what was found and what is expected.
     #[error("{0}")]
     Model(String),
     /// A routing that does not fit the network.
@@ -14,12 +14,18 @@ pub enum SimError {
     /// A workload that does not fit the network.
     #[error("{0}")]
     Workload(String),
-    /// A checkpoint that cannot be gone on from, or kept.
+    /// A checkpoint that cannot be resumed from, or kept.
     #[error("{0}")]
     Checkpoint(String),
     /// A trace that cannot be read.
     #[error("{0}")]
     Trace(String),
+    /// A plan that does not fit the demands.
+    #[error("{0}")]
+    Lowering(String),
+    /// What planners report.
+    #[error(transparent)]
+    Plan(#[from] optiq_solver::PlanError),
     /// What the network's own routing reports.
     #[error(transparent)]
     Net(#[from] optiq_net::NetError),
@@ -29,7 +35,7 @@ pub enum SimError {
     /// Nothing can happen any more, but hosts still wait.
     #[error("deadlock after {:.9} s of simulated time: {what}", seconds(*.time))]
     Deadlock {
-        /// When the last thing happened.
+        /// The time of the last event.
         time: Time,
         /// Who waits for whom.
         what: String,

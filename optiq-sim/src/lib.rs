@@ -1,43 +1,40 @@
 //! A packet-level discrete-event simulator of interconnects.
 //!
-//! It knows networks (optiq-net) and the chunk scheduler (optiq-transport), which runs in it unchanged, and nothing of MPI or
-//! of how plans are found.
+//! [`simulate`] runs a program on each host of a network (optiq-net). The chunk scheduler (optiq-transport) is such a program,
+//! unchanged. [`simulated_exchange`] plans (optiq-solver), lowers (optiq-lower) and simulates an exchange in one call. Nothing
+//! here knows MPI.
 //!
 //! ```text
 //!   Network + Model ──► Fabric (channels, virtual channels) ──► Shard (events, buffers, credits) ◄── Program (one a host)
 //! ```
 //!
-//! [`goal`] reads schedules of real programs and runs them as such programs. [`flow`] is a second model beside it all, of
-//! fluids in place of packets: rougher and much faster.
+//! [`workload::goal`] reads schedules of real programs and runs them as such programs. [`flow`] is a second model, of flows that share
+//! links fairly in place of packets: less exact and much faster.
 
-mod adaptive;
 mod checkpoint;
+pub mod constants;
+mod engine;
 mod error;
-pub mod exchange;
-mod fabric;
 pub mod flow;
-pub mod goal;
-mod host;
 pub mod model;
-mod packet;
-mod parts;
-mod policy;
-mod program;
-mod queue;
-mod routes;
-mod series;
+mod nic;
+mod observers;
+mod options;
+mod outcome;
+mod router;
 mod shard;
-#[cfg(test)]
-mod shard_tests;
+pub mod simulated_exchange;
 mod simulation;
-mod statistics;
 pub mod time;
 pub mod workload;
 
 pub use checkpoint::Checkpoints;
+pub use engine::limits::{End, Limits};
 pub use error::SimError;
 pub use model::Model;
-pub use policy::Policy;
-pub use program::{Delivery, Host, Idle, Notice, Program};
-pub use series::{QueueKind, QueueSeries, Recording, Series};
-pub use simulation::{End, Limits, Outcome, RunOptions, simulate};
+pub use nic::program::{Delivery, Host, Idle, Notice, Program};
+pub use observers::series::{QueueKind, QueueSeries, Recording, Series};
+pub use options::RunOptions;
+pub use outcome::Outcome;
+pub use router::policy::Policy;
+pub use simulation::simulate;

@@ -3,7 +3,9 @@
 //! A model is a TOML file; `data/sim/*.toml` are the presets, which say for every value where it is from. Keys that are left
 //! out have the defaults of [`Model::default`].
 
-use crate::SimError;
+use crate::error::SimError;
+use crate::time::{SECOND, Time};
+use optiq_net::Class;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -27,9 +29,9 @@ pub struct Model {
 pub struct LinkModel {
     /// The most bytes of a message in one packet.
     pub packet_bytes: u64,
-    /// What a packet has beyond them on every link.
+    /// The size of its header.
     pub header_bytes: u64,
-    /// How long a bit is on its way between a host and its switch.
+    /// The latency of a link between a host and its switch.
     pub terminal_latency_picoseconds: u64,
     /// Between two switches of a group or a fat tree; between two hosts that are joined directly.
     pub local_latency_picoseconds: u64,
@@ -43,7 +45,7 @@ pub struct LinkModel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arbitration {
-    /// Inputs take turns.
+    /// Inputs in round robin order.
     #[default]
     RoundRobin,
     /// The packet that was injected first.
@@ -72,18 +74,18 @@ pub enum Dateline {
     FromTheStart,
 }
 
-/// Which way packets go round a ring when both are equally short.
+/// In which direction packets go round a ring when both are equally short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ties {
     /// As the fabric's routing says.
     #[default]
     Fabric,
-    /// Each message by a coin of its own, where the fabric's routing is in order of dimensions.
+    /// Each message by a random draw, where the fabric's routing is in order of dimensions.
     Random,
 }
 
-/// How inputs and outputs that ask for each other are matched, in one step and without a second try.
+/// How requests of inputs for outputs are matched, in one iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Allocator {
@@ -104,10 +106,10 @@ pub struct Pipeline {
     pub cycle_picoseconds: u64,
     /// How many times as fast as links routers run, with queues of no limit at their outputs.
     pub speedup: u32,
-    /// Steps from when a packet is at the head of its buffer until it may ask for a virtual channel: 0 where its route was
+    /// Steps from when a packet is at the head of its buffer until it may request a virtual channel: 0 where its route was
     /// looked up in the router before.
     pub routing_steps: u32,
-    /// What a credit takes besides its way back.
+    /// The delay of a credit besides the latency of its link.
     pub credit_delay_picoseconds: u64,
     /// For virtual channels and for the switch.
     pub allocator: Allocator,
@@ -139,14 +141,14 @@ pub struct RouterModel {
     pub input_speedup: u32,
     /// Which of several inputs goes first.
     pub arbitration: Arbitration,
-    /// When packets go on.
+    /// When packets leave.
     pub switching: Switching,
     /// How classes are used in rings.
     pub dateline: Dateline,
-    /// Ways round rings that are equally short.
+    /// The direction round rings where both are equally short.
     pub ties: Ties,
-    /// With a clock, and the stages of a pipeline; then `input_speedup`, `arbitration` and `switching` say nothing, and
-    /// `delay` is at least a cycle, in which the first flit arrives. None: packets go on as soon as everything is there.
+    /// With a clock, and the stages of a pipeline; then `input_speedup`, `arbitration` and `switching` have no effect, and
+    /// `delay` is at least a cycle, in which the first flit arrives. `None`: packets leave as soon as they can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<Pipeline>,
 }
@@ -155,10 +157,10 @@ pub struct RouterModel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Carry {
-    /// Messages, with questions first where they are large, as by `MPI_Isend` and `MPI_Irecv`.
+    /// Messages, by rendezvous where they are large, as by `MPI_Isend` and `MPI_Irecv`.
     #[default]
     TwoSided,
-    /// Puts into slots that the scheduler's credits promise, each followed by a short message when it is there: what the thesis
+    /// Puts into slots that the scheduler's credits promise, each followed by a short message when it has arrived: what the thesis
     /// does by `PAMI_Put` and `PAMI_Send_immediate` (4.3), and the one-sided transport by `MPI_Put`.
     OneSided,
 }
@@ -181,7 +183,7 @@ pub struct HostModel {
     pub injection_bytes_per_second: f64,
     /// And back.
     pub ejection_bytes_per_second: f64,
-    /// How long a bit is on its way between memory and router, where hosts are joined directly.
+    /// The latency between memory and router, where hosts are joined directly.
     pub memory_latency_picoseconds: u64,
     /// Whether what a host sends to itself goes to its router and back, in place of a copy.
     pub loopback_by_router: bool,
@@ -194,13 +196,13 @@ pub struct HostModel {
     /// How fast it copies; 0 is no limit. What is forwarded is received into memory and sent from there, without a copy,
     /// unless `copies_forwarded` says otherwise.
     pub copy_bytes_per_second: f64,
-    /// Whether what is forwarded is copied on the way.
+    /// Whether forwarders copy what they forward.
     pub copies_forwarded: bool,
-    /// Messages above this size ask the receiver first (rendezvous).
+    /// Messages above this size are sent by rendezvous: a request to the receiver first.
     pub eager_bytes: u64,
     /// What carries chunks along planned paths unless a caller says otherwise.
     pub chunks_by: Carry,
-    /// The size of what they ask with, of the answer, and of confirmations.
+    /// The size of that request, of its grant, and of confirmations.
     pub control_bytes: u64,
 }
 
@@ -211,6 +213,17 @@ impl Default for Model {
             link: LinkModel::default(),
             router: RouterModel::default(),
             host: HostModel::default(),
+        }
+    }
+}
+
+impl LinkModel {
+    /// The latency of a link of a class.
+    pub fn latency(&self, class: Class) -> Time {
+        match class {
+            Class::Terminal => self.terminal_latency_picoseconds,
+            Class::Local => self.local_latency_picoseconds,
+            Class::Global => self.global_latency_picoseconds,
         }
     }
 }
@@ -312,7 +325,7 @@ impl Model {
         Self::read(name).unwrap_or_default()
     }
 
-    /// Whether all values can be.
+    /// Checks all values.
     ///
     /// # Errors
     /// A sentence that names the key, its value, and what is expected.
@@ -360,7 +373,7 @@ impl Model {
             host.receive_overhead_picoseconds,
             host.forward_overhead_picoseconds,
         ];
-        if let Some(time) = times.iter().find(|&&t| t > crate::time::SECOND) {
+        if let Some(time) = times.iter().find(|&&t| t > SECOND) {
             return Err(format!("a latency, delay or overhead is {time} ps; at most a second (10^12 ps) is expected"));
         }
         router.pipeline.as_ref().map_or(Ok(()), |pipeline| pipeline.check(router.delay_picoseconds))
@@ -370,14 +383,14 @@ impl Model {
 impl Pipeline {
     fn check(&self, delay: u64) -> Result<(), String> {
         let &Self { cycle_picoseconds: cycle, speedup, routing_steps: steps, .. } = self;
-        if cycle == 0 || cycle > crate::time::SECOND {
+        if cycle == 0 || cycle > SECOND {
             return Err(format!("router.pipeline.cycle_picoseconds is {cycle}; 1 ps to a second is expected"));
         }
         if speedup == 0 || !cycle.is_multiple_of(u64::from(speedup)) {
             let text = "at least 1, and a divisor of router.pipeline.cycle_picoseconds, is expected";
             return Err(format!("router.pipeline.speedup is {speedup}; {text}"));
         }
-        if steps > 1000 || self.credit_delay_picoseconds > crate::time::SECOND {
+        if steps > 1000 || self.credit_delay_picoseconds > SECOND {
             return Err("router.pipeline has more than 1000 routing_steps, or a credit delay above a second".into());
         }
         if delay < cycle {

@@ -3,7 +3,7 @@
 
 use optiq_net::{Class, LinkId, Network};
 use optiq_sim::model::{Arbitration, Switching};
-use optiq_sim::workload::{Gaps, Open, Pattern, Sizes};
+use optiq_sim::workload::synthetic::{Gaps, Open, Pattern, Sizes};
 use optiq_sim::{End, Model, Outcome, Policy, Program, RunOptions, simulate};
 
 const FPAR: Policy = Policy::Fpar { threshold: Policy::FPAR_THRESHOLD };

@@ -2,10 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use optiq_net::{Fingerprint, Network};
-use optiq_sim::exchange::{Carry, Message, Method, exchange};
-use optiq_sim::goal::{Goal, replay};
+use optiq_sim::model::Carry;
 use optiq_sim::model::Pipeline;
-use optiq_sim::workload::{Gaps, Open, Pattern, Sizes};
+use optiq_sim::workload::exchange::{Method, exchange};
+use optiq_sim::workload::goal::replay::replay;
+use optiq_sim::workload::goal::schedule::Goal;
+use optiq_sim::workload::message::Message;
+use optiq_sim::workload::synthetic::{Gaps, Open, Pattern, Sizes};
 use optiq_sim::{Checkpoints, End, Limits, Model, Policy, Program, RunOptions, SimError, simulate};
 use optiq_transport::{Order, Path, ScheduleOptions};
 use std::path::Path as File;

@@ -5,7 +5,7 @@ mod support;
 
 use optiq_net::Network;
 use optiq_sim::model::Switching;
-use optiq_sim::workload::{Gaps, Open, Pattern, Sizes};
+use optiq_sim::workload::synthetic::{Gaps, Open, Pattern, Sizes};
 use optiq_sim::{Delivery, End, Host, Idle, Limits, Model, Outcome, Program, RunOptions, SimError, simulate};
 use support::One;
 

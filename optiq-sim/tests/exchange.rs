@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use optiq_net::Network;
-use optiq_sim::exchange::{Carry, Message, Method, exchange};
+use optiq_sim::model::Carry;
 use optiq_sim::time::seconds;
+use optiq_sim::workload::exchange::{Method, exchange};
+use optiq_sim::workload::message::Message;
 use optiq_sim::{Model, RunOptions};
 use optiq_transport::{Order, Path, ScheduleOptions};
 

@@ -1,11 +1,13 @@
-//! The fluid model against what can be computed by hand, against the definition of max-min fairness, against figures that
+//! The flow model against what can be computed by hand, against the definition of max-min fairness, against figures that
 //! SimGrid publishes, and against the packet simulator.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use optiq_net::random::SplitMix64;
 use optiq_net::{End, Geometry, LinkId, Network, NetworkBuilder, Routing};
-use optiq_sim::exchange::{Message, Method, exchange};
-use optiq_sim::flow::{self, Finished, Flow, Limits};
+use optiq_sim::flow;
+use optiq_sim::flow::flows::{Finished, Flow, Limits};
+use optiq_sim::workload::exchange::{Method, exchange};
+use optiq_sim::workload::message::Message;
 use optiq_sim::{Model, RunOptions, SimError};
 use proptest::prelude::*;
 
@@ -22,7 +24,7 @@ fn line(capacities: &[f64]) -> Network {
 }
 
 fn run(network: &Network, flows: &[Flow]) -> Finished {
-    flow::run(network, flows, &Limits::default()).unwrap()
+    flow::run::run(network, flows, &Limits::default()).unwrap()
 }
 
 fn close(found: &[f64], expected: &[f64]) {
@@ -33,7 +35,7 @@ fn close(found: &[f64], expected: &[f64]) {
 }
 
 fn refused(network: &Network, flow: Flow) -> String {
-    match flow::run(network, &[flow], &Limits::default()) {
+    match flow::run::run(network, &[flow], &Limits::default()) {
         Err(error @ SimError::Workload(_)) => error.to_string(),
         other => panic!("{other:?}"),
     }
@@ -64,7 +66,7 @@ fn a_long_flow_on_a_line_with_three_short_ones() {
     close(&run(&line(&[GB; 3]), &all(2_000_000_000)).finish, &[3.0, 2.0, 2.0, 2.0]);
     // Links of 1, 2 and 4 GB/s: the first one gives the long flow 0.5 GB/s; what is left is for the others.
     let network = line(&[GB, 2.0 * GB, 4.0 * GB]);
-    let rates = flow::rates(&network, &all(1), &Limits::default()).unwrap();
+    let rates = flow::run::rates(&network, &all(1), &Limits::default()).unwrap();
     close(&rates, &[0.5 * GB, 0.5 * GB, 1.5 * GB, 3.5 * GB]);
     close(&run(&network, &all(1_000_000_000)).finish, &[2.0, 2.0, 1.0 / 1.5, 1.0 / 3.5]);
 }
@@ -78,7 +80,7 @@ fn parking_lot() {
     close(&run(&network, &flows).finish, &[4.0, 7.0, 9.0, 10.0]);
     // A narrow first link: what its flow cannot use is for the others.
     let network = line(&[0.1 * GB, GB, GB, GB]);
-    close(&flow::rates(&network, &flows, &Limits::default()).unwrap(), &[0.1 * GB, 0.3 * GB, 0.3 * GB, 0.3 * GB]);
+    close(&flow::run::rates(&network, &flows, &Limits::default()).unwrap(), &[0.1 * GB, 0.3 * GB, 0.3 * GB, 0.3 * GB]);
 }
 
 #[test]
@@ -107,9 +109,9 @@ fn explicit_links_and_limits_of_hosts() {
     close(&run(&network, &flows).finish, &[1.0, 1.0]);
     // From memory with 1.5 GB/s: three quarters each.
     let limits = Limits { injection: 1.5 * GB, ..Limits::default() };
-    close(&flow::run(&network, &flows, &limits).unwrap().finish, &[4.0 / 3.0; 2]);
+    close(&flow::run::run(&network, &flows, &limits).unwrap().finish, &[4.0 / 3.0; 2]);
     let limits = Limits { efficiency: 0.5, ejection: 0.8 * GB, ..Limits::default() };
-    close(&flow::run(&network, &flows, &limits).unwrap().finish, &[2.5; 2]);
+    close(&flow::run::run(&network, &flows, &limits).unwrap().finish, &[2.5; 2]);
     // A link that is taken twice carries everything twice.
     let again = vec![link(0, 1), link(1, 0), link(0, 1)];
     let done = run(&network, &[Flow { links: Some(again), ..Flow::new(0, 1, 1_000_000_000) }]);
@@ -130,10 +132,13 @@ fn mistakes_are_told() {
     assert!(refused(&network, Flow { links: Some(vec![]), ..flow.clone() }).contains("end at h0; h1 is expected"));
     let limits = Limits { efficiency: 0.0, ..Limits::default() };
     assert!(
-        flow::run(&network, std::slice::from_ref(&flow), &limits).unwrap_err().to_string().contains("efficiency of 0")
+        flow::run::run(&network, std::slice::from_ref(&flow), &limits)
+            .unwrap_err()
+            .to_string()
+            .contains("efficiency of 0")
     );
     let limits = Limits { injection: f64::INFINITY, ..Limits::default() };
-    assert!(flow::run(&network, &[flow], &limits).is_err());
+    assert!(flow::run::run(&network, &[flow], &limits).is_err());
 }
 
 /// What SimGrid's own tests print for its flow model (the files that end in .tesh in its repository, below teshsuite/).
@@ -247,7 +252,7 @@ proptest! {
         let mut observe = |now: f64, rates: &[(usize, f64)]| {
             check_fair(&network, &flows, rates, &routes);
             let active: Vec<Flow> = rates.iter().map(|r| flows[r.0].clone()).collect();
-            let anew = flow::rates(&network, &active, &Limits::default()).unwrap();
+            let anew = flow::run::rates(&network, &active, &Limits::default()).unwrap();
             for (&(f, rate), anew) in rates.iter().zip(anew) {
                 assert!((rate - anew).abs() <= 1e-7 * anew, "flow {f}: {rate}, from nothing {anew}");
             }
@@ -257,7 +262,7 @@ proptest! {
             last = (now, rates.to_vec());
             ended.push(now);
         };
-        let done = flow::run_observed(&network, &flows, &Limits::default(), &mut observe).unwrap();
+        let done = flow::run::run_observed(&network, &flows, &Limits::default(), &mut observe).unwrap();
         prop_assert!(last.1.is_empty());
         for (flow, moved) in flows.iter().zip(&moved) {
             prop_assert!((moved - flow.bytes as f64).abs() <= 1e-6 * flow.bytes as f64 + 1e-6, "{moved} of {}", flow.bytes);
@@ -270,7 +275,7 @@ proptest! {
         // No execution is faster than the most loaded link.
         let busiest = network.links().iter().zip(&done.link_bytes).map(|(l, &b)| b as f64 / l.capacity).fold(0.0, f64::max);
         prop_assert!(done.makespan >= busiest * (1.0 - 1e-9));
-        prop_assert_eq!(done, flow::run(&network, &flows, &Limits::default()).unwrap());
+        prop_assert_eq!(done, flow::run::run(&network, &flows, &Limits::default()).unwrap());
     }
 }
 
@@ -318,7 +323,7 @@ fn packets_agree_with_fluids() {
     model.router.buffer_bytes = 64 << 20;
     for (spec, messages, tolerance) in cases {
         let network = Network::from_spec(spec).unwrap();
-        let fluid = flow::exchange(&network, &model, &messages).unwrap();
+        let fluid = flow::exchange::exchange(&network, &model, &messages).unwrap();
         let packets = exchange(&network, &model, &messages, &Method::Linear, &RunOptions::default()).unwrap();
         let packets_seconds = packets.time() as f64 * 1e-12;
         let off = fluid.makespan / packets_seconds - 1.0;
@@ -360,7 +365,7 @@ fn packets_of_presets_agree_with_fluids() {
     for (preset, spec, messages, tolerance) in cases {
         let network = Network::from_spec(spec).unwrap();
         let model = Model::read(preset).unwrap();
-        let fluid = flow::exchange(&network, &model, &messages).unwrap();
+        let fluid = flow::exchange::exchange(&network, &model, &messages).unwrap();
         let packets = exchange(&network, &model, &messages, &Method::Linear, &RunOptions::default()).unwrap();
         let packets_seconds = packets.time() as f64 * 1e-12;
         let off = fluid.makespan / packets_seconds - 1.0;

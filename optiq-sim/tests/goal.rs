@@ -3,7 +3,8 @@
 
 use optiq_net::Network;
 use optiq_net::random::SplitMix64;
-use optiq_sim::goal::{Goal, Kind, Replayed, replay};
+use optiq_sim::workload::goal::replay::{Replayed, replay};
+use optiq_sim::workload::goal::schedule::{Goal, OperationKind};
 use optiq_sim::{Limits, Model, RunOptions, SimError};
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -61,14 +62,14 @@ fn text_is_read() {
     let goal = Goal::parse(text).unwrap();
     assert_eq!((goal.ranks(), goal.len(), goal.dependencies(), goal.is_empty()), (3, 5, 2, false));
     let one = goal.operations(1);
-    assert_eq!((one[0].kind, one[0].nic, one[0].line), (Kind::Send { to: 0, bytes: 8, tag: 5 }, 2, 5));
-    assert_eq!((one[1].kind, one[1].line), (Kind::Recv { from: None, bytes: 16, tag: None }, 7));
-    assert_eq!((one[2].kind, one[2].cpu), (Kind::Calc { nanoseconds: 100 }, 3));
-    assert_eq!(goal.operations(0)[0].kind, Kind::Recv { from: Some(1), bytes: 8, tag: Some(5) });
+    assert_eq!((one[0].kind, one[0].nic, one[0].line), (OperationKind::Send { to: 0, bytes: 8, tag: 5 }, 2, 5));
+    assert_eq!((one[1].kind, one[1].line), (OperationKind::Recv { from: None, bytes: 16, tag: None }, 7));
+    assert_eq!((one[2].kind, one[2].cpu), (OperationKind::Calc { nanoseconds: 100 }, 3));
+    assert_eq!(goal.operations(0)[0].kind, OperationKind::Recv { from: Some(1), bytes: 8, tag: Some(5) });
     assert!(goal.operations(2).is_empty() && goal.operations(9).is_empty());
     // Without a tag it is 0.
     let goal = Goal::parse("num_ranks 1 rank 0 { send 1b to 0 }").unwrap();
-    assert_eq!(goal.operations(0)[0].kind, Kind::Send { to: 0, bytes: 1, tag: 0 });
+    assert_eq!(goal.operations(0)[0].kind, OperationKind::Send { to: 0, bytes: 1, tag: 0 });
     // As the format's own tools write it.
     let goal = Goal::parse(
         "num_ranks 2\n\nrank 0 {\nl1: send 8b to 1 tag 42001\n}\n\nrank 1 {\nl4: recv 8b from 0 tag 42001\n}\n",

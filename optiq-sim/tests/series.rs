@@ -4,7 +4,7 @@
 mod support;
 
 use optiq_net::{LinkId, Network};
-use optiq_sim::workload::{Gaps, Open, Pattern, Sizes};
+use optiq_sim::workload::synthetic::{Gaps, Open, Pattern, Sizes};
 use optiq_sim::{
     Checkpoints, End, Limits, Model, Outcome, Program, QueueKind, QueueSeries, Recording, RunOptions, Series, simulate,
 };

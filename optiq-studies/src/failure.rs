@@ -48,7 +48,8 @@ impl From<PlanError> for Failure {
 impl From<SimError> for Failure {
     fn from(e: SimError) -> Self {
         match e {
-            SimError::Deadlock { .. } | SimError::Transport(_) => Failure::Work(e.to_string()),
+            SimError::Plan(e) => e.into(),
+            SimError::Deadlock { .. } | SimError::Transport(_) | SimError::Lowering(_) => Failure::Work(e.to_string()),
             _ => Failure::Input(e.to_string()),
         }
     }

@@ -147,7 +147,7 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
     let circumstances = workspace.circumstances()?;
     if [Part::Lab, Part::Io, Part::Preload, Part::Simulator].into_iter().any(wanted) {
         workspace::step("build optiq", || {
-            let what = ["--release", "--package", "optiq-cli", "--package", "optiq-preload", "--features", "mpi"];
+            let what = ["--release", "--package", "optiq-cli", "--package", "optiq-pmpi", "--features", "mpi"];
             workspace::run(&mut workspace.cargo("build", what))
         })?;
     }

@@ -1,6 +1,6 @@
 //! One side of an all-to-all, in bytes: where each block starts and how long it is.
 
-use crate::Error;
+use crate::error::Error;
 use optiq_transport::Rank;
 use std::ffi::c_int;
 

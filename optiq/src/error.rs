@@ -1,6 +1,7 @@
 //! What can go wrong, and the numbers by which C and Fortran know it.
 
-use crate::ConfigError;
+use crate::config::ConfigError;
+use optiq_lower::LowerError;
 use optiq_net::NetError;
 use optiq_solver::PlanError;
 use optiq_transport::{Rank, TransportError};
@@ -127,6 +128,17 @@ impl Error {
             Error::File { status, .. } => *status,
             Error::Transport(TransportError::Mpi { .. }) => Status::Mpi,
             Error::Transport(_) => Status::Transport,
+        }
+    }
+}
+
+impl From<LowerError> for Error {
+    fn from(error: LowerError) -> Self {
+        match error {
+            LowerError::Argument(text) => Error::Argument(text),
+            LowerError::Net(error) => Error::Net(error),
+            LowerError::Plan(error) => Error::Plan(error),
+            LowerError::BadPlan(text) => Error::BadPlan(text),
         }
     }
 }

@@ -6,49 +6,36 @@
 //!
 //! A [`Session`] belongs to one communicator. It plans an exchange once, keeps the plan, and either carries the
 //! exchange out over several paths or hands it to `MPI_Alltoallv`; [`Session::decision`] says which, and why.
-//! Without the `mpi` feature only the parts that need no MPI are there: [`Config`], [`Placement`], [`lower()`] and [`Legs`].
+//! Without the `mpi` feature only what needs no MPI is compiled: the options, the errors and the types of `optiq-lower`.
 
 #[cfg(feature = "mpi")]
 mod blocks;
 #[cfg(feature = "mpi")]
 pub mod c_api;
 mod config;
-mod decide;
 mod error;
-mod gather;
 #[cfg(feature = "mpi")]
 mod gpu;
 pub mod io;
-mod jobs;
-mod legs;
 pub mod logger;
-mod lower;
-mod model;
-mod placement;
-mod scores;
 #[cfg(feature = "mpi")]
 mod session;
-mod stops;
-mod transport_rule;
 
 pub use config::{
-    Algorithm, Config, ConfigError, LegsChoice, OPTIONS, OptionRecord, Origin, PlannerChoice, Preload, Read, Scope,
-    Setting, Settings, TransportChoice,
+    Config, ConfigError, OPTIONS, OptionRecord, Origin, PlannerChoice, Preload, Read, Scope, Setting, Settings,
 };
-pub use decide::{Before, Decision, LEAST_PLANNING_SECONDS, decide, decide_before_planning, score};
 pub use error::{Error, Status};
-pub use gather::{Gathered, Place, gather, pays};
-pub use jobs::{Job, JobPath, Jobs};
-pub use legs::Legs;
-pub use lower::{Message, lower, merge};
-pub use model::{CostModel, Prediction};
+// What a Rust program needs beside the session, so that it depends on this crate only. Crates of this workspace import from
+// optiq-lower.
+pub use optiq_lower::choices::{Algorithm, LegsChoice, TransportChoice};
+pub use optiq_lower::decide::Decision;
+pub use optiq_lower::model::{CostModel, Prediction};
+pub use optiq_lower::placement::{Placement, PlacementRule};
+pub use optiq_lower::scores::{Rule, Scores};
+pub use optiq_lower::transfers::{Transfer, TransferList, TransferPath};
 pub use optiq_transport::trace;
-pub use placement::{Placement, PlacementRule};
-pub use scores::{Rule, Scores};
 #[cfg(feature = "mpi")]
 pub use session::{Persistent, Session};
-pub use stops::{Stopping, stop_at_every_host};
-pub use transport_rule::{TRANSPORT_RULES, TransportRule, transport_rule};
 
 /// Version as one number: major * 10000 + minor * 100 + patch.
 pub const VERSION: i32 = 100;

@@ -61,11 +61,20 @@ pub fn mpifort() -> String {
     std::env::var("MPIFORT").unwrap_or_else(|_| first_of(&[name]).unwrap_or("mpifort").into())
 }
 
+/// The folder of the profile in the target directory, in which cargo leaves programs, also those of other packages: a run of
+/// the whole workspace's tests builds them.
+#[allow(dead_code, reason = "not every test program needs it")]
+pub fn programs() -> PathBuf {
+    // This test program is in `deps` there.
+    let here = std::env::current_exe().expect("this program has a path");
+    here.ancestors().nth(2).expect("it is two folders deep").to_path_buf()
+}
+
 /// Where cargo left `liboptiq.so`: beside the programs, or among the dependencies.
 #[allow(dead_code, reason = "not every test program compiles")]
 pub fn library() -> PathBuf {
-    let programs = Path::new(env!("CARGO_BIN_EXE_optiq-mpi-tests")).parent().unwrap();
-    let places = [programs.join("deps"), programs.to_path_buf()];
+    let programs = programs();
+    let places = [programs.join("deps"), programs];
     let found = places.iter().find(|p| p.join("liboptiq.so").exists());
     found.unwrap_or_else(|| panic!("there is no liboptiq.so in {places:?}")).clone()
 }

@@ -49,8 +49,19 @@ const ALL: &[&str] = &["--workspace", "--features", "mpi"];
 /// The crates and features of `--quick`.
 const QUICK: &[&str] = &["--workspace", "--no-default-features", "--exclude", "optiq-lab"];
 /// The crates and features of the suite on MPICH: those that call MPI, without HiGHS.
-const MULTI_RANK: &[&str] =
-    &["-p", "optiq-suite", "-p", "optiq", "-p", "optiq-transport", "--no-default-features", "--features", "mpi"];
+const MULTI_RANK: &[&str] = &[
+    "-p",
+    "optiq-suite",
+    "-p",
+    "optiq-mpi-tests",
+    "-p",
+    "optiq",
+    "-p",
+    "optiq-transport",
+    "--no-default-features",
+    "--features",
+    "mpi",
+];
 /// The test programs of that suite: the crates' own, and those that start programs on several ranks.
 const MULTI_RANK_TESTS: &[&str] = &[
     "--lib", "--test", "mpi", "--test", "c_api", "--test", "io", "--test", "preload", "--test", "fortran", "--test",

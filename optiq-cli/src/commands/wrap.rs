@@ -25,7 +25,7 @@ Examples:
   mpirun -n 16 optiq wrap --topology file:net.toml -- ./app input.nml
   optiq wrap --topology torus:4x4 --take alltoallv,alltoall --json -- ./app")]
 pub struct Arguments {
-    /// The preload library [default: liboptiq_preload.so beside this program, or in ../lib or ../lib64 from there]
+    /// The preload library [default: liboptiq_pmpi.so beside this program, or in ../lib or ../lib64 from there]
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
     /// The network, as in OPTIQ_TOPOLOGY; without one, all calls go to the MPI library
@@ -55,7 +55,7 @@ pub struct Arguments {
 }
 
 /// The file that is preloaded.
-const LIBRARY: &str = "liboptiq_preload.so";
+const LIBRARY: &str = "liboptiq_pmpi.so";
 
 /// Where it is looked for, from the directory of this program.
 const PLACES: [&str; 3] = [".", "../lib", "../lib64"];
@@ -252,13 +252,13 @@ mod tests {
 
     #[test]
     fn the_library_comes_first_and_once_and_others_stay() {
-        let library = Path::new("/lib/liboptiq_preload.so");
+        let library = Path::new("/lib/liboptiq_pmpi.so");
         let with = |present| preload(library, present);
-        assert_eq!(with(None), "/lib/liboptiq_preload.so");
-        assert_eq!(with(Some("")), "/lib/liboptiq_preload.so");
-        assert_eq!(with(Some("a.so:b.so")), "/lib/liboptiq_preload.so:a.so:b.so");
-        assert_eq!(with(Some("a.so /lib/liboptiq_preload.so")), "/lib/liboptiq_preload.so:a.so");
-        assert_eq!(with(Some("/x/libasan.so.8:b.so")), "/x/libasan.so.8:/lib/liboptiq_preload.so:b.so");
+        assert_eq!(with(None), "/lib/liboptiq_pmpi.so");
+        assert_eq!(with(Some("")), "/lib/liboptiq_pmpi.so");
+        assert_eq!(with(Some("a.so:b.so")), "/lib/liboptiq_pmpi.so:a.so:b.so");
+        assert_eq!(with(Some("a.so /lib/liboptiq_pmpi.so")), "/lib/liboptiq_pmpi.so:a.so");
+        assert_eq!(with(Some("/x/libasan.so.8:b.so")), "/x/libasan.so.8:/lib/liboptiq_pmpi.so:b.so");
     }
 
     #[test]

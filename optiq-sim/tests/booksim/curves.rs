@@ -1,7 +1,8 @@
 //! BookSim's curves, and ours: for the tests, and for the tables of `benches/booksim.rs`.
 
 use optiq_net::Network;
-use optiq_sim::workload::{Gaps, Open, Pattern, Sizes, Window};
+use optiq_sim::workload::synthetic::{Gaps, Open, Pattern, Sizes};
+use optiq_sim::workload::window::Window;
 use optiq_sim::{Limits, Model, Outcome, Policy, RunOptions, simulate};
 use serde::Deserialize;
 

@@ -1,11 +1,13 @@
 //! The simulated machine of the claims that were measured on Mira, and how far runs on it are smaller than the published
 //! ones.
 
-use super::exchange::{SimulatedRun, TransferMethod, simulate};
+use super::exchange::simulate;
 use super::setting::{Setting, with_planner};
 use crate::failure::Failure;
 use optiq_net::Network;
 use optiq_sim::Model;
+use optiq_sim::simulated_exchange::method::{MpiAlgorithm, TransferMethod};
+use optiq_sim::simulated_exchange::run::SimulatedRun;
 use optiq_solver::Demand;
 use optiq_transport::ScheduleOptions;
 
@@ -128,7 +130,7 @@ impl<'a> Machine<'a> {
             });
         };
         self.setting.progress.now(format!("{what}: MPI"));
-        add(MPI, &self.run(net, demands, TransferMethod::MpiLinear)?, (demands.len(), 1, 1.0));
+        add(MPI, &self.run(net, demands, TransferMethod::Mpi(MpiAlgorithm::Linear))?, (demands.len(), 1, 1.0));
         for &name in planners {
             self.setting.progress.now(format!("{what}: planning with {name}"));
             let Some(planned) = self.setting.plan(net, demands, &with_planner(name), None)? else { continue };

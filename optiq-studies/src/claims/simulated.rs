@@ -1,15 +1,17 @@
 //! O5, O12 and O13: what the thesis measured on Mira, in the packet-level simulator with the model of Blue Gene/Q.
 
-use super::exchange::{TransferMethod, cost_model};
 use super::machine::{MPI, Machine, ORDER, Scale};
 use super::setting::{MESSAGE, Partition, Setting, with_planner};
 use crate::failure::Failure;
 use crate::findings::{Cell, Column, Findings, Row, Verdict, column};
 use crate::plot::{Plot, PlotKind};
 use crate::published::PATTERNS;
-use optiq::{Config, Decision, decide};
+use optiq::Config;
+use optiq_lower::decide::{Decision, decide};
 use optiq_net::units;
 use optiq_sim::Model;
+use optiq_sim::simulated_exchange::cost::cost_model;
+use optiq_sim::simulated_exchange::method::{MpiAlgorithm, TransferMethod};
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::Planned;
 use optiq_transport::{ChunkRule, ScheduleOptions};
@@ -211,8 +213,8 @@ pub fn sizes(setting: &Setting) -> Result<Findings, Failure> {
     for pattern in PATTERNS {
         for (i, bytes) in sizes.into_iter().enumerate() {
             let (demands, planned) = messages.plan(pattern, bytes)?;
-            let chosen = decide(&planned.plan, &messages.partition.net, &Config::default(), &cost);
-            let mpi = messages.seconds(&demands, TransferMethod::MpiLinear)?;
+            let chosen = decide(&planned.plan, &messages.partition.net, &Config::default().decision_options(), &cost);
+            let mpi = messages.seconds(&demands, TransferMethod::Mpi(MpiAlgorithm::Linear))?;
             let method = TransferMethod::Planned(Box::new(planned), ScheduleOptions::default());
             let paths = messages.seconds(&demands, method)? + cost.agreement_seconds;
             let by_mpi = matches!(chosen, Decision::Mpi { .. });

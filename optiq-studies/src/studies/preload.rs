@@ -72,7 +72,7 @@ pub fn run(workspace: &Workspace, rounds: u32) -> Result<PreloadContent, Failure
                 let mut command = workspace.command("mpirun");
                 command.args(["-n", ranks]);
                 if *preloaded {
-                    let library = workspace.built("liboptiq_preload.so");
+                    let library = workspace.built("liboptiq_pmpi.so");
                     command.arg("-x").arg(format!("LD_PRELOAD={}", library.display()));
                 }
                 for (name, value) in *environment {

@@ -14,7 +14,7 @@ use super::sessions::Sessions;
 use super::settings::{optiq_comm_set_info, optiq_comm_set_option};
 use super::topology::{Topology, optiq_topology_init};
 use super::{ffi, guard, longs, optiq_alltoallv, optiq_alltoallv_c};
-use crate::Error;
+use crate::error::Error;
 use crate::session::Arguments;
 use optiq_transport::mpi::{
     buffer_from_fortran, comm_from_fortran, file_from_fortran, ignores_status, in_place, info_from_fortran,

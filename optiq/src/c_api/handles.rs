@@ -3,7 +3,7 @@
 //!
 //! A handle is `kind << 56 | number`, with numbers that never come again. 0 is none.
 
-use crate::Error;
+use crate::error::Error;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The seam for the preload library: pass a call on to the MPI library, or serve it.
 //!
-//! The library `liboptiq_preload.so` has nothing but entry points of the names that programs call; each comes here with its
+//! The library `liboptiq_pmpi.so` has nothing but entry points of the names that programs call; each comes here with its
 //! arguments in C's terms and with `next`, which makes the very same call at whoever is behind: another preloaded library,
 //! or MPI. What is passed on goes there untouched, on the program's own communicator, so that errors are MPI's own and come
 //! through the program's own error handler. What OPTIQ does itself uses `PMPI_*`.
@@ -19,11 +19,15 @@ mod nonblocking;
 mod streams;
 
 use super::{arguments_signature, read};
+use crate::config::{Config, Preload};
+use crate::error::Error;
+use crate::logger;
 use crate::session::{Arguments, ByMpi, Local};
-use crate::{Algorithm, Config, Decision, Error, Preload, logger};
 use communicators::{Known, Standing};
 pub use counts::Function;
 use counts::{FUNCTIONS, Way, count};
+use optiq_lower::choices::Algorithm;
+use optiq_lower::decide::Decision;
 use optiq_net::Network;
 pub use optiq_transport::mpi::ffi;
 use optiq_transport::mpi::in_place;
@@ -391,7 +395,7 @@ fn read_configuration() -> Result<usize, Way> {
     }
     if !communicators::is_our_library() {
         logger::init("", read.config.log);
-        logger::warn_once("liboptiq_preload.so was built with another MPI library than the program; it does nothing");
+        logger::warn_once("liboptiq_pmpi.so was built with another MPI library than the program; it does nothing");
         return Err(Way::OtherLibrary);
     }
     if !is_initialized() {

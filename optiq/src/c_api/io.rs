@@ -6,7 +6,7 @@
 
 use super::sessions::Sessions;
 use super::{guard, remember};
-use crate::Error;
+use crate::error::Error;
 use crate::io::{Call, FileHandle, FileSession, Group, Way, without_session};
 use optiq_transport::mpi::{check, ffi};
 use parking_lot::Mutex;

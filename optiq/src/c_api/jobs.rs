@@ -4,8 +4,10 @@ use super::handles::{Handles, Kind, place, write};
 use super::sessions::Sessions;
 use super::settings::string;
 use super::{ffi, guard, remember, report};
+use crate::error::Error;
+use crate::session::Session;
 use crate::session::end_to_end;
-use crate::{Error, Jobs, Session};
+use optiq_lower::transfers::{Transfer, TransferList};
 use optiq_transport::Rank;
 use parking_lot::Mutex;
 use std::ffi::{c_char, c_int, c_void};
@@ -17,7 +19,7 @@ pub type JobList = u64;
 
 /// A list with its buffers.
 pub(super) struct Listed {
-    pub(super) list: Jobs,
+    pub(super) list: TransferList,
     /// By job: where its bytes are at the source, and where they go at the destination.
     buffers: Vec<(*const c_void, *mut c_void)>,
     /// Where what arrives goes if a job says nothing itself.
@@ -32,7 +34,7 @@ unsafe impl Send for Listed {}
 pub(super) static JOBS: Handles<Listed> = Handles::new(Kind::Jobs);
 
 impl Listed {
-    fn new(list: Jobs) -> Self {
+    fn new(list: TransferList) -> Self {
         Self { list, buffers: Vec::new(), receive: (std::ptr::null_mut(), 0), received: 0 }
     }
 
@@ -96,7 +98,7 @@ pub unsafe extern "C" fn optiq_jobs_create(jobs: *mut JobList) -> c_int {
         unsafe {
             place(jobs, "jobs")?;
             Sessions::must_be_open("optiq_jobs_create")?;
-            JOBS.hold(Listed::new(Jobs::new()), jobs);
+            JOBS.hold(Listed::new(TransferList::new()), jobs);
         }
         Ok(())
     })
@@ -117,7 +119,7 @@ pub unsafe extern "C" fn optiq_job_read_jobs_from_file(jobs: *mut JobList, pathf
             place(jobs, "jobs")?;
             Sessions::must_be_open("optiq_job_read_jobs_from_file")?;
             let file = string(pathfile, "the name of the job file")?;
-            JOBS.hold(Listed::new(Jobs::read(Path::new(&file))?), jobs);
+            JOBS.hold(Listed::new(TransferList::read(Path::new(&file))?), jobs);
         }
         Ok(())
     })
@@ -134,7 +136,7 @@ pub unsafe extern "C" fn optiq_jobs_write(jobs: JobList, pathfile: *const c_char
     guard(|| {
         // SAFETY: by this function's contract.
         let file = unsafe { string(pathfile, "the name of the job file")? };
-        JOBS.get(jobs, "optiq_jobs_write")?.lock().list.write(Path::new(&file))
+        Ok(JOBS.get(jobs, "optiq_jobs_write")?.lock().list.write(Path::new(&file))?)
     })
 }
 
@@ -158,7 +160,7 @@ pub extern "C" fn optiq_jobs_add(jobs: JobList, source: c_int, destination: c_in
     guard(|| {
         let jobs = JOBS.get(jobs, "optiq_jobs_add")?;
         let added = jobs.lock().list.add(rank(source)?, rank(destination)?, size(bytes)?);
-        added.map(|_| ())
+        Ok(added.map(|_| ())?)
     })
 }
 
@@ -218,7 +220,7 @@ pub extern "C" fn optiq_jobs_set_demand(jobs: JobList, job: i64, bytes: i64) -> 
         let jobs = JOBS.get(jobs, "optiq_jobs_set_demand")?;
         let mut jobs = jobs.lock();
         let job = jobs.checked(job)?;
-        jobs.list.set_bytes(job, size(bytes)?)
+        Ok(jobs.list.set_bytes(job, size(bytes)?)?)
     })
 }
 
@@ -348,14 +350,14 @@ unsafe fn listed(
 ) -> Result<Listed, Error> {
     // SAFETY: by this function's contract.
     let file = unsafe { string(jobfile, "the name of the job file")? };
-    let mut listed = Listed::new(Jobs::read(Path::new(&file))?);
+    let mut listed = Listed::new(TransferList::read(Path::new(&file))?);
     listed.receive = (recvbuf, size(recvbytes)?);
     let mut offset = 0u64;
     for job in 0..listed.list.list().len() {
         if datasize != 0 {
             listed.list.set_bytes(job, size(datasize)?)?;
         }
-        let crate::Job { source, bytes, .. } = listed.list.list()[job];
+        let Transfer { source, bytes, .. } = listed.list.list()[job];
         let own = source == me && !sendbuf.is_null();
         let from = if own { sendbuf.wrapping_byte_add(offset as usize) } else { std::ptr::null() };
         listed.buffers.push((from, std::ptr::null_mut()));

@@ -20,10 +20,13 @@ mod threads;
 mod topology;
 
 use crate::blocks::{Blocks, ints};
+use crate::error::{Error, Status};
+use crate::session::Session;
 use crate::session::{Arguments, Local, signature};
-use crate::{Decision, Error, Session, Status, VERSION, gpu, logger};
+use crate::{VERSION, gpu, logger};
 pub use io::*;
 pub use jobs::*;
+use optiq_lower::decide::Decision;
 use optiq_transport::mpi::{check, contiguous_bytes, ffi, in_place, is_initialized};
 pub use requests::*;
 pub use schedule::*;

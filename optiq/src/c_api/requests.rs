@@ -4,7 +4,7 @@ use super::handles::{Handles, Kind, place};
 use super::progress;
 use super::sessions::{Sessions, Shared};
 use super::{guard, read, remember, report};
-use crate::Error;
+use crate::error::Error;
 use crate::session::{Arguments, Kept, Local, Operation};
 use optiq_transport::Patience;
 use optiq_transport::mpi::{ffi, in_place};

@@ -5,7 +5,7 @@ use super::jobs::{JOBS, JobList, Listed, execute};
 use super::sessions::Sessions;
 use super::topology::{Known, TOPOLOGIES, Topology};
 use super::{ffi, guard};
-use crate::Error;
+use crate::error::Error;
 use optiq_solver::pipeline::PlanOptions;
 use parking_lot::Mutex;
 use std::ffi::c_int;

@@ -5,8 +5,10 @@
 //! the program forgot to.
 
 use crate::config::ConfigError;
+use crate::config::{Config, Origin, Settings};
+use crate::error::Error;
 use crate::session::Quick;
-use crate::{Config, Error, Origin, Session, Settings};
+use crate::session::Session;
 use optiq_transport::TransportError;
 use optiq_transport::mpi::{check, ffi, info_entries, is_initialized, quietly};
 use parking_lot::{Mutex, MutexGuard};

@@ -2,7 +2,8 @@
 
 use super::sessions::{Sessions, set_for};
 use super::{ffi, guard};
-use crate::{Error, OptionRecord, Origin, Scope, Settings};
+use crate::config::{OptionRecord, Origin, Scope, Settings};
+use crate::error::Error;
 use optiq_transport::mpi::entries_of;
 use parking_lot::Mutex;
 use std::ffi::{CStr, c_char, c_int};

@@ -4,7 +4,7 @@
 //! `MPI_THREAD_SERIALIZED` only the one that initialised MPI. Calls that go to plain MPI without a word do not come by here:
 //! there MPI's own rules hold.
 
-use crate::Error;
+use crate::error::Error;
 use optiq_transport::mpi::{ffi, is_initialized};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};

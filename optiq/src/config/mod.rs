@@ -3,46 +3,15 @@
 mod options;
 mod read;
 
-use crate::io::Assignment;
-use crate::{PlacementRule, Scores};
 pub use options::{OPTIONS, OptionRecord, Scope};
+use optiq_lower::aggregation::Assignment;
+use optiq_lower::choices::{Algorithm, LegsChoice, TransportChoice};
+use optiq_lower::decide::DecisionOptions;
+use optiq_lower::placement::PlacementRule;
+use optiq_lower::scores::Scores;
 use optiq_transport::{ChunkRule, Order};
 pub use read::{ConfigError, Origin, Read, Setting, Settings};
-use std::fmt;
 use std::str::FromStr;
-
-/// Whether to use planned paths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Algorithm {
-    /// Where it is predicted to pay.
-    Auto,
-    /// Always.
-    Multipath,
-    /// Never.
-    Mpi,
-}
-
-impl FromStr for Algorithm {
-    type Err = ();
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "auto" => Ok(Algorithm::Auto),
-            "multipath" => Ok(Algorithm::Multipath),
-            "mpi" => Ok(Algorithm::Mpi),
-            _ => Err(()),
-        }
-    }
-}
-
-impl fmt::Display for Algorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Algorithm::Auto => "auto",
-            Algorithm::Multipath => "multipath",
-            Algorithm::Mpi => "mpi",
-        })
-    }
-}
 
 /// Which planner.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,72 +30,6 @@ impl FromStr for PlannerChoice {
             "direct" | "heu1" | "heu2" | "lp" | "optimal" => Ok(PlannerChoice::Named(text.to_string())),
             _ => Err(()),
         }
-    }
-}
-
-/// Where chunks stop on their way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LegsChoice {
-    /// As the cost model says ([`crate::Stopping`]).
-    Auto,
-    /// Where the plan says so: in between they take the fabric's own route.
-    Planned,
-    /// At every host on the way that has ranks.
-    Hops,
-}
-
-impl FromStr for LegsChoice {
-    type Err = ();
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "auto" => Ok(LegsChoice::Auto),
-            "planned" => Ok(LegsChoice::Planned),
-            "hops" => Ok(LegsChoice::Hops),
-            _ => Err(()),
-        }
-    }
-}
-
-impl fmt::Display for LegsChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            LegsChoice::Auto => "auto",
-            LegsChoice::Planned => "planned",
-            LegsChoice::Hops => "hops",
-        })
-    }
-}
-
-/// Which MPI calls carry chunks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TransportChoice {
-    /// The one that is faster as far as known.
-    Auto,
-    /// `MPI_Isend` and `MPI_Irecv`.
-    TwoSided,
-    /// `MPI_Put`.
-    OneSided,
-}
-
-impl FromStr for TransportChoice {
-    type Err = ();
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "auto" => Ok(TransportChoice::Auto),
-            "two-sided" => Ok(TransportChoice::TwoSided),
-            "one-sided" => Ok(TransportChoice::OneSided),
-            _ => Err(()),
-        }
-    }
-}
-
-impl fmt::Display for TransportChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            TransportChoice::Auto => "auto",
-            TransportChoice::TwoSided => "two-sided",
-            TransportChoice::OneSided => "one-sided",
-        })
     }
 }
 
@@ -289,6 +192,12 @@ impl Config {
             ..self.clone()
         };
         xxhash_rust::xxh3::xxh3_64(format!("{local:?}").as_bytes()) as i64
+    }
+
+    /// What the decision between planned paths and plain MPI depends on.
+    pub fn decision_options(&self) -> DecisionOptions<'_> {
+        let Config { algorithm, scores, min_bytes, min_gain, chunk, .. } = self;
+        DecisionOptions { algorithm: *algorithm, scores, min_bytes: *min_bytes, min_gain: *min_gain, chunk: *chunk }
     }
 
     /// Whether OPTIQ is free to choose plain MPI for exchanges of any size.

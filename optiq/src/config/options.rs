@@ -4,7 +4,7 @@
 //! Sizes accept `64K`, `1MiB`, `8 MB` (see [`optiq_net::units`]); switches accept 0 and 1.
 
 use super::Config;
-use crate::Scores;
+use optiq_lower::scores::Scores;
 use optiq_net::units::parse_bytes;
 use optiq_transport::{ChunkRule, Order};
 use std::str::FromStr;
@@ -276,7 +276,7 @@ pub const OPTIONS: &[OptionRecord] = &[
         name: "OPTIQ_DISABLE",
         takes: "0 | 1",
         default: "0",
-        doc: "Under liboptiq_preload.so: all calls go straight to the MPI library, and nothing is initialised.",
+        doc: "Under liboptiq_pmpi.so: all calls go straight to the MPI library, and nothing is initialised.",
         scope: Scope::Process,
         set: |c, v| put(&mut c.disable, switch(v)?),
     },
@@ -284,7 +284,7 @@ pub const OPTIONS: &[OptionRecord] = &[
         name: "OPTIQ_PRELOAD",
         takes: "list of alltoallv, alltoall, ialltoallv",
         default: "alltoallv",
-        doc: "Under liboptiq_preload.so: the MPI functions that are taken over. With alltoallv also MPI_Alltoallv_init (MPIX_Alltoallv_init in Open MPI 4); that and ialltoallv, which threads carry, only if MPI provides MPI_THREAD_MULTIPLE on all ranks; ialltoallv not under MPICH, whose own serves it. The same on all ranks, all of which must be preloaded.",
+        doc: "Under liboptiq_pmpi.so: the MPI functions that are taken over. With alltoallv also MPI_Alltoallv_init (MPIX_Alltoallv_init in Open MPI 4); that and ialltoallv, which threads carry, only if MPI provides MPI_THREAD_MULTIPLE on all ranks; ialltoallv not under MPICH, whose own serves it. The same on all ranks, all of which must be preloaded.",
         scope: Scope::Process,
         set: |c, v| put(&mut c.preload, parsed(v)?),
     },
@@ -292,7 +292,7 @@ pub const OPTIONS: &[OptionRecord] = &[
         name: "OPTIQ_REPORT",
         takes: "0 | 1",
         default: "0",
-        doc: "Under liboptiq_preload.so: rank 0 says at MPI_Finalize on standard error how many calls were served, and how many passed on for which reasons.",
+        doc: "Under liboptiq_pmpi.so: rank 0 says at MPI_Finalize on standard error how many calls were served, and how many passed on for which reasons.",
         scope: Scope::Process,
         set: |c, v| put(&mut c.report, switch(v)?),
     },

@@ -319,7 +319,7 @@ fn unquoted(value: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Config;
+    use crate::config::Config;
     use optiq_transport::ChunkRule;
     use proptest::prelude::*;
 

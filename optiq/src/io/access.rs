@@ -7,10 +7,13 @@
 //! access.
 
 use super::requests::{Accesses, Failure, Way};
-use super::{Extent, FileHandle, FileSession, Rounds, Server};
+use super::session::FileSession;
+use super::view::FileHandle;
 use crate::blocks::Blocks;
+use crate::error::{Error, Status};
 use crate::session::{Arguments, Kept, Local, Operation};
-use crate::{Decision, Error, Status};
+use optiq_lower::aggregation::{Extent, Rounds, Server};
+use optiq_lower::decide::Decision;
 use optiq_transport::Rank;
 use optiq_transport::mpi::ffi;
 use std::collections::VecDeque;

@@ -1,8 +1,9 @@
 //! What the ranks of a file tell each other before data moves, and after every round.
 
+use super::session::FileSession;
 use super::view::Reason;
-use super::{Extent, FileSession};
-use crate::{Error, Status};
+use crate::error::{Error, Status};
+use optiq_lower::aggregation::Extent;
 use optiq_transport::{Patience, Rank};
 use std::time::Instant;
 

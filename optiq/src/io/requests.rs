@@ -1,6 +1,7 @@
 //! Reads and writes of a server that are under way.
 
-use super::{FileHandle, Piece};
+use super::view::FileHandle;
+use optiq_lower::aggregation::Piece;
 use optiq_transport::Patience;
 use optiq_transport::mpi::{Library, check, ffi};
 use std::collections::VecDeque;

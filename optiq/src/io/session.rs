@@ -5,11 +5,16 @@
 
 use super::access::Plan;
 use super::agree::{Conclusion, Offer, State, conclude};
-use super::assign::{in_order, overlap};
 use super::requests::Way;
+use super::view::FileHandle;
 use super::view::{self, View};
-use super::{Assignment, Extent, FileHandle, MAX_HALF_BYTES, Rounds, Servers, assign};
-use crate::{Config, Decision, Error, Session, Status};
+use crate::config::Config;
+use crate::error::{Error, Status};
+use crate::session::Session;
+use optiq_lower::aggregation::assign::{Assignment, Extent, assign, in_order, overlap};
+use optiq_lower::aggregation::rounds::{MAX_HALF_BYTES, Rounds};
+use optiq_lower::aggregation::servers::Servers;
+use optiq_lower::decide::Decision;
 use optiq_transport::mpi::{Communicator, check, ffi};
 use std::cell::{Cell, RefCell, RefMut};
 use std::ffi::{c_int, c_void};

@@ -1,6 +1,6 @@
 //! What a file handle shows a rank: its view, its group, and what only the MPI library can serve.
 
-use crate::Error;
+use crate::error::Error;
 use optiq_transport::mpi::{check, contiguous_bytes, ffi};
 use std::ffi::{CStr, c_char, c_int, c_void};
 

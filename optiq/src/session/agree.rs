@@ -2,8 +2,8 @@
 
 use super::plans::{Entry, Key, Side};
 use super::{Session, forecast::Agreed, forecast::Class};
-use crate::Error;
 use crate::blocks::Blocks;
+use crate::error::Error;
 use optiq_transport::Rank;
 use optiq_transport::mpi::{MINIMA, Record};
 use std::rc::Rc;

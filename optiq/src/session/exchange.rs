@@ -6,11 +6,14 @@ use super::plans::{Entry, Side, Staged};
 use super::setup::Fabric;
 use super::{ByMpi, Local, Session};
 use crate::blocks::Blocks;
-use crate::decide::multipath;
-use crate::{
-    Before, Config, Decision, Error, Gathered, LEAST_PLANNING_SECONDS, Message, PlannerChoice, Stopping, decide,
-    decide_before_planning, gather, lower, merge, pays,
+use crate::config::{Config, PlannerChoice};
+use crate::error::Error;
+use optiq_lower::decide::{
+    BeforePlanning, Decision, LEAST_PLANNING_SECONDS, decide, decide_before_planning, multipath,
 };
+use optiq_lower::gather::{Gathered, gather, pays};
+use optiq_lower::lower::{Message, lower, merge};
+use optiq_lower::relays::RelayPolicy;
 use optiq_net::Network;
 use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_solver::plan;
@@ -324,7 +327,7 @@ impl Session {
         if let Some(plan) = &plan {
             let Fabric { network, placement, model, .. } = fabric;
             let congestion_seconds = plan.congestion_seconds;
-            let stopping = Stopping { network, placement, model, chunk, congestion_seconds };
+            let stopping = RelayPolicy { network, placement, model, chunk, congestion_seconds };
             (_, options.chunk) = stopping.apply(&mut paths, self.config.legs)?;
         }
         let schedule = Schedule::new(me, self.size(), &paths, &options)?;
@@ -359,13 +362,13 @@ impl Session {
         let tagged = |tag: u8, rest: &[u8]| tagged(start, tag, rest);
         let Fabric { network, model, .. } = fabric;
         let direct = direct_seconds(network, demands);
-        match decide_before_planning(demands, direct, &self.config, model, again) {
-            Before::Aside(reason) => return Ok(tagged(PLAIN_MPI, reason.as_bytes())),
-            Before::Later(reason) => return Ok(tagged(LATER, reason.as_bytes())),
-            Before::Plan => {}
+        match decide_before_planning(demands, direct, &self.config.decision_options(), model, again) {
+            BeforePlanning::Fallback(reason) => return Ok(tagged(PLAIN_MPI, reason.as_bytes())),
+            BeforePlanning::Later(reason) => return Ok(tagged(LATER, reason.as_bytes())),
+            BeforePlanning::Plan => {}
         }
         let planned = pipeline::run(network, demands, &self.plan_options(fabric, demands, direct))?;
-        match decide(&planned.plan, network, &self.config, model) {
+        match decide(&planned.plan, network, &self.config.decision_options(), model) {
             Decision::Mpi { reason } => Ok(tagged(PLAIN_MPI, reason.as_bytes())),
             _ => {
                 let bytes = planned.plan.to_bytes().map_err(|e| Error::BadPlan(e.to_string()))?;

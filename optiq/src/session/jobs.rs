@@ -1,4 +1,4 @@
-//! Executing a list of jobs ([`Jobs`]): who sends what is known to all ranks, how much only to the sources.
+//! Executing a list of jobs ([`TransferList`]): who sends what is known to all ranks, how much only to the sources.
 //!
 //! Ranks agree that they hold the same list, tell each other the sizes (one reduction over as many words as there are
 //! jobs), and then move the bytes as in any other exchange: along the jobs' paths, or along paths that rank 0 plans for
@@ -9,8 +9,10 @@ use super::exchange::{Outcome, PLANNED, direct_seconds, tagged};
 use super::plans::{Entry, Key};
 use super::setup::Fabric;
 use crate::blocks::Blocks;
-use crate::jobs::Jobs;
-use crate::{Decision, Error, Message};
+use crate::error::Error;
+use optiq_lower::decide::Decision;
+use optiq_lower::lower::Message;
+use optiq_lower::transfers::{Transfer, TransferList};
 use optiq_transport::mpi::{check, ffi};
 use optiq_transport::{Execution, Rank};
 use std::ffi::c_int;
@@ -32,7 +34,7 @@ impl Session {
     /// # Errors
     /// On every rank if on one: [`Error::Argument`] for ranks that are not there, lists that differ, buffers that are too
     /// small, paths that do not fit the network; and what can fail on the way.
-    pub fn execute_jobs(&self, jobs: &Jobs, send: &[u8], receive: &mut [u8]) -> Result<(), Error> {
+    pub fn execute_jobs(&self, jobs: &TransferList, send: &[u8], receive: &mut [u8]) -> Result<(), Error> {
         let (me, mut offset) = (self.rank(), 0u64);
         let mut from = Vec::with_capacity(jobs.list().len());
         for job in jobs.list() {
@@ -53,11 +55,11 @@ impl Session {
     /// Where a job starts or ends here, its addresses must be valid for its bytes.
     pub(crate) unsafe fn execute_jobs_at(
         &self,
-        jobs: &Jobs,
+        jobs: &TransferList,
         from: Result<Vec<*const u8>, Error>,
         places: Places<'_>,
     ) -> Result<Vec<u64>, Error> {
-        let checked = jobs.check_ranks(self.size()).and(from);
+        let checked = jobs.check_ranks(self.size()).map_err(Error::from).and(from);
         let shape = (jobs.shape() >> 1) as i64;
         let count = jobs.list().len() as i64;
         let alike = self.settle_words(&checked, [count, shape])?;
@@ -109,9 +111,9 @@ impl Session {
     }
 
     /// The sizes of all jobs, which their sources know.
-    fn sizes(&self, jobs: &Jobs) -> Result<Vec<u64>, Error> {
+    fn sizes(&self, jobs: &TransferList) -> Result<Vec<u64>, Error> {
         let me = self.rank();
-        let known = |j: &crate::Job| if j.source == me { i64::try_from(j.bytes).unwrap_or(-1) } else { i64::MAX };
+        let known = |j: &Transfer| if j.source == me { i64::try_from(j.bytes).unwrap_or(-1) } else { i64::MAX };
         let mut sizes: Vec<i64> = jobs.list().iter().map(known).collect();
         self.comm.all_min(&mut sizes)?;
         match sizes.iter().position(|&s| s < 0) {
@@ -123,7 +125,7 @@ impl Session {
     /// This rank's side of the jobs.
     fn job_blocks(
         &self,
-        jobs: &Jobs,
+        jobs: &TransferList,
         bytes: &[u64],
         from: &[*const u8],
         into: &[*mut u8],
@@ -149,7 +151,7 @@ impl Session {
     fn job_entry(
         &self,
         fabric: &Fabric,
-        jobs: &Jobs,
+        jobs: &TransferList,
         messages: &[Message],
         send: &Blocks,
         receive: &Blocks,
@@ -207,7 +209,7 @@ impl Session {
 
 /// Addresses one after the other in a buffer for the jobs that end at rank `me`.
 pub(crate) fn end_to_end(
-    jobs: &Jobs,
+    jobs: &TransferList,
     me: Rank,
     bytes: &[u64],
     buffer: *mut u8,

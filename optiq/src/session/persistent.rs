@@ -1,7 +1,8 @@
 //! A planned exchange of two borrowed buffers, for Rust.
 
 use super::{Arguments, Kept, Local, Operation, Session};
-use crate::{Decision, Error};
+use crate::error::Error;
+use optiq_lower::decide::Decision;
 use std::ffi::c_int;
 
 /// An exchange that was planned once and can be started many times; made by [`Session::alltoallv_init`].

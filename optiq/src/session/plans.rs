@@ -1,7 +1,8 @@
 //! The plan cache of a communicator.
 
 use crate::blocks::Blocks;
-use crate::{Decision, Gathered, Place};
+use optiq_lower::decide::Decision;
+use optiq_lower::gather::{Gathered, Place};
 use optiq_net::Fingerprint;
 use optiq_net::fingerprint::Hasher;
 use optiq_transport::{Rank, Schedule};

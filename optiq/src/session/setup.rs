@@ -1,7 +1,13 @@
 //! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
 
 use super::tracing::watch;
-use crate::{Algorithm, Config, CostModel, Error, Placement, TransportChoice, logger, transport_rule};
+use crate::config::Config;
+use crate::error::Error;
+use crate::logger;
+use optiq_lower::choices::{Algorithm, TransportChoice};
+use optiq_lower::model::CostModel;
+use optiq_lower::placement::Placement;
+use optiq_lower::transport_rule::transport_rule;
 use optiq_net::{Background, Network};
 use optiq_transport::mpi::{Communicator, HostMemory, MINIMA, OneSided, Record, Reduction, TwoSided};
 use optiq_transport::trace::Tracer;
@@ -156,13 +162,40 @@ fn calibrate(comm: &Communicator) -> Result<CostModel, Error> {
 /// The smallest of each rank's parameters.
 fn agree_on(comm: &Communicator, model: CostModel) -> Result<CostModel, Error> {
     let nanos = |seconds: f64| (seconds * 1e9).max(1.0) as i64;
-    let CostModel { agreement_seconds, latency_seconds, chunk_seconds, planned_share, hops_share, plain_share } = model;
-    let mut words =
-        [agreement_seconds, latency_seconds, chunk_seconds, planned_share, hops_share, plain_share].map(nanos);
+    let CostModel {
+        agreement_seconds,
+        latency_seconds,
+        chunk_seconds,
+        planned_link_efficiency,
+        store_and_forward_link_efficiency,
+        mpi_link_efficiency,
+    } = model;
+    let mut words = [
+        agreement_seconds,
+        latency_seconds,
+        chunk_seconds,
+        planned_link_efficiency,
+        store_and_forward_link_efficiency,
+        mpi_link_efficiency,
+    ]
+    .map(nanos);
     comm.all_min(&mut words)?;
-    let [agreement_seconds, latency_seconds, chunk_seconds, planned_share, hops_share, plain_share] =
-        words.map(|w| w as f64 / 1e9);
-    Ok(CostModel { agreement_seconds, latency_seconds, chunk_seconds, planned_share, hops_share, plain_share })
+    let [
+        agreement_seconds,
+        latency_seconds,
+        chunk_seconds,
+        planned_link_efficiency,
+        store_and_forward_link_efficiency,
+        mpi_link_efficiency,
+    ] = words.map(|w| w as f64 / 1e9);
+    Ok(CostModel {
+        agreement_seconds,
+        latency_seconds,
+        chunk_seconds,
+        planned_link_efficiency,
+        store_and_forward_link_efficiency,
+        mpi_link_efficiency,
+    })
 }
 
 fn asked_for(config: &Config) -> String {

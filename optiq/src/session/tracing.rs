@@ -1,7 +1,9 @@
 //! `OPTIQ_TRACE`: a session whose transport is watched.
 
 use super::Session;
-use crate::{Config, Decision, Error};
+use crate::config::Config;
+use crate::error::Error;
+use optiq_lower::decide::Decision;
 use optiq_transport::Transport;
 use optiq_transport::mpi::Communicator;
 use optiq_transport::trace::{TraceOptions, Traced, Tracer};

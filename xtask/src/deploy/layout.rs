@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Shared objects that are preloaded, not linked: (package, file), into the library directory.
-pub const PRELOADED: &[(&str, &str)] = &[("optiq-preload", "liboptiq_preload.so")];
+pub const PRELOADED: &[(&str, &str)] = &[("optiq-pmpi", "liboptiq_pmpi.so")];
 
 /// Files of the checkout: (from, to below the prefix), as they are. A folder means the files in it.
 const COPIED: &[(&str, &str)] = &[

@@ -1,6 +1,6 @@
 //! Buffers and counts of one rank, and whether what arrived is right.
 
-use optiq::Placement;
+use optiq_lower::placement::Placement;
 use optiq_solver::Demand;
 
 /// The contents of buffers repeat after so many bytes; a prime, so that chunks do not.
@@ -123,7 +123,7 @@ impl Exchange {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use optiq::PlacementRule;
+    use optiq_lower::placement::PlacementRule;
     use optiq_net::{Network, NodeId};
 
     fn placement(per_host: u32) -> Placement {

@@ -6,7 +6,7 @@ mod scores;
 use crate::failure::Failure;
 use crate::output;
 use clap::Args;
-use optiq::{TRANSPORT_RULES, TransportRule};
+use optiq_lower::transport_rule::{TRANSPORT_RULES, TransportRule};
 use optiq_solver::{PLAN_VERSION, PlannerOptions, planner};
 use optiq_view::table;
 use serde::Serialize;

@@ -2,7 +2,10 @@
 
 use crate::failure::Failure;
 use crate::output;
-use optiq::{Config, CostModel, Rule, score};
+use optiq::Config;
+use optiq_lower::decide::score;
+use optiq_lower::model::CostModel;
+use optiq_lower::scores::Rule;
 use optiq_net::Network;
 use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_solver::{Plan, demands};
@@ -57,7 +60,7 @@ pub fn run(topology: Option<String>, json: bool) -> Result<ExitCode, Failure> {
         let plan = plan(&network, pattern)?;
         scores.extend(SIZES.map(|power| row(pattern, 1 << (2 * power), &plan, &network, &config, &model)));
     }
-    let CostModel { agreement_seconds, latency_seconds, chunk_seconds, planned_share, hops_share, plain_share } = model;
+    let CostModel { agreement_seconds, latency_seconds, chunk_seconds, .. } = model;
     let rules = config.scores.0.iter().map(Rule::to_string).collect();
     let topology = network.spec().to_string();
     let document = Document {
@@ -66,9 +69,9 @@ pub fn run(topology: Option<String>, json: bool) -> Result<ExitCode, Failure> {
         agreement_seconds,
         latency_seconds,
         chunk_seconds,
-        planned_share,
-        hops_share,
-        plain_share,
+        planned_share: model.planned_link_efficiency,
+        hops_share: model.store_and_forward_link_efficiency,
+        plain_share: model.mpi_link_efficiency,
         scores,
     };
     if json {
@@ -86,7 +89,8 @@ fn plan(network: &Network, pattern: &str) -> Result<Plan, Failure> {
 }
 
 fn row(pattern: &'static str, bytes: u64, plan: &Plan, network: &Network, config: &Config, model: &CostModel) -> Row {
-    let (algorithm, predicted) = score(plan, network, config, model, bytes as f64 / PLANNED_BYTES as f64);
+    let (algorithm, predicted) =
+        score(plan, network, &config.decision_options(), model, bytes as f64 / PLANNED_BYTES as f64);
     let hosts: std::collections::BTreeSet<_> = plan.demands.iter().flat_map(|d| [d.src, d.dst]).collect();
     Row {
         pattern: pattern.trim_start_matches("pattern:"),

@@ -44,6 +44,6 @@ impl Arguments {
 }
 
 /// What OPTIQ says of a job file is about the input.
-fn refused(error: optiq::Error) -> Failure {
+fn refused(error: optiq_lower::LowerError) -> Failure {
     Failure::Input(error.to_string())
 }

@@ -7,7 +7,8 @@ use crate::output;
 use crate::progress::Progress;
 use crate::target::Target;
 use clap::Args;
-use optiq::{Jobs, Placement};
+use optiq_lower::placement::Placement;
+use optiq_lower::transfers::TransferList;
 use optiq_net::{Network, NodeId, units};
 use optiq_solver::demands;
 use optiq_view::table;
@@ -96,8 +97,8 @@ impl Arguments {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn jobs(&self, net: &Network, placement: &Placement) -> Result<Jobs, Failure> {
-        let mut jobs = Jobs::new();
+    fn jobs(&self, net: &Network, placement: &Placement) -> Result<TransferList, Failure> {
+        let mut jobs = TransferList::new();
         if let Some(text) = &self.demands {
             for demand in demands::parse(text, net, self.bytes)? {
                 let first = |host: NodeId| placement.ranks(host).first().copied().unwrap_or_default();

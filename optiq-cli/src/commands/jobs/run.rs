@@ -5,7 +5,9 @@ use crate::{output, ranks};
 use clap::Args;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::AsRaw;
-use optiq::{Config, Jobs, Session};
+use optiq::{Config, Session};
+use optiq_lower::LowerError;
+use optiq_lower::transfers::TransferList;
 use optiq_measure::statistics::median;
 use optiq_net::units;
 use optiq_view::table;
@@ -69,13 +71,13 @@ impl Arguments {
     }
 
     fn execute(&self, world: &SimpleCommunicator) -> Result<Option<Document>, String> {
-        let words = |e: optiq::Error| e.to_string();
-        let mut jobs = Jobs::read(&self.file).map_err(words)?;
+        let words = |e: LowerError| e.to_string();
+        let mut jobs = TransferList::read(&self.file).map_err(words)?;
         let mut config = Config::read().usable().map_err(|error| error.to_string())?;
         config.strict = true;
         config.topology = config.topology.or_else(|| jobs.topology().map(str::to_owned));
         // SAFETY: a valid communicator, and the session is dropped before MPI is finalised.
-        let session = unsafe { Session::new(world.as_raw(), config) }.map_err(words)?;
+        let session = unsafe { Session::new(world.as_raw(), config) }.map_err(|e| e.to_string())?;
         let (rank, size) = (session.rank(), session.size());
         jobs.check_ranks(size).map_err(words)?;
         for job in 0..jobs.list().len() {
@@ -93,7 +95,8 @@ impl Arguments {
         let mut seconds = Vec::new();
         for repetition in 0..=self.repetitions {
             receive.fill(0);
-            let longest = ranks::seconds(world, || session.execute_jobs(&jobs, &send, &mut receive).map_err(words))?;
+            let execute = || session.execute_jobs(&jobs, &send, &mut receive).map_err(|e| e.to_string());
+            let longest = ranks::seconds(world, execute)?;
             if receive != expected {
                 return Err(format!("wrong bytes arrived at rank {rank}"));
             }

@@ -4,7 +4,7 @@ use super::refused;
 use crate::failure::Failure;
 use crate::output;
 use clap::Args;
-use optiq::{Job, Jobs};
+use optiq_lower::transfers::{Transfer, TransferList};
 use optiq_view::table;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -48,8 +48,8 @@ struct Shown {
 
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        let jobs = Jobs::read(&self.file).map_err(refused)?;
-        let wanted = |j: &&Job| self.rank.is_none_or(|r| j.source == r || j.destination == r);
+        let jobs = TransferList::read(&self.file).map_err(refused)?;
+        let wanted = |j: &&Transfer| self.rank.is_none_or(|r| j.source == r || j.destination == r);
         let shown: Vec<Shown> = jobs.list().iter().filter(wanted).map(shown).collect();
         let bytes = shown.iter().fold(0u64, |sum, j| sum.saturating_add(j.bytes));
         let topology = jobs.topology().map(str::to_owned);
@@ -63,7 +63,7 @@ impl Arguments {
     }
 }
 
-fn shown(job: &Job) -> Shown {
+fn shown(job: &Transfer) -> Shown {
     Shown {
         source_rank: job.source,
         destination_rank: job.destination,

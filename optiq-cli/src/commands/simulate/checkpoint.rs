@@ -1,4 +1,4 @@
-//! Checkpoints of a long run: where they are kept, and what a run goes on from.
+//! Checkpoints of a long run: where they are kept, and the one that a run resumes from.
 
 use crate::failure::Failure;
 use crate::target::Target;
@@ -13,7 +13,7 @@ pub struct Checkpointing {
     /// Keep a checkpoint in this file when the run is ended before its end, by Ctrl-C or by a limit
     #[arg(long, value_name = "FILE", conflicts_with = "compare")]
     checkpoint: Option<PathBuf>,
-    /// And each time when it has run for so many seconds more
+    /// And each time when it has run for this many seconds more
     #[arg(long, value_name = "SECONDS", requires = "checkpoint", value_parser = super::positive)]
     every: Option<f64>,
     /// Go on from a checkpoint of the same simulation, on as many threads as it had
@@ -42,9 +42,6 @@ impl Checkpointing {
 }
 
 impl Files {
-    /// None, for runs that nobody stops.
-    pub const NONE: Files = Files { target: None, every: None, resume: None };
-
     /// Writes a checkpoint in place of the last one; an error is a sentence.
     pub fn keep(&self, bytes: &[u8]) -> Result<(), String> {
         let Some(target) = &self.target else { return Ok(()) };
@@ -56,12 +53,12 @@ impl Files {
         self.target.is_some().then_some(self.every)
     }
 
-    /// What to go on from.
+    /// The checkpoint to resume from.
     pub fn resume(&self) -> Option<&[u8]> {
         self.resume.as_ref().map(|(_, bytes)| &bytes[..])
     }
 
-    /// With the file's name, where it is about what to go on from.
+    /// An error with the file's name, where it is about the checkpoint to resume from.
     pub fn named(&self, error: optiq_sim::SimError) -> Failure {
         match (&self.resume, &error) {
             (Some((path, _)), optiq_sim::SimError::Checkpoint(text)) if !text.starts_with("cannot write") => {
@@ -71,7 +68,7 @@ impl Files {
         }
     }
 
-    /// How to go on with a run that was ended.
+    /// How to resume a run that was ended early.
     pub fn hint(&self) -> String {
         let path = self.target.as_ref().map(|target| target.path().display().to_string());
         path.map_or(String::new(), |path| format!("to go on: the same command with --resume {path}\n"))

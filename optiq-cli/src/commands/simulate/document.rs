@@ -3,11 +3,11 @@
 use super::queues::Fullest;
 use super::report::Page;
 use super::results::Shown;
-use super::run::Run;
 use crate::arguments::Demands;
-use optiq::LegsChoice;
+use optiq_lower::choices::LegsChoice;
 use optiq_net::Network;
-use optiq_sim::exchange::Carry;
+use optiq_sim::model::Carry;
+use optiq_sim::simulated_exchange::run::SimulatedRun;
 use optiq_sim::time::{self, SECOND};
 use optiq_sim::{End, Model, Outcome, Policy};
 use optiq_view::context::Context;
@@ -16,7 +16,7 @@ use serde::{Serialize, Serializer};
 
 /// Its keys are a contract with scripts.
 #[derive(Serialize)]
-pub struct Document<'a> {
+pub struct ExchangeDocument<'a> {
     #[serde(flatten)]
     context: &'a Context,
     message_bytes: u64,
@@ -37,11 +37,11 @@ struct Figures {
     link_bound_seconds: f64,
     wire_bound_seconds: f64,
     share_of_wire_bound: f64,
-    /// What fluids that share links fairly would take in place of packets, for MPI's messages all at once.
+    /// What flows that share links fairly would take in place of packets, for MPI's messages all at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     fluid_seconds: Option<f64>,
     paths: usize,
-    /// Where chunks stopped on their way: planned or hops.
+    /// Where chunks were stored and forwarded: planned or hops.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "by_name")]
     legs: Option<LegsChoice>,
     /// What carried them: two-sided or one-sided.
@@ -110,8 +110,14 @@ impl Quantiles {
     }
 }
 
-impl<'a> Document<'a> {
-    pub fn new(context: &'a Context, demands: &Demands, model: &'a Model, routing: Policy, runs: &[Run]) -> Self {
+impl<'a> ExchangeDocument<'a> {
+    pub fn new(
+        context: &'a Context,
+        demands: &Demands,
+        model: &'a Model,
+        routing: Policy,
+        runs: &[SimulatedRun],
+    ) -> Self {
         let link = &model.link;
         let useful = link.efficiency * link.packet_bytes as f64 / (link.packet_bytes + link.header_bytes) as f64;
         let bytes = context.demand_bytes as f64;
@@ -127,7 +133,7 @@ impl<'a> Document<'a> {
                 link_bound_seconds: run.link_bound,
                 wire_bound_seconds: wire,
                 share_of_wire_bound: if complete && seconds > 0.0 { wire / seconds } else { 0.0 },
-                fluid_seconds: run.fluid,
+                fluid_seconds: run.flow_seconds,
                 paths: run.paths,
                 legs: run.executor.map(|e| e.legs),
                 transport: run.executor.map(|e| e.carry),
@@ -169,7 +175,7 @@ impl<'a> Document<'a> {
             row("link bound", &|r| table::seconds(r.link_bound_seconds)),
             row("with headers and protocol", &|r| table::seconds(r.wire_bound_seconds)),
             row("share of that bound", &|r| whole(r, table::percent(r.share_of_wire_bound))),
-            row("by the fluid model", &|r| r.fluid_seconds.map_or("-".into(), table::seconds)),
+            row("by the flow model", &|r| r.fluid_seconds.map_or("-".into(), table::seconds)),
             row("bytes on the busiest link", &|r| table::bytes(r.link_bytes_max as f64)),
             row("links used", &|r| format!("{} of {}", r.links_used, net.links().len())),
             row("paths", &|r| r.paths.to_string()),
@@ -215,7 +221,7 @@ impl<'a> Document<'a> {
         Page { heading: format!("{} on {}", context.demands, context.topology), subtitle, figures: rows, runs }
     }
 
-    /// For people; `hint` says how to go on with runs that were ended.
+    /// For people; `hint` says how to resume runs that were ended early.
     pub fn text(&self, net: &Network, hint: &str) -> String {
         let mut text = format!(
             "{} on {}: {}; model {}\n\n{}",

@@ -9,8 +9,9 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
 use optiq_net::Network;
-use optiq_sim::goal::{Goal, Replayed, replay};
 use optiq_sim::time::seconds;
+use optiq_sim::workload::goal::replay::{Replayed, replay};
+use optiq_sim::workload::goal::schedule::Goal;
 use optiq_sim::{Checkpoints, End, Model, RunOptions};
 use optiq_view::table;
 use serde::Serialize;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 
 /// Its keys are a contract with scripts.
 #[derive(Serialize)]
-struct Document<'a> {
+struct ReplayDocument<'a> {
     topology: &'a str,
     network_fingerprint: String,
     goal: String,
@@ -78,7 +79,7 @@ pub fn run(
     let Replayed { finish, unreceived, outcome: o } = &replayed;
     let complete = o.end == End::Finished;
     let last = finish.iter().copied().max().unwrap_or(0);
-    let document = Document {
+    let document = ReplayDocument {
         topology: net.spec(),
         network_fingerprint: net.fingerprint().to_string(),
         goal: file.display().to_string(),
@@ -103,7 +104,7 @@ pub fn run(
         simulation_seconds: o.wall_seconds,
     };
     let partial = (!complete).then_some(document.end);
-    // Of a schedule that was ended, nobody knows who has operations left.
+    // Of a schedule that was ended early it is not known which ranks have operations left.
     let done = if complete { &finish[..] } else { &[] };
     let runs = [Shown { name: "goal", partial, seconds: document.seconds, done, outcome: o }];
     let page = Page {
@@ -122,7 +123,7 @@ pub fn run(
     Ok(if complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-impl Document<'_> {
+impl ReplayDocument<'_> {
     /// All figures, for people.
     fn rows(&self) -> Vec<Vec<String>> {
         let mut rows = vec![
@@ -143,7 +144,7 @@ impl Document<'_> {
             ("message latency, median", table::seconds(self.message_latency_seconds.median)),
             ("message latency, 99 %", table::seconds(self.message_latency_seconds.p99)),
             ("bytes on the busiest link", table::bytes(self.link_bytes_max as f64)),
-            ("messages that nobody received", self.unreceived_messages.to_string()),
+            ("messages not received", self.unreceived_messages.to_string()),
             ("packets", self.packets.to_string()),
             ("events", self.events.to_string()),
             ("simulated in", table::seconds(self.simulation_seconds)),

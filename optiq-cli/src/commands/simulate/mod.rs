@@ -14,17 +14,18 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
 use clap::{Args, ValueEnum};
-use document::Document;
-use optiq::LegsChoice;
+use document::ExchangeDocument;
+use optiq_lower::choices::LegsChoice;
 use optiq_net::units;
-use optiq_sim::exchange::Carry;
+use optiq_sim::model::Carry;
+use optiq_sim::simulated_exchange::method::{Executor, MpiAlgorithm, TransferMethod};
+use optiq_sim::simulated_exchange::run::{ExchangeSetting, SimulatedRun};
 use optiq_sim::{Limits, Model, Policy, RunOptions, time};
 use optiq_solver::demands::Demand;
 use optiq_solver::planner;
 use optiq_solver::{PlannerOptions, pipeline};
 use optiq_transport::{ChunkRule, PUTS_UNDER_WAY, ScheduleOptions};
 use optiq_view::context::Context;
-use run::{Run, Way};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -72,27 +73,27 @@ pub struct Arguments {
     /// The pieces in which messages travel along planned paths: auto, thesis, or a size such as 64KiB
     #[arg(long, value_name = "RULE", default_value = "auto", value_parser = chunks)]
     chunks: ChunkRule,
-    /// Where chunks stop on their way: where the plan says so (planned), at every host that they pass (hops), or where the cost
-    /// model of the simulated machine says that it is faster (auto)
+    /// Where chunks are stored and forwarded: where the plan says so (planned), at every host that they pass (hops), or where
+    /// the cost model of the simulated machine says that it is faster (auto)
     #[arg(long, value_name = "WHERE", default_value = "auto", value_parser = legs)]
     legs: LegsChoice,
-    /// What carries chunks: messages, with a question first where they are large (two-sided), puts into memory that was promised
+    /// What carries chunks: messages, by rendezvous where they are large (two-sided), puts into memory that was promised
     /// (one-sided), or what the model says of the machine (auto)
     #[arg(long, value_name = "TRANSPORT", default_value = "auto")]
     transport: Transport,
-    /// The part of what the busiest leg carries that puts may have under way at one time: the N-th; 0 leaves it to the windows
+    /// In-flight limit of puts: the N-th part of what the busiest leg carries; 0 leaves it to the windows
     #[arg(long, value_name = "N", default_value_t = PUTS_UNDER_WAY)]
     under_way: u64,
     /// Simulate all planners of this build and MPI's algorithms, side by side
     #[arg(long)]
     compare: bool,
-    /// End a run after so many seconds of simulated time
+    /// End a run after this many seconds of simulated time
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     until: Option<f64>,
-    /// End a run after so many events
+    /// End a run after this many events
     #[arg(long, value_name = "EVENTS")]
     events: Option<u64>,
-    /// End a run after it took so many seconds
+    /// End a run after it took this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     wall: Option<f64>,
     /// How routers choose: fabric (the topology's own routes), adaptive (torus, minimal), random-up or adaptive-up (fat tree),
@@ -107,7 +108,7 @@ pub struct Arguments {
     seed: u64,
     #[command(flatten)]
     checkpoints: checkpoint::Checkpointing,
-    // Elsewhere, as all commands take the room of the largest one.
+    // Boxed, as all commands take the memory of the largest one.
     #[command(flatten)]
     results: Box<results::Results>,
     /// Print one JSON document
@@ -147,6 +148,15 @@ pub enum Mpi {
     Linear,
     /// As many steps as there are ranks, with one partner in each
     Pairwise,
+}
+
+impl From<Mpi> for MpiAlgorithm {
+    fn from(mpi: Mpi) -> Self {
+        match mpi {
+            Mpi::Linear => MpiAlgorithm::Linear,
+            Mpi::Pairwise => MpiAlgorithm::Pairwise,
+        }
+    }
 }
 
 /// One demand for each pair of hosts, as an alltoallv has it: bytes of several add up, and are as urgent as the most urgent.
@@ -197,36 +207,31 @@ impl Arguments {
         };
         let checkpoints = self.checkpoints.open()?;
         let stop = interrupt::watch()?;
+        let options = RunOptions {
+            limits,
+            threads: usize::from(self.threads),
+            seed: self.seed,
+            routing: self.routing,
+            series: targets.over_time(),
+            stop: Some(stop),
+            ..RunOptions::default()
+        };
         if let Some(file) = &self.goal {
-            let threads = usize::from(self.threads);
-            let (seed, routing, series) = (self.seed, self.routing, targets.over_time());
-            let options =
-                RunOptions { limits, threads, seed, routing, series, stop: Some(stop), ..RunOptions::default() };
             let files = goal::Files { schedule: file, checkpoints: &checkpoints, targets: &targets };
             return goal::run(&net, &model, &files, &options, self.json, progress);
         }
         let asked = Demands { demands: self.demands.clone().unwrap_or_default(), message: self.message };
         let demands = by_pair(asked.load(&net, &progress)?);
-        let runner = run::Runner {
-            net: &net,
-            model: &model,
-            demands: &demands,
-            limits,
-            threads: usize::from(self.threads),
-            seed: self.seed,
-            routing: self.routing,
-            stop,
-            progress: &progress,
-            checkpoints: &checkpoints,
-            executor: run::Executor { legs: self.legs, carry: self.transport.on(&model), under_way: self.under_way },
-            series: targets.over_time(),
-        };
+        let carry = self.transport.on(&model);
+        let executor = Executor { legs: self.legs, carry, in_flight_part: self.under_way };
+        let setting = ExchangeSetting { network: &net, model: &model, demands: &demands, executor };
+        let runner = run::Runner { setting, options, progress: &progress, checkpoints: &checkpoints };
         let runs = self.runs(&runner)?;
         let background = self.topology.background();
         let context = Context { background, ..Context::new(&net, &asked.demands, &demands) };
-        let document = Document::new(&context, &asked, &model, self.routing, &runs);
+        let document = ExchangeDocument::new(&context, &asked, &model, self.routing, &runs);
         progress.now("writing results".to_owned());
-        let shown: Vec<_> = runs.iter().map(Run::shown).collect();
+        let shown: Vec<_> = runs.iter().map(run::shown).collect();
         targets.write(&net, &model, &document.page(&document.rows(&net), &shown))?;
         drop(progress);
         if self.json {
@@ -235,20 +240,25 @@ impl Arguments {
             output::print(&document.text(&net, &checkpoints.hint()))?
         }
         // Half a result is none to build upon.
-        Ok(if runs.iter().all(Run::finished) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(if runs.iter().all(SimulatedRun::finished) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    fn runs(&self, runner: &run::Runner<'_>) -> Result<Vec<Run>, Failure> {
+    fn runs(&self, runner: &run::Runner<'_>) -> Result<Vec<SimulatedRun>, Failure> {
         if let Some(mpi) = self.mpi {
-            return Ok(vec![runner.run(Way::Mpi(mpi))?]);
+            return Ok(vec![runner.run(TransferMethod::Mpi(mpi.into()))?]);
         }
         if !self.compare {
-            return Ok(vec![runner.run(Way::Planned(self.plan(runner, &self.planning.planner)?, self.schedule()))?]);
+            return Ok(vec![
+                runner.run(TransferMethod::Planned(self.plan(runner, &self.planning.planner)?, self.schedule()))?,
+            ]);
         }
-        let mut runs = vec![runner.run(Way::Mpi(Mpi::Linear))?, runner.run(Way::Mpi(Mpi::Pairwise))?];
+        let mut runs = vec![
+            runner.run(TransferMethod::Mpi(MpiAlgorithm::Linear))?,
+            runner.run(TransferMethod::Mpi(MpiAlgorithm::Pairwise))?,
+        ];
         for name in planner::NAMES {
             match self.plan(runner, name) {
-                Ok(planned) => runs.push(runner.run(Way::Planned(planned, self.schedule()))?),
+                Ok(planned) => runs.push(runner.run(TransferMethod::Planned(planned, self.schedule()))?),
                 Err(Failure::Input(text)) if text.contains("feature") => log::info!("{text}"),
                 Err(other) => return Err(other),
             }
@@ -262,6 +272,6 @@ impl Arguments {
 
     fn plan(&self, runner: &run::Runner<'_>, planner: &str) -> Result<Box<pipeline::Planned>, Failure> {
         runner.progress.now(format!("planning with {planner}"));
-        Ok(Box::new(pipeline::run(runner.net, runner.demands, &self.planning.options(planner))?))
+        Ok(Box::new(pipeline::run(runner.setting.network, runner.setting.demands, &self.planning.options(planner))?))
     }
 }

@@ -12,8 +12,10 @@
 use super::super::sessions::{copy_nothing, info_keys, take_info};
 use super::counts::{self, Way};
 use super::nonblocking::Started;
+use crate::config::{Config, Settings};
 use crate::session::Quick;
-use crate::{Algorithm, Config, Session, Settings};
+use crate::session::Session;
+use optiq_lower::choices::Algorithm;
 use optiq_transport::mpi::{Communicator, Library, check, ffi, in_place, is_initialized, quietly};
 use parking_lot::{Mutex, MutexGuard};
 use std::cell::Cell;

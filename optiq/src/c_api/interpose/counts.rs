@@ -1,6 +1,6 @@
 //! How many calls went which way, and the report of it at `MPI_Finalize`.
 
-use crate::Config;
+use crate::config::Config;
 use optiq_transport::mpi::{ffi, is_initialized, quietly};
 use std::ffi::{c_int, c_void};
 use std::fmt::Write;
@@ -98,7 +98,7 @@ const WAYS: [(By, &str); 21] = [
     (By::Next, "not in the list of OPTIQ_PRELOAD"),
     (By::Next, "OPTIQ_TOPOLOGY is not set, or OPTIQ_ALGORITHM=mpi"),
     (By::Next, "the configuration cannot be used, or does not fit the communicator"),
-    (By::Next, "the program has another MPI library than liboptiq_preload.so was built with"),
+    (By::Next, "the program has another MPI library than liboptiq_pmpi.so was built with"),
     (By::Next, "before MPI_Init or after MPI_Finalize"),
     (By::Next, "inter-communicators"),
     (By::Next, "communicators of one rank"),

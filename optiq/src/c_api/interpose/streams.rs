@@ -10,7 +10,7 @@
 //! No stream waits for another one, nor for a call of the program that is not on its communicator, and no lock is held in a
 //! call that waits for other ranks: a stream only ever waits for the same stream on other ranks.
 
-use crate::Error;
+use crate::error::Error;
 use crate::session::{Kept, Local, Operation, Session};
 use optiq_transport::mpi::{Communicator, ffi, is_initialized};
 use parking_lot::Mutex;

@@ -1,0 +1,208 @@
+//! Planned paths, or plain MPI: which one serves an exchange, and why.
+//!
+//! Rank 0 decides, by the score map, the cost model and the plan, and its decision is everybody's.
+
+use crate::choices::Algorithm;
+use crate::model::{CostModel, Prediction};
+use crate::scores::Scores;
+use optiq_net::Network;
+use optiq_solver::{Demand, Plan};
+use optiq_transport::ChunkRule;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// What served, or will serve, an exchange.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// Planned paths.
+    Multipath {
+        /// The planner's name.
+        planner: String,
+        /// Paths between hosts.
+        paths: usize,
+        /// Link bound of the plan, in seconds.
+        congestion_seconds: f64,
+        /// Link bound of the fabric's own routes, in seconds.
+        direct_congestion_seconds: f64,
+    },
+    /// `MPI_Alltoallv`.
+    Mpi {
+        /// Why, in words.
+        reason: String,
+    },
+    /// A file access through the I/O hosts.
+    Aggregation {
+        /// I/O hosts that serve.
+        io_hosts: usize,
+        /// Rounds within the memory budget.
+        rounds: u64,
+        /// What moved the bytes in the last round, in words.
+        moved: String,
+    },
+    /// A file access by the MPI library.
+    MpiFile {
+        /// Its function.
+        call: &'static str,
+        /// Why, in words.
+        reason: String,
+    },
+    /// Straight from rank to rank with 64-bit sizes, because `MPI_Alltoallv` cannot count so far.
+    Direct {
+        /// Why, in words.
+        reason: String,
+    },
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Decision::Mpi { reason } => write!(f, "MPI_Alltoallv: {reason}"),
+            Decision::Aggregation { io_hosts, rounds, moved } => {
+                let s = if *rounds == 1 { "" } else { "s" };
+                write!(f, "aggregation at {io_hosts} I/O hosts in {rounds} round{s}; bytes moved by {moved}")
+            }
+            Decision::MpiFile { call, reason } => write!(f, "{call}: {reason}"),
+            Decision::Direct { reason } => write!(f, "direct messages: {reason}"),
+            Decision::Multipath { planner, paths, congestion_seconds, direct_congestion_seconds } => write!(
+                f,
+                "{paths} paths by planner {planner}: link bound {congestion_seconds:.6} s instead of {direct_congestion_seconds:.6} s on the fabric's own routes"
+            ),
+        }
+    }
+}
+
+/// What the decision depends on, apart from plan and cost model.
+#[derive(Clone, Copy, Debug)]
+pub struct DecisionOptions<'a> {
+    /// What the user asks for; [`Algorithm::Auto`] leaves it to score map and cost model.
+    pub algorithm: Algorithm,
+    /// What the user asks for by size and number of hosts.
+    pub scores: &'a Scores,
+    /// Exchanges in which no host sends another more bytes than this go to plain MPI.
+    pub min_bytes: Option<u64>,
+    /// How many times faster than plain MPI planned paths must be predicted to be.
+    pub min_gain: f64,
+    /// Sizes of chunks.
+    pub chunk: ChunkRule,
+}
+
+/// The least time that planning is given; a demand set that does not take `WORTH` times as long on the fabric's own routes
+/// is planned when it comes a second time.
+pub const LEAST_PLANNING_SECONDS: f64 = 0.015;
+const WORTH: f64 = 4.0;
+
+/// What is clear from the demands alone.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BeforePlanning {
+    /// Make a plan, and ask again.
+    Plan,
+    /// Plain MPI; with the reason.
+    Fallback(String),
+    /// Plain MPI now; a plan when these demands come again.
+    Later(String),
+}
+
+/// What the score map and the options ask for.
+fn asked(demands: &[Demand], options: &DecisionOptions<'_>) -> Algorithm {
+    if options.algorithm != Algorithm::Auto {
+        return options.algorithm;
+    }
+    let hosts: BTreeSet<u32> = demands.iter().flat_map(|d| [d.src.0, d.dst.0]).collect();
+    let largest = demands.iter().map(|d| d.bytes).max().unwrap_or(0);
+    options.scores.algorithm(largest, hosts.len() as u64)
+}
+
+/// Whether it is already clear from the demands who should serve them. `direct` is their link bound on the fabric's own
+/// routes, in seconds; `again` says that they were seen before.
+pub fn decide_before_planning(
+    demands: &[Demand],
+    direct: f64,
+    options: &DecisionOptions<'_>,
+    model: &CostModel,
+    again: bool,
+) -> BeforePlanning {
+    let Some(largest) = demands.iter().map(|d| d.bytes).max() else {
+        return BeforePlanning::Fallback("no bytes cross the network".into());
+    };
+    match asked(demands, options) {
+        Algorithm::Mpi if options.algorithm == Algorithm::Mpi => {
+            return BeforePlanning::Fallback("OPTIQ_ALGORITHM=mpi".into());
+        }
+        Algorithm::Mpi => return BeforePlanning::Fallback("OPTIQ_SCORES gives it these sizes".into()),
+        Algorithm::Multipath => return BeforePlanning::Plan,
+        Algorithm::Auto => {}
+    }
+    if let Some(least) = options.min_bytes.filter(|&least| largest < least) {
+        return BeforePlanning::Fallback(format!(
+            "no host sends another more than {largest} bytes, which is below OPTIQ_MIN_BYTES ({least})"
+        ));
+    }
+    if too_short(direct, model) {
+        return BeforePlanning::Fallback(format!(
+            "its link bound is {direct:.6} s, which is too short to win back an agreement of {:.6} s",
+            model.agreement_seconds
+        ));
+    }
+    if !again && direct < WORTH * LEAST_PLANNING_SECONDS {
+        return BeforePlanning::Later(format!(
+            "its link bound is {direct:.6} s, too short for planning; a plan is made if the same demands come again"
+        ));
+    }
+    BeforePlanning::Plan
+}
+
+/// What serves a plan's demands if all their bytes are `scale` times as many, and what that is predicted to take: by the
+/// options, the score map, and the cost model; never [`Algorithm::Auto`].
+pub fn score(
+    plan: &Plan,
+    network: &Network,
+    options: &DecisionOptions<'_>,
+    model: &CostModel,
+    scale: f64,
+) -> (Algorithm, Prediction) {
+    let scaled = |d: &Demand| Demand { bytes: (d.bytes as f64 * scale).ceil() as u64, ..*d };
+    let demands: Vec<Demand> = plan.demands.iter().map(scaled).collect();
+    let predicted = model.predict(plan, network.unit_capacity(), options.chunk, scale);
+    let algorithm = match asked(&demands, options) {
+        Algorithm::Auto if demands.iter().all(|d| d.bytes < options.min_bytes.unwrap_or(0)) => Algorithm::Mpi,
+        Algorithm::Auto if too_short(plan.direct_congestion_seconds * scale, model) => Algorithm::Mpi,
+        Algorithm::Auto if predicted.gain() < options.min_gain => Algorithm::Mpi,
+        Algorithm::Auto => Algorithm::Multipath,
+        asked => asked,
+    };
+    (algorithm, predicted)
+}
+
+/// Whether an exchange with this link bound is over before an agreement has paid.
+fn too_short(direct_seconds: f64, model: &CostModel) -> bool {
+    direct_seconds < 2.0 * model.agreement_seconds
+}
+
+/// Whether to use a plan.
+pub fn decide(plan: &Plan, network: &Network, options: &DecisionOptions<'_>, model: &CostModel) -> Decision {
+    let (algorithm, predicted) = score(plan, network, options, model, 1.0);
+    if algorithm == Algorithm::Mpi {
+        return Decision::Mpi {
+            reason: format!(
+                "planned paths would take {:.6} s instead of {:.6} s, which is less than OPTIQ_MIN_GAIN ({}) times faster \
+                 (link bounds {:.6} and {:.6} s)",
+                predicted.planned_seconds,
+                predicted.plain_seconds,
+                options.min_gain,
+                plan.congestion_seconds,
+                plan.direct_congestion_seconds
+            ),
+        };
+    }
+    multipath(plan)
+}
+
+/// The decision to use a plan.
+pub fn multipath(plan: &Plan) -> Decision {
+    Decision::Multipath {
+        planner: plan.planner.clone(),
+        paths: plan.flows.iter().map(Vec::len).sum(),
+        congestion_seconds: plan.congestion_seconds,
+        direct_congestion_seconds: plan.direct_congestion_seconds,
+    }
+}

@@ -1,0 +1,221 @@
+//! What an exchange will cost, over planned paths and by plain MPI.
+//!
+//! With `C` the plan's congestion, `D` that of the fabric's own routes, `B` the slowest link's rate, `a` the time of an
+//! agreement, `l` the latency of a message, `o` what a rank needs to handle a chunk, `c` a path's chunk size and `f` its
+//! forwarders:
+//!
+//! ```text
+//!     planned  =  a  +  max(C / p, o * chunks at the busiest host)  +  max over paths of f * (c / B + l + o)
+//!     plain    =  l  +  D / q
+//! ```
+//!
+//! The last term of the first line fills the pipeline: a forwarder sends a chunk on when it has all of it. `p` and `q` are
+//! the shares of the link bound that are reached; thesis 6.4.3 found 0.44 and 0.78, docs/results/lab.md has ours. What is
+//! predicted decides only until it was measured (the trials of `optiq::Session`).
+//!
+//! The parameters are measured when a session begins, or come from a file (`OPTIQ_CALIBRATION`) with lines
+//! `name = seconds`.
+
+use optiq_net::text_file;
+use optiq_solver::Plan;
+use optiq_transport::{ChunkCost, ChunkRule};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+/// The largest calibration file that is read, in bytes.
+const LARGEST_FILE: u64 = 1 << 20;
+
+/// Times that decide between planned paths and plain MPI, in seconds, and shares of the link bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CostModel {
+    /// An agreement of all ranks: a reduction of a few words.
+    pub agreement_seconds: f64,
+    /// A short message between two hosts.
+    pub latency_seconds: f64,
+    /// A rank's work for a chunk that it sends, receives or passes on.
+    pub chunk_seconds: f64,
+    /// Share of the link bound that planned paths reach.
+    pub planned_link_efficiency: f64,
+    /// The same if chunks stop at every host that they pass ([`crate::relays::RelayPolicy`]).
+    pub store_and_forward_link_efficiency: f64,
+    /// Share of the link bound that `MPI_Alltoallv` reaches.
+    pub mpi_link_efficiency: f64,
+}
+
+impl Default for CostModel {
+    /// Of a cluster with 100 us messages; what a session starts from before it has measured.
+    fn default() -> Self {
+        Self {
+            agreement_seconds: 1e-3,
+            latency_seconds: 1e-4,
+            chunk_seconds: 20e-6,
+            planned_link_efficiency: 0.85,
+            store_and_forward_link_efficiency: 0.85,
+            mpi_link_efficiency: 0.98,
+        }
+    }
+}
+
+/// What the model says about an exchange, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prediction {
+    /// Over the planned paths.
+    pub planned_seconds: f64,
+    /// By `MPI_Alltoallv`.
+    pub plain_seconds: f64,
+}
+
+impl Prediction {
+    /// How many times faster planned paths are.
+    pub fn gain(&self) -> f64 {
+        self.plain_seconds / self.planned_seconds
+    }
+}
+
+impl CostModel {
+    /// What moving a plan's bytes would take, and what plain MPI would take for the same demands. `scale` multiplies all
+    /// bytes of the plan.
+    pub fn predict(&self, plan: &Plan, unit_capacity: f64, chunk: ChunkRule, scale: f64) -> Prediction {
+        let flows = plan.flows.iter().flatten();
+        let paths = flows.map(|f| ((f.bytes as f64 * scale).max(1.0), f.stops.iter().map(|stop| stop.0)));
+        let links = plan.congestion_seconds * scale / self.planned_link_efficiency;
+        let plain = plan.direct_congestion_seconds * scale / self.mpi_link_efficiency;
+        Prediction {
+            planned_seconds: self.agreement_seconds + self.execution(paths, links, unit_capacity, chunk, 1.0),
+            plain_seconds: self.latency_seconds + plain,
+        }
+    }
+
+    /// What carrying out paths takes, each with its bytes and where it stops, both ends included, if links take `links`
+    /// seconds: the last two terms of the formula for planned paths. While paths fill, a chunk waits at a forwarder for
+    /// `queued` chunks at most, itself included.
+    pub(crate) fn execution<S: ExactSizeIterator<Item = u32>>(
+        &self,
+        paths: impl Iterator<Item = (f64, S)>,
+        links: f64,
+        unit_capacity: f64,
+        chunk: ChunkRule,
+        queued: f64,
+    ) -> f64 {
+        let (mut fill, mut handled) = (0f64, BTreeMap::<u32, f64>::new());
+        for (bytes, stops) in paths {
+            let (legs, forwarders) = (stops.len().saturating_sub(1), stops.len().saturating_sub(2));
+            let size = chunk.chunk(bytes as u64, legs as u64, ChunkCost::default()) as f64;
+            let chunks = (bytes / size).ceil();
+            stops.for_each(|stop| *handled.entry(stop).or_default() += chunks);
+            let queue = size * chunks.min(queued) / unit_capacity;
+            fill = fill.max(forwarders as f64 * (queue + self.latency_seconds + self.chunk_seconds));
+        }
+        let busiest = handled.values().fold(0f64, |a, &b| a.max(b)) * self.chunk_seconds;
+        links.max(busiest) + fill
+    }
+
+    /// The bytes of a rank below which no plan can win back an agreement, which saves half of their time on a link at
+    /// most where gains are as usual.
+    pub fn least_bytes(&self, unit_capacity: f64) -> u64 {
+        (2.0 * self.agreement_seconds * unit_capacity).clamp(1.0, 1e15) as u64
+    }
+
+    /// Reads a calibration file: lines `name = value` with the names of this structure's fields; `#` begins a comment.
+    /// What it does not name keeps the value of `self`.
+    ///
+    /// # Errors
+    /// One sentence that names the file and the line.
+    pub fn with_file(mut self, path: &Path) -> Result<Self, String> {
+        let name = path.display();
+        let text = text_file::read(path, LARGEST_FILE).map_err(|e| format!("calibration file {name}: {e}"))?;
+        for (number, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            if !line.is_empty() {
+                self.set(line).map_err(|what| format!("calibration file {name}:{}: {what}", number + 1))?;
+            }
+        }
+        Ok(self)
+    }
+
+    fn set(&mut self, line: &str) -> Result<(), String> {
+        let expected = || format!("\"{line}\" is found; a line such as latency_seconds = 1e-4 is expected");
+        let (name, value) = line.split_once('=').ok_or_else(expected)?;
+        let value: f64 = value.trim().parse().map_err(|_| expected())?;
+        let (field, largest) = match name.trim() {
+            "agreement_seconds" => (&mut self.agreement_seconds, 10.0),
+            "latency_seconds" => (&mut self.latency_seconds, 10.0),
+            "chunk_seconds" => (&mut self.chunk_seconds, 10.0),
+            "planned_share" => (&mut self.planned_link_efficiency, 1.0),
+            "hops_share" => (&mut self.store_and_forward_link_efficiency, 1.0),
+            "plain_share" => (&mut self.mpi_link_efficiency, 1.0),
+            other => return Err(format!("there is no parameter \"{other}\"")),
+        };
+        if !(value > 0.0 && value <= largest) {
+            return Err(format!("{} is {value}; a number above 0 and at most {largest} is expected", name.trim()));
+        }
+        *field = value;
+        Ok(())
+    }
+}
+
+/// As a calibration file has it.
+impl fmt::Display for CostModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "agreement_seconds = {:e}", self.agreement_seconds)?;
+        writeln!(f, "latency_seconds = {:e}", self.latency_seconds)?;
+        writeln!(f, "chunk_seconds = {:e}", self.chunk_seconds)?;
+        writeln!(f, "planned_share = {}", self.planned_link_efficiency)?;
+        writeln!(f, "hops_share = {}", self.store_and_forward_link_efficiency)?;
+        writeln!(f, "plain_share = {}", self.mpi_link_efficiency)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use optiq_net::{Network, NodeId};
+    use optiq_solver::Demand;
+    use optiq_solver::pipeline::{self, PlanOptions};
+
+    #[test]
+    fn a_forwarded_half_by_hand() {
+        // Ring of four, 0 to 2, 1 MB: half straight on, half forwarded by 3. Chunks of 100 kB; links of 2 GB/s.
+        let net = Network::from_spec("torus:4,capacity=2GB/s").unwrap();
+        let demands = [Demand::new(NodeId(0), NodeId(2), 1_000_000)];
+        let options = PlanOptions { planner: "heu2".into(), chunk: 100_000, ..PlanOptions::default() };
+        let plan = pipeline::run(&net, &demands, &options).unwrap().plan;
+        let model = CostModel {
+            agreement_seconds: 1.0,
+            latency_seconds: 0.5,
+            chunk_seconds: 0.25,
+            planned_link_efficiency: 0.5,
+            store_and_forward_link_efficiency: 0.5,
+            mpi_link_efficiency: 1.0,
+        };
+        let found = model.predict(&plan, net.unit_capacity(), ChunkRule::Fixed(100_000), 1.0);
+        // Ten chunks at either end keep a rank busy for 2.5 s, far longer than the links.
+        let fill = 1e5 / 2e9 + 0.5 + 0.25;
+        assert!((found.planned_seconds - (1.0 + 2.5 + fill)).abs() < 1e-9, "{found:?}");
+        assert!((found.plain_seconds - (0.5 + 1e6 / 2e9)).abs() < 1e-12, "{found:?}");
+        let scaled = model.predict(&plan, net.unit_capacity(), ChunkRule::Fixed(100_000), 1e6);
+        assert!(scaled.planned_seconds > 2.5e6 && (scaled.plain_seconds - 500.5).abs() < 1e-6);
+    }
+
+    #[test]
+    fn files_are_read_and_refused() {
+        let file = std::env::temp_dir().join(format!("optiq-calibration-{}", std::process::id()));
+        let written = CostModel { latency_seconds: 3e-6, mpi_link_efficiency: 0.9, ..CostModel::default() };
+        std::fs::write(&file, format!("# of a machine\n{written}")).unwrap();
+        assert_eq!(CostModel::default().with_file(&file).unwrap(), written);
+        for (text, what) in [
+            ("latency_seconds", ":1: \"latency_seconds\" is found; a line such as"),
+            ("\nlatency_seconds = 0", ":2: latency_seconds is 0; a number above 0"),
+            ("plain_share = 1.5", "at most 1 is expected"),
+            ("speed = 1", "there is no parameter \"speed\""),
+            ("chunk_seconds = NaN", "chunk_seconds is NaN"),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            let error = CostModel::default().with_file(&file).unwrap_err();
+            assert!(error.contains(what), "{error}");
+        }
+        std::fs::remove_file(&file).unwrap();
+        assert!(CostModel::default().with_file(&file).unwrap_err().contains("calibration file"));
+    }
+}

@@ -1,0 +1,187 @@
+//! Where chunks stop on their way: where the plan says so, or at every host that they pass.
+//!
+//! # What stopping gains, and what it costs
+//!
+//! Packets of several legs that pass a router wait in one buffer, and whoever is in front may want a link that is busy, while
+//! the one behind wants one that is free: head-of-line blocking, which leaves a switch with many inputs `2 - sqrt(2)` = 59 %
+//! of its throughput (M. Karol, M. Hluchyj and S. Morgan, "Input Versus Output Queueing on a Space-Division Packet Switch",
+//! IEEE Trans. Communications 35(12), 1987). Paths that stop at every host meet in memory, where each link has a queue of its
+//! own. Then a path of `f` forwarders fills `f` times a leg's queue first, and a rank handles all chunks that pass it:
+//!
+//! ```text
+//!     T = max(C / p, o * chunks at the busiest rank)  +  max over paths of f * (k c / B + l + o)
+//! ```
+//!
+//! with the share `p` of the link bound `C` that is reached one way ([`CostModel::planned_link_efficiency`]) or the other
+//! ([`CostModel::store_and_forward_link_efficiency`]), `k` chunks of `c` bytes under way on a leg, and the other letters of [`crate::model::CostModel`].
+//! Chunks of other paths are what a chunk then waits for, so they all have one size. RelayPolicy pays where there are many bytes;
+//! it does not where a message takes about as long as the path takes to fill.
+
+use crate::choices::LegsChoice;
+use crate::model::CostModel;
+use crate::placement::Placement;
+use optiq_net::{NetError, Network};
+use optiq_transport::{ChunkCost, ChunkRule, Path};
+use std::collections::BTreeSet;
+
+/// Makes paths stop at every host that they pass, if it has ranks: then packets of different paths meet in memory only, and do
+/// not wait for each other in the buffers of routers, where whoever is in front may want to go elsewhere (head-of-line
+/// blocking; M. Karol, M. Hluchyj and S. Morgan, "Input Versus Output Queueing on a Space-Division Packet Switch", IEEE Trans.
+/// Communications 35(12), 1987). It costs the forwarding of every chunk at every hop. Where hosts hang on switches nothing
+/// changes; so it does for a path that would pass a rank twice. The same on every rank.
+///
+/// # Errors
+/// What the fabric's own routing reports.
+pub fn relay_at_every_host(paths: &mut [Path], network: &Network, placement: &Placement) -> Result<(), NetError> {
+    let (mut links, mut seen) = (Vec::new(), BTreeSet::new());
+    for (number, path) in paths.iter_mut().enumerate() {
+        let mut ranks = vec![path.ranks[0]];
+        for leg in path.ranks.windows(2) {
+            links.clear();
+            network.route(placement.host(leg[0]), placement.host(leg[1]), &mut links)?;
+            let inner = links.iter().take(links.len().saturating_sub(1)).map(|&l| network.link(l).to);
+            ranks.extend(inner.filter(|&v| network.is_host(v)).filter_map(|host| placement.carrier(host, number)));
+            ranks.push(leg[1]);
+        }
+        seen.clear();
+        if ranks.iter().all(|&rank| seen.insert(rank)) {
+            path.ranks = ranks;
+        }
+    }
+    Ok(())
+}
+
+/// Chunks that a chunk waits for at a forwarder, itself included, while paths fill: about as many as are under way on a leg.
+const QUEUED: f64 = 2.0;
+
+/// What the choice between the plan's stops and all hosts on the way depends on, apart from the paths.
+#[derive(Clone, Copy, Debug)]
+pub struct RelayPolicy<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// Where ranks run.
+    pub placement: &'a Placement,
+    /// What things cost.
+    pub model: &'a CostModel,
+    /// Sizes of chunks where the plan says where they stop.
+    pub chunk: ChunkRule,
+    /// The plan's link bound, in seconds.
+    pub congestion_seconds: f64,
+}
+
+impl RelayPolicy<'_> {
+    /// Makes paths stop where `choice` says so, and says what was chosen, never [`LegsChoice::Auto`], and the rule for the sizes
+    /// of chunks: where they stop at every host, one size for all ([`ChunkRule::settle`]). The same on every rank that has the
+    /// same paths and the same model.
+    ///
+    /// # Errors
+    /// What the fabric's own routing reports.
+    pub fn apply(&self, paths: &mut Vec<Path>, choice: LegsChoice) -> Result<(LegsChoice, ChunkRule), NetError> {
+        let RelayPolicy { network, placement, model, chunk, .. } = *self;
+        let as_planned = Ok((LegsChoice::Planned, chunk));
+        match choice {
+            LegsChoice::Planned => return as_planned,
+            LegsChoice::Hops => relay_at_every_host(paths, network, placement)?,
+            // Nothing can be gained.
+            LegsChoice::Auto if model.store_and_forward_link_efficiency <= model.planned_link_efficiency => {
+                return as_planned;
+            }
+            LegsChoice::Auto => {
+                let mut stopping = paths.clone();
+                relay_at_every_host(&mut stopping, network, placement)?;
+                if stopping == *paths {
+                    return as_planned;
+                }
+                let planned = self.seconds(paths, chunk, model.planned_link_efficiency);
+                let hops = self.seconds(&stopping, self.settled(&stopping), model.store_and_forward_link_efficiency);
+                log::debug!("stops as planned would take {planned:.6} s, at every host {hops:.6} s");
+                if planned <= hops {
+                    return as_planned;
+                }
+                *paths = stopping;
+            }
+        }
+        Ok((LegsChoice::Hops, self.settled(paths)))
+    }
+
+    /// The rule for paths that stop at every host.
+    fn settled(&self, paths: &[Path]) -> ChunkRule {
+        self.chunk.settle(paths.iter().map(|path| (path.bytes, path.legs())), ChunkCost::default())
+    }
+
+    /// The formula at the top.
+    fn seconds(&self, paths: &[Path], chunk: ChunkRule, share: f64) -> f64 {
+        let RelayPolicy { network, model, congestion_seconds, .. } = *self;
+        let paths = paths.iter().map(|path| (path.bytes as f64, path.ranks.iter().copied()));
+        model.execution(paths, congestion_seconds / share, network.unit_capacity(), chunk, QUEUED)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placement::PlacementRule;
+    use optiq_net::NodeId;
+    use optiq_transport::Rank;
+
+    #[test]
+    fn chunks_stop_at_every_host_that_has_ranks() {
+        let stops = |spec: &str, ranks: &[Rank], hosts: &[u32]| {
+            let network = Network::from_spec(spec).unwrap();
+            let names: Vec<String> = hosts.iter().map(|&h| network.name(NodeId(h)).to_owned()).collect();
+            let placement = Placement::new(&network, &names, PlacementRule::Names).unwrap();
+            let mut paths = [Path { id: 0, ranks: ranks.to_vec(), bytes: 1, source_offset: 0, destination_offset: 0 }];
+            relay_at_every_host(&mut paths, &network, &placement).unwrap();
+            paths[0].ranks.clone()
+        };
+        assert_eq!(stops("mesh:6", &[0, 4], &[0, 1, 2, 3, 4, 5]), [0, 1, 2, 3, 4]);
+        // Host 2 has no rank.
+        assert_eq!(stops("mesh:6", &[0, 3], &[0, 1, 3, 4]), [0, 1, 2, 3]);
+        // There and back would pass rank 2 twice: as planned.
+        assert_eq!(stops("mesh:6", &[1, 3, 0], &[0, 1, 2, 3, 4, 5]), [1, 3, 0]);
+        // On switches nobody stops.
+        let all: Vec<u32> = (0..16).collect();
+        assert_eq!(stops("fattree:k=4", &[0, 15], &all), [0, 15]);
+    }
+
+    #[test]
+    fn stopping_is_chosen_where_it_is_faster_by_hand() {
+        // One path along a mesh, 0 to 2 to 4: one forwarder as planned, three at every host. Links of 1 GB/s, chunks of 100 kB,
+        // 1 us of latency and 9 us of work for a chunk.
+        let network = Network::from_spec("mesh:5,capacity=1GB/s").unwrap();
+        let placement = Placement::by_rank(&network, 5, 1).unwrap();
+        let model = CostModel {
+            latency_seconds: 1e-6,
+            chunk_seconds: 9e-6,
+            planned_link_efficiency: 0.5,
+            store_and_forward_link_efficiency: 1.0,
+            ..CostModel::default()
+        };
+        let chosen = |bytes: u64, model: &CostModel, choice| {
+            let (chunk, congestion_seconds) = (ChunkRule::Fixed(100_000), bytes as f64 / 1e9);
+            let stopping = RelayPolicy { network: &network, placement: &placement, model, chunk, congestion_seconds };
+            let mut paths = vec![Path { id: 0, ranks: vec![0, 2, 4], bytes, source_offset: 0, destination_offset: 0 }];
+            let seconds = stopping.seconds(&paths, chunk, model.planned_link_efficiency);
+            let (chosen, rule) = stopping.apply(&mut paths, choice).unwrap();
+            assert_eq!(rule, chunk);
+            assert_eq!(paths[0].ranks.len(), if chosen == LegsChoice::Hops { 5 } else { 3 });
+            (chosen, seconds)
+        };
+        // 10 MB: 20 ms and a queue of 210 us, or 10 ms and three of them.
+        let (choice, seconds) = chosen(10_000_000, &model, LegsChoice::Auto);
+        assert_eq!(choice, LegsChoice::Hops);
+        assert!((seconds - (20e-3 + 210e-6)).abs() < 1e-9, "{seconds}");
+        // 100 kB, one chunk: 200 us and 110 us, or 100 us and 330 us.
+        let (choice, seconds) = chosen(100_000, &model, LegsChoice::Auto);
+        assert_eq!(choice, LegsChoice::Planned);
+        assert!((seconds - 310e-6).abs() < 1e-9, "{seconds}");
+        // Work: 100 chunks of 1 ms are longer than the links take, either way.
+        let slow = CostModel { chunk_seconds: 1e-3, ..model };
+        assert_eq!(chosen(10_000_000, &slow, LegsChoice::Auto).0, LegsChoice::Planned);
+        // Nothing to gain; or asked for.
+        let equal = CostModel { store_and_forward_link_efficiency: 0.5, ..model };
+        assert_eq!(chosen(10_000_000, &equal, LegsChoice::Auto).0, LegsChoice::Planned);
+        assert_eq!(chosen(100_000, &model, LegsChoice::Hops).0, LegsChoice::Hops);
+        assert_eq!(chosen(10_000_000, &model, LegsChoice::Planned).0, LegsChoice::Planned);
+    }
+}

@@ -1,0 +1,340 @@
+//! Transfer files, as text and as JSON.
+//!
+//! ```text
+//! optiq-jobs 1
+//! topology torus:4x4
+//! network 4ea02c3c8e4a1d3f0b5d8a64b9f1c7e2
+//! job 0 5 8MiB
+//! path 4194304 0 1 5
+//! path 4194304 0 4 5
+//! job 1 6 8MiB
+//! ```
+//!
+//! The first line says what it is. `topology`, a specification, and `network`, a fingerprint, say what the paths were found
+//! on; the second must be there if there are paths. A `job` has the rank that sends, the rank that receives and the bytes;
+//! its `path` lines have their share of the bytes, or `-` on all of them where a planner is to choose, and the numbers of
+//! the vertices from the source's host to the destination's. `#` starts a comment. In JSON, an object with the keys
+//! `optiq_jobs` (1), `topology`, `network`, `jobs`, these with `source_rank`, `destination_rank`, `bytes` and `paths`, these
+//! with `bytes` (or null) and `vertices`.
+
+use super::{MAX_VERTICES, Transfer, TransferList, TransferPath};
+use crate::error::LowerError;
+use optiq_net::text_file::{self, shorten};
+use optiq_net::units::parse_bytes;
+use optiq_net::{Fingerprint, NodeId};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+const VERSION: &str = "optiq-jobs 1";
+const LARGEST_FILE: u64 = 1 << 30;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    optiq_jobs: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    topology: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    network: Option<Fingerprint>,
+    jobs: Vec<DocumentJob>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DocumentJob {
+    source_rank: u32,
+    destination_rank: u32,
+    bytes: u64,
+    #[serde(default)]
+    paths: Vec<DocumentPath>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DocumentPath {
+    #[serde(default)]
+    bytes: Option<u64>,
+    vertices: Vec<u32>,
+}
+
+impl TransferList {
+    /// Reads a job file: JSON if it begins with `{`, text otherwise.
+    ///
+    /// # Errors
+    /// [`LowerError::Argument`], naming the file, and the line of the first thing that is wrong.
+    pub fn read(path: &Path) -> Result<Self, LowerError> {
+        let name = path.display().to_string();
+        let text = text_file::read(path, LARGEST_FILE).map_err(|e| LowerError::Argument(format!("{name}: {e}")))?;
+        Self::parse(&text, &name)
+    }
+
+    /// Reads the text of a job file; `name` is what messages call it.
+    ///
+    /// # Errors
+    /// As [`TransferList::read`].
+    pub fn parse(text: &str, name: &str) -> Result<Self, LowerError> {
+        let mut jobs =
+            if text.trim_start().starts_with('{') { Self::from_json(text, name) } else { Self::from_text(text, name) }?;
+        jobs.name = name.to_string();
+        Ok(jobs)
+    }
+
+    fn from_json(text: &str, name: &str) -> Result<Self, LowerError> {
+        let bad = |problem: String| LowerError::Argument(format!("{name}: {problem}"));
+        let document: Document = serde_json::from_str(text).map_err(|e| bad(e.to_string()))?;
+        if document.optiq_jobs != 1 {
+            return Err(bad(format!("optiq_jobs is {}; version 1 is expected", document.optiq_jobs)));
+        }
+        let mut reading = Reading::default();
+        reading.jobs.topology = document.topology;
+        reading.jobs.network = document.network;
+        for job in document.jobs {
+            let index = reading.jobs.push(job.source_rank, job.destination_rank, job.bytes, 0).map_err(bad)?;
+            for path in job.paths {
+                reading.path(index, path.bytes, path.vertices.into_iter().map(NodeId).collect()).map_err(bad)?;
+            }
+        }
+        reading.finish().map_err(bad)
+    }
+
+    fn from_text(text: &str, name: &str) -> Result<Self, LowerError> {
+        let mut reading = Reading::default();
+        let mut lines = text.lines().enumerate().map(|(i, l)| (i + 1, l.split('#').next().unwrap_or("").trim()));
+        let mut first = lines.by_ref().filter(|(_, l)| !l.is_empty());
+        match first.next() {
+            Some((_, VERSION)) => {}
+            Some((number, other)) => {
+                let problem = format!("{name}:{number}: found \"{}\"; \"{VERSION}\" is expected", shorten(other));
+                return Err(LowerError::Argument(problem));
+            }
+            None => return Err(LowerError::Argument(format!("{name}: it is empty; \"{VERSION}\" is expected"))),
+        }
+        for (number, line) in lines.filter(|(_, l)| !l.is_empty()) {
+            reading.line(line, number).map_err(|e| LowerError::Argument(format!("{name}:{number}: {e}")))?;
+        }
+        reading.finish().map_err(|e| LowerError::Argument(format!("{name}: {e}")))
+    }
+
+    /// The text of a job file.
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{VERSION}\n");
+        if let Some(topology) = &self.topology {
+            let _ = writeln!(text, "topology {topology}");
+        }
+        if let Some(network) = &self.network {
+            let _ = writeln!(text, "network {network}");
+        }
+        for job in &self.list {
+            let _ = writeln!(text, "job {} {} {}", job.source, job.destination, job.bytes);
+            for path in &job.paths {
+                let share = path.bytes.map_or("-".into(), |b| b.to_string());
+                let _ = write!(text, "path {share}");
+                for vertex in &path.vertices {
+                    let _ = write!(text, " {}", vertex.0);
+                }
+                text.push('\n');
+            }
+        }
+        text
+    }
+
+    /// The same as JSON.
+    ///
+    /// # Errors
+    /// Nothing that is known of.
+    pub fn to_json(&self) -> Result<String, LowerError> {
+        let path =
+            |p: &TransferPath| DocumentPath { bytes: p.bytes, vertices: p.vertices.iter().map(|v| v.0).collect() };
+        let job = |j: &Transfer| DocumentJob {
+            source_rank: j.source,
+            destination_rank: j.destination,
+            bytes: j.bytes,
+            paths: j.paths.iter().map(path).collect(),
+        };
+        let document = Document {
+            optiq_jobs: 1,
+            topology: self.topology.clone(),
+            network: self.network,
+            jobs: self.list.iter().map(job).collect(),
+        };
+        serde_json::to_string_pretty(&document)
+            .map_err(|e| LowerError::Argument(format!("the jobs cannot be written: {e}")))
+    }
+
+    /// Writes a job file: JSON if its name ends with `.json`, text otherwise. A file that exists is replaced when the new one
+    /// is complete.
+    ///
+    /// # Errors
+    /// [`LowerError::Argument`], naming the file.
+    pub fn write(&self, path: &Path) -> Result<(), LowerError> {
+        let json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
+        let text = if json { self.to_json()? + "\n" } else { self.to_text() };
+        optiq_solver::atomic::write(path, |out| out.write_all(text.as_bytes()))
+            .map_err(|e| LowerError::Argument(format!("{}: {e}", path.display())))
+    }
+}
+
+#[derive(Default)]
+struct Reading {
+    jobs: TransferList,
+    vertices: usize,
+}
+
+impl Reading {
+    fn line(&mut self, line: &str, number: usize) -> Result<(), String> {
+        let (key, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = rest.trim();
+        match key {
+            "topology" | "network" if !self.jobs.list.is_empty() => Err(format!("{key} comes after the first job")),
+            "topology" => {
+                self.jobs.topology = Some(rest.to_string()).filter(|r| !r.is_empty());
+                Ok(())
+            }
+            "network" => {
+                self.jobs.network = Some(Fingerprint::try_from(rest.to_string())?);
+                Ok(())
+            }
+            "job" => {
+                let words: Vec<&str> = rest.split_whitespace().collect();
+                let &[source, destination, bytes] = words.as_slice() else {
+                    return Err(format!("\"{}\" is found; job SOURCE DESTINATION BYTES is expected", shorten(line)));
+                };
+                let bytes = parse_bytes(bytes).map_err(|e| e.to_string())?;
+                self.jobs.push(rank(source)?, rank(destination)?, bytes, number).map(|_| ())
+            }
+            "path" => {
+                let mut words = rest.split_whitespace();
+                let share = match words.next() {
+                    Some("-") => None,
+                    Some(word) => Some(parse_bytes(word).map_err(|e| e.to_string())?),
+                    None => return Err("path BYTES VERTEX VERTEX ... is expected".into()),
+                };
+                let vertices = words.map(vertex).collect::<Result<_, _>>()?;
+                let last = self.jobs.list.len().checked_sub(1).ok_or("a path comes before the first job")?;
+                self.path(last, share, vertices)
+            }
+            other => Err(format!("found \"{}\"; topology, network, job or path is expected", shorten(other))),
+        }
+    }
+
+    fn path(&mut self, job: usize, bytes: Option<u64>, vertices: Vec<NodeId>) -> Result<(), String> {
+        self.vertices += vertices.len();
+        if self.vertices > MAX_VERTICES {
+            return Err(format!("the paths have more than {MAX_VERTICES} vertices"));
+        }
+        if vertices.len() < 2 {
+            return Err("a path has two vertices or more".into());
+        }
+        let paths = &mut self.jobs.list[job].paths;
+        if paths.first().is_some_and(|p| p.bytes.is_some() != bytes.is_some()) {
+            return Err("some paths of the job have bytes and others have not".into());
+        }
+        paths.push(TransferPath { vertices, bytes });
+        Ok(())
+    }
+
+    fn finish(self) -> Result<TransferList, String> {
+        if self.jobs.has_paths() && self.jobs.network.is_none() {
+            return Err("there are paths, but no line \"network FINGERPRINT\" says of which network".into());
+        }
+        for job in self.jobs.list.iter().filter(|j| !j.paths.is_empty()) {
+            let (source, destination) = (job.source, job.destination);
+            let sum = job.paths.iter().try_fold(0u64, |sum, p| sum.checked_add(p.bytes.unwrap_or(0)));
+            if job.paths[0].bytes.is_some() && sum != Some(job.bytes) {
+                return Err(format!(
+                    "the paths of the job from rank {source} to rank {destination} do not carry its {} bytes",
+                    job.bytes
+                ));
+            }
+        }
+        Ok(self.jobs)
+    }
+}
+
+fn rank(word: &str) -> Result<u32, String> {
+    digits(word).ok_or_else(|| format!("\"{}\" is not a rank; a whole number is expected", shorten(word)))
+}
+
+fn vertex(word: &str) -> Result<NodeId, String> {
+    let wrong = || format!("\"{}\" is not a vertex; a whole number is expected", shorten(word));
+    digits(word).map(NodeId).ok_or_else(wrong)
+}
+
+/// A number without a sign, which Rust's own reading would take.
+fn digits(word: &str) -> Option<u32> {
+    word.parse().ok().filter(|_| word.bytes().all(|b| b.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NETWORK: &str = "network 00000000000000000000000000000001\n";
+
+    fn parse(text: &str) -> Result<TransferList, String> {
+        TransferList::parse(text, "jobs.txt").map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn text_and_json_hold_the_same() {
+        let text = format!(
+            "# made by hand\n{VERSION}\ntopology torus:4x4 # ours\n{NETWORK}job 0 5 1KiB\npath 1000 0 1 5\npath 24 0 4 5\n\
+             job 1 6 7\npath - 1 2 6\npath - 1 5 6\njob 2 2 0\n"
+        );
+        let jobs = parse(&text).unwrap();
+        assert_eq!((jobs.list().len(), jobs.ranks(), jobs.topology()), (3, 7, Some("torus:4x4")));
+        assert_eq!(jobs.list()[0].bytes, 1024);
+        assert_eq!(
+            jobs.list()[0].paths[1],
+            TransferPath { vertices: vec![NodeId(0), NodeId(4), NodeId(5)], bytes: Some(24) }
+        );
+        assert_eq!(jobs.list()[1].paths[0].bytes, None);
+        let again = parse(&jobs.to_text()).unwrap();
+        assert_eq!(again.to_text(), jobs.to_text());
+        let json = TransferList::parse(&jobs.to_json().unwrap(), "jobs.json").unwrap();
+        assert_eq!((json.to_text(), json.shape()), (jobs.to_text(), jobs.shape()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        for (lines, expected) in [
+            ("", "jobs.txt: it is empty; \"optiq-jobs 1\" is expected"),
+            ("optiq-jobs 2", "jobs.txt:1: found \"optiq-jobs 2\"; \"optiq-jobs 1\" is expected"),
+            ("optiq-jobs 1\njob 0 1", "jobs.txt:2: \"job 0 1\" is found; job SOURCE DESTINATION BYTES is expected"),
+            ("optiq-jobs 1\njob 0 +1 5", "jobs.txt:2: \"+1\" is not a rank; a whole number is expected"),
+            ("optiq-jobs 1\n\njob 0 1 5\njob 0 1 6", "jobs.txt:4: the job from rank 0 to rank 1 is given twice"),
+            ("optiq-jobs 1\njob 0 4294967295 5", "names a rank beyond 2^32 - 2"),
+            ("optiq-jobs 1\npath 5 0 1", "jobs.txt:2: a path comes before the first job"),
+            ("optiq-jobs 1\njob 0 1 5\npath 5 0", "jobs.txt:3: a path has two vertices or more"),
+            ("optiq-jobs 1\njob 0 1 5\npath", "jobs.txt:3: path BYTES VERTEX VERTEX ... is expected"),
+            ("optiq-jobs 1\njob 0 1 5\npath 5 0 x", "jobs.txt:3: \"x\" is not a vertex"),
+            (
+                "optiq-jobs 1\njob 0 1 5\npath 5 0 1\npath - 0 2 1",
+                "some paths of the job have bytes and others have not",
+            ),
+            ("optiq-jobs 1\njob 0 1 5\npath 5 0 1", "there are paths, but no line \"network FINGERPRINT\""),
+            ("optiq-jobs 1\njob 0 1 5\ntopology x", "topology comes after the first job"),
+            ("optiq-jobs 1\nwork 0 1 5", "jobs.txt:2: found \"work\"; topology, network, job or path is expected"),
+            ("optiq-jobs 1\nnetwork 5", "jobs.txt:2: \"5\" is not a fingerprint"),
+            ("{\"optiq_jobs\":1,\"jobs\":[{\"source_rank\":0}]}", "jobs.txt: missing field"),
+            ("{\"optiq_jobs\":3,\"jobs\":[]}", "jobs.txt: optiq_jobs is 3; version 1 is expected"),
+        ] {
+            let error = parse(lines).unwrap_err();
+            assert!(error.contains(expected), "{lines:?}: {error}");
+        }
+        let sum = format!("{VERSION}\n{NETWORK}job 3 1 6\npath 5 3 1");
+        let error = parse(&sum).unwrap_err();
+        assert_eq!(error, "jobs.txt: the paths of the job from rank 3 to rank 1 do not carry its 6 bytes");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_strange(text in "(\\PC|\n| |job|path|-|[0-9]|network|\\{|\"){0,200}") {
+            let _ = parse(&text);
+            let _ = parse(&format!("{VERSION}\n{NETWORK}{text}"));
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The table of prototypes: one row per MPI function, from which its entry points are made.
+//!
+//! A row has the handler of its calls and which of the handler's functions that is ([`Handler`]), what OPTIQ calls the function,
+//! its name in C, its arguments with their kinds, how the handler reads them, and the names in Fortran: `mpif.h` and `use mpi`
+//! under four manglings, `use mpi_f08` under Open MPI's.
+
+#[cfg(optiq_fortran)]
+use crate::fortran::Read;
+use crate::handler::{Handler, ServeOrPass};
+use crate::kinds::{Any, Comm, Info, Int, Ints, Kind, Received, Request, Sent, Type};
+use crate::next::Next;
+use optiq::c_api::interpose::{Blocks, Call, Function, ffi};
+use std::ffi::c_int;
+
+/// The C name as the dynamic linker wants it.
+macro_rules! symbol {
+    ($name:ident) => {{
+        const NAME: &str = concat!(stringify!($name), "\0");
+        match std::ffi::CStr::from_bytes_with_nul(NAME.as_bytes()) {
+            Ok(name) => name,
+            Err(_) => unreachable!(),
+        }
+    }};
+}
+
+/// What a row's handler does with a call. `call` reads the arguments, by the expression that makes a [`Call`], or requests, of
+/// them; `next` makes the same call at whoever is behind.
+macro_rules! act {
+    ($handler:ident initialize $function:ident, $next:ident, $call:expr) => {
+        <$handler as Handler>::initialize($next)
+    };
+    ($handler:ident finalize $function:ident, $next:ident, $call:expr) => {
+        <$handler as Handler>::finalize($next)
+    };
+    ($handler:ident $how:ident $function:ident, $next:ident, $call:expr) => {{
+        let call = || $call;
+        // SAFETY: the program's arguments, by the MPI function's own contract; `next` makes the same call.
+        unsafe { <$handler as Handler>::$how(call, Function::$function, $next) }
+    }};
+}
+
+/// Whether a call is passed on without a look at its arguments.
+macro_rules! passed {
+    ($handler:ident blocking $function:ident) => {
+        <$handler as Handler>::is_passed(Function::$function)
+    };
+    ($handler:ident begin $function:ident) => {
+        <$handler as Handler>::is_passed(Function::$function)
+    };
+    ($handler:ident $other:ident $function:ident) => {
+        false
+    };
+}
+
+/// What a row makes of Fortran's arguments before they are looked at.
+#[cfg_attr(not(optiq_fortran), allow(unused_macros, reason = "Fortran's functions come to those in C"))]
+macro_rules! converted {
+    (initialize, $call:expr, $($argument:ident: $kind:ident),*) => {
+        $call
+    };
+    (finalize, $call:expr, $($argument:ident: $kind:ident),*) => {
+        $call
+    };
+    ($other:ident, $call:expr, $($argument:ident: $kind:ident),*) => {{
+        // SAFETY: arguments that Fortran has passed.
+        $(let $argument = unsafe { <$kind as Read>::to_c($argument) };)*
+        $call
+    }};
+}
+
+macro_rules! entry_points {
+    ($(
+        $(#[$attribute:meta])*
+        $handler:ident $how:ident $function:ident: $c:ident($($argument:ident: $kind:ident),*) => $call:expr;
+            $($fortran:ident),*;
+    )*) => {$(
+        $(#[$attribute])*
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $c($($argument: <$kind as Kind>::C),*) -> c_int {
+            type Behind = unsafe extern "C" fn($(<$kind as Kind>::C),*) -> c_int;
+            static NEXT: Next = Next::new(symbol!($c));
+            /// All other calls. A function of its own, so that those above leave their arguments where they are.
+            #[inline(never)]
+            unsafe extern "C" fn looked_at($($argument: <$kind as Kind>::C),*) -> c_int {
+                let next = || match NEXT.address() {
+                    0 => ffi::MPI_ERR_OTHER as c_int,
+                    // SAFETY: the function of this name in the library behind has this prototype.
+                    address => unsafe { std::mem::transmute::<usize, Behind>(address)($($argument),*) },
+                };
+                act!($handler $how $function, next, $call)
+            }
+            if let Some(address) = NEXT.known() && passed!($handler $how $function) {
+                // SAFETY: as above, with the program's arguments.
+                return unsafe { std::mem::transmute::<std::num::NonZeroUsize, Behind>(address)($($argument),*) };
+            }
+            // SAFETY: passed on.
+            unsafe { looked_at($($argument),*) }
+        }
+
+        entry_points! {
+            @fortran [$(#[$attribute])*] $handler $how $function, $call, ($($argument: $kind),*), $($fortran),*
+        }
+    )*};
+    (@fortran $attributes:tt $handler:ident $how:ident $function:ident, $call:expr, $arguments:tt, $($fortran:ident),*) => {$(
+        entry_points! { @name $attributes $handler $how $function, $call, $arguments, $fortran }
+    )*};
+    (@name [$(#[$attribute:meta])*] $handler:ident $how:ident $function:ident, $call:expr, $arguments:tt, $fortran:ident) => {
+        entry_points! {
+            @entry [$(#[$attribute])* #[cfg(optiq_fortran)]] $handler $how $function, $call, $arguments, $fortran
+        }
+    };
+    (@entry [$(#[$attribute:meta])*] $handler:ident $how:ident $function:ident, $call:expr,
+        ($($argument:ident: $kind:ident),*), $fortran:ident) => {
+        $(#[$attribute])*
+        #[allow(non_snake_case, reason = "names of the MPI library")]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $fortran($($argument: <$kind as Kind>::Fortran,)* ierror: *mut c_int) {
+            type Behind = unsafe extern "C" fn($(<$kind as Kind>::Fortran,)* *mut c_int);
+            static NEXT: Next = Next::new(symbol!($fortran));
+            #[inline(never)]
+            unsafe extern "C" fn looked_at($($argument: <$kind as Kind>::Fortran,)* ierror: *mut c_int) {
+                let next = || {
+                    let mut code = ffi::MPI_ERR_OTHER as c_int;
+                    match NEXT.address() {
+                        0 => {}
+                        // SAFETY: as in C.
+                        address => unsafe { std::mem::transmute::<usize, Behind>(address)($($argument,)* &mut code) },
+                    }
+                    code
+                };
+                let code = act!($handler $how $function, next, converted!($how, $call, $($argument: $kind),*));
+                // In mpi_f08 it is optional.
+                if !ierror.is_null() {
+                    // SAFETY: Fortran's variable.
+                    unsafe { *ierror = code };
+                }
+            }
+            if let Some(address) = NEXT.known() && passed!($handler $how $function) {
+                // SAFETY: as in C.
+                return unsafe {
+                    std::mem::transmute::<std::num::NonZeroUsize, Behind>(address)($($argument,)* ierror)
+                };
+            }
+            // SAFETY: passed on.
+            unsafe { looked_at($($argument,)* ierror) }
+        }
+    };
+}
+
+entry_points! {
+    ServeOrPass blocking Alltoallv: MPI_Alltoallv(
+        send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
+        receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm
+    ) => Call {
+        function: Function::Alltoallv,
+        send,
+        send_type,
+        receive,
+        receive_type,
+        blocks: Blocks::Each {
+            send: (send_counts, send_displacements),
+            receive: (receive_counts, receive_displacements),
+        },
+        comm,
+    };
+        mpi_alltoallv, mpi_alltoallv_, mpi_alltoallv__, MPI_ALLTOALLV, mpi_alltoallv_f08_;
+
+    ServeOrPass blocking Alltoall: MPI_Alltoall(
+        send: Sent, send_count: Int, send_type: Type, receive: Received, receive_count: Int, receive_type: Type, comm: Comm
+    ) => Call {
+        function: Function::Alltoall,
+        send,
+        send_type,
+        receive,
+        receive_type,
+        blocks: Blocks::Same { send: send_count, receive: receive_count },
+        comm,
+    };
+        mpi_alltoall, mpi_alltoall_, mpi_alltoall__, MPI_ALLTOALL, mpi_alltoall_f08_;
+
+    ServeOrPass begin Ialltoallv: MPI_Ialltoallv(
+        send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
+        receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
+        request: Request
+    ) => (Call {
+        function: Function::Ialltoallv,
+        send,
+        send_type,
+        receive,
+        receive_type,
+        blocks: Blocks::Each {
+            send: (send_counts, send_displacements),
+            receive: (receive_counts, receive_displacements),
+        },
+        comm,
+    }, request);
+        mpi_ialltoallv, mpi_ialltoallv_, mpi_ialltoallv__, MPI_IALLTOALLV, mpi_ialltoallv_f08_;
+
+    #[cfg(optiq_init = "mpi")]
+    ServeOrPass begin AlltoallvInit: MPI_Alltoallv_init(
+        send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
+        receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
+        info: Info, request: Request
+    ) => {
+        let _ = info;
+        (Call {
+            function: Function::AlltoallvInit,
+            send,
+            send_type,
+            receive,
+            receive_type,
+            blocks: Blocks::Each {
+                send: (send_counts, send_displacements),
+                receive: (receive_counts, receive_displacements),
+            },
+            comm,
+        }, request)
+    };
+        mpi_alltoallv_init, mpi_alltoallv_init_, mpi_alltoallv_init__, MPI_ALLTOALLV_INIT, mpi_alltoallv_init_f08_;
+
+    #[cfg(optiq_init = "mpix")]
+    ServeOrPass begin AlltoallvInit: MPIX_Alltoallv_init(
+        send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
+        receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
+        info: Info, request: Request
+    ) => {
+        let _ = info;
+        (Call {
+            function: Function::AlltoallvInit,
+            send,
+            send_type,
+            receive,
+            receive_type,
+            blocks: Blocks::Each {
+                send: (send_counts, send_displacements),
+                receive: (receive_counts, receive_displacements),
+            },
+            comm,
+        }, request)
+    };
+        mpix_alltoallv_init, mpix_alltoallv_init_, mpix_alltoallv_init__, MPIX_ALLTOALLV_INIT, mpix_alltoallv_init_f08_;
+
+    ServeOrPass start AlltoallvInit: MPI_Start(request: Request) => (1, request);
+        mpi_start, mpi_start_, mpi_start__, MPI_START, mpi_start_f08_;
+
+    ServeOrPass start AlltoallvInit: MPI_Startall(count: Int, requests: Request) => (count, requests);
+        mpi_startall, mpi_startall_, mpi_startall__, MPI_STARTALL, mpi_startall_f08_;
+
+    ServeOrPass free AlltoallvInit: MPI_Request_free(request: Request) => (1, request);
+        mpi_request_free, mpi_request_free_, mpi_request_free__, MPI_REQUEST_FREE, mpi_request_free_f08_;
+
+    ServeOrPass initialize Ialltoallv: MPI_Init(argc: Any, argv: Any) => (); ;
+
+    ServeOrPass initialize Ialltoallv: MPI_Init_thread(argc: Any, argv: Any, required: Int, provided: Any) => (); ;
+
+    ServeOrPass finalize Alltoallv: MPI_Finalize() => ();
+        mpi_finalize, mpi_finalize_, mpi_finalize__, MPI_FINALIZE, mpi_finalize_f08_;
+}
+
+// MPICH's Fortran functions come to those in C, except for this one.
+entry_points! { @entry [#[cfg(not(optiq_fortran))]] ServeOrPass finalize Alltoallv, (), (), mpi_finalize_f08_ }
+
+// Fortran's have other arguments.
+entry_points! { @fortran [] ServeOrPass initialize Ialltoallv, (), (), mpi_init, mpi_init_, mpi_init__, MPI_INIT, mpi_init_f08_ }
+entry_points! { @fortran [] ServeOrPass initialize Ialltoallv, (), (required: Int, provided: Any),
+mpi_init_thread, mpi_init_thread_, mpi_init_thread__, MPI_INIT_THREAD, mpi_init_thread_f08_ }

@@ -1,0 +1,5 @@
+//! Hosts: programs, the processor, and the queues between memory and network.
+
+pub(crate) mod hosts;
+pub(crate) mod program;
+pub(crate) mod round_robin;

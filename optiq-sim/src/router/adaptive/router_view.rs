@@ -1,0 +1,62 @@
+//! What a decision is about, what the router sees, and what comes out.
+
+/// Marks what a packet requests: the other bits are the virtual channel in which space is reserved.
+pub(crate) const RESERVED: u32 = 1 << 31;
+
+/// Where a packet is and where it goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// The router that decides.
+    pub(crate) at: u32,
+    /// The packet has come from its host, not from another router.
+    pub(crate) first: bool,
+    /// The host that it is for.
+    pub(crate) dst: u32,
+}
+
+/// What was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) channel: u32,
+    pub(crate) class: u32,
+    /// The virtual channel of the class in which space is to be reserved.
+    pub(crate) reserve: Option<u32>,
+}
+
+impl Choice {
+    pub(super) fn new(channel: u32, class: u32) -> Self {
+        Choice { channel, class, reserve: None }
+    }
+}
+
+/// What a router sees when it decides about a packet.
+pub(crate) trait RouterView {
+    /// Bytes ahead of a packet that requests a class of an output: in the buffer behind it or in flight to it, and an estimate
+    /// of what waits for the output.
+    fn queue(&mut self, channel: u32, class: u32) -> u64;
+
+    /// A virtual channel of a class whose buffer has unreserved space for the packet.
+    fn space(&mut self, channel: u32, class: u32) -> Option<u32>;
+
+    /// A number below `n`, each as likely.
+    fn random(&mut self, n: u32) -> u32;
+
+    /// Of several outputs one with the shortest queue, each of these as likely, and the queue.
+    fn least(&mut self, channels: impl Iterator<Item = u32>, class: u32) -> Option<(u32, u64)> {
+        let mut best = None;
+        let mut ties = 0;
+        for channel in channels {
+            let queue = self.queue(channel, class);
+            match best {
+                Some((_, least)) if queue > least => continue,
+                Some((_, least)) if queue == least => ties += 1,
+                _ => ties = 1,
+            }
+            // The k-th of several alike replaces what was there with probability 1 / k.
+            if ties == 1 || self.random(ties) == 0 {
+                best = Some((channel, queue));
+            }
+        }
+        best
+    }
+}

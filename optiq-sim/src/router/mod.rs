@@ -1,0 +1,9 @@
+//! Routers: the fabric that they form, the routes through it, and the state of their channels, credits and pipelines.
+
+pub(crate) mod adaptive;
+pub(crate) mod channels;
+pub(crate) mod credits;
+pub(crate) mod fabric;
+pub(crate) mod pipeline;
+pub(crate) mod policy;
+pub(crate) mod routes;

@@ -1,0 +1,81 @@
+//! Packets out of hosts' memory.
+
+use super::state::Shard;
+use crate::engine::packet::Packet;
+use crate::nic::hosts::Action;
+use crate::router::channels::Output;
+use crate::time::NEVER;
+
+impl Shard<'_> {
+    /// A host puts the next packet on a channel, if it may.
+    pub(super) fn inject(&mut self, channel: u32) {
+        let &Output { busy_until, last, waiting, .. } = &self.outputs[channel as usize];
+        if waiting == 0 {
+            return;
+        }
+        if busy_until > self.now {
+            return self.wake(channel, busy_until);
+        }
+        let info = &self.fabric.channels[channel as usize];
+        let host = info.from;
+        let mut soonest = NEVER;
+        let queues = self.hosts.queues(channel);
+        let first_queue = queues.start;
+        let queues = queues.len() as u32;
+        for i in 1..=queues {
+            let queue = (last + i) % queues;
+            let Some(bytes) = self.hosts.next_packet(first_queue + queue, self.model) else { continue };
+            let class = if self.fabric.queue_per_link { queue } else { 0 };
+            let (when, vc) = if info.ejects {
+                (self.now, info.first_vc)
+            } else if self.fabric.queue_per_link {
+                let vc = info.class(class, 1);
+                (self.credits.ready(vc, bytes, self.now).0, vc)
+            } else {
+                let lanes = if self.pipelines.is_some() { info.vcs } else { self.fabric.lanes };
+                let best = (0..lanes)
+                    .map(|lane| info.class(lane, 1))
+                    .map(|vc| (self.credits.ready(vc, bytes, self.now), vc))
+                    .min_by_key(|((when, now), vc)| (*when, u32::MAX - now, *vc));
+                best.map_or((NEVER, info.first_vc), |((when, _), vc)| (when, vc))
+            };
+            if when > self.now {
+                soonest = soonest.min(when);
+                continue;
+            }
+            self.outputs[channel as usize].last = queue;
+            let (message, left) = self.hosts.take_packet(first_queue + queue, self.model);
+            if let Some(observer) = &mut self.observer {
+                let all = self.messages.get(message).label.bytes;
+                let payload = u64::from(bytes).saturating_sub(self.model.link.header_bytes).min(all);
+                observer.memory_queue_changed(first_queue + queue, self.now, -payload.cast_signed());
+            }
+            self.outputs[channel as usize].waiting -= u32::from(left.is_some());
+            let at = self.packet(message, bytes, left.is_some());
+            let left = left.flatten();
+            let takes = self.transmit(channel, at, vc);
+            if let Some(token) = left {
+                self.schedule(host, self.now + takes, Action::Sent(token));
+            }
+            if self.outputs[channel as usize].waiting > 0 {
+                self.wake(channel, self.now + takes);
+            }
+            return;
+        }
+        if soonest < NEVER {
+            self.wake(channel, soonest);
+        }
+    }
+
+    /// A packet of a message that leaves its host; the message's last one, or not.
+    pub(super) fn packet(&mut self, message: u32, bytes: u32, last: bool) -> u32 {
+        let mut packet = Packet::new(message, bytes, self.now);
+        let from = self.messages.get_mut(message);
+        from.uses += u32::from(!last);
+        match self.adaptive {
+            Some(adaptive) => packet.route_adaptively(&from.label, adaptive.seed()),
+            None => packet.follow(&from.route),
+        }
+        self.packets.add(packet)
+    }
+}

@@ -1,0 +1,101 @@
+//! Packets on channels, and where they arrive.
+
+use super::state::{ARRIVAL, Remote, Shard};
+use crate::engine::packet::{Message, Packet, PacketKind};
+use crate::engine::queue::Event;
+use crate::engine::store::NONE;
+use crate::model::Switching;
+use crate::time::Time;
+
+impl Shard<'_> {
+    /// Puts a packet on a channel, now; how long that takes.
+    pub(super) fn transmit(&mut self, channel: u32, at: u32, lane: u32) -> Time {
+        self.transmit_from(self.now, channel, at, lane)
+    }
+
+    /// As [`Shard::transmit`], from a time on that is not before now.
+    pub(super) fn transmit_from(&mut self, start: Time, channel: u32, at: u32, lane: u32) -> Time {
+        let output = &self.outputs[channel as usize];
+        let (ejects, to) = (output.ejects(), output.to);
+        let wire = &mut self.wires[channel as usize];
+        // At least a picosecond, so that no two packets arrive at one time.
+        let packet = self.packets.get_mut(at);
+        let bytes = packet.bytes;
+        let takes = wire.rate.time(u64::from(bytes)).max(1);
+        wire.bytes += u64::from(bytes);
+        wire.busy += takes;
+        packet.vc = lane;
+        packet.next = NONE;
+        if packet.advance() && self.adaptive.is_none() {
+            packet.follow(&self.messages.get(packet.message).route);
+        }
+        let head = start + wire.latency;
+        let time = if ejects {
+            head + takes
+        } else {
+            self.credits.spend(lane, bytes);
+            packet.tail = head + takes + self.model.router.delay_picoseconds;
+            match self.model.router.switching {
+                Switching::CutThrough => head + self.model.router.delay_picoseconds,
+                Switching::StoreAndForward => packet.tail,
+            }
+        };
+        self.outputs[channel as usize].busy_until = start + takes;
+        if let Some(observer) = &mut self.observer {
+            observer.sent(channel, start, bytes);
+        }
+        if self.owns(to) {
+            self.queue.push(Event { time, key: u64::from(channel) << 32 | ARRIVAL, payload: at });
+        } else {
+            let packet = self.packets.get(at).clone();
+            self.packets.remove(at);
+            let message = Message { uses: 1, ..self.messages.get(packet.message).clone() };
+            self.release(packet.message);
+            let owner = usize::from(self.owner[to as usize]);
+            self.outboxes[owner].push(Remote::Arrival { time, channel, packet: Box::new((packet, message)) });
+        }
+        takes
+    }
+
+    /// A packet is at the end of a channel: in a buffer, from where it may leave, or in memory.
+    pub(super) fn arrive(&mut self, channel: u32, at: u32) {
+        if self.inputs[channel as usize].ejects {
+            return self.arrive_in_memory(channel, at);
+        }
+        let &Packet { vc, bytes, .. } = self.packets.get(at);
+        if let Some(observer) = &mut self.observer {
+            observer.buffer_changed(vc, self.now, i64::from(bytes));
+        }
+        let buffer = &mut self.buffers[vc as usize];
+        if buffer.head == NONE {
+            (buffer.head, buffer.tail) = (at, at);
+            self.request(channel, vc);
+        } else {
+            let last = std::mem::replace(&mut buffer.tail, at);
+            self.packets.get_mut(last).next = at;
+        }
+    }
+
+    pub(super) fn arrive_in_memory(&mut self, channel: u32, at: u32) {
+        let &Packet { message, bytes, injected, .. } = self.packets.get(at);
+        self.packets.remove(at);
+        let label = self.messages.get(message).label;
+        self.release(message);
+        let payload = u64::from(bytes).saturating_sub(self.model.link.header_bytes).min(label.bytes);
+        let of_program = matches!(label.kind, PacketKind::Data | PacketKind::Confirmed | PacketKind::Put);
+        self.counters.delivered(if of_program { payload } else { 0 }, self.now - injected);
+        let host = self.inputs[channel as usize].to;
+        if self.hosts.is_complete(host, &label, payload) {
+            self.message_complete(host, label);
+        }
+    }
+
+    /// One use of a message less.
+    pub(super) fn release(&mut self, message: u32) {
+        let uses = &mut self.messages.get_mut(message).uses;
+        *uses -= 1;
+        if *uses == 0 {
+            self.messages.remove(message);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! From demands to what a simulated exchange took.
+
+use super::cost::cost_model;
+use super::method::{Executor, MpiAlgorithm, TransferMethod};
+use crate::constants::FLOW_MODEL_MESSAGES;
+use crate::engine::limits::End;
+use crate::error::SimError;
+use crate::flow;
+use crate::model::{Carry, Model};
+use crate::options::RunOptions;
+use crate::time::seconds;
+use crate::workload::exchange::{Exchanged, Method, exchange};
+use crate::workload::message::Message;
+use optiq_lower::lower::{self, lower};
+use optiq_lower::placement::Placement;
+use optiq_lower::relays::RelayPolicy;
+use optiq_net::Network;
+use optiq_solver::demands::Demand;
+use optiq_solver::pipeline::{self, Planned};
+use optiq_solver::plan;
+use optiq_transport::{Order, ScheduleOptions};
+
+/// What is exchanged, and on what.
+#[derive(Clone, Copy)]
+pub struct ExchangeSetting<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// The machine's parameters.
+    pub model: &'a Model,
+    /// What is to be moved: at most one demand for each pair of hosts.
+    pub demands: &'a [Demand],
+    /// How planned paths are carried out.
+    pub executor: Executor,
+}
+
+/// An exchange that is ready to be simulated.
+pub struct PreparedExchange<'a> {
+    setting: ExchangeSetting<'a>,
+    method: Method,
+    name: String,
+    link_bound: f64,
+    paths: usize,
+    executor: Option<Executor>,
+}
+
+/// What the simulation of an exchange found.
+pub struct SimulatedRun {
+    /// The name of the planner, or of an algorithm of MPI.
+    pub name: String,
+    /// The link bound: the most loaded link's bytes over its capacity, in seconds.
+    pub link_bound: f64,
+    /// How many paths there were; of MPI, messages.
+    pub paths: usize,
+    /// Where chunks were stored and forwarded, and what carried them; `None` of MPI.
+    pub executor: Option<Executor>,
+    /// The time by the flow model, in seconds: of MPI with all messages at once, unless there are too many.
+    pub flow_seconds: Option<f64>,
+    /// When each host was done, and all that the simulation found.
+    pub exchanged: Exchanged,
+}
+
+impl SimulatedRun {
+    /// Whether it came to its end.
+    pub fn finished(&self) -> bool {
+        self.exchanged.outcome.end == End::Finished
+    }
+
+    /// When the last host was done, in seconds; when the run ended, if it was ended early.
+    pub fn seconds(&self) -> f64 {
+        seconds(if self.finished() { self.exchanged.time() } else { self.exchanged.outcome.time })
+    }
+}
+
+/// Plans, if a plan is wanted, lowers and simulates an exchange.
+///
+/// # Errors
+/// As [`ExchangeSetting::prepare`] and [`PreparedExchange::simulate`].
+pub fn simulate_exchange(
+    setting: ExchangeSetting<'_>,
+    method: TransferMethod,
+    options: &RunOptions<'_>,
+) -> Result<SimulatedRun, SimError> {
+    setting.prepare(method)?.simulate(options)
+}
+
+impl<'a> ExchangeSetting<'a> {
+    /// Everything before the simulation: the plan, the paths between ranks, the relays and the sizes of chunks.
+    ///
+    /// # Errors
+    /// What planners and the fabric's own routing report; [`SimError::Lowering`] for a plan of other demands.
+    pub fn prepare(self, method: TransferMethod) -> Result<PreparedExchange<'a>, SimError> {
+        match method {
+            TransferMethod::Mpi(algorithm) => self.prepare_mpi(algorithm),
+            TransferMethod::Planned(planned, schedule) => self.prepare_planned(&planned, schedule),
+            TransferMethod::PlanWith(options, schedule) => {
+                let planned = pipeline::run(self.network, self.demands, &options)?;
+                self.prepare_planned(&planned, schedule)
+            }
+        }
+    }
+
+    fn prepare_mpi(self, algorithm: MpiAlgorithm) -> Result<PreparedExchange<'a>, SimError> {
+        let routes = self.demands.iter().map(|d| (d.src, d.dst, d.bytes));
+        let load = self.network.route_load(routes)?;
+        Ok(PreparedExchange {
+            name: algorithm.name().to_owned(),
+            link_bound: plan::congestion(self.network, &load),
+            paths: self.demands.len(),
+            executor: None,
+            method: match algorithm {
+                MpiAlgorithm::Linear => Method::Linear,
+                MpiAlgorithm::Pairwise => Method::Pairwise,
+            },
+            setting: self,
+        })
+    }
+
+    fn prepare_planned(
+        self,
+        planned: &Planned,
+        mut options: ScheduleOptions,
+    ) -> Result<PreparedExchange<'a>, SimError> {
+        let Self { network, model, executor, .. } = self;
+        let Executor { legs, carry, in_flight_part } = executor;
+        let placement = Placement::by_rank(network, network.hosts(), 1).map_err(SimError::Workload)?;
+        let message = |d: &Demand| lower::Message { source: d.src.0, destination: d.dst.0, bytes: d.bytes };
+        let mut messages: Vec<lower::Message> = self.demands.iter().map(message).collect();
+        messages.sort_unstable();
+        let mut paths = lower(Some(&planned.plan), &messages, &placement).map_err(SimError::Lowering)?;
+        let congestion_seconds = planned.report.congestion_seconds;
+        let cost = cost_model(model, network, carry);
+        let relays =
+            RelayPolicy { network, placement: &placement, model: &cost, chunk: options.chunk, congestion_seconds };
+        let (chosen, chunk) = relays.apply(&mut paths, legs)?;
+        log::debug!(
+            "{}: {} paths, legs {chosen} (asked for: {legs}), chunks {chunk:?}, {}; link bound {congestion_seconds:.6} s, link \
+             efficiency {} as planned and {} with relays at every host",
+            planned.plan.planner,
+            paths.len(),
+            carry.name(),
+            cost.planned_link_efficiency,
+            cost.store_and_forward_link_efficiency,
+        );
+        options.chunk = chunk;
+        if carry == Carry::OneSided {
+            options.under_way_part = in_flight_part;
+        }
+        Ok(PreparedExchange {
+            setting: self,
+            name: planned.plan.planner.clone(),
+            link_bound: congestion_seconds,
+            paths: paths.len(),
+            executor: Some(Executor { legs: chosen, ..executor }),
+            method: Method::Paths { paths, options, order: Order::default(), carry },
+        })
+    }
+}
+
+impl PreparedExchange<'_> {
+    /// The name of the planner, or of an algorithm of MPI.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The link bound in seconds: no run ends before.
+    pub fn link_bound(&self) -> f64 {
+        self.link_bound
+    }
+
+    /// Simulates it.
+    ///
+    /// # Errors
+    /// As [`exchange`].
+    pub fn simulate(self, options: &RunOptions<'_>) -> Result<SimulatedRun, SimError> {
+        let ExchangeSetting { network, model, demands, .. } = self.setting;
+        let message = |d: &Demand| Message { source: d.src.0, destination: d.dst.0, bytes: d.bytes };
+        let messages: Vec<Message> = demands.iter().map(message).collect();
+        let exchanged = exchange(network, model, &messages, &self.method, options)?;
+        // The flow model takes time that grows with the square of the flows.
+        let flow_seconds = match self.method {
+            Method::Linear if messages.len() <= FLOW_MODEL_MESSAGES => {
+                Some(flow::exchange::exchange(network, model, &messages)?.makespan)
+            }
+            _ => None,
+        };
+        let Self { name, link_bound, paths, executor, .. } = self;
+        Ok(SimulatedRun { name, link_bound, paths, executor, flow_seconds, exchanged })
+    }
+}

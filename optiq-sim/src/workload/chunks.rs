@@ -1,0 +1,171 @@
+//! Exchanges by the chunk scheduler of optiq-transport, unchanged.
+//!
+//! A chunk is a message whose receiver confirms it, as an MPI send in synchronous mode, so that the bytes in flight are known;
+//! a credit is a message of control size.
+
+use super::report::SharedReport;
+use crate::engine::codec;
+use crate::error::SimError;
+use crate::model::{Carry, Model};
+use crate::nic::program::{Delivery, Host, Notice, Program};
+use crate::time::{Rate, Time};
+use bincode::{Decode, Encode};
+use optiq_transport::{Order, Path, PathId, Schedule, ScheduleOptions, Scheduler, TransportError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A program for each host, for an exchange along paths.
+pub(super) fn programs(
+    hosts: u32,
+    model: &Model,
+    paths: &[Path],
+    options: &ScheduleOptions,
+    (order, carry): (Order, Carry),
+    report: &SharedReport,
+) -> Result<Vec<Box<dyn Program>>, SimError> {
+    let schedules = Schedule::all(hosts, paths, options)?;
+    let forward = model.host.forward_overhead_picoseconds;
+    let copies = model.host.copies_forwarded && model.host.copy_bytes_per_second > 0.0;
+    let copy = if copies { Rate::bytes_per_second(model.host.copy_bytes_per_second) } else { Rate::INFINITE };
+    let control = model.host.control_bytes;
+    let make = |schedule: Schedule| -> Box<dyn Program> {
+        let schedule = Arc::new(schedule);
+        Box::new(Chunks {
+            scheduler: Scheduler::new(Arc::clone(&schedule), order),
+            schedule,
+            arrived: InOrder::default(),
+            confirmed: InOrder::default(),
+            forward,
+            copy,
+            control,
+            carry,
+            over: None,
+            report: Arc::clone(report),
+        })
+    };
+    Ok(schedules.into_iter().map(make).collect())
+}
+
+/// The chunks of each path in order, as MPI has messages: a short eager one may overtake a longer one, and under
+/// adaptive routing anything may.
+#[derive(Default, Encode, Decode)]
+struct InOrder {
+    early: BTreeSet<(PathId, u64)>,
+    next: BTreeMap<PathId, u64>,
+}
+
+impl InOrder {
+    /// The chunks that are due when this one has arrived.
+    fn due(&mut self, path: PathId, sequence: u64) -> Range<u64> {
+        self.early.insert((path, sequence));
+        let next = self.next.entry(path).or_default();
+        let first = *next;
+        while self.early.remove(&(path, *next)) {
+            *next += 1;
+        }
+        first..*next
+    }
+}
+
+/// A rank with a chunk scheduler.
+struct Chunks {
+    schedule: Arc<Schedule>,
+    scheduler: Scheduler<Arc<Schedule>>,
+    arrived: InOrder,
+    confirmed: InOrder,
+    forward: Time,
+    copy: Rate,
+    control: u64,
+    carry: Carry,
+    /// When it was done.
+    over: Option<Time>,
+    report: SharedReport,
+}
+
+/// Tokens: the path, a number of up to 31 bits, and whether it is a credit.
+fn token(path: PathId, number: u64, credit: bool) -> u64 {
+    u64::from(path) << 32 | (number & 0x7fff_ffff) << 1 | u64::from(credit)
+}
+
+fn parts(token: u64) -> (PathId, u64, bool) {
+    ((token >> 32) as PathId, token >> 1 & 0x7fff_ffff, token & 1 == 1)
+}
+
+impl Chunks {
+    /// As `Running::step` does over a real transport.
+    fn drive(&mut self, host: &mut Host<'_>) {
+        while self.scheduler.poll_post().is_some() {}
+        while let Some(credit) = self.scheduler.poll_credit() {
+            host.send(credit.to, self.control, token(credit.path, credit.chunks, true), Notice::None);
+        }
+        while let Some(transmit) = self.scheduler.poll_transmit() {
+            let header = transmit.header;
+            if header.source != host.number() {
+                host.work(self.forward + self.copy.time(header.bytes));
+            }
+            let notice = if self.carry == Carry::OneSided { Notice::Put } else { Notice::Received };
+            host.send(transmit.to, header.bytes, token(header.path, header.sequence, false), notice);
+        }
+        if self.scheduler.is_done() && self.over.is_none() {
+            self.over = Some(host.now());
+            self.report.lock().done[host.number() as usize] = host.now();
+        }
+    }
+
+    fn check(&self, result: Result<(), TransportError>) {
+        if let Err(error) = result {
+            self.report.lock().failure.get_or_insert(error);
+        }
+    }
+}
+
+impl Program for Chunks {
+    fn start(&mut self, host: &mut Host<'_>) {
+        self.drive(host);
+    }
+
+    fn received(&mut self, host: &mut Host<'_>, delivery: Delivery) {
+        let (path, number, credit) = parts(delivery.token);
+        if credit {
+            let result = self.scheduler.handle_credit(path, number);
+            self.check(result);
+        } else {
+            for sequence in self.arrived.due(path, number) {
+                let result = self.scheduler.handle_received(path, sequence);
+                self.check(result);
+            }
+        }
+        self.drive(host);
+    }
+
+    fn sent(&mut self, host: &mut Host<'_>, what: u64) {
+        let (path, number, _) = parts(what);
+        for sequence in self.confirmed.due(path, number) {
+            let result = self.scheduler.handle_sent(path, sequence);
+            self.check(result);
+            let hop = self.schedule.find(path).map(|i| self.schedule.hops()[i]);
+            if let (Carry::OneSided, Some(to)) = (self.carry, hop.and_then(|hop| hop.outgoing)) {
+                // The chunk is in memory.
+                host.send(to.to, self.control, token(path, sequence, false), Notice::None);
+            }
+        }
+        self.drive(host);
+    }
+
+    fn waits_for(&self) -> Option<String> {
+        (self.over.is_none() && !self.schedule.hops().is_empty()).then(|| self.scheduler.waiting_for())
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        Some(codec::encode(&(self.scheduler.save(), &self.arrived, &self.confirmed, self.over)))
+    }
+
+    fn restore(&mut self, host: u32, state: &[u8]) -> Result<(), String> {
+        let (scheduler, arrived, confirmed, over): (Vec<u8>, _, _, _) = codec::decode(state)?;
+        self.scheduler.restore(&scheduler).map_err(|e| e.to_string())?;
+        (self.arrived, self.confirmed, self.over) = (arrived, confirmed, over);
+        self.report.lock().done[host as usize] = over.unwrap_or(0);
+        Ok(())
+    }
+}

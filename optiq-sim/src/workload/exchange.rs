@@ -1,0 +1,101 @@
+//! Exchanges between ranks: the chunk scheduler of optiq-transport, unchanged, and MPI's own algorithms beside it.
+//!
+//! One rank runs on each host, with the host's number. A chunk is a message whose receiver confirms it, as an MPI send in
+//! synchronous mode, so that the bytes in flight are known; a credit is a message of control size.
+
+use super::message::Message;
+use super::report::{Report, SharedReport};
+use super::{chunks, mpi};
+use crate::engine::limits::End;
+use crate::error::SimError;
+use crate::model::{Carry, Model};
+use crate::options::RunOptions;
+use crate::outcome::Outcome;
+use crate::simulation::simulate;
+use crate::time::Time;
+use optiq_net::Network;
+use optiq_transport::{Order, Path, ScheduleOptions};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// How an exchange is carried out.
+#[derive(Clone, Debug)]
+pub enum Method {
+    /// Along paths of hosts, by the chunk scheduler.
+    Paths {
+        /// The paths.
+        paths: Vec<Path>,
+        /// Chunks, windows, budget.
+        options: ScheduleOptions,
+        /// Which of a host's queues goes first.
+        order: Order,
+        /// How chunks travel.
+        carry: Carry,
+    },
+    /// All messages at once, to the next host first: Open MPI's `basic_linear`, and what Blue Gene/Q does.
+    Linear,
+    /// In as many steps as there are hosts; in step `i` each sends to the `i`-th after it, receives from the `i`-th before it
+    /// and waits for both, also where there are no bytes: `pairwise` of Open MPI and MPICH.
+    Pairwise,
+}
+
+/// What an exchange took.
+pub struct Exchanged {
+    /// When each host was done.
+    pub done: Vec<Time>,
+    /// All that the simulation found.
+    pub outcome: Outcome,
+}
+
+impl Exchanged {
+    /// When all hosts were done.
+    pub fn time(&self) -> Time {
+        self.done.iter().copied().max().unwrap_or(0)
+    }
+}
+
+/// Simulates an exchange.
+///
+/// # Errors
+/// As [`simulate`]; what the chunk scheduler reports; messages between hosts that do not exist.
+pub fn exchange(
+    network: &Network,
+    model: &Model,
+    messages: &[Message],
+    method: &Method,
+    options: &RunOptions<'_>,
+) -> Result<Exchanged, SimError> {
+    let hosts = network.hosts() as u32;
+    if let Some(m) = messages.iter().find(|m| m.source.max(m.destination) >= hosts) {
+        let text = format!("a message from host {} to host {}; there are {hosts} hosts", m.source, m.destination);
+        return Err(SimError::Workload(text));
+    }
+    let report: SharedReport = Arc::new(Mutex::new(Report { done: vec![0; hosts as usize], failure: None }));
+    let programs = match method {
+        Method::Paths { paths, options, order, carry } => {
+            chunks::programs(hosts, model, paths, options, (*order, *carry), &report)?
+        }
+        Method::Linear | Method::Pairwise => mpi::programs(hosts, messages, *method == Method::Pairwise, &report),
+    };
+    let options = RunOptions { workload: options.fingerprint_of(&(method, messages)), ..*options };
+    let outcome = simulate(network, model, programs, &options);
+    let Report { done, failure } = std::mem::take(&mut *report.lock());
+    match failure {
+        // It says more than the deadlock does.
+        Some(failure) => Err(failure.into()),
+        None => Ok(Exchanged { done, outcome: outcome? }),
+    }
+}
+
+impl PartialEq for Method {
+    fn eq(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+impl Exchanged {
+    /// Whether it finished.
+    pub fn finished(&self) -> bool {
+        self.outcome.end == End::Finished
+    }
+}

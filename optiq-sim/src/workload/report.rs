@@ -1,0 +1,16 @@
+//! What the programs of an exchange report.
+
+use crate::time::Time;
+use optiq_transport::TransportError;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// What programs report: when they were done, and the first thing that went wrong.
+#[derive(Default)]
+pub(super) struct Report {
+    pub(super) done: Vec<Time>,
+    pub(super) failure: Option<TransportError>,
+}
+
+/// One report for all programs.
+pub(super) type SharedReport = Arc<Mutex<Report>>;
