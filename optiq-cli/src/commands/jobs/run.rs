@@ -8,6 +8,7 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::AsRaw;
 use optiq::{Config, Jobs, Session};
 use optiq_net::units;
+use optiq_studies::bench::timing;
 use optiq_view::table;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -93,7 +94,7 @@ impl Arguments {
         let mut seconds = Vec::new();
         for repetition in 0..=self.repetitions {
             receive.fill(0);
-            let longest = ranks::seconds(world, || session.execute_jobs(&jobs, &send, &mut receive).map_err(words))?;
+            let longest = timing::seconds(world, || session.execute_jobs(&jobs, &send, &mut receive).map_err(words))?;
             if receive != expected {
                 return Err(format!("wrong bytes arrived at rank {rank}"));
             }
