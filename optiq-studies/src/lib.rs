@@ -8,8 +8,11 @@
 //! - [`measurement_cases`]: the cases of measurements, divided into training and held-out ones, from `data/cases.toml`;
 //! - [`claims`], run by [`claim_runs`]: the claims of the thesis (`optiq reproduce`);
 //! - [`studies`]: everything else that is measured (`optiq-studies results`, `optiq-studies race-codes`);
-//! - [`index`]: the page that lists the others.
+//! - [`index`]: the page that lists the others;
+//! - `bench`: what `optiq bench` measures under mpirun, with the feature `mpi`.
 
+#[cfg(feature = "mpi")]
+pub mod bench;
 pub mod circumstances;
 pub mod claim_runs;
 pub mod claims;

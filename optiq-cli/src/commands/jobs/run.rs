@@ -10,6 +10,7 @@ use optiq_lower::LowerError;
 use optiq_lower::transfers::TransferList;
 use optiq_measure::statistics::median;
 use optiq_net::units;
+use optiq_studies::bench::timing;
 use optiq_view::table;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -96,7 +97,7 @@ impl Arguments {
         for repetition in 0..=self.repetitions {
             receive.fill(0);
             let execute = || session.execute_jobs(&jobs, &send, &mut receive).map_err(|e| e.to_string());
-            let longest = ranks::seconds(world, execute)?;
+            let longest = timing::seconds(world, execute)?;
             if receive != expected {
                 return Err(format!("wrong bytes arrived at rank {rank}"));
             }

@@ -71,8 +71,11 @@ pub struct Outcome {
 /// The lowest ratio, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Worst {
+    /// The case.
     pub case: String,
+    /// As asked for.
     pub planner: String,
+    /// Its ratio.
     pub ratio: f64,
 }
 
@@ -94,6 +97,7 @@ pub struct Suite {
     pub cases: Vec<Outcome>,
     /// Of the ratios of all cases.
     pub geometric_mean_ratio: f64,
+    /// The lowest of the ratios.
     pub worst: Option<Worst>,
     /// Every byte that was looked at was right.
     pub verified: bool,

@@ -4,7 +4,7 @@
 //! from a barrier to the time at which the last rank is through. Where one call is short, a repetition makes as many as
 //! take ten milliseconds, the same number on all ranks and for both sides, so that clocks and barriers do not matter; its
 //! seconds are those of one of them. The first call of each side, which opens connections and makes the plan, is reported
-//! apart; some more follow that are not timed, in which OPTIQ tries which of its ways is faster. Each case has a session of
+//! apart; some more follow that are not timed, in which OPTIQ tries whether planned paths or plain MPI are faster. Each case has a session of
 //! its own, as in a program that does this exchange again and again: what OPTIQ has learned from 1-byte exchanges is no
 //! part of the time of megabytes. (How soon it notices such a change is told in docs/decisions/012.)
 //!
@@ -14,13 +14,10 @@
 //! Beside each median stands the link bound: bytes over capacity of the most loaded link, on the fabric's own routes for
 //! plain MPI and by what served it for OPTIQ.
 
-use super::document::{Comparison, Outcome, Side, Suite};
-use super::exchange::{Exchange, counts, too_large};
-use super::request::Case;
-use crate::failure::Failure;
-use crate::progress::Progress;
-use crate::ranks;
-use crate::target::Target;
+use crate::bench::cases::Case;
+use crate::bench::comparison::{Comparison, Outcome, Side, Suite};
+use crate::bench::exchange::{Exchange, counts, too_large};
+use crate::bench::timing;
 use mpi::datatype::{Partition, PartitionMut};
 use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
@@ -32,7 +29,6 @@ use optiq_lower::placement::{Placement, PlacementRule};
 use optiq_measure::statistics::median;
 use optiq_net::Network;
 use optiq_solver::{Demand, demands};
-use std::path::PathBuf;
 
 /// Seconds that a timed repetition takes at least, about.
 const LONG_ENOUGH: f64 = 10e-3;
@@ -47,35 +43,29 @@ const WARM_UP: usize = 5;
 /// What to measure.
 #[derive(Clone, Debug)]
 pub struct Request {
+    /// The cases, each of which is measured with each planner.
     pub cases: Vec<Case>,
     /// Planners; `None` leaves the choice to OPTIQ.
     pub planners: Vec<Option<String>>,
     /// Timed repetitions of each.
     pub repetitions: usize,
-    /// Use the plan even where OPTIQ would stand aside.
+    /// Use the plan even where OPTIQ would leave the exchange to plain MPI.
     pub force: bool,
     /// Spread demands over all ranks of their hosts.
     pub all_ranks: bool,
-    /// Where a picture will be written.
-    pub html: Option<PathBuf>,
 }
 
-/// Runs all comparisons; collective over the world. Rank 0 hands the document, and the place for the picture, to `print`
-/// before MPI is finalised, which not every MPI library survives. An error ends the whole job, since ranks may differ in it.
+/// Runs all comparisons; collective over the world. Only rank 0 returns what was measured, and tells `progress` what it does.
 ///
 /// # Errors
-/// One sentence if there is no MPI; what `print` returns.
-pub fn run(request: &Request, print: impl FnOnce(Suite, Option<Target>) -> Result<(), Failure>) -> Result<(), Failure> {
-    ranks::run(|world| measure(world, request), |(suite, html)| print(suite, html))
-}
-
-fn measure(world: &SimpleCommunicator, request: &Request) -> Result<Option<(Suite, Option<Target>)>, String> {
+/// One sentence, in which ranks may differ: the job must be ended then.
+pub fn measure(
+    world: &SimpleCommunicator,
+    request: &Request,
+    progress: &dyn Fn(String),
+) -> Result<Option<Suite>, String> {
     let mut config = Config::read().usable().map_err(|error| error.to_string())?;
     let root = world.rank() == 0;
-    let html = match &request.html {
-        Some(path) if root => Some(Target::new(path).map_err(|e| e.sentence().to_owned())?),
-        _ => None,
-    };
     config.strict = true;
     if request.force {
         config.algorithm = Algorithm::Multipath;
@@ -111,13 +101,12 @@ fn measure(world: &SimpleCommunicator, request: &Request) -> Result<Option<(Suit
         let counts = counts(&list, placement, rank, request.all_ranks).map_err(named)?;
         prepared.push((case, list, counts));
     }
-    let progress = root.then(|| Progress::start("measuring"));
     let mut cases = Vec::new();
     let all = prepared.len() * request.planners.len();
     for (case, list, counts) in prepared {
         for planner in &request.planners {
-            if let Some(progress) = &progress {
-                progress.now(format!("case {} of {all}: {}", cases.len() + 1, case.name()));
+            if root {
+                progress(format!("case {} of {all}: {}", cases.len() + 1, case.name()));
             }
             let session = &first.take().map_or_else(|| open(planner), Ok)?;
             let planner = planner.as_deref().unwrap_or("auto").to_owned();
@@ -126,12 +115,11 @@ fn measure(world: &SimpleCommunicator, request: &Request) -> Result<Option<(Suit
             cases.push(Outcome { case: case.name(), planner, comparison });
         }
     }
-    drop(progress);
     if !root {
         return Ok(None);
     }
     let network = (network.spec().to_string(), note);
-    Ok(Some((Suite::new(network, placement.len(), request.all_ranks, request.repetitions, cases), html)))
+    Ok(Some(Suite::new(network, placement.len(), request.all_ranks, request.repetitions, cases)))
 }
 
 /// What one comparison needs.
@@ -265,7 +253,7 @@ impl Bench<'_> {
 
     /// Seconds from a barrier until the last rank is through, divided by the number of calls.
     fn timed(&self, calls: usize, mut call: impl FnMut() -> Result<(), String>) -> Result<f64, String> {
-        let longest = ranks::seconds(self.world, || (0..calls).try_for_each(|_| call()))?;
+        let longest = timing::seconds(self.world, || (0..calls).try_for_each(|_| call()))?;
         Ok(longest / calls as f64)
     }
 }

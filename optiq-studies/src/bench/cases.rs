@@ -1,4 +1,4 @@
-//! What is asked for: lists of demands, sizes and planners, and files of cases.
+//! Which cases are measured: lists of demands and sizes, and files of cases.
 
 use optiq_net::text_file;
 use optiq_net::units::{format_bytes, parse_bytes};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// The name of the list of cases that is built in, and the list.
 pub const THESIS30: &str = "thesis30";
-const THESIS30_TEXT: &str = include_str!("../../../../data/thesis30.toml");
+const THESIS30_TEXT: &str = include_str!("../../../data/thesis30.toml");
 
 /// Bytes per pair where nothing is said.
 pub const MESSAGE: &str = "4MB";
@@ -106,13 +106,13 @@ pub fn product(demands: &[String], sizes: &[u64]) -> Vec<Case> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
-    case: Vec<Entry>,
+struct CaseFile {
+    case: Vec<CaseEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct CaseEntry {
     demands: toml::Spanned<String>,
     message: Option<toml::Spanned<String>>,
 }
@@ -132,14 +132,14 @@ pub fn cases(name: &str) -> Result<Vec<Case>, String> {
 
 fn parse_cases(text: &str, label: &str) -> Result<Vec<Case>, String> {
     let line = |at: usize| 1 + text.bytes().take(at).filter(|&b| b == b'\n').count();
-    let document: Document = toml::from_str(text).map_err(|e| {
+    let document: CaseFile = toml::from_str(text).map_err(|e| {
         let why = e.message().split_whitespace().collect::<Vec<_>>().join(" ");
         format!("{label}, line {}: {why}", line(e.span().map_or(0, |span| span.start)))
     })?;
     if document.case.is_empty() || document.case.len() > MAX_CASES {
         return Err(format!("{label}: there are {} cases; 1 to {MAX_CASES} are expected", document.case.len()));
     }
-    let case = |entry: Entry| {
+    let case = |entry: CaseEntry| {
         let demands = entry.demands.get_ref();
         if !demands.starts_with("pattern:") && !demands.starts_with("file:") {
             let at = line(entry.demands.span().start);

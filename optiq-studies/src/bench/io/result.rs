@@ -1,93 +1,34 @@
-//! `optiq bench io`: all ranks' bytes to one file through the I/O hosts, as HACC writes its checkpoints (thesis 6.5.3).
+//! What was measured about collective file access: one document.
 
-mod file;
-mod measure;
-
-use crate::failure::Failure;
-use crate::output;
-use clap::Args;
-use optiq_net::units;
 use optiq_view::table;
 use serde::Serialize;
-use std::path::PathBuf;
-
-/// Collective file access: OPTIQ against MPI_Alltoallv to each host's default I/O host with a write there, and against
-/// MPI_File_write_at_all; also without writing, and reading back. Started on every rank by mpirun; OPTIQ_TOPOLOGY names a
-/// network with I/O hosts
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  optiq bench io --help
-
-On 4 ranks of this machine, which stand for the hosts of a small torus:
-  OPTIQ_TOPOLOGY=torus:2x2,io=0+3 OPTIQ_PLACEMENT=rank mpirun -n 4 optiq bench io
-As in the thesis, 8 ranks on each host of a lab, with the MPI library's ROMIO for files:
-  optiq lab up --topology torus:4x4,io=0+10
-  OMPI_MCA_io=romio321 optiq lab run --ranks-per-host 8 --mpirun-argument=-x --mpirun-argument=OMPI_MCA_io -- \\
-    optiq bench io
-  optiq lab down
-
-Which component for files Open MPI uses is chosen when a program starts: run it once for each.")]
-pub struct Io {
-    /// The fewest bytes of a rank
-    #[arg(long, value_name = "SIZE", default_value = "700KB", value_parser = units::parse_bytes)]
-    least: u64,
-    /// The most bytes of a rank; the number in between is random
-    #[arg(long, value_name = "SIZE", default_value = "800KB", value_parser = units::parse_bytes)]
-    most: u64,
-    /// For the random numbers
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Timed repetitions of each
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    repetitions: u32,
-    /// Where files are written, and removed afterwards; all ranks must see it [default: rank 0's directory for temporary
-    /// files]
-    #[arg(long, value_name = "DIRECTORY")]
-    folder: Option<PathBuf>,
-    /// Move data over planned paths even where OPTIQ would leave it to plain MPI
-    #[arg(long)]
-    force: bool,
-    /// Leave out the exchanges without a file and those by MPI_Alltoallv, which need memory for all bytes at the I/O hosts
-    #[arg(long)]
-    files_only: bool,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
-}
-
-impl Io {
-    pub fn run(self) -> Result<(), Failure> {
-        if self.least > self.most {
-            return Err(Failure::Input(format!(
-                "--least is {} bytes and --most {}; the first must not be larger",
-                self.least, self.most
-            )));
-        }
-        measure::run(&self, |document| match self.json {
-            true => output::print_json(document),
-            false => output::print(&document.text()),
-        })
-    }
-}
 
 /// What was measured.
 #[derive(Clone, Debug, Serialize)]
-pub struct Document {
+pub struct FileAccess {
     /// The network.
     pub topology: String,
+    /// The hosts through which the file is reached.
     pub io_hosts: Vec<String>,
+    /// MPI ranks.
     pub ranks: usize,
+    /// Hosts with ranks.
     pub hosts: usize,
+    /// Bytes of all ranks.
     pub total_bytes: u64,
+    /// As asked for.
     pub least_bytes: u64,
+    /// As asked for.
     pub most_bytes: u64,
+    /// As asked for.
     pub seed: u64,
+    /// Timed repetitions of each.
     pub repetitions: usize,
     /// The MPI library.
     pub mpi: String,
     /// OMPI_MCA_io, if it was set.
     pub io_component: Option<String>,
+    /// OPTIQ_IO_BUDGET.
     pub io_budget_bytes: u64,
     /// The most buffer memory that OPTIQ's accesses had at any rank.
     pub peak_buffer_bytes: u64,
@@ -95,42 +36,53 @@ pub struct Document {
     pub peak_resident_bytes: u64,
     /// How OPTIQ wrote.
     pub decision: String,
-    /// Bytes for each I/O host, by both rules.
+    /// Bytes for each I/O host by OPTIQ's rule.
     pub balanced_bytes: Vec<u64>,
+    /// Bytes for each I/O host by the default rule.
     pub default_bytes: Vec<u64>,
-    pub sides: Vec<Side>,
-    pub ratios: Ratios,
+    /// Each way of doing it.
+    pub sides: Vec<FileSide>,
+    /// Medians of the others over OPTIQ's.
+    pub ratios: FileRatios,
     /// Every file was read back and every byte was right.
     pub verified: bool,
 }
 
 /// One way of doing it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Side {
+pub struct FileSide {
+    /// What it is.
     pub name: &'static str,
+    /// The timed repetitions, in order.
     pub seconds: Vec<f64>,
+    /// Their median.
     pub median_seconds: f64,
     /// No execution on these routes is faster; none where the MPI library chooses who aggregates.
     pub link_bound_seconds: Option<f64>,
+    /// All bytes over the median.
     pub bytes_per_second: f64,
 }
 
 /// Medians of the others over OPTIQ's.
 #[derive(Clone, Debug, Serialize)]
-pub struct Ratios {
+pub struct FileRatios {
     /// Aggregation to the default I/O host by MPI_Alltoallv and a write there, end to end.
     pub over_mpi_alltoallv_default: Option<f64>,
     /// The same with OPTIQ's assignment.
     pub over_mpi_alltoallv_balanced: Option<f64>,
+    /// Writing.
     pub over_mpi_file_write_at_all: f64,
+    /// Reading back.
     pub over_mpi_file_read_at_all: f64,
     /// Without writing.
     pub aggregation_over_mpi_alltoallv_default: Option<f64>,
+    /// Without writing, with OPTIQ's assignment.
     pub aggregation_over_mpi_alltoallv_balanced: Option<f64>,
 }
 
-impl Document {
-    fn text(&self) -> String {
+impl FileAccess {
+    /// For people.
+    pub fn text(&self) -> String {
         let component = self.io_component.as_ref().map_or(String::new(), |c| format!(", files by {c}"));
         let of = |bytes: &[u64]| {
             let pairs = self.io_hosts.iter().zip(bytes);
