@@ -3,6 +3,7 @@
 //! Things that are compared run in turn in one process, in an order that is turned round from repetition to
 //! repetition, so that whatever else the machine does falls on all of them alike. A first round is not counted.
 
+use optiq_measure::statistics::median;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -88,14 +89,7 @@ pub fn in_turn(repetitions: usize, subjects: &mut [Subject<'_>]) -> Result<Vec<f
             }
         }
     }
-    Ok(seconds.into_iter().map(median).collect())
-}
-
-/// The middle value, or the mean of the two middle ones.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let n = values.len();
-    (values[(n - 1) / 2] + values[n / 2]) / 2.0
+    Ok(seconds.iter().map(|times| median(times).unwrap_or(f64::NAN)).collect())
 }
 
 /// Lines of cells below their heads, the first `left` columns aligned left and the others right.

@@ -7,7 +7,6 @@ use optiq_net::{Background, Network, units};
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::PlanOptions;
 use optiq_solver::{CandidateMethod, PlannerOptions};
-use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -158,36 +157,6 @@ impl Planning {
             time_limit: self.time_limit,
             slack: self.slack,
             ..PlanOptions::default()
-        }
-    }
-}
-
-/// What the figures of a JSON document belong to.
-#[derive(Clone, Debug, Serialize)]
-pub struct Context {
-    /// Canonical specification.
-    pub topology: String,
-    /// The file of background load.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub background: Option<String>,
-    pub network_fingerprint: String,
-    /// As given.
-    pub demands: String,
-    pub demands_fingerprint: String,
-    /// All demands together.
-    pub demand_bytes: u64,
-}
-
-impl Context {
-    /// Without background load; who has some adds it.
-    pub fn new(net: &Network, text: &str, demands: &[Demand]) -> Self {
-        Context {
-            topology: net.spec().to_owned(),
-            background: None,
-            network_fingerprint: net.fingerprint().to_string(),
-            demands: text.to_owned(),
-            demands_fingerprint: demands::fingerprint(demands).to_string(),
-            demand_bytes: demands.iter().fold(0u64, |sum, d| sum.saturating_add(d.bytes)),
         }
     }
 }

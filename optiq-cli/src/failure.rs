@@ -4,6 +4,7 @@ use optiq_lab::LabError;
 use optiq_net::NetError;
 use optiq_sim::SimError;
 use optiq_solver::{CodecError, DemandError, PathFileError, PlanError};
+use optiq_view::plan::TooManyLinks;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -67,6 +68,12 @@ impl From<NetError> for Failure {
     }
 }
 
+impl From<TooManyLinks> for Failure {
+    fn from(e: TooManyLinks) -> Self {
+        Failure::Input(e.to_string())
+    }
+}
+
 impl From<DemandError> for Failure {
     fn from(e: DemandError) -> Self {
         Failure::Input(e.to_string())
@@ -103,6 +110,15 @@ impl From<SimError> for Failure {
             SimError::Plan(e) => e.into(),
             SimError::Deadlock { .. } | SimError::Transport(_) | SimError::Lowering(_) => Failure::Work(e.to_string()),
             _ => Failure::Input(e.to_string()),
+        }
+    }
+}
+
+impl From<optiq_studies::failure::Failure> for Failure {
+    fn from(e: optiq_studies::failure::Failure) -> Self {
+        match e {
+            optiq_studies::failure::Failure::Input(sentence) => Failure::Input(sentence),
+            optiq_studies::failure::Failure::Work(sentence) => Failure::Work(sentence),
         }
     }
 }

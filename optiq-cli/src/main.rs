@@ -5,18 +5,14 @@
 //! latter two with one sentence `optiq: ...`. `optiq lab run` and `exec` pass on the status of the program they ran.
 
 mod arguments;
-mod chart;
 mod commands;
 mod failure;
 mod logger;
 mod names;
 mod output;
-mod picture;
 mod progress;
 #[cfg(feature = "mpi")]
 mod ranks;
-mod statistics;
-mod table;
 mod target;
 
 use clap::{CommandFactory, FromArgMatches, Parser};

@@ -1,4 +1,4 @@
-//! Signs of life for long work: on standard error, and only if that is a terminal.
+//! What long work is doing now: on standard error, and only if that is a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
@@ -19,6 +19,12 @@ impl Progress {
         }
         bar.enable_steady_tick(Duration::from_millis(120));
         Progress(Some(bar))
+    }
+
+    /// Shows nothing.
+    #[cfg(feature = "mpi")]
+    pub fn none() -> Self {
+        Progress(None)
     }
 
     /// Says what is being done now.

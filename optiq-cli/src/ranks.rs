@@ -1,13 +1,13 @@
 //! What the commands do that run under `mpirun`.
 
 use crate::failure::Failure;
-use mpi::collective::SystemOperation;
+use crate::progress::Progress;
 use mpi::topology::SimpleCommunicator;
-use mpi::traits::{Communicator, CommunicatorCollectives};
+use mpi::traits::Communicator;
 use std::io::Write;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// So long rank 0 has for saying what is wrong.
+/// How long other ranks wait for rank 0 to say what is wrong.
 const RANK_0_FIRST: Duration = Duration::from_millis(500);
 
 /// Initialises MPI and runs `work` on every rank; what it gives, which only rank 0 has, goes to `print` before MPI is
@@ -36,16 +36,7 @@ pub fn run<T>(
     }
 }
 
-/// Seconds from a barrier until the last rank is through; collective, and the same on all ranks.
-///
-/// # Errors
-/// What `call` returns, on this rank: the others wait for it.
-pub fn seconds(world: &SimpleCommunicator, call: impl FnOnce() -> Result<(), String>) -> Result<f64, String> {
-    world.barrier();
-    let start = Instant::now();
-    call()?;
-    let mine = start.elapsed().as_secs_f64();
-    let mut longest = mine;
-    world.all_reduce_into(&mine, &mut longest, SystemOperation::max());
-    Ok(longest)
+/// A spinner on rank 0; the other ranks show nothing.
+pub fn progress(world: &SimpleCommunicator, doing: &str) -> Progress {
+    if world.rank() == 0 { Progress::start(doing) } else { Progress::none() }
 }

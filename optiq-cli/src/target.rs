@@ -1,37 +1,35 @@
-//! Files that commands write: checked before the work begins, and whole or not there afterwards.
+//! Files that commands write: checked before the work begins, and afterwards either whole or absent.
 
 use crate::failure::Failure;
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
-/// A file to be written, at a place where that seemed possible.
+/// A file to be written, at a place where that was possible when the command began.
 #[derive(Debug)]
 pub struct Target {
     path: PathBuf,
-    temporary: PathBuf,
 }
 
 impl Target {
-    /// Checks that `path` can be written, so that hours of planning do not end in "no such directory". Nothing is left
-    /// there: should the command be killed, there is no stump.
+    /// Checks that `path` can be written, so that hours of planning do not end in "no such directory". It leaves no file, so
+    /// that a command that is killed leaves none either.
     ///
     /// # Errors
     /// [`Failure::Input`] if it cannot, or is something else than a regular file.
     pub fn new(path: &Path) -> Result<Self, Failure> {
-        let refuse = |why: String| Failure::Input(format!("cannot write {}: {why}", path.display()));
+        let target = Target { path: path.to_owned() };
         // The file is replaced by renaming, which must happen to no directory and no device.
         if fs::metadata(path).is_ok_and(|m| !m.is_file()) {
-            return Err(refuse("it is there already, and is not a regular file".into()));
+            return Err(target.refused("it is there already, and is not a regular file"));
         }
-        let name = path.file_name().ok_or_else(|| refuse("a file name is expected".into()))?;
-        let mut hidden = OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(".{}.tmp", std::process::id()));
-        let target = Target { path: path.to_owned(), temporary: path.with_file_name(hidden) };
-        target.open().map_err(|e| refuse(e.to_string()))?;
-        let _ = fs::remove_file(&target.temporary);
+        if path.file_name().is_none() {
+            return Err(target.refused("a file name is expected"));
+        }
+        // Removed again as it goes out of scope.
+        target.temporary().map_err(|e| target.refused(&reason(&e)))?;
         Ok(target)
     }
 
@@ -40,8 +38,16 @@ impl Target {
         &self.path
     }
 
-    fn open(&self) -> io::Result<File> {
-        OpenOptions::new().write(true).create(true).truncate(true).open(&self.temporary)
+    /// A new file beside the target, with a name that others cannot guess; it is removed if it is dropped. The umask applies to
+    /// its permissions as to those of any other file.
+    fn temporary(&self) -> io::Result<NamedTempFile> {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let folder = self.path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        tempfile::Builder::new()
+            .prefix(&format!(".{name}."))
+            .suffix(".tmp")
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(folder)
     }
 
     /// Has `fill` write the file, which replaces one that is there when it is complete.
@@ -49,17 +55,61 @@ impl Target {
     /// # Errors
     /// [`Failure::Input`] if it cannot be written; it is then as it was before.
     pub fn write(&self, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), Failure> {
-        let written = self.open().and_then(|file| {
-            let mut out = BufWriter::new(file);
+        let written = self.temporary().and_then(|temporary| {
+            let mut out = BufWriter::new(temporary.as_file().try_clone()?);
             fill(&mut out)?;
             out.flush()?;
             out.get_ref().sync_all()?;
-            fs::rename(&self.temporary, &self.path)
+            temporary.persist(&self.path).map_err(|e| e.error)
         });
-        written.map_err(|e| {
-            // That the leftover could not be removed either adds nothing.
-            let _ = fs::remove_file(&self.temporary);
-            Failure::Input(format!("cannot write {}: {e}", self.path.display()))
-        })
+        written.map(drop).map_err(|e| self.refused(&reason(&e)))
+    }
+
+    fn refused(&self, why: &str) -> Failure {
+        Failure::Input(format!("cannot write {}: {why}", self.path.display()))
+    }
+}
+
+/// What went wrong, without the name of the temporary file, which says nothing to a user.
+fn reason(error: &io::Error) -> String {
+    error.get_ref().and_then(|inner| inner.source()).map_or_else(|| error.to_string(), |cause| cause.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_file_is_whole_or_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("plan");
+        let target = Target::new(&path).unwrap();
+        assert!(names(folder.path()).is_empty());
+        target.write(|out| out.write_all(b"whole")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        let failed = target.write(|out| {
+            out.write_all(b"half")?;
+            Err(io::Error::other("the disk is full"))
+        });
+        assert!(failed.unwrap_err().sentence().ends_with("plan: the disk is full"));
+        assert_eq!((fs::read(&path).unwrap(), names(folder.path())), (b"whole".to_vec(), vec!["plan".to_string()]));
+        // As readable as any other new file.
+        let plain = folder.path().join("plain");
+        fs::write(&plain, "").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&path), mode(&plain));
+    }
+
+    #[test]
+    fn places_that_cannot_be_written_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = Target::new(&folder.path().join("no/such/file")).unwrap_err();
+        assert!(refused.sentence().ends_with("no/such/file: No such file or directory (os error 2)"), "{refused:?}");
+        assert!(Target::new(folder.path()).unwrap_err().sentence().ends_with("not a regular file"));
     }
 }

@@ -14,7 +14,7 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use support::Room;
+use support::Folder;
 
 /// Far above what a command takes, in seconds.
 const TIMEOUT: &str = "150";
@@ -50,30 +50,30 @@ fn blocks(chapter: &str) -> Vec<Block<'_>> {
 }
 
 /// A directory with `mpirun` as Open MPI's, whichever the system has in front, for the path.
-fn launcher(room: &Room) -> Option<PathBuf> {
+fn launcher(folder: &Folder) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let found = |name: &str| std::env::split_paths(&path).map(|d| d.join(name)).find(|f| f.is_file());
-    let folder = room.path(".launcher");
+    let folder = folder.path(".launcher");
     fs::create_dir_all(&folder).ok()?;
     std::os::unix::fs::symlink(found("mpirun.openmpi").or_else(|| found("mpirun"))?, folder.join("mpirun")).ok()?;
     Some(folder)
 }
 
-fn run(room: &Room, command: &str) -> Output {
+fn run(folder: &Folder, command: &str) -> Output {
     let binaries = Path::new(env!("CARGO_BIN_EXE_optiq")).parent().unwrap();
     let path = format!(
         "{}:{}:{}",
         binaries.display(),
-        room.path(".launcher").display(),
+        folder.path(".launcher").display(),
         std::env::var("PATH").unwrap_or_default()
     );
     let mut shell = Command::new("timeout");
-    shell.args([TIMEOUT, "sh", "-c", command]).env("PATH", path).current_dir(room.path("."));
+    shell.args([TIMEOUT, "sh", "-c", command]).env("PATH", path).current_dir(folder.path("."));
     for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("OPTIQ_")) {
         shell.env_remove(name);
     }
     // No file of options of this machine, and a lab of its own; ranks as a test machine needs them.
-    shell.env("HOME", room.path(".")).env_remove("XDG_CONFIG_HOME").env("XDG_RUNTIME_DIR", room.path("."));
+    shell.env("HOME", folder.path(".")).env_remove("XDG_CONFIG_HOME").env("XDG_RUNTIME_DIR", folder.path("."));
     shell.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     shell.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
     shell.env("OMPI_MCA_mpi_yield_when_idle", "1").stdin(Stdio::null()).output().unwrap()
@@ -106,7 +106,7 @@ fn shown(said: &[&str], output: &[&str]) -> bool {
 }
 
 /// Runs the commands of a block, and gives how many.
-fn check(room: &Room, place: &str, block: &Block) -> usize {
+fn check(folder: &Folder, place: &str, block: &Block) -> usize {
     let mut commands: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in &block.text {
         match (line.strip_prefix("$ "), commands.last_mut()) {
@@ -116,7 +116,7 @@ fn check(room: &Room, place: &str, block: &Block) -> usize {
         }
     }
     for (command, said) in &commands {
-        let output = run(room, command);
+        let output = run(folder, command);
         let text = String::from_utf8_lossy(&output.stdout);
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{place}: {command}: {} {text}{error}", output.status);
@@ -127,9 +127,9 @@ fn check(room: &Room, place: &str, block: &Block) -> usize {
 }
 
 /// Whether a lab can be had here.
-fn lab(room: &Room) -> bool {
-    let up = run(room, "optiq lab up --topology star:2 --name probe --lifetime 60 --no-calibration");
-    up.status.success() && run(room, "optiq lab down --name probe").status.success()
+fn lab(folder: &Folder) -> bool {
+    let up = run(folder, "optiq lab up --topology star:2 --name probe --lifetime 60 --no-calibration");
+    up.status.success() && run(folder, "optiq lab down --name probe").status.success()
 }
 
 #[test]
@@ -139,12 +139,12 @@ fn the_commands_of_the_book_run() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let chapter = fs::read_to_string(&path).unwrap();
-        let room = Room::new(&format!("book-{name}"));
-        let has_mpi = cfg!(feature = "mpi") && launcher(&room).is_some();
+        let folder = Folder::new(&format!("book-{name}"));
+        let has_mpi = cfg!(feature = "mpi") && launcher(&folder).is_some();
         for block in blocks(&chapter) {
             let place = format!("{name}, line {}", block.line);
             if let Some(file) = block.words.iter().find_map(|w| w.strip_prefix("file=")) {
-                room.write(file, block.text.join("\n") + "\n");
+                folder.write(file, block.text.join("\n") + "\n");
             }
             if let Some(file) = block.words.iter().find_map(|w| w.strip_prefix("from=")) {
                 let original = fs::read_to_string(source().join("../../..").join(file)).unwrap();
@@ -158,10 +158,10 @@ fn the_commands_of_the_book_run() {
             let needs = |word: &str| block.words.contains(&word);
             if (needs("mpi") || needs("lab")) && !has_mpi {
                 println!("skipped: {place} needs a build with MPI");
-            } else if needs("lab") && !lab(&room) {
+            } else if needs("lab") && !lab(&folder) {
                 println!("skipped: {place} needs a lab");
             } else {
-                ran += check(&room, &place, &block);
+                ran += check(&folder, &place, &block);
             }
         }
     }

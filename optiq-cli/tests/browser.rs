@@ -10,7 +10,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use support::Room;
+use support::Folder;
 
 fn chromium() -> Option<PathBuf> {
     let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
@@ -25,8 +25,8 @@ fn chromium() -> Option<PathBuf> {
 
 /// Runs `probe`, the body of a function that returns a value, in the page, and returns that value. `__errors` of it is
 /// what went wrong in the page.
-fn probe(room: &Room, chromium: &PathBuf, page: &str, probe: &str, options: &[&str]) -> Value {
-    let html = String::from_utf8(room.read(page)).unwrap();
+fn probe(folder: &Folder, chromium: &PathBuf, page: &str, probe: &str, options: &[&str]) -> Value {
+    let html = String::from_utf8(folder.read(page)).unwrap();
     assert!(!html.contains("http"), "the page refers to the network");
     let script = format!(
         "<script>(() => {{ const found = (() => {{ {probe} }})(); found.__errors = document.documentElement.dataset.errors \
@@ -34,16 +34,16 @@ fn probe(room: &Room, chromium: &PathBuf, page: &str, probe: &str, options: &[&s
          out.textContent = '<<' + btoa(JSON.stringify(found).replace(/[^ -~]/g, (c) => '\\\\u' + \
          c.charCodeAt(0).toString(16).padStart(4, '0'))) + '>>'; document.body.append(out); }})();</script></body>"
     );
-    room.write("probed.html", html.replace("</body>", &script));
+    folder.write("probed.html", html.replace("</body>", &script));
     let mut child = Command::new(chromium)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--dump-dom"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
         .args(["--disable-dev-shm-usage", "--window-size=1200,1600"])
         .args(options)
-        .arg(format!("--user-data-dir={}", room.path("profile").display()))
-        .arg(format!("file://{}", room.path("probed.html").display()))
+        .arg(format!("--user-data-dir={}", folder.path("profile").display()))
+        .arg(format!("file://{}", folder.path("probed.html").display()))
         .stdin(Stdio::null())
-        .stdout(File::create(room.path("dom.html")).unwrap())
+        .stdout(File::create(folder.path("dom.html")).unwrap())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
@@ -56,7 +56,7 @@ fn probe(room: &Room, chromium: &PathBuf, page: &str, probe: &str, options: &[&s
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    let dom = String::from_utf8(room.read("dom.html")).unwrap();
+    let dom = String::from_utf8(folder.read("dom.html")).unwrap();
     let found = dom
         .split_once("&lt;&lt;")
         .and_then(|(_, rest)| rest.split_once("&gt;&gt;"))
@@ -102,9 +102,9 @@ const COMMON: &str = "const data = JSON.parse(document.getElementById('data').te
 #[test]
 fn a_small_network_is_drawn_and_answers() {
     let Some(chromium) = chromium() else { return };
-    let room = Room::new("browser-small");
-    room.write("one.txt", "h0 h1 8MiB\n");
-    room.succeed("plan --topology torus:4x4 --demands file:one.txt --k 1 --planner heu2 --html page.html");
+    let folder = Folder::new("browser-small");
+    folder.write("one.txt", "h0 h1 8MiB\n");
+    folder.succeed("plan --topology torus:4x4 --demands file:one.txt --k 1 --planner heu2 --html page.html");
     let script = format!(
         "{COMMON} const at = data.links.from.findIndex((f, i) => f === 0 && data.links.to[i] === 1); \
          found.lines = [0, 1].map((p) => document.querySelectorAll(`[data-panel='${{p}}'] path.link`).length); \
@@ -120,7 +120,7 @@ fn a_small_network_is_drawn_and_answers() {
          box.dispatchEvent(new KeyboardEvent('keydown', {{ key: 'ArrowDown', bubbles: true }})); \
          found.byKey = tip()[0]; return found;"
     );
-    let found = probe(&room, &chromium, "page.html", &script, &[]);
+    let found = probe(&folder, &chromium, "page.html", &script, &[]);
     assert_eq!(found["links"], 64);
     assert_eq!(found["lines"], serde_json::json!([64, 64]));
     assert_eq!(found["vertices"], 16);
@@ -149,9 +149,9 @@ fn a_small_network_is_drawn_and_answers() {
 #[test]
 fn a_large_network_is_mapped_and_answers() {
     let Some(chromium) = chromium() else { return };
-    let room = Room::new("browser-large");
-    room.write("one.txt", "0 1 8MiB\n0 2 1MiB\n");
-    room.succeed("plan --topology bgq:512 --demands file:one.txt --planner heu2 --k 1 --html page.html");
+    let folder = Folder::new("browser-large");
+    folder.write("one.txt", "0 1 8MiB\n0 2 1MiB\n");
+    folder.succeed("plan --topology bgq:512 --demands file:one.txt --planner heu2 --k 1 --html page.html");
     let script = format!(
         "{COMMON} found.pixels = [0, 1].map((p) => [...document.querySelectorAll(`[data-panel='${{p}}'] canvas`)] \
              .map((c) => c.getContext('2d').getImageData(0, 0, c.width, c.height).data) \
@@ -162,7 +162,7 @@ fn a_large_network_is_mapped_and_answers() {
          last.dispatchEvent(new MouseEvent('mousemove', {{ bubbles: true, clientX: r.left + 1, clientY: r.top + 1 }})); \
          found.tip = tip(); return found;"
     );
-    let found = probe(&room, &chromium, "page.html", &script, &[]);
+    let found = probe(&folder, &chromium, "page.html", &script, &[]);
     // Nine directions of 512 vertices; the two links of the last one are one place.
     assert_eq!(found["links"], 4608);
     assert_eq!(found["pixels"], serde_json::json!([4608, 4608]));
@@ -188,18 +188,18 @@ fn a_large_network_is_mapped_and_answers() {
 #[test]
 fn any_graph_fits_a_narrow_window_and_hostile_names_stay_text() {
     let Some(chromium) = chromium() else { return };
-    let room = Room::new("browser-names");
-    room.write(
+    let folder = Folder::new("browser-names");
+    folder.write(
         "net.toml",
         "[hosts]\nnames = [\"</script><b>a\", \"{{script}}\", \"c&d\"]\n[switches]\ncount = 1\n\
          [[links]]\nfrom = \"s0\"\nto = [\"</script><b>a\", \"{{script}}\", \"c&d\"]\n",
     );
-    room.succeed("plan --topology file:net.toml --demands pattern:alltoall --message 1MiB --html page.html");
+    folder.succeed("plan --topology file:net.toml --demands pattern:alltoall --message 1MiB --html page.html");
     let script = format!(
         "{COMMON} found.lines = document.querySelectorAll(\"[data-panel='0'] path.link\").length; \
          found.labels = text(\"[data-panel='0'] .label\"); found.bold = document.querySelectorAll('svg b').length; return found;"
     );
-    let found = probe(&room, &chromium, "page.html", &script, &["--window-size=700,1200"]);
+    let found = probe(&folder, &chromium, "page.html", &script, &["--window-size=700,1200"]);
     assert_eq!(found["lines"], 6);
     assert_eq!(found["labels"], serde_json::json!(["</script><b>a", "{{script}}", "c&d", "s0"]));
     assert_eq!(found["bold"], 0);
@@ -210,17 +210,18 @@ fn any_graph_fits_a_narrow_window_and_hostile_names_stay_text() {
 fn a_timeline_is_drawn_without_a_script_and_hostile_words_stay_text() {
     use optiq::trace::{Clock, TraceOptions, Tracer};
     let Some(chromium) = chromium() else { return };
-    let room = Room::new("browser-timeline");
+    let folder = Folder::new("browser-timeline");
     let clock = Clock::start();
     for rank in 0..2 {
-        let trace = TraceOptions { directory: room.path("traces"), events: 16, session: 0xabc, rank, ranks: 2, clock };
+        let trace =
+            TraceOptions { directory: folder.path("traces"), events: 16, session: 0xabc, rank, ranks: 2, clock };
         let tracer = Tracer::create(&trace, "none").unwrap();
         for _ in 0..3 {
             let serve = || std::thread::sleep(Duration::from_millis(5));
             tracer.plain("MPI_Alltoallv: </style><b>bold</b> & {{calls}}", serve);
         }
     }
-    room.succeed("trace traces --html page.html");
+    folder.succeed("trace traces --html page.html");
     let script = "const text = (q) => [...document.querySelectorAll(q)].map((e) => e.textContent); \
         const box = (e) => e.getBoundingClientRect(); \
         const lanes = [...document.querySelectorAll('.timeline g.rank')]; \
@@ -230,7 +231,7 @@ fn a_timeline_is_drawn_without_a_script_and_hostile_words_stay_text() {
             wide: lanes.map((l) => box(l.querySelector('rect.lane')).width), \
             calls: document.querySelectorAll('path.call').length, bold: document.querySelectorAll('main td b').length, \
             served: text('#calls-heading ~ .scroll td.words'), page: document.documentElement.scrollWidth };";
-    let found = probe(&room, &chromium, "page.html", script, &["--window-size=900,1200"]);
+    let found = probe(&folder, &chromium, "page.html", script, &["--window-size=900,1200"]);
     assert_eq!(found["heading"], "2 ranks, 3 calls");
     let tip = |rank: u32| format!("rank {rank}: waiting 0.0 %, copying 0.0 %, forwarding 0.0 %, own 0.0 %");
     assert_eq!(found["tips"], serde_json::json!([tip(0), tip(1)]));
@@ -248,14 +249,14 @@ fn a_timeline_is_drawn_without_a_script_and_hostile_words_stay_text() {
 #[test]
 fn a_simulation_is_drawn_without_a_script_and_hostile_names_stay_text() {
     let Some(chromium) = chromium() else { return };
-    let room = Room::new("browser-report");
-    room.write(
+    let folder = Folder::new("browser-report");
+    folder.write(
         "net.toml",
         "[hosts]\nnames = [\"</style><b>a\", \"{{maps}}\", \"c&d\"]\n[switches]\ncount = 1\n\
          [[links]]\nfrom = \"s0\"\nto = [\"</style><b>a\", \"{{maps}}\", \"c&d\"]\n",
     );
-    room.write("two.txt", "0 1 1MB\n2 1 3MB\n");
-    room.succeed("simulate --topology file:net.toml --demands file:two.txt --mpi linear --report page.html");
+    folder.write("two.txt", "0 1 1MB\n2 1 3MB\n");
+    folder.succeed("simulate --topology file:net.toml --demands file:two.txt --mpi linear --report page.html");
     let script = "const text = (q) => [...document.querySelectorAll(q)].map((e) => e.textContent); \
         const box = (q) => [...document.querySelectorAll(q)].map((e) => e.getBoundingClientRect()); \
         const sheet = box('.heat .sheet')[0]; \
@@ -267,7 +268,7 @@ fn a_simulation_is_drawn_without_a_script_and_hostile_names_stay_text() {
             cells: [...first.querySelectorAll('.cells path')].every((e) => inside(e.getBoundingClientRect())), \
             shades: [...first.querySelectorAll('.cells path')].map((e) => getComputedStyle(e).stroke), \
             page: document.documentElement.scrollWidth };";
-    let found = probe(&room, &chromium, "page.html", script, &["--window-size=900,1200"]);
+    let found = probe(&folder, &chromium, "page.html", script, &["--window-size=900,1200"]);
     assert_eq!(found["heading"], "file:two.txt on file:net.toml");
     // 4 MB to one host, 3 MB from one and 1 MB from the other, at 1 GB/s: the busiest link is on top.
     let tips: Vec<&str> = found["tips"].as_array().unwrap().iter().map(|t| t.as_str().unwrap()).collect();

@@ -5,10 +5,10 @@
 mod support;
 
 use serde_json::Value;
-use support::Room;
+use support::Folder;
 
-fn json(room: &Room, line: &str) -> Value {
-    serde_json::from_str(&room.succeed(line)).unwrap_or_else(|e| panic!("optiq {line}: {e}"))
+fn json(folder: &Folder, line: &str) -> Value {
+    serde_json::from_str(&folder.succeed(line)).unwrap_or_else(|e| panic!("optiq {line}: {e}"))
 }
 
 /// One case of one source, host 0 of 512, which sends 8 MiB to each of hosts 256 to 263.
@@ -26,8 +26,8 @@ why = \"One source.\"
 
 #[test]
 fn the_row_of_mpi_is_equal() {
-    let room = Room::new("reproduce-o1");
-    let document = json(&room, "reproduce o1 --json");
+    let folder = Folder::new("reproduce-o1");
+    let document = json(&folder, "reproduce o1 --json");
     for key in ["optiq_version", "date", "processor", "system"] {
         assert!(document[key].as_str().is_some_and(|v| !v.is_empty()), "{key} is {}", document[key]);
     }
@@ -46,8 +46,8 @@ fn the_row_of_mpi_is_equal() {
 
 #[test]
 fn plans_are_no_worse_than_published() {
-    let room = Room::new("reproduce-o3");
-    let document = json(&room, "reproduce O3 O4 --repetitions 1 --json");
+    let folder = Folder::new("reproduce-o3");
+    let document = json(&folder, "reproduce O3 O4 --repetitions 1 --json");
     let claims = document["claims"].as_array().unwrap();
     assert_eq!(claims.iter().map(|c| c["id"].as_str().unwrap()).collect::<Vec<_>>(), ["O3", "O4"]);
     for claim in claims {
@@ -62,8 +62,8 @@ fn plans_are_no_worse_than_published() {
 
 #[test]
 fn other_partitions_are_not_judged() {
-    let room = Room::new("reproduce-nodes");
-    let document = json(&room, "reproduce O3 --nodes 512 --repetitions 1 --json");
+    let folder = Folder::new("reproduce-nodes");
+    let document = json(&folder, "reproduce O3 --nodes 512 --repetitions 1 --json");
     let claim = &document["claims"][0];
     assert_eq!(claim["verdict"], "not judged");
     assert_eq!(claim["command"], "optiq reproduce O3 --nodes 512 --repetitions 1");
@@ -71,9 +71,9 @@ fn other_partitions_are_not_judged() {
 
 #[test]
 fn a_case_by_hand() {
-    let room = Room::new("reproduce-case");
-    room.write("one.toml", ONE_CASE);
-    let document = json(&room, "reproduce 91 --nodes 512 --cases one.toml --json");
+    let folder = Folder::new("reproduce-case");
+    folder.write("one.toml", ONE_CASE);
+    let document = json(&folder, "reproduce 91 --nodes 512 --cases one.toml --json");
     let claim = &document["claims"][0];
     let row = &claim["rows"][0];
     assert_eq!((&row["case"], row["demands"].as_u64()), (&Value::from("one"), Some(8)));
@@ -92,8 +92,8 @@ fn a_case_by_hand() {
 
 #[test]
 fn all_91_cases_are_planned() {
-    let room = Room::new("reproduce-91");
-    let document = json(&room, "reproduce 91 --nodes 512 --planner heu2 --json");
+    let folder = Folder::new("reproduce-91");
+    let document = json(&folder, "reproduce 91 --nodes 512 --planner heu2 --json");
     let claim = &document["claims"][0];
     let rows = claim["rows"].as_array().unwrap();
     assert_eq!((rows.len(), claim["totals"]["cases"].as_u64()), (91, Some(91)));
@@ -109,8 +109,8 @@ const SMALL: &str = "--nodes 512 --scale 64 --packets 16 --json";
 
 /// The rows of one claim's small run. Each has a throughput no higher than its link bound allows, and MPI's ratio is 1.
 fn small(name: &str, claim: &str) -> Vec<Value> {
-    let room = Room::new(name);
-    let document = json(&room, &format!("reproduce {claim} {SMALL}"));
+    let folder = Folder::new(name);
+    let document = json(&folder, &format!("reproduce {claim} {SMALL}"));
     let claim = &document["claims"][0];
     assert_eq!(claim["verdict"], "not judged");
     assert!(claim["command"].as_str().unwrap().ends_with("--nodes 512 --scale 64 --packets 16"), "{claim}");
@@ -171,9 +171,9 @@ fn throughputs_of_random_pairings_run_small() {
 
 #[test]
 fn gains_over_one_case() {
-    let room = Room::new("reproduce-o6");
-    room.write("one.toml", ONE_CASE);
-    let document = json(&room, "reproduce O6 --nodes 512 --scale 64 --packets 16 --cases one.toml --json");
+    let folder = Folder::new("reproduce-o6");
+    folder.write("one.toml", ONE_CASE);
+    let document = json(&folder, "reproduce O6 --nodes 512 --scale 64 --packets 16 --cases one.toml --json");
     let claim = &document["claims"][0];
     let rows = claim["rows"].as_array().unwrap();
     assert_eq!((rows.len(), &claim["verdict"]), (3, &Value::from("not judged")));
@@ -213,22 +213,22 @@ fn aggregation_runs_small() {
 
 #[test]
 fn pages_have_pictures() {
-    let room = Room::new("reproduce-picture");
-    room.write("one.toml", ONE_CASE);
-    room.succeed("reproduce O6 --nodes 512 --scale 64 --packets 16 --cases one.toml --output pages");
-    let page = String::from_utf8(room.read("pages/o6-512.md")).unwrap();
+    let folder = Folder::new("reproduce-picture");
+    folder.write("one.toml", ONE_CASE);
+    folder.succeed("reproduce O6 --nodes 512 --scale 64 --packets 16 --cases one.toml --output pages");
+    let page = String::from_utf8(folder.read("pages/o6-512.md")).unwrap();
     assert!(page.contains("](o6-512.svg)\n"), "{page}");
     assert!(page.contains("Scaled: the bytes of all pairs are divided by 64"), "{page}");
-    let picture = String::from_utf8(room.read("pages/o6-512.svg")).unwrap();
+    let picture = String::from_utf8(folder.read("pages/o6-512.svg")).unwrap();
     assert!(picture.starts_with("<svg ") && picture.contains(">heu2</text>"), "{picture}");
 }
 
 #[test]
 fn pages_are_written() {
-    let room = Room::new("reproduce-pages");
-    room.write("one.toml", ONE_CASE);
-    let printed = room.succeed("reproduce O1 91 --nodes 512 --cases one.toml --output pages/here");
-    let page = String::from_utf8(room.read("pages/here/o1-512.md")).unwrap();
+    let folder = Folder::new("reproduce-pages");
+    folder.write("one.toml", ONE_CASE);
+    let printed = folder.succeed("reproduce O1 91 --nodes 512 --cases one.toml --output pages/here");
+    let page = String::from_utf8(folder.read("pages/here/o1-512.md")).unwrap();
     assert!(page.starts_with("# O1: Table VII, what MPI puts on the links\n"), "{page}");
     for part in [
         "Verdict: **not judged**.",
@@ -240,7 +240,7 @@ fn pages_are_written() {
     ] {
         assert!(page.contains(part), "{part} is not in {page}");
     }
-    let page = String::from_utf8(room.read("pages/here/cases-91-512.md")).unwrap();
+    let page = String::from_utf8(folder.read("pages/here/cases-91-512.md")).unwrap();
     assert!(
         page.contains("| one | 6.4.4.2 | 8 |") && page.contains("`optiq reproduce 91 --nodes 512 --cases one.toml`"),
         "{page}"
@@ -250,13 +250,13 @@ fn pages_are_written() {
 
 #[test]
 fn the_help_s_examples_run() {
-    let room = Room::new("reproduce-help");
-    let help = room.succeed("reproduce --help");
+    let folder = Folder::new("reproduce-help");
+    let help = folder.succeed("reproduce --help");
     let from = help.find("Examples:").unwrap();
     let lines: Vec<&str> = help[from..].lines().filter_map(|l| l.strip_prefix("  optiq ")).collect();
     assert!(lines.len() >= 3, "{help}");
     for line in lines {
-        let printed = room.succeed(line);
+        let printed = folder.succeed(line);
         if line.contains("--json") {
             serde_json::from_str::<Value>(&printed).unwrap_or_else(|e| panic!("{line}: {e}"));
         }
@@ -266,10 +266,10 @@ fn the_help_s_examples_run() {
 
 #[test]
 fn bad_input_gets_one_sentence() {
-    let room = Room::new("reproduce-refusals");
-    room.write("bad.toml", ONE_CASE.replace("each = 8", "each = 0"));
-    room.write("third.toml", ONE_CASE.replace("1/512", "1/3"));
-    let before = room.names();
+    let folder = Folder::new("reproduce-refusals");
+    folder.write("bad.toml", ONE_CASE.replace("each = 8", "each = 0"));
+    folder.write("third.toml", ONE_CASE.replace("1/512", "1/3"));
+    let before = folder.names();
     for (line, says) in [
         (
             "reproduce O99",
@@ -291,12 +291,12 @@ fn bad_input_gets_one_sentence() {
         ("reproduce O7 --packets 99999999999999999999", "--packets"),
         ("reproduce O1 --output bad.toml", "cannot make the directory bad.toml"),
     ] {
-        let output = room.run(line);
+        let output = folder.run(line);
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "optiq {line}: {error}");
         assert!(error.starts_with("optiq: ") && error.lines().count() == 1, "optiq {line}: {error}");
         assert!(error.contains(says), "optiq {line}: \"{says}\" is not in: {error}");
         assert!(output.stdout.is_empty(), "optiq {line}");
-        assert_eq!(room.names(), before, "optiq {line} left something behind");
+        assert_eq!(folder.names(), before, "optiq {line} left something behind");
     }
 }

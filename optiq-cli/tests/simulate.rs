@@ -6,15 +6,15 @@
 mod support;
 
 use serde_json::Value;
-use support::Room;
+use support::Folder;
 
-fn json(room: &Room, line: &str) -> Value {
-    serde_json::from_str(&room.succeed(line)).unwrap_or_else(|e| panic!("optiq {line}: {e}"))
+fn json(folder: &Folder, line: &str) -> Value {
+    serde_json::from_str(&folder.succeed(line)).unwrap_or_else(|e| panic!("optiq {line}: {e}"))
 }
 
 /// The sentence with which the command refuses.
-fn refuse(room: &Room, line: &str, status: i32) -> String {
-    let output = room.run(line);
+fn refuse(folder: &Folder, line: &str, status: i32) -> String {
+    let output = folder.run(line);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
         output.status.code() == Some(status) && output.stdout.is_empty(),
@@ -28,10 +28,10 @@ fn refuse(room: &Room, line: &str, status: i32) -> String {
 /// Two ways around a ring of four: twice the throughput, and close to the link bound.
 #[test]
 fn planned_paths_are_faster_where_there_are_two() {
-    let room = Room::new("two-ways");
-    room.write("one.txt", "h0 h2 8MB\n");
+    let folder = Folder::new("two-ways");
+    folder.write("one.txt", "h0 h2 8MB\n");
     let line = "simulate --topology torus:4 --demands file:one.txt --compare --json";
-    let document = json(&room, line);
+    let document = json(&folder, line);
     let run = |name: &str| document["runs"].as_array().unwrap().iter().find(|r| r["name"] == name).unwrap().clone();
     let (mpi, ours) = (run("mpi-linear"), run("optimal"));
     for r in [&mpi, &ours] {
@@ -46,7 +46,7 @@ fn planned_paths_are_faster_where_there_are_two() {
     let fluid = mpi["fluid_seconds"].as_f64().unwrap() / mpi["seconds"].as_f64().unwrap();
     assert!((0.99..1.01).contains(&fluid), "{fluid}");
     // The same on any number of threads, but for what the simulation itself takes.
-    let mut more = json(&room, &format!("{line} --threads 3"));
+    let mut more = json(&folder, &format!("{line} --threads 3"));
     let mut first = document.clone();
     for d in [&mut first, &mut more] {
         d["runs"].as_array_mut().unwrap().iter_mut().for_each(|r| r["simulation_seconds"] = Value::Null);
@@ -56,9 +56,9 @@ fn planned_paths_are_faster_where_there_are_two() {
 
 #[test]
 fn several_demands_of_a_pair_are_one_message() {
-    let room = Room::new("twice");
-    room.write("twice.txt", "h0 h1 1MB\nh0 h1 2MB\n");
-    let document = json(&room, "simulate --topology torus:4x4 --demands file:twice.txt --compare --json");
+    let folder = Folder::new("twice");
+    folder.write("twice.txt", "h0 h1 1MB\nh0 h1 2MB\n");
+    let document = json(&folder, "simulate --topology torus:4x4 --demands file:twice.txt --compare --json");
     assert!(
         document["runs"].as_array().unwrap().iter().all(|r| r["complete"] == true && r["seconds"].as_f64() > Some(0.0))
     );
@@ -68,12 +68,12 @@ fn several_demands_of_a_pair_are_one_message() {
 /// On Blue Gene/Q chunks are put; long messages stop at every host, short ones where the plan says so.
 #[test]
 fn stops_and_transport_are_chosen_by_the_machine_and_the_size() {
-    let room = Room::new("stops");
+    let folder = Folder::new("stops");
     let chosen = |options: &str| {
         let line = format!(
             "simulate --topology torus:4x4x4 --model bgq --demands pattern:disjoint --events 1000 --json {options}"
         );
-        let output = room.run(&line);
+        let output = folder.run(&line);
         assert_eq!(output.status.code(), Some(1), "ended early: {line}");
         let document: Value = serde_json::from_slice(&output.stdout).unwrap();
         let run = &document["runs"][0];
@@ -90,10 +90,10 @@ fn stops_and_transport_are_chosen_by_the_machine_and_the_size() {
 
 #[test]
 fn links_are_written_as_a_table() {
-    let room = Room::new("links");
-    room.write("one.txt", "h0 h2 1MB\n");
-    room.succeed("simulate --topology star:3 --demands file:one.txt --mpi linear --links links.csv");
-    let text = String::from_utf8(room.read("links.csv")).unwrap();
+    let folder = Folder::new("links");
+    folder.write("one.txt", "h0 h2 1MB\n");
+    folder.succeed("simulate --topology star:3 --demands file:one.txt --mpi linear --links links.csv");
+    let text = String::from_utf8(folder.read("links.csv")).unwrap();
     let rows: Vec<Vec<&str>> = text.lines().map(|l| l.split(',').collect()).collect();
     assert_eq!((rows.len(), rows[0][5]), (7, "bytes"));
     let carried: Vec<_> = rows[1..].iter().filter(|r| r[5] != "0").map(|r| (r[1], r[2], r[5])).collect();
@@ -103,10 +103,10 @@ fn links_are_written_as_a_table() {
 
 #[test]
 fn limits_leave_partial_results_that_are_marked() {
-    let room = Room::new("partial");
+    let folder = Folder::new("partial");
     for (limit, end) in [("--until 0.001", "limit of simulated time"), ("--events 1000", "limit of events")] {
         let line = format!("simulate --topology torus:4x4 --demands pattern:disjoint {limit} --json");
-        let output = room.run(&line);
+        let output = folder.run(&line);
         assert_eq!(output.status.code(), Some(1), "{line}");
         let document: Value = serde_json::from_slice(&output.stdout).unwrap();
         let run = &document["runs"][0];
@@ -118,31 +118,31 @@ fn limits_leave_partial_results_that_are_marked() {
 
 #[test]
 fn schedules_are_replayed_and_a_deadlock_is_told() {
-    let room = Room::new("goal");
+    let folder = Folder::new("goal");
     // 8 bytes there and back.
-    room.write(
+    folder.write(
         "ping.goal",
         "num_ranks 2\nrank 0 {\na: send 8b to 1 tag 1\nb: recv 8b from 1 tag 2\nb requires a\n}\n\
          rank 1 {\na: recv 8b from 0 tag 1\nb: send 8b to 0 tag 2\nb requires a\n}\n",
     );
-    let done = json(&room, "simulate --topology star:2 --goal ping.goal --json");
+    let done = json(&folder, "simulate --topology star:2 --goal ping.goal --json");
     assert_eq!((done["ranks"].as_u64(), done["messages"].as_u64()), (Some(2), Some(2)));
     // Twice two wires of 10 ns, a router of 100 ns and 8 ns on the wire, with the default model.
     assert_eq!(done["seconds"].as_f64(), Some(256e-9));
-    room.write(
+    folder.write(
         "wait.goal",
         "num_ranks 2\nrank 0 {\na: recv 8b from 1 tag 1\n}\nrank 1 {\na: recv 8b from 0 tag 1\n}\n",
     );
-    let sentence = refuse(&room, "simulate --topology star:2 --goal wait.goal", 1);
+    let sentence = refuse(&folder, "simulate --topology star:2 --goal wait.goal", 1);
     assert!(sentence.contains("rank 0") && sentence.contains("rank 1") && sentence.contains("deadlock"), "{sentence}");
 }
 
 #[test]
 fn what_cannot_be_is_refused_in_a_sentence() {
-    let room = Room::new("refused");
-    room.write("small.toml", "[router]\nbuffer_bytes = 100\n");
-    room.write("typo.toml", "[router]\nbufer_bytes = 100\n");
-    room.write("bad.goal", "num_ranks 2\nrank 0 {\na: sned 8b to 1\n}\n");
+    let folder = Folder::new("refused");
+    folder.write("small.toml", "[router]\nbuffer_bytes = 100\n");
+    folder.write("typo.toml", "[router]\nbufer_bytes = 100\n");
+    folder.write("bad.goal", "num_ranks 2\nrank 0 {\na: sned 8b to 1\n}\n");
     let demands = "--demands pattern:disjoint";
     for (line, words) in [
         (
@@ -159,7 +159,7 @@ fn what_cannot_be_is_refused_in_a_sentence() {
         ("simulate --topology star:2 --goal bad.goal".into(), "bad.goal:3"),
         ("simulate --topology star:2 --goal nosuch.goal".into(), "nosuch.goal"),
     ] {
-        let sentence = refuse(&room, &line, 2);
+        let sentence = refuse(&folder, &line, 2);
         assert!(sentence.contains(words), "{line}: {sentence}");
     }
 }
@@ -167,40 +167,40 @@ fn what_cannot_be_is_refused_in_a_sentence() {
 /// A run that a limit ends and that goes on from its checkpoint ends as one that never stopped.
 #[test]
 fn an_ended_run_goes_on() {
-    let room = Room::new("go-on");
+    let folder = Folder::new("go-on");
     let line = "simulate --topology torus:4x4 --demands pattern:overlap --message 1MB --json";
-    let mut whole = json(&room, line);
+    let mut whole = json(&folder, line);
     let half = whole["runs"][0]["events"].as_u64().unwrap() / 2;
-    let output = room.run(&format!("{line} --events {half} --checkpoint half.ckpt"));
+    let output = folder.run(&format!("{line} --events {half} --checkpoint half.ckpt"));
     let ended: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert_eq!((&ended["runs"][0]["end"], &ended["runs"][0]["complete"]), (&"limit of events".into(), &false.into()));
-    let mut resumed = json(&room, &format!("{line} --resume half.ckpt"));
+    let mut resumed = json(&folder, &format!("{line} --resume half.ckpt"));
     for document in [&mut whole, &mut resumed] {
         document["runs"][0]["simulation_seconds"] = Value::Null;
     }
     assert_eq!(whole, resumed);
     // Checkpoints on the way, and people are told how to go on.
     let line = "simulate --topology torus:4x4 --demands pattern:overlap --message 1MB";
-    let text = room.run(&format!("{line} --events {half} --checkpoint half.ckpt --every 0.001"));
+    let text = folder.run(&format!("{line} --events {half} --checkpoint half.ckpt --every 0.001"));
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(text.contains("to go on: the same command with --resume half.ckpt"), "{text}");
     // Another simulation, a damaged file, none.
-    let other = refuse(&room, "simulate --topology torus:4x4 --demands pattern:subset --resume half.ckpt", 2);
+    let other = refuse(&folder, "simulate --topology torus:4x4 --demands pattern:subset --resume half.ckpt", 2);
     assert!(other.contains("half.ckpt: the checkpoint is of another simulation"), "{other}");
-    let bytes = std::fs::read(room.path("half.ckpt")).unwrap();
-    std::fs::write(room.path("cut.ckpt"), &bytes[..bytes.len() / 2]).unwrap();
-    let cut = refuse(&room, &format!("{line} --resume cut.ckpt"), 2);
+    let bytes = std::fs::read(folder.path("half.ckpt")).unwrap();
+    std::fs::write(folder.path("cut.ckpt"), &bytes[..bytes.len() / 2]).unwrap();
+    let cut = refuse(&folder, &format!("{line} --resume cut.ckpt"), 2);
     assert!(cut.contains("cut.ckpt: the checkpoint is damaged"), "{cut}");
-    let none = refuse(&room, &format!("{line} --resume none.ckpt"), 2);
+    let none = refuse(&folder, &format!("{line} --resume none.ckpt"), 2);
     assert!(none.contains("cannot read none.ckpt"), "{none}");
-    let nowhere = refuse(&room, &format!("{line} --checkpoint no/such/file"), 2);
+    let nowhere = refuse(&folder, &format!("{line} --checkpoint no/such/file"), 2);
     assert!(nowhere.contains("cannot write no/such/file"), "{nowhere}");
 }
 
 /// The rows of a CSV file, by the names of its columns.
-fn csv(room: &Room, file: &str) -> Vec<std::collections::BTreeMap<String, String>> {
-    let text = String::from_utf8(room.read(file)).unwrap();
+fn csv(folder: &Folder, file: &str) -> Vec<std::collections::BTreeMap<String, String>> {
+    let text = String::from_utf8(folder.read(file)).unwrap();
     let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
     let head = lines.next().unwrap();
     lines
@@ -230,13 +230,13 @@ fn sums(rows: &[std::collections::BTreeMap<String, String>], value: impl Fn(&str
 /// what the document counts.
 #[test]
 fn series_and_histograms_add_up() {
-    let room = Room::new("series");
+    let folder = Folder::new("series");
     let line = "simulate --topology torus:4x4 --demands pattern:overlap --message 1MB --compare --json";
-    let plain = json(&room, line);
+    let plain = json(&folder, line);
     let files = "--links links.csv --series series.csv --queues queues.csv --histogram latency.csv";
-    let document = json(&room, &format!("{line} {files}"));
-    let queues = csv(&room, "queues.csv");
-    let (links, series) = (csv(&room, "links.csv"), csv(&room, "series.csv"));
+    let document = json(&folder, &format!("{line} {files}"));
+    let queues = csv(&folder, "queues.csv");
+    let (links, series) = (csv(&folder, "links.csv"), csv(&folder, "series.csv"));
     let only = |sums: Vec<(String, f64)>, column: &str| -> Vec<(String, f64)> {
         sums.into_iter().filter_map(|(key, sum)| Some((key.strip_suffix(column)?.to_owned(), sum))).collect()
     };
@@ -250,7 +250,7 @@ fn series_and_histograms_add_up() {
         // Shares have six digits, and seconds nine.
         assert!(link == same && (all - parts).abs() <= 1e-3 * all + 1e-9, "{link}: {all} s, {parts} s");
     }
-    let histogram = csv(&room, "latency.csv");
+    let histogram = csv(&folder, "latency.csv");
     for run in document["runs"].as_array().unwrap() {
         let rows = |kind: &str| -> Vec<(f64, u64)> {
             let own = histogram.iter().filter(|row| row["run"] == run["name"].as_str().unwrap() && row["kind"] == kind);
@@ -298,7 +298,7 @@ fn series_and_histograms_add_up() {
         assert!(before.get("input_buffer_bytes_most").is_none() && before.get("memory_queue_bytes_most").is_none());
     }
     // Of links alone nothing is known of queues.
-    let document = json(&room, &format!("{line} --links links.csv"));
+    let document = json(&folder, &format!("{line} --links links.csv"));
     let run = &document["runs"][0];
     assert!(run["waiting_bytes_most"].as_u64().is_some() && run.get("input_buffer_bytes_most").is_none());
 }
@@ -329,10 +329,10 @@ fn well_formed(page: &str) -> Result<(), String> {
 
 #[test]
 fn a_report_shows_every_run_and_fetches_nothing() {
-    let room = Room::new("report");
+    let folder = Folder::new("report");
     let line = "simulate --topology torus:4x4 --demands pattern:subset --message 256KiB --compare --json";
-    let document = json(&room, &format!("{line} --report report.html"));
-    let page = String::from_utf8(room.read("report.html")).unwrap();
+    let document = json(&folder, &format!("{line} --report report.html"));
+    let page = String::from_utf8(folder.read("report.html")).unwrap();
     assert_eq!(well_formed(&page), Ok(()));
     for foreign in ["http:", "https:", "src=", "@import", "url(", "<script", "{{", "NaN", "inf"] {
         assert!(!page.contains(foreign), "the page has {foreign}");
@@ -354,48 +354,51 @@ fn a_report_shows_every_run_and_fetches_nothing() {
     assert_eq!(page.matches("<th scope=\"col\">queue</th>").count(), runs.len());
     // A run that was ended is told apart, and its page is there all the same.
     let line = "simulate --topology torus:4x4 --demands pattern:disjoint --until 0.001 --report partial.html";
-    assert_eq!(room.run(line).status.code(), Some(1));
-    let page = String::from_utf8(room.read("partial.html")).unwrap();
+    assert_eq!(folder.run(line).status.code(), Some(1));
+    let page = String::from_utf8(folder.read("partial.html")).unwrap();
     assert!(page.contains("optimal is partial: it was ended before its end (limit of simulated time)"));
     assert!(page.contains("optimal (partial)") && well_formed(&page).is_ok());
 }
 
 #[test]
 fn replays_have_results_as_well() {
-    let room = Room::new("goal-results");
-    room.write(
+    let folder = Folder::new("goal-results");
+    folder.write(
         "ping.goal",
         "num_ranks 2\nrank 0 {\na: send 8b to 1 tag 1\nb: recv 8b from 1 tag 2\nb requires a\n}\n\
          rank 1 {\na: recv 8b from 0 tag 1\nb: send 8b to 0 tag 2\nb requires a\n}\n",
     );
     let files =
         "--links links.csv --series series.csv --queues queues.csv --histogram latency.csv --report report.html";
-    let document = json(&room, &format!("simulate --topology star:2 --goal ping.goal --json {files}"));
-    let (links, series) = (csv(&room, "links.csv"), csv(&room, "series.csv"));
+    let document = json(&folder, &format!("simulate --topology star:2 --goal ping.goal --json {files}"));
+    let (links, series) = (csv(&folder, "links.csv"), csv(&folder, "series.csv"));
     // 8 bytes there and back, over two links each.
     assert_eq!(links.iter().map(|row| row["bytes"].as_str()).collect::<Vec<_>>(), ["8"; 4]);
     assert_eq!(series.iter().map(|row| row["bytes"].parse::<u64>().unwrap()).sum::<u64>(), 32);
     // Each message waits a moment in its host's memory, and in the switch.
-    let mut queues: Vec<String> = csv(&room, "queues.csv")
+    let mut queues: Vec<String> = csv(&folder, "queues.csv")
         .iter()
         .map(|row| ["queue", "from", "to", "waiting_bytes_most"].map(|column| row[column].as_str()).join(" "))
         .collect();
     queues.sort();
     assert_eq!(queues, ["input-buffer h0 s0 8", "input-buffer h1 s0 8", "memory h0 s0 8", "memory h1 s0 8"]);
     assert_eq!(document["memory_queue_bytes_most"].as_u64(), Some(8));
-    let messages: Vec<String> =
-        csv(&room, "latency.csv").into_iter().filter(|r| r["kind"] == "message").map(|r| r["count"].clone()).collect();
+    let messages: Vec<String> = csv(&folder, "latency.csv")
+        .into_iter()
+        .filter(|r| r["kind"] == "message")
+        .map(|r| r["count"].clone())
+        .collect();
     assert_eq!((messages, document["messages"].as_u64()), (vec!["2".to_owned()], Some(2)));
     assert!(document["series_interval_seconds"].as_f64().is_some());
-    let page = String::from_utf8(room.read("report.html")).unwrap();
+    let page = String::from_utf8(folder.read("report.html")).unwrap();
     assert!(page.contains("ping.goal on star:2") && well_formed(&page).is_ok());
     // Throughput, hosts, packets, messages; of hosts nothing is known where a limit came first.
     assert_eq!(page.matches("class=\"curve ").count(), 4);
     assert_eq!(
-        room.run("simulate --topology star:2 --goal ping.goal --events 10 --report cut.html").status.code(),
+        folder.run("simulate --topology star:2 --goal ping.goal --events 10 --report cut.html").status.code(),
         Some(1)
     );
-    let page = String::from_utf8(room.read("cut.html")).unwrap();
+    let page = String::from_utf8(folder.read("cut.html")).unwrap();
     assert!(
         page.contains("goal is partial") && page.contains("<div class=\"panel wide\"><p class=\"note\">Nothing was")
     );
@@ -404,11 +407,11 @@ fn replays_have_results_as_well() {
 /// Nothing is simulated for a file that cannot be written: this would take minutes.
 #[test]
 fn results_that_cannot_be_written_are_refused_before_the_work() {
-    let room = Room::new("nowhere");
+    let folder = Folder::new("nowhere");
     for option in ["--links", "--series", "--queues", "--histogram", "--report"] {
         let line = "simulate --topology bgq:4096 --demands pattern:alltoall --mpi linear";
         let started = std::time::Instant::now();
-        let sentence = refuse(&room, &format!("{line} {option} no/such/file"), 2);
+        let sentence = refuse(&folder, &format!("{line} {option} no/such/file"), 2);
         assert!(sentence.contains("cannot write no/such/file"), "{sentence}");
         assert!(started.elapsed().as_secs() < 20, "{option} took {:?}", started.elapsed());
     }

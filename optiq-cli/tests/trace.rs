@@ -3,10 +3,10 @@
 
 mod support;
 
-use support::Room;
+use support::Folder;
 
-fn refuses(room: &Room, line: &str, words: &str) {
-    let output = room.run(line);
+fn refuses(folder: &Folder, line: &str, words: &str) {
+    let output = folder.run(line);
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "optiq {line}: {error}");
     assert!(error.starts_with("optiq: ") && error.lines().count() == 1 && error.contains(words), "{error}");
@@ -14,31 +14,31 @@ fn refuses(room: &Room, line: &str, words: &str) {
 
 #[test]
 fn what_is_no_trace_is_refused_in_one_sentence() {
-    let room = Room::new("trace-bad");
-    refuses(&room, "trace nowhere", "nowhere: the directory cannot be read");
-    refuses(&room, "trace .", "holds no file that ends in .optiqtrace");
-    room.write("a.optiqtrace", "OPTIQTRC and then something else");
-    refuses(&room, "trace .", "a.optiqtrace is no trace that can be read: it has format version");
-    refuses(&room, "trace . --pair 3", "two ranks as 0:3 are expected");
-    refuses(&room, "trace . --session xyz", "16 hexadecimal digits");
+    let folder = Folder::new("trace-bad");
+    refuses(&folder, "trace nowhere", "nowhere: the directory cannot be read");
+    refuses(&folder, "trace .", "holds no file that ends in .optiqtrace");
+    folder.write("a.optiqtrace", "OPTIQTRC and then something else");
+    refuses(&folder, "trace .", "a.optiqtrace is no trace that can be read: it has format version");
+    refuses(&folder, "trace . --pair 3", "two ranks as 0:3 are expected");
+    refuses(&folder, "trace . --session xyz", "16 hexadecimal digits");
 }
 
 #[cfg(feature = "mpi")]
 mod under_mpirun {
-    use super::{Room, refuses};
+    use super::{Folder, refuses};
     use serde_json::Value;
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
     /// Four ranks on the corners of a square over planned paths, with forwarders: 0 sends 900 kB to its neighbour 1, 3 sends
     /// 300 kB to 0; `transport` carries them.
-    fn traced_run(room: &Room, transport: &str, events: &str) {
-        room.write("demands.txt", "h0 h1 900kB\nh3 h0 300kB\n");
+    fn traced_run(folder: &Folder, transport: &str, events: &str) {
+        folder.write("demands.txt", "h0 h1 900kB\nh3 h0 300kB\n");
         let mut command = Command::new("mpirun");
         command.args(["--oversubscribe", "--mca", "btl_vader_single_copy_mechanism", "none", "-n", "4"]);
         command.arg(env!("CARGO_BIN_EXE_optiq"));
         command.args(["bench", "alltoallv", "--demands", "file:demands.txt", "--repetitions", "2"]);
-        command.args(["--force", "--json"]).current_dir(room.path("."));
+        command.args(["--force", "--json"]).current_dir(folder.path("."));
         for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("OPTIQ_")) {
             command.env_remove(name);
         }
@@ -55,7 +55,7 @@ mod under_mpirun {
         ] {
             command.env(format!("OPTIQ_{name}"), value);
         }
-        let log = std::fs::File::create(room.path("mpirun.log")).unwrap();
+        let log = std::fs::File::create(folder.path("mpirun.log")).unwrap();
         command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         let mut child = command.spawn().unwrap();
         let deadline = Instant::now() + Duration::from_secs(180);
@@ -70,12 +70,12 @@ mod under_mpirun {
                 None => std::thread::sleep(Duration::from_millis(20)),
             }
         };
-        let said = String::from_utf8_lossy(&room.read("mpirun.log")).into_owned();
+        let said = String::from_utf8_lossy(&folder.read("mpirun.log")).into_owned();
         assert!(status.is_some_and(|s| s.success()), "{said}");
     }
 
-    fn document(room: &Room, line: &str) -> Value {
-        serde_json::from_str(&room.succeed(line)).unwrap()
+    fn document(folder: &Folder, line: &str) -> Value {
+        serde_json::from_str(&folder.succeed(line)).unwrap()
     }
 
     fn number(value: &Value) -> u64 {
@@ -85,9 +85,9 @@ mod under_mpirun {
     #[test]
     fn four_ranks_are_traced_and_every_byte_is_accounted_for() {
         for transport in ["two-sided", "one-sided"] {
-            let room = Room::new(&format!("trace-{transport}"));
-            traced_run(&room, transport, "65536");
-            let all = document(&room, "trace traces --json --pair 0:1 --waits 3");
+            let folder = Folder::new(&format!("trace-{transport}"));
+            traced_run(&folder, transport, "65536");
+            let all = document(&folder, "trace traces --json --pair 0:1 --waits 3");
             assert_eq!(
                 (&all["ranks"], &all["complete"], &all["dropped_records"]),
                 (&4.into(), &true.into(), &0.into())
@@ -134,10 +134,10 @@ mod under_mpirun {
             // One call of them, the other outputs, and questions that cannot be answered.
             let first = number(&planned[0]["call"]);
             let one =
-                document(&room, &format!("trace traces --json --call {first} --html t.html --perfetto t.pftrace"));
+                document(&folder, &format!("trace traces --json --call {first} --html t.html --perfetto t.pftrace"));
             assert_eq!(number(&one["bytes"]), 1_200_000);
-            assert!(room.read("t.pftrace").len() > 1000);
-            let page = String::from_utf8(room.read("t.html")).unwrap();
+            assert!(folder.read("t.pftrace").len() > 1000);
+            let page = String::from_utf8(folder.read("t.html")).unwrap();
             assert_eq!(page.matches("<g class=\"rank\">").count(), 4);
             assert!(
                 page.contains("planner heu2")
@@ -145,31 +145,32 @@ mod under_mpirun {
                     && !page.contains("NaN")
                     && !page.contains("http")
             );
-            let text = room.succeed("trace traces");
+            let text = folder.succeed("trace traces");
             assert!(text.contains("served by") && text.contains("longest waits:"), "{text}");
-            refuses(&room, "trace traces --call 1000", "--call 1000 was not recorded");
-            refuses(&room, "trace traces --pair 0:4", "there are 4 ranks");
-            refuses(&room, "trace traces --session 1", "holds no session 0000000000000001");
-            refuses(&room, "trace traces --html no/such/place.html", "no/such/place.html cannot be written");
+            refuses(&folder, "trace traces --call 1000", "--call 1000 was not recorded");
+            refuses(&folder, "trace traces --pair 0:4", "there are 4 ranks");
+            refuses(&folder, "trace traces --session 1", "holds no session 0000000000000001");
+            refuses(&folder, "trace traces --html no/such/place.html", "no/such/place.html cannot be written");
         }
     }
 
     #[test]
     fn a_small_ring_and_a_killed_rank_are_said() {
-        let room = Room::new("trace-small");
-        traced_run(&room, "two-sided", "16");
-        let all = document(&room, "trace traces --json");
+        let folder = Folder::new("trace-small");
+        traced_run(&folder, "two-sided", "16");
+        let all = document(&folder, "trace traces --json");
         assert!(number(&all["dropped_records"]) > 0);
         assert!(all["notes"][0].as_str().unwrap().contains("OPTIQ_TRACE_EVENTS"), "{}", all["notes"]);
         // A file that ends in the middle of a block, and one that is not there.
-        let mut files = std::fs::read_dir(room.path("traces")).unwrap().map(|e| e.unwrap().path()).collect::<Vec<_>>();
+        let mut files =
+            std::fs::read_dir(folder.path("traces")).unwrap().map(|e| e.unwrap().path()).collect::<Vec<_>>();
         files.sort();
         let bytes = std::fs::read(&files[1]).unwrap();
         std::fs::write(&files[1], &bytes[..bytes.len() - 10]).unwrap();
         std::fs::remove_file(&files[3]).unwrap();
-        let text = room.succeed("trace traces");
+        let text = folder.succeed("trace traces");
         assert!(text.contains("note: rank 3 left no file here"), "{text}");
         assert!(text.contains("note: rank 1 did not come to an end"), "{text}");
-        assert_eq!(document(&room, "trace traces --json")["complete"], false);
+        assert_eq!(document(&folder, "trace traces --json")["complete"], false);
     }
 }

@@ -1,1 +1,29 @@
 //! Published claims shown again, races against other systems, and the pages with their results.
+//!
+//! Every study goes the same way: it is **run**, what it found becomes a **document** ([`document::StudyDocument`], JSON with a
+//! version of its schema, in `docs/results/data/`), and the **page** in `docs/results/` is made from the document alone. A page
+//! can be made again without measuring anything; no page is made from another page.
+//!
+//! - `published`: what others published, from `data/published.toml`;
+//! - [`measurement_cases`]: the cases of measurements, divided into training and held-out ones, from `data/cases.toml`;
+//! - [`claims`], run by [`claim_runs`]: the claims of the thesis (`optiq reproduce`);
+//! - [`studies`]: everything else that is measured (`optiq-studies results`, `optiq-studies race-codes`);
+//! - [`index`]: the page that lists the others;
+//! - `bench`: what `optiq bench` measures under mpirun, with the feature `mpi`.
+
+#[cfg(feature = "mpi")]
+pub mod bench;
+pub mod circumstances;
+pub mod claim_runs;
+pub mod claims;
+pub mod document;
+pub mod failure;
+pub mod findings;
+pub mod index;
+pub mod markdown;
+pub mod measurement_cases;
+pub mod plot;
+pub mod progress;
+mod published;
+pub mod studies;
+pub mod workspace;

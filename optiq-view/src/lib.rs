@@ -1,1 +1,30 @@
-//! Every picture: axes, one palette, tables, and the template of a self-contained page.
+//! Every picture of OPTIQ: one axis, one palette, one table, one template of a page.
+//!
+//! The crate draws plain data: numbers, names and series that its callers computed, and networks and plans as
+//! `optiq-net` and `optiq-solver` have them. It knows no command line, runs nothing, and writes no files.
+//!
+//! ```text
+//!   colours   axis ── svg ──┬── chart        results pages: bars and lines over categories, an SVG file
+//!      │                    ├── curves, heat values over time, rows of colours ── report: the page of simulated runs
+//!      └── page ── table    ├── gap          how a planner closed its gap ── plan: the page of a plan
+//!                           ├── ratios       the page of many comparisons with MPI
+//!                           └── timeline     the page of a traced run
+//! ```
+
+pub mod axis;
+pub mod chart;
+pub mod colours;
+pub mod context;
+pub mod curves;
+mod gap;
+pub mod heat;
+mod layers;
+mod layout;
+mod maps;
+pub mod page;
+pub mod plan;
+pub mod ratios;
+pub mod report;
+mod svg;
+pub mod table;
+pub mod timeline;

@@ -5,11 +5,12 @@
 
 use crate::args::Args;
 use crate::failure::{Failure, Outcome};
-use crate::glob;
 use crate::install::Needs;
 use crate::mpi::Library;
 use crate::process::{self, Project};
 use crate::requirements::{BUILD, LAB, OPEN_MPI};
+use serde_json::value::{RawValue, to_raw_value};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -50,10 +51,10 @@ const FEATURES: [&str; 3] = ["--no-default-features", "--features", "mpi"];
 pub fn main(arguments: &[String]) -> Outcome {
     let Some(mut args) = Args::new("demo", HELP, arguments) else { return Ok(()) };
     let mut options = Options { json: false, rate: "100Mbit/s".into(), repetitions: 5, lab: true, install: true };
-    while let Some(flag) = args.next() {
-        match flag.name {
+    while let Some(flag) = args.next()? {
+        match flag.as_str() {
             "--json" => options.json = args.switch(&flag)?,
-            "--rate" => options.rate = args.value(&flag)?.into(),
+            "--rate" => options.rate = args.value(&flag)?,
             "--repetitions" => options.repetitions = args.parsed(&flag, "a number above zero")?,
             "--no-lab" => options.lab = !args.switch(&flag)?,
             "--no-install" => options.install = !args.switch(&flag)?,
@@ -94,8 +95,7 @@ impl Demo {
             self.options.lab = false;
         }
         self.show_all()?;
-        self.close();
-        Ok(())
+        self.close()
     }
 
     /// Builds the command, plans, and runs the lab where there is one.
@@ -136,29 +136,40 @@ impl Demo {
         Ok(())
     }
 
-    fn close(&self) {
+    fn close(&self) -> Outcome {
         let total = self.start.elapsed().as_secs_f64();
         if self.options.json {
-            println!("{}", document(&self.documents, total));
+            println!("{}", document(&self.documents, total)?);
         }
         eprintln!("==> demo: {total:.0} s in all");
         for picture in pictures(&self.output) {
             eprintln!("    picture: {}", picture.display());
         }
+        Ok(())
     }
 }
 
-/// `{"plans": [...], "lab": [...], "total_seconds": s}`, around the command's documents.
-fn document(documents: &[(&str, String)], total: f64) -> String {
+/// `{"lab": [...], "plans": [...], "total_seconds": s}`, around the command's documents as they are.
+fn document(documents: &[(&str, String)], total: f64) -> Outcome<String> {
+    let broken = |e: serde_json::Error| Failure::Failed(format!("optiq printed no JSON document: {e}"));
     let of = |kind: &str| {
-        let texts: Vec<&str> = documents.iter().filter(|(k, _)| *k == kind).map(|(_, text)| text.trim()).collect();
-        texts.join(", ")
+        let texts = documents.iter().filter(|(k, _)| *k == kind).map(|(_, text)| RawValue::from_string(text.clone()));
+        to_raw_value(&texts.collect::<Result<Vec<_>, _>>()?)
     };
-    format!("{{\"plans\": [{}], \"lab\": [{}], \"total_seconds\": {total:.1}}}", of("plans"), of("lab"))
+    let all = || {
+        let seconds = to_raw_value(&((total * 10.0).round() / 10.0))?;
+        serde_json::to_string(&BTreeMap::from([
+            ("plans", of("plans")?),
+            ("lab", of("lab")?),
+            ("total_seconds", seconds),
+        ]))
+    };
+    all().map_err(broken)
 }
 
 fn pictures(output: &Path) -> Vec<PathBuf> {
-    let pattern = |end: &str| glob::matches(&output.join(end).to_string_lossy());
+    let folder = glob::Pattern::escape(&output.to_string_lossy());
+    let pattern = |end: &str| process::files(&format!("{folder}/{end}"));
     [pattern("*.html"), pattern("*/*.html")].concat()
 }
 
@@ -177,9 +188,11 @@ mod tests {
         let documents =
             [("plans", "{\"a\": 1}\n".to_string()), ("lab", "{}".into()), ("plans", "{\"b\":\n2}".to_string())];
         assert_eq!(
-            document(&documents, 200.0),
-            "{\"plans\": [{\"a\": 1}, {\"b\":\n2}], \"lab\": [{}], \"total_seconds\": 200.0}"
+            document(&documents, 200.0).unwrap(),
+            "{\"lab\":[{}],\"plans\":[{\"a\": 1},{\"b\":\n2}],\"total_seconds\":200.0}"
         );
-        assert_eq!(document(&[], 0.0), "{\"plans\": [], \"lab\": [], \"total_seconds\": 0.0}");
+        assert_eq!(document(&[], 0.04).unwrap(), "{\"lab\":[],\"plans\":[],\"total_seconds\":0.0}");
+        let broken = document(&[("lab", "no".into())], 0.0).unwrap_err().to_string();
+        assert!(broken.starts_with("optiq printed no JSON document"), "{broken}");
     }
 }

@@ -20,8 +20,8 @@ const INSTALL: [&str; 3] = ["install", "--locked", "cargo-deny"];
 pub fn main(arguments: &[String]) -> Outcome {
     let Some(mut args) = Args::new("deny", HELP, arguments) else { return Ok(()) };
     let mut install = false;
-    while let Some(flag) = args.next() {
-        match flag.name {
+    while let Some(flag) = args.next()? {
+        match flag.as_str() {
             "--install" => install = args.switch(&flag)?,
             _ => return Err(args.unknown(&flag)),
         }

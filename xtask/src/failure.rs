@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-/// The three ways in which a subcommand fails.
+/// The ways in which a subcommand fails.
 #[derive(Debug)]
 pub enum Failure {
     /// The command line does not say what to do; status 2.
@@ -12,6 +12,8 @@ pub enum Failure {
     Missing(String),
     /// Something that was started did not succeed; status 1.
     Failed(String),
+    /// A program to which the whole command was handed over ended with this status, and said why.
+    Forwarded(u8),
 }
 
 /// What subcommands return.
@@ -23,6 +25,7 @@ impl Failure {
         match self {
             Failure::Usage(_) | Failure::Missing(_) => ExitCode::from(2),
             Failure::Failed(_) => ExitCode::from(1),
+            Failure::Forwarded(status) => ExitCode::from(*status),
         }
     }
 }
@@ -31,6 +34,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Usage(text) | Failure::Missing(text) | Failure::Failed(text) => f.write_str(text),
+            Failure::Forwarded(status) => write!(f, "it ended with status {status}"),
         }
     }
 }

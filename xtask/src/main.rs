@@ -5,22 +5,15 @@
 
 mod args;
 mod book;
-mod booksim_page;
-mod codes_page;
 mod demo;
 mod deny;
 mod deploy;
 mod failure;
-mod glob;
+mod forward;
 mod install;
-mod io_page;
-mod lab_page;
 mod mpi;
-mod preload_page;
 mod process;
 mod requirements;
-mod results;
-mod simulator_page;
 mod tally;
 mod test;
 
@@ -64,8 +57,8 @@ fn dispatch(arguments: &[String]) -> Outcome {
         "install" => deploy::install(rest),
         "uninstall" => deploy::uninstall(rest),
         "deny" => deny::main(rest),
-        "results" => results::main(rest),
-        "race-codes" => codes_page::main(rest),
+        "results" => forward::results(rest),
+        "race-codes" => forward::race_codes(rest),
         "help" | "-h" | "--help" => {
             println!("{USAGE}");
             Ok(())

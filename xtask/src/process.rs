@@ -133,6 +133,12 @@ pub fn find(program: &str) -> Option<PathBuf> {
         .find(|file| is_executable(file))
 }
 
+/// The files that a pattern with `*` names, in order; those that cannot be looked at are left out.
+pub fn files(pattern: &str) -> Vec<PathBuf> {
+    // No pattern of this program is malformed; one that were would name no file.
+    glob::glob(pattern).into_iter().flatten().flatten().collect()
+}
+
 fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
 }
@@ -149,4 +155,17 @@ fn not_started(command: &Command, error: &std::io::Error) -> Failure {
 
 fn ended(command: &Command, status: ExitStatus) -> Outcome {
     if status.success() { Ok(()) } else { Err(Failure::Failed(format!("{} ended with {status}", name(command)))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_walk_the_file_system() {
+        let here = env!("CARGO_MANIFEST_DIR");
+        let found = files(&format!("{here}/s*c/tally.*"));
+        assert_eq!(found, [Path::new(here).join("src/tally.rs")]);
+        assert!(files(&format!("{here}/nothing*/tally.rs")).is_empty());
+    }
 }

@@ -1,6 +1,5 @@
 //! What OPTIQ needs from the system, how each thing is recognised, and the packages that have it.
 
-use crate::glob::matches;
 use crate::mpi::Library;
 use crate::process;
 use std::env;
@@ -223,8 +222,8 @@ fn libclang_is_complete() -> bool {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         name.contains(".so") && !name.starts_with("libclang-cpp")
     };
-    libraries.iter().any(|pattern| matches(pattern).iter().any(is_library))
-        && headers.iter().any(|pattern| !matches(pattern).is_empty())
+    libraries.iter().any(|pattern| process::files(pattern).iter().any(is_library))
+        && headers.iter().any(|pattern| !process::files(pattern).is_empty())
 }
 
 #[cfg(test)]

@@ -72,13 +72,13 @@ pub fn main(arguments: &[String]) -> Outcome {
     let Some(mut args) = Args::new("test", HELP, arguments) else { return Ok(()) };
     let (mut quick, mut installed, mut install) = (false, false, true);
     let mut libraries: &[Library] = &[Library::OpenMpi];
-    while let Some(flag) = args.next() {
-        match flag.name {
+    while let Some(flag) = args.next()? {
+        match flag.as_str() {
             "--quick" => quick = args.switch(&flag)?,
             "--installed" => installed = args.switch(&flag)?,
             "--no-install" => install = !args.switch(&flag)?,
             "--mpi" => {
-                libraries = match args.value(&flag)? {
+                libraries = match args.value(&flag)?.as_str() {
                     "openmpi" => &[Library::OpenMpi],
                     "mpich" => &[Library::Mpich],
                     "both" => &[Library::OpenMpi, Library::Mpich],

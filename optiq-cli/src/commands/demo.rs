@@ -1,17 +1,18 @@
 //! `optiq demo`: the main job from end to end, on a real network that is made for it and goes away with it.
 
-use super::bench::document::Comparison;
-use crate::arguments::Context;
 use crate::failure::Failure;
-use crate::picture::Picture;
+use crate::output;
 use crate::progress::Progress;
 use crate::target::Target;
-use crate::{output, table};
 use clap::Args;
 use optiq_lab::{Lab, Outcome, Rate, RunOptions, Stream, UpOptions, network_at};
 use optiq_net::units::{format_rate, parse_bytes};
 use optiq_solver::demands;
 use optiq_solver::pipeline::{self, PlanOptions};
+use optiq_studies::bench::comparison::Comparison;
+use optiq_view::context::Context;
+use optiq_view::plan::Picture;
+use optiq_view::table;
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,13 +1,15 @@
 //! `optiq explain`: which paths the bytes take, which links bind, and why.
 
-use crate::arguments::{Context, MESSAGE, Planning, Topology};
+use crate::arguments::{MESSAGE, Planning, Topology};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::{names, output, table};
+use crate::{names, output};
 use clap::Args;
 use optiq_net::{LinkId, LinkLoad, Network, NodeId, units};
 use optiq_solver::pipeline::{self, Timings};
 use optiq_solver::{ClassFigures, Flow, Plan, demands};
+use optiq_view::context::Context;
+use optiq_view::table;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,13 +1,14 @@
 //! `optiq lab`: a real network on this machine, for real programs.
 
 use crate::failure::Failure;
+use crate::output;
 use crate::progress::Progress;
-use crate::{output, table};
 use clap::{Args, Subcommand};
 use optiq_lab::{
     End, Lab, LabError, LabLink, LinkRate, MpiFlavour, Outcome, Rate, RunOptions, Status, Stream, UpOptions, network_at,
 };
 use optiq_net::Network;
+use optiq_view::table;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::process::ExitCode;

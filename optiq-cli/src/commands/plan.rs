@@ -1,11 +1,10 @@
 //! `optiq plan`.
 
-use crate::arguments::{Context, Demands, Planning, Topology};
+use crate::arguments::{Demands, Planning, Topology};
 use crate::failure::Failure;
-use crate::picture::{self, Picture};
+use crate::output;
 use crate::progress::Progress;
 use crate::target::Target;
-use crate::{output, table};
 use clap::Args;
 use optiq_net::{LoadStatistics, Network};
 use optiq_solver::demands::Demand;
@@ -14,6 +13,9 @@ use optiq_solver::planner::optimal::Progress as Moment;
 use optiq_solver::{
     CandidateMethod, Candidates, ClassFigures, Plan, PlanError, PlannerOptions, Report, candidates, planner,
 };
+use optiq_view::context::Context;
+use optiq_view::plan::{self as picture, Picture};
+use optiq_view::table;
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -2,9 +2,10 @@
 
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::{names, output, table};
+use crate::{names, output};
 use clap::Args;
 use optiq_net::{Geometry, LinkId, Network, NodeId, Routing, Ties, units};
+use optiq_view::table;
 use serde::Serialize;
 use std::process::ExitCode;
 

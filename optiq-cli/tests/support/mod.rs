@@ -1,22 +1,23 @@
 //! What the tests of the command share: a directory of their own, and the built binary run in it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
 
-/// A directory for one test, empty at first.
-pub struct Room(PathBuf);
+/// A directory for one test, empty at first, and removed at its end.
+pub struct Folder(TempDir);
 
-impl Room {
+impl Folder {
     pub fn new(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Room(path)
+        let mut builder = tempfile::Builder::new();
+        // A test that fails leaves its files to be looked at.
+        let folder = builder.prefix(&format!("{name}-")).tempdir_in(env!("CARGO_TARGET_TMPDIR"));
+        Folder(folder.unwrap())
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.0.path().join(name)
     }
 
     pub fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
@@ -31,7 +32,7 @@ impl Room {
     #[allow(dead_code, reason = "not every test program asks")]
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> =
-            fs::read_dir(&self.0).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+            fs::read_dir(self.0.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -39,7 +40,7 @@ impl Room {
     /// The command with these words, in this directory, with nothing to read and its output to be collected.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_optiq"));
-        command.args(words).current_dir(&self.0).env_remove("OPTIQ_LOG").env("XDG_RUNTIME_DIR", &self.0);
+        command.args(words).current_dir(self.0.path()).env_remove("OPTIQ_LOG").env("XDG_RUNTIME_DIR", self.0.path());
         // Options of a file that this machine may have are not the test's.
         command.env("OPTIQ_CONF", "none");
         command.stdin(Stdio::null());
@@ -60,10 +61,8 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for Folder {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            let _ = fs::remove_dir_all(&self.0);
-        }
+        self.0.disable_cleanup(std::thread::panicking());
     }
 }

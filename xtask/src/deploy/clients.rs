@@ -42,9 +42,12 @@ const EXPECTED: &[&str] = &[
 
 /// Installs into a temporary prefix and runs all checks; `passed` counts them.
 pub fn test(project: &Project, library: Library, command: Build, install: bool, passed: &mut u64) -> Outcome {
-    let room = Room::new()?;
+    let folder = tempfile::Builder::new()
+        .prefix("optiq-install-test-")
+        .tempdir()
+        .map_err(|e| Failure::Failed(format!("no temporary folder can be made: {e}")))?;
     let options = Options {
-        prefix: room.0.join("prefix"),
+        prefix: folder.path().join("prefix"),
         libdir: "lib".into(),
         destdir: None,
         library: Some(library),
@@ -54,7 +57,7 @@ pub fn test(project: &Project, library: Library, command: Build, install: bool, 
     };
     place::check_writable(&options.prefix)?;
     super::run(project, &options)?;
-    let user = User { project, library, room: &room.0, prefix: &options.prefix };
+    let user = User { project, library, folder: folder.path(), prefix: &options.prefix };
     let mut check = |title: &str, action: &dyn Fn() -> Outcome| {
         process::step(title, action)?;
         *passed += 1;
@@ -73,29 +76,11 @@ pub fn test(project: &Project, library: Library, command: Build, install: bool, 
     })
 }
 
-/// A temporary directory that ends with its value.
-struct Room(PathBuf);
-
-impl Room {
-    fn new() -> Outcome<Self> {
-        let path = env::temp_dir().join(format!("optiq-install-test-{}", std::process::id()));
-        super::remove_all(&path)?;
-        fs::create_dir_all(&path).map_err(|e| Failure::Failed(format!("{} cannot be made: {e}", path.display())))?;
-        Ok(Room(path))
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Somebody who has only the installed tree.
 struct User<'a> {
     project: &'a Project,
     library: Library,
-    room: &'a Path,
+    folder: &'a Path,
     prefix: &'a Path,
 }
 
@@ -118,7 +103,7 @@ impl User<'_> {
 
     /// A copy of a project, whose name is that of its folder in tests/install.
     fn copy(&self, name: &str) -> Outcome<PathBuf> {
-        let (from, to) = (self.project.root().join("tests/install"), self.room.join(name));
+        let (from, to) = (self.project.root().join("tests/install"), self.folder.join(name));
         let copied = || {
             fs::create_dir_all(&to)?;
             for entry in fs::read_dir(from.join(name))? {
@@ -149,7 +134,7 @@ impl User<'_> {
                 }
             }
         }
-        process::capture(self.command(self.prefix.join("bin/optiq"), self.room).args(["info", "--json"])).map(drop)
+        process::capture(self.command(self.prefix.join("bin/optiq"), self.folder).args(["info", "--json"])).map(drop)
     }
 
     fn c(&self) -> Outcome {
@@ -187,14 +172,14 @@ impl User<'_> {
 
     /// Runs a client on 4 ranks over planned paths. `shared` says whether it must take the installed shared library.
     fn run(&self, program: &Path, shared: bool) -> Outcome {
-        let libraries = process::capture(self.command("ldd", self.room).arg(program))?;
+        let libraries = process::capture(self.command("ldd", self.folder).arg(program))?;
         let line = libraries.lines().find(|l| l.contains("liboptiq.so."));
         let installed = self.prefix.to_string_lossy();
         if line.is_some() != shared || line.is_some_and(|l| !l.contains(installed.as_ref())) {
             return Err(Failure::Failed(format!("{} is linked with {line:?}", program.display())));
         }
         let launcher = self.library.launcher().unwrap_or_else(|| "mpirun".into());
-        let mut command = self.command("timeout", self.room);
+        let mut command = self.command("timeout", self.folder);
         command.arg(TIMEOUT).arg(launcher).args(["-n", "4"]).arg(program);
         command.env("OPTIQ_TOPOLOGY", "torus:4").env("OPTIQ_PLACEMENT", "rank:1").env("OPTIQ_ALGORITHM", "multipath");
         command.stdin(Stdio::null()).stderr(Stdio::inherit());

@@ -90,13 +90,13 @@ pub fn install(arguments: &[String]) -> Outcome {
     let Some(mut args) = Args::new("install", HELP, arguments) else { return Ok(()) };
     let (mut prefix, mut libdir, mut destdir, mut named) = (None, PathBuf::from("lib"), None, None);
     let (mut highs, mut install) = (true, true);
-    while let Some(flag) = args.next() {
-        match flag.name {
-            "--prefix" => prefix = Some(absolute("install --prefix", args.value(&flag)?)?),
-            "--destdir" => destdir = Some(absolute("install --destdir", args.value(&flag)?)?),
+    while let Some(flag) = args.next()? {
+        match flag.as_str() {
+            "--prefix" => prefix = Some(absolute("install --prefix", &args.value(&flag)?)?),
+            "--destdir" => destdir = Some(absolute("install --destdir", &args.value(&flag)?)?),
             "--libdir" => libdir = args.value(&flag)?.into(),
             "--mpi" => {
-                named = match args.value(&flag)? {
+                named = match args.value(&flag)?.as_str() {
                     "openmpi" => Some(Library::OpenMpi),
                     "mpich" => Some(Library::Mpich),
                     other => {
@@ -144,10 +144,10 @@ pub fn install(arguments: &[String]) -> Outcome {
 pub fn uninstall(arguments: &[String]) -> Outcome {
     let Some(mut args) = Args::new("uninstall", UNINSTALL, arguments) else { return Ok(()) };
     let (mut prefix, mut destdir) = (None, None);
-    while let Some(flag) = args.next() {
-        match flag.name {
-            "--prefix" => prefix = Some(absolute("uninstall --prefix", args.value(&flag)?)?),
-            "--destdir" => destdir = Some(absolute("uninstall --destdir", args.value(&flag)?)?),
+    while let Some(flag) = args.next()? {
+        match flag.as_str() {
+            "--prefix" => prefix = Some(absolute("uninstall --prefix", &args.value(&flag)?)?),
+            "--destdir" => destdir = Some(absolute("uninstall --destdir", &args.value(&flag)?)?),
             _ => return Err(args.unknown(&flag)),
         }
     }

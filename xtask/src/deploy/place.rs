@@ -171,100 +171,95 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
-    struct Room(PathBuf);
+    struct Scratch(tempfile::TempDir);
 
-    impl Room {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("optiq-place-{name}-{}", process::id()));
-            let _ = fs::remove_dir_all(&path);
-            fs::create_dir_all(&path).unwrap();
-            Room(path)
+    impl Scratch {
+        fn new() -> Self {
+            Scratch(tempfile::tempdir().unwrap())
+        }
+
+        fn path(&self, below: &str) -> PathBuf {
+            self.0.path().join(below)
         }
 
         fn write(&self, file: &str, text: &str) {
-            let path = self.0.join(file);
+            let path = self.path(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
 
         fn names(&self, folder: &str) -> Vec<String> {
             let mut files = Vec::new();
-            if self.0.join(folder).is_dir() {
-                list(&self.0.join(folder), Path::new(""), &mut files).unwrap();
+            if self.path(folder).is_dir() {
+                list(&self.path(folder), Path::new(""), &mut files).unwrap();
             }
             files.sort();
             files.iter().map(|f| f.display().to_string()).collect()
         }
     }
 
-    impl Drop for Room {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-
-    fn stage(room: &Room) {
+    fn stage(scratch: &Scratch) {
         for file in ["s/lib/libx.so.1", "s/bin/x", "s/share/optiq/y"] {
-            room.write(file, file);
+            scratch.write(file, file);
         }
-        symlink("libx.so.1", room.0.join("s/lib/libx.so")).unwrap();
+        symlink("libx.so.1", scratch.path("s/lib/libx.so")).unwrap();
     }
 
     #[test]
     fn a_second_installation_replaces_the_first_and_removal_leaves_what_is_not_its_own() {
-        let room = Room::new("twice");
-        stage(&room);
-        room.write("p/bin/other", "not ours");
-        let (from, to) = (room.0.join("s"), room.0.join("p"));
+        let scratch = Scratch::new();
+        stage(&scratch);
+        scratch.write("p/bin/other", "not ours");
+        let (from, to) = (scratch.path("s"), scratch.path("p"));
         copy(&from, &to).unwrap();
         let first = ["bin/other", "bin/x", "lib/libx.so", "lib/libx.so.1", MANIFEST, "share/optiq/y"];
-        assert_eq!(room.names("p"), first);
+        assert_eq!(scratch.names("p"), first);
         assert_eq!(fs::read_link(to.join("lib/libx.so")).unwrap(), Path::new("libx.so.1"));
         // The next one has a file less and another one more.
         fs::remove_file(from.join("share/optiq/y")).unwrap();
-        room.write("s/share/man/z", "");
+        scratch.write("s/share/man/z", "");
         copy(&from, &to).unwrap();
-        assert_eq!(room.names("p"), ["bin/other", "bin/x", "lib/libx.so", "lib/libx.so.1", "share/man/z", MANIFEST]);
+        assert_eq!(scratch.names("p"), ["bin/other", "bin/x", "lib/libx.so", "lib/libx.so.1", "share/man/z", MANIFEST]);
         assert_eq!(remove(&to).unwrap(), 5);
-        assert_eq!(room.names("p"), ["bin/other"]);
+        assert_eq!(scratch.names("p"), ["bin/other"]);
         assert!(!to.join("lib").exists() && to.join("bin").exists());
         assert!(remove(&to).is_err());
     }
 
     #[test]
     fn what_cannot_be_copied_whole_is_not_copied_at_all() {
-        let room = Room::new("half");
-        stage(&room);
+        let scratch = Scratch::new();
+        stage(&scratch);
         // A file where a directory must be, and a directory where a file must be.
         for (obstacle, name) in [("p/share", "share"), ("p/share/optiq/y/z", "share/optiq/y/z")] {
-            room.write(obstacle, "in the way");
-            let result = copy(&room.0.join("s"), &room.0.join("p"));
+            scratch.write(obstacle, "in the way");
+            let result = copy(&scratch.path("s"), &scratch.path("p"));
             assert!(matches!(&result, Err(Failure::Failed(text)) if text.starts_with("nothing was installed")));
-            assert_eq!(room.names("p"), [name]);
-            assert!(!room.0.join("p/bin").exists());
-            fs::remove_dir_all(room.0.join("p")).unwrap();
+            assert_eq!(scratch.names("p"), [name]);
+            assert!(!scratch.path("p/bin").exists());
+            fs::remove_dir_all(scratch.path("p")).unwrap();
         }
     }
 
     #[test]
     fn a_manifest_that_names_what_is_elsewhere_removes_nothing() {
-        let room = Room::new("elsewhere");
-        room.write("kept", "");
+        let scratch = Scratch::new();
+        scratch.write("kept", "");
         for line in ["../kept", "/etc/hostname", ""] {
-            room.write(&format!("p/{MANIFEST}"), &format!("bin/x\n{line}\n"));
-            let refused = remove(&room.0.join("p"));
+            scratch.write(&format!("p/{MANIFEST}"), &format!("bin/x\n{line}\n"));
+            let refused = remove(&scratch.path("p"));
             assert!(matches!(&refused, Err(Failure::Failed(text)) if text.contains("line 2")), "{refused:?}");
         }
-        assert!(room.0.join("kept").exists());
+        assert!(scratch.path("kept").exists());
     }
 
     #[test]
     fn a_place_that_cannot_be_written_to_is_refused_in_a_sentence() {
-        let room = Room::new("refused");
-        room.write("file", "");
-        let refused = check_writable(&room.0.join("file/below"));
+        let scratch = Scratch::new();
+        scratch.write("file", "");
+        let refused = check_writable(&scratch.path("file/below"));
         assert!(matches!(&refused, Err(Failure::Usage(text)) if text.contains("cannot be written to")), "{refused:?}");
-        check_writable(&room.0.join("not/yet/there")).unwrap();
-        assert_eq!(room.names("."), ["file"]);
+        check_writable(&scratch.path("not/yet/there")).unwrap();
+        assert_eq!(scratch.names("."), ["file"]);
     }
 }

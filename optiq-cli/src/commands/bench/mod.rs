@@ -1,19 +1,15 @@
 //! `optiq bench`: measurements under `mpirun`.
 
-pub mod document;
-mod exchange;
 mod io;
-mod measure;
-mod page;
-mod request;
 
 use crate::failure::Failure;
-use crate::output;
 use crate::target::Target;
+use crate::{output, ranks};
 use clap::{Args, Subcommand};
-use document::Suite;
-use measure::Request;
-use request::Sizes;
+use mpi::traits::Communicator;
+use optiq_studies::bench::alltoallv::{self, Request};
+use optiq_studies::bench::cases::{self, Sizes};
+use optiq_studies::bench::comparison::Suite;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -63,7 +59,7 @@ pub struct Alltoallv {
     demands: Vec<String>,
     /// Bytes per pair of a pattern: a size, a list, or a range such as 1B..16MB (each four times the one before) or
     /// 1B..16MB*8
-    #[arg(long, value_name = "SIZES", default_value = request::MESSAGE, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SIZES", default_value = cases::MESSAGE, allow_hyphen_values = true)]
     message: Sizes,
     /// A fixed list of cases in place of demands and sizes: thesis30 (30 cases for 16 hosts), or a file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["demands", "message"])]
@@ -97,23 +93,29 @@ impl Arguments {
         };
         let listed = a.cases.is_some();
         let cases = match &a.cases {
-            Some(name) => request::cases(name).map_err(Failure::Input)?,
+            Some(name) => cases::cases(name).map_err(Failure::Input)?,
             None => {
-                let demands: Vec<String> = a.demands.iter().flat_map(|text| request::split_demands(text)).collect();
-                request::product(&demands, &a.message.0)
+                let demands: Vec<String> = a.demands.iter().flat_map(|text| cases::split_demands(text)).collect();
+                cases::product(&demands, &a.message.0)
             }
         };
         let planner = |name: &String| (name != "auto").then(|| name.clone());
         let planners = if a.planner.is_empty() { vec![None] } else { a.planner.iter().map(planner).collect() };
-        let request = Request {
-            cases,
-            planners,
-            repetitions: a.repetitions as usize,
-            force: a.force,
-            all_ranks: a.all_ranks,
-            html: a.html,
-        };
-        measure::run(&request, |suite, html| show(&suite, html, listed, a.json))?;
+        let request =
+            Request { cases, planners, repetitions: a.repetitions as usize, force: a.force, all_ranks: a.all_ranks };
+        ranks::run(
+            |world| {
+                // Before anything is measured: rank 0 will write the page.
+                let html = match &a.html {
+                    Some(path) if world.rank() == 0 => Some(Target::new(path).map_err(|e| e.sentence().to_owned())?),
+                    _ => None,
+                };
+                let progress = ranks::progress(world, "measuring");
+                let suite = alltoallv::measure(world, &request, &|doing| progress.now(doing))?;
+                Ok(suite.map(|suite| (suite, html)))
+            },
+            |(suite, html)| show(&suite, html, listed, a.json),
+        )?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -121,7 +123,7 @@ impl Arguments {
 /// Prints the result, and writes the picture. One comparison that was not asked for as a list is a document of its own.
 fn show(suite: &Suite, html: Option<Target>, listed: bool, json: bool) -> Result<(), Failure> {
     if let Some(target) = html {
-        let page = page::page(suite).map_err(|e| Failure::Work(format!("cannot make the page: {e}")))?;
+        let page = suite.page().map_err(|e| Failure::Work(format!("cannot make the page: {e}")))?;
         target.write(|out| out.write_all(page.as_bytes()))?;
     }
     match (suite.cases.as_slice(), listed) {

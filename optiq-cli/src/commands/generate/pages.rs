@@ -34,7 +34,7 @@ fn commands(command: &Command, parent: Option<&str>, made: &mut Vec<Made>) -> io
 fn page(command: &Command, name: &str, parent: Option<&str>) -> io::Result<Vec<u8>> {
     // clap's own escapes are made for lines of the terminal's width; the page has its own.
     let man = Man::new(command.clone());
-    let mut text = roff::title(name, 1).into_bytes();
+    let mut text = roff::Page::new(name, 1).finish().into_bytes();
     // Names in quotation marks and apostrophes as they are typed.
     text.extend(b".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n");
     man.render_name_section(&mut text)?;

@@ -4,10 +4,11 @@ mod options;
 mod scores;
 
 use crate::failure::Failure;
-use crate::{output, table};
+use crate::output;
 use clap::Args;
 use optiq_lower::transport_rule::{TRANSPORT_RULES, TransportRule};
 use optiq_solver::{PLAN_VERSION, PlannerOptions, planner};
+use optiq_view::table;
 use serde::Serialize;
 use std::process::ExitCode;
 

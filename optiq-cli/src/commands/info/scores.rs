@@ -1,7 +1,7 @@
 //! `optiq info --scores`: what serves exchanges of which size on a network, and why.
 
 use crate::failure::Failure;
-use crate::{output, table};
+use crate::output;
 use optiq::Config;
 use optiq_lower::decide::score;
 use optiq_lower::model::CostModel;
@@ -9,6 +9,7 @@ use optiq_lower::scores::Rule;
 use optiq_net::Network;
 use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_solver::{Plan, demands};
+use optiq_view::table;
 use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;

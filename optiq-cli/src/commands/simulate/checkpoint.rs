@@ -42,9 +42,6 @@ impl Checkpointing {
 }
 
 impl Files {
-    /// None, for runs that are not stopped.
-    pub const NONE: Files = Files { target: None, every: None, resume: None };
-
     /// Writes a checkpoint in place of the last one; an error is a sentence.
     pub fn keep(&self, bytes: &[u8]) -> Result<(), String> {
         let Some(target) = &self.target else { return Ok(()) };

@@ -3,14 +3,15 @@
 use super::queues::Fullest;
 use super::report::Page;
 use super::results::Shown;
-use crate::arguments::{Context, Demands};
-use crate::table;
+use crate::arguments::Demands;
 use optiq_lower::choices::LegsChoice;
 use optiq_net::Network;
 use optiq_sim::model::Carry;
 use optiq_sim::simulated_exchange::run::SimulatedRun;
 use optiq_sim::time::{self, SECOND};
 use optiq_sim::{End, Model, Outcome, Policy};
+use optiq_view::context::Context;
+use optiq_view::table;
 use serde::{Serialize, Serializer};
 
 /// Its keys are a contract with scripts.

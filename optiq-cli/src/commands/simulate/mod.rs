@@ -9,7 +9,7 @@ mod report;
 mod results;
 pub mod run;
 
-use crate::arguments::{Context, Demands, MESSAGE, Planning, Topology};
+use crate::arguments::{Demands, MESSAGE, Planning, Topology};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
@@ -25,6 +25,7 @@ use optiq_solver::demands::Demand;
 use optiq_solver::planner;
 use optiq_solver::{PlannerOptions, pipeline};
 use optiq_transport::{ChunkRule, PUTS_IN_FLIGHT_PART, ScheduleOptions};
+use optiq_view::context::Context;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;

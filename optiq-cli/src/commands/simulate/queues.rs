@@ -1,11 +1,11 @@
 //! What waited in each queue: a CSV file of each interval of time, and tables of the fullest ones.
 
 use super::results::{Shown, quoted, width};
-use crate::picture::timeline;
-use crate::table;
 use optiq_net::Network;
 use optiq_sim::time::{Time, seconds};
 use optiq_sim::{Outcome, QueueKind, QueueSeries, Series};
+use optiq_view::report::QueueTable;
+use optiq_view::table;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -85,10 +85,10 @@ pub fn write(out: &mut dyn Write, net: &Network, runs: &[Shown<'_>]) -> io::Resu
 }
 
 /// The fullest queues of a run, as tables of a page, one for each kind that there is.
-pub fn tables(net: &Network, run: &Shown<'_>) -> String {
-    let Some(series) = &run.outcome.series else { return String::new() };
-    let Some(queues) = &series.queues else { return String::new() };
-    let mut text = String::from("<div class=\"panels\">");
+pub fn tables(net: &Network, run: &Shown<'_>) -> Option<Vec<QueueTable>> {
+    let series = run.outcome.series.as_ref()?;
+    let queues = series.queues.as_ref()?;
+    let mut tables = Vec::new();
     for (kind, _, one, several, _) in KINDS {
         let mut all: Vec<&QueueSeries> = queues.iter().filter(|queue| queue.kind == kind).collect();
         if all.is_empty() {
@@ -105,10 +105,10 @@ pub fn tables(net: &Network, run: &Shown<'_>) -> String {
             let mean = table::bytes(mean(series, queue, run.outcome.time));
             vec![place(net, queue), table::bytes(queue.most() as f64), mean]
         };
-        let rows = timeline::rows(&[one, "most", "mean"], 3, all[..shown].iter().map(row));
-        text.push_str(&format!("<div class=\"panel scroll\"><h4>{heading}</h4>{rows}</div>"));
+        let rows = all[..shown].iter().map(row).collect();
+        tables.push(QueueTable { heading, heads: [one, "most", "mean"], rows });
     }
-    text + "</div>"
+    Some(tables)
 }
 
 /// What waits in a queue, on average over a run.

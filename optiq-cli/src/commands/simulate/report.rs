@@ -3,13 +3,14 @@
 
 use super::queues;
 use super::results::{Shown, rate, width};
-use crate::picture::curves::{self, Curve, Curves, Panel};
-use crate::picture::heat::{self, Heat, Row};
-use crate::picture::{Drawn, escape, number, page, timeline};
-use crate::table;
 use optiq_net::Network;
 use optiq_sim::time::{Time, seconds};
 use optiq_sim::{Model, Series};
+use optiq_view::axis::number;
+use optiq_view::curves::{Curve, Curves, Panel};
+use optiq_view::heat::{Heat, Row};
+use optiq_view::report::{self, LinkMap, Report, Run};
+use optiq_view::table;
 
 /// What it shows.
 pub struct Page<'a> {
@@ -37,48 +38,21 @@ type Cells<'a> = &'a dyn Fn(&Shown<'_>, &Series, usize, usize) -> f64;
 impl Page<'_> {
     /// The page.
     pub fn html(&self, net: &Network, model: &Model) -> String {
-        let title = escape(&format!("OPTIQ simulation: {}; model {}", self.heading, model.title));
-        let style = curves::style() + &heat::style() + include_str!("../../picture/report.css");
-        let partial: String = self.runs.iter().filter_map(|run| Some((run.name, run.partial?))).fold(
-            String::new(),
-            |text, (name, why)| {
-                let name = escape(name);
-                text + &format!(
-                    "<p class=\"note partial\">{name} is partial: it was ended before its end ({why}). All that is shown of \
-                     it is what had happened by then.</p>"
-                )
-            },
-        );
-        let (heads, rows) = self.figures.split_first().map_or((&[][..], &[][..]), |(heads, rows)| (&heads[..], rows));
-        let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-        let figures = timeline::rows(&heads, heads.len(), rows.iter().cloned());
-        let names: String = (self.runs.iter().enumerate())
-            .map(|(i, run)| format!("<span>{}{}</span>", curves::key(i), escape(&marked(run))))
-            .collect();
-        let names = match self.runs.len() {
-            0 | 1 => String::new(),
-            _ => format!("<div class=\"runs roles\">{names}</div>"),
-        };
         let (throughput, throughput_note) = self.throughput(net);
-        let (scales, maps) = self.maps(net, model);
-        let nothing = || "<p class=\"note\">Nothing was recorded.</p>".to_owned();
-        let parts = [
-            ("{{heading}}", &*escape(&self.heading)),
-            ("{{subtitle}}", &escape(&self.subtitle)),
-            ("{{partial}}", &partial),
-            ("{{figures}}", &figures),
-            ("{{runs}}", &names),
-            ("{{throughput}}", &throughput.unwrap_or_else(nothing)),
-            ("{{throughput-note}}", &escape(&throughput_note)),
-            ("{{done}}", &self.done().unwrap_or_else(nothing)),
-            ("{{done-note}}", DONE),
-            ("{{latency}}", &self.latency().unwrap_or_else(nothing)),
-            ("{{latency-note}}", LATENCY),
-            ("{{scales}}", &scales),
-            ("{{links-note}}", LINKS),
-            ("{{maps}}", &maps),
-        ];
-        page(&title, Drawn::Already, &style, include_str!("../../picture/report.html"), &parts)
+        let (most_waiting, runs) = self.links(net, model);
+        let report = Report {
+            heading: self.heading.clone(),
+            subtitle: self.subtitle.clone(),
+            model: &model.title,
+            figures: self.figures,
+            throughput,
+            throughput_note,
+            done: self.done(),
+            latency: self.latency(),
+            most_waiting,
+            runs,
+        };
+        report.page()
     }
 
     /// A curve for each run.
@@ -91,7 +65,7 @@ impl Page<'_> {
     }
 
     /// What all links carry together, and what there is to say about it.
-    fn throughput(&self, net: &Network) -> (Option<String>, String) {
+    fn throughput(&self, net: &Network) -> (Curves, String) {
         // Short intervals would make curves of noise that lie on each other. All widths are a power of two of each other.
         let last = self.runs.iter().map(|run| run.outcome.time).max().unwrap_or(0);
         let joined = |series: &Series| {
@@ -150,11 +124,11 @@ impl Page<'_> {
             used.join(", "),
             widths.join(" or "),
         );
-        (picture.svg(), note)
+        (picture, note)
     }
 
     /// How many hosts were done by when.
-    fn done(&self) -> Option<String> {
+    fn done(&self) -> Curves {
         let curves = self.curves(|run| {
             if run.done.is_empty() {
                 return (Vec::new(), 0.0);
@@ -176,11 +150,10 @@ impl Page<'_> {
             high: Some(100.0),
             panels: vec![Panel { title: table::count(hosts, "host"), curves }],
         }
-        .svg()
     }
 
     /// What share of packets and of messages took at most how long.
-    fn latency(&self) -> Option<String> {
+    fn latency(&self) -> Curves {
         let panel = |title: &str, of: &dyn Fn(&Shown<'_>) -> hdrhistogram::Histogram<u64>| {
             let curves = self.curves(|run| {
                 let histogram = of(run);
@@ -208,11 +181,11 @@ impl Page<'_> {
                 panel("messages", &|run| run.outcome.message_latency.clone()),
             ],
         }
-        .svg()
     }
 
-    /// The colour scales, and for each run what its links carried, what waited at their ends, and its fullest queues.
-    fn maps(&self, net: &Network, model: &Model) -> (String, String) {
+    /// The most bytes that waited at the end of a link, and for each run what its links carried, what waited at their ends,
+    /// and its fullest queues.
+    fn links(&self, net: &Network, model: &Model) -> (f64, Vec<Run>) {
         let busy: Cells<'_> = &|run, series, at, link| {
             let long = seconds(width(series, at, run.outcome.time));
             if long > 0.0 { series.bytes[at][link] as f64 / (rate(net, model, link) * long) } else { 0.0 }
@@ -220,37 +193,24 @@ impl Page<'_> {
         let waiting: Cells<'_> = &|_, series, at, link| series.waiting_bytes[at][link] as f64;
         let each = self.runs.iter().filter_map(|run| Some((run, run.outcome.series.as_ref()?)));
         let most = each.flat_map(|(_, s)| s.waiting_bytes.iter().flatten()).copied().max().unwrap_or(0) as f64;
-        let scales = heat::legend("bytes, as a share of what the link can carry", "50 %", "100 %")
-            + &heat::legend(
-                "bytes that wait in the buffers at the link's end",
-                &table::bytes(most / 2.0),
-                &table::bytes(most),
-            );
-        let mut text = String::new();
-        for run in self.runs {
-            if self.runs.len() > 1 {
-                text.push_str(&format!("<h3 class=\"run\">{}</h3>", escape(&marked(run))));
+        let maps = |run: &Shown<'_>| {
+            let carried = |tip| format!("busy for {} of the run", table::percent(tip));
+            let waited = |tip| format!("{} waited on average", table::bytes(tip));
+            let map = |what, (all, heat)| LinkMap { what, all, heat };
+            Run {
+                name: run.name.to_owned(),
+                ended: run.partial.map(String::from),
+                links: [
+                    map("carried something", self.map(net, run, busy, 1.0, &carried)),
+                    map("had something wait", self.map(net, run, waiting, most, &waited)),
+                ],
+                queues: queues::tables(net, run),
             }
-            let carrying = self.map(net, run, busy, 1.0, &|tip| format!("busy for {} of the run", table::percent(tip)));
-            let holding = self.map(net, run, waiting, most, &|tip| format!("{} waited on average", table::bytes(tip)));
-            text.push_str("<div class=\"panels\">");
-            for (map, what) in [(carrying, "carried something"), (holding, "had something wait")] {
-                let panel = match map {
-                    Some((shown, all, svg)) if shown < all => {
-                        format!("<h4>{shown} of {} that {what}</h4>{svg}", table::count(all, "link"))
-                    }
-                    Some((_, all, svg)) => format!("<h4>{} that {what}</h4>{svg}", table::count(all, "link")),
-                    None => format!("<p class=\"note\">No link {what}.</p>"),
-                };
-                text.push_str(&format!("<div class=\"panel\">{panel}</div>"));
-            }
-            text.push_str("</div>");
-            text.push_str(&queues::tables(net, run));
-        }
-        (scales, text)
+        };
+        (most, self.runs.iter().map(maps).collect())
     }
 
-    /// The links of a run with the most in all, how many, and of how many; `high` is the end of the scale, `tip` says what a mean is.
+    /// How many links of a run have something, and a map of those with the most in all; `high` is the end of the scale, `tip` says what a mean is.
     fn map(
         &self,
         net: &Network,
@@ -258,8 +218,8 @@ impl Page<'_> {
         cells: Cells<'_>,
         high: f64,
         tip: &dyn Fn(f64) -> String,
-    ) -> Option<(usize, usize, String)> {
-        let series = run.outcome.series.as_ref()?;
+    ) -> (usize, Option<Heat>) {
+        let Some(series) = &run.outcome.series else { return (0, None) };
         let end = run.outcome.time;
         let long = |at: usize| seconds(width(series, at, end));
         let mean = |link: usize| {
@@ -282,26 +242,14 @@ impl Page<'_> {
             })
             .collect();
         if rows.is_empty() {
-            return None;
+            return (all, None);
         }
-        let (count, label) =
-            (rows.len(), format!("{}: the {} links with the most, over time", marked(run), rows.len()));
-        Some((count, all, Heat { label, rows, interval: seconds(series.interval), end: seconds(end) }.svg()))
+        let label = format!("{}: the {} links with the most, over time", marked(run), rows.len());
+        (all, Some(Heat { label, rows, interval: seconds(series.interval), end: seconds(end) }))
     }
 }
 
-const DONE: &str = "Who has nothing to do is done at once; in a partial run this is not known, and not shown.";
-
-const LATENCY: &str = "Packets: from the first bit out of the source's memory to the last one in the destination's. Messages: \
-    from the order to send until the receiver's processor has dealt with it.";
-
-const LINKS: &str = "A row is a link, the one with the most in all on top; each run has its own choice of links, and its own \
-    time axis. All runs have the same colours. A packet counts where it \
-    begins, which leaves gaps where intervals are not much longer than a packet takes. Pointing at a row tells its mean. \
-    Tables have the queues in which ever the most waited: packets in the buffer of a virtual channel, at a link's end or between \
-    a host's memory and its router, and messages in a host's memory until they are put on the link.";
-
 /// A run's name, and whether it is partial.
 fn marked(run: &Shown<'_>) -> String {
-    format!("{}{}", run.name, if run.partial.is_some() { " (partial)" } else { "" })
+    report::marked(run.name, run.partial.is_some())
 }

@@ -4,12 +4,12 @@ mod document;
 
 use crate::failure::Failure;
 use crate::output;
-use crate::picture::timeline;
 use clap::Args;
 use document::{Choice, TraceDocument, name};
 use optiq_trace::{Run, TraceError, perfetto};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use optiq_view::timeline;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

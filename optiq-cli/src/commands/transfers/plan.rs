@@ -3,14 +3,15 @@
 use super::refused;
 use crate::arguments::{MESSAGE, Planning, Topology};
 use crate::failure::Failure;
+use crate::output;
 use crate::progress::Progress;
 use crate::target::Target;
-use crate::{output, table};
 use clap::Args;
 use optiq_lower::placement::Placement;
 use optiq_lower::transfers::TransferList;
 use optiq_net::{Network, NodeId, units};
 use optiq_solver::demands;
+use optiq_view::table;
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;

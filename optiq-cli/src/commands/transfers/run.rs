@@ -1,15 +1,17 @@
 //! `optiq transfers run`: executes a job file under `mpirun`, and looks at every byte.
 
 use crate::failure::Failure;
-use crate::statistics::median;
-use crate::{output, ranks, table};
+use crate::{output, ranks};
 use clap::Args;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::AsRaw;
 use optiq::{Config, Session};
 use optiq_lower::LowerError;
 use optiq_lower::transfers::TransferList;
+use optiq_measure::statistics::median;
 use optiq_net::units;
+use optiq_studies::bench::timing;
+use optiq_view::table;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -95,7 +97,7 @@ impl Arguments {
         for repetition in 0..=self.repetitions {
             receive.fill(0);
             let execute = || session.execute_transfers(&jobs, &send, &mut receive).map_err(|e| e.to_string());
-            let longest = ranks::seconds(world, execute)?;
+            let longest = timing::seconds(world, execute)?;
             if receive != expected {
                 return Err(format!("wrong bytes arrived at rank {rank}"));
             }
@@ -107,7 +109,7 @@ impl Arguments {
             return Ok(None);
         }
         let bytes = jobs.list().iter().fold(0u64, |sum, j| sum.saturating_add(j.bytes));
-        let median_seconds = median(&seconds);
+        let median_seconds = median(&seconds).unwrap_or(0.0);
         let decision = session.decision();
         let link_bound_seconds = match &decision {
             optiq::Decision::Multipath { congestion_seconds, .. } => Some(*congestion_seconds),

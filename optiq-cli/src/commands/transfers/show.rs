@@ -2,9 +2,10 @@
 
 use super::refused;
 use crate::failure::Failure;
-use crate::{output, table};
+use crate::output;
 use clap::Args;
 use optiq_lower::transfers::{Transfer, TransferList};
+use optiq_view::table;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;

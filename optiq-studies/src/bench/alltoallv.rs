@@ -1,0 +1,275 @@
+//! The measurement, as every rank runs it.
+//!
+//! `MPI_Alltoallv` and OPTIQ run in turn in one job, the order changing from repetition to repetition. A repetition counts
+//! from a barrier to the time at which the last rank is through. Where one call is short, a repetition makes as many as
+//! take ten milliseconds, the same number on all ranks and for both sides, so that clocks and barriers do not matter; its
+//! seconds are those of one of them. The first call of each side, which opens connections and makes the plan, is reported
+//! apart; some more follow that are not timed, in which OPTIQ tries whether planned paths or plain MPI are faster. Each case has a session of
+//! its own, as in a program that does this exchange again and again: what OPTIQ has learned from 1-byte exchanges is no
+//! part of the time of megabytes. (How soon it notices such a change is told in docs/decisions/012.)
+//!
+//! Receive buffers are cleared before each repetition and looked at after its last call; where it makes many calls, one more
+//! precedes it that is not timed, after which they are looked at and cleared, too.
+//!
+//! Beside each median stands the link bound: bytes over capacity of the most loaded link, on the fabric's own routes for
+//! plain MPI and by what served it for OPTIQ.
+
+use crate::bench::cases::Case;
+use crate::bench::comparison::{Comparison, Outcome, Side, Suite};
+use crate::bench::exchange::{Exchange, counts, too_large};
+use crate::bench::timing;
+use mpi::datatype::{Partition, PartitionMut};
+use mpi::raw::AsRaw;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, CommunicatorCollectives, Root};
+use optiq::{Config, PlannerChoice, Session};
+use optiq_lower::choices::Algorithm;
+use optiq_lower::decide::Decision;
+use optiq_lower::placement::{Placement, PlacementRule};
+use optiq_measure::statistics::median;
+use optiq_net::Network;
+use optiq_solver::{Demand, demands};
+
+/// Seconds that a timed repetition takes at least, about.
+const LONG_ENOUGH: f64 = 10e-3;
+
+/// Calls of a repetition, at most.
+const MAX_CALLS: usize = 20_000;
+
+/// Calls of each side before it is timed, the first among them. OPTIQ may plan a demand set when it comes a second time,
+/// and tries plain MPI at the third use of a plan.
+const WARM_UP: usize = 5;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The cases, each of which is measured with each planner.
+    pub cases: Vec<Case>,
+    /// Planners; `None` leaves the choice to OPTIQ.
+    pub planners: Vec<Option<String>>,
+    /// Timed repetitions of each.
+    pub repetitions: usize,
+    /// Use the plan even where OPTIQ would leave the exchange to plain MPI.
+    pub force: bool,
+    /// Spread demands over all ranks of their hosts.
+    pub all_ranks: bool,
+}
+
+/// Runs all comparisons; collective over the world. Only rank 0 returns what was measured, and tells `progress` what it does.
+///
+/// # Errors
+/// One sentence, in which ranks may differ: the job must be ended then.
+pub fn measure(
+    world: &SimpleCommunicator,
+    request: &Request,
+    progress: &dyn Fn(String),
+) -> Result<Option<Suite>, String> {
+    let mut config = Config::read().usable().map_err(|error| error.to_string())?;
+    let root = world.rank() == 0;
+    config.strict = true;
+    if request.force {
+        config.algorithm = Algorithm::Multipath;
+    }
+    let mut note = None;
+    if config.topology.is_none() {
+        let star = format!("star:{}", world.size());
+        note = Some(format!(
+            "OPTIQ_TOPOLOGY is not set: the network is taken for {star}, every rank for a host of its own; link bounds are \
+             those of links with 1 GB/s."
+        ));
+        (config.topology, config.placement) = (Some(star), PlacementRule::Ranks { per_host: 1 });
+    }
+    let open = |planner: &Option<String>| {
+        let mut config = config.clone();
+        if let Some(planner) = planner {
+            config.planner = PlannerChoice::Named(planner.clone());
+        }
+        // SAFETY: a valid communicator, and the session is dropped before MPI is finalised.
+        unsafe { Session::new(world.as_raw(), config) }.map_err(|e| e.to_string())
+    };
+    let first = open(request.planners.first().unwrap_or(&None))?;
+    let looked_at = first.network().cloned().zip(first.placement().cloned());
+    let (network, placement) = looked_at.ok_or("the network of OPTIQ_TOPOLOGY cannot be used here")?;
+    let (network, placement) = (&network, &placement);
+    let mut first = Some(first);
+    // What cannot be run is said before the first case runs.
+    let rank = world.rank() as usize;
+    let mut prepared = Vec::with_capacity(request.cases.len());
+    for case in &request.cases {
+        let named = |e: String| format!("{}: {e}", case.name());
+        let list = demands::parse(&case.demands, network, case.message_bytes).map_err(|e| e.to_string())?;
+        let counts = counts(&list, placement, rank, request.all_ranks).map_err(named)?;
+        prepared.push((case, list, counts));
+    }
+    let mut cases = Vec::new();
+    let all = prepared.len() * request.planners.len();
+    for (case, list, counts) in prepared {
+        for planner in &request.planners {
+            if root {
+                progress(format!("case {} of {all}: {}", cases.len() + 1, case.name()));
+            }
+            let session = &first.take().map_or_else(|| open(planner), Ok)?;
+            let planner = planner.as_deref().unwrap_or("auto").to_owned();
+            let bench = Bench { world, session, network, placement, repetitions: request.repetitions };
+            let comparison = bench.compare(case, &list, counts.clone())?;
+            cases.push(Outcome { case: case.name(), planner, comparison });
+        }
+    }
+    if !root {
+        return Ok(None);
+    }
+    let network = (network.spec().to_string(), note);
+    Ok(Some(Suite::new(network, placement.len(), request.all_ranks, request.repetitions, cases)))
+}
+
+/// What one comparison needs.
+struct Bench<'a> {
+    world: &'a SimpleCommunicator,
+    session: &'a Session,
+    network: &'a Network,
+    placement: &'a Placement,
+    repetitions: usize,
+}
+
+/// Who serves a call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum By {
+    Mpi,
+    Optiq,
+}
+
+impl Bench<'_> {
+    fn compare(&self, case: &Case, list: &[Demand], counts: (Vec<usize>, Vec<usize>)) -> Result<Comparison, String> {
+        let mut exchange = Exchange::new(counts, self.world.rank() as usize, |mine| {
+            let mut theirs = vec![0i64; mine.len()];
+            self.world.all_to_all_into(mine, &mut theirs[..]);
+            theirs
+        });
+        let x = &mut exchange;
+        let first = [self.verified(By::Mpi, x, 1)?, self.verified(By::Optiq, x, 1)?];
+        let mut last = first;
+        for _ in 1..WARM_UP {
+            last = [self.verified(By::Mpi, x, 1)?, self.verified(By::Optiq, x, 1)?];
+        }
+        let calls = self.calls(x, last)?;
+        let (mut seconds, mut on_paths, mut decisions) = ([Vec::new(), Vec::new()], 0, [None, None]);
+        for repetition in 0..self.repetitions {
+            let order = if repetition % 2 == 0 { [By::Mpi, By::Optiq] } else { [By::Optiq, By::Mpi] };
+            for by in order {
+                if calls > 1 {
+                    self.verified(by, x, 1)?;
+                }
+                seconds[by as usize].push(self.verified(by, x, calls)?);
+                if by == By::Optiq {
+                    let decision = self.session.decision();
+                    let planned = matches!(decision, Decision::Multipath { .. });
+                    on_paths += usize::from(planned);
+                    decisions[usize::from(planned)] = Some(decision);
+                }
+            }
+        }
+        // Now and then OPTIQ measures the other way: what served most repetitions counts.
+        let [plain, planned] = decisions;
+        let most = if 2 * on_paths > self.repetitions { planned } else { plain.or(planned) };
+        let decision = most.unwrap_or_else(|| self.session.decision());
+        let (direct_bound, planned_bound) = bounds(&decision, self.network, list)?;
+        let [of_mpi, of_optiq] = seconds;
+        let (mpi, optiq) = (side(first[0], of_mpi, direct_bound), side(first[1], of_optiq, planned_bound));
+        Ok(Comparison {
+            topology: self.network.spec().to_string(),
+            demands: case.demands.clone(),
+            message_bytes: case.message_bytes,
+            pairs: list.iter().filter(|d| d.bytes > 0).count(),
+            total_bytes: list.iter().map(|d| d.bytes).sum(),
+            ranks: self.placement.len(),
+            calls,
+            served_by: match &decision {
+                Decision::Multipath { paths, .. } => optiq_view::table::count(*paths, "path"),
+                _ => "MPI".into(),
+            },
+            decision: decision.to_string(),
+            repetitions_on_paths: on_paths,
+            transport: self.session.transport().to_string(),
+            ratio: mpi.median_seconds / optiq.median_seconds,
+            mpi,
+            optiq,
+            verified: true,
+        })
+    }
+
+    /// Calls of a repetition, as rank 0 decides; `seconds` is what one of each side took.
+    fn calls(&self, x: &mut Exchange, seconds: [f64; 2]) -> Result<usize, String> {
+        let mut shorter = seconds[0].min(seconds[1]);
+        let mut calls = 1;
+        // A single short call is mostly barrier: what many take says how many are needed.
+        for _ in 0..3 {
+            let mut agreed = [(LONG_ENOUGH / shorter.max(1e-9)).ceil().clamp(1.0, MAX_CALLS as f64) as u64];
+            self.world.process_at_rank(0).broadcast_into(&mut agreed[..]);
+            if agreed[0] as usize <= calls {
+                break;
+            }
+            calls = agreed[0] as usize;
+            shorter = self.verified(By::Mpi, x, calls)?.min(self.verified(By::Optiq, x, calls)?);
+        }
+        Ok(calls)
+    }
+
+    /// Seconds of one of so many calls, whose last one is looked at.
+    fn verified(&self, by: By, x: &mut Exchange, calls: usize) -> Result<f64, String> {
+        x.clear();
+        let seconds = match by {
+            By::Mpi => self.by_mpi(x, calls)?,
+            By::Optiq => self.by_optiq(x, calls)?,
+        };
+        if !x.is_right() {
+            let what = if by == By::Mpi { "MPI_Alltoallv" } else { "optiq_alltoallv" };
+            return Err(format!("{what} delivered wrong bytes to rank {}", self.world.rank()));
+        }
+        Ok(seconds)
+    }
+
+    fn by_mpi(&self, x: &mut Exchange, calls: usize) -> Result<f64, String> {
+        let narrow = |list: &[usize]| {
+            list.iter().map(|&i| i32::try_from(i).map_err(|_| too_large())).collect::<Result<Vec<_>, _>>()
+        };
+        let from = Partition::new(&x.send[..], narrow(&x.send_counts)?, narrow(&x.send_displacements)?);
+        let (counts, displacements) = (narrow(&x.receive_counts)?, narrow(&x.receive_displacements)?);
+        let mut into = PartitionMut::new(&mut x.receive[..], counts, displacements);
+        self.timed(calls, || {
+            self.world.all_to_all_varcount_into(&from, &mut into);
+            Ok(())
+        })
+    }
+
+    fn by_optiq(&self, x: &mut Exchange, calls: usize) -> Result<f64, String> {
+        self.timed(calls, || {
+            let into = &mut x.receive;
+            let (from, to) = (&x.send_counts, &x.receive_counts);
+            self.session
+                .alltoallv(&x.send, from, &x.send_displacements, into, to, &x.receive_displacements)
+                .map_err(|e| e.to_string())
+        })
+    }
+
+    /// Seconds from a barrier until the last rank is through, divided by the number of calls.
+    fn timed(&self, calls: usize, mut call: impl FnMut() -> Result<(), String>) -> Result<f64, String> {
+        let longest = timing::seconds(self.world, || (0..calls).try_for_each(|_| call()))?;
+        Ok(longest / calls as f64)
+    }
+}
+
+/// Link bounds of the fabric's own routes and of what served OPTIQ's calls.
+fn bounds(decision: &Decision, network: &Network, demands: &[Demand]) -> Result<(f64, f64), String> {
+    if let Decision::Multipath { congestion_seconds, direct_congestion_seconds, .. } = decision {
+        return Ok((*direct_congestion_seconds, *congestion_seconds));
+    }
+    let load = network.route_load(demands.iter().map(|d| (d.src, d.dst, d.bytes))).map_err(|e| e.to_string())?;
+    let direct = load.statistics(network).congestion_seconds;
+    Ok((direct, direct))
+}
+
+fn side(first_seconds: f64, seconds: Vec<f64>, link_bound_seconds: f64) -> Side {
+    let median_seconds = median(&seconds).unwrap_or(0.0);
+    let share_of_bound = link_bound_seconds / median_seconds;
+    Side { first_seconds, seconds, median_seconds, link_bound_seconds, share_of_bound }
+}

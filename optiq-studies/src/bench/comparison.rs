@@ -1,0 +1,368 @@
+//! What was measured: one comparison, or many with their geometric mean.
+
+use optiq_measure::statistics::geometric_mean;
+use optiq_view::ratios::{Line, Point, Ratios};
+use optiq_view::table;
+use serde::{Deserialize, Serialize};
+use std::io;
+
+/// One side of the comparison.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Side {
+    /// The first call, with connection set-up and planning.
+    pub first_seconds: f64,
+    /// The timed repetitions, in order: the mean of their calls.
+    pub seconds: Vec<f64>,
+    /// Their median.
+    pub median_seconds: f64,
+    /// No execution along these paths is faster.
+    pub link_bound_seconds: f64,
+    /// Link bound over median.
+    pub share_of_bound: f64,
+}
+
+/// Plain MPI and OPTIQ on one demand set: one document.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The network.
+    pub topology: String,
+    /// As asked for.
+    pub demands: String,
+    /// As asked for.
+    pub message_bytes: u64,
+    /// Pairs of hosts with bytes.
+    pub pairs: usize,
+    /// Bytes that cross the network.
+    pub total_bytes: u64,
+    /// MPI ranks.
+    pub ranks: usize,
+    /// Calls of each in a timed repetition.
+    pub calls: usize,
+    /// What served most of OPTIQ's repetitions, and why.
+    pub decision: String,
+    /// The same in a word or two: `MPI`, `25 paths`.
+    pub served_by: String,
+    /// Repetitions whose last call planned paths served.
+    pub repetitions_on_paths: usize,
+    /// The MPI calls that carried the chunks.
+    pub transport: String,
+    /// `MPI_Alltoallv`.
+    pub mpi: Side,
+    /// `optiq_alltoallv`.
+    pub optiq: Side,
+    /// Median of MPI over median of OPTIQ.
+    pub ratio: f64,
+    /// Every byte of the first and last call of every repetition was right.
+    pub verified: bool,
+}
+
+/// One of many.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Outcome {
+    /// `disjoint, 4MB`.
+    pub case: String,
+    /// As asked for; `auto` where OPTIQ chose.
+    pub planner: String,
+    /// What was found.
+    #[serde(flatten)]
+    pub comparison: Comparison,
+}
+
+/// The lowest ratio, and where.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Worst {
+    /// The case.
+    pub case: String,
+    /// As asked for.
+    pub planner: String,
+    /// Its ratio.
+    pub ratio: f64,
+}
+
+/// Many comparisons: one document.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Suite {
+    /// The network.
+    pub topology: String,
+    /// Why it is that one, if it was not given.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub note: Option<String>,
+    /// MPI ranks.
+    pub ranks: usize,
+    /// Demands between hosts are spread over all pairs of their ranks.
+    pub all_ranks: bool,
+    /// Timed repetitions of each.
+    pub repetitions: usize,
+    /// In the order of demands, sizes, planners.
+    pub cases: Vec<Outcome>,
+    /// Of the ratios of all cases.
+    pub geometric_mean_ratio: f64,
+    /// The lowest of the ratios.
+    pub worst: Option<Worst>,
+    /// Every byte that was looked at was right.
+    pub verified: bool,
+}
+
+impl Suite {
+    /// With mean and worst of the cases.
+    pub fn new(
+        (topology, note): (String, Option<String>),
+        ranks: usize,
+        all_ranks: bool,
+        repetitions: usize,
+        cases: Vec<Outcome>,
+    ) -> Self {
+        let ratios: Vec<f64> = cases.iter().map(|c| c.comparison.ratio).collect();
+        let worst = cases.iter().min_by(|a, b| a.comparison.ratio.total_cmp(&b.comparison.ratio)).map(|c| Worst {
+            case: c.case.clone(),
+            planner: c.planner.clone(),
+            ratio: c.comparison.ratio,
+        });
+        let verified = cases.iter().all(|c| c.comparison.verified);
+        let geometric_mean_ratio = geometric_mean(&ratios).unwrap_or(f64::NAN);
+        Suite { topology, note, ranks, all_ranks, repetitions, cases, geometric_mean_ratio, worst, verified }
+    }
+
+    /// Whether the cases differ in the planner.
+    pub fn several_planners(&self) -> bool {
+        self.cases.windows(2).any(|two| two[0].planner != two[1].planner)
+    }
+
+    /// As a page with the ratio against bytes per pair, and a table.
+    ///
+    /// # Errors
+    /// If a number is not finite.
+    pub fn page(&self) -> io::Result<String> {
+        let note = self.note.as_ref().map_or(String::new(), |note| format!(" {note}"));
+        let subtitle = format!(
+            "{}, medians of {}, every byte of the first and last call of each {}.{note}",
+            table::count(self.ranks, "rank"),
+            table::count(self.repetitions, "repetition"),
+            if self.verified { "right" } else { "WRONG" },
+        );
+        let many = format!("of {}", table::count(self.cases.len(), "case"));
+        let mut headlines = vec![(self.geometric_mean_ratio, "as fast as MPI, geometric mean", many)];
+        headlines.extend(self.worst.as_ref().map(|w| (w.ratio, "in the worst case", w.case.clone())));
+        // The whole decision has room here.
+        let row = |case: &Outcome| case.cells().into_iter().chain([case.comparison.decision.clone()]).collect();
+        let page = Ratios {
+            heading: format!("{}: optiq_alltoallv beside MPI_Alltoallv", self.topology),
+            subtitle,
+            headlines,
+            lines: self.lines(),
+            heads: HEADS.into_iter().chain(["why"]).collect(),
+            rows: self.cases.iter().map(row).collect(),
+            data: self,
+        };
+        page.page()
+    }
+
+    /// A line for each demand set with each planner.
+    fn lines(&self) -> Vec<Line> {
+        let mut lines: Vec<Line> = Vec::new();
+        let planners = self.several_planners();
+        for case in &self.cases {
+            let c = &case.comparison;
+            let name = c.demands.strip_prefix("pattern:").unwrap_or(&c.demands);
+            let name = if planners { format!("{name} ({})", case.planner) } else { name.to_owned() };
+            let point = Point {
+                // A demand set may have sizes of its own.
+                bytes: c.total_bytes as f64 / c.pairs.max(1) as f64,
+                ratio: c.ratio,
+                bound_ratio: case.bound_ratio(),
+                case: case.case.clone(),
+                decision: c.decision.clone(),
+            };
+            match lines.iter_mut().find(|line| line.name == name) {
+                Some(line) => line.points.push(point),
+                None => lines.push(Line { name, points: vec![point] }),
+            }
+        }
+        lines.iter_mut().for_each(|line| line.points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes)));
+        lines
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        let planners = self.several_planners();
+        let mut rows: Vec<Vec<String>> = vec![HEADS.map(String::from).to_vec()];
+        rows.extend(self.cases.iter().map(Outcome::cells));
+        if !planners {
+            rows.iter_mut().for_each(|row| drop(row.remove(1)));
+        }
+        let note = self.note.as_ref().map_or(String::new(), |note| format!("{note}\n"));
+        let worst = self.worst.as_ref().map_or(String::new(), |w| {
+            let planner = if planners { format!(" with planner {}", w.planner) } else { String::new() };
+            format!("; the worst is {:.2} x: {}{planner}", w.ratio, w.case)
+        });
+        format!(
+            "{note}{}, {}{}, medians of {}\n\n{}\ngeometric mean of the ratios of {}: {:.3} x{worst}\n{}\n",
+            self.topology,
+            table::count(self.ranks, "rank"),
+            if self.all_ranks { ", demands spread over all ranks of a host" } else { "" },
+            table::count(self.repetitions, "repetition"),
+            // The decision is text.
+            table::aligned(&rows, |column| column > usize::from(planners) && column + 1 < rows[0].len()),
+            table::count(self.cases.len(), "case"),
+            self.geometric_mean_ratio,
+            if self.verified {
+                "every byte of the first and last call of each repetition is right"
+            } else {
+                "WRONG BYTES"
+            },
+        )
+    }
+}
+
+const HEADS: [&str; 10] =
+    ["case", "planner", "MPI", "OPTIQ", "ratio", "bound of MPI", "share", "bound of OPTIQ", "share", "served by"];
+
+impl Outcome {
+    /// The cells below [`HEADS`].
+    pub fn cells(&self) -> Vec<String> {
+        let c = &self.comparison;
+        vec![
+            self.case.clone(),
+            self.planner.clone(),
+            table::seconds(c.mpi.median_seconds),
+            table::seconds(c.optiq.median_seconds),
+            format!("{:.2} x", c.ratio),
+            table::seconds(c.mpi.link_bound_seconds),
+            table::percent(c.mpi.share_of_bound),
+            table::seconds(c.optiq.link_bound_seconds),
+            table::percent(c.optiq.share_of_bound),
+            c.served_by.clone(),
+        ]
+    }
+
+    /// The ratio that the two link bounds allow: what it would be if both sides ran at theirs.
+    pub fn bound_ratio(&self) -> f64 {
+        self.comparison.mpi.link_bound_seconds / self.comparison.optiq.link_bound_seconds
+    }
+}
+
+impl Comparison {
+    /// For people.
+    pub fn text(&self) -> String {
+        let row = |name: &str, side: &Side, ratio: String| {
+            vec![
+                name.to_string(),
+                table::seconds(side.median_seconds),
+                table::seconds(side.link_bound_seconds),
+                table::percent(side.share_of_bound),
+                ratio,
+                table::seconds(side.first_seconds),
+            ]
+        };
+        let head = ["", "median", "link bound", "share of bound", "speed-up", "first call"].map(String::from).to_vec();
+        let calls = if self.calls > 1 { format!(" of {} calls", self.calls) } else { String::new() };
+        format!(
+            "{} on {}, {} ranks, {} repetitions{calls}, {} over the network\n\n{}\nOPTIQ: {} ({})\n{}\n",
+            self.demands,
+            self.topology,
+            self.ranks,
+            self.mpi.seconds.len(),
+            table::bytes(self.total_bytes as f64),
+            table::table(&[
+                head,
+                row("MPI_Alltoallv", &self.mpi, "1.00 x".into()),
+                row("optiq_alltoallv", &self.optiq, format!("{:.2} x", self.ratio)),
+            ]),
+            self.decision,
+            self.transport,
+            match (self.verified, self.calls) {
+                (false, _) => "WRONG BYTES",
+                (true, 1) => "every byte of every repetition is right",
+                (true, _) => "every byte of the first and last call of each repetition is right",
+            },
+        )
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    /// A case with these sizes and seconds.
+    pub fn outcome(
+        demands: &str,
+        message_bytes: u64,
+        planner: &str,
+        mpi: f64,
+        optiq: f64,
+        bounds: (f64, f64),
+    ) -> Outcome {
+        let side = |median_seconds: f64, link_bound_seconds: f64| Side {
+            first_seconds: median_seconds,
+            seconds: vec![median_seconds; 3],
+            median_seconds,
+            link_bound_seconds,
+            share_of_bound: link_bound_seconds / median_seconds,
+        };
+        let comparison = Comparison {
+            topology: "torus:4x4".into(),
+            demands: demands.into(),
+            message_bytes,
+            pairs: 8,
+            total_bytes: 8 * message_bytes,
+            ranks: 16,
+            calls: 1,
+            decision: "25 paths by planner <optimal>".into(),
+            served_by: "25 paths".into(),
+            repetitions_on_paths: 3,
+            transport: "two-sided".into(),
+            mpi: side(mpi, bounds.0),
+            optiq: side(optiq, bounds.1),
+            ratio: mpi / optiq,
+            verified: true,
+        };
+        Outcome { case: format!("{demands}, {message_bytes}B"), planner: planner.into(), comparison }
+    }
+
+    pub fn suite() -> Suite {
+        let cases = vec![
+            outcome("pattern:disjoint", 1000, "auto", 0.4, 0.2, (0.2, 0.1)),
+            outcome("pattern:disjoint", 64_000, "auto", 4.0, 0.5, (2.0, 0.4)),
+            outcome("pattern:alltoall", 1000, "auto", 1.0, 2.0, (0.5, 0.5)),
+        ];
+        Suite::new(("torus:4x4".into(), None), 16, false, 3, cases)
+    }
+
+    /// Ratios 2, 8 and 1/2: their product is 8, the mean 2.
+    #[test]
+    fn mean_and_worst() {
+        let suite = suite();
+        assert!((suite.geometric_mean_ratio - 2.0).abs() < 1e-12);
+        let worst = suite.worst.as_ref().unwrap();
+        assert_eq!((worst.case.as_str(), worst.ratio), ("pattern:alltoall, 1000B", 0.5));
+        let text = suite.text();
+        assert!(text.contains("ratios of 3 cases: 2.000 x; the worst is 0.50 x: pattern:alltoall, 1000B\n"), "{text}");
+        assert!(!text.contains("planner"), "{text}");
+        let document: Suite = serde_json::from_str(&serde_json::to_string(&suite).unwrap()).unwrap();
+        assert_eq!(document.text(), text);
+    }
+
+    #[test]
+    fn a_page_has_every_case_and_the_document() {
+        let page = suite().page().unwrap();
+        // A point and a row for each case; disjoint has two of the points, and is one line.
+        assert_eq!((page.matches("<circle").count(), page.matches("<tr>").count()), (3, 4));
+        assert!(page.contains("<b>2.00\u{d7}</b>") && page.contains("<b>0.50\u{d7}</b>"), "{page}");
+        assert_eq!(suite().lines().len(), 2);
+        let data = page.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
+        let read: Suite = serde_json::from_str(data).unwrap();
+        assert_eq!(read.cases.len(), 3);
+    }
+
+    #[test]
+    fn planners_have_a_column_where_they_differ() {
+        let cases = ["heu2", "optimal"].map(|p| outcome("pattern:subset", 1, p, 1.0, 1.0, (1.0, 1.0)));
+        let text = Suite::new(("star:4".into(), Some("A note.".into())), 4, true, 3, cases.to_vec()).text();
+        assert!(text.starts_with("A note.\nstar:4, 4 ranks, demands spread over all ranks"), "{text}");
+        assert!(
+            text.contains("case                planner") && text.contains("1.00 x: pattern:subset, 1B with planner"),
+            "{text}"
+        );
+    }
+}

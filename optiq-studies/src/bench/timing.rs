@@ -1,0 +1,20 @@
+//! How long a collective call takes.
+
+use mpi::collective::SystemOperation;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::CommunicatorCollectives;
+use std::time::Instant;
+
+/// Seconds from a barrier until the last rank is through; collective, and the same on all ranks.
+///
+/// # Errors
+/// What `call` returns, on this rank: the others wait for it.
+pub fn seconds(world: &SimpleCommunicator, call: impl FnOnce() -> Result<(), String>) -> Result<f64, String> {
+    world.barrier();
+    let start = Instant::now();
+    call()?;
+    let mine = start.elapsed().as_secs_f64();
+    let mut longest = mine;
+    world.all_reduce_into(&mine, &mut longest, SystemOperation::max());
+    Ok(longest)
+}

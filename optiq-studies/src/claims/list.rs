@@ -1,0 +1,236 @@
+//! The claims that can be run.
+
+use super::setting::Setting;
+use super::{all_cases, applications, gains, heuristics, program, scaling, simulated, table_vii};
+use crate::failure::Failure;
+use crate::findings::Findings;
+use serde::{Deserialize, Serialize};
+
+/// Something that was published.
+pub struct Claim {
+    /// `O1` and the like.
+    pub id: &'static str,
+    /// Table or figure, and what it is of.
+    pub title: &'static str,
+    /// What was published, a sentence.
+    pub statement: &'static str,
+    /// By what it is judged.
+    pub shown_when: &'static str,
+    /// Whether it rests on tuned constants, and which of its cases they were tuned on.
+    pub tuning: Tuning,
+    /// What runs it, with the planner that was asked for.
+    pub(crate) run: fn(&Setting, &str) -> Result<Findings, Failure>,
+}
+
+/// Which cases of a claim the executor's shares of the link bound were tuned on: `data/cases.toml`, group `executor-bgq`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tuning {
+    /// No tuned constant decides anything.
+    Untuned,
+    /// All of them.
+    Training,
+    /// Those of the thesis's own shapes on 512 to 2,048 nodes with 8 MiB for each pair.
+    Mixed,
+    /// None.
+    HeldOut,
+}
+
+impl Tuning {
+    /// For pages; nothing of claims that rest on no tuned constant.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Tuning::Untuned => "",
+            Tuning::Training => {
+                "Training cases: the executor's constants were tuned on these patterns and partitions (`data/cases.toml`)."
+            }
+            Tuning::Mixed => {
+                "Training and held-out cases: the executor's constants were tuned on the patterns of Table VII at 512 to 2,048 \
+                 nodes (`data/cases.toml`); other sizes of messages, numbers of sources and partitions are held out."
+            }
+            Tuning::HeldOut => "Held-out cases: no constant was tuned on these demands (`data/cases.toml`).",
+        }
+    }
+}
+
+/// All claims that can be run; the names are those of the project's list of claims.
+pub const CLAIMS: &[Claim] = &[
+    Claim {
+        id: "O1",
+        title: "Table VII, what MPI puts on the links",
+        statement: "At 1,024 nodes and in all three patterns, MPI_Alltoallv has 512 paths, at most 16 of them on a link, and \
+                    134.21 MB on the worst link.",
+        shown_when: "equal under the default routing; paths per link, mean, within 5 %",
+        tuning: Tuning::Untuned,
+        run: |setting, _| table_vii::mpi(setting),
+    },
+    Claim {
+        id: "O2",
+        title: "Table VII, optimization",
+        statement: "At 1,024 nodes the plans of the LP have 18.28, 16.97 and 17.10 MB on the worst link.",
+        shown_when: "ours no more, with the bound over all routings beside it",
+        tuning: Tuning::Untuned,
+        run: |setting, _| table_vii::optimization(setting),
+    },
+    Claim {
+        id: "O3",
+        title: "Table VII, heuristic 2",
+        statement: "At 1,024 nodes the plans of heuristic 2 have 24.31, 22.21 and 21.75 MB on the worst link.",
+        shown_when: "ours no more",
+        tuning: Tuning::Untuned,
+        run: |setting, _| table_vii::heuristic2(setting),
+    },
+    Claim {
+        id: "O4",
+        title: "Table VII, heuristic 1",
+        statement: "At 1,024 nodes the plans of heuristic 1 with maxload 16 have 63.04, 38.66 and 45.08 MB on the worst link.",
+        shown_when: "ours no more",
+        tuning: Tuning::Untuned,
+        run: |setting, _| table_vii::heuristic1(setting),
+    },
+    Claim {
+        id: "O5",
+        title: "Table VII, throughputs",
+        statement: "At 1,024 nodes and in all three patterns the LP's plans move the bytes fastest, then those of heuristic 2, then \
+                    those of heuristic 1, and MPI_Alltoallv slowest.",
+        shown_when: "the same order in the simulator, with each one's share of its own link bound beside it",
+        tuning: Tuning::Training,
+        run: |setting, _| simulated::throughputs(setting),
+    },
+    Claim {
+        id: "O6",
+        title: "Table VI, mean gains over 91 cases",
+        statement: "Over 91 cases the optimization improves the throughput of MPI_Alltoallv by 50.63, 67.32, 45.38 and 43.81 % on \
+                    512, 1,024, 2,048 and 4,096 nodes, heuristic 2 by 31.61, 43.19, 20.28 and 17.43 %, heuristic 1 by 29.98, 27.61, \
+                    18.32 and 13.20 %.",
+        shown_when: "in the simulator ours gain at least that, all 12 of them",
+        tuning: Tuning::Mixed,
+        run: |setting, _| gains::table(setting),
+    },
+    Claim {
+        id: "O7",
+        title: "Figure 8, more and more nodes",
+        statement: "From 512 to 4,096 nodes, with an eighth as many sources as destinations, all planners are faster than \
+                    MPI_Alltoallv in all patterns.",
+        shown_when: "the same in the simulator, and the gain holds as nodes grow",
+        tuning: Tuning::Mixed,
+        run: |setting, _| scaling::nodes(setting),
+    },
+    Claim {
+        id: "O8",
+        title: "Figure 10, random sizes of messages",
+        statement: "With sizes from 64 KB to 8 MB, drawn for each pair, planners are faster than MPI_Alltoallv from 512 to 4,096 nodes.",
+        shown_when: "the same in the simulator, and the gain holds as nodes grow",
+        tuning: Tuning::Mixed,
+        run: |setting, _| scaling::sizes(setting),
+    },
+    Claim {
+        id: "O9",
+        title: "Table VIII and Figure 11, farther and farther destinations",
+        statement: "At 2,048 nodes the throughput of all planners rises with the distance of the destinations in pattern disjoint.",
+        shown_when: "in the simulator it is higher where destinations are farthest than where they are nearest, for each planner",
+        tuning: Tuning::Mixed,
+        run: |setting, _| scaling::distances(setting),
+    },
+    Claim {
+        id: "O10",
+        title: "Figure 12, more and more destinations of a source",
+        statement: "With 64 sources on 2,048 nodes and 2, 4, 8 and 16 destinations of each, planners are faster than MPI_Alltoallv.",
+        shown_when: "in the simulator at least 1.3 times as fast, each planner at each number",
+        tuning: Tuning::Mixed,
+        run: |setting, _| scaling::destinations(setting),
+    },
+    Claim {
+        id: "O11",
+        title: "Table IX, random pairings",
+        statement: "Over five random pairings on 1,024 nodes the optimization and heuristic 2 are about 3.5 times as fast as \
+                    MPI_Alltoallv.",
+        shown_when: "in the simulator at least 3 times as fast",
+        tuning: Tuning::Mixed,
+        run: |setting, _| scaling::pairings(setting),
+    },
+    Claim {
+        id: "O12",
+        title: "Figure 13, chunk sizes",
+        statement: "At 512 nodes in pattern subset messages below 16 KB are best sent whole, those of 32 KB in chunks of 16 KB, of 64 \
+                    and 128 KB in 32 KB, larger ones in 64 KB.",
+        shown_when: "in the simulator our automatic chunk is within 5 % of the best fixed one at every message size",
+        tuning: Tuning::Training,
+        run: |setting, _| simulated::chunks(setting),
+    },
+    Claim {
+        id: "O13",
+        title: "Figure 14, message sizes",
+        statement: "At 512 nodes MPI_Alltoallv is faster than planned paths below 512 KB, and slower above.",
+        shown_when: "in the simulator ours is never below 0.97 of MPI, and planned paths are faster from 128 KB on at the latest",
+        tuning: Tuning::Training,
+        run: |setting, _| simulated::sizes(setting),
+    },
+    Claim {
+        id: "O14",
+        title: "Table X, heuristic 1 by maxload",
+        statement: "Heuristic 1 is best at a maxload of 8 to 16.",
+        shown_when: "our worst link is lightest there",
+        tuning: Tuning::Untuned,
+        run: |setting, _| heuristics::maxload(setting),
+    },
+    Claim {
+        id: "O15",
+        title: "Tables XI, XIII and XIV, how long planning takes",
+        statement: "Heuristic 1 searches for about 2 s at 1,024 nodes; at 2,048 nodes heuristic 2 takes 8 to 100 s, and the \
+                    optimization 308 to 1,157 s, 54,306 s for 91 cases.",
+        shown_when: "ours at least 20, 20 and 500 times faster",
+        tuning: Tuning::Untuned,
+        run: |setting, _| heuristics::times(setting),
+    },
+    Claim {
+        id: "O16",
+        title: "Table XII, the LP by the number of shortest paths",
+        statement: "At 2,048 nodes the throughput of the LP's plans rises with k = 4, 16, 32, 50 shortest paths for each pair.",
+        shown_when: "the worst link's load falls with k, and 10 of our candidates reach what 50 shortest paths cannot",
+        tuning: Tuning::Untuned,
+        run: |setting, _| program::by_k(setting),
+    },
+    Claim {
+        id: "O17",
+        title: "Tables XIII and XIV, solvers compared",
+        statement: "Two solvers give comparable plans of the same program.",
+        shown_when: "the worst links of HiGHS's interior-point method, of its first-order method and of our own are within 1 %",
+        tuning: Tuning::Untuned,
+        run: |setting, _| program::by_solver(setting),
+    },
+    Claim {
+        id: "O18",
+        title: "Tables XV and XVI, couplings of CESM",
+        statement: "On 512 nodes, with the messages between the ranks of two nodes merged, the optimization is 46, 23 and 29 % faster \
+                    than MPI_Alltoallv for the couplings of atmosphere, land and ocean, heuristic 2 45, 19 and 30 %.",
+        shown_when: "in the simulator at least the published gains, on demands generated to the published counts and sizes",
+        tuning: Tuning::HeldOut,
+        run: |setting, _| applications::couplings(setting),
+    },
+    Claim {
+        id: "O19",
+        title: "Figure 19, HACC I/O",
+        statement: "From 2,048 to 32,768 cores heuristic 2 gathers the data of HACC I/O at the bridge nodes 1.6 to 3 times as fast as \
+                    MPI_Alltoallv.",
+        shown_when: "at least 1.6 times as fast in the simulator at every number of cores, with the thesis's assignment and planner, and \
+                     with this project's; in the lab, see the notes",
+        tuning: Tuning::HeldOut,
+        run: |setting, _| applications::aggregation(setting),
+    },
+    Claim {
+        id: "91",
+        title: "the 91 cases",
+        statement: "91 experiments in three patterns were made on each partition (thesis 6.4.4.1); data/thesis91.toml says how \
+                    they are put together here.",
+        shown_when: "each plan proves a gap of at most 1 % over all routings",
+        tuning: Tuning::Untuned,
+        run: all_cases::run,
+    },
+];
+
+/// The claims whose runs can be scaled by `--scale` and `--packets`.
+pub const SCALED: [&str; 9] = ["O5", "O6", "O7", "O8", "O9", "O10", "O11", "O18", "O19"];
+
+/// The claims that take cases from a file.
+pub const OF_CASES: [&str; 3] = ["91", "O6", "O15"];

@@ -1,0 +1,19 @@
+//! The claims of the thesis: what it published, what comes out here, and whether that shows it again.
+//!
+//! A claim is an entry in [`list::CLAIMS`]: a function that fills a table ([`crate::findings`]) whose rows carry verdicts.
+//! Published numbers are data ([`crate::published`]), so are the 91 cases ([`thesis_cases`]).
+
+mod all_cases;
+mod applications;
+mod exchange;
+mod gains;
+mod heuristics;
+pub mod list;
+mod machine;
+pub mod page;
+mod program;
+mod scaling;
+pub(crate) mod setting;
+mod simulated;
+mod table_vii;
+pub(crate) mod thesis_cases;

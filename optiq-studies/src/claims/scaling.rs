@@ -1,0 +1,385 @@
+//! O7 to O11: throughputs as nodes, sizes, distances, destinations and pairings vary (thesis 6.4.4.2 to 6.4.4.6), simulated.
+//!
+//! All of these are among the 91 cases, and are found there by their names.
+
+use super::machine::{MPI, Machine, Measured, ORDER, PLANNERS, Scale};
+use super::setting::Setting;
+use super::thesis_cases::{self, Case};
+use crate::failure::Failure;
+use crate::findings::{Cell, Column, Findings, Row, Verdict, column};
+use crate::plot::{Plot, PlotKind};
+use crate::published::PATTERNS;
+use optiq_net::Network;
+use optiq_solver::Demand;
+
+/// A sixteenth of the published bytes in packets of 4 KiB: within minutes, and each page says what that changes.
+pub const SCALE: Scale = Scale { bytes: 16, packets: 8 };
+
+/// An eighth where throughputs at different distances are compared: latencies must not matter.
+const FEW: Scale = Scale { bytes: 8, packets: 8 };
+
+/// The partition of the one case that is run both scaled and in full.
+pub const CHECKED: u32 = 512;
+
+/// One family of cases on the simulated machine.
+struct Family<'a> {
+    setting: &'a Setting<'a>,
+    machine: Machine<'a>,
+    cases: Vec<Case>,
+    rows: Vec<Row>,
+}
+
+impl<'a> Family<'a> {
+    fn new(setting: &'a Setting<'a>, scale: Scale) -> Result<Self, Failure> {
+        let machine = Machine::new(setting, scale)?;
+        Ok(Family { setting, machine, cases: thesis_cases::built_in()?, rows: Vec::new() })
+    }
+
+    fn full(&self, id: &str, net: &Network) -> Result<Vec<Demand>, Failure> {
+        let case = self.cases.iter().find(|case| case.id == id);
+        let case = case.ok_or_else(|| Failure::Work(format!("data/thesis91.toml has no case \"{id}\"")))?;
+        Ok(case.demands(net.hosts())?)
+    }
+
+    fn compare(&self, id: &str, net: &Network) -> Result<(Vec<Demand>, Vec<Measured>), Failure> {
+        let demands = self.machine.scaled(self.full(id, net)?);
+        let what = format!("case {id} on {} nodes", net.hosts());
+        let found = self.machine.compare(net, &demands, &PLANNERS, &what)?;
+        Ok((demands, found))
+    }
+
+    fn row(&mut self, cells: Vec<Cell>, verdict: Verdict) {
+        self.rows.push(Row::new(cells, verdict));
+    }
+
+    /// The table, the picture, and first of the notes what is scaled, tried on `id`.
+    fn findings(
+        self,
+        columns: &'static [Column],
+        plot: Plot,
+        id: &str,
+        mut notes: Vec<String>,
+    ) -> Result<Findings, Failure> {
+        let net = self.setting.network(CHECKED)?;
+        let what = format!("case {id} on {CHECKED} nodes");
+        let scaled = self.machine.note(&net, &self.full(id, &net)?, &what)?;
+        notes.splice(0..0, scaled);
+        Ok(Findings::new(columns, self.rows, notes).with_plot(plot))
+    }
+}
+
+/// What is said of all of them.
+fn about() -> String {
+    "Model `data/sim/bgq.toml`. The cases are those of `data/thesis91.toml`. Planner `optimal` stands for the thesis's \
+     optimization: it solves the same problem, without the limit to 50 paths for each pair. Runs are exact: there is no noise."
+        .into()
+}
+
+fn percent(share: f64) -> Cell {
+    (share * 100.0).into()
+}
+
+const BY_NODES: &[Column] = &[
+    column("pattern", "pattern", 0),
+    column("nodes", "nodes", 0),
+    column("planner", "planner", 0),
+    column("simulated, GB/s", "gigabytes_per_second", 1),
+    column("times MPI", "times_mpi", 2),
+    column("of the gain on the fewest nodes, %", "of_first_percent", 1),
+    column("share of the bound, %", "share_of_bound_percent", 1),
+];
+
+/// A gain holds if so much of what it is on the fewest nodes is left on more.
+const HOLDS: f64 = 0.9;
+
+/// O7 and O8: a case of each pattern on all partitions. `id` makes its name of the pattern's.
+fn by_nodes(setting: &Setting, title: &str, id: impl Fn(&str) -> String) -> Result<Findings, Failure> {
+    let mut family = Family::new(setting, SCALE)?;
+    let partitions: Vec<u32> = match setting.nodes {
+        Some(nodes) => vec![nodes],
+        None => setting.published.table_vi.nodes.to_vec(),
+    };
+    let judged = family.machine.judged && partitions.len() > 1;
+    let categories = partitions.iter().map(u32::to_string).collect();
+    let mut plot = Plot::new(PlotKind::Lines, title, "times as fast as MPI", "nodes", categories);
+    for pattern in PATTERNS {
+        let mut first: Vec<f64> = Vec::new();
+        for (i, &nodes) in partitions.iter().enumerate() {
+            let net = setting.network(nodes)?;
+            let (_, found) = family.compare(&id(pattern), &net)?;
+            if i == 0 {
+                first = found.iter().map(|m| m.times_mpi).collect();
+            }
+            for (m, first) in found.iter().zip(&first) {
+                let left = m.times_mpi / first;
+                let verdict = match m.name {
+                    _ if !judged => Verdict::NotJudged,
+                    MPI => Verdict::NotJudged,
+                    name => Verdict::of(m.times_mpi > 1.0 && left >= HOLDS, || {
+                        format!("{pattern}, {nodes} nodes: {name} is {:.2} times as fast as MPI", m.times_mpi)
+                    }),
+                };
+                plot.set(pattern, m.name, i, m.times_mpi);
+                let cells = vec![
+                    pattern.into(),
+                    u64::from(nodes).into(),
+                    m.name.into(),
+                    m.gigabytes.into(),
+                    m.times_mpi.into(),
+                    percent(left),
+                    percent(m.share_of_bound),
+                ];
+                family.row(cells, verdict);
+            }
+        }
+    }
+    let notes = vec![format!(
+        "{} The figure's values are not in the text of the thesis. A gain holds here if a planner is faster than MPI, and \
+         if at least {:.0} % of how many times as fast it is on the fewest nodes is left.",
+        about(),
+        HOLDS * 100.0
+    )];
+    family.findings(BY_NODES, plot, &id(PATTERNS[0]), notes)
+}
+
+/// O7: as nodes grow.
+pub fn nodes(setting: &Setting) -> Result<Findings, Failure> {
+    by_nodes(setting, "Figure 8, simulated: gain over MPI by nodes", |pattern| format!("scaling-{pattern}-16"))
+}
+
+/// O8: as nodes grow, with random sizes.
+pub fn sizes(setting: &Setting) -> Result<Findings, Failure> {
+    by_nodes(setting, "Figure 10, simulated: gain over MPI by nodes, with random sizes", |pattern| {
+        format!("sizes-{pattern}-16-1")
+    })
+}
+
+const BY_DISTANCE: &[Column] = &[
+    column("pattern", "pattern", 0),
+    column("position", "position", 0),
+    column("planner", "planner", 0),
+    column("published distance, most", "published_distance_max", 0),
+    column("ours", "distance_max", 0),
+    column("published, mean", "published_distance_mean", 2),
+    column("ours", "distance_mean", 2),
+    column("published paths", "published_paths", 0),
+    column("ours", "paths", 0),
+    column("simulated, GB/s", "gigabytes_per_second", 1),
+    column("times MPI", "times_mpi", 2),
+    column("at its link bound, GB/s", "bound_gigabytes_per_second", 1),
+    column("share of the bound, %", "share_of_bound_percent", 1),
+];
+
+/// O9: as destinations are farther away.
+pub fn distances(setting: &Setting) -> Result<Findings, Failure> {
+    let viii = &setting.published.table_viii;
+    let partition = setting.partition(viii.nodes)?;
+    let mut family = Family::new(setting, FEW)?;
+    let judged = partition.published && family.machine.judged;
+    let positions: Vec<usize> = (1..=viii.disjoint.distance_max.len()).collect();
+    let title = format!("Figure 11, simulated: destinations farther and farther away, {} nodes", partition.nodes);
+    let categories = positions.iter().map(usize::to_string).collect();
+    let mut plot = Plot::new(PlotKind::Lines, &title, "GB/s", "position of the destinations", categories);
+    // How much the plans that are judged could carry at the nearest position and at the farthest.
+    let mut limits: Vec<(&str, f64, f64)> = Vec::new();
+    for (pattern, published) in PATTERNS.into_iter().zip([&viii.disjoint, &viii.overlap, &viii.subset]) {
+        let mut found: Vec<(Hops, Vec<Measured>)> = Vec::new();
+        for position in &positions {
+            let (demands, measured) = family.compare(&format!("distance-{pattern}-{position}"), &partition.net)?;
+            found.push((Hops::of(&partition.net, &demands), measured));
+        }
+        // Of equally far ones the first.
+        let by_mean = |a: &usize, b: &usize| found[*a].0.mean.total_cmp(&found[*b].0.mean);
+        let nearest = (0..found.len()).min_by(by_mean).unwrap_or(0);
+        let farthest = (0..found.len()).rev().max_by(by_mean).unwrap_or(0);
+        for (i, (hops, measured)) in found.iter().enumerate() {
+            for (m, near) in measured.iter().zip(&found[nearest].1) {
+                let compared = pattern == PATTERNS[0] && i == farthest && m.name != MPI;
+                let verdict = match compared && judged {
+                    true => Verdict::of(m.gigabytes > near.gigabytes * (1.0 + ORDER), || {
+                        format!(
+                            "{pattern}: {} at {:.1} GB/s, and at {:.1} GB/s where destinations are nearest",
+                            m.name, m.gigabytes, near.gigabytes
+                        )
+                    }),
+                    false => Verdict::NotJudged,
+                };
+                if compared {
+                    limits.push((m.name, near.gigabytes / near.share_of_bound, m.gigabytes / m.share_of_bound));
+                }
+                plot.set(pattern, m.name, i, m.gigabytes);
+                let cells = vec![
+                    pattern.into(),
+                    positions[i].into(),
+                    m.name.into(),
+                    published.distance_max[i].into(),
+                    u64::from(hops.most).into(),
+                    published.distance_mean[i].into(),
+                    hops.mean.into(),
+                    published.paths(m.name).map(|paths| paths[i] as f64).into(),
+                    m.paths.into(),
+                    m.gigabytes.into(),
+                    m.times_mpi.into(),
+                    (m.gigabytes / m.share_of_bound).into(),
+                    percent(m.share_of_bound),
+                ];
+                family.row(cells, verdict);
+            }
+        }
+    }
+    let notes = distance_notes(setting, &partition.net, &limits);
+    family.findings(BY_DISTANCE, plot, &format!("distance-{}-1", PATTERNS[0]), notes)
+}
+
+/// What is said of distances; `limits` are the throughputs that the judged plans' link bounds allow, nearest and farthest.
+fn distance_notes(setting: &Setting, net: &Network, limits: &[(&str, f64, f64)]) -> Vec<String> {
+    let viii = &setting.published.table_viii;
+    let limits: Vec<String> =
+        limits.iter().map(|(name, near, far)| format!("{near:.0} and {far:.0} GB/s for {name}")).collect();
+    let grid = net.geometry().grid();
+    let longest = [&viii.disjoint, &viii.overlap, &viii.subset].iter().flat_map(|p| p.distance_max).max();
+    vec![
+        format!(
+            "{} The thesis says of disjoint that all planners' throughputs rise with distance; its positions for overlap and \
+             subset are not given, those here are this project's. Distances are hops of the pairs that communicate; on a ring the \
+             last position is nearer than the one before. Judged are the positions of the least and the greatest mean distance.",
+            about()
+        ),
+        format!(
+            "Farther destinations help a planner where they give it more paths. What the link bounds of the plans in {} allow, \
+             nearest and farthest: {}. Where that does not grow, longer paths only cost turns of forwarders.",
+            PATTERNS[0],
+            limits.join(", ")
+        ),
+        format!(
+            "This partition's diameter is {} hops; the table has distances of up to {}: the thesis's partition was joined in \
+             another way, or its hops are counted otherwise.",
+            grid.map_or(0, |grid| grid.diameter()),
+            longest.unwrap_or(0)
+        ),
+    ]
+}
+
+/// Hops of the pairs that communicate.
+struct Hops {
+    most: u32,
+    mean: f64,
+}
+
+impl Hops {
+    fn of(net: &Network, demands: &[Demand]) -> Self {
+        let hops = || demands.iter().map(|d| net.distance(d.src, d.dst));
+        let mean = hops().map(f64::from).sum::<f64>() / demands.len().max(1) as f64;
+        Hops { most: hops().max().unwrap_or(0), mean }
+    }
+}
+
+const BY_DESTINATIONS: &[Column] = &[
+    column("pattern", "pattern", 0),
+    column("destinations of a source", "destinations", 0),
+    column("planner", "planner", 0),
+    column("simulated, GB/s", "gigabytes_per_second", 1),
+    column("times MPI", "times_mpi", 2),
+    column("share of the bound, %", "share_of_bound_percent", 1),
+];
+
+/// O10: as each source has more destinations.
+pub fn destinations(setting: &Setting) -> Result<Findings, Failure> {
+    let figure = &setting.published.figure_12;
+    let partition = setting.partition(figure.nodes)?;
+    let mut family = Family::new(setting, SCALE)?;
+    let judged = partition.published && family.machine.judged;
+    // Cases are named after the part of the nodes that sends.
+    let part = figure.nodes / figure.sources;
+    let title = format!("Figure 12, simulated: {} of {} nodes send", partition.nodes / part, partition.nodes);
+    let categories = figure.destinations.iter().map(u32::to_string).collect();
+    let mut plot = Plot::new(PlotKind::Lines, &title, "times as fast as MPI", "destinations of a source", categories);
+    for pattern in PATTERNS {
+        for (i, &each) in figure.destinations.iter().enumerate() {
+            let (_, found) = family.compare(&format!("ratio-{pattern}-{part}-{each}"), &partition.net)?;
+            for m in found {
+                let verdict = match m.name {
+                    MPI => Verdict::NotJudged,
+                    _ if !judged => Verdict::NotJudged,
+                    name => Verdict::of(m.times_mpi >= figure.times_mpi, || {
+                        format!("{pattern}, {each} destinations: {name} is {:.2} times as fast as MPI", m.times_mpi)
+                    }),
+                };
+                plot.set(pattern, m.name, i, m.times_mpi);
+                let cells = vec![
+                    pattern.into(),
+                    u64::from(each).into(),
+                    m.name.into(),
+                    m.gigabytes.into(),
+                    m.times_mpi.into(),
+                    percent(m.share_of_bound),
+                ];
+                family.row(cells, verdict);
+            }
+        }
+    }
+    let id = format!("ratio-{}-{part}-{}", PATTERNS[0], figure.destinations[0]);
+    let notes = vec![format!("{} The figure's values are not in the text of the thesis.", about())];
+    family.findings(BY_DESTINATIONS, plot, &id, notes)
+}
+
+const BY_PAIRING: &[Column] = &[
+    column("pattern", "pattern", 0),
+    column("planner", "planner", 0),
+    column("published mean, GB/s", "published_gigabytes_per_second", 2),
+    column("simulated mean, GB/s", "gigabytes_per_second", 2),
+    column("published times MPI", "published_times_mpi", 2),
+    column("simulated times MPI", "times_mpi", 2),
+    column("of the draws, least", "times_mpi_min", 2),
+    column("most", "times_mpi_max", 2),
+];
+
+/// O11: random pairings.
+pub fn pairings(setting: &Setting) -> Result<Findings, Failure> {
+    let ix = &setting.published.table_ix;
+    let partition = setting.partition(ix.nodes)?;
+    let mut family = Family::new(setting, SCALE)?;
+    let judged = partition.published && family.machine.judged;
+    let title = format!("Table IX, random pairings on {} nodes, mean of {} draws", partition.nodes, ix.draws);
+    let categories = PATTERNS.iter().map(|p| (*p).to_owned()).collect();
+    let mut plot = Plot::new(PlotKind::Bars, &title, "GB/s", "pattern", categories);
+    for (p, pattern) in PATTERNS.into_iter().enumerate() {
+        let mut draws: Vec<Vec<Measured>> = Vec::new();
+        for draw in 1..=ix.draws {
+            draws.push(family.compare(&format!("random-{pattern}-16-{draw}"), &partition.net)?.1);
+        }
+        let mean = |i: usize| draws.iter().map(|d| d[i].gigabytes).sum::<f64>() / draws.len() as f64;
+        for i in 0..draws[0].len() {
+            let name = draws[0][i].name;
+            let (published, base, ours) = (ix.of(name)[p], ix.mpi[p], mean(i));
+            let times = ours / mean(0);
+            let each = || draws.iter().map(|d| d[i].times_mpi);
+            let verdict = match name {
+                "heu2" | "optimal" if judged => Verdict::of(times >= ix.times_mpi, || {
+                    format!("{pattern}: {name} is {times:.2} times as fast as MPI on average")
+                }),
+                _ => Verdict::NotJudged,
+            };
+            plot.set("published", name, p, published);
+            plot.set("simulated", name, p, ours);
+            let cells = vec![
+                pattern.into(),
+                name.into(),
+                published.into(),
+                ours.into(),
+                (published / base).into(),
+                times.into(),
+                each().fold(f64::INFINITY, f64::min).into(),
+                each().fold(0.0, f64::max).into(),
+            ];
+            family.row(cells, verdict);
+        }
+    }
+    let notes = vec![format!(
+        "{} Means of throughputs over {} draws of the pairing, as in the table; draws of this project's own, as the thesis does not \
+         list its.",
+        about(),
+        ix.draws
+    )];
+    family.findings(BY_PAIRING, plot, &format!("random-{}-16-1", PATTERNS[0]), notes)
+}

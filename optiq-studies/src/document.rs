@@ -1,0 +1,170 @@
+//! Documents of studies: what was found, by which command, when, where and with which versions; and the files made from them.
+
+use crate::circumstances::Circumstances;
+use crate::claims::page::ClaimContent;
+use crate::failure::Failure;
+use crate::studies::booksim::BooksimContent;
+use crate::studies::codes::CodesContent;
+use crate::studies::io::IoContent;
+use crate::studies::lab::LabContent;
+use crate::studies::preload::PreloadContent;
+use crate::studies::simulator::SimulatorContent;
+use crate::studies::table_vii::TableViiContent;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The version of the documents' form. A document of another version is refused, and its study must be run again.
+pub const SCHEMA: u32 = 1;
+
+/// The folder of the documents, below that of the pages.
+pub const DATA: &str = "data";
+
+/// One study: one file `data/NAME.json`, one page `NAME.md`, at most one picture `NAME.svg`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StudyDocument {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Of its files, without an ending.
+    pub name: String,
+    /// What runs the study again.
+    pub command: String,
+    /// Where, when and with what it was run.
+    pub circumstances: Circumstances,
+    /// What was found.
+    pub content: StudyContent,
+}
+
+/// What a study found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "study", rename_all = "snake_case")]
+pub enum StudyContent {
+    /// A claim of the thesis.
+    Claim(ClaimContent),
+    /// Plans beside the thesis's Table VII.
+    TableVii(TableViiContent),
+    /// MPI and OPTIQ in turn on real networks.
+    Lab(LabContent),
+    /// Collective file access in labs.
+    Io(IoContent),
+    /// The cost of calls that the preload library passes on.
+    Preload(PreloadContent),
+    /// The simulator's speed and predictions.
+    Simulator(SimulatorContent),
+    /// The simulator beside BookSim2.
+    Booksim(BooksimContent),
+    /// The simulator beside CODES.
+    Codes(CodesContent),
+}
+
+/// A file that is made from a document, below the folder of the pages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StudyFile {
+    /// Relative to the folder of the pages.
+    pub path: PathBuf,
+    /// What stands in it.
+    pub text: String,
+}
+
+impl StudyDocument {
+    /// A document of today's schema.
+    pub fn new(name: String, command: String, circumstances: Circumstances, content: StudyContent) -> Self {
+        StudyDocument { schema: SCHEMA, name, command, circumstances, content }
+    }
+
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// [`Failure::Input`] if the file cannot be read, is not of this form, of another version, or not named after its study.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        let refuse = |why: String| Failure::Input(format!("{}: {why}", path.display()));
+        let text = fs::read_to_string(path).map_err(|e| refuse(format!("cannot be read: {e}")))?;
+        let document: StudyDocument = serde_json::from_str(&text).map_err(|e| refuse(e.to_string()))?;
+        if document.schema != SCHEMA {
+            return Err(refuse(format!(
+                "schema is {}, and {SCHEMA} is expected; run the study again",
+                document.schema
+            )));
+        }
+        if path.file_stem().is_none_or(|stem| stem != document.name.as_str()) {
+            return Err(refuse(format!("name is \"{}\", and that of the file is expected", document.name)));
+        }
+        Ok(document)
+    }
+
+    /// The document, its page and its picture.
+    ///
+    /// # Errors
+    /// [`Failure::Work`] if it cannot be written as JSON.
+    pub fn files(&self) -> Result<Vec<StudyFile>, Failure> {
+        let mut json = serde_json::to_string_pretty(self).map_err(|e| Failure::Work(format!("{}: {e}", self.name)))?;
+        json.push('\n');
+        let mut files = vec![StudyFile { path: Path::new(DATA).join(format!("{}.json", self.name)), text: json }];
+        if let Some(text) = self.picture() {
+            files.push(StudyFile { path: format!("{}.svg", self.name).into(), text });
+        }
+        files.push(StudyFile { path: format!("{}.md", self.name).into(), text: self.page() });
+        Ok(files)
+    }
+
+    /// The page, in Markdown.
+    pub fn page(&self) -> String {
+        let about = format!("{} Made by `{}`.", self.circumstances.paragraph(), self.command);
+        match &self.content {
+            StudyContent::Claim(c) => c.page(&about, &format!("{}.svg", self.name)),
+            StudyContent::TableVii(c) => titled(TableViiContent::TITLE, &about, &c.body()),
+            StudyContent::Lab(c) => titled(LabContent::TITLE, &about, &c.body()),
+            StudyContent::Io(c) => titled(IoContent::TITLE, &about, &c.body()),
+            StudyContent::Preload(c) => titled(PreloadContent::TITLE, &about, &c.body()),
+            StudyContent::Simulator(c) => titled(SimulatorContent::TITLE, &about, &c.body()),
+            StudyContent::Booksim(c) => titled(BooksimContent::TITLE, &about, &c.body()),
+            StudyContent::Codes(c) => titled(CodesContent::TITLE, &about, &c.body()),
+        }
+    }
+
+    fn picture(&self) -> Option<String> {
+        match &self.content {
+            StudyContent::Claim(c) => c.findings.plot.as_ref().map(|plot| plot.svg()),
+            _ => None,
+        }
+    }
+
+    /// The title of the page.
+    pub fn title(&self) -> String {
+        match &self.content {
+            StudyContent::Claim(c) => format!("{}: {}", c.id, c.title),
+            StudyContent::TableVii(_) => TableViiContent::TITLE.into(),
+            StudyContent::Lab(_) => LabContent::TITLE.into(),
+            StudyContent::Io(_) => IoContent::TITLE.into(),
+            StudyContent::Preload(_) => PreloadContent::TITLE.into(),
+            StudyContent::Simulator(_) => SimulatorContent::TITLE.into(),
+            StudyContent::Booksim(_) => BooksimContent::TITLE.into(),
+            StudyContent::Codes(_) => CodesContent::TITLE.into(),
+        }
+    }
+
+    /// Whether a published claim was shown; nothing of studies that judge none.
+    pub fn verdict(&self) -> Option<String> {
+        match &self.content {
+            StudyContent::Claim(c) => Some(c.findings.verdict().sentence()),
+            _ => None,
+        }
+    }
+}
+
+fn titled(title: &str, about: &str, body: &str) -> String {
+    format!("# {title}\n\n{about}\n\n{body}")
+}
+
+/// All documents of a folder of pages, by name.
+///
+/// # Errors
+/// As [`StudyDocument::read`]; no folder of documents is none.
+pub fn read_all(pages: &Path) -> Result<Vec<StudyDocument>, Failure> {
+    let folder = pages.join(DATA);
+    let Ok(entries) = fs::read_dir(&folder) else { return Ok(Vec::new()) };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|e| e == "json"));
+    paths.sort();
+    paths.iter().map(|path| StudyDocument::read(path)).collect()
+}

@@ -1,0 +1,274 @@
+//! `optiq-studies`: runs studies, writes their documents to docs/results/data, and makes the pages in docs/results from them.
+//!
+//! The exit status is 0 for success, 2 for bad input or arguments and 1 for other failures, each of the latter two with one sentence on
+//! standard error.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use optiq_studies::circumstances::Circumstances;
+use optiq_studies::claim_runs::{ClaimOptions, ClaimRuns};
+use optiq_studies::claims::list::CLAIMS;
+use optiq_studies::document::{self, StudyContent, StudyDocument};
+use optiq_studies::failure::Failure;
+use optiq_studies::index;
+use optiq_studies::progress::Progress;
+use optiq_studies::studies::{booksim, codes, io, lab, preload, simulator, table_vii};
+use optiq_studies::workspace::{self, Workspace};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Runs OPTIQ's studies, and makes the pages with their results
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  optiq-studies results --only table-vii
+  optiq-studies results --only reproduce --claim O1 --claim O2
+  optiq-studies pages
+
+`cargo xtask results` and `cargo xtask race-codes` install what is missing, set what Open MPI needs, and call this."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: StudyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum StudyCommand {
+    /// Measure, and write documents and pages
+    Results(ResultsArguments),
+    /// Run CODES and OPTIQ's simulator in turn, and write codes.md
+    RaceCodes(RaceArguments),
+    /// Make all pages again from their documents, without measuring anything
+    Pages(PagesArguments),
+}
+
+/// What can be measured alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// The claims of the thesis but the 91 cases; about an hour and a half
+    Reproduce,
+    /// The 91 cases of the thesis, planned; about a minute
+    Cases,
+    /// Plans for 1,024 nodes of a Blue Gene/Q beside the thesis's Table VII; seconds
+    TableVii,
+    /// MPI_Alltoallv and optiq_alltoallv in turn on labs of 16 hosts and on this machine; about forty minutes
+    Lab,
+    /// Collective file access in a lab; about twenty minutes
+    Io,
+    /// What the preload library costs
+    Preload,
+    /// How fast the simulator is, and its predictions beside what the document of `lab` says was measured; about twenty minutes
+    Simulator,
+    /// Load-latency curves beside BookSim2's
+    Booksim,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Builds OPTIQ where a study starts it. Leave the machine alone meanwhile.
+
+Examples:
+  optiq-studies results --repetitions 9
+  optiq-studies results --only reproduce --only cases")]
+struct ResultsArguments {
+    /// Only this; may be given more than once [default: everything]
+    #[arg(long, value_name = "PART")]
+    only: Vec<Part>,
+    /// Of the claims only this one; may be given more than once [default: all]
+    #[arg(long, value_name = "ID")]
+    claim: Vec<String>,
+    /// Timed runs of either kind in the lab
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    repetitions: u32,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Runs CODES (github.com/codes-org/codes, on ROSS) and OPTIQ's simulator in turn on one machine: packets and events per second of both, and
+what they simulate. Each COMMAND runs a program of CODES in sequence (--sync=1) on 4 KB messages, one a microsecond from each
+host; its last word is the configuration. Words are separated by spaces; there are no quotation marks. Stops if the two do not
+simulate as many packets.
+
+Example:
+  optiq-studies race-codes --directory ../codes/run --versions 'CODES a5958cf, ROSS dc3a6a0' \\
+    --fattree '../bin/model-net-synthetic-fattree --sync=1 --payload_size=4096 --arrival_time=1000 --end=500000 -- ft.conf' \\
+    --dragonfly-plus '../bin/model-net-synthetic-dragonfly-all --sync=1 --payload_sz=4096 --arrival_time=1000
+    --num_messages=150 -- dfp.conf'")]
+struct RaceArguments {
+    /// 1,296 hosts as in fattree:brown1296, 500 messages each: model-net-synthetic-fattree
+    #[arg(long, value_name = "COMMAND", default_value = "", hide_default_value = true)]
+    fattree: String,
+    /// 3,456 hosts as in dragonfly+:3456, 150 messages each: model-net-synthetic-dragonfly-all
+    #[arg(long, value_name = "COMMAND", default_value = "", hide_default_value = true)]
+    dragonfly_plus: String,
+    /// Where the commands run, with their configurations
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    directory: PathBuf,
+    /// Which CODES and ROSS they are
+    #[arg(long, value_name = "TEXT", default_value = "unknown")]
+    versions: String,
+    /// Runs of either kind
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    repetitions: usize,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  optiq-studies pages")]
+struct PagesArguments {
+    /// The folder of the pages, with the documents in its folder `data` [default: docs/results of the checkout]
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        StudyCommand::Results(arguments) => results(&arguments),
+        StudyCommand::RaceCodes(arguments) => race_codes(arguments),
+        StudyCommand::Pages(arguments) => pages(arguments.directory),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("optiq-studies: {failure}");
+            ExitCode::from(if matches!(failure, Failure::Input(_)) { 2 } else { 1 })
+        }
+    }
+}
+
+fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
+    let wanted = |part: Part| arguments.only.is_empty() || arguments.only.contains(&part);
+    if !arguments.claim.is_empty() && !wanted(Part::Reproduce) {
+        return Err(Failure::Input("--claim is given, but not --only reproduce".into()));
+    }
+    let workspace = Workspace::locate()?;
+    let circumstances = workspace.circumstances()?;
+    if [Part::Lab, Part::Io, Part::Preload, Part::Simulator].into_iter().any(wanted) {
+        workspace::step("build optiq", || {
+            let what = ["--release", "--package", "optiq-cli", "--package", "optiq-pmpi", "--features", "mpi"];
+            workspace::run(&mut workspace.cargo("build", what))
+        })?;
+    }
+    let writer = Writer { pages: workspace.path("docs/results"), circumstances };
+    if wanted(Part::Reproduce) {
+        let all = CLAIMS.iter().map(|c| c.id.to_owned()).filter(|id| id != "91");
+        let ids = if arguments.claim.is_empty() { all.collect() } else { arguments.claim.clone() };
+        workspace::step("run the thesis's claims", || writer.claims(&ids))?;
+    }
+    if wanted(Part::Cases) {
+        workspace::step("plan the 91 cases", || writer.claims(&["91".to_owned()]))?;
+    }
+    for part in [Part::TableVii, Part::Lab, Part::Io, Part::Preload, Part::Simulator, Part::Booksim] {
+        if wanted(part) {
+            measure(part, &workspace, &writer, arguments.repetitions)?;
+        }
+    }
+    writer.index()
+}
+
+/// Runs the study of a part that is no claim.
+fn measure(part: Part, workspace: &Workspace, writer: &Writer, repetitions: u32) -> Result<(), Failure> {
+    let (name, title) = match part {
+        Part::Reproduce | Part::Cases => return Ok(()),
+        Part::TableVii => ("table-vii", "plan for 1,024 nodes"),
+        Part::Lab => ("lab", "measure in the lab"),
+        Part::Io => ("io", "access files in the lab"),
+        Part::Preload => ("preload", "pass calls on"),
+        Part::Simulator => ("simulator", "simulate"),
+        Part::Booksim => ("booksim", "simulate BookSim's curves"),
+    };
+    let content = workspace::step(title, || {
+        Ok(match part {
+            Part::Reproduce | Part::Cases | Part::TableVii => StudyContent::TableVii(table_vii::run()?),
+            Part::Lab => StudyContent::Lab(lab::run(workspace, repetitions)?),
+            Part::Io => StudyContent::Io(io::run(workspace, repetitions)?),
+            Part::Preload => StudyContent::Preload(preload::run(workspace, repetitions)?),
+            Part::Simulator => StudyContent::Simulator(simulator::run(workspace, &writer.measured_in_lab()?)?),
+            Part::Booksim => StudyContent::Booksim(booksim::run(workspace)?),
+        })
+    })?;
+    let command = match part {
+        Part::Lab | Part::Io | Part::Preload => {
+            format!("cargo xtask results --only {name} --repetitions {repetitions}")
+        }
+        _ => format!("cargo xtask results --only {name}"),
+    };
+    writer.write(name, command, content)
+}
+
+fn race_codes(arguments: RaceArguments) -> Result<(), Failure> {
+    let RaceArguments { fattree, dragonfly_plus, directory, versions, repetitions } = arguments;
+    let workspace = Workspace::locate()?;
+    let writer = Writer { pages: workspace.path("docs/results"), circumstances: workspace.circumstances()? };
+    let directory = std::path::absolute(&directory)
+        .map_err(|e| Failure::Input(format!("--directory {}: {e}", directory.display())))?;
+    let options = codes::RaceOptions { commands: [fattree, dragonfly_plus], directory, versions, repetitions };
+    let content = codes::run(&workspace, &options)?;
+    writer.write("codes", "cargo xtask race-codes".into(), StudyContent::Codes(content))?;
+    writer.index()
+}
+
+fn pages(directory: Option<PathBuf>) -> Result<(), Failure> {
+    let pages = match directory {
+        Some(directory) => directory,
+        None => Workspace::locate()?.path("docs/results"),
+    };
+    for document in document::read_all(&pages)? {
+        write_files(&pages, &document)?;
+    }
+    write_index(&pages)
+}
+
+/// Where documents and pages go, and what they say of this run.
+struct Writer {
+    pages: PathBuf,
+    circumstances: Circumstances,
+}
+
+impl Writer {
+    /// Runs claims; each is written as soon as it is known, for the next may take minutes.
+    fn claims(&self, ids: &[String]) -> Result<(), Failure> {
+        let runs = ClaimRuns::new(ids, ClaimOptions::default())?;
+        for claim in runs.claims() {
+            let findings = runs.run(claim, &Progress::new(&|_| ()))?;
+            write_files(&self.pages, &runs.document(claim, findings, &self.circumstances))?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, name: &str, command: String, content: StudyContent) -> Result<(), Failure> {
+        write_files(&self.pages, &StudyDocument::new(name.into(), command, self.circumstances.clone(), content))
+    }
+
+    /// The document of what was measured in labs.
+    fn measured_in_lab(&self) -> Result<lab::LabContent, Failure> {
+        let path = self.pages.join(document::DATA).join("lab.json");
+        match StudyDocument::read(&path)?.content {
+            StudyContent::Lab(content) => Ok(content),
+            _ => Err(Failure::Input(format!("{}: a document of study lab is expected", path.display()))),
+        }
+    }
+
+    fn index(&self) -> Result<(), Failure> {
+        write_index(&self.pages)
+    }
+}
+
+fn write_index(pages: &Path) -> Result<(), Failure> {
+    let documents = document::read_all(pages)?;
+    write(&pages.join(index::INDEX), &index::page(&documents, &index::undocumented()?))
+}
+
+fn write_files(pages: &Path, document: &StudyDocument) -> Result<(), Failure> {
+    document.files()?.iter().try_for_each(|file| write(&pages.join(&file.path), &file.text))
+}
+
+/// Writes a file, and says where.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, text));
+    written.map_err(|e| Failure::Input(format!("{} cannot be written: {e}", path.display())))?;
+    println!("{}", path.display());
+    Ok(())
+}

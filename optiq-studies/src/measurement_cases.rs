@@ -1,0 +1,250 @@
+//! The cases that measurements use, from `data/cases.toml`: constants are tuned on training cases and judged on held-out ones.
+
+use crate::failure::Failure;
+use optiq_net::{Network, units};
+use optiq_solver::Demand;
+use optiq_solver::demands;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::Path;
+
+const TEXT: &str = include_str!("../../data/cases.toml");
+
+/// The lists that groups may name.
+const LISTS: [(&str, &str); 1] = [("data/thesis30.toml", include_str!("../../data/thesis30.toml"))];
+
+/// What a group of cases is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CaseRole {
+    /// Constants may be tuned on them.
+    Training,
+    /// Constants are judged on them.
+    HeldOut,
+}
+
+impl fmt::Display for CaseRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CaseRole::Training => "training",
+            CaseRole::HeldOut => "held out",
+        })
+    }
+}
+
+/// On what a group's cases run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Platform {
+    /// An emulated network of 16 hosts.
+    Lab,
+    /// The packet-level simulator.
+    Simulator,
+}
+
+/// Demands on a network.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasurementCase {
+    /// As `--topology` takes it.
+    pub topology: String,
+    /// As `--demands` takes them; files are relative to the checkout.
+    pub demands: String,
+    /// As `--message` takes it; none where the demands have bytes of their own.
+    pub message: Option<String>,
+}
+
+/// Cases that belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseGroup {
+    /// By which constants and pages refer to it.
+    pub name: String,
+    /// Training or held out.
+    pub role: CaseRole,
+    /// What they run on.
+    pub platform: Platform,
+    /// Why these; a sentence.
+    pub why: String,
+    /// At least one.
+    pub cases: Vec<MeasurementCase>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileForm {
+    group: Vec<GroupForm>,
+}
+
+/// A group as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GroupForm {
+    name: String,
+    role: CaseRole,
+    platform: Platform,
+    topologies: Vec<String>,
+    list: Option<String>,
+    #[serde(default)]
+    demands: Vec<String>,
+    #[serde(default)]
+    messages: Vec<String>,
+    why: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ListForm {
+    case: Vec<ListedCase>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ListedCase {
+    demands: String,
+    message: Option<String>,
+}
+
+impl GroupForm {
+    fn listed(&self) -> Result<Vec<ListedCase>, String> {
+        if let Some(list) = &self.list {
+            if !self.demands.is_empty() || !self.messages.is_empty() {
+                return Err("either a list, or demands and messages are expected".into());
+            }
+            let known = LISTS.iter().find(|(name, _)| name == list);
+            let (name, text) = known.ok_or_else(|| format!("list \"{list}\": data/thesis30.toml is expected"))?;
+            let form: ListForm = toml::from_str(text).map_err(|e| format!("{name}: {}", e.message()))?;
+            return Ok(form.case);
+        }
+        let messages: Vec<Option<String>> = match &self.messages[..] {
+            [] => vec![None],
+            some => some.iter().cloned().map(Some).collect(),
+        };
+        let with = |demands: &String| {
+            let demands = demands.clone();
+            messages.iter().map(move |message| ListedCase { demands: demands.clone(), message: message.clone() })
+        };
+        Ok(self.demands.iter().flat_map(with).collect())
+    }
+
+    fn group(self) -> Result<CaseGroup, String> {
+        let listed = self.listed()?;
+        let case = |topology: &String, one: &ListedCase| MeasurementCase {
+            topology: topology.clone(),
+            demands: one.demands.clone(),
+            message: one.message.clone(),
+        };
+        let cases: Vec<MeasurementCase> =
+            self.topologies.iter().flat_map(|topology| listed.iter().map(move |one| case(topology, one))).collect();
+        if cases.is_empty() {
+            return Err("it has no cases; topologies, and demands or a list are expected".into());
+        }
+        let GroupForm { name, role, platform, why, .. } = self;
+        Ok(CaseGroup { name, role, platform, why, cases })
+    }
+}
+
+/// The groups of a text; `path` is for messages.
+///
+/// # Errors
+/// [`Failure::Input`] if it is not of the form of `data/cases.toml`, with the group and what is wrong.
+pub fn parse(text: &str, path: &str) -> Result<Vec<CaseGroup>, Failure> {
+    let form: FileForm = toml::from_str(text).map_err(|e| Failure::Input(format!("{path}: {}", e.message())))?;
+    let group = |form: GroupForm| {
+        let name = form.name.clone();
+        form.group().map_err(|e| Failure::Input(format!("{path}: group \"{name}\": {e}")))
+    };
+    form.group.into_iter().map(group).collect()
+}
+
+/// The groups of `data/cases.toml`, in its order.
+///
+/// # Errors
+/// As [`parse`], which a test excludes.
+pub fn groups() -> Result<Vec<CaseGroup>, Failure> {
+    parse(TEXT, "data/cases.toml")
+}
+
+impl MeasurementCase {
+    /// The network and the demands; `root` is the checkout.
+    ///
+    /// # Errors
+    /// As their specifications have them.
+    pub fn read(&self, root: &Path) -> Result<(Network, Vec<Demand>), Failure> {
+        let net = Network::from_spec(&self.topology)?;
+        let bytes = match &self.message {
+            Some(message) => units::parse_bytes(message).map_err(|e| Failure::Input(format!("message: {e}")))?,
+            None => 0,
+        };
+        let text = match self.demands.strip_prefix("file:") {
+            Some(file) => format!("file:{}", root.join(file).display()),
+            None => self.demands.clone(),
+        };
+        let demands = demands::parse(&text, &net, bytes)?;
+        Ok((net, demands))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn root() -> &'static Path {
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+    }
+
+    /// Every case as what it is: network, pairs and bytes.
+    fn kinds(role: CaseRole, platform: Platform) -> Vec<String> {
+        let groups = groups().unwrap();
+        let wanted = groups.iter().filter(|g| g.role == role && g.platform == platform);
+        let kind = |case: &MeasurementCase| {
+            let (net, demands) = case.read(root()).unwrap();
+            assert!(demands.iter().any(|d| d.bytes > 0), "{case:?}");
+            format!("{} {}", net.spec(), demands::fingerprint(&demands))
+        };
+        wanted.flat_map(|g| &g.cases).map(kind).collect()
+    }
+
+    #[test]
+    fn at_least_as_many_cases_are_held_out_and_none_is_both() {
+        for platform in [Platform::Lab, Platform::Simulator] {
+            let training = kinds(CaseRole::Training, platform);
+            let held_out = kinds(CaseRole::HeldOut, platform);
+            assert!(held_out.len() >= training.len(), "{platform:?}: {} and {}", held_out.len(), training.len());
+            let trained: BTreeSet<&String> = training.iter().collect();
+            let held: BTreeSet<&String> = held_out.iter().collect();
+            assert_eq!(
+                (trained.len(), held.len()),
+                (training.len(), held_out.len()),
+                "{platform:?}: a case is there twice"
+            );
+            assert!(trained.is_disjoint(&held), "{platform:?}: {:?}", trained.intersection(&held));
+        }
+    }
+
+    #[test]
+    fn groups_have_names_of_their_own_and_the_lab_s_cases_sixteen_hosts() {
+        let groups = groups().unwrap();
+        let names: BTreeSet<&str> = groups.iter().map(|g| g.name.as_str()).collect();
+        assert_eq!(names.len(), groups.len());
+        for case in groups.iter().filter(|g| g.platform == Platform::Lab).flat_map(|g| &g.cases) {
+            assert_eq!(Network::from_spec(&case.topology).unwrap().hosts(), 16, "{case:?}");
+        }
+        assert!(groups.iter().all(|g| g.why.ends_with('.')));
+    }
+
+    #[test]
+    fn mistakes_name_the_group() {
+        let form = |keys: &str| {
+            let text = format!("[[group]]\nname = \"a\"\nrole = \"training\"\nplatform = \"lab\"\nwhy = \"w\"\n{keys}");
+            parse(&text, "f").unwrap_err().to_string()
+        };
+        assert_eq!(
+            form("topologies = []"),
+            "f: group \"a\": it has no cases; topologies, and demands or a list are expected"
+        );
+        assert!(form("topologies = [\"star:16\"]\nlist = \"x\"").contains("data/thesis30.toml is expected"));
+        assert!(form("topologies = [\"star:16\"]\nlist = \"x\"\ndemands = [\"y\"]").contains("either a list"));
+        assert!(form("topologies = [\"star:16\"]\nrole2 = 1").starts_with("f: "));
+    }
+}

@@ -1,0 +1,378 @@
+//! `MPI_Alltoallv` and `optiq_alltoallv` in turn on labs of 16 hosts, and on one machine without a lab.
+//!
+//! The cases are the groups of `data/cases.toml` on platform `lab`, training and held-out ones apart; besides, small messages and
+//! those around the crossover, which no constant was tuned on, and calls over shared memory.
+
+use crate::failure::Failure;
+use crate::markdown::TextTable;
+use crate::measurement_cases::{self, CaseGroup, CaseRole, MeasurementCase, Platform};
+use crate::workspace::{self, Workspace};
+use optiq_measure::statistics::geometric_mean;
+use optiq_view::table::{percent, seconds};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+use std::io::Write as _;
+use std::process::Command;
+
+/// Arguments of `optiq bench alltoallv`, and what they are for.
+type BenchArguments = (&'static str, &'static [&'static str]);
+
+const ALL_PATTERNS: &str = "pattern:disjoint,pattern:overlap,pattern:subset,pattern:alltoall";
+
+/// Short calls vary from one to the next by more than is looked for, so there are many of them.
+const SMALL: BenchArguments =
+    ("Small messages", &["--demands", ALL_PATTERNS, "--message", "1B,256B,4kB,16kB", "--repetitions", "51"]);
+const MEDIUM: BenchArguments = ("Around the crossover", &["--demands", ALL_PATTERNS, "--message", "64kB,128kB,256kB"]);
+
+/// The labs in which small messages are measured.
+const SMALL_MESSAGES: [&str; 3] = ["torus:4x4", "fattree:k=4", "star:16"];
+
+/// Ranks on one machine.
+const RANKS: [&str; 4] = ["2", "4", "8", "16"];
+const SHARED_MEMORY: &[&str] = &[
+    "--demands",
+    "pattern:disjoint,pattern:alltoall",
+    "--message",
+    "1B,64B,1kB,16kB,256kB,4MB",
+    "--repetitions",
+    "21",
+];
+
+/// Of the labs' links.
+pub const RATE: &str = "100Mbit/s";
+/// The labs' name for `optiq lab`.
+pub const NAME: &str = "results";
+
+/// One side of a comparison, as `optiq bench` prints it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BenchSide {
+    /// The timed repetitions, in order.
+    pub seconds: Vec<f64>,
+    /// Their median.
+    pub median_seconds: f64,
+    /// No execution along these paths is faster.
+    pub link_bound_seconds: f64,
+    /// Link bound over median.
+    pub share_of_bound: f64,
+}
+
+/// A case, as `optiq bench` prints it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BenchCase {
+    /// For people.
+    pub case: String,
+    /// As asked for.
+    pub demands: String,
+    /// As asked for.
+    pub message_bytes: u64,
+    /// `MPI`, or how many paths.
+    pub served_by: String,
+    /// `MPI_Alltoallv`.
+    pub mpi: BenchSide,
+    /// `optiq_alltoallv`.
+    pub optiq: BenchSide,
+    /// Median of MPI over median of OPTIQ.
+    pub ratio: f64,
+}
+
+/// What `optiq bench alltoallv --json` prints of many cases, as far as pages show it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BenchSuite {
+    /// The network, with the capacity of its links.
+    pub topology: String,
+    /// MPI ranks.
+    pub ranks: usize,
+    /// Timed repetitions of each.
+    pub repetitions: usize,
+    /// In the order that was asked for.
+    pub cases: Vec<BenchCase>,
+    /// Every byte that was looked at was right.
+    pub verified: bool,
+}
+
+/// One run of `optiq bench alltoallv`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LabBench {
+    /// For people.
+    pub title: String,
+    /// The role of its group of `data/cases.toml`, if it is of one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub role: Option<CaseRole>,
+    /// The command line.
+    pub command: String,
+    /// What it printed.
+    pub suite: BenchSuite,
+}
+
+/// What was measured in one lab.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LabRuns {
+    /// The network.
+    pub topology: String,
+    /// What `optiq lab up` measured of it.
+    pub calibration: String,
+    /// In the order in which they ran.
+    pub benches: Vec<LabBench>,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LabContent {
+    /// Of the links.
+    pub rate: String,
+    /// Of each comparison, unless its command says otherwise.
+    pub repetitions: u32,
+    /// One lab after the other.
+    pub labs: Vec<LabRuns>,
+    /// On one machine without a lab.
+    pub machine: Vec<LabBench>,
+}
+
+/// Measures for about forty minutes.
+///
+/// # Errors
+/// [`Failure::Work`] if a lab cannot be brought up or a program in it fails.
+pub fn run(workspace: &Workspace, repetitions: u32) -> Result<LabContent, Failure> {
+    let groups: Vec<CaseGroup> =
+        measurement_cases::groups()?.into_iter().filter(|g| g.platform == Platform::Lab).collect();
+    let mut topologies: Vec<&str> = groups.iter().flat_map(|g| &g.cases).map(|c| c.topology.as_str()).collect();
+    let mut seen = std::collections::BTreeSet::new();
+    topologies.retain(|topology| seen.insert(*topology));
+    let mut labs = Vec::new();
+    for topology in topologies {
+        let mut benches = Vec::new();
+        let calibration = in_lab(workspace, topology, || {
+            for group in &groups {
+                let of_lab = group.cases.iter().filter(|c| c.topology == topology);
+                let cases: Vec<&MeasurementCase> = of_lab.collect();
+                if !cases.is_empty() {
+                    benches.push(group_bench(workspace, group, &cases, repetitions)?);
+                }
+            }
+            for (title, arguments) in [SMALL, MEDIUM].into_iter().filter(|_| SMALL_MESSAGES.contains(&topology)) {
+                let times = repetitions.to_string();
+                let words = bench("alltoallv", arguments, &times);
+                let suite = in_lab_suite(workspace, &words)?;
+                let command = format!("optiq {}", words.join(" "));
+                benches.push(LabBench { title: title.into(), role: None, command, suite });
+            }
+            Ok(())
+        })?;
+        labs.push(LabRuns { topology: topology.into(), calibration, benches });
+    }
+    let machine = RANKS.iter().map(|ranks| machine_bench(workspace, ranks, repetitions)).collect::<Result<_, _>>()?;
+    Ok(LabContent { rate: RATE.into(), repetitions, labs, machine })
+}
+
+/// A list of cases as `optiq bench alltoallv --cases` reads it.
+#[derive(Serialize)]
+struct CaseList<'a> {
+    case: Vec<ListedCase<'a>>,
+}
+
+#[derive(Serialize)]
+struct ListedCase<'a> {
+    demands: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+}
+
+/// A group's cases on one network.
+fn group_bench(
+    workspace: &Workspace,
+    group: &CaseGroup,
+    cases: &[&MeasurementCase],
+    repetitions: u32,
+) -> Result<LabBench, Failure> {
+    let case = cases.iter().map(|c| ListedCase { demands: &c.demands, message: c.message.as_deref() }).collect();
+    let text = toml::to_string(&CaseList { case }).map_err(|e| Failure::Work(format!("{}: {e}", group.name)))?;
+    let unwritten = |e: std::io::Error| Failure::Work(format!("a list of cases cannot be written: {e}"));
+    let mut list = tempfile::Builder::new().suffix(".toml").tempfile().map_err(unwritten)?;
+    list.write_all(text.as_bytes()).and_then(|()| list.flush()).map_err(unwritten)?;
+    let (path, repetitions) = (list.path().to_string_lossy().into_owned(), repetitions.to_string());
+    let words = bench("alltoallv", &["--cases", &path], &repetitions);
+    let suite = in_lab_suite(workspace, &words)?;
+    let command = format!(
+        "optiq bench alltoallv --cases FILE --repetitions {repetitions}`, group `{}` of `data/cases.toml",
+        group.name
+    );
+    Ok(LabBench { title: group.name.clone(), role: Some(group.role), command, suite })
+}
+
+fn in_lab_suite(workspace: &Workspace, words: &[&str]) -> Result<BenchSuite, Failure> {
+    let mut command = workspace.optiq(&["lab", "run", "--name", NAME, "--timeout", "3600", "--"]);
+    workspace::json(command.arg(workspace.built("optiq")).args(words).arg("--json"))
+}
+
+fn machine_bench(workspace: &Workspace, ranks: &str, repetitions: u32) -> Result<LabBench, Failure> {
+    let repetitions = repetitions.to_string();
+    let words = bench("alltoallv", SHARED_MEMORY, &repetitions);
+    let mut command = workspace.command("mpirun");
+    let suite = workspace::json(command.args(["-n", ranks]).arg(workspace.built("optiq")).args(&words).arg("--json"))?;
+    let command = format!("mpirun -n {ranks} optiq {}", words.join(" "));
+    Ok(LabBench { title: format!("{ranks} ranks"), role: None, command, suite })
+}
+
+/// Brings a lab up, measures, and takes the lab down whatever came of it; gives what the lab's calibration printed.
+///
+/// # Errors
+/// [`Failure::Work`] if the lab cannot be brought up or taken down; else those of `measure`.
+pub fn in_lab(
+    workspace: &Workspace,
+    topology: &str,
+    measure: impl FnOnce() -> Result<(), Failure>,
+) -> Result<String, Failure> {
+    let up = ["lab", "up", "--topology", topology, "--rate", RATE, "--name", NAME, "--lifetime", "7200"];
+    let calibration = workspace::capture(&mut workspace.optiq(&up))?;
+    let measured = measure();
+    let mut down: Command = workspace.optiq(&["lab", "down", "--name", NAME]);
+    measured.and(workspace::run(&mut down))?;
+    Ok(calibration)
+}
+
+/// The whole command line of a measurement by `optiq bench`, but for the program.
+pub fn bench<'a>(what: &'a str, arguments: &[&'a str], repetitions: &'a str) -> Vec<&'a str> {
+    let mut all = [&["bench", what], arguments].concat();
+    if !arguments.contains(&"--repetitions") {
+        all.extend(["--repetitions", repetitions]);
+    }
+    all
+}
+
+impl LabContent {
+    /// Of the page.
+    pub const TITLE: &'static str = "`MPI_Alltoallv` and `optiq_alltoallv` in turn on a real network";
+
+    /// The page below its circumstances.
+    pub fn body(&self) -> String {
+        let mut page = format!(
+            "Labs of 16 hosts, one rank each, with links of {}: `optiq lab up`, then `optiq bench alltoallv` in it, as given \
+             with each table. Both run in turn in one job; every byte of the first and the last call of a repetition is checked. \
+             Times are medians of {} repetitions, or as many as the command says. The bound is the time that the most \
+             loaded link needs, on the fabric's own routes for MPI and on the planned paths for OPTIQ; the percentage is the share \
+             of it that was reached. Below ten milliseconds a repetition makes many calls, which overlap, so that shares above \
+             100 % are possible. Constants were tuned on the training cases and on no held-out one (`data/cases.toml`).\n",
+            self.rate, self.repetitions
+        );
+        let sections = [
+            (Some(CaseRole::HeldOut), "Held-out cases"),
+            (Some(CaseRole::Training), "Training cases"),
+            (None, "Small messages"),
+        ];
+        for (role, title) in sections {
+            let ratios: Vec<f64> = self.of(role).flat_map(|(_, b)| &b.suite.cases).map(|c| c.ratio).collect();
+            let mean = geometric_mean(&ratios).map_or(String::new(), |mean| {
+                format!("\nGeometric mean of the ratios of {} cases: {mean:.3} x.\n", ratios.len())
+            });
+            let _ = write!(page, "\n## {title}\n{mean}");
+            for (lab, bench) in self.of(role) {
+                let _ = write!(page, "\n### {}, `{}`\n\n{}", bench.title, lab.topology, bench.section());
+            }
+        }
+        page.push_str("\n## One machine, without a lab\n\nAll ranks on this machine, over shared memory.\n");
+        for bench in &self.machine {
+            let _ = write!(page, "\n### {}\n\n{}", bench.title, bench.section());
+        }
+        page.push_str("\n## The labs\n");
+        for lab in &self.labs {
+            let _ = write!(page, "\n```text\n{}\n```\n", lab.calibration.trim_end());
+        }
+        page
+    }
+
+    fn of(&self, role: Option<CaseRole>) -> impl Iterator<Item = (&LabRuns, &LabBench)> {
+        let benches = self.labs.iter().flat_map(|lab| lab.benches.iter().map(move |bench| (lab, bench)));
+        benches.filter(move |(_, bench)| bench.role == role)
+    }
+}
+
+impl LabBench {
+    fn section(&self) -> String {
+        let mut table = TextTable::new(&[
+            "case<",
+            "MPI",
+            "OPTIQ",
+            "ratio",
+            "bound of MPI",
+            "share",
+            "bound of OPTIQ",
+            "share",
+            "served by<",
+        ]);
+        for c in &self.suite.cases {
+            table.rows.push(vec![
+                c.case.clone(),
+                seconds(c.mpi.median_seconds),
+                seconds(c.optiq.median_seconds),
+                format!("{:.2} x", c.ratio),
+                seconds(c.mpi.link_bound_seconds),
+                percent(c.mpi.share_of_bound),
+                seconds(c.optiq.link_bound_seconds),
+                percent(c.optiq.share_of_bound),
+                c.served_by.clone(),
+            ]);
+        }
+        let checked = if self.suite.verified { "" } else { "\n**WRONG BYTES**\n" };
+        format!("`{}`\n\n{}{checked}", self.command, table.markdown())
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A lab with one case of each of two roles.
+    pub fn content() -> LabContent {
+        let side = |median_seconds: f64| BenchSide {
+            seconds: vec![median_seconds; 3],
+            median_seconds,
+            link_bound_seconds: median_seconds / 2.0,
+            share_of_bound: 0.5,
+        };
+        let bench = |role, mpi: f64, optiq: f64| LabBench {
+            title: format!("{role}"),
+            role: Some(role),
+            command: "optiq bench x".into(),
+            suite: BenchSuite {
+                topology: "star:16,capacity=12.5MB/s".into(),
+                ranks: 16,
+                repetitions: 3,
+                cases: vec![BenchCase {
+                    case: "disjoint, 1MB".into(),
+                    demands: "pattern:disjoint".into(),
+                    message_bytes: 1_000_000,
+                    served_by: "8 paths".into(),
+                    mpi: side(mpi),
+                    optiq: side(optiq),
+                    ratio: mpi / optiq,
+                }],
+                verified: true,
+            },
+        };
+        let benches = vec![bench(CaseRole::Training, 0.4, 0.1), bench(CaseRole::HeldOut, 0.2, 0.1)];
+        let labs = vec![LabRuns { topology: "star:16".into(), calibration: "99 %\n".into(), benches }];
+        LabContent { rate: RATE.into(), repetitions: 3, labs, machine: Vec::new() }
+    }
+
+    #[test]
+    fn repetitions_are_those_of_the_bench_or_of_the_page() {
+        assert_eq!(
+            bench("alltoallv", &["--message", "1B"], "9"),
+            ["bench", "alltoallv", "--message", "1B", "--repetitions", "9"]
+        );
+        let own = bench("alltoallv", SMALL.1, "9");
+        assert_eq!(own.iter().filter(|a| **a == "--repetitions").count(), 1);
+    }
+
+    #[test]
+    fn training_and_held_out_cases_are_apart() {
+        let page = content().body();
+        let held_out = page.split("## Held-out cases").nth(1).and_then(|p| p.split("## Training cases").next());
+        assert!(
+            held_out.is_some_and(|p| p.contains("of 1 cases: 2.000 x") && p.contains("| disjoint, 1MB | 200 ms")),
+            "{page}"
+        );
+        let training = page.split("## Training cases").nth(1);
+        assert!(training.is_some_and(|p| p.contains("of 1 cases: 4.000 x")), "{page}");
+    }
+}

@@ -1,0 +1,10 @@
+//! What is measured beside the thesis's claims. Each study has its content, which documents keep, a function that runs it, and the
+//! body of its page.
+
+pub mod booksim;
+pub mod codes;
+pub mod io;
+pub mod lab;
+pub mod preload;
+pub mod simulator;
+pub mod table_vii;

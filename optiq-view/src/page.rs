@@ -1,0 +1,86 @@
+//! The template of all pages. A page needs nothing from elsewhere: no style sheet, no script, no font.
+
+use crate::colours;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde::Serialize;
+
+/// What draws a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawn {
+    /// Its script, which says in `data-drawn` that it has.
+    ByScript,
+    /// It is drawn already.
+    Already,
+}
+
+/// A page with a title, a style sheet of its own behind the common one, and what stands in its body.
+pub fn page(title: &str, drawn: Drawn, style: &str, body: Markup) -> String {
+    let drawn = (drawn == Drawn::Already).then_some("true");
+    let style = [&colours::named(), include_str!("page.css"), style].concat();
+    html! {
+        (DOCTYPE)
+        html lang="en" data-drawn=[drawn] {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { "\n" (PreEscaped(style)) }
+            }
+            body { (body) }
+        }
+    }
+    .into_string()
+        + "\n"
+}
+
+/// A block of data, which scripts and other tools can read.
+///
+/// # Errors
+/// If the data cannot be serialised, which only a number that is not finite could bring about.
+pub fn data(data: &impl Serialize) -> serde_json::Result<Markup> {
+    // In a script block only "</" and "<!--" are special; escaping "<" leaves neither.
+    let text = serde_json::to_string(data)?.replace('<', "\\u003c");
+    Ok(html! { script type="application/json" id="data" { (PreEscaped(text)) } })
+}
+
+/// A headline number with what it is, and more about it.
+pub fn card(number: &str, what: &str, more: Option<&str>) -> Markup {
+    html! {
+        div.card {
+            b { (number) }
+            div.what { (what) }
+            @if let Some(more) = more { div.more { (more) } }
+        }
+    }
+}
+
+/// Text as it stands in markup.
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_the_common_head_and_its_own_style_last() {
+        let page = page("a < {b}", Drawn::Already, ".x { top: 0; }\n", html! { p { "{{y}}" } });
+        assert!(page.starts_with("<!DOCTYPE html><html lang=\"en\" data-drawn=\"true\"><head>"), "{page}");
+        assert!(page.contains("<title>a &lt; {b}</title>") && page.ends_with("<body><p>{{y}}</p></body></html>\n"));
+        let at = |part: &str| page.find(part).unwrap();
+        assert!(at("--ink:#1b1f24;") < at("color: var(--ink)") && at("@media print") < at(".x { top: 0; }"));
+    }
+
+    #[test]
+    fn data_cannot_end_its_block() {
+        let block = data(&"</script><!-- ").unwrap().into_string();
+        assert_eq!(block, "<script type=\"application/json\" id=\"data\">\"\\u003c/script>\\u003c!-- \"</script>");
+    }
+
+    #[test]
+    fn markup_in_names_stays_text() {
+        assert_eq!(escape("<b a=\"&\">"), "&lt;b a=&quot;&amp;&quot;&gt;");
+    }
+}
