@@ -117,7 +117,7 @@ pub struct Planning {
     pub slack: f64,
 }
 
-/// A fraction, as `1%` or `0.01`; the numbers that make no sense are left to whoever asks.
+/// A fraction, as `1%` or `0.01`; the caller checks its range.
 fn fraction(text: &str) -> Option<f64> {
     let (number, divisor) = match text.trim().strip_suffix('%') {
         Some(percent) => (percent, 100.0),

@@ -15,7 +15,7 @@ pub enum Failure {
     Input(String),
     /// The work itself failed. Exit status 1.
     Work(String),
-    /// Nobody reads standard output any more (`optiq ... | head`). Nothing to say: exit status 0.
+    /// The reader of standard output has gone (`optiq ... | head`). It prints nothing; the exit status is 0.
     Closed,
 }
 
@@ -50,7 +50,7 @@ impl Failure {
             Failure::Work(sentence) => (1, sentence),
             Failure::Closed => return ExitCode::SUCCESS,
         };
-        // If nobody can be told, the status still can.
+        // If standard error cannot be written, the exit status still says it.
         let _ = writeln!(io::stderr(), "optiq: {}", one_line(sentence));
         ExitCode::from(status)
     }

@@ -61,5 +61,5 @@ fn run() -> Result<ExitCode, Failure> {
     };
     logger::install()?;
     let cli = Cli::from_arg_matches(&matches).map_err(|e| Failure::arguments(&e))?;
-    cli.command.run()
+    cli.command.run(&Cli::command())
 }

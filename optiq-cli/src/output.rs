@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 /// Writes text to standard output.
 ///
 /// # Errors
-/// [`Failure::Closed`] if nobody reads it, [`Failure::Work`] if it cannot be written.
+/// [`Failure::Closed`] if its reader has gone, [`Failure::Work`] if it cannot be written.
 pub fn print(text: &str) -> Result<(), Failure> {
     write(|out| out.write_all(text.as_bytes()))
 }

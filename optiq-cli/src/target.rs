@@ -72,7 +72,9 @@ impl Target {
 
 /// What went wrong, without the name of the temporary file, which says nothing to a user.
 fn reason(error: &io::Error) -> String {
-    error.get_ref().and_then(|inner| inner.source()).map_or_else(|| error.to_string(), |cause| cause.to_string())
+    let text = error.to_string();
+    // As tempfile adds the path.
+    text.split_once(" at path \"").map_or(text.clone(), |(reason, _)| reason.to_owned())
 }
 
 #[cfg(test)]

@@ -219,7 +219,7 @@ fn style(series: usize) -> String {
         }
     }
     for s in 0..series {
-        // More names than colours would share some; no page has so many.
+        // Names beyond the number of colours share them; no page has that many.
         let (day, night) = SERIES[s % SERIES.len()];
         for (style, colour) in [(&mut light, day), (&mut dark, night)] {
             let _ = write!(style, ".s{s}{{fill:{colour}}}.l{s}{{stroke:{colour}}}");

@@ -23,7 +23,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// Without background load; who has some adds it.
+    /// Without background load, which the caller may add.
     pub fn new(net: &Network, text: &str, demands: &[Demand]) -> Self {
         Context {
             topology: net.spec().to_owned(),

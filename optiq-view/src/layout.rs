@@ -41,8 +41,8 @@ pub struct Layout {
 
 type Point = (f64, f64);
 
-/// A link's way through the picture.
-enum Way {
+/// How a link is drawn.
+enum LinkShape {
     Line,
     /// Closes a ring: leaves in this direction, and arrives in it.
     Stubs(Point),
@@ -58,15 +58,15 @@ impl Layout {
             Some(grid) => of_grid(net, grid),
             None => {
                 let places = layers::places(net, UNIT).unwrap_or_else(|| stress(net));
-                let ways = net.links().iter().map(|_| Way::Line).collect();
-                Some(Layout::new(net, places, ways))
+                let shapes = net.links().iter().map(|_| LinkShape::Line).collect();
+                Some(Layout::new(net, places, shapes))
             }
         }
     }
 
     /// Draws the links and moves everything into view.
-    fn new(net: &Network, mut places: Vec<Point>, ways: Vec<Way>) -> Self {
-        let margin = if ways.iter().any(|w| matches!(w, Way::Stubs(_))) { 0.62 * UNIT } else { 0.4 * UNIT };
+    fn new(net: &Network, mut places: Vec<Point>, shapes: Vec<LinkShape>) -> Self {
+        let margin = if shapes.iter().any(|w| matches!(w, LinkShape::Stubs(_))) { 0.62 * UNIT } else { 0.4 * UNIT };
         let low = places.iter().fold((f64::INFINITY, f64::INFINITY), |m, p| (m.0.min(p.0), m.1.min(p.1)));
         for p in &mut places {
             *p = (p.0 - low.0 + margin, p.1 - low.1 + margin);
@@ -75,18 +75,18 @@ impl Layout {
         // Where there are few vertices, they and their links need not fill the picture.
         let spacing = spacing(&places).min((high.0 + margin).max(high.1 + margin) / 4.5);
         let pen = Pen { spacing };
-        let path = |(l, way): (&Link, &Way)| {
+        let path = |(l, shape): (&Link, &LinkShape)| {
             let (a, b) = (places[l.from.index()], places[l.to.index()]);
-            match way {
-                Way::Line => pen.line(a, b),
-                Way::Stubs(direction) => pen.stubs(a, b, *direction),
+            match shape {
+                LinkShape::Line => pen.line(a, b),
+                LinkShape::Stubs(direction) => pen.stubs(a, b, *direction),
             }
         };
         Layout {
             width: round(high.0 + margin),
             height: round(high.1 + margin),
             spacing: round(spacing),
-            paths: net.links().iter().zip(&ways).map(path).collect(),
+            paths: net.links().iter().zip(&shapes).map(path).collect(),
             x: places.iter().map(|p| round(p.0)).collect(),
             y: places.iter().map(|p| round(p.1)).collect(),
         }
@@ -121,7 +121,7 @@ fn of_grid(net: &Network, grid: &Grid) -> Option<Layout> {
             (radius * angle.sin(), -radius * angle.cos())
         };
         let places = (0..grid.nodes() as u32).map(place).collect();
-        return Some(Layout::new(net, places, net.links().iter().map(|_| Way::Line).collect()));
+        return Some(Layout::new(net, places, net.links().iter().map(|_| LinkShape::Line).collect()));
     }
     let across = length(0).saturating_mul(length(3));
     if dims.len() > 4 || across > MAX_ROW || length(1) > MAX_ROW || length(2) > 8 {
@@ -137,19 +137,19 @@ fn of_grid(net: &Network, grid: &Grid) -> Option<Layout> {
             (p.0 + c * vector.0, p.1 + c * vector.1)
         })
     };
-    let way = |l: &Link| {
+    let shape = |l: &Link| {
         for (&d, vector) in dims.iter().zip(&vectors) {
             let (a, b) = (grid.coordinate(l.from, d), grid.coordinate(l.to, d));
             if a.abs_diff(b) > 1 {
                 // From the last to the first vertex of a ring the link leaves in the direction of the dimension.
                 let sign = if a > b { 1.0 } else { -1.0 };
-                return Way::Stubs((sign * vector.0, sign * vector.1));
+                return LinkShape::Stubs((sign * vector.0, sign * vector.1));
             }
         }
-        Way::Line
+        LinkShape::Line
     };
     let places = (0..grid.nodes() as u32).map(place).collect();
-    Some(Layout::new(net, places, net.links().iter().map(way).collect()))
+    Some(Layout::new(net, places, net.links().iter().map(shape).collect()))
 }
 
 /// Stress majorization with weights `distance^-2`, from a circle on; parts that are not connected are kept apart as

@@ -68,17 +68,17 @@ impl Maps {
     }
 
     fn of_kinds(net: &Network) -> Self {
-        let kinds: Vec<Kind> = {
-            let kind = Kinds::of(net);
+        let kinds: Vec<LinkKind> = {
+            let kind = LinkKinds::of(net);
             net.links().iter().map(|l| kind.of_link(net, l)).collect()
         };
-        let mut sizes: BTreeMap<Kind, u32> = BTreeMap::new();
+        let mut sizes: BTreeMap<LinkKind, u32> = BTreeMap::new();
         kinds.iter().for_each(|&kind| *sizes.entry(kind).or_default() += 1);
-        let map = |(kind, &links): (&Kind, &u32)| {
+        let map = |(kind, &links): (&LinkKind, &u32)| {
             let columns = (f64::from(links).sqrt().ceil() as u32).max(1);
             Map { label: kind.label(), columns, rows: links.div_ceil(columns) }
         };
-        let order: Vec<Kind> = sizes.keys().copied().collect();
+        let order: Vec<LinkKind> = sizes.keys().copied().collect();
         let index: Vec<usize> = kinds.iter().map(|k| order.binary_search(k).unwrap_or(0)).collect();
         let mut next = vec![0u32; order.len()];
         let mut cell = |map: usize| {
@@ -97,13 +97,13 @@ impl Maps {
 
 /// What a link joins: the levels of its ends, hosts being level 0, and whether it leaves its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Kind {
+struct LinkKind {
     from: usize,
     to: usize,
     leaves_group: bool,
 }
 
-impl Kind {
+impl LinkKind {
     fn label(&self) -> String {
         let what = |level| match level {
             0 => "hosts".to_owned(),
@@ -119,19 +119,19 @@ impl Kind {
 const ANY_SWITCH: usize = usize::MAX;
 
 /// What is needed to tell the kinds of links.
-struct Kinds {
+struct LinkKinds {
     levels: Option<Vec<usize>>,
     groups: Option<usize>,
 }
 
-impl Kinds {
+impl LinkKinds {
     fn of(net: &Network) -> Self {
         // One level of switches, or more than a few, are simply switches.
         let few = |levels: &Vec<usize>| (2..=4).contains(&levels.iter().copied().max().unwrap_or(0));
-        Kinds { levels: layers::levels(net).filter(few), groups: layers::groups(net) }
+        LinkKinds { levels: layers::levels(net).filter(few), groups: layers::groups(net) }
     }
 
-    fn of_link(&self, net: &Network, link: &Link) -> Kind {
+    fn of_link(&self, net: &Network, link: &Link) -> LinkKind {
         let level = |v: NodeId| match &self.levels {
             _ if net.is_host(v) => 0,
             Some(levels) => levels[v.index()],
@@ -143,7 +143,7 @@ impl Kinds {
             None => v.index() * groups / net.hosts(),
         };
         let leaves_group = self.groups.is_some_and(|n| group(link.from, n) != group(link.to, n));
-        Kind { from: level(link.from), to: level(link.to), leaves_group }
+        LinkKind { from: level(link.from), to: level(link.to), leaves_group }
     }
 }
 

@@ -111,10 +111,10 @@ impl Drawing {
         }
     }
 
-    /// The drawing as a part of a page, of the class `chart` and of `class`; `label` is a sentence that stands in for it.
+    /// The drawing of the class `class` as a part of a page, its shapes in a group of the class `chart`; `label` is a sentence that stands in for it.
     pub fn finish(self, class: &str, (wide, high): (f64, f64), label: &str) -> Markup {
         PreEscaped(format!(
-            "<svg class=\"chart {class}\" viewBox=\"0 0 {wide} {high:.0}\" role=\"img\" aria-label=\"{}\">\n{}</svg>",
+            "<svg class=\"{class}\" viewBox=\"0 0 {wide} {high:.0}\" role=\"img\" aria-label=\"{}\"><g class=\"chart\">\n{}</g></svg>",
             escape(label),
             self.text
         ))
@@ -165,8 +165,7 @@ mod tests {
         drawing.circle("c0", (1.0, 2.0), Some("<t>"));
         let markup = drawing.finish("x", (10.0, 20.0), "\"l\"").into_string();
         assert!(
-            markup
-                .starts_with("<svg class=\"chart x\" viewBox=\"0 0 10 20\" role=\"img\" aria-label=\"&quot;l&quot;\">")
+            markup.starts_with("<svg class=\"x\" viewBox=\"0 0 10 20\" role=\"img\" aria-label=\"&quot;l&quot;\">")
         );
         assert!(markup.contains("<text x=\"1.0\" y=\"2.0\" text-anchor=\"end\">a &lt; b</text>"), "{markup}");
         assert!(markup.contains("r=\"4\"><title>&lt;t&gt;</title></circle>"), "{markup}");

@@ -14,7 +14,7 @@ pub fn list(rows: &[Vec<String>]) -> String {
     aligned(rows, |_| false)
 }
 
-/// Rows of cells; those columns are aligned right for which `right` says so.
+/// Rows of cells; `right` says which columns are aligned right.
 pub fn aligned(rows: &[Vec<String>], right: impl Fn(usize) -> bool) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0);

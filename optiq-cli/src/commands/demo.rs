@@ -45,7 +45,7 @@ pub struct Arguments {
     /// Timed repetitions of each
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repetitions: u32,
-    /// Directory for the picture and the results; made if it is not there [default: none are written]
+    /// Directory for the picture and the results; made if it does not exist [default: none are written]
     #[arg(long, value_name = "DIRECTORY")]
     output: Option<PathBuf>,
     /// Print one JSON document
@@ -54,7 +54,7 @@ pub struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct DemoDocument {
     #[serde(flatten)]
     comparison: Comparison,
     planner: String,
@@ -118,7 +118,7 @@ impl Arguments {
         lab.down()?;
         drop(progress);
 
-        let document = Document {
+        let document = DemoDocument {
             comparison: self.read(&outcome)?,
             planner: self.planner.clone(),
             lab_up_seconds,
@@ -171,7 +171,7 @@ impl Arguments {
     }
 }
 
-impl Document {
+impl DemoDocument {
     fn text(&self, rate: Rate) -> String {
         let streams = self.calibration.iter().map(|c| {
             format!("  one stream over {} reaches {} of it\n", table::count(c.links, "link"), table::percent(c.share))

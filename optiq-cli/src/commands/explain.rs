@@ -58,7 +58,7 @@ const SHOWN: usize = 6;
 const BINDING: f64 = 1e-3;
 
 #[derive(Serialize)]
-struct Document {
+struct ExplainDocument {
     #[serde(flatten)]
     context: Context,
     planner: String,
@@ -200,7 +200,13 @@ impl<'a> Explainer<'a> {
         self.load.bytes[link.index()] as f64 / self.net.link(link).capacity
     }
 
-    fn document(&self, context: Context, times: Times, chosen: &[usize], links: usize) -> Result<Document, Failure> {
+    fn document(
+        &self,
+        context: Context,
+        times: Times,
+        chosen: &[usize],
+        links: usize,
+    ) -> Result<ExplainDocument, Failure> {
         let plan = self.plan;
         let worst = plan.congestion_seconds;
         let binds = |l: &LinkId| worst > 0.0 && self.seconds(*l) >= worst * (1.0 - BINDING);
@@ -209,7 +215,7 @@ impl<'a> Explainer<'a> {
         heaviest.sort_by(|a, b| self.seconds(*b).total_cmp(&self.seconds(*a)).then(a.cmp(b)));
         heaviest.truncate(links);
         let demands = chosen.iter().map(|&i| self.demand(i)).collect::<Result<_, Failure>>()?;
-        Ok(Document {
+        Ok(ExplainDocument {
             context,
             planner: plan.planner.clone(),
             congestion_seconds: worst,
@@ -301,7 +307,7 @@ impl<'a> Explainer<'a> {
     }
 }
 
-impl Document {
+impl ExplainDocument {
     fn text(&self) -> String {
         let beside = self.context.background.as_ref().map_or_else(String::new, |file| format!(" beside {file}"));
         let mut text =

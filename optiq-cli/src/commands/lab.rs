@@ -72,7 +72,7 @@ struct Up {
     /// Do not measure what the links carry
     #[arg(long)]
     no_calibration: bool,
-    /// Take the lab down by itself after so many seconds
+    /// Take the lab down by itself after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     lifetime: Option<Duration>,
     #[command(flatten)]
@@ -94,7 +94,7 @@ struct Run {
     /// Ranks in all [default: as many as there are places]
     #[arg(long, value_name = "N")]
     ranks: Option<usize>,
-    /// End the program after so many seconds
+    /// End the program after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
     /// The MPI library whose launcher starts the program: openmpi or mpich [default: the one that the program is linked
@@ -121,7 +121,7 @@ Examples:
 struct Exec {
     /// The host
     host: String,
-    /// End the command after so many seconds
+    /// End the command after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
     #[command(flatten)]
@@ -159,7 +159,7 @@ struct RateOf {
     rate: Rate,
 }
 
-/// Cut a link while the lab is up: all that is sent over it is lost, and nobody is told
+/// Cut a link while the lab is up: all that is sent over it is lost, without a notice
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

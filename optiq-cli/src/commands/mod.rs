@@ -23,20 +23,24 @@ mod transfers;
 mod wrap;
 
 /// Declares the enum of subcommands and its dispatch from lines `Name(module)`: a module has a clap
-/// argument type `Arguments`, whose documentation is the command's help, with a method `run`.
+/// argument type `Arguments`, whose documentation is the command's help, with a method `run`. `generate`, the last one, takes
+/// the whole command line as well.
 macro_rules! commands {
     ($($(#[$attribute:meta])* $name:ident($module:ident)),* $(,)?) => {
         /// What `optiq` can do.
         #[derive(Debug, Subcommand)]
         pub enum Command {
             $($(#[$attribute])* #[allow(missing_docs)] $name($module::Arguments),)*
+            #[allow(missing_docs)]
+            Generate(generate::Arguments),
         }
 
         impl Command {
-            /// Does it.
-            pub fn run(self) -> Result<ExitCode, Failure> {
+            /// Does it. `whole` is the whole command line, which manual pages and completions are made from.
+            pub fn run(self, whole: &clap::Command) -> Result<ExitCode, Failure> {
                 match self {
                     $($(#[$attribute])* Command::$name(arguments) => arguments.run(),)*
+                    Command::Generate(arguments) => arguments.run(whole),
                 }
             }
         }
@@ -59,5 +63,4 @@ commands! {
     Trace(trace),
     Wrap(wrap),
     Info(info),
-    Generate(generate),
 }

@@ -51,7 +51,7 @@ pub struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct PathsDocument<'a> {
     topology: &'a str,
     network_fingerprint: String,
     k: usize,
@@ -101,7 +101,7 @@ impl Arguments {
         }
         drop(progress);
         let pairs = distinct(&demands);
-        let mut document = Document::new(&net, &found, &pairs, candidates_seconds);
+        let mut document = PathsDocument::new(&net, &found, &pairs, candidates_seconds);
         document.output = target.map(|t| t.path().display().to_string());
         match (self.json, document.output.is_some()) {
             (true, written) => {
@@ -237,13 +237,13 @@ fn text(net: &Network, found: &Candidates) -> String {
     table::list(&rows)
 }
 
-impl<'a> Document<'a> {
+impl<'a> PathsDocument<'a> {
     fn new(net: &'a Network, found: &Candidates, pairs: &[usize], candidates_seconds: f64) -> Self {
         let per_pair = || pairs.iter().map(|&i| found.paths(i).len());
         let hops = || pairs.iter().flat_map(|&i| found.paths(i)).map(<[LinkId]>::len);
         let paths: usize = per_pair().sum();
         let mean = |sum: usize, of: usize| if of > 0 { sum as f64 / of as f64 } else { 0.0 };
-        Document {
+        PathsDocument {
             topology: net.spec(),
             network_fingerprint: net.fingerprint().to_string(),
             k: found.k(),

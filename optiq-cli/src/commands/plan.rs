@@ -59,7 +59,7 @@ pub struct Arguments {
 
 /// The figures of one plan. Its keys are a contract with scripts.
 #[derive(Serialize)]
-struct Document<'a> {
+struct PlanDocument<'a> {
     #[serde(flatten)]
     context: &'a Context,
     message_bytes: u64,
@@ -98,7 +98,7 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     html: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    compared: Vec<Document<'a>>,
+    compared: Vec<PlanDocument<'a>>,
 }
 
 impl Arguments {
@@ -110,7 +110,7 @@ impl Arguments {
         let output = self.output.as_deref().map(Target::new).transpose()?;
         let html = self.html.as_deref().map(Target::new).transpose()?;
         let progress = Progress::start("");
-        // A planner that is not there is said before a large network is built.
+        // An unknown planner is refused before a large network is built.
         let parameters = PlannerOptions { maxload: self.planning.maxload, chunk: self.planning.chunk };
         planner::by_name(&self.planning.planner, &parameters)?;
         let net = self.topology.load(&progress)?;
@@ -196,10 +196,16 @@ impl Arguments {
         Ok(runs)
     }
 
-    fn document<'a>(&self, net: &Network, context: &'a Context, run: &'a Planned, input_seconds: f64) -> Document<'a> {
+    fn document<'a>(
+        &self,
+        net: &Network,
+        context: &'a Context,
+        run: &'a Planned,
+        input_seconds: f64,
+    ) -> PlanDocument<'a> {
         let direct = run.report.direct_load.statistics(net);
         let unit = net.unit_capacity();
-        Document {
+        PlanDocument {
             context,
             message_bytes: self.demands.message,
             k: self.k(net, &run.plan.demands),
@@ -240,7 +246,7 @@ fn write_plan(target: &Target, plan: &Plan) -> Result<(), Failure> {
     target.write(|out| out.write_all(&contents))
 }
 
-impl Document<'_> {
+impl PlanDocument<'_> {
     fn text(&self, net: &Network, runs: &[Planned]) -> String {
         let mut text = format!(
             "{} on {}{}: {}, {}\n{}, {} one way at {} each{}\n\n",

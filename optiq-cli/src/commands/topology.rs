@@ -32,7 +32,7 @@ pub struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct TopologyDocument {
     topology: String,
     title: String,
     hosts: usize,
@@ -98,7 +98,7 @@ impl Arguments {
         let route = self.route.as_deref().map(|ends| route(&net, ends)).transpose()?;
         let neighbours = self.neighbours.as_deref().map(|v| net.resolve(v)).transpose()?;
         progress.now("measuring distances");
-        let document = Document::new(&net, route, neighbours);
+        let document = TopologyDocument::new(&net, route, neighbours);
         drop(progress);
         if self.json {
             output::print_json(&document)?;
@@ -152,7 +152,7 @@ fn link(net: &Network, id: LinkId) -> LinkDocument {
     }
 }
 
-impl Document {
+impl TopologyDocument {
     fn new(net: &Network, route: Option<RouteDocument>, neighbours: Option<NodeId>) -> Self {
         let geometry = match net.geometry() {
             Geometry::Grid(grid) => {
@@ -162,7 +162,7 @@ impl Document {
         };
         let per_lane = || net.links().iter().map(|l| l.capacity / f64::from(l.lanes));
         let none = net.links().is_empty();
-        Document {
+        TopologyDocument {
             topology: net.spec().to_owned(),
             title: net.title().to_owned(),
             hosts: net.hosts(),
@@ -234,7 +234,7 @@ impl Document {
     }
 }
 
-impl Document {
+impl TopologyDocument {
     /// The I/O hosts in one line: the first few by name, and what they have in common.
     fn io_text(&self) -> String {
         const SHOWN: usize = 8;

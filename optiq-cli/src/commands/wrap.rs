@@ -72,7 +72,7 @@ enum Launcher {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct WrapDocument {
     library: String,
     launcher: Option<Launcher>,
     command: Vec<String>,
@@ -103,7 +103,7 @@ impl Arguments {
         };
         if self.json {
             let text = |s: &OsString| s.to_string_lossy().into_owned();
-            output::print_json(&Document {
+            output::print_json(&WrapDocument {
                 library: library.display().to_string(),
                 launcher,
                 command: std::iter::once(program).chain(&arguments).map(text).collect(),

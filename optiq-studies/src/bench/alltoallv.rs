@@ -214,7 +214,7 @@ impl Bench<'_> {
         Ok(calls)
     }
 
-    /// Seconds of one of so many calls, whose last one is looked at.
+    /// Seconds of one of `calls` calls; the bytes of the last one are checked.
     fn verified(&self, by: By, x: &mut Exchange, calls: usize) -> Result<f64, String> {
         x.clear();
         let seconds = match by {

@@ -280,19 +280,12 @@ impl Comparison {
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     /// A case with these sizes and seconds.
-    pub fn outcome(
-        demands: &str,
-        message_bytes: u64,
-        planner: &str,
-        mpi: f64,
-        optiq: f64,
-        bounds: (f64, f64),
-    ) -> Outcome {
+    fn outcome(demands: &str, message_bytes: u64, planner: &str, mpi: f64, optiq: f64, bounds: (f64, f64)) -> Outcome {
         let side = |median_seconds: f64, link_bound_seconds: f64| Side {
             first_seconds: median_seconds,
             seconds: vec![median_seconds; 3],
@@ -320,7 +313,7 @@ pub mod tests {
         Outcome { case: format!("{demands}, {message_bytes}B"), planner: planner.into(), comparison }
     }
 
-    pub fn suite() -> Suite {
+    fn suite() -> Suite {
         let cases = vec![
             outcome("pattern:disjoint", 1000, "auto", 0.4, 0.2, (0.2, 0.1)),
             outcome("pattern:disjoint", 64_000, "auto", 4.0, 0.5, (2.0, 0.4)),

@@ -3,7 +3,7 @@
 use optiq_lower::placement::Placement;
 use optiq_solver::Demand;
 
-/// The contents of buffers repeat after so many bytes; a prime, so that chunks do not.
+/// After how many bytes the contents of buffers repeat; a prime, so that chunks do not.
 const PERIOD: usize = 251;
 
 /// Buffers and counts of one rank; one byte per element.

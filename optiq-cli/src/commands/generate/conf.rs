@@ -61,7 +61,7 @@ pub fn page() -> String {
          they come from.",
     );
     page.paragraph(
-        "Sizes are bytes, or take a unit: `64K`, `128KiB`, `1MiB`, `8 MB`. Switches are 0 or 1. An option that nobody knows \
+        "Sizes are bytes, or take a unit: `64K`, `128KiB`, `1MiB`, `8 MB`. Switches are 0 or 1. An unknown option \
          is warned about. One that cannot be used is reported with what was found and what is expected; with `strict = 1` \
          that is an error, and otherwise plain MPI serves all calls.",
     );

@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(declared.len(), others.len() + 1, "{declared:?} {others:?}");
         for name in declared {
             assert!(name == MAIN || others.iter().any(|o| o == name), "{name}");
-            assert!(page.contains(&format!(".SS \"{name}()\"")), "{name} is not on the page");
+            assert!(page.contains(&format!(".SS {name}()\n")), "{name} is not on the page");
         }
         for code in ["OPTIQ_STATUS_SUCCESS", "OPTIQ_STATUS_INTERNAL"] {
             assert!(page.contains(&format!("\\fB{code}\\fR (")), "{code} is not on the page");

@@ -2,6 +2,7 @@
 //! made of, so that they cannot say anything else: its arguments, the table of options, the C header.
 
 mod conf;
+mod file;
 mod functions;
 mod header;
 mod pages;
@@ -9,8 +10,9 @@ mod roff;
 
 use crate::failure::Failure;
 use crate::output;
-use clap::{Args, CommandFactory, ValueEnum};
+use clap::{Args, ValueEnum};
 use clap_complete::{Generator, Shell};
+use file::GeneratedFile;
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +31,7 @@ pub struct Arguments {
     /// What to write
     #[arg(value_name = "WHAT")]
     what: What,
-    /// Where to; the directory is made if it is not there, and files that are there are replaced
+    /// Where to; the directory is made if it does not exist, and existing files are replaced
     #[arg(long, value_name = "DIR")]
     output: PathBuf,
     /// Print one JSON document
@@ -47,36 +49,24 @@ enum What {
     Conf,
 }
 
-/// A file to write: its path below the directory, and what is in it.
-struct Made {
-    path: PathBuf,
-    text: Vec<u8>,
-}
-
-impl Made {
-    fn new(path: impl Into<PathBuf>, text: impl Into<Vec<u8>>) -> Self {
-        Self { path: path.into(), text: text.into() }
-    }
-}
-
 #[derive(Serialize)]
-struct Document {
+struct GeneratedDocument {
     output: PathBuf,
     files: Vec<PathBuf>,
 }
 
 impl Arguments {
-    /// Makes everything first, then writes it.
-    pub fn run(self) -> Result<ExitCode, Failure> {
+    /// Makes everything first, from the whole command line `whole`, then writes it.
+    pub fn run(self, whole: &clap::Command) -> Result<ExitCode, Failure> {
         let made = match self.what {
-            What::Man => pages::all(&crate::Cli::command())?,
-            What::Completions => completions(),
-            What::Conf => vec![Made::new("optiq.conf", conf::sample())],
+            What::Man => pages::all(whole)?,
+            What::Completions => completions(whole),
+            What::Conf => vec![GeneratedFile::new("optiq.conf", conf::sample())],
         };
         for file in &made {
             write(&self.output.join(&file.path), &file.text)?;
         }
-        let document = Document { output: self.output, files: made.into_iter().map(|m| m.path).collect() };
+        let document = GeneratedDocument { output: self.output, files: made.into_iter().map(|m| m.path).collect() };
         if self.json {
             output::print_json(&document)?;
         } else {
@@ -94,11 +84,11 @@ fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
     fs::write(path, text).map_err(|e| Failure::Input(format!("cannot write {}: {e}", path.display())))
 }
 
-fn completions() -> Vec<Made> {
+fn completions(whole: &clap::Command) -> Vec<GeneratedFile> {
     let of = |shell: Shell| {
         let mut text = Vec::new();
-        clap_complete::generate(shell, &mut crate::Cli::command(), "optiq", &mut text);
-        Made::new(shell.file_name("optiq"), text)
+        clap_complete::generate(shell, &mut whole.clone(), "optiq", &mut text);
+        GeneratedFile::new(shell.file_name("optiq"), text)
     };
     [Shell::Bash, Shell::Zsh, Shell::Fish].map(of).into()
 }

@@ -1,30 +1,31 @@
 //! The manual pages: one for every command, from its arguments, and those of the library.
 
-use super::{Made, conf, functions, roff};
+use super::file::GeneratedFile;
+use super::{conf, functions, roff};
 use crate::failure::Failure;
 use clap::Command;
 use clap_mangen::Man;
 use std::io;
 
 /// All pages, each in the folder of its section.
-pub fn all(command: &Command) -> Result<Vec<Made>, Failure> {
+pub fn all(command: &Command) -> Result<Vec<GeneratedFile>, Failure> {
     let mut command = command.clone().disable_help_subcommand(true);
     command.build();
     let mut made = Vec::new();
     commands(&command, None, &mut made).map_err(|e| Failure::Work(format!("a manual page cannot be made: {e}")))?;
     let (text, others) = functions::page();
-    made.push(Made::new(format!("man3/{}.3", functions::MAIN), text));
+    made.push(GeneratedFile::new(format!("man3/{}.3", functions::MAIN), text));
     for name in others {
-        made.push(Made::new(format!("man3/{name}.3"), format!(".so man3/{}.3\n", functions::MAIN)));
+        made.push(GeneratedFile::new(format!("man3/{name}.3"), format!(".so man3/{}.3\n", functions::MAIN)));
     }
-    made.push(Made::new("man5/optiq.conf.5", conf::page()));
+    made.push(GeneratedFile::new("man5/optiq.conf.5", conf::page()));
     Ok(made)
 }
 
 /// The page of a command, and those of its subcommands.
-fn commands(command: &Command, parent: Option<&str>, made: &mut Vec<Made>) -> io::Result<()> {
+fn commands(command: &Command, parent: Option<&str>, made: &mut Vec<GeneratedFile>) -> io::Result<()> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_string();
-    made.push(Made::new(format!("man1/{name}.1"), page(command, &name, parent)?));
+    made.push(GeneratedFile::new(format!("man1/{name}.1"), page(command, &name, parent)?));
     for subcommand in command.get_subcommands().filter(|s| !s.is_hide_set()) {
         commands(subcommand, Some(&name), made)?;
     }
@@ -90,7 +91,7 @@ mod tests {
     use super::*;
     use clap::CommandFactory;
 
-    fn check(command: &Command, made: &[Made]) {
+    fn check(command: &Command, made: &[GeneratedFile]) {
         let name = command.get_display_name().unwrap_or(command.get_name());
         let path = format!("man1/{name}.1");
         let page = made.iter().find(|m| m.path.as_os_str() == path.as_str()).unwrap_or_else(|| panic!("no {path}"));

@@ -44,7 +44,7 @@ pub struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct InfoDocument {
     version: &'static str,
     licence: &'static str,
     plan_version: u32,
@@ -77,7 +77,7 @@ impl Arguments {
         let (planners, planners_left_out) =
             planner::NAMES.into_iter().partition(|name| planner::by_name(name, &options).is_ok());
         let features = [("highs", cfg!(feature = "highs")), ("mpi", cfg!(feature = "mpi"))];
-        let document = Document {
+        let document = InfoDocument {
             version: env!("CARGO_PKG_VERSION"),
             licence: env!("CARGO_PKG_LICENSE"),
             plan_version: PLAN_VERSION,

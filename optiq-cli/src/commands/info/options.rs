@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::process::ExitCode;
 
 #[derive(Serialize)]
-struct Document {
+struct OptionsDocument {
     options: Vec<Option>,
     /// What is wrong with the first value or file that cannot be used.
     error: std::option::Option<String>,
@@ -32,7 +32,7 @@ pub fn run(full: bool, json: bool) -> Result<ExitCode, Failure> {
     let (error, all) = (read.error.map(|e| e.to_string()), settings.all());
     if json {
         let options = all.iter().map(option).collect();
-        output::print_json(&Document { options, error, warnings: read.warnings })?;
+        output::print_json(&OptionsDocument { options, error, warnings: read.warnings })?;
         return Ok(ExitCode::SUCCESS);
     }
     read.warnings.iter().for_each(|warning| eprintln!("optiq: {warning}"));

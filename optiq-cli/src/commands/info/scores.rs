@@ -22,7 +22,7 @@ const PLANNED_BYTES: u64 = 8 << 20;
 const SIZES: std::ops::RangeInclusive<u32> = 5..=12;
 
 #[derive(Serialize)]
-struct Document {
+struct ScoresDocument {
     topology: String,
     rules: Vec<String>,
     agreement_seconds: f64,
@@ -63,7 +63,7 @@ pub fn run(topology: Option<String>, json: bool) -> Result<ExitCode, Failure> {
     let CostModel { agreement_seconds, latency_seconds, chunk_seconds, .. } = model;
     let rules = config.scores.0.iter().map(Rule::to_string).collect();
     let topology = network.spec().to_string();
-    let document = Document {
+    let document = ScoresDocument {
         topology,
         rules,
         agreement_seconds,
@@ -103,7 +103,7 @@ fn row(pattern: &'static str, bytes: u64, plan: &Plan, network: &Network, config
     }
 }
 
-fn text(d: &Document, model: &CostModel) -> String {
+fn text(d: &ScoresDocument, model: &CostModel) -> String {
     let head = ["pattern", "bytes per pair", "hosts", "served by", "MPI_Alltoallv", "planned paths", "gain"];
     let mut rows = vec![head.map(String::from).to_vec()];
     rows.extend(d.scores.iter().map(|r| {

@@ -117,7 +117,7 @@ impl<'a> File<'a> {
 
 impl Drop for File<'_> {
     fn drop(&mut self) {
-        // SAFETY: an open file of ours. There is nobody to tell of an error.
+        // SAFETY: an open file of ours. A destructor cannot return an error.
         unsafe { ffi::MPI_File_close(&mut self.handle) };
         self.world.barrier();
         if self.world.rank() == 0 {
