@@ -8,8 +8,8 @@
 //!   Network + Model ──► Fabric (channels, virtual channels) ──► Shard (events, buffers, credits) ◄── Program (one a host)
 //! ```
 //!
-//! [`workload::goal`] reads schedules of real programs and runs them as such programs. [`flow`] is a second model, of flows that share
-//! links fairly in place of packets: less exact and much faster.
+//! [`workload::goal`] reads schedules of real programs and runs them as such programs. [`flow`] is a second model, of flows
+//! that share links fairly in place of packets: less exact and much faster.
 
 mod checkpoint;
 pub mod constants;

@@ -98,7 +98,7 @@ pub enum Allocator {
 
 /// Routers with a clock, whose pipeline is that of an input-queued virtual-channel router (W. Dally and B. Towles,
 /// "Principles and Practices of Interconnection Networks", 2004, chapters 16, 17 and 19), as BookSim's `iq` router has it.
-/// `optiq-sim/src/shard/pipeline.rs` says what happens when.
+/// `optiq-sim/src/router/pipeline.rs` says what happens when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pipeline {
@@ -160,8 +160,8 @@ pub enum Carry {
     /// Messages, by rendezvous where they are large, as by `MPI_Isend` and `MPI_Irecv`.
     #[default]
     TwoSided,
-    /// Puts into slots that the scheduler's credits promise, each followed by a short message when it has arrived: what the thesis
-    /// does by `PAMI_Put` and `PAMI_Send_immediate` (4.3), and the one-sided transport by `MPI_Put`.
+    /// Puts into slots that the scheduler's credits promise, each followed by a short message when it has arrived: what the
+    /// thesis does by `PAMI_Put` and `PAMI_Send_immediate` (4.3), and the one-sided transport by `MPI_Put`.
     OneSided,
 }
 

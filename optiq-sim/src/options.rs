@@ -24,7 +24,7 @@ pub struct RunOptions<'a> {
     pub stop: Option<&'a AtomicBool>,
     /// Is told simulated time and events now and then.
     pub progress: Option<&'a (dyn Fn(Time, u64) + Sync)>,
-    /// What of [`Outcome::series`] is wanted. It takes time and memory.
+    /// What of [`crate::Outcome::series`] is wanted. It takes time and memory.
     pub series: Recording,
     /// When checkpoints are made.
     pub checkpoints: Option<Checkpoints<'a>>,

@@ -48,7 +48,7 @@ impl<T> Store<T> {
         &mut self.all[at as usize]
     }
 
-    /// The slot of an item, used or not, for [`crate::engine::queue::prefetch`].
+    /// The slot of an item, used or not, for [`crate::engine::prefetch::prefetch`].
     #[inline]
     pub(crate) fn peek(&self, at: u32) -> Option<&T> {
         self.all.get(at as usize)

@@ -8,12 +8,13 @@ use crate::time::seconds;
 use crate::workload::message::Message;
 use optiq_net::{Network, NodeId};
 
-/// All messages at once, as [`crate::workload::exchange::Method::Linear`] sends them: the time that the packet simulator should find
-/// too, if large messages and fair routers make packets share links as flows do.
+/// All messages at once, as [`crate::workload::exchange::Method::Linear`] sends them: the time that the packet simulator
+/// should find too, if large messages and fair routers make packets share links as flows do.
 ///
 /// A message has the latency of its route, of what processors do for it, and of the request and the grant where it is larger than
-/// `eager_bytes`. Only for sends does the model know that a processor is busy with one message when the next one comes. All of the latency
-/// comes before the bytes meet those of others, so that this is a model for messages which take longer than their latency.
+/// `eager_bytes`. Only for sends does the model know that a processor is busy with one message when the next one comes. All
+/// of the latency comes before the bytes meet those of others, so that this is a model for messages which take longer than
+/// their latency.
 ///
 /// # Errors
 /// As [`run`]; an invalid model.

@@ -154,7 +154,7 @@ pub(crate) struct Request {
     /// The packet must not start before, or its tail would be late.
     pub(crate) starts: Time,
     pub(crate) bytes: u32,
-    /// The class, or [`crate::router::adaptive::RESERVED`] and a virtual channel.
+    /// The class, or [`crate::router::adaptive::router_view::RESERVED`] and a virtual channel.
     pub(crate) class: u32,
 }
 

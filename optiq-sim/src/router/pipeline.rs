@@ -8,15 +8,15 @@
 //!
 //! 1. routing, if it takes steps;
 //! 2. allocation of a virtual channel of the next buffer, of those of its class that no packet holds. The space in
-//!    that buffer does not matter. Into memory they are needed as well: those of the class that the packet has by then, and any where
-//!    hosts are joined directly;
+//!    that buffer does not matter. Into memory they are needed as well: those of the class that the packet has by then, and
+//!    any where hosts are joined directly;
 //! 3. allocation of the switch, if the buffer has space. An input and an output take part in one packet at a time. The virtual
 //!    channel is free for others again when the tail has passed;
 //! 4. the switch, into a queue of no limit at the output.
 //!
 //! Stages 2 and 3 are repeated until they succeed. So packets in one buffer follow each other no closer than stages 1 to 3,
-//! and so do packets that take one virtual channel. In the default model ([`Shard::grant`]) they follow each other without a
-//! gap, and an output with anything to send never waits.
+//! and so do packets that take one virtual channel. In the default model (`grant` in `shard/arbitration.rs`) they follow each
+//! other without a gap, and an output with anything to send never waits.
 //!
 //! Allocation is for all inputs and outputs of a router at once, in two round robin arbitrations, whose pointers move on where
 //! both agree; a router tries once a step. What is unmatched then waits for the next one.

@@ -3,7 +3,8 @@
 //! J. Duato, "A New Theory of Deadlock-Free Adaptive Routing in Wormhole Networks", IEEE TPDS 4(12), 1993, with what virtual
 //! cut-through makes simpler. In each direction there is an adaptive class of virtual channels and an *escape* class, which
 //! follows dimension order. A packet takes, of all directions that lead closer and have unreserved space in the adaptive
-//! class, the one with the shortest queue, and reserves its space. If there is none, it waits for the escape class. At exactly half a ring both directions lead closer.
+//! class, the one with the shortest queue, and reserves its space. If there is none, it waits for the escape class. At
+//! exactly half a ring both directions lead closer.
 //!
 //! No packet waits for space in an adaptive class. So packets wait for escape buffers only, and a packet in one waits only for
 //! one that follows in dimension order: in a higher dimension, or in the same ring. There the class is 0 as long as

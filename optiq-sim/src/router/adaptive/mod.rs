@@ -5,8 +5,8 @@
 //!
 //! - the router, the destination, and what the packet remembers ([`RouteState`]);
 //! - the router's own outputs: the credits of the buffers behind them, and the requests that wait ([`RouterView::queue`],
-//!   [`RouterView::space`]). The state of other routers is not used: a real router does not know it either, and what happens elsewhere at
-//!   the same time must not make a difference to simulations on several threads;
+//!   [`RouterView::space`]). The state of other routers is not used: a real router does not know it either, and what happens
+//!   elsewhere at the same time must not make a difference to simulations on several threads;
 //! - random draws that are a hash of the seed, the packet and its hop ([`RouterView::random`]), so that they do not depend on
 //!   what else is drawn.
 //!

@@ -20,8 +20,8 @@
 //! ```
 //!
 //! A statement ends with its line, at a semicolon or before a brace. The dependencies of a rank form a directed graph;
-//! [`schedule::Goal::parse`] refuses one with a cycle (found by removing what waits for nothing; A. B. Kahn, "Topological sorting of
-//! large networks", CACM 5(11), 1962), because nothing in a cycle could ever begin.
+//! [`schedule::Goal::parse`] refuses one with a cycle (found by removing what waits for nothing; A. B. Kahn, "Topological
+//! sorting of large networks", CACM 5(11), 1962), because nothing in a cycle could ever begin.
 
 mod matching;
 mod parse;
