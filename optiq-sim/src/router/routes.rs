@@ -7,9 +7,9 @@
 //!
 //! - **Torus, dimension order**: two classes. In each ring packets start in class 0 and are in class 1 from the link that
 //!   wraps around on (Dally and Seitz's dateline), or in all of a ring in which they wrap around ([`Dateline`]): then those in
-//!   class 0 never wrap, and those in class 1 go no further than half around. Orders that differ between packets (zones 0 and
-//!   1) add cycles between dimensions; there the class is the number of times that the order of dimensions was violated, each
-//!   with a dateline.
+//!   class 0 never wrap, and those in class 1 go no further than half around. Orders that differ between packets add cycles
+//!   between dimensions (zones 0 and 1); there the class is the number of times that the order of dimensions was violated,
+//!   each with a dateline.
 //! - **Fat tree**: up, then down; one class.
 //! - **Dragonfly and Dragonfly+**, minimal: the class is the number of global links behind the packet.
 //! - **Anything else** (tables from files, shortest paths): one class if the dependencies of all routes have no cycle, which
