@@ -318,7 +318,7 @@ impl LabBench {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// A lab with one case of each of two roles.

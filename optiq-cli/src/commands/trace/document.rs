@@ -1,6 +1,6 @@
 //! What `optiq trace` shows: one document, as JSON or as text.
 
-use crate::table;
+use optiq_view::table;
 use optiq_trace::{CallSummary, EventKind, Outcome, PairPath, Rank, RankSummary, Run, WaitSummary};
 use serde::Serialize;
 use std::collections::BTreeMap;
