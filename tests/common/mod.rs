@@ -99,6 +99,12 @@ fn first_of<'a>(programs: &[&'a str]) -> Option<&'a str> {
     programs.iter().copied().find(|p| dirs.iter().any(|d| d.join(p).is_file()))
 }
 
+/// The root of the workspace, from which programs are started: case files name topologies by their path from there.
+fn root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().find(|folder| folder.join("tests/cases").is_dir()).unwrap_or(here)
+}
+
 /// Runs `program` on `ranks` ranks of this machine, with these `OPTIQ_*` variables and no others.
 pub fn mpirun(ranks: u32, program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
     mpirun_under(&[], ranks, program, arguments, environment)
@@ -117,7 +123,7 @@ pub fn mpirun_under(
     static ONE: Mutex<()> = Mutex::new(());
     let _turn = (Library::CURRENT == Library::Mpich).then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner));
     let mut command = under(prefix, launcher());
-    command.args(["-n", &ranks.to_string()]).arg(program).args(arguments);
+    command.args(["-n", &ranks.to_string()]).arg(program).args(arguments).current_dir(root());
     for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("OPTIQ_")) {
         command.env_remove(name);
     }

@@ -128,7 +128,7 @@ fn small_messages_of_a_hosts_ranks_are_gathered() {
         ];
         for test in ["alltoallv", "persistent"] {
             let output = passes(ranks, &[test], &environment);
-            assert!(output.contains("gathered through shared memory"), "{test}: {output}");
+            assert!(output.contains("packed in shared memory"), "{test}: {output}");
         }
     }
 }
