@@ -88,8 +88,7 @@ mod tests {
 
     #[test]
     fn what_is_printed_is_read_again() {
-        let text =
-            "## A heading\n\nWords.\nMore words.\n\n| load | | ours |\n| ---: | --- | ---: |\n| 0.1 | latency | 32 |\n";
+        let text = "## A heading\n\nWords.\nMore words.\n\n| load |  | ours |\n| ---: | --- | ---: |\n| 0.1 | latency | 32 |\n";
         let blocks = parse(text);
         assert_eq!(blocks.len(), 3);
         assert!(matches!(&blocks[2], MarkdownBlock::Table(t) if t.words == [false, true, false] && t.rows.len() == 1));

@@ -318,11 +318,11 @@ impl LabBench {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
 
     /// A lab with one case of each of two roles.
-    pub fn content() -> LabContent {
+    fn content() -> LabContent {
         let side = |median_seconds: f64| BenchSide {
             seconds: vec![median_seconds; 3],
             median_seconds,
