@@ -25,7 +25,12 @@ fn root() -> &'static Path {
 
 /// What the command prints on standard output.
 fn run(arguments: &[&str]) -> Vec<u8> {
-    let output = Command::new(env!("CARGO_BIN_EXE_optiq")).args(arguments).current_dir(root()).env("OPTIQ_CONF", "none").output().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_optiq"))
+        .args(arguments)
+        .current_dir(root())
+        .env("OPTIQ_CONF", "none")
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     output.stdout
 }

@@ -8,7 +8,7 @@ use crate::page::{self, Drawn};
 use crate::svg::{Anchor, Drawing};
 use crate::table;
 use maud::{Markup, html};
-use optiq::trace::{Outcome, RankSummary, Run, Stretch};
+use optiq_trace::{Outcome, RankSummary, Run, Stretch};
 use std::fmt::Write;
 
 const WIDTH: f64 = 1200.0;

@@ -90,7 +90,8 @@ impl Modules {
                 child.push(first.to_owned());
                 let own = &self.modules.get(module)?;
                 // `use a::a` names the module or crate `a`, not itself.
-                if let Some(import) = own.imports.get(first).filter(|import| import.first().is_none_or(|p| p != first)) {
+                if let Some(import) = own.imports.get(first).filter(|import| import.first().is_none_or(|p| p != first))
+                {
                     let mut target = self.absolute(module, import)?;
                     target.extend_from_slice(&path[1..]);
                     return Some(target);
@@ -125,7 +126,9 @@ impl Modules {
         for glob in &content.globs {
             let Some(mut target) = self.absolute(&module, glob) else { continue };
             target.push(item.clone());
-            if let Some(found) = self.definer(&target, depth + 1).filter(|found| self.modules[found].defines.contains(item)) {
+            if let Some(found) =
+                self.definer(&target, depth + 1).filter(|found| self.modules[found].defines.contains(item))
+            {
                 return Some(found);
             }
         }
@@ -247,7 +250,8 @@ impl Reader {
                     _ => return,
                 };
                 let mut path = prefix.clone();
-                let seen = if name == "self" && seen == "self" { prefix.last().cloned().unwrap_or_default() } else { seen };
+                let seen =
+                    if name == "self" && seen == "self" { prefix.last().cloned().unwrap_or_default() } else { seen };
                 if name != "self" {
                     path.push(name);
                 }
@@ -352,7 +356,8 @@ pub fn circles(edges: &BTreeMap<ModulePath, BTreeSet<ModulePath>>) -> Vec<Vec<Mo
     let number: BTreeMap<&ModulePath, usize> = nodes.iter().enumerate().map(|(i, n)| (*n, i)).collect();
     let next: Vec<Vec<usize>> =
         edges.values().map(|targets| targets.iter().filter_map(|t| number.get(t).copied()).collect()).collect();
-    let mut tarjan = Tarjan { next: &next, index: vec![None; nodes.len()], low: vec![0; nodes.len()], ..Tarjan::default() };
+    let mut tarjan =
+        Tarjan { next: &next, index: vec![None; nodes.len()], low: vec![0; nodes.len()], ..Tarjan::default() };
     for node in 0..nodes.len() {
         if tarjan.index[node].is_none() {
             tarjan.visit(node);

@@ -9,7 +9,8 @@
 //! its own, as the MPI crates do not notice a change of library, and no HiGHS, which planners need and messages do not.
 
 use crate::args::Args;
-use crate::deploy::{Build, clients};
+use crate::deploy::clients;
+use crate::deploy::options::Build;
 use crate::failure::{Failure, Outcome};
 use crate::install::Needs;
 use crate::mpi::Library;

@@ -15,7 +15,7 @@ use crate::blocks::Blocks;
 use crate::error::Error;
 use optiq_lower::decide::Decision;
 use optiq_transport::mpi::{check, ffi};
-use optiq_transport::{ExecuteOptions, Execution, Memory, Backoff, Progress, Running, Schedule, TransportError};
+use optiq_transport::{Backoff, ExecuteOptions, Execution, Memory, Progress, Running, Schedule, TransportError};
 use std::rc::Rc;
 use std::sync::Arc;
 

@@ -17,7 +17,7 @@ fn how(order: Order, sends_in_flight: usize) -> ExecuteOptions {
 /// other on the same transport. Three rounds have each order of sending once.
 pub fn random_exchanges(transport: &str, rounds: u64) -> Result<(), String> {
     let (rank, ranks) = (rank(), size());
-    let mut transport = crate::transport(transport)?;
+    let mut transport = crate::transport::transport(transport)?;
     let mut run = |paths: &[Path], options: ScheduleOptions, how, round| {
         exchange::run(&mut *transport, rank, ranks, paths, &options, &how, round).map(drop)
     };
@@ -48,7 +48,7 @@ pub fn random_exchanges(transport: &str, rounds: u64) -> Result<(), String> {
 /// The cases of the shared suite that have as many hosts as there are ranks.
 pub fn cases(transport_name: &str) -> Result<(), String> {
     let (rank, ranks) = (rank(), size());
-    let mut transport = crate::transport(transport_name)?;
+    let mut transport = crate::transport::transport(transport_name)?;
     let mut done = 0;
     for case in cases::all()? {
         let network = case.network()?;

@@ -9,9 +9,9 @@ mod load;
 mod persistent;
 mod soak;
 mod support;
+mod transport;
 
 use optiq_transport::mpi::{check, ffi};
-use std::rc::Rc;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -81,17 +81,5 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         ["io", "handed-over", rounds, largest] => io::random(rounds, largest, false),
         ["strict"] => errors::strict(),
         _ => Err(format!("there is no test {arguments:?}")),
-    }
-}
-
-/// A transport by name, on a duplicate of the world.
-fn transport(name: &str) -> Result<Box<dyn optiq_transport::Transport>, String> {
-    use optiq_transport::mpi::{Communicator, OneSided, TwoSided};
-    // SAFETY: MPI is initialised.
-    let comm = Rc::new(unsafe { Communicator::duplicate(ffi::RSMPI_COMM_WORLD) }.map_err(|e| e.to_string())?);
-    match name {
-        "two-sided" => Ok(Box::new(TwoSided::new(comm).map_err(|e| e.to_string())?)),
-        "one-sided" => Ok(Box::new(OneSided::new(comm).map_err(|e| e.to_string())?)),
-        _ => Err(format!("there is no transport {name}")),
     }
 }

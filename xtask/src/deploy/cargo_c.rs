@@ -3,7 +3,7 @@
 //! Debian's package is too old for edition 2024, so a version is pinned, and built once below the target directory without
 //! optimisation: it only starts compilers.
 
-use super::Options;
+use super::options::{self, Options};
 use crate::failure::{Failure, Outcome};
 use crate::install::Needs;
 use crate::process::{self, Project};
@@ -44,7 +44,7 @@ pub fn tool(project: &Project, packages: bool) -> Outcome<PathBuf> {
         process::run(&mut cargo).map_err(|failure| {
             Failure::Failed(format!("{failure}; without a network, put a {PROGRAM} of 0.10.11 or later into PATH"))
         })?;
-        super::remove_all(&build)
+        options::remove_all(&build)
     })?;
     Ok(built)
 }
@@ -83,7 +83,7 @@ impl Stage<'_> {
     }
 
     fn pkg_config(&self) -> PathBuf {
-        super::below(Some(self.stage), &self.options.prefix).join(&self.options.libdir).join("pkgconfig/optiq.pc")
+        options::below(Some(self.stage), &self.options.prefix).join(&self.options.libdir).join("pkgconfig/optiq.pc")
     }
 
     /// The `-l` words that the MPI library's compiler wrapper adds by itself.

@@ -4,7 +4,8 @@
 //! variables that a module file sets. The libraries are built without HiGHS, which alone compiles for minutes.
 
 use super::layout::PRELOADED;
-use super::{Build, Options, place};
+use super::options::{Build, Options};
+use super::place;
 use crate::failure::{Failure, Outcome};
 use crate::mpi::Library;
 use crate::process::{self, Project};

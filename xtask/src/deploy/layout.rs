@@ -1,6 +1,7 @@
 //! What is installed besides cargo-c's part, and where.
 
-use super::{Options, cargo_c};
+use super::cargo_c;
+use super::options::{self, Options};
 use crate::failure::{Failure, Outcome};
 use crate::process::{self, Project};
 use std::fs;
@@ -87,7 +88,7 @@ fn pages(project: &Project, options: &Options, staged: &Path) -> Outcome {
     for (from, to) in COMPLETIONS {
         copy(&folder.join(from), &staged.join(to))?;
     }
-    super::remove_all(&folder)
+    options::remove_all(&folder)
 }
 
 /// The words that templates have between @.

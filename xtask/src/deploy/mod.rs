@@ -8,6 +8,7 @@
 mod cargo_c;
 pub mod clients;
 mod layout;
+pub mod options;
 mod place;
 
 use crate::args::Args;
@@ -16,8 +17,7 @@ use crate::install::Needs;
 use crate::mpi::Library;
 use crate::process::{self, Project};
 use crate::requirements::{BUILD, BUILD_BARE, MPICH, OPEN_MPI};
-use std::ffi::OsString;
-use std::fs;
+use options::{Build, Options, below, remove_all};
 use std::path::{Component, Path, PathBuf};
 
 const HELP: &str = "\
@@ -46,45 +46,6 @@ Removes what `cargo xtask install` put below DIR, by the list in DIR/share/optiq
 Example:
 
   cargo xtask uninstall --prefix $HOME/optiq";
-
-/// How something is built.
-#[derive(Clone, Copy)]
-pub struct Build {
-    /// With HiGHS.
-    pub highs: bool,
-    /// Cargo's options for the profile.
-    pub profile: &'static [&'static str],
-}
-
-/// What is installed, how and where.
-pub struct Options {
-    /// The absolute path that the files name.
-    pub prefix: PathBuf,
-    /// Below the prefix.
-    pub libdir: PathBuf,
-    /// Stands before the prefix while files are copied.
-    pub destdir: Option<PathBuf>,
-    /// The MPI library; none is the one of a compiler wrapper of neither.
-    pub library: Option<Library>,
-    /// How the command is built.
-    pub command: Build,
-    /// How the libraries are built.
-    pub libraries: Build,
-    /// Whether missing tools may be installed.
-    pub install: bool,
-}
-
-impl Options {
-    /// Where the prefix is while files are copied.
-    pub fn root(&self) -> PathBuf {
-        below(self.destdir.as_deref(), &self.prefix)
-    }
-
-    /// The variables for builds with the MPI library.
-    fn environment(&self) -> Vec<(OsString, OsString)> {
-        self.library.map(Library::environment).unwrap_or_default()
-    }
-}
 
 pub fn install(arguments: &[String]) -> Outcome {
     let Some(mut args) = Args::new("install", HELP, arguments) else { return Ok(()) };
@@ -180,16 +141,6 @@ pub fn run(project: &Project, options: &Options) -> Outcome<Vec<PathBuf>> {
     })
 }
 
-/// The path with another root.
-fn below(root: Option<&Path>, path: &Path) -> PathBuf {
-    match root {
-        None => path.to_path_buf(),
-        Some(root) => {
-            root.components().chain(path.components().filter(|c| matches!(c, Component::Normal(_)))).collect()
-        }
-    }
-}
-
 /// An absolute path that can stand in files of shells, pkg-config and modules.
 fn absolute(option: &str, value: &str) -> Outcome<PathBuf> {
     let refuse = |why: &str| Failure::Usage(format!("{option} is \"{value}\", and {why}"));
@@ -218,15 +169,6 @@ fn below_prefix(prefix: &Path, libdir: PathBuf) -> Outcome<PathBuf> {
         )));
     }
     Ok(relative.to_path_buf())
-}
-
-fn remove_all(folder: &Path) -> Outcome {
-    match fs::remove_dir_all(folder) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            Err(Failure::Failed(format!("{} cannot be removed: {e}", folder.display())))
-        }
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

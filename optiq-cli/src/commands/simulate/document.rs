@@ -2,7 +2,7 @@
 
 use super::queues::Fullest;
 use super::report::Page;
-use super::results::Shown;
+use super::shown::Shown;
 use crate::arguments::Demands;
 use optiq_lower::choices::LegsChoice;
 use optiq_net::Network;

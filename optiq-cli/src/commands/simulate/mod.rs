@@ -8,6 +8,7 @@ mod queues;
 mod report;
 mod results;
 pub mod run;
+mod shown;
 
 use crate::arguments::{Demands, MESSAGE, Planning, Topology};
 use crate::failure::Failure;

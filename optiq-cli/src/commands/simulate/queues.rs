@@ -1,6 +1,6 @@
 //! What waited in each queue: a CSV file of each interval of time, and tables of the fullest ones.
 
-use super::results::{Shown, quoted, width};
+use super::shown::{Shown, quoted, width};
 use optiq_net::Network;
 use optiq_sim::time::{Time, seconds};
 use optiq_sim::{Outcome, QueueKind, QueueSeries, Series};

@@ -2,7 +2,7 @@
 //! nothing from elsewhere.
 
 use super::queues;
-use super::results::{Shown, rate, width};
+use super::shown::{Shown, rate, width};
 use optiq_net::Network;
 use optiq_sim::time::{Time, seconds};
 use optiq_sim::{Model, Series};

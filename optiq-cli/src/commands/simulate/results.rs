@@ -4,12 +4,13 @@
 
 use super::queues;
 use super::report::Page;
+use super::shown::{Shown, quoted, rate, width};
 use crate::failure::Failure;
 use crate::target::Target;
 use clap::Args;
 use optiq_net::Network;
 use optiq_sim::time::{Time, seconds};
-use optiq_sim::{Model, Outcome, Recording, Series};
+use optiq_sim::{Model, Recording};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -40,20 +41,6 @@ pub struct Targets {
     queues: Option<Target>,
     histogram: Option<Target>,
     report: Option<Target>,
-}
-
-/// A run as the files show it.
-pub struct Shown<'a> {
-    /// A planner, an algorithm of MPI, or a schedule.
-    pub name: &'a str,
-    /// Why it ended before its end, if it did.
-    pub partial: Option<&'static str>,
-    /// When the last host was done, or when it was ended, in seconds.
-    pub seconds: f64,
-    /// When each host was done; 0 is at once, or not by the end of a run that is partial. Empty if it is not known.
-    pub done: &'a [Time],
-    /// All that the simulation found.
-    pub outcome: &'a Outcome,
 }
 
 impl Results {
@@ -102,16 +89,6 @@ impl Targets {
         }
         Ok(())
     }
-}
-
-/// How long an interval of a series is: the last one ends with the run, and may be empty.
-pub fn width(series: &Series, at: usize, end: Time) -> Time {
-    end.saturating_sub(at as Time * series.interval).min(series.interval)
-}
-
-/// Bytes that a link carries in a second at most, all lanes together, as the simulated channels do.
-pub fn rate(net: &Network, model: &Model, link: usize) -> f64 {
-    net.links()[link].capacity * model.link.efficiency
 }
 
 /// A line for each run and link: who joins it, how many lanes it has, what it carried, for what part of the run it was busy,
@@ -169,9 +146,4 @@ fn write_histograms(out: &mut dyn Write, runs: &[Shown<'_>]) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// A name as CSV has it (RFC 4180).
-pub fn quoted(name: &str) -> String {
-    if name.contains([',', '"', '\n']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.to_owned() }
 }

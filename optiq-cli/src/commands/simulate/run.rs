@@ -2,7 +2,7 @@
 
 use super::checkpoint::Files;
 use super::document::end_of;
-use super::results::Shown;
+use super::shown::Shown;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use optiq_sim::simulated_exchange::method::TransferMethod;

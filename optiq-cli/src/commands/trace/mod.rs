@@ -7,9 +7,9 @@ use crate::output;
 use clap::Args;
 use document::{Choice, TraceDocument, name};
 use optiq_trace::{Run, TraceError, perfetto};
+use optiq_view::timeline;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use optiq_view::timeline;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

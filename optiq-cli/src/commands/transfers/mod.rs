@@ -1,6 +1,7 @@
 //! `optiq transfers`: lists of transfers are made, shown and executed.
 
 mod plan;
+mod refused;
 #[cfg(feature = "mpi")]
 mod run;
 mod show;
@@ -44,9 +45,4 @@ impl Arguments {
             What::Run(arguments) => arguments.run(),
         }
     }
-}
-
-/// What OPTIQ says of a job file is about the input.
-fn refused(error: optiq_lower::LowerError) -> Failure {
-    Failure::Input(error.to_string())
 }

@@ -1,6 +1,6 @@
 //! `optiq transfers plan`.
 
-use super::refused;
+use super::refused::refused;
 use crate::arguments::{MESSAGE, Planning, Topology};
 use crate::failure::Failure;
 use crate::output;

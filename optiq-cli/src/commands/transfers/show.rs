@@ -1,6 +1,6 @@
 //! `optiq transfers show`.
 
-use super::refused;
+use super::refused::refused;
 use crate::failure::Failure;
 use crate::output;
 use clap::Args;
