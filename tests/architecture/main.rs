@@ -1,6 +1,7 @@
 //! Which crate may use which, which modules of a crate may use each other, and what ARCHITECTURE.md says about both.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod map;
 mod modules;
 
 use modules::{Modules, circles};
@@ -183,4 +184,39 @@ fn files_stay_readable() {
         }
     }
     assert!(long.is_empty(), "{}", long.join("\n"));
+}
+
+#[test]
+fn the_map_is_right() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let missing = map::missing(&text, root);
+    assert!(missing.is_empty(), "ARCHITECTURE.md names files that do not exist: {missing:?}");
+    assert!(map::named(&text, root) > 50, "the paths of ARCHITECTURE.md are not found any more");
+    let numbers = map::numbers(&text, "\n## Invariants");
+    assert!(numbers.len() > 10 && numbers.iter().copied().eq(1..=numbers.len()), "invariants are numbered {numbers:?}");
+    let described: BTreeSet<&str> = map::crates(&text).into_iter().collect();
+    let listed: BTreeSet<&str> = ALLOWED.iter().map(|(name, _)| *name).collect();
+    assert_eq!(described, listed, "the table of crates in ARCHITECTURE.md, and the crates");
+}
+
+#[test]
+fn bincode_has_the_users_that_the_map_names() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut users = BTreeSet::new();
+    for (name, _) in ALLOWED {
+        let mut folders = vec![source(name)];
+        while let Some(folder) = folders.pop() {
+            for path in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+                let text = || std::fs::read_to_string(&path).unwrap();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|e| e == "rs") && text().contains("bincode::config") {
+                    users.insert(path.strip_prefix(root).unwrap().display().to_string());
+                }
+            }
+        }
+    }
+    let named = ["optiq-sim/src/engine/codec.rs", "optiq-solver/src/plan/codec.rs"];
+    assert_eq!(users, named.map(String::from).into(), "files that encode by bincode; ARCHITECTURE.md names them");
 }

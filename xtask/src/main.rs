@@ -10,6 +10,7 @@ mod deny;
 mod deploy;
 mod failure;
 mod forward;
+mod fuzz;
 mod install;
 mod mpi;
 mod process;
@@ -28,6 +29,7 @@ cargo xtask COMMAND [OPTIONS]
   install    build OPTIQ and install it below a prefix: libraries, header, command, pages
   uninstall  remove what was installed below a prefix
   deny       check the licences, versions and origins of the dependencies
+  fuzz       run the fuzz targets of everything that is parsed
   results    measure, and write the pages in docs/results
   race-codes run CODES and OPTIQ's simulator in turn, and write docs/results/codes.md
 
@@ -57,6 +59,7 @@ fn dispatch(arguments: &[String]) -> Outcome {
         "install" => deploy::install(rest),
         "uninstall" => deploy::uninstall(rest),
         "deny" => deny::main(rest),
+        "fuzz" => fuzz::main(rest),
         "results" => forward::results(rest),
         "race-codes" => forward::race_codes(rest),
         "help" | "-h" | "--help" => {
@@ -64,7 +67,7 @@ fn dispatch(arguments: &[String]) -> Outcome {
             Ok(())
         }
         other => {
-            let all = "demo, test, install, uninstall, deny, results and race-codes";
+            let all = "demo, test, install, uninstall, deny, fuzz, results and race-codes";
             Err(Failure::Usage(format!("no command is called \"{other}\"; there are {all}")))
         }
     }
