@@ -146,7 +146,7 @@ pub fn transfers(data: &[u8]) {
 /// A calibration file.
 pub fn calibration(data: &[u8]) {
     with_file(data, |path| {
-        let _ = optiq_lower::model::CostModel::default().with_file(path);
+        let _ = optiq_lower::machine::MachineRecord::read(path);
     });
 }
 

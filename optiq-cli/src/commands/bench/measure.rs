@@ -70,12 +70,29 @@ pub fn run(request: &Request, print: impl FnOnce(Suite, Option<Target>) -> Resul
 }
 
 fn measure(world: &SimpleCommunicator, request: &Request) -> Result<Option<(Suite, Option<Target>)>, String> {
-    let mut config = Config::read().usable().map_err(|error| error.to_string())?;
+    let config = Config::read().usable().map_err(|error| error.to_string())?;
     let root = world.rank() == 0;
     let html = match &request.html {
         Some(path) if root => Some(Target::new(path).map_err(|e| e.sentence().to_owned())?),
         _ => None,
     };
+    let progress = root.then(|| Progress::start("measuring"));
+    let suite = measure_with(world, config, request, &|doing| progress.iter().for_each(|p| p.now(doing.clone())))?;
+    Ok(suite.map(|suite| (suite, html)))
+}
+
+/// The same with this configuration in place of the environment's; `optiq calibrate` measures with several. Only rank 0 returns
+/// what was measured, and tells `progress` what it does.
+///
+/// # Errors
+/// One sentence, in which ranks may differ: the job must be ended then.
+pub fn measure_with(
+    world: &SimpleCommunicator,
+    mut config: Config,
+    request: &Request,
+    progress: &dyn Fn(String),
+) -> Result<Option<Suite>, String> {
+    let root = world.rank() == 0;
     config.strict = true;
     if request.force {
         config.algorithm = Algorithm::Multipath;
@@ -111,13 +128,12 @@ fn measure(world: &SimpleCommunicator, request: &Request) -> Result<Option<(Suit
         let counts = counts(&list, placement, rank, request.all_ranks).map_err(named)?;
         prepared.push((case, list, counts));
     }
-    let progress = root.then(|| Progress::start("measuring"));
     let mut cases = Vec::new();
     let all = prepared.len() * request.planners.len();
     for (case, list, counts) in prepared {
         for planner in &request.planners {
-            if let Some(progress) = &progress {
-                progress.now(format!("case {} of {all}: {}", cases.len() + 1, case.name()));
+            if root {
+                progress(format!("case {} of {all}: {}", cases.len() + 1, case.name()));
             }
             let session = &first.take().map_or_else(|| open(planner), Ok)?;
             let planner = planner.as_deref().unwrap_or("auto").to_owned();
@@ -126,12 +142,11 @@ fn measure(world: &SimpleCommunicator, request: &Request) -> Result<Option<(Suit
             cases.push(Outcome { case: case.name(), planner, comparison });
         }
     }
-    drop(progress);
     if !root {
         return Ok(None);
     }
     let network = (network.spec().to_string(), note);
-    Ok(Some((Suite::new(network, placement.len(), request.all_ranks, request.repetitions, cases), html)))
+    Ok(Some(Suite::new(network, placement.len(), request.all_ranks, request.repetitions, cases)))
 }
 
 /// What one comparison needs.
