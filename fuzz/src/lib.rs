@@ -139,7 +139,10 @@ pub fn transfers(data: &[u8]) {
     let Some(text) = text(data) else { return };
     if let Ok(list) = optiq_lower::transfers::TransferList::parse(text, "fuzz") {
         let written = list.to_text();
-        assert!(optiq_lower::transfers::TransferList::parse(&written, "fuzz").is_ok(), "what is written can be read: {written}");
+        assert!(
+            optiq_lower::transfers::TransferList::parse(&written, "fuzz").is_ok(),
+            "what is written can be read: {written}"
+        );
     }
 }
 
@@ -162,7 +165,10 @@ pub fn scores(data: &[u8]) {
     let Some(text) = text(data) else { return };
     if let Ok(scores) = text.parse::<optiq_lower::scores::Scores>() {
         for rule in &scores.0 {
-            assert!(rule.to_string().parse::<optiq_lower::scores::Scores>().is_ok(), "what is printed can be read: {rule}");
+            assert!(
+                rule.to_string().parse::<optiq_lower::scores::Scores>().is_ok(),
+                "what is printed can be read: {rule}"
+            );
         }
     }
 }

@@ -7,6 +7,7 @@
 mod arguments;
 mod chart;
 mod commands;
+mod constants;
 mod failure;
 mod logger;
 mod names;

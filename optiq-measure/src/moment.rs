@@ -21,7 +21,8 @@ pub fn utc(seconds: u64) -> String {
 pub fn is_utc(text: &str) -> bool {
     let bytes = text.as_bytes();
     let form = b"0000-00-00T00:00:00Z";
-    let fits = |(&found, &expected): (&u8, &u8)| if expected == b'0' { found.is_ascii_digit() } else { found == expected };
+    let fits =
+        |(&found, &expected): (&u8, &u8)| if expected == b'0' { found.is_ascii_digit() } else { found == expected };
     let number = |at: usize| (bytes[at] - b'0') * 10 + bytes[at + 1] - b'0';
     bytes.len() == form.len()
         && bytes.iter().zip(form).all(fits)
@@ -61,7 +62,14 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         assert!(is_utc(&utc_now()) && is_utc(&utc(1_735_689_599)));
-        for text in ["", "2024-12-31", "2024-12-31 23:59:59Z", "2024-13-31T23:59:59Z", "2024-00-01T00:00:00Z", "2024-01-32T00:00:00Z"] {
+        for text in [
+            "",
+            "2024-12-31",
+            "2024-12-31 23:59:59Z",
+            "2024-13-31T23:59:59Z",
+            "2024-00-01T00:00:00Z",
+            "2024-01-32T00:00:00Z",
+        ] {
             assert!(!is_utc(text), "{text}");
         }
         assert!(!is_utc("2024-01-01T24:00:00Z") && !is_utc("2024-01-01T00:60:00Z") && !is_utc("２024-01-01T00:00Z"));

@@ -100,7 +100,11 @@ fn elsewhere_only_the_times_are_used() {
     assert_eq!(record.model_on(Fingerprint(77), None), (record.model, None));
     for (network, mpi, words) in [
         (Fingerprint(78), &library[..], &["another network (torus:4x4, "][..]),
-        (Fingerprint(77), "MPICH Version: 4.0.2", &["another MPI library (Open MPI v4.1.4", "not MPICH Version: 4.0.2)"]),
+        (
+            Fingerprint(77),
+            "MPICH Version: 4.0.2",
+            &["another MPI library (Open MPI v4.1.4", "not MPICH Version: 4.0.2)"],
+        ),
         (Fingerprint(78), "MPICH", &["another network", " and with another MPI library"]),
     ] {
         let (model, note) = record.model_on(network, Some(mpi));
@@ -108,7 +112,10 @@ fn elsewhere_only_the_times_are_used() {
         assert_eq!(model, CostModel { latency_seconds: 3e-6, ..default });
         let note = note.unwrap();
         assert!(words.iter().all(|w| note.contains(w)) && note.lines().count() == 1, "{note}");
-        assert!(note.contains("agreement_seconds, latency_seconds and chunk_seconds are used; planned_share"), "{note}");
+        assert!(
+            note.contains("agreement_seconds, latency_seconds and chunk_seconds are used; planned_share"),
+            "{note}"
+        );
         assert!(note.ends_with("the defaults 0.85, 0.85 and 0.98 take their place"), "{note}");
     }
 }

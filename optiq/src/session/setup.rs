@@ -9,10 +9,11 @@ use optiq_lower::machine::MachineRecord;
 use optiq_lower::model::CostModel;
 use optiq_lower::placement::Placement;
 use optiq_lower::transport_rule::transport_rule;
+use optiq_net::fingerprint::Fingerprint;
 use optiq_net::{Background, Network};
-use optiq_transport::mpi::{Communicator, HostMemory, MINIMA, OneSided, Record, Reduction, TwoSided};
 use optiq_trace::{TraceOptions, Tracer};
 use optiq_transport::Traced;
+use optiq_transport::mpi::{Communicator, HostMemory, MINIMA, OneSided, Record, Reduction, TwoSided};
 use optiq_transport::{Rank, Transport};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -119,14 +120,14 @@ impl Fabric {
         }
         let mut network = Network::from_spec(spec).map_err(|e| format!("OPTIQ_TOPOLOGY: {e}"))?;
         // What others use of the links does not make it another network to a calibration file.
-        let file = config.calibration.as_deref();
-        let model = file.map(|file| model_of_file(file, &network, mpi_library)).transpose()?;
+        let file = config.calibration.as_deref().map(|file| (file, network.fingerprint()));
         if let Some(file) = &config.background {
             let background = Background::from_file(Path::new(file));
             let left = background.and_then(|background| network.with_background(&background));
             network = left.map_err(|e| format!("OPTIQ_BACKGROUND: {e}"))?;
         }
         let placement = Placement::new(&network, names, config.placement)?;
+        let model = file.map(|(file, network)| model_of_file(file, network, mpi_library)).transpose()?;
         Ok(Some((network, placement, model)))
     }
 }
@@ -136,9 +137,9 @@ impl Fabric {
 type LocalSetup = (Network, Placement, Option<(CostModel, Option<String>)>);
 
 /// The cost model of a calibration file on this network, and a sentence if it was measured elsewhere.
-fn model_of_file(file: &str, network: &Network, mpi_library: &str) -> Result<(CostModel, Option<String>), String> {
+fn model_of_file(file: &str, network: Fingerprint, mpi_library: &str) -> Result<(CostModel, Option<String>), String> {
     let record = MachineRecord::read(Path::new(file)).map_err(|e| format!("OPTIQ_CALIBRATION: {e}"))?;
-    let (model, note) = record.model_on(network.fingerprint(), Some(mpi_library));
+    let (model, note) = record.model_on(network, Some(mpi_library));
     let note = note.map(|note| format!("calibration file {file}: {note}"));
     log::debug!("cost model of calibration file {file}: {}", model.to_string().trim_end().replace('\n', ", "));
     Ok((model, note))

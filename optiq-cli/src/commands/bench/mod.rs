@@ -3,9 +3,9 @@
 pub mod document;
 mod exchange;
 mod io;
-mod measure;
+pub mod measure;
 mod page;
-mod request;
+pub mod request;
 
 use crate::failure::Failure;
 use crate::output;
