@@ -15,7 +15,6 @@
 
 use crate::model::{CostModel, Parameter};
 use optiq_measure::moment;
-use optiq_measure::statistics::Summary;
 use optiq_net::fingerprint::Fingerprint;
 use optiq_net::text_file::{self, shorten};
 use std::fmt;
@@ -78,13 +77,6 @@ pub struct Samples {
     pub median: f64,
     /// Three quarters of the values are below.
     pub third_quartile: f64,
-}
-
-impl From<Summary> for Samples {
-    fn from(s: Summary) -> Self {
-        let Summary { count, first_quartile, median, third_quartile, .. } = s;
-        Samples { count: count as u64, first_quartile, median, third_quartile }
-    }
 }
 
 impl Samples {

@@ -89,6 +89,10 @@ pub fn measure(
         Some(cases) => cases.clone(),
         None => training::cases(&request.network, agreement, latency, &mut notes)?,
     };
+    let cases_text = training::names(&request.cases_name, &cases);
+    if world.rank() == 0 {
+        log::debug!("agreement {agreement:.6} s, latency {latency:.6} s; cases of {cases_text}");
+    }
     let Some(shares) = measure_shares(world, &config, &cases, request.repetitions, progress)? else { return Ok(None) };
     let mpi_library = one_line(&comm.library_version().map_err(|e| e.to_string())?);
     let measurement = Measurement {
@@ -101,7 +105,7 @@ pub fn measure(
         topology: request.network.spec().into(),
         network: request.network.fingerprint(),
         transport,
-        cases: training::names(&request.cases_name, &cases),
+        cases: cases_text,
         samples: [None; Parameter::ALL.len()],
     };
     summed_up([&agreements, &latencies, &chunks], &shares, measurement, notes).map(Some)
@@ -158,6 +162,11 @@ fn summary(samples: &[f64]) -> Result<Summary, String> {
     Summary::of(samples).ok_or_else(|| "a measured value is not a number".to_string())
 }
 
+/// Four significant digits: more say nothing.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
 /// Medians, with what they were taken from. A part of the link bound above 1 is written as 1, with a note.
 fn summed_up(
     times: [&[f64]; 3],
@@ -169,22 +178,18 @@ fn summed_up(
     let samples = [agreements, latencies, chunks, &shares.planned, &shares.store_and_forward, &shares.mpi];
     let mut model = CostModel::default();
     for (i, (parameter, values)) in Parameter::ALL.into_iter().zip(samples).enumerate() {
-        let summary = summary(values)?;
-        let mut value = summary.median;
+        let Summary { count, first_quartile, median, third_quartile, .. } = summary(values)?;
+        let [first_quartile, median, third_quartile] = [first_quartile, median, third_quartile].map(rounded);
+        let mut value = median;
         if parameter.is_link_efficiency() && value > 1.0 {
             notes.push(format!(
                 "{parameter} was measured as {value:.3}, and 1 is written: links are faster than the topology says."
             ));
             value = 1.0;
         }
-        log::debug!(
-            "{parameter} = {value:e}: median of {}, quartiles {:e} to {:e}",
-            summary.count,
-            summary.first_quartile,
-            summary.third_quartile
-        );
+        log::debug!("{parameter} = {value:e}: median of {count}, quartiles {first_quartile:e} to {third_quartile:e}");
         model.set(parameter, value)?;
-        measurement.samples[i] = Some(Samples::from(summary));
+        measurement.samples[i] = Some(Samples { count: count as u64, first_quartile, median, third_quartile });
     }
     Ok(Calibration { model, measurement, notes })
 }

@@ -15,6 +15,7 @@ use clap::Args;
 use document::CalibrationDocument;
 use measure::{Calibration, CalibrationRequest};
 use mpi::traits::Communicator;
+use optiq::Config;
 use optiq_net::Network;
 use std::io::Write;
 use std::path::PathBuf;
@@ -39,17 +40,17 @@ Examples:
 On 4 ranks of this machine, to try it (these are not the efficiencies of links):
   OPTIQ_PLACEMENT=rank:1 mpirun -n 4 optiq calibrate --topology torus:2x2,capacity=10MB/s --output try.calibration
 
-In the lab:
+In the lab, which sets OPTIQ_TOPOLOGY:
   optiq lab up --topology torus:4x4
-  optiq lab run -- optiq calibrate --topology torus:4x4,capacity=12.5MB/s --output lab.calibration
+  optiq lab run -- optiq calibrate --output lab.calibration
   optiq lab down
 
 Cases on which predictions will be judged must not be in --cases.")]
 pub struct Arguments {
     /// The network: torus:4x4, mesh:4x4, bgq:1024, star:16 or file:net.toml, with the rate of its links, such as
-    /// ,capacity=100Mbit/s
+    /// ,capacity=100Mbit/s [default: OPTIQ_TOPOLOGY]
     #[arg(long, value_name = "SPEC")]
-    topology: String,
+    topology: Option<String>,
     /// The file to write
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
@@ -68,7 +69,7 @@ pub struct Arguments {
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
         // What is wrong with the arguments is said once, before MPI begins.
-        let network = Network::from_spec(&self.topology).map_err(|e| Failure::Input(format!("--topology: {e}")))?;
+        let network = self.network()?;
         let listed = match self.cases.as_str() {
             "training" => None,
             name => Some(request::cases(name).map_err(Failure::Input)?),
@@ -94,6 +95,19 @@ impl Arguments {
             |(calibration, target)| finish(&calibration, &target, self.json),
         )?;
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Arguments {
+    /// Of `--topology`, or of the configuration as a program would have it.
+    fn network(&self) -> Result<Network, Failure> {
+        if let Some(spec) = &self.topology {
+            return Network::from_spec(spec).map_err(|e| Failure::Input(format!("--topology: {e}")));
+        }
+        let config = Config::read().usable().map_err(|error| Failure::Input(error.to_string()))?;
+        let missing = || Failure::Input("no network is given; --topology SPEC or OPTIQ_TOPOLOGY is expected".into());
+        let spec = config.topology.ok_or_else(missing)?;
+        Network::from_spec(&spec).map_err(|e| Failure::Input(format!("OPTIQ_TOPOLOGY: {e}")))
     }
 }
 

@@ -77,7 +77,9 @@ pub fn chunk_samples(
         chunks *= 4;
         ring.seconds(world, &session, chunks * chunk)?;
     }
-    log::debug!("chunk time: {chunks} chunks of {chunk} bytes take {seconds:.6} s, an agreement {agreement:.6} s");
+    if world.rank() == 0 {
+        log::debug!("chunk time: {chunks} chunks of {chunk} bytes take {seconds:.6} s, an agreement {agreement:.6} s");
+    }
     let sample = |_| {
         let seconds = ring.seconds(world, &session, chunks * chunk)?;
         // No less than what 1 % of the time says, should an agreement have been slower than the exchange with its own.

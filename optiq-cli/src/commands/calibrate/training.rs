@@ -54,7 +54,6 @@ pub fn cases(network: &Network, agreement: f64, latency: f64, notes: &mut Vec<St
             ));
         }
         let message_bytes = rounded(bytes.min(most));
-        log::debug!("{pattern}: {message_bytes} bytes per pair for a link bound of {wanted:.6} s");
         Ok(Case { demands: pattern.into(), message_bytes })
     };
     PATTERNS.into_iter().map(case).collect()
