@@ -205,14 +205,14 @@ impl MeasuredLines {
         let text = quoted(text).map_err(|what| format!("{PREFIX}{}: {what}", shorten(name)))?;
         let twice = format!("{PREFIX}{name} stands in the file twice");
         if let Some(i) = TEXTS.iter().position(|&n| n == name) {
-            return match self.texts[i].replace(text.to_owned()) {
+            return match self.texts[i].replace(text) {
                 Some(_) => Err(twice),
                 None => Ok(()),
             };
         }
         let parameter = Parameter::ALL.iter().position(|p| p.name() == name).ok_or_else(missing)?;
-        let samples = Samples::parse(text).ok_or_else(|| {
-            let found = shorten(text);
+        let samples = Samples::parse(&text).ok_or_else(|| {
+            let found = shorten(&text);
             format!("{PREFIX}{name} is \"{found}\"; text such as \"median 1e-4, quartiles 9e-5 to 2e-4, 7 samples\" is expected")
         })?;
         match self.samples[parameter].replace(samples) {
@@ -257,8 +257,8 @@ impl MeasuredLines {
     }
 }
 
-/// The text between double quotes, after which only a comment may follow.
-fn quoted(value: &str) -> Result<&str, String> {
+/// The text between double quotes, after which only a comment may follow; as [`one_line`] leaves it.
+fn quoted(value: &str) -> Result<String, String> {
     let expected = || format!("found {}; text in double quotes is expected", shorten(value.trim()));
     let (text, rest) = value.trim().strip_prefix('"').and_then(|v| v.split_once('"')).ok_or_else(expected)?;
     let rest = rest.trim_start();
@@ -268,11 +268,11 @@ fn quoted(value: &str) -> Result<&str, String> {
     if let Some(c) = text.chars().find(|c| c.is_control()) {
         return Err(format!("found the control character U+{:04X}; text without any is expected", u32::from(c)));
     }
-    let length = text.chars().count();
+    let length = text.trim().chars().count();
     if length == 0 || length > LONGEST_TEXT {
         return Err(format!("its text has {length} characters; 1 to {LONGEST_TEXT} are expected"));
     }
-    Ok(text)
+    Ok(one_line(text))
 }
 
 /// As a calibration file has it.

@@ -67,6 +67,7 @@ fn measured_lines_are_refused_with_file_and_line() {
         ("\"torus:4x4\"", "\"torus:4x4", "text in double quotes"),
         ("\"torus:4x4\"", "\"torus:4x4\" 7", "text in double quotes"),
         ("\"torus:4x4\"", "\"\"", "its text has 0 characters; 1 to 1000 are expected"),
+        ("\"torus:4x4\"", "\"  \"", "its text has 0 characters"),
         ("\"torus:4x4\"", "\"a\u{1b}[31mb\"", "the control character U+001B"),
         ("measured_at = \"2026", "measured_at = \"26", "f: measured_at is"),
         ("measured_ranks = \"16\"", "measured_ranks = \"0\"", "f: measured_ranks is \"0\"; a number from 1 on"),
