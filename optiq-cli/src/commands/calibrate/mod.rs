@@ -38,7 +38,7 @@ Examples:
   OPTIQ_CALIBRATION=machine.calibration mpirun -n 16 program
 
 On 4 ranks of this machine, to try it (these are not the efficiencies of links):
-  OPTIQ_PLACEMENT=rank:1 mpirun -n 4 optiq calibrate --topology torus:2x2,capacity=10MB/s --output try.calibration
+  OPTIQ_PLACEMENT=rank:1 mpirun -n 4 optiq calibrate --topology torus:2x2 --output try.cal
 
 In the lab, which sets OPTIQ_TOPOLOGY:
   optiq lab up --topology torus:4x4
