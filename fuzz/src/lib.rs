@@ -146,11 +146,19 @@ pub fn transfers(data: &[u8]) {
     }
 }
 
-/// A calibration file.
+/// A calibration file: the record of a machine.
 pub fn calibration(data: &[u8]) {
     with_file(data, |path| {
-        let _ = optiq_lower::model::CostModel::default().with_file(path);
+        let _ = optiq_lower::machine::MachineRecord::read(path);
     });
+    let Some(text) = text(data) else { return };
+    if let Ok(record) = optiq_lower::machine::MachineRecord::parse(text, "fuzz") {
+        let written = record.to_string();
+        let read = optiq_lower::machine::MachineRecord::parse(&written, "fuzz");
+        assert!(read.is_ok(), "what is written can be read: {written}");
+        let (model, note) = record.model_on(torus().fingerprint(), Some("an MPI library"));
+        assert!(note.is_some() || model == record.model);
+    }
 }
 
 /// `optiq.conf`.

@@ -6,6 +6,7 @@
 
 mod arguments;
 mod commands;
+mod constants;
 mod failure;
 mod logger;
 mod names;

@@ -13,22 +13,17 @@
 //! the link efficiencies: the parts of the link bound that planned paths and plain MPI reach. Thesis 6.4.3 found 0.44 and 0.78;
 //! docs/results/lab.md has ours. The prediction decides only until both were measured (the trials of `optiq::Session`).
 //!
-//! The times are measured when a session begins, or all parameters come from a file (`OPTIQ_CALIBRATION`) with lines
-//! `name = value`. The file calls the link efficiencies `planned_share`, `hops_share` and `plain_share`.
+//! The times are measured when a session begins, or all parameters come from a file (`OPTIQ_CALIBRATION`), which
+//! [`crate::machine`] reads. The file calls the link efficiencies `planned_share`, `hops_share` and `plain_share`.
 
 use crate::constants::{
     AGREEMENT_SECONDS, AGREEMENTS_SAVED, CHUNK_SECONDS, LATENCY_SECONDS, MPI_LINK_EFFICIENCY, PLANNED_LINK_EFFICIENCY,
     STORE_AND_FORWARD_LINK_EFFICIENCY,
 };
-use optiq_net::text_file;
 use optiq_solver::Plan;
 use optiq_transport::{ChunkCost, ChunkRule};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
-
-/// The largest calibration file that is read, in bytes.
-const LARGEST_FILE: u64 = 1 << 20;
 
 /// Times that decide between planned paths and plain MPI, in seconds, and link efficiencies: parts of the link bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -121,53 +116,116 @@ impl CostModel {
         (AGREEMENTS_SAVED.value * self.agreement_seconds * unit_capacity).clamp(1.0, 1e15) as u64
     }
 
-    /// Reads a calibration file: lines `name = value`, with the names that [`CostModel`] is printed with; `#` begins a comment.
-    /// Parameters that it does not name keep the value of `self`.
-    ///
-    /// # Errors
-    /// One sentence that names the file and the line.
-    pub fn with_file(mut self, path: &Path) -> Result<Self, String> {
-        let name = path.display();
-        let text = text_file::read(path, LARGEST_FILE).map_err(|e| format!("calibration file {name}: {e}"))?;
-        for (number, line) in text.lines().enumerate() {
-            let line = line.split('#').next().unwrap_or_default().trim();
-            if !line.is_empty() {
-                self.set(line).map_err(|what| format!("calibration file {name}:{}: {what}", number + 1))?;
-            }
+    /// The value of a parameter.
+    pub fn get(&self, parameter: Parameter) -> f64 {
+        match parameter {
+            Parameter::Agreement => self.agreement_seconds,
+            Parameter::Latency => self.latency_seconds,
+            Parameter::Chunk => self.chunk_seconds,
+            Parameter::PlannedLinkEfficiency => self.planned_link_efficiency,
+            Parameter::StoreAndForwardLinkEfficiency => self.store_and_forward_link_efficiency,
+            Parameter::MpiLinkEfficiency => self.mpi_link_efficiency,
         }
-        Ok(self)
     }
 
-    fn set(&mut self, line: &str) -> Result<(), String> {
-        let expected = || format!("\"{line}\" is found; a line such as latency_seconds = 1e-4 is expected");
-        let (name, value) = line.split_once('=').ok_or_else(expected)?;
-        let value: f64 = value.trim().parse().map_err(|_| expected())?;
-        let (field, largest) = match name.trim() {
-            "agreement_seconds" => (&mut self.agreement_seconds, 10.0),
-            "latency_seconds" => (&mut self.latency_seconds, 10.0),
-            "chunk_seconds" => (&mut self.chunk_seconds, 10.0),
-            "planned_share" => (&mut self.planned_link_efficiency, 1.0),
-            "hops_share" => (&mut self.store_and_forward_link_efficiency, 1.0),
-            "plain_share" => (&mut self.mpi_link_efficiency, 1.0),
-            other => return Err(format!("there is no parameter \"{other}\"")),
-        };
+    /// Changes a parameter.
+    ///
+    /// # Errors
+    /// A sentence if the value is not above 0 and at most [`Parameter::largest`].
+    pub fn set(&mut self, parameter: Parameter, value: f64) -> Result<(), String> {
+        let largest = parameter.largest();
         if !(value > 0.0 && value <= largest) {
-            return Err(format!("{} is {value}; a number above 0 and at most {largest} is expected", name.trim()));
+            return Err(format!("{parameter} is {value}; a number above 0 and at most {largest} is expected"));
         }
-        *field = value;
+        *match parameter {
+            Parameter::Agreement => &mut self.agreement_seconds,
+            Parameter::Latency => &mut self.latency_seconds,
+            Parameter::Chunk => &mut self.chunk_seconds,
+            Parameter::PlannedLinkEfficiency => &mut self.planned_link_efficiency,
+            Parameter::StoreAndForwardLinkEfficiency => &mut self.store_and_forward_link_efficiency,
+            Parameter::MpiLinkEfficiency => &mut self.mpi_link_efficiency,
+        } = value;
         Ok(())
+    }
+}
+
+/// A parameter of [`CostModel`], as files name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// [`CostModel::agreement_seconds`].
+    Agreement,
+    /// [`CostModel::latency_seconds`].
+    Latency,
+    /// [`CostModel::chunk_seconds`].
+    Chunk,
+    /// [`CostModel::planned_link_efficiency`].
+    PlannedLinkEfficiency,
+    /// [`CostModel::store_and_forward_link_efficiency`].
+    StoreAndForwardLinkEfficiency,
+    /// [`CostModel::mpi_link_efficiency`].
+    MpiLinkEfficiency,
+}
+
+impl Parameter {
+    /// All of them, in the order of files.
+    pub const ALL: [Parameter; 6] = [
+        Parameter::Agreement,
+        Parameter::Latency,
+        Parameter::Chunk,
+        Parameter::PlannedLinkEfficiency,
+        Parameter::StoreAndForwardLinkEfficiency,
+        Parameter::MpiLinkEfficiency,
+    ];
+
+    /// Its name in files and JSON documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Parameter::Agreement => "agreement_seconds",
+            Parameter::Latency => "latency_seconds",
+            Parameter::Chunk => "chunk_seconds",
+            Parameter::PlannedLinkEfficiency => "planned_share",
+            Parameter::StoreAndForwardLinkEfficiency => "hops_share",
+            Parameter::MpiLinkEfficiency => "plain_share",
+        }
+    }
+
+    /// The parameter of this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|p| p.name() == name)
+    }
+
+    /// Whether it is a part of the link bound, and not a time in seconds.
+    pub fn is_link_efficiency(self) -> bool {
+        match self {
+            Parameter::Agreement | Parameter::Latency | Parameter::Chunk => false,
+            Parameter::PlannedLinkEfficiency
+            | Parameter::StoreAndForwardLinkEfficiency
+            | Parameter::MpiLinkEfficiency => true,
+        }
+    }
+
+    /// The largest value: 1, or 10 seconds.
+    pub fn largest(self) -> f64 {
+        if self.is_link_efficiency() { 1.0 } else { 10.0 }
+    }
+}
+
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
 /// As a calibration file has it.
 impl fmt::Display for CostModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "agreement_seconds = {:e}", self.agreement_seconds)?;
-        writeln!(f, "latency_seconds = {:e}", self.latency_seconds)?;
-        writeln!(f, "chunk_seconds = {:e}", self.chunk_seconds)?;
-        writeln!(f, "planned_share = {}", self.planned_link_efficiency)?;
-        writeln!(f, "hops_share = {}", self.store_and_forward_link_efficiency)?;
-        writeln!(f, "plain_share = {}", self.mpi_link_efficiency)
+        Parameter::ALL.into_iter().try_for_each(|parameter| {
+            let value = self.get(parameter);
+            match parameter.is_link_efficiency() {
+                true => writeln!(f, "{parameter} = {value}"),
+                false => writeln!(f, "{parameter} = {value:e}"),
+            }
+        })
     }
 }
 
@@ -200,26 +258,5 @@ mod tests {
         assert!((found.plain_seconds - (0.5 + 1e6 / 2e9)).abs() < 1e-12, "{found:?}");
         let scaled = model.predict(&plan, net.unit_capacity(), ChunkRule::Fixed(100_000), 1e6);
         assert!(scaled.planned_seconds > 2.5e6 && (scaled.plain_seconds - 500.5).abs() < 1e-6);
-    }
-
-    #[test]
-    fn files_are_read_and_refused() {
-        let file = std::env::temp_dir().join(format!("optiq-calibration-{}", std::process::id()));
-        let written = CostModel { latency_seconds: 3e-6, mpi_link_efficiency: 0.9, ..CostModel::default() };
-        std::fs::write(&file, format!("# of a machine\n{written}")).unwrap();
-        assert_eq!(CostModel::default().with_file(&file).unwrap(), written);
-        for (text, what) in [
-            ("latency_seconds", ":1: \"latency_seconds\" is found; a line such as"),
-            ("\nlatency_seconds = 0", ":2: latency_seconds is 0; a number above 0"),
-            ("plain_share = 1.5", "at most 1 is expected"),
-            ("speed = 1", "there is no parameter \"speed\""),
-            ("chunk_seconds = NaN", "chunk_seconds is NaN"),
-        ] {
-            std::fs::write(&file, text).unwrap();
-            let error = CostModel::default().with_file(&file).unwrap_err();
-            assert!(error.contains(what), "{error}");
-        }
-        std::fs::remove_file(&file).unwrap();
-        assert!(CostModel::default().with_file(&file).unwrap_err().contains("calibration file"));
     }
 }

@@ -61,7 +61,7 @@ pub const CONSTANTS: &[Constant] = &[
         provenance: Provenance::Measured {
             command: "not kept; decision 004 describes the run (4x4 torus, 100 Mbit/s, 4 MB per pair, median of 5: chunks of 64 KiB 0.64 to 0.71 s, of 65,400 bytes 0.36 s)",
             date: "2026-11-20",
-            cases: "the lab, before cases were divided",
+            cases: "lab-thesis30 (disjoint at 4 MB, before cases were divided)",
         },
         meaning: "The largest automatic chunk: what MPI libraries send at once, without asking the receiver first. Open MPI's TCP transport does so up to 64 KiB including its own header. The receive of a chunk is always posted, so asking only costs a round trip per chunk. Larger chunks need that round trip, smaller ones cost more per byte.",
     },
@@ -99,7 +99,7 @@ pub const CONSTANTS: &[Constant] = &[
         provenance: Provenance::Measured {
             command: "not kept; docs/executor.md has the table of W = 2 to 8 chunks (torus:4x4, torus:2x2x2x2, patterns at 2 to 8 MB, medians of 3)",
             date: "2026-11-21",
-            cases: "the lab, before cases were divided",
+            cases: "lab-thesis30, lab-torus-2x2x2x2 (2 to 8 MB, before cases were divided)",
         },
         meaning: "Bytes in flight on the busiest leg: six chunks, of which one is on the wire, one is being confirmed, and four wait for progress loops that share processors. Below it links idle, above it queues grow without effect.",
     },
@@ -110,7 +110,7 @@ pub const CONSTANTS: &[Constant] = &[
         provenance: Provenance::Measured {
             command: "optiq simulate --topology bgq:512 --demands pattern:disjoint --message SIZE --model data/sim/bgq.toml --legs hops --transport one-sided --under-way N",
             date: "2026-11-22",
-            cases: "bgq:512 disjoint, 64 KiB to 2 MiB, before cases were divided",
+            cases: "executor-bgq (bgq:512, disjoint, but 64 KiB to 2 MiB, before cases were divided)",
         },
         meaning: "The part of the busiest leg's bytes (one in this number) that is in flight where the network's own hardware puts chunks. A larger part delays chunks at every leg, a smaller one leaves links idle.",
     },
@@ -130,7 +130,7 @@ pub const CONSTANTS: &[Constant] = &[
         provenance: Provenance::Measured {
             command: "not kept; docs/executor.md describes the run (torus:4x4, pattern subset, 4 MB per pair: 0.30 s with windows of 8, 0.25 s with 32)",
             date: "2026-11-21",
-            cases: "the lab, before cases were divided",
+            cases: "lab-thesis30 (subset at 4 MB, before cases were divided)",
         },
         meaning: "The largest window of a path on a leg, in chunks. Smaller ones hold chunks back while credits wait behind data, larger ones take memory.",
     },

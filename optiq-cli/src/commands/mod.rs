@@ -8,6 +8,8 @@ use std::process::ExitCode;
 #[cfg(feature = "mpi")]
 mod bench;
 #[cfg(feature = "mpi")]
+mod calibrate;
+#[cfg(feature = "mpi")]
 mod demo;
 mod explain;
 mod generate;
@@ -58,6 +60,8 @@ commands! {
     Lab(lab),
     #[cfg(feature = "mpi")]
     Bench(bench),
+    #[cfg(feature = "mpi")]
+    Calibrate(calibrate),
     #[cfg(feature = "mpi")]
     Demo(demo),
     Trace(trace),

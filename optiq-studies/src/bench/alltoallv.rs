@@ -64,7 +64,20 @@ pub fn measure(
     request: &Request,
     progress: &dyn Fn(String),
 ) -> Result<Option<Suite>, String> {
-    let mut config = Config::read().usable().map_err(|error| error.to_string())?;
+    let config = Config::read().usable().map_err(|error| error.to_string())?;
+    measure_with(world, config, request, progress)
+}
+
+/// The same with this configuration in place of the environment's; `optiq calibrate` measures with several.
+///
+/// # Errors
+/// As [`measure`].
+pub fn measure_with(
+    world: &SimpleCommunicator,
+    mut config: Config,
+    request: &Request,
+    progress: &dyn Fn(String),
+) -> Result<Option<Suite>, String> {
     let root = world.rank() == 0;
     config.strict = true;
     if request.force {

@@ -172,7 +172,7 @@ pub const OPTIONS: &[OptionRecord] = &[
         name: "OPTIQ_CALIBRATION",
         takes: "file",
         default: "",
-        doc: "The cost model's parameters, as `optiq info --scores` prints them; without it they are measured when a communicator is first used.",
+        doc: "The cost model's parameters, as `optiq calibrate` writes and `optiq info --scores` prints them; the link efficiencies of a file that was measured on another network or with another MPI library are not used; without it they are measured when a communicator is first used.",
         scope: Scope::Communicator,
         set: |c, v| put(&mut c.calibration, Some(v.into())),
     },

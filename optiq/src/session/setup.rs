@@ -5,9 +5,11 @@ use crate::constants::TIMED_REDUCTIONS;
 use crate::error::Error;
 use crate::logger;
 use optiq_lower::choices::{Algorithm, TransportChoice};
+use optiq_lower::machine::MachineRecord;
 use optiq_lower::model::CostModel;
 use optiq_lower::placement::Placement;
 use optiq_lower::transport_rule::transport_rule;
+use optiq_net::fingerprint::Fingerprint;
 use optiq_net::{Background, Network};
 use optiq_trace::{TraceOptions, Tracer};
 use optiq_transport::Traced;
@@ -55,7 +57,7 @@ impl Fabric {
     /// Collective. The inner error is why calls go to plain MPI; it is the same way on all ranks.
     pub(super) fn new(comm: &Rc<Communicator>, config: &Config) -> Result<Result<Self, String>, Error> {
         let names = processor_names(comm)?;
-        let local = Self::local(&names, config);
+        let local = Self::local(&names, config, &comm.library_version()?);
         // 1: usable, 0: plain MPI was asked for, -1: wrong. The fingerprint must be the same everywhere.
         let (state, print) = match &local {
             Ok(Some((network, ..))) => (1, network.fingerprint().0 as i64),
@@ -70,6 +72,10 @@ impl Fabric {
         let same = agreed[1] == -agreed[2] && agreed[3] == -agreed[4];
         let wrong = match local {
             Ok(Some((network, placement, model))) if agreed[0] == 1 && same => {
+                let (model, elsewhere) = model.unzip();
+                if let Some(note) = elsewhere.flatten().filter(|_| comm.rank() == 0) {
+                    logger::warn_once(&format!("OPTIQ_CALIBRATION: {note}"));
+                }
                 if let Some(note) = placement.note().filter(|_| comm.rank() == 0) {
                     logger::warn_once(note);
                 }
@@ -107,23 +113,36 @@ impl Fabric {
 
     /// What this rank makes of its configuration: a network, a placement, and the cost model if a file has it; nothing;
     /// or a sentence.
-    fn local(names: &[String], config: &Config) -> Result<Option<(Network, Placement, Option<CostModel>)>, String> {
+    fn local(names: &[String], config: &Config, mpi_library: &str) -> Result<Option<LocalSetup>, String> {
         let Some(spec) = &config.topology else { return Ok(None) };
         if config.algorithm == Algorithm::Mpi {
             return Ok(None);
         }
         let mut network = Network::from_spec(spec).map_err(|e| format!("OPTIQ_TOPOLOGY: {e}"))?;
+        // What others use of the links does not make it another network to a calibration file.
+        let file = config.calibration.as_deref().map(|file| (file, network.fingerprint()));
         if let Some(file) = &config.background {
             let background = Background::from_file(Path::new(file));
             let left = background.and_then(|background| network.with_background(&background));
             network = left.map_err(|e| format!("OPTIQ_BACKGROUND: {e}"))?;
         }
         let placement = Placement::new(&network, names, config.placement)?;
-        let file = config.calibration.as_deref();
-        let model = file.map(|file| CostModel::default().with_file(Path::new(file))).transpose();
-        let model = model.map_err(|e| format!("OPTIQ_CALIBRATION: {e}"))?;
+        let model = file.map(|(file, network)| model_of_file(file, network, mpi_library)).transpose()?;
         Ok(Some((network, placement, model)))
     }
+}
+
+/// What a rank makes of its configuration alone: the cost model of a calibration file, if there is one, with what is to be said
+/// about it.
+type LocalSetup = (Network, Placement, Option<(CostModel, Option<String>)>);
+
+/// The cost model of a calibration file on this network, and a sentence if it was measured elsewhere.
+fn model_of_file(file: &str, network: Fingerprint, mpi_library: &str) -> Result<(CostModel, Option<String>), String> {
+    let record = MachineRecord::read(Path::new(file)).map_err(|e| format!("OPTIQ_CALIBRATION: {e}"))?;
+    let (model, note) = record.model_on(network, Some(mpi_library));
+    let note = note.map(|note| format!("calibration file {file}: {note}"));
+    log::debug!("cost model of calibration file {file}: {}", model.to_string().trim_end().replace('\n', ", "));
+    Ok((model, note))
 }
 
 /// Wraps the transport if the configuration asks for a trace, as `all` ranks or none must; collective. A rank that

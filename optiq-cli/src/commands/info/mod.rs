@@ -1,5 +1,6 @@
 //! `optiq info`.
 
+mod constants;
 mod options;
 mod scores;
 
@@ -13,7 +14,7 @@ use serde::Serialize;
 use std::process::ExitCode;
 
 /// Show the version, what was built in, and which planners, topologies and patterns there are; or what would serve which
-/// exchange; or the options
+/// exchange; or the options; or the tuned constants
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -21,6 +22,7 @@ Examples:
   optiq info --json
   optiq info -c
   optiq info -cf | tee optiq.conf
+  optiq info --constants
   optiq info --scores --topology torus:4x4,capacity=12.5MB/s
   OPTIQ_SCORES=0-64KiB=mpi optiq info --scores --topology bgq:512")]
 pub struct Arguments {
@@ -38,6 +40,9 @@ pub struct Arguments {
     /// Show what each option does and takes as well
     #[arg(short, long, requires = "config")]
     full: bool,
+    /// Show every tuned constant with its value, its unit, where it comes from and what it does
+    #[arg(long, conflicts_with_all = ["scores", "config"])]
+    constants: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -69,6 +74,9 @@ impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
         if self.scores {
             return scores::run(self.topology, self.json);
+        }
+        if self.constants {
+            return constants::run(self.json);
         }
         if self.config {
             return options::run(self.full, self.json);

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::output;
 use optiq::Config;
 use optiq_lower::decide::score;
+use optiq_lower::machine::MachineRecord;
 use optiq_lower::model::CostModel;
 use optiq_lower::scores::Rule;
 use optiq_net::Network;
@@ -52,7 +53,15 @@ pub fn run(topology: Option<String>, json: bool) -> Result<ExitCode, Failure> {
     let spec = topology.or_else(|| config.topology.clone()).ok_or_else(missing)?;
     let network = Network::from_spec(&spec).map_err(|e| Failure::Input(e.to_string()))?;
     let model = match &config.calibration {
-        Some(file) => CostModel::default().with_file(Path::new(file)).map_err(Failure::Input)?,
+        Some(file) => {
+            // Which MPI library a program will have is not known here.
+            let record = MachineRecord::read(Path::new(file)).map_err(Failure::Input)?;
+            let (model, elsewhere) = record.model_on(network.fingerprint(), None);
+            if let Some(note) = elsewhere {
+                log::warn!("calibration file {file}: {note}");
+            }
+            model
+        }
         None => CostModel::default(),
     };
     let mut scores = Vec::new();
