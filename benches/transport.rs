@@ -3,7 +3,7 @@
 //! - *In-process*: one thread per rank over [`mesh`], a channel for each rank. Each chunk is allocated and copied once
 //!   on every leg and copied again on arrival, so large chunks show the memory's speed, small ones the overhead.
 //! - *Scheduler*: the state machines of all ranks, stepped by one thread; every chunk that is sent has arrived at once,
-//!   and no byte is touched. So many chunks a second are the most that any transport can carry.
+//!   and no byte is touched. This rate is the upper limit of any transport.
 //!
 //! Chunks and bytes count when they are delivered, however many legs they took.
 

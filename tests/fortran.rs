@@ -131,7 +131,7 @@ mod programs {
     }
 
     #[test]
-    fn an_error_that_nobody_asks_for_ends_the_program() {
+    fn an_error_without_a_status_argument_ends_the_program() {
         for name in INTERFACES.into_iter().filter(|_| ready()) {
             let run = run(name, 2, &["fails", &directory(name)], &[]);
             assert!(!run.success, "{}", run.output);

@@ -83,7 +83,7 @@ fn stops_and_transport_are_chosen_by_the_machine_and_the_size() {
     assert_eq!(chosen("--message 16KiB"), ["planned", "one-sided"]);
     assert_eq!(chosen("--message 16MiB --legs planned"), ["planned", "one-sided"]);
     assert_eq!(chosen("--message 16KiB --legs hops --transport two-sided"), ["hops", "two-sided"]);
-    // What asks first does not stop on its own account; MPI has neither.
+    // A transport with a rendezvous does not relay at every host by default; MPI has neither option.
     assert_eq!(chosen("--message 16MiB --transport two-sided"), ["planned", "two-sided"]);
     assert_eq!(chosen("--message 16MiB --mpi linear"), ["-", "-"]);
 }

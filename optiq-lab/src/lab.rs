@@ -172,7 +172,7 @@ impl Lab {
         job: &Job,
         options: &UpOptions,
     ) -> Result<Lifeline, LabError> {
-        let silent = || LabError::Refused("the lab's holder ended without a word".into());
+        let silent = || LabError::Refused("the lab's holder ended and reported nothing".into());
         let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else { return Err(silent()) };
         let job = serde_json::to_string(job).map_err(LabError::io("write the lab's plan"))?;
         writeln!(input, "{job}").map_err(LabError::io("give the holder the lab's plan"))?;

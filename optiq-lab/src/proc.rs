@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_nobody_has_waited_for_is_not_alive() {
+    fn a_zombie_is_not_alive() {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let pid = child.id() as i32;
         let deadline = Instant::now() + Duration::from_secs(20);

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// What a run found, how it ended, and how many events it had.
 type Ran = Result<(Fingerprint, End, u64), SimError>;
 
-/// Runs a simulation whole, then in pieces of so many events, each of which goes on from the one before, on this many
+/// Runs a simulation whole, then in pieces of `pieces` events, each of which goes on from the one before, on `threads`
 /// threads.
 fn in_pieces(name: &str, threads: usize, pieces: u64, run: &dyn Fn(&RunOptions<'_>) -> Ran) {
     let whole = run(&RunOptions { threads, ..RunOptions::default() }).unwrap();

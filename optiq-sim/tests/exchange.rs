@@ -104,12 +104,12 @@ fn threads_make_no_difference_to_an_exchange() {
 }
 
 #[test]
-fn hosts_that_are_not_there_are_told() {
+fn unknown_hosts_are_refused() {
     let network = Network::from_spec("star:4").unwrap();
     let messages = [Message { source: 0, destination: 4, bytes: 1 }];
     let text = match exchange(&network, &model(), &messages, &Method::Linear, &RunOptions::default()) {
         Err(error) => error.to_string(),
-        Ok(_) => panic!("a host that is not there"),
+        Ok(_) => panic!("host 4 of 4 was accepted"),
     };
     assert!(text.contains("to host 4; there are 4 hosts"), "{text}");
 }

@@ -278,6 +278,6 @@ mod tests {
         assert_eq!(launcher(OsStr::new("/usr/bin/mpirun.openmpi")), Some(Launcher::OpenMpi));
         assert_eq!(launcher(OsStr::new("mpiexec.hydra")), Some(Launcher::Hydra));
         assert_eq!(launcher(OsStr::new("./app")), None);
-        assert_eq!(launcher(OsStr::new("mpirun-of-nobody")), None);
+        assert_eq!(launcher(OsStr::new("mpirun-of-no-library")), None);
     }
 }

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_goes_on_alone() {
+    fn all_threads_leave_a_round_together() {
         let (barrier, sum) = (Barrier::new(3), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for _ in 0..3 {

@@ -1,6 +1,6 @@
 //! Fewer flows within a limit on congestion: the last step of `optimal`'s second goal.
 //!
-//! Every flow (a demand's path with bytes) costs the executor messages, slots and turns, whatever it carries. The fewest
+//! Every flow (a demand's path with bytes) costs the executor messages, slots and scheduling, whatever it carries. The fewest
 //! flows that keep all links below a limit are hard to find: whether one path per demand is enough is the unsplittable
 //! flow problem (Kleinberg 1996). What is done here, as far as the work allowed lasts:
 //!

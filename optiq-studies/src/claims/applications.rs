@@ -260,7 +260,7 @@ pub fn aggregation(setting: &Setting) -> Result<Findings, Failure> {
     notes.push(format!(
         "Demands `{}`: each node's {} go to its default I/O host, as in the thesis, whose planner is heuristic 2. The thesis does \
          not say which nodes of 128 are the bridge nodes, nor which nodes are whose; hosts 0 and 64 are taken, the nearer one for each \
-         node, and nodes that are as near to both take turns, so that each has 64. `balanced` is the assignment of `optiq_file_write_at_all`: equal \
+         node, and nodes that are as near to both alternate, so that each has 64. `balanced` is the assignment of `optiq_file_write_at_all`: equal \
          parts of the file for all I/O hosts. Links to the storage, 2 GB/s each, are no part of the aggregation. The last column is \
          what no execution of the plan can exceed, and with planner `optimal` no other plan by more than 1 %: where it is too low, \
          the assignment is the limit. The topologies are in `data/published.toml`.",

@@ -247,7 +247,7 @@ fn distance_notes(setting: &Setting, net: &Network, limits: &[(&str, f64, f64)])
         ),
         format!(
             "Farther destinations help a planner where they give it more paths. What the link bounds of the plans in {} allow, \
-             nearest and farthest: {}. Where that does not grow, longer paths only cost turns of forwarders.",
+             nearest and farthest: {}. Where that does not grow, longer paths only cost forwarders time.",
             PATTERNS[0],
             limits.join(", ")
         ),

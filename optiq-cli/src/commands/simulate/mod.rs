@@ -83,8 +83,8 @@ pub struct Arguments {
     #[arg(long, value_name = "TRANSPORT", default_value = "auto")]
     transport: Transport,
     /// In-flight limit of puts: the N-th part of what the busiest leg carries; 0 leaves it to the windows
-    #[arg(long, value_name = "N", default_value_t = PUTS_IN_FLIGHT_PART)]
-    under_way: u64,
+    #[arg(long = "under-way", value_name = "N", default_value_t = PUTS_IN_FLIGHT_PART)]
+    in_flight_part: u64,
     /// Simulate all planners of this build and MPI's algorithms, side by side
     #[arg(long)]
     compare: bool,
@@ -224,7 +224,7 @@ impl Arguments {
         let asked = Demands { demands: self.demands.clone().unwrap_or_default(), message: self.message };
         let demands = by_pair(asked.load(&net, &progress)?);
         let carry = self.transport.on(&model);
-        let executor = Executor { legs: self.legs, carry, in_flight_part: self.under_way };
+        let executor = Executor { legs: self.legs, carry, in_flight_part: self.in_flight_part };
         let setting = ExchangeSetting { network: &net, model: &model, demands: &demands, executor };
         let runner = run::Runner { setting, options, progress: &progress, checkpoints: &checkpoints };
         let runs = self.runs(&runner)?;
