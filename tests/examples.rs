@@ -45,7 +45,10 @@ fn jobs_to_bridges(file: &Path) {
     for rank in 0..16 {
         jobs.add(rank, if rank % 2 == 0 { 0 } else { 10 }, 750_000).unwrap();
     }
-    let options = optiq_solver::pipeline::PlanOptions { planner: "heu2".into(), ..Default::default() };
+    let options = optiq_solver::pipeline::PlanOptions {
+        planner: optiq_solver::planner::PlannerName::Heuristic2,
+        ..Default::default()
+    };
     jobs.search(&net, &placement, &options).unwrap();
     jobs.write(file).unwrap();
 }

@@ -20,7 +20,7 @@ pub fn demand(src: u32, dst: u32, bytes: u64) -> Demand {
 }
 
 pub fn options(planner: &str) -> PlanOptions {
-    PlanOptions { planner: planner.into(), ..PlanOptions::default() }
+    PlanOptions { planner: planner.parse().unwrap(), ..PlanOptions::default() }
 }
 
 pub fn plan(net: &Network, demands: &[Demand], planner: &str) -> Planned {

@@ -60,7 +60,11 @@ pub fn cases(transport_name: &str) -> Result<(), String> {
             continue;
         }
         let demands = case.demands(&network)?;
-        let options = pipeline::PlanOptions { planner: "heu2".into(), chunk: 4096, ..Default::default() };
+        let options = pipeline::PlanOptions {
+            planner: optiq_solver::planner::PlannerName::Heuristic2,
+            chunk: 4096,
+            ..Default::default()
+        };
         let planned = pipeline::run(&network, &demands, &options).map_err(|e| e.to_string())?;
         let names = vec![String::new(); ranks as usize];
         let placement = Placement::new(&network, &names, PlacementRule::Ranks { per_host: 1 })?;
