@@ -50,7 +50,7 @@ pub use network::Network;
 pub use ports::{Exit, FixedOrder, Ports};
 pub use routing::Routing;
 pub use routing::dimension_order::{DimensionOrder, Ties};
-pub use routing::table::NextHops;
+pub use routing::table::{HopRule, NextHops};
 pub use routing::zone::Zone;
 pub use shape::{Shape, ShapeKind};
 pub use switched::cables::Class;

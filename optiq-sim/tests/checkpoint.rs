@@ -10,7 +10,7 @@ use optiq_sim::workload::goal::schedule::Goal;
 use optiq_sim::workload::message::Message;
 use optiq_sim::workload::synthetic::{Gaps, Open, Pattern, Sizes};
 use optiq_sim::{Checkpoints, End, Limits, Model, Policy, Program, RunOptions, SimError, simulate};
-use optiq_transport::{Order, Path, ScheduleOptions};
+use optiq_transport::{Path, QueueOrder, ScheduleOptions};
 use std::path::Path as File;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -101,7 +101,7 @@ fn exchanges_and_replays_go_on() {
         path(3, &[1, 7, 8], 500_000, 500_000),
     ];
     let chunked = |carry| {
-        let (paths, options, order) = (paths.clone(), ScheduleOptions::default(), Order::default());
+        let (paths, options, order) = (paths.clone(), ScheduleOptions::default(), QueueOrder::default());
         Method::Paths { paths, options, order, carry }
     };
     let model = Model::read("bgq").unwrap();

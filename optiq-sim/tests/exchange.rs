@@ -7,7 +7,7 @@ use optiq_sim::time::seconds;
 use optiq_sim::workload::exchange::{Method, exchange};
 use optiq_sim::workload::message::Message;
 use optiq_sim::{Model, RunOptions};
-use optiq_transport::{Order, Path, ScheduleOptions};
+use optiq_transport::{Path, QueueOrder, ScheduleOptions};
 
 const MB: u64 = 1_000_000;
 
@@ -24,7 +24,7 @@ fn path(id: u32, ranks: &[u32], bytes: u64, offset: u64) -> Path {
 }
 
 fn paths(paths: Vec<Path>) -> Method {
-    Method::Paths { paths, options: ScheduleOptions::default(), order: Order::default(), carry: Carry::default() }
+    Method::Paths { paths, options: ScheduleOptions::default(), order: QueueOrder::default(), carry: Carry::default() }
 }
 
 /// Two ways around a ring of four at 1 GB/s: half of 8 MB on each takes 4 ms, the one way takes 8.
@@ -57,7 +57,7 @@ fn puts_need_no_questions() {
     let messages = [Message { source: 0, destination: 2, bytes: 8 * MB }];
     let run = |carry| {
         let paths = vec![path(0, &[0, 1, 2], 4 * MB, 0), path(1, &[0, 3, 2], 4 * MB, 4 * MB)];
-        let method = Method::Paths { paths, options: ScheduleOptions::default(), order: Order::default(), carry };
+        let method = Method::Paths { paths, options: ScheduleOptions::default(), order: QueueOrder::default(), carry };
         let done = exchange(&network, &model, &messages, &method, &RunOptions::default()).unwrap();
         assert!(done.finished());
         // All chunks on both legs, and short messages.

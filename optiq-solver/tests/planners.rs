@@ -24,6 +24,7 @@ struct Case {
 const MIB: u64 = 1 << 20;
 const M: f64 = MIB as f64;
 
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn cases() -> Vec<Case> {
     vec![
         Case {

@@ -162,7 +162,7 @@ struct Tried {
 fn methods(setting: &Setting, partition: &Partition, pattern: &str) -> Result<Option<Vec<Tried>>, Failure> {
     use optiq_measure::statistics::median;
     use optiq_solver::pipeline::finish;
-    use optiq_solver::planner::lp::LinearProgram;
+    use optiq_solver::planner::lp::{HighsMethod, LinearProgram};
     use optiq_solver::{Candidates, Planner, Problem, Report};
     use std::time::Instant;
 
@@ -173,12 +173,13 @@ fn methods(setting: &Setting, partition: &Partition, pattern: &str) -> Result<Op
     let candidates_seconds = searching.elapsed().as_secs_f64();
     let unit = net.unit_capacity() / 1e6;
     let mut tried = Vec::new();
-    let highs = [("HiGHS, interior point (ipx)", "ipx"), ("HiGHS, first-order (pdlp)", "pdlp")];
-    for (method, solver) in highs {
+    let highs =
+        [("HiGHS, interior point (ipx)", HighsMethod::InteriorPoint), ("HiGHS, first-order (pdlp)", HighsMethod::Pdlp)];
+    for (method, highs_method) in highs {
         setting.progress.now(format!("{pattern} on {} nodes: {method}", partition.nodes));
         let problem = Problem::new(net, &demands, Some(&candidates))?;
         let planning = Instant::now();
-        let planner = LinearProgram::with_solver(solver);
+        let planner = LinearProgram::with_method(highs_method);
         let assignment = planner.assign(&problem)?;
         let plan_seconds = planning.elapsed().as_secs_f64();
         let plan = finish(&problem, planner.name(), assignment)?;

@@ -6,7 +6,7 @@
 use super::values::Config;
 use optiq_lower::scores::Scores;
 use optiq_net::units::parse_bytes;
-use optiq_transport::{ChunkRule, Order};
+use optiq_transport::{ChunkRule, QueueOrder};
 use std::str::FromStr;
 
 /// What an option can be set for.
@@ -358,12 +358,12 @@ fn chunk(value: &str) -> Result<ChunkRule, String> {
     }
 }
 
-fn order(value: &str) -> Result<Order, String> {
+fn order(value: &str) -> Result<QueueOrder, String> {
     Ok(match value {
-        "forward-first" => Order::ForwardFirst,
-        "local-first" => Order::LocalFirst,
-        "round-robin" => Order::RoundRobin,
-        "proportional" => Order::Proportional,
+        "forward-first" => QueueOrder::ForwardFirst,
+        "local-first" => QueueOrder::LocalFirst,
+        "round-robin" => QueueOrder::RoundRobin,
+        "proportional" => QueueOrder::Proportional,
         _ => return Err(String::new()),
     })
 }

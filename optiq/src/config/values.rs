@@ -7,7 +7,7 @@ use optiq_lower::placement::PlacementRule;
 use optiq_lower::scores::Scores;
 use optiq_solver::PlanError;
 use optiq_solver::planner::PlannerName;
-use optiq_transport::{ChunkRule, Order};
+use optiq_transport::{ChunkRule, QueueOrder};
 use std::fmt;
 use std::str::FromStr;
 
@@ -66,7 +66,7 @@ pub struct Config {
     /// `OPTIQ_BUDGET`.
     pub budget: u64,
     /// `OPTIQ_ORDER`.
-    pub order: Order,
+    pub order: QueueOrder,
     /// `OPTIQ_SCORES`.
     pub scores: Scores,
     /// `OPTIQ_CALIBRATION`.
@@ -157,7 +157,7 @@ impl Default for Config {
             chunk: ChunkRule::Auto,
             window: 32,
             budget: 64 << 20,
-            order: Order::Proportional,
+            order: QueueOrder::Proportional,
             scores: Scores::default(),
             calibration: None,
             min_bytes: None,
