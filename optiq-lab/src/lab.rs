@@ -256,7 +256,7 @@ impl Lab {
                 handle.signal(Signal::SIGKILL)?;
                 handle.wait(HOLDER_GRACE)?;
             }
-            // If this very process brought the lab up, the holder is its child, and waits to be buried.
+            // If this process brought the lab up, the holder is its child and a zombie until it is waited for.
             let _ = waitpid(Pid::from_raw(pid), Some(WaitPidFlag::WNOHANG));
         }
         if !self.dir.wait_unused(USERS_GRACE)? {

@@ -34,12 +34,12 @@ impl ProcessId {
         Ok(ProcessId { pid, start_ticks, boot: boot()? })
     }
 
-    /// Whether this very process still exists.
+    /// Whether the same process still exists, and not another one with its number.
     pub(crate) fn is_alive(&self) -> bool {
         Self::of(self.pid).is_ok_and(|now| now == *self)
     }
 
-    /// A handle on this very process; none if it has ended.
+    /// A handle on the same process; none if it has ended.
     ///
     /// # Errors
     /// [`LabError::Io`] if the kernel gives no handle on a process that exists (it can since Linux 5.3).

@@ -303,7 +303,7 @@ fn routes_by_source(root: &Path) {
     }
 }
 
-/// Links with a speed of their own from the start, which programs are told of.
+/// Links with a speed of their own from the start, which programs learn from `OPTIQ_BACKGROUND`.
 fn link_rates(root: &Path) {
     let link_rates = vec!["h0:*=20Mbit/s".parse().expect("a rate")];
     let options = UpOptions { link_rates, ..options(root, "rates") };

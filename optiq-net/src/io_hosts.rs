@@ -33,7 +33,7 @@ const BGQ_BRIDGES: [u32; 2] = [0, 64];
 /// Bytes per second from a bridge node to its I/O node (thesis 6.1).
 const BGQ_STORAGE: f64 = 2e9;
 
-/// Pairs of a host and an I/O host that is one of several nearest ones, at most; of further ones hosts know nothing, but for
+/// Pairs of a host and an I/O host that is one of several nearest ones, at most; further ones are not considered, but for
 /// the first one of each.
 const MOST_CHOICES: usize = 1 << 25;
 

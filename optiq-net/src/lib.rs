@@ -1,6 +1,6 @@
 //! Interconnect networks: hosts, switches and directed links; topologies; the fabric's own routing.
 //!
-//! It knows nothing of demands, MPI or threads.
+//! It does not depend on demands, MPI or threads.
 //!
 //! ```
 //! use optiq_net::{Network, NodeId};

@@ -1,4 +1,4 @@
-//! A simulation that went on from a checkpoint ends as one that never stopped: the same bits.
+//! A simulation that is resumed from a checkpoint ends as an uninterrupted one: the same bits.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use optiq_net::{Fingerprint, Network};

@@ -46,7 +46,7 @@ fn two_ways_are_twice_as_fast() {
     assert!((0.99..1.0).contains(&share), "{share}");
 }
 
-/// Puts ask nothing and are told of when they are there: the overheads of two messages a chunk in place of four.
+/// Puts need no request and are confirmed on arrival: the overheads of two messages a chunk in place of four.
 #[test]
 fn puts_need_no_questions() {
     let network = Network::from_spec("torus:4,capacity=1GB/s").unwrap();

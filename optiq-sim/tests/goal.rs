@@ -345,7 +345,7 @@ proptest! {
         prop_assert!(one.time() <= one.outcome.time);
     }
 
-    /// What is wrong with a text is told; what is not can be run, up to a limit.
+    /// Any text is either refused with a reason, or can be run, up to a limit.
     #[test]
     fn no_text_brings_it_down(seed: u64, changes in 1usize..8) {
         let mut bytes = random_goal(seed).into_bytes();

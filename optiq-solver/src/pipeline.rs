@@ -315,9 +315,9 @@ fn finish_with_loads(
         flows.push(shares.into_iter().map(flow).collect::<Result<Vec<_>, PlanError>>()?);
     }
     // What a planner proved of all demands began with the cuts. With classes it is proved of the most urgent one alone.
-    let alone = plan::classes::classes(demands).len() <= 1;
+    let one_class = plan::classes::classes(demands).len() <= 1;
     let bound = match assignment.bound {
-        Some(proved) if alone => proved,
+        Some(proved) if one_class => proved,
         proved => {
             let cut = lower_bound(net, demands)?;
             proved.filter(|proved| proved.seconds > cut.seconds).unwrap_or(cut)

@@ -311,7 +311,7 @@ proptest! {
     }
 
     /// Templates, walked from wherever a pair is: chains without loops, different from each other, not too long, with
-    /// the fabric's own route for this very pair among them, and the same one by one as all together.
+    /// the fabric's own route for this pair among them, and the same one by one as all together.
     #[test]
     fn templates_are_sound(net in any_torus(), pairs in prop::collection::vec((any::<u32>(), any::<u32>()), 1..20), k in 1usize..150) {
         let n = net.hosts() as u32;

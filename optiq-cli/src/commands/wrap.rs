@@ -63,7 +63,7 @@ const PLACES: [&str; 3] = [".", "../lib", "../lib64"];
 /// Libraries that insist on being the first.
 const FIRST: [&str; 4] = ["libasan", "libtsan", "liblsan", "libubsan"];
 
-/// A launcher that is told which variables the ranks get.
+/// A launcher that takes options for the variables of the ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Launcher {

@@ -15,7 +15,7 @@ use std::io::Cursor;
 impl TransferList {
     ///
     /// # Errors
-    /// [`LowerError::Argument`] for ranks that are not there, [`LowerError::Plan`] for pairs without a route or `k` out of range.
+    /// [`LowerError::Argument`] for unknown ranks, [`LowerError::Plan`] for pairs without a route or `k` out of range.
     pub fn find_paths(&mut self, net: &Network, placement: &Placement, k: usize) -> Result<(), LowerError> {
         self.check_ranks(placement.len() as Rank)?;
         let demands = self.demands(placement, |_| 1);
@@ -40,7 +40,7 @@ impl TransferList {
     /// candidates if none has any. Transfers of 0 bytes lose their paths. Returns the plan.
     ///
     /// # Errors
-    /// As [`TransferList::plan`], and [`LowerError::Argument`] for ranks that are not there.
+    /// As [`TransferList::plan`], and [`LowerError::Argument`] for unknown ranks.
     pub fn search(&mut self, net: &Network, placement: &Placement, options: &PlanOptions) -> Result<Plan, LowerError> {
         self.check_ranks(placement.len() as Rank)?;
         let messages = self.messages(&self.bytes());

@@ -262,7 +262,7 @@ impl<'n> Routes<'n> {
         let d = u32::from(ports.of_link(link) / 2);
         let link = self.network.link(link);
         let [from, to] = [link.from, link.to].map(|v| grid.coordinate(v, d as usize));
-        // In a ring of two there is no way around.
+        // A ring of two has no wrap-around.
         (d, grid.dims()[d as usize] > 2 && from.abs_diff(to) > 1)
     }
 

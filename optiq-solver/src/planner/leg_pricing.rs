@@ -1,4 +1,4 @@
-//! What prices of links prove, and which paths they ask for, where software chooses only where bytes stop on the way.
+//! What prices of links prove, and which paths enter, where software chooses only the hosts that forward.
 //!
 //! On a network with switches a path is a chain of legs, each the fabric's own route between two hosts, begun by
 //! whichever port the sending host chooses ([`crate::legs`]). Let links cost `y_l / c_l` per byte, with `y >= 0` and
@@ -55,7 +55,7 @@ pub(super) struct LegPricing<'n> {
     table: LegTable<'n>,
 }
 
-/// The cheapest ways from an entry over one host into every entry.
+/// The cheapest paths from an entry over one host into every entry.
 struct Through {
     cost: Vec<Cost>,
     host: Vec<u32>,
@@ -197,7 +197,7 @@ impl<'n> LegPricing<'n> {
         row: impl Fn(usize) -> &'r Through,
     ) -> (f64, Vec<LinkId>) {
         let mut best = Cost::NONE;
-        // The way to begin with; the intermediate host, and the entry where it sends.
+        // The first injection; the intermediate host, and the entry where it sends.
         let mut choice: Option<(Injection, Option<(u32, usize)>)> = None;
         for injection in self.injections(src) {
             let cost = Self::cost_of_injection(injection, costs).plus(down[injection.entry as usize]);

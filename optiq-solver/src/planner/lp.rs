@@ -19,7 +19,7 @@
 //! Executing that would be slow. So each path has a price: its number of legs, plus a random number below 1 (of a fixed
 //! seed) that makes the cheapest optimum unique and thereby a vertex, with about as many flows as there are demands
 //! and full links together. Prices are scaled such that all of them together are at most `lp.leg_price` of a lower bound
-//! on `t`: by so much, 0.1 %, they can raise the congestion at the very most. What the tolerance leaves on unused
+//! on `t`: they raise the congestion by 0.1 % at most. What the tolerance leaves on unused
 //! paths is dropped, less than `lp.drop_threshold`, 0.05 %, of any demand; its other shares are scaled up to make good for it and
 //! rounded to whole bytes by largest remainder. So the plan is within 0.15 % and the solver's tolerance of the optimum
 //! over the candidates.

@@ -194,7 +194,7 @@ fn assignments(machine: &Machine, net: &Network, demands: &str) -> Result<Vec<As
     for m in machine.compare(net, &by_default, &[PlannerName::Heuristic2, PlannerName::Optimal], &what)? {
         found.push(("default", most, m));
     }
-    // The I/O hosts' own bytes, of which demands know nothing, are of the mean size here.
+    // The I/O hosts' own bytes, which demands do not contain, are of the mean size here.
     let mean = by_default.iter().map(|d| d.bytes).sum::<u64>() / by_default.len().max(1) as u64;
     let mut bytes = vec![mean; net.hosts()];
     by_default.iter().for_each(|d| bytes[d.src.index()] = d.bytes);

@@ -9,7 +9,7 @@ use optiq_solver::CandidateMethod;
 use optiq_solver::pipeline::{K, PlanOptions};
 use optiq_solver::planner::PlannerName;
 
-/// The LP planner's plans are within 0.15 % of its optimum: by so much, relatively, more paths may seem to be worse.
+/// The LP planner's plans are within 0.15 % of its optimum: more paths may seem worse by that, relatively.
 const NOISE: f64 = 0.002;
 
 /// How close the congestions of three methods must be, relatively.
