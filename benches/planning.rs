@@ -21,7 +21,7 @@ mod common;
 use common::{Document, Subject, in_turn, table};
 use optiq_net::Network;
 use optiq_solver::pipeline::{self, PlanOptions};
-use optiq_solver::{CandidateMethod, Candidates, Demand, PlannerOptions, bound, demands, planner};
+use optiq_solver::{CandidateMethod, Candidates, Demand, PlannerName, PlannerOptions, bound, demands, planner};
 use serde::Serialize;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -54,11 +54,11 @@ const BOUNDS: [(&str, &str); 13] = [
 ];
 
 /// What the thesis reports: planner, seconds, and where.
-const PUBLISHED: [(&str, &str, &str); 3] = [
-    ("heu1", "1.9 to 2.2 s", "Table XI: disjoint, 1,024 nodes, maxload 1 to 32"),
-    ("heu2", "8 to 100 s", "section 6.4.4.12: 91 experiments"),
+const PUBLISHED: [(PlannerName, &str, &str); 3] = [
+    (PlannerName::Heuristic1, "1.9 to 2.2 s", "Table XI: disjoint, 1,024 nodes, maxload 1 to 32"),
+    (PlannerName::Heuristic2, "8 to 100 s", "section 6.4.4.12: 91 experiments"),
     (
-        "lp",
+        PlannerName::LinearProgram,
         "308 to 1,157 s",
         "Table XIII: AMPL and solving, 2,048 nodes, k = 50; \"up to a few thousands seconds\" in section 6.4.4.12",
     ),
@@ -154,11 +154,13 @@ fn measure(repetitions: usize) -> Result<Planning, String> {
         searches.extend(search(topology, &net, &all, repetitions)?);
         plans.extend(plan(topology, &net, &all, repetitions)?);
     }
-    let stages = ["heu2", "optimal"].into_iter().map(|planner| stages(planner, repetitions));
+    let stages =
+        [PlannerName::Heuristic2, PlannerName::Optimal].into_iter().map(|planner| stages(planner, repetitions));
     let stages = stages.collect::<Result<Vec<_>, _>>()?;
     let bounds = BOUNDS.into_iter().map(|(topology, demands)| bounds(topology, demands, repetitions));
     let bounds = bounds.collect::<Result<Vec<_>, _>>()?;
-    let published = PUBLISHED.map(|(planner, seconds, source)| Published { planner, seconds, source }).into();
+    let published =
+        PUBLISHED.map(|(planner, seconds, source)| Published { planner: planner.as_str(), seconds, source }).into();
     Ok(Planning {
         demands: DEMANDS,
         message_bytes: MESSAGE,
@@ -204,11 +206,14 @@ fn search(topology: &'static str, net: &Network, list: &[Demand], repetitions: u
 /// All planners that are measured on `net`, on the same candidates.
 fn plan(topology: &'static str, net: &Network, list: &[Demand], repetitions: usize) -> Result<Vec<Plan>, String> {
     let candidates = Candidates::generate(net, list, K, CandidateMethod::Diverse).map_err(|e| e.to_string())?;
-    let planners = ["heu2", "heu1", "lp"].into_iter().filter(|&p| p != "lp" || lp_is_measured(net));
-    let mut plans: Vec<Plan> = planners.map(|planner| Plan { topology, planner, ..Plan::default() }).collect();
+    let all = [PlannerName::Heuristic2, PlannerName::Heuristic1, PlannerName::LinearProgram];
+    let measured = |&p: &PlannerName| p != PlannerName::LinearProgram || lp_is_measured(net);
+    let planners: Vec<PlannerName> = all.into_iter().filter(measured).collect();
+    let row = |planner: &PlannerName| Plan { topology, planner: planner.as_str(), ..Plan::default() };
+    let mut plans: Vec<Plan> = planners.iter().map(row).collect();
     let mut subjects: Vec<Subject<'_>> = Vec::new();
-    for row in &mut plans {
-        let options = PlanOptions { planner: row.planner.into(), k: Some(K), ..PlanOptions::default() };
+    for (row, &planner) in plans.iter_mut().zip(&planners) {
+        let options = PlanOptions { planner, k: Some(K), ..PlanOptions::default() };
         let candidates = &candidates;
         subjects.push(Box::new(move || {
             let planned = pipeline::run_with(net, list, &options, Some(candidates)).map_err(|e| e.to_string())?;
@@ -230,11 +235,11 @@ fn plan(topology: &'static str, net: &Network, list: &[Demand], repetitions: usi
 }
 
 /// A whole plan by `planner`, with as many candidates as it has by default. The repetition with the median total counts.
-fn stages(planner: &'static str, repetitions: usize) -> Result<Stages, String> {
+fn stages(planner: PlannerName, repetitions: usize) -> Result<Stages, String> {
     let (topology, demands) = ONLINE;
     let net = Network::from_spec(topology).map_err(|e| e.to_string())?;
     let list = demands::parse(demands, &net, MESSAGE).map_err(|e| e.to_string())?;
-    let options = PlanOptions { planner: planner.into(), ..PlanOptions::default() };
+    let options = PlanOptions { planner, ..PlanOptions::default() };
     let mut runs = Vec::with_capacity(repetitions);
     for _ in 0..repetitions {
         let planned = pipeline::run(&net, &list, &options).map_err(|e| e.to_string())?;
@@ -245,7 +250,7 @@ fn stages(planner: &'static str, repetitions: usize) -> Result<Stages, String> {
     Ok(Stages {
         topology,
         demands,
-        planner,
+        planner: planner.as_str(),
         k: options.k_for(&net, &list),
         candidates_seconds: timings.candidates_seconds,
         plan_seconds: timings.plan_seconds,
@@ -275,7 +280,7 @@ fn bounds(topology: &'static str, demands: &'static str, repetitions: usize) -> 
 
 /// Whether this build has the linear program, and the network is not too large to wait for it.
 fn lp_is_measured(net: &Network) -> bool {
-    net.hosts() <= LP_NODES && planner::by_name("lp", &PlannerOptions::default()).is_ok()
+    net.hosts() <= LP_NODES && planner::create(PlannerName::LinearProgram, &PlannerOptions::default()).is_ok()
 }
 
 impl Document for Planning {

@@ -13,10 +13,10 @@ use optiq_transport::{
     execute, mesh, paced_mesh,
 };
 use serde::Serialize;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Barrier;
 use std::time::Instant;
+use tempfile::TempDir;
 
 /// Chunk size, bytes of all paths together, bytes per second of each rank's outgoing link or none.
 const CASES: [(u64, u64, Option<f64>); 3] =
@@ -58,22 +58,13 @@ impl LinkMap for Outgoing {
     }
 }
 
-/// Where the traces go; gone with it.
-struct Room(PathBuf);
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn measure(repetitions: usize) -> Result<Tracing, String> {
-    let room = Room(std::env::temp_dir().join(format!("optiq-bench-tracing-{}", std::process::id())));
+    let directory = TempDir::with_prefix("optiq-bench-tracing-").map_err(|e| e.to_string())?;
     let mut subjects: Vec<Subject<'_>> = Vec::new();
     for (chunk, total, rate) in CASES {
         for traced in [false, true] {
-            let room = &room;
-            subjects.push(Box::new(move || seconds(chunk, total, rate, traced.then_some(room))));
+            let directory = directory.path();
+            subjects.push(Box::new(move || seconds(chunk, total, rate, traced.then_some(directory))));
         }
     }
     let seconds = in_turn(repetitions, &mut subjects)?;
@@ -90,7 +81,7 @@ fn measure(repetitions: usize) -> Result<Tracing, String> {
 }
 
 /// From the moment at which all ranks are ready until the last one is done.
-fn seconds(chunk: u64, total: u64, rate: Option<f64>, room: Option<&Room>) -> Result<f64, String> {
+fn seconds(chunk: u64, total: u64, rate: Option<f64>, directory: Option<&std::path::Path>) -> Result<f64, String> {
     let bytes = total / CHAINS.len() as u64;
     let path = |(id, ranks): (u32, &&[Rank])| Path {
         id,
@@ -114,8 +105,8 @@ fn seconds(chunk: u64, total: u64, rate: Option<f64>, room: Option<&Room>) -> Re
         let mut receive = vec![2u8; schedule.receive_bytes() as usize];
         let memory = Memory::new(&send, &mut receive);
         let mut end: Box<dyn Transport> = Box::new(end);
-        if let Some(Room(directory)) = room {
-            let (directory, events, ranks) = (directory.clone(), DEFAULT_EVENTS, RANKS);
+        if let Some(directory) = directory {
+            let (directory, events, ranks) = (directory.to_owned(), DEFAULT_EVENTS, RANKS);
             let options = TraceOptions { directory, events, session: 1, rank, ranks, clock };
             let tracer = Tracer::create(&options, end.name()).map_err(|e| e.to_string())?;
             end = Box::new(Traced::new(end, tracer));

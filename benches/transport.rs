@@ -3,7 +3,7 @@
 //! - *In-process*: one thread per rank over [`mesh`], a channel for each rank. Each chunk is allocated and copied once
 //!   on every leg and copied again on arrival, so large chunks show the memory's speed, small ones the overhead.
 //! - *Scheduler*: the state machines of all ranks, stepped by one thread; every chunk that is sent has arrived at once,
-//!   and no byte is touched. So many chunks a second are the most that any transport can carry.
+//!   and no byte is touched. This rate is the upper limit of any transport.
 //!
 //! Chunks and bytes count when they are delivered, however many legs they took.
 
@@ -11,7 +11,7 @@ mod common;
 
 use common::{Document, Subject, in_turn, table};
 use optiq_transport::{
-    ChunkRule, ExecuteOptions, Memory, Order, Path, Rank, Schedule, ScheduleOptions, Scheduler, TransportError,
+    ChunkRule, ExecuteOptions, Memory, Path, QueueOrder, Rank, Schedule, ScheduleOptions, Scheduler, TransportError,
     execute, mesh,
 };
 use serde::Serialize;
@@ -145,7 +145,7 @@ impl Exchange {
     fn step(&self) -> Result<f64, TransportError> {
         let start = Instant::now();
         let mut ranks: Vec<Scheduler<&Schedule>> =
-            self.schedules.iter().map(|s| Scheduler::new(s, Order::default())).collect();
+            self.schedules.iter().map(|s| Scheduler::new(s, QueueOrder::default())).collect();
         let (mut chunks, mut credits) = (Vec::new(), Vec::new());
         while !ranks.iter().all(Scheduler::is_done) {
             for (rank, scheduler) in ranks.iter_mut().enumerate() {

@@ -8,15 +8,15 @@ mod common;
 use std::fs;
 use std::path::PathBuf;
 
-fn room(name: &str) -> PathBuf {
-    let room = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("c-{name}"));
-    fs::create_dir_all(&room).unwrap();
-    room
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("c-{name}"));
+    fs::create_dir_all(&folder).unwrap();
+    folder
 }
 
 /// Compiles `tests/c/NAME.c` and runs it, which must end well.
 fn passes(name: &str, ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> String {
-    let program = room(name).join("program");
+    let program = folder(name).join("program");
     {
         // Two tests may run the same program: one compiles it, the other one waits.
         let mut compiled = COMPILED.lock().unwrap();
@@ -40,7 +40,7 @@ const PLACED: (&str, &str) = ("OPTIQ_PLACEMENT", "rank");
 
 #[test]
 fn options_from_file_environment_program_and_communicator() {
-    let conf = room("options").join("optiq.conf");
+    let conf = folder("options").join("optiq.conf");
     fs::write(&conf, "# of this test\ntopology = torus:4\nk = 7\nwindow = 9 # overruled\nmin_gian = 2\n").unwrap();
     let environment = [PLACED, ("OPTIQ_CONF", conf.to_str().unwrap()), ("OPTIQ_WINDOW", "11"), ("OPTIQ_BUGDET", "1M")];
     let output = passes("options", 4, &[], &environment);
@@ -51,7 +51,7 @@ fn options_from_file_environment_program_and_communicator() {
 
 #[test]
 fn a_file_that_cannot_be_used_is_named() {
-    let conf = room("options-wrong").join("optiq.conf");
+    let conf = folder("options-wrong").join("optiq.conf");
     fs::write(&conf, "topology = torus:4\nk = many\n").unwrap();
     let wrong = ("OPTIQ_CONF", conf.to_str().unwrap());
     let data = conf.with_file_name("data");
@@ -66,9 +66,9 @@ fn a_file_that_cannot_be_used_is_named() {
 
 #[test]
 fn table_iv_of_the_thesis() {
-    let room = room("table-iv");
-    let directory = room.to_str().unwrap();
+    let folder = folder("table-iv");
+    let directory = folder.to_str().unwrap();
     passes("table_iv", 16, &[directory], &[PLACED, ("OPTIQ_TOPOLOGY", "torus:4x4")]);
-    let text = fs::read_to_string(room.join("jobs.txt")).unwrap();
+    let text = fs::read_to_string(folder.join("jobs.txt")).unwrap();
     assert!(text.starts_with("optiq-jobs 1\ntopology torus:4x4\nnetwork "), "{text}");
 }

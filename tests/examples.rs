@@ -45,7 +45,10 @@ fn jobs_to_bridges(file: &Path) {
     for rank in 0..16 {
         jobs.add(rank, if rank % 2 == 0 { 0 } else { 10 }, 750_000).unwrap();
     }
-    let options = optiq_solver::pipeline::PlanOptions { planner: "heu2".into(), ..Default::default() };
+    let options = optiq_solver::pipeline::PlanOptions {
+        planner: optiq_solver::planner::PlannerName::Heuristic2,
+        ..Default::default()
+    };
     jobs.search(&net, &placement, &options).unwrap();
     jobs.write(file).unwrap();
 }
@@ -57,16 +60,17 @@ fn aggregated() -> Vec<u8> {
 
 #[test]
 fn source_example_2_in_c() {
-    let room = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let (program, jobs, output) = (room.join("aggregate-c"), room.join("bridges.jobs"), room.join("aggregate.dat"));
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let (program, jobs, output) =
+        (folder.join("aggregate-c"), folder.join("bridges.jobs"), folder.join("aggregate.dat"));
     compile("examples/aggregate.c", &program);
     jobs_to_bridges(&jobs);
     for environment in [&[("OPTIQ_TOPOLOGY", "torus:4x4"), ("OPTIQ_PLACEMENT", "rank")][..], &[]] {
         let _ = std::fs::remove_file(&output);
         let run = common::mpirun(16, &program, &[jobs.to_str().unwrap(), output.to_str().unwrap()], environment);
         assert!(run.success, "{}", run.output);
-        let way = if environment.is_empty() { "over direct messages" } else { "paths by planner jobs" };
-        assert!(run.output.contains(way), "{}", run.output);
+        let served_by = if environment.is_empty() { "over direct messages" } else { "paths by planner jobs" };
+        assert!(run.output.contains(served_by), "{}", run.output);
         assert!(std::fs::read(&output).unwrap() == aggregated(), "the file is not what 16 ranks would have written");
     }
 }

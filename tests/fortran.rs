@@ -32,14 +32,14 @@ mod programs {
     const TORUS: (&str, &str) = ("OPTIQ_TOPOLOGY", "torus:4x4");
     const MULTIPATH: (&str, &str) = ("OPTIQ_ALGORITHM", "multipath");
 
-    fn room() -> PathBuf {
+    fn folder() -> PathBuf {
         PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("fortran")
     }
 
     /// Runs the compiler in the directory that the modules are in.
     fn compiler(arguments: &[&str]) {
         let wrapper = common::mpifort();
-        let output = Command::new(wrapper).current_dir(room()).args(arguments).output().expect("the wrapper starts");
+        let output = Command::new(wrapper).current_dir(folder()).args(arguments).output().expect("the wrapper starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
@@ -55,11 +55,11 @@ mod programs {
     fn ready() -> bool {
         static READY: OnceLock<bool> = OnceLock::new();
         *READY.get_or_init(|| {
-            fs::create_dir_all(room()).unwrap();
-            let trial = room().join("trial.f90");
+            fs::create_dir_all(folder()).unwrap();
+            let trial = folder().join("trial.f90");
             fs::write(&trial, "program trial\n  use mpi_f08\n  call MPI_Init()\nend program\n").unwrap();
             let wrapper = common::mpifort();
-            let tried = Command::new(&wrapper).current_dir(room()).args(["-o", "trial", "trial.f90"]).output();
+            let tried = Command::new(&wrapper).current_dir(folder()).args(["-o", "trial", "trial.f90"]).output();
             if !tried.is_ok_and(|o| o.status.success()) {
                 println!("skipped: {wrapper} does not compile a Fortran program that uses mpi_f08");
                 return false;
@@ -80,7 +80,7 @@ mod programs {
     }
 
     fn run(name: &str, ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> common::Run {
-        common::mpirun(ranks, &room().join(name), arguments, environment)
+        common::mpirun(ranks, &folder().join(name), arguments, environment)
     }
 
     /// A self-checking program ends well.
@@ -92,7 +92,7 @@ mod programs {
 
     /// A directory for the files of one program.
     fn directory(name: &str) -> String {
-        let directory = room().join(format!("{name}-files"));
+        let directory = folder().join(format!("{name}-files"));
         fs::create_dir_all(&directory).unwrap();
         directory.to_str().unwrap().to_string()
     }
@@ -131,7 +131,7 @@ mod programs {
     }
 
     #[test]
-    fn an_error_that_nobody_asks_for_ends_the_program() {
+    fn an_error_without_a_status_argument_ends_the_program() {
         for name in INTERFACES.into_iter().filter(|_| ready()) {
             let run = run(name, 2, &["fails", &directory(name)], &[]);
             assert!(!run.success, "{}", run.output);

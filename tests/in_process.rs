@@ -76,7 +76,7 @@ fn check(case: &cases::Case, planner: &str, per_host: u32) -> Result<(), String>
     if merge(&messages, &placement)? != expected {
         return Err("merging the ranks' messages does not give the demands back".into());
     }
-    let options = pipeline::PlanOptions { planner: planner.into(), chunk: 4096, ..Default::default() };
+    let options = pipeline::PlanOptions { planner: planner.parse().unwrap(), chunk: 4096, ..Default::default() };
     let planned = pipeline::run(&network, &expected, &options).map_err(|e| e.to_string())?;
     let mut paths = lower(Some(&planned.plan), &messages, &placement)?;
     separate(&mut paths);
@@ -117,7 +117,7 @@ fn a_plan_at_the_speed_of_a_network_takes_no_less_than_its_link_bound() {
     let placement = Placement::new(&network, &vec![String::new(); 16], PlacementRule::Ranks { per_host: 1 }).unwrap();
     let messages = messages(&demands, 1);
     for planner in ["direct", "heu2"] {
-        let options = pipeline::PlanOptions { planner: planner.into(), ..Default::default() };
+        let options = pipeline::PlanOptions { planner: planner.parse().unwrap(), ..Default::default() };
         let plan = pipeline::run(&network, &merge(&messages, &placement).unwrap(), &options).unwrap().plan;
         let mut paths = lower(Some(&plan), &messages, &placement).unwrap();
         separate(&mut paths);

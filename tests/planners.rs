@@ -39,7 +39,7 @@ fn check(case: &cases::Case, planner: &str) -> Result<(), String> {
     let chunk = demands.iter().map(|d| d.bytes / 64).max().unwrap_or(0).max(1);
     // Without slack, `optimal` has only its gap to stay within.
     let (slack, gap) = (0.0, GAP);
-    let options = pipeline::PlanOptions { planner: planner.into(), chunk, slack, gap, ..Default::default() };
+    let options = pipeline::PlanOptions { planner: planner.parse().unwrap(), chunk, slack, gap, ..Default::default() };
     let planned = pipeline::run(&network, &demands, &options).map_err(|e| e.to_string())?;
     let plan = &planned.plan;
     plan.check(&network)?;

@@ -6,7 +6,7 @@ use clap::Args;
 use optiq_net::{Background, Network, units};
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::PlanOptions;
-use optiq_solver::{CandidateMethod, PlannerOptions};
+use optiq_solver::{CandidateMethod, PlannerName, PlannerOptions};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -95,8 +95,8 @@ pub struct Planning {
     pub search: Search,
     /// direct (the network's own routes), heu1 (equal shares), heu2 (chunk by chunk), lp (linear program) or optimal
     /// (first-order method, within 1 % of every routing)
-    #[arg(long, value_name = "NAME", default_value = "optimal")]
-    pub planner: String,
+    #[arg(long, value_name = "NAME", default_value_t = PlannerName::Optimal)]
+    pub planner: PlannerName,
     /// heu1: paths that a link may carry, to begin with
     #[arg(long, value_name = "PATHS", default_value_t = PlannerOptions::default().maxload)]
     pub maxload: u32,
@@ -145,9 +145,9 @@ fn time_limit(text: &str) -> Result<Duration, String> {
 
 impl Planning {
     /// The solver's options for `planner`.
-    pub fn options(&self, planner: &str) -> PlanOptions {
+    pub fn options(&self, planner: PlannerName) -> PlanOptions {
         PlanOptions {
-            planner: planner.to_owned(),
+            planner,
             k: self.search.k.0,
             method: self.search.method,
             maxload: self.maxload,

@@ -103,7 +103,7 @@ fn plan_files_are_the_same_each_time_and_can_be_explained() {
         for path in paths {
             let nodes: Vec<&str> = path["nodes"].as_array().unwrap().iter().map(|n| n.as_str().unwrap()).collect();
             assert_eq!((nodes[0], nodes[nodes.len() - 1]), ("h0", "h8"));
-            // The legs, laid end to end, are the path.
+            // The legs, one after the other, are the path.
             let legs = path["legs"].as_array().unwrap();
             assert_eq!(legs.len(), path["forwarders"].as_array().unwrap().len() + 1);
             let mut walked = vec!["h0"];
@@ -178,8 +178,8 @@ fn every_mode_is_timed() {
 #[test]
 fn background_load_is_planned_around() {
     let folder = Folder::new("background");
-    // Ring of four, 0 to 2: both ways are two hops, and of one link on the way through h1 half is left. 6 MiB: 2 on
-    // that way and 4 on the other, at a GB/s.
+    // Ring of four, 0 to 2: both paths are two hops, and of one link on the path through h1 half is left. 6 MiB: 2 on
+    // that path and 4 on the other, at a GB/s.
     folder.write("load.txt", "# what the other job uses\nh0 h1 50%\n");
     folder.write("d.txt", "0 2 6MiB\n");
     let line = "--topology torus:4 --demands file:d.txt --planner heu2 --background load.txt";
@@ -349,6 +349,9 @@ fn refused(folder: &Folder, line: &str, says: &str) {
     assert_eq!(folder.names(), before, "optiq {line} left something behind");
 }
 
+/// A command that would write two files, but for its demands.
+const ON_TORUS: &str = "plan --topology torus:4x4 --output out.optiq --html out.html --demands";
+
 /// The planners of this build.
 fn info_planners(folder: &Folder) -> Vec<String> {
     let info = json(folder, "info --json");
@@ -356,10 +359,10 @@ fn info_planners(folder: &Folder) -> Vec<String> {
 }
 
 #[test]
-fn bad_input_gets_one_sentence() {
-    let folder = Folder::new("refusals");
+fn bad_topologies_and_demands_get_one_sentence() {
+    let folder = Folder::new("bad-demands");
     let plan = "plan --demands pattern:disjoint --topology";
-    let on_torus = "plan --topology torus:4x4 --output out.optiq --html out.html --demands";
+    let on_torus = ON_TORUS;
 
     // Topologies.
     refused(&folder, &format!("{plan} ring:4"), "ring");
@@ -392,6 +395,12 @@ fn bad_input_gets_one_sentence() {
         let line = format!("{on_torus} pattern:alltoall --message {message} --planner {planner}");
         refused(&folder, &line, "the demands up to demand 15 (from h1 to h0) sum to more bytes than 64 bits hold");
     }
+}
+
+#[test]
+fn bad_capacities_and_shapes_get_one_sentence() {
+    let folder = Folder::new("bad-shapes");
+    let plan = "plan --demands pattern:disjoint --topology";
 
     // Capacities that are none, and shapes that do not fit together.
     for capacity in ["0", "-1", "nan", "-inf", "1e999"] {
@@ -424,6 +433,12 @@ fn bad_input_gets_one_sentence() {
     }
     refused(&folder, "paths --topology file:apart.toml --from a --to c", "from a to c");
     refused(&folder, "topology file:apart.toml --route a c", "from a to c");
+}
+
+#[test]
+fn bad_arguments_get_one_sentence() {
+    let folder = Folder::new("bad-arguments");
+    let on_torus = ON_TORUS;
 
     // Numbers and names.
     refused(&folder, &format!("{on_torus} pattern:disjoint --k 0"), "k is 0");
@@ -467,7 +482,7 @@ fn bad_input_gets_one_sentence() {
     refused(&folder, "paths --topology torus:64x64x4 --hosts all", "at most 16777216 are possible");
     refused(&folder, "paths --topology torus:4x4 --hosts all --demands pattern:disjoint", "cannot be used with");
     refused(&folder, "paths --topology torus:4x4 --from h0 --to h0", "two different hosts");
-    refused(&folder, "paths --topology torus:4x4 --from h0 --to nobody", "nobody");
+    refused(&folder, "paths --topology torus:4x4 --from h0 --to unknown", "unknown");
     refused(&folder, "paths --topology star:4 --from h0 --to s0", "s0 is a switch");
     refused(&folder, "lab up --topology torus:4x4 --rate fast", "fast");
 
@@ -542,7 +557,7 @@ fn a_level_that_is_none_is_refused() {
 }
 
 #[test]
-fn nobody_listening_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     let folder = Folder::new("pipe");
     let mut child = folder
         .command(&["paths", "--topology", "bgq:512", "--demands", "pattern:disjoint", "--k", "20"])

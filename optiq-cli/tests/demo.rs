@@ -39,7 +39,7 @@ fn torus_and_star() {
     let common = ["--rate", "200Mbit/s", "--message", "300kB", "--repetitions", "2", "--planner", "heu2", "--json"];
     for (topology, demands, by) in [
         ("torus:2x4", "pattern:disjoint", "paths by planner heu2"),
-        // One switch: the plan cannot be better than the fabric's own routes, and OPTIQ stands aside.
+        // One switch: the plan cannot be better than the fabric's own routes, and OPTIQ falls back to PMPI.
         ("star:4", "pattern:alltoall", "MPI_Alltoallv: "),
     ] {
         let run = demo(&[&["--topology", topology, "--demands", demands, "--output", output][..], &common].concat());

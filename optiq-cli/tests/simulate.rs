@@ -83,7 +83,7 @@ fn stops_and_transport_are_chosen_by_the_machine_and_the_size() {
     assert_eq!(chosen("--message 16KiB"), ["planned", "one-sided"]);
     assert_eq!(chosen("--message 16MiB --legs planned"), ["planned", "one-sided"]);
     assert_eq!(chosen("--message 16KiB --legs hops --transport two-sided"), ["hops", "two-sided"]);
-    // What asks first does not stop on its own account; MPI has neither.
+    // A transport with a rendezvous does not relay at every host by default; MPI has neither option.
     assert_eq!(chosen("--message 16MiB --transport two-sided"), ["planned", "two-sided"]);
     assert_eq!(chosen("--message 16MiB --mpi linear"), ["-", "-"]);
 }
@@ -164,7 +164,7 @@ fn what_cannot_be_is_refused_in_a_sentence() {
     }
 }
 
-/// A run that a limit ends and that goes on from its checkpoint ends as one that never stopped.
+/// A run that a limit ends and that resumes from its checkpoint ends as an uninterrupted one.
 #[test]
 fn an_ended_run_goes_on() {
     let folder = Folder::new("go-on");
@@ -180,7 +180,7 @@ fn an_ended_run_goes_on() {
         document["runs"][0]["simulation_seconds"] = Value::Null;
     }
     assert_eq!(whole, resumed);
-    // Checkpoints on the way, and people are told how to go on.
+    // Checkpoints during the run, and the output says how to resume.
     let line = "simulate --topology torus:4x4 --demands pattern:overlap --message 1MB";
     let text = folder.run(&format!("{line} --events {half} --checkpoint half.ckpt --every 0.001"));
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
@@ -352,7 +352,7 @@ fn a_report_shows_every_run_and_fetches_nothing() {
     // Of each run the fullest buffers of both kinds, and the fullest queues in memory.
     assert_eq!(page.matches("<th scope=\"col\">buffer</th>").count(), 2 * runs.len());
     assert_eq!(page.matches("<th scope=\"col\">queue</th>").count(), runs.len());
-    // A run that was ended is told apart, and its page is there all the same.
+    // A run that was ended is marked as such, and its page is written as well.
     let line = "simulate --topology torus:4x4 --demands pattern:disjoint --until 0.001 --report partial.html";
     assert_eq!(folder.run(line).status.code(), Some(1));
     let page = String::from_utf8(folder.read("partial.html")).unwrap();

@@ -161,7 +161,7 @@ mod under_mpirun {
         let all = document(&folder, "trace traces --json");
         assert!(number(&all["dropped_records"]) > 0);
         assert!(all["notes"][0].as_str().unwrap().contains("OPTIQ_TRACE_EVENTS"), "{}", all["notes"]);
-        // A file that ends in the middle of a block, and one that is not there.
+        // A file that ends in the middle of a block, and a missing one.
         let mut files =
             std::fs::read_dir(folder.path("traces")).unwrap().map(|e| e.unwrap().path()).collect::<Vec<_>>();
         files.sort();

@@ -42,7 +42,7 @@ pub(crate) fn main(
     LabError::Io { doing: "start /bin/sh".into(), source: error }
 }
 
-/// Gives the calling process a `/sys` of its own: a sysfs shows the network devices of whoever mounted it.
+/// Gives the calling process a `/sys` of its own: a sysfs shows the network devices of the process that mounted it.
 fn mount_devices() -> nix::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
     // Nothing that is mounted here may show outside. What is mounted on /sys is a child of what is there, if /sys is a mount

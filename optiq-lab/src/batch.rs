@@ -1,4 +1,4 @@
-//! What `ip` and `tc` are told, and which kernel settings are written, to make a lab.
+//! The commands for `ip` and `tc`, and the kernel settings, that make a lab.
 //!
 //! The holder keeps the file of namespace `n` open as descriptor `FIRST_NAMESPACE_FD + n`, and its children inherit
 //! it, so the text can name namespaces without knowing any process.

@@ -96,7 +96,7 @@ pub struct Tuning {
     pub burst: u32,
     /// Bytes that wait for a link before packets are dropped.
     pub queue: u32,
-    /// The largest TCP send and receive buffer, in bytes, and so the most that a stream has under way.
+    /// The largest TCP send and receive buffer, in bytes, and so the most that a stream has in flight.
     pub buffer: u32,
     /// TCP's congestion control inside the lab, where the kernel has it and lets others than root choose it.
     pub congestion: String,

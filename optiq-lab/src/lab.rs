@@ -172,7 +172,7 @@ impl Lab {
         job: &Job,
         options: &UpOptions,
     ) -> Result<Lifeline, LabError> {
-        let silent = || LabError::Refused("the lab's holder ended without a word".into());
+        let silent = || LabError::Refused("the lab's holder ended and reported nothing".into());
         let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else { return Err(silent()) };
         let job = serde_json::to_string(job).map_err(LabError::io("write the lab's plan"))?;
         writeln!(input, "{job}").map_err(LabError::io("give the holder the lab's plan"))?;
@@ -256,7 +256,7 @@ impl Lab {
                 handle.signal(Signal::SIGKILL)?;
                 handle.wait(HOLDER_GRACE)?;
             }
-            // If this very process brought the lab up, the holder is its child, and waits to be buried.
+            // If this process brought the lab up, the holder is its child and a zombie until it is waited for.
             let _ = waitpid(Pid::from_raw(pid), Some(WaitPidFlag::WNOHANG));
         }
         if !self.dir.wait_unused(USERS_GRACE)? {

@@ -1,4 +1,4 @@
-//! How an MPI launcher is told to run on the lab's hosts.
+//! The options that make an MPI launcher run on the lab's hosts.
 
 use crate::agent;
 use crate::blueprint::{Blueprint, FABRIC_DEVICE, MANAGEMENT_NET};
@@ -162,7 +162,7 @@ pub(crate) fn open_mpi(
     Ok(launch)
 }
 
-/// What UCX, which MPICH sends with, is told in a lab where the caller does not say otherwise.
+/// Settings of UCX, which MPICH sends with, in a lab where the caller does not set others.
 const UCX: [(&str, &str); 3] = [
     // The hosts share a kernel, and UCX would find memory that they share as well.
     ("UCX_TLS", "tcp,self"),

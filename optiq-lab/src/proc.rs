@@ -34,12 +34,12 @@ impl ProcessId {
         Ok(ProcessId { pid, start_ticks, boot: boot()? })
     }
 
-    /// Whether this very process still exists.
+    /// Whether the same process still exists, and not another one with its number.
     pub(crate) fn is_alive(&self) -> bool {
         Self::of(self.pid).is_ok_and(|now| now == *self)
     }
 
-    /// A handle on this very process; none if it has ended.
+    /// A handle on the same process; none if it has ended.
     ///
     /// # Errors
     /// [`LabError::Io`] if the kernel gives no handle on a process that exists (it can since Linux 5.3).
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_nobody_has_waited_for_is_not_alive() {
+    fn a_zombie_is_not_alive() {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let pid = child.id() as i32;
         let deadline = Instant::now() + Duration::from_secs(20);

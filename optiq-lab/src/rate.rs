@@ -12,7 +12,7 @@ use std::str::FromStr;
 pub struct Rate(u64);
 
 impl Rate {
-    /// The slowest link that the lab makes: below it, one frame takes longer than TCP's patience.
+    /// The slowest link that the lab makes: below it, one frame takes longer than TCP's retransmission timeout.
     pub const MIN: Rate = Rate(64_000);
     /// The fastest link that the lab makes.
     pub const MAX: Rate = Rate(100_000_000_000);

@@ -259,7 +259,7 @@ fn pass_on(pipe: impl Read) {
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
         if !String::from_utf8_lossy(&line).contains(NOISE) {
-            // Nobody can be told that they cannot be told.
+            // A failure to write to standard error cannot be reported.
             let _ = io::stderr().write_all(&line);
         }
         line.clear();

@@ -14,7 +14,7 @@ use std::path::Path;
 /// The shaper's word on the command line.
 pub(crate) const VERB: &str = "shape";
 
-/// What the shaper is told on the command line.
+/// The command line of the shaper.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Task {
     /// Index of the link.

@@ -1,6 +1,6 @@
 //! What is known of a lab between commands: a directory of ours with a state file, and two locks.
 //!
-//! * `lock` is held by whoever makes or ends the lab, or changes it.
+//! * `lock` is held by the process that makes, changes or ends the lab.
 //! * `users` is held, shared, by every helper that works inside the lab, for as long as it does.
 //!
 //! The lab itself lives in its holder process alone. The state file says which process that is, and is believed only
@@ -111,7 +111,7 @@ impl LabDir {
         Ok(())
     }
 
-    /// Takes the lock of whoever changes the lab.
+    /// Takes the lock under which the lab is changed.
     ///
     /// # Errors
     /// [`LabError::State`] if another command has it.

@@ -39,7 +39,7 @@ pub struct Stream {
     pub share: f64,
 }
 
-/// What the streamer is told on the command line.
+/// The command line of the streamer.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Task {
     /// Index of the sending host.
@@ -89,7 +89,7 @@ pub(crate) fn main(state_path: &Path, task: &Task) -> Result<f64, LabError> {
     };
     let address = SocketAddrV4::new(to.fabric, PORT);
     let total = WARM_UP + task.duration;
-    // A socket belongs to the namespace in which it was made, whoever uses it later.
+    // A socket belongs to the namespace in which it was made, whichever process uses it later.
     member.enter(to.namespace)?;
     let listener = TcpListener::bind(address).map_err(LabError::io(format!("listen on {address} inside the lab")))?;
     member.enter(from.namespace)?;

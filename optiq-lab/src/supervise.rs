@@ -45,7 +45,7 @@ const NOT_STARTED: i32 = 127;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
-    /// The program ended by itself; the exit status is its own (128 and the signal's number if it was killed).
+    /// The program ended; the exit status is its own (128 and the signal's number if it was killed).
     Exited,
     /// It was ended because its time was up.
     TimedOut,
@@ -55,7 +55,7 @@ pub enum End {
     LabGone,
 }
 
-/// What the supervisor is told on the command line.
+/// The command line of the supervisor.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Task {
     /// Index of the namespace to run in.
@@ -202,7 +202,7 @@ fn watch_over(
     }
 }
 
-/// Init's main: starts the program, passes signals on to it, and buries whoever ends. Returns the program's status.
+/// Init's main: starts the program, passes signals on to it, and reaps every process that ends. Returns the program's status.
 /// `supervisor` is the number of its parent outside.
 pub(crate) fn init_main(supervisor: i32, command: &[OsString]) -> i32 {
     let tied = set_pdeathsig(Signal::SIGKILL).is_ok();

@@ -27,7 +27,7 @@ impl Tables {
     /// The tables of the network's own routing.
     ///
     /// # Errors
-    /// [`LabError::Topology`] if a route leaves a vertex twice by different links, or if so many routes depend on
+    /// [`LabError::Topology`] if a route leaves a vertex twice by different links, or if too many routes depend on
     /// their sources that the tables are beyond reason.
     pub(crate) fn new(network: &Network) -> Result<Self, LabError> {
         let hosts = network.hosts();

@@ -234,7 +234,7 @@ fn torus(root: &Path) {
 /// The links that packets from one host to another really take: those whose devices count them.
 fn trace(lab: &Lab, status: &Status, from: &str, to: &str) -> Vec<usize> {
     let address = |name: &str| status.hosts.iter().find(|h| h.name == name).expect("a host").fabric;
-    // Nobody listens, so at worst every other attempt is spent on hearing that.
+    // No process listens there, so at worst every other attempt only receives that error.
     let before = lab.counters().expect("counters");
     let payload =
         format!("exec 3<>/dev/udp/{}/9; for i in $(seq 100); do printf x >&3; done 2>/dev/null; true", address(to));
@@ -245,7 +245,7 @@ fn trace(lab: &Lab, status: &Status, from: &str, to: &str) -> Vec<usize> {
     loop {
         let after = lab.counters().expect("counters");
         let mut links: Vec<usize> = (0..before.len()).filter(|&l| after[l].packets >= before[l].packets + 50).collect();
-        // Into the order of the way: each link begins where the last one ended.
+        // In the order of the path: each link begins where the last one ended.
         let mut at = from.to_string();
         let mut way = Vec::new();
         while let Some(i) = links.iter().position(|&l| status.links[l].from == at) {
@@ -303,7 +303,7 @@ fn routes_by_source(root: &Path) {
     }
 }
 
-/// Links with a speed of their own from the start, which programs are told of.
+/// Links with a speed of their own from the start, which programs learn from `OPTIQ_BACKGROUND`.
 fn link_rates(root: &Path) {
     let link_rates = vec!["h0:*=20Mbit/s".parse().expect("a rate")];
     let options = UpOptions { link_rates, ..options(root, "rates") };

@@ -36,14 +36,14 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// Where chunks stop on their way.
+/// At which hosts chunks are stored and forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LegsChoice {
     /// As the cost model says ([`crate::relays::RelayPolicy`]).
     Auto,
-    /// Where the plan says so: in between they take the fabric's own route.
+    /// At the forwarders of the plan: in between they take the fabric's own route.
     Planned,
-    /// At every host on the way that has ranks.
+    /// At every host on the path that has ranks.
     Hops,
 }
 

@@ -140,7 +140,11 @@ mod tests {
             }
         }
         let demands = merge(&messages, &placement).unwrap();
-        let options = PlanOptions { planner: "heu2".into(), chunk: 64, ..PlanOptions::default() };
+        let options = PlanOptions {
+            planner: optiq_solver::planner::PlannerName::Heuristic2,
+            chunk: 64,
+            ..PlanOptions::default()
+        };
         let plan = pipeline::run(&net, &demands, &options).unwrap().plan;
         (placement, messages, plan)
     }

@@ -6,7 +6,7 @@
 //!
 //! - [`placement`]: which host a rank is on.
 //! - [`lower`]: messages of ranks to demands of hosts, and a plan back to paths of ranks; [`gather`]: the same with small
-//!   messages packed in memory that the ranks of a host share; [`relays`]: at which hosts on the way chunks are stored and
+//!   messages packed in memory that the ranks of a host share; [`relays`]: at which hosts on the path chunks are stored and
 //!   forwarded.
 //! - [`model`]: what planned paths and plain MPI will take; [`scores`]: what a user wants instead of that; [`decide`]: which of
 //!   both serves an exchange; [`transport_rule`]: which MPI calls carry chunks.

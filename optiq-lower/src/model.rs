@@ -241,7 +241,11 @@ mod tests {
         // Ring of four, 0 to 2, 1 MB: half straight on, half forwarded by 3. Chunks of 100 kB; links of 2 GB/s.
         let net = Network::from_spec("torus:4,capacity=2GB/s").unwrap();
         let demands = [Demand::new(NodeId(0), NodeId(2), 1_000_000)];
-        let options = PlanOptions { planner: "heu2".into(), chunk: 100_000, ..PlanOptions::default() };
+        let options = PlanOptions {
+            planner: optiq_solver::planner::PlannerName::Heuristic2,
+            chunk: 100_000,
+            ..PlanOptions::default()
+        };
         let plan = pipeline::run(&net, &demands, &options).unwrap().plan;
         let model = CostModel {
             agreement_seconds: 1.0,

@@ -1,4 +1,4 @@
-//! The store-and-forward policy: relays where the plan has forwarders, or at every host on the way.
+//! The store-and-forward policy: relays where the plan has forwarders, or at every host on the path.
 //!
 //! # What relays gain, and what they cost
 //!
@@ -25,7 +25,7 @@ use optiq_net::{NetError, Network};
 use optiq_transport::{ChunkCost, ChunkRule, Path};
 use std::collections::BTreeSet;
 
-/// Adds a relay to paths at every host on the way that has ranks. Paths of hosts on switches do not change, nor does a path that
+/// Adds a relay to paths at every host on the path that has ranks. Paths of hosts on switches do not change, nor does a path that
 /// would pass a rank twice. The same on every rank.
 ///
 /// # Errors
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(stops("mesh:6", &[0, 3], &[0, 1, 3, 4]), [0, 1, 2, 3]);
         // There and back would pass rank 2 twice: as planned.
         assert_eq!(stops("mesh:6", &[1, 3, 0], &[0, 1, 2, 3, 4, 5]), [1, 3, 0]);
-        // Hosts on switches have no host on the way.
+        // Paths between hosts on switches pass no other host.
         let all: Vec<u32> = (0..16).collect();
         assert_eq!(stops("fattree:k=4", &[0, 15], &all), [0, 15]);
     }

@@ -33,7 +33,7 @@ const BGQ_BRIDGES: [u32; 2] = [0, 64];
 /// Bytes per second from a bridge node to its I/O node (thesis 6.1).
 const BGQ_STORAGE: f64 = 2e9;
 
-/// Pairs of a host and an I/O host that is one of several nearest ones, at most; of further ones hosts know nothing, but for
+/// Pairs of a host and an I/O host that is one of several nearest ones, at most; further ones are not considered, but for
 /// the first one of each.
 const MOST_CHOICES: usize = 1 << 25;
 
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn the_default_is_the_nearest_and_ties_are_broken_round_robin() {
         let net = Network::from_spec("torus:4x4,io=0+10").unwrap();
-        // (0,0) and (2,2): five hosts are nearer to either; the six in between, 2, 5, 7, 8, 13 and 15, take turns.
+        // (0,0) and (2,2): five hosts are nearer to either; the six in between, 2, 5, 7, 8, 13 and 15, alternate.
         assert_eq!(defaults(&net), [0, 0, 0, 0, 0, 10, 10, 0, 10, 10, 10, 10, 0, 0, 10, 10]);
         assert_eq!(Network::from_spec("torus:4").unwrap().default_io_host(NodeId(1)), None);
         // On a star all others are as near to all of them, and these have themselves by then.
@@ -290,7 +290,7 @@ mod tests {
             ("torus:4x4,io=0@fast", "decimal number"),
             ("torus:4x4,io=0@0", "above zero"),
             ("star:4,io=s0", "is a switch"),
-            ("torus:4x4,io=nobody", "nobody"),
+            ("torus:4x4,io=unknown", "unknown"),
         ] {
             let error = Network::from_spec(text).unwrap_err().to_string();
             assert!(error.contains(expected) && !error.contains('\n'), "{text}: {error}");

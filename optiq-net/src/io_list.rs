@@ -2,7 +2,7 @@
 
 use crate::ids::NodeId;
 
-/// A host with a way to the storage.
+/// A host that is connected to the storage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IoHost {
     /// The host.

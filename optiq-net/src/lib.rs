@@ -1,6 +1,6 @@
 //! Interconnect networks: hosts, switches and directed links; topologies; the fabric's own routing.
 //!
-//! It knows nothing of demands, MPI or threads.
+//! It does not depend on demands, MPI or threads.
 //!
 //! ```
 //! use optiq_net::{Network, NodeId};
@@ -50,7 +50,7 @@ pub use network::Network;
 pub use ports::{Exit, FixedOrder, Ports};
 pub use routing::Routing;
 pub use routing::dimension_order::{DimensionOrder, Ties};
-pub use routing::table::NextHops;
+pub use routing::table::{HopRule, NextHops};
 pub use routing::zone::Zone;
 pub use shape::{Shape, ShapeKind};
 pub use switched::cables::Class;

@@ -9,7 +9,7 @@ use curves::{CYCLE, Curve, Point, compare, file};
 use optiq_sim::Model;
 use optiq_sim::model::Pipeline;
 
-/// Routers without a pipeline, that take as long for a packet that has nothing in its way.
+/// Routers without a pipeline, that take as long for a packet without contention.
 fn without_pipeline(curve: &Curve) -> Model {
     let mut model = curve.model.clone();
     let Pipeline { cycle_picoseconds, speedup, routing_steps, .. } = model.router.pipeline.take().unwrap();

@@ -129,8 +129,8 @@ fn global_bytes(spec: &str, o: &Outcome) -> u64 {
         .sum()
 }
 
-/// At low load nobody leaves the minimal paths. At a high one the fewer do the higher the threshold is; with a threshold
-/// of 0 nobody does, as no score is below it.
+/// At low load no packet leaves the minimal paths. At a high one the fewer do the higher the threshold is; with a threshold
+/// of 0 no packet does, as no score is below it.
 #[test]
 fn fpar_leaves_minimal_paths_only_above_the_threshold() {
     let spec = "dragonfly+:p=4,l=4,s=4,h=4,g=9,terminal=17GB/s,local=5.6GB/s,global=4.7GB/s";

@@ -1,4 +1,4 @@
-//! A simulation that went on from a checkpoint ends as one that never stopped: the same bits.
+//! A simulation that is resumed from a checkpoint ends as an uninterrupted one: the same bits.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use optiq_net::{Fingerprint, Network};
@@ -10,7 +10,7 @@ use optiq_sim::workload::goal::schedule::Goal;
 use optiq_sim::workload::message::Message;
 use optiq_sim::workload::synthetic::{Gaps, Open, Pattern, Sizes};
 use optiq_sim::{Checkpoints, End, Limits, Model, Policy, Program, RunOptions, SimError, simulate};
-use optiq_transport::{Order, Path, ScheduleOptions};
+use optiq_transport::{Path, QueueOrder, ScheduleOptions};
 use std::path::Path as File;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use std::time::Duration;
 /// What a run found, how it ended, and how many events it had.
 type Ran = Result<(Fingerprint, End, u64), SimError>;
 
-/// Runs a simulation whole, then in pieces of so many events, each of which goes on from the one before, on this many
+/// Runs a simulation whole, then in pieces of `pieces` events, each of which goes on from the one before, on `threads`
 /// threads.
 fn in_pieces(name: &str, threads: usize, pieces: u64, run: &dyn Fn(&RunOptions<'_>) -> Ran) {
     let whole = run(&RunOptions { threads, ..RunOptions::default() }).unwrap();
@@ -101,7 +101,7 @@ fn exchanges_and_replays_go_on() {
         path(3, &[1, 7, 8], 500_000, 500_000),
     ];
     let chunked = |carry| {
-        let (paths, options, order) = (paths.clone(), ScheduleOptions::default(), Order::default());
+        let (paths, options, order) = (paths.clone(), ScheduleOptions::default(), QueueOrder::default());
         Method::Paths { paths, options, order, carry }
     };
     let model = Model::read("bgq").unwrap();

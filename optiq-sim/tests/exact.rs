@@ -17,7 +17,7 @@ fn one(spec: &str, model: &Model, to: u32, bytes: u64) -> u64 {
     outcome.time
 }
 
-/// With nothing in the way, a message takes the sum of its parts, to the picosecond.
+/// Without contention, a message takes the sum of its parts, to the picosecond.
 #[test]
 fn zero_load_latency_is_the_sum_of_its_parts() {
     let mut model = Model::default();
@@ -40,7 +40,7 @@ fn zero_load_latency_is_the_sum_of_its_parts() {
         ("fattree:k=4", 15, 1000, 2 * t + 4 * l + 5 * r + packet),
         // Router, global link, router.
         ("dragonfly:p=1,a=2,h=1", 5, 1000, 0),
-        // Three rings; the host's router and each one on the way have a delay; memory is at no distance, and without a
+        // Three rings; the host's router and each one on the path have a delay; memory is at no distance, and without a
         // limit it takes a picosecond.
         ("torus:4x4x4", 0b01_01_01, 1000, 3 * l + 4 * r + packet + 1),
         ("torus:4", 2, 2000, 2 * l + 3 * r + 2 * packet + 1),

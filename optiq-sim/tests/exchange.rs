@@ -7,7 +7,7 @@ use optiq_sim::time::seconds;
 use optiq_sim::workload::exchange::{Method, exchange};
 use optiq_sim::workload::message::Message;
 use optiq_sim::{Model, RunOptions};
-use optiq_transport::{Order, Path, ScheduleOptions};
+use optiq_transport::{Path, QueueOrder, ScheduleOptions};
 
 const MB: u64 = 1_000_000;
 
@@ -24,7 +24,7 @@ fn path(id: u32, ranks: &[u32], bytes: u64, offset: u64) -> Path {
 }
 
 fn paths(paths: Vec<Path>) -> Method {
-    Method::Paths { paths, options: ScheduleOptions::default(), order: Order::default(), carry: Carry::default() }
+    Method::Paths { paths, options: ScheduleOptions::default(), order: QueueOrder::default(), carry: Carry::default() }
 }
 
 /// Two ways around a ring of four at 1 GB/s: half of 8 MB on each takes 4 ms, the one way takes 8.
@@ -46,7 +46,7 @@ fn two_ways_are_twice_as_fast() {
     assert!((0.99..1.0).contains(&share), "{share}");
 }
 
-/// Puts ask nothing and are told of when they are there: the overheads of two messages a chunk in place of four.
+/// Puts need no request and are confirmed on arrival: the overheads of two messages a chunk in place of four.
 #[test]
 fn puts_need_no_questions() {
     let network = Network::from_spec("torus:4,capacity=1GB/s").unwrap();
@@ -57,7 +57,7 @@ fn puts_need_no_questions() {
     let messages = [Message { source: 0, destination: 2, bytes: 8 * MB }];
     let run = |carry| {
         let paths = vec![path(0, &[0, 1, 2], 4 * MB, 0), path(1, &[0, 3, 2], 4 * MB, 4 * MB)];
-        let method = Method::Paths { paths, options: ScheduleOptions::default(), order: Order::default(), carry };
+        let method = Method::Paths { paths, options: ScheduleOptions::default(), order: QueueOrder::default(), carry };
         let done = exchange(&network, &model, &messages, &method, &RunOptions::default()).unwrap();
         assert!(done.finished());
         // All chunks on both legs, and short messages.
@@ -104,12 +104,12 @@ fn threads_make_no_difference_to_an_exchange() {
 }
 
 #[test]
-fn hosts_that_are_not_there_are_told() {
+fn unknown_hosts_are_refused() {
     let network = Network::from_spec("star:4").unwrap();
     let messages = [Message { source: 0, destination: 4, bytes: 1 }];
     let text = match exchange(&network, &model(), &messages, &Method::Linear, &RunOptions::default()) {
         Err(error) => error.to_string(),
-        Ok(_) => panic!("a host that is not there"),
+        Ok(_) => panic!("host 4 of 4 was accepted"),
     };
     assert!(text.contains("to host 4; there are 4 hosts"), "{text}");
 }

@@ -296,7 +296,7 @@ fn tens_of_thousands_of_flows_are_quick() {
     assert!(done.finish.iter().zip(&flows).all(|(f, flow)| *f >= flow.start));
 }
 
-/// Packets in large buffers behave as a fluid, where fair turns of packets are fair to flows too.
+/// Packets in large buffers behave as a fluid, where fair arbitration of packets is fair to flows too.
 #[test]
 fn packets_agree_with_fluids() {
     const MB: u64 = 1_000_000;

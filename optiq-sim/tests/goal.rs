@@ -222,7 +222,7 @@ fn deadlocks_and_what_is_left_over_are_told() {
     let text = error.to_string();
     assert!(text.contains("host 0 waits for a message of 8 bytes from rank 1, tag 1 (rank 0 line 3)"), "{text}");
     assert!(text.contains("host 1 waits for a message of 8 bytes from rank 0, tag 0 (rank 1 line 8)"), "{text}");
-    // A tag that nobody sends: the receive waits, and the message is there for nobody.
+    // A tag that no rank sends: the receive waits, and no receive matches the message.
     let text =
         failure(&model, "send 8b to 1 tag 1", "recv 8b from 0 tag 2; recv 8b from -1 tag 3; recv 9b from 0 tag 4")
             .to_string();
@@ -345,7 +345,7 @@ proptest! {
         prop_assert!(one.time() <= one.outcome.time);
     }
 
-    /// What is wrong with a text is told; what is not can be run, up to a limit.
+    /// Any text is either refused with a reason, or can be run, up to a limit.
     #[test]
     fn no_text_brings_it_down(seed: u64, changes in 1usize..8) {
         let mut bytes = random_goal(seed).into_bytes();

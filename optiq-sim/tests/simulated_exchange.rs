@@ -28,7 +28,7 @@ fn plans_beat_mpi_where_there_are_two_paths_and_keep_the_link_bound() {
     assert_eq!((&*linear.name, linear.paths), ("mpi-linear", 1));
     assert!(linear.executor.is_none() && linear.flow_seconds.is_some());
     for carry in [Carry::TwoSided, Carry::OneSided] {
-        let options = PlanOptions { planner: "heu2".into(), ..PlanOptions::default() };
+        let options = PlanOptions { planner: optiq_solver::planner::PlannerName::Heuristic2, ..PlanOptions::default() };
         let planned = run(TransferMethod::PlanWith(Box::new(options), ScheduleOptions::default()), carry);
         assert_eq!((&*planned.name, planned.paths), ("heu2", 2));
         assert!(planned.link_bound < 0.51 * linear.link_bound);
@@ -46,7 +46,7 @@ fn plans_beat_mpi_where_there_are_two_paths_and_keep_the_link_bound() {
 fn a_plan_is_made_before_or_in_the_call() {
     let network = Network::from_spec("torus:4").unwrap();
     let demands = [Demand::new(NodeId(0), NodeId(2), 8_000_000)];
-    let options = PlanOptions { planner: "heu2".into(), ..PlanOptions::default() };
+    let options = PlanOptions { planner: optiq_solver::planner::PlannerName::Heuristic2, ..PlanOptions::default() };
     let planned = pipeline::run(&network, &demands, &options).unwrap();
     let schedule = ScheduleOptions::default;
     let before = run(TransferMethod::Planned(Box::new(planned), schedule()), Carry::TwoSided);
@@ -57,7 +57,10 @@ fn a_plan_is_made_before_or_in_the_call() {
 #[test]
 fn a_plan_of_other_demands_is_refused() {
     let network = Network::from_spec("torus:4").unwrap();
-    let (model, options) = (Model::default(), PlanOptions { planner: "heu2".into(), ..PlanOptions::default() });
+    let (model, options) = (
+        Model::default(),
+        PlanOptions { planner: optiq_solver::planner::PlannerName::Heuristic2, ..PlanOptions::default() },
+    );
     let planned = pipeline::run(&network, &[Demand::new(NodeId(0), NodeId(2), 100)], &options).unwrap();
     let demands = [Demand::new(NodeId(1), NodeId(3), 100)];
     let executor = Executor::of(&model);

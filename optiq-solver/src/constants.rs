@@ -536,7 +536,7 @@ pub const CONSTANTS: &[Constant] = &[
     ),
     whole(
         "heu2.chunk",
-        HEU2_CHUNK as u64,
+        HEU2_CHUNK,
         "B",
         Published { source: "thesis 6.4.4, the experiments of heuristic 2" },
         "Bytes that are assigned at a time.",
@@ -587,7 +587,7 @@ pub const CONSTANTS: &[Constant] = &[
     ),
     whole(
         "candidates.variants",
-        VARIANTS as u64,
+        VARIANTS,
         "templates",
         Chosen {
             reason: "among 1, 2, 4 and 8 on bgq:512, bgq:1024 and bgq:2048 (disjoint, overlap, subset, 1,000 random pairs; k = 50): best for heuristic 1 in nine of twelve; no command shows it again",

@@ -23,9 +23,9 @@ enum Entry {
     Port(LinkId),
 }
 
-/// One way for a host to send: over a link, if the entry does not include it, to an entry.
+/// How a host can inject: over a link, if the entry does not include it, into an entry.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct Injection {
     pub link: Option<LinkId>,
     pub entry: u32,
 }
@@ -40,9 +40,9 @@ struct Routes {
 pub(crate) struct LegTable<'n> {
     net: &'n Network,
     entries: Vec<Entry>,
-    /// Host h sends by `ways[first_way[h]..first_way[h + 1]]`.
-    ways: Vec<Way>,
-    first_way: Vec<u32>,
+    /// Host h sends by `injections[first_injection[h]..first_injection[h + 1]]`.
+    injections: Vec<Injection>,
+    first_injection: Vec<u32>,
     /// `None` if they would be too many.
     routes: OnceCell<Option<Routes>>,
 }
@@ -52,7 +52,7 @@ impl<'n> LegTable<'n> {
     pub fn new(net: &'n Network) -> Self {
         let by_destination = net.routing().is_destination_based();
         let mut wanted: Vec<(Option<LinkId>, Entry)> = Vec::new();
-        let mut first_way = vec![0];
+        let mut first_injection = vec![0];
         for host in (0..net.hosts() as u32).map(NodeId) {
             let links = net.out_range(host);
             let on_a_switch = links.len() == 1 && net.neighbours(host).all(|v| !net.is_host(v));
@@ -61,22 +61,22 @@ impl<'n> LegTable<'n> {
                 (true, false) => wanted.extend(net.out_links(host).map(|l| (None, Entry::Port(l)))),
                 (false, _) => wanted.push((None, Entry::At(host))),
             }
-            first_way.push(wanted.len() as u32);
+            first_injection.push(wanted.len() as u32);
         }
         let mut entries: Vec<Entry> = wanted.iter().map(|w| w.1).collect();
         entries.sort_unstable();
         entries.dedup();
-        let way = |&(link, entry): &(Option<LinkId>, Entry)| Way {
+        let injection = |&(link, entry): &(Option<LinkId>, Entry)| Injection {
             link,
             entry: entries.partition_point(|&e| e < entry) as u32,
         };
-        let ways = wanted.iter().map(way).collect();
-        LegTable { net, entries, ways, first_way, routes: OnceCell::new() }
+        let injections = wanted.iter().map(injection).collect();
+        LegTable { net, entries, injections, first_injection, routes: OnceCell::new() }
     }
 
-    /// The ways in which `host` can send, by its links in ascending order.
-    pub fn ways(&self, host: NodeId) -> &[Way] {
-        &self.ways[self.first_way[host.index()] as usize..self.first_way[host.index() + 1] as usize]
+    /// How `host` can inject, by its links in ascending order.
+    pub fn injections(&self, host: NodeId) -> &[Injection] {
+        &self.injections[self.first_injection[host.index()] as usize..self.first_injection[host.index() + 1] as usize]
     }
 
     /// Number of entries.

@@ -15,7 +15,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This crate knows nothing of MPI, and no wall clock enters its results: the same inputs give the same plan on every
+//! This crate does not depend on MPI, and no wall clock enters its results: the same inputs give the same plan on every
 //! rank and machine.
 
 pub mod atomic;

@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 /// How to plan. The defaults are those of the thesis's experiments, with our candidates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanOptions {
-    /// Name of the planner, which [`run`] reads as a [`PlannerName`]. Default `optimal`.
-    pub planner: String,
+    /// The planner. Default `optimal`.
+    pub planner: PlannerName,
     /// Candidate paths per demand, at most. Default `None`: as [`PlanOptions::k_for`] says.
     pub k: Option<usize>,
     /// How candidate paths are found. Default `auto`.
@@ -66,8 +66,8 @@ impl PlanOptions {
             }
             seen.into_iter().filter(|&seen| seen).count() <= net.hosts() / CONCENTRATED_PART
         };
-        let automatic = || match self.planner.parse() {
-            Ok(PlannerName::Optimal) => {
+        let automatic = || match self.planner {
+            PlannerName::Optimal => {
                 let few = concentrated(|d| d.src) || concentrated(|d| d.dst);
                 let paths = if few { CANDIDATE_PATHS_CONCENTRATED } else { CANDIDATE_PATHS };
                 (paths / demands.len().max(1)).clamp(K_LEAST, K_MOST)
@@ -81,7 +81,7 @@ impl PlanOptions {
 impl Default for PlanOptions {
     fn default() -> Self {
         let PlannerOptions { maxload, chunk } = PlannerOptions::default();
-        let (planner, method) = (PlannerName::Optimal.to_string(), CandidateMethod::Auto);
+        let (planner, method) = (PlannerName::Optimal, CandidateMethod::Auto);
         PlanOptions {
             planner,
             k: None,
@@ -153,8 +153,8 @@ pub fn run_with(
         return Err(PlanError::Slack(options.slack));
     }
     let parameters = PlannerOptions { maxload: options.maxload, chunk: options.chunk };
-    let planner = planner::by_name(&options.planner, &parameters)?;
-    let planner: Box<dyn Planner> = match planner.id() {
+    let planner = planner::create(options.planner, &parameters)?;
+    let planner: Box<dyn Planner> = match options.planner {
         PlannerName::Optimal => Box::new(Optimal::new(options.gap, options.time_limit)?.with_slack(options.slack)),
         _ => planner,
     };
@@ -315,9 +315,9 @@ fn finish_with_loads(
         flows.push(shares.into_iter().map(flow).collect::<Result<Vec<_>, PlanError>>()?);
     }
     // What a planner proved of all demands began with the cuts. With classes it is proved of the most urgent one alone.
-    let alone = plan::classes::classes(demands).len() <= 1;
+    let one_class = plan::classes::classes(demands).len() <= 1;
     let bound = match assignment.bound {
-        Some(proved) if alone => proved,
+        Some(proved) if one_class => proved,
         proved => {
             let cut = lower_bound(net, demands)?;
             proved.filter(|proved| proved.seconds > cut.seconds).unwrap_or(cut)

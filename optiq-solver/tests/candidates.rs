@@ -282,13 +282,13 @@ fn fewest_legs(net: &Network, links: &[LinkId]) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Cutting by levels finds as few legs as trying everything; a path that wanders at random, or goes straight often
+    /// Cutting by levels finds as few legs as trying everything; a random walk, or one that goes straight often
     /// enough to meet ties.
     #[test]
-    fn legs_are_the_fewest(net in any_torus(), start: u32, turns in prop::collection::vec((any::<u32>(), 1u32..5), 1..8)) {
+    fn legs_are_the_fewest(net in any_torus(), start: u32, walk in prop::collection::vec((any::<u32>(), 1u32..5), 1..8)) {
         let mut at = NodeId(start % net.hosts() as u32);
         let mut links = Vec::new();
-        for (port, steps) in turns {
+        for (port, steps) in walk {
             let ports = net.out_range(at).len() as u32;
             let chosen = net.ports().unwrap().of_link(LinkId(net.out_range(at).start + port % ports));
             for _ in 0..steps {
@@ -299,7 +299,7 @@ proptest! {
         }
         let stops = legs::stops(&net, &links).unwrap();
         prop_assert_eq!(stops.len() - 1, fewest_legs(&net, &links));
-        // A wandering path may pass a stop twice, and then `check` takes the first time; without that, they agree.
+        // A random walk may pass a stop twice, and then `check` takes the first time; without that, they agree.
         let nodes = legs::nodes(&net, &links).unwrap();
         if nodes.iter().collect::<BTreeSet<_>>().len() == nodes.len() {
             prop_assert!(legs::check(&net, &links, &stops));
@@ -311,7 +311,7 @@ proptest! {
     }
 
     /// Templates, walked from wherever a pair is: chains without loops, different from each other, not too long, with
-    /// the fabric's own route for this very pair among them, and the same one by one as all together.
+    /// the fabric's own route for this pair among them, and the same one by one as all together.
     #[test]
     fn templates_are_sound(net in any_torus(), pairs in prop::collection::vec((any::<u32>(), any::<u32>()), 1..20), k in 1usize..150) {
         let n = net.hosts() as u32;
@@ -345,7 +345,7 @@ fn templates_are_shared_and_threads_change_nothing() {
     let all = demands::parse("pattern:random,count=6000", &net, 1).unwrap();
     let candidates = Candidates::generate(&net, &all, 20, CandidateMethod::Auto).unwrap();
     assert!(candidates.kept_paths() <= 161 * 4 * 20, "{}", candidates.kept_paths());
-    // So many paths are made on two threads, those of a few demands on one.
+    // The paths of 6,000 demands are made on two threads, those of a few demands on one.
     for part in [0..3, 2998..3003, 5990..6000] {
         let few = Candidates::generate(&net, &all[part.clone()], 20, CandidateMethod::Auto).unwrap();
         for (i, of_all) in part.enumerate() {

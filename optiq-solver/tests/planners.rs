@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use optiq_net::NodeId;
 use optiq_solver::pipeline::{self, PlanOptions};
-use optiq_solver::{CandidateMethod, PlanError, Planner, Problem, planner};
+use optiq_solver::{CandidateMethod, PlanError, Planner, PlannerName, Problem, planner};
 
 /// A network, its demands, and the bytes on the worst unit link that each planner must reach.
 struct Case {
@@ -24,6 +24,7 @@ struct Case {
 const MIB: u64 = 1 << 20;
 const M: f64 = MIB as f64;
 
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn cases() -> Vec<Case> {
     vec![
         Case {
@@ -261,13 +262,13 @@ fn what_is_refused_and_how() {
     assert_eq!(with(&|o| o.chunk = 0), "chunk is 0; heuristic 2 needs chunks of at least 1 byte");
     assert_eq!(
         with(&|o| {
-            o.planner = "heu1".into();
+            o.planner = PlannerName::Heuristic1;
             o.maxload = 0;
         }),
         "maxload is 0; heuristic 1 needs room for at least 1 path on every link"
     );
     assert_eq!(
-        with(&|o| o.planner = "best".into()),
+        "best".parse::<PlannerName>().unwrap_err().to_string(),
         "there is no planner \"best\"; the planners are direct, heu1, heu2, lp, optimal"
     );
     for slack in [-0.01, f64::NAN, f64::INFINITY] {

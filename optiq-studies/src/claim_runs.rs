@@ -10,14 +10,14 @@ use crate::failure::Failure;
 use crate::findings::Findings;
 use crate::progress::Progress;
 use crate::published::Published;
-use optiq_solver::{PlannerOptions, planner};
+use optiq_solver::planner::{self, PlannerName, PlannerOptions};
 use std::path::PathBuf;
 
 /// The partitions of a Blue Gene/Q that the thesis used.
 const PARTITIONS: [u32; 4] = [512, 1024, 2048, 4096];
 
 /// The planner of the 91 cases unless another is asked for.
-const PLANNER: &str = "optimal";
+const PLANNER: PlannerName = PlannerName::Optimal;
 
 /// Plans of which a time is the median, unless another number is asked for.
 pub const REPETITIONS: usize = 5;
@@ -30,7 +30,7 @@ pub struct ClaimOptions {
     /// Plans of which a time is the median; at least 1.
     pub repetitions: usize,
     /// The planner of claim 91.
-    pub planner: Option<String>,
+    pub planner: Option<PlannerName>,
     /// A file like `data/thesis91.toml`, for the claims in [`OF_CASES`].
     pub cases: Option<PathBuf>,
     /// Divide all bytes by this instead of the claim's own divisor, for the claims in [`SCALED`].
@@ -67,8 +67,8 @@ impl ClaimOptions {
                 return refuse(format!("{name} is given, but of the claims only {} can be scaled", SCALED.join(", ")));
             }
         }
-        if let Some(name) = &self.planner {
-            planner::by_name(name, &PlannerOptions::default())?;
+        if let Some(name) = self.planner {
+            planner::create(name, &PlannerOptions::default())?;
         }
         Ok(())
     }
@@ -83,7 +83,7 @@ impl ClaimOptions {
         };
         add("nodes", self.nodes.map(|n| n.to_string()));
         add("repetitions", Some(self.repetitions).filter(|&n| n != REPETITIONS).map(|n| n.to_string()));
-        add("planner", self.planner.clone().filter(|_| claim.id == "91"));
+        add("planner", self.planner.filter(|_| claim.id == "91").map(|p| p.to_string()));
         let scaled = SCALED.contains(&claim.id);
         add("scale", self.scale.filter(|_| scaled).map(|n| n.to_string()));
         add("packets", self.packets.filter(|_| scaled).map(|n| n.to_string()));
@@ -146,7 +146,7 @@ impl ClaimRuns {
         let ClaimOptions { nodes, repetitions, scale, packets, .. } = self.options;
         let (published, cases) = (&self.published, &self.cases[..]);
         let setting = Setting { published, nodes, repetitions, scale, packets, cases, progress };
-        (claim.run)(&setting, self.options.planner.as_deref().unwrap_or(PLANNER))
+        (claim.run)(&setting, self.options.planner.unwrap_or(PLANNER))
     }
 
     /// The document of what a claim's run found.

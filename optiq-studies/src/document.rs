@@ -38,6 +38,7 @@ pub struct StudyDocument {
 /// What a study found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "study", rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant, reason = "one value for each study that runs, never many in memory")]
 pub enum StudyContent {
     /// A claim of the thesis.
     Claim(ClaimContent),

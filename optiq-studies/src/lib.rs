@@ -16,6 +16,7 @@ pub mod bench;
 pub mod circumstances;
 pub mod claim_runs;
 pub mod claims;
+pub mod compared_method;
 pub mod document;
 pub mod failure;
 pub mod findings;

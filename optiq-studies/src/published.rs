@@ -1,6 +1,8 @@
 //! The published numbers, from `data/published.toml`.
 
+use crate::compared_method::ComparedMethod;
 use crate::failure::Failure;
+use optiq_solver::planner::PlannerName;
 use serde::Deserialize;
 
 const TEXT: &str = include_str!("../../data/published.toml");
@@ -40,10 +42,10 @@ pub struct TableVi {
 
 impl TableVi {
     /// The row of a planner, in per cent.
-    pub fn of(&self, planner: &str) -> &[f64; 4] {
-        match planner {
-            "heu1" => &self.heuristic1_percent,
-            "heu2" => &self.heuristic2_percent,
+    pub fn of(&self, method: ComparedMethod) -> &[f64; 4] {
+        match method {
+            ComparedMethod::Planned(PlannerName::Heuristic1) => &self.heuristic1_percent,
+            ComparedMethod::Planned(PlannerName::Heuristic2) => &self.heuristic2_percent,
             _ => &self.optimization_percent,
         }
     }
@@ -71,11 +73,11 @@ pub struct Positions {
 
 impl Positions {
     /// How many paths a planner's plans had; not said of others.
-    pub fn paths(&self, planner: &str) -> Option<&[usize; 4]> {
-        match planner {
-            "heu1" => Some(&self.heuristic1_paths),
-            "heu2" => Some(&self.heuristic2_paths),
-            "optimal" => Some(&self.optimization_paths),
+    pub fn paths(&self, method: ComparedMethod) -> Option<&[usize; 4]> {
+        match method {
+            ComparedMethod::Planned(PlannerName::Heuristic1) => Some(&self.heuristic1_paths),
+            ComparedMethod::Planned(PlannerName::Heuristic2) => Some(&self.heuristic2_paths),
+            ComparedMethod::Planned(PlannerName::Optimal) => Some(&self.optimization_paths),
             _ => None,
         }
     }
@@ -123,11 +125,11 @@ pub struct TableIx {
 
 impl TableIx {
     /// The averages of a planner, or of MPI, by pattern.
-    pub fn of(&self, planner: &str) -> &[f64; 3] {
-        match planner {
-            "heu1" => &self.heu1,
-            "heu2" => &self.heu2,
-            "optimal" => &self.opt,
+    pub fn of(&self, method: ComparedMethod) -> &[f64; 3] {
+        match method {
+            ComparedMethod::Planned(PlannerName::Heuristic1) => &self.heu1,
+            ComparedMethod::Planned(PlannerName::Heuristic2) => &self.heu2,
+            ComparedMethod::Planned(PlannerName::Optimal) => &self.opt,
             _ => &self.mpi,
         }
     }

@@ -1,4 +1,4 @@
-//! A trace that is recorded by hand, without a transport: what is told to the tracer stands in the file, and no damage to the
+//! A trace that is recorded by hand, without a transport: what the tracer gets is in the file, and no damage to the
 //! file crashes its reader.
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 

@@ -1,4 +1,4 @@
-//! What a transport can do, said by itself, so that no code has to conclude it from the transport's name.
+//! What a transport can do, as the transport itself declares it, so that no code concludes it from the transport's name.
 
 /// What [`crate::Event::Sent`] means: how far a chunk has got by then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use crate::error::TransportError;
 use crate::memory::Memory;
 use crate::protocol::Event;
 use crate::schedule::Schedule;
-use crate::scheduler::{Order, Scheduler};
+use crate::scheduler::{QueueOrder, Scheduler};
 use crate::transport::Transport;
 use std::borrow::Borrow;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExecuteOptions {
     /// Which queue goes first.
-    pub order: Order,
+    pub order: QueueOrder,
     /// How many sends may be in flight at one time. A send that is handed over cannot be overtaken any more, so a
     /// smaller number gives the order policy more to decide, a larger one keeps more links busy.
     pub sends_in_flight: usize,
@@ -26,7 +26,7 @@ pub struct ExecuteOptions {
 
 impl Default for ExecuteOptions {
     fn default() -> Self {
-        Self { order: Order::default(), sends_in_flight: SENDS_IN_FLIGHT, give_up_after: None }
+        Self { order: QueueOrder::default(), sends_in_flight: SENDS_IN_FLIGHT, give_up_after: None }
     }
 }
 

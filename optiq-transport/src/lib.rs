@@ -51,5 +51,5 @@ pub use path::{Header, Path};
 pub use protocol::{Credit, Event, Post, Region, Transmit};
 pub use schedule::Schedule;
 pub use schedule_options::ScheduleOptions;
-pub use scheduler::{Order, Scheduler};
+pub use scheduler::{QueueOrder, Scheduler};
 pub use transport::Transport;

@@ -29,7 +29,7 @@ mod tests;
 /// Which of the two queues of a rank is served first (thesis 4.2.3), for each next rank by itself: chunks for different
 /// ranks do not wait for each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum QueueOrder {
     /// Chunks of others before its own: frees slots soonest.
     ForwardFirst,
     /// Its own chunks before those of others.
@@ -66,7 +66,7 @@ struct Lane {
     forward: Queue,
     /// Its own chunks.
     local: Queue,
-    /// Whether its own chunks are next under [`Order::RoundRobin`].
+    /// Whether its own chunks are next under [`QueueOrder::RoundRobin`].
     local_turn: bool,
     /// Bytes that are sent and not completed.
     in_flight: u64,
@@ -87,14 +87,14 @@ impl Lane {
     }
 
     /// The queue that is to be served next.
-    fn next(&mut self, order: Order) -> &mut Queue {
+    fn next(&mut self, order: QueueOrder) -> &mut Queue {
         let local_first = match (order, self.forward.peek(), self.local.peek()) {
             (_, _, None) => false,
             (_, None, _) => true,
-            (Order::ForwardFirst, ..) => false,
-            (Order::LocalFirst, ..) => true,
-            (Order::RoundRobin, ..) => self.local_turn,
-            (Order::Proportional, Some(Reverse((forward, _))), Some(Reverse((local, _)))) => local < forward,
+            (QueueOrder::ForwardFirst, ..) => false,
+            (QueueOrder::LocalFirst, ..) => true,
+            (QueueOrder::RoundRobin, ..) => self.local_turn,
+            (QueueOrder::Proportional, Some(Reverse((forward, _))), Some(Reverse((local, _)))) => local < forward,
         };
         if local_first { &mut self.local } else { &mut self.forward }
     }
@@ -104,7 +104,7 @@ impl Lane {
 #[derive(Debug)]
 pub struct Scheduler<S> {
     schedule: S,
-    order: Order,
+    order: QueueOrder,
     progress: Vec<Progress>,
     /// Hops that may have a receive to post.
     to_post: VecDeque<usize>,
@@ -124,7 +124,7 @@ pub struct Scheduler<S> {
 
 impl<S: Borrow<Schedule>> Scheduler<S> {
     /// At the start of an exchange.
-    pub fn new(schedule: S, order: Order) -> Self {
+    pub fn new(schedule: S, order: QueueOrder) -> Self {
         let hops = schedule.borrow().hops().len();
         let mut scheduler = Self {
             schedule,

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use optiq_transport::{
-    Capabilities, ChunkRule, Delayed, ExecuteOptions, Execution, LinkMap, Memory, Order, Path, Progress, Rank, Running,
-    Schedule, ScheduleOptions, SendCompletion, Transport, TransportError, execute, mesh, paced_mesh,
+    Capabilities, ChunkRule, Delayed, ExecuteOptions, Execution, LinkMap, Memory, Path, Progress, QueueOrder, Rank,
+    Running, Schedule, ScheduleOptions, SendCompletion, Transport, TransportError, execute, mesh, paced_mesh,
 };
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
@@ -16,7 +16,12 @@ fn byte_of(source: Rank, offset: u64) -> u8 {
 }
 
 /// Runs an exchange with one thread per rank.
-fn run<T: Transport + Send>(ends: Vec<T>, paths: &[Path], options: &ScheduleOptions, order: Order) -> Vec<Outcome> {
+fn run<T: Transport + Send>(
+    ends: Vec<T>,
+    paths: &[Path],
+    options: &ScheduleOptions,
+    order: QueueOrder,
+) -> Vec<Outcome> {
     let ranks = ends.len() as Rank;
     let extent = |of: fn(&Path) -> (Rank, u64), r| {
         paths.iter().map(of).filter(|x| x.0 == r).map(|x| x.1).max().unwrap_or(0) as usize
@@ -88,7 +93,7 @@ proptest! {
         window in 1u64..6,
         in_flight_limit in prop_oneof![Just(0u64), 1u64..5000],
         order in prop_oneof![
-            Just(Order::ForwardFirst), Just(Order::LocalFirst), Just(Order::RoundRobin), Just(Order::Proportional)
+            Just(QueueOrder::ForwardFirst), Just(QueueOrder::LocalFirst), Just(QueueOrder::RoundRobin), Just(QueueOrder::Proportional)
         ],
         delays in proptest::collection::vec(0u64..8, 1..50),
     ) {
@@ -201,7 +206,7 @@ fn a_paced_link_takes_at_least_its_time() {
     let paths = [Path { id: 0, ranks: vec![0, 1, 2], bytes: 20_000, source_offset: 0, destination_offset: 0 }];
     let options = ScheduleOptions { chunk: ChunkRule::Fixed(1000), ..Default::default() };
     let start = Instant::now();
-    let outcomes = run(paced_mesh(3, Box::new(OneLink { rate: [1e6] })), &paths, &options, Order::default());
+    let outcomes = run(paced_mesh(3, Box::new(OneLink { rate: [1e6] })), &paths, &options, QueueOrder::default());
     assert!(start.elapsed() >= Duration::from_millis(40));
     verify(&paths, &outcomes);
 }

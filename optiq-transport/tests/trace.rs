@@ -59,7 +59,7 @@ fn trace<T: Transport + Send>(directory: &std::path::Path, events: usize, calls:
             });
         }
     });
-    let mut runs = Run::load(&directory).unwrap();
+    let mut runs = Run::load(directory).unwrap();
     assert_eq!(runs.len(), 1);
     runs.remove(0)
 }

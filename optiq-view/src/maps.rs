@@ -1,7 +1,7 @@
 //! Where links lie in the picture of a large network: one map for each direction of travel.
 //!
 //! On a grid the links that leave every vertex in the same direction form one map, laid out by the vertex: the
-//! dimensions are dealt out to columns and rows, from the last one on and always to the shorter side, the
+//! dimensions are assigned to columns and rows, from the last one on and always to the shorter side, the
 //! later ones varying faster. A 4x4x4x8x2 torus becomes nine maps of 32 by 32 cells. Elsewhere the maps are the kinds
 //! of links (host to switch, from one level of switches to the next, between the groups of a dragonfly, ...), in the order
 //! of the links.

@@ -762,7 +762,7 @@ contains
     alg_is_set = handle%handle /= 0
   end function
 
-  ! Hands a status on, or ends the program if nobody asks for it.
+  ! Hands a status on, or ends the program if the caller passes none.
   subroutine finish(status, function, ierror)
     integer(c_int), intent(in) :: status
     character(*), intent(in) :: function

@@ -26,7 +26,7 @@ impl Log for Stderr {
             Level::Info => "",
             Level::Debug | Level::Trace => "debug: ",
         };
-        // One write per line, so that lines of different ranks do not mix. Nobody can be told of a failure.
+        // One write per line, so that lines of different ranks do not mix. A failure cannot be reported anywhere.
         let line = format!("optiq{}: {level}{}\n", self.who, record.args());
         let _ = std::io::stderr().write_all(line.as_bytes());
     }

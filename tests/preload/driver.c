@@ -1,5 +1,5 @@
 /* A stand-in for a GPU driver: memory between two addresses counts as the GPU's. Built as libcuda.so.1 or, with -DHIP, as
-   libamdhip64.so.6; both have the very functions of the real ones that OPTIQ asks. */
+   libamdhip64.so.6; both have the very functions of the real ones that OPTIQ calls. */
 #include <stdint.h>
 #include <string.h>
 

@@ -184,7 +184,7 @@ static void nonblocking(void) {
         for (int i = 0; i < COMMS * DEPTH; i++)
             clear(&ops[i]);
     }
-    /* A communicator may be freed while an exchange on it is under way. */
+    /* A communicator may be freed while an exchange on it is active. */
     for (int c = 1; c < COMMS; c++) {
         struct op op;
         MPI_Request request;

@@ -1,5 +1,5 @@
 /* What a drop-in must not change: results, error classes, error handlers, attributes, communicators, threads. Every check
-   compares with PMPI_Alltoallv, which nobody takes over, or with what the MPI standard says. */
+   compares with PMPI_Alltoallv, which is never interposed, or with what the MPI standard says. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "check.h"
 
 static int value(int from, int to, int i) { return 1000000 * from + 1000 * to + i % 1000; }
-/* Elements from one rank to another: none from some, and none from nobody to itself. */
+/* Elements from one rank to another: none from some, and none from a rank to itself. */
 static int elements(int from, int to, int scale) { return (from * 3 + to * 5) % 4 * scale; }
 
 /* An exchange on a communicator, compared element by element, gaps included. */
@@ -286,7 +286,7 @@ static void communicators(void) {
         MPI_Comm_free(&held[i]);
 }
 
-/* Halves, one rank alone, both halves as an inter-communicator, and a communicator that is freed with a message under way. */
+/* Halves, one rank alone, both halves as an inter-communicator, and a communicator that is freed with a message in flight. */
 static void shapes(void) {
     MPI_Comm half, inter, merged, odd;
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);

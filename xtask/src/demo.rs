@@ -67,7 +67,7 @@ pub fn main(arguments: &[String]) -> Outcome {
     Demo::new(options)?.run()
 }
 
-/// A demo under way.
+/// A running demo.
 struct Demo {
     project: Project,
     options: Options,

@@ -9,6 +9,7 @@ use optiq_lab::{Lab, Outcome, Rate, RunOptions, Stream, UpOptions, network_at};
 use optiq_net::units::{format_rate, parse_bytes};
 use optiq_solver::demands;
 use optiq_solver::pipeline::{self, PlanOptions};
+use optiq_solver::planner::PlannerName;
 use optiq_studies::bench::comparison::Comparison;
 use optiq_view::context::Context;
 use optiq_view::plan::Picture;
@@ -40,8 +41,8 @@ pub struct Arguments {
     #[arg(long, value_name = "SIZE", default_value = "4MB", value_parser = parse_bytes, allow_hyphen_values = true)]
     message: u64,
     /// The planner
-    #[arg(long, value_name = "NAME", default_value = "optimal")]
-    planner: String,
+    #[arg(long, value_name = "NAME", default_value_t = PlannerName::Optimal)]
+    planner: PlannerName,
     /// Timed repetitions of each
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repetitions: u32,
@@ -90,7 +91,7 @@ impl Arguments {
         let progress = Progress::start("planning");
         let network = network_at(&self.topology, self.rate)?;
         let list = demands::parse(&self.demands, &network, self.message)?;
-        let options = PlanOptions { planner: self.planner.clone(), ..PlanOptions::default() };
+        let options = PlanOptions { planner: self.planner, ..PlanOptions::default() };
         let planned = pipeline::run(&network, &list, &options)?;
         let html = match &self.output {
             None => None,
@@ -120,7 +121,7 @@ impl Arguments {
 
         let document = DemoDocument {
             comparison: self.read(&outcome)?,
-            planner: self.planner.clone(),
+            planner: self.planner.to_string(),
             lab_up_seconds,
             calibration,
             bound_seconds: planned.plan.bound_seconds,
@@ -145,7 +146,7 @@ impl Arguments {
         let me = std::env::current_exe().map_err(|e| Failure::Work(format!("cannot find the running program: {e}")))?;
         let mut words = vec![me.into_os_string()];
         let (message, repetitions) = (self.message.to_string(), self.repetitions.to_string());
-        let rest = ["bench", "alltoallv", "--json", "--demands", &self.demands, "--planner", &self.planner];
+        let rest = ["bench", "alltoallv", "--json", "--demands", &self.demands, "--planner", self.planner.as_str()];
         words.extend(rest.iter().map(Into::into));
         words.extend(["--message", &message, "--repetitions", &repetitions].iter().map(Into::into));
         Ok(words)

@@ -176,7 +176,7 @@ impl Arguments {
         };
         let demands = demands::parse(text, net, self.message)?;
         progress.now(format!("planning {}", table::count(demands.len(), "demand")));
-        let planned = pipeline::run(net, &demands, &self.planning.options(&self.planning.planner))?;
+        let planned = pipeline::run(net, &demands, &self.planning.options(self.planning.planner))?;
         let Timings { candidates_seconds, plan_seconds, total_seconds } = planned.timings;
         Ok((planned.plan, text.clone(), Times::Planned { candidates_seconds, plan_seconds, total_seconds }))
     }

@@ -66,13 +66,13 @@ struct Up {
     #[arg(long, value_name = "RATE")]
     rate: Option<Rate>,
     /// Another speed for one link, in this direction, below --rate; * stands for any vertex; may be given several times,
-    /// and the last prevails. Programs in the lab are told (OPTIQ_BACKGROUND)
+    /// and the last prevails. Programs in the lab learn it from OPTIQ_BACKGROUND
     #[arg(long = "link-rate", value_name = "FROM:TO=RATE")]
     link_rates: Vec<LinkRate>,
     /// Do not measure what the links carry
     #[arg(long)]
     no_calibration: bool,
-    /// Take the lab down by itself after this many seconds
+    /// Take the lab down automatically after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     lifetime: Option<Duration>,
     #[command(flatten)]

@@ -11,7 +11,8 @@ use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::{self, Planned};
 use optiq_solver::planner::optimal::Progress as Moment;
 use optiq_solver::{
-    CandidateMethod, Candidates, ClassFigures, Plan, PlanError, PlannerOptions, Report, candidates, planner,
+    CandidateMethod, Candidates, ClassFigures, Plan, PlanError, PlannerName, PlannerOptions, Report, candidates,
+    planner,
 };
 use optiq_view::context::Context;
 use optiq_view::plan::{self as picture, Picture};
@@ -110,9 +111,9 @@ impl Arguments {
         let output = self.output.as_deref().map(Target::new).transpose()?;
         let html = self.html.as_deref().map(Target::new).transpose()?;
         let progress = Progress::start("");
-        // An unknown planner is refused before a large network is built.
+        // A planner that this build lacks is refused before a large network is built.
         let parameters = PlannerOptions { maxload: self.planning.maxload, chunk: self.planning.chunk };
-        planner::by_name(&self.planning.planner, &parameters)?;
+        planner::create(self.planning.planner, &parameters)?;
         let net = self.topology.load(&progress)?;
         if html.is_some() {
             picture::check_size(&net)?;
@@ -120,7 +121,7 @@ impl Arguments {
         let demands = self.demands.load(&net, &progress)?;
         let input_seconds = start.elapsed().as_secs_f64();
         let runs = self.plans(&net, &demands, &progress)?;
-        let Some(chosen) = runs.iter().find(|r| r.plan.planner == self.planning.planner) else {
+        let Some(chosen) = runs.iter().find(|r| r.plan.planner == self.planning.planner.as_str()) else {
             return Err(Failure::Work(format!("planner {} gave no plan", self.planning.planner)));
         };
         let background = self.topology.background();
@@ -156,7 +157,7 @@ impl Arguments {
     fn k(&self, net: &Network, demands: &[Demand]) -> usize {
         match self.planning.search.k.0 {
             None if self.compare => pipeline::K,
-            _ => self.planning.options(&self.planning.planner).k_for(net, demands),
+            _ => self.planning.options(self.planning.planner).k_for(net, demands),
         }
     }
 
@@ -165,7 +166,7 @@ impl Arguments {
         let jobs = table::count(demands.len(), "demand");
         if !self.compare {
             progress.now(format!("planning {jobs} with {}", self.planning.planner));
-            return Ok(vec![pipeline::run(net, demands, &self.planning.options(&self.planning.planner))?]);
+            return Ok(vec![pipeline::run(net, demands, &self.planning.options(self.planning.planner))?]);
         }
         progress.now(format!("finding candidate paths for {jobs}"));
         let search = Instant::now();
@@ -175,7 +176,7 @@ impl Arguments {
         };
         let candidates_seconds = search.elapsed().as_secs_f64();
         let mut runs = Vec::new();
-        for name in planner::NAMES {
+        for name in PlannerName::ALL {
             progress.now(format!("planning {jobs} with {name}"));
             match pipeline::run_with(net, demands, &self.planning.options(name), Some(&found)) {
                 Ok(mut planned) => {
@@ -263,7 +264,8 @@ impl PlanDocument<'_> {
         // The network's own routes stand first, whether or not `direct` was among the planners.
         let unit = self.unit_capacity_bytes_per_second;
         let mut columns = vec![Column::direct(self.report, net, unit)];
-        columns.extend(runs.iter().filter(|r| r.plan.planner != "direct").map(|r| Column::of(r, net)));
+        columns
+            .extend(runs.iter().filter(|r| r.plan.planner != PlannerName::Direct.as_str()).map(|r| Column::of(r, net)));
         text.push_str(&columns_text(&columns, self.paths_file.is_some()));
         if self.report.classes.len() > 1 {
             text.push_str(&classes_text(&self.report.planner, &self.report.classes));
@@ -273,9 +275,9 @@ impl PlanDocument<'_> {
             table::seconds(self.report.bound_seconds),
             self.report.binding
         ));
-        let lighter = match self.report.planner.as_str() {
-            "direct" => "the network's own routes".to_owned(),
-            _ => format!("{:.2} times lighter than the network's own routes", self.report.improvement),
+        let lighter = match self.report.planner == PlannerName::Direct.as_str() {
+            true => "the network's own routes".to_owned(),
+            false => format!("{:.2} times lighter than the network's own routes", self.report.improvement),
         };
         text.push_str(&format!(
             "{}: {lighter}, gap to the bound {}\n",
@@ -332,7 +334,7 @@ impl Column {
             report.direct_load.statistics(net);
         let congestion = report.direct_congestion_seconds;
         Column {
-            name: "direct".into(),
+            name: PlannerName::Direct.to_string(),
             bytes_max: congestion * unit,
             bytes_mean: bytes_per_link_mean,
             congestion,

@@ -5,6 +5,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::target::Target;
 use clap::Args;
+use optiq_solver::planner::PlannerName;
 use optiq_studies::circumstances::Circumstances;
 use optiq_studies::claim_runs::{ClaimOptions, ClaimRuns, REPETITIONS};
 use optiq_studies::claims::list::Claim;
@@ -48,7 +49,7 @@ pub struct Arguments {
     repetitions: usize,
     /// 91: the planner [default: optimal]
     #[arg(long, value_name = "NAME")]
-    planner: Option<String>,
+    planner: Option<PlannerName>,
     /// 91, O6 and O15: take the cases from a file like data/thesis91.toml instead
     #[arg(long, value_name = "FILE")]
     cases: Option<PathBuf>,

@@ -9,7 +9,7 @@ use optiq_view::table;
 use serde::Serialize;
 use std::process::ExitCode;
 
-/// Show what a network is made of, and how it routes by itself
+/// Show what a network is made of, and its own routes
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -63,7 +63,7 @@ const PLACES: [&str; 3] = [".", "../lib", "../lib64"];
 /// Libraries that insist on being the first.
 const FIRST: [&str; 4] = ["libasan", "libtsan", "liblsan", "libubsan"];
 
-/// A launcher that is told which variables the ranks get.
+/// A launcher that takes options for the variables of the ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Launcher {
@@ -278,6 +278,6 @@ mod tests {
         assert_eq!(launcher(OsStr::new("/usr/bin/mpirun.openmpi")), Some(Launcher::OpenMpi));
         assert_eq!(launcher(OsStr::new("mpiexec.hydra")), Some(Launcher::Hydra));
         assert_eq!(launcher(OsStr::new("./app")), None);
-        assert_eq!(launcher(OsStr::new("mpirun-of-nobody")), None);
+        assert_eq!(launcher(OsStr::new("mpirun-of-no-library")), None);
     }
 }

@@ -52,7 +52,7 @@ impl Folder {
         self.command(&line.split_whitespace().collect::<Vec<_>>()).output().unwrap()
     }
 
-    /// Runs it, which must succeed without a word on standard error, and returns what it printed.
+    /// Runs it, which must succeed and write nothing to standard error, and returns what it printed.
     pub fn succeed(&self, line: &str) -> String {
         let output = self.run(line);
         let error = String::from_utf8_lossy(&output.stderr);

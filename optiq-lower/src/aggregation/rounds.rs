@@ -145,7 +145,7 @@ impl Rounds {
     }
 
     /// One round in place of several, if `whole` bytes at each server hold it and it is expected to be no slower; a round
-    /// costs `round_seconds` beyond its bytes. Storage of which nothing is known is taken for one that costs no time.
+    /// costs `round_seconds` beyond its bytes. Storage that was not measured counts as taking no time.
     #[must_use]
     pub fn at_once(mut self, servers: &[Server], whole: u64, round_seconds: f64) -> Self {
         let both = |(lanes, server): (&Vec<Lane>, &Server)| {

@@ -40,7 +40,7 @@ fn balanced_shares_are_equal_where_the_default_ones_are_not() {
     assert!(balanced[0].iter().all(|s| s.rank < 64));
     let default = assign(&servers, &placement, &extents, Assignment::Default, 1);
     assert_eq!(default.iter().map(|s| s.len()).collect::<Vec<_>>(), [24, 104]);
-    // Where hosts between two I/O hosts are dealt out, the default has as many for each, but no range of the file.
+    // Where ties between two I/O hosts are broken round robin, the default has as many for each, but no range of the file.
     let (servers, placement) = place("torus:4x4,io=0+10", 128, 8);
     let default = assign(&servers, &placement, &extents, Assignment::Default, 1);
     assert_eq!(default.iter().map(|s| s.len()).collect::<Vec<_>>(), [64, 64]);

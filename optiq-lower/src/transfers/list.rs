@@ -148,8 +148,6 @@ impl TransferList {
         ))
     }
 
-    /// Finds at most `k` paths for every transfer, the shortest first (thesis 4.2.1), without shares; those that were there are
-
     pub(super) fn belongs_to(&mut self, net: &Network) {
         self.topology = Some(net.spec().to_string());
         self.network = Some(net.fingerprint());

@@ -15,7 +15,7 @@ use std::io::Cursor;
 impl TransferList {
     ///
     /// # Errors
-    /// [`LowerError::Argument`] for ranks that are not there, [`LowerError::Plan`] for pairs without a route or `k` out of range.
+    /// [`LowerError::Argument`] for unknown ranks, [`LowerError::Plan`] for pairs without a route or `k` out of range.
     pub fn find_paths(&mut self, net: &Network, placement: &Placement, k: usize) -> Result<(), LowerError> {
         self.check_ranks(placement.len() as Rank)?;
         let demands = self.demands(placement, |_| 1);
@@ -40,7 +40,7 @@ impl TransferList {
     /// candidates if none has any. Transfers of 0 bytes lose their paths. Returns the plan.
     ///
     /// # Errors
-    /// As [`TransferList::plan`], and [`LowerError::Argument`] for ranks that are not there.
+    /// As [`TransferList::plan`], and [`LowerError::Argument`] for unknown ranks.
     pub fn search(&mut self, net: &Network, placement: &Placement, options: &PlanOptions) -> Result<Plan, LowerError> {
         self.check_ranks(placement.len() as Rank)?;
         let messages = self.messages(&self.bytes());
@@ -242,6 +242,7 @@ fn vertices(net: &Network, links: &[LinkId]) -> Vec<NodeId> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use optiq_solver::planner::PlannerName;
 
     fn setting(spec: &str, ranks: usize, per_host: u32) -> (Network, Placement) {
         let net = Network::from_spec(spec).unwrap();
@@ -281,18 +282,16 @@ mod tests {
         }
         transfers.find_paths(&net, &placement, 8).unwrap();
         assert_eq!(transfers.list().iter().map(|j| j.paths.len()).collect::<Vec<_>>(), [8, 8, 8, 0, 6]);
-        for planner in ["heu1", "heu2", "optimal"] {
+        for planner in [PlannerName::Heuristic1, PlannerName::Heuristic2, PlannerName::Optimal] {
             let mut chosen = transfers.clone();
-            chosen
-                .search(&net, &placement, &PlanOptions { planner: planner.into(), ..PlanOptions::default() })
-                .unwrap();
+            chosen.search(&net, &placement, &PlanOptions { planner, ..PlanOptions::default() }).unwrap();
             for transfer in chosen.list() {
                 let sum: u64 = transfer.paths.iter().map(|p| p.bytes.unwrap()).sum();
                 assert!(transfer.paths.is_empty() || sum == transfer.bytes, "{planner}: {transfer:?}");
                 // Out of the eight that were offered; `optimal` adds what lacks.
                 let offered = &transfers.list()[0].paths;
                 assert!(
-                    planner == "optimal"
+                    planner == PlannerName::Optimal
                         || transfer.paths.iter().all(|p| offered.iter().any(|o| o.vertices == p.vertices)),
                     "{planner}"
                 );

@@ -29,8 +29,8 @@ impl Zone {
         self.order(grid, &mut random, order);
         let mut at = src;
         for &d in order.iter() {
-            let coin = random.next_u64() >> 63 == 0;
-            let up = |d| if self.is_random() { coin } else { Ties::OwnParity.up(grid, src, d, false) };
+            let up_on_ties = random.next_u64() >> 63 == 0;
+            let up = |d| if self.is_random() { up_on_ties } else { Ties::OwnParity.up(grid, src, d, false) };
             at = travel(network, grid, at, dst, d, up, route)?;
         }
         Some(())

@@ -5,7 +5,7 @@ use crate::ids::NodeId;
 use crate::switched::closed_form::Switched;
 use std::sync::Arc;
 
-/// Whose number chooses among equally good ways of a computed routing.
+/// Whose number chooses among equally good next hops of a computed routing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     /// The destination's: d-mod-k, and the minimal routing of the dragonflies.
@@ -18,6 +18,19 @@ pub(crate) enum Rule {
 /// fat trees and dragonflies of [`crate::network::Network::from_spec`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextHops(pub(crate) Hops);
+
+/// What decides next hops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HopRule {
+    /// A forwarding table.
+    Table,
+    /// A fat tree's: the destination's number chooses the port up.
+    DModK,
+    /// A fat tree's: the source's number chooses the port up.
+    SModK,
+    /// A dragonfly's minimal routing; the destination chooses among parallel global links.
+    Minimal,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Hops {
@@ -40,15 +53,25 @@ impl NextHops {
         NextHops(Hops::Computed(shape, rule))
     }
 
+    /// What decides the next hops.
+    pub fn rule(&self) -> HopRule {
+        match &self.0 {
+            Hops::Table(_) => HopRule::Table,
+            Hops::Computed(shape, rule) => match (&**shape, rule) {
+                (Switched::FatTree(_), Rule::Destination) => HopRule::DModK,
+                (Switched::FatTree(_), Rule::Source) => HopRule::SModK,
+                _ => HopRule::Minimal,
+            },
+        }
+    }
+
     /// What decides the next hops, for people.
     pub fn describe(&self) -> &'static str {
-        match &self.0 {
-            Hops::Table(_) => "a table of next hops",
-            Hops::Computed(shape, rule) => match (&**shape, rule) {
-                (Switched::FatTree(_), Rule::Destination) => "d-mod-k",
-                (Switched::FatTree(_), Rule::Source) => "s-mod-k",
-                _ => "minimal, parallel global links chosen by destination",
-            },
+        match self.rule() {
+            HopRule::Table => "a table of next hops",
+            HopRule::DModK => "d-mod-k",
+            HopRule::SModK => "s-mod-k",
+            HopRule::Minimal => "minimal, parallel global links chosen by destination",
         }
     }
 

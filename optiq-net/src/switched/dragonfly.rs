@@ -11,7 +11,7 @@
 //!
 //! Minimal routing: local, global, local, each where needed. Of the n cables between two groups the packet takes one with
 //! the fewest hops from where it is; among these, the search begins at the cable that the destination's number modulo n
-//! names. Every hop shortens the way, so it is free of loops, and it depends on the destination only. Two global hops
+//! names. Every hop shortens the path, so it is free of loops, and it depends on the destination only. Two global hops
 //! through a third group can be shorter than local, global, local; minimal routing does not use them, but
 //! distances count them.
 

@@ -37,12 +37,12 @@ impl Barrier {
         }
     }
 
-    /// Waits for all others; whether all are there. The last one does `alone` before any other continues.
+    /// Waits for all others; whether all are there. The last one runs `by_last` before any other continues.
     #[must_use]
-    pub(crate) fn wait(&self, alone: impl FnOnce()) -> bool {
+    pub(crate) fn wait(&self, by_last: impl FnOnce()) -> bool {
         let round = self.round.load(Acquire);
         if self.arrived.fetch_add(1, AcqRel) + 1 == self.threads {
-            alone();
+            by_last();
             self.arrived.store(0, Relaxed);
             self.round.fetch_add(1, AcqRel);
             return true;
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_goes_on_alone() {
+    fn all_threads_leave_a_round_together() {
         let (barrier, sum) = (Barrier::new(3), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for _ in 0..3 {

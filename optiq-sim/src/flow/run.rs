@@ -17,7 +17,7 @@ pub fn run(network: &Network, flows: &[Flow], limits: &Limits) -> Result<Finishe
     Run::new(network, flows, limits)?.finish(None)
 }
 
-/// As [`run`]; the observer is told all rates whenever they change.
+/// As [`run`]; the observer gets all rates whenever they change.
 ///
 /// # Errors
 /// As [`run`].

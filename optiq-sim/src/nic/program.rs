@@ -1,4 +1,4 @@
-//! What runs on a simulated host: a state machine that is told what happened and says what to do next.
+//! What runs on a simulated host: a state machine that takes events and returns what to do next.
 
 use crate::time::Time;
 use bincode::{Decode, Encode};
@@ -64,7 +64,7 @@ impl Host<'_> {
         self.random
     }
 
-    /// Sends `bytes` to another host. `token` is what the receiver sees, and what [`Program::sent`] is told.
+    /// Sends `bytes` to another host. `token` is what the receiver sees, and the argument of [`Program::sent`].
     pub fn send(&mut self, to: u32, bytes: u64, token: u64, notice: Notice) {
         self.commands.push(Command::Send { to, bytes, token, notice });
     }

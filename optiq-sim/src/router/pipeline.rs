@@ -1,5 +1,5 @@
-//! Routers with a clock ([`crate::model::Pipeline`]): the input-queued virtual-channel router of Dally and Towles's book, in
-//! the way of BookSim's `iq` router.
+//! Routers with a clock ([`crate::model::Pipeline`]): the input-queued virtual-channel router of Dally and Towles's book,
+//! modelled like BookSim's `iq` router.
 //!
 //! # Steps
 //!

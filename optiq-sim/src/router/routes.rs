@@ -114,7 +114,7 @@ impl<'n> Routes<'n> {
     }
 
     fn find_classes(&mut self) -> Result<Classes, SimError> {
-        use optiq_net::Routing;
+        use optiq_net::{HopRule, Routing};
         let network = self.network;
         if let (Some(grid), Some(ports)) = (network.geometry().grid(), network.ports()) {
             let dims = grid.dims().len() as u32;
@@ -130,10 +130,10 @@ impl<'n> Routes<'n> {
                 _ => {}
             }
         } else if let Routing::Table(table) = network.routing() {
-            match table.describe() {
-                "d-mod-k" | "s-mod-k" => return Ok(Classes::One),
-                text if text.starts_with("minimal") => return Ok(Classes::GlobalHops),
-                _ => {}
+            match table.rule() {
+                HopRule::DModK | HopRule::SModK => return Ok(Classes::One),
+                HopRule::Minimal => return Ok(Classes::GlobalHops),
+                HopRule::Table => {}
             }
         }
         self.search()
@@ -262,7 +262,7 @@ impl<'n> Routes<'n> {
         let d = u32::from(ports.of_link(link) / 2);
         let link = self.network.link(link);
         let [from, to] = [link.from, link.to].map(|v| grid.coordinate(v, d as usize));
-        // In a ring of two there is no way around.
+        // A ring of two has no wrap-around.
         (d, grid.dims()[d as usize] > 2 && from.abs_diff(to) > 1)
     }
 

@@ -4,11 +4,11 @@ use crate::router::fabric::Fabric;
 use crate::time::{NEVER, Time};
 use optiq_net::{LinkId, Network, NodeId, ShapeKind};
 
-/// Per vertex, its shard. Hosts are dealt out in the order of their numbers, those of a dragonfly by groups; a switch goes
+/// Per vertex, its shard. Hosts are assigned in the order of their numbers, those of a dragonfly by groups; a switch goes
 /// where most of its neighbours below are, and one above all of them where there is least to do. So what two parts exchange
 /// crosses a grid's slabs, a fat tree's top, or the cables between groups, which are the longest.
 pub(crate) fn partition(network: &Network, fabric: &Fabric, shards: usize) -> Vec<u8> {
-    const NOBODY: u8 = u8::MAX;
+    const UNASSIGNED: u8 = u8::MAX;
     let (hosts, vertices) = (fabric.hosts as usize, fabric.vertices as usize);
     let shape = network.switched_shape();
     let groups = shape.as_ref().map_or(1, |shape| match shape.kind() {
@@ -19,7 +19,7 @@ pub(crate) fn partition(network: &Network, fabric: &Fabric, shards: usize) -> Ve
         Some(shape) if groups >= shards && groups > 1 => shape.group(NodeId(host as u32)) as usize * shards / groups,
         _ => host * shards / hosts,
     };
-    let mut owner = vec![NOBODY; vertices];
+    let mut owner = vec![UNASSIGNED; vertices];
     let mut links = vec![0; shards];
     for (host, owner) in owner.iter_mut().enumerate().take(hosts) {
         *owner = of_host(host).min(shards - 1) as u8;

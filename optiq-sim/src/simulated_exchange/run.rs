@@ -18,7 +18,7 @@ use optiq_net::Network;
 use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::{self, Planned};
 use optiq_solver::plan;
-use optiq_transport::{Order, ScheduleOptions};
+use optiq_transport::{QueueOrder, ScheduleOptions};
 
 /// What is exchanged, and on what.
 #[derive(Clone, Copy)]
@@ -151,7 +151,7 @@ impl<'a> ExchangeSetting<'a> {
             link_bound: congestion_seconds,
             paths: paths.len(),
             executor: Some(Executor { legs: chosen, ..executor }),
-            method: Method::Paths { paths, options, order: Order::default(), carry },
+            method: Method::Paths { paths, options, order: QueueOrder::default(), carry },
         })
     }
 }

@@ -10,7 +10,7 @@ use crate::model::{Carry, Model};
 use crate::nic::program::{Delivery, Host, Notice, Program};
 use crate::time::{Rate, Time};
 use bincode::{Decode, Encode};
-use optiq_transport::{Order, Path, PathId, Schedule, ScheduleOptions, Scheduler, TransportError};
+use optiq_transport::{Path, PathId, QueueOrder, Schedule, ScheduleOptions, Scheduler, TransportError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) fn programs(
     model: &Model,
     paths: &[Path],
     options: &ScheduleOptions,
-    (order, carry): (Order, Carry),
+    (order, carry): (QueueOrder, Carry),
     report: &SharedReport,
 ) -> Result<Vec<Box<dyn Program>>, SimError> {
     let schedules = Schedule::all(hosts, paths, options)?;

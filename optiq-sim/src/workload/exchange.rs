@@ -14,7 +14,7 @@ use crate::outcome::Outcome;
 use crate::simulation::simulate;
 use crate::time::Time;
 use optiq_net::Network;
-use optiq_transport::{Order, Path, ScheduleOptions};
+use optiq_transport::{Path, QueueOrder, ScheduleOptions};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub enum Method {
         /// Chunks, windows, budget.
         options: ScheduleOptions,
         /// Which of a host's queues goes first.
-        order: Order,
+        order: QueueOrder,
         /// How chunks travel.
         carry: Carry,
     },

@@ -62,7 +62,7 @@ impl Program for Stream {
     fn received(&mut self, _: &mut Host<'_>, _: Delivery) {}
 }
 
-/// With nothing in the way a packet takes the sum of its stages, to the picosecond; and packets of one virtual channel follow
+/// Without contention a packet takes the sum of its stages, to the picosecond; and packets of one virtual channel follow
 /// each other as closely as its stages let them.
 #[test]
 fn stages_add_up() {

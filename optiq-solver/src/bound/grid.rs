@@ -530,7 +530,7 @@ impl Sums<'_> {
         distinct
     }
 
-    /// The smallest box around vertices, of which there is at least one.
+    /// The smallest box around at least one vertex.
     fn hull(&self, of: &[u32]) -> Region {
         let mut region = Region::full(self.grid);
         for &d in &self.dims {

@@ -72,7 +72,7 @@ impl<'n> Generator<'n> {
     }
 }
 
-/// What turns the order of ports between equally good paths, so that not all pairs prefer the same.
+/// Rotates the order of ports between equally good paths, so that not all pairs prefer the same.
 fn rotation(src: NodeId, dst: NodeId) -> u32 {
     src.0.wrapping_add(dst.0)
 }

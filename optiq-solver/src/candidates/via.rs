@@ -155,7 +155,7 @@ impl<'n> Via<'n> {
             List::new(beside(&mut net.in_links(dst).iter().map(|&l| net.link(l).from)), start),
             List::new(beside(&mut net.neighbours(src)), start),
         ];
-        let ports = self.table.ways(src).len() as u64;
+        let ports = self.table.injections(src).len() as u64;
         let hosts = net.hosts() as u64;
         let offset = (u64::from(start) * hosts) >> 32;
         let stride = self.stride;
@@ -217,12 +217,12 @@ impl<'n> Via<'n> {
     fn through(&self, src: NodeId, host: NodeId, dst: NodeId, turn: u32) -> Option<Detour> {
         let mut links = Vec::with_capacity(16);
         let mut leg = |from: NodeId, to: NodeId, turn: u32| {
-            let ways = self.table.ways(from);
-            let way = ways.get(turn as usize % ways.len().max(1))?;
-            links.extend(way.link);
-            self.table.route(way.entry as usize, to, &mut links).then_some(links.len())
+            let injections = self.table.injections(from);
+            let injection = injections.get(turn as usize % injections.len().max(1))?;
+            links.extend(injection.link);
+            self.table.route(injection.entry as usize, to, &mut links).then_some(links.len())
         };
-        let several = self.table.ways(src).len().max(1) as u32;
+        let several = self.table.injections(src).len().max(1) as u32;
         let stop = leg(src, host, turn)?;
         leg(host, dst, turn / several)?;
         let of_direct = |l: &LinkId| self.between_switches[l.index()] && self.on_direct[l.index()] == self.pair;

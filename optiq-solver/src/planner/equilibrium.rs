@@ -131,7 +131,7 @@ pub(super) struct Equilibrium {
     /// The congestion at which a link's price is 1, in seconds.
     reference: f64,
     /// What the slowest link carries in the reference time.
-    typical: f64,
+    reference_bytes: f64,
     /// Below this `u` prices are negligible.
     floor: f64,
     /// Beyond this `u` prices do not grow.
@@ -161,7 +161,7 @@ impl Equilibrium {
             scaled: vec![0.0; n],
             doublings: 3,
             reference: 1.0,
-            typical: 0.0,
+            reference_bytes: 0.0,
             floor: 0.0,
             roof: f64::INFINITY,
             forward_price: 0.0,
@@ -216,7 +216,7 @@ impl Equilibrium {
         self.columns.links(column).iter().map(room).fold(f64::INFINITY, f64::min)
     }
 
-    /// By how much the potential, and what is paid for forwarding, would grow by so many bytes more on a column. A first
+    /// By how much the potential, and what is paid for forwarding, would grow by `bytes` more bytes on a column. A first
     /// order method looks at prices; this is exact.
     pub fn potential(&self, column: usize, bytes: f64) -> f64 {
         let power = |u: f64| (0..self.doublings).fold(u.min(self.roof), |square, _| square * square);
@@ -247,7 +247,7 @@ impl Equilibrium {
         self.doublings = doublings;
         self.reference = reference.max(f64::MIN_POSITIVE);
         let capacity: f64 = self.per_byte.iter().map(|r| r.recip()).fold(f64::INFINITY, f64::min);
-        self.typical = self.reference * capacity;
+        self.reference_bytes = self.reference * capacity;
         self.floor = (0..doublings).fold(NEGLIGIBLE, |floor, _| floor.sqrt());
         self.roof = (0..doublings).fold(PROHIBITIVE, |roof, _| roof.sqrt());
         for l in 0..self.prices.len() {
@@ -299,10 +299,10 @@ impl Equilibrium {
 
     /// Moves bytes of every demand once, from its dearer columns to its cheapest: of all columns if `full`, which also
     /// decides which are live until the next time, or else of the live ones: those with bytes, and the cheapest. A
-    /// column on which less would remain than the part `thin` of its demand, or than the part `drop_threshold` of what a typical
+    /// column on which less would remain than the part `thin` of its demand, or than the part `drop_threshold` of what the slowest
     /// link carries in the reference time, is emptied.
     pub fn sweep(&mut self, full: bool, thin: f64, drop_threshold: f64) -> Seen {
-        let smallest = drop_threshold * self.typical;
+        let smallest = drop_threshold * self.reference_bytes;
         let mut seen = Seen::default();
         let mut prices = std::mem::take(&mut self.scratch);
         let mut live = std::mem::take(&mut self.live);

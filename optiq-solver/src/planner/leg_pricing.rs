@@ -1,4 +1,4 @@
-//! What prices of links prove, and which paths they ask for, where software chooses only where bytes stop on the way.
+//! What prices of links prove, and which paths enter, where software chooses only the hosts that forward.
 //!
 //! On a network with switches a path is a chain of legs, each the fabric's own route between two hosts, begun by
 //! whichever port the sending host chooses ([`crate::legs`]). Let links cost `y_l / c_l` per byte, with `y >= 0` and
@@ -23,7 +23,7 @@
 //! any number ([`LegPricing::bound`]) is Dijkstra's algorithm in its dense form, `O(entries^2)` from each distinct entry.
 
 use crate::demands::Demand;
-use crate::leg_table::{LegTable, Way};
+use crate::leg_table::{Injection, LegTable};
 use crate::legs::{self, may_forward};
 use optiq_net::{LinkId, Network, NodeId};
 
@@ -55,7 +55,7 @@ pub(super) struct LegPricing<'n> {
     table: LegTable<'n>,
 }
 
-/// The cheapest ways from an entry over one host into every entry.
+/// The cheapest paths from an entry over one host into every entry.
 struct Through {
     cost: Vec<Cost>,
     host: Vec<u32>,
@@ -67,8 +67,8 @@ impl<'n> LegPricing<'n> {
         LegPricing { net, table: LegTable::new(net) }
     }
 
-    fn ways(&self, host: NodeId) -> &[Way] {
-        self.table.ways(host)
+    fn injections(&self, host: NodeId) -> &[Injection] {
+        self.table.injections(host)
     }
 
     /// Appends the fabric's route from entry `e` to `host`; whether there is one.
@@ -91,8 +91,8 @@ impl<'n> LegPricing<'n> {
         sum(links)
     }
 
-    fn cost_of_way(way: &Way, costs: &[f64]) -> Cost {
-        way.link.map_or(Cost(0.0, 0), |l| Cost(costs[l.index()], 1))
+    fn cost_of_injection(injection: &Injection, costs: &[f64]) -> Cost {
+        injection.link.map_or(Cost(0.0, 0), |l| Cost(costs[l.index()], 1))
     }
 
     /// Row `e` of `W`: per entry the cheapest way into it over one host that may forward.
@@ -101,11 +101,11 @@ impl<'n> LegPricing<'n> {
         let mut row = Through { cost: vec![Cost::NONE; n], host: vec![u32::MAX; n] };
         for host in (0..self.net.hosts() as u32).map(NodeId).filter(|&h| may_forward(forwarders, h)) {
             let there = self.cost(e, host, costs, links);
-            for way in self.ways(host) {
-                let cost = there.plus(Self::cost_of_way(way, costs));
-                if cost.less(row.cost[way.entry as usize]) {
-                    row.cost[way.entry as usize] = cost;
-                    row.host[way.entry as usize] = host.0;
+            for injection in self.injections(host) {
+                let cost = there.plus(Self::cost_of_injection(injection, costs));
+                if cost.less(row.cost[injection.entry as usize]) {
+                    row.cost[injection.entry as usize] = cost;
+                    row.host[injection.entry as usize] = host.0;
                 }
             }
         }
@@ -129,7 +129,7 @@ impl<'n> LegPricing<'n> {
     ) -> bool {
         let n = self.table.entries();
         let mut order: Vec<usize> = (0..demands.len()).filter(|&j| demands[j].bytes > 0).collect();
-        let first_entry = |src: NodeId| self.ways(src).first().map_or(0, |w| w.entry);
+        let first_entry = |src: NodeId| self.injections(src).first().map_or(0, |w| w.entry);
         order.sort_by_key(|&j| (first_entry(demands[j].src), demands[j].src, j));
         self.keep_routes_for(demands, &order);
         let rows_at_a_time = (MEMORY / (n.max(1) * (size_of::<Cost>() + size_of::<u32>()))).max(1);
@@ -141,13 +141,13 @@ impl<'n> LegPricing<'n> {
             let mut rows: Vec<Through> = Vec::new();
             let mut end = 0;
             while end < rest.len() && (end == 0 || rows.len() < rows_at_a_time) {
-                for way in self.ways(demands[rest[end]].src) {
-                    if row_of[way.entry as usize] == usize::MAX {
+                for injection in self.injections(demands[rest[end]].src) {
+                    if row_of[injection.entry as usize] == usize::MAX {
                         if stop() {
                             return false;
                         }
-                        row_of[way.entry as usize] = rows.len();
-                        rows.push(self.through(way.entry as usize, costs, forwarders, &mut links));
+                        row_of[injection.entry as usize] = rows.len();
+                        rows.push(self.through(injection.entry as usize, costs, forwarders, &mut links));
                     }
                 }
                 end += 1;
@@ -197,32 +197,33 @@ impl<'n> LegPricing<'n> {
         row: impl Fn(usize) -> &'r Through,
     ) -> (f64, Vec<LinkId>) {
         let mut best = Cost::NONE;
-        // The way to begin with; the intermediate host, and the entry where it sends.
-        let mut choice: Option<(Way, Option<(u32, usize)>)> = None;
-        for way in self.ways(src) {
-            let cost = Self::cost_of_way(way, costs).plus(down[way.entry as usize]);
+        // The first injection; the intermediate host, and the entry where it sends.
+        let mut choice: Option<(Injection, Option<(u32, usize)>)> = None;
+        for injection in self.injections(src) {
+            let cost = Self::cost_of_injection(injection, costs).plus(down[injection.entry as usize]);
             if cost.less(best) {
-                (best, choice) = (cost, Some((*way, None)));
+                (best, choice) = (cost, Some((*injection, None)));
             }
         }
-        for way in self.ways(src) {
-            let row = row(way.entry as usize);
-            let begin = Self::cost_of_way(way, costs);
+        for injection in self.injections(src) {
+            let row = row(injection.entry as usize);
+            let begin = Self::cost_of_injection(injection, costs);
             for (e, (&through, &down)) in row.cost.iter().zip(down).enumerate() {
                 let cost = begin.plus(through).plus(down);
-                let lower = |(_, via): (Way, Option<(u32, usize)>)| via.is_some_and(|(host, _)| row.host[e] < host);
+                let lower =
+                    |(_, via): (Injection, Option<(u32, usize)>)| via.is_some_and(|(host, _)| row.host[e] < host);
                 if cost.less(best) || (cost == best && cost != Cost::NONE && choice.is_some_and(lower)) {
-                    (best, choice) = (cost, Some((*way, Some((row.host[e], e)))));
+                    (best, choice) = (cost, Some((*injection, Some((row.host[e], e)))));
                 }
             }
         }
-        let Some((way, via)) = choice else { return (f64::INFINITY, Vec::new()) };
-        let mut path: Vec<LinkId> = way.link.into_iter().collect();
+        let Some((injection, via)) = choice else { return (f64::INFINITY, Vec::new()) };
+        let mut path: Vec<LinkId> = injection.link.into_iter().collect();
         let complete = match via {
-            None => self.route(way.entry as usize, dst, &mut path),
+            None => self.route(injection.entry as usize, dst, &mut path),
             Some((host, e)) => {
-                let first = self.route(way.entry as usize, NodeId(host), &mut path);
-                path.extend(self.ways(NodeId(host)).iter().find(|w| w.entry as usize == e).and_then(|w| w.link));
+                let first = self.route(injection.entry as usize, NodeId(host), &mut path);
+                path.extend(self.injections(NodeId(host)).iter().find(|w| w.entry as usize == e).and_then(|w| w.link));
                 first && self.route(e, dst, &mut path)
             }
         };
@@ -248,26 +249,26 @@ impl<'n> LegPricing<'n> {
             }
         };
         let mut path = Vec::new();
-        let leg = |way: &Way, to: NodeId, path: &mut Vec<LinkId>| {
-            path.extend(way.link);
-            self.route(way.entry as usize, to, path)
+        let leg = |injection: &Injection, to: NodeId, path: &mut Vec<LinkId>| {
+            path.extend(injection.link);
+            self.route(injection.entry as usize, to, path)
         };
-        for way in self.ways(src) {
+        for injection in self.injections(src) {
             path.clear();
-            if leg(way, dst, &mut path) {
+            if leg(injection, dst, &mut path) {
                 offer(&path);
             }
         }
         for host in
             (0..self.net.hosts() as u32).map(NodeId).filter(|&h| h != src && h != dst && may_forward(forwarders, h))
         {
-            for first in self.ways(src) {
+            for first in self.injections(src) {
                 path.clear();
                 if !leg(first, host, &mut path) {
                     continue;
                 }
                 let so_far = path.len();
-                for second in self.ways(host) {
+                for second in self.injections(host) {
                     path.truncate(so_far);
                     if leg(second, dst, &mut path) {
                         offer(&path);
@@ -293,12 +294,12 @@ impl<'n> LegPricing<'n> {
         let (n, hosts) = (self.table.entries(), self.net.hosts());
         let moving = || demands.iter().filter(|d| d.bytes > 0);
         let mut begins = vec![false; n];
-        moving().flat_map(|d| self.ways(d.src)).for_each(|way| begins[way.entry as usize] = true);
+        moving().flat_map(|d| self.injections(d.src)).for_each(|injection| begins[injection.entry as usize] = true);
         let sources = begins.iter().filter(|b| **b).count();
         let work = (n as u64 * hosts as u64)
             .saturating_mul(16)
             .saturating_add((n as u64 * n as u64).saturating_mul(sources as u64))
-            .saturating_add(moving().map(|d| (self.ways(d.src).len() * n) as u64).sum());
+            .saturating_add(moving().map(|d| (self.injections(d.src).len() * n) as u64).sum());
         if work > WORK || (n * (hosts + n + sources)).saturating_mul(size_of::<f64>()) > MEMORY {
             return None;
         }
@@ -315,9 +316,9 @@ impl<'n> LegPricing<'n> {
                 let there = self.cost(e, host, costs, &mut links).0;
                 direct.push(there);
                 if may_forward(forwarders, host) {
-                    for way in self.ways(host) {
-                        let into = &mut row[way.entry as usize];
-                        *into = into.min(there + Self::cost_of_way(way, costs).0);
+                    for injection in self.injections(host) {
+                        let into = &mut row[injection.entry as usize];
+                        *into = into.min(there + Self::cost_of_injection(injection, costs).0);
                     }
                 }
             }
@@ -331,12 +332,12 @@ impl<'n> LegPricing<'n> {
         }
         let mut paid = 0.0;
         for d in moving() {
-            let by = |way: &Way| {
-                let chains = reach[way.entry as usize].iter().enumerate();
+            let by = |injection: &Injection| {
+                let chains = reach[injection.entry as usize].iter().enumerate();
                 let cheapest = chains.map(|(e, reach)| reach + direct[e * hosts + d.dst.index()]);
-                Self::cost_of_way(way, costs).0 + cheapest.fold(f64::INFINITY, f64::min)
+                Self::cost_of_injection(injection, costs).0 + cheapest.fold(f64::INFINITY, f64::min)
             };
-            paid += d.bytes as f64 * self.ways(d.src).iter().map(by).fold(f64::INFINITY, f64::min);
+            paid += d.bytes as f64 * self.injections(d.src).iter().map(by).fold(f64::INFINITY, f64::min);
         }
         Some(paid)
     }

@@ -19,7 +19,7 @@
 //! Executing that would be slow. So each path has a price: its number of legs, plus a random number below 1 (of a fixed
 //! seed) that makes the cheapest optimum unique and thereby a vertex, with about as many flows as there are demands
 //! and full links together. Prices are scaled such that all of them together are at most `lp.leg_price` of a lower bound
-//! on `t`: by so much, 0.1 %, they can raise the congestion at the very most. What the tolerance leaves on unused
+//! on `t`: they raise the congestion by 0.1 % at most. What the tolerance leaves on unused
 //! paths is dropped, less than `lp.drop_threshold`, 0.05 %, of any demand; its other shares are scaled up to make good for it and
 //! rounded to whole bytes by largest remainder. So the plan is within 0.15 % and the solver's tolerance of the optimum
 //! over the candidates.
@@ -45,14 +45,71 @@ use good_lp::solvers::highs::{HighsSolution, highs};
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, variable};
 use optiq_net::LinkId;
 use optiq_net::random::SplitMix64;
+use std::str::FromStr;
+
+/// A method of HiGHS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HighsMethod {
+    /// `ipx`: its interior-point method.
+    InteriorPoint,
+    /// `pdlp`: a first-order method.
+    Pdlp,
+    /// `hipdlp`: HiGHS's own first-order method.
+    HiPdlp,
+}
+
+impl HighsMethod {
+    /// All methods that are known here.
+    pub const ALL: [HighsMethod; 3] = [HighsMethod::InteriorPoint, HighsMethod::Pdlp, HighsMethod::HiPdlp];
+
+    /// The name that HiGHS has for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            HighsMethod::InteriorPoint => "ipx",
+            HighsMethod::Pdlp => "pdlp",
+            HighsMethod::HiPdlp => "hipdlp",
+        }
+    }
+
+    fn is_first_order(self) -> bool {
+        matches!(self, HighsMethod::Pdlp | HighsMethod::HiPdlp)
+    }
+}
+
+impl FromStr for HighsMethod {
+    type Err = PlanError;
+
+    fn from_str(name: &str) -> Result<Self, PlanError> {
+        let found = HighsMethod::ALL.into_iter().find(|method| method.as_str() == name);
+        let known = HighsMethod::ALL.map(HighsMethod::as_str).join(", ");
+        found.ok_or_else(|| PlanError::Solver(format!("\"{name}\" is no method of it; {known} are")))
+    }
+}
+
+/// Whether a solution of the interior-point method is made a vertex by HiGHS's simplex method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Crossover {
+    Off,
+    On,
+}
+
+impl Crossover {
+    /// The value of HiGHS's option.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Crossover::Off => "off",
+            Crossover::On => "on",
+        }
+    }
+}
 
 /// Tolerance and crossover of the attempts, until one ends at an optimum: a tolerance that tells a vertex from its
 /// neighbourhood; HiGHS's own tolerance; and with crossover, slow but the most robust.
-const ATTEMPTS: [(f64, &str); 3] = [(1e-10, "off"), (1e-8, "off"), (1e-8, "on")];
+const ATTEMPTS: [(f64, Crossover); 3] = [(1e-10, Crossover::Off), (1e-8, Crossover::Off), (1e-8, Crossover::On)];
 
 /// The same for HiGHS's first-order methods, whose work grows with the inverse of the tolerance: the congestion is right
 /// to about this, but the prices are too small for it to see, so that there may be many flows.
-const FIRST_ORDER_ATTEMPTS: [(f64, &str); 1] = [(1e-4, "off")];
+const FIRST_ORDER_ATTEMPTS: [(f64, Crossover); 1] = [(1e-4, Crossover::Off)];
 
 /// A first-order method has failed after this many iterations; without a limit it may cycle for ever.
 const FIRST_ORDER_ITERATIONS: i32 = 200_000;
@@ -60,26 +117,24 @@ const FIRST_ORDER_ITERATIONS: i32 = 200_000;
 /// See the [module](self).
 #[derive(Clone, Copy, Debug)]
 pub struct LinearProgram {
-    /// HiGHS's name of the method.
-    solver: &'static str,
+    method: HighsMethod,
 }
 
 impl Default for LinearProgram {
     /// The interior-point method.
     fn default() -> Self {
-        LinearProgram { solver: "ipx" }
+        LinearProgram { method: HighsMethod::InteriorPoint }
     }
 }
 
 impl LinearProgram {
-    /// With another of HiGHS's methods, by its name in HiGHS: `ipx`, or `pdlp` and `hipdlp`, its first-order methods.
-    /// They are there to be compared with; planner `lp` is the [default](Self::default).
-    pub fn with_solver(solver: &'static str) -> Self {
-        LinearProgram { solver }
+    /// With another of HiGHS's methods. They are there to be compared with; planner `lp` is the [default](Self::default).
+    pub fn with_method(method: HighsMethod) -> Self {
+        LinearProgram { method }
     }
 
-    fn attempts(&self) -> &'static [(f64, &'static str)] {
-        if first_order(self.solver) { &FIRST_ORDER_ATTEMPTS } else { &ATTEMPTS }
+    fn attempts(&self) -> &'static [(f64, Crossover)] {
+        if self.method.is_first_order() { &FIRST_ORDER_ATTEMPTS } else { &ATTEMPTS }
     }
 
     /// Bytes per demand and candidate of the program without paths through links whose base load is `limit` or more.
@@ -87,10 +142,10 @@ impl LinearProgram {
         let program = Program::new(problem, moving, limit)?;
         let mut solution = Err(PlanError::Solver("it was not tried".into()));
         for &(tolerance, crossover) in self.attempts() {
-            solution = program.solve(self.solver, tolerance, crossover);
+            solution = program.solve(self.method, tolerance, crossover);
             match &solution {
                 Ok(_) => break,
-                Err(e) => log::info!("tolerance {tolerance:e}, crossover {crossover}: {e}"),
+                Err(e) => log::info!("tolerance {tolerance:e}, crossover {}: {e}", crossover.as_str()),
             }
         }
         let solution = solution?;
@@ -104,11 +159,6 @@ impl LinearProgram {
         }
         Ok(bytes)
     }
-}
-
-/// Whether HiGHS's method of this name is a first-order method.
-fn first_order(solver: &str) -> bool {
-    solver.ends_with("pdlp")
 }
 
 impl Planner for LinearProgram {
@@ -210,7 +260,8 @@ struct Program {
 
 impl Program {
     fn new(problem: &Problem, moving: &[usize], limit: f64) -> Result<Self, PlanError> {
-        let (net, demands, candidates) = (problem.net(), problem.demands(), problem.candidates("lp")?);
+        let (net, demands, candidates) =
+            (problem.net(), problem.demands(), problem.candidates(PlannerName::LinearProgram.as_str())?);
         let mean = moving.iter().map(|&d| demands[d].bytes as f64).sum::<f64>() / moving.len() as f64;
         let levels = Levels::new(problem);
         let mut variables = ProblemVariables::new();
@@ -246,18 +297,18 @@ impl Program {
         Ok(Program { variables, t, columns, on_link, capacity: levels.capacity, base, price })
     }
 
-    fn solve(&self, solver: &str, tolerance: f64, crossover: &str) -> Result<HighsSolution, PlanError> {
+    fn solve(&self, method: HighsMethod, tolerance: f64, crossover: Crossover) -> Result<HighsSolution, PlanError> {
         let mut model = self
             .variables
             .clone()
             .minimise(self.t + self.price.clone())
             .using(highs)
-            .set_option("solver", solver)
-            .set_option("run_crossover", crossover)
+            .set_option("solver", method.as_str())
+            .set_option("run_crossover", crossover.as_str())
             .set_option("ipm_optimality_tolerance", tolerance)
             .set_option("parallel", "off")
             .set_threads(1);
-        if first_order(solver) {
+        if method.is_first_order() {
             // Of the method itself, and of the check of its result.
             model =
                 model.set_option("kkt_tolerance", tolerance).set_option("pdlp_iteration_limit", FIRST_ORDER_ITERATIONS);

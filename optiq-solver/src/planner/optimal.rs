@@ -6,7 +6,7 @@
 //!    even at an equilibrium.
 //! 2. The prices prove a bound over every routing, and show the paths that would be columns with negative reduced cost in the linear
 //!    program over the candidates (module `pricing`).
-//!    They are added, as far as they can be executed ([`crate::legs`]), and equilibration goes on from where it is. On a
+//!    They are added, as far as they can be executed ([`crate::legs`]), and equilibration continues from the current shares. On a
 //!    network with switches, where software chooses hosts and not links, the paths to add are chains of legs, and the
 //!    prices prove a second bound, on everything that software can do (module `leg_pricing`).
 //!
@@ -128,9 +128,9 @@ impl Planner for Optimal {
         let found = Assignment { shares: search.shares(), ..Assignment::default() };
         // Where bytes are few, rounding may cost more than was gained.
         let best = if direct_seconds < congestion(problem, &found) { direct } else { found };
-        let alone = problem.base().is_none();
-        let over_legs = (alone && search.over_legs > 0.0).then_some(search.over_legs);
-        Ok(Assignment { bound: alone.then(|| search.take_bound()), over_legs, trace: search.trace, ..best })
+        let without_base = problem.base().is_none();
+        let over_legs = (without_base && search.over_legs > 0.0).then_some(search.over_legs);
+        Ok(Assignment { bound: without_base.then(|| search.take_bound()), over_legs, trace: search.trace, ..best })
     }
 }
 

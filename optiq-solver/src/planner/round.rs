@@ -61,7 +61,7 @@ mod tests {
         }
 
         #[test]
-        fn nobody_is_a_byte_or_more_off(total in 0u64..1 << 40, weights in prop::collection::vec(0.1f64..10.0, 1..20)) {
+        fn no_share_is_a_byte_or_more_off(total in 0u64..1 << 40, weights in prop::collection::vec(0.1f64..10.0, 1..20)) {
             let sum: f64 = weights.iter().sum();
             for (p, w) in largest_remainder(total, &weights).iter().zip(&weights) {
                 prop_assert!((*p as f64 - total as f64 * w / sum).abs() < 1.001);

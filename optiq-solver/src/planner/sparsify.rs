@@ -1,6 +1,6 @@
 //! Fewer flows within a limit on congestion: the last step of `optimal`'s second goal.
 //!
-//! Every flow (a demand's path with bytes) costs the executor messages, slots and turns, whatever it carries. The fewest
+//! Every flow (a demand's path with bytes) costs the executor messages, slots and scheduling, whatever it carries. The fewest
 //! flows that keep all links below a limit are hard to find: whether one path per demand is enough is the unsplittable
 //! flow problem (Kleinberg 1996). What is done here, as far as the work allowed lasts:
 //!
@@ -152,7 +152,7 @@ fn in_parts(state: &mut Equilibrium, limit: f64, parts: usize) -> bool {
             break;
         }
     }
-    // Without what was rounded on the way.
+    // Without the rounding of the steps before.
     state.columns.bytes.fill(0.0);
     all(state, &places);
     state.congestion() <= limit
@@ -162,14 +162,14 @@ fn in_parts(state: &mut Equilibrium, limit: f64, parts: usize) -> bool {
 fn eliminate(state: &mut Equilibrium, limit: f64, allowed: f64, work: &mut f64) {
     // What cannot be left out of more flows cannot be left out of fewer.
     let mut needed = vec![false; state.columns.len()];
-    let mut together = usize::MAX;
+    let mut at_once = usize::MAX;
     loop {
         let mut flows: Vec<(f64, usize)> = Vec::new();
         for j in 0..state.columns.demands() {
             let used = used(&state.columns, j);
             let bytes: f64 = used.iter().map(|&i| state.columns.bytes[i]).sum();
             // Of several that are left out together, one must stay.
-            let may_go = if together > 1 { used.len().saturating_sub(1) } else { used.len() };
+            let may_go = if at_once > 1 { used.len().saturating_sub(1) } else { used.len() };
             if used.len() > 1 {
                 flows.extend(used[..may_go].iter().map(|&i| (state.columns.bytes[i] / bytes, i)));
             }
@@ -177,14 +177,14 @@ fn eliminate(state: &mut Equilibrium, limit: f64, allowed: f64, work: &mut f64) 
         flows.retain(|&(_, i)| !needed[i]);
         flows.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         if flows.is_empty() {
-            match together {
+            match at_once {
                 1 => return,
-                _ => together = 1,
+                _ => at_once = 1,
             }
             continue;
         }
-        together = together.min(flows.len());
-        let leaving: Vec<usize> = flows[..together].iter().map(|flow| flow.1).collect();
+        at_once = at_once.min(flows.len());
+        let leaving: Vec<usize> = flows[..at_once].iter().map(|flow| flow.1).collect();
         let (left, places) = without(&state.columns, &leaving);
         let cost = (REPAIR_POWERS.count() * REPAIR_SWEEPS) as f64 * 3.0 * left.visits();
         if *work + cost > SPARSIFY_WORK.value {
@@ -195,8 +195,8 @@ fn eliminate(state: &mut Equilibrium, limit: f64, allowed: f64, work: &mut f64) 
                 state.columns.bytes.fill(0.0);
                 places.iter().zip(&repaired.columns.bytes).for_each(|(&i, &bytes)| state.columns.bytes[i] = bytes);
             }
-            _ if together == 1 => needed[leaving[0]] = true,
-            _ => together /= 2,
+            _ if at_once == 1 => needed[leaving[0]] = true,
+            _ => at_once /= 2,
         }
     }
 }
@@ -223,7 +223,7 @@ fn without(columns: &Columns, leaving: &[usize]) -> (Columns, Vec<usize>) {
 fn repaired(like: &Equilibrium, columns: Columns, limit: f64, work: &mut f64) -> Option<Equilibrium> {
     let mut state = Equilibrium::new(columns, like.per_byte.clone(), like.base.clone());
     state.forward_price = like.forward_price;
-    let alone = like.base.iter().all(|&bytes| bytes == 0.0);
+    let without_base = like.base.iter().all(|&bytes| bytes == 0.0);
     for doublings in REPAIR_POWERS {
         state.price_links(doublings, limit);
         for s in 0..REPAIR_SWEEPS {
@@ -234,7 +234,7 @@ fn repaired(like: &Equilibrium, columns: Columns, limit: f64, work: &mut f64) ->
         if state.congestion() <= limit {
             return Some(state);
         }
-        if alone && state.proved() > limit {
+        if without_base && state.proved() > limit {
             return None;
         }
     }

@@ -20,7 +20,7 @@ pub fn demand(src: u32, dst: u32, bytes: u64) -> Demand {
 }
 
 pub fn options(planner: &str) -> PlanOptions {
-    PlanOptions { planner: planner.into(), ..PlanOptions::default() }
+    PlanOptions { planner: planner.parse().unwrap(), ..PlanOptions::default() }
 }
 
 pub fn plan(net: &Network, demands: &[Demand], planner: &str) -> Planned {
@@ -41,7 +41,7 @@ pub fn graph(hosts: usize, links: &[(u32, u32, f64)]) -> Network {
     builder.build("test graph", Geometry::General, Routing::Shortest).unwrap()
 }
 
-/// Directed graphs with so many hosts and any density, some without a way out or in.
+/// Directed graphs with that number of hosts and any density, some without a way out or in.
 pub fn random_graph(hosts: std::ops::Range<usize>) -> impl Strategy<Value = Network> {
     hosts.prop_flat_map(|n| {
         let link = (0..n as u32, 0..n as u32).prop_filter("loop", |(a, b)| a != b);

@@ -10,7 +10,7 @@ use optiq_solver::candidates::yen::Query;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A distance that is not there.
+/// The distance of an unreachable vertex.
 const FAR: u32 = u32::MAX;
 
 /// The search's working space for one network, to be used for one pair after another.

@@ -46,7 +46,7 @@ pub struct Request {
     /// The cases, each of which is measured with each planner.
     pub cases: Vec<Case>,
     /// Planners; `None` leaves the choice to OPTIQ.
-    pub planners: Vec<Option<String>>,
+    pub planners: Vec<PlannerChoice>,
     /// Timed repetitions of each.
     pub repetitions: usize,
     /// Use the plan even where OPTIQ would leave the exchange to plain MPI.
@@ -92,15 +92,15 @@ pub fn measure_with(
         ));
         (config.topology, config.placement) = (Some(star), PlacementRule::Ranks { per_host: 1 });
     }
-    let open = |planner: &Option<String>| {
+    let open = |planner: Option<PlannerChoice>| {
         let mut config = config.clone();
-        if let Some(planner) = planner {
-            config.planner = PlannerChoice::Named(planner.clone());
+        if let Some(planner @ PlannerChoice::Named(_)) = planner {
+            config.planner = planner;
         }
         // SAFETY: a valid communicator, and the session is dropped before MPI is finalised.
         unsafe { Session::new(world.as_raw(), config) }.map_err(|e| e.to_string())
     };
-    let first = open(request.planners.first().unwrap_or(&None))?;
+    let first = open(request.planners.first().copied())?;
     let looked_at = first.network().cloned().zip(first.placement().cloned());
     let (network, placement) = looked_at.ok_or("the network of OPTIQ_TOPOLOGY cannot be used here")?;
     let (network, placement) = (&network, &placement);
@@ -117,12 +117,12 @@ pub fn measure_with(
     let mut cases = Vec::new();
     let all = prepared.len() * request.planners.len();
     for (case, list, counts) in prepared {
-        for planner in &request.planners {
+        for &planner in &request.planners {
             if root {
                 progress(format!("case {} of {all}: {}", cases.len() + 1, case.name()));
             }
-            let session = &first.take().map_or_else(|| open(planner), Ok)?;
-            let planner = planner.as_deref().unwrap_or("auto").to_owned();
+            let session = &first.take().map_or_else(|| open(Some(planner)), Ok)?;
+            let planner = planner.to_string();
             let bench = Bench { world, session, network, placement, repetitions: request.repetitions };
             let comparison = bench.compare(case, &list, counts.clone())?;
             cases.push(Outcome { case: case.name(), planner, comparison });

@@ -4,6 +4,7 @@
 use super::setting::{Setting, bound_megabytes, with_planner, worst_megabytes};
 use crate::failure::Failure;
 use crate::findings::{Column, Findings, Row, Verdict, column};
+use optiq_solver::planner::PlannerName;
 
 /// The partition of Figure 7 and Table XIV.
 pub const NODES: u32 = 2048;
@@ -28,7 +29,7 @@ const CASES: &[Column] = &[
 ];
 
 /// Plans all cases with `planner`.
-pub fn run(setting: &Setting, planner: &str) -> Result<Findings, Failure> {
+pub fn run(setting: &Setting, planner: PlannerName) -> Result<Findings, Failure> {
     let partition = setting.partition(NODES)?;
     let net = &partition.net;
     let mut rows = Vec::with_capacity(setting.cases.len());

@@ -1,7 +1,8 @@
 //! O18 and O19: the demands of two applications (thesis 6.5), generated to the published counts and sizes, and simulated.
 
-use super::machine::{MPI, Machine, Measured, Scale};
+use super::machine::{Machine, Measured, Scale};
 use super::setting::Setting;
+use crate::compared_method::ComparedMethod;
 use crate::failure::Failure;
 use crate::findings::{Column, Findings, Row, Verdict, column};
 use crate::plot::{Plot, PlotKind};
@@ -11,6 +12,7 @@ use optiq_lower::placement::Placement;
 use optiq_net::{Network, units};
 use optiq_solver::Demand;
 use optiq_solver::demands;
+use optiq_solver::planner::PlannerName;
 
 /// All bytes of couplings, in packets of 4 KiB.
 const COUPLED: Scale = Scale { bytes: 1, packets: 8 };
@@ -65,33 +67,38 @@ pub fn couplings(setting: &Setting) -> Result<Findings, Failure> {
         let mut draws: Vec<Vec<Measured>> = Vec::new();
         for seed in 1..=DRAWS {
             let demands = machine.scaled(draw(one, seed)?);
-            draws.push(machine.compare(&net, &demands, &["heu2", "optimal"], &format!("{}, draw {seed}", one.name))?);
+            draws.push(machine.compare(
+                &net,
+                &demands,
+                &[PlannerName::Heuristic2, PlannerName::Optimal],
+                &format!("{}, draw {seed}", one.name),
+            )?);
         }
         let count = draws.len() as f64;
         let mpi = draws.iter().map(|d| d[0].gigabytes).sum::<f64>() / count;
         for i in 0..draws[0].len() {
             let each = || draws.iter().map(|d| &d[i]);
             let mean = |of: fn(&Measured) -> f64| each().map(of).sum::<f64>() / count;
-            let name = draws[0][i].name;
-            let theirs = match name {
-                MPI => one.gigabytes_per_second[0],
-                "heu2" => one.gigabytes_per_second[1],
+            let method = draws[0][i].method;
+            let theirs = match method {
+                ComparedMethod::Mpi => one.gigabytes_per_second[0],
+                ComparedMethod::Planned(PlannerName::Heuristic2) => one.gigabytes_per_second[1],
                 _ => one.gigabytes_per_second[2],
             };
             let ours = mean(|m| m.gigabytes);
             let gain = |rate: f64, base: f64| (rate / base - 1.0) * 100.0;
             let (wanted, found) = (gain(theirs, one.gigabytes_per_second[0]), gain(ours, mpi));
             let gains = || each().map(|m| (m.times_mpi - 1.0) * 100.0);
-            let verdict = match name {
-                MPI => Verdict::NotJudged,
+            let verdict = match method {
+                ComparedMethod::Mpi => Verdict::NotJudged,
                 _ if !judged => Verdict::NotJudged,
-                _ => Verdict::of(found >= wanted, || format!("{}: {name} gains {found:.1} %", one.name)),
+                _ => Verdict::of(found >= wanted, || format!("{}: {method} gains {found:.1} %", one.name)),
             };
-            plot.set("published", name, place, theirs);
-            plot.set("simulated", name, place, ours);
+            plot.set("published", method.as_str(), place, theirs);
+            plot.set("simulated", method.as_str(), place, ours);
             let cells = vec![
                 one.name.as_str().into(),
-                name.into(),
+                method.as_str().into(),
                 one.node_pairs.into(),
                 theirs.into(),
                 ours.into(),
@@ -184,16 +191,16 @@ fn assignments(machine: &Machine, net: &Network, demands: &str) -> Result<Vec<As
     let what = format!("HACC I/O on {} nodes", net.hosts());
     let mut found: Vec<Assigned> = Vec::new();
     let most = most_received(net, &by_default);
-    for m in machine.compare(net, &by_default, &["heu2", "optimal"], &what)? {
+    for m in machine.compare(net, &by_default, &[PlannerName::Heuristic2, PlannerName::Optimal], &what)? {
         found.push(("default", most, m));
     }
-    // The I/O hosts' own bytes, of which demands know nothing, are of the mean size here.
+    // The I/O hosts' own bytes, which demands do not contain, are of the mean size here.
     let mean = by_default.iter().map(|d| d.bytes).sum::<u64>() / by_default.len().max(1) as u64;
     let mut bytes = vec![mean; net.hosts()];
     by_default.iter().for_each(|d| bytes[d.src.index()] = d.bytes);
     let demands = balanced(net, &bytes)?;
     let most = most_received(net, &demands);
-    if let Some(m) = machine.compare(net, &demands, &["optimal"], &what)?.pop() {
+    if let Some(m) = machine.compare(net, &demands, &[PlannerName::Optimal], &what)?.pop() {
         // Against MPI to the default I/O hosts, as the others.
         let times_mpi = m.gigabytes / found[0].2.gigabytes;
         found.push(("balanced", most, Measured { times_mpi, ..m }));
@@ -222,25 +229,27 @@ pub fn aggregation(setting: &Setting) -> Result<Findings, Failure> {
         let found = assignments(&machine, net, &hacc.demands)?;
         for (assignment, most, m) in found {
             // The thesis's method, and this project's.
-            let judged = machine.judged && (m.name == "heu2" || assignment == "balanced");
+            let judged = machine.judged
+                && (m.method == ComparedMethod::Planned(PlannerName::Heuristic2) || assignment == "balanced");
             let verdict = match judged {
                 true => Verdict::of(m.times_mpi >= least, || {
                     format!(
                         "{} cores: {}, {assignment}, is {:.2} times as fast as MPI",
                         cores(net),
-                        m.name,
+                        m.method,
                         m.times_mpi
                     )
                 }),
                 false => Verdict::NotJudged,
             };
-            let name = if assignment == "default" { m.name.to_owned() } else { format!("{}, {assignment}", m.name) };
+            let name =
+                if assignment == "default" { m.method.to_string() } else { format!("{}, {assignment}", m.method) };
             plot.set("", &name, place, m.gigabytes);
             let cells = vec![
                 net.hosts().into(),
                 cores(net).into(),
                 assignment.into(),
-                m.name.into(),
+                m.method.as_str().into(),
                 most.into(),
                 m.gigabytes.into(),
                 m.times_mpi.into(),
@@ -260,7 +269,7 @@ pub fn aggregation(setting: &Setting) -> Result<Findings, Failure> {
     notes.push(format!(
         "Demands `{}`: each node's {} go to its default I/O host, as in the thesis, whose planner is heuristic 2. The thesis does \
          not say which nodes of 128 are the bridge nodes, nor which nodes are whose; hosts 0 and 64 are taken, the nearer one for each \
-         node, and nodes that are as near to both take turns, so that each has 64. `balanced` is the assignment of `optiq_file_write_at_all`: equal \
+         node, and nodes that are as near to both alternate, so that each has 64. `balanced` is the assignment of `optiq_file_write_at_all`: equal \
          parts of the file for all I/O hosts. Links to the storage, 2 GB/s each, are no part of the aggregation. The last column is \
          what no execution of the plan can exceed, and with planner `optimal` no other plan by more than 1 %: where it is too low, \
          the assignment is the limit. The topologies are in `data/published.toml`.",

@@ -3,6 +3,7 @@
 use super::machine::{Machine, PLANNERS};
 use super::scaling::{CHECKED, SCALE};
 use super::setting::Setting;
+use crate::compared_method::ComparedMethod;
 use crate::failure::Failure;
 use crate::findings::{Column, Findings, Row, Verdict, column};
 use crate::plot::{Plot, PlotKind};
@@ -26,7 +27,7 @@ const GAINS: &[Column] = &[
 
 /// Sums over the cases of one planner and partition.
 struct Sums {
-    name: &'static str,
+    method: ComparedMethod,
     gains: Vec<f64>,
     saved: f64,
     gigabytes: f64,
@@ -56,9 +57,9 @@ pub fn table(setting: &Setting) -> Result<Findings, Failure> {
             let found = machine.compare(&net, &demands, &PLANNERS, &what)?;
             let Some((mpi, planned)) = found.split_first() else { continue };
             for m in planned {
-                let s = sums.iter().position(|s| s.name == m.name).unwrap_or_else(|| {
+                let s = sums.iter().position(|s| s.method == m.method).unwrap_or_else(|| {
                     let (gains, saved, gigabytes, mpi_gigabytes) = (Vec::new(), 0.0, 0.0, 0.0);
-                    sums.push(Sums { name: m.name, gains, saved, gigabytes, mpi_gigabytes });
+                    sums.push(Sums { method: m.method, gains, saved, gigabytes, mpi_gigabytes });
                     sums.len() - 1
                 });
                 let sum = &mut sums[s];
@@ -69,18 +70,18 @@ pub fn table(setting: &Setting) -> Result<Findings, Failure> {
             }
         }
         for s in &sums {
-            let (published, count) = (vi.of(s.name)[i], s.gains.len() as f64);
+            let (published, count) = (vi.of(s.method)[i], s.gains.len() as f64);
             let gain = s.gains.iter().sum::<f64>() / count;
             let verdict = match machine.judged {
-                true => Verdict::of(gain >= published, || format!("{nodes} nodes: {} gains {gain:.2} %", s.name)),
+                true => Verdict::of(gain >= published, || format!("{nodes} nodes: {} gains {gain:.2} %", s.method)),
                 false => Verdict::NotJudged,
             };
             by_all += usize::from(s.saved / count >= published);
-            plot.set(s.name, "published", place, published);
-            plot.set(s.name, "simulated", place, gain);
+            plot.set(s.method.as_str(), "published", place, published);
+            plot.set(s.method.as_str(), "simulated", place, gain);
             let cells = vec![
                 u64::from(nodes).into(),
-                s.name.into(),
+                s.method.as_str().into(),
                 s.gains.len().into(),
                 published.into(),
                 gain.into(),

@@ -7,6 +7,7 @@ use crate::findings::{Cell, Column, Findings, Row, Verdict, column};
 use crate::published::PATTERNS;
 use optiq_measure::statistics::Summary;
 use optiq_solver::pipeline::{K, PlanOptions};
+use optiq_solver::planner::PlannerName;
 use optiq_solver::{CandidateMethod, Candidates};
 
 /// How many times faster than published: heuristic 1, heuristic 2, the LP.
@@ -39,7 +40,7 @@ pub fn maxload(setting: &Setting) -> Result<Findings, Failure> {
             let candidates = Candidates::generate(net, &demands, K, method)?;
             let mut loads = Vec::new();
             for maxload in published.maxload {
-                let options = PlanOptions { maxload, method, ..with_planner("heu1") };
+                let options = PlanOptions { maxload, method, ..with_planner(PlannerName::Heuristic1) };
                 if let Some(planned) = setting.plan(net, &demands, &options, Some(&candidates))? {
                     loads.push((worst_megabytes(&planned), maxload));
                 }
@@ -94,8 +95,8 @@ const TIMES: &[Column] = &[
 ];
 
 /// A row of O15.
-struct TimeRow<'a> {
-    planner: &'a str,
+struct TimeRow {
+    planner: PlannerName,
     what: String,
     nodes: u32,
     /// Published seconds.
@@ -107,7 +108,7 @@ struct TimeRow<'a> {
     judged: bool,
 }
 
-impl TimeRow<'_> {
+impl TimeRow {
     fn row(self) -> Row {
         let TimeRow { planner, what, nodes, theirs, ours, asked, judged } = self;
         let faster = theirs.map(|theirs| theirs / ours);
@@ -117,7 +118,7 @@ impl TimeRow<'_> {
         };
         let asked = faster.map(|_| asked);
         let cells = vec![
-            planner.into(),
+            planner.as_str().into(),
             what.into(),
             u64::from(nodes).into(),
             theirs.into(),
@@ -136,8 +137,12 @@ pub fn times(setting: &Setting) -> Result<Findings, Failure> {
     // Heuristic 1 at 1,024 nodes and maxload 16, the planner's default.
     let at_16 = published.table_xi.maxload.iter().position(|&m| m == 16).unwrap_or(0);
     let (xi, xiii) = (published.table_xi.nodes, published.table_xiii.nodes);
-    rows.extend(pattern_times(setting, "heu1", "Table XI", xi, FASTER[0], |p| published.table_xi.seconds[p][at_16])?);
-    rows.extend(pattern_times(setting, "optimal", "Table XIII", xiii, FASTER[2], |p| published.table_xiii.whole(p))?);
+    rows.extend(pattern_times(setting, PlannerName::Heuristic1, "Table XI", xi, FASTER[0], |p| {
+        published.table_xi.seconds[p][at_16]
+    })?);
+    rows.extend(pattern_times(setting, PlannerName::Optimal, "Table XIII", xiii, FASTER[2], |p| {
+        published.table_xiii.whole(p)
+    })?);
     rows.extend(case_times(setting)?);
     let note = format!(
         "Ours from the demands to the checked plan, candidate paths included. Single patterns: medians of {}; of the 91 \
@@ -152,7 +157,7 @@ pub fn times(setting: &Setting) -> Result<Findings, Failure> {
 /// One planner on the three patterns; `theirs` gives the published seconds of a pattern.
 fn pattern_times(
     setting: &Setting,
-    planner: &str,
+    planner: PlannerName,
     table: &str,
     nodes: u32,
     asked: f64,
@@ -177,7 +182,7 @@ fn case_times(setting: &Setting) -> Result<Vec<Row>, Failure> {
     let published = setting.published;
     let all = setting.partition(published.heuristic2.nodes)?;
     let mut rows = Vec::new();
-    for planner in ["heu1", "heu2", "optimal"] {
+    for planner in [PlannerName::Heuristic1, PlannerName::Heuristic2, PlannerName::Optimal] {
         let mut seconds = Vec::with_capacity(setting.cases.len());
         for (i, case) in setting.cases.iter().enumerate() {
             let progress = format!("case {} of {} with {planner}: {}", i + 1, setting.cases.len(), case.id);
@@ -194,11 +199,11 @@ fn case_times(setting: &Setting) -> Result<Vec<Row>, Failure> {
             rows.push(TimeRow { planner, what, nodes, theirs, ours, asked, judged }.row());
         };
         let [from, to] = published.heuristic2.seconds;
-        let theirs = |value: f64| (planner == "heu2").then_some(value);
+        let theirs = |value: f64| (planner == PlannerName::Heuristic2).then_some(value);
         add("fastest", theirs(from), summary.minimum, FASTER[1]);
         add("median", None, summary.median, 0.0);
         add("slowest", theirs(to), summary.maximum, FASTER[1]);
-        let total = (planner == "optimal").then_some(published.table_xiv.snopt_seconds);
+        let total = (planner == PlannerName::Optimal).then_some(published.table_xiv.snopt_seconds);
         let which = if total.is_some() { "sum, Table XIV" } else { "sum" };
         add(which, total, seconds.iter().sum(), FASTER[2]);
     }

@@ -4,6 +4,7 @@ use super::setting::Setting;
 use super::{all_cases, applications, gains, heuristics, program, scaling, simulated, table_vii};
 use crate::failure::Failure;
 use crate::findings::Findings;
+use optiq_solver::planner::PlannerName;
 use serde::{Deserialize, Serialize};
 
 /// Something that was published.
@@ -19,7 +20,7 @@ pub struct Claim {
     /// Whether it rests on tuned constants, and which of its cases they were tuned on.
     pub tuning: Tuning,
     /// What runs it, with the planner that was asked for.
-    pub(crate) run: fn(&Setting, &str) -> Result<Findings, Failure>,
+    pub(crate) run: fn(&Setting, PlannerName) -> Result<Findings, Failure>,
 }
 
 /// Which cases of a claim the executor's shares of the link bound were tuned on: `data/cases.toml`, group `executor-bgq`.

@@ -3,12 +3,14 @@
 
 use super::exchange::simulate;
 use super::setting::{Setting, with_planner};
+use crate::compared_method::ComparedMethod;
 use crate::failure::Failure;
 use optiq_net::Network;
 use optiq_sim::Model;
 use optiq_sim::simulated_exchange::method::{MpiAlgorithm, TransferMethod};
 use optiq_sim::simulated_exchange::run::SimulatedRun;
 use optiq_solver::Demand;
+use optiq_solver::planner::PlannerName;
 use optiq_transport::ScheduleOptions;
 
 /// How far, relatively, a figure may be below the one that it must exceed: a run is exact, but orders within a percent are not
@@ -17,10 +19,7 @@ pub const ORDER: f64 = 0.01;
 
 /// The published approaches, and the planners that stand for them, worst first. The thesis's optimization is planner `lp`;
 /// `optimal` solves the same problem without its limit to 50 paths, and in a fraction of its time.
-pub const PLANNERS: [&str; 3] = ["heu1", "heu2", "optimal"];
-
-/// What rows call MPI.
-pub const MPI: &str = "MPI, all at once";
+pub const PLANNERS: [PlannerName; 3] = [PlannerName::Heuristic1, PlannerName::Heuristic2, PlannerName::Optimal];
 
 /// By how much runs are smaller than the published ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +46,7 @@ pub struct Machine<'a> {
 
 /// How one method of moving the bytes did.
 pub struct Measured {
-    /// A planner, or [`MPI`].
-    pub name: &'static str,
+    pub method: ComparedMethod,
     pub seconds: f64,
     /// GB/s (decimal), all bytes over the time.
     pub gigabytes: f64,
@@ -110,16 +108,16 @@ impl<'a> Machine<'a> {
         &self,
         net: &Network,
         demands: &[Demand],
-        planners: &[&'static str],
+        planners: &[PlannerName],
         what: &str,
     ) -> Result<Vec<Measured>, Failure> {
         let mut found: Vec<Measured> = Vec::with_capacity(1 + planners.len());
         let bytes = demands.iter().map(|d| d.bytes as f64).sum::<f64>();
-        let mut add = |name, run: &SimulatedRun, (paths, most, mean): (usize, usize, f64)| {
+        let mut add = |method, run: &SimulatedRun, (paths, most, mean): (usize, usize, f64)| {
             let seconds = run.seconds();
             let times_mpi = found.first().map_or(1.0, |mpi| mpi.seconds / seconds);
             found.push(Measured {
-                name,
+                method,
                 seconds,
                 gigabytes: bytes / seconds / 1e9,
                 times_mpi,
@@ -130,14 +128,18 @@ impl<'a> Machine<'a> {
             });
         };
         self.setting.progress.now(format!("{what}: MPI"));
-        add(MPI, &self.run(net, demands, TransferMethod::Mpi(MpiAlgorithm::Linear))?, (demands.len(), 1, 1.0));
+        add(
+            ComparedMethod::Mpi,
+            &self.run(net, demands, TransferMethod::Mpi(MpiAlgorithm::Linear))?,
+            (demands.len(), 1, 1.0),
+        );
         for &name in planners {
             self.setting.progress.now(format!("{what}: planning with {name}"));
             let Some(planned) = self.setting.plan(net, demands, &with_planner(name), None)? else { continue };
             let r = &planned.report;
             let paths = (r.paths, r.paths_per_job_max, r.paths_per_job_mean);
             add(
-                name,
+                ComparedMethod::Planned(name),
                 &self.run(net, demands, TransferMethod::Planned(Box::new(planned), ScheduleOptions::default()))?,
                 paths,
             );
@@ -166,7 +168,8 @@ impl<'a> Machine<'a> {
         let mut note = format!("Scaled: {}.", changes.join("; "));
         if self.setting.scale.is_none() && self.setting.packets.is_none() {
             let ratio = |machine: &Machine, demands: &[Demand]| -> Result<f64, Failure> {
-                let found = machine.compare(net, demands, &["optimal"], &format!("{what}, to check the scale"))?;
+                let found =
+                    machine.compare(net, demands, &[PlannerName::Optimal], &format!("{what}, to check the scale"))?;
                 Ok(found.last().map_or(1.0, |m| m.times_mpi))
             };
             let full = ratio(&Machine::full(self.setting)?, demands)?;

@@ -7,8 +7,9 @@ use crate::findings::{Column, Findings, Row, Verdict, column};
 use crate::published::PATTERNS;
 use optiq_solver::CandidateMethod;
 use optiq_solver::pipeline::{K, PlanOptions};
+use optiq_solver::planner::PlannerName;
 
-/// The LP planner's plans are within 0.15 % of its optimum: by so much, relatively, more paths may seem to be worse.
+/// The LP planner's plans are within 0.15 % of its optimum: more paths may seem worse by that, relatively.
 const NOISE: f64 = 0.002;
 
 /// How close the congestions of three methods must be, relatively.
@@ -38,8 +39,10 @@ pub fn by_k(setting: &Setting) -> Result<Findings, Failure> {
     for (p, pattern) in PATTERNS.into_iter().enumerate() {
         let demands = setting.pattern(pattern, net)?;
         let mut before: Option<f64> = None;
-        let shortest = xii.k.into_iter().enumerate().map(|(i, k)| ("lp", CandidateMethod::Yen, k, Some(i)));
-        let few = ["lp", "optimal"].map(|planner| (planner, CandidateMethod::Diverse, FEW, None));
+        let shortest =
+            xii.k.into_iter().enumerate().map(|(i, k)| (PlannerName::LinearProgram, CandidateMethod::Yen, k, Some(i)));
+        let few = [PlannerName::LinearProgram, PlannerName::Optimal]
+            .map(|planner| (planner, CandidateMethod::Diverse, FEW, None));
         for (planner, method, k, column) in shortest.chain(few) {
             setting.progress.now(format!("{pattern} on {} nodes: {planner} over {k} {method} paths", partition.nodes));
             let options = PlanOptions { k: Some(k), method, ..with_planner(planner) };
@@ -47,7 +50,7 @@ pub fn by_k(setting: &Setting) -> Result<Findings, Failure> {
             let megabytes = worst_megabytes(&planned);
             let verdict = match (partition.published, before, column) {
                 (false, ..) | (_, None, _) => Verdict::NotJudged,
-                _ if planner != "lp" => Verdict::NotJudged,
+                _ if planner != PlannerName::LinearProgram => Verdict::NotJudged,
                 (_, Some(before), Some(_)) => Verdict::of(megabytes <= before * (1.0 + NOISE), || {
                     format!("{pattern}, k = {k}: {megabytes:.2} MB after {before:.2} MB with fewer paths")
                 }),
@@ -59,7 +62,7 @@ pub fn by_k(setting: &Setting) -> Result<Findings, Failure> {
             rows.push(Row::new(
                 vec![
                     pattern.into(),
-                    planner.into(),
+                    planner.as_str().into(),
                     if column.is_some() { "shortest" } else { "diverse" }.into(),
                     k.into(),
                     column.map(|i| xii.gigabytes_per_second[p][i]).into(),
@@ -159,7 +162,7 @@ struct Tried {
 fn methods(setting: &Setting, partition: &Partition, pattern: &str) -> Result<Option<Vec<Tried>>, Failure> {
     use optiq_measure::statistics::median;
     use optiq_solver::pipeline::finish;
-    use optiq_solver::planner::lp::LinearProgram;
+    use optiq_solver::planner::lp::{HighsMethod, LinearProgram};
     use optiq_solver::{Candidates, Planner, Problem, Report};
     use std::time::Instant;
 
@@ -170,12 +173,13 @@ fn methods(setting: &Setting, partition: &Partition, pattern: &str) -> Result<Op
     let candidates_seconds = searching.elapsed().as_secs_f64();
     let unit = net.unit_capacity() / 1e6;
     let mut tried = Vec::new();
-    let highs = [("HiGHS, interior point (ipx)", "ipx"), ("HiGHS, first-order (pdlp)", "pdlp")];
-    for (method, solver) in highs {
+    let highs =
+        [("HiGHS, interior point (ipx)", HighsMethod::InteriorPoint), ("HiGHS, first-order (pdlp)", HighsMethod::Pdlp)];
+    for (method, highs_method) in highs {
         setting.progress.now(format!("{pattern} on {} nodes: {method}", partition.nodes));
         let problem = Problem::new(net, &demands, Some(&candidates))?;
         let planning = Instant::now();
-        let planner = LinearProgram::with_solver(solver);
+        let planner = LinearProgram::with_method(highs_method);
         let assignment = planner.assign(&problem)?;
         let plan_seconds = planning.elapsed().as_secs_f64();
         let plan = finish(&problem, planner.name(), assignment)?;
@@ -192,7 +196,7 @@ fn methods(setting: &Setting, partition: &Partition, pattern: &str) -> Result<Op
     let mut last = None;
     setting.progress.now(format!("{pattern} on {} nodes: optimal", partition.nodes));
     for _ in 0..setting.repetitions {
-        last = setting.plan(net, &demands, &with_planner("optimal"), Some(&candidates))?;
+        last = setting.plan(net, &demands, &with_planner(PlannerName::Optimal), Some(&candidates))?;
         plan_seconds.extend(last.as_ref().map(|p| p.timings.plan_seconds));
     }
     if let Some(planned) = last {

@@ -2,15 +2,17 @@
 //!
 //! All of these are among the 91 cases, and are found there by their names.
 
-use super::machine::{MPI, Machine, Measured, ORDER, PLANNERS, Scale};
+use super::machine::{Machine, Measured, ORDER, PLANNERS, Scale};
 use super::setting::Setting;
 use super::thesis_cases::{self, Case};
+use crate::compared_method::ComparedMethod;
 use crate::failure::Failure;
 use crate::findings::{Cell, Column, Findings, Row, Verdict, column};
 use crate::plot::{Plot, PlotKind};
 use crate::published::PATTERNS;
 use optiq_net::Network;
 use optiq_solver::Demand;
+use optiq_solver::planner::PlannerName;
 
 /// A sixteenth of the published bytes in packets of 4 KiB: within minutes, and each page says what that changes.
 pub const SCALE: Scale = Scale { bytes: 16, packets: 8 };
@@ -112,18 +114,18 @@ fn by_nodes(setting: &Setting, title: &str, id: impl Fn(&str) -> String) -> Resu
             }
             for (m, first) in found.iter().zip(&first) {
                 let left = m.times_mpi / first;
-                let verdict = match m.name {
+                let verdict = match m.method {
                     _ if !judged => Verdict::NotJudged,
-                    MPI => Verdict::NotJudged,
-                    name => Verdict::of(m.times_mpi > 1.0 && left >= HOLDS, || {
-                        format!("{pattern}, {nodes} nodes: {name} is {:.2} times as fast as MPI", m.times_mpi)
+                    ComparedMethod::Mpi => Verdict::NotJudged,
+                    method => Verdict::of(m.times_mpi > 1.0 && left >= HOLDS, || {
+                        format!("{pattern}, {nodes} nodes: {method} is {:.2} times as fast as MPI", m.times_mpi)
                     }),
                 };
-                plot.set(pattern, m.name, i, m.times_mpi);
+                plot.set(pattern, m.method.as_str(), i, m.times_mpi);
                 let cells = vec![
                     pattern.into(),
                     u64::from(nodes).into(),
-                    m.name.into(),
+                    m.method.as_str().into(),
                     m.gigabytes.into(),
                     m.times_mpi.into(),
                     percent(left),
@@ -181,7 +183,7 @@ pub fn distances(setting: &Setting) -> Result<Findings, Failure> {
     let categories = positions.iter().map(usize::to_string).collect();
     let mut plot = Plot::new(PlotKind::Lines, &title, "GB/s", "position of the destinations", categories);
     // How much the plans that are judged could carry at the nearest position and at the farthest.
-    let mut limits: Vec<(&str, f64, f64)> = Vec::new();
+    let mut limits: Vec<(ComparedMethod, f64, f64)> = Vec::new();
     for (pattern, published) in PATTERNS.into_iter().zip([&viii.disjoint, &viii.overlap, &viii.subset]) {
         let mut found: Vec<(Hops, Vec<Measured>)> = Vec::new();
         for position in &positions {
@@ -194,29 +196,29 @@ pub fn distances(setting: &Setting) -> Result<Findings, Failure> {
         let farthest = (0..found.len()).rev().max_by(by_mean).unwrap_or(0);
         for (i, (hops, measured)) in found.iter().enumerate() {
             for (m, near) in measured.iter().zip(&found[nearest].1) {
-                let compared = pattern == PATTERNS[0] && i == farthest && m.name != MPI;
+                let compared = pattern == PATTERNS[0] && i == farthest && m.method != ComparedMethod::Mpi;
                 let verdict = match compared && judged {
                     true => Verdict::of(m.gigabytes > near.gigabytes * (1.0 + ORDER), || {
                         format!(
                             "{pattern}: {} at {:.1} GB/s, and at {:.1} GB/s where destinations are nearest",
-                            m.name, m.gigabytes, near.gigabytes
+                            m.method, m.gigabytes, near.gigabytes
                         )
                     }),
                     false => Verdict::NotJudged,
                 };
                 if compared {
-                    limits.push((m.name, near.gigabytes / near.share_of_bound, m.gigabytes / m.share_of_bound));
+                    limits.push((m.method, near.gigabytes / near.share_of_bound, m.gigabytes / m.share_of_bound));
                 }
-                plot.set(pattern, m.name, i, m.gigabytes);
+                plot.set(pattern, m.method.as_str(), i, m.gigabytes);
                 let cells = vec![
                     pattern.into(),
                     positions[i].into(),
-                    m.name.into(),
+                    m.method.as_str().into(),
                     published.distance_max[i].into(),
                     u64::from(hops.most).into(),
                     published.distance_mean[i].into(),
                     hops.mean.into(),
-                    published.paths(m.name).map(|paths| paths[i] as f64).into(),
+                    published.paths(m.method).map(|paths| paths[i] as f64).into(),
                     m.paths.into(),
                     m.gigabytes.into(),
                     m.times_mpi.into(),
@@ -232,10 +234,10 @@ pub fn distances(setting: &Setting) -> Result<Findings, Failure> {
 }
 
 /// What is said of distances; `limits` are the throughputs that the judged plans' link bounds allow, nearest and farthest.
-fn distance_notes(setting: &Setting, net: &Network, limits: &[(&str, f64, f64)]) -> Vec<String> {
+fn distance_notes(setting: &Setting, net: &Network, limits: &[(ComparedMethod, f64, f64)]) -> Vec<String> {
     let viii = &setting.published.table_viii;
     let limits: Vec<String> =
-        limits.iter().map(|(name, near, far)| format!("{near:.0} and {far:.0} GB/s for {name}")).collect();
+        limits.iter().map(|(method, near, far)| format!("{near:.0} and {far:.0} GB/s for {method}")).collect();
     let grid = net.geometry().grid();
     let longest = [&viii.disjoint, &viii.overlap, &viii.subset].iter().flat_map(|p| p.distance_max).max();
     vec![
@@ -247,7 +249,7 @@ fn distance_notes(setting: &Setting, net: &Network, limits: &[(&str, f64, f64)])
         ),
         format!(
             "Farther destinations help a planner where they give it more paths. What the link bounds of the plans in {} allow, \
-             nearest and farthest: {}. Where that does not grow, longer paths only cost turns of forwarders.",
+             nearest and farthest: {}. Where that does not grow, longer paths only cost forwarders time.",
             PATTERNS[0],
             limits.join(", ")
         ),
@@ -298,18 +300,18 @@ pub fn destinations(setting: &Setting) -> Result<Findings, Failure> {
         for (i, &each) in figure.destinations.iter().enumerate() {
             let (_, found) = family.compare(&format!("ratio-{pattern}-{part}-{each}"), &partition.net)?;
             for m in found {
-                let verdict = match m.name {
-                    MPI => Verdict::NotJudged,
+                let verdict = match m.method {
+                    ComparedMethod::Mpi => Verdict::NotJudged,
                     _ if !judged => Verdict::NotJudged,
-                    name => Verdict::of(m.times_mpi >= figure.times_mpi, || {
-                        format!("{pattern}, {each} destinations: {name} is {:.2} times as fast as MPI", m.times_mpi)
+                    method => Verdict::of(m.times_mpi >= figure.times_mpi, || {
+                        format!("{pattern}, {each} destinations: {method} is {:.2} times as fast as MPI", m.times_mpi)
                     }),
                 };
-                plot.set(pattern, m.name, i, m.times_mpi);
+                plot.set(pattern, m.method.as_str(), i, m.times_mpi);
                 let cells = vec![
                     pattern.into(),
                     u64::from(each).into(),
-                    m.name.into(),
+                    m.method.as_str().into(),
                     m.gigabytes.into(),
                     m.times_mpi.into(),
                     percent(m.share_of_bound),
@@ -350,21 +352,23 @@ pub fn pairings(setting: &Setting) -> Result<Findings, Failure> {
         }
         let mean = |i: usize| draws.iter().map(|d| d[i].gigabytes).sum::<f64>() / draws.len() as f64;
         for i in 0..draws[0].len() {
-            let name = draws[0][i].name;
-            let (published, base, ours) = (ix.of(name)[p], ix.mpi[p], mean(i));
+            let method = draws[0][i].method;
+            let (published, base, ours) = (ix.of(method)[p], ix.mpi[p], mean(i));
             let times = ours / mean(0);
             let each = || draws.iter().map(|d| d[i].times_mpi);
-            let verdict = match name {
-                "heu2" | "optimal" if judged => Verdict::of(times >= ix.times_mpi, || {
-                    format!("{pattern}: {name} is {times:.2} times as fast as MPI on average")
-                }),
+            let verdict = match method {
+                ComparedMethod::Planned(PlannerName::Heuristic2 | PlannerName::Optimal) if judged => {
+                    Verdict::of(times >= ix.times_mpi, || {
+                        format!("{pattern}: {method} is {times:.2} times as fast as MPI on average")
+                    })
+                }
                 _ => Verdict::NotJudged,
             };
-            plot.set("published", name, p, published);
-            plot.set("simulated", name, p, ours);
+            plot.set("published", method.as_str(), p, published);
+            plot.set("simulated", method.as_str(), p, ours);
             let cells = vec![
                 pattern.into(),
-                name.into(),
+                method.as_str().into(),
                 published.into(),
                 ours.into(),
                 (published / base).into(),

@@ -7,6 +7,7 @@ use optiq_measure::statistics::median;
 use optiq_net::Network;
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::{self, PlanOptions, Planned};
+use optiq_solver::planner::PlannerName;
 use optiq_solver::{Candidates, PlanError};
 
 /// Bytes of each pair in all of the thesis's tables that are shown again here.
@@ -88,8 +89,8 @@ impl Setting<'_> {
 }
 
 /// Options with this planner.
-pub fn with_planner(planner: &str) -> PlanOptions {
-    PlanOptions { planner: planner.to_owned(), ..PlanOptions::default() }
+pub fn with_planner(planner: PlannerName) -> PlanOptions {
+    PlanOptions { planner, ..PlanOptions::default() }
 }
 
 /// MB (decimal) on the worst physical link of a plan.

@@ -1,7 +1,8 @@
 //! O5, O12 and O13: what the thesis measured on Mira, in the packet-level simulator with the model of Blue Gene/Q.
 
-use super::machine::{MPI, Machine, ORDER, Scale};
+use super::machine::{Machine, ORDER, Scale};
 use super::setting::{MESSAGE, Partition, Setting, with_planner};
+use crate::compared_method::ComparedMethod;
 use crate::failure::Failure;
 use crate::findings::{Cell, Column, Findings, Row, Verdict, column};
 use crate::plot::{Plot, PlotKind};
@@ -14,6 +15,7 @@ use optiq_sim::simulated_exchange::cost::cost_model;
 use optiq_sim::simulated_exchange::method::{MpiAlgorithm, TransferMethod};
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::Planned;
+use optiq_solver::planner::PlannerName;
 use optiq_transport::{ChunkRule, ScheduleOptions};
 
 const THROUGHPUTS: &[Column] = &[
@@ -28,6 +30,10 @@ const THROUGHPUTS: &[Column] = &[
     column("share of the bound, %", "share_of_bound_percent", 1),
 ];
 
+/// The planners of O5, worst first.
+const COMPARED: [PlannerName; 4] =
+    [PlannerName::Heuristic1, PlannerName::Heuristic2, PlannerName::LinearProgram, PlannerName::Optimal];
+
 /// O5: the order of throughputs.
 pub fn throughputs(setting: &Setting) -> Result<Findings, Failure> {
     let vii = &setting.published.table_vii;
@@ -41,33 +47,34 @@ pub fn throughputs(setting: &Setting) -> Result<Findings, Failure> {
     for (p, pattern) in PATTERNS.into_iter().enumerate() {
         let demands = machine.scaled(setting.pattern(pattern, &partition.net)?);
         let what = format!("{pattern} on {} nodes", partition.nodes);
-        let found = machine.compare(&partition.net, &demands, &["heu1", "heu2", "lp", "optimal"], &what)?;
-        let mut before: Option<(&str, f64)> = None;
+        let found = machine.compare(&partition.net, &demands, &COMPARED, &what)?;
+        let mut before: Option<(ComparedMethod, f64)> = None;
         for m in found {
-            let (name, ours) = (m.name, m.gigabytes);
-            let published = match name {
-                MPI => vii.mpi.gigabytes_per_second[p],
-                "heu1" => vii.heu1.gigabytes_per_second[p],
-                "heu2" => vii.heu2.gigabytes_per_second[p],
+            let (method, ours) = (m.method, m.gigabytes);
+            let optimal = method == ComparedMethod::Planned(PlannerName::Optimal);
+            let published = match method {
+                ComparedMethod::Mpi => vii.mpi.gigabytes_per_second[p],
+                ComparedMethod::Planned(PlannerName::Heuristic1) => vii.heu1.gigabytes_per_second[p],
+                ComparedMethod::Planned(PlannerName::Heuristic2) => vii.heu2.gigabytes_per_second[p],
                 _ => vii.opt.gigabytes_per_second[p],
             };
             let verdict = match before {
                 // Two planners of the same rank: the thesis's LP, and ours.
-                Some((other, rate)) if judged && name != "optimal" => Verdict::of(ours >= rate * (1.0 - ORDER), || {
-                    format!("{pattern}: {name} at {ours:.1} GB/s is behind {other} at {rate:.1} GB/s")
+                Some((other, rate)) if judged && !optimal => Verdict::of(ours >= rate * (1.0 - ORDER), || {
+                    format!("{pattern}: {method} at {ours:.1} GB/s is behind {other} at {rate:.1} GB/s")
                 }),
                 _ => Verdict::NotJudged,
             };
-            before = Some((name, ours));
+            before = Some((method, ours));
             // Only the LP is the thesis's own.
-            if name != "optimal" {
-                plot.set("published", name, p, published);
+            if !optimal {
+                plot.set("published", method.as_str(), p, published);
             }
-            plot.set("simulated", name, p, ours);
+            plot.set("simulated", method.as_str(), p, ours);
             rows.push(Row::new(
                 vec![
                     pattern.into(),
-                    name.into(),
+                    method.as_str().into(),
                     published.into(),
                     ours.into(),
                     (published / vii.mpi.gigabytes_per_second[p]).into(),
@@ -110,7 +117,7 @@ impl<'a> Messages<'a> {
     fn plan(&self, pattern: &str, bytes: u64) -> Result<(Vec<Demand>, Planned), Failure> {
         let net = &self.partition.net;
         let demands = demands::parse(&format!("pattern:{pattern}"), net, bytes)?;
-        match self.setting.plan(net, &demands, &with_planner("optimal"), None)? {
+        match self.setting.plan(net, &demands, &with_planner(PlannerName::Optimal), None)? {
             Some(planned) => Ok((demands, planned)),
             None => Err(Failure::Work("planner optimal is in every build".into())),
         }

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::findings::{Column, Findings, Row, Verdict, column, no_more, prints_as};
 use crate::published::PATTERNS;
 use optiq_solver::pipeline::K;
+use optiq_solver::planner::PlannerName;
 
 /// How far the mean of paths per link may be from the published one, relatively.
 const MEAN_WITHIN: f64 = 0.05;
@@ -33,7 +34,7 @@ pub fn mpi(setting: &Setting) -> Result<Findings, Failure> {
         // A host's pair with itself is left out of the demands, but is a path in the thesis's count.
         let pairs = net.hosts() / 16 * 8;
         selves += pairs - demands.len();
-        let Some(planned) = setting.plan(net, &demands, &with_planner("direct"), None)? else { continue };
+        let Some(planned) = setting.plan(net, &demands, &with_planner(PlannerName::Direct), None)? else { continue };
         let report = &planned.report;
         let (megabytes, mpi) = (worst_megabytes(&planned), &published.mpi);
         let mean = mpi.paths_per_link_mean[p];
@@ -90,27 +91,27 @@ const PLANS: &[Column] = &[
 
 /// O2: the LP, beside the bound over all routings.
 pub fn optimization(setting: &Setting) -> Result<Findings, Failure> {
-    plans(setting, &["optimal", "lp"], setting.published.table_vii.opt.megabytes)
+    plans(setting, &[PlannerName::Optimal, PlannerName::LinearProgram], setting.published.table_vii.opt.megabytes)
 }
 
 /// O3: heuristic 2.
 pub fn heuristic2(setting: &Setting) -> Result<Findings, Failure> {
-    plans(setting, &["heu2"], setting.published.table_vii.heu2.megabytes)
+    plans(setting, &[PlannerName::Heuristic2], setting.published.table_vii.heu2.megabytes)
 }
 
 /// O4: heuristic 1 with maxload 16.
 pub fn heuristic1(setting: &Setting) -> Result<Findings, Failure> {
-    plans(setting, &["heu1"], setting.published.table_vii.heu1.megabytes)
+    plans(setting, &[PlannerName::Heuristic1], setting.published.table_vii.heu1.megabytes)
 }
 
-fn plans(setting: &Setting, planners: &[&str], published: [f64; 3]) -> Result<Findings, Failure> {
+fn plans(setting: &Setting, planners: &[PlannerName], published: [f64; 3]) -> Result<Findings, Failure> {
     let partition = setting.partition(setting.published.table_vii.nodes)?;
     let net = &partition.net;
     let mut rows = Vec::new();
     let mut notes = Vec::new();
     for (pattern, published) in PATTERNS.into_iter().zip(published) {
         let demands = setting.pattern(pattern, net)?;
-        for planner in planners {
+        for &planner in planners {
             setting.progress.now(format!("{pattern} on {} nodes with {planner}", partition.nodes));
             let Some((planned, seconds)) = setting.timed(net, &demands, &with_planner(planner))? else {
                 let left_out = format!("Planner {planner} is not in this build.");
@@ -127,7 +128,7 @@ fn plans(setting: &Setting, planners: &[&str], published: [f64; 3]) -> Result<Fi
             rows.push(Row::new(
                 vec![
                     pattern.into(),
-                    (*planner).into(),
+                    planner.as_str().into(),
                     published.into(),
                     megabytes.into(),
                     bound_megabytes(&planned, net).into(),

@@ -9,10 +9,11 @@ use optiq_net::Network;
 use optiq_solver::PlanError;
 use optiq_solver::demands;
 use optiq_solver::pipeline::{self, K, PlanOptions};
+use optiq_solver::planner::PlannerName;
 use serde::{Deserialize, Serialize};
 
 /// In the order of the rows; which row of the table each stands for is said on the page.
-const PLANNERS: [&str; 5] = ["direct", "heu1", "heu2", "lp", "optimal"];
+const PLANNERS: [PlannerName; 5] = PlannerName::ALL;
 
 /// One plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,9 +52,9 @@ pub fn run() -> Result<TableViiContent, Failure> {
         let demands = demands::parse(&format!("pattern:{pattern}"), &net, MESSAGE)?;
         for planner in PLANNERS {
             let published_megabytes = match planner {
-                "direct" => vii.mpi.megabytes[p],
-                "heu1" => vii.heu1.megabytes[p],
-                "heu2" => vii.heu2.megabytes[p],
+                PlannerName::Direct => vii.mpi.megabytes[p],
+                PlannerName::Heuristic1 => vii.heu1.megabytes[p],
+                PlannerName::Heuristic2 => vii.heu2.megabytes[p],
                 _ => vii.opt.megabytes[p],
             };
             let options = PlanOptions { k: Some(K), ..with_planner(planner) };
@@ -65,7 +66,7 @@ pub fn run() -> Result<TableViiContent, Failure> {
             let (r, megabytes) = (&planned.report, planned.report.bytes_per_link_max / 1e6);
             rows.push(TableViiRow {
                 pattern: pattern.into(),
-                planner: planner.into(),
+                planner: planner.to_string(),
                 published_megabytes,
                 megabytes,
                 no_more_than_published: no_more(megabytes, published_megabytes, 2),

@@ -1,6 +1,6 @@
 //! The scheduler, stepped by hand.
 
-use super::{Order, Scheduler};
+use super::{QueueOrder, Scheduler};
 use crate::chunk::ChunkRule;
 use crate::constants::EAGER;
 use crate::error::TransportError;
@@ -43,7 +43,7 @@ fn roles_table_and_windows_of_a_relayed_path() {
 #[test]
 fn the_forwarder_step_by_step() {
     let s = schedules(3, &[path(5, &[0, 1, 2], 10)], options(4, 8, 8));
-    let mut f = Scheduler::new(&s[1], Order::ForwardFirst);
+    let mut f = Scheduler::new(&s[1], QueueOrder::ForwardFirst);
 
     // Window 2: two receives are posted into the two slots, nothing can be sent.
     let posts: Vec<Region> = std::iter::from_fn(|| f.poll_post()).map(|p| p.into).collect();
@@ -78,7 +78,7 @@ fn the_forwarder_step_by_step() {
 #[test]
 fn what_the_schedule_does_not_contain_is_refused() {
     let s = schedules(3, &[path(5, &[0, 1, 2], 10)], options(4, 8, 8));
-    let mut f = Scheduler::new(&s[1], Order::ForwardFirst);
+    let mut f = Scheduler::new(&s[1], QueueOrder::ForwardFirst);
     let unexpected = |r: Result<(), TransportError>| matches!(r, Err(TransportError::Unexpected { rank: 1, .. }));
     assert!(unexpected(f.handle_received(5, 0)), "before its post");
     while f.poll_post().is_some() {}
@@ -94,7 +94,7 @@ fn what_the_schedule_does_not_contain_is_refused() {
 #[test]
 fn own_paths_advance_in_proportion_to_their_bytes() {
     let s = schedules(3, &[path(0, &[0, 1], 2), path(1, &[0, 1, 2], 6)], options(1, 64, 8));
-    let mut f = Scheduler::new(&s[0], Order::ForwardFirst);
+    let mut f = Scheduler::new(&s[0], QueueOrder::ForwardFirst);
     let sent: Vec<u32> = std::iter::from_fn(|| f.poll_transmit()).map(|t| t.header.path).collect();
     assert_eq!(sent, [0, 1, 1, 1, 0, 1, 1, 1]);
 }
@@ -106,7 +106,7 @@ fn a_crossing_of_flows_under_the_smallest_budget() {
     let paths = [path(0, &[0, 1, 2], 5), path(1, &[2, 1, 0], 5), path(2, &[1, 0, 2], 5), path(3, &[1, 2, 0], 5)];
     let s = schedules(3, &paths, options(64, 3, 8));
     assert!(s.iter().all(|s| s.slot_bytes() <= 3 && s.hops().iter().all(|h| h.chunk == 1)));
-    let mut f: Vec<Scheduler<&Schedule>> = s.iter().map(|s| Scheduler::new(s, Order::LocalFirst)).collect();
+    let mut f: Vec<Scheduler<&Schedule>> = s.iter().map(|s| Scheduler::new(s, QueueOrder::LocalFirst)).collect();
     // A synchronous network: in each round every rank does all it may, then everything arrives.
     for round in 0.. {
         assert!(round < 100, "stuck: {}", f.iter().map(Scheduler::waiting_for).collect::<Vec<_>>().join("; "));
@@ -184,7 +184,7 @@ fn bytes_in_flight_are_in_proportion_to_what_a_leg_carries() {
     };
     assert_eq!([part(16), part(100), part(2)], [[50, 25, 12], [20, 10, 5], [80, 40, 20]]);
 
-    let mut source = Scheduler::new(&s[0], Order::Proportional);
+    let mut source = Scheduler::new(&s[0], QueueOrder::Proportional);
     let sent: Vec<(u32, u32, u64)> =
         std::iter::from_fn(|| source.poll_transmit()).map(|t| (t.to, t.header.path, t.header.sequence)).collect();
     source.check_invariants();
@@ -207,7 +207,7 @@ fn limits_that_are_no_whole_number_of_chunks_are_right_on_average() {
     // Limits of 50 and 25 bytes: five chunks of 10, and two or three, each half of the time.
     let paths = [path(0, &[0, 1], 4000), Path { source_offset: 4000, ..path(1, &[0, 2], 2000) }];
     let s = schedules(3, &paths, ScheduleOptions { in_flight_limit: 50, ..options(10, 1 << 20, 1000) });
-    let mut source = Scheduler::new(&s[0], Order::Proportional);
+    let mut source = Scheduler::new(&s[0], QueueOrder::Proportional);
     let mut in_flight = [0u64; 2];
     let mut counts = [[0u64; 6]; 2];
     for round in 0..190 {
@@ -230,7 +230,7 @@ fn limits_that_are_no_whole_number_of_chunks_are_right_on_average() {
 fn one_chunk_may_always_be_in_flight() {
     let o = ScheduleOptions { in_flight_limit: 0, ..options(10, 1 << 20, 100) };
     let s = schedules(4, &unequal(), o);
-    let mut source = Scheduler::new(&s[0], Order::Proportional);
+    let mut source = Scheduler::new(&s[0], QueueOrder::Proportional);
     let sent: Vec<u32> = std::iter::from_fn(|| source.poll_transmit()).map(|t| t.to).collect();
     assert_eq!(sent, [1, 2]);
 }
@@ -241,10 +241,10 @@ fn whose_chunks_go_first() {
     let paths = [path(0, &[0, 1, 2], 40), path(1, &[1, 2], 40)];
     let s = schedules(3, &paths, options(10, 1 << 20, 100));
     for (order, expected) in [
-        (Order::ForwardFirst, [0, 0, 0, 0, 1, 1, 1, 1]),
-        (Order::LocalFirst, [1, 1, 1, 1, 0, 0, 0, 0]),
-        (Order::RoundRobin, [0, 1, 0, 1, 0, 1, 0, 1]),
-        (Order::Proportional, [0, 1, 0, 1, 0, 1, 0, 1]),
+        (QueueOrder::ForwardFirst, [0, 0, 0, 0, 1, 1, 1, 1]),
+        (QueueOrder::LocalFirst, [1, 1, 1, 1, 0, 0, 0, 0]),
+        (QueueOrder::RoundRobin, [0, 1, 0, 1, 0, 1, 0, 1]),
+        (QueueOrder::Proportional, [0, 1, 0, 1, 0, 1, 0, 1]),
     ] {
         let mut relay = Scheduler::new(&s[1], order);
         while relay.poll_post().is_some() {}

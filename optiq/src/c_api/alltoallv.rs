@@ -85,7 +85,7 @@ pub unsafe extern "C" fn optiq_alltoallv_c(
     comm: ffi::MPI_Comm,
 ) -> c_int {
     let function = "optiq_alltoallv_c";
-    let mut narrow = None;
+    let mut as_c_ints = None;
     let status = guard(|| {
         let Some(session) = Sessions::get(comm, function)? else {
             let text = "the communicator is an inter-communicator, whose counts optiq_alltoallv takes";
@@ -105,8 +105,8 @@ pub unsafe extern "C" fn optiq_alltoallv_c(
         let wide = lists.map(wide).into_iter().collect::<Result<Vec<_>, Error>>();
         if let Ok(wide) = &wide {
             let short = |list: &Vec<i64>| list.iter().map(|&n| c_int::try_from(n).ok()).collect::<Option<Vec<_>>>();
-            narrow = wide.iter().map(short).collect::<Option<Vec<_>>>();
-            if narrow.is_some() {
+            as_c_ints = wide.iter().map(short).collect::<Option<Vec<_>>>();
+            if as_c_ints.is_some() {
                 return Ok(());
             }
         }
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn optiq_alltoallv_c(
         remember(&session.decided());
         Ok(())
     });
-    match narrow {
+    match as_c_ints {
         Some(n) => {
             let [a, b, c, d] = [0, 1, 2, 3].map(|i| n[i].as_ptr());
             // SAFETY: the same arguments in shorter words.

@@ -116,7 +116,7 @@ pub unsafe extern "C" fn optiq_fortran_ialltoallv(
 ///
 /// # Safety
 /// Each list must be NULL or have an element for each of the ranks.
-unsafe fn narrow(lists: [*const i64; 4], ranks: usize, in_place: bool) -> Result<[Vec<c_int>; 4], Error> {
+unsafe fn to_c_ints(lists: [*const i64; 4], ranks: usize, in_place: bool) -> Result<[Vec<c_int>; 4], Error> {
     const WHAT: [&str; 4] = [
         "the array of send counts",
         "the array of send displacements",
@@ -156,7 +156,7 @@ unsafe fn hold_wide(
     unsafe { place(request, "request")? };
     let ranks = Sessions::get(comm, function)?.map_or(0, |s| s.lock().size() as usize);
     // SAFETY: by this function's contract.
-    let short = unsafe { narrow(lists, ranks, send == in_place()) };
+    let short = unsafe { to_c_ints(lists, ranks, send == in_place()) };
     let (arguments, _lists) = match short {
         Err(error) => (Err(error), Default::default()),
         Ok(lists) => {

@@ -67,10 +67,10 @@ fn is_looked_at(function: Function) -> bool {
         SERVING => true,
         UNDECIDED => {
             let decided = catch_unwind(decide).unwrap_or(Err(PassReason::Failed));
-            if let Err(way) = decided
+            if let Err(reason) = decided
                 && !BUSY.get()
             {
-                count(function, way);
+                count(function, reason);
             }
             decided.is_ok()
         }
@@ -99,8 +99,8 @@ pub unsafe fn begin<P: Place>(call: impl FnOnce() -> (Call, P), function: Functi
     };
     match catch_unwind(AssertUnwindSafe(begin)).unwrap_or(Err(PassReason::Failed)) {
         Ok(code) => code,
-        Err(way) => {
-            count(function, way);
+        Err(reason) => {
+            count(function, reason);
             next()
         }
     }

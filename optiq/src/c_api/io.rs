@@ -101,8 +101,8 @@ pub unsafe extern "C" fn optiq_file_write_at_all(
     datatype: ffi::MPI_Datatype,
     status: *mut ffi::MPI_Status,
 ) -> c_int {
-    let (way, file, buffer) = (FileDirection::Write, FileHandle(fh), buf.cast_mut());
-    let call = Call { way, file, offset, buffer, count, datatype, status };
+    let (direction, file, buffer) = (FileDirection::Write, FileHandle(fh), buf.cast_mut());
+    let call = Call { direction, file, offset, buffer, count, datatype, status };
     // SAFETY: by this function's contract.
     guard(|| unsafe { access(call, "optiq_file_write_at_all") })
 }
@@ -125,7 +125,8 @@ pub unsafe extern "C" fn optiq_file_read_at_all(
     datatype: ffi::MPI_Datatype,
     status: *mut ffi::MPI_Status,
 ) -> c_int {
-    let call = Call { way: FileDirection::Read, file: FileHandle(fh), offset, buffer: buf, count, datatype, status };
+    let call =
+        Call { direction: FileDirection::Read, file: FileHandle(fh), offset, buffer: buf, count, datatype, status };
     // SAFETY: by this function's contract.
     guard(|| unsafe { access(call, "optiq_file_read_at_all") })
 }

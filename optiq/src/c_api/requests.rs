@@ -224,7 +224,7 @@ pub unsafe extern "C" fn optiq_alltoallv_free(request: *mut Request) -> c_int {
     guard(|| {
         let held = find(request, "optiq_alltoallv_free")?;
         if held.lock().operation.is_active() {
-            return Err(Error::Argument("the request is under way; wait for it before it is freed".into()));
+            return Err(Error::Argument("the request is active; wait for it before it is freed".into()));
         }
         // SAFETY: by this function's contract.
         unsafe { REQUESTS.free(request, "optiq_alltoallv_free") }

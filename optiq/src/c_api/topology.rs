@@ -9,6 +9,7 @@ use crate::error::Error;
 use optiq_lower::placement::Placement;
 use optiq_net::{Grid, Network};
 use optiq_solver::pipeline::PlanOptions;
+use optiq_solver::planner::PlannerName;
 use optiq_transport::Rank;
 use optiq_transport::mpi::ffi;
 use std::ffi::{c_char, c_int};
@@ -38,12 +39,12 @@ pub enum Search {
 }
 
 impl Search {
-    const ALL: [(Search, &'static str); 5] = [
-        (Search::Direct, "direct"),
-        (Search::Heu1, "heu1"),
-        (Search::Heu2, "heu2"),
-        (Search::Lp, "lp"),
-        (Search::Optimal, "optimal"),
+    const ALL: [(Search, PlannerName); 5] = [
+        (Search::Direct, PlannerName::Direct),
+        (Search::Heu1, PlannerName::Heuristic1),
+        (Search::Heu2, PlannerName::Heuristic2),
+        (Search::Lp, PlannerName::LinearProgram),
+        (Search::Optimal, PlannerName::Optimal),
     ];
 }
 
@@ -338,7 +339,7 @@ pub extern "C" fn optiq_alg_search_heu(algorithms: Algorithms, jobs: JobList, se
         let known = known.lock();
         let found = Search::ALL.into_iter().find(|(s, _)| *s as c_int == search);
         let wrong = || Error::Argument(format!("{search} is no search; one of optiq_search is expected"));
-        let planner = found.ok_or_else(wrong)?.1.to_string();
+        let planner = found.ok_or_else(wrong)?.1;
         let jobs = JOBS.get(jobs, "optiq_alg_search_heu")?;
         let list = &mut jobs.lock().list;
         let mut changed = list.clone();

@@ -6,7 +6,7 @@
 use super::values::Config;
 use optiq_lower::scores::Scores;
 use optiq_net::units::parse_bytes;
-use optiq_transport::{ChunkRule, Order};
+use optiq_transport::{ChunkRule, QueueOrder};
 use std::str::FromStr;
 
 /// What an option can be set for.
@@ -124,7 +124,7 @@ pub const OPTIONS: &[OptionRecord] = &[
         name: "OPTIQ_LEGS",
         takes: "auto | planned | hops",
         default: "auto",
-        doc: "Where chunks stop on their way: where the plan says so, or at every host that they pass and that has ranks, so that those of different paths do not wait for each other in routers; auto takes what the cost model says, which is planned unless a calibration file has a hops_share above its planned_share.",
+        doc: "At which hosts chunks are stored and forwarded: at the forwarders of the plan, or at every host that they pass and that has ranks, so that those of different paths do not wait for each other in routers; auto takes what the cost model says, which is planned unless a calibration file has a hops_share above its planned_share.",
         scope: Scope::Communicator,
         set: |c, v| put(&mut c.legs, parsed(v)?),
     },
@@ -268,7 +268,7 @@ pub const OPTIONS: &[OptionRecord] = &[
         name: "OPTIQ_TRACE_EVENTS",
         takes: "number",
         default: "65536",
-        doc: "With OPTIQ_TRACE: records of 48 bytes that a rank keeps in memory, from 16 to 16777216; beyond that the oldest of an exchange give way and are counted.",
+        doc: "With OPTIQ_TRACE: records of 48 bytes that a rank keeps in memory, from 16 to 16777216; beyond that the oldest of an exchange are overwritten and counted.",
         scope: Scope::Process,
         set: |c, v| put(&mut c.trace_events, trace_events(v)?),
     },
@@ -358,12 +358,12 @@ fn chunk(value: &str) -> Result<ChunkRule, String> {
     }
 }
 
-fn order(value: &str) -> Result<Order, String> {
+fn order(value: &str) -> Result<QueueOrder, String> {
     Ok(match value {
-        "forward-first" => Order::ForwardFirst,
-        "local-first" => Order::LocalFirst,
-        "round-robin" => Order::RoundRobin,
-        "proportional" => Order::Proportional,
+        "forward-first" => QueueOrder::ForwardFirst,
+        "local-first" => QueueOrder::LocalFirst,
+        "round-robin" => QueueOrder::RoundRobin,
+        "proportional" => QueueOrder::Proportional,
         _ => return Err(String::new()),
     })
 }

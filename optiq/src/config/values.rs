@@ -5,26 +5,37 @@ use optiq_lower::choices::{Algorithm, LegsChoice, TransportChoice};
 use optiq_lower::decide::DecisionOptions;
 use optiq_lower::placement::PlacementRule;
 use optiq_lower::scores::Scores;
-use optiq_solver::planner;
-use optiq_transport::{ChunkRule, Order};
+use optiq_solver::PlanError;
+use optiq_solver::planner::PlannerName;
+use optiq_transport::{ChunkRule, QueueOrder};
+use std::fmt;
 use std::str::FromStr;
 
 /// Which planner.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlannerChoice {
     /// By the size of the problem.
     Auto,
     /// The one of this name.
-    Named(String),
+    Named(PlannerName),
 }
 
 impl FromStr for PlannerChoice {
-    type Err = ();
-    fn from_str(text: &str) -> Result<Self, ()> {
+    type Err = PlanError;
+
+    fn from_str(text: &str) -> Result<Self, PlanError> {
         match text {
             "auto" => Ok(PlannerChoice::Auto),
-            name if planner::NAMES.contains(&name) => Ok(PlannerChoice::Named(name.to_string())),
-            _ => Err(()),
+            name => name.parse().map(PlannerChoice::Named),
+        }
+    }
+}
+
+impl fmt::Display for PlannerChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlannerChoice::Auto => f.pad("auto"),
+            PlannerChoice::Named(name) => name.fmt(f),
         }
     }
 }
@@ -55,7 +66,7 @@ pub struct Config {
     /// `OPTIQ_BUDGET`.
     pub budget: u64,
     /// `OPTIQ_ORDER`.
-    pub order: Order,
+    pub order: QueueOrder,
     /// `OPTIQ_SCORES`.
     pub scores: Scores,
     /// `OPTIQ_CALIBRATION`.
@@ -146,7 +157,7 @@ impl Default for Config {
             chunk: ChunkRule::Auto,
             window: 32,
             budget: 64 << 20,
-            order: Order::Proportional,
+            order: QueueOrder::Proportional,
             scores: Scores::default(),
             calibration: None,
             min_bytes: None,

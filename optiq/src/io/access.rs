@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 /// What all ranks have agreed to do.
 pub(super) struct Plan<'a> {
-    pub(super) way: FileDirection,
+    pub(super) direction: FileDirection,
     pub(super) file: FileHandle,
     pub(super) rounds: &'a Rounds,
     pub(super) servers: &'a [Server],
@@ -62,10 +62,10 @@ impl FileSession {
             server,
             base,
             bytes,
-            accesses: [Accesses::new(plan.way), Accesses::new(plan.way)],
+            accesses: [Accesses::new(plan.direction), Accesses::new(plan.direction)],
         });
         let mut operations = Operations::default();
-        if let Some(h) = halves.as_mut().filter(|_| plan.way == FileDirection::Read && count > 0) {
+        if let Some(h) = halves.as_mut().filter(|_| plan.direction == FileDirection::Read && count > 0) {
             // SAFETY: by this function's contract; the halves live until the end of this function.
             unsafe { h.start(plan, 0) };
         }
@@ -85,14 +85,14 @@ impl FileSession {
             if self.is_broken() {
                 return failed.map(|()| None);
             }
-            if let Some(h) = halves.as_mut().filter(|_| plan.way == FileDirection::Read && round + 1 < count) {
+            if let Some(h) = halves.as_mut().filter(|_| plan.direction == FileDirection::Read && round + 1 < count) {
                 // SAFETY: as above; the exchange before has sent what was in that half.
                 unsafe { h.start(plan, round + 1) };
             }
             // SAFETY: as above.
             let moved = unsafe { self.exchange(plan, halves.as_ref(), round, &mut operations) };
             failed = failed.and(moved);
-            if let Some(h) = halves.as_mut().filter(|_| plan.way == FileDirection::Write && failed.is_ok()) {
+            if let Some(h) = halves.as_mut().filter(|_| plan.direction == FileDirection::Write && failed.is_ok()) {
                 // SAFETY: as above; all has arrived.
                 unsafe { h.start(plan, round) };
             }
@@ -169,7 +169,7 @@ impl FileSession {
                 inner.set(message.rank, message.extent.bytes, message.at);
             }
         }
-        let (send, receive) = match plan.way {
+        let (send, receive) = match plan.direction {
             FileDirection::Write => (outer, inner),
             FileDirection::Read => (inner, outer),
         };
@@ -178,9 +178,9 @@ impl FileSession {
 
     /// Plans a round; collective.
     fn plan(&self, from: Blocks, into: Blocks) -> Result<Operation, Error> {
-        let narrow = |list: &[u64]| list.iter().map(|&x| c_int::try_from(x).ok()).collect::<Option<Vec<_>>>();
+        let to_c_ints = |list: &[u64]| list.iter().map(|&x| c_int::try_from(x).ok()).collect::<Option<Vec<_>>>();
         let lists = [&from.bytes, &from.offsets, &into.bytes, &into.offsets];
-        let kept = match lists.map(|list| narrow(list)) {
+        let kept = match lists.map(|list| to_c_ints(list)) {
             [Some(a), Some(b), Some(c), Some(d)] => {
                 // SAFETY: constants of the library.
                 let byte = unsafe { ffi::RSMPI_UINT8_T };

@@ -1,4 +1,4 @@
-//! Collective file access over planned paths: data is moved to the hosts with a way to the storage, and written there.
+//! Collective file access over planned paths: data is moved to the hosts that are connected to the storage, and written there.
 //!
 //! ```text
 //!  write:  ranks ── planned paths ──► server rank, half A ──► MPI_File_iwrite_at     round k

@@ -7,7 +7,7 @@ use optiq_transport::mpi::{Library, check, ffi};
 use std::collections::VecDeque;
 use std::ffi::c_int;
 
-/// Which way.
+/// The direction of a collective access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileDirection {
     Write,
@@ -23,8 +23,8 @@ const AT_ONCE: usize = 64;
 
 /// Accesses of one half of a server's memory, and the first that failed.
 pub(super) struct Accesses {
-    way: FileDirection,
-    under_way: VecDeque<Access>,
+    direction: FileDirection,
+    pending: VecDeque<Access>,
     failure: Option<String>,
 }
 
@@ -40,8 +40,8 @@ struct Access {
 }
 
 impl Accesses {
-    pub(super) fn new(way: FileDirection) -> Self {
-        Self { way, under_way: VecDeque::new(), failure: None }
+    pub(super) fn new(direction: FileDirection) -> Self {
+        Self { direction, pending: VecDeque::new(), failure: None }
     }
 
     /// Starts the access of a piece, whose bytes are at `memory`. Reads ask for whole elements and must bring `expected`
@@ -51,7 +51,7 @@ impl Accesses {
     /// An open file with a contiguous view of elements of `element` bytes; the memory is valid and untouched until
     /// [`Accesses::wait`], and holds the piece rounded up to whole elements.
     pub(super) unsafe fn start(&mut self, file: FileHandle, piece: &Piece, element: u64, memory: *mut u8) {
-        while self.under_way.len() >= AT_ONCE {
+        while self.pending.len() >= AT_ONCE {
             self.wait_for_first();
         }
         // Nothing more is written behind a failure: what is not acknowledged need not be there.
@@ -72,7 +72,7 @@ impl Accesses {
         let (code, call, request) = unsafe {
             let mut request = ffi::RSMPI_REQUEST_NULL;
             let byte = ffi::RSMPI_UINT8_T;
-            match self.way {
+            match self.direction {
                 FileDirection::Write => {
                     let code = ffi::PMPI_File_iwrite_at(file.0, offset, memory.cast(), count, byte, &mut request);
                     (code, "MPI_File_iwrite_at", request)
@@ -84,7 +84,7 @@ impl Accesses {
             }
         };
         match check(code, call) {
-            Ok(()) => self.under_way.push_back(Access { request, start, bytes, offset, file, memory }),
+            Ok(()) => self.pending.push_back(Access { request, start, bytes, offset, file, memory }),
             Err(error) => self.fails(start, bytes, &error.to_string()),
         }
     }
@@ -94,7 +94,7 @@ impl Accesses {
     /// # Errors
     /// Which bytes could not be read or written, and why; each failure is told once.
     pub(super) fn wait(&mut self) -> Result<(), Failure> {
-        while !self.under_way.is_empty() {
+        while !self.pending.is_empty() {
             self.wait_for_first();
         }
         self.failure.take().map_or(Ok(()), |text| Err(Failure(text)))
@@ -103,7 +103,7 @@ impl Accesses {
     /// Not by `MPI_Wait`: where an access failed, that of Open MPI 4.1 looks for the error handler of a file that its OMPIO
     /// did not write into the request, and crashes. Looking at the status calls no error handler.
     fn wait_for_first(&mut self) {
-        let Some(mut access) = self.under_way.pop_front() else { return };
+        let Some(mut access) = self.pending.pop_front() else { return };
         // SAFETY: a plain C struct of integers, for which all zeros is a value.
         let mut status: ffi::MPI_Status = unsafe { std::mem::zeroed() };
         status.MPI_ERROR = ffi::MPI_SUCCESS as c_int;
@@ -119,7 +119,7 @@ impl Accesses {
         let done = u64::try_from(done).unwrap_or(0);
         let Access { start, bytes, offset, file, memory, .. } = access;
         // OMPIO completes what failed without an error and without a byte; asked again, in a blocking call, it says why.
-        let (code, done) = match self.way {
+        let (code, done) = match self.direction {
             // SAFETY: by the contract of `start`, file and memory are valid until this has been waited for.
             FileDirection::Write if code == ffi::MPI_SUCCESS as c_int && done < bytes => unsafe {
                 self.at_once(file, offset, memory, bytes as c_int)
@@ -139,7 +139,7 @@ impl Accesses {
         let code = unsafe {
             let mut status: ffi::MPI_Status = std::mem::zeroed();
             let byte = ffi::RSMPI_UINT8_T;
-            let code = match self.way {
+            let code = match self.direction {
                 FileDirection::Write => {
                     ffi::PMPI_File_write_at(file.0, offset, memory.cast(), count, byte, &mut status)
                 }
@@ -153,7 +153,7 @@ impl Accesses {
 
     /// Whether an access that is over did what it should have.
     fn ends(&mut self, start: u64, bytes: u64, code: c_int, done: u64) {
-        match check(code, if self.way == FileDirection::Write { "MPI's write" } else { "MPI's read" }) {
+        match check(code, if self.direction == FileDirection::Write { "MPI's write" } else { "MPI's read" }) {
             Err(error) => self.fails(start, bytes, &error.to_string()),
             Ok(()) if done < bytes => self.fails(start, bytes, &format!("MPI moved only {done} of them")),
             Ok(()) => {}
@@ -161,7 +161,7 @@ impl Accesses {
     }
 
     fn fails(&mut self, start: u64, bytes: u64, why: &str) {
-        let verb = if self.way == FileDirection::Write { "write" } else { "read" };
+        let verb = if self.direction == FileDirection::Write { "write" } else { "read" };
         self.failure
             .get_or_insert_with(|| format!("could not {verb} {bytes} bytes at byte {start} of the view: {why}"));
     }
@@ -188,7 +188,7 @@ fn look_until_complete(request: ffi::MPI_Request, status: &mut ffi::MPI_Status) 
 impl Drop for Accesses {
     /// The memory is about to go.
     fn drop(&mut self) {
-        while !self.under_way.is_empty() {
+        while !self.pending.is_empty() {
             self.wait_for_first();
         }
     }

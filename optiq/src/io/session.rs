@@ -29,7 +29,7 @@ pub struct FileTransfer {
 /// A rank's access, in MPI's terms.
 #[derive(Clone, Copy)]
 pub(crate) struct Call {
-    pub(crate) way: FileDirection,
+    pub(crate) direction: FileDirection,
     pub(crate) file: FileHandle,
     pub(crate) offset: ffi::MPI_Offset,
     /// Of a write, it is only read.
@@ -61,7 +61,7 @@ impl FileSession {
     ) -> Result<FileTransfer, Error> {
         let buffer = buffer.cast_mut();
         // SAFETY: passed on; the buffer is only read.
-        unsafe { self.access(Call { way: FileDirection::Write, file, offset, buffer, count, datatype, status }) }
+        unsafe { self.access(Call { direction: FileDirection::Write, file, offset, buffer, count, datatype, status }) }
     }
 
     /// As `MPI_File_read_at_all` (MPI 4.0, section 14.4.2): reads into `buffer`; fewer elements, or none, where the file
@@ -82,7 +82,7 @@ impl FileSession {
         status: *mut ffi::MPI_Status,
     ) -> Result<FileTransfer, Error> {
         // SAFETY: passed on.
-        unsafe { self.access(Call { way: FileDirection::Read, file, offset, buffer, count, datatype, status }) }
+        unsafe { self.access(Call { direction: FileDirection::Read, file, offset, buffer, count, datatype, status }) }
     }
 
     /// # Safety
@@ -113,7 +113,7 @@ impl FileSession {
         }
         let view = View { displacement: mine.displacement, element: mine.element };
         let mut extents: Vec<Extent> = offers.iter().map(|o| o.extent).collect();
-        if call.way == FileDirection::Read {
+        if call.direction == FileDirection::Read {
             // As far as the file goes when rank 0 looked.
             let end = offers[0].size;
             for extent in &mut extents {
@@ -142,7 +142,7 @@ impl FileSession {
         let rounds = rounds.at_once(servers.list(), 2 * half, self.session.agreement_seconds());
         let mine = extents[self.comm().rank() as usize];
         let plan = Plan {
-            way: call.way,
+            direction: call.direction,
             file: call.file,
             rounds: &rounds,
             servers: servers.list(),
@@ -177,7 +177,7 @@ impl FileSession {
         if call.offset < 0 {
             return Err(Error::Argument(format!("the offset is {}; it must not be negative", call.offset)));
         }
-        match (call.way, one_way) {
+        match (call.direction, one_way) {
             (FileDirection::Read, (true, _)) => {
                 return Err(Error::Argument("the file was opened with MPI_MODE_WRONLY and cannot be read".into()));
             }
@@ -200,7 +200,7 @@ impl FileSession {
         }
         offer.extent = Extent { start: view::start(call.offset, bytes, view)?, bytes };
         (offer.element, offer.displacement) = (view.element, view.displacement);
-        if call.way == FileDirection::Read && self.comm().rank() == 0 {
+        if call.direction == FileDirection::Read && self.comm().rank() == 0 {
             // SAFETY: by this function's contract.
             offer.size = unsafe { call.file.bytes_behind(view.displacement)? };
         }
@@ -208,7 +208,7 @@ impl FileSession {
     }
 
     fn offer(&self, call: &Call, state: State) -> Offer {
-        let settings = self.settings | u64::from(call.way == FileDirection::Read);
+        let settings = self.settings | u64::from(call.direction == FileDirection::Read);
         Offer { state, extent: Extent::default(), element: 1, displacement: 0, size: 0, settings }
     }
 
@@ -224,7 +224,7 @@ impl FileSession {
 
     fn done(&self, call: &Call, bytes: u64, decision: Decision) -> FileTransfer {
         let level = if self.session.rank() == 0 { log::Level::Info } else { log::Level::Debug };
-        let what = if call.way == FileDirection::Write { "write_at_all" } else { "read_at_all" };
+        let what = if call.direction == FileDirection::Write { "write_at_all" } else { "read_at_all" };
         log::log!(level, "{what} on {} ranks served by {decision}", self.session.size());
         FileTransfer { bytes, decision: Arc::new(decision) }
     }
@@ -239,7 +239,7 @@ impl Call {
         let status = if status.is_null() { unsafe { ffi::RSMPI_STATUS_IGNORE } } else { status };
         // SAFETY: passed on.
         unsafe {
-            match self.way {
+            match self.direction {
                 FileDirection::Write => {
                     let code = ffi::PMPI_File_write_at_all(file.0, offset, buffer, count, datatype, status);
                     check(code, "MPI_File_write_at_all")?;

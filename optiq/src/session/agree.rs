@@ -6,7 +6,7 @@ use super::state::Session;
 use crate::blocks::Blocks;
 use crate::error::Error;
 use optiq_transport::Rank;
-use optiq_transport::mpi::{MINIMA, Record};
+use optiq_transport::mpi::{MINIMA, ReductionRecord};
 use std::time::Instant;
 
 /// What a rank brings to an agreement.
@@ -62,7 +62,7 @@ impl Session {
         let countable = i64::from(offer.countable);
         let minima: [i64; MINIMA] = [status, servable, countable, -bytes, -per_call, -misprediction, -took];
         let key = offer.blocks.map_or(Key::default(), |(send, receive)| Key::share(self.rank(), 0, send, receive));
-        let mut record = Record { minima, sums: key.0 };
+        let mut record = ReductionRecord { minima, sums: key.0 };
         self.reduction.reduce(&self.comm, &mut record)?;
         let [status, servable, countable, bytes, per_call, misprediction, took] = record.minima;
         // If the call failed at one rank, it counts for none, or ranks would come to differ.
@@ -101,18 +101,19 @@ impl Session {
         for (pair, word) in minima[1..].chunks_exact_mut(2).zip(words) {
             pair.copy_from_slice(&[word, -word]);
         }
-        let Record { minima, .. } = self.settled(local, Record { minima, sums: Key::default().0 })?;
+        let ReductionRecord { minima, .. } = self.settled(local, ReductionRecord { minima, sums: Key::default().0 })?;
         Ok(minima[1..].chunks_exact(2).all(|pair| pair[0] == -pair[1]))
     }
 
     /// The same, and the key of the demand set of which every rank has a share.
     pub(super) fn settle_share<T>(&self, local: &Result<T, Error>, share: Key) -> Result<Key, Error> {
-        let Record { sums, .. } = self.settled(local, Record { minima: [0; MINIMA], sums: share.0 })?;
+        let ReductionRecord { sums, .. } =
+            self.settled(local, ReductionRecord { minima: [0; MINIMA], sums: share.0 })?;
         Ok(Key(sums))
     }
 
     /// The same error on all ranks if one has one, and what becomes of a record without its first minimum.
-    fn settled<T>(&self, local: &Result<T, Error>, mut record: Record) -> Result<Record, Error> {
+    fn settled<T>(&self, local: &Result<T, Error>, mut record: ReductionRecord) -> Result<ReductionRecord, Error> {
         record.minima[0] = if local.is_err() { -i64::from(self.rank()) - 1 } else { 0 };
         self.reduction.reduce(&self.comm, &mut record)?;
         match record.minima[0] {

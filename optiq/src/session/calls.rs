@@ -108,7 +108,7 @@ impl Session {
         signature: u64,
     ) -> Result<(), Error> {
         if self.fast_path.skips(0, || true) {
-            // Nobody else knows of this call: it cannot be refused together.
+            // The other ranks do not know of this call, so ranks cannot refuse it together.
             // SAFETY: passed on.
             return unsafe { self.unagreed(local, arguments) };
         }

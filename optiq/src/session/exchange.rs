@@ -19,6 +19,7 @@ use optiq_lower::relays::RelayPolicy;
 use optiq_net::Network;
 use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_solver::plan;
+use optiq_solver::planner::PlannerName;
 use optiq_solver::{Demand, Plan};
 use optiq_transport::{ChunkCost, ChunkRule, Execution, Path, Rank, Schedule, ScheduleOptions};
 use std::rc::Rc;
@@ -392,9 +393,9 @@ impl Session {
 
     /// `direct` is the demands' link bound on the fabric's own routes, in seconds.
     pub(super) fn plan_options(&self, fabric: &Fabric, demands: &[Demand], direct: f64) -> PlanOptions {
-        let planner = match &self.config.planner {
-            PlannerChoice::Named(name) => name.clone(),
-            PlannerChoice::Auto => "optimal".into(),
+        let planner = match self.config.planner {
+            PlannerChoice::Named(name) => name,
+            PlannerChoice::Auto => PlannerName::Optimal,
         };
         // A host without a rank cannot forward.
         let forwarders = Some(fabric.placement.can_forward());

@@ -20,7 +20,7 @@ pub(crate) struct FastPath {
     /// One of them moved `misprediction_bytes` or more at this rank, and was not known to go to plain MPI anyway.
     misprediction: AtomicBool,
     misprediction_bytes: u64,
-    /// The last call went this way.
+    /// The last call took the fast path.
     last: AtomicBool,
     comm: ffi::MPI_Comm,
     ranks: usize,
@@ -134,12 +134,12 @@ impl FastPath {
         self.comm
     }
 
-    /// Whether the last call went this way.
+    /// Whether the last call took the fast path.
     pub(super) fn was_last(&self) -> bool {
         self.last.load(Relaxed)
     }
 
-    /// The last call went another way.
+    /// The last call did not take the fast path.
     pub(super) fn is_over(&self) {
         self.last.store(false, Relaxed);
     }
@@ -149,7 +149,7 @@ impl FastPath {
         (self.passed.swap(0, Relaxed), self.misprediction.swap(false, Relaxed))
     }
 
-    /// So many calls go this way from now on.
+    /// The next `calls` calls take the fast path.
     pub(super) fn allow(&self, calls: u64) {
         self.calls.store(calls, Relaxed);
     }

@@ -33,7 +33,7 @@ enum OperationState {
 
 /// An exchange that can be started; see [`Session::init`].
 pub(crate) struct Operation {
-    way: ExchangeMethod,
+    method: ExchangeMethod,
     decision: Arc<Decision>,
     state: OperationState,
 }
@@ -46,7 +46,7 @@ impl Operation {
 
     /// Whether it goes along planned paths.
     pub(crate) fn is_planned(&self) -> bool {
-        matches!(self.way, ExchangeMethod::Planned { .. })
+        matches!(self.method, ExchangeMethod::Planned { .. })
     }
 
     /// What serves it, and why.
@@ -57,7 +57,7 @@ impl Operation {
     /// The same exchange between other buffers, in which blocks of the same sizes lie in the same way; it must not be
     /// active. Where there are no blocks, a buffer may be NULL.
     pub(crate) fn rebase(&mut self, send: *mut u8, receive: *mut u8) {
-        match &mut self.way {
+        match &mut self.method {
             ExchangeMethod::Plain(kept) => (kept.send, kept.receive) = (send.cast_const().cast(), receive.cast()),
             ExchangeMethod::Planned { send: from, receive: into, .. } => (from.base, into.base) = (send, receive),
         }
@@ -71,7 +71,7 @@ impl Session {
         let plain = |decision: Arc<Decision>| {
             let missing = || Error::Argument("counts are beyond 2^31 - 1, further than MPI_Alltoallv can count".into());
             Ok(Operation {
-                way: ExchangeMethod::Plain(kept.ok_or_else(missing)?),
+                method: ExchangeMethod::Plain(kept.ok_or_else(missing)?),
                 decision,
                 state: OperationState::Idle,
             })
@@ -104,7 +104,7 @@ impl Session {
             Some(schedule) if entry.trials.get().best(self.config.min_gain) == Side::Planned => {
                 let (schedule, staged) = (Arc::clone(schedule), entry.staged.clone());
                 Ok(Operation {
-                    way: ExchangeMethod::Planned { schedule, staged, send, receive },
+                    method: ExchangeMethod::Planned { schedule, staged, send, receive },
                     decision,
                     state: OperationState::Idle,
                 })
@@ -124,7 +124,7 @@ impl Session {
         if operation.is_active() {
             return Err(Error::Argument("the exchange was started before and is not complete".into()));
         }
-        operation.state = match &operation.way {
+        operation.state = match &operation.method {
             ExchangeMethod::Plain(kept) => OperationState::Plain(kept.start(self.plain.raw())?),
             ExchangeMethod::Planned { schedule, staged, send, receive } => {
                 // SAFETY: the caller's buffers are valid by this function's contract.

@@ -35,8 +35,8 @@ impl Session {
         let from = self.side("send", send.as_mut_ptr(), send.len(), send_counts, send_displacements);
         let into = self.side("receive", receive.as_mut_ptr(), receive.len(), receive_counts, receive_displacements);
         let local = from.and_then(|f| Ok(Local::Bytes(f, into?)));
-        let narrow = |list: &[usize]| list.iter().map(|&x| c_int::try_from(x).ok()).collect::<Option<Vec<_>>>();
-        let [a, b, c, d] = [send_counts, send_displacements, receive_counts, receive_displacements].map(narrow);
+        let to_c_ints = |list: &[usize]| list.iter().map(|&x| c_int::try_from(x).ok()).collect::<Option<Vec<_>>>();
+        let [a, b, c, d] = [send_counts, send_displacements, receive_counts, receive_displacements].map(to_c_ints);
         let equivalent = T::equivalent_datatype();
         let datatype = mpi::raw::AsRaw::as_raw(&equivalent);
         let kept = match (&local, &a, &b, &c, &d) {
@@ -98,7 +98,7 @@ impl<T> Persistent<'_, T> {
     /// [`Error::Argument`] if it is active.
     pub fn buffers(&mut self) -> Result<(&mut [T], &mut [T]), Error> {
         if self.operation.is_active() {
-            return Err(Error::Argument("the exchange is under way; its buffers must not be touched".into()));
+            return Err(Error::Argument("the exchange is active; its buffers must not be touched".into()));
         }
         Ok((self.send, self.receive))
     }
@@ -109,7 +109,7 @@ impl<T> Drop for Persistent<'_, T> {
         if self.operation.is_active()
             && let Err(error) = self.session.wait(&mut self.operation)
         {
-            log::error!("an exchange that was dropped while it was under way: {error}");
+            log::error!("an exchange that was dropped while it was active: {error}");
         }
     }
 }

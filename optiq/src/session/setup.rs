@@ -13,7 +13,7 @@ use optiq_net::fingerprint::Fingerprint;
 use optiq_net::{Background, Network};
 use optiq_trace::{TraceOptions, Tracer};
 use optiq_transport::Traced;
-use optiq_transport::mpi::{Communicator, HostMemory, MINIMA, OneSided, Record, Reduction, TwoSided};
+use optiq_transport::mpi::{Communicator, HostMemory, MINIMA, OneSided, Reduction, ReductionRecord, TwoSided};
 use optiq_transport::{Rank, Transport};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -188,7 +188,7 @@ fn calibrate(comm: &Communicator) -> Result<CostModel, Error> {
     let mut least = f64::INFINITY;
     let reduction = Reduction::new()?;
     for _ in 0..2 * TIMED_REDUCTIONS {
-        let mut record = Record { minima: [0; MINIMA], sums: [0; 2] };
+        let mut record = ReductionRecord { minima: [0; MINIMA], sums: [0; 2] };
         let start = Instant::now();
         reduction.reduce(comm, &mut record)?;
         least = least.min(start.elapsed().as_secs_f64());

@@ -27,7 +27,7 @@ pub struct Session {
     /// What agreements are made by.
     pub(super) reduction: Reduction,
     /// What plain MPI serves goes here: on `comm`, every message would be compared with the receives that the transport
-    /// has posted. The same as `comm` where there is no transport, and where callers bring their own way to plain MPI.
+    /// has posted. The same as `comm` where there is no transport, and where callers call plain MPI themselves.
     pub(super) plain: Rc<Communicator>,
     pub(super) config: Config,
     /// The network and the back end; or why every call goes to plain MPI.
@@ -80,7 +80,7 @@ impl Session {
         Self::with(private, plain, fabric, config)
     }
 
-    /// A session on a private communicator, whose callers bring their own way to plain MPI with every call
+    /// A session on a private communicator, whose callers pass their own call of plain MPI each time
     /// ([`ByMpi::Caller`]); collective. The inner error says why every call would go there.
     ///
     /// # Errors

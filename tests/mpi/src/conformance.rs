@@ -4,12 +4,12 @@ use optiq_lower::lower::{Message, lower};
 use optiq_lower::placement::{Placement, PlacementRule};
 use optiq_solver::pipeline;
 use optiq_suite::{cases, exchange};
-use optiq_transport::{ChunkRule, ExecuteOptions, Order, Path, ScheduleOptions};
+use optiq_transport::{ChunkRule, ExecuteOptions, Path, QueueOrder, ScheduleOptions};
 use std::time::Duration;
 
 use crate::support::{rank, size};
 
-fn how(order: Order, sends_in_flight: usize) -> ExecuteOptions {
+fn how(order: QueueOrder, sends_in_flight: usize) -> ExecuteOptions {
     ExecuteOptions { order, sends_in_flight, give_up_after: Some(Duration::from_secs(60)) }
 }
 
@@ -22,10 +22,11 @@ pub fn random_exchanges(transport: &str, rounds: u64) -> Result<(), String> {
         exchange::run(&mut *transport, rank, ranks, paths, &options, &how, round).map(drop)
     };
     let options = ScheduleOptions::default();
-    run(&[], options, how(Order::ForwardFirst, 1), 0)?;
+    run(&[], options, how(QueueOrder::ForwardFirst, 1), 0)?;
     for round in 1..=rounds {
         let order =
-            [Order::Proportional, Order::ForwardFirst, Order::LocalFirst, Order::RoundRobin][round as usize % 4];
+            [QueueOrder::Proportional, QueueOrder::ForwardFirst, QueueOrder::LocalFirst, QueueOrder::RoundRobin]
+                [round as usize % 4];
         let count = 1 + (round as usize * 7) % 40;
         let paths = exchange::random_paths(ranks, count, 60_000, round);
         run(&paths, options, how(order, 64), round)?;
@@ -40,9 +41,9 @@ pub fn random_exchanges(transport: &str, rounds: u64) -> Result<(), String> {
     }
     // Larger than any eager limit, and chunks of a megabyte.
     let paths = exchange::random_paths(ranks, 6, 5_000_000, 999);
-    run(&paths, options, how(Order::ForwardFirst, 64), 13)?;
+    run(&paths, options, how(QueueOrder::ForwardFirst, 64), 13)?;
     let large = ScheduleOptions { chunk: ChunkRule::Fixed(1 << 20), ..options };
-    run(&paths, large, how(Order::ForwardFirst, 64), 14)
+    run(&paths, large, how(QueueOrder::ForwardFirst, 64), 14)
 }
 
 /// The cases of the shared suite that have as many hosts as there are ranks.
@@ -60,7 +61,11 @@ pub fn cases(transport_name: &str) -> Result<(), String> {
             continue;
         }
         let demands = case.demands(&network)?;
-        let options = pipeline::PlanOptions { planner: "heu2".into(), chunk: 4096, ..Default::default() };
+        let options = pipeline::PlanOptions {
+            planner: optiq_solver::planner::PlannerName::Heuristic2,
+            chunk: 4096,
+            ..Default::default()
+        };
         let planned = pipeline::run(&network, &demands, &options).map_err(|e| e.to_string())?;
         let names = vec![String::new(); ranks as usize];
         let placement = Placement::new(&network, &names, PlacementRule::Ranks { per_host: 1 })?;
@@ -73,7 +78,7 @@ pub fn cases(transport_name: &str) -> Result<(), String> {
         for path in &mut paths {
             path.destination_offset += u64::from(path.source()) * longest;
         }
-        let how = how(Order::ForwardFirst, 64);
+        let how = how(QueueOrder::ForwardFirst, 64);
         exchange::run(&mut *transport, rank, ranks, &paths, &ScheduleOptions::default(), &how, done)
             .map_err(|e| format!("{}: {e}", case.name))?;
         done += 1;

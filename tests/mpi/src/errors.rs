@@ -92,8 +92,8 @@ pub fn arguments() -> Result<(), String> {
         return Err(format!("the last call was served otherwise: {decision}"));
     }
     // SAFETY: a constant.
-    let nobody = unsafe { ffi::RSMPI_COMM_NULL };
-    expect("MPI_COMM_NULL", call.call(nobody), Status::Argument, "MPI_COMM_NULL")?;
+    let null = unsafe { ffi::RSMPI_COMM_NULL };
+    expect("MPI_COMM_NULL", call.call(null), Status::Argument, "MPI_COMM_NULL")?;
     succeeds("optiq_finalize", optiq_finalize())
 }
 

@@ -228,7 +228,7 @@ fn layout(random: &mut SplitMix64, ranks: usize, kind: u64, largest: u64) -> Lay
     Layout { element, in_memory, displacement, of }
 }
 
-/// A committed contiguous type of so many elements of `of`.
+/// A committed contiguous type of `count` elements of `of`.
 fn contiguous(count: usize, of: ffi::MPI_Datatype) -> ffi::MPI_Datatype {
     // SAFETY: a valid datatype.
     unsafe {
@@ -588,7 +588,7 @@ pub fn full(limit: bool) -> Result<(), String> {
     succeeds("optiq_finalize", optiq_finalize())
 }
 
-/// So many MiB of each rank through the budget, there and back, and what memory that took.
+/// Writes and reads back `mebibytes` MiB of each rank within the budget, and prints what memory that took.
 pub fn budget(mebibytes: &str) -> Result<(), String> {
     init()?;
     let bytes = mebibytes.parse::<usize>().map_err(|_| "a number of MiB is expected")? << 20;

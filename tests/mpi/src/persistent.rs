@@ -134,7 +134,7 @@ pub fn many_rounds() -> Result<(), String> {
         large.arrived(round)?;
         small.arrived(round)?;
         if !test(&mut first)? {
-            return Err("an exchange that is not under way is complete".into());
+            return Err("an inactive exchange is not complete".into());
         }
     }
     for request in [&mut first, &mut second] {
@@ -158,7 +158,7 @@ pub fn handles() -> Result<(), String> {
             let twice = optiq_alltoallv_start(&mut request);
             expect("started twice", twice, Status::Argument, "was started before")?;
             let early = optiq_alltoallv_free(&mut request);
-            expect("freed under way", early, Status::Argument, "is under way")?;
+            expect("freed while active", early, Status::Argument, "is active")?;
         }
         wait(&mut request)?;
         blocks.arrived(1)?;

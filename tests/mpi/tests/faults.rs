@@ -116,7 +116,7 @@ fn machine(ranks: u32, words: &[&str], environment: &[(&str, &str)]) -> common::
     common::mpirun(ranks, Path::new(PROGRAM), words, environment)
 }
 
-/// mpirun says which rank it was, over memory and over TCP; nobody waits for what cannot come.
+/// mpirun says which rank it was, over memory and over TCP; no rank waits for what cannot come.
 fn a_dead_rank_is_named() {
     let forced = [("OPTIQ_TOPOLOGY", SPEC), ("OPTIQ_PLACEMENT", "rank:1"), ("OPTIQ_ALGORITHM", "multipath")];
     let tcp = [&forced[..], &[("OMPI_MCA_btl", "tcp,self")]].concat();
@@ -298,8 +298,8 @@ const TENTH: f64 = 625_000.0;
 
 /// The link falls to a tenth of its rate, both ways.
 fn a_slow_link_only_slows(lab: &Lab) {
-    let calm = all_well(&run(lab, 1, &FORCED, &WORDS), RANKS);
-    memory(&calm, |rank| rank != 2);
+    let undisturbed = all_well(&run(lab, 1, &FORCED, &WORDS), RANKS);
+    memory(&undisturbed, |rank| rank != 2);
     let (outcome, (changed, before), _) = in_the_midst(lab, || {
         both_ways(|from, to| lab.set_rate(from, to, "5Mbit/s".parse().unwrap()).expect("set rate"));
         (Instant::now(), carried(lab, FROM, TO))
@@ -310,7 +310,7 @@ fn a_slow_link_only_slows(lab: &Lab) {
     both_ways(|from, to| lab.set_rate(from, to, "50Mbit/s".parse().unwrap()).expect("set rate"));
     println!(
         "{:.2} s; {:.2} s with a link that slows down to a tenth, {rest} bytes of it in {went_on:.2} s",
-        seconds(&calm),
+        seconds(&undisturbed),
         seconds(&output)
     );
     // Or the change came too late to mean anything, or did not slow: a queue's burst of 32 KiB apart, these bytes needed

@@ -19,7 +19,8 @@ use std::process::{Command, Stdio};
 const TIMEOUT: &str = "120";
 
 /// How the libraries are compiled here: a second time, as cargo-c shares no objects with cargo, so in the shortest time.
-const QUICK: &[&str] = &["--release", "--config=profile.release.opt-level=1", "--config=profile.release.debug=false"];
+const FAST_BUILD: &[&str] =
+    &["--release", "--config=profile.release.opt-level=1", "--config=profile.release.debug=false"];
 
 /// Some of what must be there, beside the header and the libraries that the programs use.
 const EXPECTED: &[&str] = &[
@@ -53,7 +54,7 @@ pub fn test(project: &Project, library: Library, command: Build, install: bool, 
         destdir: None,
         library: Some(library),
         command,
-        libraries: Build { highs: false, profile: QUICK },
+        libraries: Build { highs: false, profile: FAST_BUILD },
         install,
     };
     place::check_writable(&options.prefix)?;

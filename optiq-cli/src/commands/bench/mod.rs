@@ -7,6 +7,7 @@ use crate::target::Target;
 use crate::{output, ranks};
 use clap::{Args, Subcommand};
 use mpi::traits::Communicator;
+use optiq::PlannerChoice;
 use optiq_studies::bench::alltoallv::{self, Request};
 use optiq_studies::bench::cases::{self, Sizes};
 use optiq_studies::bench::comparison::Suite;
@@ -69,7 +70,7 @@ pub struct Alltoallv {
     repetitions: u32,
     /// The planner, or a list of them; auto is as OPTIQ chooses [default: auto]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    planner: Vec<String>,
+    planner: Vec<PlannerChoice>,
     /// Use the plan even where OPTIQ would leave the exchange to plain MPI
     #[arg(long)]
     force: bool,
@@ -99,8 +100,7 @@ impl Arguments {
                 cases::product(&demands, &a.message.0)
             }
         };
-        let planner = |name: &String| (name != "auto").then(|| name.clone());
-        let planners = if a.planner.is_empty() { vec![None] } else { a.planner.iter().map(planner).collect() };
+        let planners = if a.planner.is_empty() { vec![PlannerChoice::Auto] } else { a.planner.clone() };
         let request =
             Request { cases, planners, repetitions: a.repetitions as usize, force: a.force, all_ranks: a.all_ranks };
         ranks::run(

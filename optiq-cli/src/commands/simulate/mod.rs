@@ -22,8 +22,9 @@ use optiq_sim::model::Carry;
 use optiq_sim::simulated_exchange::method::{Executor, MpiAlgorithm, TransferMethod};
 use optiq_sim::simulated_exchange::run::{ExchangeSetting, SimulatedRun};
 use optiq_sim::{Limits, Model, Policy, RunOptions, time};
+use optiq_solver::PlanError;
 use optiq_solver::demands::Demand;
-use optiq_solver::planner;
+use optiq_solver::planner::{self, PlannerName};
 use optiq_solver::{PlannerOptions, pipeline};
 use optiq_transport::{ChunkRule, PUTS_IN_FLIGHT_PART, ScheduleOptions};
 use optiq_view::context::Context;
@@ -83,8 +84,8 @@ pub struct Arguments {
     #[arg(long, value_name = "TRANSPORT", default_value = "auto")]
     transport: Transport,
     /// In-flight limit of puts: the N-th part of what the busiest leg carries; 0 leaves it to the windows
-    #[arg(long, value_name = "N", default_value_t = PUTS_IN_FLIGHT_PART)]
-    under_way: u64,
+    #[arg(long = "under-way", value_name = "N", default_value_t = PUTS_IN_FLIGHT_PART)]
+    in_flight_part: u64,
     /// Simulate all planners of this build and MPI's algorithms, side by side
     #[arg(long)]
     compare: bool,
@@ -195,7 +196,7 @@ impl Arguments {
         let targets = self.results.open()?;
         let progress = Progress::start("");
         let parameters = PlannerOptions { maxload: self.planning.maxload, chunk: self.planning.chunk };
-        planner::by_name(&self.planning.planner, &parameters)?;
+        planner::create(self.planning.planner, &parameters)?;
         let net = self.topology.load(&progress)?;
         let model = match self.model.as_str() {
             "auto" => Model::for_topology(net.spec()),
@@ -224,7 +225,7 @@ impl Arguments {
         let asked = Demands { demands: self.demands.clone().unwrap_or_default(), message: self.message };
         let demands = by_pair(asked.load(&net, &progress)?);
         let carry = self.transport.on(&model);
-        let executor = Executor { legs: self.legs, carry, in_flight_part: self.under_way };
+        let executor = Executor { legs: self.legs, carry, in_flight_part: self.in_flight_part };
         let setting = ExchangeSetting { network: &net, model: &model, demands: &demands, executor };
         let runner = run::Runner { setting, options, progress: &progress, checkpoints: &checkpoints };
         let runs = self.runs(&runner)?;
@@ -250,18 +251,18 @@ impl Arguments {
         }
         if !self.compare {
             return Ok(vec![
-                runner.run(TransferMethod::Planned(self.plan(runner, &self.planning.planner)?, self.schedule()))?,
+                runner.run(TransferMethod::Planned(self.plan(runner, self.planning.planner)?, self.schedule()))?,
             ]);
         }
         let mut runs = vec![
             runner.run(TransferMethod::Mpi(MpiAlgorithm::Linear))?,
             runner.run(TransferMethod::Mpi(MpiAlgorithm::Pairwise))?,
         ];
-        for name in planner::NAMES {
+        for name in PlannerName::ALL {
             match self.plan(runner, name) {
                 Ok(planned) => runs.push(runner.run(TransferMethod::Planned(planned, self.schedule()))?),
-                Err(Failure::Input(text)) if text.contains("feature") => log::info!("{text}"),
-                Err(other) => return Err(other),
+                Err(left_out @ PlanError::LeftOut { .. }) => log::info!("{left_out}"),
+                Err(other) => return Err(other.into()),
             }
         }
         Ok(runs)
@@ -271,7 +272,7 @@ impl Arguments {
         ScheduleOptions { chunk: self.chunks, ..ScheduleOptions::default() }
     }
 
-    fn plan(&self, runner: &run::Runner<'_>, planner: &str) -> Result<Box<pipeline::Planned>, Failure> {
+    fn plan(&self, runner: &run::Runner<'_>, planner: PlannerName) -> Result<Box<pipeline::Planned>, PlanError> {
         runner.progress.now(format!("planning with {planner}"));
         Ok(Box::new(pipeline::run(runner.setting.network, runner.setting.demands, &self.planning.options(planner))?))
     }

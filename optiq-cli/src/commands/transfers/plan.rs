@@ -71,7 +71,7 @@ impl Arguments {
             .map_err(Failure::Input)?;
         let mut jobs = self.jobs(&net, &placement)?;
         progress.now(format!("{} jobs", jobs.list().len()));
-        let options = self.planning.options(&self.planning.planner);
+        let options = self.planning.options(self.planning.planner);
         let figures = jobs.search(&net, &placement, &options).map_err(refused)?;
         drop(progress);
         let json = self.output.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));

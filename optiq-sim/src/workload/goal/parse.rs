@@ -1,7 +1,7 @@
 //! Reading the text form of GOAL.
 //!
 //! The grammar is that of LogGOPSim's `txt2bin`, with more freedom in where lines end and in the order of `tag`, `cpu` and
-//! `nic`, and with more checks: labels that are given twice, ranks that are not there and dependencies in a cycle are told
+//! `nic`, and with more checks: labels that are given twice, unknown ranks and dependencies in a cycle are told
 //! with their lines.
 //!
 //! ```text

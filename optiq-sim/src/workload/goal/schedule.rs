@@ -135,7 +135,7 @@ impl Goal {
         self.ranks.len() as u32
     }
 
-    /// The operations of a rank, in the order of the file; none of one that is not there.
+    /// The operations of a rank, in the order of the file; empty for a rank beyond [`Self::ranks`].
     pub fn operations(&self, rank: u32) -> &[Operation] {
         self.ranks.get(rank as usize).map_or(&[], |r| &r.operations)
     }

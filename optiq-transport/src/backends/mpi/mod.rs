@@ -28,6 +28,6 @@ pub use fortran::{
 pub use info::{entries_of, info_entries};
 pub use library::Library;
 pub use one_sided::OneSided;
-pub use reduction::{MINIMA, Record, Reduction};
+pub use reduction::{MINIMA, Reduction, ReductionRecord};
 pub use shared::HostMemory;
 pub use two_sided::TwoSided;

@@ -13,7 +13,7 @@ const SUMS: usize = 2;
 /// What a rank brings to a reduction, and what all have after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub struct Record {
+pub struct ReductionRecord {
     /// The element-wise minimum over all ranks.
     pub minima: [i64; MINIMA],
     /// The element-wise sum over all ranks, modulo 2^64.
@@ -33,7 +33,7 @@ pub struct Reduction {
 unsafe extern "C" fn combine(from: *mut c_void, into: *mut c_void, length: *mut c_int, _: *mut ffi::MPI_Datatype) {
     // SAFETY: by this function's contract; MPI may place the words anywhere in memory.
     unsafe {
-        let (from, into) = (from.cast::<Record>(), into.cast::<Record>());
+        let (from, into) = (from.cast::<ReductionRecord>(), into.cast::<ReductionRecord>());
         for i in 0..(*length).max(0) as usize {
             let (a, b) = (from.add(i).read_unaligned(), into.add(i).read_unaligned());
             into.add(i).write_unaligned(a.with(b));
@@ -41,7 +41,7 @@ unsafe extern "C" fn combine(from: *mut c_void, into: *mut c_void, length: *mut 
     }
 }
 
-impl Record {
+impl ReductionRecord {
     fn with(mut self, other: Self) -> Self {
         self.minima.iter_mut().zip(other.minima).for_each(|(mine, other)| *mine = other.min(*mine));
         self.sums.iter_mut().zip(other.sums).for_each(|(mine, other)| *mine = other.wrapping_add(*mine));
@@ -55,7 +55,7 @@ impl Reduction {
     /// # Errors
     /// [`TransportError::Mpi`] with what MPI reports.
     pub fn new() -> Result<Self, TransportError> {
-        const WORDS: c_int = (size_of::<Record>() / size_of::<i64>()) as c_int;
+        const WORDS: c_int = (size_of::<ReductionRecord>() / size_of::<i64>()) as c_int;
         // SAFETY: constants, overwritten; a function of the type that MPI asks for. Both are freed with `self`.
         unsafe {
             let mut operation = ffi::RSMPI_MIN;
@@ -71,7 +71,7 @@ impl Reduction {
     ///
     /// # Errors
     /// [`TransportError::Mpi`] with what MPI reports.
-    pub fn reduce(&self, comm: &Communicator, record: &mut Record) -> Result<(), TransportError> {
+    pub fn reduce(&self, comm: &Communicator, record: &mut ReductionRecord) -> Result<(), TransportError> {
         let words: *mut c_void = std::ptr::from_mut(record).cast();
         // SAFETY: one record; operation, datatype and communicator are ours.
         let code = unsafe { ffi::PMPI_Allreduce(in_place(), words, 1, self.record, self.operation, comm.raw()) };
@@ -100,9 +100,9 @@ mod tests {
 
     #[test]
     fn minima_and_sums_wrap_around_and_do_not_mix() {
-        let a = Record { minima: [1, -2, 3, 0, i64::MIN, i64::MAX, 7], sums: [u64::MAX, 1] };
-        let b = Record { minima: [-1, 2, 3, 5, 0, i64::MAX, -7], sums: [2, u64::MAX - 1] };
-        let both = Record { minima: [-1, -2, 3, 0, i64::MIN, i64::MAX, -7], sums: [1, u64::MAX] };
+        let a = ReductionRecord { minima: [1, -2, 3, 0, i64::MIN, i64::MAX, 7], sums: [u64::MAX, 1] };
+        let b = ReductionRecord { minima: [-1, 2, 3, 5, 0, i64::MAX, -7], sums: [2, u64::MAX - 1] };
+        let both = ReductionRecord { minima: [-1, -2, 3, 0, i64::MIN, i64::MAX, -7], sums: [1, u64::MAX] };
         assert_eq!(a.with(b), both);
         assert_eq!(b.with(a), both);
     }

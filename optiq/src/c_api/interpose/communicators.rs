@@ -33,7 +33,7 @@ const MOST_SESSIONS: usize = 64;
 pub(super) enum CommState {
     /// All its calls are passed on.
     Plain,
-    /// So many calls were passed on.
+    /// How many calls were passed on.
     Waiting(u32),
     Serving(Box<Session>),
 }
@@ -41,7 +41,7 @@ pub(super) enum CommState {
 /// What is known of a communicator.
 pub(super) struct KnownComm {
     state: Mutex<CommState>,
-    /// 0, or 1 + the way of all calls: readable without the lock.
+    /// 0, or 1 + the [`PassReason`] of all calls: readable without the lock.
     plain: AtomicUsize,
     fast_path: OnceLock<Arc<FastPath>>,
     pub(super) ranks: usize,
@@ -257,12 +257,12 @@ fn is_within_world(comm: ffi::MPI_Comm, ranks: c_int) -> bool {
 }
 
 impl KnownComm {
-    /// The way of all calls, if they are passed on for good.
+    /// The reason of all calls, if they are passed on for good.
     #[inline]
     pub(super) fn plain(&self) -> Option<PassReason> {
         match self.plain.load(Ordering::Relaxed) {
             0 => None,
-            way => counts::reason(way - 1),
+            reason => counts::reason(reason - 1),
         }
     }
 
@@ -308,17 +308,17 @@ impl KnownComm {
                 *state = CommState::Serving(session);
                 Ok(())
             }
-            Err(way) => {
-                self.give_up(&mut state, way);
-                Err(way)
+            Err(reason) => {
+                self.give_up(&mut state, reason);
+                Err(reason)
             }
         }
     }
 
     /// All further calls are passed on.
-    fn give_up(&self, state: &mut CommState, way: PassReason) {
+    fn give_up(&self, state: &mut CommState, reason: PassReason) {
         *state = CommState::Plain;
-        self.plain.store(way as usize + 1, Ordering::Relaxed);
+        self.plain.store(reason as usize + 1, Ordering::Relaxed);
     }
 }
 

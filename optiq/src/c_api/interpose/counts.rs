@@ -49,7 +49,7 @@ pub(super) enum PassReason {
     Failed,
 }
 
-/// Who serves calls of a way.
+/// Who serves the calls of a [`PassReason`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     Paths,
@@ -118,13 +118,13 @@ static COUNTS: [[AtomicU64; REASONS.len()]; FUNCTIONS.len()] =
 static REPORTED: AtomicBool = AtomicBool::new(false);
 
 #[inline]
-pub(super) fn count(function: Function, way: PassReason) {
-    COUNTS[function as usize][way as usize].fetch_add(1, Relaxed);
+pub(super) fn count(function: Function, reason: PassReason) {
+    COUNTS[function as usize][reason as usize].fetch_add(1, Relaxed);
 }
 
-/// So many more calls of the function of this number.
-pub(super) fn add(function: usize, way: PassReason, calls: u64) {
-    COUNTS[function][way as usize].fetch_add(calls, Relaxed);
+/// Adds `calls` calls of the function of this number.
+pub(super) fn add(function: usize, reason: PassReason, calls: u64) {
+    COUNTS[function][reason as usize].fetch_add(calls, Relaxed);
 }
 
 /// Sums the counts over all ranks and prints them on rank 0, if that is wanted; before `MPI_Finalize`, which is as
@@ -186,7 +186,7 @@ fn snapshot() -> Vec<u64> {
 
 fn print(who: &str, counts: &[u64]) {
     let text = lines(who, counts);
-    // One write, so that it stays one block. Nobody can be told of a failure.
+    // One write, so that it stays one block. A failure cannot be reported anywhere.
     let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
 }
 

@@ -270,9 +270,9 @@ fn serve(session: &Session, exchange: &mut Exchange) -> bool {
         log::error!("MPI_Ialltoallv: {}", error.map_or("internal error in OPTIQ".into(), |e| e.to_string()));
         ffi::MPI_ERR_OTHER as c_int
     };
-    let (way, code) = conclude(result, code.get(), only_mpi, &plain, failed);
+    let (reason, code) = conclude(result, code.get(), only_mpi, &plain, failed);
     // The session was made before it was known whether it can plan.
-    count(Function::Ialltoallv, if session.network().is_none() { PassReason::Unusable } else { way });
+    count(Function::Ialltoallv, if session.network().is_none() { PassReason::Unusable } else { reason });
     code == SUCCESS
 }
 

@@ -32,8 +32,8 @@ pub(super) unsafe fn look(call: &Call, next: &dyn Fn() -> c_int) -> c_int {
     // SAFETY: passed on.
     let known = catch_unwind(AssertUnwindSafe(|| unsafe { serving_comm(call) })).unwrap_or(Err(PassReason::Failed));
     match known {
-        Err(way) => {
-            count(call.function, way);
+        Err(reason) => {
+            count(call.function, reason);
             next()
         }
         // SAFETY: passed on.
@@ -41,7 +41,7 @@ pub(super) unsafe fn look(call: &Call, next: &dyn Fn() -> c_int) -> c_int {
     }
 }
 
-/// Who may serve a call: a communicator with a session, or the way of a call that is passed on. Everything that is decided
+/// Who may serve a call: a communicator with a session, or why the call is passed on. Everything that is decided
 /// here is decided alike on all ranks that MPI would not have refused the call at once.
 ///
 /// # Safety
@@ -76,8 +76,8 @@ pub(super) unsafe fn usable<'a>(call: &Call) -> Result<&'a KnownComm, PassReason
     }
     // SAFETY: the program does not free the communicator during a call on it.
     let known = unsafe { communicators::known(call.comm) }.ok_or(PassReason::Invalid)?;
-    if let Some(way) = known.plain() {
-        return Err(way);
+    if let Some(reason) = known.plain() {
+        return Err(reason);
     }
     // SAFETY: by this function's contract.
     if !unsafe { is_valid(call, known) } {
@@ -104,9 +104,9 @@ pub(super) fn decide() -> Result<(), PassReason> {
         }
         // MPI may be initialised later.
         Err(PassReason::Outside) => Err(PassReason::Outside),
-        Err(way) => {
-            pass_all(way);
-            Err(way)
+        Err(reason) => {
+            pass_all(reason);
+            Err(reason)
         }
     }
 }
@@ -250,8 +250,8 @@ unsafe fn serve(call: &Call, known: &KnownComm, next: &dyn Fn() -> c_int) -> c_i
     let mut only_mpi = false;
     // SAFETY: passed on.
     let result = catch_unwind(AssertUnwindSafe(|| unsafe { agree(call, known, &by_mpi, &mut only_mpi) }));
-    let (way, returned) = conclude(result, code.get(), only_mpi, next, |error| fail(call.comm, error));
-    count(call.function, way);
+    let (reason, returned) = conclude(result, code.get(), only_mpi, next, |error| fail(call.comm, error));
+    count(call.function, reason);
     returned
 }
 
@@ -323,7 +323,7 @@ unsafe fn agree(
     Ok(session.planned())
 }
 
-/// What an MPI function does that fails on the way: the program's error handler is called.
+/// What a failing MPI function does: the program's error handler is called.
 pub(super) fn fail(comm: ffi::MPI_Comm, error: Option<Error>) -> c_int {
     match error {
         Some(error) => log::error!("MPI_Alltoallv: {error}"),

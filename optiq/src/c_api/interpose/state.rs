@@ -28,9 +28,9 @@ pub(super) struct State {
 impl State {
     pub(super) fn set(&self, now: usize) {
         let before = self.now.swap(now, Relaxed);
-        if let Some(way) = before.checked_sub(PASSING).and_then(counts::reason) {
+        if let Some(reason) = before.checked_sub(PASSING).and_then(counts::reason) {
             for (function, passed) in self.passed.iter().enumerate() {
-                counts::add(function, way, passed.swap(0, Relaxed));
+                counts::add(function, reason, passed.swap(0, Relaxed));
             }
         }
     }
@@ -43,8 +43,8 @@ thread_local! {
 }
 
 /// Passes everything on for good.
-pub(super) fn pass_all(way: PassReason) {
-    STATE.set(PASSING + way as usize);
+pub(super) fn pass_all(reason: PassReason) {
+    STATE.set(PASSING + reason as usize);
 }
 
 /// MPI is being finalised.
