@@ -62,12 +62,20 @@ fn cells(line: &str) -> Vec<&str> {
     line.split(separator).map(str::trim).filter(|c| !c.is_empty()).collect()
 }
 
-/// The first row of a case below the heading of its network.
+/// The network that a heading names in backticks.
+fn heading_network(line: &str) -> Option<&str> {
+    line.strip_prefix('#')?.strip_suffix('`')?.rsplit_once('`').map(|(_, network)| network)
+}
+
+/// The first row of a case below a heading with the name of its network.
 fn measured(page: &str, (network, case, label): (&str, &str, &'static str)) -> Measured {
-    let heading = format!("## `{network}`");
-    let section = page.lines().skip_while(|l| *l != heading).skip(1).take_while(|l| !l.starts_with("## "));
-    let row = section.map(cells).find(|c| c.first() == Some(&case) && c.len() == 9);
-    let row = row.unwrap_or_else(|| panic!("{RESULTS} has no row \"{case}\" with 9 columns below {heading}"));
+    let mut current = None;
+    let row = page.lines().find_map(|line| {
+        current = heading_network(line).or(current);
+        let cells = cells(line);
+        (current == Some(network) && cells.first() == Some(&case) && cells.len() == 9).then_some(cells)
+    });
+    let row = row.unwrap_or_else(|| panic!("{RESULTS} has no row \"{case}\" with 9 columns for `{network}`"));
     Measured {
         label,
         mpi: milliseconds(row[1]),
@@ -108,7 +116,13 @@ text { fill: #f0f6fc; }
 }
 ";
 
-fn picture(rows: &[Measured]) -> String {
+/// How many repetitions the page's medians are of.
+fn repetitions(page: &str) -> &str {
+    let after = page.split_once("medians of ").map(|(_, rest)| rest);
+    after.and_then(|rest| rest.split(' ').next()).unwrap_or_else(|| panic!("{RESULTS} does not say \"medians of\""))
+}
+
+fn picture(rows: &[Measured], repetitions: &str) -> String {
     let longest = rows.iter().map(|r| r.mpi.max(r.optiq)).fold(0.0, f64::max);
     let unit = if longest > 800.0 { 200.0 } else { 100.0 };
     let last = (longest / unit).ceil();
@@ -154,7 +168,7 @@ fn picture(rows: &[Measured]) -> String {
         add(format!("<text class=\"ratio\" x=\"{:.1}\" y=\"{:.0}\">{ratio}</text>", at + 10.0, y + 36.0));
     }
     add(format!(
-        "<text class=\"small\" x=\"24\" y=\"{:.0}\">The first six rows: a 4x4 torus. x: MPI's time divided by OPTIQ's. Medians of 7 repetitions, every byte checked. \
+        "<text class=\"small\" x=\"24\" y=\"{:.0}\">The first six rows: a 4x4 torus. x: MPI's time divided by OPTIQ's. Medians of {repetitions} repetitions, every byte checked. \
          Numbers: {RESULTS}.</text>",
         bottom + 28.0
     ));
@@ -165,7 +179,7 @@ fn picture(rows: &[Measured]) -> String {
 #[test]
 fn the_picture_shows_the_numbers_of_the_results_page() {
     let page = read(RESULTS);
-    let drawn = picture(&CASES.map(|case| measured(&page, case)));
+    let drawn = picture(&CASES.map(|case| measured(&page, case)), repetitions(&page));
     if std::env::var_os("OPTIQ_BLESS").is_some() {
         fs::write(root().join(PICTURE), &drawn).unwrap();
     }

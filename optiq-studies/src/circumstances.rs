@@ -5,6 +5,9 @@ use std::fmt;
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// From this load average on, a page says that its times are those of a busy machine.
+const BUSY: f64 = 0.5;
+
 /// Where and when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Circumstances {
@@ -76,13 +79,15 @@ impl Circumstances {
     /// For pages.
     pub fn paragraph(&self) -> String {
         let build = self.checkout.as_ref().map(Checkout::to_string).or_else(|| self.optiq_build.clone());
+        let is_busy = self.load_average.is_some_and(|load| load >= BUSY);
         format!(
-            "Made on {}. Machine: {} cores ({}), {}, load average {} at the start. OPTIQ {}{}{}.",
+            "Made on {}. Machine: {} cores ({}), {}, load average {} at the start{}. OPTIQ {}{}{}.",
             self.date,
             self.processors,
             self.processor,
             if self.system.is_empty() { "system unknown" } else { &self.system },
             self.load_average.map_or("unknown".into(), |load| format!("{load:.2}")),
+            if is_busy { ", so other programs used the machine, which makes measured times longer" } else { "" },
             self.optiq_version,
             build.map_or(String::new(), |build| format!(" ({build})")),
             if self.debug_build { ", a debug build: its times say little" } else { "" }

@@ -26,5 +26,6 @@ pub mod measurement_cases;
 pub mod plot;
 pub mod progress;
 mod published;
+pub mod selection;
 pub mod studies;
 pub mod workspace;

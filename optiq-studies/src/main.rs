@@ -11,6 +11,7 @@ use optiq_studies::document::{self, StudyContent, StudyDocument};
 use optiq_studies::failure::Failure;
 use optiq_studies::index;
 use optiq_studies::progress::Progress;
+use optiq_studies::selection::Selection;
 use optiq_studies::studies::{booksim, codes, io, lab, preload, simulator, table_vii};
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
@@ -72,7 +73,8 @@ Builds OPTIQ where a study starts it. Leave the machine alone meanwhile.
 
 Examples:
   optiq-studies results --repetitions 9
-  optiq-studies results --only reproduce --only cases")]
+  optiq-studies results --only reproduce --only cases
+  optiq-studies results --only lab --cases lab-random --repetitions 1 --output try")]
 struct ResultsArguments {
     /// Only this; may be given more than once [default: everything]
     #[arg(long, value_name = "PART")]
@@ -80,9 +82,16 @@ struct ResultsArguments {
     /// Of the claims only this one; may be given more than once [default: all]
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
-    /// Timed runs of either kind in the lab
+    /// Of lab, io, preload and simulator only these cases: a group of data/cases.toml, or another name that the study has; may be
+    /// given more than once [default: all]
+    #[arg(long, value_name = "NAME", requires = "only")]
+    cases: Vec<String>,
+    /// Timed runs of either kind in lab, io and preload
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
+    /// The folder of the pages, with the documents in its folder `data` [default: docs/results of the checkout]
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -113,6 +122,9 @@ struct RaceArguments {
     /// Runs of either kind
     #[arg(long, value_name = "N", default_value_t = 3)]
     repetitions: usize,
+    /// The folder of the pages, with the documents in its folder `data` [default: docs/results of the checkout]
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -143,6 +155,10 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
     if !arguments.claim.is_empty() && !wanted(Part::Reproduce) {
         return Err(Failure::Input("--claim is given, but not --only reproduce".into()));
     }
+    let selection = Selection::new(arguments.cases.clone());
+    if !arguments.cases.is_empty() {
+        selection.check(&case_names(&arguments.only)?)?;
+    }
     let workspace = Workspace::locate()?;
     let circumstances = workspace.circumstances()?;
     if [Part::Lab, Part::Io, Part::Preload, Part::Simulator].into_iter().any(wanted) {
@@ -151,7 +167,7 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
             workspace::run(&mut workspace.cargo("build", what))
         })?;
     }
-    let writer = Writer { pages: workspace.path("docs/results"), circumstances };
+    let writer = Writer::new(&workspace, arguments.output.as_deref(), circumstances)?;
     if wanted(Part::Reproduce) {
         let all = CLAIMS.iter().map(|c| c.id.to_owned()).filter(|id| id != "91");
         let ids = if arguments.claim.is_empty() { all.collect() } else { arguments.claim.clone() };
@@ -162,14 +178,39 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
     }
     for part in [Part::TableVii, Part::Lab, Part::Io, Part::Preload, Part::Simulator, Part::Booksim] {
         if wanted(part) {
-            measure(part, &workspace, &writer, arguments.repetitions)?;
+            measure(part, &workspace, &writer, arguments.repetitions, &selection)?;
         }
     }
     writer.index()
 }
 
+/// The studies that have names of cases, with these.
+fn case_names(parts: &[Part]) -> Result<Vec<(&'static str, Vec<String>)>, Failure> {
+    let mut all = Vec::new();
+    for part in parts {
+        all.push(match part {
+            Part::Lab => ("lab", lab::case_names()?),
+            Part::Io => ("io", io::case_names()),
+            Part::Preload => ("preload", preload::case_names()),
+            Part::Simulator => ("simulator", simulator::case_names()?),
+            Part::Reproduce | Part::Cases | Part::TableVii | Part::Booksim => {
+                return Err(Failure::Input(
+                    "--cases is for lab, io, preload and simulator; --only has another part".into(),
+                ));
+            }
+        });
+    }
+    Ok(all)
+}
+
 /// Runs the study of a part that is no claim.
-fn measure(part: Part, workspace: &Workspace, writer: &Writer, repetitions: u32) -> Result<(), Failure> {
+fn measure(
+    part: Part,
+    workspace: &Workspace,
+    writer: &Writer,
+    repetitions: u32,
+    selection: &Selection,
+) -> Result<(), Failure> {
     let (name, title) = match part {
         Part::Reproduce | Part::Cases => return Ok(()),
         Part::TableVii => ("table-vii", "plan for 1,024 nodes"),
@@ -182,26 +223,27 @@ fn measure(part: Part, workspace: &Workspace, writer: &Writer, repetitions: u32)
     let content = workspace::step(title, || {
         Ok(match part {
             Part::Reproduce | Part::Cases | Part::TableVii => StudyContent::TableVii(table_vii::run()?),
-            Part::Lab => StudyContent::Lab(lab::run(workspace, repetitions)?),
-            Part::Io => StudyContent::Io(io::run(workspace, repetitions)?),
-            Part::Preload => StudyContent::Preload(preload::run(workspace, repetitions)?),
-            Part::Simulator => StudyContent::Simulator(simulator::run(workspace, &writer.measured_in_lab()?)?),
+            Part::Lab => StudyContent::Lab(lab::run(workspace, repetitions, selection)?),
+            Part::Io => StudyContent::Io(io::run(workspace, repetitions, selection)?),
+            Part::Preload => StudyContent::Preload(preload::run(workspace, repetitions, selection)?),
+            Part::Simulator => {
+                StudyContent::Simulator(simulator::run(workspace, &writer.measured_in_lab()?, selection)?)
+            }
             Part::Booksim => StudyContent::Booksim(booksim::run(workspace)?),
         })
     })?;
-    let command = match part {
-        Part::Lab | Part::Io | Part::Preload => {
-            format!("cargo xtask results --only {name} --repetitions {repetitions}")
-        }
-        _ => format!("cargo xtask results --only {name}"),
+    let times = match part {
+        Part::Lab | Part::Io | Part::Preload => format!(" --repetitions {repetitions}"),
+        _ => String::new(),
     };
+    let command = format!("cargo xtask results --only {name}{}{times}", selection.options());
     writer.write(name, command, content)
 }
 
 fn race_codes(arguments: RaceArguments) -> Result<(), Failure> {
-    let RaceArguments { fattree, dragonfly_plus, directory, versions, repetitions } = arguments;
+    let RaceArguments { fattree, dragonfly_plus, directory, versions, repetitions, output } = arguments;
     let workspace = Workspace::locate()?;
-    let writer = Writer { pages: workspace.path("docs/results"), circumstances: workspace.circumstances()? };
+    let writer = Writer::new(&workspace, output.as_deref(), workspace.circumstances()?)?;
     let directory = std::path::absolute(&directory)
         .map_err(|e| Failure::Input(format!("--directory {}: {e}", directory.display())))?;
     let options = codes::RaceOptions { commands: [fattree, dragonfly_plus], directory, versions, repetitions };
@@ -228,6 +270,16 @@ struct Writer {
 }
 
 impl Writer {
+    /// Writes to a folder; the checkout's docs/results if none is given.
+    fn new(workspace: &Workspace, output: Option<&Path>, circumstances: Circumstances) -> Result<Self, Failure> {
+        let pages = match output {
+            Some(folder) => std::path::absolute(folder)
+                .map_err(|e| Failure::Input(format!("--output {}: {e}", folder.display())))?,
+            None => workspace.path("docs/results"),
+        };
+        Ok(Writer { pages, circumstances })
+    }
+
     /// Runs claims; each is written as soon as it is known, for the next may take minutes.
     fn claims(&self, ids: &[String]) -> Result<(), Failure> {
         let runs = ClaimRuns::new(ids, ClaimOptions::default())?;

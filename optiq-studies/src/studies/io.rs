@@ -3,6 +3,7 @@
 use super::lab::{self, NAME, RATE};
 use crate::failure::Failure;
 use crate::markdown::TextTable;
+use crate::selection::Selection;
 use crate::workspace::{self, Workspace};
 use optiq_view::table::{bytes, seconds};
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,8 @@ const TOPOLOGY: &str = "torus:4x4,io=0+10";
 
 /// A run of `optiq bench io`: Open MPI's component for files, the budget, and arguments.
 struct IoRun {
+    /// For `--cases`.
+    name: &'static str,
     title: &'static str,
     /// In the lab; 16 ranks of this machine without one.
     ranks_per_host: Option<&'static str>,
@@ -22,6 +25,7 @@ struct IoRun {
 
 const RUNS: [IoRun; 7] = [
     IoRun {
+        name: "romio-8",
         title: "8 ranks on each host, ROMIO",
         ranks_per_host: Some("8"),
         component: "romio321",
@@ -29,6 +33,7 @@ const RUNS: [IoRun; 7] = [
         arguments: &[],
     },
     IoRun {
+        name: "romio-8-rounds",
         title: "8 ranks on each host, ROMIO, three rounds",
         ranks_per_host: Some("8"),
         component: "romio321",
@@ -36,6 +41,7 @@ const RUNS: [IoRun; 7] = [
         arguments: &[],
     },
     IoRun {
+        name: "ompio-8",
         title: "8 ranks on each host, OMPIO",
         ranks_per_host: Some("8"),
         component: "ompio",
@@ -43,6 +49,7 @@ const RUNS: [IoRun; 7] = [
         arguments: &[],
     },
     IoRun {
+        name: "romio-1",
         title: "1 rank on each host, ROMIO",
         ranks_per_host: Some("1"),
         component: "romio321",
@@ -50,6 +57,7 @@ const RUNS: [IoRun; 7] = [
         arguments: &["--least", "5600KB", "--most", "6400KB"],
     },
     IoRun {
+        name: "ompio-1",
         title: "1 rank on each host, OMPIO",
         ranks_per_host: Some("1"),
         component: "ompio",
@@ -57,6 +65,7 @@ const RUNS: [IoRun; 7] = [
         arguments: &["--least", "5600KB", "--most", "6400KB"],
     },
     IoRun {
+        name: "romio-1-rounds",
         title: "1 rank on each host, ROMIO, three rounds",
         ranks_per_host: Some("1"),
         component: "romio321",
@@ -64,6 +73,7 @@ const RUNS: [IoRun; 7] = [
         arguments: &["--least", "5600KB", "--most", "6400KB"],
     },
     IoRun {
+        name: "large",
         title: "4 GB through 64 MiB, on one machine without a lab, ROMIO",
         ranks_per_host: None,
         component: "romio321",
@@ -131,14 +141,19 @@ pub struct IoContent {
     benches: Vec<IoBench>,
 }
 
-/// Measures for about a quarter of an hour.
+/// The names that `--cases` takes.
+pub fn case_names() -> Vec<String> {
+    RUNS.iter().map(|run| run.name.to_owned()).collect()
+}
+
+/// Measures the selected cases; all of them take about a quarter of an hour.
 ///
 /// # Errors
 /// [`Failure::Work`] if the lab cannot be brought up or a program in it fails.
-pub fn run(workspace: &Workspace, repetitions: u32) -> Result<IoContent, Failure> {
+pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Result<IoContent, Failure> {
     let mut benches = Vec::new();
     let calibration = lab::in_lab(workspace, TOPOLOGY, || {
-        for run in &RUNS {
+        for run in RUNS.iter().filter(|run| selection.includes(run.name)) {
             let report = run.measure(workspace, &repetitions.to_string())?;
             benches.push(IoBench { title: run.title.into(), command: run.shown(&repetitions.to_string()), report });
         }

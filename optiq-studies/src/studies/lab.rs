@@ -6,6 +6,7 @@
 use crate::failure::Failure;
 use crate::markdown::TextTable;
 use crate::measurement_cases::{self, CaseGroup, CaseRole, MeasurementCase, Platform};
+use crate::selection::Selection;
 use crate::workspace::{self, Workspace};
 use optiq_measure::statistics::geometric_mean;
 use optiq_view::table::{percent, seconds};
@@ -14,19 +15,32 @@ use std::fmt::Write;
 use std::io::Write as _;
 use std::process::Command;
 
-/// Arguments of `optiq bench alltoallv`, and what they are for.
-type BenchArguments = (&'static str, &'static [&'static str]);
+/// Arguments of `optiq bench alltoallv`, what they are for, and their name for `--cases`.
+struct BenchArguments {
+    name: &'static str,
+    title: &'static str,
+    arguments: &'static [&'static str],
+}
 
 const ALL_PATTERNS: &str = "pattern:disjoint,pattern:overlap,pattern:subset,pattern:alltoall";
 
 /// Short calls vary from one to the next by more than is looked for, so there are many of them.
-const SMALL: BenchArguments =
-    ("Small messages", &["--demands", ALL_PATTERNS, "--message", "1B,256B,4kB,16kB", "--repetitions", "51"]);
-const MEDIUM: BenchArguments = ("Around the crossover", &["--demands", ALL_PATTERNS, "--message", "64kB,128kB,256kB"]);
+const SMALL: BenchArguments = BenchArguments {
+    name: "small-messages",
+    title: "Small messages",
+    arguments: &["--demands", ALL_PATTERNS, "--message", "1B,256B,4kB,16kB", "--repetitions", "51"],
+};
+const MEDIUM: BenchArguments = BenchArguments {
+    name: "crossover",
+    title: "Around the crossover",
+    arguments: &["--demands", ALL_PATTERNS, "--message", "64kB,128kB,256kB"],
+};
 
 /// The labs in which small messages are measured.
 const SMALL_MESSAGES: [&str; 3] = ["torus:4x4", "fattree:k=4", "star:16"];
 
+/// The name for `--cases` of the calls on one machine.
+const MACHINE: &str = "shared-memory";
 /// Ranks on one machine.
 const RANKS: [&str; 4] = ["2", "4", "8", "16"];
 const SHARED_MEMORY: &[&str] = &[
@@ -128,40 +142,69 @@ pub struct LabContent {
     pub machine: Vec<LabBench>,
 }
 
-/// Measures for about forty minutes.
+/// The names that `--cases` takes.
+///
+/// # Errors
+/// As [`measurement_cases::groups`].
+pub fn case_names() -> Result<Vec<String>, Failure> {
+    let groups = lab_groups()?.into_iter().map(|group| group.name);
+    Ok(groups.chain([SMALL.name, MEDIUM.name, MACHINE].map(String::from)).collect())
+}
+
+fn lab_groups() -> Result<Vec<CaseGroup>, Failure> {
+    Ok(measurement_cases::groups()?.into_iter().filter(|g| g.platform == Platform::Lab).collect())
+}
+
+/// Measures the selected cases; all of them take about forty minutes.
 ///
 /// # Errors
 /// [`Failure::Work`] if a lab cannot be brought up or a program in it fails.
-pub fn run(workspace: &Workspace, repetitions: u32) -> Result<LabContent, Failure> {
-    let groups: Vec<CaseGroup> =
-        measurement_cases::groups()?.into_iter().filter(|g| g.platform == Platform::Lab).collect();
+pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Result<LabContent, Failure> {
+    let groups: Vec<CaseGroup> = lab_groups()?.into_iter().filter(|g| selection.includes(&g.name)).collect();
+    let series: Vec<&BenchArguments> = [&SMALL, &MEDIUM].into_iter().filter(|s| selection.includes(s.name)).collect();
     let mut topologies: Vec<&str> = groups.iter().flat_map(|g| &g.cases).map(|c| c.topology.as_str()).collect();
+    if !series.is_empty() {
+        topologies.extend(SMALL_MESSAGES);
+    }
     let mut seen = std::collections::BTreeSet::new();
     topologies.retain(|topology| seen.insert(*topology));
     let mut labs = Vec::new();
     for topology in topologies {
-        let mut benches = Vec::new();
-        let calibration = in_lab(workspace, topology, || {
-            for group in &groups {
-                let of_lab = group.cases.iter().filter(|c| c.topology == topology);
-                let cases: Vec<&MeasurementCase> = of_lab.collect();
+        labs.push(measure_lab(workspace, topology, &groups, &series, repetitions)?);
+    }
+    let ranks: &[&str] = if selection.includes(MACHINE) { &RANKS } else { &[] };
+    let machine = ranks.iter().map(|ranks| machine_bench(workspace, ranks, repetitions)).collect::<Result<_, _>>()?;
+    Ok(LabContent { rate: RATE.into(), repetitions, labs, machine })
+}
+
+/// Everything that is measured on one network.
+fn measure_lab(
+    workspace: &Workspace,
+    topology: &str,
+    groups: &[CaseGroup],
+    series: &[&BenchArguments],
+    repetitions: u32,
+) -> Result<LabRuns, Failure> {
+    let mut benches = Vec::new();
+    let calibration = workspace::step(&format!("lab {topology}"), || {
+        in_lab(workspace, topology, || {
+            for group in groups {
+                let cases: Vec<&MeasurementCase> = group.cases.iter().filter(|c| c.topology == topology).collect();
                 if !cases.is_empty() {
                     benches.push(group_bench(workspace, group, &cases, repetitions)?);
                 }
             }
-            for (title, arguments) in [SMALL, MEDIUM].into_iter().filter(|_| SMALL_MESSAGES.contains(&topology)) {
+            for one in series.iter().filter(|_| SMALL_MESSAGES.contains(&topology)) {
                 let times = repetitions.to_string();
-                let words = bench("alltoallv", arguments, &times);
+                let words = bench("alltoallv", one.arguments, &times);
                 let suite = in_lab_suite(workspace, &words)?;
                 let command = format!("optiq {}", words.join(" "));
-                benches.push(LabBench { title: title.into(), role: None, command, suite });
+                benches.push(LabBench { title: one.title.into(), role: None, command, suite });
             }
             Ok(())
-        })?;
-        labs.push(LabRuns { topology: topology.into(), calibration, benches });
-    }
-    let machine = RANKS.iter().map(|ranks| machine_bench(workspace, ranks, repetitions)).collect::<Result<_, _>>()?;
-    Ok(LabContent { rate: RATE.into(), repetitions, labs, machine })
+        })
+    })?;
+    Ok(LabRuns { topology: topology.into(), calibration, benches })
 }
 
 /// A list of cases as `optiq bench alltoallv --cases` reads it.
@@ -257,19 +300,20 @@ impl LabContent {
         let sections = [
             (Some(CaseRole::HeldOut), "Held-out cases"),
             (Some(CaseRole::Training), "Training cases"),
-            (None, "Small messages"),
+            (None, "Small messages and the crossover"),
         ];
         for (role, title) in sections {
             let ratios: Vec<f64> = self.of(role).flat_map(|(_, b)| &b.suite.cases).map(|c| c.ratio).collect();
-            let mean = geometric_mean(&ratios).map_or(String::new(), |mean| {
-                format!("\nGeometric mean of the ratios of {} cases: {mean:.3} x.\n", ratios.len())
-            });
-            let _ = write!(page, "\n## {title}\n{mean}");
+            let Some(mean) = geometric_mean(&ratios) else { continue };
+            let _ =
+                write!(page, "\n## {title}\n\nGeometric mean of the ratios of {} cases: {mean:.3} x.\n", ratios.len());
             for (lab, bench) in self.of(role) {
                 let _ = write!(page, "\n### {}, `{}`\n\n{}", bench.title, lab.topology, bench.section());
             }
         }
-        page.push_str("\n## One machine, without a lab\n\nAll ranks on this machine, over shared memory.\n");
+        if !self.machine.is_empty() {
+            page.push_str("\n## One machine, without a lab\n\nAll ranks on this machine, over shared memory.\n");
+        }
         for bench in &self.machine {
             let _ = write!(page, "\n### {}\n\n{}", bench.title, bench.section());
         }
@@ -312,8 +356,14 @@ impl LabBench {
                 c.served_by.clone(),
             ]);
         }
+        let ratios: Vec<f64> = self.suite.cases.iter().map(|c| c.ratio).collect();
+        let worst = self.suite.cases.iter().min_by(|a, b| a.ratio.total_cmp(&b.ratio));
+        let summary = geometric_mean(&ratios).zip(worst).map_or(String::new(), |(mean, worst)| {
+            let (cases, least, name) = (ratios.len(), worst.ratio, &worst.case);
+            format!("\n{cases} cases: geometric mean of the ratios {mean:.3} x; the worst is {least:.2} x: {name}.\n")
+        });
         let checked = if self.suite.verified { "" } else { "\n**WRONG BYTES**\n" };
-        format!("`{}`\n\n{}{checked}", self.command, table.markdown())
+        format!("`{}`\n\n{}{summary}{checked}", self.command, table.markdown())
     }
 }
 
@@ -360,7 +410,7 @@ mod tests {
             bench("alltoallv", &["--message", "1B"], "9"),
             ["bench", "alltoallv", "--message", "1B", "--repetitions", "9"]
         );
-        let own = bench("alltoallv", SMALL.1, "9");
+        let own = bench("alltoallv", SMALL.arguments, "9");
         assert_eq!(own.iter().filter(|a| **a == "--repetitions").count(), 1);
     }
 

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::markdown::TextTable;
+use crate::selection::Selection;
 use crate::workspace::{self, Workspace};
 use optiq_measure::statistics::Summary;
 use serde::{Deserialize, Serialize};
@@ -55,16 +56,25 @@ pub struct PreloadContent {
     tables: Vec<PassedTable>,
 }
 
-/// Measures for some minutes. The library is built; `MPICC` names the compiler if it is not `mpicc`.
+/// The names that `--cases` takes: `ranks-1` and so on.
+pub fn case_names() -> Vec<String> {
+    RUNS.iter().map(|[ranks, ..]| case_name(ranks)).collect()
+}
+
+fn case_name(ranks: &str) -> String {
+    format!("ranks-{ranks}")
+}
+
+/// Measures the selected cases; all of them take some minutes. The library is built; `MPICC` names the compiler if it is not `mpicc`.
 ///
 /// # Errors
 /// [`Failure::Work`] if the program cannot be compiled or fails.
-pub fn run(workspace: &Workspace, rounds: u32) -> Result<PreloadContent, Failure> {
+pub fn run(workspace: &Workspace, rounds: u32, selection: &Selection) -> Result<PreloadContent, Failure> {
     let program = workspace.built("passed");
     let compiler = env::var_os("MPICC").unwrap_or_else(|| "mpicc".into());
     workspace::run(workspace.command(compiler).args(["-O2", "-o"]).arg(&program).arg("benches/passed.c"))?;
     let mut tables = Vec::new();
-    for [ranks, calls, pairs] in RUNS {
+    for [ranks, calls, pairs] in RUNS.into_iter().filter(|[ranks, ..]| selection.includes(&case_name(ranks))) {
         let mut sides: Vec<PassedSide> =
             SIDES.iter().map(|(title, ..)| PassedSide { title: (*title).into(), runs: Vec::new() }).collect();
         for _ in 0..rounds {

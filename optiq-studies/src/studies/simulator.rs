@@ -1,12 +1,17 @@
 //! How fast the simulator is, and what it predicts beside what was measured; training and held-out cases apart.
 
-use super::lab::LabContent;
+use super::lab::{BenchCase, LabContent};
 use crate::failure::Failure;
 use crate::markdown::{self, MarkdownBlock, TextTable};
-use crate::measurement_cases::{self, CaseRole, MeasurementCase, Platform};
+use crate::measurement_cases::{self, CaseGroup, CaseRole, MeasurementCase, Platform};
+use crate::selection::Selection;
 use crate::workspace::{self, Workspace};
-use optiq_measure::statistics::mean;
+use optiq_measure::statistics::{mean, median};
 use serde::{Deserialize, Serialize};
+use std::fmt::{self, Write};
+
+/// The name for `--cases` of the speed benchmark.
+const SPEED: &str = "speed";
 
 /// How close a prediction should be, in percent.
 const WITHIN: f64 = 15.0;
@@ -20,10 +25,19 @@ pub struct Prediction {
     demands: String,
     message_bytes: u64,
     role: CaseRole,
-    mpi_measured_seconds: f64,
-    mpi_simulated_seconds: f64,
-    optiq_measured_seconds: f64,
-    optiq_simulated_seconds: f64,
+    mpi: PredictedSide,
+    optiq: PredictedSide,
+    /// OPTIQ left the exchange to `MPI_Alltoallv`.
+    optiq_is_served_by_mpi: bool,
+}
+
+/// The times of one side of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PredictedSide {
+    measured_seconds: f64,
+    simulated_seconds: f64,
+    /// What the most loaded link needs for its bytes.
+    link_bound_seconds: f64,
 }
 
 /// What planned paths reach of their link bound on a large network.
@@ -62,42 +76,85 @@ struct SimulateRun {
     simulation_seconds: f64,
 }
 
-/// Simulates for about twenty minutes, what `measured` has of labs and the cases of `data/cases.toml` for the simulator.
+/// The names that `--cases` takes.
+///
+/// # Errors
+/// As [`measurement_cases::groups`].
+pub fn case_names() -> Result<Vec<String>, Failure> {
+    let groups = measurement_cases::groups()?.into_iter().map(|group| group.name);
+    Ok(groups.chain([SPEED.to_owned()]).collect())
+}
+
+/// Simulates the selected cases: what `measured` has of labs, and the cases of `data/cases.toml` for the simulator. All of them take
+/// about twenty minutes.
 ///
 /// # Errors
 /// [`Failure::Work`] if a program fails or prints what is not understood.
-pub fn run(workspace: &Workspace, measured: &LabContent) -> Result<SimulatorContent, Failure> {
-    let text = workspace::capture(&mut workspace.cargo("bench", ["--package", "optiq-sim", "--bench", "speed"]))?;
+pub fn run(workspace: &Workspace, measured: &LabContent, selection: &Selection) -> Result<SimulatorContent, Failure> {
+    let mut speed = Vec::new();
+    if selection.includes(SPEED) {
+        let text = workspace::capture(&mut workspace.cargo("bench", ["--package", "optiq-sim", "--bench", "speed"]))?;
+        speed = markdown::parse(&text);
+        speed.retain(|block| matches!(block, MarkdownBlock::Table(_)));
+    }
     let mut predictions = Vec::new();
     for lab in &measured.labs {
-        for bench in &lab.benches {
+        for bench in lab.benches.iter().filter(|bench| selection.includes(&bench.title)) {
             let Some(role) = bench.role else { continue };
             for case in &bench.suite.cases {
-                let message = format!("{}B", case.message_bytes);
-                let simulate = |more: &[&str]| {
-                    let topology = &bench.suite.topology;
-                    let mut command = workspace.optiq(&["simulate", "--model", "lab", "--topology", topology]);
-                    command.args(["--demands", &case.demands, "--message", &message]);
-                    only_run(command.args(more))
-                };
-                let mpi = simulate(&["--mpi", "linear"])?.seconds;
-                let optiq = if case.served_by == "MPI" { mpi } else { simulate(&[])?.seconds };
-                predictions.push(Prediction {
-                    topology: lab.topology.clone(),
-                    demands: case.demands.clone(),
-                    message_bytes: case.message_bytes,
-                    role,
-                    mpi_measured_seconds: case.mpi.median_seconds,
-                    mpi_simulated_seconds: mpi,
-                    optiq_measured_seconds: case.optiq.median_seconds,
-                    optiq_simulated_seconds: optiq,
-                });
+                let case = PredictedCase { topology: &lab.topology, spec: &bench.suite.topology, role, case };
+                predictions.push(case.predict(workspace)?);
             }
         }
     }
-    let speed = markdown::parse(&text);
-    let speed = speed.into_iter().filter(|block| matches!(block, MarkdownBlock::Table(_))).collect();
-    Ok(SimulatorContent { speed, predictions, executor: executor(workspace)? })
+    let mut groups = measurement_cases::groups()?;
+    groups.retain(|g| g.platform == Platform::Simulator && selection.includes(&g.name));
+    Ok(SimulatorContent { speed, predictions, executor: executor(workspace, groups)? })
+}
+
+/// A measured case whose times are to be predicted.
+struct PredictedCase<'a> {
+    topology: &'a str,
+    /// The network with the capacity of the lab's links.
+    spec: &'a str,
+    role: CaseRole,
+    case: &'a BenchCase,
+}
+
+impl PredictedCase<'_> {
+    fn predict(&self, workspace: &Workspace) -> Result<Prediction, Failure> {
+        let case = self.case;
+        let mpi = self.simulate(workspace, &["--mpi", "linear"])?;
+        let optiq_is_served_by_mpi = case.served_by == "MPI";
+        let optiq = if optiq_is_served_by_mpi { mpi } else { self.simulate(workspace, &[])? };
+        Ok(Prediction {
+            topology: self.topology.to_owned(),
+            demands: case.demands.clone(),
+            message_bytes: case.message_bytes,
+            role: self.role,
+            mpi: PredictedSide {
+                measured_seconds: case.mpi.median_seconds,
+                simulated_seconds: mpi,
+                link_bound_seconds: case.mpi.link_bound_seconds,
+            },
+            optiq: PredictedSide {
+                measured_seconds: case.optiq.median_seconds,
+                simulated_seconds: optiq,
+                link_bound_seconds: case.optiq.link_bound_seconds,
+            },
+            optiq_is_served_by_mpi,
+        })
+    }
+
+    fn simulate(&self, workspace: &Workspace, more: &[&str]) -> Result<f64, Failure> {
+        let mut command = workspace.optiq(&["simulate", "--model", "lab", "--topology", self.spec]);
+        command.args(["--demands", &self.case.demands]);
+        // The bytes of a file are in the file.
+        if !self.case.demands.starts_with("file:") {
+            command.args(["--message", &format!("{}B", self.case.message_bytes)]);
+        }
+        Ok(only_run(command.args(more))?.seconds)
+    }
 }
 
 fn only_run(command: &mut std::process::Command) -> Result<SimulateRun, Failure> {
@@ -105,9 +162,9 @@ fn only_run(command: &mut std::process::Command) -> Result<SimulateRun, Failure>
     document.runs.into_iter().next().ok_or_else(|| Failure::Work("optiq simulate printed no run".into()))
 }
 
-fn executor(workspace: &Workspace) -> Result<Vec<ExecutorRow>, Failure> {
+fn executor(workspace: &Workspace, groups: Vec<CaseGroup>) -> Result<Vec<ExecutorRow>, Failure> {
     let mut rows = Vec::new();
-    for group in measurement_cases::groups()?.into_iter().filter(|g| g.platform == Platform::Simulator) {
+    for group in groups {
         for case in group.cases {
             if optiq_net::Network::from_spec(&case.topology)?.hosts() > HOSTS {
                 continue;
@@ -141,27 +198,89 @@ impl SimulatorContent {
 
     /// The page below its circumstances.
     pub fn body(&self) -> String {
-        let mut page = format!(
-            "## Speed\n\n`cargo bench -p optiq-sim --bench speed`: uniform random messages of 4 KB, one a microsecond from each host, the \
-             middle one of three runs. Events are arrivals, what hosts do, and wake-ups of channels. The target on one core is 5 M \
-             events/s, 400 k packets/s, at most 12 events a packet and 500 MB.\n\n{}\n\
-             ## Predictions\n\nThe times of [lab.md](lab.md), measured there on a real network, and those that `optiq simulate --model \
-             lab` finds for the same demands: all messages at once for MPI, planner optimal for OPTIQ. One model for all cases; it was \
-             tuned on the training cases of `data/cases.toml`, and is judged on the held-out ones.\n",
-            markdown::render(&self.speed)
-        );
-        for role in [CaseRole::HeldOut, CaseRole::Training] {
-            page.push_str(&self.predictions_of(role));
+        let mut page = String::from("## Speed\n\n");
+        if self.speed.is_empty() {
+            page.push_str(&not_run(SPEED));
+        } else {
+            let _ = write!(
+                page,
+                "`cargo bench -p optiq-sim --bench speed`: uniform random messages of 4 KB, one a microsecond from each host, the \
+                 middle one of three runs. Events are arrivals, what hosts do, and wake-ups of channels. The target on one core is \
+                 5 M events/s, 400 k packets/s, at most 12 events a packet and 500 MB.\n\n{}",
+                markdown::render(&self.speed)
+            );
         }
         page.push_str(
-            "\n## Planned paths on large networks\n\n`optiq simulate --model bgq --threads 2`, planner optimal, with the overheads of \
+            "\n## Predictions\n\nThe times of [lab.md](lab.md), measured there on a real network, and those that `optiq simulate --model \
+             lab` finds for the same demands: all messages at once for MPI, planner optimal for OPTIQ. One model for all cases; it was \
+             tuned on the training cases of `data/cases.toml`, and is judged on the held-out ones.\n",
+        );
+        page.push_str(&self.summary());
+        for role in ROLES {
+            page.push_str(&self.predictions_of(role));
+        }
+        page.push_str("\n## Planned paths on large networks\n\n");
+        if self.executor.is_empty() {
+            page.push_str(&not_run("executor-bgq --cases executor-patterns --cases executor-shapes"));
+            return page;
+        }
+        page.push_str(
+            "`optiq simulate --model bgq --threads 2`, planner optimal, with the overheads of \
              forwarding: 85 % of the link bound at 1,024 nodes, in less than a minute, are asked for. Why relaying at every host helps: \
              `docs/executor.md`, whose constants were tuned on the training cases.\n",
         );
-        for role in [CaseRole::HeldOut, CaseRole::Training] {
+        for role in ROLES {
             page.push_str(&self.executor_of(role));
         }
         page
+    }
+
+    /// How many predictions are close, those of the null model beside those of the simulator.
+    fn summary(&self) -> String {
+        let null = NullModel::of(&self.predictions);
+        let mut text = String::new();
+        for role in ROLES {
+            let of_role = || self.predictions.iter().filter(move |p| p.role == role);
+            let all = Closeness::of(of_role().flat_map(|p| [p.mpi.off(), p.optiq.off()]));
+            let Some(mean) = all.mean else {
+                let _ = write!(text, "\nNo {} cases were measured.\n", adjective(role));
+                continue;
+            };
+            let _ = write!(
+                text,
+                "\n{} of {} predictions of {} cases are within {WITHIN} %; on average they are {mean:.1} % off. MPI: {}. OPTIQ: {}.",
+                all.close,
+                all.count,
+                adjective(role),
+                Closeness::of(of_role().map(|p| p.mpi.off())),
+                Closeness::of(of_role().map(|p| p.optiq.off())),
+            );
+            if let Some(null) = null {
+                let (mpi, optiq) = (|p: &Prediction| null.mpi_off(p), |p: &Prediction| null.optiq_off(p));
+                let _ = write!(
+                    text,
+                    " The null model: {}. MPI: {}. OPTIQ: {}.",
+                    Closeness::of(of_role().flat_map(|p| [mpi(p), optiq(p)])),
+                    Closeness::of(of_role().map(mpi)),
+                    Closeness::of(of_role().map(optiq)),
+                );
+            }
+            text.push('\n');
+        }
+        match null {
+            Some(NullModel { mpi_share, optiq_share }) => {
+                let _ = write!(
+                    text,
+                    "\nThe null model knows no packets: its time is the link bound over the share of it that is reached, which is the median \
+                     of the training cases, {:.1} % for MPI and {:.1} % for OPTIQ. Where MPI serves OPTIQ's call, it takes MPI's share. The \
+                     simulator is worth its time only where it is closer than this.\n",
+                    mpi_share * 100.0,
+                    optiq_share * 100.0
+                );
+            }
+            None => text.push_str("\nThere is no null model, which would need training cases.\n"),
+        }
+        text
     }
 
     fn predictions_of(&self, role: CaseRole) -> String {
@@ -176,37 +295,23 @@ impl SimulatorContent {
             "simulated",
             "off, %",
         ]);
-        let mut all: Vec<f64> = Vec::new();
         for p in self.predictions.iter().filter(|p| p.role == role) {
-            let off = |simulated: f64, measured: f64| (simulated / measured - 1.0) * 100.0;
-            let mpi = off(p.mpi_simulated_seconds, p.mpi_measured_seconds);
-            let optiq = off(p.optiq_simulated_seconds, p.optiq_measured_seconds);
-            all.extend([mpi.abs(), optiq.abs()]);
-            table.rows.push(vec![
-                format!("`{}`", p.topology),
-                p.demands.trim_start_matches("pattern:").to_owned(),
-                p.message_bytes.to_string(),
-                format!("{:.1}", p.mpi_measured_seconds * 1e3),
-                format!("{:.1}", p.mpi_simulated_seconds * 1e3),
-                format!("{mpi:+.1}"),
-                format!("{:.1}", p.optiq_measured_seconds * 1e3),
-                format!("{:.1}", p.optiq_simulated_seconds * 1e3),
-                format!("{optiq:+.1}"),
-            ]);
+            let (demands, message) = match p.demands.strip_prefix("file:") {
+                Some(file) => (file, String::new()),
+                None => (p.demands.trim_start_matches("pattern:"), p.message_bytes.to_string()),
+            };
+            let sides = [p.mpi, p.optiq].into_iter().flat_map(|side| {
+                let times = [side.measured_seconds, side.simulated_seconds].map(|t| format!("{:.1}", t * 1e3));
+                times.into_iter().chain([format!("{:+.1}", side.off())])
+            });
+            table
+                .rows
+                .push([format!("`{}`", p.topology), demands.to_owned(), message].into_iter().chain(sides).collect());
         }
-        let close = all.iter().filter(|off| **off <= WITHIN).count();
-        let of = match role {
-            CaseRole::HeldOut => "held-out",
-            CaseRole::Training => "training",
-        };
-        let sentence = match mean(&all) {
-            Some(mean) => format!(
-                "{close} of {} predictions of {of} cases are within {WITHIN} %; on average they are {mean:.1} % off.",
-                all.len()
-            ),
-            None => format!("No {of} cases were measured."),
-        };
-        format!("\n### Predictions of {of} cases\n\n{sentence}\n\n{}", table.markdown())
+        if table.rows.is_empty() {
+            return String::new();
+        }
+        format!("\n### Predictions of {} cases\n\n{}", adjective(role), table.markdown())
     }
 
     fn executor_of(&self, role: CaseRole) -> String {
@@ -236,7 +341,91 @@ impl SimulatorContent {
                 format!("{:.0}", row.simulation_seconds),
             ]);
         }
-        format!("\n### Shares of the bound, {role} cases\n\n{}", table.markdown())
+        if table.rows.is_empty() {
+            return String::new();
+        }
+        format!("\n### Shares of the bound, {} cases\n\n{}", adjective(role), table.markdown())
+    }
+}
+
+/// Held-out cases come first: they are what a model is judged by.
+const ROLES: [CaseRole; 2] = [CaseRole::HeldOut, CaseRole::Training];
+
+fn adjective(role: CaseRole) -> &'static str {
+    match role {
+        CaseRole::HeldOut => "held-out",
+        CaseRole::Training => "training",
+    }
+}
+
+/// What the page says in place of a part that was not selected.
+fn not_run(cases: &str) -> String {
+    format!("Not part of this run; `cargo xtask results --only simulator --cases {cases}` runs it.\n")
+}
+
+/// How far a prediction is from what was measured, in percent; positive if it is longer.
+fn percent_off(predicted: f64, measured: f64) -> f64 {
+    (predicted / measured - 1.0) * 100.0
+}
+
+impl PredictedSide {
+    fn off(&self) -> f64 {
+        percent_off(self.simulated_seconds, self.measured_seconds)
+    }
+
+    /// The share of the link bound that was reached when it was measured.
+    fn share(&self) -> f64 {
+        self.link_bound_seconds / self.measured_seconds
+    }
+}
+
+/// A time is the link bound over a share that was calibrated on training cases.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct NullModel {
+    mpi_share: f64,
+    optiq_share: f64,
+}
+
+impl NullModel {
+    /// The medians of the training cases; nothing without such.
+    fn of(predictions: &[Prediction]) -> Option<Self> {
+        let training = || predictions.iter().filter(|p| p.role == CaseRole::Training);
+        let mpi: Vec<f64> = training().map(|p| p.mpi.share()).collect();
+        let optiq: Vec<f64> = training().filter(|p| !p.optiq_is_served_by_mpi).map(|p| p.optiq.share()).collect();
+        Some(NullModel { mpi_share: median(&mpi)?, optiq_share: median(&optiq)? })
+    }
+
+    fn mpi_off(&self, p: &Prediction) -> f64 {
+        percent_off(p.mpi.link_bound_seconds / self.mpi_share, p.mpi.measured_seconds)
+    }
+
+    fn optiq_off(&self, p: &Prediction) -> f64 {
+        let share = if p.optiq_is_served_by_mpi { self.mpi_share } else { self.optiq_share };
+        percent_off(p.optiq.link_bound_seconds / share, p.optiq.measured_seconds)
+    }
+}
+
+/// How close predictions are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Closeness {
+    /// Within [`WITHIN`] percent.
+    close: usize,
+    count: usize,
+    /// Of how far they are off, in percent, without signs.
+    mean: Option<f64>,
+}
+
+impl Closeness {
+    fn of(off: impl Iterator<Item = f64>) -> Self {
+        let off: Vec<f64> = off.map(f64::abs).collect();
+        Closeness { close: off.iter().filter(|&&o| o <= WITHIN).count(), count: off.len(), mean: mean(&off) }
+    }
+}
+
+impl fmt::Display for Closeness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.close, self.count)?;
+        self.mean.map_or(Ok(()), |mean| write!(f, ", {mean:.1} % off"))
     }
 }
 
@@ -246,15 +435,16 @@ mod tests {
 
     #[test]
     fn predictions_are_counted_apart() {
+        let side =
+            |simulated_seconds| PredictedSide { measured_seconds: 1.0, simulated_seconds, link_bound_seconds: 0.8 };
         let prediction = |role, simulated: f64| Prediction {
             topology: "star:16".into(),
             demands: "pattern:disjoint".into(),
             message_bytes: 1,
             role,
-            mpi_measured_seconds: 1.0,
-            mpi_simulated_seconds: simulated,
-            optiq_measured_seconds: 1.0,
-            optiq_simulated_seconds: 1.0,
+            mpi: side(simulated),
+            optiq: side(1.0),
+            optiq_is_served_by_mpi: false,
         };
         let predictions = vec![
             prediction(CaseRole::HeldOut, 1.5),
@@ -267,5 +457,11 @@ mod tests {
             "{page}"
         );
         assert!(page.contains("2 of 2 predictions of training cases are within 15 %"), "{page}");
+        // The simulator's counts for each side, then those of the null model.
+        assert!(
+            page.contains("MPI: 1 of 2, 30.0 % off. OPTIQ: 2 of 2, 0.0 % off. The null model: 4 of 4, 0.0 % off."),
+            "{page}"
+        );
+        assert!(page.contains("80.0 % for MPI and 80.0 % for OPTIQ"), "{page}");
     }
 }
