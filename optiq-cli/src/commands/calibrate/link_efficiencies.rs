@@ -35,8 +35,13 @@ pub fn measure_shares(
         for legs in [LegsChoice::Planned, LegsChoice::Hops] {
             let doing = format!("case {} of {}: {}, relays {legs}", number + 1, cases.len(), case.name());
             let config = Config { legs, ..config.clone() };
-            let request =
-                Request { cases: vec![case.clone()], planners: vec![None], repetitions, force: true, all_ranks: false };
+            let request = Request {
+                cases: vec![case.clone()],
+                planners: vec![optiq::PlannerChoice::Auto],
+                repetitions,
+                force: true,
+                all_ranks: false,
+            };
             let suite = measure_with(world, config, &request, &|_| progress(doing.clone()))?;
             for outcome in suite.iter().flat_map(|suite| &suite.cases) {
                 root = true;

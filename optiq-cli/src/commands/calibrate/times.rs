@@ -17,7 +17,7 @@ use optiq_lower::choices::LegsChoice;
 use optiq_lower::placement::Placement;
 use optiq_net::{Network, NodeId};
 use optiq_studies::bench::timing;
-use optiq_transport::mpi::{Communicator, MINIMA, Record, Reduction};
+use optiq_transport::mpi::{Communicator, MINIMA, Reduction, ReductionRecord};
 use optiq_transport::{ChunkRule, Rank};
 
 /// Chunks of a ring's leg at first, and at most.
@@ -37,7 +37,7 @@ pub fn agreement_samples(world: &SimpleCommunicator, comm: &Communicator) -> Res
     let batch = CALIBRATION_BATCH.value as usize;
     let sample = |_| {
         let agree = || {
-            let mut record = Record { minima: [0; MINIMA], sums: [0; 2] };
+            let mut record = ReductionRecord { minima: [0; MINIMA], sums: [0; 2] };
             reduction.reduce(comm, &mut record).map_err(|e| e.to_string())
         };
         timing::seconds(world, || (0..batch).try_for_each(|_| agree())).map(|seconds| seconds / batch as f64)
@@ -57,7 +57,7 @@ pub fn chunk_samples(
 ) -> Result<Vec<f64>, String> {
     let chunk = (CALIBRATION_CHUNK_PART.value * latency * network.unit_capacity()).clamp(1.0, 1024.0) as usize;
     let config = Config {
-        planner: PlannerChoice::Named("direct".into()),
+        planner: PlannerChoice::Named(optiq_solver::planner::PlannerName::Direct),
         legs: LegsChoice::Planned,
         chunk: ChunkRule::Fixed(chunk as u64),
         window: WINDOW,
