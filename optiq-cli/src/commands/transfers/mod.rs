@@ -17,7 +17,7 @@ use std::process::ExitCode;
     after_help = "\
 Examples:
   optiq transfers plan --topology torus:4x4 --to 0,10 --bytes 750KB --output to_bridges.jobs
-  optiq transfers plan --topology torus:4x4 --demands pattern:disjoint --planner heu2 --output d.json
+  optiq transfers plan --topology mesh:4x4 --demands pattern:subset --planner heu2 --output d.json
   optiq transfers show to_bridges.jobs
 
 Under mpirun, with OPTIQ_TOPOLOGY as in the file:
