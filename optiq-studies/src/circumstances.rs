@@ -119,6 +119,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_busy_machine_is_said() {
+        let with = |load| Circumstances { load_average: load, ..Circumstances::now() }.paragraph();
+        assert!(with(Some(9.0)).contains("load average 9.00 at the start, so other programs used the machine"));
+        assert!(with(Some(0.1)).contains("load average 0.10 at the start. OPTIQ"));
+        assert!(with(None).contains("load average unknown at the start. OPTIQ"));
+    }
+
+    #[test]
     fn dates() {
         assert_eq!(date(0), "1970-01-01 00:00 UTC");
         assert_eq!(date(951_782_400), "2000-02-29 00:00 UTC");

@@ -1,15 +1,15 @@
 //! The measurement, as every rank runs it.
 //!
 //! `MPI_Alltoallv` and OPTIQ run in turn in one job, the order changing from repetition to repetition. A repetition counts
-//! from a barrier to the time at which the last rank is through. Where one call is short, a repetition makes as many as
-//! take ten milliseconds, the same number on all ranks and for both sides, so that clocks and barriers do not matter; its
-//! seconds are those of one of them. The first call of each side, which opens connections and makes the plan, is reported
-//! apart; some more follow that are not timed, in which OPTIQ tries whether planned paths or plain MPI are faster. Each case has a session of
-//! its own, as in a program that does this exchange again and again: what OPTIQ has learned from 1-byte exchanges is no
-//! part of the time of megabytes. (How soon it notices such a change is told in docs/decisions/012.)
+//! from a barrier until the last rank has returned from its call. Where one call is short, a repetition makes enough calls
+//! to take ten milliseconds, the same number on all ranks and for both sides, so that clocks and barriers do not matter; its
+//! time is the mean of its calls. The first call of each side opens connections and makes the plan; it is reported
+//! separately. Untimed calls follow, in which OPTIQ finds out whether planned paths or plain MPI are faster. Each case has
+//! its own session, as in a program that repeats this exchange: what OPTIQ learned from 1-byte exchanges does not
+//! affect the times of megabytes. (docs/decisions/012 says how soon OPTIQ notices such a change.)
 //!
-//! Receive buffers are cleared before each repetition and looked at after its last call; where it makes many calls, one more
-//! precedes it that is not timed, after which they are looked at and cleared, too.
+//! Receive buffers are cleared before each repetition and checked after its last call. Where a repetition makes many calls,
+//! an untimed call precedes it, after which the buffers are checked and cleared as well.
 //!
 //! Beside each median stands the link bound: bytes over capacity of the most loaded link, on the fabric's own routes for
 //! plain MPI and by what served it for OPTIQ.
@@ -30,10 +30,10 @@ use optiq_measure::statistics::median;
 use optiq_net::Network;
 use optiq_solver::{Demand, demands};
 
-/// Seconds that a timed repetition takes at least, about.
+/// The least time of a timed repetition, about, in seconds.
 const LONG_ENOUGH: f64 = 10e-3;
 
-/// Calls of a repetition, at most.
+/// The most calls in a repetition.
 const MAX_CALLS: usize = 20_000;
 
 /// Calls of each side before it is timed, the first among them. OPTIQ may plan a demand set when it comes a second time,
@@ -105,7 +105,7 @@ pub fn measure_with(
     let (network, placement) = looked_at.ok_or("the network of OPTIQ_TOPOLOGY cannot be used here")?;
     let (network, placement) = (&network, &placement);
     let mut first = Some(first);
-    // What cannot be run is said before the first case runs.
+    // Report cases that cannot run before the first case runs.
     let rank = world.rank() as usize;
     let mut prepared = Vec::with_capacity(request.cases.len());
     for case in &request.cases {
@@ -144,7 +144,7 @@ struct Bench<'a> {
     repetitions: usize,
 }
 
-/// Who serves a call.
+/// What serves a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum By {
     Mpi,
@@ -181,7 +181,7 @@ impl Bench<'_> {
                 }
             }
         }
-        // Now and then OPTIQ measures the other way: what served most repetitions counts.
+        // Now and then OPTIQ measures the other method: the method that served most repetitions counts.
         let [plain, planned] = decisions;
         let most = if 2 * on_paths > self.repetitions { planned } else { plain.or(planned) };
         let decision = most.unwrap_or_else(|| self.session.decision());
@@ -210,11 +210,11 @@ impl Bench<'_> {
         })
     }
 
-    /// Calls of a repetition, as rank 0 decides; `seconds` is what one of each side took.
+    /// The number of calls in a repetition, as rank 0 decides; `seconds` has the time of one call of each side.
     fn calls(&self, x: &mut Exchange, seconds: [f64; 2]) -> Result<usize, String> {
         let mut shorter = seconds[0].min(seconds[1]);
         let mut calls = 1;
-        // A single short call is mostly barrier: what many take says how many are needed.
+        // A single short call is mostly barrier, so the time of many calls says how many are needed.
         for _ in 0..3 {
             let mut agreed = [(LONG_ENOUGH / shorter.max(1e-9)).ceil().clamp(1.0, MAX_CALLS as f64) as u64];
             self.world.process_at_rank(0).broadcast_into(&mut agreed[..]);
@@ -264,7 +264,7 @@ impl Bench<'_> {
         })
     }
 
-    /// Seconds from a barrier until the last rank is through, divided by the number of calls.
+    /// Seconds from a barrier until the last rank has returned, divided by the number of calls.
     fn timed(&self, calls: usize, mut call: impl FnMut() -> Result<(), String>) -> Result<f64, String> {
         let longest = timing::seconds(self.world, || (0..calls).try_for_each(|_| call()))?;
         Ok(longest / calls as f64)

@@ -9,7 +9,7 @@ use std::path::Path;
 pub const THESIS30: &str = "thesis30";
 const THESIS30_TEXT: &str = include_str!("../../../data/thesis30.toml");
 
-/// Bytes per pair where nothing is said.
+/// Bytes per pair by default.
 pub const MESSAGE: &str = "4MB";
 
 /// The largest file of cases that is read, in bytes.
@@ -18,7 +18,7 @@ const MAX_FILE: u64 = 1 << 20;
 /// The most cases, and sizes of a list.
 const MAX_CASES: usize = 10_000;
 
-/// From one size of a range to the next, where nothing is said.
+/// The default factor from one size of a range to the next.
 const FACTOR: u64 = 4;
 
 /// One thing to measure.

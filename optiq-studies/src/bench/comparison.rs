@@ -15,7 +15,7 @@ pub struct Side {
     pub seconds: Vec<f64>,
     /// Their median.
     pub median_seconds: f64,
-    /// No execution along these paths is faster.
+    /// The time that the most loaded link needs; no execution along these paths is faster.
     pub link_bound_seconds: f64,
     /// Link bound over median.
     pub share_of_bound: f64,
@@ -84,7 +84,7 @@ pub struct Worst {
 pub struct Suite {
     /// The network.
     pub topology: String,
-    /// Why it is that one, if it was not given.
+    /// Why this network was taken, if none was given.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub note: Option<String>,
     /// MPI ranks.
@@ -99,7 +99,7 @@ pub struct Suite {
     pub geometric_mean_ratio: f64,
     /// The lowest of the ratios.
     pub worst: Option<Worst>,
-    /// Every byte that was looked at was right.
+    /// Every byte that was checked was right.
     pub verified: bool,
 }
 
@@ -143,7 +143,7 @@ impl Suite {
         let many = format!("of {}", table::count(self.cases.len(), "case"));
         let mut headlines = vec![(self.geometric_mean_ratio, "as fast as MPI, geometric mean", many)];
         headlines.extend(self.worst.as_ref().map(|w| (w.ratio, "in the worst case", w.case.clone())));
-        // The whole decision has room here.
+        // The page shows the whole decision.
         let row = |case: &Outcome| case.cells().into_iter().chain([case.comparison.decision.clone()]).collect();
         let page = Ratios {
             heading: format!("{}: optiq_alltoallv beside MPI_Alltoallv", self.topology),
@@ -182,7 +182,7 @@ impl Suite {
         lines
     }
 
-    /// For people.
+    /// As text.
     pub fn text(&self) -> String {
         let planners = self.several_planners();
         let mut rows: Vec<Vec<String>> = vec![HEADS.map(String::from).to_vec()];
@@ -242,7 +242,7 @@ impl Outcome {
 }
 
 impl Comparison {
-    /// For people.
+    /// As text.
     pub fn text(&self) -> String {
         let row = |name: &str, side: &Side, ratio: String| {
             vec![

@@ -14,7 +14,7 @@ pub struct Exchange {
     pub receive: Vec<u8>,
     pub receive_counts: Vec<usize>,
     pub receive_displacements: Vec<usize>,
-    /// Per sender, where it keeps what it sends to this rank.
+    /// Per sender, the displacement in its send buffer of what it sends to this rank.
     theirs: Vec<usize>,
 }
 
@@ -113,7 +113,7 @@ impl Exchange {
         })
     }
 
-    /// Forgets what was received.
+    /// Overwrites what was received.
     pub fn clear(&mut self) {
         self.receive.fill(u8::MAX);
     }
@@ -156,7 +156,7 @@ mod tests {
     fn a_wrong_byte_is_seen() {
         let mut exchange = Exchange::new((vec![700, 0], vec![0, 600]), 0, |_| vec![0, 300]);
         assert!(!exchange.is_right());
-        // Rank 1 keeps what it sends to rank 0 from byte 300 on.
+        // In the send buffer of rank 1, the bytes for rank 0 begin at 300.
         let theirs = contents(1);
         (0..600).for_each(|i| exchange.receive[i] = theirs[(300 + i) % PERIOD]);
         assert!(exchange.is_right());

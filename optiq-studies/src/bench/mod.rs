@@ -1,6 +1,6 @@
 //! Measurements under `mpirun`, as every rank runs them: plain MPI and OPTIQ in turn in one job, every byte checked.
 //!
-//! What was measured is a document, with its text for people and its page; `optiq bench` prints them.
+//! A measurement gives a document, which `optiq bench` prints as JSON, as text, or as a page.
 
 pub mod alltoallv;
 pub mod cases;

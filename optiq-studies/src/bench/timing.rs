@@ -5,10 +5,10 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::CommunicatorCollectives;
 use std::time::Instant;
 
-/// Seconds from a barrier until the last rank is through; collective, and the same on all ranks.
+/// Seconds from a barrier until the last rank has returned; collective, and the same on all ranks.
 ///
 /// # Errors
-/// What `call` returns, on this rank: the others wait for it.
+/// What `call` returns, on this rank only: the other ranks then wait in the reduction, and the job must be ended.
 pub fn seconds(world: &SimpleCommunicator, call: impl FnOnce() -> Result<(), String>) -> Result<f64, String> {
     world.barrier();
     let start = Instant::now();

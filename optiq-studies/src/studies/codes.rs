@@ -107,12 +107,15 @@ pub fn run(workspace: &Workspace, options: &RaceOptions) -> Result<CodesContent,
             return Err(Failure::Input(format!("race-codes needs {}; --help says how", race.option)));
         }
     }
+    let read = |words: &Vec<&str>| {
+        let configuration = options.directory.join(words[words.len() - 1]);
+        fs::read_to_string(&configuration)
+            .map_err(|e| Failure::Input(format!("{} cannot be read: {e}", configuration.display())))
+    };
+    let configurations: Vec<String> = words.iter().map(read).collect::<Result<_, _>>()?;
     workspace::step("build the simulator", || workspace::run(&mut bench(workspace, &["--no-run"])))?;
     let mut races = Vec::new();
-    for (race, words) in RACES.iter().zip(words) {
-        let configuration = options.directory.join(words[words.len() - 1]);
-        let text = fs::read_to_string(&configuration)
-            .map_err(|e| Failure::Work(format!("{} cannot be read: {e}", configuration.display())))?;
+    for ((race, words), text) in RACES.iter().zip(words).zip(configurations) {
         let title = format!("race on {}", race.topology);
         let [codes, first, second] = workspace::step(&title, || rounds(workspace, race, &words, options))?;
         let ours = race.routings.map(String::from).into_iter().zip([first, second]).collect();

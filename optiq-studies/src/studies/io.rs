@@ -210,8 +210,8 @@ impl IoContent {
     pub fn body(&self) -> String {
         let mut page = format!(
             "A lab `{}` with links of {}, and `optiq bench io` in it, with the sizes of the thesis's HACC benchmark: \
-             about 96 MB in all. All methods of writing run in turn in one job, medians of {} repetitions, or as many as \
-             the command says; every byte of every file is read back after the first run and after the last. The bound is the \
+             about 96 MB in all. All methods of writing run in turn in one job, medians of {} repetitions, unless the command has \
+             another number; every byte of every file is read back after the first run and after the last. The bound is the \
              time that the most loaded link needs. ROMIO and OMPIO are the two components for files of Open MPI; ROMIO has hints \
              to aggregate at the I/O hosts.\n\n```text\n{}\n```\n",
             self.topology,

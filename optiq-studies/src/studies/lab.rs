@@ -73,7 +73,7 @@ pub struct BenchSide {
 /// A case, as `optiq bench` prints it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchCase {
-    /// For people.
+    /// As tables and headings have it.
     pub case: String,
     /// As asked for.
     pub demands: String,
@@ -107,7 +107,7 @@ pub struct BenchSuite {
 /// One run of `optiq bench alltoallv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LabBench {
-    /// For people.
+    /// As tables and headings have it.
     pub title: String,
     /// The role of its group of `data/cases.toml`, if it is of one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -291,7 +291,7 @@ impl LabContent {
         let mut page = format!(
             "Labs of 16 hosts, one rank each, with links of {}: `optiq lab up`, then `optiq bench alltoallv` in it, as given \
              with each table. Both run in turn in one job; every byte of the first and the last call of a repetition is checked. \
-             Times are medians of {} repetitions, or as many as the command says. The bound is the time that the most \
+             Times are medians of {} repetitions, unless the command has another number. The bound is the time that the most \
              loaded link needs, on the fabric's own routes for MPI and on the planned paths for OPTIQ; the percentage is the share \
              of it that was reached. Below ten milliseconds a repetition makes many calls, which overlap, so that shares above \
              100 % are possible. Constants were tuned on the training cases and on no held-out one (`data/cases.toml`).\n",

@@ -11,7 +11,7 @@ use std::ptr::null_mut;
 /// The most bytes of one independent access.
 const AT_ONCE: usize = 1 << 30;
 
-/// An open file, which is removed when it goes.
+/// An open file, which is removed when this is dropped.
 pub struct File<'a> {
     world: &'a SimpleCommunicator,
     pub handle: ffi::MPI_File,
@@ -81,7 +81,7 @@ impl<'a> File<'a> {
         let mut right = true;
         for (number, part) in (0..).zip(bytes.chunks(16 << 20)) {
             let offset = (at + number * (16 << 20)) as ffi::MPI_Offset;
-            // SAFETY: an open file and a buffer with room.
+            // SAFETY: an open file and a buffer that is large enough.
             let code = unsafe {
                 let (data, count) = (found.as_mut_ptr().cast(), part.len() as c_int);
                 ffi::MPI_File_read_at(self.handle, offset, data, count, ffi::RSMPI_UINT8_T, ffi::RSMPI_STATUS_IGNORE)

@@ -1,10 +1,10 @@
 //! The measurement, as every rank runs it.
 //!
-//! All variants run in turn in one job, the order turning from repetition to repetition. A repetition counts from a barrier to
-//! the time at which the last rank is through. Each way of writing has a file of its own, which is emptied before its first,
-//! untimed, run; every rank reads its bytes back with MPI_File_read_at after that run and after the last one. MPI's own
-//! collective accesses are asked by hints to go through one rank on each I/O host, as all others here do (ROMIO does so if
-//! host names are those of the topology; OMPIO chooses for itself).
+//! All methods run in turn in one job, the order rotating from repetition to repetition. A repetition counts from a barrier
+//! until the last rank has returned. Each method of writing has its own file, which is emptied before its first,
+//! untimed run; every rank reads its bytes back with MPI_File_read_at after that run and after the last one. Hints ask MPI's own
+//! collective accesses to go through one rank on each I/O host, as all other methods here do (ROMIO does so if
+//! host names are those of the topology; OMPIO ignores the hints).
 
 use crate::bench::io::file::{File, alltoallv};
 use crate::bench::io::result::{FileAccess, FileRatios, FileSide};
@@ -25,7 +25,7 @@ use optiq_net::random::SplitMix64;
 use std::ffi::c_int;
 use std::path::PathBuf;
 
-/// A way of doing it.
+/// A method of access, or of the exchange alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum By {
     OptiqWrite,
@@ -270,11 +270,11 @@ impl<'a> Setting<'a> {
         self.servers.list().iter().map(|s| self.network.name(s.host).to_string()).collect()
     }
 
-    /// A file for each way of writing.
+    /// A file for each method of writing.
     fn files(&self, ways: &[By], folder: Option<PathBuf>) -> Result<Vec<(By, File<'a>)>, String> {
         let prefix = prefix(self.world, folder);
-        // On the machines that this stands for, no other host reaches the storage; on this one all do. MPI's own aggregators
-        // are therefore asked to be where ours are, if hosts have the topology's names: ROMIO ends the job if there are no
+        // On the machines that the lab emulates, only I/O hosts reach the storage; here all hosts do. Hints therefore ask for
+        // MPI's aggregators on OPTIQ's I/O hosts, if hosts have the topology's names: ROMIO aborts the job if there are no
         // such hosts.
         let name = self.network.name(self.placement.host(self.me as u32));
         let named = mpi::environment::processor_name().is_ok_and(|processor| processor == name);
@@ -299,7 +299,7 @@ struct Times {
     decision: String,
 }
 
-/// Each way with its median and its link bound; `bounds` are those of the balanced and of the default exchange.
+/// Each method with its median and its link bound; `bounds` are those of the balanced and of the default exchange.
 fn sides(
     times: Vec<(By, Vec<f64>)>,
     total_bytes: u64,
@@ -347,7 +347,7 @@ impl Exchange {
         }
     }
 
-    /// By MPI; nothing here is beyond what it can count.
+    /// By MPI; all counts fit its integers.
     fn by_mpi(&mut self, world: &SimpleCommunicator, data: &[u8]) -> Result<(), String> {
         let narrow = |list: &[usize]| list.iter().map(|&x| x as c_int).collect::<Vec<_>>();
         let (a, b) = (narrow(&self.send_counts), narrow(&self.send_displacements));
@@ -362,7 +362,7 @@ impl Exchange {
 }
 
 impl Bench<'_> {
-    /// All ways in turn, once untimed and then `repetitions` times.
+    /// All methods in turn, once untimed and then `repetitions` times.
     fn all(&mut self, ways: &[By], repetitions: usize, progress: &dyn Fn(String)) -> Result<Times, String> {
         let mut times = Times {
             seconds: ways.iter().map(|&by| (by, Vec::new())).collect(),
@@ -394,7 +394,7 @@ impl Bench<'_> {
         Ok(times)
     }
 
-    /// Seconds of one run, looked at afterwards.
+    /// Seconds of one run, whose bytes are checked afterwards.
     fn once(&mut self, by: By, first: bool, look: bool) -> Result<f64, String> {
         let at = self.files.iter().position(|f| f.0 == by).unwrap_or(0);
         if first && by.writes() {
@@ -456,7 +456,7 @@ impl Bench<'_> {
     }
 }
 
-/// What a rank writes.
+/// The bytes that a rank writes.
 fn contents(seed: u64, rank: u64, bytes: usize) -> Vec<u8> {
     let mut random = SplitMix64::new(seed ^ (rank + 1) << 32);
     let mut data = Vec::with_capacity(bytes + 8);
@@ -485,7 +485,7 @@ fn greatest(world: &SimpleCommunicator, mine: u64) -> u64 {
     all
 }
 
-/// The most resident memory so far; 0 where /proc does not tell.
+/// The most resident memory so far; 0 where /proc does not say.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));

@@ -40,7 +40,7 @@ pub struct FileAccess {
     pub balanced_bytes: Vec<u64>,
     /// Bytes for each I/O host by the default rule.
     pub default_bytes: Vec<u64>,
-    /// Each way of doing it.
+    /// Each method.
     pub sides: Vec<FileSide>,
     /// Medians of the others over OPTIQ's.
     pub ratios: FileRatios,
@@ -48,7 +48,7 @@ pub struct FileAccess {
     pub verified: bool,
 }
 
-/// One way of doing it.
+/// One method.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileSide {
     /// What it is.
@@ -66,7 +66,7 @@ pub struct FileSide {
 /// Medians of the others over OPTIQ's.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileRatios {
-    /// Aggregation to the default I/O host by MPI_Alltoallv and a write there, end to end.
+    /// Aggregation to the default I/O host by MPI_Alltoallv and a write there, both together.
     pub over_mpi_alltoallv_default: Option<f64>,
     /// The same with OPTIQ's assignment.
     pub over_mpi_alltoallv_balanced: Option<f64>,
@@ -81,7 +81,7 @@ pub struct FileRatios {
 }
 
 impl FileAccess {
-    /// For people.
+    /// As text.
     pub fn text(&self) -> String {
         let component = self.io_component.as_ref().map_or(String::new(), |c| format!(", files by {c}"));
         let of = |bytes: &[u64]| {
