@@ -11,12 +11,12 @@
 //! What follows from the network, the model and the workload is not in it: a simulation that resumes has them. It has as many
 //! shards as the simulation had threads, and so has the simulation that resumes; results are the same with any number.
 
-use crate::engine::codec;
 use crate::engine::persistence::Persistence;
 use crate::error::SimError;
 use crate::time::Time;
 use bincode::{Decode, Encode};
 use optiq_net::fingerprint::{Fingerprint, Hasher};
+use optiq_transport::codec;
 use std::time::Duration;
 
 /// When checkpoints are made, and what becomes of them.

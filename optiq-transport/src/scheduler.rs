@@ -13,6 +13,7 @@
 //! Credits travel only while the sender still needs them (`n - w` in all), in batches of half a window, so that
 //! when both sides are done no credit is left in flight.
 
+use crate::codec;
 use crate::error::TransportError;
 use crate::hop::{Hop, Sink};
 use crate::protocol::{Credit, Post, Region, Transmit};
@@ -162,8 +163,7 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
     pub fn save(&self) -> Vec<u8> {
         let Self { progress, to_post, to_credit, lanes, turn, open_ends, slots_in_use, peak_slots_in_use, .. } = self;
         let state = (progress, to_post, to_credit, lanes, turn, open_ends, slots_in_use, peak_slots_in_use);
-        // Numbers and lists of numbers can always be written.
-        bincode::encode_to_vec(state, bincode::config::standard()).unwrap_or_default()
+        codec::encode(&state)
     }
 
     /// Takes over the state of a scheduler of the same schedule, as [`Scheduler::save`] returned it.
@@ -172,10 +172,9 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
     /// [`TransportError::Unexpected`] if `state` is not of such a scheduler.
     pub fn restore(&mut self, state: &[u8]) -> Result<(), TransportError> {
         type State = (Vec<Progress>, VecDeque<usize>, VecDeque<usize>, Vec<Lane>, usize, usize, u64, u64);
-        let decoded: Result<(State, usize), _> = bincode::decode_from_slice(state, bincode::config::standard());
-        let Some((state, _)) = decoded.ok().filter(|(s, read)| {
-            *read == state.len() && s.0.len() == self.progress.len() && s.3.len() == self.lanes.len()
-        }) else {
+        let decoded: Result<State, _> = codec::decode(state);
+        let fits = |s: &State| s.0.len() == self.progress.len() && s.3.len() == self.lanes.len();
+        let Some(state) = decoded.ok().filter(fits) else {
             return Err(self.reject("a saved state that is not of its schedule".into(), None));
         };
         (self.progress, self.to_post, self.to_credit, self.lanes, self.turn, self.open_ends, ..) = state;

@@ -217,7 +217,6 @@ fn bincode_has_the_users_that_the_map_names() {
             }
         }
     }
-    let named =
-        ["optiq-sim/src/engine/codec.rs", "optiq-solver/src/plan/codec.rs", "optiq-transport/src/scheduler.rs"];
+    let named = ["optiq-solver/src/plan/codec.rs", "optiq-transport/src/codec.rs"];
     assert_eq!(users, named.map(String::from).into(), "files that encode by bincode; ARCHITECTURE.md names them");
 }

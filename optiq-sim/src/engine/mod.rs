@@ -1,7 +1,6 @@
 //! A parallel discrete-event simulation: events, threads, time windows, packets. It knows neither routers nor hosts.
 
 pub(crate) mod barrier;
-pub(crate) mod codec;
 pub(crate) mod limits;
 pub(crate) mod observer;
 pub(crate) mod packet;

@@ -1,8 +1,8 @@
 //! What is counted while a simulation runs.
 
-use crate::engine::codec;
 use crate::time::Time;
 use hdrhistogram::Histogram;
+use optiq_transport::codec;
 
 /// Counters of a shard; those of all shards add up to the simulation's.
 #[derive(Clone, Debug)]

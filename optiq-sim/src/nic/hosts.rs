@@ -8,7 +8,6 @@
 
 use super::program::{Command, Delivery, Program};
 use super::round_robin::{DestinationRoundRobin, OutgoingMessage};
-use crate::engine::codec;
 use crate::engine::packet::Label;
 use crate::engine::prefetch::prefetch;
 use crate::engine::store::Store;
@@ -17,6 +16,7 @@ use crate::router::fabric::Fabric;
 use crate::time::Time;
 use bincode::{Decode, Encode};
 use optiq_net::random::SplitMix64;
+use optiq_transport::codec;
 use std::collections::BTreeMap;
 use std::ops::Range;
 

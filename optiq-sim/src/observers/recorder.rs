@@ -11,13 +11,13 @@
 use super::level::{Level, halve};
 use super::series::{QueueKind, QueueSeries, Recording, Series};
 use crate::constants::{LEAST_INTERVALS, MOST_CELLS, MOST_INTERVALS};
-use crate::engine::codec;
 use crate::engine::observer::Observer;
 use crate::nic::hosts::MemoryQueues;
 use crate::router::fabric::Fabric;
 use crate::time::{SECOND, Time};
 use bincode::{Decode, Encode};
 use optiq_net::{LinkId, Network, NodeId};
+use optiq_transport::codec;
 
 /// What one shard records.
 #[derive(Clone, Debug, Decode, Encode)]

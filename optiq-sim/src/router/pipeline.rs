@@ -27,12 +27,12 @@
 //! one, and on the link in the cycle that ends then: the link's time for a flit is that of the last step in the switch. So
 //! BookSim counts, too. Packets of several flits keep a switch until their tail is through; BookSim arbitrates for each flit.
 
-use crate::engine::codec;
 use crate::engine::store::NONE;
 use crate::model::{Allocator, Model};
 use crate::router::fabric::Fabric;
 use crate::time::{NEVER, Time};
 use bincode::{Decode, Encode};
+use optiq_transport::codec;
 
 /// A buffer's place in the pipeline.
 #[derive(Clone, Copy, Debug, Decode, Encode)]

@@ -22,7 +22,6 @@
 //! kind at a time: arrivals on one channel never coincide. So the order is the same however components are spread over
 //! shards, and shards only tell each other what happens at least one latency later ([`super::partition::lookahead`]).
 
-use crate::engine::codec;
 use crate::engine::observer::Observer;
 use crate::engine::packet::{Message, Packet};
 use crate::engine::queue::{Event, Queue};
@@ -38,6 +37,7 @@ use crate::router::fabric::Fabric;
 use crate::router::pipeline::Pipelines;
 use crate::router::routes::{Routes, Scratch};
 use crate::time::Time;
+use optiq_transport::codec;
 use std::collections::VecDeque;
 
 /// Below 2^32 of an event's key: what happens at a channel.

@@ -4,12 +4,12 @@
 //! a credit is a message of control size.
 
 use super::report::SharedReport;
-use crate::engine::codec;
 use crate::error::SimError;
 use crate::model::{Carry, Model};
 use crate::nic::program::{Delivery, Host, Notice, Program};
 use crate::time::{Rate, Time};
 use bincode::{Decode, Encode};
+use optiq_transport::codec;
 use optiq_transport::{Path, PathId, QueueOrder, Schedule, ScheduleOptions, Scheduler, TransportError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -2,9 +2,9 @@
 
 use super::message::Message;
 use super::report::SharedReport;
-use crate::engine::codec;
 use crate::nic::program::{Delivery, Host, Notice, Program};
 use crate::time::Time;
+use optiq_transport::codec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

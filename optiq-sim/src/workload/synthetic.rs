@@ -1,9 +1,9 @@
 //! Synthetic traffic.
 
-use crate::engine::codec;
 use crate::nic::program::{Delivery, Host, Notice, Program};
 use crate::time::Time;
 use optiq_net::random::SplitMix64;
+use optiq_transport::codec;
 
 /// To whom messages go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

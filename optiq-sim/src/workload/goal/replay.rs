@@ -11,7 +11,6 @@
 
 use super::matching::{Arrival, Matching};
 use super::schedule::{Goal, OperationKind};
-use crate::engine::codec;
 use crate::engine::limits::End;
 use crate::error::SimError;
 use crate::model::Model;
@@ -22,6 +21,7 @@ use crate::simulation::simulate;
 use crate::time::Time;
 use bincode::{Decode, Encode};
 use optiq_net::Network;
+use optiq_transport::codec;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
