@@ -118,6 +118,7 @@ fn bad_input() {
         (&["--message", "8..4"][..], "not a range"),
         (&["--cases", "nowhere.toml"][..], "nowhere.toml"),
         (&["--cases", "thesis30", "--message", "1B"][..], "--cases"),
+        (&["--planner", "best", "--force"][..], "no planner"),
     ] {
         let output = std::process::Command::new(optiq()).args(["bench", "alltoallv"]).args(arguments).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -126,7 +127,6 @@ fn bad_input() {
     }
     for (arguments, says) in [
         (&["--message", "1B,3GB"][..], "2^31"),
-        (&["--planner", "best", "--force"][..], "no planner"),
         (&["--html", "/nowhere/picture.html"][..], "cannot write"),
     ] {
         let run = bench(2, arguments, &[]);

@@ -6,7 +6,6 @@
 
 mod arguments;
 mod commands;
-mod constants;
 mod failure;
 mod logger;
 mod names;

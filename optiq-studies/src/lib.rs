@@ -17,6 +17,7 @@ pub mod circumstances;
 pub mod claim_runs;
 pub mod claims;
 pub mod compared_method;
+pub mod constants;
 pub mod document;
 pub mod failure;
 pub mod findings;

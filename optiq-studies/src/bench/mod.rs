@@ -3,6 +3,7 @@
 //! A measurement gives a document, which `optiq bench` prints as JSON, as text, or as a page.
 
 pub mod alltoallv;
+pub mod calibration;
 pub mod cases;
 pub mod comparison;
 mod exchange;

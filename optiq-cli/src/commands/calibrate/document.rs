@@ -1,8 +1,8 @@
 //! What was measured, as a JSON document and as a table.
 
-use super::measure::Calibration;
 use optiq_lower::machine::Samples;
 use optiq_lower::model::Parameter;
+use optiq_studies::bench::calibration::measure::Calibration;
 use optiq_view::table;
 use serde::Serialize;
 use std::collections::BTreeMap;

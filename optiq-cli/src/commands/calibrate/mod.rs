@@ -1,10 +1,6 @@
 //! `optiq calibrate`: measures a machine, and writes its record.
 
 mod document;
-mod link_efficiencies;
-mod measure;
-mod times;
-mod training;
 
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -12,10 +8,10 @@ use crate::target::Target;
 use crate::{output, ranks};
 use clap::Args;
 use document::CalibrationDocument;
-use measure::{Calibration, CalibrationRequest};
 use mpi::traits::Communicator;
 use optiq::Config;
 use optiq_net::Network;
+use optiq_studies::bench::calibration::measure::{Calibration, CalibrationRequest, measure};
 use optiq_studies::bench::cases as request;
 use std::io::Write;
 use std::path::PathBuf;
@@ -90,7 +86,7 @@ impl Arguments {
                 };
                 let progress = root.then(|| Progress::start("measuring"));
                 let say = |doing: String| progress.iter().for_each(|p| p.now(doing.clone()));
-                Ok(measure::measure(world, &request, &say)?.zip(target))
+                Ok(measure(world, &request, &say)?.zip(target))
             },
             |(calibration, target)| finish(&calibration, &target, self.json),
         )?;

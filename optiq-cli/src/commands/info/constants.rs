@@ -18,7 +18,7 @@ const CRATES: &[(&str, &[Constant])] = &[
     ("optiq-sim", optiq_sim::constants::CONSTANTS),
     ("optiq", optiq::constants::CONSTANTS),
     ("optiq-lab", optiq_lab::constants::CONSTANTS),
-    ("optiq-cli", crate::constants::CONSTANTS),
+    ("optiq-studies", optiq_studies::constants::CONSTANTS),
 ];
 
 #[derive(Serialize)]

@@ -4,6 +4,7 @@
 use super::link_efficiencies::{Shares, measure_shares};
 use super::times::{agreement_samples, chunk_samples, latency_messages};
 use super::training;
+use crate::bench::cases::Case;
 use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::Communicator as _;
@@ -16,7 +17,6 @@ use optiq_measure::moment;
 use optiq_measure::statistics::Summary;
 use optiq_net::fingerprint::Hasher;
 use optiq_net::{Network, NodeId};
-use optiq_studies::bench::cases::Case;
 use optiq_transport::mpi::Communicator;
 use std::collections::BTreeSet;
 
@@ -36,7 +36,9 @@ pub struct CalibrationRequest {
 
 /// What was measured.
 pub struct Calibration {
+    /// The parameters, as the record has them.
     pub model: CostModel,
+    /// Where, when and on what they were measured.
     pub measurement: Measurement,
     /// What must be known to judge the record; sentences.
     pub notes: Vec<String>,

@@ -8,7 +8,7 @@ pub const CONSTANTS: &[Constant] =
 
 /// How long the link bound of a training case is, in agreements and in times to fill one leg.
 pub const CALIBRATION_BOUND: Constant = Constant {
-    name: "cli.calibration_bound",
+    name: "studies.calibration_bound",
     value: 50.0,
     unit: "1",
     provenance: Provenance::Derived {
@@ -20,7 +20,7 @@ pub const CALIBRATION_BOUND: Constant = Constant {
 
 /// Bytes of a host in a training case, at most.
 pub const CALIBRATION_HOST_BYTES: Constant = Constant {
-    name: "cli.calibration_host_bytes",
+    name: "studies.calibration_host_bytes",
     value: 268_435_456.0,
     unit: "bytes",
     provenance: Provenance::Chosen { reason: "send and receive buffers then fit into half a GiB; not swept" },
@@ -29,7 +29,7 @@ pub const CALIBRATION_HOST_BYTES: Constant = Constant {
 
 /// Times that an agreement is measured.
 pub const CALIBRATION_SAMPLES: Constant = Constant {
-    name: "cli.calibration_samples",
+    name: "studies.calibration_samples",
     value: 21.0,
     unit: "1",
     provenance: Provenance::Chosen { reason: "enough for quartiles; not swept" },
@@ -38,7 +38,7 @@ pub const CALIBRATION_SAMPLES: Constant = Constant {
 
 /// Agreements of a sample.
 pub const CALIBRATION_BATCH: Constant = Constant {
-    name: "cli.calibration_batch",
+    name: "studies.calibration_batch",
     value: 20.0,
     unit: "1",
     provenance: Provenance::Chosen { reason: "long against the barrier that begins a sample; not swept" },
@@ -48,7 +48,7 @@ pub const CALIBRATION_BATCH: Constant = Constant {
 
 /// Which part of the latency a chunk may take on a link where the work for chunks is measured.
 pub const CALIBRATION_CHUNK_PART: Constant = Constant {
-    name: "cli.calibration_chunk_part",
+    name: "studies.calibration_chunk_part",
     value: 0.01,
     unit: "1",
     provenance: Provenance::Derived { from: "the link is idle while ranks work for chunks" },

@@ -8,6 +8,7 @@
 //! `t` of that exchange and `a` of its agreement, `o = (t - a) / 2 n`. Chunks are so small that the link is idle, windows so
 //! large that none waits for credits, and `n` so large that `a` is a small part of `t`.
 
+use crate::bench::timing;
 use crate::constants::{CALIBRATION_BATCH, CALIBRATION_CHUNK_PART, CALIBRATION_SAMPLES};
 use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
@@ -16,7 +17,6 @@ use optiq::{Config, PlannerChoice, Session};
 use optiq_lower::choices::LegsChoice;
 use optiq_lower::placement::Placement;
 use optiq_net::{Network, NodeId};
-use optiq_studies::bench::timing;
 use optiq_transport::mpi::{Communicator, MINIMA, Reduction, ReductionRecord};
 use optiq_transport::{ChunkRule, Rank};
 

@@ -10,11 +10,11 @@
 //! An agreement and the time until a chunk has passed a leg are then small against the link bound, so that the part of it that an
 //! exchange reaches says how well links are used.
 
+use crate::bench::cases::Case;
 use crate::constants::{CALIBRATION_BOUND, CALIBRATION_HOST_BYTES};
 use optiq_net::Network;
 use optiq_net::units::format_bytes;
 use optiq_solver::demands;
-use optiq_studies::bench::cases::Case;
 use optiq_transport::constants::EAGER;
 use std::collections::BTreeMap;
 

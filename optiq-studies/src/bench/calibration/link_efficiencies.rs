@@ -3,12 +3,12 @@
 //! Every case is measured as `optiq bench` does, plain MPI and OPTIQ in turn in one job: once with relays as planned, and once with
 //! relays at every host. A share is the link bound over the seconds of a repetition.
 
+use crate::bench::alltoallv::{Request, measure_with};
+use crate::bench::cases::Case;
+use crate::bench::comparison::{Comparison, Side};
 use mpi::topology::SimpleCommunicator;
 use optiq::Config;
 use optiq_lower::choices::LegsChoice;
-use optiq_studies::bench::alltoallv::{Request, measure_with};
-use optiq_studies::bench::cases::Case;
-use optiq_studies::bench::comparison::{Comparison, Side};
 
 /// Link bound over seconds, of every repetition of every case.
 #[derive(Debug, Default)]
