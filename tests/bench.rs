@@ -125,10 +125,9 @@ fn bad_input() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.starts_with("optiq: ") && said.lines().count() == 1 && said.contains(says), "{said}");
     }
-    for (arguments, says) in [
-        (&["--message", "1B,3GB"][..], "2^31"),
-        (&["--html", "/nowhere/picture.html"][..], "cannot write"),
-    ] {
+    for (arguments, says) in
+        [(&["--message", "1B,3GB"][..], "2^31"), (&["--html", "/nowhere/picture.html"][..], "cannot write")]
+    {
         let run = bench(2, arguments, &[]);
         assert!(!run.success && run.output.contains(says), "{}", run.output);
         assert_eq!(run.output.matches("optiq: rank").count(), 1, "{}", run.output);
