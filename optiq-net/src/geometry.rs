@@ -193,7 +193,7 @@ impl Grid {
         if self.wrap[d] && self.dims[d] == 2 { 2 } else { 1 }
     }
 
-    /// Number of directed bundles ([`crate::network::Link`]s) that the grid has.
+    /// Number of directed bundles ([`crate::ids::Link`]s) that the grid has.
     pub fn bundles(&self) -> usize {
         let nodes = self.nodes();
         let along = |(&length, &wrap): (&u32, &bool)| match (length as usize, wrap) {

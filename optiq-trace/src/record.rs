@@ -77,7 +77,7 @@ pub struct Call {
     pub outcome: Outcome,
     /// What served it, and why, in words.
     pub served_by: String,
-    /// The number of its [`Table`]; `None` for plain MPI.
+    /// The number of its [`crate::rank_trace::Table`]; `None` for plain MPI.
     pub table: Option<u32>,
     /// Nanoseconds waiting; see the head of the crate for all five.
     pub waiting: u64,

@@ -13,8 +13,9 @@ pub fn encode<T: Encode>(thing: &T) -> Vec<u8> {
 /// one byte.
 const EXPANSION: usize = 64;
 
-/// What [`encode`] has written, all of it. A length inside of it can claim at most about [`EXPANSION`] times the memory that `bytes`
-/// have: bincode reserves what a length claims before it reads on, so a damaged one would otherwise ask for any amount.
+/// What [`encode`] has written, all of it. A length inside of it can claim at most 64 times the memory that `bytes` take,
+/// rounded up to the next of four limits: bincode reserves what a length claims before it reads on, so a damaged one would otherwise
+/// ask for any amount.
 ///
 /// # Errors
 /// The rest of a sentence: bytes that are no `T`, too many bytes, or a length that claims too much memory.

@@ -3,8 +3,8 @@
 //!
 //! The page holds its data in one block `<script type="application/json" id="data">`, which other tools can read, and
 //! draws it in the browser. Where the vertices lie is computed here: a network that is small enough is drawn as it
-//! is ([`crate::layout`]), a larger one as one map for each direction of travel ([`crate::maps`]). How the planner closed
-//! its gap is a chart of its own ([`crate::gap`]).
+//! is (`layout`), a larger one as one map for each direction of travel (`maps`). How the planner closed
+//! its gap is a chart of its own (`gap`).
 
 use crate::context::Context;
 use crate::layout::Layout;

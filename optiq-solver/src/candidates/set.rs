@@ -43,7 +43,7 @@ impl Candidates {
     }
 
     /// At most `k` candidate paths for every demand, in the method's order: fewer links first (after the direct routes
-    /// with [`via`]).
+    /// with `via.rs`).
     ///
     /// The result depends on the network, the pairs, `k` and `method` only: not on sizes, nor on which other
     /// demands there are.

@@ -218,7 +218,7 @@ const HEADS: [&str; 10] =
     ["case", "planner", "MPI", "OPTIQ", "ratio", "bound of MPI", "share", "bound of OPTIQ", "share", "served by"];
 
 impl Outcome {
-    /// The cells below [`HEADS`].
+    /// The cells below `HEADS`.
     pub fn cells(&self) -> Vec<String> {
         let c = &self.comparison;
         vec![
