@@ -25,10 +25,12 @@ const WANTED: u32 = 1 << 31;
 const MORE: u32 = 1 << 30;
 
 impl ChannelCredits {
+    #[inline]
     fn first(&self) -> u32 {
         self.returning & !(WANTED | MORE)
     }
 
+    #[inline]
     fn set_first(&mut self, at: Time, bytes: u32) {
         self.at = at;
         self.returning = self.returning & (WANTED | MORE) | bytes;
@@ -72,6 +74,7 @@ impl Credits {
     }
 
     /// When a virtual channel has credits for `bytes` bytes, and how many it has now.
+    #[inline]
     pub(crate) fn ready(&mut self, vc: u32, bytes: u32, time: Time) -> (Time, u32) {
         let now = self.free(vc, time);
         if now >= bytes {
@@ -123,21 +126,25 @@ impl Credits {
     }
 
     /// Of these, those that no packet has reserved.
+    #[inline]
     pub(crate) fn unreserved(&mut self, vc: u32, time: Time) -> u32 {
         self.free(vc, time) - self.reserved[vc as usize]
     }
 
     /// Keeps credits for a packet that requests the virtual channel, until it is sent.
+    #[inline]
     pub(crate) fn reserve(&mut self, vc: u32, bytes: u32) {
         self.reserved[vc as usize] += bytes;
     }
 
     /// The packet for which credits were reserved is sent.
+    #[inline]
     pub(crate) fn release(&mut self, vc: u32, bytes: u32) {
         self.reserved[vc as usize] -= bytes;
     }
 
     /// Credits will come back at a time; whether the channel has waited for some.
+    #[inline]
     pub(crate) fn come_back(&mut self, vc: u32, at: Time, bytes: u32, now: Time) -> bool {
         // Credits that are back need no list.
         self.free(vc, now);

@@ -44,6 +44,7 @@ impl RouterView for ShardView<'_, '_> {
         best.filter(|&(free, _)| free >= self.bytes).map(|(_, vc)| vc)
     }
 
+    #[inline]
     fn random(&mut self, n: u32) -> u32 {
         self.random.below(u64::from(n)) as u32
     }
@@ -52,6 +53,7 @@ impl RouterView for ShardView<'_, '_> {
 impl Shard<'_> {
     /// Where the packet `at`, at the head of a buffer of `router`, goes: the channel, and its class, or
     /// [`RESERVED`] and a virtual channel.
+    #[inline]
     pub(super) fn decide(&mut self, router: u32, at: u32) -> (u32, u32) {
         let Some(adaptive) = self.adaptive else {
             // Routes of the fabric end at their destinations.

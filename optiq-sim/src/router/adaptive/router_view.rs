@@ -24,6 +24,7 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
+    #[inline]
     pub(super) fn new(channel: u32, class: u32) -> Self {
         Choice { channel, class, reserve: None }
     }
@@ -42,6 +43,7 @@ pub(crate) trait RouterView {
     fn random(&mut self, n: u32) -> u32;
 
     /// Of several outputs one with the shortest queue, each of these as likely, and the queue.
+    #[inline]
     fn least(&mut self, channels: impl Iterator<Item = u32>, class: u32) -> Option<(u32, u64)> {
         let mut best = None;
         let mut ties = 0;
