@@ -63,6 +63,6 @@ mod tests {
     fn names_are_unique_and_values_positive() {
         let names: std::collections::BTreeSet<_> = CONSTANTS.iter().map(|c| c.name).collect();
         assert_eq!(names.len(), CONSTANTS.len());
-        assert!(CONSTANTS.iter().all(|c| c.value > 0.0 && c.name.starts_with("cli.") && !c.meaning.is_empty()));
+        assert!(CONSTANTS.iter().all(|c| c.value > 0.0 && c.name.starts_with("studies.") && !c.meaning.is_empty()));
     }
 }
