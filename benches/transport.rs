@@ -95,7 +95,7 @@ fn paths(chains: &[&[Rank]], copies: usize, total: u64) -> Vec<Path> {
     let n = (chains.len() * copies) as u64;
     let bytes = total / n;
     let path = |(id, chain): (u64, &&[Rank])| Path {
-        id: id as u32,
+        id: PathId(id as u32),
         ranks: chain.to_vec(),
         bytes,
         source_offset: id * bytes,

@@ -1,7 +1,9 @@
 //! Exchanges that check every byte, for any transport.
 
 use optiq_net::random::SplitMix64;
-use optiq_transport::{ExecuteOptions, Execution, Memory, Path, Rank, Schedule, ScheduleOptions, Transport, execute};
+use optiq_transport::{
+    ExecuteOptions, Execution, Memory, Path, PathId, Rank, Schedule, ScheduleOptions, Transport, execute,
+};
 
 /// What byte `offset` of `source`'s send buffer is in exchange number `round`.
 pub fn byte_of(source: Rank, offset: u64, round: u64) -> u8 {
@@ -67,7 +69,7 @@ pub fn random_paths(ranks: Rank, count: usize, largest: u64, seed: u64) -> Vec<P
         let last = &mut end[chain[length - 1] as usize];
         let destination_offset = *last + random.below(40);
         *last = destination_offset + bytes;
-        Path { id: id as u32, ranks: chain, bytes, source_offset: random.below(100), destination_offset }
+        Path { id: PathId(id as u32), ranks: chain, bytes, source_offset: random.below(100), destination_offset }
     };
     (0..count).map(path).collect()
 }

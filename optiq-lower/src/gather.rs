@@ -98,7 +98,8 @@ pub fn gather(plan: &Plan, messages: &[Message], placement: &Placement) -> Resul
         }
         for flow in flows {
             let number = paths.len();
-            let id = PathId::try_from(number).map_err(|_| "the exchange needs more than 2^32 paths".to_string())?;
+            let id =
+                u32::try_from(number).map(PathId).map_err(|_| "the exchange needs more than 2^32 paths".to_string())?;
             let carrier = |host: &NodeId| {
                 let none = || format!("the plan uses host {}, where no rank runs", host.0);
                 placement.carrier(*host, number).ok_or_else(none)

@@ -135,7 +135,8 @@ fn cut(paths: &mut Vec<Path>, messages: &[Message], flows: &[Flow], placement: &
 }
 
 fn push(paths: &mut Vec<Path>, ranks: Vec<Rank>, bytes: u64, offset: u64) -> Result<(), String> {
-    let id = PathId::try_from(paths.len()).map_err(|_| "the exchange needs more than 2^32 paths".to_string())?;
+    let id =
+        u32::try_from(paths.len()).map(PathId).map_err(|_| "the exchange needs more than 2^32 paths".to_string())?;
     paths.push(Path { id, ranks, bytes, source_offset: offset, destination_offset: offset });
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::error::TraceError;
 use crate::format::{CALL_BYTES, CALLS, END, LEG_BYTES, MAGIC, MAX_HEAD, NONE, RECORD_BYTES, TABLE, VERSION};
-use crate::ids::NO_PEER;
+use crate::ids::{NO_PEER, PathId};
 use crate::rank_trace::{Leg, RankTrace, Table};
 use crate::record::{Call, EventKind, Outcome, Record};
 use std::path::Path;
@@ -160,7 +160,7 @@ impl RankTrace {
         let count = from.count(LEG_BYTES, "paths")?;
         let mut legs: Vec<Leg> = Vec::with_capacity(count);
         for _ in 0..count {
-            let (path, source, destination) = (from.u32()?, from.u32()?, from.u32()?);
+            let (path, source, destination) = (PathId(from.u32()?), from.u32()?, from.u32()?);
             let (before, to) = (from.optional()?, from.optional()?);
             let (bytes, chunk) = (from.u64()?, from.u64()?);
             let named = [Some(source), Some(destination), before, to];
@@ -248,7 +248,7 @@ impl RankTrace {
     fn record(&self, from: &mut Reader<'_>) -> Result<Record, String> {
         let (code, cause) = (from.byte()?, from.byte()?);
         let kind = EventKind::from_code(code).ok_or_else(|| format!("a record is of unknown kind {code}"))?;
-        let (call, path, peer) = (from.u32()?, from.u32()?, from.u32()?);
+        let (call, path, peer) = (from.u32()?, PathId(from.u32()?), from.u32()?);
         let (time, duration, sequence, bytes) = (from.u64()?, from.u64()?, from.u64()?, from.u64()?);
         let cause = match cause {
             0 => None,

@@ -46,7 +46,7 @@ pub(crate) fn table(number: u32, legs: &[Leg]) -> Vec<u8> {
     body.extend(number.to_le_bytes());
     body.extend((legs.len() as u32).to_le_bytes());
     for leg in legs {
-        for word in [leg.path, leg.source, leg.destination, leg.from.unwrap_or(NONE), leg.to.unwrap_or(NONE)] {
+        for word in [leg.path.0, leg.source, leg.destination, leg.from.unwrap_or(NONE), leg.to.unwrap_or(NONE)] {
             body.extend(word.to_le_bytes());
         }
         body.extend(leg.bytes.to_le_bytes());
@@ -78,7 +78,7 @@ pub(crate) fn calls_and_records(calls: &[Call], records: &[Record]) -> Vec<u8> {
     for r in records {
         body.push(r.kind as u8);
         body.push(r.cause.map_or(0, |k| k as u8));
-        for word in [r.call, r.path, r.peer] {
+        for word in [r.call, r.path.0, r.peer] {
             body.extend(word.to_le_bytes());
         }
         for word in [r.time, r.duration, r.sequence, r.bytes] {

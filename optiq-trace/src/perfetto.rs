@@ -289,14 +289,14 @@ mod tests {
 
     /// Two ranks and a forwarder, one chunk: sent at 100, received at 200, sent on at 210, free at 250, received at 300.
     fn by_hand() -> Run {
-        let leg = |from, to| Leg { path: 5, source: 0, destination: 2, from, to, bytes: 10, chunk: 10 };
+        let leg = |from, to| Leg { path: PathId(5), source: 0, destination: 2, from, to, bytes: 10, chunk: 10 };
         let record = |time, kind, peer| Record {
             time,
             duration: 0,
             sequence: 0,
             bytes: 10,
             call: 0,
-            path: 5,
+            path: PathId(5),
             peer,
             kind,
             cause: None,

@@ -324,7 +324,7 @@ impl Recorder {
             sequence: 0,
             bytes: 0,
             call,
-            path: 0,
+            path: PathId::default(),
             peer: NO_PEER,
             kind: EventKind::Waited,
             cause: None,
@@ -343,7 +343,17 @@ impl Recorder {
             let (time, duration, call) = (from, until - from, open.call.number);
             let (sequence, bytes) = (after.0 - before.0, after.1 - before.1);
             let (kind, peer) = (EventKind::Worked, NO_PEER);
-            self.push(Record { time, duration, sequence, bytes, call, path: 0, peer, kind, cause: None });
+            self.push(Record {
+                time,
+                duration,
+                sequence,
+                bytes,
+                call,
+                path: PathId::default(),
+                peer,
+                kind,
+                cause: None,
+            });
         }
     }
 

@@ -108,7 +108,7 @@ pub const CONSTANTS: &[Constant] = &[
         value: PUTS_IN_FLIGHT_PART as f64,
         unit: "1",
         provenance: Provenance::Measured {
-            command: "optiq simulate --topology bgq:512 --demands pattern:disjoint --message SIZE --model data/sim/bgq.toml --legs hops --transport one-sided --under-way N",
+            command: "optiq simulate --topology bgq:512 --demands pattern:disjoint --message SIZE --model data/sim/bgq.toml --legs hops --transport one-sided --in-flight-part N",
             date: "2026-11-22",
             cases: "executor-bgq (bgq:512, disjoint, but 64 KiB to 2 MiB, before cases were divided)",
         },

@@ -26,6 +26,7 @@ mod error;
 mod execute;
 mod hop;
 mod in_flight;
+pub mod in_order;
 mod memory;
 mod path;
 mod protocol;

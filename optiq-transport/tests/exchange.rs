@@ -76,7 +76,7 @@ fn paths(ranks: Rank) -> impl Strategy<Value = Vec<Path>> {
             let last = &mut end[chain[length - 1] as usize];
             let destination_offset = *last + gap;
             *last = destination_offset + bytes;
-            Path { id: id as u32 * 3, ranks: chain, bytes, source_offset: gap, destination_offset }
+            Path { id: PathId(id as u32 * 3), ranks: chain, bytes, source_offset: gap, destination_offset }
         };
         list.into_iter().enumerate().map(path).collect()
     })
@@ -168,7 +168,7 @@ fn several_exchanges_one_after_the_other() {
 
 #[test]
 fn a_rank_that_never_comes_is_named() {
-    let paths = [Path { id: 0, ranks: vec![0, 1], bytes: 10, source_offset: 0, destination_offset: 0 }];
+    let paths = [Path { id: PathId(0), ranks: vec![0, 1], bytes: 10, source_offset: 0, destination_offset: 0 }];
     let mut ends = mesh(2);
     let schedule = Schedule::new(1, 2, &paths, &ScheduleOptions::default()).unwrap();
     let run = ExecuteOptions { give_up_after: Some(Duration::from_millis(50)), ..Default::default() };
@@ -179,7 +179,7 @@ fn a_rank_that_never_comes_is_named() {
 
 #[test]
 fn buffers_that_are_too_small_are_refused_before_anything_moves() {
-    let paths = [Path { id: 0, ranks: vec![0, 1], bytes: 10, source_offset: 3, destination_offset: 0 }];
+    let paths = [Path { id: PathId(0), ranks: vec![0, 1], bytes: 10, source_offset: 3, destination_offset: 0 }];
     let mut end = mesh(2).remove(0);
     let schedule = Schedule::new(0, 2, &paths, &ScheduleOptions::default()).unwrap();
     let e = execute(&mut end, &schedule, &ExecuteOptions::default(), &Memory::new(&[0; 12], &mut [])).unwrap_err();
@@ -203,7 +203,7 @@ impl LinkMap for OneLink {
 fn a_paced_link_takes_at_least_its_time() {
     // Two legs share one link of 1 MB/s: 2 x 20,000 bytes over it take 40 ms at least. Only a lower bound is
     // asserted: a busy machine makes it longer, nothing makes it shorter.
-    let paths = [Path { id: 0, ranks: vec![0, 1, 2], bytes: 20_000, source_offset: 0, destination_offset: 0 }];
+    let paths = [Path { id: PathId(0), ranks: vec![0, 1, 2], bytes: 20_000, source_offset: 0, destination_offset: 0 }];
     let options = ScheduleOptions { chunk: ChunkRule::Fixed(1000), ..Default::default() };
     let start = Instant::now();
     let outcomes = run(paced_mesh(3, Box::new(OneLink { rate: [1e6] })), &paths, &options, QueueOrder::default());
@@ -213,7 +213,7 @@ fn a_paced_link_takes_at_least_its_time() {
 
 #[test]
 fn the_in_process_back_end_is_what_its_capabilities_say() {
-    let paths = [Path { id: 0, ranks: vec![0, 1], bytes: 100_000, source_offset: 0, destination_offset: 0 }];
+    let paths = [Path { id: PathId(0), ranks: vec![0, 1], bytes: 100_000, source_offset: 0, destination_offset: 0 }];
     let mut ends = mesh(2);
     let capabilities = ends[0].capabilities();
     assert_eq!(capabilities.name, ends[0].name());

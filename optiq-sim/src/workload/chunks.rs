@@ -8,11 +8,9 @@ use crate::error::SimError;
 use crate::model::{Carry, Model};
 use crate::nic::program::{Delivery, Host, Notice, Program};
 use crate::time::{Rate, Time};
-use bincode::{Decode, Encode};
 use optiq_transport::codec;
+use optiq_transport::in_order::InOrder;
 use optiq_transport::{Path, PathId, QueueOrder, Schedule, ScheduleOptions, Scheduler, TransportError};
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// A program for each host, for an exchange along paths.
@@ -47,27 +45,6 @@ pub(super) fn programs(
     Ok(schedules.into_iter().map(make).collect())
 }
 
-/// The chunks of each path in order, as MPI has messages: a short eager one may overtake a longer one, and under
-/// adaptive routing anything may.
-#[derive(Default, Encode, Decode)]
-struct InOrder {
-    early: BTreeSet<(PathId, u64)>,
-    next: BTreeMap<PathId, u64>,
-}
-
-impl InOrder {
-    /// The chunks that are due when this one has arrived.
-    fn due(&mut self, path: PathId, sequence: u64) -> Range<u64> {
-        self.early.insert((path, sequence));
-        let next = self.next.entry(path).or_default();
-        let first = *next;
-        while self.early.remove(&(path, *next)) {
-            *next += 1;
-        }
-        first..*next
-    }
-}
-
 /// A rank with a chunk scheduler.
 struct Chunks {
     schedule: Arc<Schedule>,
@@ -85,11 +62,11 @@ struct Chunks {
 
 /// Tokens: the path, a number of up to 31 bits, and whether it is a credit.
 fn token(path: PathId, number: u64, credit: bool) -> u64 {
-    u64::from(path) << 32 | (number & 0x7fff_ffff) << 1 | u64::from(credit)
+    u64::from(path.0) << 32 | (number & 0x7fff_ffff) << 1 | u64::from(credit)
 }
 
 fn parts(token: u64) -> (PathId, u64, bool) {
-    ((token >> 32) as PathId, token >> 1 & 0x7fff_ffff, token & 1 == 1)
+    (PathId((token >> 32) as u32), token >> 1 & 0x7fff_ffff, token & 1 == 1)
 }
 
 impl Chunks {

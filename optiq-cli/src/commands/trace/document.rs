@@ -234,7 +234,7 @@ impl WaitDocument {
             seconds: seconds(w.duration),
             waited_for,
             peer: w.peer,
-            path: w.cause.map(|_| path),
+            path: w.cause.map(|_| path.0),
         }
     }
 

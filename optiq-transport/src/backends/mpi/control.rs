@@ -71,7 +71,7 @@ impl Control {
 
     /// Queues a record; it leaves with the next [`Control::poll`].
     pub(super) fn queue(&mut self, to: Rank, record: ControlRecord) {
-        let head = (record.kind as u64) << 32 | u64::from(record.path);
+        let head = (record.kind as u64) << 32 | u64::from(record.path.0);
         self.outbox.entry(to).or_default().extend([head, record.number]);
     }
 
@@ -109,7 +109,7 @@ impl Control {
         })?;
         for (buffer, words) in arrived {
             for pair in buffer[..words.min(2 * CONTROL_BATCH)].chunks_exact(2) {
-                let (code, path, number) = (pair[0] >> 32, pair[0] as PathId, pair[1]);
+                let (code, path, number) = (pair[0] >> 32, PathId(pair[0] as u32), pair[1]);
                 let Some(kind) = ControlKind::from_code(code) else {
                     let rank = self.comm.rank();
                     let what = format!("a control record of kind {code} for path {path}");

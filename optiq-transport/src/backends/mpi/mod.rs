@@ -10,7 +10,6 @@ mod convert;
 mod datatype;
 pub mod ffi;
 mod fortran;
-mod in_order;
 mod info;
 mod library;
 mod one_sided;

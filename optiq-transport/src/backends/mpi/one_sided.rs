@@ -13,10 +13,10 @@ use super::comm::{Communicator, Pending, byte, check, is_initialized};
 use super::control::{Control, ControlKind, ControlRecord};
 use super::convert::{LARGEST_COUNT, c_count, c_rank};
 use super::ffi;
-use super::in_order::InOrder;
 use crate::capabilities::{Capabilities, SendCompletion};
 use crate::constants::LEAST_WINDOW_BYTES;
 use crate::error::TransportError;
+use crate::in_order::InOrder;
 use crate::memory::Memory;
 use crate::protocol::{Credit, Event, Post, Region, Transmit};
 use crate::schedule::Schedule;
@@ -197,7 +197,9 @@ impl Transport for OneSided {
         let mut ready = Vec::new();
         self.control.poll(|record| match record.kind {
             ControlKind::Credit => events.push(Event::Credit { path: record.path, chunks: record.number }),
-            ControlKind::Arrived => arrived.complete(record.path, record.number, |s| ready.push((record.path, s))),
+            ControlKind::Arrived => {
+                ready.extend(arrived.due(record.path, record.number).map(|sequence| (record.path, sequence)));
+            }
         })?;
         if ready.is_empty() {
             return Ok(());

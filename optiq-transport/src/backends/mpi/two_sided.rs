@@ -10,12 +10,12 @@ use super::comm::{Communicator, byte, check};
 use super::control::{Control, ControlKind, ControlRecord};
 use super::convert::{LARGEST_COUNT, c_count, c_rank};
 use super::ffi;
-use super::in_order::InOrder;
 use super::library::Library;
 use super::requests::Requests;
 use crate::capabilities::{Capabilities, SendCompletion};
 use crate::constants::EAGER;
 use crate::error::TransportError;
+use crate::in_order::InOrder;
 use crate::memory::Memory;
 use crate::protocol::{Credit, Event, Post, Transmit};
 use crate::schedule::Schedule;
@@ -146,7 +146,7 @@ impl Transport for TwoSided {
         self.operations.test(|status, operation| {
             match operation {
                 Operation::Send { path, sequence } => {
-                    sent.complete(path, sequence, |sequence| events.push(Event::Sent { path, sequence }));
+                    events.extend(sent.due(path, sequence).map(|sequence| Event::Sent { path, sequence }));
                 }
                 Operation::Receive { path, sequence, bytes } => {
                     let mut count: c_int = 0;
@@ -157,7 +157,7 @@ impl Transport for TwoSided {
                         log::warn!("rank {rank} rejects {what}, from rank {}", status.MPI_SOURCE);
                         return Err(TransportError::Unexpected { rank, what });
                     }
-                    received.complete(path, sequence, |sequence| events.push(Event::Received { path, sequence }));
+                    events.extend(received.due(path, sequence).map(|sequence| Event::Received { path, sequence }));
                 }
             }
             Ok(())
