@@ -1,29 +1,31 @@
 //! The book, built with mdbook, and its links.
 //!
-//! A version of mdbook is pinned, and built once below the target directory, without optimisation and without its server, its
-//! watcher and its search: half a minute on two cores. mdbook itself refuses a chapter of SUMMARY.md that has no file
+//! mdbook is one of [`crate::tools`]: half a minute on two cores. It refuses by itself a chapter of SUMMARY.md that has no file
 //! (`create-missing` in book.toml), but not a dead link; these are looked for in the pages that it wrote.
 //! optiq-cli/tests/book.rs runs the commands of the book.
 
 use crate::failure::{Failure, Outcome};
 use crate::process::{self, Project};
+use crate::tools::Tool;
 use std::collections::{BTreeMap, HashSet};
-use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-/// The version that is built; its minimal Rust version is this project's.
-const VERSION: &str = "0.5.4";
-/// What is taken from the path if it is there: 0.5 and later, whose book.toml this is.
-const OLDEST_MINOR: u32 = 5;
-const PROGRAM: &str = "mdbook";
+/// 0.5 and later, whose book.toml this is. Without its server, its watcher and its search.
+const MDBOOK: Tool = Tool {
+    package: "mdbook",
+    program: "mdbook",
+    version: "0.5.4",
+    options: &["--no-default-features"],
+    suits: |version| minor(version) >= Some(5),
+    instead: "mdbook 0.5 or later",
+};
 /// The page for a server's answer "not found": its links count from the server's root.
 const NOT_FOUND: &str = "404.html";
 
 /// Builds the pages into `book` below the target directory. A missing chapter and a dead link are failures.
 pub fn build(project: &Project) -> Outcome {
-    let mdbook = tool(project)?;
+    let mdbook = MDBOOK.get(project, &[])?;
     let pages = project.target().join("book");
     // mdbook empties the directory first, so that pages of former chapters do not hide dead links.
     process::run(project.command(mdbook).args(["build", "docs/book", "--dest-dir"]).arg(&pages))?;
@@ -31,44 +33,6 @@ pub fn build(project: &Project) -> Outcome {
         [] => Ok(()),
         dead => Err(Failure::Failed(format!("the book has dead links: {}", dead.join("; ")))),
     }
-}
-
-/// Finds mdbook in the path or below the target directory, or builds it there.
-fn tool(project: &Project) -> Outcome<PathBuf> {
-    let tools = project.target().join("tools");
-    let built = tools.join("bin").join(PROGRAM);
-    for candidate in process::find(PROGRAM).into_iter().chain([built.clone()]) {
-        if is_new_enough(&candidate) {
-            return Ok(candidate);
-        }
-    }
-    process::step(&format!("build mdbook {VERSION} in {}", tools.display()), || {
-        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args([
-            "install",
-            PROGRAM,
-            "--locked",
-            "--version",
-            VERSION,
-            "--no-default-features",
-            "--debug",
-            "--quiet",
-        ]);
-        // The profile of the checkout does not count for what is installed, the environment does.
-        cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
-        let build = tools.join("build-mdbook");
-        cargo.arg("--root").arg(&tools).env("CARGO_TARGET_DIR", &build).current_dir(project.root());
-        process::run(&mut cargo).map_err(|failure| {
-            Failure::Failed(format!("{failure}; without a network, put mdbook 0.{OLDEST_MINOR} or later into PATH"))
-        })?;
-        fs::remove_dir_all(&build).map_err(|e| Failure::Failed(format!("{} cannot be removed: {e}", build.display())))
-    })?;
-    Ok(built)
-}
-
-fn is_new_enough(program: &Path) -> bool {
-    let output = Command::new(program).arg("--version").output();
-    output.is_ok_and(|o| o.status.success() && minor(&String::from_utf8_lossy(&o.stdout)) >= Some(OLDEST_MINOR))
 }
 
 /// The N of `mdbook v0.N.M`.
@@ -124,9 +88,8 @@ mod tests {
     #[test]
     fn versions_are_told() {
         assert_eq!(minor("mdbook v0.5.4\n"), Some(5));
-        assert_eq!(minor(&format!("mdbook v{VERSION}")), Some(5));
-        assert!(minor("mdbook v0.4.52") < Some(OLDEST_MINOR));
-        assert_eq!(minor("mdbook 1"), None);
+        assert!((MDBOOK.suits)(&format!("mdbook v{}", MDBOOK.version)));
+        assert!(!(MDBOOK.suits)("mdbook v0.4.52") && !(MDBOOK.suits)("mdbook 1"));
     }
 
     #[test]

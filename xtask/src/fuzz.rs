@@ -8,13 +8,20 @@ use crate::failure::{Failure, Outcome};
 use crate::install::Needs;
 use crate::process::{self, Project};
 use crate::requirements::BUILD_BARE;
-use std::env;
+use crate::tools::Tool;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The version that is built.
-const VERSION: &str = "0.13.2";
+/// Any version knows what is used of it.
+const CARGO_FUZZ: Tool = Tool {
+    package: "cargo-fuzz",
+    program: "cargo-fuzz",
+    version: "0.13.2",
+    options: &[],
+    suits: |_| true,
+    instead: "cargo-fuzz",
+};
 
 const HELP: &str = "\
 cargo xtask fuzz [OPTIONS]
@@ -52,7 +59,7 @@ pub fn main(arguments: &[String]) -> Outcome {
         }
     };
     Needs::default().required(BUILD_BARE).meet(true)?;
-    let tool = tool(&project)?;
+    let tool = CARGO_FUZZ.get(&project, &[])?;
     for target in chosen {
         process::step(&format!("fuzz {target} for {seconds} s"), || {
             process::run(&mut run(&project, &tool, &target, seconds))
@@ -72,21 +79,6 @@ fn targets(project: &Project) -> Outcome<Vec<String>> {
     }
     names.sort();
     Ok(names)
-}
-
-/// cargo-fuzz, from the path or built below the target directory.
-fn tool(project: &Project) -> Outcome<PathBuf> {
-    let tools = project.target().join("tools");
-    let built = tools.join("bin/cargo-fuzz");
-    if let Some(found) = process::find("cargo-fuzz").or_else(|| built.is_file().then(|| built.clone())) {
-        return Ok(found);
-    }
-    process::step(&format!("build cargo-fuzz {VERSION} in {}", tools.display()), || {
-        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["install", "cargo-fuzz", "--locked", "--version", VERSION, "--quiet", "--root"]).arg(&tools);
-        process::run(cargo.current_dir(project.root()))
-    })?;
-    Ok(built)
 }
 
 /// The command that fuzzes one target. Without the address sanitizer, as nothing that parses is `unsafe`; with overflow checks

@@ -17,6 +17,7 @@ mod process;
 mod requirements;
 mod tally;
 mod test;
+mod tools;
 
 use failure::{Failure, Outcome};
 use std::process::ExitCode;

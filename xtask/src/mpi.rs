@@ -82,7 +82,7 @@ impl Library {
     pub fn environment(self) -> Vec<(OsString, OsString)> {
         let mut variables: Vec<(OsString, OsString)> = match self {
             Library::OpenMpi => OPEN_MPI.iter().map(|&(n, v)| (n.into(), v.into())).collect(),
-            Library::Mpich => Vec::new(),
+            Library::Mpich => MPICH.iter().map(|&(n, v)| (n.into(), v.into())).collect(),
         };
         variables.retain(|(name, _)| env::var_os(name).is_none());
         // `mpicc` is what a build takes anyway. Where that is another library's, or MPICC names another, it must be told.
@@ -102,6 +102,10 @@ const OPEN_MPI: [(&str, &str); 5] = [
     ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
     ("OMPI_MCA_mpi_yield_when_idle", "1"),
 ];
+
+/// MPICH with more ranks than processors: it looks a thousand times for a message before it lets another rank run, which may be
+/// the one that sends it.
+const MPICH: [(&str, &str); 1] = [("MPIR_CVAR_POLLS_BEFORE_YIELD", "1")];
 
 /// Whether a list of `#define NAME VALUE` lines has the name.
 fn defines(macros: &str, name: &str) -> bool {

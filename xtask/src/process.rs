@@ -3,6 +3,7 @@
 use crate::failure::{Failure, Outcome};
 use std::env;
 use std::ffi::OsStr;
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -155,6 +156,16 @@ fn not_started(command: &Command, error: &std::io::Error) -> Failure {
 
 fn ended(command: &Command, status: ExitStatus) -> Outcome {
     if status.success() { Ok(()) } else { Err(Failure::Failed(format!("{} ended with {status}", name(command)))) }
+}
+
+/// Removes a folder with all that is in it; one that is missing is fine.
+pub fn remove_all(folder: &Path) -> Outcome {
+    match fs::remove_dir_all(folder) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(Failure::Failed(format!("{} cannot be removed: {e}", folder.display())))
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -45,24 +45,19 @@ const PROFILE: &[&str] = &[
     "--config=profile.release.package.\"*\".overflow-checks=false",
 ];
 
+/// An example, which is built with what tests are built with: Cargo gives crates the features that dependencies of tests want as soon
+/// as one test or example is among what is built. So a build with it finds what the tests had built.
+const EXAMPLE: &[&str] = &["--example", "alltoallv"];
+
+/// [`PROFILE`] with [`EXAMPLE`]: how the installed command is built.
+const INSTALLED: &[&str] = &[PROFILE[0], PROFILE[1], PROFILE[2], PROFILE[3], PROFILE[4], EXAMPLE[0], EXAMPLE[1]];
+
 /// The crates and features: all of them.
 const ALL: &[&str] = &["--workspace", "--features", "mpi"];
 /// The crates and features of `--quick`.
 const QUICK: &[&str] = &["--workspace", "--no-default-features", "--exclude", "optiq-lab"];
-/// The crates and features of the suite on MPICH: those that call MPI, without HiGHS.
-const MULTI_RANK: &[&str] = &[
-    "-p",
-    "optiq-suite",
-    "-p",
-    "optiq-mpi-tests",
-    "-p",
-    "optiq",
-    "-p",
-    "optiq-transport",
-    "--no-default-features",
-    "--features",
-    "mpi",
-];
+/// The crates and features of the suite on MPICH: without HiGHS. All crates, so that the installed command finds them built.
+const MULTI_RANK: &[&str] = &["--workspace", "--no-default-features", "--features", "mpi"];
 /// The test programs of that suite: the crates' own, and those that start programs on several ranks.
 const MULTI_RANK_TESTS: &[&str] = &[
     "--lib", "--test", "mpi", "--test", "c_api", "--test", "io", "--test", "preload", "--test", "fortran", "--test",
@@ -126,8 +121,8 @@ pub fn main(arguments: &[String]) -> Outcome {
             |tally| {
                 // The command comes from the build of the tests, which has HiGHS only with Open MPI.
                 let command = match installed {
-                    true => Build { highs: false, profile: &PROFILE[..1] },
-                    false => Build { highs: library == Library::OpenMpi, profile: PROFILE },
+                    true => Build { highs: false, cargo_options: &PROFILE[..1] },
+                    false => Build { highs: library == Library::OpenMpi, cargo_options: INSTALLED },
                 };
                 clients::test(&project, library, command, install, &mut tally.passed)
             },
@@ -156,7 +151,7 @@ fn mpich(project: &Project, tally: &mut Tally) {
     );
     // `cargo test` builds examples only if it is not told which tests to build.
     let built = counted(tally, "build the example with MPICH", |_| {
-        let what = [PROFILE, MULTI_RANK, &["--example", "alltoallv"]].concat();
+        let what = [PROFILE, MULTI_RANK, EXAMPLE].concat();
         process::run(project.cargo("build", what).envs(environment.iter().cloned()))
     });
     if built {

@@ -1,57 +1,38 @@
 //! cargo-c: how it comes onto the machine, and what it is asked to do.
 //!
-//! Debian's package is too old for edition 2024, so a version is pinned, and built once below the target directory without
-//! optimisation: it only starts compilers.
+//! Debian's package is too old for edition 2024, so it is one of [`crate::tools`].
 
 use super::options::{self, Options};
 use crate::failure::{Failure, Outcome};
 use crate::install::Needs;
 use crate::process::{self, Project};
 use crate::requirements::CARGO_C;
+use crate::tools::Tool;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The version that is built; its minimal Rust version is this project's.
-const VERSION: &str = "0.10.16+cargo-0.91.0";
-/// What is taken if it is there: cargo 0.86 is that of Rust 1.85, the first with edition 2024.
-const OLDEST_CARGO: u32 = 86;
-const PROGRAM: &str = "cargo-cinstall";
+/// cargo 0.86 is that of Rust 1.85, the first with edition 2024.
+const CARGO_CINSTALL: Tool = Tool {
+    package: "cargo-c",
+    program: "cargo-cinstall",
+    version: "0.10.16+cargo-0.91.0",
+    options: &[],
+    suits: |version| cargo_of(version) >= Some(86),
+    instead: "a cargo-cinstall of 0.10.11 or later",
+};
 
 /// Finds cargo-c in the path or below the target directory, or builds it there. `packages` says whether what it is built
 /// with may be installed.
 pub fn tool(project: &Project, packages: bool) -> Outcome<PathBuf> {
-    let tools = project.target().join("tools");
-    let built = tools.join("bin").join(PROGRAM);
-    for candidate in process::find(PROGRAM).into_iter().chain([built.clone()]) {
-        if is_new_enough(&candidate) {
-            return Ok(candidate);
-        }
+    if let Some(found) = CARGO_CINSTALL.find(project) {
+        return Ok(found);
     }
     // With the system's OpenSSL that is two minutes on two cores, and half a minute more without.
     Needs::default().wished(CARGO_C).meet(packages)?;
-    process::step(&format!("build cargo-c {VERSION} in {}", tools.display()), || {
-        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["install", "cargo-c", "--locked", "--version", VERSION, "--bin", PROGRAM, "--debug", "--quiet"]);
-        if !process::succeeds(Command::new("pkg-config").args(["--exists", "openssl"])) {
-            cargo.args(["--features", "vendored-openssl"]);
-        }
-        // The profile of the checkout has no say in what is installed, the environment has.
-        cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
-        let build = tools.join("build");
-        cargo.arg("--root").arg(&tools).env("CARGO_TARGET_DIR", &build).current_dir(project.root());
-        process::run(&mut cargo).map_err(|failure| {
-            Failure::Failed(format!("{failure}; without a network, put a {PROGRAM} of 0.10.11 or later into PATH"))
-        })?;
-        options::remove_all(&build)
-    })?;
-    Ok(built)
-}
-
-fn is_new_enough(program: &Path) -> bool {
-    let output = Command::new(program).arg("--version").output();
-    output.is_ok_and(|o| o.status.success() && cargo_of(&String::from_utf8_lossy(&o.stdout)) >= Some(OLDEST_CARGO))
+    let has_openssl = process::succeeds(Command::new("pkg-config").args(["--exists", "openssl"]));
+    CARGO_CINSTALL.get(project, if has_openssl { &[] } else { &["--features", "vendored-openssl"] })
 }
 
 /// The N of the `cargo-0.N.M` that is in cargo-c.
@@ -71,7 +52,7 @@ impl Stage<'_> {
     pub fn build(&self, tool: &Path) -> Outcome {
         let mut command = self.project.command(tool);
         command.args(["cinstall", "--locked", "--package", "optiq", "--no-default-features"]);
-        command.args(self.options.libraries.profile);
+        command.args(self.options.libraries.cargo_options);
         command.args(["--features", if self.options.libraries.highs { "capi,highs" } else { "capi" }]);
         command.arg("--prefix").arg(&self.options.prefix).arg("--libdir").arg(&self.options.libdir);
         command.arg("--destdir").arg(self.stage).arg("--target-dir").arg(self.project.target());
@@ -129,9 +110,8 @@ mod tests {
     #[test]
     fn versions_are_told_by_the_cargo_inside() {
         assert_eq!(cargo_of("cargo-c 0.10.16+cargo-0.91.0\n"), Some(91));
-        assert_eq!(cargo_of(&format!("cargo-c {VERSION}")), Some(91));
-        assert!(cargo_of("cargo-c 0.9.12+cargo-0.66") < Some(OLDEST_CARGO));
-        assert_eq!(cargo_of("cargo-c 0.10"), None);
+        assert!((CARGO_CINSTALL.suits)(&format!("cargo-c {}", CARGO_CINSTALL.version)));
+        assert!(!(CARGO_CINSTALL.suits)("cargo-c 0.9.12+cargo-0.66") && !(CARGO_CINSTALL.suits)("cargo-c 0.10"));
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub fn test(project: &Project, library: Library, command: Build, install: bool, 
         destdir: None,
         library: Some(library),
         command,
-        libraries: Build { highs: false, profile: FAST_BUILD },
+        libraries: Build { highs: false, cargo_options: FAST_BUILD },
         install,
     };
     place::check_writable(&options.prefix)?;
@@ -120,7 +120,7 @@ impl User<'_> {
 
     fn tree(&self) -> Outcome {
         let expected = EXPECTED.iter().map(ToString::to_string);
-        let preloaded = PRELOADED.iter().map(|(_, file)| format!("lib/{file}"));
+        let preloaded = PRELOADED.iter().map(|file| format!("lib/{file}"));
         let missing: Vec<_> = expected.chain(preloaded).filter(|f| !self.prefix.join(f).exists()).collect();
         if !missing.is_empty() {
             return Err(Failure::Failed(format!("not installed: {missing:?}")));

@@ -1,14 +1,14 @@
 //! What is installed besides cargo-c's part, and where.
 
 use super::cargo_c;
-use super::options::{self, Options};
+use super::options::Options;
 use crate::failure::{Failure, Outcome};
 use crate::process::{self, Project};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Shared objects that are preloaded, not linked: (package, file), into the library directory.
-pub const PRELOADED: &[(&str, &str)] = &[("optiq-pmpi", "liboptiq_pmpi.so")];
+/// Shared objects that are preloaded, not linked, into the library directory.
+pub const PRELOADED: &[&str] = &["liboptiq_pmpi.so"];
 
 /// Files of the checkout: (from, to below the prefix), as they are. A folder means the files in it.
 const COPIED: &[(&str, &str)] = &[
@@ -42,14 +42,11 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Builds the command, and what is preloaded.
 pub fn build_command(project: &Project, options: &Options) -> Outcome {
-    let build = |what: &[&str]| {
-        let highs: &[&str] = if options.command.highs { &[] } else { &["--no-default-features"] };
-        let what = [options.command.profile, what, &["--features", "mpi"], highs].concat();
-        process::run(project.cargo("build", what).envs(options.environment()))
-    };
-    // All of the workspace, so that its crates have the features with which `cargo xtask test` builds them.
-    build(&["--workspace", "--bin", "optiq"])?;
-    PRELOADED.iter().try_for_each(|(package, _)| build(&["--package", package]))
+    let highs: &[&str] = if options.command.highs { &[] } else { &["--no-default-features"] };
+    // All of the workspace in one build, so that its crates have one set of features.
+    let what = [options.command.cargo_options, &["--workspace", "--lib", "--bin", "optiq", "--features", "mpi"], highs]
+        .concat();
+    process::run(project.cargo("build", what).envs(options.environment()))
 }
 
 /// Puts everything that cargo-c did not into the stage; `staged` is the prefix there.
@@ -57,7 +54,7 @@ pub fn complete(project: &Project, options: &Options, staged: &Path) -> Outcome 
     let root = project.root();
     let lib = staged.join(&options.libdir);
     copy(&project.program("optiq"), &staged.join("bin/optiq"))?;
-    for (_, file) in PRELOADED {
+    for file in PRELOADED {
         copy(&project.program(file), &lib.join(file))?;
     }
     for (from, to) in COPIED {
@@ -88,7 +85,7 @@ fn pages(project: &Project, options: &Options, staged: &Path) -> Outcome {
     for (from, to) in COMPLETIONS {
         copy(&folder.join(from), &staged.join(to))?;
     }
-    options::remove_all(&folder)
+    process::remove_all(&folder)
 }
 
 /// The words that templates have between @.

@@ -17,7 +17,7 @@ use crate::install::Needs;
 use crate::mpi::Library;
 use crate::process::{self, Project};
 use crate::requirements::{BUILD, BUILD_BARE, MPICH, OPEN_MPI};
-use options::{Build, Options, below, remove_all};
+use options::{Build, Options, below};
 use std::path::{Component, Path, PathBuf};
 
 const HELP: &str = "\
@@ -80,7 +80,7 @@ pub fn install(arguments: &[String]) -> Outcome {
         Some(library) => Some(library),
         None => Library::in_front(),
     };
-    let build = Build { highs, profile: &["--release"] };
+    let build = Build { highs, cargo_options: &["--release"] };
     let options = Options { prefix, libdir, destdir, library, command: build, libraries: build, install };
     let mut needs = match options.library {
         Some(Library::OpenMpi) => Needs::default().required(OPEN_MPI),
@@ -127,7 +127,7 @@ pub fn run(project: &Project, options: &Options) -> Outcome<Vec<PathBuf>> {
     let aside = (options.library == Some(Library::Mpich)).then(|| project.aside("mpich"));
     let builds = aside.as_ref().unwrap_or(project);
     let stage = builds.target().join("install-stage");
-    remove_all(&stage)?;
+    process::remove_all(&stage)?;
     let staged = below(Some(&stage), &options.prefix);
     let library = cargo_c::Stage { project: builds, stage: &stage, options };
     let tool = cargo_c::tool(project, options.install)?;
@@ -136,7 +136,7 @@ pub fn run(project: &Project, options: &Options) -> Outcome<Vec<PathBuf>> {
     process::step(&format!("install below {}", options.root().display()), || {
         layout::complete(builds, options, &staged)?;
         let manifest = place::copy(&staged, &options.root())?;
-        remove_all(&stage)?;
+        process::remove_all(&stage)?;
         Ok(manifest)
     })
 }

@@ -1,9 +1,7 @@
 //! What is installed, how and where, and the paths and folders that follow.
 
-use crate::failure::{Failure, Outcome};
 use crate::mpi::Library;
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 /// How something is built.
@@ -11,8 +9,8 @@ use std::path::{Component, Path, PathBuf};
 pub struct Build {
     /// With HiGHS.
     pub highs: bool,
-    /// Cargo's options for the profile.
-    pub profile: &'static [&'static str],
+    /// Further options of cargo: the profile, and what is built besides.
+    pub cargo_options: &'static [&'static str],
 }
 
 /// What is installed, how and where.
@@ -52,15 +50,5 @@ pub fn below(root: Option<&Path>, path: &Path) -> PathBuf {
         Some(root) => {
             root.components().chain(path.components().filter(|c| matches!(c, Component::Normal(_)))).collect()
         }
-    }
-}
-
-/// Removes a folder with all that is in it; one that is missing is fine.
-pub fn remove_all(folder: &Path) -> Outcome {
-    match fs::remove_dir_all(folder) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            Err(Failure::Failed(format!("{} cannot be removed: {e}", folder.display())))
-        }
-        _ => Ok(()),
     }
 }
