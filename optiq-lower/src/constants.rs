@@ -132,7 +132,7 @@ pub(crate) const SMALL: u64 = 32 << 10;
 pub const SMALL_PIECE_BYTES: Constant = Constant {
     name: "lower.small_piece_bytes",
     value: SMALL as f64,
-    unit: "bytes",
+    unit: "B",
     provenance: Provenance::Chosen {
         reason: "the overhead of two chunks is more than a copy of this size (decision 014); not swept",
     },
@@ -160,7 +160,7 @@ pub(crate) const LARGE_SLICE: u64 = 1 << 20;
 pub const LARGE_SLICE_BYTES: Constant = Constant {
     name: "lower.large_slice_bytes",
     value: LARGE_SLICE as f64,
-    unit: "bytes",
+    unit: "B",
     provenance: Provenance::Chosen { reason: "what parallel file systems take in one request at most" },
     meaning: "The average size of a write to the file below which ranks share a lane; smaller makes more writes.",
 };

@@ -4,7 +4,7 @@
 //! link bound on the fabric's own routes and `a` the time of an agreement, in this order:
 //!
 //! 1. The algorithm that an option or a score map asks for.
-//! 2. Plain MPI if no host sends another more than `OPTIQ_MIN_BYTES`, or if `D < 2 a`.
+//! 2. Plain MPI if every host sends another less than `OPTIQ_MIN_BYTES`, or if `D < 2 a`.
 //! 3. Plain MPI this time if `D` is short beside planning and the demands are new; they are planned when they come again.
 //! 4. After planning: plain MPI unless the cost model predicts a gain of `OPTIQ_MIN_GAIN` ([`crate::model`]).
 
@@ -85,7 +85,7 @@ pub struct DecisionOptions<'a> {
     pub algorithm: Algorithm,
     /// What the user asks for by size and number of hosts.
     pub scores: &'a Scores,
-    /// Exchanges in which no host sends another more bytes than this go to plain MPI.
+    /// Exchanges in which every host sends another fewer bytes than this go to plain MPI.
     pub min_bytes: Option<u64>,
     /// How many times faster than plain MPI planned paths must be predicted to be.
     pub min_gain: f64,

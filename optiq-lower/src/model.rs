@@ -72,6 +72,24 @@ impl Prediction {
     }
 }
 
+/// What the time over planned paths is made of, but for the agreement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExecutionTime {
+    /// The most loaded link, `C / p`.
+    pub links_seconds: f64,
+    /// The chunks at the busiest host.
+    pub work_seconds: f64,
+    /// Until the slowest path is full.
+    pub fill_seconds: f64,
+}
+
+impl ExecutionTime {
+    /// All of it: links and hosts work at the same time.
+    pub fn seconds(&self) -> f64 {
+        self.links_seconds.max(self.work_seconds) + self.fill_seconds
+    }
+}
+
 impl CostModel {
     /// How long a plan's exchange takes, and how long plain MPI takes for the same demands. `unit_capacity` is the slowest
     /// link's rate in bytes per second, `chunk` the rule for chunk sizes; `scale` multiplies all bytes of the plan.
@@ -81,33 +99,33 @@ impl CostModel {
         let links = plan.congestion_seconds * scale / self.planned_link_efficiency;
         let plain = plan.direct_congestion_seconds * scale / self.mpi_link_efficiency;
         Prediction {
-            planned_seconds: self.agreement_seconds + self.execution(paths, links, unit_capacity, chunk, 1.0),
+            planned_seconds: self.agreement_seconds + self.execution(paths, links, unit_capacity, chunk, 1.0).seconds(),
             plain_seconds: self.latency_seconds + plain,
         }
     }
 
-    /// How long paths take, in seconds, each given by its bytes and its stops with both ends, if the links take `links` seconds:
-    /// the last two terms of the formula for planned paths. While paths fill, a chunk waits at a forwarder for `queued` chunks
-    /// at most, itself included.
+    /// How long paths take, each given by its bytes and its stops with both ends, if the links take `links_seconds`: the last two
+    /// terms of the formula for planned paths. While paths fill, a chunk waits at a forwarder for `queued` chunks at most, itself
+    /// included.
     pub(crate) fn execution<S: ExactSizeIterator<Item = u32>>(
         &self,
         paths: impl Iterator<Item = (f64, S)>,
-        links: f64,
+        links_seconds: f64,
         unit_capacity: f64,
         chunk: ChunkRule,
         queued: f64,
-    ) -> f64 {
-        let (mut fill, mut handled) = (0f64, BTreeMap::<u32, f64>::new());
+    ) -> ExecutionTime {
+        let (mut fill_seconds, mut handled) = (0f64, BTreeMap::<u32, f64>::new());
         for (bytes, stops) in paths {
             let (legs, forwarders) = (stops.len().saturating_sub(1), stops.len().saturating_sub(2));
             let size = chunk.chunk(bytes as u64, legs as u64, ChunkCost::default()) as f64;
             let chunks = (bytes / size).ceil();
             stops.for_each(|stop| *handled.entry(stop).or_default() += chunks);
             let queue = size * chunks.min(queued) / unit_capacity;
-            fill = fill.max(forwarders as f64 * (queue + self.latency_seconds + self.chunk_seconds));
+            fill_seconds = fill_seconds.max(forwarders as f64 * (queue + self.latency_seconds + self.chunk_seconds));
         }
-        let busiest = handled.values().fold(0f64, |a, &b| a.max(b)) * self.chunk_seconds;
-        links.max(busiest) + fill
+        let work_seconds = handled.values().fold(0f64, |a, &b| a.max(b)) * self.chunk_seconds;
+        ExecutionTime { links_seconds, work_seconds, fill_seconds }
     }
 
     /// The bytes of a host below which a plan cannot pay for an agreement: it saves half of their time on a link, where

@@ -19,7 +19,7 @@
 
 use crate::choices::LegsChoice;
 use crate::constants::QUEUED_CHUNKS;
-use crate::model::CostModel;
+use crate::model::{CostModel, ExecutionTime};
 use crate::placement::Placement;
 use optiq_net::{NetError, Network};
 use optiq_transport::{ChunkCost, ChunkRule, Path};
@@ -87,8 +87,9 @@ impl RelayPolicy<'_> {
                 if relayed == *paths {
                     return as_planned;
                 }
-                let planned = self.seconds(paths, chunk, model.planned_link_efficiency);
-                let hops = self.seconds(&relayed, self.settled(&relayed), model.store_and_forward_link_efficiency);
+                let planned = self.execution(paths, chunk, model.planned_link_efficiency).seconds();
+                let settled = self.settled(&relayed);
+                let hops = self.execution(&relayed, settled, model.store_and_forward_link_efficiency).seconds();
                 let chosen = if planned <= hops { "as planned" } else { "at every host" };
                 log::debug!("relays {chosen}: predicted {planned:.6} s as planned, {hops:.6} s at every host");
                 if planned <= hops {
@@ -100,13 +101,22 @@ impl RelayPolicy<'_> {
         Ok((LegsChoice::Hops, self.settled(paths)))
     }
 
+    /// The formula at the top, for paths with the relays and the rule for chunks that [`RelayPolicy::apply`] gave.
+    pub fn predict(&self, paths: &[Path], legs: LegsChoice, chunk: ChunkRule) -> ExecutionTime {
+        let efficiency = match legs {
+            LegsChoice::Hops => self.model.store_and_forward_link_efficiency,
+            LegsChoice::Planned | LegsChoice::Auto => self.model.planned_link_efficiency,
+        };
+        self.execution(paths, chunk, efficiency)
+    }
+
     /// The rule for the sizes of chunks with relays at every host.
     fn settled(&self, paths: &[Path]) -> ChunkRule {
         self.chunk.settle(paths.iter().map(|path| (path.bytes, path.legs())), ChunkCost::default())
     }
 
     /// The formula at the top.
-    fn seconds(&self, paths: &[Path], chunk: ChunkRule, efficiency: f64) -> f64 {
+    fn execution(&self, paths: &[Path], chunk: ChunkRule, efficiency: f64) -> ExecutionTime {
         let RelayPolicy { network, model, congestion_seconds, .. } = *self;
         let paths = paths.iter().map(|path| (path.bytes as f64, path.ranks.iter().copied()));
         model.execution(paths, congestion_seconds / efficiency, network.unit_capacity(), chunk, QUEUED_CHUNKS.value)
@@ -118,7 +128,7 @@ mod tests {
     use super::*;
     use crate::placement::PlacementRule;
     use optiq_net::NodeId;
-    use optiq_transport::Rank;
+    use optiq_transport::{PathId, Rank};
 
     #[test]
     fn every_host_on_the_way_that_has_ranks_relays() {
@@ -126,7 +136,8 @@ mod tests {
             let network = Network::from_spec(spec).unwrap();
             let names: Vec<String> = hosts.iter().map(|&h| network.name(NodeId(h)).to_owned()).collect();
             let placement = Placement::new(&network, &names, PlacementRule::Names).unwrap();
-            let mut paths = [Path { id: 0, ranks: ranks.to_vec(), bytes: 1, source_offset: 0, destination_offset: 0 }];
+            let mut paths =
+                [Path { id: PathId(0), ranks: ranks.to_vec(), bytes: 1, source_offset: 0, destination_offset: 0 }];
             relay_at_every_host(&mut paths, &network, &placement).unwrap();
             paths[0].ranks.clone()
         };
@@ -156,7 +167,8 @@ mod tests {
         let chosen = |bytes: u64, model: &CostModel, choice| {
             let (chunk, congestion_seconds) = (ChunkRule::Fixed(100_000), bytes as f64 / 1e9);
             let policy = RelayPolicy { network: &network, placement: &placement, model, chunk, congestion_seconds };
-            let mut paths = vec![Path { id: 0, ranks: vec![0, 2, 4], bytes, source_offset: 0, destination_offset: 0 }];
+            let mut paths =
+                vec![Path { id: PathId(0), ranks: vec![0, 2, 4], bytes, source_offset: 0, destination_offset: 0 }];
             let seconds = policy.seconds(&paths, chunk, model.planned_link_efficiency);
             let (chosen, rule) = policy.apply(&mut paths, choice).unwrap();
             assert_eq!(rule, chunk);

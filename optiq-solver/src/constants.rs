@@ -18,7 +18,7 @@ pub(crate) const GAP: Constant = Constant {
 /// Congestion above the bound that may be spent on forwarding fewer bytes.
 pub(crate) const SLACK: Constant = Constant {
     name: "optimal.slack",
-    value: 0.01,
+    value: GAP.value,
     unit: "1",
     provenance: Chosen {
         reason: "equal to the gap, as both count from the bound (docs/decisions/011); the user can set another (--slack)",
@@ -73,13 +73,13 @@ pub(crate) const KEEP_COLUMNS: Constant = Constant {
     meaning: "Columns without bytes are forgotten above this multiple of the price of the cheapest of their demand; a smaller one is faster and has to find more columns again.",
 };
 
-/// What remains on a column below this part of what a typical link carries moves away.
+/// What remains on a column below this part of what the slowest link carries in the reference time moves away.
 pub(crate) const DROP_THRESHOLD: Constant = Constant {
     name: "optimal.drop_threshold",
     value: 1e-5,
     unit: "1",
     provenance: Chosen { reason: "too little to be worth a flow" },
-    meaning: "What remains on a column below this part of what a typical link carries moves away.",
+    meaning: "What remains on a column below this part of what the slowest link carries in the reference time moves away.",
 };
 
 /// Drop threshold of the first two sweeps as part of a demand, while the first, many columns thin out.
@@ -284,9 +284,9 @@ pub(crate) const LP_LEG_PRICE: Constant = Constant {
 /// Bisection beside a base load ends when its bounds are this close, relatively.
 pub(crate) const LP_CLOSE: Constant = Constant {
     name: "lp.close",
-    value: 5e-3,
+    value: GAP.value / 2.0,
     unit: "1",
-    provenance: Chosen { reason: "half of optimal.gap" },
+    provenance: Derived { from: "half of optimal.gap" },
     meaning: "Bisection beside a base load ends when its bounds are this close, relatively.",
 };
 
@@ -335,7 +335,7 @@ pub(crate) const VIA_FRUITLESS: u32 = 4;
 /// Figures that differ by less are taken to be equal in what is said.
 pub(crate) const VERDICT_CLOSE: Constant = Constant {
     name: "verdict.close",
-    value: 0.01,
+    value: GAP.value,
     unit: "1",
     provenance: Derived { from: "optimal.gap: closer than that is not proved" },
     meaning: "Figures that differ by less are taken to be equal in what is said.",

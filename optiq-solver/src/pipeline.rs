@@ -53,9 +53,10 @@ pub const K: usize = constants::K;
 
 impl PlanOptions {
     /// Candidate paths per demand, at most, for these demands: [`PlanOptions::k`] if it is given, or else [`K`]. For
-    /// `optimal` as many as 300,000 paths in all allow, from 12 to 150 for a demand: it finds further paths by itself, but
-    /// with few demands there may be enough paths to begin with. Where an eighth of the hosts or fewer send, or receive, it is
-    /// the cuts around these that bind, which takes more paths to fill: 2,000,000 in all.
+    /// `optimal` as many as [`constants::CANDIDATE_PATHS`] in all allow, from [`constants::K_LEAST`] to [`constants::K_MOST`] for a
+    /// demand: it finds further paths by itself, but with few demands each may have more to begin with. Where few of the hosts
+    /// send, or receive ([`constants::CONCENTRATED_PART`]), it is the cuts around these that bind, which takes more paths to fill:
+    /// [`constants::CANDIDATE_PATHS_CONCENTRATED`].
     pub fn k_for(&self, net: &Network, demands: &[Demand]) -> usize {
         let concentrated = |end: fn(&Demand) -> optiq_net::NodeId| {
             let mut seen = vec![false; net.vertices()];
@@ -161,14 +162,6 @@ pub fn run_with(
     let k = options.k_for(net, demands);
     check_k(k)?;
     check_demands(net, demands)?;
-    log::debug!(
-        "plan: planner {} for {} demands on {} hosts, at most {k} candidate paths for each by method {}{}",
-        options.planner,
-        demands.len(),
-        net.hosts(),
-        options.method.resolve(net),
-        if options.k.is_some() { "" } else { " (k chosen by the number of demands)" }
-    );
     let mut timings = Timings::default();
     // A file is read once, whatever the number of classes.
     let given = match (planner.needs_candidates(), candidates, &options.candidate_file) {
@@ -176,6 +169,22 @@ pub fn run_with(
         (true, None, Some(path)) => Some(Cow::Owned(candidates::file::read(path, net)?)),
         _ => None,
     };
+    log::debug!(
+        "plan: planner {} for {} demands on {} hosts, {}",
+        options.planner,
+        demands.len(),
+        net.hosts(),
+        match (&given, planner.needs_candidates(), options.k) {
+            (_, false, _) => "which needs no candidate paths".to_owned(),
+            (Some(_), true, _) => "with candidate paths that are given".to_owned(),
+            (None, true, Some(k)) =>
+                format!("at most {k} candidate paths for each by method {}", options.method.resolve(net)),
+            (None, true, None) => format!(
+                "at most {k} candidate paths for each, by their number, by method {}",
+                options.method.resolve(net)
+            ),
+        }
+    );
     timings.candidates_seconds = if given.is_some() { start.elapsed().as_secs_f64() } else { 0.0 };
     let stage = Stage { net, options, k, planner: planner.as_ref(), timings };
     let (mut assignment, timings) = stage.all_classes(demands, given)?;

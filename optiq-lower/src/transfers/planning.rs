@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 
 impl TransferList {
+    /// Finds at most `k` paths for every transfer, the shortest first (thesis 4.2.1), without shares; those that were there are
+    /// replaced. Transfers within a host get none.
     ///
     /// # Errors
     /// [`LowerError::Argument`] for unknown ranks, [`LowerError::Plan`] for pairs without a route or `k` out of range.

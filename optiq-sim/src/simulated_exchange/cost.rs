@@ -1,6 +1,6 @@
 //! The cost model of a simulated machine.
 //!
-//! With `h` half of the grid's diameter (1 without a grid), `t` the time of a hop, `s` and `r` the overheads of a send and a
+//! With `h` half of the grid's diameter, rounded down (0 without a grid), `t` the time of a hop, `s` and `r` the overheads of a send and a
 //! receive, `f` that of forwarding, and `P` ranks:
 //!
 //! ```text

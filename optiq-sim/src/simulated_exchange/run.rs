@@ -12,6 +12,7 @@ use crate::time::seconds;
 use crate::workload::exchange::{Exchanged, Method, exchange};
 use crate::workload::message::Message;
 use optiq_lower::lower::{self, lower};
+use optiq_lower::model::ExecutionTime;
 use optiq_lower::placement::Placement;
 use optiq_lower::relays::RelayPolicy;
 use optiq_net::Network;
@@ -41,6 +42,7 @@ pub struct PreparedExchange<'a> {
     link_bound: f64,
     paths: usize,
     executor: Option<Executor>,
+    predicted: Option<ExecutionTime>,
 }
 
 /// What the simulation of an exchange found.
@@ -107,6 +109,7 @@ impl<'a> ExchangeSetting<'a> {
             link_bound: plan::congestion(self.network, &load),
             paths: self.demands.len(),
             executor: None,
+            predicted: None,
             method: match algorithm {
                 MpiAlgorithm::Linear => Method::Linear,
                 MpiAlgorithm::Pairwise => Method::Pairwise,
@@ -141,6 +144,7 @@ impl<'a> ExchangeSetting<'a> {
             cost.planned_link_efficiency,
             cost.store_and_forward_link_efficiency,
         );
+        let predicted = relays.predict(&paths, chosen, chunk);
         options.chunk = chunk;
         if carry == Carry::OneSided {
             options.in_flight_part = in_flight_part;
@@ -151,6 +155,7 @@ impl<'a> ExchangeSetting<'a> {
             link_bound: congestion_seconds,
             paths: paths.len(),
             executor: Some(Executor { legs: chosen, ..executor }),
+            predicted: Some(predicted),
             method: Method::Paths { paths, options, order: QueueOrder::default(), carry },
         })
     }
@@ -165,6 +170,16 @@ impl PreparedExchange<'_> {
     /// The link bound in seconds: no run ends before.
     pub fn link_bound(&self) -> f64 {
         self.link_bound
+    }
+
+    /// How planned paths are carried out, never [`optiq_lower::choices::LegsChoice::Auto`]; `None` of MPI.
+    pub fn executor(&self) -> Option<Executor> {
+        self.executor
+    }
+
+    /// How long the cost model says that planned paths take ([`RelayPolicy::predict`]); `None` of MPI.
+    pub fn predicted(&self) -> Option<ExecutionTime> {
+        self.predicted
     }
 
     /// Simulates it.

@@ -49,3 +49,17 @@ pub(super) fn parse_class(text: &str) -> Result<u8, String> {
     let digits = text.bytes().all(|b| b.is_ascii_digit());
     text.parse().ok().filter(|_| digits).ok_or_else(|| "a whole number from 0 to 255 is expected".into())
 }
+
+/// One demand for each pair of hosts, as an alltoallv has it: bytes of several add up, and are as urgent as the most urgent.
+pub fn by_pair(mut demands: Vec<Demand>) -> Vec<Demand> {
+    demands.sort_by_key(|d| (d.src, d.dst));
+    demands.dedup_by(|next, kept| {
+        let same = (next.src, next.dst) == (kept.src, kept.dst);
+        if same {
+            kept.bytes = kept.bytes.saturating_add(next.bytes);
+            kept.class = kept.class.max(next.class);
+        }
+        same
+    });
+    demands
+}

@@ -6,7 +6,7 @@ mod file;
 mod keys;
 mod pattern;
 
-pub use demand::{Demand, MAX_DEMANDS, fingerprint};
+pub use demand::{Demand, MAX_DEMANDS, by_pair, fingerprint};
 
 use crate::error::DemandError;
 use optiq_net::Network;

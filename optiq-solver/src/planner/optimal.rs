@@ -47,6 +47,7 @@ use crate::planner::sparsify;
 use crate::problem::{Assignment, Problem, Share};
 pub use crate::progress::Progress;
 use optiq_net::LinkId;
+use std::fmt;
 use std::time::{Duration, Instant};
 
 /// The gap that is good enough where nothing else is said.
@@ -145,6 +146,33 @@ fn congestion(problem: &Problem, assignment: &Assignment) -> f64 {
     ours.map(|((&load, _), l)| load as f64 / l.capacity).fold(0.0, f64::max)
 }
 
+/// Why a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StopReason {
+    Proved,
+    NothingToGain,
+    WorkSpent,
+    TimeLimit,
+    RoundsSpent,
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            StopReason::Proved => "the gap is proved",
+            StopReason::NothingToGain => "nothing is left to gain by paths that can be executed",
+            StopReason::WorkSpent => "the work allowed is spent",
+            StopReason::TimeLimit => "the time limit is reached",
+            StopReason::RoundsSpent => "the rounds allowed are spent",
+        })
+    }
+}
+
+/// `spent` counts visits to links.
+fn log_end(reason: StopReason, round: usize, spent: f64) {
+    log::debug!("optimal: stops after round {round}, as {reason}; {spent:.1e} of {:.1e} visits", WORK_MOST.value);
+}
+
 /// The search for a plan.
 struct Search<'a> {
     problem: &'a Problem<'a>,
@@ -222,7 +250,7 @@ impl<'a> Search<'a> {
             let worth = worth && spent + self.pricing_work <= WORK_MOST.value;
             let entering = match worth && !proved(self) {
                 true => {
-                    let Some(entering) = self.price(stop) else { return };
+                    let Some(entering) = self.price(stop) else { return log_end(StopReason::TimeLimit, round, spent) };
                     unpriced = 0;
                     spent += self.pricing_work;
                     Some(entering)
@@ -243,22 +271,18 @@ impl<'a> Search<'a> {
             );
             let settled = entering.is_some() && self.reduced_cost_excess <= gap / 2.0 && smoothing_gap <= gap / 2.0;
             let reason = if proved(self) {
-                "the gap is proved"
+                Some(StopReason::Proved)
             } else if settled && self.nothing_else_can_help() {
-                "nothing is left to gain by paths that can be executed"
+                Some(StopReason::NothingToGain)
             } else if spent > WORK_MOST.value {
-                "the work allowed is spent"
+                Some(StopReason::WorkSpent)
             } else if stop() {
-                "the time limit is reached"
+                Some(StopReason::TimeLimit)
             } else {
-                ""
+                None
             };
-            if !reason.is_empty() {
-                log::debug!(
-                    "optimal: stops after round {round}, as {reason}; {spent:.1e} of {:.1e} visits",
-                    WORK_MOST.value
-                );
-                return;
+            if let Some(reason) = reason {
+                return log_end(reason, round, spent);
             }
             self.state.rebuild(entering.as_deref().unwrap_or_default(), KEEP_COLUMNS.value);
             rounds_at_power += 1;
@@ -271,6 +295,7 @@ impl<'a> Search<'a> {
                 rounds_at_power = 0;
             }
         }
+        log_end(StopReason::RoundsSpent, ROUNDS_MOST, spent);
     }
 
     /// Whether the bound is out of reach because the cheapest paths of all cannot be executed, or because of a base load.

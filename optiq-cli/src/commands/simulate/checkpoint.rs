@@ -1,5 +1,6 @@
 //! Checkpoints of a long run: where they are kept, and the one that a run resumes from.
 
+use crate::arguments::duration;
 use crate::failure::Failure;
 use crate::target::Target;
 use clap::Args;
@@ -14,8 +15,8 @@ pub struct Checkpointing {
     #[arg(long, value_name = "FILE", conflicts_with = "compare")]
     checkpoint: Option<PathBuf>,
     /// And each time when it has run for this many seconds more
-    #[arg(long, value_name = "SECONDS", requires = "checkpoint", value_parser = super::positive)]
-    every: Option<f64>,
+    #[arg(long, value_name = "SECONDS", requires = "checkpoint", value_parser = duration)]
+    every: Option<Duration>,
     /// Go on from a checkpoint of the same simulation, on as many threads as it had
     #[arg(long, value_name = "FILE", conflicts_with = "compare")]
     resume: Option<PathBuf>,
@@ -37,7 +38,7 @@ impl Checkpointing {
             Err(e) => Err(Failure::Input(format!("cannot read {}: {e}", path.display()))),
         };
         let resume = self.resume.as_ref().map(read).transpose()?;
-        Ok(Files { target, every: self.every.map(Duration::from_secs_f64), resume })
+        Ok(Files { target, every: self.every, resume })
     }
 }
 

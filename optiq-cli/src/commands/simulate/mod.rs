@@ -10,7 +10,7 @@ mod results;
 pub mod run;
 mod shown;
 
-use crate::arguments::{Demands, MESSAGE, Planning, Topology};
+use crate::arguments::{Demands, MESSAGE, Planning, Topology, duration};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
@@ -23,7 +23,7 @@ use optiq_sim::simulated_exchange::method::{Executor, MpiAlgorithm, TransferMeth
 use optiq_sim::simulated_exchange::run::{ExchangeSetting, SimulatedRun};
 use optiq_sim::{Limits, Model, Policy, RunOptions, time};
 use optiq_solver::PlanError;
-use optiq_solver::demands::Demand;
+use optiq_solver::demands;
 use optiq_solver::planner::{self, PlannerName};
 use optiq_solver::{PlannerOptions, pipeline};
 use optiq_transport::{ChunkRule, PUTS_IN_FLIGHT_PART, ScheduleOptions};
@@ -84,7 +84,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TRANSPORT", default_value = "auto")]
     transport: Transport,
     /// In-flight limit of puts: the N-th part of what the busiest leg carries; 0 leaves it to the windows
-    #[arg(long = "under-way", value_name = "N", default_value_t = PUTS_IN_FLIGHT_PART)]
+    #[arg(long = "in-flight-part", alias = "under-way", value_name = "N", default_value_t = PUTS_IN_FLIGHT_PART)]
     in_flight_part: u64,
     /// Simulate all planners of this build and MPI's algorithms, side by side
     #[arg(long)]
@@ -96,8 +96,8 @@ pub struct Arguments {
     #[arg(long, value_name = "EVENTS")]
     events: Option<u64>,
     /// End a run after it took this many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
-    wall: Option<f64>,
+    #[arg(long, value_name = "SECONDS", value_parser = duration)]
+    wall: Option<Duration>,
     /// How routers choose: fabric (the topology's own routes), adaptive (torus, minimal), random-up or adaptive-up (fat tree),
     /// valiant, ugal or par (dragonfly), fpar or fpar=THRESHOLD (Dragonfly+)
     #[arg(long, value_name = "POLICY", default_value = "fabric")]
@@ -161,20 +161,6 @@ impl From<Mpi> for MpiAlgorithm {
     }
 }
 
-/// One demand for each pair of hosts, as an alltoallv has it: bytes of several add up, and are as urgent as the most urgent.
-fn by_pair(mut demands: Vec<Demand>) -> Vec<Demand> {
-    demands.sort_by_key(|d| (d.src, d.dst));
-    demands.dedup_by(|next, kept| {
-        let same = (next.src, next.dst) == (kept.src, kept.dst);
-        if same {
-            kept.bytes = kept.bytes.saturating_add(next.bytes);
-            kept.class = kept.class.max(next.class);
-        }
-        same
-    });
-    demands
-}
-
 fn chunks(text: &str) -> Result<ChunkRule, String> {
     match text {
         "auto" => Ok(ChunkRule::Auto),
@@ -202,11 +188,8 @@ impl Arguments {
             "auto" => Model::for_topology(net.spec()),
             name => Model::read(name)?,
         };
-        let limits = Limits {
-            time: self.until.map(|s| (s * time::SECOND as f64) as u64),
-            events: self.events,
-            wall: self.wall.map(Duration::from_secs_f64),
-        };
+        let limits =
+            Limits { time: self.until.map(|s| (s * time::SECOND as f64) as u64), events: self.events, wall: self.wall };
         let checkpoints = self.checkpoints.open()?;
         let stop = interrupt::watch()?;
         let options = RunOptions {
@@ -223,7 +206,7 @@ impl Arguments {
             return goal::run(&net, &model, &files, &options, self.json, progress);
         }
         let asked = Demands { demands: self.demands.clone().unwrap_or_default(), message: self.message };
-        let demands = by_pair(asked.load(&net, &progress)?);
+        let demands = demands::by_pair(asked.load(&net, &progress)?);
         let carry = self.transport.on(&model);
         let executor = Executor { legs: self.legs, carry, in_flight_part: self.in_flight_part };
         let setting = ExchangeSetting { network: &net, model: &model, demands: &demands, executor };
