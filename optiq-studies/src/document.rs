@@ -5,6 +5,7 @@ use crate::claims::page::ClaimContent;
 use crate::failure::Failure;
 use crate::studies::booksim::BooksimContent;
 use crate::studies::codes::CodesContent;
+use crate::studies::executor::ExecutorContent;
 use crate::studies::io::IoContent;
 use crate::studies::lab::LabContent;
 use crate::studies::preload::PreloadContent;
@@ -35,6 +36,12 @@ pub struct StudyDocument {
     pub content: StudyContent,
 }
 
+/// What every version of a document has.
+#[derive(Deserialize)]
+struct Version {
+    schema: u32,
+}
+
 /// What a study found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "study", rename_all = "snake_case")]
@@ -52,6 +59,8 @@ pub enum StudyContent {
     Preload(PreloadContent),
     /// The simulator's speed and predictions.
     Simulator(SimulatorContent),
+    /// Planned paths on simulated machines.
+    Executor(ExecutorContent),
     /// The simulator beside BookSim2.
     Booksim(BooksimContent),
     /// The simulator beside CODES.
@@ -80,13 +89,12 @@ impl StudyDocument {
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let refuse = |why: String| Failure::Input(format!("{}: {why}", path.display()));
         let text = fs::read_to_string(path).map_err(|e| refuse(format!("cannot be read: {e}")))?;
-        let document: StudyDocument = serde_json::from_str(&text).map_err(|e| refuse(e.to_string()))?;
-        if document.schema != SCHEMA {
-            return Err(refuse(format!(
-                "schema is {}, and {SCHEMA} is expected; run the study again",
-                document.schema
-            )));
+        // First, as a document of another version may have other fields.
+        let Version { schema } = serde_json::from_str(&text).map_err(|e| refuse(e.to_string()))?;
+        if schema != SCHEMA {
+            return Err(refuse(format!("schema is {schema}, and {SCHEMA} is expected; run the study again")));
         }
+        let document: StudyDocument = serde_json::from_str(&text).map_err(|e| refuse(e.to_string()))?;
         if path.file_stem().is_none_or(|stem| stem != document.name.as_str()) {
             return Err(refuse(format!("name is \"{}\", and that of the file is expected", document.name)));
         }
@@ -118,6 +126,7 @@ impl StudyDocument {
             StudyContent::Io(c) => titled(IoContent::TITLE, &about, &c.body()),
             StudyContent::Preload(c) => titled(PreloadContent::TITLE, &about, &c.body()),
             StudyContent::Simulator(c) => titled(SimulatorContent::TITLE, &about, &c.body()),
+            StudyContent::Executor(c) => titled(ExecutorContent::TITLE, &about, &c.body()),
             StudyContent::Booksim(c) => titled(BooksimContent::TITLE, &about, &c.body()),
             StudyContent::Codes(c) => titled(CodesContent::TITLE, &about, &c.body()),
         }
@@ -139,6 +148,7 @@ impl StudyDocument {
             StudyContent::Io(_) => IoContent::TITLE.into(),
             StudyContent::Preload(_) => PreloadContent::TITLE.into(),
             StudyContent::Simulator(_) => SimulatorContent::TITLE.into(),
+            StudyContent::Executor(_) => ExecutorContent::TITLE.into(),
             StudyContent::Booksim(_) => BooksimContent::TITLE.into(),
             StudyContent::Codes(_) => CodesContent::TITLE.into(),
         }

@@ -16,6 +16,7 @@ pub mod bench;
 pub mod circumstances;
 pub mod claim_runs;
 pub mod claims;
+pub mod closeness;
 pub mod compared_method;
 pub mod constants;
 pub mod document;

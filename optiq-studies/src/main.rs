@@ -12,7 +12,7 @@ use optiq_studies::failure::Failure;
 use optiq_studies::index;
 use optiq_studies::progress::Progress;
 use optiq_studies::selection::Selection;
-use optiq_studies::studies::{booksim, codes, io, lab, preload, simulator, table_vii};
+use optiq_studies::studies::{booksim, codes, executor, io, lab, preload, simulator, table_vii};
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -61,8 +61,10 @@ enum Part {
     Io,
     /// What the preload library costs
     Preload,
-    /// How fast the simulator is, and its predictions beside what the document of `lab` says was measured; about twenty minutes
+    /// How fast the simulator is, and its predictions beside what the document of `lab` says was measured; about ten minutes
     Simulator,
+    /// Planned paths on a simulated machine, and the constants that its training cases give; about half an hour
+    Executor,
     /// Load-latency curves beside BookSim2's
     Booksim,
 }
@@ -82,7 +84,7 @@ struct ResultsArguments {
     /// Of the claims only this one; may be given more than once [default: all]
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
-    /// Of lab, io, preload and simulator only these cases: a group of data/cases.toml, or another name that the study has; may be
+    /// Of lab, io, preload, simulator and executor only these cases: a group of data/cases.toml, or another name that the study has; may be
     /// given more than once [default: all]
     #[arg(long, value_name = "NAME", requires = "only")]
     cases: Vec<String>,
@@ -176,68 +178,121 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
     if wanted(Part::Cases) {
         workspace::step("plan the 91 cases", || writer.claims(&["91".to_owned()]))?;
     }
-    for part in [Part::TableVii, Part::Lab, Part::Io, Part::Preload, Part::Simulator, Part::Booksim] {
-        if wanted(part) {
-            measure(part, &workspace, &writer, arguments.repetitions, &selection)?;
-        }
+    for study in Study::ALL.into_iter().filter(|study| wanted(study.part())) {
+        study.run(&workspace, &writer, arguments.repetitions, &selection)?;
     }
     writer.index()
 }
 
-/// The studies that have names of cases, with these.
+/// A study that is no claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Study {
+    TableVii,
+    Lab,
+    Io,
+    Preload,
+    Simulator,
+    Executor,
+    Booksim,
+}
+
+impl Study {
+    const ALL: [Study; 7] =
+        [Study::TableVii, Study::Lab, Study::Io, Study::Preload, Study::Simulator, Study::Executor, Study::Booksim];
+
+    fn part(self) -> Part {
+        match self {
+            Study::TableVii => Part::TableVii,
+            Study::Lab => Part::Lab,
+            Study::Io => Part::Io,
+            Study::Preload => Part::Preload,
+            Study::Simulator => Part::Simulator,
+            Study::Executor => Part::Executor,
+            Study::Booksim => Part::Booksim,
+        }
+    }
+
+    /// Of its document and for `--only`.
+    fn name(self) -> &'static str {
+        match self {
+            Study::TableVii => "table-vii",
+            Study::Lab => "lab",
+            Study::Io => "io",
+            Study::Preload => "preload",
+            Study::Simulator => "simulator",
+            Study::Executor => "executor",
+            Study::Booksim => "booksim",
+        }
+    }
+
+    /// What is said while it runs.
+    fn doing(self) -> &'static str {
+        match self {
+            Study::TableVii => "plan for 1,024 nodes",
+            Study::Lab => "measure in the lab",
+            Study::Io => "access files in the lab",
+            Study::Preload => "pass calls on",
+            Study::Simulator => "simulate",
+            Study::Executor => "simulate planned paths",
+            Study::Booksim => "simulate BookSim's curves",
+        }
+    }
+
+    /// The names that `--cases` takes for it; none if it has no cases of that kind.
+    fn case_names(self) -> Result<Option<Vec<String>>, Failure> {
+        Ok(match self {
+            Study::Lab => Some(lab::case_names()?),
+            Study::Io => Some(io::case_names()),
+            Study::Preload => Some(preload::case_names()),
+            Study::Simulator => Some(simulator::case_names()?),
+            Study::Executor => Some(executor::case_names()?),
+            Study::TableVii | Study::Booksim => None,
+        })
+    }
+
+    /// Runs it, and writes what it found.
+    fn run(
+        self,
+        workspace: &Workspace,
+        writer: &Writer,
+        repetitions: u32,
+        selection: &Selection,
+    ) -> Result<(), Failure> {
+        let content = workspace::step(self.doing(), || {
+            Ok(match self {
+                Study::TableVii => StudyContent::TableVii(table_vii::run()?),
+                Study::Lab => StudyContent::Lab(lab::run(workspace, repetitions, selection)?),
+                Study::Io => StudyContent::Io(io::run(workspace, repetitions, selection)?),
+                Study::Preload => StudyContent::Preload(preload::run(workspace, repetitions, selection)?),
+                Study::Simulator => {
+                    StudyContent::Simulator(simulator::run(workspace, &writer.measured_in_lab()?, selection)?)
+                }
+                Study::Executor => StudyContent::Executor(executor::run(workspace, selection)?),
+                Study::Booksim => StudyContent::Booksim(booksim::run(workspace)?),
+            })
+        })?;
+        let times = match self {
+            Study::Lab | Study::Io | Study::Preload => format!(" --repetitions {repetitions}"),
+            _ => String::new(),
+        };
+        let (name, cases) = (self.name(), selection.options(&self.case_names()?.unwrap_or_default()));
+        writer.write(name, format!("cargo xtask results --only {name}{cases}{times}"), content)
+    }
+}
+
+/// The studies among the parts that have names of cases, with these.
 fn case_names(parts: &[Part]) -> Result<Vec<(&'static str, Vec<String>)>, Failure> {
     let mut all = Vec::new();
     for part in parts {
-        all.push(match part {
-            Part::Lab => ("lab", lab::case_names()?),
-            Part::Io => ("io", io::case_names()),
-            Part::Preload => ("preload", preload::case_names()),
-            Part::Simulator => ("simulator", simulator::case_names()?),
-            Part::Reproduce | Part::Cases | Part::TableVii | Part::Booksim => {
-                return Err(Failure::Input(
-                    "--cases is for lab, io, preload and simulator; --only has another part".into(),
-                ));
-            }
-        });
+        let study = Study::ALL.into_iter().find(|study| study.part() == *part);
+        let names = study.map(|study| study.case_names().map(|names| (study.name(), names))).transpose()?;
+        let Some((name, Some(names))) = names else {
+            let fitting = "--cases is for lab, io, preload, simulator and executor; --only has another part";
+            return Err(Failure::Input(fitting.into()));
+        };
+        all.push((name, names));
     }
     Ok(all)
-}
-
-/// Runs the study of a part that is no claim.
-fn measure(
-    part: Part,
-    workspace: &Workspace,
-    writer: &Writer,
-    repetitions: u32,
-    selection: &Selection,
-) -> Result<(), Failure> {
-    let (name, title) = match part {
-        Part::Reproduce | Part::Cases => return Ok(()),
-        Part::TableVii => ("table-vii", "plan for 1,024 nodes"),
-        Part::Lab => ("lab", "measure in the lab"),
-        Part::Io => ("io", "access files in the lab"),
-        Part::Preload => ("preload", "pass calls on"),
-        Part::Simulator => ("simulator", "simulate"),
-        Part::Booksim => ("booksim", "simulate BookSim's curves"),
-    };
-    let content = workspace::step(title, || {
-        Ok(match part {
-            Part::Reproduce | Part::Cases | Part::TableVii => StudyContent::TableVii(table_vii::run()?),
-            Part::Lab => StudyContent::Lab(lab::run(workspace, repetitions, selection)?),
-            Part::Io => StudyContent::Io(io::run(workspace, repetitions, selection)?),
-            Part::Preload => StudyContent::Preload(preload::run(workspace, repetitions, selection)?),
-            Part::Simulator => {
-                StudyContent::Simulator(simulator::run(workspace, &writer.measured_in_lab()?, selection)?)
-            }
-            Part::Booksim => StudyContent::Booksim(booksim::run(workspace)?),
-        })
-    })?;
-    let times = match part {
-        Part::Lab | Part::Io | Part::Preload => format!(" --repetitions {repetitions}"),
-        _ => String::new(),
-    };
-    let command = format!("cargo xtask results --only {name}{}{times}", selection.options());
-    writer.write(name, command, content)
 }
 
 fn race_codes(arguments: RaceArguments) -> Result<(), Failure> {

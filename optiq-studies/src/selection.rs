@@ -17,9 +17,9 @@ impl Selection {
         self.0.is_empty() || self.0.iter().any(|wanted| wanted == name)
     }
 
-    /// As options of a command line, each with a space before it.
-    pub fn options(&self) -> String {
-        self.0.iter().map(|name| format!(" --cases {name}")).collect()
+    /// Those of the names that a study has, as options of a command line, each with a space before it.
+    pub fn options(&self, names: &[String]) -> String {
+        self.0.iter().filter(|name| names.contains(name)).map(|name| format!(" --cases {name}")).collect()
     }
 
     /// Checks the names against those of the studies that run, one entry for each: its name, and the names of its cases.
@@ -63,8 +63,10 @@ mod tests {
 
     #[test]
     fn no_name_stands_for_all() {
-        assert!(Selection::default().includes("a") && Selection::default().options().is_empty());
+        let names = ["a".to_owned()];
+        assert!(Selection::default().includes("a") && Selection::default().options(&names).is_empty());
         let one = Selection::new(vec!["a".into()]);
-        assert!(one.includes("a") && !one.includes("b") && one.options() == " --cases a");
+        assert!(one.includes("a") && !one.includes("b") && one.options(&names) == " --cases a");
+        assert_eq!(one.options(&["b".to_owned()]), "", "a study does not take the names of others");
     }
 }

@@ -81,7 +81,8 @@ impl Workspace {
     pub fn circumstances(&self) -> Result<Circumstances, Failure> {
         let checkout = Checkout {
             commit: self.say("git", &["rev-parse", "--short", "HEAD"])?,
-            tree_clean: self.say("git", &["status", "--porcelain"])?.is_empty(),
+            // What a run writes is no change of what is run.
+            tree_clean: self.say("git", &["status", "--porcelain", "--", ":!docs/results"])?.is_empty(),
             rustc: self.say("rustc", &["--version"])?,
             // Not every study needs MPI.
             mpirun: self.say("mpirun", &["--version"]).ok(),

@@ -31,8 +31,8 @@ const COUPLINGS: &[Column] = &[
     column("of the draws, least", "gain_percent_min", 1),
     column("most", "gain_percent_max", 1),
     column("paths", "paths", 0),
-    column("of a pair, most", "paths_per_job_max", 0),
-    column("mean", "paths_per_job_mean", 2),
+    column("of a pair, most", "paths_per_pair_max", 0),
+    column("mean", "paths_per_pair_mean", 2),
     column("share of the bound, %", "share_of_bound_percent", 1),
 ];
 
@@ -107,8 +107,8 @@ pub fn couplings(setting: &Setting) -> Result<Findings, Failure> {
                 gains().fold(f64::INFINITY, f64::min).into(),
                 gains().fold(f64::NEG_INFINITY, f64::max).into(),
                 mean(|m| m.paths as f64).round().into(),
-                each().map(|m| m.paths_per_job_max).max().unwrap_or(0).into(),
-                mean(|m| m.paths_per_job_mean).into(),
+                each().map(|m| m.paths_per_pair_max).max().unwrap_or(0).into(),
+                mean(|m| m.paths_per_pair_mean).into(),
                 (mean(|m| m.share_of_bound) * 100.0).into(),
             ];
             rows.push(Row::new(cells, verdict));
@@ -181,8 +181,20 @@ fn most_received(net: &Network, demands: &[Demand]) -> u64 {
     count.into_iter().max().unwrap_or(0)
 }
 
-/// How one assignment of hosts to I/O hosts did: its name, the most hosts of an I/O host, and the run.
-type Assigned = (&'static str, u64, Measured);
+/// How one assignment of hosts to I/O hosts did.
+struct Assigned {
+    assignment: Assignment,
+    /// The most hosts of an I/O host.
+    hosts_most: u64,
+    measured: Measured,
+}
+
+fn name(assignment: Assignment) -> &'static str {
+    match assignment {
+        Assignment::Default => "default",
+        Assignment::Balanced => "balanced",
+    }
+}
 
 /// The thesis's assignment with MPI and both planners, and this project's with planner `optimal`, against MPI with the thesis's.
 fn assignments(machine: &Machine, net: &Network, demands: &str) -> Result<Vec<Assigned>, Failure> {
@@ -190,20 +202,20 @@ fn assignments(machine: &Machine, net: &Network, demands: &str) -> Result<Vec<As
     let by_default = machine.scaled(full);
     let what = format!("HACC I/O on {} nodes", net.hosts());
     let mut found: Vec<Assigned> = Vec::new();
-    let most = most_received(net, &by_default);
-    for m in machine.compare(net, &by_default, &[PlannerName::Heuristic2, PlannerName::Optimal], &what)? {
-        found.push(("default", most, m));
+    let hosts_most = most_received(net, &by_default);
+    for measured in machine.compare(net, &by_default, &[PlannerName::Heuristic2, PlannerName::Optimal], &what)? {
+        found.push(Assigned { assignment: Assignment::Default, hosts_most, measured });
     }
     // The I/O hosts' own bytes, which demands do not contain, are of the mean size here.
     let mean = by_default.iter().map(|d| d.bytes).sum::<u64>() / by_default.len().max(1) as u64;
     let mut bytes = vec![mean; net.hosts()];
     by_default.iter().for_each(|d| bytes[d.src.index()] = d.bytes);
     let demands = balanced(net, &bytes)?;
-    let most = most_received(net, &demands);
+    let hosts_most = most_received(net, &demands);
     if let Some(m) = machine.compare(net, &demands, &[PlannerName::Optimal], &what)?.pop() {
         // Against MPI to the default I/O hosts, as the others.
-        let times_mpi = m.gigabytes / found[0].2.gigabytes;
-        found.push(("balanced", most, Measured { times_mpi, ..m }));
+        let times_mpi = m.gigabytes / found[0].measured.gigabytes;
+        found.push(Assigned { assignment: Assignment::Balanced, hosts_most, measured: Measured { times_mpi, ..m } });
     }
     Ok(found)
 }
@@ -227,10 +239,12 @@ pub fn aggregation(setting: &Setting) -> Result<Findings, Failure> {
     let mut rows = Vec::new();
     for (place, net) in nets.iter().enumerate() {
         let found = assignments(&machine, net, &hacc.demands)?;
-        for (assignment, most, m) in found {
+        for Assigned { assignment, hosts_most, measured: m } in found {
+            let is_balanced = assignment == Assignment::Balanced;
+            let assignment = name(assignment);
             // The thesis's method, and this project's.
-            let judged = machine.judged
-                && (m.method == ComparedMethod::Planned(PlannerName::Heuristic2) || assignment == "balanced");
+            let judged =
+                machine.judged && (m.method == ComparedMethod::Planned(PlannerName::Heuristic2) || is_balanced);
             let verdict = match judged {
                 true => Verdict::of(m.times_mpi >= least, || {
                     format!(
@@ -242,15 +256,14 @@ pub fn aggregation(setting: &Setting) -> Result<Findings, Failure> {
                 }),
                 false => Verdict::NotJudged,
             };
-            let name =
-                if assignment == "default" { m.method.to_string() } else { format!("{}, {assignment}", m.method) };
+            let name = if is_balanced { format!("{}, {assignment}", m.method) } else { m.method.to_string() };
             plot.set("", &name, place, m.gigabytes);
             let cells = vec![
                 net.hosts().into(),
                 cores(net).into(),
                 assignment.into(),
                 m.method.as_str().into(),
-                most.into(),
+                hosts_most.into(),
                 m.gigabytes.into(),
                 m.times_mpi.into(),
                 (m.share_of_bound * m.seconds * 1e3).into(),

@@ -55,8 +55,8 @@ pub struct Measured {
     /// The most loaded link's bytes over its capacity, over the time.
     pub share_of_bound: f64,
     pub paths: usize,
-    pub paths_per_job_max: usize,
-    pub paths_per_job_mean: f64,
+    pub paths_per_pair_max: usize,
+    pub paths_per_pair_mean: f64,
 }
 
 impl<'a> Machine<'a> {
@@ -123,8 +123,8 @@ impl<'a> Machine<'a> {
                 times_mpi,
                 share_of_bound: run.link_bound / seconds,
                 paths,
-                paths_per_job_max: most,
-                paths_per_job_mean: mean,
+                paths_per_pair_max: most,
+                paths_per_pair_mean: mean,
             });
         };
         self.setting.progress.now(format!("{what}: MPI"));

@@ -1,22 +1,18 @@
 //! How fast the simulator is, and what it predicts beside what was measured; training and held-out cases apart.
 
 use super::lab::{BenchCase, LabContent};
+use crate::closeness::{Closeness, WITHIN, percent_off};
 use crate::failure::Failure;
 use crate::markdown::{self, MarkdownBlock, TextTable};
-use crate::measurement_cases::{self, CaseGroup, CaseRole, MeasurementCase, Platform};
+use crate::measurement_cases::{self, CaseRole, Platform};
 use crate::selection::Selection;
 use crate::workspace::{self, Workspace};
-use optiq_measure::statistics::{mean, median};
+use optiq_measure::statistics::median;
 use serde::{Deserialize, Serialize};
-use std::fmt::{self, Write};
+use std::fmt::Write;
 
 /// The name for `--cases` of the speed benchmark.
 const SPEED: &str = "speed";
-
-/// How close a prediction should be, in percent.
-const WITHIN: f64 = 15.0;
-/// Larger networks of `data/cases.toml` take too long here.
-const HOSTS: usize = 1024;
 
 /// Times that were measured, and those that are predicted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,26 +36,12 @@ pub struct PredictedSide {
     link_bound_seconds: f64,
 }
 
-/// What planned paths reach of their link bound on a large network.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ExecutorRow {
-    case: MeasurementCase,
-    role: CaseRole,
-    legs: String,
-    transport: String,
-    link_bound_seconds: f64,
-    seconds: f64,
-    packets: u64,
-    simulation_seconds: f64,
-}
-
 /// What was simulated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SimulatorContent {
     /// What the speed benchmark printed.
     speed: Vec<MarkdownBlock>,
     predictions: Vec<Prediction>,
-    executor: Vec<ExecutorRow>,
 }
 
 /// What `optiq simulate --json` prints, as far as it is needed here.
@@ -71,9 +53,6 @@ struct SimulateDocument {
 #[derive(Deserialize)]
 struct SimulateRun {
     seconds: f64,
-    link_bound_seconds: f64,
-    packets: u64,
-    simulation_seconds: f64,
 }
 
 /// The names that `--cases` takes.
@@ -81,12 +60,11 @@ struct SimulateRun {
 /// # Errors
 /// As [`measurement_cases::groups`].
 pub fn case_names() -> Result<Vec<String>, Failure> {
-    let groups = measurement_cases::groups()?.into_iter().map(|group| group.name);
-    Ok(groups.chain([SPEED.to_owned()]).collect())
+    let groups = measurement_cases::groups()?.into_iter().filter(|group| group.platform == Platform::Lab);
+    Ok(groups.map(|group| group.name).chain([SPEED.to_owned()]).collect())
 }
 
-/// Simulates the selected cases: what `measured` has of labs, and the cases of `data/cases.toml` for the simulator. All of them take
-/// about twenty minutes.
+/// Simulates the selected cases of what `measured` has of labs. All of them take about ten minutes.
 ///
 /// # Errors
 /// [`Failure::Work`] if a program fails or prints what is not understood.
@@ -107,9 +85,7 @@ pub fn run(workspace: &Workspace, measured: &LabContent, selection: &Selection) 
             }
         }
     }
-    let mut groups = measurement_cases::groups()?;
-    groups.retain(|g| g.platform == Platform::Simulator && selection.includes(&g.name));
-    Ok(SimulatorContent { speed, predictions, executor: executor(workspace, groups)? })
+    Ok(SimulatorContent { speed, predictions })
 }
 
 /// A measured case whose times are to be predicted.
@@ -162,36 +138,6 @@ fn only_run(command: &mut std::process::Command) -> Result<SimulateRun, Failure>
     document.runs.into_iter().next().ok_or_else(|| Failure::Work("optiq simulate printed no run".into()))
 }
 
-fn executor(workspace: &Workspace, groups: Vec<CaseGroup>) -> Result<Vec<ExecutorRow>, Failure> {
-    let mut rows = Vec::new();
-    for group in groups {
-        for case in group.cases {
-            if optiq_net::Network::from_spec(&case.topology)?.hosts() > HOSTS {
-                continue;
-            }
-            for (legs, transport) in [("planned", "two-sided"), ("hops", "one-sided")] {
-                let mut command = workspace.optiq(&["simulate", "--model", "bgq", "--topology", &case.topology]);
-                command.args(["--demands", &case.demands, "--threads", "2", "--legs", legs, "--transport", transport]);
-                if let Some(message) = &case.message {
-                    command.args(["--message", message]);
-                }
-                let run = only_run(&mut command)?;
-                rows.push(ExecutorRow {
-                    case: case.clone(),
-                    role: group.role,
-                    legs: legs.into(),
-                    transport: transport.into(),
-                    link_bound_seconds: run.link_bound_seconds,
-                    seconds: run.seconds,
-                    packets: run.packets,
-                    simulation_seconds: run.simulation_seconds,
-                });
-            }
-        }
-    }
-    Ok(rows)
-}
-
 impl SimulatorContent {
     /// Of the page.
     pub const TITLE: &'static str = "The simulator: its speed, and its predictions";
@@ -218,19 +164,6 @@ impl SimulatorContent {
         page.push_str(&self.summary());
         for role in ROLES {
             page.push_str(&self.predictions_of(role));
-        }
-        page.push_str("\n## Planned paths on large networks\n\n");
-        if self.executor.is_empty() {
-            page.push_str(&not_run("executor-bgq --cases executor-patterns --cases executor-shapes"));
-            return page;
-        }
-        page.push_str(
-            "`optiq simulate --model bgq --threads 2`, planner optimal, with the overheads of \
-             forwarding: 85 % of the link bound at 1,024 nodes, in less than a minute, are asked for. Why relaying at every host helps: \
-             `docs/executor.md`, whose constants were tuned on the training cases.\n",
-        );
-        for role in ROLES {
-            page.push_str(&self.executor_of(role));
         }
         page
     }
@@ -313,39 +246,6 @@ impl SimulatorContent {
         }
         format!("\n### Predictions of {} cases\n\n{}", adjective(role), table.markdown())
     }
-
-    fn executor_of(&self, role: CaseRole) -> String {
-        let mut table = TextTable::new(&[
-            "network<",
-            "demands<",
-            "message<",
-            "legs<",
-            "transport<",
-            "link bound, ms",
-            "simulated, ms",
-            "share of the bound, %",
-            "packets",
-            "simulated in, s",
-        ]);
-        for row in self.executor.iter().filter(|row| row.role == role) {
-            table.rows.push(vec![
-                format!("`{}`", row.case.topology),
-                row.case.demands.trim_start_matches("pattern:").to_owned(),
-                row.case.message.clone().unwrap_or_default(),
-                row.legs.clone(),
-                row.transport.clone(),
-                format!("{:.2}", row.link_bound_seconds * 1e3),
-                format!("{:.2}", row.seconds * 1e3),
-                format!("{:.1}", row.link_bound_seconds / row.seconds * 100.0),
-                row.packets.to_string(),
-                format!("{:.0}", row.simulation_seconds),
-            ]);
-        }
-        if table.rows.is_empty() {
-            return String::new();
-        }
-        format!("\n### Shares of the bound, {} cases\n\n{}", adjective(role), table.markdown())
-    }
 }
 
 /// Held-out cases come first: they are what a model is judged by.
@@ -361,11 +261,6 @@ fn adjective(role: CaseRole) -> &'static str {
 /// What the page says in place of a part that was not selected.
 fn not_run(cases: &str) -> String {
     format!("Not part of this run; `cargo xtask results --only simulator --cases {cases}` runs it.\n")
-}
-
-/// How far a prediction is from what was measured, in percent; positive if it is longer.
-fn percent_off(predicted: f64, measured: f64) -> f64 {
-    (predicted / measured - 1.0) * 100.0
 }
 
 impl PredictedSide {
@@ -405,30 +300,6 @@ impl NullModel {
     }
 }
 
-/// How close predictions are.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Closeness {
-    /// Within [`WITHIN`] percent.
-    close: usize,
-    count: usize,
-    /// Of how far they are off, in percent, without signs.
-    mean: Option<f64>,
-}
-
-impl Closeness {
-    fn of(off: impl Iterator<Item = f64>) -> Self {
-        let off: Vec<f64> = off.map(f64::abs).collect();
-        Closeness { close: off.iter().filter(|&&o| o <= WITHIN).count(), count: off.len(), mean: mean(&off) }
-    }
-}
-
-impl fmt::Display for Closeness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {}", self.close, self.count)?;
-        self.mean.map_or(Ok(()), |mean| write!(f, ", {mean:.1} % off"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -451,7 +322,7 @@ mod tests {
             prediction(CaseRole::HeldOut, 0.9),
             prediction(CaseRole::Training, 1.0),
         ];
-        let page = SimulatorContent { speed: Vec::new(), predictions, executor: Vec::new() }.body();
+        let page = SimulatorContent { speed: Vec::new(), predictions }.body();
         assert!(
             page.contains("3 of 4 predictions of held-out cases are within 15 %; on average they are 15.0 % off."),
             "{page}"
