@@ -166,6 +166,8 @@ pub fn conf(data: &[u8]) {
     let Some(text) = text(data) else { return };
     let mut settings = optiq::Settings::default();
     settings.add_text(text, Path::new("fuzz.conf"));
+    // The values are read here.
+    let _ = settings.resolve();
 }
 
 /// `OPTIQ_SCORES`.

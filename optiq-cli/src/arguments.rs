@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Which network.
 #[derive(Debug, Args)]
 pub struct Topology {
-    /// The network: torus:4x4, mesh:4x4, bgq:1024, star:16 or file:net.toml, with options such as
+    /// The network: torus:4x4, mesh:4x4, bgq:1024, star:16, fattree:k=4, dragonfly:p=2,a=4,h=2 or file:net.toml, with options such as
     /// ,capacity=100Mbit/s,routing=longest
     #[arg(long, value_name = "SPEC")]
     pub topology: String,
@@ -46,7 +46,7 @@ pub const MESSAGE: &str = "8MiB";
 /// Which bytes go where.
 #[derive(Debug, Args)]
 pub struct Demands {
-    /// pattern:disjoint, overlap, subset, alltoall or random (with ,KEY=VALUE: sources, destinations; count, seed, min,
+    /// pattern:disjoint, overlap, subset, alltoall, random, coupling or aggregate (with ,KEY=VALUE: sources, destinations; count, seed, min,
     /// max, classes; class), or file:PATH with a line SRC DST BYTES [class=N] for each demand. Higher classes are more
     /// urgent: they are planned first, and lower ones around them
     #[arg(long, value_name = "DEMANDS")]
@@ -110,7 +110,7 @@ pub struct Planning {
     #[arg(long, value_name = "GAP", default_value = "1%", value_parser = gap, allow_hyphen_values = true)]
     pub gap: f64,
     /// optimal: seconds that it may iterate; what it has found by then is the plan
-    #[arg(long, value_name = "SECONDS", value_parser = time_limit, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SECONDS", value_parser = duration, allow_hyphen_values = true)]
     pub time_limit: Option<Duration>,
     /// optimal: how much more congestion than the least, as 1% or 0.01, may be spent on forwarding fewer bytes
     #[arg(long, value_name = "SLACK", default_value = "1%", value_parser = slack, allow_hyphen_values = true)]
@@ -136,7 +136,8 @@ fn slack(text: &str) -> Result<f64, String> {
     least.ok_or_else(|| "a slack of at least zero is expected, such as 1% or 0.01".into())
 }
 
-fn time_limit(text: &str) -> Result<Duration, String> {
+/// A length of time in seconds that a clock can count, above zero.
+pub fn duration(text: &str) -> Result<Duration, String> {
     // Signs, NaN and what no clock can count are refused by the conversion.
     let limit = text.trim().parse::<f64>().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
     let above = limit.filter(|limit| !limit.is_zero());
@@ -169,7 +170,7 @@ mod tests {
     fn fractions_and_limits() {
         assert_eq!((gap("1%"), gap("0.01"), gap(" 2.5 % ")), (Ok(0.01), Ok(0.01), Ok(0.025)));
         assert_eq!((slack("0"), slack("0%"), slack("10%")), (Ok(0.0), Ok(0.0), Ok(0.1)));
-        assert_eq!(time_limit("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("0.5"), Ok(Duration::from_millis(500)));
         for text in ["0", "0%", "-1%", "-0.1", "nan", "NaN%", "inf", "1e400", "", "%", "one"] {
             assert!(gap(text).is_err(), "{text}");
         }
@@ -177,7 +178,7 @@ mod tests {
             assert!(slack(text).is_err(), "{text}");
         }
         for text in ["0", "-1", "nan", "inf", "1e30", "1e-12", "", "1s"] {
-            assert!(time_limit(text).is_err(), "{text}");
+            assert!(duration(text).is_err(), "{text}");
         }
     }
 }

@@ -4,6 +4,7 @@ use optiq_lab::LabError;
 use optiq_net::NetError;
 use optiq_sim::SimError;
 use optiq_solver::{CodecError, DemandError, PathFileError, PlanError};
+use optiq_studies::failure::Failure as StudyFailure;
 use optiq_view::plan::TooManyLinks;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -62,20 +63,8 @@ fn one_line(text: &str) -> String {
     visible.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-impl From<NetError> for Failure {
-    fn from(e: NetError) -> Self {
-        Failure::Input(e.to_string())
-    }
-}
-
 impl From<TooManyLinks> for Failure {
     fn from(e: TooManyLinks) -> Self {
-        Failure::Input(e.to_string())
-    }
-}
-
-impl From<DemandError> for Failure {
-    fn from(e: DemandError) -> Self {
         Failure::Input(e.to_string())
     }
 }
@@ -83,15 +72,6 @@ impl From<DemandError> for Failure {
 impl From<PathFileError> for Failure {
     fn from(e: PathFileError) -> Self {
         Failure::Input(e.to_string())
-    }
-}
-
-impl From<PlanError> for Failure {
-    fn from(e: PlanError) -> Self {
-        match e {
-            PlanError::Unsound { .. } | PlanError::Solver(_) => Failure::Work(e.to_string()),
-            _ => Failure::Input(e.to_string()),
-        }
     }
 }
 
@@ -104,24 +84,27 @@ impl From<CodecError> for Failure {
     }
 }
 
-impl From<SimError> for Failure {
-    fn from(e: SimError) -> Self {
+impl From<StudyFailure> for Failure {
+    fn from(e: StudyFailure) -> Self {
         match e {
-            SimError::Plan(e) => e.into(),
-            SimError::Deadlock { .. } | SimError::Transport(_) | SimError::Lowering(_) => Failure::Work(e.to_string()),
-            _ => Failure::Input(e.to_string()),
+            StudyFailure::Input(sentence) => Failure::Input(sentence),
+            StudyFailure::Work(sentence) => Failure::Work(sentence),
         }
     }
 }
 
-impl From<optiq_studies::failure::Failure> for Failure {
-    fn from(e: optiq_studies::failure::Failure) -> Self {
-        match e {
-            optiq_studies::failure::Failure::Input(sentence) => Failure::Input(sentence),
-            optiq_studies::failure::Failure::Work(sentence) => Failure::Work(sentence),
-        }
-    }
+/// Errors that a study may have as well: whose fault they are is said there.
+macro_rules! as_of_studies {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Failure {
+            fn from(e: $error) -> Self {
+                StudyFailure::from(e).into()
+            }
+        })*
+    };
 }
+
+as_of_studies!(NetError, DemandError, PlanError, SimError);
 
 impl From<LabError> for Failure {
     fn from(e: LabError) -> Self {

@@ -144,7 +144,8 @@ fn watch_over(
     let doing = "watch over the run";
     let init_pid = Pid::from_raw(init.id() as i32);
     let began = Instant::now();
-    let mut time_up = timeout.map(|t| began + t);
+    // What no clock can count is never up.
+    let mut time_up = timeout.and_then(|t| began.checked_add(t));
     let mut why = End::Exited;
     let mut asked: Option<Instant> = None;
     loop {

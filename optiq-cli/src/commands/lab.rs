@@ -1,5 +1,6 @@
 //! `optiq lab`: a real network on this machine, for real programs.
 
+use crate::arguments::duration;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
@@ -73,7 +74,7 @@ struct Up {
     #[arg(long)]
     no_calibration: bool,
     /// Take the lab down automatically after this many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = duration)]
     lifetime: Option<Duration>,
     #[command(flatten)]
     which: Which,
@@ -95,7 +96,7 @@ struct Run {
     #[arg(long, value_name = "N")]
     ranks: Option<usize>,
     /// End the program after this many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = duration)]
     timeout: Option<Duration>,
     /// The MPI library whose launcher starts the program: openmpi or mpich [default: the one that the program is linked
     /// with]
@@ -122,7 +123,7 @@ struct Exec {
     /// The host
     host: String,
     /// End the command after this many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = duration)]
     timeout: Option<Duration>,
     #[command(flatten)]
     which: Which,
@@ -203,12 +204,6 @@ struct StatusOf {
 struct Down {
     #[command(flatten)]
     which: Which,
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let expected = || "a number of seconds above zero is expected".to_owned();
-    let seconds: f64 = text.parse().map_err(|_| expected())?;
-    Duration::try_from_secs_f64(seconds).ok().filter(|d| !d.is_zero()).ok_or_else(expected)
 }
 
 #[derive(Serialize)]

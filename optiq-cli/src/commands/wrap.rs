@@ -85,7 +85,10 @@ impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let library = self.library()?;
         let set = self.variables()?;
-        let preload = preload(&library, std::env::var("LD_PRELOAD").ok().as_deref());
+        let present = std::env::var_os("LD_PRELOAD").map(OsString::into_string).transpose().map_err(|found| {
+            Failure::Input(format!("LD_PRELOAD is {found:?}, which is not UTF-8; the path of a library is expected"))
+        })?;
+        let preload = preload(&library, present.as_deref());
         let (program, arguments) =
             self.command.split_first().ok_or_else(|| Failure::Input("a command is missing".into()))?;
         let launcher = launcher(program);
@@ -93,7 +96,7 @@ impl Arguments {
         all.insert("LD_PRELOAD".into(), preload);
         if launcher.is_some() {
             // What is in the environment already must reach the other nodes as well.
-            for (name, value) in std::env::vars().filter(|(n, _)| n.starts_with("OPTIQ_")) {
+            for (name, value) in optiq_variables()? {
                 all.entry(name).or_insert(value);
             }
         }
@@ -178,6 +181,18 @@ impl Arguments {
         }
         Ok(set)
     }
+}
+
+/// OPTIQ's variables of the environment. Others may hold any bytes; these must be text, as every option is.
+fn optiq_variables() -> Result<Vec<(String, String)>, Failure> {
+    let text = |(name, value): (OsString, OsString)| {
+        let name = name.into_string().ok().filter(|name| name.starts_with("OPTIQ_"))?;
+        Some(match value.into_string() {
+            Ok(value) => Ok((name, value)),
+            Err(value) => Err(Failure::Input(format!("{name} is {value:?}, which is not UTF-8; text is expected"))),
+        })
+    };
+    std::env::vars_os().filter_map(text).collect()
 }
 
 fn beside_this_program() -> Option<PathBuf> {

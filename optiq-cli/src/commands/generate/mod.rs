@@ -10,11 +10,13 @@ mod roff;
 
 use crate::failure::Failure;
 use crate::output;
+use crate::target::Target;
 use clap::{Args, ValueEnum};
 use clap_complete::{Generator, Shell};
 use file::GeneratedFile;
 use serde::Serialize;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -81,7 +83,7 @@ impl Arguments {
 fn write(path: &Path, text: &[u8]) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(|e| Failure::Input(format!("cannot make {}: {e}", folder.display())))?;
-    fs::write(path, text).map_err(|e| Failure::Input(format!("cannot write {}: {e}", path.display())))
+    Target::new(path)?.write(|out| out.write_all(text))
 }
 
 fn completions(whole: &clap::Command) -> Vec<GeneratedFile> {

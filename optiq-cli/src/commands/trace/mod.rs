@@ -4,13 +4,13 @@ mod document;
 
 use crate::failure::Failure;
 use crate::output;
+use crate::target::Target;
 use clap::Args;
 use document::{Choice, TraceDocument, name};
 use optiq_trace::{Run, TraceError, perfetto};
 use optiq_view::timeline;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Show what OPTIQ_TRACE recorded: who waited for whom, where the time went, which way bytes took
@@ -71,6 +71,12 @@ impl From<TraceError> for Failure {
 
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
+        if self.html.is_some() && self.html == self.perfetto {
+            return Err(Failure::Input("--html and --perfetto name the same file; two are expected".into()));
+        }
+        let [page, perfetto_file] =
+            [&self.html, &self.perfetto].map(|file| file.as_deref().map(Target::new).transpose());
+        let (page, perfetto_file) = (page?, perfetto_file?);
         let mut runs = Run::load(&self.directory)?;
         let chosen = match self.session {
             None => 0,
@@ -101,12 +107,12 @@ impl Arguments {
         }
         let choice = Choice { call: self.call, waits: self.waits, pair: self.pair };
         let document = TraceDocument::new(&run, others, &choice);
-        if let Some(file) = &self.perfetto {
-            write(file, |out| perfetto::write(&run, self.call, out))?;
+        if let Some(target) = perfetto_file {
+            target.write(|out| perfetto::write(&run, self.call, out))?;
         }
-        if let Some(file) = &self.html {
+        if let Some(target) = page {
             let page = timeline::page(&run, self.call, &document.notes, &document.waits_in_words());
-            write(file, |out| out.write_all(page.as_bytes()))?;
+            target.write(|out| out.write_all(page.as_bytes()))?;
         }
         if self.json {
             output::print_json(&document)?
@@ -115,14 +121,6 @@ impl Arguments {
         }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-fn write(file: &Path, contents: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), Failure> {
-    let written = File::create(file).map(BufWriter::new).and_then(|mut out| {
-        contents(&mut out)?;
-        out.flush()
-    });
-    written.map_err(|e| Failure::Input(format!("{} cannot be written: {e}", file.display())))
 }
 
 #[cfg(test)]
