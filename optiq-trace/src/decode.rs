@@ -2,7 +2,7 @@
 
 use crate::error::TraceError;
 use crate::format::{CALL_BYTES, CALLS, END, LEG_BYTES, MAGIC, MAX_HEAD, NONE, RECORD_BYTES, TABLE, VERSION};
-use crate::ids::{NO_PEER, PathId};
+use crate::ids::{NO_PEER, PathId, Rank};
 use crate::rank_trace::{Leg, RankTrace, Table};
 use crate::record::{Call, EventKind, Outcome, Record};
 use std::path::Path;
@@ -41,6 +41,14 @@ impl<'a> Reader<'a> {
 
     fn u64(&mut self) -> Result<u64, String> {
         self.array().map(u64::from_le_bytes)
+    }
+
+    fn path(&mut self) -> Result<PathId, String> {
+        self.u32().map(PathId)
+    }
+
+    fn rank(&mut self) -> Result<Rank, String> {
+        self.u32().map(Rank)
     }
 
     fn optional(&mut self) -> Result<Option<u32>, String> {
@@ -114,7 +122,7 @@ impl RankTrace {
         let mut trace = Self {
             path: path.to_path_buf(),
             session: head.u64()?,
-            rank: head.u32()?,
+            rank: head.rank()?,
             ranks: head.u32()?,
             wall: head.u64()?,
             offset: head.array().map(i64::from_le_bytes)?,
@@ -127,7 +135,7 @@ impl RankTrace {
             complete: false,
         };
         head.end()?;
-        if trace.rank >= trace.ranks || trace.ranks == NONE {
+        if trace.rank.0 >= trace.ranks || trace.ranks == NONE {
             return Err(format!("its head says rank {} of {}", trace.rank, trace.ranks));
         }
         while !file.rest.is_empty() {
@@ -160,11 +168,11 @@ impl RankTrace {
         let count = from.count(LEG_BYTES, "paths")?;
         let mut legs: Vec<Leg> = Vec::with_capacity(count);
         for _ in 0..count {
-            let (path, source, destination) = (PathId(from.u32()?), from.u32()?, from.u32()?);
-            let (before, to) = (from.optional()?, from.optional()?);
+            let (path, source, destination) = (from.path()?, from.rank()?, from.rank()?);
+            let (before, to) = (from.optional()?.map(Rank), from.optional()?.map(Rank));
             let (bytes, chunk) = (from.u64()?, from.u64()?);
             let named = [Some(source), Some(destination), before, to];
-            if let Some(rank) = named.into_iter().flatten().find(|&r| r >= self.ranks) {
+            if let Some(rank) = named.into_iter().flatten().find(|r| r.0 >= self.ranks) {
                 return Err(format!("path {path} names rank {rank}, but there are {} ranks", self.ranks));
             }
             if chunk == 0 || bytes == 0 || legs.last().is_some_and(|l| l.path >= path) {
@@ -248,7 +256,7 @@ impl RankTrace {
     fn record(&self, from: &mut Reader<'_>) -> Result<Record, String> {
         let (code, cause) = (from.byte()?, from.byte()?);
         let kind = EventKind::from_code(code).ok_or_else(|| format!("a record is of unknown kind {code}"))?;
-        let (call, path, peer) = (from.u32()?, PathId(from.u32()?), from.u32()?);
+        let (call, path, peer) = (from.u32()?, from.path()?, from.rank()?);
         let (time, duration, sequence, bytes) = (from.u64()?, from.u64()?, from.u64()?, from.u64()?);
         let cause = match cause {
             0 => None,
@@ -257,7 +265,7 @@ impl RankTrace {
                     .ok_or_else(|| format!("a wait was ended by an event of unknown kind {code}"))?,
             ),
         };
-        if peer >= self.ranks && peer != NO_PEER {
+        if peer.0 >= self.ranks && peer != NO_PEER {
             return Err(format!("a record names rank {peer}, but there are {} ranks", self.ranks));
         }
         if time.checked_add(duration).is_none_or(|end| end.cast_signed() < 0) {

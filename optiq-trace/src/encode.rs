@@ -10,7 +10,7 @@ pub(crate) fn head(options: &TraceOptions, transport: &str) -> Vec<u8> {
     let Clock { wall, offset, error, .. } = options.clock;
     let mut body = Vec::new();
     body.extend(options.session.to_le_bytes());
-    body.extend(options.rank.to_le_bytes());
+    body.extend(options.rank.0.to_le_bytes());
     body.extend(options.ranks.to_le_bytes());
     body.extend(wall.to_le_bytes());
     body.extend(offset.to_le_bytes());
@@ -46,7 +46,8 @@ pub(crate) fn table(number: u32, legs: &[Leg]) -> Vec<u8> {
     body.extend(number.to_le_bytes());
     body.extend((legs.len() as u32).to_le_bytes());
     for leg in legs {
-        for word in [leg.path.0, leg.source, leg.destination, leg.from.unwrap_or(NONE), leg.to.unwrap_or(NONE)] {
+        let (from, to) = (leg.from.map_or(NONE, |r| r.0), leg.to.map_or(NONE, |r| r.0));
+        for word in [leg.path.0, leg.source.0, leg.destination.0, from, to] {
             body.extend(word.to_le_bytes());
         }
         body.extend(leg.bytes.to_le_bytes());
@@ -78,7 +79,7 @@ pub(crate) fn calls_and_records(calls: &[Call], records: &[Record]) -> Vec<u8> {
     for r in records {
         body.push(r.kind as u8);
         body.push(r.cause.map_or(0, |k| k as u8));
-        for word in [r.call, r.path.0, r.peer] {
+        for word in [r.call, r.path.0, r.peer.0] {
             body.extend(word.to_le_bytes());
         }
         for word in [r.time, r.duration, r.sequence, r.bytes] {

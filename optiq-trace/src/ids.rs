@@ -6,7 +6,21 @@
 use std::fmt;
 
 /// A process, by its rank in the communicator that the transport serves.
-pub type Rank = u32;
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rank(pub u32);
+
+impl Rank {
+    /// The position in a list with an entry for each rank.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for Rank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 /// A path, by a number that all ranks agree on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,4 +33,4 @@ impl fmt::Display for PathId {
 }
 
 /// Stands for the rank on the other side where there is none.
-pub const NO_PEER: Rank = Rank::MAX;
+pub const NO_PEER: Rank = Rank(u32::MAX);

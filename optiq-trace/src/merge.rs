@@ -86,7 +86,7 @@ impl Run {
     }
 
     /// How many ranks the session has.
-    pub fn ranks(&self) -> Rank {
+    pub fn ranks(&self) -> u32 {
         self.files[0].ranks
     }
 
@@ -114,9 +114,10 @@ impl Run {
     pub fn missing(&self) -> Vec<Rank> {
         let found: Vec<Rank> = self.files.iter().map(|f| f.rank).collect();
         // Files bound how many ranks are looked at: beyond the last one, a range says it.
-        let last = found.last().map_or(0, |l| l + 1);
-        let mut missing: Vec<Rank> = (0..last).filter(|r| found.binary_search(r).is_err()).take(1 << 16).collect();
-        missing.extend((last..self.ranks()).take(1 << 16));
+        let last = found.last().map_or(0, |l| l.0 + 1);
+        let absent = (0..last).map(Rank).filter(|r| found.binary_search(r).is_err());
+        let mut missing: Vec<Rank> = absent.take(1 << 16).collect();
+        missing.extend((last..self.ranks()).map(Rank).take(1 << 16));
         missing
     }
 
@@ -375,7 +376,9 @@ fn records(file: &RankTrace, only: Option<u32>) -> impl Iterator<Item = &Record>
 /// The ranks of a path from its source on, and whether all are known. Files may contradict each other, so that no rank
 /// is followed twice.
 fn follow(legs: &Legs, path: PathId) -> (Vec<Rank>, bool) {
-    let Some((_, any)) = legs.range((path, 0)..=(path, Rank::MAX)).next() else { return (Vec::new(), false) };
+    let Some((_, any)) = legs.range((path, Rank(0))..=(path, Rank(u32::MAX))).next() else {
+        return (Vec::new(), false);
+    };
     let mut ranks = vec![any.source];
     let mut at = any.source;
     while at != any.destination {

@@ -24,7 +24,7 @@ pub struct TraceOptions {
     /// This rank.
     pub rank: Rank,
     /// How many ranks there are.
-    pub ranks: Rank,
+    pub ranks: u32,
     /// This rank's clock.
     pub clock: Clock,
 }

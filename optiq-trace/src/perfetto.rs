@@ -102,10 +102,10 @@ fn words(event: Message, name: &str, value: &str) -> Message {
 pub fn write(run: &Run, only: Option<u32>, out: impl Write) -> io::Result<()> {
     let mut packets = Packets { out, events: Vec::new(), flagged: false };
     // Each rank has 2^32 numbers for its tracks: 1 itself, 2 calls, 3 progress, from 16 on chunks.
-    let uuid = |rank: Rank, track: u64| (u64::from(rank) + 1) << 32 | track;
+    let uuid = |rank: Rank, track: u64| (u64::from(rank.0) + 1) << 32 | track;
     for file in run.files() {
         let rank = file.rank;
-        packets.track(uuid(rank, 1), None, &format!("rank {rank}"), Some(u64::from(rank) + 1))?;
+        packets.track(uuid(rank, 1), None, &format!("rank {rank}"), Some(u64::from(rank.0) + 1))?;
         packets.track(uuid(rank, 2), Some(uuid(rank, 1)), "calls", None)?;
         packets.track(uuid(rank, 3), Some(uuid(rank, 1)), "progress", None)?;
         for c in file.calls.iter().filter(|c| only.is_none_or(|n| n == c.number)) {
@@ -289,7 +289,15 @@ mod tests {
 
     /// Two ranks and a forwarder, one chunk: sent at 100, received at 200, sent on at 210, free at 250, received at 300.
     fn by_hand() -> Run {
-        let leg = |from, to| Leg { path: PathId(5), source: 0, destination: 2, from, to, bytes: 10, chunk: 10 };
+        let leg = |from: Option<u32>, to: Option<u32>| Leg {
+            path: PathId(5),
+            source: Rank(0),
+            destination: Rank(2),
+            from: from.map(Rank),
+            to: to.map(Rank),
+            bytes: 10,
+            chunk: 10,
+        };
         let record = |time, kind, peer| Record {
             time,
             duration: 0,
@@ -297,7 +305,7 @@ mod tests {
             bytes: 10,
             call: 0,
             path: PathId(5),
-            peer,
+            peer: Rank(peer),
             kind,
             cause: None,
         };
@@ -307,7 +315,7 @@ mod tests {
             RankTrace {
                 path: "by-hand".into(),
                 session: 1,
-                rank,
+                rank: Rank(rank),
                 ranks: 3,
                 wall: 0,
                 offset: 0,

@@ -54,7 +54,7 @@ pub struct RankTrace {
     /// Which rank.
     pub rank: Rank,
     /// How many there are.
-    pub ranks: Rank,
+    pub ranks: u32,
     /// Nanoseconds since 1970 at the trace's beginning.
     pub wall: u64,
     /// To be added to a time stamp to have rank 0's.

@@ -48,12 +48,13 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::NO_PEER;
+    use crate::ids::{NO_PEER, PathId};
     use crate::record::EventKind;
 
     fn numbered(time: u64) -> Record {
         let (kind, cause, peer) = (EventKind::Sent, None, NO_PEER);
-        Record { time, duration: 0, sequence: 0, bytes: 0, call: 0, path: 0, peer, kind, cause }
+        let path = PathId::default();
+        Record { time, duration: 0, sequence: 0, bytes: 0, call: 0, path, peer, kind, cause }
     }
 
     #[test]
