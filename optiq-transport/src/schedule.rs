@@ -36,7 +36,7 @@ use std::ops::Range;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
     rank: Rank,
-    ranks: Rank,
+    ranks: u32,
     hops: Vec<Hop>,
     forward_bytes: u64,
     slot_bytes: u64,
@@ -51,9 +51,9 @@ impl Schedule {
     /// # Errors
     /// [`TransportError::BadPath`] for a malformed path; [`TransportError::Budget`] if some rank's budget
     /// cannot hold one byte of each path that it receives on. Either is found by all ranks alike.
-    pub fn new(rank: Rank, ranks: Rank, paths: &[Path], options: &ScheduleOptions) -> Result<Self, TransportError> {
+    pub fn new(rank: Rank, ranks: u32, paths: &[Path], options: &ScheduleOptions) -> Result<Self, TransportError> {
         let none = || Self { rank, ranks, ..Self::default() };
-        let list = Self::of_ranks(rank..rank.saturating_add(1), ranks, paths, options)?;
+        let list = Self::of_ranks(rank.0..rank.0.saturating_add(1), ranks, paths, options)?;
         Ok(list.into_iter().next().unwrap_or_else(none))
     }
 
@@ -61,13 +61,13 @@ impl Schedule {
     ///
     /// # Errors
     /// As [`Schedule::new`].
-    pub fn all(ranks: Rank, paths: &[Path], options: &ScheduleOptions) -> Result<Vec<Self>, TransportError> {
+    pub fn all(ranks: u32, paths: &[Path], options: &ScheduleOptions) -> Result<Vec<Self>, TransportError> {
         Self::of_ranks(0..ranks, ranks, paths, options)
     }
 
     fn of_ranks(
-        wanted: Range<Rank>,
-        ranks: Rank,
+        wanted: Range<u32>,
+        ranks: u32,
         paths: &[Path],
         options: &ScheduleOptions,
     ) -> Result<Vec<Self>, TransportError> {
@@ -93,7 +93,7 @@ impl Schedule {
     }
 
     /// The number of ranks in the exchange.
-    pub fn ranks(&self) -> Rank {
+    pub fn ranks(&self) -> u32 {
         self.ranks
     }
 
@@ -217,8 +217,8 @@ impl SlotLayout {
 
 /// Puts the schedules of the wanted ranks together.
 fn assemble(
-    wanted: Range<Rank>,
-    ranks: Rank,
+    wanted: Range<u32>,
+    ranks: u32,
     sized: &[(&Path, u64)],
     layout: &SlotLayout,
     limits: &InFlightLimits,
@@ -233,14 +233,14 @@ fn assemble(
         largest_slot_bytes,
         ..Schedule::default()
     };
-    let mut list: Vec<Schedule> = wanted.clone().map(empty).collect();
+    let mut list: Vec<Schedule> = wanted.clone().map(Rank).map(empty).collect();
     let mut tags: BTreeMap<(Rank, Rank), u32> = BTreeMap::new();
     for &(path, chunk) in sized {
         for leg in path.ranks.windows(2) {
             *tags.entry((leg[0], leg[1])).or_insert(0) += 1;
         }
-        for (here, &rank) in path.ranks.iter().enumerate().filter(|(_, rank)| wanted.contains(rank)) {
-            let schedule = &mut list[(rank - wanted.start) as usize];
+        for (here, &rank) in path.ranks.iter().enumerate().filter(|(_, rank)| wanted.contains(&rank.0)) {
+            let schedule = &mut list[(rank.0 - wanted.start) as usize];
             let tag = |from: Rank, to: Rank| tags[&(from, to)] - 1;
             let incoming = (here > 0).then(|| {
                 let Slots { window, first_byte: slots } = layout.placed[&(rank, path.id)];
@@ -276,7 +276,7 @@ fn assemble(
 
 /// What was decided for all paths, with the reasons, in one line of the log.
 fn log_decisions(
-    wanted: &Range<Rank>,
+    wanted: &Range<u32>,
     sized: &[(&Path, u64)],
     layout: &SlotLayout,
     limits: &InFlightLimits,
@@ -311,7 +311,7 @@ fn log_decisions(
     );
 }
 
-fn check(paths: &[&Path], ranks: Rank) -> Result<(), TransportError> {
+fn check(paths: &[&Path], ranks: u32) -> Result<(), TransportError> {
     let bad = |path: PathId, what: String| Err(TransportError::BadPath { path, what });
     if let Some(w) = paths.windows(2).find(|w| w[0].id == w[1].id) {
         return bad(w[0].id, "is given twice".into());
@@ -323,7 +323,7 @@ fn check(paths: &[&Path], ranks: Rank) -> Result<(), TransportError> {
         if p.bytes == 0 {
             return bad(p.id, "carries no bytes; it should not be there".into());
         }
-        if let Some(r) = p.ranks.iter().find(|&&r| r >= ranks) {
+        if let Some(r) = p.ranks.iter().find(|r| r.0 >= ranks) {
             return bad(p.id, format!("names rank {r}, but there are {ranks} ranks"));
         }
         let mut sorted = p.ranks.clone();

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use optiq_transport::{
-    Capabilities, ChunkRule, Delayed, ExecuteOptions, Execution, LinkMap, Memory, Path, Progress, QueueOrder, Rank,
-    Running, Schedule, ScheduleOptions, SendCompletion, Transport, TransportError, execute, mesh, paced_mesh,
+    Capabilities, ChunkRule, Delayed, ExecuteOptions, Execution, LinkMap, Memory, Path, PathId, Progress, QueueOrder,
+    Rank, Running, Schedule, ScheduleOptions, SendCompletion, Transport, TransportError, execute, mesh, paced_mesh,
 };
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
@@ -12,7 +12,13 @@ use std::time::{Duration, Instant};
 type Outcome = Result<(Vec<u8>, Execution), TransportError>;
 
 fn byte_of(source: Rank, offset: u64) -> u8 {
-    (u64::from(source).wrapping_mul(131).wrapping_add(offset.wrapping_mul(7)) % 251) as u8
+    (u64::from(source.0).wrapping_mul(131).wrapping_add(offset.wrapping_mul(7)) % 251) as u8
+}
+
+/// Between the beginnings of both buffers.
+fn path(id: u32, ranks: &[u32], bytes: u64) -> Path {
+    let ranks = ranks.iter().copied().map(Rank).collect();
+    Path { id: PathId(id), ranks, bytes, source_offset: 0, destination_offset: 0 }
 }
 
 /// Runs an exchange with one thread per rank.
@@ -22,16 +28,15 @@ fn run<T: Transport + Send>(
     options: &ScheduleOptions,
     order: QueueOrder,
 ) -> Vec<Outcome> {
-    let ranks = ends.len() as Rank;
+    let ranks = ends.len() as u32;
     let extent = |of: fn(&Path) -> (Rank, u64), r| {
         paths.iter().map(of).filter(|x| x.0 == r).map(|x| x.1).max().unwrap_or(0) as usize
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = ends
             .into_iter()
-            .enumerate()
-            .map(|(rank, mut end)| {
-                let rank = rank as Rank;
+            .zip((0..).map(Rank))
+            .map(|(mut end, rank)| {
                 scope.spawn(move || {
                     let length = extent(|p| (p.source(), p.source_offset + p.bytes), rank);
                     let send: Vec<u8> = (0..length).map(|i| byte_of(rank, i as u64)).collect();
@@ -53,11 +58,11 @@ fn run<T: Transport + Send>(
 fn verify(paths: &[Path], outcomes: &[Outcome]) {
     let mut touched: Vec<Vec<bool>> = outcomes.iter().map(|o| vec![false; o.as_ref().unwrap().0.len()]).collect();
     for p in paths {
-        let (received, _) = outcomes[p.destination() as usize].as_ref().unwrap();
+        let (received, _) = outcomes[p.destination().index()].as_ref().unwrap();
         for i in 0..p.bytes {
             let at = (p.destination_offset + i) as usize;
             assert_eq!(received[at], byte_of(p.source(), p.source_offset + i), "byte {i} of path {}", p.id);
-            touched[p.destination() as usize][at] = true;
+            touched[p.destination().index()][at] = true;
         }
     }
     for (outcome, touched) in outcomes.iter().zip(touched) {
@@ -67,13 +72,13 @@ fn verify(paths: &[Path], outcomes: &[Outcome]) {
 }
 
 /// Random paths over `ranks` ranks; receive offsets do not overlap.
-fn paths(ranks: Rank) -> impl Strategy<Value = Vec<Path>> {
-    let one = (Just((0..ranks).collect::<Vec<_>>()).prop_shuffle(), 2..=ranks as usize, 1u64..4000, 0u64..50);
+fn paths(ranks: u32) -> impl Strategy<Value = Vec<Path>> {
+    let one = (Just((0..ranks).map(Rank).collect::<Vec<_>>()).prop_shuffle(), 2..=ranks as usize, 1u64..4000, 0u64..50);
     proptest::collection::vec(one, 0..14).prop_map(move |list| {
         let mut end = vec![0u64; ranks as usize];
         let path = |(id, (mut chain, length, bytes, gap)): (usize, (Vec<Rank>, usize, u64, u64))| {
             chain.truncate(length);
-            let last = &mut end[chain[length - 1] as usize];
+            let last = &mut end[chain[length - 1].index()];
             let destination_offset = *last + gap;
             *last = destination_offset + bytes;
             Path { id: PathId(id as u32 * 3), ranks: chain, bytes, source_offset: gap, destination_offset }
@@ -115,7 +120,7 @@ proptest! {
     #[test]
     fn slots_of_different_paths_never_overlap_and_fit_the_budget(paths in paths(5), chunk in 1u64..300, budget in 14u64..900) {
         let options = ScheduleOptions { chunk: ChunkRule::Fixed(chunk), budget, window: 4, ..ScheduleOptions::default() };
-        let all: Vec<Schedule> = (0..5).map(|r| Schedule::new(r, 5, &paths, &options).unwrap()).collect();
+        let all: Vec<Schedule> = (0..5).map(|r| Schedule::new(Rank(r), 5, &paths, &options).unwrap()).collect();
         for schedule in &all {
             prop_assert!(schedule.slot_bytes() <= budget);
             prop_assert!(schedule.slot_bytes() <= schedule.largest_slot_bytes());
@@ -125,7 +130,7 @@ proptest! {
                     ranges.push((i.slots, i.slots + i.window * hop.chunk));
                 }
                 if let Some(o) = hop.outgoing {
-                    let there = &all[o.to as usize];
+                    let there = &all[o.to.index()];
                     let i = there.hops()[there.find(hop.path).unwrap()].incoming.unwrap();
                     prop_assert_eq!((o.tag, o.window, o.slots), (i.tag, i.window, i.slots), "both ends agree");
                     prop_assert_eq!(i.from, schedule.rank());
@@ -141,11 +146,7 @@ proptest! {
 #[test]
 fn several_exchanges_one_after_the_other() {
     // A fast rank may begin the next exchange while others are still in this one; nothing may mix.
-    let paths: Vec<Path> = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
-        .iter()
-        .zip(0..)
-        .map(|(r, id)| Path { id, ranks: r.to_vec(), bytes: 5000, source_offset: 0, destination_offset: 0 })
-        .collect();
+    let paths: Vec<Path> = [[0, 1, 2], [1, 2, 0], [2, 0, 1]].iter().zip(0..).map(|(r, id)| path(id, r, 5000)).collect();
     let options = ScheduleOptions { chunk: ChunkRule::Fixed(100), budget: 1000, window: 4, ..Default::default() };
     std::thread::scope(|scope| {
         for mut end in mesh(3) {
@@ -153,7 +154,7 @@ fn several_exchanges_one_after_the_other() {
             scope.spawn(move || {
                 let rank = end.rank();
                 let schedule = Schedule::new(rank, 3, paths, &options).unwrap();
-                let from = (rank + 1) % 3;
+                let from = Rank((rank.0 + 1) % 3);
                 for round in 0..20u64 {
                     let send: Vec<u8> = (0..5000).map(|i| byte_of(rank, i + round)).collect();
                     let mut receive = vec![0; 5000];
@@ -168,9 +169,9 @@ fn several_exchanges_one_after_the_other() {
 
 #[test]
 fn a_rank_that_never_comes_is_named() {
-    let paths = [Path { id: PathId(0), ranks: vec![0, 1], bytes: 10, source_offset: 0, destination_offset: 0 }];
+    let paths = [path(0, &[0, 1], 10)];
     let mut ends = mesh(2);
-    let schedule = Schedule::new(1, 2, &paths, &ScheduleOptions::default()).unwrap();
+    let schedule = Schedule::new(Rank(1), 2, &paths, &ScheduleOptions::default()).unwrap();
     let run = ExecuteOptions { give_up_after: Some(Duration::from_millis(50)), ..Default::default() };
     let mut receive = vec![0; 10];
     let e = execute(&mut ends[1], &schedule, &run, &Memory::new(&[], &mut receive)).unwrap_err();
@@ -179,9 +180,9 @@ fn a_rank_that_never_comes_is_named() {
 
 #[test]
 fn buffers_that_are_too_small_are_refused_before_anything_moves() {
-    let paths = [Path { id: PathId(0), ranks: vec![0, 1], bytes: 10, source_offset: 3, destination_offset: 0 }];
+    let paths = [Path { source_offset: 3, ..path(0, &[0, 1], 10) }];
     let mut end = mesh(2).remove(0);
-    let schedule = Schedule::new(0, 2, &paths, &ScheduleOptions::default()).unwrap();
+    let schedule = Schedule::new(Rank(0), 2, &paths, &ScheduleOptions::default()).unwrap();
     let e = execute(&mut end, &schedule, &ExecuteOptions::default(), &Memory::new(&[0; 12], &mut [])).unwrap_err();
     assert_eq!(e, TransportError::BufferTooSmall { which: "send", found: 12, needed: 13 });
 }
@@ -203,7 +204,7 @@ impl LinkMap for OneLink {
 fn a_paced_link_takes_at_least_its_time() {
     // Two legs share one link of 1 MB/s: 2 x 20,000 bytes over it take 40 ms at least. Only a lower bound is
     // asserted: a busy machine makes it longer, nothing makes it shorter.
-    let paths = [Path { id: PathId(0), ranks: vec![0, 1, 2], bytes: 20_000, source_offset: 0, destination_offset: 0 }];
+    let paths = [path(0, &[0, 1, 2], 20_000)];
     let options = ScheduleOptions { chunk: ChunkRule::Fixed(1000), ..Default::default() };
     let start = Instant::now();
     let outcomes = run(paced_mesh(3, Box::new(OneLink { rate: [1e6] })), &paths, &options, QueueOrder::default());
@@ -213,7 +214,7 @@ fn a_paced_link_takes_at_least_its_time() {
 
 #[test]
 fn the_in_process_back_end_is_what_its_capabilities_say() {
-    let paths = [Path { id: PathId(0), ranks: vec![0, 1], bytes: 100_000, source_offset: 0, destination_offset: 0 }];
+    let paths = [path(0, &[0, 1], 100_000)];
     let mut ends = mesh(2);
     let capabilities = ends[0].capabilities();
     assert_eq!(capabilities.name, ends[0].name());
@@ -224,7 +225,7 @@ fn the_in_process_back_end_is_what_its_capabilities_say() {
     assert_eq!(options, ScheduleOptions::default());
     // Sends complete, and the exchange of rank 0 ends, though rank 1 has not begun.
     let send = vec![7; 100_000];
-    let schedule = Schedule::new(0, 2, &paths, &options).unwrap();
+    let schedule = Schedule::new(Rank(0), 2, &paths, &options).unwrap();
     let memory = Memory::new(&send, &mut []);
     let mut running = Running::begin(&mut ends[0], &schedule, &ExecuteOptions::default(), &memory).unwrap();
     let mut rounds = 0;
@@ -233,7 +234,7 @@ fn the_in_process_back_end_is_what_its_capabilities_say() {
         assert!(rounds < 10);
     }
     // What it sent was copied, so the buffer could be reused; it arrives in place, without slots at the destination.
-    let schedule = Schedule::new(1, 2, &paths, &options).unwrap();
+    let schedule = Schedule::new(Rank(1), 2, &paths, &options).unwrap();
     assert!(capabilities.delivers_in_place && schedule.forward_bytes() == 0);
     let mut receive = vec![0; 100_000];
     execute(&mut ends[1], &schedule, &ExecuteOptions::default(), &Memory::new(&[], &mut receive)).unwrap();

@@ -5,8 +5,8 @@
 
 use optiq_trace::{Call, ChunkKey, Clock, EventKind, Meter, Outcome, RankTrace, Run, Stretch, TraceOptions, Tracer};
 use optiq_transport::{
-    Capabilities, ChunkRule, Credit, Event, ExecuteOptions, InProcess, LinkMap, Memory, Path, Post, Rank, Schedule,
-    ScheduleOptions, Traced, Transmit, Transport, TransportError, execute, mesh, paced_mesh,
+    Capabilities, ChunkRule, Credit, Event, ExecuteOptions, InProcess, LinkMap, Memory, Path, PathId, Post, Rank,
+    Schedule, ScheduleOptions, Traced, Transmit, Transport, TransportError, execute, mesh, paced_mesh,
 };
 use proptest::prelude::*;
 use std::path::PathBuf;
@@ -20,8 +20,9 @@ fn folder() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-fn path(id: u32, ranks: &[Rank], bytes: u64, at: u64) -> Path {
-    Path { id, ranks: ranks.to_vec(), bytes, source_offset: at, destination_offset: at }
+fn path(id: u32, ranks: &[u32], bytes: u64, at: u64) -> Path {
+    let ranks = ranks.iter().copied().map(Rank).collect();
+    Path { id: PathId(id), ranks, bytes, source_offset: at, destination_offset: at }
 }
 
 /// 0 to 3 directly, over 1 and over 1 and 2; 2 to 0 over 3; chunks of 1000 bytes.
@@ -36,19 +37,19 @@ fn paths() -> Vec<Path> {
 
 fn trace<T: Transport + Send>(directory: &std::path::Path, events: usize, calls: usize, ends: Vec<T>) -> Run {
     let paths = paths();
-    let ranks = ends.len() as Rank;
+    let ranks = ends.len() as u32;
     let options = ScheduleOptions { chunk: ChunkRule::Fixed(1000), window: 3, ..ScheduleOptions::default() };
     let how = ExecuteOptions { give_up_after: Some(Duration::from_secs(60)), ..ExecuteOptions::default() };
     let clock = Clock::at(Instant::now(), 1);
     std::thread::scope(|scope| {
-        for (end, rank) in ends.into_iter().zip(0..) {
+        for (end, rank) in ends.into_iter().zip((0..).map(Rank)) {
             let (paths, directory) = (&paths, directory.to_path_buf());
             scope.spawn(move || {
                 let schedule = Schedule::new(rank, ranks, paths, &options).unwrap();
                 let trace = TraceOptions { directory, events, session: 0xfeed, rank, ranks, clock };
                 let tracer = Tracer::create(&trace, "in-process").unwrap();
                 let mut end = Traced::new(end, tracer.clone());
-                let send: Vec<u8> = (0..schedule.send_bytes()).map(|i| (i * 31 + u64::from(rank)) as u8).collect();
+                let send: Vec<u8> = (0..schedule.send_bytes()).map(|i| (i * 31 + u64::from(rank.0)) as u8).collect();
                 let mut receive = vec![0; schedule.receive_bytes() as usize];
                 for call in 0..calls {
                     tracer.open(format_args!("call {call} of the test"));
@@ -222,19 +223,19 @@ fn waiting_inside_a_call_is_waiting() {
         .filter(|w| w.cause == Some(EventKind::Completed) && w.duration >= least)
         .map(|w| w.rank)
         .collect();
-    assert!((0..4).all(|rank| confirmed.contains(&rank)), "{confirmed:?}");
+    assert!((0..4).all(|rank| confirmed.contains(&Rank(rank))), "{confirmed:?}");
 }
 
 #[test]
 fn a_pair_shows_its_paths_and_the_slowest_leg() {
     let (_folder, directory) = folder();
     let run = trace(&directory, 1 << 14, 2, paced_mesh(4, Box::new(Slow)));
-    let found = run.pair(0, 3, None);
+    let found = run.pair(Rank(0), Rank(3), None);
     let of: Vec<_> = found.iter().map(|p| (p.ranks.clone(), p.bytes, p.paths, p.chunks, p.known)).collect();
     let expected = [
-        (vec![0, 1, 3], 20_000, 2, 20, true),
-        (vec![0, 1, 2, 3], 14_002, 2, 16, true),
-        (vec![0, 3], 9_000, 2, 10, true),
+        ([0, 1, 3].map(Rank).to_vec(), 20_000, 2, 20, true),
+        ([0, 1, 2, 3].map(Rank).to_vec(), 14_002, 2, 16, true),
+        ([0, 3].map(Rank).to_vec(), 9_000, 2, 10, true),
     ];
     assert_eq!(of, expected);
     for path in &found {
@@ -245,8 +246,8 @@ fn a_pair_shows_its_paths_and_the_slowest_leg() {
         assert!(slowest.mean >= 400_000, "{slowest:?}");
         assert!(path.first.unwrap() < path.last.unwrap());
     }
-    assert!(run.pair(1, 2, None).is_empty());
-    assert_eq!(run.pair(0, 3, Some(1))[0].bytes, 10_000);
+    assert!(run.pair(Rank(1), Rank(2), None).is_empty());
+    assert_eq!(run.pair(Rank(0), Rank(3), Some(1))[0].bytes, 10_000);
     // All ranks wait on such a slow link, and each wait was ended by another rank, or is the last one.
     let waits = run.longest_waits(None, 5);
     assert_eq!(waits.len(), 5);
@@ -287,9 +288,9 @@ fn an_exchange_that_fails_is_written_at_once() {
     let (_folder, directory) = folder();
     let mut ends = mesh(2);
     let clock = Clock::start();
-    let trace = TraceOptions { directory: directory.clone(), events: 64, session: 5, rank: 0, ranks: 2, clock };
+    let trace = TraceOptions { directory: directory.clone(), events: 64, session: 5, rank: Rank(0), ranks: 2, clock };
     let tracer = Tracer::create(&trace, "in-process").unwrap();
-    let schedule = Schedule::new(0, 2, &[path(0, &[1, 0], 10, 0)], &ScheduleOptions::default()).unwrap();
+    let schedule = Schedule::new(Rank(0), 2, &[path(0, &[1, 0], 10, 0)], &ScheduleOptions::default()).unwrap();
     let how = ExecuteOptions { give_up_after: Some(Duration::from_millis(5)), ..ExecuteOptions::default() };
     // No rank sends.
     let mut traced = Traced::new(ends.swap_remove(0), tracer.clone());
@@ -297,7 +298,7 @@ fn an_exchange_that_fails_is_written_at_once() {
     let run = Run::load(&directory).unwrap().remove(0);
     let file = &run.files()[0];
     assert!(!file.complete, "the session goes on");
-    assert_eq!((file.calls[0].outcome, run.missing()), (Outcome::Failed, vec![1]));
+    assert_eq!((file.calls[0].outcome, run.missing()), (Outcome::Failed, vec![Rank(1)]));
     assert!(file.calls[0].waiting >= 4_000_000);
     let wait = run.longest_waits(None, 1)[0];
     assert_eq!((wait.peer, wait.cause), (None, None));
@@ -343,7 +344,7 @@ fn use_it(trace: RankTrace) {
     run.rank_summaries(None);
     run.longest_waits(None, 3);
     run.stretches(None);
-    run.pair(0, 3, None);
+    run.pair(Rank(0), Rank(3), None);
     run.journeys(None);
 }
 

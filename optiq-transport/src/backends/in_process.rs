@@ -122,17 +122,17 @@ pub struct InProcess {
 }
 
 /// `ranks` ends that are joined with each other, as fast as memory.
-pub fn mesh(ranks: Rank) -> Vec<InProcess> {
+pub fn mesh(ranks: u32) -> Vec<InProcess> {
     build(ranks, None)
 }
 
 /// `ranks` ends that are joined by links of limited rate.
-pub fn paced_mesh(ranks: Rank, map: Box<dyn LinkMap>) -> Vec<InProcess> {
+pub fn paced_mesh(ranks: u32, map: Box<dyn LinkMap>) -> Vec<InProcess> {
     let free = Mutex::new(vec![0.0; map.rates().len()]);
     build(ranks, Some(Arc::new(Pacing { map, free, start: Instant::now() })))
 }
 
-fn build(ranks: Rank, pacing: Option<Arc<Pacing>>) -> Vec<InProcess> {
+fn build(ranks: u32, pacing: Option<Arc<Pacing>>) -> Vec<InProcess> {
     let (senders, inboxes): (Vec<_>, Vec<_>) = (0..ranks).map(|_| unbounded()).unzip();
     let end = |(rank, inbox)| InProcess {
         rank,
@@ -149,7 +149,7 @@ fn build(ranks: Rank, pacing: Option<Arc<Pacing>>) -> Vec<InProcess> {
         ahead: Vec::new(),
         numbered: 0,
     };
-    (0..ranks).zip(inboxes).map(end).collect()
+    (0..ranks).map(Rank).zip(inboxes).map(end).collect()
 }
 
 impl InProcess {
@@ -162,7 +162,7 @@ impl InProcess {
         let due = self.pacing.as_ref().map(|p| p.transmit(self.rank, to, bytes));
         self.numbered += 1;
         let parcel = Parcel { due, exchange: self.exchange, number: self.numbered, message };
-        let peer = self.peers.get(to as usize).ok_or(TransportError::PeerGone { peer: to })?;
+        let peer = self.peers.get(to.index()).ok_or(TransportError::PeerGone { peer: to })?;
         peer.send(parcel).map_err(|_| TransportError::PeerGone { peer: to })
     }
 

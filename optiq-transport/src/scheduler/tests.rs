@@ -9,13 +9,15 @@ use crate::path::Path;
 use crate::protocol::{Credit, Region};
 use crate::schedule::Schedule;
 use crate::schedule_options::ScheduleOptions;
+use optiq_trace::ids::{PathId, Rank};
 
 fn path(id: u32, ranks: &[u32], bytes: u64) -> Path {
-    Path { id, ranks: ranks.to_vec(), bytes, source_offset: 0, destination_offset: 0 }
+    let ranks = ranks.iter().copied().map(Rank).collect();
+    Path { id: PathId(id), ranks, bytes, source_offset: 0, destination_offset: 0 }
 }
 
 fn schedules(ranks: u32, paths: &[Path], options: ScheduleOptions) -> Vec<Schedule> {
-    (0..ranks).map(|r| Schedule::new(r, ranks, paths, &options).unwrap()).collect()
+    (0..ranks).map(|r| Schedule::new(Rank(r), ranks, paths, &options).unwrap()).collect()
 }
 
 fn options(chunk: u64, budget: u64, window: u64) -> ScheduleOptions {
@@ -33,8 +35,8 @@ fn roles_table_and_windows_of_a_relayed_path() {
     let hop = s[1].hops()[0];
     assert_eq!((hop.chunks(), hop.chunk_bytes(0), hop.chunk_bytes(2)), (3, 4, 2));
     let (incoming, outgoing) = (hop.incoming.unwrap(), hop.outgoing.unwrap());
-    assert_eq!((incoming.from, incoming.sink, incoming.window, incoming.slots), (0, Sink::Forward, 2, 0));
-    assert_eq!((outgoing.to, outgoing.window), (2, 2));
+    assert_eq!((incoming.from, incoming.sink, incoming.window, incoming.slots), (Rank(0), Sink::Forward, 2, 0));
+    assert_eq!((outgoing.to, outgoing.window), (Rank(2), 2));
     assert_eq!((s[1].forward_bytes(), s[1].slot_bytes()), (8, 8));
     assert_eq!((s[2].forward_bytes(), s[2].slot_bytes()), (0, 8));
     assert_eq!((s[0].send_bytes(), s[2].receive_bytes()), (10, 10));
@@ -50,26 +52,27 @@ fn the_forwarder_step_by_step() {
     assert_eq!(posts, [Region::Slot { offset: 0, bytes: 4 }, Region::Slot { offset: 4, bytes: 4 }]);
     assert_eq!((f.poll_transmit(), f.poll_credit()), (None, None));
 
-    f.handle_received(5, 0).unwrap();
+    f.handle_received(PathId(5), 0).unwrap();
     let t = f.poll_transmit().unwrap();
-    assert_eq!((t.to, t.header.sequence, t.data), (2, 0, Region::Slot { offset: 0, bytes: 4 }));
-    assert_eq!((t.header.source, t.header.destination, t.header.offset), (0, 2, 0));
+    assert_eq!((t.to, t.header.sequence, t.data), (Rank(2), 0, Region::Slot { offset: 0, bytes: 4 }));
+    assert_eq!((t.header.source, t.header.destination, t.header.offset), (Rank(0), Rank(2), 0));
     assert_eq!((f.poll_post(), f.poll_credit()), (None, None), "the slot is still being sent from");
 
-    f.handle_sent(5, 0).unwrap();
+    f.handle_sent(PathId(5), 0).unwrap();
     let p = f.poll_post().unwrap();
     assert_eq!((p.header.sequence, p.into), (2, Region::Slot { offset: 0, bytes: 2 }));
-    assert_eq!(f.poll_credit(), Some(Credit { to: 0, path: 5, chunks: 1 }), "3 chunks, window 2: one credit in all");
+    let credit = Credit { to: Rank(0), path: PathId(5), chunks: 1 };
+    assert_eq!(f.poll_credit(), Some(credit), "3 chunks, window 2: one credit in all");
 
-    f.handle_received(5, 1).unwrap();
-    f.handle_received(5, 2).unwrap();
+    f.handle_received(PathId(5), 1).unwrap();
+    f.handle_received(PathId(5), 2).unwrap();
     assert_eq!(f.poll_transmit().unwrap().header.sequence, 1);
     assert_eq!(f.poll_transmit(), None, "two chunks are at rank 2, which has not given a credit yet");
-    f.handle_credit(5, 1).unwrap();
+    f.handle_credit(PathId(5), 1).unwrap();
     assert_eq!(f.poll_transmit().unwrap().header.bytes, 2);
-    f.handle_sent(5, 1).unwrap();
+    f.handle_sent(PathId(5), 1).unwrap();
     assert!(!f.is_done());
-    f.handle_sent(5, 2).unwrap();
+    f.handle_sent(PathId(5), 2).unwrap();
     assert_eq!(f.poll_credit(), None, "the sender needs no more");
     assert!(f.is_done());
     assert_eq!(f.peak_slot_bytes(), 6, "chunks 1 and 2 at one time");
@@ -79,15 +82,15 @@ fn the_forwarder_step_by_step() {
 fn what_the_schedule_does_not_contain_is_refused() {
     let s = schedules(3, &[path(5, &[0, 1, 2], 10)], options(4, 8, 8));
     let mut f = Scheduler::new(&s[1], QueueOrder::ForwardFirst);
-    let unexpected = |r: Result<(), TransportError>| matches!(r, Err(TransportError::Unexpected { rank: 1, .. }));
-    assert!(unexpected(f.handle_received(5, 0)), "before its post");
+    let unexpected = |r: Result<(), TransportError>| matches!(r, Err(TransportError::Unexpected { rank: Rank(1), .. }));
+    assert!(unexpected(f.handle_received(PathId(5), 0)), "before its post");
     while f.poll_post().is_some() {}
-    assert!(unexpected(f.handle_received(5, 1)), "out of order");
-    assert!(unexpected(f.handle_received(6, 0)), "another path");
-    assert!(unexpected(f.handle_sent(5, 0)), "never sent");
-    assert!(unexpected(f.handle_credit(5, 2)), "only one credit can ever be due");
-    assert!(unexpected(f.handle_credit(5, u64::MAX)));
-    f.handle_received(5, 0).unwrap();
+    assert!(unexpected(f.handle_received(PathId(5), 1)), "out of order");
+    assert!(unexpected(f.handle_received(PathId(6), 0)), "another path");
+    assert!(unexpected(f.handle_sent(PathId(5), 0)), "never sent");
+    assert!(unexpected(f.handle_credit(PathId(5), 2)), "only one credit can ever be due");
+    assert!(unexpected(f.handle_credit(PathId(5), u64::MAX)));
+    f.handle_received(PathId(5), 0).unwrap();
     assert!(f.waiting_for().contains("rank 2"), "{}", f.waiting_for());
 }
 
@@ -95,7 +98,7 @@ fn what_the_schedule_does_not_contain_is_refused() {
 fn own_paths_advance_in_proportion_to_their_bytes() {
     let s = schedules(3, &[path(0, &[0, 1], 2), path(1, &[0, 1, 2], 6)], options(1, 64, 8));
     let mut f = Scheduler::new(&s[0], QueueOrder::ForwardFirst);
-    let sent: Vec<u32> = std::iter::from_fn(|| f.poll_transmit()).map(|t| t.header.path).collect();
+    let sent: Vec<u32> = std::iter::from_fn(|| f.poll_transmit()).map(|t| t.header.path.0).collect();
     assert_eq!(sent, [0, 1, 1, 1, 0, 1, 1, 1]);
 }
 
@@ -122,11 +125,11 @@ fn a_crossing_of_flows_under_the_smallest_budget() {
             break;
         }
         for (rank, t) in sent {
-            f[t.to as usize].handle_received(t.header.path, t.header.sequence).unwrap();
+            f[t.to.index()].handle_received(t.header.path, t.header.sequence).unwrap();
             f[rank].handle_sent(t.header.path, t.header.sequence).unwrap();
         }
         for c in credits {
-            f[c.to as usize].handle_credit(c.path, c.chunks).unwrap();
+            f[c.to.index()].handle_credit(c.path, c.chunks).unwrap();
         }
     }
 }
@@ -135,14 +138,14 @@ fn a_crossing_of_flows_under_the_smallest_budget() {
 fn a_budget_that_cannot_hold_a_byte_per_path_is_refused_on_every_rank() {
     let paths = [path(0, &[0, 1, 2], 5), path(1, &[2, 1, 0], 5)];
     for rank in 0..3 {
-        let e = Schedule::new(rank, 3, &paths, &options(4, 1, 8)).unwrap_err();
-        assert_eq!(e, TransportError::Budget { rank: 1, paths: 2, budget: 1 });
+        let e = Schedule::new(Rank(rank), 3, &paths, &options(4, 1, 8)).unwrap_err();
+        assert_eq!(e, TransportError::Budget { rank: Rank(1), paths: 2, budget: 1 });
     }
 }
 
 #[test]
 fn bad_paths_are_named() {
-    let refuse = |p: &[Path]| Schedule::new(0, 3, p, &ScheduleOptions::default()).unwrap_err().to_string();
+    let refuse = |p: &[Path]| Schedule::new(Rank(0), 3, p, &ScheduleOptions::default()).unwrap_err().to_string();
     assert_eq!(refuse(&[path(4, &[0], 5)]), "path 4 has 1 ranks; a source and a destination are needed");
     assert_eq!(refuse(&[path(4, &[0, 3], 5)]), "path 4 names rank 3, but there are 3 ranks");
     assert_eq!(refuse(&[path(4, &[0, 1, 0], 5)]), "path 4 passes rank 0 twice");
@@ -170,23 +173,24 @@ fn bytes_in_flight_are_in_proportion_to_what_a_leg_carries() {
     // Legs carry 800, 400 and 200 bytes; 8 chunks of 10 on the busiest are 4 and 2 on the others.
     let o = ScheduleOptions { in_flight_limit: 80, ..options(10, 1 << 20, 100) };
     let s = schedules(4, &unequal(), o);
-    let limit = |rank: usize, path| s[rank].hops()[s[rank].find(path).unwrap()].outgoing.unwrap().in_flight_limit;
-    assert_eq!([limit(0, 0), limit(0, 1), limit(0, 2), limit(1, 1)], [80, 80, 40, 20]);
+    let limit = |schedule: &Schedule, path: u32| {
+        let hop = schedule.hops()[schedule.find(PathId(path)).unwrap()];
+        hop.outgoing.unwrap().in_flight_limit
+    };
+    assert_eq!([limit(&s[0], 0), limit(&s[0], 1), limit(&s[0], 2), limit(&s[1], 1)], [80, 80, 40, 20]);
     // Where a link is known to carry more than any leg does, every leg gets less.
     let shared = schedules(4, &unequal(), ScheduleOptions { busiest: 1600, ..o });
     assert_eq!(shared[0].hops()[0].outgoing.unwrap().in_flight_limit, 40);
     // The sixteenth part of 800 bytes; the hundredth would be less than two chunks of 10; half would be more than 80.
     let part = |in_flight_part| {
         let s = schedules(4, &unequal(), ScheduleOptions { in_flight_part, ..o });
-        [(0, 0), (0, 2), (1, 1)].map(|(rank, path): (usize, _)| {
-            s[rank].hops()[s[rank].find(path).unwrap()].outgoing.unwrap().in_flight_limit
-        })
+        [limit(&s[0], 0), limit(&s[0], 2), limit(&s[1], 1)]
     };
     assert_eq!([part(16), part(100), part(2)], [[50, 25, 12], [20, 10, 5], [80, 40, 20]]);
 
     let mut source = Scheduler::new(&s[0], QueueOrder::Proportional);
     let sent: Vec<(u32, u32, u64)> =
-        std::iter::from_fn(|| source.poll_transmit()).map(|t| (t.to, t.header.path, t.header.sequence)).collect();
+        std::iter::from_fn(|| source.poll_transmit()).map(|t| (t.to.0, t.header.path.0, t.header.sequence)).collect();
     source.check_invariants();
     let to = |rank| sent.iter().filter(|t| t.0 == rank).map(|t| t.1).collect::<Vec<u32>>();
     assert_eq!(to(2), [2; 4]);
@@ -196,8 +200,8 @@ fn bytes_in_flight_are_in_proportion_to_what_a_leg_carries() {
 
     // What is confirmed makes room for as much.
     assert_eq!(source.poll_transmit(), None);
-    source.handle_sent(2, 0).unwrap();
-    assert_eq!(source.poll_transmit().map(|t| (t.to, t.header.sequence)), Some((2, 4)));
+    source.handle_sent(PathId(2), 0).unwrap();
+    assert_eq!(source.poll_transmit().map(|t| (t.to, t.header.sequence)), Some((Rank(2), 4)));
     assert_eq!(source.poll_transmit(), None);
     source.check_invariants();
 }
@@ -212,12 +216,12 @@ fn limits_that_are_no_whole_number_of_chunks_are_right_on_average() {
     let mut counts = [[0u64; 6]; 2];
     for round in 0..190 {
         while let Some(t) = source.poll_transmit() {
-            in_flight[t.header.path as usize] += 1;
+            in_flight[t.header.path.0 as usize] += 1;
         }
         source.check_invariants();
         for path in 0..2 {
             counts[path as usize][in_flight[path as usize] as usize] += 1;
-            source.handle_sent(path, round).unwrap();
+            source.handle_sent(PathId(path), round).unwrap();
             in_flight[path as usize] -= 1;
         }
     }
@@ -231,7 +235,7 @@ fn one_chunk_may_always_be_in_flight() {
     let o = ScheduleOptions { in_flight_limit: 0, ..options(10, 1 << 20, 100) };
     let s = schedules(4, &unequal(), o);
     let mut source = Scheduler::new(&s[0], QueueOrder::Proportional);
-    let sent: Vec<u32> = std::iter::from_fn(|| source.poll_transmit()).map(|t| t.to).collect();
+    let sent: Vec<u32> = std::iter::from_fn(|| source.poll_transmit()).map(|t| t.to.0).collect();
     assert_eq!(sent, [1, 2]);
 }
 
@@ -248,8 +252,8 @@ fn whose_chunks_go_first() {
     ] {
         let mut relay = Scheduler::new(&s[1], order);
         while relay.poll_post().is_some() {}
-        (0..4).for_each(|sequence| relay.handle_received(0, sequence).unwrap());
-        let sent: Vec<u32> = std::iter::from_fn(|| relay.poll_transmit()).map(|t| t.header.path).collect();
+        (0..4).for_each(|sequence| relay.handle_received(PathId(0), sequence).unwrap());
+        let sent: Vec<u32> = std::iter::from_fn(|| relay.poll_transmit()).map(|t| t.header.path.0).collect();
         assert_eq!(sent, expected, "{order:?}");
     }
 }

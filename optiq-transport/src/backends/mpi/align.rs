@@ -24,11 +24,11 @@ impl Communicator {
         // The number of the process tells sessions apart that begin in the same nanosecond.
         let mine = [clock.wall, clock.wall ^ (u64::from(std::process::id()) << 40)];
         let mut words = mine.map(u64::to_le_bytes).concat();
-        self.broadcast(0, &mut words)?;
+        self.broadcast(Rank(0), &mut words)?;
         let word = |i: usize| words.get(8 * i..8 * i + 8).and_then(|w| w.try_into().ok()).map_or(0, u64::from_le_bytes);
         let (wall, session) = (word(0), word(1));
-        if self.rank() == 0 {
-            for rank in 1..self.size() {
+        if self.rank() == Rank(0) {
+            for rank in (1..self.size()).map(Rank) {
                 for _ in 0..CLOCK_QUESTIONS {
                     self.receive_word(rank)?;
                     self.send_word(rank, clock.now())?;
@@ -39,8 +39,8 @@ impl Communicator {
         let mut quickest = (0, 0, u64::MAX);
         for _ in 0..CLOCK_QUESTIONS {
             let before = clock.now();
-            self.send_word(0, before)?;
-            let there = self.receive_word(0)?;
+            self.send_word(Rank(0), before)?;
+            let there = self.receive_word(Rank(0))?;
             let after = clock.now();
             if after - before < quickest.2 - quickest.0 {
                 quickest = (before, there, after);

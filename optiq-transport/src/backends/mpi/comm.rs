@@ -90,7 +90,7 @@ pub unsafe fn quietly(comm: ffi::MPI_Comm, call: impl FnOnce() -> c_int) -> Resu
 pub struct Communicator {
     raw: ffi::MPI_Comm,
     rank: Rank,
-    size: Rank,
+    size: u32,
     largest_tag: u32,
 }
 
@@ -153,7 +153,7 @@ impl Communicator {
     pub fn split(&self, colour: u32) -> Result<Self, TransportError> {
         let mut raw = self.raw;
         // SAFETY: the communicator is ours.
-        let code = unsafe { ffi::PMPI_Comm_split(self.raw, colour as c_int, self.rank as c_int, &mut raw) };
+        let code = unsafe { ffi::PMPI_Comm_split(self.raw, colour as c_int, c_rank(self.rank), &mut raw) };
         check(code, "MPI_Comm_split")?;
         Self::own(raw)
     }
@@ -176,7 +176,7 @@ impl Communicator {
             // The standard guarantees at least 32,767.
             if found != 0 && !bound.is_null() { (*bound).max(32_767) as u32 } else { 32_767 }
         };
-        Ok(Self { raw, rank: rank as Rank, size: size as Rank, largest_tag })
+        Ok(Self { raw, rank: Rank(rank as u32), size: size as u32, largest_tag })
     }
 
     /// This process's rank.
@@ -185,7 +185,7 @@ impl Communicator {
     }
 
     /// Number of ranks.
-    pub fn size(&self) -> Rank {
+    pub fn size(&self) -> u32 {
         self.size
     }
 

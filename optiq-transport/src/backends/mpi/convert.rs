@@ -8,7 +8,7 @@ use std::ffi::c_int;
 /// A rank as MPI's C interface wants it.
 pub(super) fn c_rank(rank: Rank) -> c_int {
     // Ranks come from a communicator whose size is a C int.
-    rank as c_int
+    rank.0 as c_int
 }
 
 /// The largest byte count of a call: MPI before version 4 counts in C ints.

@@ -4,6 +4,7 @@ use super::comm::{Communicator, Pending, check, is_initialized};
 use super::ffi;
 use crate::constants::LEAST_WINDOW_BYTES;
 use crate::error::TransportError;
+use optiq_trace::ids::Rank;
 use std::ffi::{c_int, c_void};
 
 /// The ranks of one host, and a piece of memory that all of them see.
@@ -59,7 +60,7 @@ impl HostMemory {
         }
         self.release();
         // The first rank's piece is all of it; the others ask where it is.
-        let mine = if self.comm.rank() == 0 { bytes } else { 0 };
+        let mine = if self.comm.rank() == Rank(0) { bytes } else { 0 };
         let mut base: *mut c_void = std::ptr::null_mut();
         // SAFETY: out-parameters of the right types; the communicator is ours.
         unsafe {
