@@ -136,6 +136,7 @@ mod tests {
         for source in 0..17 {
             for destination in 0..17 {
                 if source != destination && random.below(3) > 0 {
+                    let (source, destination) = (Rank(source), Rank(destination));
                     messages.push(Message { source, destination, bytes: 1 + random.below(500) });
                 }
             }
@@ -156,7 +157,7 @@ mod tests {
         for seed in 0..20 {
             let (placement, messages, plan) = case(seed);
             let g = gather(&plan, &messages, &placement).unwrap();
-            let byte = |m: &Message, i: u64| (m.source as u64 * 31 + m.destination as u64 * 7 + i) as u8;
+            let byte = |m: &Message, i: u64| (u64::from(m.source.0) * 31 + u64::from(m.destination.0) * 7 + i) as u8;
             let mut outgoing = vec![vec![0u8; g.outgoing_bytes as usize]; 6];
             let mut incoming = vec![vec![0u8; g.incoming_bytes as usize]; 6];
             for p in &g.places {

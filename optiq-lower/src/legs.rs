@@ -24,8 +24,8 @@ impl Legs {
     pub fn new(network: &Network, placement: &Placement) -> Result<Self, NetError> {
         let ranks = placement.len();
         let (mut ends, mut links, mut route) = (Vec::with_capacity(ranks * ranks), Vec::new(), Vec::new());
-        for a in 0..ranks as Rank {
-            for b in 0..ranks as Rank {
+        for a in (0..ranks as u32).map(Rank) {
+            for b in (0..ranks as u32).map(Rank) {
                 route.clear();
                 network.route(placement.host(a), placement.host(b), &mut route)?;
                 links.extend(route.iter().map(|l| l.0));
@@ -42,7 +42,7 @@ impl LinkMap for Legs {
     }
 
     fn links(&self, from: Rank, to: Rank) -> &[u32] {
-        let i = from as usize * self.ranks + to as usize;
+        let i = from.index() * self.ranks + to.index();
         let start = if i == 0 { 0 } else { self.ends[i - 1] };
         &self.links[start..self.ends[i]]
     }

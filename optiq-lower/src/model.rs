@@ -95,7 +95,7 @@ impl CostModel {
     /// link's rate in bytes per second, `chunk` the rule for chunk sizes; `scale` multiplies all bytes of the plan.
     pub fn predict(&self, plan: &Plan, unit_capacity: f64, chunk: ChunkRule, scale: f64) -> Prediction {
         let flows = plan.flows.iter().flatten();
-        let paths = flows.map(|f| ((f.bytes as f64 * scale).max(1.0), f.stops.iter().map(|stop| stop.0)));
+        let paths = flows.map(|f| ((f.bytes as f64 * scale).max(1.0), f.stops.iter().copied()));
         let links = plan.congestion_seconds * scale / self.planned_link_efficiency;
         let plain = plan.direct_congestion_seconds * scale / self.mpi_link_efficiency;
         Prediction {
@@ -104,18 +104,18 @@ impl CostModel {
         }
     }
 
-    /// How long paths take, each given by its bytes and its stops with both ends, if the links take `links_seconds`: the last two
-    /// terms of the formula for planned paths. While paths fill, a chunk waits at a forwarder for `queued` chunks at most, itself
-    /// included.
-    pub(crate) fn execution<S: ExactSizeIterator<Item = u32>>(
+    /// How long paths take, each given by its bytes and its stops (hosts or ranks) with both ends, if the links take
+    /// `links_seconds`: the last two terms of the formula for planned paths. While paths fill, a chunk waits at a forwarder for
+    /// `queued` chunks at most, itself included.
+    pub(crate) fn execution<Stop: Ord, Stops: ExactSizeIterator<Item = Stop>>(
         &self,
-        paths: impl Iterator<Item = (f64, S)>,
+        paths: impl Iterator<Item = (f64, Stops)>,
         links_seconds: f64,
         unit_capacity: f64,
         chunk: ChunkRule,
         queued: f64,
     ) -> ExecutionTime {
-        let (mut fill_seconds, mut handled) = (0f64, BTreeMap::<u32, f64>::new());
+        let (mut fill_seconds, mut handled) = (0f64, BTreeMap::<Stop, f64>::new());
         for (bytes, stops) in paths {
             let (legs, forwarders) = (stops.len().saturating_sub(1), stops.len().saturating_sub(2));
             let size = chunk.chunk(bytes as u64, legs as u64, ChunkCost::default()) as f64;

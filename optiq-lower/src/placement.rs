@@ -104,15 +104,15 @@ impl Placement {
 
     fn from_hosts(network: &Network, host_of: Vec<NodeId>, note: Option<String>) -> Self {
         let mut ranks_on = vec![Vec::new(); network.hosts()];
-        for (rank, host) in host_of.iter().enumerate() {
-            ranks_on[host.index()].push(rank as Rank);
+        for (rank, host) in (0..).map(Rank).zip(&host_of) {
+            ranks_on[host.index()].push(rank);
         }
         Self { host_of, ranks_on, note }
     }
 
     /// The host that a rank is on.
     pub fn host(&self, rank: Rank) -> NodeId {
-        self.host_of[rank as usize]
+        self.host_of[rank.index()]
     }
 
     /// The ranks on a host, ascending.
@@ -159,7 +159,7 @@ mod tests {
     fn place(list: &[&str], rule: &str) -> Result<Vec<u32>, String> {
         let network = Network::from_spec("torus:4").unwrap();
         let p = Placement::new(&network, &names(list), rule.parse().unwrap())?;
-        Ok((0..p.len()).map(|r| p.host(r as Rank).0).collect())
+        Ok((0..p.len() as u32).map(|r| p.host(Rank(r)).0).collect())
     }
 
     #[test]

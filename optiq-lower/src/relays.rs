@@ -130,16 +130,20 @@ mod tests {
     use optiq_net::NodeId;
     use optiq_transport::{PathId, Rank};
 
+    fn path(ranks: &[u32], bytes: u64) -> Path {
+        let ranks = ranks.iter().copied().map(Rank).collect();
+        Path { id: PathId(0), ranks, bytes, source_offset: 0, destination_offset: 0 }
+    }
+
     #[test]
     fn every_host_on_the_way_that_has_ranks_relays() {
-        let stops = |spec: &str, ranks: &[Rank], hosts: &[u32]| {
+        let stops = |spec: &str, ranks: &[u32], hosts: &[u32]| {
             let network = Network::from_spec(spec).unwrap();
             let names: Vec<String> = hosts.iter().map(|&h| network.name(NodeId(h)).to_owned()).collect();
             let placement = Placement::new(&network, &names, PlacementRule::Names).unwrap();
-            let mut paths =
-                [Path { id: PathId(0), ranks: ranks.to_vec(), bytes: 1, source_offset: 0, destination_offset: 0 }];
+            let mut paths = [path(ranks, 1)];
             relay_at_every_host(&mut paths, &network, &placement).unwrap();
-            paths[0].ranks.clone()
+            paths[0].ranks.iter().map(|r| r.0).collect::<Vec<u32>>()
         };
         assert_eq!(stops("mesh:6", &[0, 4], &[0, 1, 2, 3, 4, 5]), [0, 1, 2, 3, 4]);
         // Host 2 has no rank.
@@ -167,9 +171,8 @@ mod tests {
         let chosen = |bytes: u64, model: &CostModel, choice| {
             let (chunk, congestion_seconds) = (ChunkRule::Fixed(100_000), bytes as f64 / 1e9);
             let policy = RelayPolicy { network: &network, placement: &placement, model, chunk, congestion_seconds };
-            let mut paths =
-                vec![Path { id: PathId(0), ranks: vec![0, 2, 4], bytes, source_offset: 0, destination_offset: 0 }];
-            let seconds = policy.seconds(&paths, chunk, model.planned_link_efficiency);
+            let mut paths = vec![path(&[0, 2, 4], bytes)];
+            let seconds = policy.execution(&paths, chunk, model.planned_link_efficiency).seconds();
             let (chosen, rule) = policy.apply(&mut paths, choice).unwrap();
             assert_eq!(rule, chunk);
             assert_eq!(paths[0].ranks.len(), if chosen == LegsChoice::Hops { 5 } else { 3 });

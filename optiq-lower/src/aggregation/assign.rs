@@ -64,7 +64,7 @@ const MAX_PAIRS: usize = 1 << 22;
 
 /// Extents that hold bytes, ascending by start, then rank.
 pub fn in_order(extents: &[Extent]) -> Vec<Share> {
-    let shares = extents.iter().enumerate().map(|(rank, &extent)| Share { rank: rank as Rank, extent });
+    let shares = (0..).map(Rank).zip(extents).map(|(rank, &extent)| Share { rank, extent });
     let mut shares: Vec<Share> = shares.filter(|s| s.extent.bytes > 0).collect();
     shares.sort_by_key(|s| (s.extent.start, s.rank));
     shares

@@ -37,7 +37,7 @@ fn balanced_shares_are_equal_where_the_default_ones_are_not() {
     let balanced = assign(&servers, &placement, &extents, Assignment::Balanced, 1);
     assert_eq!(balanced.iter().map(|s| bytes(s)).collect::<Vec<_>>(), [48_000_000; 2]);
     // What goes to host 1 comes from the first eight hosts: from the others it is farther.
-    assert!(balanced[0].iter().all(|s| s.rank < 64));
+    assert!(balanced[0].iter().all(|s| s.rank.0 < 64));
     let default = assign(&servers, &placement, &extents, Assignment::Default, 1);
     assert_eq!(default.iter().map(|s| s.len()).collect::<Vec<_>>(), [24, 104]);
     // Where ties between two I/O hosts are broken round robin, the default has as many for each, but no range of the file.
@@ -61,7 +61,7 @@ fn ranges_go_to_the_servers_that_are_close_to_their_ranks() {
     let (servers, placement) = place("mesh:8,io=0+7", 8, 1);
     let backwards: Vec<Extent> = (0..8).map(|r| Extent { start: 100 * (7 - r), bytes: 100 }).collect();
     let balanced = assign(&servers, &placement, &backwards, Assignment::Balanced, 1);
-    assert_eq!(balanced[0].iter().map(|s| s.rank).collect::<Vec<_>>(), [3, 2, 1, 0]);
+    assert_eq!(balanced[0].iter().map(|s| s.rank.0).collect::<Vec<_>>(), [3, 2, 1, 0]);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn hosts_are_sliced_where_ranks_are_too_small() {
         let pieces = rounds.pieces(0, round);
         assert_eq!(pieces.iter().map(|p| p.extent.bytes).collect::<Vec<_>>(), [3_000_000; 8]);
         let ranks: Vec<Rank> = rounds.messages(0, round).iter().map(|m| m.rank).collect();
-        let expected = (0..64).filter(|r| u64::from(r % 8 / 4) == round);
+        let expected = (0..64).filter(|r| u64::from(r % 8 / 4) == round).map(Rank);
         assert_eq!(ranks, expected.collect::<Vec<Rank>>());
     }
 }
@@ -169,8 +169,8 @@ fn sizes_are_64_bits() {
 
 #[test]
 fn a_half_that_holds_no_unit_is_refused() {
-    assert!(Rounds::new(&[Vec::new()], 8, 7, NodeId).is_none());
-    assert_eq!(Rounds::new(&[Vec::new()], 8, 8, NodeId).unwrap().count(), 0);
+    assert!(Rounds::new(&[Vec::new()], 8, 7, |r| NodeId(r.0)).is_none());
+    assert_eq!(Rounds::new(&[Vec::new()], 8, 8, |r| NodeId(r.0)).unwrap().count(), 0);
 }
 
 /// Every byte of every rank is in one message, messages and pieces tell of the same bytes at the same places, and nothing
@@ -202,13 +202,14 @@ fn check(extents: &[Extent], rounds: &Rounds, servers: usize, half: u64, unit: u
             let ranks: std::collections::BTreeSet<Rank> = messages.iter().map(|m| m.rank).collect();
             prop_assert_eq!(ranks.len(), messages.len());
             prop_assert!(
-                (0..extents.len() as Rank).all(|r| ranks.contains(&r) == rounds.of_rank(server, round, r).is_some())
+                (0..extents.len() as u32)
+                    .map(Rank)
+                    .all(|r| ranks.contains(&r) == rounds.of_rank(server, round, r).is_some())
             );
         }
     }
-    let all =
-        |(rank, e): (usize, &Extent)| (e.start..e.end()).map(move |at| ((rank as Rank, at), 1)).collect::<Vec<_>>();
-    let expected: BTreeMap<(Rank, u64), usize> = extents.iter().enumerate().flat_map(all).collect();
+    let all = |(rank, e): (Rank, &Extent)| (e.start..e.end()).map(move |at| ((rank, at), 1)).collect::<Vec<_>>();
+    let expected: BTreeMap<(Rank, u64), usize> = (0..).map(Rank).zip(extents).flat_map(all).collect();
     prop_assert_eq!(seen, expected);
     Ok(())
 }
@@ -263,8 +264,8 @@ proptest! {
         // Slices of ranks where they are large, of hosts where they are not.
         let extents = row(sizes.iter().map(|s| (s << 19) / unit * unit + rest * unit));
         let shares: Vec<Share> =
-            extents.iter().enumerate().map(|(r, &extent)| Share { rank: r as Rank, extent }).collect();
-        let rounds = Rounds::new(&[shares], unit, half << 19, |r| NodeId(r / per_host)).unwrap();
+            (0..).map(Rank).zip(&extents).map(|(rank, &extent)| Share { rank, extent }).collect();
+        let rounds = Rounds::new(&[shares], unit, half << 19, |r| NodeId(r.0 / per_host)).unwrap();
         let mut covered: Vec<u64> = extents.iter().map(|e| e.start).collect();
         let places = |round| rounds.messages(0, round).iter().map(|m| (m.rank, m.extent.bytes, m.at)).collect::<Vec<_>>();
         for round in 0..rounds.count() {
@@ -272,7 +273,7 @@ proptest! {
             prop_assert!(!rounds.repeats(round) || places(round) == places(round - 1));
             prop_assert!(messages.iter().map(|m| m.extent.bytes).sum::<u64>() <= half << 19);
             for m in messages {
-                let next = &mut covered[m.rank as usize];
+                let next = &mut covered[m.rank.index()];
                 prop_assert_eq!(*next, m.extent.start);
                 *next += m.extent.bytes;
             }

@@ -22,6 +22,7 @@ use crate::error::LowerError;
 use optiq_net::text_file::{self, shorten};
 use optiq_net::units::parse_bytes;
 use optiq_net::{Fingerprint, NodeId};
+use optiq_transport::Rank;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -94,7 +95,7 @@ impl TransferList {
         for transfer in document.transfers {
             let index = reading
                 .transfers
-                .push(transfer.source_rank, transfer.destination_rank, transfer.bytes, 0)
+                .push(Rank(transfer.source_rank), Rank(transfer.destination_rank), transfer.bytes, 0)
                 .map_err(bad)?;
             for path in transfer.paths {
                 reading.path(index, path.bytes, path.vertices.into_iter().map(NodeId).collect()).map_err(bad)?;
@@ -151,8 +152,8 @@ impl TransferList {
     pub fn to_json(&self) -> Result<String, LowerError> {
         let path = |p: &TransferPath| PathRecord { bytes: p.bytes, vertices: p.vertices.iter().map(|v| v.0).collect() };
         let transfer = |j: &Transfer| TransferRecord {
-            source_rank: j.source,
-            destination_rank: j.destination,
+            source_rank: j.source.0,
+            destination_rank: j.destination.0,
             bytes: j.bytes,
             paths: j.paths.iter().map(path).collect(),
         };
@@ -258,8 +259,8 @@ impl Reader {
     }
 }
 
-fn rank(word: &str) -> Result<u32, String> {
-    digits(word).ok_or_else(|| format!("\"{}\" is not a rank; a whole number is expected", shorten(word)))
+fn rank(word: &str) -> Result<Rank, String> {
+    digits(word).map(Rank).ok_or_else(|| format!("\"{}\" is not a rank; a whole number is expected", shorten(word)))
 }
 
 fn vertex(word: &str) -> Result<NodeId, String> {

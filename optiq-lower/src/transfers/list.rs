@@ -67,8 +67,8 @@ impl TransferList {
     }
 
     /// One more than the highest rank that is named.
-    pub fn ranks(&self) -> Rank {
-        self.list.iter().map(|j| j.source.max(j.destination).saturating_add(1)).max().unwrap_or(0)
+    pub fn ranks(&self) -> u32 {
+        self.list.iter().map(|j| j.source.max(j.destination).0.saturating_add(1)).max().unwrap_or(0)
     }
 
     /// Adds a transfer without paths; its index.
@@ -83,7 +83,7 @@ impl TransferList {
         if self.list.len() >= MAX_TRANSFERS {
             return Err(format!("there are more than {MAX_TRANSFERS} jobs"));
         }
-        if source == Rank::MAX || destination == Rank::MAX {
+        if source.max(destination) == Rank(u32::MAX) {
             return Err(format!("the job from {source} to {destination} names a rank beyond 2^32 - 2"));
         }
         if !self.pairs.insert((source, destination)) {
@@ -111,7 +111,7 @@ impl TransferList {
         let mut h = Hasher::new("optiq jobs 1");
         h.u64(self.list.len() as u64);
         for transfer in &self.list {
-            h.u64(u64::from(transfer.source) << 32 | u64::from(transfer.destination));
+            h.u64(u64::from(transfer.source.0) << 32 | u64::from(transfer.destination.0));
             h.u64(transfer.paths.len() as u64);
             for path in &transfer.paths {
                 h.u64(path.bytes.map_or(u64::MAX, |b| b));
@@ -131,8 +131,8 @@ impl TransferList {
     ///
     /// # Errors
     /// [`LowerError::Argument`], naming the file and line.
-    pub fn check_ranks(&self, ranks: Rank) -> Result<(), LowerError> {
-        let Some(transfer) = self.list.iter().find(|j| j.source >= ranks || j.destination >= ranks) else {
+    pub fn check_ranks(&self, ranks: u32) -> Result<(), LowerError> {
+        let Some(transfer) = self.list.iter().find(|j| j.source.0 >= ranks || j.destination.0 >= ranks) else {
             return Ok(());
         };
         let wrong = transfer.source.max(transfer.destination);

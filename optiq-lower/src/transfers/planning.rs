@@ -19,7 +19,7 @@ impl TransferList {
     /// # Errors
     /// [`LowerError::Argument`] for unknown ranks, [`LowerError::Plan`] for pairs without a route or `k` out of range.
     pub fn find_paths(&mut self, net: &Network, placement: &Placement, k: usize) -> Result<(), LowerError> {
-        self.check_ranks(placement.len() as Rank)?;
+        self.check_ranks(placement.len() as u32)?;
         let demands = self.demands(placement, |_| 1);
         let found = Candidates::generate(net, &demands, k, CandidateMethod::Yen)?;
         let mut buffer = PathBuffer::new();
@@ -44,7 +44,7 @@ impl TransferList {
     /// # Errors
     /// As [`TransferList::plan`], and [`LowerError::Argument`] for unknown ranks.
     pub fn search(&mut self, net: &Network, placement: &Placement, options: &PlanOptions) -> Result<Plan, LowerError> {
-        self.check_ranks(placement.len() as Rank)?;
+        self.check_ranks(placement.len() as u32)?;
         let messages = self.messages(&self.bytes());
         let plan = self.plan_with(net, placement, &messages, options, self.has_paths())?;
         self.take(net, placement, &messages, &plan)?;
@@ -280,7 +280,7 @@ mod tests {
         for (source, destination, bytes) in
             [(0, 20, 5_000_000), (1, 21, 3_000_000), (0, 21, 123), (0, 1, 50), (8, 30, 0)]
         {
-            transfers.add(source, destination, bytes).unwrap();
+            transfers.add(Rank(source), Rank(destination), bytes).unwrap();
         }
         transfers.find_paths(&net, &placement, 8).unwrap();
         assert_eq!(transfers.list().iter().map(|j| j.paths.len()).collect::<Vec<_>>(), [8, 8, 8, 0, 6]);
