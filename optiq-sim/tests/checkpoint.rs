@@ -10,7 +10,7 @@ use optiq_sim::workload::goal::schedule::Goal;
 use optiq_sim::workload::message::Message;
 use optiq_sim::workload::synthetic::{Gaps, Open, Pattern, Sizes};
 use optiq_sim::{Checkpoints, End, Limits, Model, Policy, Program, RunOptions, SimError, simulate};
-use optiq_transport::{Path, QueueOrder, ScheduleOptions};
+use optiq_transport::{Path, PathId, QueueOrder, Rank, ScheduleOptions};
 use std::path::Path as File;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -88,8 +88,8 @@ fn exchanges_and_replays_go_on() {
     let message = |source, destination, bytes| Message { source, destination, bytes };
     let messages = [message(0, 4, 3_000_000), message(1, 8, 1_000_000), message(2, 2, 5000)];
     let path = |id, ranks: &[u32], bytes, offset| Path {
-        id,
-        ranks: ranks.to_vec(),
+        id: PathId(id),
+        ranks: ranks.iter().copied().map(Rank).collect(),
         bytes,
         source_offset: offset,
         destination_offset: offset,

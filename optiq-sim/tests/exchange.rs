@@ -7,7 +7,7 @@ use optiq_sim::time::seconds;
 use optiq_sim::workload::exchange::{Method, exchange};
 use optiq_sim::workload::message::Message;
 use optiq_sim::{Model, RunOptions};
-use optiq_transport::{Path, QueueOrder, ScheduleOptions};
+use optiq_transport::{Path, PathId, QueueOrder, Rank, ScheduleOptions};
 
 const MB: u64 = 1_000_000;
 
@@ -20,7 +20,8 @@ fn model() -> Model {
 }
 
 fn path(id: u32, ranks: &[u32], bytes: u64, offset: u64) -> Path {
-    Path { id, ranks: ranks.to_vec(), bytes, source_offset: offset, destination_offset: offset }
+    let ranks = ranks.iter().copied().map(Rank).collect();
+    Path { id: PathId(id), ranks, bytes, source_offset: offset, destination_offset: offset }
 }
 
 fn paths(paths: Vec<Path>) -> Method {

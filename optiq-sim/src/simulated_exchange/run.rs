@@ -19,7 +19,7 @@ use optiq_net::Network;
 use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::{self, Planned};
 use optiq_solver::plan;
-use optiq_transport::{QueueOrder, ScheduleOptions};
+use optiq_transport::{QueueOrder, Rank, ScheduleOptions};
 
 /// What is exchanged, and on what.
 #[derive(Clone, Copy)]
@@ -126,7 +126,8 @@ impl<'a> ExchangeSetting<'a> {
         let Self { network, model, executor, .. } = self;
         let Executor { legs, carry, in_flight_part } = executor;
         let placement = Placement::by_rank(network, network.hosts(), 1).map_err(SimError::Workload)?;
-        let message = |d: &Demand| lower::Message { source: d.src.0, destination: d.dst.0, bytes: d.bytes };
+        // Rank `r` is on host `r`.
+        let message = |d: &Demand| lower::Message { source: Rank(d.src.0), destination: Rank(d.dst.0), bytes: d.bytes };
         let mut messages: Vec<lower::Message> = self.demands.iter().map(message).collect();
         messages.sort_unstable();
         let mut paths = lower(Some(&planned.plan), &messages, &placement).map_err(SimError::Lowering)?;

@@ -70,19 +70,19 @@ fn parts(token: u64) -> (PathId, u64, bool) {
 }
 
 impl Chunks {
-    /// As `Running::step` does over a real transport.
+    /// As `Running::step` does over a real transport. Rank `r` is on host `r`.
     fn drive(&mut self, host: &mut Host<'_>) {
         while self.scheduler.poll_post().is_some() {}
         while let Some(credit) = self.scheduler.poll_credit() {
-            host.send(credit.to, self.control, token(credit.path, credit.chunks, true), Notice::None);
+            host.send(credit.to.0, self.control, token(credit.path, credit.chunks, true), Notice::None);
         }
         while let Some(transmit) = self.scheduler.poll_transmit() {
             let header = transmit.header;
-            if header.source != host.number() {
+            if header.source.0 != host.number() {
                 host.work(self.forward + self.copy.time(header.bytes));
             }
             let notice = if self.carry == Carry::OneSided { Notice::Put } else { Notice::Received };
-            host.send(transmit.to, header.bytes, token(header.path, header.sequence, false), notice);
+            host.send(transmit.to.0, header.bytes, token(header.path, header.sequence, false), notice);
         }
         if self.scheduler.is_done() && self.over.is_none() {
             self.over = Some(host.now());
@@ -124,7 +124,7 @@ impl Program for Chunks {
             let hop = self.schedule.find(path).map(|i| self.schedule.hops()[i]);
             if let (Carry::OneSided, Some(to)) = (self.carry, hop.and_then(|hop| hop.outgoing)) {
                 // The chunk is in memory.
-                host.send(to.to, self.control, token(path, sequence, false), Notice::None);
+                host.send(to.to.0, self.control, token(path, sequence, false), Notice::None);
             }
         }
         self.drive(host);

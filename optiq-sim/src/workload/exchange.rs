@@ -16,10 +16,11 @@ use crate::time::Time;
 use optiq_net::Network;
 use optiq_transport::{Path, QueueOrder, ScheduleOptions};
 use parking_lot::Mutex;
+use std::fmt;
 use std::sync::Arc;
 
 /// How an exchange is carried out.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Method {
     /// Along paths of hosts, by the chunk scheduler.
     Paths {
@@ -87,6 +88,39 @@ pub fn exchange(
     }
 }
 
+/// As it would be derived, but with bare numbers for paths and ranks: checkpoints have a fingerprint of this text, and those that
+/// were made before paths and ranks had types are still of the same exchange.
+impl fmt::Debug for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Method::Paths { paths, options, order, carry } => {
+                let paths: Vec<BarePath<'_>> = paths.iter().map(BarePath).collect();
+                let mut all = f.debug_struct("Paths");
+                all.field("paths", &paths)
+                    .field("options", options)
+                    .field("order", order)
+                    .field("carry", carry)
+                    .finish()
+            }
+            Method::Linear => f.write_str("Linear"),
+            Method::Pairwise => f.write_str("Pairwise"),
+        }
+    }
+}
+
+/// A path in that text.
+struct BarePath<'a>(&'a Path);
+
+impl fmt::Debug for BarePath<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Path { id, ranks, bytes, source_offset, destination_offset } = self.0;
+        let ranks: Vec<u32> = ranks.iter().map(|rank| rank.0).collect();
+        let mut path = f.debug_struct("Path");
+        path.field("id", &id.0).field("ranks", &ranks).field("bytes", bytes);
+        path.field("source_offset", source_offset).field("destination_offset", destination_offset).finish()
+    }
+}
+
 impl PartialEq for Method {
     fn eq(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
@@ -97,5 +131,23 @@ impl Exchanged {
     /// Whether it finished.
     pub fn finished(&self) -> bool {
         self.outcome.end == End::Finished
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use optiq_transport::{PathId, Rank};
+
+    #[test]
+    fn what_checkpoints_are_compared_by_has_bare_numbers() {
+        let path =
+            Path { id: PathId(3), ranks: vec![Rank(0), Rank(2)], bytes: 5, source_offset: 7, destination_offset: 0 };
+        let (options, order) = (ScheduleOptions::default(), QueueOrder::default());
+        let method = Method::Paths { paths: vec![path], options, order, carry: Carry::OneSided };
+        let path = "Path { id: 3, ranks: [0, 2], bytes: 5, source_offset: 7, destination_offset: 0 }";
+        let expected = format!("Paths {{ paths: [{path}], options: {options:?}, order: {order:?}, carry: OneSided }}");
+        assert_eq!(format!("{method:?}"), expected);
+        assert_eq!(format!("{:?} {:?}", Method::Linear, Method::Pairwise), "Linear Pairwise");
     }
 }
