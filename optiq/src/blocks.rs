@@ -66,7 +66,7 @@ impl Blocks {
         let (mut offsets, mut bytes, mut extent) = (vec![0; ranks], vec![0; ranks], 0);
         for &(rank, address, length) in list {
             let offset = (address.addr() - base.addr()) as u64;
-            (offsets[rank as usize], bytes[rank as usize]) = (offset, length);
+            (offsets[rank.index()], bytes[rank.index()]) = (offset, length);
             extent = extent.max(offset + length);
         }
         Self { base, extent, offsets, bytes }

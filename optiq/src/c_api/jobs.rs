@@ -83,7 +83,7 @@ fn size(bytes: i64) -> Result<u64, Error> {
 }
 
 fn rank(value: c_int) -> Result<Rank, Error> {
-    Rank::try_from(value).map_err(|_| Error::Argument(format!("the rank {value} is negative")))
+    u32::try_from(value).map(Rank).map_err(|_| Error::Argument(format!("the rank {value} is negative")))
 }
 
 /// An empty list of jobs. Local. Since 0.1.
@@ -202,8 +202,8 @@ pub unsafe extern "C" fn optiq_jobs_get(
         let found = &jobs.list.list()[jobs.checked(job)?];
         // SAFETY: by this function's contract.
         unsafe {
-            source.as_mut().into_iter().for_each(|p| *p = found.source as c_int);
-            destination.as_mut().into_iter().for_each(|p| *p = found.destination as c_int);
+            source.as_mut().into_iter().for_each(|p| *p = found.source.0 as c_int);
+            destination.as_mut().into_iter().for_each(|p| *p = found.destination.0 as c_int);
             bytes.as_mut().into_iter().for_each(|p| *p = found.bytes as i64);
             paths.as_mut().into_iter().for_each(|p| *p = found.paths.len() as c_int);
         }

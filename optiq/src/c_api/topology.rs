@@ -238,7 +238,7 @@ pub unsafe extern "C" fn optiq_topology_get_node_of_rank(topology: Topology, ran
         let known = known.lock();
         let ranks = known.placement.len();
         let none = || Error::Argument(format!("there is no rank {rank}; there are {ranks} ranks"));
-        let rank = Rank::try_from(rank).ok().filter(|&r| (r as usize) < ranks).ok_or_else(none)?;
+        let rank = u32::try_from(rank).ok().map(Rank).filter(|r| r.index() < ranks).ok_or_else(none)?;
         // SAFETY: by this function's contract.
         unsafe { write(node, known.placement.host(rank).0 as c_int, "the node") }
     })

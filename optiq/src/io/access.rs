@@ -252,7 +252,7 @@ impl Side {
 
     fn set(&mut self, rank: Rank, bytes: u64, offset: u64) {
         // Extents are below 2^63.
-        (self.bytes[rank as usize], self.offsets[rank as usize]) = (bytes as i64, offset as i64);
+        (self.bytes[rank.index()], self.offsets[rank.index()]) = (bytes as i64, offset as i64);
     }
 
     fn blocks(&self, what: &str) -> Result<Blocks, Error> {

@@ -77,7 +77,7 @@ fn late(seconds: f64) -> String {
 /// The same on all ranks, as it is made from the same.
 pub(super) fn conclude(offers: &[Offer]) -> Conclusion {
     if let Some(rank) = offers.iter().position(|o| o.state == State::Wrong) {
-        return Conclusion::Wrong(rank as Rank);
+        return Conclusion::Wrong(Rank(rank as u32));
     }
     let reason = offers.iter().find_map(|o| match o.state {
         State::OnlyMpi(reason) => Some(reason),
@@ -141,7 +141,7 @@ impl FileSession {
             return mine;
         }
         let comm = self.comm();
-        let mut word = [if mine.is_err() { -i64::from(comm.rank()) - 1 } else { 0 }];
+        let mut word = [if mine.is_err() { -i64::from(comm.rank().0) - 1 } else { 0 }];
         // Polled, so that it can be given up, and so that ranks which wait here leave the processors to those that forward.
         let mut pending = comm.start_all_min(word.to_vec())?;
         self.until(late, || {
@@ -153,7 +153,7 @@ impl FileSession {
         if failed == 0 {
             return Ok(());
         }
-        let root = (-failed - 1) as Rank;
+        let root = Rank((-failed - 1) as u32);
         let mut told = match &mine {
             Err(error) if root == comm.rank() => [&[error.status() as u8], error.to_string().as_bytes()].concat(),
             _ => Vec::new(),
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(conclude(&[offer(); 3]), Conclusion::Serve);
         let wrong = Offer { state: State::Wrong, ..offer() };
         let atomic = Offer { state: State::OnlyMpi(Reason::Atomic), ..offer() };
-        assert_eq!(conclude(&[atomic, offer(), wrong]), Conclusion::Wrong(2));
+        assert_eq!(conclude(&[atomic, offer(), wrong]), Conclusion::Wrong(Rank(2)));
         assert!(matches!(conclude(&[offer(), atomic]), Conclusion::OnlyMpi(r) if r.contains("atomic")));
         let shifted = Offer { displacement: 5, ..offer() };
         assert!(matches!(conclude(&[offer(), shifted]), Conclusion::OnlyMpi(r) if r.contains("displacements")));

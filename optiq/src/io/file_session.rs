@@ -7,6 +7,7 @@ use optiq_lower::aggregation::assign::Assignment;
 use optiq_lower::aggregation::rounds::MAX_HALF_BYTES;
 use optiq_lower::aggregation::servers::Servers;
 use optiq_lower::decide::Decision;
+use optiq_transport::Rank;
 use optiq_transport::mpi::{Communicator, ffi};
 use std::cell::{Cell, RefCell, RefMut};
 use std::time::Duration;
@@ -62,7 +63,7 @@ impl FileSession {
             if strict {
                 return Err(Error::Setup(reason.clone()));
             }
-            if session.rank() == 0 {
+            if session.rank() == Rank(0) {
                 log::warn!("{reason}; file accesses go to plain MPI");
             }
         }

@@ -13,6 +13,7 @@ use crate::error::{Error, Status};
 use optiq_lower::aggregation::assign::{Extent, assign, in_order, overlap};
 use optiq_lower::aggregation::rounds::Rounds;
 use optiq_lower::decide::Decision;
+use optiq_transport::Rank;
 use optiq_transport::mpi::{check, ffi};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -140,7 +141,7 @@ impl FileSession {
             return unsafe { self.hand_over(&call, reason) };
         };
         let rounds = rounds.at_once(servers.list(), 2 * half, self.session.agreement_seconds());
-        let mine = extents[self.comm().rank() as usize];
+        let mine = extents[self.comm().rank().index()];
         let plan = Plan {
             direction: call.direction,
             file: call.file,
@@ -200,7 +201,7 @@ impl FileSession {
         }
         offer.extent = Extent { start: view::start(call.offset, bytes, view)?, bytes };
         (offer.element, offer.displacement) = (view.element, view.displacement);
-        if call.direction == FileDirection::Read && self.comm().rank() == 0 {
+        if call.direction == FileDirection::Read && self.comm().rank() == Rank(0) {
             // SAFETY: by this function's contract.
             offer.size = unsafe { call.file.bytes_behind(view.displacement)? };
         }
@@ -223,7 +224,7 @@ impl FileSession {
     }
 
     fn done(&self, call: &Call, bytes: u64, decision: Decision) -> FileTransfer {
-        let level = if self.session.rank() == 0 { log::Level::Info } else { log::Level::Debug };
+        let level = if self.session.rank() == Rank(0) { log::Level::Info } else { log::Level::Debug };
         let what = if call.direction == FileDirection::Write { "write_at_all" } else { "read_at_all" };
         log::log!(level, "{what} on {} ranks served by {decision}", self.session.size());
         FileTransfer { bytes, decision: Arc::new(decision) }

@@ -47,7 +47,7 @@ impl Session {
     /// Agrees with all other ranks; collective.
     pub(super) fn agree(&self, offer: &Offer<'_>) -> Result<Agreement, Error> {
         // Ranks with an argument error report -(rank + 1): the minimum names one of them.
-        let status = if offer.failed { -i64::from(self.rank()) - 1 } else { 0 };
+        let status = if offer.failed { -i64::from(self.rank().0) - 1 } else { 0 };
         let ranks_here = self.fabric.as_ref().map_or(1, |f| f.placement.ranks(f.placement.host(self.rank())).len());
         let bytes = offer.blocks.map_or(0, |(send, receive)| send.total().max(receive.total()));
         let bytes = bytes.saturating_mul(ranks_here as u64).min(i64::MAX as u64) as i64;
@@ -76,7 +76,7 @@ impl Session {
             entry.trials.set(trials);
         }
         Ok(Agreement {
-            failed: (status < 0).then(|| (-status - 1) as Rank),
+            failed: (status < 0).then(|| Rank((-status - 1) as u32)),
             servable: servable == 1,
             key: Key(record.sums),
             countable: countable == 1,
@@ -114,11 +114,11 @@ impl Session {
 
     /// The same error on all ranks if one has one, and what becomes of a record without its first minimum.
     fn settled<T>(&self, local: &Result<T, Error>, mut record: ReductionRecord) -> Result<ReductionRecord, Error> {
-        record.minima[0] = if local.is_err() { -i64::from(self.rank()) - 1 } else { 0 };
+        record.minima[0] = if local.is_err() { -i64::from(self.rank().0) - 1 } else { 0 };
         self.reduction.reduce(&self.comm, &mut record)?;
         match record.minima[0] {
             // A rank's own error says more.
-            status if status < 0 && local.is_ok() => Err(Error::ArgumentElsewhere((-status - 1) as Rank)),
+            status if status < 0 && local.is_ok() => Err(Error::ArgumentElsewhere(Rank((-status - 1) as u32))),
             _ => Ok(record),
         }
     }
@@ -129,7 +129,7 @@ impl Session {
         let agreement_seconds = self.agreement_seconds();
         let agreed = Agreed { class, misprediction, later, seconds_per_call, planning_seconds, agreement_seconds };
         let skip = self.forecast.borrow_mut().learn(agreed);
-        if skip > 0 && self.forecasts && self.rank() == 0 {
+        if skip > 0 && self.forecasts && self.rank() == Rank(0) {
             log::debug!(
                 "{skip} calls take the fast path to MPI before the next agreement: the last one was {class:?}, calls take \
                  {seconds_per_call:.3e} s, an agreement {agreement_seconds:.3e} s"

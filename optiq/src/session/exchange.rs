@@ -145,7 +145,7 @@ impl Session {
         let mut trials = entry.trials.get();
         let side = trials.next(self.config.min_gain);
         entry.trials.set(trials);
-        if self.rank() == 0 {
+        if self.rank() == Rank(0) {
             log::debug!("served by {side:?}, as measured: {trials}");
         }
         side
@@ -172,19 +172,19 @@ impl Session {
     /// Whether every rank expects what is sent to it; collective.
     fn compare_counts(&self, send: &Blocks, receive: &Blocks) -> Result<(), Error> {
         let sent = self.comm.all_to_all(&send.bytes)?;
-        let wrong = |from: &usize| sent[*from] != receive.bytes[*from];
-        let mismatch = (0..sent.len()).find(wrong).map(|from| (from as Rank, receive.bytes[from], sent[from]));
-        self.settle_counts(mismatch)
+        let pairs = (0..).map(Rank).zip(receive.bytes.iter().zip(&sent));
+        let mut wrong = pairs.filter(|(_, (expected, sent))| expected != sent);
+        self.settle_counts(wrong.next().map(|(from, (&expected, &sent))| (from, expected, sent)))
     }
 
     /// The same error or none on all ranks, from each rank's (sender, expected bytes, sent bytes).
     fn settle_counts(&self, mismatch: Option<(Rank, u64, u64)>) -> Result<(), Error> {
         let me = self.rank();
-        let mut counts = [if mismatch.is_some() { -i64::from(me) - 1 } else { 0 }];
+        let mut counts = [if mismatch.is_some() { -i64::from(me.0) - 1 } else { 0 }];
         self.comm.all_min(&mut counts)?;
         match mismatch {
             Some((from, expected, sent)) => Err(Error::Counts { rank: me, from, expected, sent }),
-            None if counts[0] < 0 => Err(Error::CountsElsewhere((-counts[0] - 1) as Rank)),
+            None if counts[0] < 0 => Err(Error::CountsElsewhere(Rank((-counts[0] - 1) as u32))),
             None => Ok(()),
         }
     }
@@ -202,9 +202,9 @@ impl Session {
         let countable = agreement.countable;
         let messages = self.gather(&send.bytes)?;
         let me = self.rank();
-        self.settle_counts((0..self.size()).find_map(|from| {
+        self.settle_counts((0..self.size()).map(Rank).find_map(|from| {
             let sent = sent(&messages, from, me);
-            let expected = receive.bytes[from as usize];
+            let expected = receive.bytes[from.index()];
             (sent != expected).then_some((from, expected, sent))
         }))?;
         // A rank to itself is a copy, not a message.
@@ -228,8 +228,11 @@ impl Session {
         let row: Vec<u64> =
             bytes.iter().enumerate().filter(|(_, b)| **b > 0).flat_map(|(to, &b)| [to as u64, b]).collect();
         let (lengths, words) = self.comm.all_gather(&row)?;
-        let sources = lengths.iter().enumerate().flat_map(|(rank, &n)| std::iter::repeat_n(rank as Rank, n / 2));
-        let message = |(source, pair): (Rank, &[u64])| Message { source, destination: pair[0] as Rank, bytes: pair[1] };
+        let sources = (0..).map(Rank).zip(&lengths).flat_map(|(rank, &n)| std::iter::repeat_n(rank, n / 2));
+        let message = |(source, pair): (Rank, &[u64])| {
+            let destination = Rank(pair[0] as u32);
+            Message { source, destination, bytes: pair[1] }
+        };
         Ok(sources.zip(words.chunks_exact(2)).map(message).collect())
     }
 
@@ -255,13 +258,13 @@ impl Session {
         let demands = merge(messages, &fabric.placement).map_err(Error::BadPlan);
         let mut sent_out = Vec::new();
         let mut failure = None;
-        if self.rank() == 0 {
+        if self.rank() == Rank(0) {
             match demands.and_then(|d| make(&d)) {
                 Ok(bytes) => sent_out = bytes,
                 Err(error) => failure = Some(error),
             }
         }
-        self.comm.broadcast(0, &mut sent_out)?;
+        self.comm.broadcast(Rank(0), &mut sent_out)?;
         if let Some(error) = failure {
             return Err(error);
         }
@@ -307,7 +310,7 @@ impl Session {
         };
         let staged = match gathered {
             Some(gathered) => {
-                if me == 0 {
+                if me == Rank(0) {
                     let (flows, pieces) = (gathered.paths.len(), paths.len());
                     log::debug!("messages are packed in shared memory: {flows} paths instead of {pieces}");
                 }
@@ -321,10 +324,10 @@ impl Session {
                 for path in &mut paths {
                     // Only the ends know where their blocks are, and only they need to.
                     if path.source() == me {
-                        path.source_offset += send.offsets[path.destination() as usize];
+                        path.source_offset += send.offsets[path.destination().index()];
                     }
                     if path.destination() == me {
-                        path.destination_offset += receive.offsets[path.source() as usize];
+                        path.destination_offset += receive.offsets[path.source().index()];
                     }
                 }
                 None
@@ -336,7 +339,7 @@ impl Session {
             let policy = RelayPolicy { network, placement, model, chunk, congestion_seconds };
             (_, options.chunk) = policy.apply(&mut paths, self.config.legs)?;
         }
-        if me == 0 && log::log_enabled!(log::Level::Debug) {
+        if me == Rank(0) && log::log_enabled!(log::Level::Debug) {
             log_chunks(&paths, options.chunk);
         }
         Ok((Schedule::new(me, self.size(), &paths, &options)?, staged))
@@ -354,7 +357,7 @@ impl Session {
         let Some(memory) = fabric.shared.as_ref().filter(|_| pays(plan, pieces)) else { return Ok(None) };
         let gathered = gather(plan, messages, &fabric.placement).map_err(Error::BadPlan)?;
         let bytes = 2 * (gathered.outgoing_bytes + gathered.incoming_bytes);
-        let ranks = (0..self.size()).map(|r| fabric.placement.ranks(fabric.placement.host(r)).len() as u64);
+        let ranks = (0..self.size()).map(Rank).map(|r| fabric.placement.ranks(fabric.placement.host(r)).len() as u64);
         if bytes > self.config.budget / 2 * ranks.min().unwrap_or(0) {
             return Ok(None);
         }
@@ -436,7 +439,7 @@ impl Session {
     /// # Safety
     /// As [`Session::exchange`].
     pub(super) unsafe fn copy_own(&self, send: &Blocks, receive: &Blocks) {
-        let me = self.rank() as usize;
+        let me = self.rank().index();
         let own = send.bytes[me];
         if own > 0 {
             // SAFETY: the caller's blocks are valid, and of the same length by the agreement on counts.

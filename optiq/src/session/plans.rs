@@ -51,10 +51,10 @@ impl Staged {
         let (mut gather, mut scatter, mut local) = (Vec::new(), Vec::new(), Vec::new());
         for Place { message: m, outgoing, incoming } in &g.places {
             if m.source == me {
-                gather.push((send.offsets[m.destination as usize], *outgoing, m.bytes));
+                gather.push((send.offsets[m.destination.index()], *outgoing, m.bytes));
             }
             if m.destination == me {
-                let into = receive.offsets[m.source as usize];
+                let into = receive.offsets[m.source.index()];
                 match incoming {
                     Some(incoming) => scatter.push((into, *incoming, m.bytes)),
                     None => local.push((into, *outgoing, m.bytes)),
@@ -170,7 +170,7 @@ impl Key {
     /// The share of `rank`. `paths` tells demands whose paths were given from those that may go any way (0).
     pub(super) fn share(rank: Rank, paths: u64, send: &Blocks, receive: &Blocks) -> Self {
         let mut hasher = Hasher::new("optiq exchange 1");
-        hasher.u64(u64::from(rank));
+        hasher.u64(u64::from(rank.0));
         hasher.u64(paths);
         for list in [&send.bytes, &send.offsets, &receive.bytes, &receive.offsets] {
             list.iter().for_each(|&word| hasher.u64(word));
@@ -302,7 +302,7 @@ mod tests {
     }
 
     /// The key of one message among three ranks, of which the others have nothing.
-    fn one_message(source: Rank, destination: Rank, length: u64, offset: u64, paths: u64) -> Key {
+    fn one_message(source: u32, destination: u32, length: u64, offset: u64, paths: u64) -> Key {
         let mut sums = [0u64; 2];
         for rank in 0..3 {
             let mut sides = [(source, destination), (destination, source)].map(|(here, there)| {
@@ -314,7 +314,7 @@ mod tests {
                 blocks
             });
             let [send, receive] = &mut sides;
-            let share = Key::share(rank, paths, send, receive);
+            let share = Key::share(Rank(rank), paths, send, receive);
             sums.iter_mut().zip(share.0).for_each(|(sum, word)| *sum = sum.wrapping_add(word));
         }
         Key(sums)

@@ -73,13 +73,13 @@ impl Fabric {
         let wrong = match local {
             Ok(Some((network, placement, model))) if agreed[0] == 1 && same => {
                 let (model, elsewhere) = model.unzip();
-                if let Some(note) = elsewhere.flatten().filter(|_| comm.rank() == 0) {
+                if let Some(note) = elsewhere.flatten().filter(|_| comm.rank() == Rank(0)) {
                     logger::warn_once(&format!("OPTIQ_CALIBRATION: {note}"));
                 }
-                if let Some(note) = placement.note().filter(|_| comm.rank() == 0) {
+                if let Some(note) = placement.note().filter(|_| comm.rank() == Rank(0)) {
                     logger::warn_once(note);
                 }
-                if agreed[5] != -agreed[6] && comm.rank() == 0 {
+                if agreed[5] != -agreed[6] && comm.rank() == Rank(0) {
                     logger::warn_once("OPTIQ_TRACE is not set on all ranks; nothing is traced");
                 }
                 let (transport, tracer) = watch(comm, config, agreed[5] == 1, back_end(comm, config)?)?;
@@ -105,7 +105,7 @@ impl Fabric {
         if config.strict {
             return Err(Error::Setup(wrong));
         }
-        if comm.rank() == 0 {
+        if comm.rank() == Rank(0) {
             logger::warn_once(&format!("{wrong}; all calls go to plain MPI"));
         }
         Ok(Err(wrong))
@@ -170,12 +170,12 @@ fn watch(
 
 /// Memory for gathered exchanges, if any host has several ranks.
 fn shared_memory(comm: &Communicator, placement: &Placement) -> Result<Option<HostMemory>, Error> {
-    let ranks = 0..placement.len() as Rank;
-    if !ranks.clone().any(|r| placement.ranks(placement.host(r)).len() > 1) {
+    let mut ranks = (0..placement.len() as u32).map(Rank);
+    if !ranks.any(|r| placement.ranks(placement.host(r)).len() > 1) {
         return Ok(None);
     }
     let memory = HostMemory::new(comm, placement.host(comm.rank()).0)?;
-    if memory.is_none() && comm.rank() == 0 {
+    if memory.is_none() && comm.rank() == Rank(0) {
         log::info!("ranks of a host do not share memory; their messages are not gathered");
     }
     Ok(memory)
@@ -268,7 +268,7 @@ fn back_end(comm: &Rc<Communicator>, config: &Config) -> Result<Box<dyn Transpor
         TransportChoice::Auto => {
             let version = comm.library_version()?;
             let rule = transport_rule(&version);
-            if comm.rank() == 0 {
+            if comm.rank() == Rank(0) {
                 let library = version.split([',', '\n']).next().unwrap_or_default();
                 log::info!("{library}: chunks travel {}, because {}", rule.choice, rule.reason);
             }
@@ -279,7 +279,7 @@ fn back_end(comm: &Rc<Communicator>, config: &Config) -> Result<Box<dyn Transpor
     if choice == TransportChoice::OneSided {
         match OneSided::new(Rc::clone(comm)) {
             Ok(transport) => return Ok(Box::new(transport)),
-            Err(e) if comm.rank() == 0 => {
+            Err(e) if comm.rank() == Rank(0) => {
                 logger::warn_once(&format!("one-sided transport cannot be had ({e}); using two-sided"));
             }
             Err(_) => {}

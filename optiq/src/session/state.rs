@@ -154,7 +154,7 @@ impl Session {
     }
 
     /// Number of ranks in the communicator.
-    pub fn size(&self) -> Rank {
+    pub fn size(&self) -> u32 {
         self.comm.size()
     }
 
@@ -238,7 +238,7 @@ impl Session {
 
     /// One line for a call. The decision is the same on all ranks: one of them at level info is enough.
     pub(super) fn log(&self, decision: &Decision) {
-        let level = if self.rank() == 0 { log::Level::Info } else { log::Level::Debug };
+        let level = if self.rank() == Rank(0) { log::Level::Info } else { log::Level::Debug };
         log::log!(level, "alltoallv on {} ranks served by {decision}", self.size());
     }
 
@@ -263,7 +263,7 @@ impl Session {
     }
 
     pub(super) fn warn_on_rank_0(&self, text: &str) {
-        if self.rank() == 0 {
+        if self.rank() == Rank(0) {
             log::warn!("{text}");
         }
     }

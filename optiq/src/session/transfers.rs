@@ -185,12 +185,12 @@ impl Session {
             for m in messages.iter().filter(|m| m.source == me || m.destination == me) {
                 let outgoing = m.source == me;
                 let (side, peer) = if outgoing { (send, m.destination) } else { (receive, m.source) };
-                let start = side.base.add(side.offsets[peer as usize] as usize);
+                let start = side.base.add(side.offsets[peer.index()] as usize);
                 let mut done = 0;
                 while done < m.bytes {
                     let piece = LARGEST_PIECE.min(m.bytes - done);
                     let address = start.add(done as usize).cast();
-                    let (count, peer) = (piece as c_int, peer as c_int);
+                    let (count, peer) = (piece as c_int, peer.0 as c_int);
                     let mut request = ffi::RSMPI_REQUEST_NULL;
                     let code = if outgoing {
                         ffi::PMPI_Isend(address, count, ffi::RSMPI_UINT8_T, peer, 0, comm, &mut request)

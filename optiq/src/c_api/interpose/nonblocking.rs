@@ -180,7 +180,7 @@ impl Offers {
 /// Begins a stream on the program's communicator, without waiting for other ranks.
 fn found(comm: ffi::MPI_Comm, ranks_here: usize, base: Arc<Base>, config: &Config) -> Result<Arc<Stream>, Error> {
     // Unlike any other rank's.
-    let (ranks, me) = (i64::from(base.comm.size()), i64::from(base.comm.rank()));
+    let (ranks, me) = (i64::from(base.comm.size()), i64::from(base.comm.rank().0));
     let tag = (base.proposals.fetch_add(1, Relaxed) * ranks + me) % (i64::from(base.comm.largest_tag()) + 1);
     let mut config = config.clone();
     // What cannot be used goes to plain MPI: the exchange was started.

@@ -133,7 +133,7 @@ pub(super) unsafe fn complete_on(comm: ffi::MPI_Comm) -> Result<(), Error> {
         let (returning, fatal) = (returning?, fatal?);
         let code = ffi::PMPI_Comm_set_errhandler(fatal.raw(), ffi::RSMPI_ERRORS_ARE_FATAL);
         optiq_transport::mpi::check(code, "MPI_Comm_set_errhandler")?;
-        CompletionComms { me: returning.rank() as c_int, returning, fatal, tags: AtomicUsize::new(0) }
+        CompletionComms { me: returning.rank().0 as c_int, returning, fatal, tags: AtomicUsize::new(0) }
     };
     *COMPLETION_COMMS.lock() = Some(Arc::new(own));
     Ok(())
