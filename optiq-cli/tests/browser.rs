@@ -208,11 +208,11 @@ fn any_graph_fits_a_narrow_window_and_hostile_names_stay_text() {
 
 #[test]
 fn a_timeline_is_drawn_without_a_script_and_hostile_words_stay_text() {
-    use optiq::trace::{Clock, TraceOptions, Tracer};
+    use optiq::trace::{Clock, Rank, TraceOptions, Tracer};
     let Some(chromium) = chromium() else { return };
     let folder = Folder::new("browser-timeline");
     let clock = Clock::start();
-    for rank in 0..2 {
+    for rank in [0, 1].map(Rank) {
         let trace =
             TraceOptions { directory: folder.path("traces"), events: 16, session: 0xabc, rank, ranks: 2, clock };
         let tracer = Tracer::create(&trace, "none").unwrap();

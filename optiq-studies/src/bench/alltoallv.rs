@@ -29,6 +29,7 @@ use optiq_lower::placement::{Placement, PlacementRule};
 use optiq_measure::statistics::median;
 use optiq_net::Network;
 use optiq_solver::{Demand, demands};
+use optiq_transport::Rank;
 
 /// The least time of a timed repetition, about, in seconds.
 const LONG_ENOUGH: f64 = 10e-3;
@@ -106,7 +107,7 @@ pub fn measure_with(
     let (network, placement) = (&network, &placement);
     let mut first = Some(first);
     // Report cases that cannot run before the first case runs.
-    let rank = world.rank() as usize;
+    let rank = Rank(world.rank() as u32);
     let mut prepared = Vec::with_capacity(request.cases.len());
     for case in &request.cases {
         let named = |e: String| format!("{}: {e}", case.name());
@@ -153,7 +154,7 @@ enum By {
 
 impl Bench<'_> {
     fn compare(&self, case: &Case, list: &[Demand], counts: (Vec<usize>, Vec<usize>)) -> Result<Comparison, String> {
-        let mut exchange = Exchange::new(counts, self.world.rank() as usize, |mine| {
+        let mut exchange = Exchange::new(counts, Rank(self.world.rank() as u32), |mine| {
             let mut theirs = vec![0i64; mine.len()];
             self.world.all_to_all_into(mine, &mut theirs[..]);
             theirs

@@ -2,6 +2,7 @@
 
 use optiq_lower::placement::Placement;
 use optiq_solver::Demand;
+use optiq_transport::Rank;
 
 /// After how many bytes the contents of buffers repeat; a prime, so that chunks do not.
 const PERIOD: usize = 251;
@@ -19,8 +20,8 @@ pub struct Exchange {
 }
 
 /// Two periods of what `source` sends: the byte at `offset` is that at `offset % PERIOD`.
-fn contents(source: usize) -> [u8; 2 * PERIOD] {
-    std::array::from_fn(|i| (source.wrapping_mul(131).wrapping_add(i.wrapping_mul(7)) % PERIOD) as u8)
+fn contents(source: Rank) -> [u8; 2 * PERIOD] {
+    std::array::from_fn(|i| (source.index().wrapping_mul(131).wrapping_add(i.wrapping_mul(7)) % PERIOD) as u8)
 }
 
 /// `parts` numbers that sum to `bytes` and differ by 1 at most; the larger first.
@@ -37,7 +38,7 @@ fn evenly(bytes: usize, parts: usize) -> impl Iterator<Item = usize> {
 pub fn counts(
     demands: &[Demand],
     placement: &Placement,
-    rank: usize,
+    rank: Rank,
     all_ranks: bool,
 ) -> Result<(Vec<usize>, Vec<usize>), String> {
     let ranks = placement.len();
@@ -51,13 +52,13 @@ pub fn counts(
         };
         let (from, to) = (on(demand.src)?, on(demand.dst)?);
         let bytes = usize::try_from(demand.bytes).map_err(|_| too_large())?;
-        let pairs = from.iter().flat_map(|src| to.iter().map(move |dst| (*src as usize, *dst as usize)));
+        let pairs = from.iter().flat_map(|src| to.iter().map(move |dst| (*src, *dst)));
         for ((src, dst), bytes) in pairs.zip(evenly(bytes, from.len() * to.len())) {
             if rank == src {
-                send_counts[dst] += bytes;
+                send_counts[dst.index()] += bytes;
             }
             if rank == dst {
-                receive_counts[src] += bytes;
+                receive_counts[src.index()] += bytes;
             }
         }
     }
@@ -78,7 +79,7 @@ impl Exchange {
     /// Buffers for [`counts`]; `swap` gives every rank one number of this one's and returns those for this one.
     pub fn new(
         (send_counts, receive_counts): (Vec<usize>, Vec<usize>),
-        rank: usize,
+        rank: Rank,
         swap: impl FnOnce(&[i64]) -> Vec<i64>,
     ) -> Self {
         let displacements = |counts: &[usize]| {
@@ -106,7 +107,7 @@ impl Exchange {
     pub fn is_right(&self) -> bool {
         (0..self.receive_counts.len()).all(|source| {
             let (at, count) = (self.receive_displacements[source], self.receive_counts[source]);
-            let pattern = contents(source);
+            let pattern = contents(Rank(source as u32));
             let first = self.theirs[source] % PERIOD;
             let expected = &pattern[first..first + PERIOD];
             self.receive[at..at + count].chunks(PERIOD).all(|chunk| chunk == &expected[..chunk.len()])
@@ -137,7 +138,7 @@ mod tests {
         let demands = [Demand::new(NodeId(0), NodeId(2), 10), Demand::new(NodeId(1), NodeId(2), 4)];
         // 10 bytes over the 4 pairs of ranks 0, 1 with 4, 5: 3, 3, 2, 2. 4 bytes over those of 2, 3: 1 each.
         let placement = placement(2);
-        let of = |rank, all| counts(&demands, &placement, rank, all).unwrap();
+        let of = |rank, all| counts(&demands, &placement, Rank(rank), all).unwrap();
         assert_eq!(of(0, true).0, [0, 0, 0, 0, 3, 3]);
         assert_eq!(of(1, true).0, [0, 0, 0, 0, 2, 2]);
         assert_eq!(of(4, true).1, [3, 2, 1, 1, 0, 0]);
@@ -148,16 +149,16 @@ mod tests {
     #[test]
     fn too_many_bytes_are_refused() {
         let demands = [Demand::new(NodeId(0), NodeId(1), 1 << 31)];
-        assert!(counts(&demands, &placement(1), 0, false).unwrap_err().contains("2^31"));
-        assert!(counts(&demands, &placement(1), 2, false).is_ok());
+        assert!(counts(&demands, &placement(1), Rank(0), false).unwrap_err().contains("2^31"));
+        assert!(counts(&demands, &placement(1), Rank(2), false).is_ok());
     }
 
     #[test]
     fn a_wrong_byte_is_seen() {
-        let mut exchange = Exchange::new((vec![700, 0], vec![0, 600]), 0, |_| vec![0, 300]);
+        let mut exchange = Exchange::new((vec![700, 0], vec![0, 600]), Rank(0), |_| vec![0, 300]);
         assert!(!exchange.is_right());
         // In the send buffer of rank 1, the bytes for rank 0 begin at 300.
-        let theirs = contents(1);
+        let theirs = contents(Rank(1));
         (0..600).for_each(|i| exchange.receive[i] = theirs[(300 + i) % PERIOD]);
         assert!(exchange.is_right());
         exchange.receive[599] ^= 1;

@@ -144,8 +144,8 @@ pub(super) fn name(run: &Run) -> String {
 
 /// What a reader must know to trust the figures.
 fn notes(run: &Run, by_rank: &[RankSummary]) -> Vec<String> {
-    let list = |ranks: &[u32]| {
-        let shown: Vec<String> = ranks.iter().take(8).map(u32::to_string).collect();
+    let list = |ranks: &[Rank]| {
+        let shown: Vec<String> = ranks.iter().take(8).map(Rank::to_string).collect();
         let more = if ranks.len() > 8 { format!(" and {} more", ranks.len() - 8) } else { String::new() };
         format!("{} {}{more}", if ranks.len() == 1 { "rank" } else { "ranks" }, shown.join(", "))
     };
@@ -154,11 +154,11 @@ fn notes(run: &Run, by_rank: &[RankSummary]) -> Vec<String> {
     if !missing.is_empty() {
         notes.push(format!("{} left no file here: what only they saw is missing", list(&missing)));
     }
-    let cut: Vec<u32> = by_rank.iter().filter(|r| !r.complete).map(|r| r.rank).collect();
+    let cut: Vec<Rank> = by_rank.iter().filter(|r| !r.complete).map(|r| r.rank).collect();
     if !cut.is_empty() {
         notes.push(format!("{} did not come to an end, or not yet: what was written by then is shown", list(&cut)));
     }
-    let dropped: Vec<u32> = by_rank.iter().filter(|r| r.dropped > 0).map(|r| r.rank).collect();
+    let dropped: Vec<Rank> = by_rank.iter().filter(|r| r.dropped > 0).map(|r| r.rank).collect();
     if !dropped.is_empty() {
         let records: u64 = by_rank.iter().map(|r| r.dropped).fold(0, u64::saturating_add);
         let gone = format!("{} dropped {records} records, the oldest of their exchanges", list(&dropped));
@@ -195,7 +195,7 @@ impl RankDocument {
     fn new(r: &RankSummary) -> Self {
         let part = |nanoseconds| share(nanoseconds, r.time);
         RankDocument {
-            rank: r.rank,
+            rank: r.rank.0,
             calls: r.calls,
             seconds: seconds(r.time),
             waiting: part(r.waiting),
@@ -228,12 +228,12 @@ impl WaitDocument {
             _ => "the end of the call".into(),
         };
         WaitDocument {
-            rank: w.rank,
+            rank: w.rank.0,
             call: w.call,
             start_seconds: seconds(w.start),
             seconds: seconds(w.duration),
             waited_for,
-            peer: w.peer,
+            peer: w.peer.map(|p| p.0),
             path: w.cause.map(|_| path.0),
         }
     }
@@ -245,7 +245,7 @@ impl WaitDocument {
 }
 
 impl PairDocument {
-    fn new(run: &Run, (source, destination): (u32, u32), only: Option<u32>) -> Self {
+    fn new(run: &Run, (source, destination): (Rank, Rank), only: Option<u32>) -> Self {
         let paths = run.pair(source, destination, only);
         let bytes = paths.iter().map(|p| p.bytes).fold(0, u64::saturating_add);
         let mut why: BTreeMap<String, usize> = BTreeMap::new();
@@ -253,7 +253,7 @@ impl PairDocument {
             *why.entry(call.served_by).or_default() += 1;
         }
         let path = |p: PairPath| PathDocument {
-            ranks: p.ranks,
+            ranks: p.ranks.iter().map(|r| r.0).collect(),
             all_ranks_known: p.known,
             bytes: p.bytes,
             share: share(p.bytes, bytes),
@@ -261,13 +261,14 @@ impl PairDocument {
             first_sent_seconds: p.first.map(seconds),
             last_arrived_seconds: p.last.map(seconds),
             slowest_leg: p.slowest.map(|s| LegDocument {
-                from: s.from,
-                to: s.to,
+                from: s.from.0,
+                to: s.to.0,
                 mean_seconds: seconds(s.mean),
                 chunks: s.chunks,
             }),
         };
-        PairDocument { source, destination, bytes, paths: paths.into_iter().map(path).collect(), why }
+        let paths = paths.into_iter().map(path).collect();
+        PairDocument { source: source.0, destination: destination.0, bytes, paths, why }
     }
 
     fn text(&self) -> String {

@@ -7,7 +7,7 @@ use crate::output;
 use crate::target::Target;
 use clap::Args;
 use document::{Choice, TraceDocument, name};
-use optiq_trace::{Run, TraceError, perfetto};
+use optiq_trace::{Rank, Run, TraceError, perfetto};
 use optiq_view::timeline;
 use std::io::Write;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub struct Arguments {
     call: Option<u32>,
     /// Which ways the bytes from one rank to another took, and which leg was slowest
     #[arg(long, value_name = "SOURCE:DESTINATION", value_parser = parse_pair)]
-    pair: Option<(u32, u32)>,
+    pair: Option<(Rank, Rank)>,
     /// The session, if the directory holds several [default: the last one]
     #[arg(long, value_name = "NUMBER", value_parser = parse_session)]
     session: Option<u64>,
@@ -53,8 +53,9 @@ pub struct Arguments {
     json: bool,
 }
 
-fn parse_pair(text: &str) -> Result<(u32, u32), String> {
-    let pair = text.split_once(':').and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
+fn parse_pair(text: &str) -> Result<(Rank, Rank), String> {
+    let rank = |text: &str| text.trim().parse().ok().map(Rank);
+    let pair = text.split_once(':').and_then(|(a, b)| Some((rank(a)?, rank(b)?)));
     pair.ok_or_else(|| "two ranks as 0:3 are expected".into())
 }
 
@@ -98,7 +99,7 @@ impl Arguments {
             )));
         }
         if let Some((a, b)) = self.pair
-            && (a >= run.ranks() || b >= run.ranks())
+            && a.max(b).0 >= run.ranks()
         {
             let ranks = run.ranks();
             return Err(Failure::Input(format!(
@@ -129,7 +130,7 @@ mod tests {
 
     #[test]
     fn pairs() {
-        assert_eq!(parse_pair("0:13"), Ok((0, 13)));
+        assert_eq!(parse_pair("0:13"), Ok((Rank(0), Rank(13))));
         for bad in ["", "1", "1:", "a:b", "1:2:3", "-1:2"] {
             assert!(parse_pair(bad).is_err(), "{bad}");
         }

@@ -11,6 +11,7 @@ use optiq_lower::placement::Placement;
 use optiq_lower::transfers::TransferList;
 use optiq_net::{Network, NodeId, units};
 use optiq_solver::demands;
+use optiq_transport::Rank;
 use optiq_view::table;
 use serde::Serialize;
 use std::io::Write;
@@ -107,13 +108,14 @@ impl Arguments {
             return Ok(jobs);
         }
         let ranks = placement.len() as u32;
-        if let Some(wrong) = self.to.iter().find(|&&r| r >= ranks) {
+        let to: Vec<Rank> = self.to.iter().copied().map(Rank).collect();
+        if let Some(wrong) = to.iter().find(|r| r.0 >= ranks) {
             return Err(Failure::Input(format!("--to names rank {wrong}; there are {ranks} ranks")));
         }
         let mut busy = vec![0u64; self.to.len()];
-        for rank in 0..ranks {
+        for rank in (0..ranks).map(Rank) {
             let mut nearest = None;
-            for (i, &to) in self.to.iter().enumerate() {
+            for (i, &to) in to.iter().enumerate() {
                 let mut route = Vec::new();
                 net.route(placement.host(rank), placement.host(to), &mut route)?;
                 let key = (route.len(), busy[i], i);
@@ -121,7 +123,7 @@ impl Arguments {
             }
             if let Some((_, _, i)) = nearest {
                 busy[i] += 1;
-                jobs.add(rank, self.to[i], self.bytes).map_err(refused)?;
+                jobs.add(rank, to[i], self.bytes).map_err(refused)?;
             }
         }
         Ok(jobs)

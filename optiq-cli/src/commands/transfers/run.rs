@@ -11,6 +11,7 @@ use optiq_lower::transfers::TransferList;
 use optiq_measure::statistics::median;
 use optiq_net::units;
 use optiq_studies::bench::timing;
+use optiq_transport::Rank;
 use optiq_view::table;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -105,7 +106,7 @@ impl Arguments {
                 seconds.push(longest);
             }
         }
-        if rank != 0 {
+        if rank != Rank(0) {
             return Ok(None);
         }
         let bytes = jobs.list().iter().fold(0u64, |sum, j| sum.saturating_add(j.bytes));

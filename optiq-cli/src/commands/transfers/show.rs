@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::output;
 use clap::Args;
 use optiq_lower::transfers::{Transfer, TransferList};
+use optiq_transport::Rank;
 use optiq_view::table;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -49,7 +50,8 @@ struct Shown {
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let jobs = TransferList::read(&self.file).map_err(refused)?;
-        let wanted = |j: &&Transfer| self.rank.is_none_or(|r| j.source == r || j.destination == r);
+        let rank = self.rank.map(Rank);
+        let wanted = |j: &&Transfer| rank.is_none_or(|r| j.source == r || j.destination == r);
         let shown: Vec<Shown> = jobs.list().iter().filter(wanted).map(shown).collect();
         let bytes = shown.iter().fold(0u64, |sum, j| sum.saturating_add(j.bytes));
         let topology = jobs.topology().map(str::to_owned);
@@ -65,8 +67,8 @@ impl Arguments {
 
 fn shown(job: &Transfer) -> Shown {
     Shown {
-        source_rank: job.source,
-        destination_rank: job.destination,
+        source_rank: job.source.0,
+        destination_rank: job.destination.0,
         bytes: job.bytes,
         paths: job.paths.len(),
         hops_max: job.paths.iter().map(|p| p.vertices.len() - 1).max().unwrap_or(0),

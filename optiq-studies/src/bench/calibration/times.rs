@@ -27,7 +27,7 @@ const CHUNKS: (usize, usize) = (64, 1 << 16);
 const WINDOW: u64 = 256;
 
 /// Messages of an agreement that follow one another.
-pub fn latency_messages(ranks: Rank) -> f64 {
+pub fn latency_messages(ranks: u32) -> f64 {
     f64::from(2 * ranks.next_power_of_two().trailing_zeros().max(1))
 }
 
@@ -65,7 +65,7 @@ pub fn chunk_samples(
     };
     // SAFETY: a valid communicator, and the session is dropped here.
     let session = unsafe { Session::new(world.as_raw(), config) }.map_err(|e| e.to_string())?;
-    let ring = Ring::new(network, placement, world.rank() as Rank);
+    let ring = Ring::new(network, placement, Rank(world.rank() as u32));
     let mut chunks = CHUNKS.0;
     let mut seconds = ring.seconds(world, &session, chunks * chunk)?;
     // The first exchange of a size makes its plan; the second tells how long it is.
@@ -92,7 +92,7 @@ pub fn chunk_samples(
 struct Ring {
     ranks: usize,
     /// To whom this rank sends, and from whom it receives.
-    neighbours: Option<(usize, usize)>,
+    neighbours: Option<(Rank, Rank)>,
 }
 
 impl Ring {
@@ -102,7 +102,7 @@ impl Ring {
         let neighbours = first.iter().position(|&r| r == rank).map(|i| {
             let next = first[(i + 1) % first.len()];
             let previous = first[(i + first.len() - 1) % first.len()];
-            (next as usize, previous as usize)
+            (next, previous)
         });
         Ring { ranks: placement.len(), neighbours }
     }
@@ -111,7 +111,7 @@ impl Ring {
     fn seconds(&self, world: &SimpleCommunicator, session: &Session, bytes: usize) -> Result<f64, String> {
         let mut counts = [vec![0; self.ranks], vec![0; self.ranks]];
         if let Some((next, previous)) = self.neighbours {
-            (counts[0][next], counts[1][previous]) = (bytes, bytes);
+            (counts[0][next.index()], counts[1][previous.index()]) = (bytes, bytes);
         }
         let displacements = vec![0; self.ranks];
         let (send, mut receive) = (vec![1u8; bytes], vec![0u8; bytes]);

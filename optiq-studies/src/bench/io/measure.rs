@@ -22,6 +22,7 @@ use optiq_lower::placement::Placement;
 use optiq_measure::statistics::median;
 use optiq_net::Network;
 use optiq_net::random::SplitMix64;
+use optiq_transport::Rank;
 use std::ffi::c_int;
 use std::path::PathBuf;
 
@@ -129,7 +130,7 @@ struct Setting<'a> {
     servers: &'a Servers,
     /// What each rank has of the file.
     extents: Vec<Extent>,
-    me: usize,
+    me: Rank,
 }
 
 /// Measures; collective over the world. Only rank 0 returns the document, and tells `progress` what it does.
@@ -164,16 +165,16 @@ pub fn measure(
     let bounds = exchanges.as_ref().map(|x| [x[0].link_bound_seconds, x[1].link_bound_seconds]);
     let ways: Vec<By> = By::ALL.into_iter().filter(|by| exchanges.is_some() || !by.gathers()).collect();
     let files = setting.files(&ways, request.folder.clone())?;
-    let mine = setting.extents[setting.me];
-    let data = contents(request.seed, setting.me as u64, mine.bytes as usize);
+    let mine = setting.extents[setting.me.index()];
+    let data = contents(request.seed, setting.me, mine.bytes as usize);
     let back = vec![0; data.len()];
     let mut bench = Bench { world, session: &session, mine, data, back, exchanges, files, decision: String::new() };
-    let told: &dyn Fn(String) = if setting.me == 0 { progress } else { &drop };
+    let told: &dyn Fn(String) = if setting.me == Rank(0) { progress } else { &drop };
     let times = bench.all(&ways, request.repetitions as usize, told)?;
     let peak_buffer_bytes = greatest(world, session.peak_buffer_bytes());
     let peak_resident_bytes = greatest(world, resident());
     drop(bench);
-    if setting.me != 0 {
+    if setting.me != Rank(0) {
         return Ok(None);
     }
     let total_bytes: u64 = setting.extents.iter().map(|e| e.bytes).sum();
@@ -216,7 +217,7 @@ impl<'a> Setting<'a> {
         let inner = session.session();
         let (network, placement) =
             inner.network().zip(inner.placement()).ok_or("the network of OPTIQ_TOPOLOGY cannot be used here")?;
-        let me = world.rank() as usize;
+        let me = Rank(world.rank() as u32);
         let mut random = SplitMix64::new(request.seed);
         let mut start = 0;
         let extents: Vec<Extent> = (0..world.size())
@@ -226,8 +227,8 @@ impl<'a> Setting<'a> {
                 Extent { start: start - bytes, bytes }
             })
             .collect();
-        if extents[me].bytes > i32::MAX as u64 {
-            return Err(format!("a rank has {} bytes; MPI counts to 2^31 - 1", extents[me].bytes));
+        if extents[me.index()].bytes > i32::MAX as u64 {
+            return Err(format!("a rank has {} bytes; MPI counts to 2^31 - 1", extents[me.index()].bytes));
         }
         Ok(Self { world, network, placement, servers, extents, me })
     }
@@ -241,22 +242,22 @@ impl<'a> Setting<'a> {
 
     /// This rank's part of a round.
     fn exchange(&self, rounds: &Rounds) -> Result<Exchange, String> {
-        let mine = self.extents[self.me];
+        let mine = self.extents[self.me.index()];
         let mut x = Exchange::new(self.world.size() as usize);
         let mut demands = Vec::new();
         for (number, server) in self.servers.list().iter().enumerate() {
             for m in rounds.messages(number, 0) {
                 demands.push((self.placement.host(m.rank), server.host, m.extent.bytes));
-                if m.rank as usize == self.me {
-                    x.send_counts[server.rank as usize] = m.extent.bytes as usize;
-                    x.send_displacements[server.rank as usize] = (m.extent.start - mine.start) as usize;
+                if m.rank == self.me {
+                    x.send_counts[server.rank.index()] = m.extent.bytes as usize;
+                    x.send_displacements[server.rank.index()] = (m.extent.start - mine.start) as usize;
                 }
-                if server.rank as usize == self.me {
-                    x.receive_counts[m.rank as usize] = m.extent.bytes as usize;
-                    x.receive_displacements[m.rank as usize] = m.at as usize;
+                if server.rank == self.me {
+                    x.receive_counts[m.rank.index()] = m.extent.bytes as usize;
+                    x.receive_displacements[m.rank.index()] = m.at as usize;
                 }
             }
-            if server.rank as usize == self.me {
+            if server.rank == self.me {
                 x.pieces = rounds.pieces(number, 0);
                 x.receive = vec![0; rounds.largest(number) as usize];
             }
@@ -276,7 +277,7 @@ impl<'a> Setting<'a> {
         // On the machines that the lab emulates, only I/O hosts reach the storage; here all hosts do. Hints therefore ask for
         // MPI's aggregators on OPTIQ's I/O hosts, if hosts have the topology's names: ROMIO aborts the job if there are no
         // such hosts.
-        let name = self.network.name(self.placement.host(self.me as u32));
+        let name = self.network.name(self.placement.host(self.me));
         let named = mpi::environment::processor_name().is_ok_and(|processor| processor == name);
         let names = match greatest(self.world, u64::from(!named)) {
             0 => self.server_names(),
@@ -457,8 +458,8 @@ impl Bench<'_> {
 }
 
 /// The bytes that a rank writes.
-fn contents(seed: u64, rank: u64, bytes: usize) -> Vec<u8> {
-    let mut random = SplitMix64::new(seed ^ (rank + 1) << 32);
+fn contents(seed: u64, rank: Rank, bytes: usize) -> Vec<u8> {
+    let mut random = SplitMix64::new(seed ^ (u64::from(rank.0) + 1) << 32);
     let mut data = Vec::with_capacity(bytes + 8);
     while data.len() < bytes {
         data.extend_from_slice(&random.next_u64().to_le_bytes());
