@@ -9,8 +9,8 @@ mod common;
 use common::{Document, Subject, in_turn, table};
 use optiq_trace::{Clock, DEFAULT_EVENTS, TraceOptions, Tracer};
 use optiq_transport::{
-    ChunkRule, ExecuteOptions, InProcess, LinkMap, Memory, Path, Rank, Schedule, ScheduleOptions, Traced, Transport,
-    execute, mesh, paced_mesh,
+    ChunkRule, ExecuteOptions, InProcess, LinkMap, Memory, Path, PathId, Rank, Schedule, ScheduleOptions, Traced,
+    Transport, execute, mesh, paced_mesh,
 };
 use serde::Serialize;
 use std::process::ExitCode;
@@ -22,8 +22,8 @@ use tempfile::TempDir;
 const CASES: [(u64, u64, Option<f64>); 3] =
     [(64 << 10, 24 << 20, Some(100e6)), (64 << 10, 128 << 20, None), (4 << 10, 32 << 20, None)];
 /// Directly, and over a forwarder.
-const CHAINS: [&[Rank]; 2] = [&[0, 2], &[0, 1, 2]];
-const RANKS: Rank = 3;
+const CHAINS: [&[Rank]; 2] = [&[Rank(0), Rank(2)], &[Rank(0), Rank(1), Rank(2)]];
+const RANKS: u32 = 3;
 
 #[derive(Serialize)]
 struct Tracing {
@@ -54,7 +54,7 @@ impl LinkMap for Outgoing {
     }
 
     fn links(&self, from: Rank, _: Rank) -> &[u32] {
-        &[[0], [1], [2]][from as usize]
+        &[[0], [1], [2]][from.index()]
     }
 }
 
@@ -84,7 +84,7 @@ fn measure(repetitions: usize) -> Result<Tracing, String> {
 fn seconds(chunk: u64, total: u64, rate: Option<f64>, directory: Option<&std::path::Path>) -> Result<f64, String> {
     let bytes = total / CHAINS.len() as u64;
     let path = |(id, ranks): (u32, &&[Rank])| Path {
-        id,
+        id: PathId(id),
         ranks: ranks.to_vec(),
         bytes,
         source_offset: u64::from(id) * bytes,
@@ -119,7 +119,7 @@ fn seconds(chunk: u64, total: u64, rate: Option<f64>, directory: Option<&std::pa
     std::thread::scope(|scope| {
         let one = &one;
         let start = |(end, rank)| scope.spawn(move || one(end, rank));
-        let threads: Vec<_> = ends.into_iter().zip(0..).map(start).collect();
+        let threads: Vec<_> = ends.into_iter().zip((0..).map(Rank)).map(start).collect();
         let all = threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         all.collect::<Result<Vec<f64>, _>>().map(|seconds| seconds.into_iter().fold(0.0, f64::max))
     })

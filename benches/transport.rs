@@ -11,8 +11,8 @@ mod common;
 
 use common::{Document, Subject, in_turn, table};
 use optiq_transport::{
-    ChunkRule, ExecuteOptions, Memory, Path, QueueOrder, Rank, Schedule, ScheduleOptions, Scheduler, TransportError,
-    execute, mesh,
+    ChunkRule, ExecuteOptions, Memory, Path, PathId, QueueOrder, Rank, Schedule, ScheduleOptions, Scheduler,
+    TransportError, execute, mesh,
 };
 use serde::Serialize;
 use std::process::ExitCode;
@@ -26,7 +26,7 @@ const CHUNKS: [(u64, u64); 2] = [(4 * KIB, 16 << 20), (64 * KIB, 64 << 20)];
 const SCHEDULED: u64 = 1 << 18;
 
 /// Paths that are measured: what they are, and the ranks of each.
-const CASES: [(&str, &[&[Rank]]); 4] = [
+const CASES: [(&str, &[&[u32]]); 4] = [
     ("1 path of 1 leg", &[&[0, 1]]),
     ("1 path of 2 legs", &[&[0, 1, 2]]),
     ("2 paths of 1 and 2 legs", &[&[0, 2], &[0, 1, 2]]),
@@ -44,7 +44,7 @@ struct Row {
     /// `in-process` or `scheduler`.
     what: &'static str,
     paths: String,
-    ranks: Rank,
+    ranks: u32,
     chunk_bytes: u64,
     chunks: u64,
     seconds: f64,
@@ -91,12 +91,12 @@ fn measure(repetitions: usize) -> Result<Transport, String> {
 }
 
 /// Each chain of ranks `copies` times, so that all paths together carry `total` bytes, in equal parts.
-fn paths(chains: &[&[Rank]], copies: usize, total: u64) -> Vec<Path> {
+fn paths(chains: &[&[u32]], copies: usize, total: u64) -> Vec<Path> {
     let n = (chains.len() * copies) as u64;
     let bytes = total / n;
-    let path = |(id, chain): (u64, &&[Rank])| Path {
+    let path = |(id, chain): (u64, &&[u32])| Path {
         id: PathId(id as u32),
-        ranks: chain.to_vec(),
+        ranks: chain.iter().copied().map(Rank).collect(),
         bytes,
         source_offset: id * bytes,
         destination_offset: id * bytes,
@@ -106,9 +106,10 @@ fn paths(chains: &[&[Rank]], copies: usize, total: u64) -> Vec<Path> {
 
 impl Exchange {
     fn new(what: &'static str, title: String, paths: Vec<Path>, chunk: u64) -> Result<Self, String> {
-        let ranks = paths.iter().flat_map(|p| &p.ranks).max().map_or(0, |last| last + 1);
+        let ranks = paths.iter().flat_map(|p| &p.ranks).max().map_or(0, |last| last.0 + 1);
         let options = ScheduleOptions { chunk: ChunkRule::Fixed(chunk), ..ScheduleOptions::default() };
-        let schedules: Result<Vec<_>, _> = (0..ranks).map(|r| Schedule::new(r, ranks, &paths, &options)).collect();
+        let schedules: Result<Vec<_>, _> =
+            (0..ranks).map(|r| Schedule::new(Rank(r), ranks, &paths, &options)).collect();
         Ok(Exchange { what, title, chunk, paths, schedules: schedules.map_err(|e| e.to_string())? })
     }
 
@@ -133,7 +134,7 @@ impl Exchange {
             Ok(start.elapsed().as_secs_f64())
         };
         std::thread::scope(|scope| {
-            let ends = mesh(self.schedules.len() as Rank);
+            let ends = mesh(self.schedules.len() as u32);
             let start = |(end, schedule)| scope.spawn(move || one(end, schedule));
             let threads: Vec<_> = ends.into_iter().zip(&self.schedules).map(start).collect();
             let all = threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
@@ -151,7 +152,7 @@ impl Exchange {
             for (rank, scheduler) in ranks.iter_mut().enumerate() {
                 while scheduler.poll_post().is_some() {}
                 while let Some(t) = scheduler.poll_transmit() {
-                    chunks.push((rank, t.to as usize, t.header.path, t.header.sequence));
+                    chunks.push((rank, t.to.index(), t.header.path, t.header.sequence));
                 }
                 credits.extend(std::iter::from_fn(|| scheduler.poll_credit()));
             }
@@ -160,7 +161,7 @@ impl Exchange {
                 ranks[from].handle_sent(path, sequence)?;
             }
             for credit in credits.drain(..) {
-                ranks[credit.to as usize].handle_credit(credit.path, credit.chunks)?;
+                ranks[credit.to.index()].handle_credit(credit.path, credit.chunks)?;
             }
         }
         Ok(start.elapsed().as_secs_f64())
@@ -172,7 +173,7 @@ impl Exchange {
         Row {
             what: self.what,
             paths: self.title,
-            ranks: self.schedules.len() as Rank,
+            ranks: self.schedules.len() as u32,
             chunk_bytes: self.chunk,
             chunks,
             seconds,

@@ -7,7 +7,7 @@ use optiq_transport::{
 
 /// What byte `offset` of `source`'s send buffer is in exchange number `round`.
 pub fn byte_of(source: Rank, offset: u64, round: u64) -> u8 {
-    let mixed = u64::from(source).wrapping_mul(131).wrapping_add(offset.wrapping_mul(7)).wrapping_add(round * 17);
+    let mixed = u64::from(source.0).wrapping_mul(131).wrapping_add(offset.wrapping_mul(7)).wrapping_add(round * 17);
     // Below 251, so that the background below is none of them.
     (mixed % 251) as u8
 }
@@ -22,7 +22,7 @@ const BACKGROUND: u8 = 0xfe;
 pub fn run<T: Transport + ?Sized>(
     transport: &mut T,
     rank: Rank,
-    ranks: Rank,
+    ranks: u32,
     paths: &[Path],
     options: &ScheduleOptions,
     how: &ExecuteOptions,
@@ -53,20 +53,20 @@ pub fn run<T: Transport + ?Sized>(
 
 /// Random paths of up to four legs over `ranks` ranks (at least 2), the same for the same seed, with receive
 /// offsets that do not overlap and gaps between them.
-pub fn random_paths(ranks: Rank, count: usize, largest: u64, seed: u64) -> Vec<Path> {
+pub fn random_paths(ranks: u32, count: usize, largest: u64, seed: u64) -> Vec<Path> {
     let mut random = SplitMix64::new(seed);
     let mut end = vec![0u64; ranks as usize];
     let path = |id: usize| {
         let length = 2 + random.below(4).min(u64::from(ranks) - 2) as usize;
         let mut chain: Vec<Rank> = Vec::with_capacity(length);
         while chain.len() < length {
-            let rank = random.below(u64::from(ranks)) as Rank;
+            let rank = Rank(random.below(u64::from(ranks)) as u32);
             if !chain.contains(&rank) {
                 chain.push(rank);
             }
         }
         let bytes = 1 + random.below(largest);
-        let last = &mut end[chain[length - 1] as usize];
+        let last = &mut end[chain[length - 1].index()];
         let destination_offset = *last + random.below(40);
         *last = destination_offset + bytes;
         Path { id: PathId(id as u32), ranks: chain, bytes, source_offset: random.below(100), destination_offset }

@@ -6,6 +6,7 @@
 mod common;
 
 use common::compile_c as compile;
+use optiq_transport::Rank;
 use std::path::{Path, PathBuf};
 
 #[test]
@@ -43,7 +44,7 @@ fn jobs_to_bridges(file: &Path) {
     let placement = optiq_lower::placement::Placement::by_rank(&net, 16, 1).unwrap();
     let mut jobs = optiq_lower::transfers::TransferList::new();
     for rank in 0..16 {
-        jobs.add(rank, if rank % 2 == 0 { 0 } else { 10 }, 750_000).unwrap();
+        jobs.add(Rank(rank), Rank(if rank % 2 == 0 { 0 } else { 10 }), 750_000).unwrap();
     }
     let options = optiq_solver::pipeline::PlanOptions {
         planner: optiq_solver::planner::PlannerName::Heuristic2,

@@ -12,13 +12,13 @@ use optiq_transport::{mesh, paced_mesh};
 use std::time::{Duration, Instant};
 
 fn run_all(ends: Vec<InProcess>, paths: &[Path], options: &ScheduleOptions) -> Result<Vec<Execution>, String> {
-    let ranks = ends.len() as Rank;
+    let ranks = ends.len() as u32;
     let how = ExecuteOptions { give_up_after: Some(Duration::from_secs(30)), ..Default::default() };
     std::thread::scope(|scope| {
         let run = |(mut end, rank): (InProcess, Rank)| {
             scope.spawn(move || exchange::run(&mut end, rank, ranks, paths, options, &how, 0))
         };
-        let threads: Vec<_> = ends.into_iter().zip(0..).map(run).collect();
+        let threads: Vec<_> = ends.into_iter().zip((0..).map(Rank)).map(run).collect();
         threads.into_iter().map(|t| t.join().map_err(|_| "a rank panicked".to_string())?).collect()
     })
 }
@@ -35,7 +35,7 @@ fn messages(demands: &[optiq_solver::Demand], per_host: u32) -> Vec<Message> {
             left -= bytes;
             let (a, b) = (pair as u32 / per_host, pair as u32 % per_host);
             if bytes > 0 {
-                let (source, destination) = (demand.src.0 * per_host + a, demand.dst.0 * per_host + b);
+                let (source, destination) = (Rank(demand.src.0 * per_host + a), Rank(demand.dst.0 * per_host + b));
                 list.push(Message { source, destination, bytes });
             }
         }
@@ -138,7 +138,7 @@ fn legs_are_the_fabrics_routes() {
     for (a, b) in [(0, 17), (5, 4), (16, 3), (8, 8)] {
         let mut route = Vec::new();
         network.route(NodeId(a / 2), NodeId(b / 2), &mut route).unwrap();
-        assert_eq!(legs.links(a, b), route.iter().map(|l| l.0).collect::<Vec<_>>());
+        assert_eq!(legs.links(Rank(a), Rank(b)), route.iter().map(|l| l.0).collect::<Vec<_>>());
     }
     assert_eq!(legs.rates().len(), network.links().len());
 }

@@ -2,9 +2,9 @@
 
 use optiq_lower::lower::{Message, lower};
 use optiq_lower::placement::{Placement, PlacementRule};
-use optiq_solver::pipeline;
+use optiq_solver::{Demand, pipeline};
 use optiq_suite::{cases, exchange};
-use optiq_transport::{ChunkRule, ExecuteOptions, Path, QueueOrder, ScheduleOptions};
+use optiq_transport::{ChunkRule, ExecuteOptions, Path, QueueOrder, Rank, ScheduleOptions};
 use std::time::Duration;
 
 use crate::support::{rank, size};
@@ -16,7 +16,7 @@ fn how(order: QueueOrder, sends_in_flight: usize) -> ExecuteOptions {
 /// `rounds` times three exchanges of random paths under large and small budgets, and two of large messages, one after the
 /// other on the same transport. Three rounds have each order of sending once.
 pub fn random_exchanges(transport: &str, rounds: u64) -> Result<(), String> {
-    let (rank, ranks) = (rank(), size());
+    let (rank, ranks) = (Rank(rank()), size());
     let mut transport = crate::transport::transport(transport)?;
     let mut run = |paths: &[Path], options: ScheduleOptions, how, round| {
         exchange::run(&mut *transport, rank, ranks, paths, &options, &how, round).map(drop)
@@ -48,7 +48,7 @@ pub fn random_exchanges(transport: &str, rounds: u64) -> Result<(), String> {
 
 /// The cases of the shared suite that have as many hosts as there are ranks.
 pub fn cases(transport_name: &str) -> Result<(), String> {
-    let (rank, ranks) = (rank(), size());
+    let (rank, ranks) = (Rank(rank()), size());
     let mut transport = crate::transport::transport(transport_name)?;
     let mut done = 0;
     for case in cases::all()? {
@@ -69,14 +69,15 @@ pub fn cases(transport_name: &str) -> Result<(), String> {
         let planned = pipeline::run(&network, &demands, &options).map_err(|e| e.to_string())?;
         let names = vec![String::new(); ranks as usize];
         let placement = Placement::new(&network, &names, PlacementRule::Ranks { per_host: 1 })?;
-        let mut messages: Vec<Message> =
-            demands.iter().map(|d| Message { source: d.src.0, destination: d.dst.0, bytes: d.bytes }).collect();
+        // Rank `r` is on host `r`.
+        let message = |d: &Demand| Message { source: Rank(d.src.0), destination: Rank(d.dst.0), bytes: d.bytes };
+        let mut messages: Vec<Message> = demands.iter().map(message).collect();
         messages.sort_unstable();
         let mut paths = lower(Some(&planned.plan), &messages, &placement)?;
         // A place of its own for each source in the receive buffers.
         let longest = messages.iter().map(|m| m.bytes).max().unwrap_or(0);
         for path in &mut paths {
-            path.destination_offset += u64::from(path.source()) * longest;
+            path.destination_offset += u64::from(path.source().0) * longest;
         }
         let how = how(QueueOrder::ForwardFirst, 64);
         exchange::run(&mut *transport, rank, ranks, &paths, &ScheduleOptions::default(), &how, done)
