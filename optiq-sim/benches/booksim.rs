@@ -8,6 +8,7 @@ mod curves;
 use curves::{CYCLE, Curve, Point, compare, file};
 use optiq_sim::Model;
 use optiq_sim::model::Pipeline;
+use optiq_sim::time::Time;
 
 /// Routers without a pipeline, that take as long for a packet without contention.
 fn without_pipeline(curve: &Curve) -> Model {
@@ -15,7 +16,8 @@ fn without_pipeline(curve: &Curve) -> Model {
     let Pipeline { cycle_picoseconds, speedup, routing_steps, .. } = model.router.pipeline.take().unwrap();
     // Routing, allocation of a virtual channel and of the switch, the switch.
     let steps = u64::from(routing_steps) + 3;
-    model.router.delay_picoseconds = (steps * cycle_picoseconds).div_ceil(u64::from(speedup)).next_multiple_of(CYCLE);
+    let delay = (Time::picoseconds(cycle_picoseconds) * steps).div_ceil(u64::from(speedup)).next_multiple_of(CYCLE);
+    model.router.delay_picoseconds = delay.as_picoseconds();
     model
 }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a benchmark")]
 
 use optiq_net::Network;
+use optiq_sim::time::Time;
 use optiq_sim::workload::synthetic::{Gaps, Open, Pattern, Sizes};
 use optiq_sim::{Model, Outcome, Policy, Program, RunOptions, simulate};
 
@@ -18,7 +19,8 @@ const CONFIGURATIONS: [(&str, &str, u64); 4] = [
 fn run(spec: &str, routing: &str, messages: u64, threads: usize) -> Outcome {
     let network = Network::from_spec(spec).unwrap();
     let hosts = network.hosts() as u32;
-    let (pattern, gaps, sizes) = (Pattern::Uniform, Gaps::Fixed(1_000_000), Sizes::Fixed(4096));
+    let gaps = Gaps::Fixed(Time::picoseconds(1_000_000));
+    let (pattern, sizes) = (Pattern::Uniform, Sizes::Fixed(4096));
     let open = Open { pattern, gaps, sizes, messages, hosts };
     let programs = (0..hosts).map(|_| Box::new(open.clone()) as Box<dyn Program>).collect();
     let routing: Policy = routing.parse().unwrap();

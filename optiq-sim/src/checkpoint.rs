@@ -108,13 +108,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn sample() -> Vec<u8> {
-        write(Fingerprint(7), &Saved { time: 5, shards: vec![vec![1, 2, 3], vec![]] })
+        write(Fingerprint(7), &Saved { time: Time::picoseconds(5), shards: vec![vec![1, 2, 3], vec![]] })
     }
 
     #[test]
     fn what_was_written_is_read() {
         let saved = read(Fingerprint(7), &sample()).unwrap();
-        assert_eq!((saved.time, saved.shards), (5, vec![vec![1, 2, 3], vec![]]));
+        assert_eq!((saved.time, saved.shards), (Time::picoseconds(5), vec![vec![1, 2, 3], vec![]]));
         let other = read(Fingerprint(8), &sample()).err().unwrap().to_string();
         assert!(other.contains("of another simulation"), "{other}");
     }

@@ -1,6 +1,6 @@
 //! What can go wrong.
 
-use crate::time::{Time, seconds};
+use crate::time::Time;
 
 /// Why a simulation could not begin or continue.
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +33,7 @@ pub enum SimError {
     #[error(transparent)]
     Transport(#[from] optiq_transport::TransportError),
     /// Nothing can happen any more, but hosts still wait.
-    #[error("deadlock after {:.9} s of simulated time: {what}", seconds(*.time))]
+    #[error("deadlock after {:.9} s of simulated time: {what}", .time.seconds())]
     Deadlock {
         /// The time of the last event.
         time: Time,

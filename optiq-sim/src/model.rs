@@ -4,7 +4,7 @@
 //! out have the defaults of [`Model::default`].
 
 use crate::error::SimError;
-use crate::time::{SECOND, Time};
+use crate::time::Time;
 use optiq_net::Class;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -220,11 +220,11 @@ impl Default for Model {
 impl LinkModel {
     /// The latency of a link of a class.
     pub fn latency(&self, class: Class) -> Time {
-        match class {
+        Time::picoseconds(match class {
             Class::Terminal => self.terminal_latency_picoseconds,
             Class::Local => self.local_latency_picoseconds,
             Class::Global => self.global_latency_picoseconds,
-        }
+        })
     }
 }
 
@@ -377,7 +377,7 @@ impl Model {
             host.receive_overhead_picoseconds,
             host.forward_overhead_picoseconds,
         ];
-        if let Some(time) = times.iter().find(|&&t| t > SECOND) {
+        if let Some(time) = times.iter().find(|&&t| Time::picoseconds(t) > Time::SECOND) {
             return Err(format!("a latency, delay or overhead is {time} ps; at most a second (10^12 ps) is expected"));
         }
         router.pipeline.as_ref().map_or(Ok(()), |pipeline| pipeline.check(router.delay_picoseconds))
@@ -387,14 +387,14 @@ impl Model {
 impl Pipeline {
     fn check(&self, delay: u64) -> Result<(), String> {
         let &Self { cycle_picoseconds: cycle, speedup, routing_steps: steps, .. } = self;
-        if cycle == 0 || cycle > SECOND {
+        if cycle == 0 || Time::picoseconds(cycle) > Time::SECOND {
             return Err(format!("router.pipeline.cycle_picoseconds is {cycle}; 1 ps to a second is expected"));
         }
         if speedup == 0 || !cycle.is_multiple_of(u64::from(speedup)) {
             let text = "at least 1, and a divisor of router.pipeline.cycle_picoseconds, is expected";
             return Err(format!("router.pipeline.speedup is {speedup}; {text}"));
         }
-        if steps > 1000 || self.credit_delay_picoseconds > SECOND {
+        if steps > 1000 || Time::picoseconds(self.credit_delay_picoseconds) > Time::SECOND {
             return Err("router.pipeline has more than 1000 routing_steps, or a credit delay above a second".into());
         }
         if delay < cycle {

@@ -33,7 +33,7 @@ pub struct Outcome {
     pub message_latency_mean: f64,
     /// Bytes on each link of the network, headers included; parallel ones together.
     pub link_bytes: Vec<u64>,
-    /// For how long each link was busy, in picoseconds; parallel ones together.
+    /// For how long each link was busy; parallel ones together.
     pub link_busy: Vec<Time>,
     /// What happened over time, if it was recorded.
     pub series: Option<Series>,
@@ -47,7 +47,9 @@ impl Outcome {
     /// The fingerprint of all that was simulated: the same on every machine, with any number of threads and checkpoints.
     pub fn fingerprint(&self) -> Fingerprint {
         let mut hasher = Hasher::new("optiq outcome 1");
-        for word in [self.time, self.events, self.packets, self.messages, self.detours, self.payload_bytes] {
+        for word in
+            [self.time.as_picoseconds(), self.events, self.packets, self.messages, self.detours, self.payload_bytes]
+        {
             hasher.u64(word);
         }
         hasher.u64(self.message_latency_mean.to_bits());
@@ -57,7 +59,8 @@ impl Outcome {
                 hasher.u64(cell.count_at_value());
             }
         }
-        self.link_bytes.iter().chain(&self.link_busy).for_each(|&word| hasher.u64(word));
+        self.link_bytes.iter().for_each(|&bytes| hasher.u64(bytes));
+        self.link_busy.iter().for_each(|busy| hasher.u64(busy.as_picoseconds()));
         hasher.finish()
     }
 }

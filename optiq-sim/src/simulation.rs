@@ -90,10 +90,11 @@ fn divide(network: &Network, fabric: &Fabric, threads: usize) -> (usize, Vec<u8>
     };
     // Shards without a lookahead cannot be simulated in parallel.
     let (shards, owner, lookahead) = match split(wanted) {
-        (_, _, 0) => split(1),
+        (_, _, Time::ZERO) => split(1),
         parts => parts,
     };
-    log::debug!("{threads} threads wanted, {shards} used; lookahead between them {lookahead} ps");
+    let picoseconds = lookahead.as_picoseconds();
+    log::debug!("{threads} threads wanted, {shards} used; lookahead between them {picoseconds} ps");
     (shards, owner, lookahead)
 }
 
@@ -151,7 +152,8 @@ fn run(
     if end == End::Finished {
         check_all_done(parts)?;
     } else if options.checkpoints.is_some() {
-        watch.keep(parts.iter().map(Shard::now).max().unwrap_or(0), parts.iter().map(Shard::save).collect())?;
+        watch
+            .keep(parts.iter().map(Shard::now).max().unwrap_or(Time::ZERO), parts.iter().map(Shard::save).collect())?;
     }
     Ok((end, wall_seconds))
 }
@@ -163,7 +165,7 @@ fn check_all_done(parts: &mut [Shard<'_>]) -> Result<(), SimError> {
     if stuck == 0 && waiting.is_empty() {
         return Ok(());
     }
-    let time = parts.iter().map(|p| p.counters().last).max().unwrap_or(0);
+    let time = parts.iter().map(|p| p.counters().last).max().unwrap_or(Time::ZERO);
     Err(SimError::Deadlock { time, what: deadlock(stuck, &waiting) })
 }
 
@@ -196,7 +198,7 @@ impl Found {
         let mut programs: Vec<(u32, Box<dyn Program>)> = Vec::new();
         parts.iter_mut().for_each(|part| programs.extend(part.hosts().programs()));
         programs.sort_by_key(|program| program.0);
-        let mut traffic = vec![(0, 0); network.links().len()];
+        let mut traffic = vec![(0, Time::ZERO); network.links().len()];
         for part in &parts {
             for (link, (bytes, busy)) in fabric.link_of.iter().zip(part.traffic()) {
                 if let Some(LinkId(link)) = link {

@@ -3,6 +3,7 @@
 
 use optiq_net::{Class, LinkId, Network};
 use optiq_sim::model::{Arbitration, Switching};
+use optiq_sim::time::Time;
 use optiq_sim::workload::synthetic::{Gaps, Open, Pattern, Sizes};
 use optiq_sim::{End, Model, Outcome, Policy, Program, RunOptions, simulate};
 
@@ -36,7 +37,7 @@ fn run(spec: &str, model: &Model, open: Open, options: &RunOptions<'_>) -> Outco
 }
 
 fn open(pattern: Pattern, bytes: u64, gap: u64, messages: u64) -> Open {
-    Open { pattern, gaps: Gaps::Poisson(gap), sizes: Sizes::Fixed(bytes), messages, hosts: 0 }
+    Open { pattern, gaps: Gaps::Poisson(Time::picoseconds(gap)), sizes: Sizes::Fixed(bytes), messages, hosts: 0 }
 }
 
 /// Far beyond what the networks carry, with buffers of one packet or two, and lanes or not.
@@ -88,7 +89,7 @@ fn threads_make_no_difference() {
 fn seeds_decide() {
     let links = |seed| {
         let options = RunOptions { routing: Policy::RandomUp, seed, ..RunOptions::default() };
-        let traffic = Open { gaps: Gaps::Fixed(1000), ..open(Pattern::Shift(5), 40_000, 0, 3) };
+        let traffic = Open { gaps: Gaps::Fixed(Time::picoseconds(1000)), ..open(Pattern::Shift(5), 40_000, 0, 3) };
         run("fattree:k=4", &Model::default(), traffic, &options).link_bytes
     };
     assert!(links(1) == links(1) && links(1) != links(2));
@@ -98,7 +99,7 @@ fn seeds_decide() {
 fn adversarial(spec: &str, model: &Model, per_group: u32, routing: Policy) -> f64 {
     let traffic = open(Pattern::Shift(per_group), model.link.packet_bytes, 1000, 200);
     let o = run(spec, model, traffic, &RunOptions { routing, seed: 5, ..RunOptions::default() });
-    o.time as f64
+    o.time.seconds()
 }
 
 /// Where minimal routing has one cable between two groups for all of their hosts, adaptive routing uses all the others.
@@ -183,7 +184,7 @@ fn ugal_is_minimal_at_low_load() {
 fn adaptive_routing_spreads_what_the_fabric_does_not() {
     let time = |spec: &str, by, routing| {
         let traffic = open(Pattern::Shift(by), 4096, 1000, 100);
-        run(spec, &Model::default(), traffic, &RunOptions { routing, seed: 2, ..RunOptions::default() }).time as f64
+        run(spec, &Model::default(), traffic, &RunOptions { routing, seed: 2, ..RunOptions::default() }).time.seconds()
     };
     // Three rows and three columns further on: dimension order uses one way of twenty.
     let gain = time("torus:8x8", 27, Policy::Fabric) / time("torus:8x8", 27, Policy::MinimalAdaptive);

@@ -4,6 +4,7 @@
 use optiq_net::{Fingerprint, Network};
 use optiq_sim::model::Carry;
 use optiq_sim::model::Pipeline;
+use optiq_sim::time::Time;
 use optiq_sim::workload::exchange::{Method, exchange};
 use optiq_sim::workload::goal::replay::replay;
 use optiq_sim::workload::goal::schedule::Goal;
@@ -53,7 +54,8 @@ fn open(spec: &str, model: &Model, routing: Policy, options: &RunOptions<'_>) ->
     let network = Network::from_spec(spec).unwrap();
     let hosts = network.hosts() as u32;
     let sizes = Sizes::Either(3000, 20_000);
-    let open = Open { pattern: Pattern::Uniform, gaps: Gaps::Poisson(3_000_000), sizes, messages: 8, hosts };
+    let gaps = Gaps::Poisson(Time::picoseconds(3_000_000));
+    let open = Open { pattern: Pattern::Uniform, gaps, sizes, messages: 8, hosts };
     let programs = (0..hosts).map(|_| Box::new(open.clone()) as Box<dyn Program>).collect();
     let o = simulate(&network, model, programs, &RunOptions { routing, ..*options })?;
     Ok((o.fingerprint(), o.end, o.events))
@@ -113,7 +115,7 @@ fn exchanges_and_replays_go_on() {
                 // When each host was done is no part of the outcome, but of what is gone on from.
                 let mut all = optiq_net::fingerprint::Hasher::new("done");
                 all.bytes(&done.outcome.fingerprint().0.to_le_bytes());
-                done.done.iter().for_each(|&time| all.u64(time));
+                done.done.iter().for_each(|time| all.u64(time.as_picoseconds()));
                 Ok((all.finish(), done.outcome.end, done.outcome.events))
             });
         }
@@ -143,7 +145,8 @@ fn checkpoints_on_the_way_change_nothing() {
         };
         let run = |options: &RunOptions<'_>| {
             let network = Network::from_spec(spec).unwrap();
-            let (pattern, gaps, sizes) = (Pattern::Uniform, Gaps::Poisson(1_000_000), Sizes::Fixed(5000));
+            let (pattern, sizes) = (Pattern::Uniform, Sizes::Fixed(5000));
+            let gaps = Gaps::Poisson(Time::picoseconds(1_000_000));
             let open = Open { pattern, gaps, sizes, messages: 2000, hosts: 16 };
             let programs = (0..16).map(|_| Box::new(open.clone()) as Box<dyn Program>).collect();
             simulate(&network, &model, programs, options).unwrap().fingerprint()

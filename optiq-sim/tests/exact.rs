@@ -5,16 +5,17 @@ mod support;
 
 use optiq_net::Network;
 use optiq_sim::model::Switching;
+use optiq_sim::time::Time;
 use optiq_sim::workload::synthetic::{Gaps, Open, Pattern, Sizes};
 use optiq_sim::{Delivery, End, Host, Idle, Limits, Model, Outcome, Program, RunOptions, SimError, simulate};
 use support::One;
 
-/// Host 0 sends one message to another host.
+/// Host 0 sends one message to another host; how many picoseconds that takes.
 fn one(spec: &str, model: &Model, to: u32, bytes: u64) -> u64 {
     let network = Network::from_spec(spec).unwrap();
     let outcome = simulate(&network, model, vec![Box::new(One { to, bytes })], &RunOptions::default()).unwrap();
     assert_eq!((outcome.messages, outcome.payload_bytes, outcome.end), (1, bytes, End::Finished));
-    outcome.time
+    outcome.time.as_picoseconds()
 }
 
 /// Without contention, a message takes the sum of its parts, to the picosecond.
@@ -94,7 +95,7 @@ fn waiting(load: f64, sizes: Sizes, mean_bytes: f64) -> (f64, f64) {
     let network = Network::from_spec("star:2").unwrap();
     let (runs, messages) = (20, 15_000);
     // 1 ns a byte.
-    let gap = (mean_bytes * 1000.0 / load) as u64;
+    let gap = Time::picoseconds((mean_bytes * 1000.0 / load) as u64);
     let overhead = (2 * model.link.terminal_latency_picoseconds + model.router.delay_picoseconds) as f64;
     let means: Vec<f64> = (0..runs)
         .map(|seed| {
@@ -138,7 +139,8 @@ fn uniform(spec: &str, model: &Model, threads: usize, messages: u64, gap: u64) -
     let network = Network::from_spec(spec).unwrap();
     let hosts = network.hosts() as u32;
     let sizes = Sizes::Either(3000, 20_000);
-    let open = Open { pattern: Pattern::Uniform, gaps: Gaps::Poisson(gap), sizes, messages, hosts };
+    let gaps = Gaps::Poisson(Time::picoseconds(gap));
+    let open = Open { pattern: Pattern::Uniform, gaps, sizes, messages, hosts };
     let programs = (0..hosts).map(|_| Box::new(open.clone()) as Box<dyn Program>).collect();
     let outcome =
         simulate(&network, model, programs, &RunOptions { threads, seed: gap, ..RunOptions::default() }).unwrap();
@@ -194,7 +196,7 @@ fn limits_end_a_run_with_what_there_is() {
     let run = |limits: Limits| {
         let open = Open {
             pattern: Pattern::Uniform,
-            gaps: Gaps::Fixed(1_000_000),
+            gaps: Gaps::Fixed(Time::picoseconds(1_000_000)),
             sizes: Sizes::Fixed(100),
             messages: 1_000_000_000,
             hosts: 4,
@@ -202,9 +204,10 @@ fn limits_end_a_run_with_what_there_is() {
         let programs = (0..4).map(|_| Box::new(open.clone()) as Box<dyn Program>).collect();
         simulate(&network, &Model::default(), programs, &RunOptions { limits, ..RunOptions::default() }).unwrap()
     };
-    let o = run(Limits { time: Some(50_000_000), ..Limits::default() });
+    let limit = Time::picoseconds(50_000_000);
+    let o = run(Limits { time: Some(limit), ..Limits::default() });
     assert_eq!(o.end, End::TimeLimit);
-    assert!(o.time <= 50_000_000 && o.messages > 150, "{} {}", o.time, o.messages);
+    assert!(o.time <= limit && o.messages > 150, "{:?} {}", o.time, o.messages);
     let o = run(Limits { events: Some(1000), ..Limits::default() });
     assert!(o.end == End::EventLimit && (1000..1010).contains(&o.events), "{}", o.events);
     let o = run(Limits { wall: Some(std::time::Duration::from_millis(20)), ..Limits::default() });

@@ -3,7 +3,7 @@
 
 use optiq_net::Network;
 use optiq_sim::model::Carry;
-use optiq_sim::time::seconds;
+use optiq_sim::time::Time;
 use optiq_sim::workload::exchange::{Method, exchange};
 use optiq_sim::workload::message::Message;
 use optiq_sim::{Model, RunOptions};
@@ -39,11 +39,11 @@ fn two_ways_are_twice_as_fast() {
     // Both legs, and credits of 32 bytes, fewer than chunks.
     let credits = two.outcome.payload_bytes - 2 * (8 * MB);
     assert!(credits.is_multiple_of(32) && credits < 32 * two.outcome.messages, "{credits}");
-    let share = 0.004 / seconds(two.time());
+    let share = 0.004 / two.time().seconds();
     assert!((0.93..1.0).contains(&share), "{share}");
     let one = exchange(&network, &model(), &messages, &Method::Linear, &options).unwrap();
     assert_eq!(one.outcome.payload_bytes, 8 * MB);
-    let share = 0.008 / seconds(one.time());
+    let share = 0.008 / one.time().seconds();
     assert!((0.99..1.0).contains(&share), "{share}");
 }
 
@@ -66,7 +66,7 @@ fn puts_need_no_questions() {
         done.time()
     };
     let (two, one) = (run(Carry::TwoSided), run(Carry::OneSided));
-    assert!(one < two, "{one} {two}");
+    assert!(one < two, "{one:?} {two:?}");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn plain_algorithms_deliver_everything_also_to_oneself() {
     let bytes: u64 = messages.iter().filter(|m| m.source != m.destination).map(|m| m.bytes).sum();
     for method in [Method::Linear, Method::Pairwise] {
         let done = exchange(&network, &model(), &messages, &method, &RunOptions::default()).unwrap();
-        assert!(done.finished() && done.done.iter().skip(1).all(|&t| t > 0));
+        assert!(done.finished() && done.done.iter().skip(1).all(|&t| t > Time::ZERO));
         assert_eq!(done.outcome.payload_bytes, bytes);
     }
 }

@@ -325,7 +325,7 @@ fn packets_agree_with_fluids() {
         let network = Network::from_spec(spec).unwrap();
         let fluid = flow::exchange::exchange(&network, &model, &messages).unwrap();
         let packets = exchange(&network, &model, &messages, &Method::Linear, &RunOptions::default()).unwrap();
-        let packets_seconds = packets.time() as f64 * 1e-12;
+        let packets_seconds = packets.time().seconds();
         let off = fluid.makespan / packets_seconds - 1.0;
         println!("{spec}, {} messages: {packets_seconds:.6} s, fluid {:+.2} %", messages.len(), off * 100.0);
         assert_eq!(fluid.link_bytes, packets.outcome.link_bytes, "{spec}");
@@ -367,7 +367,7 @@ fn packets_of_presets_agree_with_fluids() {
         let model = Model::read(preset).unwrap();
         let fluid = flow::exchange::exchange(&network, &model, &messages).unwrap();
         let packets = exchange(&network, &model, &messages, &Method::Linear, &RunOptions::default()).unwrap();
-        let packets_seconds = packets.time() as f64 * 1e-12;
+        let packets_seconds = packets.time().seconds();
         let off = fluid.makespan / packets_seconds - 1.0;
         println!("{spec}, {} messages: {packets_seconds:.9} s, fluid {:+.2} %", messages.len(), off * 100.0);
         assert!(off.abs() < tolerance, "{spec}: packets {packets_seconds} s, fluid {} s", fluid.makespan);

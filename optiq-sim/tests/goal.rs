@@ -3,6 +3,7 @@
 
 use optiq_net::Network;
 use optiq_net::random::SplitMix64;
+use optiq_sim::time::Time;
 use optiq_sim::workload::goal::replay::{Replayed, replay};
 use optiq_sim::workload::goal::schedule::{Goal, OperationKind};
 use optiq_sim::{Limits, Model, RunOptions, SimError};
@@ -36,7 +37,12 @@ fn run_on(spec: &str, model: &Model, text: &str) -> Result<Replayed, SimError> {
 fn times(model: &Model, first: &str, second: &str) -> Vec<u64> {
     let done = run_on("star:2", model, &two(first, second)).unwrap();
     assert!(done.finished() && done.unreceived.is_empty());
-    done.finish
+    picoseconds(&done)
+}
+
+/// When each rank was done.
+fn picoseconds(done: &Replayed) -> Vec<u64> {
+    done.finish.iter().map(|time| time.as_picoseconds()).collect()
 }
 
 fn two(first: &str, second: &str) -> String {
@@ -218,7 +224,7 @@ fn deadlocks_and_what_is_left_over_are_told() {
         format!("a: recv 8b from {other} tag {other}\nb: send 8b to {other} tag {}\nb requires a", 1 - other)
     };
     let error = failure(&model, &wait(1), &wait(0));
-    assert!(matches!(error, SimError::Deadlock { time: 0, .. }), "{error}");
+    assert!(matches!(error, SimError::Deadlock { time: Time::ZERO, .. }), "{error}");
     let text = error.to_string();
     assert!(text.contains("host 0 waits for a message of 8 bytes from rank 1, tag 1 (rank 0 line 3)"), "{text}");
     assert!(text.contains("host 1 waits for a message of 8 bytes from rank 0, tag 0 (rank 1 line 8)"), "{text}");
@@ -256,13 +262,13 @@ fn a_ring_completes_as_computed() {
     };
     let done = run(&model, 1);
     // Everybody sends to the next one at the same time, over links of their own; in the first half sums are computed.
-    assert_eq!(done.finish, [30 * wire(65_536) + 15 * 6_554_000; 16]);
+    assert_eq!(picoseconds(&done), [30 * wire(65_536) + 15 * 6_554_000; 16]);
     assert_eq!(done.outcome.payload_bytes, 16 * 30 * 65_536);
     assert!(done.finished() && done.unreceived.is_empty());
     // With questions and answers: two trips more at each step.
     model.host.eager_bytes = 1 << 15;
     let asking = run(&model, 1);
-    assert_eq!(asking.finish, [30 * (wire(65_536) + 2 * wire(32)) + 15 * 6_554_000; 16]);
+    assert_eq!(picoseconds(&asking), [30 * (wire(65_536) + 2 * wire(32)) + 15 * 6_554_000; 16]);
     let other = run(&model, 4);
     assert_eq!((other.finish, other.outcome.events), (asking.finish, asking.outcome.events));
 }
@@ -278,15 +284,15 @@ fn a_halo_exchange_hides_behind_its_interior() {
         replay(&Network::from_spec(spec).unwrap(), model, &goal, &RunOptions::default()).unwrap()
     };
     // 56 KiB arrive in less than the 100 us of the interior; then the border's 20 us.
-    assert_eq!(run("star:8", &model).finish, [3 * 120_000_000; 8]);
-    assert_eq!(run("torus:2x2x2", &model).finish, [3 * 120_000_000; 8]);
+    assert_eq!(picoseconds(&run("star:8", &model)), [3 * 120_000_000; 8]);
+    assert_eq!(picoseconds(&run("torus:2x2x2", &model)), [3 * 120_000_000; 8]);
     // On links of a tenth of the speed the faces take 573 us, which the first step's are all on one link for.
-    let slow = run("star:8,capacity=100MB/s", &model).finish;
+    let slow = picoseconds(&run("star:8,capacity=100MB/s", &model));
     assert!(slow.iter().all(|&t| t > 3 * (573_440_000 + 20_000_000)), "{slow:?}");
     // What processors do for six messages a step comes on top of it.
     model.host.send_overhead_picoseconds = SEND;
     model.host.receive_overhead_picoseconds = RECEIVE;
-    assert_eq!(run("star:8", &model).finish, [3 * (120_000_000 + 3 * SEND + 3 * RECEIVE); 8]);
+    assert_eq!(picoseconds(&run("star:8", &model)), [3 * (120_000_000 + 3 * SEND + 3 * RECEIVE); 8]);
 }
 
 /// A schedule that completes: messages in one order for all ranks, each with a tag of its own, and what a rank does only

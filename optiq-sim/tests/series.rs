@@ -4,12 +4,15 @@
 mod support;
 
 use optiq_net::{LinkId, Network};
+use optiq_sim::time::Time;
 use optiq_sim::workload::synthetic::{Gaps, Open, Pattern, Sizes};
 use optiq_sim::{
     Checkpoints, End, Limits, Model, Outcome, Program, QueueKind, QueueSeries, Recording, RunOptions, Series, simulate,
 };
 use std::sync::Mutex;
 use support::One;
+
+const MICROSECOND: Time = Time::picoseconds(1_000_000);
 
 /// Packets of 1000 bytes, a microsecond each at 1 GB/s; a microsecond from router to router.
 fn model() -> Model {
@@ -53,9 +56,9 @@ fn each_virtual_channel_has_a_queue() {
     let all = [(2, 2000), (2, 2000)];
     let (network, outcome) = messages("star:3", &model, &all, Recording::Queues);
     // The last packet leaves at 4, and is there two latencies and a microsecond on the wire later.
-    assert_eq!(outcome.time, 6_000_000);
+    assert_eq!(outcome.time, MICROSECOND * 6);
     let series = outcome.series.unwrap();
-    assert_eq!(series.interval, 1_000_000);
+    assert_eq!(series.interval, MICROSECOND);
     let (switch, none) = (3, vec![0; 7]);
     let at = |at: &[usize]| (0..7).map(|i| if at.contains(&i) { 1000 } else { 0 }).collect::<Vec<u64>>();
     let expected = vec![
@@ -92,7 +95,7 @@ fn each_lane_has_a_queue_and_the_link_its_own_maximum() {
     model.host.injection_bytes_per_second = 2e9;
     model.host.ejection_bytes_per_second = 1e9;
     let (network, outcome) = messages("torus:2", &model, &[(1, 2000)], Recording::Queues);
-    assert_eq!(outcome.time, 3_000_000);
+    assert_eq!(outcome.time, MICROSECOND * 3);
     let series = outcome.series.unwrap();
     let expected = vec![
         (QueueKind::Input, 0, Some(1), 0, 0, vec![0; 4], vec![0, 1000, 0, 0]),
@@ -117,9 +120,9 @@ fn runs_that_were_ended_have_series() {
     let mut model = model();
     model.router.lanes = 2;
     let network = Network::from_spec("star:3").unwrap();
-    for time in 0..=24 {
+    for quarter in 0..=24 {
         let one = |to, bytes| Box::new(One { to, bytes }) as Box<dyn Program>;
-        let limits = Limits { time: Some(time * 250_000), ..Limits::default() };
+        let limits = Limits { time: Some(MICROSECOND * quarter / 4), ..Limits::default() };
         let options = RunOptions { series: Recording::Queues, limits, ..RunOptions::default() };
         let part = simulate(&network, &model, vec![one(2, 2000), one(2, 2000)], &options).unwrap();
         let series = part.series.unwrap();
@@ -145,7 +148,7 @@ fn adds_up_and_goes_on(spec: &str, gap: u64, kinds: usize) {
     let (network, model) = (Network::from_spec(spec).unwrap(), Model::for_topology(spec));
     let hosts = network.hosts() as u32;
     let run = |options: RunOptions<'_>| {
-        let (gaps, sizes) = (Gaps::Poisson(gap), Sizes::Either(3000, 20_000));
+        let (gaps, sizes) = (Gaps::Poisson(Time::picoseconds(gap)), Sizes::Either(3000, 20_000));
         let open = Open { pattern: Pattern::Uniform, gaps, sizes, messages: 40, hosts };
         let programs = (0..hosts).map(|_| Box::new(open.clone()) as Box<dyn Program>).collect();
         simulate(&network, &model, programs, &RunOptions { series: Recording::Queues, ..options }).unwrap()
@@ -154,7 +157,7 @@ fn adds_up_and_goes_on(spec: &str, gap: u64, kinds: usize) {
     let series = whole.series.clone().unwrap();
     // 0.2 ms and more, in intervals of a power of two microseconds.
     assert!((128..=256).contains(&series.bytes.len()), "{} intervals", series.bytes.len());
-    assert!((series.interval / 1_000_000).is_power_of_two() && series.interval.is_multiple_of(1_000_000));
+    assert!((series.interval / MICROSECOND).is_power_of_two() && series.interval % MICROSECOND == Time::ZERO);
     for (link, &bytes) in whole.link_bytes.iter().enumerate() {
         assert_eq!(series.bytes.iter().map(|row| row[link]).sum::<u64>(), bytes, "link {link}");
         let most = series.waiting_bytes.iter().map(|row| row[link]).max().unwrap();

@@ -177,7 +177,7 @@ impl Packet {
     /// A packet of a message that leaves its host.
     pub(crate) fn new(message: u32, bytes: u32, now: Time) -> Self {
         Packet {
-            tail: 0,
+            tail: Time::ZERO,
             injected: now,
             next: NONE,
             vc: 0,
@@ -201,7 +201,7 @@ impl Packet {
     /// The routers decide; `seed` is that of their random draws.
     pub(crate) fn route_adaptively(&mut self, label: &Label, seed: u64) {
         let mut hash = seed;
-        for word in [u64::from(label.src) << 32 | u64::from(label.message), self.injected] {
+        for word in [u64::from(label.src) << 32 | u64::from(label.message), self.injected.as_picoseconds()] {
             hash = SplitMix64::new(hash ^ word).next_u64();
         }
         self.ahead = [label.dst, 0, hash as u32, (hash >> 32) as u32];
@@ -255,7 +255,7 @@ mod tests {
             let steps: Vec<Step> = (0..len).map(|i| Step::new(100 + i, i % 4, i % 2 == 1)).collect();
             let route = Route::new(&steps);
             assert_eq!(route.steps(), steps);
-            let mut packet = Packet::new(0, 64, 0);
+            let mut packet = Packet::new(0, 64, Time::ZERO);
             packet.follow(&route);
             for (i, step) in steps.iter().enumerate() {
                 assert_eq!((packet.step(), usize::from(packet.hop)), (*step, i));

@@ -25,6 +25,18 @@ const MASK: u64 = BUCKETS as u64 - 1;
 /// The widest buckets.
 const WIDEST: u32 = 31;
 
+/// The number of the bucket that a time is in, where buckets are 2^shift picoseconds wide.
+#[inline]
+fn bucket_of(time: Time, shift: u32) -> u64 {
+    time.as_picoseconds() >> shift
+}
+
+/// When a bucket starts.
+#[inline]
+fn start_of(bucket: u64, shift: u32) -> Time {
+    Time::picoseconds(bucket << shift)
+}
+
 /// An event in a bucket: from the highest bit on its time since the bucket's start, key and payload. So they are compared
 /// and moved as one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,14 +45,15 @@ struct Packed(u128);
 impl Packed {
     #[inline]
     fn new(event: Event, shift: u32) -> Self {
-        let since = event.time & ((1 << shift) - 1);
+        let since = event.time.as_picoseconds() & ((1 << shift) - 1);
         Packed(u128::from(since) << 96 | u128::from(event.key) << 32 | u128::from(event.payload))
     }
 
     /// The event, in a bucket that starts at a time.
     #[inline]
     fn event(self, start: Time) -> Event {
-        Event { time: start + (self.0 >> 96) as u64, key: (self.0 >> 32) as u64, payload: self.0 as u32 }
+        let since = Time::picoseconds((self.0 >> 96) as u64);
+        Event { time: start + since, key: (self.0 >> 32) as u64, payload: self.0 as u32 }
     }
 }
 
@@ -100,7 +113,7 @@ impl Queue {
 
     #[inline]
     pub(crate) fn push(&mut self, event: Event) {
-        let bucket = event.time >> self.shift;
+        let bucket = bucket_of(event.time, self.shift);
         if bucket <= self.now {
             self.came_late += 1;
             self.late.push(Reverse(event));
@@ -114,7 +127,7 @@ impl Queue {
     /// All events, in no order.
     pub(crate) fn events(&self) -> impl Iterator<Item = Event> + '_ {
         let waiting = self.late.iter().chain(self.far.iter()).map(|Reverse(event)| *event);
-        let start = self.now << self.shift;
+        let start = start_of(self.now, self.shift);
         let current = self.current[self.done..].iter().map(move |packed| packed.event(start));
         waiting.chain(current).chain(self.in_buckets())
     }
@@ -122,7 +135,7 @@ impl Queue {
     /// Those of the ring.
     fn in_buckets(&self) -> impl Iterator<Item = Event> + '_ {
         self.ring.iter().zip(0u64..).flat_map(|(bucket, at)| {
-            let start = (self.now + (at.wrapping_sub(self.now) & MASK)) << self.shift;
+            let start = start_of(self.now + (at.wrapping_sub(self.now) & MASK), self.shift);
             bucket.iter().map(move |packed| packed.event(start))
         })
     }
@@ -143,13 +156,13 @@ impl Queue {
     #[inline]
     pub(crate) fn ahead(&self, n: usize) -> Option<Event> {
         // Its time is of no interest.
-        self.current.get(self.done + n).map(|packed| packed.event(0))
+        self.current.get(self.done + n).map(|packed| packed.event(Time::ZERO))
     }
 
     /// The first of the bucket at hand, but for those that came late.
     #[inline]
     fn first(&self) -> Option<Event> {
-        self.current.get(self.done).map(|packed| packed.event(self.now << self.shift))
+        self.current.get(self.done).map(|packed| packed.event(start_of(self.now, self.shift)))
     }
 
     /// When the next event is.
@@ -157,7 +170,7 @@ impl Queue {
         self.settle().then(|| match (self.first(), self.late.peek()) {
             (Some(a), Some(Reverse(b))) => a.min(*b).time,
             (Some(event), None) | (None, Some(&Reverse(event))) => event.time,
-            (None, None) => Time::MAX,
+            (None, None) => Time::NEVER,
         })
     }
 
@@ -200,15 +213,15 @@ impl Queue {
         }
         if self.in_ring == 0 {
             let Some(Reverse(first)) = self.far.peek() else { return false };
-            self.now = first.time >> self.shift;
+            self.now = bucket_of(first.time, self.shift);
         } else {
             self.now += self.to_next_used();
         }
         while let Some(Reverse(event)) = self.far.peek().copied()
-            && (event.time >> self.shift) - self.now < BUCKETS as u64
+            && bucket_of(event.time, self.shift) - self.now < BUCKETS as u64
         {
             self.far.pop();
-            self.put(((event.time >> self.shift) & MASK) as usize, event);
+            self.put((bucket_of(event.time, self.shift) & MASK) as usize, event);
         }
         let at = (self.now & MASK) as usize;
         self.used[at / 64] &= !(1 << (at % 64));
@@ -257,10 +270,10 @@ impl Queue {
         all.extend(self.far.drain().map(|Reverse(event)| event));
         self.used.fill(0);
         self.in_ring = 0;
-        let first = all.iter().map(|e| e.time).min().unwrap_or(0);
+        let first = all.iter().map(|e| e.time).min().unwrap_or(Time::ZERO);
         self.shift = shift;
         // One before the first, so that all are behind the bucket at hand.
-        self.now = (first >> shift).saturating_sub(1);
+        self.now = bucket_of(first, shift).saturating_sub(1);
         for event in all {
             self.push(event);
         }
@@ -324,18 +337,18 @@ mod tests {
     fn agrees(seed: u64, spread: u32, rounds: usize) {
         let mut random = SplitMix64::new(seed);
         let (mut queue, mut heap) = (Queue::new(), BinaryHeap::new());
-        let mut now = 0;
+        let mut now = Time::ZERO;
         for key in 0..rounds as u64 {
             for copy in 0..random.below(3) {
                 let bits = random.below(u64::from(spread));
-                let time = now + random.below(1 << bits);
+                let time = now + Time::picoseconds(random.below(1 << bits));
                 let event = Event { time, key: key * 3 + copy, payload: key as u32 };
                 queue.push(event);
                 heap.push(Reverse(event));
             }
             assert_eq!(queue.len(), heap.len());
             if random.below(2) == 0 {
-                let end = now + random.below(1 << spread);
+                let end = now + Time::picoseconds(random.below(1 << spread));
                 let expected = heap.peek().map(|Reverse(e)| *e).filter(|e| e.time < end);
                 assert_eq!(queue.pop_before(end), expected);
                 if let Some(event) = expected {
@@ -346,9 +359,9 @@ mod tests {
         }
         while let Some(Reverse(event)) = heap.pop() {
             assert_eq!(queue.next_time(), Some(event.time));
-            assert_eq!(queue.pop_before(Time::MAX), Some(event));
+            assert_eq!(queue.pop_before(Time::NEVER), Some(event));
         }
-        assert_eq!(queue.pop_before(Time::MAX), None);
+        assert_eq!(queue.pop_before(Time::NEVER), None);
     }
 
     #[test]

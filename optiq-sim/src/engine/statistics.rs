@@ -20,7 +20,7 @@ pub(crate) struct Counters {
     pub(crate) detours: u64,
     pub(crate) packet_latency: Histogram<u64>,
     pub(crate) message_latency: Histogram<u64>,
-    /// Their sum, exactly.
+    /// The sum of the messages' latencies in picoseconds, exactly.
     pub(crate) latency_sum: u128,
 }
 
@@ -34,7 +34,7 @@ impl Counters {
         Self {
             events: 0,
             wakes: 0,
-            last: 0,
+            last: Time::ZERO,
             packets: 0,
             payload: 0,
             messages: 0,
@@ -92,13 +92,13 @@ impl Counters {
     pub(crate) fn delivered(&mut self, payload: u64, latency: Time) {
         self.packets += 1;
         self.payload += payload;
-        self.packet_latency.saturating_record(latency);
+        self.packet_latency.saturating_record(latency.as_picoseconds());
     }
 
     pub(crate) fn message(&mut self, latency: Time) {
         self.messages += 1;
-        self.latency_sum += u128::from(latency);
-        self.message_latency.saturating_record(latency);
+        self.latency_sum += u128::from(latency.as_picoseconds());
+        self.message_latency.saturating_record(latency.as_picoseconds());
     }
 
     pub(crate) fn add(&mut self, other: &Self) {

@@ -3,7 +3,7 @@
 use super::limits::{End, Limits};
 use super::persistence::Persistence;
 use crate::error::SimError;
-use crate::time::{NEVER, Time};
+use crate::time::Time;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ pub(crate) struct Watch<'a> {
 impl Watch<'_> {
     /// The time before which events are simulated.
     pub(crate) fn end_of_time(&self) -> Time {
-        self.limits.time.unwrap_or(NEVER - 1).saturating_add(1)
+        self.limits.time.unwrap_or(Time::NEVER - Time::PICOSECOND).saturating_add(Time::PICOSECOND)
     }
 
     /// Hands a checkpoint out, if they are wanted.

@@ -11,7 +11,7 @@ use super::limits::End;
 use super::watch::Watch;
 use crate::constants::{EVENTS_A_LOOK, WINDOWS_A_LOOK, WINDOWS_A_REPORT};
 use crate::error::SimError;
-use crate::time::{NEVER, Time};
+use crate::time::Time;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 
@@ -86,7 +86,7 @@ pub(crate) fn serial<P: Partition>(partition: &mut P, watch: &Watch<'_>) -> End 
 /// What the threads of a simulation share.
 struct Shared<R> {
     barrier: Barrier,
-    /// Per partition: when its next event is.
+    /// Per partition: when its next event is, in picoseconds, as atomics hold no times.
     next: Vec<AtomicU64>,
     events: Vec<AtomicU64>,
     /// From partition to partition.
@@ -119,7 +119,7 @@ impl<R> Shared<R> {
 
     /// When the first event of all partitions is.
     fn next(&self) -> Time {
-        self.next.iter().map(|n| n.load(SeqCst)).min().unwrap_or(NEVER)
+        self.next.iter().map(|n| Time::picoseconds(n.load(SeqCst))).min().unwrap_or(Time::NEVER)
     }
 
     /// What one thread does for all before a window: decides whether the simulation ends, or makes a checkpoint first.
@@ -128,7 +128,7 @@ impl<R> Shared<R> {
         let events = self.events.iter().map(|n| n.load(SeqCst)).sum();
         let end = match next {
             _ if self.failed.load(SeqCst) => Some(End::Stopped),
-            NEVER => Some(End::Finished),
+            Time::NEVER => Some(End::Finished),
             next if next >= last => Some(End::TimeLimit),
             // Looking at the clock in each window would take too long.
             _ if round.is_multiple_of(WINDOWS_A_LOOK) || watch.limits.events.is_some() => watch.is_over(events),
@@ -188,7 +188,7 @@ fn run_windows<P: Partition>(
     let mut round = 0u64;
     let _member = Member(&shared.barrier);
     loop {
-        shared.next[me].store(partition.next_time().unwrap_or(NEVER), SeqCst);
+        shared.next[me].store(partition.next_time().unwrap_or(Time::NEVER).as_picoseconds(), SeqCst);
         shared.events[me].store(partition.events(), SeqCst);
         if partition.has_failed() {
             shared.failed.store(true, SeqCst);

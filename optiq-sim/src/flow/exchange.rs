@@ -4,7 +4,7 @@ use super::flows::{Finished, Flow, Limits, is_direct, unknown_host};
 use super::run::run;
 use crate::error::SimError;
 use crate::model::Model;
-use crate::time::seconds;
+use crate::time::Time;
 use crate::workload::message::Message;
 use optiq_net::{Network, NodeId};
 
@@ -32,6 +32,9 @@ pub fn exchange(network: &Network, model: &Model, messages: &[Message]) -> Resul
         by => by,
     };
     order.sort_by_key(|&i| distance(&messages[i]));
+    let [send, receive, delay] =
+        [model.host.send_overhead_picoseconds, model.host.receive_overhead_picoseconds, model.router.delay_picoseconds]
+            .map(Time::picoseconds);
     let mut flows: Vec<Flow> = messages.iter().map(|m| Flow::new(m.source, m.destination, 0)).collect();
     let mut sent = vec![0u64; network.hosts()];
     let mut route = Vec::new();
@@ -39,7 +42,7 @@ pub fn exchange(network: &Network, model: &Model, messages: &[Message]) -> Resul
         let Message { source, destination, bytes } = messages[i];
         let flow = &mut flows[i];
         sent[source as usize] += 1;
-        flow.start = seconds(sent[source as usize] * model.host.send_overhead_picoseconds);
+        flow.start = (send * sent[source as usize]).seconds();
         flow.bytes = bytes;
         if source == destination {
             flow.cap = Some(model.host.copy_bytes_per_second).filter(|&rate| rate > 0.0);
@@ -48,9 +51,9 @@ pub fn exchange(network: &Network, model: &Model, messages: &[Message]) -> Resul
         route.clear();
         network.route(NodeId(source), NodeId(destination), &mut route)?;
         let routers = if is_direct(network) { route.len() + 1 } else { route.len().saturating_sub(1) };
-        let wire: u64 = route.iter().map(|&link| model.link.latency(network.class(link))).sum();
-        let trip = seconds(wire + routers as u64 * model.router.delay_picoseconds);
-        let dealt = seconds(model.host.receive_overhead_picoseconds);
+        let wire: Time = route.iter().map(|&link| model.link.latency(network.class(link))).sum();
+        let trip = (wire + delay * routers as u64).seconds();
+        let dealt = receive.seconds();
         flow.latency = trip + dealt;
         if bytes > model.host.eager_bytes {
             let slowest = route.iter().map(|&l| network.link(l).capacity).fold(f64::INFINITY, f64::min);

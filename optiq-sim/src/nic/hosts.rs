@@ -119,7 +119,7 @@ impl Hosts {
         self.states[host as usize] = Some(Box::new(HostState {
             program,
             random,
-            busy_until: 0,
+            busy_until: Time::ZERO,
             next_message: 0,
             next_event: 0,
             incoming: BTreeMap::new(),

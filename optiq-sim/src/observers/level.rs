@@ -3,13 +3,19 @@
 use crate::time::Time;
 use bincode::{Decode, Encode};
 
+/// What so many bytes that wait for so long add to a sum of bytes times picoseconds.
+#[inline]
+fn byte_picoseconds(bytes: u64, time: Time) -> u128 {
+    u128::from(bytes) * u128::from(time.as_picoseconds())
+}
+
 /// What waits at one place. As changes are many, the interval at hand is kept apart, and most changes need no more.
 #[derive(Clone, Debug, Default, Decode, Encode)]
 pub(super) struct Level {
     /// What waits, and since when.
     now: u64,
     pub(super) since: Time,
-    /// The end of the interval at hand; 0 if there is none yet.
+    /// The end of the interval at hand; zero if there is none yet.
     until: Time,
     /// In it: the most bytes, and bytes that wait times picoseconds.
     highest: u64,
@@ -23,7 +29,7 @@ impl Level {
     /// `bytes` bytes more, or fewer; intervals are long enough for that time.
     pub(super) fn change(&mut self, interval: Time, time: Time, bytes: i64) {
         if time < self.until {
-            self.sum += u128::from(self.now) * u128::from(time - self.since);
+            self.sum += byte_picoseconds(self.now, time - self.since);
         } else {
             self.advance(interval, time);
         }
@@ -34,21 +40,20 @@ impl Level {
 
     /// To the interval of a time that is not in the one at hand.
     fn advance(&mut self, interval: Time, time: Time) {
-        let now = u128::from(self.now);
         let at = time / interval;
-        if self.until > 0 {
-            self.sum += now * u128::from(self.until - self.since);
+        if self.until > Time::ZERO {
+            self.sum += byte_picoseconds(self.now, self.until - self.since);
             self.keep(interval);
         }
         if self.now > 0 {
             for between in self.until / interval..at {
-                self.set(between as usize, now * u128::from(interval), self.now);
+                self.set(between as usize, byte_picoseconds(self.now, interval), self.now);
             }
         }
-        let begun = time - at * interval;
+        let begun = time - interval * at;
         self.until = time - begun + interval;
-        self.sum = now * u128::from(begun);
-        self.highest = if begun > 0 { self.now } else { 0 };
+        self.sum = byte_picoseconds(self.now, begun);
+        self.highest = if begun > Time::ZERO { self.now } else { 0 };
     }
 
     /// Puts the interval at hand with the others.
@@ -68,14 +73,14 @@ impl Level {
 
     /// Intervals are twice as long.
     pub(super) fn halve(&mut self, interval: Time) {
-        if self.until == 0 {
+        if self.until == Time::ZERO {
             return;
         }
         self.keep(interval);
         halve(&mut self.waited, 1, |a, b| a + b);
         halve(&mut self.most, 1, u64::max);
         let at = (self.until / interval - 1) / 2;
-        self.until = (at + 1) * 2 * interval;
+        self.until = interval * ((at + 1) * 2);
         self.sum = self.waited.get(at as usize).copied().unwrap_or(0);
         self.highest = self.most.get(at as usize).copied().unwrap_or(0);
     }
@@ -95,9 +100,9 @@ impl Level {
     pub(super) fn means(&self, interval: Time, intervals: usize, end: Time) -> impl Iterator<Item = u64> + '_ {
         (0..intervals).map(move |at| {
             // The last interval is as long as it is.
-            let width = interval.min(end.saturating_sub(at as Time * interval)).max(1);
+            let width = interval.min(end.saturating_sub(interval * at as u64)).max(Time::PICOSECOND);
             let waited = self.waited.get(at).copied().unwrap_or(0);
-            (waited / u128::from(width)) as u64
+            (waited / u128::from(width.as_picoseconds())) as u64
         })
     }
 }
@@ -118,24 +123,24 @@ pub(super) fn halve<T: Copy + Default>(cells: &mut Vec<T>, row: usize, one: impl
 mod tests {
     use super::*;
 
-    const MICROSECOND: Time = 1_000_000;
+    const MICROSECOND: Time = Time::picoseconds(1_000_000);
 
     #[test]
     fn what_waits_is_a_mean_over_the_interval() {
         let mut level = Level::default();
         // 100 bytes from 0.5 to 2.25 microseconds, 50 more from 1 to 2.
         for (quarter, bytes) in [(2, 100), (4, 50), (8, -50), (9, -100)] {
-            level.change(MICROSECOND, quarter * MICROSECOND / 4, bytes);
+            level.change(MICROSECOND, MICROSECOND * quarter / 4, bytes);
         }
         let open = level.clone();
         level.end(MICROSECOND, level.since);
-        assert_eq!(level.means(MICROSECOND, 4, 3 * MICROSECOND).collect::<Vec<_>>(), [50, 150, 25, 0]);
-        assert_eq!((level.now, level.since, &level.most[..]), (0, 9 * MICROSECOND / 4, &[100, 150, 100][..]));
+        assert_eq!(level.means(MICROSECOND, 4, MICROSECOND * 3).collect::<Vec<_>>(), [50, 150, 25, 0]);
+        assert_eq!((level.now, level.since, &level.most[..]), (0, MICROSECOND * 9 / 4, &[100, 150, 100][..]));
         // A run that ends with the last change has a last interval of a quarter.
         assert_eq!(level.means(MICROSECOND, 3, level.since).collect::<Vec<_>>(), [50, 150, 100]);
         // Twice as long intervals, whether it is over or goes on: 40 bytes from 2.5 to 7 microseconds.
         level.halve(MICROSECOND);
-        assert_eq!(level.means(2 * MICROSECOND, 2, 4 * MICROSECOND).collect::<Vec<_>>(), [100, 12]);
+        assert_eq!(level.means(MICROSECOND * 2, 2, MICROSECOND * 4).collect::<Vec<_>>(), [100, 12]);
         assert_eq!(level.most, [150, 100]);
         for early in [true, false] {
             let mut level = open.clone();
@@ -143,12 +148,12 @@ mod tests {
                 if early == (bytes > 0) {
                     level.halve(MICROSECOND);
                 }
-                let interval = if early || bytes < 0 { 2 * MICROSECOND } else { MICROSECOND };
-                level.change(interval, quarter * MICROSECOND / 4, bytes);
+                let interval = if early || bytes < 0 { MICROSECOND * 2 } else { MICROSECOND };
+                level.change(interval, MICROSECOND * quarter / 4, bytes);
             }
-            level.end(2 * MICROSECOND, 7 * MICROSECOND);
+            level.end(MICROSECOND * 2, MICROSECOND * 7);
             // (25 + 60) / 2; 40 throughout; 40 for half of the last one, which is half as long.
-            assert_eq!(level.means(2 * MICROSECOND, 4, 7 * MICROSECOND).collect::<Vec<_>>(), [100, 42, 40, 40]);
+            assert_eq!(level.means(MICROSECOND * 2, 4, MICROSECOND * 7).collect::<Vec<_>>(), [100, 42, 40, 40]);
             assert_eq!(level.most, [150, 100, 40, 40]);
         }
     }

@@ -14,7 +14,7 @@ use crate::constants::{LEAST_INTERVALS, MOST_CELLS, MOST_INTERVALS};
 use crate::engine::observer::Observer;
 use crate::nic::hosts::MemoryQueues;
 use crate::router::fabric::Fabric;
-use crate::time::{SECOND, Time};
+use crate::time::Time;
 use bincode::{Decode, Encode};
 use optiq_net::{LinkId, Network, NodeId};
 use optiq_transport::codec;
@@ -43,11 +43,11 @@ impl Recorder {
             Recording::Queues => (fabric.channel_of_vc.len(), host_queues),
         };
         let cells = fabric.channels.len() + queues.0 + queues.1;
-        let interval = SECOND / 1_000_000;
+        let interval = Time::SECOND / 1_000_000;
         let most = (MOST_CELLS / cells.max(1)).clamp(LEAST_INTERVALS, MOST_INTERVALS) & !1;
         Some(Self {
             interval,
-            limit: interval * most as Time,
+            limit: interval * most as u64,
             sent: Vec::new(),
             links: vec![Level::default(); links],
             buffers: vec![None; queues.0],
@@ -66,7 +66,7 @@ impl Recorder {
             let (interval, links) = (self.interval, self.links.len());
             halve(&mut self.sent, links, |a, b| a + b);
             self.levels().for_each(|level| level.halve(interval));
-            (self.interval, self.limit) = (2 * interval, 2 * self.limit);
+            (self.interval, self.limit) = (interval * 2, self.limit * 2);
         }
     }
 
@@ -112,9 +112,9 @@ impl Recorder {
         let links = net.links().len();
         // A packet may begin after the end: routers with a clock grant ahead. And a run that a limit has ended may have had
         // changes, but no events, after its last event.
-        let covered = |r: &Recorder| (r.sent.len() / links.max(1)) as Time * r.interval;
+        let covered = |r: &Recorder| r.interval * (r.sent.len() / links.max(1)) as u64;
         let changed = all.iter_mut().flat_map(Recorder::levels).map(|level| level.since).max()?.max(end);
-        let last = all.iter().map(covered).max()?.saturating_sub(1).max(changed);
+        let last = all.iter().map(covered).max()?.saturating_sub(Time::PICOSECOND).max(changed);
         // All to the same width.
         for recorder in &mut all {
             recorder.reach(last);
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
     use crate::model::Model;
 
-    const MICROSECOND: Time = 1_000_000;
+    const MICROSECOND: Time = Time::picoseconds(1_000_000);
 
     fn fabric(spec: &str) -> (Network, Fabric) {
         let (network, model) = (Network::from_spec(spec).unwrap(), Model::default());
@@ -242,9 +242,9 @@ mod tests {
         let mut recorder = Recorder::new(&fabric, network.links().len(), 0, Recording::Links).unwrap();
         let links = network.links().len();
         for i in 0..1000u64 {
-            recorder.sent(&fabric, 1, i * MICROSECOND, 10);
+            recorder.sent(&fabric, 1, MICROSECOND * i, 10);
         }
-        assert_eq!(recorder.interval, 4 * MICROSECOND);
+        assert_eq!(recorder.interval, MICROSECOND * 4);
         let bytes: Vec<u64> = recorder.sent.chunks(links).map(|row| row[1]).collect();
         assert_eq!(bytes, vec![40; 250]);
         assert_eq!(recorder.sent.iter().sum::<u64>(), 10_000);
@@ -261,9 +261,9 @@ mod tests {
             let mut changes = [(0, 0, 100), (4, 0, -100), (second, 1, 100), (second + 4, 1, -100)];
             changes.sort_by_key(|change| change.0);
             for (quarter, lane, bytes) in changes {
-                recorder.waits(&fabric, vc(lane), quarter * MICROSECOND / 4, bytes);
+                recorder.waits(&fabric, vc(lane), MICROSECOND * quarter / 4, bytes);
             }
-            recorder.levels().for_each(|level| level.end(MICROSECOND, 3 * MICROSECOND));
+            recorder.levels().for_each(|level| level.end(MICROSECOND, MICROSECOND * 3));
             assert_eq!(recorder.links[0].most.iter().max(), Some(&most));
             for lane in [0, 1] {
                 let level = recorder.buffers[vc(lane) as usize].as_ref().unwrap();
@@ -279,13 +279,13 @@ mod tests {
         let links = network.links().len();
         assert!(Recorder::new(&fabric, links, 64, Recording::Nothing).is_none());
         let mut only = Recorder::new(&fabric, links, 64, Recording::Links).unwrap();
-        only.waits(&fabric, 0, 0, 10);
-        only.queued(3, 0, 10);
+        only.waits(&fabric, 0, Time::ZERO, 10);
+        only.queued(3, Time::ZERO, 10);
         assert!(only.buffers.is_empty() && only.hosts.is_empty());
         let mut all = Recorder::new(&fabric, links, MOST_CELLS / LEAST_INTERVALS, Recording::Queues).unwrap();
-        all.queued(3, 0, 10);
+        all.queued(3, Time::ZERO, 10);
         all.queued(3, MICROSECOND, -10);
-        assert_eq!(all.limit, LEAST_INTERVALS as Time * MICROSECOND);
+        assert_eq!(all.limit, MICROSECOND * LEAST_INTERVALS as u64);
         assert_eq!((all.hosts.iter().flatten().count(), all.buffers.iter().flatten().count()), (1, 0));
     }
 }

@@ -2,7 +2,7 @@
 //! events a second the simulator waits for memory more than for anything else.
 
 use crate::router::fabric::{Channel, Fabric};
-use crate::time::{NEVER, Rate, Time};
+use crate::time::{Rate, Time};
 use bincode::{Decode, Encode};
 
 /// Which inputs request a channel: a bit for each. Those of nearly all routers need no memory of their own.
@@ -66,8 +66,8 @@ impl Output {
     pub(crate) fn new(fabric: &Fabric, channel: &Channel) -> Self {
         let &Channel { from, to, injects, ejects, first_vc, stride, .. } = channel;
         Self {
-            busy_until: 0,
-            wake_at: NEVER,
+            busy_until: Time::ZERO,
+            wake_at: Time::NEVER,
             requests: RequestSet::new(fabric.words_of(from) as usize),
             waiting: 0,
             last: 0,
@@ -104,7 +104,7 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) fn new(channel: &Channel) -> Self {
-        Self { rate: channel.rate, latency: channel.latency, bytes: 0, busy: 0 }
+        Self { rate: channel.rate, latency: channel.latency, bytes: 0, busy: Time::ZERO }
     }
 
     /// What was put on it, and for how long it was busy.
@@ -130,7 +130,7 @@ pub(crate) struct Input {
 impl Input {
     pub(crate) fn new(channel: &Channel) -> Self {
         let &Channel { latency, from, to, injects, ejects, .. } = channel;
-        Self { reading_until: 0, latency, from, to, injects, ejects }
+        Self { reading_until: Time::ZERO, latency, from, to, injects, ejects }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Credits that come back are no events (decision 020). They wait, with their time, at the virtual channel that they are for,
 //! and are counted when a router asks for them.
 
-use crate::time::{NEVER, Time};
+use crate::time::Time;
 use bincode::{Decode, Encode};
 use std::collections::VecDeque;
 
@@ -55,7 +55,7 @@ impl Credits {
     pub(crate) fn new(virtual_channels: usize, buffer_bytes: u64, is_adaptive: bool) -> Self {
         let now = buffer_bytes.min(u64::from(MORE - 1)) as u32;
         Self {
-            channels: vec![ChannelCredits { at: NEVER, now, returning: 0 }; virtual_channels],
+            channels: vec![ChannelCredits { at: Time::NEVER, now, returning: 0 }; virtual_channels],
             returns: vec![VecDeque::new(); virtual_channels],
             reserved: vec![0; if is_adaptive { virtual_channels } else { 0 }],
         }
@@ -95,7 +95,7 @@ impl Credits {
                 }
             }
         }
-        (NEVER, now)
+        (Time::NEVER, now)
     }
 
     /// The credits that a virtual channel has at a time; unlike [`Credits::ready`], this does not lead to a wake-up.
@@ -112,11 +112,11 @@ impl Credits {
         while credits.at <= time {
             credits.now += credits.first();
             if credits.returning & MORE == 0 {
-                credits.set_first(NEVER, 0);
+                credits.set_first(Time::NEVER, 0);
                 break;
             }
             let returns = &mut self.returns[vc as usize];
-            let (at, bytes) = returns.pop_front().unwrap_or((NEVER, 0));
+            let (at, bytes) = returns.pop_front().unwrap_or((Time::NEVER, 0));
             credits.set_first(at, bytes);
             if returns.is_empty() {
                 credits.returning &= !MORE;
@@ -149,7 +149,7 @@ impl Credits {
         // Credits that are back need no list.
         self.free(vc, now);
         let credits = &mut self.channels[vc as usize];
-        if credits.at == NEVER {
+        if credits.at == Time::NEVER {
             credits.set_first(at, bytes);
         } else {
             let returns = &mut self.returns[vc as usize];

@@ -159,7 +159,7 @@ fn memory_channels(network: &Network, model: &Model, classes: u32) -> Vec<Channe
         from: h,
         to: h,
         rate: if injects { out } else { into },
-        latency: host.memory_latency_picoseconds,
+        latency: Time::picoseconds(host.memory_latency_picoseconds),
         injects,
         ejects: !injects,
         first_vc: 0,

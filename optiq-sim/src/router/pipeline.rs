@@ -30,7 +30,7 @@
 use crate::engine::store::NONE;
 use crate::model::{Allocator, Model};
 use crate::router::fabric::Fabric;
-use crate::time::{NEVER, Time};
+use crate::time::Time;
 use bincode::{Decode, Encode};
 use optiq_transport::codec;
 
@@ -120,15 +120,17 @@ impl Pipelines {
         for (i, channel) in fabric.channels.iter().enumerate().filter(|(_, c)| !c.injects) {
             outputs[channel.from as usize].push(i as u32);
         }
+        let cycle = Time::picoseconds(pipeline.cycle_picoseconds);
+        let stage = Stage { free_at: Time::ZERO, requests_at: Time::NEVER, lane: NONE, since: Time::ZERO };
         Some(Self {
-            cycle: pipeline.cycle_picoseconds,
-            step: pipeline.cycle_picoseconds / u64::from(pipeline.speedup),
+            cycle,
+            step: cycle / u64::from(pipeline.speedup),
             outputs,
-            stepped: vec![NEVER; fabric.vertices as usize],
-            stages: vec![Stage { free_at: 0, requests_at: NEVER, lane: NONE, since: 0 }; vcs],
-            held_until: vec![0; vcs],
-            read_until: vec![0; channels],
-            switch_until: vec![0; channels],
+            stepped: vec![Time::NEVER; fabric.vertices as usize],
+            stages: vec![stage; vcs],
+            held_until: vec![Time::ZERO; vcs],
+            read_until: vec![Time::ZERO; channels],
+            switch_until: vec![Time::ZERO; channels],
             channels: ArbiterPointers::new(vcs, vcs),
             switch: ArbiterPointers::new(channels, channels),
             buffer_pointer: vec![0; channels],

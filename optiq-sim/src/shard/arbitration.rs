@@ -6,7 +6,7 @@ use crate::engine::store::NONE;
 use crate::model::{Arbitration, Switching};
 use crate::router::adaptive::router_view::RESERVED;
 use crate::router::channels::{Buffer, Request};
-use crate::time::{NEVER, Time};
+use crate::time::Time;
 
 impl Shard<'_> {
     /// The packet at the head of a buffer requests its next channel.
@@ -66,13 +66,13 @@ impl Shard<'_> {
         if output.waiting == 1 && asked != NONE {
             return match self.ready(channel, asked) {
                 (ready, lane) if ready <= self.now => self.send(channel, asked, lane),
-                (NEVER, _) => {}
+                (Time::NEVER, _) => {}
                 (ready, _) => self.wake(channel, ready),
             };
         }
         let (first_input, words) = (output.first_input, output.requests.words().len() as u32);
         let start = output.last + 1;
-        let mut soonest = NEVER;
+        let mut soonest = Time::NEVER;
         let mut oldest: Option<(Time, u32, u32, u32)> = None;
         // From the input after the one that was served last, around.
         let mut word = start / 64;
@@ -106,7 +106,7 @@ impl Shard<'_> {
         }
         match oldest {
             Some((_, _, vc, lane)) => self.send(channel, vc, lane),
-            None if soonest < NEVER => self.wake(channel, soonest),
+            None if soonest < Time::NEVER => self.wake(channel, soonest),
             None => {}
         }
     }
@@ -127,7 +127,7 @@ impl Shard<'_> {
         }
         let lanes = self.fabric.lanes;
         let first = first_vc + class * lanes * stride;
-        let mut best = (NEVER, first);
+        let mut best = (Time::NEVER, first);
         let mut most = 0;
         for lane in (0..lanes).map(|lane| first + lane * stride) {
             let (when, credits) = self.credits.ready(lane, bytes, self.now);

@@ -23,7 +23,10 @@ impl Shard<'_> {
         if self.credits.come_back(vc, time, bytes, self.now) {
             let channel = self.buffers[vc as usize].channel;
             if self.outputs[channel as usize].waiting > 0 {
-                self.wake(channel, time.max(self.now + 1).max(self.outputs[channel as usize].busy_until));
+                self.wake(
+                    channel,
+                    time.max(self.now + Time::PICOSECOND).max(self.outputs[channel as usize].busy_until),
+                );
             }
         }
     }

@@ -4,7 +4,7 @@ use super::state::Shard;
 use crate::engine::packet::Packet;
 use crate::nic::hosts::Action;
 use crate::router::channels::Output;
-use crate::time::NEVER;
+use crate::time::Time;
 
 impl Shard<'_> {
     /// A host puts the next packet on a channel, if it may.
@@ -18,7 +18,7 @@ impl Shard<'_> {
         }
         let info = &self.fabric.channels[channel as usize];
         let host = info.from;
-        let mut soonest = NEVER;
+        let mut soonest = Time::NEVER;
         let queues = self.hosts.queues(channel);
         let first_queue = queues.start;
         let queues = queues.len() as u32;
@@ -37,7 +37,7 @@ impl Shard<'_> {
                     .map(|lane| info.class(lane, 1))
                     .map(|vc| (self.credits.ready(vc, bytes, self.now), vc))
                     .min_by_key(|((when, now), vc)| (*when, u32::MAX - now, *vc));
-                best.map_or((NEVER, info.first_vc), |((when, _), vc)| (when, vc))
+                best.map_or((Time::NEVER, info.first_vc), |((when, _), vc)| (when, vc))
             };
             if when > self.now {
                 soonest = soonest.min(when);
@@ -62,7 +62,7 @@ impl Shard<'_> {
             }
             return;
         }
-        if soonest < NEVER {
+        if soonest < Time::NEVER {
             self.wake(channel, soonest);
         }
     }

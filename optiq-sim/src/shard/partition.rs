@@ -1,7 +1,7 @@
 //! Which part of the network each thread simulates.
 
 use crate::router::fabric::Fabric;
-use crate::time::{NEVER, Time};
+use crate::time::Time;
 use optiq_net::{LinkId, Network, NodeId, ShapeKind};
 
 /// Per vertex, its shard. Hosts are assigned in the order of their numbers, those of a dragonfly by groups; a switch goes
@@ -49,13 +49,15 @@ pub(crate) fn lookahead(network: &Network, fabric: &Fabric, owner: &[u8]) -> Tim
         owner[link.from.index()] != owner[link.to.index()]
     };
     let links = (0..network.links().len() as u32).map(LinkId).filter(crosses);
-    links.map(|link| fabric.channels[fabric.channel(link) as usize].latency).min().unwrap_or(NEVER)
+    links.map(|link| fabric.channels[fabric.channel(link) as usize].latency).min().unwrap_or(Time::NEVER)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::Model;
+
+    const NANOSECOND: Time = Time::picoseconds(1000);
 
     /// Shards of hosts, the smallest share of links, and the latency between parts in nanoseconds.
     fn parts(spec: &str, shards: usize) -> (Vec<usize>, u64) {
@@ -65,7 +67,7 @@ mod tests {
         assert!(owner.iter().all(|&o| usize::from(o) < shards));
         let mut hosts = vec![0; shards];
         owner[..network.hosts()].iter().for_each(|&o| hosts[usize::from(o)] += 1);
-        (hosts, lookahead(&network, &fabric, &owner) / 1000)
+        (hosts, lookahead(&network, &fabric, &owner) / NANOSECOND)
     }
 
     #[test]
@@ -78,6 +80,6 @@ mod tests {
         // One switch: nothing to hear of each other but over terminal links.
         assert_eq!(parts("star:4", 2), (vec![2, 2], 10));
         // A network of one part.
-        assert_eq!(parts("torus:4x4", 1), (vec![16], NEVER / 1000));
+        assert_eq!(parts("torus:4x4", 1), (vec![16], Time::NEVER / NANOSECOND));
     }
 }

@@ -5,7 +5,7 @@ use crate::engine::store::NONE;
 use crate::model::Allocator;
 use crate::router::channels::Request;
 use crate::router::pipeline::{Pipelines, Stage, round_robin_order};
-use crate::time::NEVER;
+use crate::time::Time;
 
 impl Shard<'_> {
     /// The router at the beginning of a channel makes a step, unless it has made one at this time already, or it is not the
@@ -22,7 +22,7 @@ impl Shard<'_> {
         let outputs = &p.outputs[router as usize];
         if outputs.iter().any(|&o| self.outputs[o as usize].waiting > 0) {
             // One wake-up for all of them.
-            self.wake(outputs[0], (now / p.step + 1) * p.step);
+            self.wake(outputs[0], p.step * (now / p.step + 1));
         }
         self.pipelines = Some(p);
     }
@@ -45,8 +45,8 @@ impl Shard<'_> {
                     let vc = self.fabric.inputs[(first_input + word * 64 + set.trailing_zeros()) as usize];
                     set &= set - 1;
                     let stage = &mut p.stages[vc as usize];
-                    if stage.requests_at == NEVER {
-                        stage.requests_at = stage.free_at.max(now) + routing * p.step;
+                    if stage.requests_at == Time::NEVER {
+                        stage.requests_at = stage.free_at.max(now) + p.step * routing;
                     }
                     let Request { bytes, class, .. } = self.buffers[vc as usize].request;
                     if stage.lane == NONE {
@@ -74,7 +74,7 @@ impl Shard<'_> {
         for &(vc, lane) in &p.requests {
             let stage = &mut p.stages[vc as usize];
             (stage.lane, stage.since) = (lane, now);
-            p.held_until[lane as usize] = NEVER;
+            p.held_until[lane as usize] = Time::NEVER;
         }
         // Of the buffers of an input that request one output, one takes part.
         p.crossings.sort_unstable_by_key(|&(i, o, vc)| (i, o, round_robin_order(p.buffer_pointer[i as usize], vc)));
@@ -105,18 +105,20 @@ impl Shard<'_> {
             buffer.tail = NONE;
         }
         let (from, to) = (self.fabric.channels[input as usize], self.fabric.channels[output as usize]);
-        let takes = to.rate.time(u64::from(bytes)) * p.step / p.cycle;
+        let takes = to.rate.time(u64::from(bytes)) * p.step.as_picoseconds() / p.cycle.as_picoseconds();
         // The step in which the tail is read: not before it has arrived, a cycle before it could leave.
         let last = (now + takes.saturating_sub(p.step)).max(tail.saturating_sub(p.cycle));
         p.read_until[input as usize] = now + takes.max(p.step);
         p.switch_until[output as usize] = now + takes.max(p.step);
         p.held_until[lane as usize] = last + p.step;
-        p.stages[vc as usize] = Stage { free_at: last + p.step, requests_at: NEVER, lane: NONE, since: 0 };
-        let through = (now + 2 * p.step).next_multiple_of(p.cycle).max(p.cycle);
+        p.stages[vc as usize] =
+            Stage { free_at: last + p.step, requests_at: Time::NEVER, lane: NONE, since: Time::ZERO };
+        let through = (now + p.step * 2).next_multiple_of(p.cycle).max(p.cycle);
         let start = (through - p.cycle).max(now).max(self.outputs[output as usize].busy_until);
         self.transmit_from(start, output, head, lane);
         let delay = self.model.router.pipeline.as_ref().map_or(0, |m| m.credit_delay_picoseconds);
-        self.give_back(vc, last / p.cycle * p.cycle + p.cycle + from.latency + delay, bytes);
+        let read = p.cycle * (last / p.cycle) + p.cycle;
+        self.give_back(vc, read + from.latency + Time::picoseconds(delay), bytes);
         if next != NONE {
             self.freed.push(vc);
         }

@@ -14,7 +14,7 @@ impl Shard<'_> {
     pub(crate) fn start(&mut self) {
         for host in 0..self.fabric.hosts {
             if self.owns(host) {
-                self.schedule(host, 0, Action::Start);
+                self.schedule(host, Time::ZERO, Action::Start);
             }
         }
     }
@@ -71,7 +71,7 @@ impl Shard<'_> {
             self.failure.get_or_insert(SimError::Workload(text));
             return;
         }
-        let at = self.occupy(host, self.model.host.send_overhead_picoseconds);
+        let at = self.occupy(host, Time::picoseconds(self.model.host.send_overhead_picoseconds));
         if to == host && !self.model.host.loopback_by_router {
             let rate = self.model.host.copy_bytes_per_second;
             let copy = if rate > 0.0 { Rate::bytes_per_second(rate) } else { Rate::INFINITE };
@@ -155,7 +155,7 @@ impl Shard<'_> {
 
     /// The last packet of a message has arrived in a host's memory.
     pub(super) fn message_complete(&mut self, host: u32, label: Label) {
-        let overhead = self.model.host.receive_overhead_picoseconds;
+        let overhead = Time::picoseconds(self.model.host.receive_overhead_picoseconds);
         match label.kind {
             PacketKind::Data | PacketKind::Confirmed => {
                 let at = self.occupy(host, overhead);

@@ -4,7 +4,7 @@ use super::state::{ARRIVAL, Remote, Shard, WAKE};
 use crate::engine::queue::Event;
 use crate::engine::windows::Partition;
 use crate::error::SimError;
-use crate::time::{NEVER, Time};
+use crate::time::Time;
 
 impl Partition for Shard<'_> {
     type Remote = Remote;
@@ -58,7 +58,7 @@ impl Partition for Shard<'_> {
             self.prefetch_for_next();
             self.handle(event);
             // All that happens at this time, before anything is granted.
-            while let Some(event) = self.queue.pop_before(self.now + 1) {
+            while let Some(event) = self.queue.pop_before(self.now + Time::PICOSECOND) {
                 self.prefetch_for_next();
                 self.handle(event);
             }
@@ -78,7 +78,7 @@ impl Shard<'_> {
                 let output = &mut self.outputs[component as usize];
                 if output.wake_at == event.time {
                     self.counters.wakes += 1;
-                    output.wake_at = NEVER;
+                    output.wake_at = Time::NEVER;
                     self.touch(component);
                 }
             } else {

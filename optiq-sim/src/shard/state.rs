@@ -140,7 +140,7 @@ impl<'n> Shard<'n> {
             observer,
             pipelines: Pipelines::new(fabric, model).map(Box::new),
             outboxes: (0..shards).map(|_| Vec::new()).collect(),
-            now: 0,
+            now: Time::ZERO,
             failure: None,
         }
     }

@@ -21,7 +21,7 @@ impl Shard<'_> {
         // At least a picosecond, so that no two packets arrive at one time.
         let packet = self.packets.get_mut(at);
         let bytes = packet.bytes;
-        let takes = wire.rate.time(u64::from(bytes)).max(1);
+        let takes = wire.rate.time(u64::from(bytes)).max(Time::PICOSECOND);
         wire.bytes += u64::from(bytes);
         wire.busy += takes;
         packet.vc = lane;
@@ -34,9 +34,10 @@ impl Shard<'_> {
             head + takes
         } else {
             self.credits.spend(lane, bytes);
-            packet.tail = head + takes + self.model.router.delay_picoseconds;
+            let delay = Time::picoseconds(self.model.router.delay_picoseconds);
+            packet.tail = head + takes + delay;
             match self.model.router.switching {
-                Switching::CutThrough => head + self.model.router.delay_picoseconds,
+                Switching::CutThrough => head + delay,
                 Switching::StoreAndForward => packet.tail,
             }
         };

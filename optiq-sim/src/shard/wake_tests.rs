@@ -6,7 +6,7 @@ use crate::nic::program::Program;
 use crate::options::RunOptions;
 use crate::router::policy::Policy;
 use crate::simulation::simulate;
-use crate::time::NEVER;
+use crate::time::Time;
 use crate::workload::synthetic::{Gaps, Open, Pattern, Sizes};
 use optiq_net::Network;
 
@@ -24,8 +24,8 @@ impl Shard<'_> {
                 let vc = self.fabric.inputs[(first + bit) as usize];
                 if self.has_requested(vc, channel) {
                     let (ready, _) = self.ready(channel, vc);
-                    let slept = ready <= self.now || (ready < NEVER && wake_at > ready);
-                    assert!(!slept, "channel {channel} at {}: ready at {ready}, wakes up at {wake_at}", self.now);
+                    let slept = ready <= self.now || (ready < Time::NEVER && wake_at > ready);
+                    assert!(!slept, "channel {channel} at {:?}: ready at {ready:?}, wakes up at {wake_at:?}", self.now);
                 }
             }
         }
@@ -51,7 +51,8 @@ fn channels_wake_up_when_they_can_send() {
             model.host.eager_bytes = eager;
             model.router.buffer_bytes = 4096;
             let sizes = Sizes::Either(3000, 20_000);
-            let open = Open { pattern: Pattern::Uniform, gaps: Gaps::Poisson(8_000_000), sizes, messages: 6, hosts };
+            let gaps = Gaps::Poisson(Time::picoseconds(8_000_000));
+            let open = Open { pattern: Pattern::Uniform, gaps, sizes, messages: 6, hosts };
             let programs = (0..hosts).map(|_| Box::new(open.clone()) as Box<dyn Program>).collect();
             simulate(&network, &model, programs, &RunOptions { seed: eager, routing, ..RunOptions::default() })
                 .unwrap();

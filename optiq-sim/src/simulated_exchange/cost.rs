@@ -11,18 +11,21 @@
 
 use crate::constants::{PUT_PLANNED_LINK_EFFICIENCY, PUT_STORE_AND_FORWARD_LINK_EFFICIENCY};
 use crate::model::{Carry, Model};
-use crate::time::SECOND;
+use crate::time::Time;
 use optiq_lower::model::CostModel;
 use optiq_net::Network;
 
 /// What a session would measure about a simulated machine, in seconds and shares of the link bound. With rendezvous messages,
 /// relays at every host bring no gain that is certain, so both efficiencies are the default there.
 pub fn cost_model(model: &Model, network: &Network, carry: Carry) -> CostModel {
-    let hop = model.link.local_latency_picoseconds + model.router.delay_picoseconds;
-    let (send, receive) = (model.host.send_overhead_picoseconds, model.host.receive_overhead_picoseconds);
+    let hop =
+        Time::picoseconds(model.link.local_latency_picoseconds) + Time::picoseconds(model.router.delay_picoseconds);
+    let host = &model.host;
+    let [send, receive, forward] =
+        [host.send_overhead_picoseconds, host.receive_overhead_picoseconds, host.forward_overhead_picoseconds]
+            .map(Time::picoseconds);
     let hops = network.geometry().grid().map_or(1, |grid| grid.diameter()) / 2;
-    let second = SECOND as f64;
-    let latency = (u64::from(hops) * hop + send + receive) as f64 / second;
+    let latency = (hop * u64::from(hops) + send + receive).seconds();
     let steps = network.hosts().next_power_of_two().trailing_zeros();
     let default = CostModel::default();
     let (messages, planned, store_and_forward) = match carry {
@@ -30,11 +33,11 @@ pub fn cost_model(model: &Model, network: &Network, carry: Carry) -> CostModel {
         // The chunk, and the message that announces it.
         Carry::OneSided => (2, PUT_PLANNED_LINK_EFFICIENCY.value, PUT_STORE_AND_FORWARD_LINK_EFFICIENCY.value),
     };
-    let chunk = messages * send + receive + model.host.forward_overhead_picoseconds;
+    let chunk = send * messages + receive + forward;
     CostModel {
         agreement_seconds: f64::from(steps) * latency,
         latency_seconds: latency,
-        chunk_seconds: chunk as f64 / second,
+        chunk_seconds: chunk.seconds(),
         planned_link_efficiency: planned,
         store_and_forward_link_efficiency: store_and_forward,
         ..default

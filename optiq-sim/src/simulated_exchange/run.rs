@@ -8,7 +8,6 @@ use crate::error::SimError;
 use crate::flow;
 use crate::model::{Carry, Model};
 use crate::options::RunOptions;
-use crate::time::seconds;
 use crate::workload::exchange::{Exchanged, Method, exchange};
 use crate::workload::message::Message;
 use optiq_lower::lower::{self, lower};
@@ -69,7 +68,8 @@ impl SimulatedRun {
 
     /// When the last host was done, in seconds; when the run ended, if it was ended early.
     pub fn seconds(&self) -> f64 {
-        seconds(if self.finished() { self.exchanged.time() } else { self.exchanged.outcome.time })
+        let time = if self.finished() { self.exchanged.time() } else { self.exchanged.outcome.time };
+        time.seconds()
     }
 }
 

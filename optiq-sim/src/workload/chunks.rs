@@ -23,7 +23,7 @@ pub(super) fn programs(
     report: &SharedReport,
 ) -> Result<Vec<Box<dyn Program>>, SimError> {
     let schedules = Schedule::all(hosts, paths, options)?;
-    let forward = model.host.forward_overhead_picoseconds;
+    let forward = Time::picoseconds(model.host.forward_overhead_picoseconds);
     let copies = model.host.copies_forwarded && model.host.copy_bytes_per_second > 0.0;
     let copy = if copies { Rate::bytes_per_second(model.host.copy_bytes_per_second) } else { Rate::INFINITE };
     let control = model.host.control_bytes;
@@ -142,7 +142,7 @@ impl Program for Chunks {
         let (scheduler, arrived, confirmed, over): (Vec<u8>, _, _, _) = codec::decode(state)?;
         self.scheduler.restore(&scheduler).map_err(|e| e.to_string())?;
         (self.arrived, self.confirmed, self.over) = (arrived, confirmed, over);
-        self.report.lock().done[host as usize] = over.unwrap_or(0);
+        self.report.lock().done[host as usize] = over.unwrap_or(Time::ZERO);
         Ok(())
     }
 }

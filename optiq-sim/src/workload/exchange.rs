@@ -51,7 +51,7 @@ pub struct Exchanged {
 impl Exchanged {
     /// When all hosts were done.
     pub fn time(&self) -> Time {
-        self.done.iter().copied().max().unwrap_or(0)
+        self.done.iter().copied().max().unwrap_or(Time::ZERO)
     }
 }
 
@@ -71,7 +71,7 @@ pub fn exchange(
         let text = format!("a message from host {} to host {}; there are {hosts} hosts", m.source, m.destination);
         return Err(SimError::Workload(text));
     }
-    let report: SharedReport = Arc::new(Mutex::new(Report { done: vec![0; hosts as usize], failure: None }));
+    let report: SharedReport = Arc::new(Mutex::new(Report { done: vec![Time::ZERO; hosts as usize], failure: None }));
     let programs = match method {
         Method::Paths { paths, options, order, carry } => {
             chunks::programs(hosts, model, paths, options, (*order, *carry), &report)?

@@ -27,7 +27,9 @@ pub(super) fn programs(
         let report = Arc::clone(report);
         match pairwise {
             true => Box::new(Steps { hosts, sends, step: 0, open: 0, early: BTreeSet::new(), over: None, report }),
-            false => Box::new(AllAtOnce { hosts, missing, unsent: sends.len() as u64, sends, over: 0, report }),
+            false => {
+                Box::new(AllAtOnce { hosts, missing, unsent: sends.len() as u64, sends, over: Time::ZERO, report })
+            }
         }
     };
     sends.into_iter().zip(expected).map(make).collect()
@@ -148,7 +150,7 @@ impl Program for Steps {
 
     fn restore(&mut self, host: u32, state: &[u8]) -> Result<(), String> {
         (self.step, self.open, self.early, self.over) = codec::decode(state)?;
-        self.report.lock().done[host as usize] = self.over.unwrap_or(0);
+        self.report.lock().done[host as usize] = self.over.unwrap_or(Time::ZERO);
         Ok(())
     }
 }

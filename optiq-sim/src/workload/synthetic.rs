@@ -102,7 +102,7 @@ impl Open {
     fn gap(&self, host: &mut Host<'_>) -> Time {
         match self.gaps {
             Gaps::Fixed(time) => time,
-            Gaps::Poisson(mean) => exponential(mean, host.random()),
+            Gaps::Poisson(mean) => Time::picoseconds(exponential(mean.as_picoseconds(), host.random())),
             Gaps::Bernoulli { cycle, millionths } => {
                 let mut time = cycle;
                 while host.random().below(1_000_000) >= u64::from(millionths.max(1)) {
@@ -118,7 +118,10 @@ impl Program for Open {
     fn start(&mut self, host: &mut Host<'_>) {
         if host.number() < self.hosts && self.messages > 0 {
             let first = match self.gaps {
-                Gaps::Fixed(time) => host.random().below(time.max(1)),
+                Gaps::Fixed(time) => {
+                    let picoseconds = time.max(Time::PICOSECOND).as_picoseconds();
+                    Time::picoseconds(host.random().below(picoseconds))
+                }
                 Gaps::Poisson(_) => self.gap(host),
                 // The first cycle is the one that begins now.
                 Gaps::Bernoulli { cycle, .. } => self.gap(host) - cycle,
@@ -163,14 +166,15 @@ mod tests {
 
     #[test]
     fn packets_of_a_bernoulli_process_are_in_whole_cycles() {
-        let gaps = Gaps::Bernoulli { cycle: 7, millionths: 200_000 };
+        let cycle = Time::picoseconds(7);
+        let gaps = Gaps::Bernoulli { cycle, millionths: 200_000 };
         let open = Open { pattern: Pattern::UniformWithSelf, gaps, sizes: Sizes::Fixed(1), messages: 1, hosts: 3 };
         let (mut random, mut commands) = (SplitMix64::new(5), Vec::new());
-        let mut host = Host { number: 0, now: 0, random: &mut random, commands: &mut commands };
+        let mut host = Host { number: 0, now: Time::ZERO, random: &mut random, commands: &mut commands };
         let gaps: Vec<Time> = (0..100_000).map(|_| open.gap(&mut host)).collect();
-        assert!(gaps.iter().all(|gap| gap.is_multiple_of(7) && *gap > 0));
+        assert!(gaps.iter().all(|gap| gap.is_multiple_of(cycle) && *gap > Time::ZERO));
         // In each cycle with the same probability: a fifth of the gaps is one long, a fifth of the others two.
-        let share = |n: u64| gaps.iter().filter(|g| **g == 7 * n).count() as f64 / gaps.len() as f64;
+        let share = |n: u64| gaps.iter().filter(|g| **g == cycle * n).count() as f64 / gaps.len() as f64;
         assert!((share(1) - 0.2).abs() < 0.01 && (share(2) - 0.16).abs() < 0.01);
         // Itself as often as any other.
         for _ in 0..3000 {

@@ -12,12 +12,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct Window {
     when: Range<Time>,
     messages: AtomicU64,
+    /// In picoseconds.
     latency: AtomicU64,
     bytes: AtomicU64,
 }
 
 impl Window {
-    /// From a time to another one, in picoseconds.
+    /// From a time to another one.
     pub fn new(when: Range<Time>) -> Arc<Self> {
         let zero = || AtomicU64::new(0);
         Arc::new(Self { when, messages: zero(), latency: zero(), bytes: zero() })
@@ -58,7 +59,7 @@ impl<P: Program> Program for Watched<P> {
         let Window { when, messages, latency, bytes } = &*self.window;
         if when.contains(&delivery.sent) {
             messages.fetch_add(1, Relaxed);
-            latency.fetch_add(host.now() - delivery.sent, Relaxed);
+            latency.fetch_add((host.now() - delivery.sent).as_picoseconds(), Relaxed);
         }
         if when.contains(&host.now()) {
             bytes.fetch_add(delivery.bytes, Relaxed);

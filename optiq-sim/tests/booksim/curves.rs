@@ -1,13 +1,14 @@
 //! BookSim's curves, and ours: for the tests, and for the tables of `benches/booksim.rs`.
 
 use optiq_net::Network;
+use optiq_sim::time::Time;
 use optiq_sim::workload::synthetic::{Gaps, Open, Pattern, Sizes};
 use optiq_sim::workload::window::Window;
 use optiq_sim::{Limits, Model, Outcome, Policy, RunOptions, simulate};
 use serde::Deserialize;
 
 /// What a link takes for a flit, which is a byte here.
-pub const CYCLE: u64 = 1000;
+pub const CYCLE: Time = Time::picoseconds(1000);
 /// How close we want to be (issue 6): mean latencies below saturation, and saturation.
 const LATENCY_WITHIN: f64 = 0.05;
 const SATURATION_WITHIN: f64 = 0.03;
@@ -62,8 +63,8 @@ pub fn run(curve: &Curve, model: &Model, load: f64, threads: usize) -> (Outcome,
     let network = Network::from_spec(&curve.topology).unwrap();
     let hosts = network.hosts() as u32;
     let millionths = (load / curve.flits as f64 * 1e6).round() as u32;
-    let from = curve.warm_up * CYCLE;
-    let to = from + curve.cycles * CYCLE;
+    let from = CYCLE * curve.warm_up;
+    let to = from + CYCLE * curve.cycles;
     let window = Window::new(from..to);
     let open = Open {
         pattern: Pattern::UniformWithSelf,
@@ -74,11 +75,11 @@ pub fn run(curve: &Curve, model: &Model, load: f64, threads: usize) -> (Outcome,
     };
     let programs = (0..hosts).map(|_| window.watch(open.clone())).collect();
     // Time for those that were sent last: below saturation none takes longer.
-    let limits = Limits { time: Some(to + 2000 * CYCLE), ..Limits::default() };
+    let limits = Limits { time: Some(to + CYCLE * 2000), ..Limits::default() };
     let options = RunOptions { seed: 1, threads, routing: routing(curve), limits, ..RunOptions::default() };
     let outcome = simulate(&network, model, programs, &options).unwrap();
     let accepted = window.bytes() as f64 / f64::from(hosts) / curve.cycles as f64;
-    (outcome, window.mean_latency() / CYCLE as f64, accepted)
+    (outcome, window.mean_latency() / CYCLE.as_picoseconds() as f64, accepted)
 }
 
 /// One load of a curve, beside BookSim.

@@ -5,7 +5,7 @@ use crate::progress::Progress;
 use optiq_net::Network;
 use optiq_sim::simulated_exchange::method::{Executor, TransferMethod};
 use optiq_sim::simulated_exchange::run::{ExchangeSetting, SimulatedRun};
-use optiq_sim::time::{Time, seconds};
+use optiq_sim::time::Time;
 use optiq_sim::{Model, RunOptions};
 use optiq_solver::demands::Demand;
 use std::time::Instant;
@@ -25,7 +25,7 @@ pub fn simulate(
         let rate = events as f64 / started.elapsed().as_secs_f64().max(1e-9);
         progress.now(format!(
             "simulating {name}: {:.3} ms of at least {:.3} ms, {:.1} million events a second",
-            seconds(now) * 1e3,
+            now.seconds() * 1e3,
             link_bound * 1e3,
             rate / 1e6,
         ));

@@ -8,7 +8,7 @@ use optiq_lower::choices::LegsChoice;
 use optiq_net::Network;
 use optiq_sim::model::Carry;
 use optiq_sim::simulated_exchange::run::SimulatedRun;
-use optiq_sim::time::{self, SECOND};
+use optiq_sim::time::Time;
 use optiq_sim::{End, Model, Outcome, Policy};
 use optiq_view::context::Context;
 use optiq_view::table;
@@ -103,9 +103,10 @@ pub struct Quantiles {
 
 impl Quantiles {
     pub fn of(histogram: &hdrhistogram::Histogram<u64>) -> Self {
-        let second = SECOND as f64;
-        let at = |q| histogram.value_at_quantile(q) as f64 / second;
-        let (mean, max) = (histogram.mean() / second, histogram.max() as f64 / second);
+        let at = |q| Time::picoseconds(histogram.value_at_quantile(q)).seconds();
+        // A mean is no whole number of picoseconds.
+        let mean = histogram.mean() / Time::SECOND.as_picoseconds() as f64;
+        let max = Time::picoseconds(histogram.max()).seconds();
         Self { mean, median: at(0.5), p90: at(0.9), p99: at(0.99), max }
     }
 }
@@ -147,7 +148,7 @@ impl<'a> ExchangeDocument<'a> {
                 links_used: o.link_bytes.iter().filter(|&&b| b > 0).count(),
                 waiting_bytes_most: waiting_most(o),
                 fullest: Fullest::of(o),
-                series_interval_seconds: o.series.as_ref().map(|series| time::seconds(series.interval)),
+                series_interval_seconds: o.series.as_ref().map(|series| series.interval.seconds()),
                 outcome_fingerprint: o.fingerprint().to_string(),
                 simulation_seconds: o.wall_seconds,
             }

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
 use optiq_net::Network;
-use optiq_sim::time::seconds;
+use optiq_sim::time::Time;
 use optiq_sim::workload::goal::replay::{Replayed, replay};
 use optiq_sim::workload::goal::schedule::Goal;
 use optiq_sim::{Checkpoints, End, Model, RunOptions};
@@ -79,7 +79,8 @@ pub fn run(
     let replayed = replay(net, model, &goal, &options).map_err(|e| checkpoints.named(e))?;
     let Replayed { finish, unreceived, outcome: o } = &replayed;
     let complete = o.end == End::Finished;
-    let last = finish.iter().copied().max().unwrap_or(0);
+    let last = finish.iter().copied().max().unwrap_or(Time::ZERO);
+    let time = if complete { last } else { o.time };
     let document = ReplayDocument {
         topology: net.spec(),
         network_fingerprint: net.fingerprint().to_string(),
@@ -89,8 +90,8 @@ pub fn run(
         operations: goal.len() as u64,
         end: end_of(o.end),
         complete,
-        seconds: seconds(if complete { last } else { o.time }),
-        first_rank_done_seconds: seconds(finish.iter().copied().min().unwrap_or(0)),
+        seconds: time.seconds(),
+        first_rank_done_seconds: finish.iter().copied().min().unwrap_or(Time::ZERO).seconds(),
         messages: o.messages,
         payload_bytes: o.payload_bytes,
         packets: o.packets,
@@ -100,7 +101,7 @@ pub fn run(
         unreceived_messages: unreceived.len(),
         waiting_bytes_most: waiting_most(o),
         fullest: Fullest::of(o),
-        series_interval_seconds: o.series.as_ref().map(|series| seconds(series.interval)),
+        series_interval_seconds: o.series.as_ref().map(|series| series.interval.seconds()),
         outcome_fingerprint: o.fingerprint().to_string(),
         simulation_seconds: o.wall_seconds,
     };

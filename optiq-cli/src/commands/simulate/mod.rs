@@ -21,7 +21,8 @@ use optiq_net::units;
 use optiq_sim::model::Carry;
 use optiq_sim::simulated_exchange::method::{Executor, MpiAlgorithm, TransferMethod};
 use optiq_sim::simulated_exchange::run::{ExchangeSetting, SimulatedRun};
-use optiq_sim::{Limits, Model, Policy, RunOptions, time};
+use optiq_sim::time::Time;
+use optiq_sim::{Limits, Model, Policy, RunOptions};
 use optiq_solver::PlanError;
 use optiq_solver::demands;
 use optiq_solver::planner::{self, PlannerName};
@@ -188,8 +189,7 @@ impl Arguments {
             "auto" => Model::for_topology(net.spec()),
             name => Model::read(name)?,
         };
-        let limits =
-            Limits { time: self.until.map(|s| (s * time::SECOND as f64) as u64), events: self.events, wall: self.wall };
+        let limits = Limits { time: self.until.map(Time::from_seconds), events: self.events, wall: self.wall };
         let checkpoints = self.checkpoints.open()?;
         let stop = interrupt::watch()?;
         let options = RunOptions {

@@ -2,7 +2,7 @@
 
 use super::shown::{Shown, quoted, width};
 use optiq_net::Network;
-use optiq_sim::time::{Time, seconds};
+use optiq_sim::time::Time;
 use optiq_sim::{Outcome, QueueKind, QueueSeries, Series};
 use optiq_view::report::QueueTable;
 use optiq_view::table;
@@ -68,8 +68,8 @@ pub fn write(out: &mut dyn Write, net: &Network, runs: &[Shown<'_>]) -> io::Resu
         let Some(series) = &run.outcome.series else { continue };
         let Some(queues) = &series.queues else { continue };
         for at in 0..series.bytes.len() {
-            let start = seconds(at as Time * series.interval);
-            let long = seconds(width(series, at, run.outcome.time));
+            let start = (series.interval * at as u64).seconds();
+            let long = width(series, at, run.outcome.time).seconds();
             for queue in queues.iter().filter(|queue| queue.waiting_most[at] > 0) {
                 let QueueSeries { lane, virtual_channel, waiting_bytes, waiting_most, .. } = queue;
                 // A host's only queue leads to no link in particular.
@@ -113,9 +113,9 @@ pub fn tables(net: &Network, run: &Shown<'_>) -> Option<Vec<QueueTable>> {
 
 /// What waits in a queue, on average over a run.
 fn mean(series: &Series, queue: &QueueSeries, end: Time) -> f64 {
-    let long = |at: usize| seconds(width(series, at, end));
+    let long = |at: usize| width(series, at, end).seconds();
     let sum: f64 = queue.waiting_bytes.iter().enumerate().map(|(at, &bytes)| bytes as f64 * long(at)).sum();
-    sum / seconds(end.max(1))
+    sum / end.max(Time::PICOSECOND).seconds()
 }
 
 /// Where a queue is, for people.

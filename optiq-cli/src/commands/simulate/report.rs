@@ -4,7 +4,7 @@
 use super::queues;
 use super::shown::{Shown, rate, width};
 use optiq_net::Network;
-use optiq_sim::time::{Time, seconds};
+use optiq_sim::time::Time;
 use optiq_sim::{Model, Series};
 use optiq_view::axis::number;
 use optiq_view::curves::{Curve, Curves, Panel};
@@ -30,7 +30,7 @@ const MOST_ROWS: usize = 64;
 const LEAST_ROWS: usize = 16;
 
 /// Points of the longest curve of throughput, at most.
-const POINTS: Time = 128;
+const POINTS: u64 = 128;
 
 /// What a map is coloured by, per interval and link.
 type Cells<'a> = &'a dyn Fn(&Shown<'_>, &Series, usize, usize) -> f64;
@@ -67,9 +67,9 @@ impl Page<'_> {
     /// What all links carry together, and what there is to say about it.
     fn throughput(&self, net: &Network) -> (Curves, String) {
         // Short intervals would make curves of noise that lie on each other. All widths are a power of two of each other.
-        let last = self.runs.iter().map(|run| run.outcome.time).max().unwrap_or(0);
+        let last = self.runs.iter().map(|run| run.outcome.time).max().unwrap_or(Time::ZERO);
         let joined = |series: &Series| {
-            let doubled = |n: &usize| (*n as Time * series.interval).saturating_mul(POINTS) >= last;
+            let doubled = |n: &usize| (series.interval * *n as u64).saturating_mul(POINTS) >= last;
             std::iter::successors(Some(1), |n| Some(2 * n)).find(doubled).unwrap_or(1)
         };
         let mut curves = self.curves(|run| {
@@ -79,17 +79,17 @@ impl Page<'_> {
                 let from = i * joined;
                 let long: Time = (from..from + rows.len()).map(|at| width(series, at, run.outcome.time)).sum();
                 let sum = rows.iter().flatten().sum::<u64>() as f64;
-                (long > 0).then(|| (from as f64 * seconds(series.interval), sum / seconds(long)))
+                (long > Time::ZERO).then(|| (from as f64 * series.interval.seconds(), sum / long.seconds()))
             };
             let points = series.bytes.chunks(joined).enumerate().filter_map(mean);
-            (points.collect(), seconds(run.outcome.time))
+            (points.collect(), run.outcome.time.seconds())
         });
         let mut widths: Vec<Time> = (self.runs.iter().filter_map(|run| run.outcome.series.as_ref()))
-            .map(|series| joined(series) as Time * series.interval)
+            .map(|series| series.interval * joined(series) as u64)
             .collect();
         widths.sort_unstable();
         widths.dedup();
-        let widths: Vec<String> = widths.into_iter().map(|long| table::seconds(seconds(long))).collect();
+        let widths: Vec<String> = widths.into_iter().map(|long| table::seconds(long.seconds())).collect();
         let most = curves.iter().flat_map(|c| &c.points).map(|p| p.1).fold(0.0, f64::max);
         let (unit, name) = [(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")]
             .into_iter()
@@ -134,11 +134,11 @@ impl Page<'_> {
                 return (Vec::new(), 0.0);
             }
             // In a run that was ended, who was not done has no time.
-            let mut done: Vec<u64> =
-                run.done.iter().copied().filter(|&time| run.partial.is_none() || time > 0).collect();
+            let mut done: Vec<Time> =
+                run.done.iter().copied().filter(|&time| run.partial.is_none() || time > Time::ZERO).collect();
             done.sort_unstable();
-            let (all, end) = (run.done.len().max(1) as f64, seconds(run.outcome.time));
-            let by = |(i, &time): (usize, &u64)| (seconds(time), (i + 1) as f64 / all * 100.0);
+            let (all, end) = (run.done.len().max(1) as f64, run.outcome.time.seconds());
+            let by = |(i, time): (usize, &Time)| (time.seconds(), (i + 1) as f64 / all * 100.0);
             (std::iter::once((0.0, 0.0)).chain(done.iter().enumerate().map(by)).collect(), end)
         });
         let hosts = self.runs.first().map_or(0, |run| run.done.len());
@@ -160,7 +160,7 @@ impl Page<'_> {
                 let (mut sum, all) = (0, histogram.len().max(1) as f64);
                 let cells = histogram.iter_recorded().map(|cell| {
                     sum += cell.count_at_value();
-                    (seconds(cell.value_iterated_to()), sum as f64 / all * 100.0)
+                    (Time::picoseconds(cell.value_iterated_to()).seconds(), sum as f64 / all * 100.0)
                 });
                 let points: Vec<(f64, f64)> = cells.collect();
                 // From the axis up.
@@ -187,7 +187,7 @@ impl Page<'_> {
     /// and its fullest queues.
     fn links(&self, net: &Network, model: &Model) -> (f64, Vec<Run>) {
         let busy: Cells<'_> = &|run, series, at, link| {
-            let long = seconds(width(series, at, run.outcome.time));
+            let long = width(series, at, run.outcome.time).seconds();
             if long > 0.0 { series.bytes[at][link] as f64 / (rate(net, model, link) * long) } else { 0.0 }
         };
         let waiting: Cells<'_> = &|_, series, at, link| series.waiting_bytes[at][link] as f64;
@@ -221,10 +221,10 @@ impl Page<'_> {
     ) -> (usize, Option<Heat>) {
         let Some(series) = &run.outcome.series else { return (0, None) };
         let end = run.outcome.time;
-        let long = |at: usize| seconds(width(series, at, end));
+        let long = |at: usize| width(series, at, end).seconds();
         let mean = |link: usize| {
             let sum: f64 = (0..series.bytes.len()).map(|at| cells(run, series, at, link) * long(at)).sum();
-            sum / seconds(end.max(1))
+            sum / end.max(Time::PICOSECOND).seconds()
         };
         let mut links: Vec<(usize, f64)> = (0..net.links().len()).map(|link| (link, mean(link))).collect();
         links.retain(|&(_, mean)| mean > 0.0);
@@ -245,7 +245,7 @@ impl Page<'_> {
             return (all, None);
         }
         let label = format!("{}: the {} links with the most, over time", marked(run), rows.len());
-        (all, Some(Heat { label, rows, interval: seconds(series.interval), end: seconds(end) }))
+        (all, Some(Heat { label, rows, interval: series.interval.seconds(), end: end.seconds() }))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::target::Target;
 use clap::Args;
 use optiq_net::Network;
-use optiq_sim::time::{Time, seconds};
+use optiq_sim::time::Time;
 use optiq_sim::{Model, Recording};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -98,7 +98,7 @@ fn write_links(out: &mut dyn Write, net: &Network, runs: &[Shown<'_>]) -> io::Re
     for run in runs {
         let o = run.outcome;
         for (i, ((link, bytes), &busy)) in net.links().iter().zip(&o.link_bytes).zip(&o.link_busy).enumerate() {
-            let busy = seconds(busy) / f64::from(link.lanes);
+            let busy = busy.seconds() / f64::from(link.lanes);
             let share = if run.seconds > 0.0 { busy / run.seconds } else { 0.0 };
             let (from, to) = (quoted(net.name(link.from)), quoted(net.name(link.to)));
             let most = o.series.as_ref().map_or(0, |series| series.waiting_most[i]);
@@ -115,8 +115,8 @@ fn write_series(out: &mut dyn Write, net: &Network, model: &Model, runs: &[Shown
     for run in runs {
         let Some(series) = &run.outcome.series else { continue };
         for (at, (bytes, waiting)) in series.bytes.iter().zip(&series.waiting_bytes).enumerate() {
-            let long = seconds(width(series, at, run.outcome.time));
-            let start = seconds(at as Time * series.interval);
+            let long = width(series, at, run.outcome.time).seconds();
+            let start = (series.interval * at as u64).seconds();
             for (i, link) in net.links().iter().enumerate().filter(|&(i, _)| bytes[i] > 0 || waiting[i] > 0) {
                 let share = if long > 0.0 { bytes[i] as f64 / (rate(net, model, i) * long) } else { 0.0 };
                 let (from, to) = (quoted(net.name(link.from)), quoted(net.name(link.to)));
@@ -140,7 +140,7 @@ fn write_histograms(out: &mut dyn Write, runs: &[Shown<'_>]) -> io::Result<()> {
         let (packets, messages) = (&run.outcome.packet_latency, &run.outcome.message_latency);
         for (kind, histogram) in [("packet", packets), ("message", messages)] {
             for cell in histogram.iter_recorded() {
-                let up_to = seconds(cell.value_iterated_to());
+                let up_to = Time::picoseconds(cell.value_iterated_to()).seconds();
                 writeln!(out, "{},{kind},{up_to:.12},{}", quoted(run.name), cell.count_at_value())?;
             }
         }

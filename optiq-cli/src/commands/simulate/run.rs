@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use optiq_sim::simulated_exchange::method::TransferMethod;
 use optiq_sim::simulated_exchange::run::{ExchangeSetting, SimulatedRun};
-use optiq_sim::time::{Time, seconds};
+use optiq_sim::time::Time;
 use optiq_sim::{Checkpoints, RunOptions};
 use std::time::Instant;
 
@@ -30,7 +30,7 @@ impl Runner<'_> {
         let tell = |now: Time, events: u64| {
             let rate = events as f64 / started.elapsed().as_secs_f64().max(1e-9);
             // The bound is where it would end at best.
-            let (now, left) = (seconds(now), (link_bound - seconds(now)).max(0.0));
+            let (now, left) = (now.seconds(), (link_bound - now.seconds()).max(0.0));
             let end = if now > 0.0 { started.elapsed().as_secs_f64() * left / now } else { 0.0 };
             self.progress.now(format!(
                 "simulating {name}: {:.3} ms of at least {:.3} ms, {:.1} million events a second, {end:.0} s to go",

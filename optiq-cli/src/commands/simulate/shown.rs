@@ -12,7 +12,7 @@ pub struct Shown<'a> {
     pub partial: Option<&'static str>,
     /// When the last host was done, or when it was ended, in seconds.
     pub seconds: f64,
-    /// When each host was done; 0 is at once, or not by the end of a run that is partial. Empty if it is not known.
+    /// When each host was done; zero is at once, or not by the end of a run that is partial. Empty if it is not known.
     pub done: &'a [Time],
     /// All that the simulation found.
     pub outcome: &'a Outcome,
@@ -20,7 +20,7 @@ pub struct Shown<'a> {
 
 /// How long an interval of a series is: the last one ends with the run, and may be empty.
 pub fn width(series: &Series, at: usize, end: Time) -> Time {
-    end.saturating_sub(at as Time * series.interval).min(series.interval)
+    end.saturating_sub(series.interval * at as u64).min(series.interval)
 }
 
 /// Bytes that a link carries in a second at most, all lanes together, as the simulated channels do.

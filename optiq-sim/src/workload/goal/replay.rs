@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 /// What a schedule took.
 pub struct Replayed {
-    /// When each rank's last operation ended: 0 without operations; of those so far, if a limit came first.
+    /// When each rank's last operation ended: [`Time::ZERO`] without operations; of those so far, if a limit came first.
     pub finish: Vec<Time>,
     /// Messages that no receive has taken, if the schedule came to its end.
     pub unreceived: Vec<Unreceived>,
@@ -40,7 +40,7 @@ pub struct Replayed {
 impl Replayed {
     /// When all ranks were done.
     pub fn time(&self) -> Time {
-        self.finish.iter().copied().max().unwrap_or(0)
+        self.finish.iter().copied().max().unwrap_or(Time::ZERO)
     }
 
     /// Whether it came to its end.
@@ -135,7 +135,7 @@ fn parts(token: u64) -> (MessageKind, u32, u32) {
 /// A token of [`Program::woken`] that is no operation: the processor has sent what it was to send.
 const FREE: u64 = u64::MAX;
 /// No calculation ends later than this: 53 days. Sums of times then stay far below 2^64.
-const LATEST: Time = 1 << 62;
+const LATEST: Time = Time::picoseconds(1 << 62);
 
 /// What runs on one processor of a rank.
 #[derive(Default, Encode, Decode)]
@@ -181,7 +181,7 @@ impl State {
             requested: BTreeSet::new(),
             matching: Matching::new(goal.operations(rank).iter().map(|o| o.kind)),
             granted: BTreeMap::new(),
-            ended: 0,
+            ended: Time::ZERO,
             failure: None,
             goal: goal.clone(),
         }
@@ -216,14 +216,14 @@ impl State {
         let mut busy = cpu == 0;
         match self.goal.operations(self.rank)[operation as usize].kind {
             OperationKind::Calc { nanoseconds } => {
-                let time = nanoseconds.saturating_mul(1000);
+                let time = Time::picoseconds(nanoseconds.saturating_mul(1000));
                 if host.now().saturating_add(time) > LATEST {
                     let Self { rank, .. } = self;
                     let line = self.goal.operations(*rank)[operation as usize].line;
                     let text = format!("rank {rank} line {line}: found a calculation of {nanoseconds} ns");
                     self.failure = Some(format!(
                         "{text}; an end before {} s of simulated time is expected",
-                        LATEST / crate::time::SECOND
+                        LATEST / Time::SECOND
                     ));
                     return;
                 }
@@ -243,7 +243,7 @@ impl State {
                 }
                 *number += 1;
                 if busy {
-                    host.work_then(0, FREE);
+                    host.work_then(Time::ZERO, FREE);
                 }
             }
             OperationKind::Recv { .. } => {}
