@@ -43,3 +43,25 @@ fn every_folder_of_the_corpus_has_a_target() {
         assert!(program.is_file(), "{} is missing", program.display());
     }
 }
+
+/// A seed of an older version is refused at its first bytes, and fuzzing would start from nothing. After a change of the format:
+/// `OPTIQ_BLESS=1 cargo test --release --features mpi --test corpora`.
+#[test]
+fn the_seeds_of_checkpoints_are_of_this_version() {
+    let whole = targets::a_checkpoint();
+    let cut = whole[..whole.len() / 2].to_vec();
+    let mut damaged = whole.clone();
+    let at = damaged.len() - 9;
+    damaged[at] ^= 1;
+    for (name, seed) in [("seed-whole", whole), ("seed-cut", cut), ("seed-damaged", damaged)] {
+        let path = corpus().join("checkpoint").join(name);
+        if std::env::var_os("OPTIQ_BLESS").is_some() {
+            std::fs::write(&path, &seed).expect("a writable corpus");
+        }
+        assert!(
+            std::fs::read(&path).expect("a readable seed") == seed,
+            "{} is not what is written now",
+            path.display()
+        );
+    }
+}

@@ -51,7 +51,14 @@ pub struct Gathered {
 pub fn pays(plan: &Plan, pieces: usize) -> bool {
     let flows: usize = plan.flows.iter().map(Vec::len).sum();
     let bytes: u64 = plan.demands.iter().map(|d| d.bytes).sum();
-    pieces > PIECES * flows && bytes / (pieces.max(1) as u64) < SMALL
+    let mean = bytes / pieces.max(1) as u64;
+    let does = pieces > PIECES * flows && mean < SMALL;
+    log::debug!(
+        "messages are {}gathered in shared memory: {pieces} pieces of {mean} bytes on average, {flows} flows; more than {PIECES} pieces \
+         for each flow, of less than {SMALL} bytes, pay",
+        if does { "" } else { "not " }
+    );
+    does
 }
 
 /// Packs messages and makes a path of each flow. `messages` as for [`crate::lower::lower`].

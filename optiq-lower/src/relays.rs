@@ -79,12 +79,18 @@ impl RelayPolicy<'_> {
             LegsChoice::Hops => relay_at_every_host(paths, network, placement)?,
             // Nothing can be gained.
             LegsChoice::Auto if model.store_and_forward_link_efficiency <= model.planned_link_efficiency => {
+                log::debug!(
+                    "relays as planned: a link efficiency of {} at every host gains nothing over {}",
+                    model.store_and_forward_link_efficiency,
+                    model.planned_link_efficiency
+                );
                 return as_planned;
             }
             LegsChoice::Auto => {
                 let mut relayed = paths.clone();
                 relay_at_every_host(&mut relayed, network, placement)?;
                 if relayed == *paths {
+                    log::debug!("relays as planned: no other host on {} paths could relay", paths.len());
                     return as_planned;
                 }
                 let planned = self.execution(paths, chunk, model.planned_link_efficiency).seconds();

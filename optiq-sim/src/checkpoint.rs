@@ -29,7 +29,7 @@ pub struct Checkpoints<'a> {
 }
 
 const MAGIC: &[u8; 8] = b"OPTIQSIM";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const HEADER: usize = 44;
 
 /// What is behind the header.

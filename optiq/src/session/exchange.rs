@@ -21,7 +21,7 @@ use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_solver::plan;
 use optiq_solver::planner::PlannerName;
 use optiq_solver::{Demand, Plan};
-use optiq_transport::{ChunkCost, ChunkRule, Execution, Path, Rank, Schedule, ScheduleOptions};
+use optiq_transport::{Execution, Rank, Schedule, ScheduleOptions};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -339,9 +339,6 @@ impl Session {
             let policy = RelayPolicy { network, placement, model, chunk, congestion_seconds };
             (_, options.chunk) = policy.apply(&mut paths, self.config.legs)?;
         }
-        if me == Rank(0) && log::log_enabled!(log::Level::Debug) {
-            log_chunks(&paths, options.chunk);
-        }
         Ok((Schedule::new(me, self.size(), &paths, &options)?, staged))
     }
 
@@ -358,7 +355,11 @@ impl Session {
         let gathered = gather(plan, messages, &fabric.placement).map_err(Error::BadPlan)?;
         let bytes = 2 * (gathered.outgoing_bytes + gathered.incoming_bytes);
         let ranks = (0..self.size()).map(Rank).map(|r| fabric.placement.ranks(fabric.placement.host(r)).len() as u64);
-        if bytes > self.config.budget / 2 * ranks.min().unwrap_or(0) {
+        let available = self.config.budget / 2 * ranks.min().unwrap_or(0);
+        if bytes > available {
+            log::debug!(
+                "no gathering in shared memory: {bytes} bytes are needed, and half of the budgets is {available}"
+            );
             return Ok(None);
         }
         // Started exchanges use the memory that is about to be replaced.
@@ -464,18 +465,6 @@ impl Session {
         self.traced_plain(&decision, || unsafe { a.hand_over(self.plain.raw()) })?;
         Ok(Outcome { decision, planned: None, execution: Execution::default() })
     }
-}
-
-/// The sizes of chunks that a rule gives, for the log.
-fn log_chunks(paths: &[Path], rule: ChunkRule) {
-    let sizes = paths.iter().map(|path| rule.chunk(path.bytes, path.legs(), ChunkCost::default()));
-    let range = sizes.fold((u64::MAX, 0), |(low, high), size| (low.min(size), high.max(size)));
-    log::debug!(
-        "chunks of {} to {} bytes on {} paths by the rule {rule:?}",
-        range.0.min(range.1),
-        range.1,
-        paths.len()
-    );
 }
 
 /// The link bound of the demands on the fabric's own routes, in seconds.

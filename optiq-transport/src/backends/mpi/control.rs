@@ -107,6 +107,8 @@ impl Control {
             arrived.push((buffer, words.max(0) as usize));
             Ok(())
         })?;
+        // After an error the transport is used for other exchanges: every receive is posted again.
+        let mut rejected = Ok(());
         for (buffer, words) in arrived {
             for pair in buffer[..words.min(2 * CONTROL_BATCH)].chunks_exact(2) {
                 let (code, path, number) = (pair[0] >> 32, PathId(pair[0] as u32), pair[1]);
@@ -114,13 +116,14 @@ impl Control {
                     let rank = self.comm.rank();
                     let what = format!("a control record of kind {code} for path {path}");
                     log::warn!("rank {rank} rejects {what}, with number {number}, in a message of {words} words");
-                    return Err(TransportError::Unexpected { rank, what });
+                    rejected = rejected.and(Err(TransportError::Unexpected { rank, what }));
+                    continue;
                 };
                 handle(ControlRecord { kind, path, number });
             }
             self.post(buffer)?;
         }
-        Ok(())
+        rejected
     }
 }
 

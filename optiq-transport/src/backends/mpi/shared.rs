@@ -39,12 +39,16 @@ impl HostMemory {
         };
         let mut memory = Self { comm: here, window: None };
         // Whether memory is available is found out now, and not in the middle of an exchange.
-        let usable = one_node && memory.reserve(LEAST_WINDOW_BYTES).is_ok();
-        let mut agreed = [i64::from(usable)];
+        let reserved = one_node.then(|| memory.reserve(LEAST_WINDOW_BYTES));
+        let mut agreed = [i64::from(matches!(reserved, Some(Ok(()))))];
         comm.all_min(&mut agreed)?;
         if agreed[0] != 1 {
-            let why = if usable { "ranks of another host do not" } else { "the ranks of this host do not" };
-            log::debug!("rank {}: no shared memory, because {why} share memory", comm.rank());
+            let why = match &reserved {
+                None => format!("the {} ranks of this host are on several nodes", memory.comm.size()),
+                Some(Err(error)) => error.to_string(),
+                Some(Ok(())) => "another rank has none".into(),
+            };
+            log::debug!("rank {}: no shared memory, because {why}", comm.rank());
         }
         Ok((agreed[0] == 1).then_some(memory))
     }

@@ -110,12 +110,12 @@ pub(super) unsafe fn ialltoallv(call: &Call, place: &mut dyn FnMut(ffi::MPI_Requ
         Some(stream) => Arc::clone(stream),
         None => match found(call.comm, known.ranks, base, known.config()) {
             Ok(made) => Arc::clone(stream.insert(made)),
-            Err(error) => return Ok(fail(call.comm, Some(error))),
+            Err(error) => return Ok(fail(call, Some(error))),
         },
     };
     // SAFETY: by this function's contract.
     let started = unsafe { start(call, known, &stream, place) };
-    Ok(started.map_or_else(|error| fail(call.comm, Some(error)), |()| SUCCESS))
+    Ok(started.map_or_else(|error| fail(call, Some(error)), |()| SUCCESS))
 }
 
 /// # Safety
@@ -436,7 +436,7 @@ pub(super) unsafe fn alltoallv_init(call: &Call, place: &mut dyn FnMut(ffi::MPI_
     let made = Completion::new(call.comm).and_then(|completion| Ok((completion.request(true)?, completion)));
     let (request, completion) = match made {
         Ok(made) => made,
-        Err(error) => return Ok(fail(call.comm, Some(error))),
+        Err(error) => return Ok(fail(call, Some(error))),
     };
     slot.taken.store(true, Relaxed);
     let mut all = PERSISTENT.lock();

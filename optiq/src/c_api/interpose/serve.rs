@@ -2,7 +2,7 @@
 
 use super::call::{Blocks, Call, Lists};
 use super::communicators::{self, CommState, KnownComm};
-use super::counts::{self, Function, PassReason, count};
+use super::counts::{self, FUNCTIONS, Function, PassReason, count};
 use super::state::{BUSY, Busy, PASSING, SERVING, STATE, UNDECIDED, pass_all};
 use crate::c_api::arguments::{arguments_signature, read};
 use crate::config::{Config, Preload};
@@ -250,7 +250,7 @@ unsafe fn serve(call: &Call, known: &KnownComm, next: &dyn Fn() -> c_int) -> c_i
     let mut only_mpi = false;
     // SAFETY: passed on.
     let result = catch_unwind(AssertUnwindSafe(|| unsafe { agree(call, known, &by_mpi, &mut only_mpi) }));
-    let (reason, returned) = conclude(result, code.get(), only_mpi, next, |error| fail(call.comm, error));
+    let (reason, returned) = conclude(result, code.get(), only_mpi, next, |error| fail(call, error));
     count(call.function, reason);
     returned
 }
@@ -324,13 +324,14 @@ unsafe fn agree(
 }
 
 /// What a failing MPI function does: the program's error handler is called.
-pub(super) fn fail(comm: ffi::MPI_Comm, error: Option<Error>) -> c_int {
+pub(super) fn fail(call: &Call, error: Option<Error>) -> c_int {
+    let function = FUNCTIONS[call.function as usize];
     match error {
-        Some(error) => log::error!("MPI_Alltoallv: {error}"),
-        None => log::error!("MPI_Alltoallv: internal error in OPTIQ"),
+        Some(error) => log::error!("{function}: {error}"),
+        None => log::error!("{function}: internal error in OPTIQ"),
     }
     let code = ffi::MPI_ERR_OTHER as c_int;
     // SAFETY: a communicator that MPI has accepted.
-    unsafe { ffi::PMPI_Comm_call_errhandler(comm, code) };
+    unsafe { ffi::PMPI_Comm_call_errhandler(call.comm, code) };
     code
 }
