@@ -36,7 +36,7 @@ pub(crate) struct Script {
 
 /// All that the holder does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Job {
+pub(crate) struct SetupPlan {
     /// Written in each namespace right after it was made, so that its devices are born with them.
     pub settings: Vec<Setting>,
     /// Standard input of `ip -batch -` in the management namespace: all cables.
@@ -45,12 +45,12 @@ pub(crate) struct Job {
     pub scripts: Vec<Script>,
 }
 
-impl Job {
+impl SetupPlan {
     pub(crate) fn new(blueprint: &Blueprint, wiring: &Wiring) -> Self {
         let scripts = (0..blueprint.namespaces.len())
             .map(|n| Script { ip: interfaces(blueprint, wiring, n), tc: queues(blueprint, n) })
             .collect();
-        Job { settings: settings(&blueprint.tuning), cables: cables(blueprint, wiring), scripts }
+        SetupPlan { settings: settings(&blueprint.tuning), cables: cables(blueprint, wiring), scripts }
     }
 }
 
@@ -170,10 +170,10 @@ mod tests {
     use super::*;
     use crate::blueprint::network_at;
 
-    fn job(spec: &str) -> Job {
+    fn setup(spec: &str) -> SetupPlan {
         let network = network_at(spec, "100Mbit/s".parse().unwrap()).unwrap();
         let (blueprint, wiring) = Blueprint::new(&network, None, &[]).unwrap();
-        Job::new(&blueprint, &wiring)
+        SetupPlan::new(&blueprint, &wiring)
     }
 
     /// Descriptor 100 is the management namespace, then the hosts; here 101 to 104, and their routers 105 to 108.
@@ -181,8 +181,8 @@ mod tests {
     /// 4 ms, 500,000 in 20 ms, 16 times that in the queue.
     #[test]
     fn torus_of_two_by_two() {
-        let job = job("torus:2x2");
-        let cables: Vec<&str> = job.cables.lines().collect();
+        let setup = setup("torus:2x2");
+        let cables: Vec<&str> = setup.cables.lines().collect();
         let fabric = |i: usize, near: (&str, i32), far: (&str, i32)| {
             format!(
                 "link add {} netns /proc/self/fd/{} address 02:00:00:00:00:0{i} mtu 9000 arp off type veth peer name {} \
@@ -207,28 +207,28 @@ mod tests {
             fabric(7, ("l5", 107), ("l7", 108)),
         ];
         assert_eq!(cables, expected);
-        assert_eq!(job.scripts.len(), 9);
+        assert_eq!(setup.scripts.len(), 9);
         assert_eq!(
-            job.scripts[0].ip,
+            setup.scripts[0].ip,
             "link set lo up\naddr add 198.19.255.254/16 dev mgmt0\nlink set mgmt0 up\nlink set m0 master mgmt0 up\n\
              link set m1 master mgmt0 up\nlink set m2 master mgmt0 up\nlink set m3 master mgmt0 up\n"
         );
-        assert_eq!(job.scripts[0].tc, "");
+        assert_eq!(setup.scripts[0].tc, "");
         assert_eq!(
-            job.scripts[4].ip,
+            setup.scripts[4].ip,
             "link set lo up\naddr add 198.19.0.4/16 dev mgmt\nlink set mgmt up\naddr add 198.18.0.4/16 dev fab0\n\
              link set fab0 up\n"
         );
-        assert_eq!(job.scripts[4].tc, "");
+        assert_eq!(setup.scripts[4].tc, "");
         // The router of h2 = (1,0). To h1 = (0,1) the first dimension is corrected first, through h0.
         assert_eq!(
-            job.scripts[7].ip,
+            setup.scripts[7].ip,
             "link set lo up\naddr add 198.18.128.2/32 dev lo\nlink set host0 up\nlink set l4 up\nlink set l5 up\n\
              route add 198.18.0.1/32 dev l4\nroute add 198.18.0.2/32 dev l4\nroute add 198.18.0.3/32 dev host0\n\
              route add 198.18.0.4/32 dev l5\n"
         );
         assert_eq!(
-            job.scripts[7].tc,
+            setup.scripts[7].tc,
             "qdisc add dev l4 root tbf rate 200000000bit burst 100000 limit 8000000\n\
              qdisc add dev l5 root tbf rate 200000000bit burst 100000 limit 8000000\n"
         );
@@ -237,19 +237,19 @@ mod tests {
     /// Hosts on a switch have no routers: their `fab0` is the link.
     #[test]
     fn star_of_three() {
-        let job = job("star:3");
-        assert_eq!(job.cables.lines().count(), 1 + 3 + 3);
+        let setup = setup("star:3");
+        assert_eq!(setup.cables.lines().count(), 1 + 3 + 3);
         assert_eq!(
-            job.cables.lines().last(),
+            setup.cables.lines().last(),
             Some(
                 "link add fab0 netns /proc/self/fd/103 address 02:00:00:00:00:02 mtu 9000 arp off type veth peer name l5 \
                  netns /proc/self/fd/104 address 02:00:00:00:00:02 mtu 9000 arp off"
             )
         );
-        assert_eq!(job.scripts.len(), 5);
-        assert_eq!(job.scripts[3].tc, "qdisc add dev fab0 root tbf rate 100000000bit burst 50000 limit 4000000\n");
+        assert_eq!(setup.scripts.len(), 5);
+        assert_eq!(setup.scripts[3].tc, "qdisc add dev fab0 root tbf rate 100000000bit burst 50000 limit 4000000\n");
         assert_eq!(
-            job.scripts[4].ip,
+            setup.scripts[4].ip,
             "link set lo up\naddr add 198.18.128.3/32 dev lo\nlink set l3 up\nlink set l4 up\nlink set l5 up\n\
              route add 198.18.0.1/32 dev l3\nroute add 198.18.0.2/32 dev l4\nroute add 198.18.0.3/32 dev l5\n"
         );
@@ -259,8 +259,8 @@ mod tests {
     /// hosts, 4: s0-h0, 5: s0-h1, 6: s0-s2, 7: s0-s3.
     #[test]
     fn sources_with_rules() {
-        let job = job("fattree:2x2:1x2,routing=smodk");
-        let rules: Vec<&str> = job.scripts[5].ip.lines().skip_while(|l| !l.starts_with("rule")).collect();
+        let setup = setup("fattree:2x2:1x2,routing=smodk");
+        let rules: Vec<&str> = setup.scripts[5].ip.lines().skip_while(|l| !l.starts_with("rule")).collect();
         assert_eq!(
             rules,
             [

@@ -4,11 +4,11 @@
 //! devices with it, so the end of the holder, however it comes about, is the end of the lab. Nothing else of the lab
 //! exists in the kernel: no named namespaces, no mounts, no device in the machine's own namespace.
 //!
-//! `up` starts the holder and talks to it through its standard input and output, one line each: the [`Job`] in, the
+//! `up` starts the holder and talks to it through its standard input and output, one line each: the [`SetupPlan`] in, the
 //! [`Report`] out, and then `keep`. A holder that meets the end of its input instead goes away at once, which is what
 //! becomes of a lab whose `up` was interrupted.
 
-use crate::batch::{FIRST_NAMESPACE_FD, Job, Script};
+use crate::batch::{FIRST_NAMESPACE_FD, Script, SetupPlan};
 use crate::error::LabError;
 use crate::netns;
 use crate::tools;
@@ -26,7 +26,7 @@ use std::time::Duration;
 /// (0: no limit).
 pub(crate) const VERB: &str = "hold";
 
-/// What the holder says when it has done its job, or cannot.
+/// What the holder says when it has made the lab, or cannot.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Report {
@@ -52,7 +52,7 @@ pub(crate) fn main(state_path: &Path, life: Duration) -> i32 {
         .read_line(&mut line)
         .map_err(LabError::io("read the lab's plan"))
         .and_then(|_| serde_json::from_str(&line).map_err(LabError::io("understand the lab's plan")))
-        .and_then(|job: Job| make(&job));
+        .and_then(|setup: SetupPlan| make(&setup));
     let (report, namespaces) = match result {
         Ok(namespaces) => (Report::Ready, namespaces),
         Err(e) => {
@@ -98,12 +98,12 @@ fn stay(life: Duration) {
 }
 
 /// Makes the lab; the descriptors returned are what keeps it.
-fn make(job: &Job) -> Result<Vec<OwnedFd>, LabError> {
-    let mut namespaces = Vec::with_capacity(job.scripts.len());
-    for n in 0..job.scripts.len() {
+fn make(setup: &SetupPlan) -> Result<Vec<OwnedFd>, LabError> {
+    let mut namespaces = Vec::with_capacity(setup.scripts.len());
+    for n in 0..setup.scripts.len() {
         let file = netns::make_network()?;
         namespaces.push(keep_inheritable(&file, FIRST_NAMESPACE_FD + n as i32)?);
-        for setting in &job.settings {
+        for setting in &setup.settings {
             let path = format!("/proc/sys/net/{}", setting.path);
             match fs::write(&path, &setting.value) {
                 Err(e) if setting.required => {
@@ -116,8 +116,8 @@ fn make(job: &Job) -> Result<Vec<OwnedFd>, LabError> {
     }
     let Some(first) = namespaces.first() else { return Ok(namespaces) };
     netns::enter(first)?;
-    tools::batch("ip", &job.cables)?;
-    for (namespace, Script { ip, tc }) in namespaces.iter().zip(&job.scripts) {
+    tools::batch("ip", &setup.cables)?;
+    for (namespace, Script { ip, tc }) in namespaces.iter().zip(&setup.scripts) {
         netns::enter(namespace)?;
         tools::batch("ip", ip)?;
         if !tc.is_empty() {

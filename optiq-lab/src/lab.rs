@@ -1,6 +1,6 @@
 //! The life of a lab: up, found again by name, down.
 
-use crate::batch::Job;
+use crate::batch::SetupPlan;
 use crate::blueprint::{Blueprint, Host, Tuning, find_link};
 use crate::entry::ENTRY;
 use crate::entry::current_binary;
@@ -136,7 +136,7 @@ impl Lab {
             None => Ok(()),
         };
         blueprint.background = wiring.background.is_some().then_some(background);
-        let result = result.and_then(|()| lab.start(&blueprint, &Job::new(&blueprint, &wiring), options));
+        let result = result.and_then(|()| lab.start(&blueprint, &SetupPlan::new(&blueprint, &wiring), options));
         if result.is_err() {
             let _ = lab.dir.remove();
         }
@@ -146,7 +146,7 @@ impl Lab {
     }
 
     /// Starts the holder and sees it through.
-    fn start(&self, blueprint: &Blueprint, job: &Job, options: &UpOptions) -> Result<Lifeline, LabError> {
+    fn start(&self, blueprint: &Blueprint, setup: &SetupPlan, options: &UpOptions) -> Result<Lifeline, LabError> {
         let binary = current_binary()?;
         let life = options.lifetime.map_or(0, |l| l.as_secs() + u64::from(l.subsec_nanos() > 0));
         let mut child = Command::new(&binary)
@@ -157,7 +157,7 @@ impl Lab {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(LabError::io(format!("start {}", binary.display())))?;
-        let result = self.instruct(&mut child, blueprint, job, options);
+        let result = self.instruct(&mut child, blueprint, setup, options);
         if result.is_err() {
             let _ = child.kill();
             let _ = child.wait();
@@ -169,13 +169,13 @@ impl Lab {
         &self,
         child: &mut Child,
         blueprint: &Blueprint,
-        job: &Job,
+        setup: &SetupPlan,
         options: &UpOptions,
     ) -> Result<Lifeline, LabError> {
         let silent = || LabError::Refused("the lab's holder ended and reported nothing".into());
         let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else { return Err(silent()) };
-        let job = serde_json::to_string(job).map_err(LabError::io("write the lab's plan"))?;
-        writeln!(input, "{job}").map_err(LabError::io("give the holder the lab's plan"))?;
+        let setup = serde_json::to_string(setup).map_err(LabError::io("write the lab's plan"))?;
+        writeln!(input, "{setup}").map_err(LabError::io("give the holder the lab's plan"))?;
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line).map_err(LabError::io("hear from the lab's holder"))?;
         match serde_json::from_str(&line) {

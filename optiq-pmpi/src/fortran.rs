@@ -1,6 +1,6 @@
 //! What Fortran passes, in C's terms.
 
-use crate::kinds::{Comm, Info, Int, Ints, Kind, Received, Request, Sent, Type};
+use crate::kinds::{ArgumentKind, Comm, Info, Int, Ints, Received, Request, Sent, Type};
 use optiq::c_api::interpose::{
     Place, buffer_from_fortran, comm_from_fortran, ffi, info_from_fortran, request_from_fortran, request_to_fortran,
     type_from_fortran,
@@ -8,7 +8,7 @@ use optiq::c_api::interpose::{
 use std::ffi::{c_int, c_void};
 
 /// A kind of argument that is looked at, and not only passed on.
-pub trait Read: Kind {
+pub trait Read: ArgumentKind {
     /// As what it is looked at.
     type Seen;
 
@@ -18,7 +18,7 @@ pub trait Read: Kind {
 }
 
 impl Read for Sent {
-    type Seen = <Self as Kind>::C;
+    type Seen = <Self as ArgumentKind>::C;
 
     unsafe fn to_c(argument: *const c_void) -> *const c_void {
         buffer_from_fortran(argument)
@@ -26,7 +26,7 @@ impl Read for Sent {
 }
 
 impl Read for Received {
-    type Seen = <Self as Kind>::C;
+    type Seen = <Self as ArgumentKind>::C;
 
     unsafe fn to_c(argument: *mut c_void) -> *mut c_void {
         buffer_from_fortran(argument).cast_mut()
@@ -34,7 +34,7 @@ impl Read for Received {
 }
 
 impl Read for Ints {
-    type Seen = <Self as Kind>::C;
+    type Seen = <Self as ArgumentKind>::C;
 
     unsafe fn to_c(argument: *const c_int) -> *const c_int {
         argument
@@ -42,7 +42,7 @@ impl Read for Ints {
 }
 
 impl Read for Int {
-    type Seen = <Self as Kind>::C;
+    type Seen = <Self as ArgumentKind>::C;
 
     unsafe fn to_c(argument: *const c_int) -> c_int {
         // SAFETY: by this function's contract.
@@ -51,7 +51,7 @@ impl Read for Int {
 }
 
 impl Read for Type {
-    type Seen = <Self as Kind>::C;
+    type Seen = <Self as ArgumentKind>::C;
 
     unsafe fn to_c(argument: *const c_int) -> ffi::MPI_Datatype {
         // SAFETY: by this function's contract.
@@ -60,7 +60,7 @@ impl Read for Type {
 }
 
 impl Read for Comm {
-    type Seen = <Self as Kind>::C;
+    type Seen = <Self as ArgumentKind>::C;
 
     unsafe fn to_c(argument: *const c_int) -> ffi::MPI_Comm {
         // SAFETY: by this function's contract.
@@ -69,7 +69,7 @@ impl Read for Comm {
 }
 
 impl Read for Info {
-    type Seen = <Self as Kind>::C;
+    type Seen = <Self as ArgumentKind>::C;
 
     unsafe fn to_c(argument: *const c_int) -> ffi::MPI_Info {
         // SAFETY: by this function's contract.

@@ -4,7 +4,7 @@ use optiq::c_api::interpose::ffi;
 use std::ffi::{c_int, c_void};
 
 /// A kind of argument.
-pub trait Kind {
+pub trait ArgumentKind {
     /// How C passes it.
     type C: Copy;
     /// How Fortran does: by reference.
@@ -30,47 +30,47 @@ pub struct Request;
 /// An address that is only passed on.
 pub struct Any;
 
-impl Kind for Sent {
+impl ArgumentKind for Sent {
     type C = *const c_void;
     type Fortran = *const c_void;
 }
 
-impl Kind for Received {
+impl ArgumentKind for Received {
     type C = *mut c_void;
     type Fortran = *mut c_void;
 }
 
-impl Kind for Ints {
+impl ArgumentKind for Ints {
     type C = *const c_int;
     type Fortran = *const c_int;
 }
 
-impl Kind for Int {
+impl ArgumentKind for Int {
     type C = c_int;
     type Fortran = *const c_int;
 }
 
-impl Kind for Type {
+impl ArgumentKind for Type {
     type C = ffi::MPI_Datatype;
     type Fortran = *const c_int;
 }
 
-impl Kind for Comm {
+impl ArgumentKind for Comm {
     type C = ffi::MPI_Comm;
     type Fortran = *const c_int;
 }
 
-impl Kind for Info {
+impl ArgumentKind for Info {
     type C = ffi::MPI_Info;
     type Fortran = *const c_int;
 }
 
-impl Kind for Request {
+impl ArgumentKind for Request {
     type C = *mut ffi::MPI_Request;
     type Fortran = *mut c_int;
 }
 
-impl Kind for Any {
+impl ArgumentKind for Any {
     type C = *mut c_void;
     type Fortran = *mut c_void;
 }

@@ -7,7 +7,7 @@
 #[cfg(optiq_fortran)]
 use crate::fortran::Read;
 use crate::handler::{Handler, ServeOrPass};
-use crate::kinds::{Any, Comm, Info, Int, Ints, Kind, Received, Request, Sent, Type};
+use crate::kinds::{Any, ArgumentKind, Comm, Info, Int, Ints, Received, Request, Sent, Type};
 use crate::next::Next;
 use optiq::c_api::interpose::{Blocks, Call, Function, ffi};
 use std::ffi::c_int;
@@ -76,12 +76,12 @@ macro_rules! entry_points {
     )*) => {$(
         $(#[$attribute])*
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $c($($argument: <$kind as Kind>::C),*) -> c_int {
-            type Behind = unsafe extern "C" fn($(<$kind as Kind>::C),*) -> c_int;
+        unsafe extern "C" fn $c($($argument: <$kind as ArgumentKind>::C),*) -> c_int {
+            type Behind = unsafe extern "C" fn($(<$kind as ArgumentKind>::C),*) -> c_int;
             static NEXT: Next = Next::new(symbol!($c));
             /// All other calls. A function of its own, so that those above leave their arguments where they are.
             #[inline(never)]
-            unsafe extern "C" fn looked_at($($argument: <$kind as Kind>::C),*) -> c_int {
+            unsafe extern "C" fn looked_at($($argument: <$kind as ArgumentKind>::C),*) -> c_int {
                 let next = || match NEXT.address() {
                     0 => ffi::MPI_ERR_OTHER as c_int,
                     // SAFETY: the function of this name in the library behind has this prototype.
@@ -114,11 +114,11 @@ macro_rules! entry_points {
         $(#[$attribute])*
         #[allow(non_snake_case, reason = "names of the MPI library")]
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $fortran($($argument: <$kind as Kind>::Fortran,)* ierror: *mut c_int) {
-            type Behind = unsafe extern "C" fn($(<$kind as Kind>::Fortran,)* *mut c_int);
+        unsafe extern "C" fn $fortran($($argument: <$kind as ArgumentKind>::Fortran,)* ierror: *mut c_int) {
+            type Behind = unsafe extern "C" fn($(<$kind as ArgumentKind>::Fortran,)* *mut c_int);
             static NEXT: Next = Next::new(symbol!($fortran));
             #[inline(never)]
-            unsafe extern "C" fn looked_at($($argument: <$kind as Kind>::Fortran,)* ierror: *mut c_int) {
+            unsafe extern "C" fn looked_at($($argument: <$kind as ArgumentKind>::Fortran,)* ierror: *mut c_int) {
                 let next = || {
                     let mut code = ffi::MPI_ERR_OTHER as c_int;
                     match NEXT.address() {

@@ -25,7 +25,7 @@ mod streams;
 use crate::config::Config;
 pub use call::{Blocks, Call, Place};
 pub use counts::Function;
-use counts::{PassReason, count};
+use counts::{CallOutcome, count};
 use optiq_transport::mpi::is_initialized;
 pub use optiq_transport::mpi::{
     buffer_from_fortran, comm_from_fortran, ffi, info_from_fortran, request_from_fortran, request_to_fortran,
@@ -66,7 +66,7 @@ fn is_looked_at(function: Function) -> bool {
     match STATE.now.load(Relaxed) {
         SERVING => true,
         UNDECIDED => {
-            let decided = catch_unwind(decide).unwrap_or(Err(PassReason::Failed));
+            let decided = catch_unwind(decide).unwrap_or(Err(CallOutcome::Failed));
             if let Err(reason) = decided
                 && !BUSY.get()
             {
@@ -97,7 +97,7 @@ pub unsafe fn begin<P: Place>(call: impl FnOnce() -> (Call, P), function: Functi
         // SAFETY: passed on.
         _ => unsafe { nonblocking::ialltoallv(&call, &mut put) },
     };
-    match catch_unwind(AssertUnwindSafe(begin)).unwrap_or(Err(PassReason::Failed)) {
+    match catch_unwind(AssertUnwindSafe(begin)).unwrap_or(Err(CallOutcome::Failed)) {
         Ok(code) => code,
         Err(reason) => {
             count(function, reason);

@@ -8,14 +8,14 @@ use std::process::ExitCode;
 
 #[derive(Serialize)]
 struct OptionsDocument {
-    options: Vec<Option>,
+    options: Vec<OptionRow>,
     /// What is wrong with the first value or file that cannot be used.
-    error: std::option::Option<String>,
+    error: Option<String>,
     warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct Option {
+struct OptionRow {
     name: &'static str,
     key: String,
     value: String,
@@ -42,9 +42,9 @@ pub fn run(full: bool, json: bool) -> Result<ExitCode, Failure> {
     error.map_or(Ok(ExitCode::SUCCESS), |error| Err(Failure::Input(error)))
 }
 
-fn option(setting: &Setting) -> Option {
+fn option(setting: &Setting) -> OptionRow {
     let record = setting.record;
-    Option {
+    OptionRow {
         name: record.name,
         key: record.key(),
         value: setting.value.clone(),

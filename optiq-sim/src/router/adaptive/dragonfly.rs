@@ -110,14 +110,14 @@ impl<'n> Dragonfly<'n> {
     ) -> Choice {
         let Place { at, first, dst } = place;
         if at == self.home[dst as usize] {
-            let ways = channels_between(self.network, fabric, at, dst);
-            return Choice::new(view.least(ways.clone(), 0).map_or(ways.start, |best| best.0), 0);
+            let channels = channels_between(self.network, fabric, at, dst);
+            return Choice::new(view.least(channels.clone(), 0).map_or(channels.start, |best| best.0), 0);
         }
         if state.via == RouteState::NO_VIA {
-            let ways = minimal(self.network, fabric, &self.shape, at, dst);
-            let crosses = self.group[at as usize] != self.group[fabric.channels[ways.start as usize].to as usize];
+            let channels = minimal(self.network, fabric, &self.shape, at, dst);
+            let crosses = self.group[at as usize] != self.group[fabric.channels[channels.start as usize].to as usize];
             let class = if crosses { u32::from(state.globals) } else { self.local_class(state) };
-            let (channel, queue) = view.least(ways.clone(), class).unwrap_or((ways.start, 0));
+            let (channel, queue) = view.least(channels.clone(), class).unwrap_or((channels.start, 0));
             // Whether the path may still be changed: by the source's router, and with PAR by the next one of its group.
             let open = self.group[at as usize] != self.group[dst as usize]
                 && state.globals == 0

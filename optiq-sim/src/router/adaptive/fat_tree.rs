@@ -47,15 +47,15 @@ impl<'n> FatTree<'n> {
 
     pub(crate) fn decide(&self, fabric: &Fabric, place: Place, view: &mut impl RouterView) -> Choice {
         let Place { at, dst, .. } = place;
-        let ways = if self.shape.covers(NodeId(at), NodeId(dst)) {
+        let channels = if self.shape.covers(NodeId(at), NodeId(dst)) {
             minimal(self.network, fabric, &self.shape, at, dst)
         } else {
             self.up[at as usize].clone()
         };
-        let channel = match ways.len() {
-            1 => ways.start,
-            _ if self.adaptive => view.least(ways.clone(), 0).map_or(ways.start, |best| best.0),
-            n => ways.start + view.random(n as u32),
+        let channel = match channels.len() {
+            1 => channels.start,
+            _ if self.adaptive => view.least(channels.clone(), 0).map_or(channels.start, |best| best.0),
+            n => channels.start + view.random(n as u32),
         };
         Choice::new(channel, 0)
     }

@@ -12,7 +12,7 @@ use optiq_lower::choices::LegsChoice;
 
 /// Link bound over seconds, of every repetition of every case.
 #[derive(Debug, Default)]
-pub struct Shares {
+pub struct LinkEfficiencySamples {
     pub planned: Vec<f64>,
     pub store_and_forward: Vec<f64>,
     pub mpi: Vec<f64>,
@@ -22,14 +22,14 @@ pub struct Shares {
 ///
 /// # Errors
 /// One sentence, in which ranks may differ.
-pub fn measure_shares(
+pub fn measure_link_efficiencies(
     world: &SimpleCommunicator,
     config: &Config,
     cases: &[Case],
     repetitions: usize,
     progress: &dyn Fn(String),
-) -> Result<Option<Shares>, String> {
-    let mut shares = Shares::default();
+) -> Result<Option<LinkEfficiencySamples>, String> {
+    let mut shares = LinkEfficiencySamples::default();
     let mut root = false;
     for (number, case) in cases.iter().enumerate() {
         for legs in [LegsChoice::Planned, LegsChoice::Hops] {
@@ -52,7 +52,7 @@ pub fn measure_shares(
     Ok(root.then_some(shares))
 }
 
-impl Shares {
+impl LinkEfficiencySamples {
     fn add(&mut self, found: &Comparison, legs: LegsChoice) -> Result<(), String> {
         if found.repetitions_on_paths < found.optiq.seconds.len() {
             return Err(format!("{}: planned paths did not serve it: {}", found.demands, found.decision));

@@ -1,7 +1,7 @@
 //! The calibration as every rank runs it: times first, then the sizes of the training cases, which follow from them, then link
 //! efficiencies.
 
-use super::link_efficiencies::{Shares, measure_shares};
+use super::link_efficiencies::{LinkEfficiencySamples, measure_link_efficiencies};
 use super::times::{agreement_samples, chunk_samples, latency_messages};
 use super::training;
 use crate::bench::cases::Case;
@@ -95,7 +95,9 @@ pub fn measure(
     if world.rank() == 0 {
         log::debug!("agreement {agreement:.6} s, latency {latency:.6} s; cases of {cases_text}");
     }
-    let Some(shares) = measure_shares(world, &config, &cases, request.repetitions, progress)? else { return Ok(None) };
+    let Some(shares) = measure_link_efficiencies(world, &config, &cases, request.repetitions, progress)? else {
+        return Ok(None);
+    };
     let mpi_library = one_line(&comm.library_version().map_err(|e| e.to_string())?);
     let measurement = Measurement {
         command: request.command.clone(),
@@ -172,7 +174,7 @@ fn rounded(value: f64) -> f64 {
 /// Medians, with what they were taken from. A part of the link bound above 1 is written as 1, with a note.
 fn summed_up(
     times: [&[f64]; 3],
-    shares: &Shares,
+    shares: &LinkEfficiencySamples,
     mut measurement: Measurement,
     mut notes: Vec<String>,
 ) -> Result<Calibration, String> {

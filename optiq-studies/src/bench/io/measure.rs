@@ -163,14 +163,14 @@ pub fn measure(
         _ => None,
     };
     let bounds = exchanges.as_ref().map(|x| [x[0].link_bound_seconds, x[1].link_bound_seconds]);
-    let ways: Vec<By> = By::ALL.into_iter().filter(|by| exchanges.is_some() || !by.gathers()).collect();
-    let files = setting.files(&ways, request.folder.clone())?;
+    let methods: Vec<By> = By::ALL.into_iter().filter(|by| exchanges.is_some() || !by.gathers()).collect();
+    let files = setting.files(&methods, request.folder.clone())?;
     let mine = setting.extents[setting.me.index()];
     let data = contents(request.seed, setting.me, mine.bytes as usize);
     let back = vec![0; data.len()];
     let mut bench = Bench { world, session: &session, mine, data, back, exchanges, files, decision: String::new() };
     let told: &dyn Fn(String) = if setting.me == Rank(0) { progress } else { &drop };
-    let times = bench.all(&ways, request.repetitions as usize, told)?;
+    let times = bench.all(&methods, request.repetitions as usize, told)?;
     let peak_buffer_bytes = greatest(world, session.peak_buffer_bytes());
     let peak_resident_bytes = greatest(world, resident());
     drop(bench);
@@ -272,7 +272,7 @@ impl<'a> Setting<'a> {
     }
 
     /// A file for each method of writing.
-    fn files(&self, ways: &[By], folder: Option<PathBuf>) -> Result<Vec<(By, File<'a>)>, String> {
+    fn files(&self, methods: &[By], folder: Option<PathBuf>) -> Result<Vec<(By, File<'a>)>, String> {
         let prefix = prefix(self.world, folder);
         // On the machines that the lab emulates, only I/O hosts reach the storage; here all hosts do. Hints therefore ask for
         // MPI's aggregators on OPTIQ's I/O hosts, if hosts have the topology's names: ROMIO aborts the job if there are no
@@ -287,7 +287,7 @@ impl<'a> Setting<'a> {
             let path = PathBuf::from(format!("{prefix}-{}", by.name()));
             Ok((*by, File::create(self.world, &path, &names)?))
         };
-        ways.iter().filter(|by| by.writes()).map(file).collect()
+        methods.iter().filter(|by| by.writes()).map(file).collect()
     }
 }
 
@@ -364,18 +364,18 @@ impl Exchange {
 
 impl Bench<'_> {
     /// All methods in turn, once untimed and then `repetitions` times.
-    fn all(&mut self, ways: &[By], repetitions: usize, progress: &dyn Fn(String)) -> Result<Times, String> {
+    fn all(&mut self, methods: &[By], repetitions: usize, progress: &dyn Fn(String)) -> Result<Times, String> {
         let mut times = Times {
-            seconds: ways.iter().map(|&by| (by, Vec::new())).collect(),
+            seconds: methods.iter().map(|&by| (by, Vec::new())).collect(),
             optiq_bound: None,
             decision: String::new(),
         };
         for repetition in 0..=repetitions {
             progress(format!("repetition {repetition} of {repetitions}"));
-            for number in 0..ways.len() {
+            for number in 0..methods.len() {
                 // Writing comes before reading what was written, in the first and untimed run.
-                let turn = if repetition == 0 { number } else { (number + repetition) % ways.len() };
-                let by = ways[turn];
+                let turn = if repetition == 0 { number } else { (number + repetition) % methods.len() };
+                let by = methods[turn];
                 let look = repetition == 0 || repetition == repetitions;
                 let seconds = self.once(by, repetition == 0, look)?;
                 if repetition > 0 {

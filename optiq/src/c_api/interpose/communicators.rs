@@ -9,7 +9,7 @@
 //! (MPICH: when the last pending operation has ended), so that what would wait for other ranks there, giving back memory that
 //! they share, is left to `MPI_Finalize`, and done in an order that is the same on all ranks.
 
-use super::counts::{self, PassReason};
+use super::counts::{self, CallOutcome};
 use super::started::Started;
 use super::{state, streams};
 use crate::c_api::sessions::{copy_nothing, info_keys, take_info};
@@ -41,7 +41,7 @@ pub(super) enum CommState {
 /// What is known of a communicator.
 pub(super) struct KnownComm {
     state: Mutex<CommState>,
-    /// 0, or 1 + the [`PassReason`] of all calls: readable without the lock.
+    /// 0, or 1 + the [`CallOutcome`] of all calls: readable without the lock.
     plain: AtomicUsize,
     fast_path: OnceLock<Arc<FastPath>>,
     pub(super) ranks: usize,
@@ -190,9 +190,9 @@ fn look_up(comm: ffi::MPI_Comm) -> Option<*const KnownComm> {
         ffi::PMPI_Comm_size(comm, &mut ranks);
     }
     let why = match (inter, ranks) {
-        (0, 0 | 1) => Some(PassReason::OneRank),
-        (0, _) => (!is_within_world(comm, ranks)).then_some(PassReason::Foreign),
-        _ => Some(PassReason::Inter),
+        (0, 0 | 1) => Some(CallOutcome::OneRank),
+        (0, _) => (!is_within_world(comm, ranks)).then_some(CallOutcome::Foreign),
+        _ => Some(CallOutcome::Inter),
     };
     let early = if config.algorithm == Algorithm::Multipath { 0 } else { EARLY_CALLS };
     let config = if why.is_none() { configuration(comm, config) } else { config };
@@ -259,7 +259,7 @@ fn is_within_world(comm: ffi::MPI_Comm, ranks: c_int) -> bool {
 impl KnownComm {
     /// The reason of all calls, if they are passed on for good.
     #[inline]
-    pub(super) fn plain(&self) -> Option<PassReason> {
+    pub(super) fn plain(&self) -> Option<CallOutcome> {
         match self.plain.load(Ordering::Relaxed) {
             0 => None,
             reason => counts::reason(reason - 1),
@@ -290,16 +290,16 @@ impl KnownComm {
     }
 
     /// One more call, of valid arguments: whether there is a session to serve it; made if it is time. Collective.
-    pub(super) fn serves(&self, comm: ffi::MPI_Comm) -> Result<(), PassReason> {
+    pub(super) fn serves(&self, comm: ffi::MPI_Comm) -> Result<(), CallOutcome> {
         let mut state = self.lock();
         let calls = match &mut *state {
             CommState::Serving(_) => return Ok(()),
-            CommState::Plain => return Err(self.plain().unwrap_or(PassReason::Failed)),
+            CommState::Plain => return Err(self.plain().unwrap_or(CallOutcome::Failed)),
             CommState::Waiting(calls) => calls,
         };
         if *calls < self.early {
             *calls += 1;
-            return Err(PassReason::Early);
+            return Err(CallOutcome::Early);
         }
         match make(comm, &self.config) {
             Ok(session) => {
@@ -316,7 +316,7 @@ impl KnownComm {
     }
 
     /// All further calls are passed on.
-    fn give_up(&self, state: &mut CommState, reason: PassReason) {
+    fn give_up(&self, state: &mut CommState, reason: CallOutcome) {
         *state = CommState::Plain;
         self.plain.store(reason as usize + 1, Ordering::Relaxed);
     }
@@ -334,10 +334,10 @@ pub(super) fn all_min<const N: usize>(comm: ffi::MPI_Comm, mut words: [i64; N]) 
 }
 
 /// A session for a communicator, on all of its ranks or on none; collective.
-fn make(comm: ffi::MPI_Comm, config: &Config) -> Result<Box<Session>, PassReason> {
+fn make(comm: ffi::MPI_Comm, config: &Config) -> Result<Box<Session>, CallOutcome> {
     let (room, proposed) = {
         let mut open = OPEN.lock();
-        let Some(open) = &mut *open else { return Err(PassReason::Outside) };
+        let Some(open) = &mut *open else { return Err(CallOutcome::Outside) };
         let live = open.attached.iter().filter(|a| a.1.is_some()).count() + open.retired.len() + open.making;
         open.making += 1;
         open.made += 1;
@@ -361,24 +361,24 @@ fn agree_and_make(
     config: &Config,
     room: i64,
     proposed: i64,
-) -> Result<(Box<Session>, i64), PassReason> {
+) -> Result<(Box<Session>, i64), CallOutcome> {
     let settings = config.agreed_settings().max(i64::MIN + 1);
     // The smallest proposal orders the session among all others, on all ranks alike.
-    let agreed = all_min(comm, [room, settings, -settings, proposed]).ok_or(PassReason::Failed)?;
+    let agreed = all_min(comm, [room, settings, -settings, proposed]).ok_or(CallOutcome::Failed)?;
     let [room, settings, minus_settings, order] = agreed;
     if room == 0 {
-        return Err(PassReason::Refused);
+        return Err(CallOutcome::Refused);
     }
     if settings != -minus_settings {
-        return Err(PassReason::Unusable);
+        return Err(CallOutcome::Unusable);
     }
     if config.algorithm == Algorithm::Mpi {
-        return Err(PassReason::NoTopology);
+        return Err(CallOutcome::NoTopology);
     }
     // SAFETY: an intra-communicator that MPI has accepted.
     let private = unsafe { Communicator::beside(comm) }.ok();
     if all_min(comm, [i64::from(private.is_some())]) != Some([1]) {
-        return Err(PassReason::Refused);
+        return Err(CallOutcome::Refused);
     }
     let session = private.map(|private| Session::on(private, config.clone()));
     let session = match session {
@@ -391,7 +391,7 @@ fn agree_and_make(
     };
     match (all_min(comm, [i64::from(session.is_some())]), session) {
         (Some([1]), Some(session)) => Ok((session, order)),
-        _ => Err(PassReason::Unusable),
+        _ => Err(CallOutcome::Unusable),
     }
 }
 

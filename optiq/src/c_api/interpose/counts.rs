@@ -22,10 +22,10 @@ pub enum Function {
 
 pub(super) const FUNCTIONS: [&str; 4] = ["MPI_Alltoallv", "MPI_Alltoall", "MPI_Ialltoallv", "MPI_Alltoallv_init"];
 
-/// Which way a call went. The order is that of [`REASONS`].
+/// How a call ended. The order is that of [`REASONS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub(super) enum PassReason {
+pub(super) enum CallOutcome {
     Planned,
     Measured,
     Decided,
@@ -49,7 +49,7 @@ pub(super) enum PassReason {
     Failed,
 }
 
-/// Who serves the calls of a [`PassReason`].
+/// Who serves the calls of a [`CallOutcome`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     Paths,
@@ -57,33 +57,33 @@ enum By {
     Next,
 }
 
-const ALL: [PassReason; REASONS.len()] = [
-    PassReason::Planned,
-    PassReason::Measured,
-    PassReason::Decided,
-    PassReason::OnlyMpi,
-    PassReason::NoAgreement,
-    PassReason::Disagreeing,
-    PassReason::Disabled,
-    PassReason::NotSwitchedOn,
-    PassReason::NoTopology,
-    PassReason::Unusable,
-    PassReason::OtherLibrary,
-    PassReason::Outside,
-    PassReason::Inter,
-    PassReason::OneRank,
-    PassReason::Foreign,
-    PassReason::Early,
-    PassReason::Invalid,
-    PassReason::Refused,
-    PassReason::Persistent,
-    PassReason::NoThreads,
-    PassReason::Failed,
+const ALL: [CallOutcome; REASONS.len()] = [
+    CallOutcome::Planned,
+    CallOutcome::Measured,
+    CallOutcome::Decided,
+    CallOutcome::OnlyMpi,
+    CallOutcome::NoAgreement,
+    CallOutcome::Disagreeing,
+    CallOutcome::Disabled,
+    CallOutcome::NotSwitchedOn,
+    CallOutcome::NoTopology,
+    CallOutcome::Unusable,
+    CallOutcome::OtherLibrary,
+    CallOutcome::Outside,
+    CallOutcome::Inter,
+    CallOutcome::OneRank,
+    CallOutcome::Foreign,
+    CallOutcome::Early,
+    CallOutcome::Invalid,
+    CallOutcome::Refused,
+    CallOutcome::Persistent,
+    CallOutcome::NoThreads,
+    CallOutcome::Failed,
 ];
 
 /// The way of this number.
 #[inline]
-pub(super) fn reason(number: usize) -> Option<PassReason> {
+pub(super) fn reason(number: usize) -> Option<CallOutcome> {
     ALL.get(number).copied()
 }
 
@@ -118,12 +118,12 @@ static COUNTS: [[AtomicU64; REASONS.len()]; FUNCTIONS.len()] =
 static REPORTED: AtomicBool = AtomicBool::new(false);
 
 #[inline]
-pub(super) fn count(function: Function, reason: PassReason) {
+pub(super) fn count(function: Function, reason: CallOutcome) {
     COUNTS[function as usize][reason as usize].fetch_add(1, Relaxed);
 }
 
 /// Adds `calls` calls of the function of this number.
-pub(super) fn add(function: usize, reason: PassReason, calls: u64) {
+pub(super) fn add(function: usize, reason: CallOutcome, calls: u64) {
     COUNTS[function][reason as usize].fetch_add(calls, Relaxed);
 }
 
@@ -222,10 +222,10 @@ mod tests {
     fn the_report_has_what_was_called_and_why_it_went_where() {
         let mut counts = vec![0; REASONS.len() * FUNCTIONS.len()];
         assert_eq!(lines("all 4 ranks", &counts), "optiq: calls of all 4 ranks\n  none\n");
-        counts[PassReason::Planned as usize] = 5;
-        counts[PassReason::Decided as usize] = 2;
-        counts[PassReason::Inter as usize] = 3;
-        counts[REASONS.len() + PassReason::NotSwitchedOn as usize] = 7;
+        counts[CallOutcome::Planned as usize] = 5;
+        counts[CallOutcome::Decided as usize] = 2;
+        counts[CallOutcome::Inter as usize] = 3;
+        counts[REASONS.len() + CallOutcome::NotSwitchedOn as usize] = 7;
         let text = lines("all 4 ranks", &counts);
         assert!(text.contains("MPI_Alltoallv: 5 served by planned paths, 2 by plain MPI through OPTIQ, 3 passed on\n"));
         assert!(text.contains("    3: inter-communicators\n") && !text.contains("    5:"), "{text}");
@@ -235,9 +235,9 @@ mod tests {
 
     #[test]
     fn every_way_has_its_words() {
-        assert_eq!(REASONS.len(), PassReason::Failed as usize + 1);
+        assert_eq!(REASONS.len(), CallOutcome::Failed as usize + 1);
         assert!(ALL.iter().enumerate().all(|(i, &w)| w as usize == i));
-        assert!(REASONS[PassReason::Foreign as usize].1.contains("MPI_COMM_WORLD"));
-        assert!(REASONS[PassReason::Persistent as usize].1.contains("persistent"));
+        assert!(REASONS[CallOutcome::Foreign as usize].1.contains("MPI_COMM_WORLD"));
+        assert!(REASONS[CallOutcome::Persistent as usize].1.contains("persistent"));
     }
 }

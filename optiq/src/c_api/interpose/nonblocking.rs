@@ -16,7 +16,7 @@
 
 use super::call::{Call, Lists};
 use super::communicators::{KnownComm, all_min};
-use super::counts::{Function, PassReason, count};
+use super::counts::{CallOutcome, Function, count};
 use super::serve::{conclude, fail, localize, usable};
 use super::started::Slot;
 use super::state::{SERVING, STATE};
@@ -101,10 +101,10 @@ pub(super) fn ending() {
 ///
 /// # Safety
 /// As for the MPI function.
-pub(super) unsafe fn ialltoallv(call: &Call, place: &mut dyn FnMut(ffi::MPI_Request)) -> Result<c_int, PassReason> {
+pub(super) unsafe fn ialltoallv(call: &Call, place: &mut dyn FnMut(ffi::MPI_Request)) -> Result<c_int, CallOutcome> {
     // SAFETY: passed on.
     let known = unsafe { usable(call)? };
-    let Some(base) = BASE.lock().clone() else { return Err(PassReason::NoThreads) };
+    let Some(base) = BASE.lock().clone() else { return Err(CallOutcome::NoThreads) };
     let mut stream = known.started.stream.lock();
     let stream = match &*stream {
         Some(stream) => Arc::clone(stream),
@@ -238,7 +238,7 @@ fn carry(mut founding: Box<Founding>, tasks: Receiver<StreamTask>) {
         None => {
             let direct = Direct::new(&base.comm, group, tag);
             streams::in_order(tasks, |exchange| {
-                count(Function::Ialltoallv, PassReason::Refused);
+                count(Function::Ialltoallv, CallOutcome::Refused);
                 // SAFETY: the program keeps its buffers until the request is complete.
                 let done = unsafe { direct.exchange(&exchange.kept) };
                 done.inspect_err(|e| log::error!("MPI_Ialltoallv: {e}")).is_ok()
@@ -272,7 +272,7 @@ fn serve(session: &Session, exchange: &mut Exchange) -> bool {
     };
     let (reason, code) = conclude(result, code.get(), only_mpi, &plain, failed);
     // The session was made before it was known whether it can plan.
-    count(Function::Ialltoallv, if session.network().is_none() { PassReason::Unusable } else { reason });
+    count(Function::Ialltoallv, if session.network().is_none() { CallOutcome::Unusable } else { reason });
     code == SUCCESS
 }
 
@@ -372,7 +372,10 @@ impl<'a> Direct<'a> {
 ///
 /// # Safety
 /// As for the MPI function.
-pub(super) unsafe fn alltoallv_init(call: &Call, place: &mut dyn FnMut(ffi::MPI_Request)) -> Result<c_int, PassReason> {
+pub(super) unsafe fn alltoallv_init(
+    call: &Call,
+    place: &mut dyn FnMut(ffi::MPI_Request),
+) -> Result<c_int, CallOutcome> {
     // SAFETY: passed on.
     let known = unsafe { usable(call)? };
     let mut slots = known.started.slots.lock();
@@ -388,19 +391,19 @@ pub(super) unsafe fn alltoallv_init(call: &Call, place: &mut dyn FnMut(ffi::MPI_
     for (word, slot) in words[5..].iter_mut().zip(&*slots) {
         *word = i64::from(!slot.taken.load(Relaxed));
     }
-    let words = all_min(call.comm, words).ok_or(PassReason::Failed)?;
+    let words = all_min(call.comm, words).ok_or(CallOutcome::Failed)?;
     let [threads, room, settings, minus_settings, completing] = [words[0], words[1], words[2], words[3], words[4]];
     if threads != 1 {
-        return Err(PassReason::NoThreads);
+        return Err(CallOutcome::NoThreads);
     }
     if settings != -minus_settings {
-        return Err(PassReason::Unusable);
+        return Err(CallOutcome::Unusable);
     }
     if completing != 1 {
         // SAFETY: a communicator that MPI has accepted, of several ranks.
         let made = unsafe { streams::complete_on(call.comm) }.is_ok();
         if all_min(call.comm, [i64::from(made)]) != Some([1]) {
-            return Err(PassReason::Refused);
+            return Err(CallOutcome::Refused);
         }
     }
     let slot = match words[5..].iter().position(|&free| free == 1) {
@@ -410,10 +413,10 @@ pub(super) unsafe fn alltoallv_init(call: &Call, place: &mut dyn FnMut(ffi::MPI_
             slots.push(Arc::clone(&made));
             made
         }
-        None => return Err(PassReason::Refused),
+        None => return Err(CallOutcome::Refused),
     };
     drop(slots);
-    let lists = Lists::new(call, known.ranks).ok_or(PassReason::Failed)?;
+    let lists = Lists::new(call, known.ranks).ok_or(CallOutcome::Failed)?;
     let arguments = lists.arguments(call);
     // SAFETY: by this function's contract. What is sent in place changes between starts: MPI's business.
     let (local, kept) = unsafe {
@@ -421,17 +424,17 @@ pub(super) unsafe fn alltoallv_init(call: &Call, place: &mut dyn FnMut(ffi::MPI_
             true => Local::OnlyMpi("MPI_IN_PLACE in an exchange that is started".into()),
             false => localize(call, Some(&arguments), known, &mut Vec::new()),
         };
-        (local, FallbackArgs::new(&arguments, known.ranks).map_err(|_| PassReason::Failed)?)
+        (local, FallbackArgs::new(&arguments, known.ranks).map_err(|_| CallOutcome::Failed)?)
     };
     let only_mpi = matches!(local, Local::OnlyMpi(_));
     let (sender, answer) = channel();
     slot.stream.add(StreamTask::Plan(Box::new(SendPtr::new((local, kept))), sender));
     match answer.recv() {
         Ok(Ok(true)) => {}
-        Ok(Ok(false)) if only_mpi => return Err(PassReason::OnlyMpi),
-        Ok(Ok(false)) => return Err(PassReason::Persistent),
-        Ok(Err(())) => return Err(PassReason::Disagreeing),
-        Err(_) => return Err(PassReason::Failed),
+        Ok(Ok(false)) if only_mpi => return Err(CallOutcome::OnlyMpi),
+        Ok(Ok(false)) => return Err(CallOutcome::Persistent),
+        Ok(Err(())) => return Err(CallOutcome::Disagreeing),
+        Err(_) => return Err(CallOutcome::Failed),
     }
     let made = Completion::new(call.comm).and_then(|completion| Ok((completion.request(true)?, completion)));
     let (request, completion) = match made {
@@ -444,16 +447,16 @@ pub(super) unsafe fn alltoallv_init(call: &Call, place: &mut dyn FnMut(ffi::MPI_
     PERSISTENT_COUNT.store(all.len(), Relaxed);
     drop(all);
     place(request);
-    count(call.function, PassReason::Planned);
+    count(call.function, CallOutcome::Planned);
     Ok(SUCCESS)
 }
 
 /// A stream with a session, on all ranks or on none; collective.
-fn slot(comm: ffi::MPI_Comm, config: &Config) -> Result<Slot, PassReason> {
+fn slot(comm: ffi::MPI_Comm, config: &Config) -> Result<Slot, CallOutcome> {
     // SAFETY: an intra-communicator that MPI has accepted.
     let private = unsafe { Communicator::beside(comm) }.ok();
     if all_min(comm, [i64::from(private.is_some())]) != Some([1]) {
-        return Err(PassReason::Refused);
+        return Err(CallOutcome::Refused);
     }
     let (sender, answer) = channel();
     let handed = SendPtr::new((private, config.clone()));
@@ -477,7 +480,7 @@ fn slot(comm: ffi::MPI_Comm, config: &Config) -> Result<Slot, PassReason> {
     let made = stream.ok().filter(|_| answer.recv().is_ok());
     match (all_min(comm, [i64::from(made.is_some())]), made) {
         (Some([1]), Some(stream)) => Ok(Slot { stream, taken: AtomicBool::new(false) }),
-        _ => Err(PassReason::Unusable),
+        _ => Err(CallOutcome::Unusable),
     }
 }
 

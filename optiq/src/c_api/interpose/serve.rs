@@ -2,7 +2,7 @@
 
 use super::call::{Blocks, Call, Lists};
 use super::communicators::{self, CommState, KnownComm};
-use super::counts::{self, FUNCTIONS, Function, PassReason, count};
+use super::counts::{self, CallOutcome, FUNCTIONS, Function, count};
 use super::state::{BUSY, Busy, PASSING, SERVING, STATE, UNDECIDED, pass_all};
 use crate::c_api::arguments::{arguments_signature, read};
 use crate::config::{Config, Preload};
@@ -30,7 +30,7 @@ pub(super) unsafe fn look(call: &Call, next: &dyn Fn() -> c_int) -> c_int {
     let _busy = Busy::new();
     // A panic of ours before anything was agreed upon must not cost the program its call.
     // SAFETY: passed on.
-    let known = catch_unwind(AssertUnwindSafe(|| unsafe { serving_comm(call) })).unwrap_or(Err(PassReason::Failed));
+    let known = catch_unwind(AssertUnwindSafe(|| unsafe { serving_comm(call) })).unwrap_or(Err(CallOutcome::Failed));
     match known {
         Err(reason) => {
             count(call.function, reason);
@@ -46,7 +46,7 @@ pub(super) unsafe fn look(call: &Call, next: &dyn Fn() -> c_int) -> c_int {
 ///
 /// # Safety
 /// As [`super::blocking`].
-unsafe fn serving_comm<'a>(call: &Call) -> Result<&'a KnownComm, PassReason> {
+unsafe fn serving_comm<'a>(call: &Call) -> Result<&'a KnownComm, CallOutcome> {
     // SAFETY: passed on.
     let known = unsafe { usable(call)? };
     if let Some(fast_path) = known.fast_path() {
@@ -57,7 +57,7 @@ unsafe fn serving_comm<'a>(call: &Call) -> Result<&'a KnownComm, PassReason> {
             CommState::Serving(session) => session.is_known_fallback(unsafe { signature(call, known) }),
             _ => false,
         };
-        return if fast_path.skips(bytes, known_fallback) { Err(PassReason::NoAgreement) } else { Ok(known) };
+        return if fast_path.skips(bytes, known_fallback) { Err(CallOutcome::NoAgreement) } else { Ok(known) };
     }
     known.serves(call.comm).map(|()| known)
 }
@@ -66,34 +66,34 @@ unsafe fn serving_comm<'a>(call: &Call) -> Result<&'a KnownComm, PassReason> {
 ///
 /// # Safety
 /// As [`super::blocking`].
-pub(super) unsafe fn usable<'a>(call: &Call) -> Result<&'a KnownComm, PassReason> {
+pub(super) unsafe fn usable<'a>(call: &Call) -> Result<&'a KnownComm, CallOutcome> {
     if STATE.taken.load(Relaxed) & (1 << call.function as usize) == 0 {
-        return Err(PassReason::NotSwitchedOn);
+        return Err(CallOutcome::NotSwitchedOn);
     }
     // SAFETY: a constant.
     if call.comm == unsafe { ffi::RSMPI_COMM_NULL } {
-        return Err(PassReason::Invalid);
+        return Err(CallOutcome::Invalid);
     }
     // SAFETY: the program does not free the communicator during a call on it.
-    let known = unsafe { communicators::known(call.comm) }.ok_or(PassReason::Invalid)?;
+    let known = unsafe { communicators::known(call.comm) }.ok_or(CallOutcome::Invalid)?;
     if let Some(reason) = known.plain() {
         return Err(reason);
     }
     // SAFETY: by this function's contract.
     if !unsafe { is_valid(call, known) } {
-        return Err(PassReason::Invalid);
+        return Err(CallOutcome::Invalid);
     }
     Ok(known)
 }
 
 /// Reads the configuration, once: whether any call can be served at all.
-pub(super) fn decide() -> Result<(), PassReason> {
+pub(super) fn decide() -> Result<(), CallOutcome> {
     static ONE: Mutex<()> = Mutex::new(());
     let _turn = ONE.lock();
     match STATE.now.load(Relaxed) {
         UNDECIDED => {}
         SERVING => return Ok(()),
-        state => return Err(counts::reason(state - PASSING).unwrap_or(PassReason::Failed)),
+        state => return Err(counts::reason(state - PASSING).unwrap_or(CallOutcome::Failed)),
     }
     let decided = read_configuration();
     match decided {
@@ -103,7 +103,7 @@ pub(super) fn decide() -> Result<(), PassReason> {
             Ok(())
         }
         // MPI may be initialised later.
-        Err(PassReason::Outside) => Err(PassReason::Outside),
+        Err(CallOutcome::Outside) => Err(CallOutcome::Outside),
         Err(reason) => {
             pass_all(reason);
             Err(reason)
@@ -111,19 +111,19 @@ pub(super) fn decide() -> Result<(), PassReason> {
     }
 }
 
-fn read_configuration() -> Result<usize, PassReason> {
+fn read_configuration() -> Result<usize, CallOutcome> {
     let read = Config::read();
     counts::remember(&read.config);
     if read.config.disable {
-        return Err(PassReason::Disabled);
+        return Err(CallOutcome::Disabled);
     }
     if !communicators::is_our_library() {
         logger::init("", read.config.log);
         logger::warn_once("liboptiq_pmpi.so was built with another MPI library than the program; it does nothing");
-        return Err(PassReason::OtherLibrary);
+        return Err(CallOutcome::OtherLibrary);
     }
     if !is_initialized() {
-        return Err(PassReason::Outside);
+        return Err(CallOutcome::Outside);
     }
     let mut rank = 0;
     // SAFETY: MPI is initialised.
@@ -137,18 +137,18 @@ fn read_configuration() -> Result<usize, PassReason> {
     read.warnings.iter().for_each(|warning| warn(warning));
     if let Some(error) = &read.error {
         warn(&format!("{error}; all calls go to plain MPI"));
-        return Err(PassReason::Unusable);
+        return Err(CallOutcome::Unusable);
     }
-    let Some(topology) = read.config.topology.as_deref() else { return Err(PassReason::NoTopology) };
+    let Some(topology) = read.config.topology.as_deref() else { return Err(CallOutcome::NoTopology) };
     if read.config.algorithm == Algorithm::Mpi {
-        return Err(PassReason::NoTopology);
+        return Err(CallOutcome::NoTopology);
     }
     // Files may differ between ranks, so that only an agreement can refuse them; a specification does not.
     if !topology.starts_with("file:")
         && let Err(error) = Network::from_spec(topology)
     {
         warn(&format!("OPTIQ_TOPOLOGY: {error}; all calls go to plain MPI"));
-        return Err(PassReason::Unusable);
+        return Err(CallOutcome::Unusable);
     }
     let Preload { alltoallv, alltoall, ialltoallv } = read.config.preload;
     let bit = |on: bool, function: Function| usize::from(on) << function as usize;
@@ -158,7 +158,7 @@ fn read_configuration() -> Result<usize, PassReason> {
         | bit(ialltoallv, Function::Ialltoallv);
     communicators::open(read.config).map_err(|error| {
         logger::warn_once(&format!("{error}; all calls go to plain MPI"));
-        PassReason::Failed
+        CallOutcome::Failed
     })?;
     Ok(taken)
 }
@@ -262,15 +262,15 @@ pub(super) fn conclude(
     only_mpi: bool,
     next: &dyn Fn() -> c_int,
     fail: impl FnOnce(Option<Error>) -> c_int,
-) -> (PassReason, c_int) {
+) -> (CallOutcome, c_int) {
     match (result, code) {
-        (Ok(Ok(_)), Some(code)) if only_mpi => (PassReason::OnlyMpi, code),
-        (Ok(Ok(Decision::Multipath { .. })), Some(code)) => (PassReason::Measured, code),
-        (Ok(_), Some(code)) => (PassReason::Decided, code),
-        (Ok(Ok(_)), None) => (PassReason::Planned, ffi::MPI_SUCCESS as c_int),
+        (Ok(Ok(_)), Some(code)) if only_mpi => (CallOutcome::OnlyMpi, code),
+        (Ok(Ok(Decision::Multipath { .. })), Some(code)) => (CallOutcome::Measured, code),
+        (Ok(_), Some(code)) => (CallOutcome::Decided, code),
+        (Ok(Ok(_)), None) => (CallOutcome::Planned, ffi::MPI_SUCCESS as c_int),
         // All ranks have found together that it cannot be served: MPI says what it thinks of it.
-        (Ok(Err(error)), None) if !matches!(error, Error::Transport(_)) => (PassReason::Disagreeing, next()),
-        (failed, _) => (PassReason::Failed, fail(failed.map(Result::err).ok().flatten())),
+        (Ok(Err(error)), None) if !matches!(error, Error::Transport(_)) => (CallOutcome::Disagreeing, next()),
+        (failed, _) => (CallOutcome::Failed, fail(failed.map(Result::err).ok().flatten())),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether this process serves calls at all, and whether a thread is inside one.
 
-use super::counts::{self, FUNCTIONS, PassReason};
+use super::counts::{self, CallOutcome, FUNCTIONS};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -43,13 +43,13 @@ thread_local! {
 }
 
 /// Passes everything on for good.
-pub(super) fn pass_all(reason: PassReason) {
+pub(super) fn pass_all(reason: CallOutcome) {
     STATE.set(PASSING + reason as usize);
 }
 
 /// MPI is being finalised.
 pub(super) fn ended() {
-    pass_all(PassReason::Outside);
+    pass_all(CallOutcome::Outside);
 }
 
 /// Brings the calls that were passed on for good into the table of counts.
