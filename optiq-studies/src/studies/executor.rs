@@ -151,6 +151,7 @@ pub fn run(workspace: &Workspace, selection: &Selection) -> Result<ExecutorConte
             CaseRole::HeldOut => &[PUTS_IN_FLIGHT_PART],
         };
         for case in group.cases {
+            eprintln!("    {} {} {}", case.topology, case.demands, case.message.as_deref().unwrap_or_default());
             let (network, demands) = case.read(&workspace.path(""))?;
             let demands = by_pair(demands);
             let planned = pipeline::run(&network, &demands, &with_planner(PlannerName::Optimal))?;
@@ -202,7 +203,7 @@ impl<'a> Subject<'a> {
         let predicted =
             prepared.predicted().ok_or_else(|| Failure::Work("no time is predicted for planned paths".into()))?;
         let started = Instant::now();
-        let found = prepared.simulate(&RunOptions { threads: 2, seed: 1, ..RunOptions::default() })?;
+        let found = prepared.simulate(&RunOptions { threads: 1, seed: 1, ..RunOptions::default() })?;
         Ok(ExecutorRun {
             relays,
             in_flight_part,
