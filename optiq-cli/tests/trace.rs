@@ -150,7 +150,7 @@ mod under_mpirun {
             refuses(&folder, "trace traces --call 1000", "--call 1000 was not recorded");
             refuses(&folder, "trace traces --pair 0:4", "there are 4 ranks");
             refuses(&folder, "trace traces --session 1", "holds no session 0000000000000001");
-            refuses(&folder, "trace traces --html no/such/place.html", "no/such/place.html cannot be written");
+            refuses(&folder, "trace traces --html no/such/place.html", "cannot write no/such/place.html: ");
         }
     }
 
