@@ -38,9 +38,15 @@ impl RouterView for ShardView<'_, '_> {
     #[inline]
     fn space(&mut self, channel: u32, class: u32) -> Option<u32> {
         let first = self.shard.fabric.channels[channel as usize].class(class, self.lanes);
-        let lanes = (0..self.lanes).map(|lane| first + lane * self.router_outputs.stride);
-        let best =
-            lanes.map(|vc| (self.shard.credits.unreserved(vc, self.shard.now), vc)).max_by_key(|&(free, _)| free);
+        // A loop: whether adapters of iterators are inlined here depends on how the compiler divides the crate.
+        let mut best = None;
+        for lane in 0..self.lanes {
+            let vc = first + lane * self.router_outputs.stride;
+            let free = self.shard.credits.unreserved(vc, self.shard.now);
+            if best.is_none_or(|(most, _)| free >= most) {
+                best = Some((free, vc));
+            }
+        }
         best.filter(|&(free, _)| free >= self.bytes).map(|(_, vc)| vc)
     }
 
