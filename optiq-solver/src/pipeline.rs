@@ -53,10 +53,10 @@ pub const K: usize = constants::K;
 
 impl PlanOptions {
     /// Candidate paths per demand, at most, for these demands: [`PlanOptions::k`] if it is given, or else [`K`]. For
-    /// `optimal` as many as [`constants::CANDIDATE_PATHS`] in all allow, from [`constants::K_LEAST`] to [`constants::K_MOST`] for a
+    /// `optimal` as many as `constants::CANDIDATE_PATHS` in all allow, from `constants::K_LEAST` to `constants::K_MOST` for a
     /// demand: it finds further paths by itself, but with few demands each may have more to begin with. Where few of the hosts
-    /// send, or receive ([`constants::CONCENTRATED_PART`]), it is the cuts around these that bind, which takes more paths to fill:
-    /// [`constants::CANDIDATE_PATHS_CONCENTRATED`].
+    /// send, or receive (`constants::CONCENTRATED_PART`), it is the cuts around these that bind, which takes more paths to fill:
+    /// `constants::CANDIDATE_PATHS_CONCENTRATED`.
     pub fn k_for(&self, net: &Network, demands: &[Demand]) -> usize {
         let concentrated = |end: fn(&Demand) -> optiq_net::NodeId| {
             let mut seen = vec![false; net.vertices()];
