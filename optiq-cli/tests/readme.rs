@@ -1,6 +1,6 @@
 //! The README: its length, its links, its figures, its commands, and its picture.
 //!
-//! The picture, docs/picture.svg, is drawn here from the numbers of docs/results/lab.md. After new measurements,
+//! The picture, docs/picture.svg, is drawn here from the document of docs/results/lab.md. After new measurements,
 //! `OPTIQ_BLESS=1 cargo test --release -p optiq-cli --features mpi --test readme` writes it.
 //!
 //! Text between the lines `<!-- figures: PAGE -->` and `<!-- end of figures -->` may state a number with a decimal point only
@@ -8,6 +8,8 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
+use optiq_studies::document::{StudyContent, StudyDocument};
+use optiq_studies::studies::lab::LabContent;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,6 +26,7 @@ const CASES: [(&str, &str, &str); 7] = [
     ("fattree:k=4", "overlap, 4MB", "fat tree: overlap, 4 MB"),
 ];
 const RESULTS: &str = "docs/results/lab.md";
+const DOCUMENT: &str = "docs/results/data/lab.json";
 const PICTURE: &str = "docs/picture.svg";
 
 fn root() -> PathBuf {
@@ -45,45 +48,27 @@ struct Measured {
     is_served_by_mpi: bool,
 }
 
-fn milliseconds(text: &str) -> f64 {
-    let (number, unit) = text.split_once(' ').unwrap();
-    let factor = match unit {
-        "s" => 1e3,
-        "ms" => 1.0,
-        "us" => 1e-3,
-        other => panic!("{text}: {other} is no unit of time"),
-    };
-    number.parse::<f64>().unwrap() * factor
+/// The document of the page.
+fn lab() -> LabContent {
+    match StudyDocument::read(&root().join(DOCUMENT)).unwrap().content {
+        StudyContent::Lab(content) => content,
+        _ => panic!("{DOCUMENT} is of another study"),
+    }
 }
 
-/// The cells of a line of the page: a row of a Markdown table, or one whose columns are two blanks or more apart.
-fn cells(line: &str) -> Vec<&str> {
-    let separator = if line.starts_with('|') { "|" } else { "  " };
-    line.split(separator).map(str::trim).filter(|c| !c.is_empty()).collect()
-}
-
-/// The network that a heading names in backticks.
-fn heading_network(line: &str) -> Option<&str> {
-    line.strip_prefix('#')?.strip_suffix('`')?.rsplit_once('`').map(|(_, network)| network)
-}
-
-/// The first row of a case below a heading with the name of its network.
-fn measured(page: &str, (network, case, label): (&str, &str, &'static str)) -> Measured {
-    let mut current = None;
-    let row = page.lines().find_map(|line| {
-        current = heading_network(line).or(current);
-        let cells = cells(line);
-        (current == Some(network) && cells.first() == Some(&case) && cells.len() == 9).then_some(cells)
-    });
-    let row = row.unwrap_or_else(|| panic!("{RESULTS} has no row \"{case}\" with 9 columns for `{network}`"));
+/// The first result of a case on a network.
+fn measured(lab: &LabContent, (network, case, label): (&str, &str, &'static str)) -> Measured {
+    let labs = lab.labs.iter().filter(|lab| lab.topology == network);
+    let found = labs.flat_map(|lab| &lab.benches).flat_map(|bench| &bench.suite.cases).find(|found| found.case == case);
+    let found = found.unwrap_or_else(|| panic!("{DOCUMENT} has no case \"{case}\" on {network}"));
     Measured {
         label,
-        mpi: milliseconds(row[1]),
-        optiq: milliseconds(row[2]),
-        ratio: row[3].to_string(),
-        mpi_bound: milliseconds(row[4]),
-        optiq_bound: milliseconds(row[6]),
-        is_served_by_mpi: row[8] == "MPI",
+        mpi: found.mpi.median_seconds * 1e3,
+        optiq: found.optiq.median_seconds * 1e3,
+        ratio: format!("{:.2} x", found.ratio),
+        mpi_bound: found.mpi.link_bound_seconds * 1e3,
+        optiq_bound: found.optiq.link_bound_seconds * 1e3,
+        is_served_by_mpi: found.served_by == "MPI",
     }
 }
 
@@ -116,13 +101,7 @@ text { fill: #f0f6fc; }
 }
 ";
 
-/// How many repetitions the page's medians are of.
-fn repetitions(page: &str) -> &str {
-    let after = page.split_once("medians of ").map(|(_, rest)| rest);
-    after.and_then(|rest| rest.split(' ').next()).unwrap_or_else(|| panic!("{RESULTS} does not say \"medians of\""))
-}
-
-fn picture(rows: &[Measured], repetitions: &str) -> String {
+fn picture(rows: &[Measured], repetitions: u32) -> String {
     let longest = rows.iter().map(|r| r.mpi.max(r.optiq)).fold(0.0, f64::max);
     let unit = if longest > 800.0 { 200.0 } else { 100.0 };
     let last = (longest / unit).ceil();
@@ -178,14 +157,14 @@ fn picture(rows: &[Measured], repetitions: &str) -> String {
 
 #[test]
 fn the_picture_shows_the_numbers_of_the_results_page() {
-    let page = read(RESULTS);
-    let drawn = picture(&CASES.map(|case| measured(&page, case)), repetitions(&page));
+    let lab = lab();
+    let drawn = picture(&CASES.map(|case| measured(&lab, case)), lab.repetitions);
     if std::env::var_os("OPTIQ_BLESS").is_some() {
         fs::write(root().join(PICTURE), &drawn).unwrap();
     }
     assert!(
         read(PICTURE) == drawn,
-        "{PICTURE} is not what {RESULTS} says; OPTIQ_BLESS=1 cargo test --release -p optiq-cli --features mpi --test readme"
+        "{PICTURE} is not what {DOCUMENT} says; OPTIQ_BLESS=1 cargo test --release -p optiq-cli --features mpi --test readme"
     );
     assert!(read("README.md").contains(&format!("({PICTURE})")), "the README shows the picture");
 }
