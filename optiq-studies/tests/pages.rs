@@ -2,9 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use optiq_studies::document::{self, DATA, StudyContent, StudyDocument};
+use optiq_studies::document::{self, DATA, StudyDocument};
 use optiq_studies::index;
-use optiq_studies::studies::executor::ExecutorConstants;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -38,16 +37,6 @@ fn the_index_is_made_of_documents_and_of_the_list_of_pages_without() {
             page.name
         );
     }
-}
-
-/// The constants that the executor study fits are those of the program.
-#[test]
-fn the_program_has_the_constants_of_the_training_cases() {
-    let document = StudyDocument::read(&pages().join(DATA).join("executor.json")).unwrap();
-    let StudyContent::Executor(content) = document.content else { panic!("executor.json is of another study") };
-    let fitted = content.fitted().expect("the training cases are in the document");
-    let used = ExecutorConstants::of_this_program();
-    assert!(fitted.agrees_with(&used), "the training cases give {fitted:?}, the program has {used:?}");
 }
 
 #[test]

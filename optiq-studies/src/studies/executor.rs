@@ -280,14 +280,13 @@ impl ExecutorContent {
     pub fn body(&self) -> String {
         let agreement = match self.fitted() {
             Some(fitted) if fitted.agrees_with(&self.used) => "are those of the training cases",
-            _ => "were not those of the training cases when this ran",
+            _ => "are not those of the training cases",
         };
         let mut page = format!(
             "`optiq simulate --model bgq --transport one-sided`, planner optimal: chunks are put from rank to rank, with the overheads of \
              forwarding, and relayed where the plan says so (`--legs planned`) or at every host (`--legs hops`). The cost model \
              predicts both times and chooses (`--legs auto`); why relays at every host help: `docs/executor.md`. Its constants \
-             {agreement} of `data/cases.toml`, which have other shapes than those it is judged on. Until 2026-11-22 they were 0.65 and \
-             0.92, from the thesis's patterns on 512 to 2,048 nodes, which are held out now.\n",
+             {agreement} of `data/cases.toml` alone (decision 024).\n",
         );
         page.push_str(&self.judged());
         page.push_str(&self.table(CaseRole::HeldOut, "Held-out cases"));
@@ -436,7 +435,7 @@ mod tests {
         // 1 / (5 - 1) and 2 / (9 - 1); 1 / (3 - 1) and 2 / (5 - 1).
         assert_eq!(content.fitted(), Some(ExecutorConstants { in_flight_part: 20, ..used }));
         let page = content.body();
-        assert!(page.contains("were not those of the training cases when this ran"), "{page}");
+        assert!(page.contains("are not those of the training cases"), "{page}");
         let judged =
             "Of 1 held-out cases the faster relays are chosen in 0; the chosen ones take at most 50.0 % longer. 1 of 2";
         assert!(page.contains(judged), "{page}");
