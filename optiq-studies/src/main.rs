@@ -46,6 +46,14 @@ enum StudyCommand {
     Pages(PagesArguments),
 }
 
+impl ResultsArguments {
+    /// The claims to run: those that are named, or all but the 91 cases, which are a part of their own.
+    fn claims(&self) -> Vec<String> {
+        let all = || CLAIMS.iter().map(|c| c.id.to_owned()).filter(|id| id != "91").collect();
+        if self.claim.is_empty() { all() } else { self.claim.clone() }
+    }
+}
+
 /// What can be measured alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
@@ -170,83 +178,42 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
         })?;
     }
     let writer = Writer::new(&workspace, arguments.output.as_deref(), circumstances)?;
-    if wanted(Part::Reproduce) {
-        let all = CLAIMS.iter().map(|c| c.id.to_owned()).filter(|id| id != "91");
-        let ids = if arguments.claim.is_empty() { all.collect() } else { arguments.claim.clone() };
-        workspace::step("run the thesis's claims", || writer.claims(&ids))?;
-    }
-    if wanted(Part::Cases) {
-        workspace::step("plan the 91 cases", || writer.claims(&["91".to_owned()]))?;
-    }
-    for study in Study::ALL.into_iter().filter(|study| wanted(study.part())) {
-        study.run(&workspace, &writer, arguments.repetitions, &selection)?;
+    for part in Part::value_variants().iter().copied().filter(|&part| wanted(part)) {
+        workspace::step(part.doing(), || part.run(&workspace, &writer, arguments, &selection))?;
     }
     writer.index()
 }
 
-/// A study that is no claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Study {
-    TableVii,
-    Lab,
-    Io,
-    Preload,
-    Simulator,
-    Executor,
-    Booksim,
-}
-
-impl Study {
-    const ALL: [Study; 7] =
-        [Study::TableVii, Study::Lab, Study::Io, Study::Preload, Study::Simulator, Study::Executor, Study::Booksim];
-
-    fn part(self) -> Part {
-        match self {
-            Study::TableVii => Part::TableVii,
-            Study::Lab => Part::Lab,
-            Study::Io => Part::Io,
-            Study::Preload => Part::Preload,
-            Study::Simulator => Part::Simulator,
-            Study::Executor => Part::Executor,
-            Study::Booksim => Part::Booksim,
-        }
-    }
-
+impl Part {
     /// Of its document and for `--only`.
-    fn name(self) -> &'static str {
-        match self {
-            Study::TableVii => "table-vii",
-            Study::Lab => "lab",
-            Study::Io => "io",
-            Study::Preload => "preload",
-            Study::Simulator => "simulator",
-            Study::Executor => "executor",
-            Study::Booksim => "booksim",
-        }
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
     /// What is said while it runs.
     fn doing(self) -> &'static str {
         match self {
-            Study::TableVii => "plan for 1,024 nodes",
-            Study::Lab => "measure in the lab",
-            Study::Io => "access files in the lab",
-            Study::Preload => "pass calls on",
-            Study::Simulator => "simulate",
-            Study::Executor => "simulate planned paths",
-            Study::Booksim => "simulate BookSim's curves",
+            Part::Reproduce => "run the thesis's claims",
+            Part::Cases => "plan the 91 cases",
+            Part::TableVii => "plan for 1,024 nodes",
+            Part::Lab => "measure in the lab",
+            Part::Io => "access files in the lab",
+            Part::Preload => "pass calls on",
+            Part::Simulator => "simulate",
+            Part::Executor => "simulate planned paths",
+            Part::Booksim => "simulate BookSim's curves",
         }
     }
 
     /// The names that `--cases` takes for it; none if it has no cases of that kind.
     fn case_names(self) -> Result<Option<Vec<String>>, Failure> {
         Ok(match self {
-            Study::Lab => Some(lab::case_names()?),
-            Study::Io => Some(io::case_names()),
-            Study::Preload => Some(preload::case_names()),
-            Study::Simulator => Some(simulator::case_names()?),
-            Study::Executor => Some(executor::case_names()?),
-            Study::TableVii | Study::Booksim => None,
+            Part::Lab => Some(lab::case_names()?),
+            Part::Io => Some(io::case_names()),
+            Part::Preload => Some(preload::case_names()),
+            Part::Simulator => Some(simulator::case_names()?),
+            Part::Executor => Some(executor::case_names()?),
+            Part::Reproduce | Part::Cases | Part::TableVii | Part::Booksim => None,
         })
     }
 
@@ -255,44 +222,41 @@ impl Study {
         self,
         workspace: &Workspace,
         writer: &Writer,
-        repetitions: u32,
+        arguments: &ResultsArguments,
         selection: &Selection,
     ) -> Result<(), Failure> {
-        let content = workspace::step(self.doing(), || {
-            Ok(match self {
-                Study::TableVii => StudyContent::TableVii(table_vii::run()?),
-                Study::Lab => StudyContent::Lab(lab::run(workspace, repetitions, selection)?),
-                Study::Io => StudyContent::Io(io::run(workspace, repetitions, selection)?),
-                Study::Preload => StudyContent::Preload(preload::run(workspace, repetitions, selection)?),
-                Study::Simulator => {
-                    StudyContent::Simulator(simulator::run(workspace, &writer.measured_in_lab()?, selection)?)
-                }
-                Study::Executor => StudyContent::Executor(executor::run(workspace, selection)?),
-                Study::Booksim => StudyContent::Booksim(booksim::run(workspace)?),
-            })
-        })?;
+        let repetitions = arguments.repetitions;
+        let content = match self {
+            Part::Reproduce => return writer.claims(&arguments.claims()),
+            Part::Cases => return writer.claims(&["91".to_owned()]),
+            Part::TableVii => StudyContent::TableVii(table_vii::run()?),
+            Part::Lab => StudyContent::Lab(lab::run(workspace, repetitions, selection)?),
+            Part::Io => StudyContent::Io(io::run(workspace, repetitions, selection)?),
+            Part::Preload => StudyContent::Preload(preload::run(workspace, repetitions, selection)?),
+            Part::Simulator => {
+                StudyContent::Simulator(simulator::run(workspace, &writer.measured_in_lab()?, selection)?)
+            }
+            Part::Executor => StudyContent::Executor(executor::run(workspace, selection)?),
+            Part::Booksim => StudyContent::Booksim(booksim::run(workspace)?),
+        };
         let times = match self {
-            Study::Lab | Study::Io | Study::Preload => format!(" --repetitions {repetitions}"),
+            Part::Lab | Part::Io | Part::Preload => format!(" --repetitions {repetitions}"),
             _ => String::new(),
         };
         let (name, cases) = (self.name(), selection.options(&self.case_names()?.unwrap_or_default()));
-        writer.write(name, format!("cargo xtask results --only {name}{cases}{times}"), content)
+        let command = format!("cargo xtask results --only {name}{cases}{times}");
+        writer.write(&name, command, content)
     }
 }
 
-/// The studies among the parts that have names of cases, with these.
-fn case_names(parts: &[Part]) -> Result<Vec<(&'static str, Vec<String>)>, Failure> {
-    let mut all = Vec::new();
-    for part in parts {
-        let study = Study::ALL.into_iter().find(|study| study.part() == *part);
-        let names = study.map(|study| study.case_names().map(|names| (study.name(), names))).transpose()?;
-        let Some((name, Some(names))) = names else {
-            let fitting = "--cases is for lab, io, preload, simulator and executor; --only has another part";
-            return Err(Failure::Input(fitting.into()));
-        };
-        all.push((name, names));
-    }
-    Ok(all)
+/// The parts that have names of cases, with these.
+fn case_names(parts: &[Part]) -> Result<Vec<(String, Vec<String>)>, Failure> {
+    let names = |part: &Part| {
+        let fitting = "--cases is for lab, io, preload, simulator and executor; --only has another part";
+        let names = part.case_names()?.ok_or_else(|| Failure::Input(fitting.into()))?;
+        Ok((part.name(), names))
+    };
+    parts.iter().map(names).collect()
 }
 
 fn race_codes(arguments: RaceArguments) -> Result<(), Failure> {

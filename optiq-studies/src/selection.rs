@@ -26,7 +26,7 @@ impl Selection {
     ///
     /// # Errors
     /// [`Failure::Input`] for a name that no study has, and for a study that would run no case.
-    pub fn check(&self, studies: &[(&str, Vec<String>)]) -> Result<(), Failure> {
+    pub fn check(&self, studies: &[(String, Vec<String>)]) -> Result<(), Failure> {
         let all =
             || studies.iter().flat_map(|(_, cases)| cases.iter().map(String::as_str)).collect::<Vec<_>>().join(", ");
         for name in &self.0 {
@@ -50,7 +50,8 @@ mod tests {
 
     #[test]
     fn names_are_checked() {
-        let studies = [("lab", vec!["a".to_owned(), "b".to_owned()]), ("io", vec!["c".to_owned()])];
+        let studies =
+            [("lab".to_owned(), vec!["a".to_owned(), "b".to_owned()]), ("io".to_owned(), vec!["c".to_owned()])];
         let check = |names: &[&str]| {
             let selection = Selection::new(names.iter().map(|&n| n.to_owned()).collect());
             selection.check(&studies).map_err(|e| e.to_string())
