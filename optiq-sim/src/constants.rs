@@ -47,24 +47,24 @@ pub const FLOW_MODEL_MESSAGES: usize = 10_000;
 /// Share of the link bound that puts reach on the model bgq with chunks that are forwarded where the plan says so. A smaller value makes relays at every host be chosen for shorter messages.
 pub const PUT_PLANNED_LINK_EFFICIENCY: Constant = Constant {
     name: "sim.put_planned_link_efficiency",
-    value: 0.65,
+    value: 0.72,
     unit: "1",
     provenance: Provenance::Measured {
-        command: "optiq simulate --topology bgq:N --demands pattern:disjoint --message SIZE --legs planned --transport one-sided; the runs at 512 to 2,048 nodes were not kept one by one, docs/executor.md has shares of 55 to 71 % (decision 022)",
-        date: "2026-11-22",
-        cases: "bgq:512 to bgq:2048, thesis patterns, before cases were divided: also cases on which it is judged (docs/results/o5.md)",
+        command: "cargo xtask results --only executor",
+        date: "2026-11-23",
+        cases: "executor-shapes: torus:8x8x8 and torus:4x4x4x4x4, 3 MiB (docs/results/executor.md, decision 024)",
     },
     meaning: "Share of the link bound that puts reach on the model bgq with chunks that are forwarded where the plan says so. A smaller value makes relays at every host be chosen for shorter messages.",
 };
 /// Share of the link bound that puts reach on the model bgq with relays at every host. A larger value makes these be chosen for shorter messages.
 pub const PUT_STORE_AND_FORWARD_LINK_EFFICIENCY: Constant = Constant {
     name: "sim.put_store_and_forward_link_efficiency",
-    value: 0.92,
+    value: 0.93,
     unit: "1",
     provenance: Provenance::Measured {
-        command: "optiq simulate --topology bgq:N --demands pattern:disjoint --message SIZE --legs hops --transport one-sided; the runs at 512 to 2,048 nodes were not kept one by one, docs/executor.md has shares of 84 to 90 % with the time to fill paths, which the formula counts apart (decision 022)",
-        date: "2026-11-22",
-        cases: "bgq:512 to bgq:2048, thesis patterns, before cases were divided: also cases on which it is judged (docs/results/o5.md)",
+        command: "cargo xtask results --only executor",
+        date: "2026-11-23",
+        cases: "executor-shapes: torus:8x8x8 and torus:4x4x4x4x4, 3 MiB (docs/results/executor.md, decision 024)",
     },
     meaning: "Share of the link bound that puts reach on the model bgq with relays at every host. A larger value makes these be chosen for shorter messages.",
 };
