@@ -74,7 +74,7 @@ impl fmt::Display for LegsChoice {
 pub enum TransportChoice {
     /// The one that is faster as far as known.
     Auto,
-    /// `MPI_Isend` and `MPI_Irecv`.
+    /// `MPI_Issend` and `MPI_Irecv`.
     TwoSided,
     /// `MPI_Put`.
     OneSided,

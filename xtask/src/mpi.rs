@@ -3,9 +3,11 @@
 //! Two libraries on one machine have programs of the same names (`mpicc`, `mpirun`), of which one is in front; Debian has
 //! each of them under a name of its own as well. A build goes by the compiler wrapper in `MPICC`.
 
-use crate::process;
+use crate::failure::{Failure, Outcome};
+use crate::process::{self, Project};
 use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -82,7 +84,8 @@ impl Library {
     pub fn environment(self) -> Vec<(OsString, OsString)> {
         let mut variables: Vec<(OsString, OsString)> = match self {
             Library::OpenMpi => OPEN_MPI.iter().map(|&(n, v)| (n.into(), v.into())).collect(),
-            Library::Mpich => MPICH.iter().map(|&(n, v)| (n.into(), v.into())).collect(),
+            // [`yielding`] is for its ranks only, not for what is built.
+            Library::Mpich => Vec::new(),
         };
         variables.retain(|(name, _)| env::var_os(name).is_none());
         // `mpicc` is what a build takes anyway. Where that is another library's, or MPICC names another, it must be told.
@@ -103,9 +106,25 @@ const OPEN_MPI: [(&str, &str); 5] = [
     ("OMPI_MCA_mpi_yield_when_idle", "1"),
 ];
 
-/// MPICH with more ranks than processors: it looks a thousand times for a message before it lets another rank run, which may be
-/// the one that sends it.
-const MPICH: [(&str, &str); 1] = [("MPIR_CVAR_POLLS_BEFORE_YIELD", "1")];
+/// The variable in which tests find [`yielding`]'s library; `tests/common/mod.rs` reads it.
+const YIELDS: &str = "MPICH_YIELD_LIBRARY";
+/// The source of that library.
+const YIELDS_SOURCE: &str = include_str!("ucx_yield.c");
+
+/// Builds the library that lets MPICH's ranks yield while they wait, in the target directory; the variable that names it to tests.
+pub fn yielding(project: &Project) -> Outcome<(OsString, OsString)> {
+    let (source, library) = (project.target().join("ucx_yield.c"), project.target().join("ucx_yield.so"));
+    fs::write(&source, YIELDS_SOURCE)
+        .map_err(|e| Failure::Failed(format!("{} cannot be written: {e}", source.display())))?;
+    let mut compiler = project.command("cc");
+    compiler
+        .args(["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"])
+        .arg(&library)
+        .arg(&source)
+        .arg("-ldl");
+    process::run(&mut compiler)?;
+    Ok((YIELDS.into(), library.into()))
+}
 
 /// Whether a list of `#define NAME VALUE` lines has the name.
 fn defines(macros: &str, name: &str) -> bool {
