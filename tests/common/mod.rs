@@ -13,6 +13,11 @@ const TIMEOUT: Duration = Duration::from_secs(180);
 /// The variable in which `cargo xtask test --mpi mpich` names the library that lets MPICH's ranks yield (`xtask/src/ucx_yield.c`).
 const YIELDS: &str = "MPICH_YIELD_LIBRARY";
 
+/// Whether ranks that wait keep their processor: MPICH's, if it is not made to yield.
+pub fn ranks_spin() -> bool {
+    Library::CURRENT == Library::Mpich && std::env::var_os(YIELDS).is_none()
+}
+
 /// What a run printed, and whether it ended well.
 pub struct Run {
     /// Exit status 0 within the time.
@@ -125,8 +130,7 @@ pub fn mpirun_under(
     // Without that library, MPICH's ranks spin while they wait, at the cost of every other one on the machine: one job at a time.
     static ONE: Mutex<()> = Mutex::new(());
     let yields = std::env::var(YIELDS).ok().filter(|_| Library::CURRENT == Library::Mpich);
-    let spins = Library::CURRENT == Library::Mpich && yields.is_none();
-    let _turn = spins.then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner));
+    let _turn = ranks_spin().then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner));
     let mut command = under(prefix, launcher());
     command.args(["-n", &ranks.to_string()]).arg(program).args(arguments).current_dir(root());
     for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("OPTIQ_")) {
