@@ -5,6 +5,9 @@
 //! where `...` on a line of its own stands for any lines, and `...` within a line for any text. Blocks marked `mpi` need a build
 //! with MPI, and `lab` a machine that permits a lab as well. A block marked `file=NAME` is written to that file. One marked
 //! `from=PATH` must stand in that file of the checkout, line by line.
+//!
+//! Blocks of commands without prompts, `sh` and `bash`, here and in the README, are run by `cargo xtask test` with an installed
+//! tree, or not at all. The comment on the line before says which (xtask/src/readers/).
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
@@ -23,8 +26,9 @@ fn source() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/book/src")
 }
 
-/// A block of a chapter: the words after the backticks, and its lines.
+/// A block of a chapter: the line before it, the words after the backticks, and its lines.
 struct Block<'a> {
+    before: &'a str,
     line: usize,
     words: Vec<&'a str>,
     text: Vec<&'a str>,
@@ -32,11 +36,12 @@ struct Block<'a> {
 
 fn blocks(chapter: &str) -> Vec<Block<'_>> {
     let (mut blocks, mut open): (Vec<Block>, Option<Block>) = (Vec::new(), None);
+    let mut before = "";
     for (index, line) in chapter.lines().enumerate() {
         match (line.strip_prefix("```"), open.take()) {
             (Some(_), Some(block)) => blocks.push(block),
             (Some(words), None) => {
-                open = Some(Block { line: index + 1, words: words.split(',').collect(), text: Vec::new() });
+                open = Some(Block { before, line: index + 1, words: words.split(',').collect(), text: Vec::new() });
             }
             (None, Some(mut block)) => {
                 block.text.push(line);
@@ -44,6 +49,7 @@ fn blocks(chapter: &str) -> Vec<Block<'_>> {
             }
             (None, None) => {}
         }
+        before = line;
     }
     assert!(open.is_none(), "a block is not closed");
     blocks
@@ -166,6 +172,44 @@ fn the_commands_of_the_book_run() {
         }
     }
     assert!(ran >= 12, "only {ran} commands were found in the book");
+}
+
+/// The files that a sentence names.
+fn named_files(sentence: &str) -> impl Iterator<Item = &str> {
+    let words = sentence.split_whitespace().map(|w| w.trim_matches(|c: char| !c.is_alphanumeric()));
+    words.filter(|w| w.contains('/') && (w.ends_with(".rs") || w.ends_with(".md")))
+}
+
+#[test]
+fn every_block_of_commands_is_run_or_says_why_not() {
+    let root = source().join("../../..");
+    let chapters = fs::read_dir(source()).unwrap().map(|entry| entry.unwrap().path());
+    for path in chapters.chain([root.join("README.md")]) {
+        let is_readme = path.ends_with("README.md");
+        for block in blocks(&fs::read_to_string(&path).unwrap()) {
+            let place = format!("{}, line {}", path.display(), block.line);
+            let has_prompts = block.text.iter().any(|line| line.starts_with("$ "));
+            match block.words[0] {
+                // Run by the test above.
+                "console" => assert!(!is_readme, "{place}: the README has no blocks with prompts"),
+                "sh" | "bash" => {
+                    let comment = block.before.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->"));
+                    let run = comment.is_some_and(|c| c.starts_with("run as: "));
+                    let reason = comment.and_then(|c| c.strip_prefix("not run: "));
+                    assert!(
+                        (run || reason.is_some()) && !has_prompts,
+                        "{place}: the line before is \"{}\"; it says who runs the block, or why nobody does, and a block with \
+                         prompts is of the kind console",
+                        block.before
+                    );
+                    for file in named_files(reason.unwrap_or_default()) {
+                        assert!(root.join(file).is_file(), "{place}: there is no {file}");
+                    }
+                }
+                kind => assert!(!has_prompts && !kind.is_empty(), "{place}: a block of the kind \"{kind}\""),
+            }
+        }
+    }
 }
 
 #[test]

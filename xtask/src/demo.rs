@@ -8,7 +8,7 @@ use crate::failure::{Failure, Outcome};
 use crate::install::Needs;
 use crate::mpi::Library;
 use crate::process::{self, Project};
-use crate::requirements::{BUILD, LAB, OPEN_MPI};
+use crate::requirements::{BUILD, LAB, OPEN_MPI, namespaces_are_permitted};
 use serde_json::value::{RawValue, to_raw_value};
 use std::collections::BTreeMap;
 use std::fs;
@@ -171,12 +171,6 @@ fn pictures(output: &Path) -> Vec<PathBuf> {
     let folder = glob::Pattern::escape(&output.to_string_lossy());
     let pattern = |end: &str| process::files(&format!("{folder}/{end}"));
     [pattern("*.html"), pattern("*/*.html")].concat()
-}
-
-/// Whether a network namespace can be made, as root or as the root of a user namespace.
-fn namespaces_are_permitted() -> bool {
-    let try_with = |arguments: &[&str]| process::succeeds(Command::new("unshare").args(arguments).arg("true"));
-    try_with(&["--net"]) || try_with(&["--user", "--map-root-user", "--net"])
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod fuzz;
 mod install;
 mod mpi;
 mod process;
+mod readers;
 mod requirements;
 mod tally;
 mod test;

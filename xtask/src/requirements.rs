@@ -226,6 +226,12 @@ fn libclang_is_complete() -> bool {
         && headers.iter().any(|pattern| !process::files(pattern).is_empty())
 }
 
+/// Whether a network namespace can be made, as root or as the root of a user namespace.
+pub fn namespaces_are_permitted() -> bool {
+    let try_with = |arguments: &[&str]| process::succeeds(Command::new("unshare").args(arguments).arg("true"));
+    try_with(&["--net"]) || try_with(&["--user", "--map-root-user", "--net"])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

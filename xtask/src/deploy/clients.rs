@@ -19,7 +19,7 @@ use std::process::{Command, Stdio};
 const TIMEOUT: &str = "120";
 
 /// How the libraries are compiled here: a second time, as cargo-c shares no objects with cargo, so in the shortest time.
-const FAST_BUILD: &[&str] =
+pub const FAST_BUILD: &[&str] =
     &["--release", "--config=profile.release.opt-level=1", "--config=profile.release.debug=false"];
 
 /// Some of what must be there, beside the header and the libraries that the programs use.
