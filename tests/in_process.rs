@@ -69,7 +69,7 @@ fn check(case: &cases::Case, planner: &str, per_host: u32) -> Result<(), String>
     let network = case.network()?;
     let demands = case.demands(&network)?;
     let ranks = network.hosts() as u32 * per_host;
-    let placement = Placement::new(&network, &vec![String::new(); ranks as usize], PlacementRule::Ranks { per_host })?;
+    let placement = Placement::new(&network, &vec![String::new(); ranks as usize], &PlacementRule::Ranks { per_host })?;
     let messages = messages(&demands, per_host);
     let mut expected = demands.clone();
     expected.sort_by_key(|d| (d.src, d.dst));
@@ -114,7 +114,7 @@ fn a_plan_at_the_speed_of_a_network_takes_no_less_than_its_link_bound() {
     // How much longer it takes depends on the machine; less it cannot be.
     let network = Network::from_spec("torus:4x4,capacity=100MB/s").unwrap();
     let demands = optiq_solver::demands::parse("pattern:disjoint", &network, 1 << 20).unwrap();
-    let placement = Placement::new(&network, &vec![String::new(); 16], PlacementRule::Ranks { per_host: 1 }).unwrap();
+    let placement = Placement::new(&network, &vec![String::new(); 16], &PlacementRule::Ranks { per_host: 1 }).unwrap();
     let messages = messages(&demands, 1);
     for planner in ["direct", "heu2"] {
         let options = pipeline::PlanOptions { planner: planner.parse().unwrap(), ..Default::default() };
@@ -133,7 +133,7 @@ fn a_plan_at_the_speed_of_a_network_takes_no_less_than_its_link_bound() {
 #[test]
 fn legs_are_the_fabrics_routes() {
     let network = Network::from_spec("torus:3x3").unwrap();
-    let placement = Placement::new(&network, &vec![String::new(); 18], PlacementRule::Ranks { per_host: 2 }).unwrap();
+    let placement = Placement::new(&network, &vec![String::new(); 18], &PlacementRule::Ranks { per_host: 2 }).unwrap();
     let legs = Legs::new(&network, &placement).unwrap();
     for (a, b) in [(0, 17), (5, 4), (16, 3), (8, 8)] {
         let mut route = Vec::new();

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::topology_help;
 use clap::Args;
 use optiq_net::{Background, Network, units};
 use optiq_solver::demands::{self, Demand};
@@ -13,9 +14,7 @@ use std::time::Duration;
 /// Which network.
 #[derive(Debug, Args)]
 pub struct Topology {
-    /// The network: torus:4x4, mesh:4x4, bgq:1024, star:16, fattree:k=4, dragonfly:p=2,a=4,h=2 or file:net.toml, with options such as
-    /// ,capacity=100Mbit/s,routing=longest
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", help = topology_help::SHORT, long_help = topology_help::long())]
     pub topology: String,
     /// What others use of the links: a file with a line FROM TO USED for each, USED a rate or a share such as 50%, * for
     /// any end; what is left of the links is planned with
@@ -28,6 +27,7 @@ impl Topology {
     pub fn load(&self, progress: &Progress) -> Result<Network, Failure> {
         progress.now(format!("reading {}", self.topology));
         let net = Network::from_spec(&self.topology)?;
+        net.warnings().iter().for_each(|warning| log::warn!("{warning}"));
         match &self.background {
             Some(file) => Ok(net.with_background(&Background::from_file(file)?)?),
             None => Ok(net),

@@ -14,6 +14,7 @@ mod progress;
 #[cfg(feature = "mpi")]
 mod ranks;
 mod target;
+mod topology_help;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 use commands::Command;

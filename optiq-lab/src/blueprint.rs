@@ -222,7 +222,8 @@ impl Blueprint {
             background,
         };
         let probes = probes(network)?;
-        let topology = topology(network);
+        // As a program finds it from any directory.
+        let topology = network.absolute_spec();
         Ok((Blueprint { topology, namespaces, hosts: lab_hosts, links, probes, tuning, background: None }, wiring))
     }
 
@@ -271,15 +272,6 @@ pub fn network_at(spec: &str, rate: Rate) -> Result<Network, LabError> {
     let capacity = format!("capacity={}bit/s", rate.bits());
     parts.push(&capacity);
     Ok(Network::from_spec(&parts.join(","))?)
-}
-
-/// The specification as a program finds it from any directory.
-fn topology(network: &Network) -> String {
-    let spec = network.spec();
-    match spec.strip_prefix("file:").and_then(|path| std::path::absolute(path).ok()) {
-        Some(path) => format!("file:{}", path.display()),
-        None => spec.to_string(),
-    }
 }
 
 /// A switch always forwards; a host does unless its only neighbour is a switch.

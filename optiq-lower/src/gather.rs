@@ -137,7 +137,7 @@ mod tests {
     fn case(seed: u64) -> (Placement, Vec<Message>, Plan) {
         let net = Network::from_spec("torus:2x3").unwrap();
         let names = vec!["x".to_string(); 17];
-        let placement = Placement::new(&net, &names, PlacementRule::Ranks { per_host: 3 }).unwrap();
+        let placement = Placement::new(&net, &names, &PlacementRule::Ranks { per_host: 3 }).unwrap();
         let mut random = SplitMix64::new(seed);
         let mut messages = Vec::new();
         for source in 0..17 {

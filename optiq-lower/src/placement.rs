@@ -1,14 +1,24 @@
-//! Which host each rank is on.
+//! Which host each rank is on, and how that is known.
+//!
+//! A position is known or it is not; none is ever guessed, for a plan on false positions loads links that it believes
+//! idle. [`Provenance`] lists all ways in which positions become known.
 
+use optiq_net::fingerprint::{Fingerprint, Hasher};
+use optiq_net::text_file::{self, shorten};
 use optiq_net::{Network, NodeId};
 use optiq_transport::Rank;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+/// The largest file of positions that is read, in bytes.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+
 /// How ranks are mapped to hosts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlacementRule {
-    /// By name if the network knows all names; otherwise distinct processors are numbered in rank order.
+    /// By name; where all ranks are on one processor, which the network does not know, they are on one host.
     Auto,
     /// By name; an unknown name is an error.
     Names,
@@ -17,11 +27,16 @@ pub enum PlacementRule {
         /// Ranks per host, at least 1.
         per_host: u32,
     },
+    /// A file says it: a line for each rank, in rank order, with its host's name, number or coordinates.
+    File(PathBuf),
 }
 
 impl FromStr for PlacementRule {
     type Err = ();
     fn from_str(text: &str) -> Result<Self, ()> {
+        if let Some(path) = text.strip_prefix("file:") {
+            return if path.is_empty() { Err(()) } else { Ok(Self::File(path.into())) };
+        }
         match text {
             "auto" => Ok(Self::Auto),
             "names" => Ok(Self::Names),
@@ -34,50 +49,113 @@ impl FromStr for PlacementRule {
     }
 }
 
+/// How the positions of ranks are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Provenance {
+    /// The network knows the name of every rank's processor.
+    Names,
+    /// The user said how many ranks each host has, in rank order.
+    RankOrder {
+        /// Ranks per host.
+        per_host: u32,
+    },
+    /// A file lists the hosts of the ranks.
+    File(PathBuf),
+    /// All ranks run on one processor, whose name the network does not know. Nothing crosses the network, so it does not
+    /// matter which host it is taken for.
+    OneProcessor(String),
+}
+
+impl fmt::Display for Provenance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Provenance::Names => f.write_str("processor names"),
+            Provenance::RankOrder { per_host } => write!(f, "rank order, {per_host} to a host"),
+            Provenance::File(path) => write!(f, "file {}", path.display()),
+            Provenance::OneProcessor(name) => write!(f, "one processor, {name}"),
+        }
+    }
+}
+
 /// The host of every rank, and the ranks of every host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     host_of: Vec<NodeId>,
-    ranks_on: Vec<Vec<Rank>>,
-    note: Option<String>,
+    ranks_on: BTreeMap<NodeId, Vec<Rank>>,
+    hosts: usize,
+    provenance: Provenance,
 }
+
+/// What to set where positions are not known.
+const REMEDY: &str = "name the hosts in the topology (names=node[001-144] or hosts=FILE), or set OPTIQ_PLACEMENT to rank:K \
+                      or file:FILE";
 
 impl Placement {
     /// Places rank `r`, which runs on a processor of name `processors[r]`, by the rule.
     ///
     /// # Errors
-    /// A sentence that says which rank has no place in the network.
-    pub fn new(network: &Network, processors: &[String], rule: PlacementRule) -> Result<Self, String> {
-        let unknown = |name: &String| network.host(name).is_none();
+    /// A sentence that says which rank has no known place in the network, and what to set.
+    pub fn new(network: &Network, processors: &[String], rule: &PlacementRule) -> Result<Self, String> {
         match rule {
-            PlacementRule::Ranks { per_host } => Self::by_rank(network, processors.len(), per_host),
-            PlacementRule::Auto if processors.iter().any(unknown) => {
-                let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
-                let mut next = 0;
-                let hosts = processors.iter().map(|name| {
-                    *numbers.entry(name).or_insert_with(|| {
-                        next += 1;
-                        next - 1
-                    })
-                });
-                let hosts: Vec<usize> = hosts.collect();
-                let note = processors.iter().find(|n| unknown(n)).map(|name| {
-                    format!(
-                        "the topology has no host \"{name}\"; {next} processors are taken as its hosts 0 to {} in rank order",
-                        next.saturating_sub(1)
-                    )
-                });
-                Self::by_number(network, hosts.into_iter(), note)
+            PlacementRule::Ranks { per_host } => Self::by_rank(network, processors.len(), *per_host),
+            PlacementRule::File(path) => Self::from_file(network, path, processors.len()),
+            PlacementRule::Names => Self::by_name(network, processors),
+            PlacementRule::Auto => match processors {
+                [first, rest @ ..] if network.host(first).is_none() && rest.iter().all(|name| name == first) => {
+                    let hosts = vec![NodeId(0); processors.len()];
+                    Ok(Self::from_hosts(network, hosts, Provenance::OneProcessor(first.clone())))
+                }
+                _ => Self::by_name(network, processors),
+            },
+        }
+    }
+
+    fn by_name(network: &Network, processors: &[String]) -> Result<Self, String> {
+        let mut hosts = Vec::with_capacity(processors.len());
+        // Names that were found without their domain: two of them for one host may be two machines.
+        let mut short: BTreeMap<NodeId, &String> = BTreeMap::new();
+        for (rank, name) in processors.iter().enumerate() {
+            let found = network.find_host(name).ok_or_else(|| {
+                let name = shorten(name);
+                format!("rank {rank} runs on \"{name}\", which is not a host of the topology; {REMEDY}")
+            })?;
+            hosts.push(found.host);
+            if found.exact {
+                continue;
             }
-            PlacementRule::Auto | PlacementRule::Names => {
-                let place = |(rank, name): (usize, &String)| {
-                    let missing = || format!("rank {rank} runs on \"{name}\", which is not a host of the topology");
-                    network.host(name).ok_or_else(missing)
-                };
-                let hosts: Result<Vec<NodeId>, String> = processors.iter().enumerate().map(place).collect();
-                Ok(Self::from_hosts(network, hosts?, None))
+            let other = *short.entry(found.host).or_insert(name);
+            if other != name {
+                return Err(format!(
+                    "the processors \"{}\" and \"{}\" would both be the topology's host \"{}\"; {REMEDY}",
+                    shorten(other),
+                    shorten(name),
+                    network.name(found.host)
+                ));
             }
         }
+        Ok(Self::from_hosts(network, hosts, Provenance::Names))
+    }
+
+    fn from_file(network: &Network, path: &Path, ranks: usize) -> Result<Self, String> {
+        let told = |why: String| format!("OPTIQ_PLACEMENT: file {}: {why}", path.display());
+        let text = text_file::read(path, MAX_FILE_BYTES).map_err(told)?;
+        let mut hosts = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let host = line.split('#').next().unwrap_or_default().trim();
+            if host.is_empty() {
+                continue;
+            }
+            let found = network.resolve(host).map_err(|e| told(format!("line {number}: {e}")))?;
+            if !network.is_host(found) {
+                return Err(told(format!("line {number}: \"{}\" is a switch; a host is expected", shorten(host))));
+            }
+            hosts.push(found);
+        }
+        if hosts.len() != ranks {
+            return Err(told(format!("it has the hosts of {} ranks; {ranks} are expected", hosts.len())));
+        }
+        Ok(Self::from_hosts(network, hosts, Provenance::File(path.to_path_buf())))
     }
 
     /// Places `ranks` ranks on the first hosts, `per_host` on each, in rank order.
@@ -85,29 +163,25 @@ impl Placement {
     /// # Errors
     /// A sentence if the network has too few hosts.
     pub fn by_rank(network: &Network, ranks: usize, per_host: u32) -> Result<Self, String> {
-        Self::by_number(network, (0..ranks).map(|r| r / per_host.max(1) as usize), None)
-    }
-
-    fn by_number(network: &Network, hosts: impl Iterator<Item = usize>, note: Option<String>) -> Result<Self, String> {
-        let hosts: Vec<usize> = hosts.collect();
-        let needed = hosts.iter().max().map_or(0, |h| h + 1);
+        let per_host = per_host.max(1);
+        let needed = ranks.div_ceil(per_host as usize);
         if needed > network.hosts() {
             return Err(format!(
-                "{} ranks need {needed} hosts, but the topology {} has {}",
-                hosts.len(),
+                "{ranks} ranks need {needed} hosts, but the topology {} has {}",
                 network.spec(),
                 network.hosts()
             ));
         }
-        Ok(Self::from_hosts(network, hosts.into_iter().map(|h| NodeId(h as u32)).collect(), note))
+        let hosts = (0..ranks).map(|rank| NodeId((rank / per_host as usize) as u32)).collect();
+        Ok(Self::from_hosts(network, hosts, Provenance::RankOrder { per_host }))
     }
 
-    fn from_hosts(network: &Network, host_of: Vec<NodeId>, note: Option<String>) -> Self {
-        let mut ranks_on = vec![Vec::new(); network.hosts()];
+    fn from_hosts(network: &Network, host_of: Vec<NodeId>, provenance: Provenance) -> Self {
+        let mut ranks_on: BTreeMap<NodeId, Vec<Rank>> = BTreeMap::new();
         for (rank, host) in (0..).map(Rank).zip(&host_of) {
-            ranks_on[host.index()].push(rank);
+            ranks_on.entry(*host).or_default().push(rank);
         }
-        Self { host_of, ranks_on, note }
+        Self { host_of, ranks_on, hosts: network.hosts(), provenance }
     }
 
     /// The host that a rank is on.
@@ -117,7 +191,7 @@ impl Placement {
 
     /// The ranks on a host, ascending.
     pub fn ranks(&self, host: NodeId) -> &[Rank] {
-        &self.ranks_on[host.index()]
+        self.ranks_on.get(&host).map_or(&[], Vec::as_slice)
     }
 
     /// The rank that moves the piece of this number at a host: its ranks in turn, the same on every rank; none where no
@@ -139,12 +213,31 @@ impl Placement {
 
     /// Per host: whether a rank is there, so that it can forward.
     pub fn can_forward(&self) -> Vec<bool> {
-        self.ranks_on.iter().map(|r| !r.is_empty()).collect()
+        let mut can = vec![false; self.hosts];
+        self.ranks_on.keys().for_each(|host| can[host.index()] = true);
+        can
+    }
+
+    /// How the positions are known.
+    pub fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+
+    /// A fingerprint of the positions: ranks that see others must not make plans together.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let mut hasher = Hasher::new("optiq placement 1");
+        self.host_of.iter().for_each(|host| hasher.u64(u64::from(host.0)));
+        hasher.finish()
     }
 
     /// Something that the user should know about how ranks were placed.
-    pub fn note(&self) -> Option<&str> {
-        self.note.as_deref()
+    pub fn note(&self) -> Option<String> {
+        let Provenance::OneProcessor(name) = &self.provenance else { return None };
+        Some(format!(
+            "all ranks run on \"{}\", which is not a host of the topology, and are taken to be on one host, so that \
+             nothing crosses the network; OPTIQ_PLACEMENT=rank:K spreads them over its hosts, K to each",
+            shorten(name)
+        ))
     }
 }
 
@@ -158,32 +251,86 @@ mod tests {
 
     fn place(list: &[&str], rule: &str) -> Result<Vec<u32>, String> {
         let network = Network::from_spec("torus:4").unwrap();
-        let p = Placement::new(&network, &names(list), rule.parse().unwrap())?;
+        let p = Placement::new(&network, &names(list), &rule.parse().unwrap())?;
         Ok((0..p.len() as u32).map(|r| p.host(Rank(r)).0).collect())
     }
 
     #[test]
-    fn by_name_number_and_order_of_appearance() {
+    fn by_name_and_by_number() {
         assert_eq!(place(&["h2", "h0", "h2.site"], "auto").unwrap(), [2, 0, 2]);
-        assert_eq!(place(&["x", "y", "x", "z"], "auto").unwrap(), [0, 1, 0, 2]);
         assert_eq!(place(&["x", "x", "x", "x"], "rank:2").unwrap(), [0, 0, 1, 1]);
         assert_eq!(place(&["x", "x", "x", "x"], "rank").unwrap(), [0, 1, 2, 3]);
+        assert_eq!(place(&["x", "x"], "auto").unwrap(), [0, 0]);
     }
 
+    /// Numbering them anew moved every rank because of one name.
     #[test]
-    fn ranks_without_a_place_are_named() {
-        let e = place(&["h2", "x"], "names").unwrap_err();
-        assert_eq!(e, "rank 1 runs on \"x\", which is not a host of the topology");
-        let e = place(&["a", "b", "c", "d", "e"], "auto").unwrap_err();
+    fn an_unknown_name_places_nobody() {
+        for rule in ["auto", "names"] {
+            let e = place(&["h0", "h1", "h2", "node999"], rule).unwrap_err();
+            assert!(
+                e.starts_with("rank 3 runs on \"node999\", which is not a host of the topology; name the hosts"),
+                "{e}"
+            );
+            assert!(e.contains("OPTIQ_PLACEMENT to rank:K") && !e.contains('\n'), "{e}");
+        }
+        assert!(place(&["x", "y"], "auto").is_err());
+        assert!(place(&["x"], "names").is_err());
+        let e = place(&["a"; 5], "rank").unwrap_err();
         assert!(e.starts_with("5 ranks need 5 hosts, but the topology torus:4"), "{e}");
         assert!(place(&["a"; 9], "rank:2").is_err());
     }
 
     #[test]
-    fn a_fallback_is_said() {
+    fn a_short_name_that_could_be_two_hosts_places_nobody() {
+        assert_eq!(place(&["h1.east", "h2.west", "h1.east"], "auto").unwrap(), [1, 2, 1]);
+        let e = place(&["h1.east", "h1.west"], "auto").unwrap_err();
+        assert!(e.contains("\"h1.east\" and \"h1.west\" would both be the topology's host \"h1\""), "{e}");
+        let network = Network::from_spec("star:2,names=n1.east,n2.east").unwrap();
+        let at = |name: &str| Placement::new(&network, &names(&[name, "n2"]), &PlacementRule::Auto);
+        assert!(at("n1").is_ok() && at("n1.east").is_ok() && at("n1.west").is_err());
+    }
+
+    #[test]
+    fn presets_with_names_place_by_name() {
+        let network = Network::from_spec("torus:2x2,names=node[009-012]").unwrap();
+        let p = Placement::new(&network, &names(&["node012", "node009.site"]), &PlacementRule::Auto).unwrap();
+        assert_eq!((p.host(Rank(0)), p.host(Rank(1)), p.provenance()), (NodeId(3), NodeId(0), &Provenance::Names));
+        assert!(p.note().is_none());
+        let other = Placement::new(&network, &names(&["node011", "node009"]), &PlacementRule::Auto).unwrap();
+        assert_ne!(p.fingerprint(), other.fingerprint());
+    }
+
+    #[test]
+    fn a_file_says_where_ranks_are() {
+        let path = std::env::temp_dir().join(format!("optiq-placement-{}", std::process::id()));
+        let network = Network::from_spec("torus:2x2").unwrap();
+        let rule: PlacementRule = format!("file:{}", path.display()).parse().unwrap();
+        let read = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            Placement::new(&network, &names(&["x", "x", "y"]), &rule)
+        };
+        let p = read("h3 # rank 0\n\n(0,1)\n2\n").unwrap();
+        assert_eq!((0..3).map(|r| p.host(Rank(r)).0).collect::<Vec<_>>(), [3, 1, 2]);
+        assert_eq!(p.can_forward(), [false, true, true, true]);
+        assert_eq!((p.ranks(NodeId(1)), p.ranks(NodeId(0))), (&[Rank(1)][..], &[][..]));
+        for (text, expected) in
+            [("h0\nh1\n", "hosts of 2 ranks; 3 are expected"), ("h0\nx\n", "line 2: \"x\" is not in")]
+        {
+            let e = read(text).unwrap_err();
+            assert!(e.starts_with("OPTIQ_PLACEMENT: file ") && e.contains(expected), "{e}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        assert!(Placement::new(&network, &names(&["x"]), &rule).is_err());
+        assert_eq!("file:".parse::<PlacementRule>(), Err(()));
+    }
+
+    #[test]
+    fn one_unknown_processor_is_one_host_and_that_is_said() {
         let network = Network::from_spec("torus:4").unwrap();
-        let p = Placement::new(&network, &names(&["x", "y"]), PlacementRule::Auto).unwrap();
+        let p = Placement::new(&network, &names(&["x", "x"]), &PlacementRule::Auto).unwrap();
         assert!(p.note().unwrap().contains("\"x\""));
-        assert_eq!(p.can_forward(), [true, true, false, false]);
+        assert_eq!(p.can_forward(), [true, false, false, false]);
+        assert_eq!(p.provenance(), &Provenance::OneProcessor("x".into()));
     }
 }

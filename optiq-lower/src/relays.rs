@@ -146,7 +146,7 @@ mod tests {
         let stops = |spec: &str, ranks: &[u32], hosts: &[u32]| {
             let network = Network::from_spec(spec).unwrap();
             let names: Vec<String> = hosts.iter().map(|&h| network.name(NodeId(h)).to_owned()).collect();
-            let placement = Placement::new(&network, &names, PlacementRule::Names).unwrap();
+            let placement = Placement::new(&network, &names, &PlacementRule::Names).unwrap();
             let mut paths = [path(ranks, 1)];
             relay_at_every_host(&mut paths, &network, &placement).unwrap();
             paths[0].ranks.iter().map(|r| r.0).collect::<Vec<u32>>()

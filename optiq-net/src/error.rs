@@ -12,6 +12,16 @@ pub enum NetError {
     /// A topology specification or file that cannot be read.
     #[error("{0}")]
     Spec(String),
+    /// A network of more vertices than [`crate::network::Network::from_spec_within`] may build.
+    #[error("topology \"{spec}\" has {vertices} hosts and switches; at most {most} are permitted here")]
+    TooLarge {
+        /// The specification, cut to a length that fits into a message.
+        spec: String,
+        /// Hosts and switches that the network would have.
+        vertices: usize,
+        /// The most that are permitted.
+        most: usize,
+    },
     /// A quantity (bytes, bytes per second) that cannot be read.
     #[error("{0}")]
     Unit(String),

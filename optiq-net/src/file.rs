@@ -4,24 +4,25 @@
 //! [network]
 //! name = "lab"                  # for people
 //! capacity = "100Mbit/s"        # of links that give none; default 1GB/s
-//! routing = "shortest"          # or dor, longest, bgq, zone0 to zone3 (with seed = 7) on a grid, or table
+//! routing = "dmodk"             # the default; or ecmp, tables, shortest; on a grid dor (the default), longest, bgq, zone0 to
+//! seed = 7                      # zone3; of ecmp, zone0 and zone1
 //!
 //! [hosts]
-//! names = ["node-a", "node-b"]  # or: count = 16, prefix = "nid", first = 0, width = 5
+//! names = ["node-a", "node-b"]  # or "node[001-144]", a list in Slurm's grammar; or: count = 16, prefix = "nid", first = 0, width = 5
 //! [hosts.aliases]
 //! "a.site.gov" = "node-a"       # further names
 //!
 //! [switches]
 //! count = 2                     # s0, s1; or names, prefix, first, width as above
 //!
-//! [[links]]                     # both ways unless duplex = false
+//! [[links]]                     # both ways unless duplex = false; every `from` with every `to`
 //! from = "s0"
-//! to = ["node-a", "node-b"]     # or one name
+//! to = ["node-a", "node-b"]     # or one name, or a list such as "node[001-018]"
 //! capacity = "10Gbit/s"         # of each lane; a plain number is bytes per second
 //! lanes = 2                     # parallel physical links
 //!
-//! [[next_hops]]                 # routing = "table"
-//! to = "node-b"                 # on the way to this host ...
+//! [[next_hops]]                 # routing = "tables"
+//! to = "node-b"                 # on the way to this host (or these) ...
 //! via = { s0 = "node-b" }       # ... s0 sends to node-b; a vertex with one link needs no entry
 //! ```
 //!
@@ -40,11 +41,12 @@
 use crate::builder::{End, NetworkBuilder};
 use crate::error::NetError;
 use crate::geometry::{Geometry, Grid};
-use crate::ids::NodeId;
+use crate::hostlist;
 use crate::io_list::IoHost;
-use crate::limits::MAX_HOSTS;
+use crate::limits::{MAX_HOSTS, MAX_LINKS};
 use crate::network::Network;
 use crate::routing::Routing;
+use crate::routing::equal_cost::EqualCost;
 use crate::routing::table::NextHops;
 use crate::spec::{RoutingName, checked, grid_links};
 use crate::text_file;
@@ -52,6 +54,7 @@ use crate::text_file::shorten;
 use crate::units::parse_rate;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -91,7 +94,7 @@ struct General {
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct Vertices {
-    names: Option<Vec<String>>,
+    names: Option<OneOrMany>,
     count: Option<u64>,
     prefix: Option<String>,
     first: Option<u32>,
@@ -115,7 +118,7 @@ struct GridShape {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LinkEntry {
-    from: String,
+    from: OneOrMany,
     to: OneOrMany,
     capacity: Option<Rate>,
     lanes: Option<u32>,
@@ -125,7 +128,7 @@ struct LinkEntry {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NextHopEntry {
-    to: String,
+    to: OneOrMany,
     via: BTreeMap<String, String>,
 }
 
@@ -162,8 +165,22 @@ impl<'de> Deserialize<'de> for Rate {
     }
 }
 
-/// A name, or a list of names.
+/// A name, or a list of names in TOML or in Slurm's grammar, as it is written.
 struct OneOrMany(Vec<String>);
+
+impl OneOrMany {
+    /// The names, at most `most` of them where they are a list in Slurm's grammar.
+    fn names(&self, most: usize) -> Result<Cow<'_, [String]>, String> {
+        if !self.0.iter().any(|text| hostlist::is_list(text)) {
+            return Ok(Cow::Borrowed(&self.0));
+        }
+        let mut names = Vec::new();
+        for text in &self.0 {
+            names.extend(hostlist::expand(text, most.saturating_sub(names.len()))?);
+        }
+        Ok(Cow::Owned(names))
+    }
+}
 
 impl<'de> Deserialize<'de> for OneOrMany {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -171,7 +188,7 @@ impl<'de> Deserialize<'de> for OneOrMany {
         impl<'de> Visitor<'de> for NamesVisitor {
             type Value = OneOrMany;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a name or a list of names")
+                f.write_str("a name, a list of names or one such as \"node[001-144]\"")
             }
             fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<OneOrMany, E> {
                 Ok(OneOrMany(vec![name.to_string()]))
@@ -198,10 +215,15 @@ impl Network {
     /// # Errors
     /// [`NetError::Spec`] if the file cannot be read or is larger than 16 MiB, and those of [`Network::from_toml`].
     pub fn from_file(path: &Path) -> Result<Network, NetError> {
+        Network::from_file_within(path, MAX_HOSTS)
+    }
+
+    /// As [`Network::from_file`]; a network of more than `most` hosts and switches is not built.
+    pub(crate) fn from_file_within(path: &Path, most: usize) -> Result<Network, NetError> {
         let label = path.display().to_string();
         let bad = |why: String| NetError::Spec(format!("topology file {label}: {why}"));
         let text = text_file::read(path, MAX_BYTES).map_err(bad)?;
-        Network::from_toml(&text, &label)
+        Reader { text: &text, label: &label, most }.read()
     }
 
     /// The network that `text` describes in TOML; `label` names the file in messages and in [`Network::spec`].
@@ -209,7 +231,7 @@ impl Network {
     /// ```
     /// let text = r#"
     ///     [network]
-    ///     capacity = "100Mbit/s"   # default 1GB/s; routing = "shortest" | "table" | "dor" | ... as in from_spec
+    ///     capacity = "100Mbit/s"   # default 1GB/s; routing = "dmodk" | "ecmp" | "tables" | "shortest" | "dor" | ...
     ///     [hosts]
     ///     names = ["a", "b"]       # or count = 16, prefix = "nid", first = 0, width = 5
     ///     [switches]
@@ -226,13 +248,13 @@ impl Network {
     ///
     /// Further tables: `[hosts.aliases]` with `"further.name" = "a"`; `[grid]` with `dims` and `wrap`, whose links need
     /// not be listed and where `[[links]]` give single links another capacity; `[[next_hops]]` with
-    /// `to = "b"` and `via = { s0 = "b" }` for `routing = "table"`; `[[io]]` with `host` and `capacity`.
+    /// `to = "b"` and `via = { s0 = "b" }` for `routing = "tables"`; `[[io]]` with `host` and `capacity`.
     ///
     /// # Errors
     /// [`NetError::Spec`], naming the line, for anything that is not such a file; [`NetError::Invalid`] and
     /// [`NetError::Routing`] for a network or routing that cannot be.
     pub fn from_toml(text: &str, label: &str) -> Result<Network, NetError> {
-        Reader { text, label }.read()
+        Reader { text, label, most: MAX_HOSTS }.read()
     }
 }
 
@@ -240,6 +262,8 @@ impl Network {
 struct Reader<'t> {
     text: &'t str,
     label: &'t str,
+    /// The most hosts and switches.
+    most: usize,
 }
 
 impl Reader<'_> {
@@ -277,6 +301,7 @@ impl Reader<'_> {
                 Some(grid.map_err(|why| self.error(shape.span(), why))?)
             }
         };
+        self.check_size(grid.as_ref().map_or(0, Grid::nodes))?;
         let mut builder = NetworkBuilder::new();
         let mut ends = BTreeMap::new();
         self.add_vertices(&mut builder, &mut ends, &document, grid.as_ref())?;
@@ -293,6 +318,13 @@ impl Reader<'_> {
         self.with_io_hosts(network, &document)
     }
 
+    fn check_size(&self, vertices: usize) -> Result<(), NetError> {
+        match vertices > self.most {
+            true => Err(NetError::TooLarge { spec: format!("file:{}", self.label), vertices, most: self.most }),
+            false => Ok(()),
+        }
+    }
+
     fn add_vertices(
         &self,
         builder: &mut NetworkBuilder,
@@ -302,6 +334,7 @@ impl Reader<'_> {
     ) -> Result<(), NetError> {
         let hosts = self.names(&document.hosts, "h", grid.map(Grid::nodes))?;
         let switches = self.names(&document.switches, "s", None)?;
+        self.check_size(hosts.len() + switches.len())?;
         let at_hosts = document.hosts.span();
         if let Some(expected) = grid.map(Grid::nodes)
             && (hosts.len() != expected || !switches.is_empty())
@@ -346,7 +379,7 @@ impl Reader<'_> {
                     "found names together with count, prefix, first or width; one or the other is expected".into(),
                 ));
             }
-            return Ok(names.clone());
+            return names.names(MAX_HOSTS).map(Cow::into_owned).map_err(error);
         }
         let count = vertices.count.or(expected.map(|n| n as u64)).unwrap_or(0);
         if count > MAX_HOSTS as u64 {
@@ -359,6 +392,11 @@ impl Reader<'_> {
         }
         let first = u64::from(vertices.first.unwrap_or(0));
         Ok((first..first + count).map(|i| format!("{prefix}{i:0width$}")).collect())
+    }
+
+    /// The names of a list in which each of `most` known ones stands once.
+    fn known<'d>(&self, span: Range<usize>, list: &'d OneOrMany, most: usize) -> Result<Cow<'d, [String]>, NetError> {
+        list.names(most).map_err(|why| self.error(span, why))
     }
 
     fn unknown(&self, span: Range<usize>, name: &str) -> NetError {
@@ -379,8 +417,12 @@ impl Reader<'_> {
                 return Err(self.error(entry.span(), "found lanes = 0; at least 1 is expected"));
             }
             let find = |name: &String| ends.get(name).copied().ok_or_else(|| self.unknown(entry.span(), name));
-            for name in &to.0 {
+            let (from, to) = (self.known(entry.span(), from, ends.len())?, self.known(entry.span(), to, ends.len())?);
+            for (from, name) in from.iter().flat_map(|from| to.iter().map(move |to| (from, to))) {
                 let (a, b) = (find(from)?, find(name)?);
+                if links.len() > MAX_LINKS {
+                    return Err(self.error(entry.span(), format!("more than {MAX_LINKS} links are not supported")));
+                }
                 if a == b {
                     return Err(self.error(entry.span(), "this link joins a vertex to itself"));
                 }
@@ -432,38 +474,45 @@ impl Reader<'_> {
     /// Whether the file routes by tables.
     fn tables(&self, document: &Document) -> Result<bool, NetError> {
         let routing = document.network.routing.as_ref();
-        let named = routing.map(|r| r.get_ref() == "table");
+        let named = routing.map(|r| matches!(r.get_ref().as_str(), "tables" | "table"));
         match (named, document.next_hops.first(), routing) {
             (Some(true), None, Some(r)) => {
-                Err(self.error(r.span(), "routing = \"table\" needs [[next_hops]]; there are none"))
+                Err(self.error(r.span(), "routing = \"tables\" needs [[next_hops]]; there are none"))
             }
             (Some(false), Some(entry), _) => {
-                Err(self.error(entry.span(), "[[next_hops]] need routing = \"table\"; another routing is given"))
+                Err(self.error(entry.span(), "[[next_hops]] need routing = \"tables\"; another routing is given"))
             }
             (_, first, _) => Ok(first.is_some()),
         }
     }
 
     fn routing(&self, network: &General, grid: Option<&Grid>) -> Result<Routing, NetError> {
-        let default = if grid.is_some() { RoutingName::Given } else { RoutingName::Shortest };
-        let name = match &network.routing {
-            None => default,
-            Some(name) => RoutingName::parse(name.get_ref()).ok_or_else(|| {
-                let found = shorten(name.get_ref());
-                self.error(
-                    name.span(),
-                    format!("there is no routing \"{found}\"; {} or table is expected", RoutingName::EXPECTED),
-                )
-            })?,
+        let name = match (&network.routing, grid) {
+            (None, Some(_)) => "dor",
+            // Fabrics use all of their equal paths; which one a pair of hosts takes is best known of this one.
+            (None, None) => "dmodk",
+            (Some(name), _) => name.get_ref().as_str(),
         };
+        let on_grids = RoutingName::parse(name);
+        let is_random = name == "ecmp" || on_grids.is_some_and(RoutingName::is_random);
         let seed = match &network.seed {
-            Some(seed) if !name.is_random() => {
-                return Err(self.error(seed.span(), "only routing zone0 and zone1 make use of a seed"));
+            Some(seed) if !is_random => {
+                return Err(self.error(seed.span(), "only routing ecmp, zone0 and zone1 make use of a seed"));
             }
             Some(seed) => *seed.get_ref(),
             None => 0,
         };
-        name.on(grid, seed).map_err(|e| self.whole(e))
+        match (name, on_grids) {
+            ("dmodk", _) => Ok(Routing::EqualCost(EqualCost::DModK)),
+            ("ecmp", _) => Ok(Routing::EqualCost(EqualCost::Ecmp { seed })),
+            (_, Some(name)) => name.on(grid, seed).map_err(|e| self.whole(e)),
+            (_, None) => {
+                let span = network.routing.as_ref().map_or(0..0, Spanned::span);
+                let (found, expected) = (shorten(name), RoutingName::EXPECTED);
+                let why = format!("there is no routing \"{found}\"; dmodk, ecmp, tables, {expected} is expected");
+                Err(self.error(span, why))
+            }
+        }
     }
 
     /// The network with the I/O hosts that the file marks.
@@ -471,7 +520,7 @@ impl Reader<'_> {
         let mut marked = BTreeMap::new();
         for entry in &document.io {
             let IoEntry { host, capacity } = entry.get_ref();
-            for name in &host.0 {
+            for name in self.known(entry.span(), host, network.hosts())?.iter() {
                 let found = network.names.find(name).ok_or_else(|| self.unknown(entry.span(), name))?;
                 if !network.is_host(found) {
                     let why = format!("\"{}\" is a switch; a host is expected", shorten(name));
@@ -489,21 +538,24 @@ impl Reader<'_> {
 
     /// The network under the file's next-hop tables.
     fn with_tables(&self, network: Network, document: &Document) -> Result<Network, NetError> {
+        NextHops::check_size(&network).map_err(|e| self.whole(e))?;
         let mut next = BTreeMap::new();
         for entry in &document.next_hops {
             let error = |why: String| self.error(entry.span(), why);
             let find = |name: &String| network.names.find(name).ok_or_else(|| self.unknown(entry.span(), name));
-            let dst = find(&entry.get_ref().to)?;
-            if !network.is_host(dst) {
-                return Err(error(format!("\"{}\" is a switch; a host is expected as destination", network.name(dst))));
-            }
-            for (at, to) in &entry.get_ref().via {
-                let (at, to) = (find(at)?, find(to)?);
+            let NextHopEntry { to, via } = entry.get_ref();
+            let to = self.known(entry.span(), to, network.hosts())?;
+            for (dst, (at, to)) in to.iter().flat_map(|dst| via.iter().map(move |hop| (dst, hop))) {
+                let (dst, at, to) = (find(dst)?, find(at)?, find(to)?);
+                if !network.is_host(dst) {
+                    let dst = network.name(dst);
+                    return Err(error(format!("\"{dst}\" is a switch; a host is expected as destination")));
+                }
                 let [at_name, to_name] = [at, to].map(|v| network.name(v));
                 if network.link_between(at, to).is_none() {
                     return Err(error(format!("there is no link from \"{at_name}\" to \"{to_name}\"")));
                 }
-                if next.insert((dst, at), to).is_some_and(|before: NodeId| before != to) {
+                if next.insert((dst, at), to).is_some() {
                     let dst = network.name(dst);
                     return Err(error(format!("the next hop from \"{at_name}\" towards \"{dst}\" is given twice")));
                 }

@@ -3,14 +3,33 @@
 use crate::error::NetError;
 use crate::geometry::Geometry;
 use crate::ids::NodeId;
+use crate::names::NameMatch;
 use crate::network::Network;
 use crate::text_file::shorten;
 
+/// A host that was found by a name, see [`Network::find_host`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostMatch {
+    /// The host.
+    pub host: NodeId,
+    /// Whether this is one of its names as they were given, and not found by leaving out a domain.
+    pub exact: bool,
+}
+
 impl Network {
     /// The host called `name`; a domain is ignored where only one of the two has it (`nid00012.site.gov` finds
-    /// `nid00012`, and the other way round).
+    /// `nid00012`, and the other way round) and no two hosts differ in it alone.
     pub fn host(&self, name: &str) -> Option<NodeId> {
-        self.names.find(name).filter(|&v| self.is_host(v))
+        self.find_host(name).map(|found| found.host)
+    }
+
+    /// As [`Network::host`], with how it was found.
+    pub fn find_host(&self, name: &str) -> Option<HostMatch> {
+        let found = match self.names.look_up(name)? {
+            NameMatch::Exact(host) => HostMatch { host, exact: true },
+            NameMatch::Short(host) => HostMatch { host, exact: false },
+        };
+        self.is_host(found.host).then_some(found)
     }
 
     /// The vertex that `text` means: a name (as in [`Network::host`], or a switch's), the index of a vertex, or

@@ -11,8 +11,19 @@ pub(crate) struct Names {
     names: Vec<String>,
     /// Vertices in the order of their names.
     by_name: Vec<NodeId>,
-    /// Further names, sorted; the names without their domain among them where that is unambiguous.
+    /// Further names, sorted.
     aliases: Vec<(String, NodeId)>,
+    /// Names without their domain where that is unambiguous, sorted.
+    short: Vec<(String, NodeId)>,
+}
+
+/// How a name was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NameMatch {
+    /// As it is, or as a further name.
+    Exact(NodeId),
+    /// As the one name without a domain, or with one where `name` has none.
+    Short(NodeId),
 }
 
 impl Names {
@@ -35,7 +46,7 @@ impl Names {
         if let Some(w) = aliases.windows(2).find(|w| w[0].0 == w[1].0) {
             return Err(twice(&w[0].0));
         }
-        let mut all = Names { names, by_name, aliases };
+        let mut all = Names { names, by_name, aliases, short: Vec::new() };
         if let Some((name, _)) = all.aliases.iter().find(|(name, v)| all.exact_name(name).is_some_and(|w| w != *v)) {
             return Err(twice(name));
         }
@@ -53,9 +64,7 @@ impl Names {
             let differs = |j: Option<usize>| j.and_then(|j| short.get(j)).is_none_or(|other| other.0 != short[i].0);
             differs(i.checked_sub(1)) && differs(Some(i + 1)) && self.exact(&short[i].0).is_none()
         };
-        let kept: Vec<_> = (0..short.len()).filter(|&i| unique(i)).map(|i| short[i].clone()).collect();
-        self.aliases.extend(kept);
-        self.aliases.sort();
+        self.short = (0..short.len()).filter(|&i| unique(i)).map(|i| short[i].clone()).collect();
     }
 
     /// Number of vertices.
@@ -74,14 +83,32 @@ impl Names {
     }
 
     fn exact(&self, name: &str) -> Option<NodeId> {
-        let alias = || self.aliases.binary_search_by(|(n, _)| n.as_str().cmp(name)).ok().map(|i| self.aliases[i].1);
-        self.exact_name(name).or_else(alias)
+        self.exact_name(name).or_else(|| look_up(&self.aliases, name))
     }
 
-    /// The vertex called `name`, with or without a domain.
-    pub fn find(&self, name: &str) -> Option<NodeId> {
-        self.exact(name).or_else(|| self.exact(without_domain(name)?))
+    /// The vertex called `name`, with or without a domain where only one of the two has one: names in two domains are
+    /// those of two vertices.
+    pub fn look_up(&self, name: &str) -> Option<NameMatch> {
+        if let Some(found) = self.exact(name) {
+            return Some(NameMatch::Exact(found));
+        }
+        let found = match without_domain(name) {
+            Some(short) => self.exact(short),
+            None => look_up(&self.short, name),
+        };
+        found.map(NameMatch::Short)
     }
+
+    /// As [`Names::look_up`], however it was found.
+    pub fn find(&self, name: &str) -> Option<NodeId> {
+        match self.look_up(name)? {
+            NameMatch::Exact(found) | NameMatch::Short(found) => Some(found),
+        }
+    }
+}
+
+fn look_up(sorted: &[(String, NodeId)], name: &str) -> Option<NodeId> {
+    sorted.binary_search_by(|(n, _)| n.as_str().cmp(name)).ok().map(|i| sorted[i].1)
 }
 
 /// `nid7` of `nid7.site.gov`; nothing if there is no domain (an IP address has none).

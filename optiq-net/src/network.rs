@@ -12,6 +12,7 @@ use crate::io_list::IoHosts;
 use crate::names::Names;
 use crate::ports::Ports;
 use crate::routing::Routing;
+use crate::routing::equal_cost::EqualCostRows;
 use crate::routing::shortest::ShortestRows;
 use crate::switched::cables::Class;
 use crate::switched::closed_form::Switched;
@@ -54,6 +55,9 @@ pub struct Network {
 pub(crate) struct Derived {
     fingerprint: OnceLock<Fingerprint>,
     ports: OnceLock<Option<Arc<Ports>>>,
+    pub(crate) equal_cost: OnceLock<EqualCostRows>,
+    /// See [`Network::unused_equal_paths`].
+    pub(crate) unused: OnceLock<Option<(NodeId, NodeId)>>,
     /// Per host: see [`Network::default_io_host`].
     pub(crate) default_io: OnceLock<Vec<NodeId>>,
 }

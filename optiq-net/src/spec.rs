@@ -22,19 +22,22 @@
 //! | `routing=` | `dor`, `longest`, `bgq`, `zone0` to `zone3`, `shortest` |
 //! | `seed=7` | of the random choices of zones 0 and 1 |
 //! | `io=0+10@2GB/s` | I/O hosts, with what their links to the storage carry; on any network, see [`Network::io_hosts`] |
+//! | `names=node[001-144]` | the names of all hosts, as a list in Slurm's grammar; on any network |
+//! | `hosts=hosts.txt` | the names of all hosts from a file, a line for each, see [`crate::host_names`]; on any network |
 //!
 //! Fat trees and dragonflies have options of their own: `capacity`; `terminal`, `local` and `global` for the capacities
 //! of a dragonfly's links to hosts, within and between groups; `routing=dmodk` (the default), `smodk` or `shortest` on
 //! a fat tree, `minimal` (the default) or `shortest` on a dragonfly; `rails=2` for a fat tree of two mirrored planes of
 //! switches with every host in both.
 //!
-//! Hosts are called `h0`, `h1`, ... and switches `s0`, `s1`, ...
+//! Unless named, hosts are called `h0`, `h1`, ... and switches `s0`, `s1`, ...
 
 mod switched;
 
 use crate::builder::{End, NetworkBuilder};
 use crate::error::NetError;
 use crate::geometry::{Geometry, Grid};
+use crate::host_names;
 use crate::ids::NodeId;
 use crate::io_hosts;
 use crate::limits::{MAX_HOSTS, MAX_LINKS};
@@ -59,21 +62,46 @@ impl Network {
     /// network, `fattree:18x18x4:1x18x2:1x1x9`, `fattree:k=4`, `fattree:brown1296`, `dragonfly:p=4,a=8,h=4`,
     /// `dragonfly+:p=16,l=24,s=24,h=16,g=9` or `dragonfly+:3456`, with `,capacity=`, `,routing=`, on fat trees
     /// `,rails=`, and on dragonflies `,terminal=`, `,local=`, `,global=` capacities. All but files with `,io=0+10@2GB/s`,
-    /// the I/O hosts.
+    /// the I/O hosts, and with `,names=node[001-144]` or `,hosts=FILE`, the names of all hosts.
     ///
     /// # Errors
     /// [`NetError::Spec`] for a specification or file that cannot be read or is too large ([`MAX_HOSTS`],
     /// [`MAX_LINKS`]), [`NetError::Routing`] for a routing that does not fit.
     pub fn from_spec(spec: &str) -> Result<Network, NetError> {
+        Network::from_spec_within(spec, MAX_HOSTS)
+    }
+
+    /// As [`Network::from_spec`], but nothing large is built for a network of more than `most` hosts and switches.
+    ///
+    /// ```
+    /// use optiq_net::{NetError, Network};
+    ///
+    /// assert!(matches!(Network::from_spec_within("torus:1024x1024", 1000), Err(NetError::TooLarge { .. })));
+    /// ```
+    ///
+    /// # Errors
+    /// [`NetError::TooLarge`] for such a network, and those of [`Network::from_spec`].
+    pub fn from_spec_within(spec: &str, most: usize) -> Result<Network, NetError> {
         let bad = |why: String| NetError::Spec(format!("topology \"{}\": {why}", shorten(spec)));
-        let (base, io) = io_hosts::split(spec).map_err(bad)?;
+        let (unnamed, naming) = host_names::split(spec).map_err(bad)?;
+        let (base, io) = io_hosts::split(&unnamed).map_err(bad)?;
+        let within = |vertices: usize| match vertices > most {
+            true => Err(NetError::TooLarge { spec: shorten(spec), vertices, most }),
+            false => Ok(()),
+        };
         let mut network = match base.trim().strip_prefix("file:") {
-            Some(path) => Network::from_file(Path::new(path))?,
+            Some(path) => Network::from_file_within(Path::new(path), most)?,
             None => match SwitchedSpec::parse(&base)? {
-                Some(switched) => switched.build()?,
-                None => Spec::parse(&base)?.build()?,
+                Some(switched) => within(switched.vertices()).and_then(|()| switched.build())?,
+                None => {
+                    let spec = Spec::parse(&base)?;
+                    within(spec.vertices()).and_then(|()| spec.build())?
+                }
             },
         };
+        if let Some(naming) = naming {
+            network = naming.apply(network).map_err(bad)?;
+        }
         if let Some(list) = io {
             let marked = network.parse_io_hosts(&list);
             network = marked.and_then(|hosts| network.with_io_hosts(&hosts)).map_err(|e| bad(e.to_string()))?;
@@ -206,7 +234,7 @@ impl<'s> Options<'s> {
                 "seed" => &mut options.seed,
                 _ => {
                     return Err(format!(
-                        "there is no option \"{}\"; capacity, wrap, routing or seed is expected",
+                        "there is no option \"{}\"; capacity, wrap, routing, seed, names, hosts or io is expected",
                         shorten(key)
                     ));
                 }
@@ -283,11 +311,10 @@ impl Spec {
         Ok(Spec { kind, capacity, routing, seed })
     }
 
-    /// Number of hosts that [`Spec::build`] will make.
-    #[cfg(test)]
-    pub fn hosts(&self) -> usize {
+    /// Number of hosts and switches that [`Spec::build`] will make.
+    pub fn vertices(&self) -> usize {
         match &self.kind {
-            SpecKind::Star(n) => *n as usize,
+            SpecKind::Star(n) => *n as usize + 1,
             kind => kind.grid().map_or(0, Grid::nodes),
         }
     }
@@ -465,7 +492,7 @@ pub(crate) mod tests {
             ("torus:4x4,seed=1", "zone0"),
             ("torus:4x4,routing=zone2,seed=1", "zone0"),
             ("torus:4x4,routing=zone0,seed=-1", "2^64"),
-            ("torus:4x4,speed=1", "capacity, wrap, routing or seed"),
+            ("torus:4x4,speed=1", "capacity, wrap, routing, seed, names, hosts or io"),
             ("torus:4x4,fast", "key=value"),
             ("torus:4x4,wrap=11,wrap=11", "twice"),
             ("fattree:4x4", "children:parents per level"),
@@ -474,8 +501,8 @@ pub(crate) mod tests {
             ("fattree:65536x65536x65536:1x1x1", "at most 4194304"),
             ("fattree:k=3", "even number of ports"),
             ("fattree:k=4,routing=dor", "dmodk, smodk or shortest"),
-            ("fattree:k=4,seed=1", "capacity, rails or routing is expected"),
-            ("fattree:k=4,local=1GB/s", "capacity, rails or routing is expected"),
+            ("fattree:k=4,seed=1", "capacity, rails, routing, names, hosts or io is expected"),
+            ("fattree:k=4,local=1GB/s", "capacity, rails, routing, names, hosts or io is expected"),
             ("dragonfly:p=4,a=8", "h= is missing"),
             ("dragonfly:p=4,a=8,h=4,g=34", "at most 33"),
             ("dragonfly:p=4,a=4294967295,h=4294967295", "at most 4194304"),
@@ -510,8 +537,8 @@ pub(crate) mod tests {
             if let Ok(spec) = Spec::parse(&text) {
                 let canonical = spec.to_string();
                 prop_assert_eq!(Spec::parse(&canonical).unwrap().to_string(), canonical);
-                if spec.hosts() <= 2000 {
-                    prop_assert_eq!(spec.build().unwrap().hosts(), spec.hosts());
+                if spec.vertices() <= 2000 {
+                    prop_assert_eq!(spec.build().unwrap().vertices(), spec.vertices());
                 }
             }
         }

@@ -137,7 +137,7 @@ fn errors_name_the_line() {
         ("[hosts]\ncount = 2\n[[links]]\nfrom = \"h0\"\nto = \"h1\"\ncapacity = inf\n", "line 6", "is not a rate"),
         ("[hosts]\ncount = 2\n[[links]]\nfrom = \"h0\"\nto = \"h1\"\ncapacity = -3\n", "line 6", "is not a rate"),
         ("[hosts]\ncount = 2\n[[links]]\nfrom = \"h0\"\nto = [\"h1\", \"h1\"]\n", "line 3", "given twice"),
-        ("[network]\nrouting = \"best\"\n[hosts]\ncount = 1\n", "line 2", "zone3 or shortest or table"),
+        ("[network]\nrouting = \"best\"\n[hosts]\ncount = 1\n", "line 2", "dmodk, ecmp, tables, dor"),
         ("[network]\nrouting = \"table\"\n[hosts]\ncount = 1\n", "line 2", "[[next_hops]]"),
         ("[network]\nseed = 1\n[hosts]\ncount = 1\n", "line 2", "zone0"),
         ("[grid]\ndims = [4, 0]\n", "line 1", "length 0"),
@@ -238,4 +238,129 @@ proptest! {
             prop_assert!(error.to_string().starts_with("topology file damaged"), "{}", error);
         }
     }
+}
+
+/// A fat tree as a file lists it, link by link.
+fn as_file(spec: &str, routing: &str) -> Network {
+    let tree = Network::from_spec(spec).unwrap();
+    let switches = tree.vertices() - tree.hosts();
+    let mut text = format!("{routing}\nhosts = {{ count = {} }}\nswitches = {{ count = {switches} }}\n", tree.hosts());
+    for link in tree.links() {
+        let (from, to, lanes) = (tree.name(link.from), tree.name(link.to), link.lanes);
+        text += &format!("[[links]]\nfrom = \"{from}\"\nto = \"{to}\"\nlanes = {lanes}\nduplex = false\n");
+    }
+    Network::from_toml(&text, "tree.toml").unwrap()
+}
+
+fn route(network: &Network, src: u32, dst: u32) -> Vec<u32> {
+    let mut route = Vec::new();
+    network.route(NodeId(src), NodeId(dst), &mut route).unwrap();
+    route.iter().map(|l| network.link(*l).to.0).collect()
+}
+
+#[test]
+fn a_fat_tree_in_a_file_is_routed_as_that_of_a_specification() {
+    for spec in ["fattree:4x4:1x2", "fattree:k=4", "fattree:3x3x2:1x3x2:1x1x2", "fattree:2x3x2:1x2x4"] {
+        let tree = Network::from_spec(spec).unwrap();
+        for file in [as_file(spec, ""), as_file(spec, "network = { routing = \"dmodk\" }")] {
+            let hosts = tree.hosts() as u32;
+            for (a, b) in (0..hosts).flat_map(|a| (0..hosts).map(move |b| (a, b))) {
+                assert_eq!(route(&file, a, b), route(&tree, a, b), "{spec}: {a} to {b}");
+            }
+            assert!(file.warnings().is_empty() && file.routing().is_destination_based());
+        }
+    }
+}
+
+#[test]
+fn the_order_in_which_hosts_are_listed_does_not_matter_to_dmodk() {
+    // Hosts are dealt out to four leaves, so that those of a leaf have numbers that are alike modulo two.
+    let mut text =
+        String::from("hosts = { count = 16 }\nswitches = { names = [\"l0\", \"l1\", \"l2\", \"l3\", \"a\", \"b\"] }\n");
+    (0..16).for_each(|h| text += &format!("[[links]]\nfrom = \"h{h}\"\nto = \"l{}\"\n", h % 4));
+    text += "[[links]]\nfrom = [\"a\", \"b\"]\nto = \"l[0-3]\"\n";
+    let network = Network::from_toml(&text, "striped.toml").unwrap();
+    let all = (0..16).flat_map(|a| (0..16).map(move |b| (NodeId(a), NodeId(b), 1)));
+    let load = network.route_load(all).unwrap();
+    let from = |spine: &str| network.out_links(network.resolve(spine).unwrap()).map(|l| load.bytes[l.index()]);
+    assert!(from("a").chain(from("b")).all(|bytes| bytes == 24), "a spine carries more than the other");
+}
+
+#[test]
+fn shortest_routes_leave_equal_paths_unused_and_that_is_said() {
+    let spec = "fattree:4x4:1x2";
+    let one_spine = as_file(spec, "network = { routing = \"shortest\" }");
+    assert!((0..4).flat_map(|a| (12..16).map(move |b| (a, b))).all(|(a, b)| route(&one_spine, a, b)[1] == 20));
+    let warnings = one_spine.warnings();
+    assert!(warnings.len() == 1 && warnings[0].contains("equal paths unused, as from s1 towards h0"), "{warnings:?}");
+    assert!(!warnings[0].contains('\n'));
+    for unambiguous in ["star:16", "fattree:4x4:1x1,routing=shortest", "torus:4x4", "mesh:5,routing=shortest"] {
+        assert!(Network::from_spec(unambiguous).unwrap().warnings().is_empty(), "{unambiguous}");
+    }
+    assert!(Network::from_spec("torus:4x4,routing=shortest").unwrap().unused_equal_paths().is_some());
+}
+
+#[test]
+fn ecmp_spreads_pairs_over_equal_paths_by_seed() {
+    let spec = "fattree:8x8:1x4";
+    let network = as_file(spec, "network = { routing = \"ecmp\" }");
+    assert!(!network.routing().is_destination_based() && network.warnings().is_empty());
+    let spines = |network: &Network| -> Vec<u32> {
+        (0..8).flat_map(|a| (8..64).map(move |b| (a, b))).map(|(a, b)| route(network, a, b)[1] - 72).collect()
+    };
+    let chosen = spines(&network);
+    for spine in 0..4 {
+        let share = chosen.iter().filter(|&&s| s == spine).count();
+        assert!((80..150).contains(&share), "spine {spine} has {share} of 448 pairs");
+    }
+    assert_eq!(chosen, spines(&as_file(spec, "network = { routing = \"ecmp\", seed = 0 }")));
+    let other = as_file(spec, "network = { routing = \"ecmp\", seed = 1 }");
+    assert_ne!(chosen, spines(&other));
+    assert_ne!(network.fingerprint(), other.fingerprint());
+}
+
+#[test]
+fn files_take_lists_of_names() {
+    let text = "[hosts]\nnames = \"n[1-4]\"\n[switches]\nnames = [\"s[1-2]\", \"top\"]\n[network]\nrouting = \"tables\"\n\
+                [[links]]\nfrom = \"s1\"\nto = \"n[1-2],top\"\n[[links]]\nfrom = \"s2\"\nto = [\"n[3-4]\", \"top\"]\n\
+                [[next_hops]]\nto = \"n[1-2]\"\nvia = { s2 = \"top\", top = \"s1\" }\n\
+                [[next_hops]]\nto = \"n[3-4]\"\nvia = { s1 = \"top\", top = \"s2\" }\n\
+                [[next_hops]]\nto = \"n1\"\nvia = { s1 = \"n1\" }\n[[next_hops]]\nto = \"n4\"\nvia = { s2 = \"n4\" }\n\
+                [[io]]\nhost = \"n[2-3]\"\n";
+    let network = Network::from_toml(text, "lists.toml").unwrap();
+    assert_eq!((network.hosts(), network.vertices(), network.links().len()), (4, 7, 12));
+    assert_eq!(route(&network, 0, 3), [4, 6, 5, 3]);
+    assert_eq!(network.io_hosts().len(), 2);
+    for (text, expected) in [
+        ("hosts = { names = \"n[1-\" }", "line 1: list of names \"n[1-\": found the range \"1-\""),
+        ("hosts = { names = \"n[1-9999999]\" }", "more than 4194304 names"),
+        ("hosts = { names = \"n[1-2]\" }\nlinks = [{ from = \"n1\", to = \"n[1-9]\" }]", "line 2: list of names"),
+        (
+            "hosts = { names = \"n[1-2]\" }\nlinks = [{ from = \"n[1-2]\", to = \"n[1-2]\" }]",
+            "line 2: this link joins a vertex",
+        ),
+    ] {
+        let error = Network::from_toml(text, "x").unwrap_err().to_string();
+        assert!(error.contains(expected) && !error.contains('\n'), "{error}");
+    }
+}
+
+#[test]
+fn names_in_two_domains_are_two_hosts() {
+    let network = Network::from_toml("hosts = { names = [\"n1.east\", \"n2.east\", \"n3\"] }", "x").unwrap();
+    assert_eq!(network.host("n1"), Some(NodeId(0)));
+    assert_eq!(network.host("n1.west"), None, "another domain");
+    assert_eq!(network.host("n3.west"), Some(NodeId(2)));
+    assert!(network.find_host("n3").unwrap().exact && !network.find_host("n3.west").unwrap().exact);
+}
+
+#[test]
+fn a_network_beyond_a_limit_is_not_built() {
+    for (spec, vertices) in
+        [("torus:1024x1024", 1 << 20), ("star:5000", 5001), ("fattree:k=48", 30528), ("dragonfly+:3456", 3888)]
+    {
+        let error = Network::from_spec_within(spec, 3000).unwrap_err();
+        assert_eq!(error, NetError::TooLarge { spec: spec.into(), vertices, most: 3000 });
+    }
+    assert!(Network::from_spec_within("star:2999", 3000).is_ok());
 }

@@ -14,7 +14,7 @@ use crate::planner::{self, Planner, PlannerName, PlannerOptions};
 use crate::problem::{Assignment, Problem, Share};
 use crate::progress::Progress;
 use crate::report::Report;
-use crate::verdict::{Verdict, verdict};
+use crate::verdict::{Verdict, verdict, without_rival};
 use optiq_net::{LinkLoad, Network};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -193,7 +193,10 @@ pub fn run_with(
     let (plan, [load, direct]) = finish_with_loads(&problem, planner.name(), assignment)?;
     let report = Report::with_loads(&plan, net, load, direct)?;
     let timings = Timings { total_seconds: start.elapsed().as_secs_f64(), ..timings };
-    let verdict = verdict(&plan, over_legs);
+    let verdict = match net.unused_equal_paths() {
+        None => verdict(&plan, over_legs),
+        Some(_) => without_rival(&plan),
+    };
     log::debug!(
         "plan: congestion {:.4e} s, bound {:.4e} s set by {}, direct {:.4e} s",
         plan.congestion_seconds,

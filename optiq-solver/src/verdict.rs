@@ -59,6 +59,25 @@ pub fn verdict(plan: &Plan, over_legs: Option<f64>) -> Option<Verdict> {
     Some(Verdict { direct_suffices, text })
 }
 
+/// As [`verdict`] where the network's own routes leave equal paths unused ([`optiq_net::Network::unused_equal_paths`]): no
+/// fabric routes like that, so it says what the plan reaches, and no gain.
+pub fn without_rival(plan: &Plan) -> Option<Verdict> {
+    let (direct, congestion, bound) = (plan.direct_congestion_seconds, plan.congestion_seconds, plan.bound_seconds);
+    if direct <= bound * (1.0 + CLOSE) {
+        return verdict(plan, None);
+    }
+    let reaches = if congestion <= bound * (1.0 + CLOSE) {
+        format!("{} the limit", within(congestion, bound, "reaches"))
+    } else {
+        format!("is within {:.2}x of the limit", congestion / bound)
+    };
+    let text = format!(
+        "the plan {reaches}; what forwarding gains is not known, because the routes that it is compared with leave equal paths \
+         unused (routing shortest), as no fabric does"
+    );
+    (direct > 0.0 && bound > 0.0).then_some(Verdict { direct_suffices: false, text })
+}
+
 /// By how much `value` is above `of`, unless that rounds to nothing.
 fn percent(value: f64, of: f64) -> Option<String> {
     let percent = (value / of - 1.0) * 100.0;
@@ -144,5 +163,10 @@ mod tests {
             assert_eq!((found.direct_suffices, found.text.as_str()), (suffices, text));
         }
         assert_eq!(verdict(&plan(0.0, 0.0, 0.0), None), None);
+        assert_eq!(without_rival(&plan(0.0, 0.0, 0.0)), None);
+        assert!(without_rival(&plan(2.0, 2.0, 2.0)).unwrap().direct_suffices);
+        let against_one_spine = without_rival(&plan(4.0, 2.0, 2.0)).unwrap();
+        assert!(against_one_spine.text.starts_with("the plan reaches the limit; what forwarding gains is not known"));
+        assert!(!against_one_spine.text.contains("2.00x") && !against_one_spine.direct_suffices);
     }
 }

@@ -20,6 +20,8 @@ mod gpu;
 pub mod io;
 pub mod logger;
 #[cfg(feature = "mpi")]
+mod networks;
+#[cfg(feature = "mpi")]
 mod session;
 
 pub use config::{
@@ -31,7 +33,7 @@ pub use error::{Error, Status};
 pub use optiq_lower::choices::{Algorithm, LegsChoice, TransportChoice};
 pub use optiq_lower::decide::Decision;
 pub use optiq_lower::model::{CostModel, Prediction};
-pub use optiq_lower::placement::{Placement, PlacementRule};
+pub use optiq_lower::placement::{Placement, PlacementRule, Provenance};
 pub use optiq_lower::scores::{Rule, Scores};
 pub use optiq_lower::transfers::{Transfer, TransferList, TransferPath};
 pub use optiq_trace as trace;

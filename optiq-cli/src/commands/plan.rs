@@ -277,6 +277,8 @@ impl PlanDocument<'_> {
         ));
         let lighter = match self.report.planner == PlannerName::Direct.as_str() {
             true => "the network's own routes".to_owned(),
+            // Those routes are no fabric's, and not a thing to be compared with.
+            false if net.unused_equal_paths().is_some() => "beside routes that leave equal paths unused".to_owned(),
             false => format!("{:.2} times lighter than the network's own routes", self.report.improvement),
         };
         text.push_str(&format!(

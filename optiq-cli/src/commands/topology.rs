@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::{names, output};
+use crate::{names, output, topology_help};
 use clap::Args;
 use optiq_net::{Geometry, LinkId, Network, NodeId, Routing, Ties, units};
 use optiq_view::table;
@@ -17,8 +17,7 @@ Examples:
   optiq topology torus:4x4,capacity=100Mbit/s --route h0 '(2,3)'
   optiq topology star:8 --neighbours s0 --json")]
 pub struct Arguments {
-    /// torus:4x4, mesh:4x4, bgq:1024, star:16 or file:net.toml, with options such as ,capacity=100Mbit/s
-    #[arg(value_name = "SPEC")]
+    #[arg(value_name = "SPEC", help = topology_help::SHORT, long_help = topology_help::long())]
     spec: String,
     /// Show the network's own route from A to B (names, numbers or coordinates)
     #[arg(long, num_args = 2, value_names = ["A", "B"])]
@@ -95,6 +94,7 @@ impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let progress = Progress::start(format!("reading {}", self.spec));
         let net = Network::from_spec(&self.spec)?;
+        net.warnings().iter().for_each(|warning| log::warn!("{warning}"));
         let route = self.route.as_deref().map(|ends| route(&net, ends)).transpose()?;
         let neighbours = self.neighbours.as_deref().map(|v| net.resolve(v)).transpose()?;
         progress.now("measuring distances");
@@ -278,6 +278,7 @@ impl GeometryDocument {
 fn routing(routing: &Routing) -> String {
     match routing {
         Routing::Shortest => "shortest paths, the lowest-numbered link first".into(),
+        Routing::EqualCost(rule) => rule.describe(),
         Routing::DimensionOrder(order) => {
             let letters: Vec<String> = order.order().iter().map(|&d| char::from(b'A' + d).to_string()).collect();
             let ties = match order.ties() {

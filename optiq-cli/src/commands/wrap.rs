@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::output;
 use clap::Args;
 use optiq::{OPTIONS, Settings};
+use optiq_net::{NetError, Network};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -31,7 +32,7 @@ pub struct Arguments {
     /// The network, as in OPTIQ_TOPOLOGY; without one, all calls go to the MPI library
     #[arg(long, value_name = "SPEC")]
     topology: Option<String>,
-    /// Which host each rank is on, as in OPTIQ_PLACEMENT: auto, names or rank:K
+    /// Which host each rank is on, as in OPTIQ_PLACEMENT: auto, names, rank:K or file:FILE
     #[arg(long, value_name = "RULE")]
     placement: Option<String>,
     /// Whether to use planned paths, as in OPTIQ_ALGORITHM: auto, multipath or mpi
@@ -172,12 +173,16 @@ impl Arguments {
             }
             set.insert(name.to_string(), value.to_string());
         }
-        if let Some(error) = Settings::from_variables(set.clone()).resolve().error {
+        let read = Settings::from_variables(set.clone()).resolve();
+        if let Some(error) = read.error {
             return Err(Failure::Input(error.to_string()));
         }
         if let Some(spec) = &self.topology {
             // Here it is one sentence; in the ranks it would be a warning and a run without OPTIQ.
-            optiq_net::Network::from_spec(spec)?;
+            Network::from_spec_within(spec, read.config.max_hosts).map_err(|error| match error {
+                NetError::TooLarge { .. } => Failure::Input(format!("{error}; OPTIQ_MAX_HOSTS raises the limit")),
+                other => other.into(),
+            })?;
         }
         Ok(set)
     }

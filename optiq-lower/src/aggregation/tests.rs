@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 fn place(spec: &str, ranks: usize, per_host: u32) -> (Servers, Placement) {
     let network = Network::from_spec(spec).unwrap();
     let names = vec![String::new(); ranks];
-    let placement = Placement::new(&network, &names, PlacementRule::Ranks { per_host }).unwrap();
+    let placement = Placement::new(&network, &names, &PlacementRule::Ranks { per_host }).unwrap();
     (Servers::new(&network, &placement).unwrap(), placement)
 }
 
@@ -78,7 +78,7 @@ fn cuts_move_to_the_borders_of_ranks() {
 fn servers_need_a_rank() {
     let network = Network::from_spec("torus:4,io=2+3").unwrap();
     let on = |ranks| {
-        let placement = Placement::new(&network, &vec![String::new(); ranks], PlacementRule::Ranks { per_host: 1 });
+        let placement = Placement::new(&network, &vec![String::new(); ranks], &PlacementRule::Ranks { per_host: 1 });
         Servers::new(&network, &placement.unwrap())
     };
     assert!(on(2).unwrap_err().contains("no rank runs on any"));
@@ -86,7 +86,7 @@ fn servers_need_a_rank() {
     assert_eq!(servers.list().iter().map(|s| s.host).collect::<Vec<_>>(), [NodeId(2)]);
     assert_eq!(servers.default_of(NodeId(3)), 0);
     let unmarked = Network::from_spec("torus:4").unwrap();
-    let placement = Placement::new(&unmarked, &[String::new()], PlacementRule::Ranks { per_host: 1 }).unwrap();
+    let placement = Placement::new(&unmarked, &[String::new()], &PlacementRule::Ranks { per_host: 1 }).unwrap();
     assert!(Servers::new(&unmarked, &placement).unwrap_err().contains("marks no I/O hosts"));
 }
 

@@ -1,5 +1,6 @@
 //! Routes: the links that the fabric takes between two vertices, by the network's [`Routing`].
 
+mod equal_cost;
 mod grid;
 mod shortest;
 mod table;
@@ -68,6 +69,7 @@ impl Network {
             route.push(port);
             let done = match &self.routing {
                 Routing::Table(table) => table.route(self, src, at, dst, route),
+                Routing::EqualCost(rule) => rule.route(self, src, at, dst, route),
                 _ => self.append_route(at, dst, route).ok(),
             };
             let comes_back = route[before..].iter().any(|l| self.link(*l).to == src);
@@ -88,7 +90,7 @@ impl Network {
     /// Whether a routing fits the network.
     pub(crate) fn check_routing(&self, routing: &Routing) -> Result<(), NetError> {
         match routing {
-            Routing::Shortest => Ok(()),
+            Routing::Shortest | Routing::EqualCost(_) => Ok(()),
             Routing::DimensionOrder(order) => order.check(grid_of(self, "dimension-order routing")?),
             Routing::Zone(_) => grid_of(self, "zone routing").map(|_| ()),
             Routing::Table(table) => table.check(self),
@@ -100,6 +102,7 @@ impl Network {
         let before = route.len();
         let done = match &self.routing {
             Routing::Shortest => self.shortest.route(self, src, dst, route),
+            Routing::EqualCost(rule) => rule.route(self, src, src, dst, route),
             Routing::DimensionOrder(order) => order.route(self, src, dst, route),
             Routing::Zone(zone) => zone.route(self, src, dst, route),
             Routing::Table(table) => table.route(self, src, src, dst, route),

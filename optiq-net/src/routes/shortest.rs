@@ -34,9 +34,21 @@ pub(super) fn follow(network: &Network, row: &[u32], src: NodeId, dst: NodeId, r
     Some(())
 }
 
-/// The next hop of every vertex towards `dst`.
+/// The next hop of every vertex towards `dst`: the link of the smallest index that leads closer.
 fn next_hops_to(network: &Network, dst: NodeId) -> Box<[u32]> {
     let mut row = vec![NONE; network.vertices()].into_boxed_slice();
+    search(network, dst, |from, link| row[from.index()] = row[from.index()].min(link.0));
+    row
+}
+
+/// The hops of every vertex to `dst` on paths on which only switches forward, or hosts where there are no switches;
+/// `u32::MAX` where there is no such path.
+pub(super) fn hops_to(network: &Network, dst: NodeId) -> Vec<u32> {
+    search(network, dst, |_, _| {})
+}
+
+/// Breadth-first search against the links from `dst`; `closer` is told every link that leads closer, and from where.
+fn search(network: &Network, dst: NodeId, mut closer: impl FnMut(NodeId, LinkId)) -> Vec<u32> {
     let mut hops = vec![u32::MAX; network.vertices()];
     let mut queue = VecDeque::from([dst]);
     hops[dst.index()] = 0;
@@ -46,16 +58,16 @@ fn next_hops_to(network: &Network, dst: NodeId) -> Box<[u32]> {
             continue;
         }
         for &link in network.in_links(v) {
-            let from = network.link(link).from.index();
-            if hops[from] == u32::MAX {
-                hops[from] = hops[v.index()] + 1;
-                queue.push_back(network.link(link).from);
+            let from = network.link(link).from;
+            if hops[from.index()] == u32::MAX {
+                hops[from.index()] = hops[v.index()] + 1;
+                queue.push_back(from);
             }
-            // The vertices of one level come from the queue in no order of their links: keep the smallest.
-            if hops[from] == hops[v.index()] + 1 {
-                row[from] = row[from].min(link.0);
+            // The vertices of one level come from the queue in no order of their links.
+            if hops[from.index()] == hops[v.index()] + 1 {
+                closer(from, link);
             }
         }
     }
-    row
+    hops
 }

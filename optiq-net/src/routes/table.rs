@@ -19,13 +19,7 @@ impl NextHops {
     /// [`NetError::Routing`] if a next hop is not a neighbour, if the next hops towards a destination form a loop,
     /// or if the network is too large for a table.
     pub fn new(network: &Network, mut next: impl FnMut(NodeId, NodeId) -> Option<NodeId>) -> Result<Self, NetError> {
-        let (hosts, vertices) = (network.hosts(), network.vertices());
-        let entries = hosts.saturating_mul(vertices);
-        if entries > MAX_ENTRIES {
-            return Err(NetError::Routing(format!(
-                "a table of {hosts} destinations times {vertices} vertices; at most {MAX_ENTRIES} entries are supported"
-            )));
-        }
+        let (hosts, vertices, entries) = NextHops::check_size(network)?;
         let mut table = Table { hosts, vertices, next: vec![NONE; entries] };
         for dst in (0..hosts as u32).map(NodeId) {
             for at in (0..vertices as u32).map(NodeId).filter(|&at| at != dst) {
@@ -47,6 +41,17 @@ impl NextHops {
         }
         table.check(network)?;
         Ok(NextHops(Hops::Table(table)))
+    }
+
+    /// Destinations, vertices and entries of a table for `network`, unless it is too large for one.
+    pub(crate) fn check_size(network: &Network) -> Result<(usize, usize, usize), NetError> {
+        let (hosts, vertices) = (network.hosts(), network.vertices());
+        match hosts.saturating_mul(vertices) {
+            entries if entries > MAX_ENTRIES => Err(NetError::Routing(format!(
+                "a table of {hosts} destinations times {vertices} vertices; at most {MAX_ENTRIES} entries are supported"
+            ))),
+            entries => Ok((hosts, vertices, entries)),
+        }
     }
 
     /// The link that vertex `at` of `network` sends on towards host `dst`, if it has one. Under s-mod-k it is the one

@@ -4,6 +4,7 @@
 //! destination ([`Routing::is_destination_based`]), forwarding tables can express it.
 
 pub(crate) mod dimension_order;
+pub(crate) mod equal_cost;
 pub(crate) mod shortest;
 pub(crate) mod table;
 pub(crate) mod zone;
@@ -12,6 +13,7 @@ use crate::fingerprint::Hasher;
 use crate::geometry::Grid;
 use crate::ids::NodeId;
 use dimension_order::{DimensionOrder, Ties};
+use equal_cost::EqualCost;
 use table::NextHops;
 use zone::Zone;
 
@@ -22,6 +24,8 @@ pub enum Routing {
     /// index that leads closer to the destination. Traffic passes through hosts only in a network without switches,
     /// where every host has a router of its own.
     Shortest,
+    /// A shortest path, chosen among equal ones by the destination's number or by a hash.
+    EqualCost(EqualCost),
     /// Dimension by dimension on a grid.
     DimensionOrder(DimensionOrder),
     /// One of Blue Gene/Q's four routing zones on a grid.
@@ -36,6 +40,7 @@ impl Routing {
     pub fn is_destination_based(&self) -> bool {
         match self {
             Routing::Shortest => true,
+            Routing::EqualCost(rule) => rule.is_destination_based(),
             Routing::Table(table) => table.is_destination_based(),
             Routing::DimensionOrder(order) => order.is_destination_based(),
             Routing::Zone(_) => false,
@@ -47,7 +52,7 @@ impl Routing {
         match self {
             Routing::DimensionOrder(order) => Some((order.order().to_vec(), order.ties())),
             Routing::Zone(zone) => zone.fixed_order(grid),
-            Routing::Shortest | Routing::Table(_) => None,
+            Routing::Shortest | Routing::EqualCost(_) | Routing::Table(_) => None,
         }
     }
 
@@ -63,6 +68,7 @@ impl Routing {
     pub(crate) fn fingerprint(&self, h: &mut Hasher) {
         match self {
             Routing::Shortest => h.u64(0),
+            Routing::EqualCost(rule) => rule.fingerprint(h),
             Routing::DimensionOrder(order) => {
                 h.u64(1);
                 order.fingerprint(h);

@@ -21,7 +21,12 @@ pub(crate) struct ShortestRows {
 
 impl ShortestRows {
     pub fn new(vertices: usize) -> Self {
-        let kept = if vertices.saturating_mul(vertices) <= MAX_ENTRIES { vertices } else { 0 };
-        ShortestRows { rows: (0..kept).map(|_| OnceLock::new()).collect() }
+        ShortestRows { rows: kept_rows(vertices) }
     }
+}
+
+/// An empty row for each destination, or none at all in a network that is too large.
+pub(crate) fn kept_rows(vertices: usize) -> Arc<[OnceLock<Box<[u32]>>]> {
+    let kept = if vertices.saturating_mul(vertices) <= MAX_ENTRIES { vertices } else { 0 };
+    (0..kept).map(|_| OnceLock::new()).collect()
 }

@@ -114,6 +114,11 @@ impl SwitchedSpec {
         self.shape.hosts() as usize
     }
 
+    /// Number of hosts and switches that [`SwitchedSpec::build`] will make.
+    pub fn vertices(&self) -> usize {
+        self.shape.vertices() as usize
+    }
+
     pub fn build(&self) -> Result<Network, NetError> {
         let mut builder = NetworkBuilder::new();
         let (hosts, vertices) = (self.shape.hosts(), self.shape.vertices());
@@ -138,7 +143,7 @@ impl SwitchedSpec {
 }
 
 fn fat_tree(parts: &[&str]) -> Result<SwitchedSpec, String> {
-    let fields = Fields::parse(&parts[1..], "capacity, rails or routing")?;
+    let fields = Fields::parse(&parts[1..], "capacity, rails, routing, names, hosts or io")?;
     let rails = fields.number("rails")?.unwrap_or(1);
     let (shape, capacity) = match parts[0] {
         "brown1296" => {
@@ -195,11 +200,11 @@ fn options(fields: &Fields, shape: Switched, defaults: [f64; 3]) -> Result<Switc
 
 fn dragonfly(parts: &[&str]) -> Result<SwitchedSpec, String> {
     if parts[0] == "5586" {
-        let fields = Fields::parse(&parts[1..], "capacity, terminal, local, global or routing")?;
+        let fields = Fields::parse(&parts[1..], "capacity, terminal, local, global, routing, names, hosts or io")?;
         let [p, a, h, g] = EDISON;
         return options(&fields, Switched::Dragonfly(Dragonfly::new(p, a, h, Some(g))?), EDISON_LINKS);
     }
-    let fields = Fields::parse(parts, "p, a, h, g, capacity, terminal, local, global or routing")?;
+    let fields = Fields::parse(parts, "p, a, h, g, capacity, terminal, local, global, routing, names, hosts or io")?;
     let shape = Dragonfly::new(fields.needed("p")?, fields.needed("a")?, fields.needed("h")?, fields.number("g")?)?;
     options(&fields, Switched::Dragonfly(shape), [DEFAULT_CAPACITY; 3])
 }
@@ -208,12 +213,13 @@ fn dragonfly_plus(parts: &[&str]) -> Result<SwitchedSpec, String> {
     let preset = parts[0] == "3456";
     let fields = &parts[usize::from(preset)..];
     if preset {
-        let fields = Fields::parse(fields, "capacity, terminal, local, global or routing")?;
+        let fields = Fields::parse(fields, "capacity, terminal, local, global, routing, names, hosts or io")?;
         let [p, l, s, h, g] = KANG;
         let shape = DragonflyPlus::new(p, l, s, h, Some(g))?;
         return options(&fields, Switched::DragonflyPlus(shape), KANG_LINKS);
     }
-    let fields = Fields::parse(fields, "p, l, s, h, g, capacity, terminal, local, global or routing")?;
+    let fields =
+        Fields::parse(fields, "p, l, s, h, g, capacity, terminal, local, global, routing, names, hosts or io")?;
     let [p, l, s, h] = ["p", "l", "s", "h"].map(|key| fields.needed(key));
     let shape = DragonflyPlus::new(p?, l?, s?, h?, fields.number("g")?)?;
     options(&fields, Switched::DragonflyPlus(shape), [DEFAULT_CAPACITY; 3])
@@ -329,7 +335,7 @@ mod tests {
         ) {
             if let Ok(Some(spec)) = SwitchedSpec::parse(&text) {
                 prop_assert_eq!(&parse(&spec.to_string()), &spec);
-                if spec.hosts() <= 500 && spec.shape.vertices() <= 2000 {
+                if spec.hosts() <= 500 && spec.vertices() <= 2000 {
                     let network = spec.build().unwrap();
                     prop_assert_eq!(network.hosts(), spec.hosts());
                     let last = crate::ids::NodeId(network.hosts() as u32 - 1);

@@ -130,7 +130,7 @@ mod tests {
     fn placement(per_host: u32) -> Placement {
         let net = Network::from_spec("star:3").unwrap();
         let names = vec![String::new(); 3 * per_host as usize];
-        Placement::new(&net, &names, PlacementRule::Ranks { per_host }).unwrap()
+        Placement::new(&net, &names, &PlacementRule::Ranks { per_host }).unwrap()
     }
 
     #[test]

@@ -47,6 +47,8 @@ pub struct Config {
     pub topology: Option<String>,
     /// `OPTIQ_BACKGROUND`.
     pub background: Option<String>,
+    /// `OPTIQ_MAX_HOSTS`.
+    pub max_hosts: usize,
     /// `OPTIQ_PLACEMENT`.
     pub placement: PlacementRule,
     /// `OPTIQ_ALGORITHM`.
@@ -148,6 +150,7 @@ impl Default for Config {
         Self {
             topology: None,
             background: None,
+            max_hosts: 131_072,
             placement: PlacementRule::Auto,
             algorithm: Algorithm::Auto,
             planner: PlannerChoice::Auto,

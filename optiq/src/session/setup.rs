@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::constants::TIMED_REDUCTIONS;
 use crate::error::Error;
 use crate::logger;
+use crate::networks;
 use optiq_lower::choices::{Algorithm, TransportChoice};
 use optiq_lower::machine::MachineRecord;
 use optiq_lower::model::CostModel;
@@ -58,26 +59,28 @@ impl Fabric {
     pub(super) fn new(comm: &Rc<Communicator>, config: &Config) -> Result<Result<Self, String>, Error> {
         let names = processor_names(comm)?;
         let local = Self::local(&names, config, &comm.library_version()?);
-        // 1: usable, 0: plain MPI was asked for, -1: wrong. The fingerprint must be the same everywhere.
-        let (state, print) = match &local {
-            Ok(Some((network, ..))) => (1, network.fingerprint().0 as i64),
-            Ok(None) => (0, 0),
-            Err(_) => (-1, 0),
+        // 1: usable, 0: plain MPI was asked for, -1: wrong. The fingerprints must be the same everywhere.
+        let (state, print, placed) = match &local {
+            Ok(Some((network, placement, _))) => (1, network.fingerprint().0 as i64, placement.fingerprint().0 as i64),
+            Ok(None) => (0, 0, 0),
+            Err(_) => (-1, 0, 0),
         };
-        let settings = config.agreed_settings();
-        let (print, settings) = (print.max(i64::MIN + 1), settings.max(i64::MIN + 1));
+        let [print, placed, settings] = [print, placed, config.agreed_settings()].map(|word| word.max(i64::MIN + 1));
         let traced = i64::from(config.trace.is_some());
-        let mut agreed = [state, print, -print, settings, -settings, traced, -traced];
+        let mut agreed = [state, print, -print, settings, -settings, traced, -traced, placed, -placed];
         comm.all_min(&mut agreed)?;
-        let same = agreed[1] == -agreed[2] && agreed[3] == -agreed[4];
+        let [state, print, print_max, settings, settings_max, _, _, placed, placed_max] = agreed;
+        let (same_network, same_settings) = (print == -print_max, settings == -settings_max);
+        let same = same_network && same_settings && placed == -placed_max;
         let wrong = match local {
-            Ok(Some((network, placement, model))) if agreed[0] == 1 && same => {
+            Ok(Some((network, placement, model))) if state == 1 && same => {
                 let (model, elsewhere) = model.unzip();
                 if let Some(note) = elsewhere.flatten().filter(|_| comm.rank() == Rank(0)) {
                     logger::warn_once(&format!("OPTIQ_CALIBRATION: {note}"));
                 }
-                if let Some(note) = placement.note().filter(|_| comm.rank() == Rank(0)) {
-                    logger::warn_once(note);
+                if comm.rank() == Rank(0) {
+                    network.warnings().into_iter().chain(placement.note()).for_each(|note| logger::warn_once(&note));
+                    log::info!("positions of {} ranks are known by {}", placement.len(), placement.provenance());
                 }
                 if agreed[5] != -agreed[6] && comm.rank() == Rank(0) {
                     logger::warn_once("OPTIQ_TRACE is not set on all ranks; nothing is traced");
@@ -89,16 +92,18 @@ impl Fabric {
                     None => calibrate(comm)?,
                 };
                 let shared = shared_memory(comm, &placement)?.map(RefCell::new);
-                let network = Arc::new(network);
                 return Ok(Ok(Self { network, placement, transport, tracer, model, shared, gathered: Cell::new(0) }));
             }
-            Ok(None) if agreed[0] == 0 => return Ok(Err(asked_for(config))),
+            Ok(None) if state == 0 => return Ok(Err(asked_for(config))),
             Err(reason) => reason,
-            Ok(_) if agreed[0] == 1 && agreed[3] != -agreed[4] => {
+            Ok(_) if state == 1 && !same_settings => {
                 "OPTIQ_* options that all ranks must share are not the same on all ranks".to_string()
             }
-            Ok(_) if agreed[0] == 1 => {
+            Ok(_) if state == 1 && !same_network => {
                 "OPTIQ_TOPOLOGY, less OPTIQ_BACKGROUND, is not the same network on all ranks".to_string()
+            }
+            Ok(_) if state == 1 => {
+                "files of the topology or of OPTIQ_PLACEMENT put ranks on other hosts on other ranks".to_string()
             }
             Ok(_) => "another rank cannot use its configuration".to_string(),
         };
@@ -118,15 +123,15 @@ impl Fabric {
         if config.algorithm == Algorithm::Mpi {
             return Ok(None);
         }
-        let mut network = Network::from_spec(spec).map_err(|e| format!("OPTIQ_TOPOLOGY: {e}"))?;
+        let mut network = networks::network(spec, config.max_hosts)?;
         // What others use of the links does not make it another network to a calibration file.
         let file = config.calibration.as_deref().map(|file| (file, network.fingerprint()));
         if let Some(file) = &config.background {
             let background = Background::from_file(Path::new(file));
-            let left = background.and_then(|background| network.with_background(&background));
-            network = left.map_err(|e| format!("OPTIQ_BACKGROUND: {e}"))?;
+            let left = background.and_then(|background| Arc::unwrap_or_clone(network).with_background(&background));
+            network = left.map(Arc::new).map_err(|e| format!("OPTIQ_BACKGROUND: {e}"))?;
         }
-        let placement = Placement::new(&network, names, config.placement)?;
+        let placement = Placement::new(&network, names, &config.placement)?;
         let model = file.map(|(file, network)| model_of_file(file, network, mpi_library)).transpose()?;
         Ok(Some((network, placement, model)))
     }
@@ -134,7 +139,7 @@ impl Fabric {
 
 /// What a rank makes of its configuration alone: the cost model of a calibration file, if there is one, with what is to be said
 /// about it.
-type LocalSetup = (Network, Placement, Option<(CostModel, Option<String>)>);
+type LocalSetup = (Arc<Network>, Placement, Option<(CostModel, Option<String>)>);
 
 /// The cost model of a calibration file on this network, and a sentence if it was measured elsewhere.
 fn model_of_file(file: &str, network: Fingerprint, mpi_library: &str) -> Result<(CostModel, Option<String>), String> {

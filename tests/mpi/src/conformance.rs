@@ -68,7 +68,7 @@ pub fn cases(transport_name: &str) -> Result<(), String> {
         };
         let planned = pipeline::run(&network, &demands, &options).map_err(|e| e.to_string())?;
         let names = vec![String::new(); ranks as usize];
-        let placement = Placement::new(&network, &names, PlacementRule::Ranks { per_host: 1 })?;
+        let placement = Placement::new(&network, &names, &PlacementRule::Ranks { per_host: 1 })?;
         // Rank `r` is on host `r`.
         let message = |d: &Demand| Message { source: Rank(d.src.0), destination: Rank(d.dst.0), bytes: d.bytes };
         let mut messages: Vec<Message> = demands.iter().map(message).collect();

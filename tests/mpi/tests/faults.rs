@@ -207,6 +207,7 @@ const LAB: [InTheLab; 6] = [
     ("a_cut_link_loses_nothing", a_cut_link_loses_nothing),
     ("late_and_stopped_ranks_hold_no_memory", late_and_stopped_ranks_hold_no_memory),
     ("a_topology_that_lies", a_topology_that_lies),
+    ("a_name_that_the_topology_lacks_moves_nobody", a_name_that_the_topology_lacks_moves_nobody),
     ("several_ranks_per_host", several_ranks_per_host),
 ];
 
@@ -374,6 +375,26 @@ fn a_topology_that_lies(lab: &Lab) {
         let output = all_well(&outcome, RANKS);
         println!("{lie:?}: {:.2} s", seconds(&output));
     }
+}
+
+/// The hosts are h0 to h3. With one unknown name nothing is planned, where all ranks used to be numbered anew.
+fn a_name_that_the_topology_lacks_moves_nobody(lab: &Lab) {
+    let words = ["fault", "few", "900000", "rounds=2"];
+    for topology in ["OPTIQ_TOPOLOGY=torus:2x2,names=h0,h1,h2,node999", "OPTIQ_TOPOLOGY=torus:2x2,names=node[001-004]"]
+    {
+        // `env` passes what is left of the line to the shell, whose standard error is kept.
+        let environment = [FORCED[0], topology, "sh", "-c", r#"exec "$0" "$@" 2>&1"#];
+        let outcome = run(lab, 1, &environment, &words);
+        let output = said(&outcome);
+        assert_eq!((outcome.end, outcome.status), (End::Exited, 0), "{output}");
+        assert_eq!(output.matches("all is well").count(), RANKS, "{output}");
+        assert!(!output.contains("paths by planner"), "{output}");
+        let warnings: Vec<&str> = output.lines().filter(|line| line.contains("warning")).collect();
+        assert!(warnings.len() == 1 && warnings[0].contains("which is not a host of the topology"), "{output}");
+        assert!(warnings[0].contains("OPTIQ_PLACEMENT to rank:K") && warnings[0].contains("plain MPI"), "{output}");
+    }
+    // Names in another order are other positions, and known ones.
+    all_well(&run(lab, 1, &[FORCED[0], "OPTIQ_TOPOLOGY=torus:2x2,names=h[2,0,3,1]"], &words), RANKS);
 }
 
 fn several_ranks_per_host(lab: &Lab) {

@@ -204,8 +204,26 @@ fn a_wrong_configuration_falls_back_with_one_warning_or_fails_if_strict() {
     falls_back(&[("OPTIQ_TOPOLOGY", "torus:3"), ("OPTIQ_PLACEMENT", "rank")], "4 ranks need 4 hosts");
     falls_back(&[("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_K", "many")], "OPTIQ_K is \"many\"");
     falls_back(&[("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_PLACEMENT", "names")], "is not a host of the topology");
+    let large = [("OPTIQ_TOPOLOGY", "torus:1024x1024"), ("OPTIQ_PLACEMENT", "rank")];
+    falls_back(&large, "has 1048576 hosts and switches; at most 131072 are permitted");
+    let small = [("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_MAX_HOSTS", "3")];
+    falls_back(&small, "OPTIQ_MAX_HOSTS raises the limit");
     let nowhere = [("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_BACKGROUND", "no/such/file")];
     falls_back(&nowhere, "OPTIQ_BACKGROUND: background file no/such/file");
+}
+
+#[test]
+fn a_file_says_where_ranks_are() {
+    let file = std::env::temp_dir().join(format!("optiq-mpi-placement-{}", std::process::id()));
+    std::fs::write(&file, "h3\nh1\n(0,0)\n2\n").unwrap();
+    let placement = format!("file:{}", file.display());
+    let environment =
+        [("OPTIQ_TOPOLOGY", "torus:2x2"), ("OPTIQ_PLACEMENT", &placement), ("OPTIQ_ALGORITHM", "multipath")];
+    let output = passes(4, &["alltoallv"], &environment);
+    assert!(output.contains("served by planned paths"), "nothing was served:\n{output}");
+    std::fs::write(&file, "h3\nh1\nh0\n").unwrap();
+    falls_back(&environment, "it has the hosts of 3 ranks; 4 are expected");
+    std::fs::remove_file(&file).unwrap();
 }
 
 #[test]

@@ -8,10 +8,10 @@ use crate::c_api::arguments::{arguments_signature, read};
 use crate::config::{Config, Preload};
 use crate::error::Error;
 use crate::logger;
+use crate::networks;
 use crate::session::{Arguments, ByMpi, Local};
 use optiq_lower::choices::Algorithm;
 use optiq_lower::decide::Decision;
-use optiq_net::Network;
 use optiq_transport::mpi::{Library, ffi, handle_bits, in_place, is_committed, is_initialized, is_named};
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -144,10 +144,10 @@ fn read_configuration() -> Result<usize, CallOutcome> {
         return Err(CallOutcome::NoTopology);
     }
     // Files may differ between ranks, so that only an agreement can refuse them; a specification does not.
-    if !topology.starts_with("file:")
-        && let Err(error) = Network::from_spec(topology)
+    if !networks::reads_files(topology)
+        && let Err(error) = networks::network(topology, read.config.max_hosts)
     {
-        warn(&format!("OPTIQ_TOPOLOGY: {error}; all calls go to plain MPI"));
+        warn(&format!("{error}; all calls go to plain MPI"));
         return Err(CallOutcome::Unusable);
     }
     let Preload { alltoallv, alltoall, ialltoallv } = read.config.preload;
