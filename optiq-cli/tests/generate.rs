@@ -23,9 +23,14 @@ fn said(program: &str, arguments: &[&str], folder: &Folder, file: &str) -> Optio
 fn pages_are_roff_without_warnings() {
     let folder = Folder::new("pages");
     let pages = files(&folder, "generate man --output .");
-    for page in
-        ["man1/optiq.1", "man1/optiq-lab-up.1", "man3/optiq_alltoallv.3", "man3/optiq_init.3", "man5/optiq.conf.5"]
-    {
+    for page in [
+        "man1/optiq.1",
+        "man1/optiq-lab-up.1",
+        "man3/optiq_alltoallv.3",
+        "man3/optiq_init.3",
+        "man5/optiq.conf.5",
+        "man7/optiq-topology.7",
+    ] {
         assert!(pages.iter().any(|p| p == page), "{page} is not among {pages:?}");
     }
     for page in &pages {

@@ -36,6 +36,7 @@ const EXPECTED: &[&str] = &[
     "share/man/man3/optiq_alltoallv.3",
     "share/man/man3/optiq_init.3",
     "share/man/man5/optiq.conf.5",
+    "share/man/man7/optiq-topology.7",
     "share/optiq/examples/optiq.conf",
     "share/optiq/examples/topologies/ring4.toml",
     "share/optiq/install-manifest.txt",

@@ -89,7 +89,7 @@ pub fn page() -> String {
     page.section("EXAMPLES");
     page.code("# A 4x4x4 torus with links of 12.5 GB/s\ntopology = torus:4x4x4,capacity=12.5GB/s\nmin_bytes = 128KiB\nlog = info");
     page.section("SEE ALSO");
-    page.text("`optiq`(1), `optiq_alltoallv`(3)");
+    page.text("`optiq`(1), `optiq_alltoallv`(3), `optiq-topology`(7)");
     page.finish()
 }
 

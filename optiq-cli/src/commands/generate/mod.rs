@@ -7,6 +7,7 @@ mod functions;
 mod header;
 mod pages;
 mod roff;
+mod topology;
 
 use crate::failure::Failure;
 use crate::output;
@@ -43,7 +44,7 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum What {
-    /// man1/ has a page for every command, man3/ one for every C function, man5/ the one of optiq.conf
+    /// man1/ has a page for every command, man3/ one for every C function, man5/ that of optiq.conf, man7/ that of topologies
     Man,
     /// optiq.bash, _optiq (zsh) and optiq.fish
     Completions,

@@ -1,7 +1,7 @@
 //! The manual pages: one for every command, from its arguments, and those of the library.
 
 use super::file::GeneratedFile;
-use super::{conf, functions, roff};
+use super::{conf, functions, roff, topology};
 use crate::failure::Failure;
 use clap::Command;
 use clap_mangen::Man;
@@ -19,6 +19,7 @@ pub fn all(command: &Command) -> Result<Vec<GeneratedFile>, Failure> {
         made.push(GeneratedFile::new(format!("man3/{name}.3"), format!(".so man3/{}.3\n", functions::MAIN)));
     }
     made.push(GeneratedFile::new("man5/optiq.conf.5", conf::page()));
+    made.push(GeneratedFile::new("man7/optiq-topology.7", topology::page()));
     Ok(made)
 }
 
@@ -61,7 +62,7 @@ fn page(command: &Command, name: &str, parent: Option<&str>) -> io::Result<Vec<u
     }
     rest.section("SEE ALSO");
     let parents = parent.map(|p| format!("`{p}`(1), ")).unwrap_or_default();
-    rest.text(&format!("{parents}`optiq_alltoallv`(3), `optiq.conf`(5)"));
+    rest.text(&format!("{parents}`optiq_alltoallv`(3), `optiq.conf`(5), `optiq-topology`(7)"));
     text.extend(rest.finish().into_bytes());
     Ok(text)
 }

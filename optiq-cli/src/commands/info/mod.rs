@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::output;
 use clap::Args;
 use optiq_lower::transport_rule::{TRANSPORT_RULES, TransportRule};
+use optiq_net::grammar::{Entry, KINDS, OPTIONS, ROUTINGS};
 use optiq_solver::{PLAN_VERSION, PlannerOptions, planner};
 use optiq_view::table;
 use serde::Serialize;
@@ -56,7 +57,9 @@ struct InfoDocument {
     features: Vec<&'static str>,
     planners: Vec<&'static str>,
     planners_left_out: Vec<&'static str>,
-    topologies: [&'static str; 8],
+    topologies: Vec<&'static str>,
+    topology_options: Vec<&'static str>,
+    routings: Vec<&'static str>,
     patterns: [&'static str; 7],
     candidate_methods: [&'static str; 4],
     transports: Vec<Transport>,
@@ -92,16 +95,9 @@ impl Arguments {
             features: features.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect(),
             planners,
             planners_left_out,
-            topologies: [
-                "torus:LxLx...",
-                "mesh:LxLx...",
-                "bgq:512|1024|2048|4096",
-                "star:HOSTS",
-                "fattree:k=N",
-                "dragonfly:p=N,a=N,h=N",
-                "dragonfly+:HOSTS",
-                "file:PATH",
-            ],
+            topologies: words(KINDS),
+            topology_options: words(OPTIONS),
+            routings: words(ROUTINGS),
             patterns: ["disjoint", "overlap", "subset", "alltoall", "random", "coupling", "aggregate"],
             candidate_methods: ["auto", "yen", "diverse", "via"],
             transports: TRANSPORT_RULES.iter().map(transport).collect(),
@@ -122,6 +118,8 @@ impl Arguments {
                 line("planners", &document.planners),
                 line("planners left out", &document.planners_left_out),
                 line("topologies", &document.topologies),
+                line("topology options", &document.topology_options),
+                line("routings", &document.routings),
                 line("patterns", &document.patterns),
                 line("candidate methods", &document.candidate_methods),
             ];
@@ -133,6 +131,10 @@ impl Arguments {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn words(entries: &[Entry]) -> Vec<&'static str> {
+    entries.iter().map(|entry| entry.syntax).collect()
 }
 
 fn transport(rule: &TransportRule) -> Transport {
