@@ -44,6 +44,7 @@ use crate::routing::dimension_order::DimensionOrder;
 use crate::routing::zone::Zone;
 use crate::text_file::shorten;
 use crate::units::{format_rate, parse_rate};
+use optiq_files::input::STANDARD;
 use std::fmt;
 use std::path::Path;
 use switched::SwitchedSpec;
@@ -67,7 +68,9 @@ impl Network {
     pub fn from_spec(spec: &str) -> Result<Network, NetError> {
         let bad = |why: String| NetError::Spec(format!("topology \"{}\": {why}", shorten(spec)));
         let (base, io) = io_hosts::split(spec).map_err(bad)?;
-        let mut network = match base.trim().strip_prefix("file:") {
+        // A lone `-` is standard input, which is read as a file.
+        let base_text = base.trim();
+        let mut network = match base_text.strip_prefix("file:").or((base_text == STANDARD).then_some(STANDARD)) {
             Some(path) => Network::from_file(Path::new(path))?,
             None => match SwitchedSpec::parse(&base)? {
                 Some(switched) => switched.build()?,
