@@ -16,6 +16,7 @@ pub type Target = (&'static str, fn(&[u8]));
 pub const TARGETS: &[Target] = &[
     ("background", background),
     ("calibration", calibration),
+    ("cases", cases),
     ("checkpoint", checkpoint),
     ("conf", conf),
     ("demands", demands),
@@ -209,10 +210,27 @@ pub fn model(data: &[u8]) {
     });
 }
 
-/// A checkpoint of a small simulation. Not with a checksum that fits: the state of a simulation is full of numbers that refer to
-/// each other, which a resumed run does not check, so that a forged checkpoint can end it by a panic (docs/fuzzing.md).
+/// A list of cases: of a measurement, of the thesis's claims, or training and held-out ones.
+pub fn cases(data: &[u8]) {
+    with_file(data, |path| {
+        let Some(path) = path.to_str() else { return };
+        let _ = optiq_studies::bench::cases::cases(path);
+    });
+    let Some(text) = text(data) else { return };
+    let _ = optiq_studies::claims::thesis_cases::parse(text, "fuzz");
+    let _ = optiq_studies::measurement_cases::parse(text, "fuzz");
+}
+
+/// A checkpoint of a small simulation, as it is and with a checksum that fits.
 pub fn checkpoint(data: &[u8]) {
     resume(Some(data), None);
+    let mut sealed = data.to_vec();
+    optiq_sim::seal_checkpoint(&mut sealed);
+    // A panic inside becomes an error, and libFuzzer's hook, which ends the program at once, must not see it.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    resume(Some(&sealed), None);
+    std::panic::set_hook(hook);
 }
 
 /// A checkpoint as the simulator writes it, from the middle of the small simulation.

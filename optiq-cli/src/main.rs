@@ -61,6 +61,7 @@ fn run() -> Result<ExitCode, Failure> {
         }
     };
     logger::install()?;
+    optiq_files::input::set_standard_input(commands::standard_input(&matches));
     let cli = Cli::from_arg_matches(&matches).map_err(|e| Failure::arguments(&e))?;
     cli.command.run(&Cli::command())
 }

@@ -3,6 +3,21 @@
 use crate::failure::Failure;
 use serde::Serialize;
 use std::io::{self, BufWriter, ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether a file is written to standard output (`--output -`), so that results for people go to standard error.
+static GIVEN_AWAY: AtomicBool = AtomicBool::new(false);
+
+/// Standard output is for one file from now on.
+///
+/// # Errors
+/// [`Failure::Input`] if it is for another one already.
+pub fn give_away() -> Result<(), Failure> {
+    if GIVEN_AWAY.swap(true, Ordering::Relaxed) {
+        return Err(Failure::Input("two outputs are -, standard output; at most one is expected".into()));
+    }
+    Ok(())
+}
 
 /// Writes text to standard output.
 ///
@@ -23,14 +38,33 @@ pub fn print_json(document: &impl Serialize) -> Result<(), Failure> {
     })
 }
 
-/// Has `fill` write to standard output.
+/// Has `fill` write to standard output, or to standard error where standard output is for a file.
 ///
 /// # Errors
 /// As [`print()`].
 pub fn write(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    if GIVEN_AWAY.load(Ordering::Relaxed) {
+        return fill_and_flush(io::stderr().lock(), "standard error", fill);
+    }
+    write_given_away(fill)
+}
+
+/// Has `fill` write the file that standard output is for.
+///
+/// # Errors
+/// As [`print()`].
+pub fn write_given_away(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    fill_and_flush(io::stdout().lock(), "standard output", fill)
+}
+
+fn fill_and_flush(
+    stream: impl Write,
+    name: &str,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let mut out = BufWriter::new(stream);
     fill(&mut out).and_then(|()| out.flush()).map_err(|e| match e.kind() {
         ErrorKind::BrokenPipe => Failure::Closed,
-        _ => Failure::Work(format!("cannot write to standard output: {e}")),
+        _ => Failure::Work(format!("cannot write to {name}: {e}")),
     })
 }

@@ -11,6 +11,7 @@
 use crate::batch::{FIRST_NAMESPACE_FD, Script, SetupPlan};
 use crate::error::LabError;
 use crate::netns;
+use crate::state::LabDir;
 use crate::tools;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::signal::{SigSet, Signal};
@@ -20,11 +21,14 @@ use std::fs::{self, File};
 use std::io::{BufRead, Write, stdin, stdout};
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The holder's word on the command line, followed by the path of the state file and its longest life in seconds
 /// (0: no limit).
 pub(crate) const VERB: &str = "hold";
+
+/// How long what a dead caller had in its hands may take to end.
+const CALLER_GRACE: Duration = Duration::from_secs(5);
 
 /// What the holder says when it has made the lab, or cannot.
 #[derive(Debug, Serialize, Deserialize)]
@@ -61,10 +65,16 @@ pub(crate) fn main(state_path: &Path, life: Duration) -> i32 {
         }
     };
     let told = serde_json::to_string(&report).is_ok_and(|text| writeln!(stdout(), "{text}").is_ok());
+    if namespaces.is_empty() {
+        // The caller has been told, and removes what it made.
+        return 1;
+    }
     line.clear();
-    if !told || namespaces.is_empty() || input.read_line(&mut line).is_err() || line.trim() != KEEP {
+    if !told || input.read_line(&mut line).is_err() || line.trim() != KEEP {
         // The caller is gone: it was interrupted while it brought the lab up, or the lab was attached to it.
         let _ = fs::remove_file(state_path);
+        drop(namespaces);
+        remove_directory(state_path);
         return 1;
     }
     drop(input);
@@ -73,6 +83,24 @@ pub(crate) fn main(state_path: &Path, life: Duration) -> i32 {
     // An ordinary end by signal or age leaves no state behind. The directory goes with `down`, or is used again.
     let _ = fs::remove_file(state_path);
     0
+}
+
+/// Removes the lab's directory in place of a caller that cannot any more, unless the next lab of that name has it.
+fn remove_directory(state_path: &Path) {
+    let Ok(dir) = LabDir::of_state(state_path) else { return };
+    // Programs in the lab end with the caller as well. Until then they write below the directory.
+    let _ = dir.wait_unused(CALLER_GRACE);
+    let deadline = Instant::now() + CALLER_GRACE;
+    // The caller may have died with the lock, and the kernel frees it in its own time.
+    while Instant::now() < deadline && dir.path().exists() {
+        if let Ok(_lock) = dir.lock() {
+            if let Ok(None) = dir.read() {
+                let _ = dir.remove();
+            }
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// Gives up the pipes to `up`, and the terminal or file that standard error is.

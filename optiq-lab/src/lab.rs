@@ -14,6 +14,7 @@ use crate::tools;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
+use optiq_files::output;
 use optiq_net::Network;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -132,7 +133,8 @@ impl Lab {
         }
         let background = lab.dir.background_path();
         let result = match &wiring.background {
-            Some(text) => fs::write(&background, text).map_err(LabError::io(format!("write {}", background.display()))),
+            Some(text) => output::write_volatile(&background, output::PRIVATE, text.as_bytes())
+                .map_err(LabError::io(format!("write {}", background.display()))),
             None => Ok(()),
         };
         blueprint.background = wiring.background.is_some().then_some(background);

@@ -6,11 +6,10 @@ use crate::entry::ENTRY;
 use crate::error::LabError;
 use crate::needed;
 use crate::tools;
+use optiq_files::output;
 use serde::{Deserialize, Serialize};
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::str::FromStr;
@@ -215,6 +214,9 @@ fn host_list(blueprint: &Blueprint, placement: Placement) -> String {
     hosts.collect::<Vec<_>>().join(",")
 }
 
+/// Permissions of a script that only its owner runs.
+const FOR_THE_OWNER: u32 = 0o700;
+
 /// Writes the script that a launcher takes for a remote shell, and gives its path.
 fn write_agent(state_path: &Path, run_dir: &Path, verb: &str) -> Result<std::path::PathBuf, LabError> {
     let script = run_dir.join("agent");
@@ -226,9 +228,8 @@ fn write_agent(state_path: &Path, run_dir: &Path, verb: &str) -> Result<std::pat
         state_path.display(),
         run_dir.display()
     );
-    let written =
-        fs::write(&script, text).and_then(|()| fs::set_permissions(&script, fs::Permissions::from_mode(0o700)));
-    written.map_err(LabError::io(format!("write {}", script.display())))?;
+    output::write_volatile(&script, FOR_THE_OWNER, text.as_bytes())
+        .map_err(LabError::io(format!("write {}", script.display())))?;
     Ok(script)
 }
 

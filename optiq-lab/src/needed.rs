@@ -7,12 +7,15 @@ use object::LittleEndian;
 use object::elf::{DT_NEEDED, DT_NULL, DT_STRTAB, FileHeader64, PT_LOAD};
 use object::read::StringTable;
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
-use std::fs;
+use optiq_files::input;
 use std::path::Path;
+
+/// Of larger programs nothing is known, in bytes.
+const MAX_PROGRAM: u64 = 4 << 30;
 
 /// The names of the libraries that a program file needs; none for a script, or a program that is linked statically.
 pub(crate) fn libraries(program: &Path) -> Vec<String> {
-    fs::read(program).ok().and_then(|file| parse(&file)).unwrap_or_default()
+    input::read(program, MAX_PROGRAM).ok().and_then(|file| parse(&file)).unwrap_or_default()
 }
 
 fn parse(file: &[u8]) -> Option<Vec<String>> {
@@ -51,7 +54,7 @@ mod tests {
     fn what_is_no_program_or_damaged_needs_nothing_and_does_no_harm() {
         assert!(libraries(Path::new("/no/such/program")).is_empty());
         assert!(parse(b"#!/bin/sh\n").is_none());
-        let program = fs::read(std::env::current_exe().unwrap()).unwrap();
+        let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let head = &program[..program.len().min(1 << 12)];
         for end in 0..head.len() {
             let _ = parse(&head[..end]);

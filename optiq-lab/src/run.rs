@@ -5,8 +5,9 @@ use crate::error::LabError;
 use crate::lab::Lab;
 use crate::mpi::{self, Launch, MpiFlavour, Placement};
 use crate::state::RUN_PREFIX;
-use crate::supervise::{self, END_FILE, End, Ended};
+use crate::supervise::{self, END_FILE, End, Ended, MAX_END_BYTES};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+use optiq_files::input;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
@@ -140,7 +141,9 @@ impl Lab {
         let _ = errors.map(thread::JoinHandle::join);
         drop(forwarding);
         let output = output.map_err(LabError::io("wait for the run"))?;
-        let end = fs::read(run_dir.path().join(END_FILE)).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let end = input::read(&run_dir.path().join(END_FILE), MAX_END_BYTES)
+            .ok()
+            .and_then(|text| serde_json::from_slice(&text).ok());
         match end {
             Some(Ended { failure: Some(sentence), .. }) => Err(LabError::Refused(sentence)),
             Some(Ended { end, status, seconds, failure: None }) => {

@@ -13,10 +13,11 @@ use crate::holder;
 use crate::proc::{Handle, ProcessId};
 use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::geteuid;
+use optiq_files::{input, output};
 use serde::{Deserialize, Serialize};
 use std::env;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -160,18 +161,18 @@ impl LabDir {
     /// [`LabError::State`] if it is damaged or of another version, or the directory is not ours.
     pub(crate) fn read(&self) -> Result<Option<State>, LabError> {
         let path = self.state_path();
-        let file = match File::open(&path) {
-            Ok(file) => file,
+        match fs::symlink_metadata(&path) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(LabError::io(format!("open {}", path.display()))(e)),
+            _ => check_ours(&self.0)?,
+        }
+        let text = match input::read(&path, MAX_STATE_BYTES) {
+            Ok(text) => text,
+            // It has just gone.
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(LabError::io(format!("read {}", path.display()))(e)),
         };
-        check_ours(&self.0)?;
-        let mut text = String::new();
-        file.take(MAX_STATE_BYTES)
-            .read_to_string(&mut text)
-            .map_err(LabError::io(format!("read {}", path.display())))?;
         let damaged = |what: String| LabError::State(format!("{} is not the state of a lab: {what}", path.display()));
-        let state: State = serde_json::from_str(&text).map_err(|e| damaged(e.to_string()))?;
+        let state: State = serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()))?;
         if state.version != VERSION {
             return Err(damaged(format!("it has version {}, this program reads version {VERSION}", state.version)));
         }
@@ -180,13 +181,10 @@ impl LabDir {
 
     /// Writes the state file, all of it or nothing.
     pub(crate) fn write(&self, state: &State) -> Result<(), LabError> {
-        let (path, draft) = (self.state_path(), self.0.join("state.json.new"));
+        let path = self.state_path();
         let doing = || format!("write {}", path.display());
         let text = serde_json::to_vec_pretty(state).map_err(LabError::io(doing()))?;
-        let mut options = OpenOptions::new();
-        let mut file =
-            options.write(true).create(true).truncate(true).mode(0o600).open(&draft).map_err(LabError::io(doing()))?;
-        file.write_all(&text).and_then(|()| fs::rename(&draft, &path)).map_err(LabError::io(doing()))
+        output::write_volatile(&path, output::PRIVATE, &text).map_err(LabError::io(doing()))
     }
 
     /// Removes the directory and what the lab put there. What others put there stays, and so does the directory then.
@@ -198,7 +196,9 @@ impl LabDir {
             let path = entry.path();
             let result = match name.to_str() {
                 Some(name) if name.starts_with(RUN_PREFIX) => fs::remove_dir_all(&path),
-                Some("state.json" | "state.json.new" | "background" | "users" | "lock") => fs::remove_file(&path),
+                Some("state.json" | "background" | "users" | "lock") => fs::remove_file(&path),
+                // What a process that was killed while it wrote has left.
+                Some(name) if name.starts_with('.') && name.ends_with(".tmp") => fs::remove_file(&path),
                 _ => Ok(()),
             };
             result.map_err(LabError::io(format!("remove {}", path.display())))?;
@@ -276,7 +276,8 @@ fn check_ours(dir: &Path) -> Result<(), LabError> {
         Ok(())
     } else {
         Err(LabError::State(format!(
-            "{} is not a directory that only this user can write to; the lab does not use it",
+            "{} is not a directory that only this user can write to; the lab does not use it; set TMPDIR or XDG_RUNTIME_DIR \
+             to a directory of your own",
             dir.display()
         )))
     }
@@ -334,6 +335,23 @@ mod tests {
         assert!(matches!(dir.read(), Err(LabError::State(_))));
     }
 
+    /// Others cannot write to a lab's directory; but should one ever be led there, nothing of theirs is overwritten.
+    #[test]
+    fn planted_links_are_not_followed() {
+        let scratch = Scratch::new("planted");
+        let dir = LabDir::new(&scratch.0, "x").unwrap();
+        dir.make().unwrap();
+        let victim = scratch.0.join("victim");
+        fs::write(&victim, "precious").unwrap();
+        for name in ["state.json", "state.json.new", "lock"] {
+            std::os::unix::fs::symlink(&victim, dir.path().join(name)).unwrap();
+        }
+        dir.write(&state(ProcessId { pid: 1, start_ticks: 2, boot: "b".into() })).unwrap();
+        assert!(dir.lock().is_err());
+        assert_eq!(fs::read(&victim).unwrap(), b"precious");
+        assert!(dir.read().unwrap().is_some());
+    }
+
     /// A recorded process that is there but was started at another time is another process: the lab is gone, and the
     /// process is left alone.
     #[test]
@@ -378,7 +396,8 @@ mod tests {
         let scratch = Scratch::new("mode");
         fs::set_permissions(&scratch.0, fs::Permissions::from_mode(0o777)).unwrap();
         let dir = LabDir::new(&scratch.0, "x").unwrap();
-        assert!(matches!(dir.make(), Err(LabError::State(_))));
+        let Err(LabError::State(sentence)) = dir.make() else { panic!("a directory of everybody is used") };
+        assert!(sentence.contains("set TMPDIR or XDG_RUNTIME_DIR"), "{sentence}");
         let link = scratch.0.join("link");
         std::os::unix::fs::symlink("/tmp", &link).unwrap();
         assert!(LabDir::new(&link, "x").unwrap().make().is_err());

@@ -21,6 +21,7 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd, siginfo};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getppid};
+use optiq_files::output;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;
@@ -36,6 +37,8 @@ pub(crate) const VERB: &str = "supervise";
 pub(crate) const INIT_VERB: &str = "init";
 /// The file in a run's directory that says how it ended.
 pub(crate) const END_FILE: &str = "end.json";
+/// The largest one that is read.
+pub(crate) const MAX_END_BYTES: u64 = 1 << 20;
 /// How long a program that was asked to end may take.
 const GRACE: Duration = Duration::from_secs(2);
 /// Exit status if the program was not started: as `sh` has it for a command that does not exist.
@@ -88,7 +91,7 @@ pub(crate) fn main(state_path: &Path, task: &Task, command: &[OsString]) -> i32 
     // Whoever started the run tidies up; if that is gone, we do.
     if getppid() == caller {
         let text = serde_json::to_vec(&ended).unwrap_or_default();
-        let _ = fs::write(task.run_dir.join(END_FILE), text);
+        let _ = output::write_volatile(&task.run_dir.join(END_FILE), output::PRIVATE, &text);
     } else {
         let _ = fs::remove_dir_all(&task.run_dir);
     }

@@ -63,7 +63,7 @@ impl Background {
     /// [`NetError::BackgroundFile`] if it cannot be read, is no regular file or larger than 16 MiB; and as
     /// [`Background::parse`].
     pub fn from_file(path: &Path) -> Result<Self, NetError> {
-        let label = path.display().to_string();
+        let label = optiq_files::input::name(path);
         let bad = |problem| NetError::BackgroundFile { path: label.clone(), problem };
         let text = text_file::read(path, MAX_BYTES).map_err(bad)?;
         Self::parse(&text, &label)

@@ -51,6 +51,7 @@ use crate::routing::table::NextHops;
 use crate::spec::{RoutingName, checked, grid_links};
 use crate::text_file;
 use crate::text_file::shorten;
+use crate::toml_keys::{Fields, WrongKey, fields_of, first_wrong};
 use crate::units::parse_rate;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
@@ -139,6 +140,20 @@ struct IoEntry {
     capacity: Option<Rate>,
 }
 
+/// The fields of a table by its path.
+fn fields(path: &str) -> Option<Fields> {
+    match path {
+        "" => Some(fields_of::<Document>()),
+        "network" => Some(fields_of::<General>()),
+        "hosts" | "switches" => Some(fields_of::<Vertices>()),
+        "grid" => Some(fields_of::<GridShape>()),
+        "links" => Some(fields_of::<LinkEntry>()),
+        "next_hops" => Some(fields_of::<NextHopEntry>()),
+        "io" => Some(fields_of::<IoEntry>()),
+        _ => None,
+    }
+}
+
 /// Bytes per second: text with a unit, or a number.
 #[derive(Clone, Copy)]
 struct Rate(f64);
@@ -220,7 +235,7 @@ impl Network {
 
     /// As [`Network::from_file`]; a network of more than `most` hosts and switches is not built.
     pub(crate) fn from_file_within(path: &Path, most: usize) -> Result<Network, NetError> {
-        let label = path.display().to_string();
+        let label = optiq_files::input::name(path);
         let bad = |why: String| NetError::Spec(format!("topology file {label}: {why}"));
         let text = text_file::read(path, MAX_BYTES).map_err(bad)?;
         Reader { text: &text, label: &label, most }.read()
@@ -286,6 +301,9 @@ impl Reader<'_> {
     fn read(&self) -> Result<Network, NetError> {
         if self.text.len() as u64 > MAX_BYTES {
             return Err(self.whole(NetError::Spec(format!("it is larger than {} MiB", MAX_BYTES >> 20))));
+        }
+        if let Some(WrongKey { span, why }) = first_wrong(self.text, fields) {
+            return Err(self.error(span, shorten_to(&why, 300)));
         }
         let document: Document = toml::from_str(self.text).map_err(|e| {
             let why = e.message().split_whitespace().collect::<Vec<_>>().join(" ");

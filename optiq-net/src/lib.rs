@@ -38,6 +38,7 @@ mod shape;
 mod spec;
 mod switched;
 pub mod text_file;
+mod toml_keys;
 pub mod units;
 
 pub use background::Background;

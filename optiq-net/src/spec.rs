@@ -47,6 +47,7 @@ use crate::routing::dimension_order::DimensionOrder;
 use crate::routing::zone::Zone;
 use crate::text_file::shorten;
 use crate::units::{format_rate, parse_rate};
+use optiq_files::input::STANDARD;
 use std::fmt;
 use std::path::Path;
 use switched::SwitchedSpec;
@@ -89,7 +90,9 @@ impl Network {
             true => Err(NetError::TooLarge { spec: shorten(spec), vertices, most }),
             false => Ok(()),
         };
-        let mut network = match base.trim().strip_prefix("file:") {
+        // A lone `-` is standard input, which is read as a file.
+        let base_text = base.trim();
+        let mut network = match base_text.strip_prefix("file:").or((base_text == STANDARD).then_some(STANDARD)) {
             Some(path) => Network::from_file_within(Path::new(path), most)?,
             None => match SwitchedSpec::parse(&base)? {
                 Some(switched) => within(switched.vertices()).and_then(|()| switched.build())?,

@@ -15,8 +15,13 @@ use crate::engine::persistence::Persistence;
 use crate::error::SimError;
 use crate::time::Time;
 use bincode::{Decode, Encode};
+use optiq_files::input;
 use optiq_net::fingerprint::{Fingerprint, Hasher};
 use optiq_transport::codec;
+use std::any::Any;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::time::Duration;
 
 /// When checkpoints are made, and what becomes of them.
@@ -31,6 +36,8 @@ pub struct Checkpoints<'a> {
 const MAGIC: &[u8; 8] = b"OPTIQSIM";
 const VERSION: u32 = 4;
 const HEADER: usize = 44;
+/// The largest file that is read, in bytes.
+const MAX_FILE: u64 = 64 << 30;
 
 /// What is behind the header.
 #[derive(Decode, Encode)]
@@ -75,20 +82,42 @@ pub(crate) fn write(of: Fingerprint, saved: &Saved) -> Vec<u8> {
     all
 }
 
-/// Reads a checkpoint of a simulation with this fingerprint.
-pub(crate) fn read(of: Fingerprint, bytes: &[u8]) -> Result<Saved, SimError> {
+/// The bytes of a checkpoint in a file, for [`crate::RunOptions::resume`]. Nothing behind the header is read before that is one of
+/// this version.
+///
+/// # Errors
+/// [`SimError::Checkpoint`], naming the file: one that cannot be read, holds something else or is larger than 64 GiB.
+pub fn read_checkpoint(path: &Path) -> Result<Vec<u8>, SimError> {
+    let name = input::name(path);
+    let unread = |e: io::Error| SimError::Checkpoint(format!("cannot read {name}: {e}"));
+    input::read_checked(path, HEADER, unread, |beginning, _| match header(beginning) {
+        Ok(_) => Ok(MAX_FILE),
+        Err(SimError::Checkpoint(text)) => Err(SimError::Checkpoint(format!("{name}: {text}"))),
+        Err(other) => Err(other),
+    })
+}
+
+/// The two fingerprints of a header: of the simulation, and of what follows.
+fn header(bytes: &[u8]) -> Result<(u128, u128), SimError> {
     let wrong = |text: &str| Err(SimError::Checkpoint(text.into()));
     let word = |at: usize| -> Option<u128> { Some(u128::from_le_bytes(bytes.get(at..at + 16)?.try_into().ok()?)) };
     if !bytes.starts_with(MAGIC) {
         return wrong("found something else than a checkpoint; a file that begins with OPTIQSIM is expected");
     }
     let version = bytes.get(8..12).and_then(|b| Some(u32::from_le_bytes(b.try_into().ok()?)));
-    let (Some(version), Some(what), Some(sum)) = (version, word(12), word(28)) else {
+    let (Some(version), Some(of), Some(sum)) = (version, word(12), word(28)) else {
         return wrong("the checkpoint is damaged: it ends within its header");
     };
     if version != VERSION {
         return wrong(&format!("found a checkpoint of version {version}; version {VERSION} is expected"));
     }
+    Ok((of, sum))
+}
+
+/// Reads a checkpoint of a simulation with this fingerprint.
+pub(crate) fn read(of: Fingerprint, bytes: &[u8]) -> Result<Saved, SimError> {
+    let wrong = |text: &str| Err(SimError::Checkpoint(text.into()));
+    let (what, sum) = header(bytes)?;
     let body = &bytes[HEADER..];
     if fingerprint(body).0 != sum {
         let text = format!("the checkpoint is damaged: its {} bytes are not those that were written", bytes.len());
@@ -100,6 +129,35 @@ pub(crate) fn read(of: Fingerprint, bytes: &[u8]) -> Result<Saved, SimError> {
         );
     }
     codec::decode(body).map_err(|e| SimError::Checkpoint(format!("the checkpoint is damaged: {e}")))
+}
+
+/// Runs what resumes from a checkpoint. Its fingerprint fits, but that shows only that it was not damaged by accident: whoever
+/// forges one can have numbers in it that refer to nothing. The simulator trusts its own state and checks it nowhere on its way, so
+/// that it fails where it meets one, and that must not end the program.
+///
+/// # Errors
+/// What `run` returns; [`SimError::Checkpoint`] if it panics.
+pub(crate) fn contain<T>(run: impl FnOnce() -> Result<T, SimError>) -> Result<T, SimError> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let why = words(&*panic);
+        let text =
+            "the checkpoint is damaged, although its checksum fits: the simulation cannot go on from what it says";
+        Err(SimError::Checkpoint(format!("{text} ({why})")))
+    })
+}
+
+fn words(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason is known")
+}
+
+/// A checkpoint with these bytes behind its header, under a fingerprint that fits: for tests and fuzzing, which would otherwise
+/// never get past the fingerprint.
+#[doc(hidden)]
+pub fn seal_checkpoint(bytes: &mut [u8]) {
+    if let Some((header, body)) = bytes.split_at_mut_checked(HEADER) {
+        header[28..].copy_from_slice(&fingerprint(body).0.to_le_bytes());
+    }
 }
 
 #[cfg(test)]

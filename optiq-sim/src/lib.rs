@@ -28,7 +28,7 @@ mod simulation;
 pub mod time;
 pub mod workload;
 
-pub use checkpoint::Checkpoints;
+pub use checkpoint::{Checkpoints, read_checkpoint, seal_checkpoint};
 pub use engine::limits::{End, Limits};
 pub use error::SimError;
 pub use model::Model;

@@ -48,7 +48,8 @@ pub fn simulate(
     let memory_queues = MemoryQueues::new(&fabric);
     let observe = |_| SeriesObserver::new(&fabric, network.links().len(), memory_queues.len(), options.series);
     let mut observers: Vec<Option<SeriesObserver<'_>>> = (0..shards).map(observe).collect();
-    let found = {
+    let resumes = resumed.is_some();
+    let run_all = || {
         let machine =
             Machine { fabric: &fabric, routes: &routes, adaptive: adaptive.as_ref(), model, owner: &owner, shards };
         let hosts = place(&fabric, (&owner, shards), options.seed, programs);
@@ -58,11 +59,12 @@ pub fn simulate(
         }
         begin(&mut parts, resumed)?;
         let (end, wall_seconds) = run(&mut parts, lookahead, identity, options)?;
-        Found { end, wall_seconds, ..Found::of(parts, network, &fabric) }
+        let found = Found { end, wall_seconds, ..Found::of(parts, network, &fabric) };
+        let recorders: Vec<Recorder> = observers.into_iter().flatten().map(SeriesObserver::into_recorder).collect();
+        let series = Recorder::merge(recorders, &fabric, &memory_queues, network, found.time);
+        Ok(found.outcome(series))
     };
-    let recorders: Vec<Recorder> = observers.into_iter().flatten().map(SeriesObserver::into_recorder).collect();
-    let series = Recorder::merge(recorders, &fabric, &memory_queues, network, found.time);
-    Ok(found.outcome(series))
+    if resumes { checkpoint::contain(run_all) } else { run_all() }
 }
 
 /// The routes and the fabric of a network.

@@ -18,7 +18,6 @@
 //! This crate does not depend on MPI, and no wall clock enters its results: the same inputs give the same plan on every
 //! rank and machine.
 
-pub mod atomic;
 pub mod bound;
 pub mod candidates;
 mod checks;

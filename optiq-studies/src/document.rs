@@ -11,12 +11,15 @@ use crate::studies::lab::LabContent;
 use crate::studies::preload::PreloadContent;
 use crate::studies::simulator::SimulatorContent;
 use crate::studies::table_vii::TableViiContent;
+use optiq_net::text_file;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The version of the documents' form. A document of another version is refused, and its study must be run again.
 pub const SCHEMA: u32 = 1;
+/// The largest document that is read, in bytes.
+const MAX_FILE: u64 = 256 << 20;
 
 /// The folder of the documents, below that of the pages.
 pub const DATA: &str = "data";
@@ -88,7 +91,7 @@ impl StudyDocument {
     /// [`Failure::Input`] if the file cannot be read, is not of this form, of another version, or not named after its study.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let refuse = |why: String| Failure::Input(format!("{}: {why}", path.display()));
-        let text = fs::read_to_string(path).map_err(|e| refuse(format!("cannot be read: {e}")))?;
+        let text = text_file::read(path, MAX_FILE).map_err(|e| refuse(format!("cannot be read: {e}")))?;
         // First, as a document of another version may have other fields.
         let Version { schema } = serde_json::from_str(&text).map_err(|e| refuse(e.to_string()))?;
         if schema != SCHEMA {

@@ -4,6 +4,7 @@
 //! standard error.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use optiq_files::output;
 use optiq_studies::circumstances::Circumstances;
 use optiq_studies::claim_runs::{ClaimOptions, ClaimRuns};
 use optiq_studies::claims::list::CLAIMS;
@@ -15,6 +16,7 @@ use optiq_studies::selection::Selection;
 use optiq_studies::studies::{booksim, codes, executor, io, lab, preload, simulator, table_vii};
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -338,7 +340,10 @@ fn write_files(pages: &Path, document: &StudyDocument) -> Result<(), Failure> {
 
 /// Writes a file, and says where.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, text));
+    let written = path
+        .parent()
+        .map_or(Ok(()), fs::create_dir_all)
+        .and_then(|()| output::write(path, output::PUBLIC, |out| out.write_all(text.as_bytes())));
     written.map_err(|e| Failure::Input(format!("{} cannot be written: {e}", path.display())))?;
     println!("{}", path.display());
     Ok(())

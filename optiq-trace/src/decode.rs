@@ -5,10 +5,13 @@ use crate::format::{CALL_BYTES, CALLS, END, LEG_BYTES, MAGIC, MAX_HEAD, NONE, RE
 use crate::ids::{NO_PEER, PathId, Rank};
 use crate::rank_trace::{Leg, RankTrace, Table};
 use crate::record::{Call, EventKind, Outcome, Record};
+use optiq_files::input;
 use std::path::Path;
 
 /// Larger files are not read.
 const MAX_FILE: u64 = 4 << 30;
+/// Magic, format version and the length of the head, in bytes.
+const BEGINNING: usize = 16;
 
 /// What is left of a file or a block. Errors are sentences without a subject.
 struct Reader<'a> {
@@ -73,6 +76,25 @@ impl<'a> Reader<'a> {
         Ok(n)
     }
 
+    /// What every file begins with; the length of the head that follows.
+    fn beginning(&mut self) -> Result<usize, String> {
+        if self.rest.is_empty() {
+            return Err("it is empty, as on a disk that was full".into());
+        }
+        if self.take(MAGIC.len()).map_or(true, |magic| magic != MAGIC) {
+            return Err("it does not begin as a trace does".into());
+        }
+        match self.u32()? {
+            VERSION => {}
+            other => return Err(format!("it has format version {other}, and {VERSION} is expected")),
+        }
+        let length = self.u32()? as usize;
+        if length > MAX_HEAD {
+            return Err(format!("its head has {length} bytes, and at most {MAX_HEAD} are expected"));
+        }
+        Ok(length)
+    }
+
     fn end(&self) -> Result<(), String> {
         if self.rest.is_empty() { Ok(()) } else { Err(format!("{} has {} bytes too many", self.what, self.rest.len())) }
     }
@@ -89,12 +111,12 @@ impl RankTrace {
             what: "the trace cannot be read",
             error: e.to_string(),
         };
-        let size = std::fs::metadata(path).map_err(io)?.len();
-        if size > MAX_FILE {
-            let what = format!("it has {size} bytes; at most {MAX_FILE} are read");
-            return Err(TraceError::Format { path: path.to_path_buf(), what });
-        }
-        Self::parse(&std::fs::read(path).map_err(io)?, path)
+        let bytes = input::read_checked(path, BEGINNING, io, |beginning, _| {
+            let mut reader = Reader { rest: beginning, what: "the beginning" };
+            let checked = reader.beginning().map(|_| MAX_FILE);
+            checked.map_err(|what| TraceError::Format { path: path.to_path_buf(), what })
+        })?;
+        Self::parse(&bytes, path)
     }
 
     /// Reads the bytes of a file; `path` is for messages.
@@ -107,17 +129,7 @@ impl RankTrace {
 
     fn read(bytes: &[u8], path: &Path) -> Result<Self, String> {
         let mut file = Reader { rest: bytes, what: "the beginning" };
-        if file.take(MAGIC.len()).map_or(true, |magic| magic != MAGIC) {
-            return Err("it does not begin as a trace does".into());
-        }
-        match file.u32()? {
-            VERSION => {}
-            other => return Err(format!("it has format version {other}, and {VERSION} is expected")),
-        }
-        let length = file.u32()? as usize;
-        if length > MAX_HEAD {
-            return Err(format!("its head has {length} bytes, and at most {MAX_HEAD} are expected"));
-        }
+        let length = file.beginning()?;
         let mut head = Reader { rest: file.take(length)?, what: "the head" };
         let mut trace = Self {
             path: path.to_path_buf(),
@@ -143,10 +155,16 @@ impl RankTrace {
                 return Err(format!("{} bytes follow its end", file.rest.len()));
             }
             let mut ahead = Reader { rest: file.rest, what: "a block" };
-            // A rank that was killed while it wrote leaves a part of a block.
+            // A rank that was killed while it wrote, and a full disk, leave a part of a block.
             let Ok(tag) = ahead.byte() else { break };
             let Ok(length) = ahead.u32() else { break };
-            let Ok(body) = ahead.take(length as usize) else { break };
+            if length as usize > ahead.rest.len() {
+                if tag == CALLS {
+                    trace.cut_block(Reader { rest: ahead.rest, what: "a block" });
+                }
+                break;
+            }
+            let body = ahead.take(length as usize)?;
             let body = Reader { rest: body, what: "a block" };
             match tag {
                 TABLE => trace.table_block(body)?,
@@ -201,6 +219,22 @@ impl RankTrace {
             self.records.push(record);
         }
         from.end()
+    }
+
+    /// The calls and records that are whole in the beginning of their block.
+    fn cut_block(&mut self, mut from: Reader<'_>) {
+        for _ in 0..from.u32().unwrap_or(0) {
+            match self.call(&mut from) {
+                Ok(call) => self.calls.push(call),
+                Err(_) => return,
+            }
+        }
+        for _ in 0..from.u32().unwrap_or(0) {
+            match self.record(&mut from) {
+                Ok(record) => self.records.push(record),
+                Err(_) => return,
+            }
+        }
     }
 
     /// The next call, checked against those before it and the tables.

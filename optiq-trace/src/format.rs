@@ -11,7 +11,8 @@
 //!
 //! All numbers are little-endian, and nothing but counts and lengths says how much there is, each checked against the
 //! bytes that are left, so that no file makes its reader allocate more than a small multiple of its own size. A file
-//! whose last block is cut off, or that has no block 3, is that of a rank that was killed: what is whole is read.
+//! whose last block is cut off, or that has no block 3, is that of a rank that was killed, or of a disk that was full: what is
+//! whole is read, down to single calls and records.
 
 pub(crate) const MAGIC: &[u8; 8] = b"OPTIQTRC";
 pub(crate) const VERSION: u32 = 1;

@@ -17,13 +17,15 @@ type Legs = BTreeMap<(PathId, Rank), Leg>;
 pub struct Run {
     files: Vec<RankTrace>,
     origin: i64,
+    skipped: Vec<TraceError>,
 }
 
 impl Run {
-    /// All sessions that left files in a directory, the one that began last first.
+    /// All sessions that left files in a directory, the one that began last first. Files that cannot be read are left out
+    /// ([`Run::skipped`]): a full disk leaves empty ones, and one rank's bad luck must not hide what the others recorded.
     ///
     /// # Errors
-    /// [`TraceError`] if the directory or a file in it cannot be read, or holds no trace.
+    /// [`TraceError`] if the directory cannot be read or holds no trace, or no file in it can be read: what is wrong with the first.
     pub fn load(directory: &Path) -> Result<Vec<Run>, TraceError> {
         let io = |e: std::io::Error| TraceError::Io {
             path: directory.to_path_buf(),
@@ -43,11 +45,18 @@ impl Run {
         }
         paths.sort();
         let mut sessions: BTreeMap<u64, Vec<RankTrace>> = BTreeMap::new();
+        let mut skipped = Vec::new();
         for path in paths {
-            let trace = RankTrace::load(&path)?;
-            sessions.entry(trace.session).or_default().push(trace);
+            match RankTrace::load(&path) {
+                Ok(trace) => sessions.entry(trace.session).or_default().push(trace),
+                Err(error) => skipped.push(error),
+            }
+        }
+        if let (true, Some(first)) = (sessions.is_empty(), skipped.first()) {
+            return Err(first.clone());
         }
         let mut runs = sessions.into_values().map(Run::new).collect::<Result<Vec<Run>, _>>()?;
+        runs.iter_mut().for_each(|run| run.skipped.clone_from(&skipped));
         runs.sort_by_key(|r| std::cmp::Reverse(r.wall()));
         Ok(runs)
     }
@@ -77,7 +86,12 @@ impl Run {
             Some(first.cast_signed().saturating_add(f.offset))
         });
         let origin = starts.min().unwrap_or(0);
-        Ok(Run { files, origin })
+        Ok(Run { files, origin, skipped: Vec::new() })
+    }
+
+    /// The files of the directory that could not be read, of this session or of another one: why each.
+    pub fn skipped(&self) -> &[TraceError] {
+        &self.skipped
     }
 
     /// The session's number.

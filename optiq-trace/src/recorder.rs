@@ -9,6 +9,7 @@ use crate::options::{EVENTS, EXTENSION, TraceOptions};
 use crate::rank_trace::Leg;
 use crate::record::{Call, EventKind, Outcome, Record};
 use crate::ring::Ring;
+use optiq_files::output::{PUBLIC, Place};
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
@@ -78,8 +79,15 @@ impl Recorder {
         let path = options.directory.join(format!("{:016x}.{}.{EXTENSION}", options.session, options.rank));
         let io = |what, error: std::io::Error| TraceError::Io { path: path.clone(), what, error: error.to_string() };
         std::fs::create_dir_all(&options.directory).map_err(|e| io("the trace's directory cannot be made", e))?;
-        let mut file = File::create(&path).map_err(|e| io("the trace cannot be written", e))?;
-        file.write_all(&encode::head(options, transport)).map_err(|e| io("the trace cannot be written", e))?;
+        // The file takes its name when its head is in it, so that a full disk leaves none rather than an empty one. All else is
+        // written under that name, for whoever looks at the trace of a program that runs or was killed.
+        let head = encode::head(options, transport);
+        let begun = Place::new(&path).and_then(|place| {
+            let draft = place.draft(PUBLIC)?;
+            draft.file().write_all(&head)?;
+            draft.keep()
+        });
+        let file = begun.map_err(|e| io("the trace cannot be written", e))?;
         Ok(Self {
             clock: options.clock,
             rank: options.rank,

@@ -11,21 +11,23 @@ use std::path::Path;
 /// (crate, crates of the workspace that it may use). Data flows one way: network, candidates, plan, schedule,
 /// transport. What plans and what moves do not know each other; `optiq` joins them.
 const ALLOWED: &[(&str, &[&str])] = &[
+    ("optiq-files", &[]),
     ("optiq-measure", &[]),
-    ("optiq-net", &[]),
-    ("optiq-solver", &["optiq-measure", "optiq-net"]),
-    ("optiq-trace", &[]),
+    ("optiq-net", &["optiq-files"]),
+    ("optiq-solver", &["optiq-files", "optiq-measure", "optiq-net"]),
+    ("optiq-trace", &["optiq-files"]),
     ("optiq-transport", &["optiq-measure", "optiq-trace"]),
-    ("optiq-lower", &["optiq-measure", "optiq-net", "optiq-solver", "optiq-transport"]),
-    ("optiq-sim", &["optiq-lower", "optiq-measure", "optiq-net", "optiq-solver", "optiq-transport"]),
+    ("optiq-lower", &["optiq-files", "optiq-measure", "optiq-net", "optiq-solver", "optiq-transport"]),
+    ("optiq-sim", &["optiq-files", "optiq-lower", "optiq-measure", "optiq-net", "optiq-solver", "optiq-transport"]),
     ("optiq", &["optiq-lower", "optiq-measure", "optiq-net", "optiq-solver", "optiq-trace", "optiq-transport"]),
     ("optiq-pmpi", &["optiq"]),
-    ("optiq-lab", &["optiq-measure", "optiq-net"]),
+    ("optiq-lab", &["optiq-files", "optiq-measure", "optiq-net"]),
     ("optiq-view", &["optiq-net", "optiq-solver", "optiq-trace"]),
     (
         "optiq-studies",
         &[
             "optiq",
+            "optiq-files",
             "optiq-lower",
             "optiq-measure",
             "optiq-net",
@@ -39,6 +41,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "optiq-cli",
         &[
             "optiq",
+            "optiq-files",
             "optiq-lab",
             "optiq-lower",
             "optiq-measure",

@@ -15,8 +15,7 @@ use optiq_view::context::Context;
 use optiq_view::plan::Picture;
 use optiq_view::table;
 use serde::Serialize;
-use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -83,6 +82,26 @@ impl From<Stream> for Calibration {
     }
 }
 
+/// The name of the picture in the directory for results.
+const PICTURE: &str = "link-loads.html";
+
+fn make_directory(directory: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(directory).map_err(|e| Failure::Input(format!("cannot make {}: {e}", directory.display())))
+}
+
+/// Looks whether results can be written to a directory. One that is not there is not made before there are results, so that a
+/// demo that is interrupted leaves none.
+fn check_directory(directory: &Path) -> Result<(), Failure> {
+    let missing = directory.ancestors().take_while(|d| !d.as_os_str().is_empty() && !d.exists()).collect::<Vec<_>>();
+    make_directory(directory)?;
+    let checked = Target::new(&directory.join(PICTURE));
+    for made in missing {
+        // Somebody else may have put something there by now, which stays.
+        let _ = std::fs::remove_dir(made);
+    }
+    checked.map(drop)
+}
+
 /// The lab's name; a second demo at the same time is refused.
 const NAME: &str = "demo";
 
@@ -93,18 +112,8 @@ impl Arguments {
         let list = demands::parse(&self.demands, &network, self.message)?;
         let options = PlanOptions { planner: self.planner, ..PlanOptions::default() };
         let planned = pipeline::run(&network, &list, &options)?;
-        let html = match &self.output {
-            None => None,
-            Some(directory) => {
-                let refuse = |e| Failure::Input(format!("cannot make {}: {e}", directory.display()));
-                std::fs::create_dir_all(directory).map_err(refuse)?;
-                Some(Target::new(&directory.join("link-loads.html"))?)
-            }
-        };
-        if let Some(target) = &html {
-            let context = Context::new(&network, &self.demands, &list);
-            let picture = Picture::new(&network, &context, &planned.plan, &planned.report);
-            target.write(|out| out.write_all(picture.page()?.as_bytes()))?;
+        if let Some(directory) = &self.output {
+            check_directory(directory)?;
         }
 
         progress.now(format!("bringing up {}", self.topology));
@@ -126,9 +135,13 @@ impl Arguments {
             calibration,
             bound_seconds: planned.plan.bound_seconds,
             binding: planned.plan.binding.clone(),
-            html: html.map(|t| t.path().display().to_string()),
+            html: self.output.as_ref().map(|directory| directory.join(PICTURE).display().to_string()),
         };
         if let Some(directory) = &self.output {
+            make_directory(directory)?;
+            let context = Context::new(&network, &self.demands, &list);
+            let picture = Picture::new(&network, &context, &planned.plan, &planned.report);
+            Target::new(&directory.join(PICTURE))?.write(|out| out.write_all(picture.page()?.as_bytes()))?;
             let failed = |e: serde_json::Error| Failure::Work(format!("cannot write the results: {e}"));
             let text = serde_json::to_string_pretty(&document).map_err(failed)?;
             Target::new(&directory.join("comparison.json"))?.write(|out| out.write_all(text.as_bytes()))?;

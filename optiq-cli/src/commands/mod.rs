@@ -1,7 +1,8 @@
 //! The commands, one file each.
 
 use crate::failure::Failure;
-use clap::Subcommand;
+use clap::{ArgMatches, Subcommand};
+use optiq_files::input::StandardInput;
 use std::process::ExitCode;
 
 // Not declared by the macro below, for `cargo fmt` finds modules only where it can see them.
@@ -23,6 +24,16 @@ mod topology;
 mod trace;
 mod transfers;
 mod wrap;
+
+/// What `-` stands for among the inputs of a command. Under `mpirun` every rank reads them, and programs in a lab read them again.
+pub fn standard_input(matches: &ArgMatches) -> StandardInput {
+    let command = matches.subcommand();
+    let nested = command.and_then(|(_, inner)| inner.subcommand_name());
+    match (command.map(|(name, _)| name), nested) {
+        (Some("bench" | "calibrate" | "demo" | "lab"), _) | (Some("transfers"), Some("run")) => StandardInput::Shared,
+        _ => StandardInput::Allowed,
+    }
+}
 
 /// Declares the enum of subcommands and its dispatch from lines `Name(module)`: a module has a clap
 /// argument type `Arguments`, whose documentation is the command's help, with a method `run`. `generate`, the last one, takes

@@ -97,7 +97,7 @@ impl Arguments {
         let candidates_seconds = start.elapsed().as_secs_f64();
         if let Some(target) = &target {
             progress.now("writing the path file");
-            target.write(|out| candidates::file::write_to(out, &net, &found))?;
+            target.write(|mut out| candidates::file::write_to(&mut out, &net, &found))?;
         }
         drop(progress);
         let pairs = distinct(&demands);

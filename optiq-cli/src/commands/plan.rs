@@ -6,6 +6,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::target::Target;
 use clap::Args;
+use optiq_files::input::STANDARD;
 use optiq_net::{LoadStatistics, Network};
 use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::{self, Planned};
@@ -18,7 +19,6 @@ use optiq_view::context::Context;
 use optiq_view::plan::{self as picture, Picture};
 use optiq_view::table;
 use serde::Serialize;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -105,7 +105,7 @@ struct PlanDocument<'a> {
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let start = Instant::now();
-        if self.output.is_some() && self.output == self.html {
+        if self.output.is_some() && self.output == self.html && self.output.as_deref() != Some(Path::new(STANDARD)) {
             return Err(Failure::Input("--output and --html name the same file; two are expected".into()));
         }
         let output = self.output.as_deref().map(Target::new).transpose()?;
@@ -240,9 +240,10 @@ fn display(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// JSON or binary, by the name of the file, as [`Plan::save`] has it.
+/// JSON or binary, by the name of the file, as [`Plan::save`] has it; JSON to standard output, which may be a terminal.
 fn write_plan(target: &Target, plan: &Plan) -> Result<(), Failure> {
-    let json = target.path().extension().is_some_and(|e| e == "json");
+    let path = target.path();
+    let json = path.extension().is_some_and(|e| e == "json") || path.as_os_str() == STANDARD;
     let contents = if json { plan.to_json()?.into_bytes() } else { plan.to_bytes()? };
     target.write(|out| out.write_all(&contents))
 }

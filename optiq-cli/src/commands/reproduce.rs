@@ -14,7 +14,6 @@ use optiq_studies::findings::{Findings, FindingsByKey};
 use optiq_studies::progress::Progress as StudyProgress;
 use serde::Serialize;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

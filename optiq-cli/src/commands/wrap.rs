@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::output;
 use clap::Args;
 use optiq::{OPTIONS, Settings};
+use optiq_files::input::Input;
 use optiq_net::{NetError, Network};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -137,7 +138,7 @@ impl Arguments {
             Err(error) => return wrong(format!("cannot be used: {error}")),
         };
         let mut magic = [0; 4];
-        let read = std::fs::File::open(&path).and_then(|mut file| file.read_exact(&mut magic));
+        let read = Input::open(&path).and_then(|file| file.at_most(u64::MAX)?.read_exact(&mut magic));
         if read.is_err() || &magic != b"\x7fELF" {
             return wrong(format!("is no shared library; the path of {LIBRARY} is expected"));
         }

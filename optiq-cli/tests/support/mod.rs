@@ -24,6 +24,7 @@ impl Folder {
         fs::write(self.path(name), contents).unwrap();
     }
 
+    #[allow(dead_code, reason = "not every test program asks")]
     pub fn read(&self, name: &str) -> Vec<u8> {
         fs::read(self.path(name)).unwrap()
     }
@@ -53,6 +54,7 @@ impl Folder {
     }
 
     /// Runs it, which must succeed and write nothing to standard error, and returns what it printed.
+    #[allow(dead_code, reason = "not every test program asks")]
     pub fn succeed(&self, line: &str) -> String {
         let output = self.run(line);
         let error = String::from_utf8_lossy(&output.stderr);

@@ -114,7 +114,7 @@ impl MachineRecord {
     /// # Errors
     /// One sentence that names the file and the line.
     pub fn read(path: &Path) -> Result<Self, String> {
-        let name = path.display().to_string();
+        let name = optiq_files::input::name(path);
         let text = text_file::read(path, LARGEST_FILE).map_err(|e| format!("calibration file {name}: {e}"))?;
         Self::parse(&text, &name)
     }

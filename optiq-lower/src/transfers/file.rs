@@ -19,6 +19,7 @@
 
 use super::list::{MAX_VERTICES, Transfer, TransferList, TransferPath};
 use crate::error::LowerError;
+use optiq_files::output;
 use optiq_net::text_file::{self, shorten};
 use optiq_net::units::parse_bytes;
 use optiq_net::{Fingerprint, NodeId};
@@ -67,7 +68,7 @@ impl TransferList {
     /// # Errors
     /// [`LowerError::Argument`], naming the file, and the line of the first thing that is wrong.
     pub fn read(path: &Path) -> Result<Self, LowerError> {
-        let name = path.display().to_string();
+        let name = optiq_files::input::name(path);
         let text = text_file::read(path, LARGEST_FILE).map_err(|e| LowerError::Argument(format!("{name}: {e}")))?;
         Self::parse(&text, &name)
     }
@@ -175,7 +176,7 @@ impl TransferList {
     pub fn write(&self, path: &Path) -> Result<(), LowerError> {
         let json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
         let text = if json { self.to_json()? + "\n" } else { self.to_text() };
-        optiq_solver::atomic::write(path, |out| out.write_all(text.as_bytes()))
+        output::write(path, output::PUBLIC, |out| out.write_all(text.as_bytes()))
             .map_err(|e| LowerError::Argument(format!("{}: {e}", path.display())))
     }
 }

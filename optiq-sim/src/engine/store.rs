@@ -54,6 +54,12 @@ impl<T> Store<T> {
         self.all.get(at as usize)
     }
 
+    /// Whether the numbers that are free are numbers of slots, each given once: what was read from a file may be anything.
+    pub(crate) fn is_sound(&self) -> bool {
+        let mut seen = vec![false; self.all.len()];
+        self.free.iter().all(|&at| seen.get_mut(at as usize).is_some_and(|seen| !std::mem::replace(seen, true)))
+    }
+
     pub(crate) fn in_use(&self) -> usize {
         self.all.len() - self.free.len()
     }

@@ -259,6 +259,9 @@ impl Hosts {
         if queues.len() != self.queues.len() || hosts.len() != self.states.iter().flatten().count() {
             return Err("other hosts".into());
         }
+        if !actions.is_sound() {
+            return Err("actions that are in no slot".into());
+        }
         (self.queues, self.actions) = (queues, actions);
         for ((host, busy_until, next_message, next_event, random), incoming, requested, program) in hosts {
             let place = self.states.get_mut(host as usize).and_then(Option::as_mut).ok_or("other hosts")?;

@@ -85,6 +85,13 @@ impl Level {
         self.highest = self.most.get(at as usize).copied().unwrap_or(0);
     }
 
+    /// Whether it can be a level of a recording that ends at `limit`: what was read from a file may be anything.
+    pub(super) fn is_sound(&self, interval: Time, limit: Time) -> bool {
+        let cells = limit / interval;
+        let times = self.until <= limit && self.since <= self.until && self.until.is_multiple_of(interval);
+        times && self.waited.len() == self.most.len() && self.waited.len() as u64 <= cells
+    }
+
     /// The end of the recording, at a time not before the last change.
     pub(super) fn end(&mut self, interval: Time, time: Time) {
         self.change(interval, time, 0);

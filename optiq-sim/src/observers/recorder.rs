@@ -64,6 +64,7 @@ impl Recorder {
     fn reach(&mut self, time: Time) {
         while time >= self.limit {
             let (interval, links) = (self.interval, self.links.len());
+            assert!(self.limit < Time::NEVER / 2, "a time beyond the end of time");
             halve(&mut self.sent, links, |a, b| a + b);
             self.levels().for_each(|level| level.halve(interval));
             (self.interval, self.limit) = (interval * 2, self.limit * 2);
@@ -218,7 +219,19 @@ impl Observer for SeriesObserver<'_> {
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), String> {
-        self.recorder = codec::decode(state)?;
+        let mut recorder: Recorder = codec::decode(state)?;
+        let sizes = |r: &Recorder| (r.links.len(), r.buffers.len(), r.hosts.len());
+        let of = |r: &Recorder| r.limit.as_picoseconds().checked_div(r.interval.as_picoseconds());
+        if sizes(&recorder) != sizes(&self.recorder) || of(&recorder) != of(&self.recorder) {
+            return Err("what it has recorded is of other links or queues".into());
+        }
+        let (interval, limit) = (recorder.interval, recorder.limit);
+        let rows = usize::try_from(limit / interval).unwrap_or(usize::MAX);
+        let sent = recorder.sent.len() <= recorder.links.len().saturating_mul(rows);
+        if !sent || !recorder.levels().all(|level| level.is_sound(interval, limit)) {
+            return Err("what it has recorded was at no time of it".into());
+        }
+        self.recorder = recorder;
         Ok(())
     }
 }

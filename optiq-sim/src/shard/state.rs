@@ -51,6 +51,9 @@ pub(crate) enum Remote {
     Credit { time: Time, vc: u32, bytes: u32 },
 }
 
+/// No simulation comes so far: 53 days, a quarter of what its clock can count.
+const FAR: Time = Time::picoseconds(1 << 62);
+
 /// See the top of the file.
 pub(crate) struct Shard<'n> {
     pub(super) fabric: &'n Fabric,
@@ -186,13 +189,20 @@ impl<'n> Shard<'n> {
         if channels.len() != self.outputs.len() || buffers.len() != self.buffers.len() {
             return Err("another network".into());
         }
+        if !packets.is_sound() || !messages.is_sound() {
+            return Err("packets or messages that are in no slot".into());
+        }
+        let counters = Counters::restore(&counters)?;
+        if now.max(counters.last) > FAR || events.iter().any(|event| event.time < now || event.time > FAR) {
+            return Err("events before its own time, or beyond the end of time".into());
+        }
         channels::restore(&mut self.outputs, &mut self.wires, &mut self.inputs, channels);
         self.demand.iter_mut().zip(&self.outputs).for_each(|(demand, output)| *demand = output.waiting);
         self.buffers = buffers;
         self.credits.restore((credits, returns, reserved));
         (self.packets, self.messages) = (packets, messages);
         self.hosts.restore(&hosts)?;
-        self.counters = Counters::restore(&counters)?;
+        self.counters = counters;
         self.now = now;
         if let (Some(to), Some(from)) = (&mut self.pipelines, pipelines) {
             to.restore(&from)?;

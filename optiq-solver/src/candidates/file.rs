@@ -21,11 +21,11 @@ use crate::candidates::method::CandidateMethod;
 use crate::candidates::set::Candidates;
 use crate::candidates::table::{PathBuffer, PathTable};
 use crate::error::PathFileError;
-use crate::{atomic, legs};
+use crate::legs;
+use optiq_files::{input, output};
 use optiq_net::text_file::shorten;
 use optiq_net::{LinkId, Network, NodeId};
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
@@ -43,7 +43,7 @@ const MAX_LINE: u64 = 1 << 20;
 /// # Errors
 /// [`PathFileError::Io`] if the file cannot be written.
 pub fn write(path: &Path, net: &Network, candidates: &Candidates) -> Result<(), PathFileError> {
-    atomic::write(path, |out| write_to(out, net, candidates))
+    output::write(path, output::PUBLIC, |out| write_to(out, net, candidates))
         .map_err(|e| PathFileError::Io { path: path.display().to_string(), problem: e.to_string() })
 }
 
@@ -83,15 +83,10 @@ pub fn write_to(out: &mut impl Write, net: &Network, candidates: &Candidates) ->
 /// above, a path that the network does not have or that its routing cannot execute, a pair given twice or without
 /// a path.
 pub fn read(path: &Path, net: &Network) -> Result<Candidates, PathFileError> {
-    let name = path.display().to_string();
+    let name = input::name(path);
     let io = |e: io::Error| PathFileError::Io { path: name.clone(), problem: e.to_string() };
-    let file = File::open(path).map_err(io)?;
-    let length = file.metadata().map_err(io)?.len();
-    if length > MAX_FILE {
-        let problem = format!("it has {length} bytes; at most {MAX_FILE} are read");
-        return Err(PathFileError::Io { path: name, problem });
-    }
-    read_from(&name, BufReader::new(file.take(MAX_FILE)), net)
+    let file = input::Input::open(path).and_then(|input| input.at_most(MAX_FILE)).map_err(io)?;
+    read_from(&name, BufReader::new(file), net)
 }
 
 /// Reads the text of a path file; `name` is what messages call it.

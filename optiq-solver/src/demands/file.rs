@@ -2,9 +2,10 @@
 
 use crate::demands::demand::{Demand, MAX_DEMANDS, parse_class};
 use crate::error::DemandError;
+use optiq_files::input;
 use optiq_net::{Network, NodeId, units};
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 
 /// The largest demand file that is read, in bytes.
 const MAX_FILE: u64 = 256 << 20;
@@ -13,15 +14,10 @@ const MAX_FILE: u64 = 256 << 20;
 const MAX_LINE: u64 = 4096;
 
 pub(super) fn read(path: &str, net: &Network) -> Result<Vec<Demand>, DemandError> {
-    let io = |e: std::io::Error| DemandError::Io { path: path.to_owned(), problem: e.to_string() };
-    let file = File::open(path).map_err(io)?;
-    let length = file.metadata().map_err(io)?.len();
-    if length > MAX_FILE {
-        let problem = format!("it has {length} bytes; at most {MAX_FILE} are read");
-        return Err(DemandError::Io { path: path.to_owned(), problem });
-    }
-    // The length of a pipe or device is not known beforehand: the limit is enforced on what is read, too.
-    read_from(path, BufReader::new(file.take(MAX_FILE)), net)
+    let name = input::name(Path::new(path));
+    let file = input::Input::open(Path::new(path)).and_then(|input| input.at_most(MAX_FILE));
+    let file = file.map_err(|e| DemandError::Io { path: name.clone(), problem: e.to_string() })?;
+    read_from(&name, BufReader::new(file), net)
 }
 
 /// Reads the lines of `input`; `path` is for messages.

@@ -9,9 +9,10 @@ mod pattern;
 pub use demand::{Demand, MAX_DEMANDS, by_pair, fingerprint};
 
 use crate::error::DemandError;
+use optiq_files::input::STANDARD;
 use optiq_net::Network;
 
-/// Demands from their textual form, `pattern:NAME[,KEY=VALUE...]` or `file:PATH`.
+/// Demands from their textual form, `pattern:NAME[,KEY=VALUE...]` or `file:PATH`; `-` is `file:-`, standard input.
 ///
 /// Patterns, for a network of `P` hosts (thesis 6.4.2 and 6.4.4.2; `S` sources with `K` destinations each; every
 /// demand has `message_bytes` bytes, and a host's demand to itself is left out):
@@ -44,7 +45,7 @@ pub fn parse(text: &str, net: &Network, message_bytes: u64) -> Result<Vec<Demand
     if let Some(pattern) = text.strip_prefix("pattern:") {
         pattern::parse(pattern, net, message_bytes)
             .map_err(|problem| DemandError::Pattern { pattern: pattern.to_owned(), problem })
-    } else if let Some(path) = text.strip_prefix("file:") {
+    } else if let Some(path) = text.strip_prefix("file:").or((text == STANDARD).then_some(STANDARD)) {
         file::read(path, net)
     } else {
         Err(DemandError::Form(text.to_owned()))

@@ -22,13 +22,12 @@
 //! Both are read against the network and checked in full ([`Plan::check`]).
 
 use super::{Flow, PLAN_VERSION, Plan};
-use crate::atomic;
 use crate::demands::Demand;
 use bincode::config::{Configuration, Limit, LittleEndian, Varint};
+use optiq_files::{input, output};
 use optiq_net::{Fingerprint, LinkId, Network, NodeId};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 use thiserror::Error;
 
@@ -38,6 +37,9 @@ const CODEC_BINCODE_2: u32 = 1;
 
 /// The largest plan file that is read, in bytes.
 const MAX_FILE: u64 = 4 << 30;
+
+/// How much of a file is read before anything else, to see whether it is a plan.
+const BEGINNING: usize = 4096;
 
 /// What one record of the payload may hold, in bytes of memory; a flow over a million links fits.
 const MAX_RECORD: usize = 16 << 20;
@@ -149,29 +151,7 @@ impl Plan {
     /// Everything in [`CodecError`] but `Io`, `Encode` and `File`. Nothing that is not exactly what
     /// [`Plan::to_bytes`] made for this network is accepted.
     pub fn from_bytes(bytes: &[u8], net: &Network) -> Result<Self, CodecError> {
-        let compared = bytes.len().min(MAGIC.len());
-        if bytes[..compared] != MAGIC[..compared] || bytes.is_empty() {
-            return Err(CodecError::NotAPlan);
-        }
-        if bytes.len() < HEADER {
-            return Err(CodecError::CutOff { found: bytes.len() as u64, expected: HEADER as u64 });
-        }
-        let version = u32::from_le_bytes(field(bytes, 8));
-        if version != PLAN_VERSION {
-            return Err(CodecError::OtherVersion { found: version, expected: PLAN_VERSION });
-        }
-        let codec = u32::from_le_bytes(field(bytes, 12));
-        if codec != CODEC_BINCODE_2 {
-            return Err(CodecError::OtherCodec(codec));
-        }
-        let expected = u64::from_le_bytes(field(bytes, 48)).saturating_add(HEADER as u64);
-        let found = bytes.len() as u64;
-        if found < expected {
-            return Err(CodecError::CutOff { found, expected });
-        }
-        if found > expected {
-            return Err(CodecError::Trailing(found - expected));
-        }
+        check_header(bytes, Some(bytes.len() as u64))?;
         if u64::from_le_bytes(field(bytes, 56)) != checksum(bytes) {
             return Err(CodecError::Damaged);
         }
@@ -198,7 +178,7 @@ impl Plan {
         }
         let (congestion_seconds, direct_congestion_seconds, bound_seconds) = figures;
         let plan = Plan {
-            version,
+            version: PLAN_VERSION,
             planner,
             network,
             demands_fingerprint,
@@ -293,7 +273,8 @@ impl Plan {
         let save = || {
             let json = path.extension().is_some_and(|e| e == "json");
             let contents = if json { self.to_json()?.into_bytes() } else { self.to_bytes()? };
-            atomic::write(path, |out| out.write_all(&contents)).map_err(|e| CodecError::Io(e.to_string()))
+            output::write(path, output::PUBLIC, |out| out.write_all(&contents))
+                .map_err(|e| CodecError::Io(e.to_string()))
         };
         save().map_err(|e| of_file(path, e))
     }
@@ -306,11 +287,7 @@ impl Plan {
     pub fn load(path: &Path, net: &Network) -> Result<Self, CodecError> {
         let load = || {
             let io = |e: std::io::Error| CodecError::Io(e.to_string());
-            let mut bytes = Vec::new();
-            File::open(path).map_err(io)?.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(io)?;
-            if bytes.len() as u64 > MAX_FILE {
-                return Err(CodecError::Io(format!("it has more than {MAX_FILE} bytes, which are not read")));
-            }
+            let bytes = input::read_checked(path, BEGINNING, io, check_beginning)?;
             match bytes.iter().find(|b| !b.is_ascii_whitespace()) {
                 Some(b'{') => {
                     let text = std::str::from_utf8(&bytes).map_err(|e| CodecError::Malformed(e.to_string()))?;
@@ -324,7 +301,43 @@ impl Plan {
 }
 
 fn of_file(path: &Path, problem: CodecError) -> CodecError {
-    CodecError::File { path: path.display().to_string(), problem: Box::new(problem) }
+    CodecError::File { path: input::name(path), problem: Box::new(problem) }
+}
+
+/// Looks at how a file begins, and says how many bytes of it may be read.
+fn check_beginning(beginning: &[u8], length: Option<u64>) -> Result<u64, CodecError> {
+    let mut visible = beginning.iter().filter(|b| !b.is_ascii_whitespace());
+    match (visible.next(), visible.next()) {
+        (Some(b'{'), None | Some(b'"' | b'}')) => Ok(MAX_FILE),
+        (Some(b'{'), Some(_)) => Err(CodecError::NotAPlan),
+        _ => Ok(check_header(beginning, length)?.min(MAX_FILE)),
+    }
+}
+
+/// Looks at the header of a binary plan, of which `bytes` are at least the beginning and `length` the size, if that is known. Says
+/// how large it should be.
+fn check_header(bytes: &[u8], length: Option<u64>) -> Result<u64, CodecError> {
+    let compared = bytes.len().min(MAGIC.len());
+    if bytes[..compared] != MAGIC[..compared] || bytes.is_empty() {
+        return Err(CodecError::NotAPlan);
+    }
+    if bytes.len() < HEADER {
+        return Err(CodecError::CutOff { found: bytes.len() as u64, expected: HEADER as u64 });
+    }
+    let version = u32::from_le_bytes(field(bytes, 8));
+    if version != PLAN_VERSION {
+        return Err(CodecError::OtherVersion { found: version, expected: PLAN_VERSION });
+    }
+    let codec = u32::from_le_bytes(field(bytes, 12));
+    if codec != CODEC_BINCODE_2 {
+        return Err(CodecError::OtherCodec(codec));
+    }
+    let expected = u64::from_le_bytes(field(bytes, 48)).saturating_add(HEADER as u64);
+    match length {
+        Some(found) if found < expected => Err(CodecError::CutOff { found, expected }),
+        Some(found) if found > expected => Err(CodecError::Trailing(found - expected)),
+        _ => Ok(expected),
+    }
 }
 
 fn check_network(found: Fingerprint, net: &Network) -> Result<(), CodecError> {

@@ -1,5 +1,6 @@
 //! Which cases are measured: lists of demands and sizes, and files of cases.
 
+use optiq_files::input;
 use optiq_net::text_file;
 use optiq_net::units::{format_bytes, parse_bytes};
 use serde::Deserialize;
@@ -127,7 +128,7 @@ pub fn cases(name: &str) -> Result<Vec<Case>, String> {
     }
     let bad = |why: String| format!("cases {name}: {why} (the one list that is built in is {THESIS30})");
     let text = text_file::read(Path::new(name), MAX_FILE).map_err(bad)?;
-    parse_cases(&text, name)
+    parse_cases(&text, &input::name(Path::new(name)))
 }
 
 fn parse_cases(text: &str, label: &str) -> Result<Vec<Case>, String> {

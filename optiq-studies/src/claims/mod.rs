@@ -16,4 +16,4 @@ mod scaling;
 pub(crate) mod setting;
 mod simulated;
 mod table_vii;
-pub(crate) mod thesis_cases;
+pub mod thesis_cases;

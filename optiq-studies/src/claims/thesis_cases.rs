@@ -5,15 +5,15 @@
 //! It becomes demands by arithmetic and by [`SplitMix64`] alone, so that they are the same everywhere.
 
 use crate::failure::Failure;
+use optiq_files::input;
 use optiq_net::random::SplitMix64;
+use optiq_net::text_file;
 use optiq_net::{NodeId, units};
 use optiq_solver::Demand;
 use optiq_solver::demands::MAX_DEMANDS;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 /// The 91 cases.
@@ -29,13 +29,39 @@ const MAX_FILE: u64 = 16 << 20;
 #[derive(Clone, Debug, PartialEq)]
 pub enum CaseError {
     /// The file cannot be read.
-    Io { path: String, problem: String },
+    Io {
+        /// The file.
+        path: String,
+        /// What the operating system says.
+        problem: String,
+    },
     /// It is not of the form that is expected; the line, from 1, where it is known.
-    Form { path: String, line: Option<usize>, problem: String },
+    Form {
+        /// The file.
+        path: String,
+        /// The line, from 1.
+        line: Option<usize>,
+        /// What is wrong.
+        problem: String,
+    },
     /// A case in it is wrong.
-    Case { path: String, id: String, problem: String },
+    Case {
+        /// The file.
+        path: String,
+        /// The case.
+        id: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// A case does not fit a network with this number of hosts.
-    Hosts { id: String, hosts: usize, problem: String },
+    Hosts {
+        /// The case.
+        id: String,
+        /// How many hosts the network has.
+        hosts: usize,
+        /// What is wrong.
+        problem: String,
+    },
 }
 
 impl fmt::Display for CaseError {
@@ -283,14 +309,8 @@ pub fn built_in() -> Result<Vec<Case>, CaseError> {
 /// # Errors
 /// [`CaseError::Io`] for a file that cannot be read, is larger than 16 MiB or not UTF-8; else as [`parse`].
 pub fn read(path: &Path) -> Result<Vec<Case>, CaseError> {
-    let name = path.display().to_string();
-    let io = |problem: String| CaseError::Io { path: name.clone(), problem };
-    let mut text = String::new();
-    let file = File::open(path).map_err(|e| io(e.to_string()))?;
-    file.take(MAX_FILE + 1).read_to_string(&mut text).map_err(|e| io(e.to_string()))?;
-    if text.len() as u64 > MAX_FILE {
-        return Err(io(format!("it has more than {MAX_FILE} bytes")));
-    }
+    let name = input::name(path);
+    let text = text_file::read(path, MAX_FILE).map_err(|problem| CaseError::Io { path: name.clone(), problem })?;
     parse(&text, &name)
 }
 

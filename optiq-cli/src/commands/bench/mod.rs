@@ -11,7 +11,6 @@ use optiq::PlannerChoice;
 use optiq_studies::bench::alltoallv::{self, Request};
 use optiq_studies::bench::cases::{self, Sizes};
 use optiq_studies::bench::comparison::Suite;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -13,7 +13,6 @@ use optiq::Config;
 use optiq_net::Network;
 use optiq_studies::bench::calibration::measure::{Calibration, CalibrationRequest, measure};
 use optiq_studies::bench::cases as request;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

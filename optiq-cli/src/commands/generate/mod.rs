@@ -17,7 +17,6 @@ use clap_complete::{Generator, Shell};
 use file::GeneratedFile;
 use serde::Serialize;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

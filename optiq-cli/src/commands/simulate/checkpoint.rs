@@ -4,8 +4,8 @@ use crate::arguments::duration;
 use crate::failure::Failure;
 use crate::target::Target;
 use clap::Args;
-use std::io::Write;
-use std::path::PathBuf;
+use optiq_files::input::{self, STANDARD};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Arguments of checkpoints.
@@ -32,12 +32,20 @@ pub struct Files {
 impl Checkpointing {
     /// Looks whether the one can be written, and reads the other.
     pub fn open(&self) -> Result<Files, Failure> {
+        if self.every.is_some() && self.checkpoint.as_deref() == Some(Path::new(STANDARD)) {
+            let why = "with --every, each checkpoint replaces the last one, which standard output cannot do; a file is expected";
+            return Err(Failure::Input(format!("--checkpoint -: {why}")));
+        }
         let target = self.checkpoint.as_deref().map(Target::new).transpose()?;
-        let read = |path: &PathBuf| match std::fs::read(path) {
+        let read = |path: &PathBuf| match optiq_sim::read_checkpoint(path) {
             Ok(bytes) => Ok((path.clone(), bytes)),
-            Err(e) => Err(Failure::Input(format!("cannot read {}: {e}", path.display()))),
+            Err(e) => Err(Failure::Input(e.to_string())),
         };
         let resume = self.resume.as_ref().map(read).transpose()?;
+        if resume.is_some() {
+            // A forged checkpoint can lead the simulation to a panic, which becomes an error of one sentence.
+            std::panic::set_hook(Box::new(|panic| log::debug!("{panic}")));
+        }
         Ok(Files { target, every: self.every, resume })
     }
 }
@@ -63,7 +71,7 @@ impl Files {
     pub fn named(&self, error: optiq_sim::SimError) -> Failure {
         match (&self.resume, &error) {
             (Some((path, _)), optiq_sim::SimError::Checkpoint(text)) if !text.starts_with("cannot write") => {
-                Failure::Input(format!("{}: {text}", path.display()))
+                Failure::Input(format!("{}: {text}", input::name(path)))
             }
             _ => error.into(),
         }

@@ -158,6 +158,11 @@ fn notes(run: &Run, by_rank: &[RankSummary]) -> Vec<String> {
     if !cut.is_empty() {
         notes.push(format!("{} did not come to an end, or not yet: what was written by then is shown", list(&cut)));
     }
+    if let Some(first) = run.skipped().first() {
+        let files = table::count(run.skipped().len(), "file");
+        let more = if run.skipped().len() > 1 { "; the first: " } else { ": " };
+        notes.push(format!("{files} cannot be read and left out{more}{first}"));
+    }
     let dropped: Vec<Rank> = by_rank.iter().filter(|r| r.dropped > 0).map(|r| r.rank).collect();
     if !dropped.is_empty() {
         let records: u64 = by_rank.iter().map(|r| r.dropped).fold(0, u64::saturating_add);

@@ -9,7 +9,6 @@ use clap::Args;
 use document::{Choice, TraceDocument, name};
 use optiq_trace::{Rank, Run, TraceError, perfetto};
 use optiq_view::timeline;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -14,7 +14,6 @@ use optiq_solver::demands;
 use optiq_transport::Rank;
 use optiq_view::table;
 use serde::Serialize;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

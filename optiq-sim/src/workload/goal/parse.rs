@@ -379,7 +379,7 @@ impl Goal {
     /// # Errors
     /// As [`Goal::parse`], with the file's name; what the operating system says of it.
     pub fn read(path: &Path) -> Result<Self, SimError> {
-        let name = path.display();
+        let name = optiq_files::input::name(path);
         let text = optiq_net::text_file::read(path, MAX_FILE_BYTES)
             .map_err(|why| SimError::Trace(format!("GOAL schedule {name}: {why}")))?;
         parse(&text).map_err(|wrong| SimError::Trace(format!("{name}:{}: {}", wrong.line, wrong.what)))
