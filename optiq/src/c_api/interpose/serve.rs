@@ -12,6 +12,7 @@ use crate::session::{Arguments, ByMpi, Local};
 use optiq_lower::choices::Algorithm;
 use optiq_lower::decide::Decision;
 use optiq_net::Network;
+use optiq_net::spec::has_kind;
 use optiq_transport::mpi::{Library, ffi, handle_bits, in_place, is_committed, is_initialized, is_named};
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -137,6 +138,7 @@ fn read_configuration() -> Result<usize, CallOutcome> {
     read.warnings.iter().for_each(|warning| warn(warning));
     if let Some(error) = &read.error {
         warn(&format!("{error}; all calls go to plain MPI"));
+        counts::unusable(&error.to_string());
         return Err(CallOutcome::Unusable);
     }
     let Some(topology) = read.config.topology.as_deref() else { return Err(CallOutcome::NoTopology) };
@@ -144,10 +146,12 @@ fn read_configuration() -> Result<usize, CallOutcome> {
         return Err(CallOutcome::NoTopology);
     }
     // Files may differ between ranks, so that only an agreement can refuse them; a specification does not.
-    if !topology.starts_with("file:")
+    if has_kind(topology)
+        && !topology.trim_start().starts_with("file:")
         && let Err(error) = Network::from_spec(topology)
     {
         warn(&format!("OPTIQ_TOPOLOGY: {error}; all calls go to plain MPI"));
+        counts::unusable(&format!("OPTIQ_TOPOLOGY: {error}"));
         return Err(CallOutcome::Unusable);
     }
     let Preload { alltoallv, alltoall, ialltoallv } = read.config.preload;
