@@ -193,7 +193,7 @@ pub fn run_with(
     let (plan, [load, direct]) = finish_with_loads(&problem, planner.name(), assignment)?;
     let report = Report::with_loads(&plan, net, load, direct)?;
     let timings = Timings { total_seconds: start.elapsed().as_secs_f64(), ..timings };
-    let verdict = verdict(&plan, over_legs);
+    let verdict = verdict(&plan, over_legs, &report.gain);
     log::debug!(
         "plan: congestion {:.4e} s, bound {:.4e} s set by {}, direct {:.4e} s",
         plan.congestion_seconds,
