@@ -1,6 +1,8 @@
 //! `optiq topology`.
 
+use crate::arguments::specification;
 use crate::failure::Failure;
+use crate::output::Schema;
 use crate::progress::Progress;
 use crate::{names, output};
 use clap::Args;
@@ -17,9 +19,10 @@ Examples:
   optiq topology torus:4x4,capacity=100Mbit/s --route h0 '(2,3)'
   optiq topology star:8 --neighbours s0 --json")]
 pub struct Arguments {
-    /// torus:4x4, mesh:4x4, bgq:1024, star:16 or file:net.toml, with options such as ,capacity=100Mbit/s
+    /// torus:4x4, mesh:4x4, bgq:1024, star:16 or the path of a file such as net.toml, with options such as ,capacity=100Mbit/s
+    /// [default: OPTIQ_TOPOLOGY]
     #[arg(value_name = "SPEC")]
-    spec: String,
+    spec: Option<String>,
     /// Show the network's own route from A to B (names, numbers or coordinates)
     #[arg(long, num_args = 2, value_names = ["A", "B"])]
     route: Option<Vec<String>>,
@@ -93,15 +96,16 @@ struct LinkDocument {
 
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        let progress = Progress::start(format!("reading {}", self.spec));
-        let net = Network::from_spec(&self.spec)?;
+        let spec = specification(self.spec.as_deref(), "SPEC")?;
+        let progress = Progress::start(format!("reading {spec}"));
+        let net = Network::from_spec(&spec)?;
         let route = self.route.as_deref().map(|ends| route(&net, ends)).transpose()?;
         let neighbours = self.neighbours.as_deref().map(|v| net.resolve(v)).transpose()?;
         progress.now("measuring distances");
         let document = TopologyDocument::new(&net, route, neighbours);
         drop(progress);
         if self.json {
-            output::print_json(&document)?;
+            output::print_json(Schema::Topology, &document)?;
         } else {
             output::print(&document.text(&net))?;
         }
@@ -275,7 +279,7 @@ impl GeometryDocument {
 }
 
 /// A routing in words; dimensions are called A, B, C, ... in the order of the specification.
-fn routing(routing: &Routing) -> String {
+pub fn routing(routing: &Routing) -> String {
     match routing {
         Routing::Shortest => "shortest paths, the lowest-numbered link first".into(),
         Routing::DimensionOrder(order) => {
