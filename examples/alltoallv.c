@@ -1,7 +1,7 @@
 /* The thesis's source example 1: an exchange with MPI_Alltoallv, and the same one with optiq_alltoallv.
  *
  *   mpicc alltoallv.c -o alltoallv -loptiq        (the book has the whole command: docs/book/src/c.md)
- *   OPTIQ_TOPOLOGY=torus:4x4 OPTIQ_PLACEMENT=rank mpirun -n 16 ./alltoallv
+ *   OPTIQ_TOPOLOGY=star:2 OPTIQ_PLACEMENT=rank mpirun -n 2 ./alltoallv
  *
  * Prints, on rank 0, what served the exchange; exits with 1 if a byte is wrong. */
 #include <optiq.h>

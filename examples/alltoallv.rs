@@ -2,7 +2,7 @@
 //!
 //! ```sh
 //! cargo build --release --features mpi --example alltoallv
-//! OPTIQ_TOPOLOGY=torus:4x4 OPTIQ_PLACEMENT=rank mpirun --oversubscribe -n 16 target/release/examples/alltoallv
+//! OPTIQ_TOPOLOGY=star:2 OPTIQ_PLACEMENT=rank mpirun -n 2 target/release/examples/alltoallv
 //! ```
 
 use mpi::traits::{AsRaw, Communicator};

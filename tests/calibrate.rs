@@ -39,7 +39,10 @@ fn a_machine_is_measured_and_its_record_used() {
     let measured = run(4, &arguments, &[("OPTIQ_PLACEMENT", "rank:1")]);
     assert!(measured.success, "{}", measured.output);
     let document: Value = serde_json::Deserializer::from_str(&measured.output).into_iter().next().unwrap().unwrap();
-    assert_eq!((&document["schema"], &document["ranks"], &document["hosts"]), (&1.into(), &4.into(), &1.into()));
+    assert_eq!(
+        (&document["schema"], &document["ranks"], &document["hosts"]),
+        (&"optiq-calibrate/1".into(), &4.into(), &1.into())
+    );
     assert!(document["notes"][0].as_str().unwrap().contains("not efficiencies of links"), "{document}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
 
@@ -63,7 +66,8 @@ fn a_machine_is_measured_and_its_record_used() {
     let elsewhere = |run: common::Run, what: &str| {
         let lines: Vec<&str> = run.output.lines().filter(|l| l.contains("OPTIQ_CALIBRATION")).collect();
         assert!(run.success && lines.len() == 1 && lines[0].contains(what), "{}", run.output);
-        assert!(lines[0].contains(path) && lines[0].contains("planned_share, hops_share and plain_share are not"));
+        let unused = "planned_link_efficiency, store_and_forward_link_efficiency and mpi_link_efficiency are not";
+        assert!(lines[0].contains(path) && lines[0].contains(unused));
     };
     elsewhere(session(&file, "torus:4,capacity=10MB/s"), "another network");
     let text = std::fs::read_to_string(&file).unwrap();

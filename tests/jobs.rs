@@ -34,7 +34,10 @@ fn jobs_are_planned_shown_and_executed() {
         let (status, planned, error) = plain(&[&words[..], &["--json"]].concat());
         assert_eq!(status, Some(0), "{error}");
         let planned: Value = serde_json::from_str(&planned).unwrap();
-        assert_eq!((&planned["jobs"], &planned["ranks"], &planned["bytes"]), (&8.into(), &8.into(), &800_000.into()));
+        assert_eq!(
+            (&planned["transfers"], &planned["ranks"], &planned["bytes"]),
+            (&8.into(), &8.into(), &800_000.into())
+        );
         let seconds = |key: &str| planned[key].as_f64().unwrap();
         assert!(seconds("bound_seconds") <= seconds("congestion_seconds"));
 
@@ -42,11 +45,11 @@ fn jobs_are_planned_shown_and_executed() {
         assert_eq!(status, Some(0), "{error}");
         let shown: Value = serde_json::from_str(&shown).unwrap();
         let ends = |job: &Value| job["source_rank"] == 5 || job["destination_rank"] == 5;
-        assert!(shown["jobs"].as_array().unwrap().iter().all(ends), "{shown}");
+        assert!(shown["transfers"].as_array().unwrap().iter().all(ends), "{shown}");
         // Each goes to the nearer one of both.
-        assert_eq!(shown["jobs"].as_array().unwrap().len(), 4);
+        assert_eq!(shown["transfers"].as_array().unwrap().len(), 4);
         assert!(
-            plain(&["jobs", "show", &path]).1.contains("8 jobs, 781.25 KiB; torus:2x4"),
+            plain(&["jobs", "show", &path]).1.contains("8 transfers, 800.00 kB; torus:2x4"),
             "{}",
             plain(&["jobs", "show", &path]).1
         );

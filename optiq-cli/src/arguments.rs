@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::topology_help;
 use clap::Args;
-use optiq_net::{Background, Network, units};
+use optiq_net::{Background, Network, spec, units};
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::PlanOptions;
 use optiq_solver::{CandidateMethod, PlannerName, PlannerOptions};
@@ -15,18 +15,35 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 pub struct Topology {
     #[arg(long, value_name = "SPEC", help = topology_help::SHORT, long_help = topology_help::long())]
-    pub topology: String,
+    topology: Option<String>,
     /// What others use of the links: a file with a line FROM TO USED for each, USED a rate or a share such as 50%, * for
     /// any end; what is left of the links is planned with
     #[arg(long, value_name = "FILE")]
-    pub background: Option<PathBuf>,
+    background: Option<PathBuf>,
+}
+
+/// The specification of a network: what was given, or else what `OPTIQ_TOPOLOGY` or `optiq.conf` says.
+///
+/// # Errors
+/// [`Failure::Input`] if there is none; `argument` is how it would be given.
+pub fn specification(given: Option<&str>, argument: &str) -> Result<String, Failure> {
+    let missing = || Failure::Input(format!("no network is given; {argument} or OPTIQ_TOPOLOGY is expected"));
+    // What is wrong with other options does not matter here.
+    let text = given.map(str::to_owned).or_else(|| optiq::Config::read().config.topology).ok_or_else(missing)?;
+    Ok(spec::with_kind(&text).into_owned())
 }
 
 impl Topology {
+    /// The specification, with `file:` before the path of a file.
+    pub fn spec(&self) -> Result<String, Failure> {
+        specification(self.topology.as_deref(), "--topology SPEC")
+    }
+
     /// Makes the network, or what the background load leaves of it.
     pub fn load(&self, progress: &Progress) -> Result<Network, Failure> {
-        progress.now(format!("reading {}", self.topology));
-        let net = Network::from_spec(&self.topology)?;
+        let spec = self.spec()?;
+        progress.now(format!("reading {spec}"));
+        let net = Network::from_spec(&spec)?;
         net.warnings().iter().for_each(|warning| log::warn!("{warning}"));
         match &self.background {
             Some(file) => Ok(net.with_background(&Background::from_file(file)?)?),
@@ -38,6 +55,23 @@ impl Topology {
     pub fn background(&self) -> Option<String> {
         self.background.as_ref().map(|file| file.display().to_string())
     }
+
+    /// What of the network nobody chose: `capacity`, `routing`. Of a file nothing, as it says what its network is.
+    pub fn defaults(&self) -> Vec<&'static str> {
+        let Ok(spec) = self.spec() else { return Vec::new() };
+        if spec.trim_start().starts_with("file:") {
+            return Vec::new();
+        }
+        let chosen = |key: &str| spec.split(',').skip(1).any(|part| part.trim_start().starts_with(key));
+        let capacity = ["capacity=", "terminal=", "local=", "global="].into_iter().any(chosen);
+        let unchosen = [("capacity", capacity), ("routing", chosen("routing="))];
+        unchosen.into_iter().filter(|(_, chosen)| !chosen).map(|(what, _)| what).collect()
+    }
+}
+
+/// The words behind a figure that nobody chose.
+pub fn default_mark(defaults: &[&'static str], what: &str) -> &'static str {
+    if defaults.contains(&what) { " (default)" } else { "" }
 }
 
 /// How long a message is unless the demands say it.
@@ -47,7 +81,7 @@ pub const MESSAGE: &str = "8MiB";
 #[derive(Debug, Args)]
 pub struct Demands {
     /// pattern:disjoint, overlap, subset, alltoall, random, coupling or aggregate (with ,KEY=VALUE: sources, destinations; count, seed, min,
-    /// max, classes; class), or file:PATH with a line SRC DST BYTES [class=N] for each demand. Higher classes are more
+    /// max, classes; class), or the path of a file with a line SRC DST BYTES [class=N] for each demand. Higher classes are more
     /// urgent: they are planned first, and lower ones around them
     #[arg(long, value_name = "DEMANDS")]
     pub demands: String,
@@ -94,9 +128,9 @@ pub struct Planning {
     #[command(flatten)]
     pub search: Search,
     /// direct (the network's own routes), heu1 (equal shares), heu2 (chunk by chunk), lp (linear program) or optimal
-    /// (first-order method, within 1 % of every routing)
-    #[arg(long, value_name = "NAME", default_value_t = PlannerName::Optimal)]
-    pub planner: PlannerName,
+    /// (first-order method, within 1 % of every routing) [default: optimal]
+    #[arg(long, value_name = "NAME")]
+    planner: Option<PlannerName>,
     /// heu1: paths that a link may carry, to begin with
     #[arg(long, value_name = "PATHS", default_value_t = PlannerOptions::default().maxload)]
     pub maxload: u32,
@@ -145,6 +179,16 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 }
 
 impl Planning {
+    /// The planner that was asked for, or else the default.
+    pub fn planner(&self) -> PlannerName {
+        self.planner.unwrap_or(PlannerName::Optimal)
+    }
+
+    /// `planner`, if nobody chose one.
+    pub fn defaults(&self) -> Option<&'static str> {
+        self.planner.is_none().then_some("planner")
+    }
+
     /// The solver's options for `planner`.
     pub fn options(&self, planner: PlannerName) -> PlanOptions {
         PlanOptions {

@@ -16,6 +16,10 @@ pub enum Failure {
     Input(String),
     /// The work itself failed. Exit status 1.
     Work(String),
+    /// The program that was to be run is not found. Exit status 127, as of a shell.
+    NotFound(String),
+    /// The program that was to be run cannot be executed. Exit status 126, as of a shell.
+    NotExecutable(String),
     /// The reader of standard output has gone (`optiq ... | head`). It prints nothing; the exit status is 0.
     Closed,
 }
@@ -39,7 +43,10 @@ impl Failure {
     /// The sentence; empty if there is nothing to say.
     pub fn sentence(&self) -> &str {
         match self {
-            Failure::Input(sentence) | Failure::Work(sentence) => sentence,
+            Failure::Input(sentence)
+            | Failure::Work(sentence)
+            | Failure::NotFound(sentence)
+            | Failure::NotExecutable(sentence) => sentence,
             Failure::Closed => "",
         }
     }
@@ -49,6 +56,8 @@ impl Failure {
         let (status, sentence) = match self {
             Failure::Input(sentence) => (2, sentence),
             Failure::Work(sentence) => (1, sentence),
+            Failure::NotFound(sentence) => (127, sentence),
+            Failure::NotExecutable(sentence) => (126, sentence),
             Failure::Closed => return ExitCode::SUCCESS,
         };
         // If standard error cannot be written, the exit status still says it.

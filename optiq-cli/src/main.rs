@@ -2,10 +2,13 @@
 //!
 //! Contract with scripts: results go to standard output, one JSON document with `--json`; everything else goes to
 //! standard error. The exit status is 0 for success, 2 for bad input or arguments and 1 for other failures, each of the
-//! latter two with one sentence `optiq: ...`. `optiq lab run` and `exec` pass on the status of the program they ran.
+//! latter two with one sentence `optiq: ...`. `optiq lab run` and `exec` pass on the status of the program they ran; so does `optiq wrap`, which
+//! ends with 127 if the program is not found and with 126 if it cannot be executed, as shells do.
 
 mod arguments;
 mod commands;
+mod csv;
+mod elf;
 mod failure;
 mod logger;
 mod names;
@@ -13,6 +16,7 @@ mod output;
 mod progress;
 #[cfg(feature = "mpi")]
 mod ranks;
+mod schema;
 mod target;
 mod topology_help;
 
@@ -27,6 +31,9 @@ use std::process::ExitCode;
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Show sizes with binary units (MiB, 2^20 bytes) in place of decimal ones (MB, 10^6 bytes)
+    #[arg(long, global = true)]
+    binary: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -63,5 +70,8 @@ fn run() -> Result<ExitCode, Failure> {
     logger::install()?;
     optiq_files::input::set_standard_input(commands::standard_input(&matches));
     let cli = Cli::from_arg_matches(&matches).map_err(|e| Failure::arguments(&e))?;
+    if cli.binary {
+        optiq_view::table::use_binary_units();
+    }
     cli.command.run(&Cli::command())
 }

@@ -1,6 +1,7 @@
 //! Standard output.
 
 use crate::failure::Failure;
+pub use crate::schema::Schema;
 use serde::Serialize;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,15 +28,27 @@ pub fn print(text: &str) -> Result<(), Failure> {
     write(|out| out.write_all(text.as_bytes()))
 }
 
-/// Writes one JSON document to standard output.
+/// Writes one JSON document to standard output, with its schema.
 ///
 /// # Errors
 /// As [`print()`].
-pub fn print_json(document: &impl Serialize) -> Result<(), Failure> {
-    write(|out| {
-        serde_json::to_writer_pretty(&mut *out, document)?;
-        writeln!(out)
-    })
+pub fn print_json(schema: Schema, document: &impl Serialize) -> Result<(), Failure> {
+    let text = json(schema, document).map_err(|e| Failure::Work(format!("cannot write JSON: {e}")))?;
+    print(&text)
+}
+
+/// A JSON document with its schema as the first key, and a line end behind it.
+///
+/// # Errors
+/// If it is no object, which no document of ours is.
+pub fn json(schema: Schema, document: &impl Serialize) -> serde_json::Result<String> {
+    #[derive(Serialize)]
+    struct WithSchema<'a, D> {
+        schema: &'static str,
+        #[serde(flatten)]
+        document: &'a D,
+    }
+    Ok(serde_json::to_string_pretty(&WithSchema { schema: schema.id(), document })? + "\n")
 }
 
 /// Has `fill` write to standard output, or to standard error where standard output is for a file.

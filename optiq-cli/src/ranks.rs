@@ -36,6 +36,27 @@ pub fn run<T>(
     }
 }
 
+/// As [`run`], for measurements of what crosses a network: one rank is refused.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on_several<T>(
+    work: impl FnOnce(&SimpleCommunicator) -> Result<Option<T>, String>,
+    print: impl FnOnce(T) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut ranks = 0;
+    let checked = |world: &SimpleCommunicator| {
+        ranks = world.size();
+        if ranks < 2 { Ok(None) } else { work(world) }
+    };
+    run(checked, print)?;
+    if ranks < 2 {
+        let text = "this is one rank, which sends nothing over a network; two or more are expected: mpirun -n 2 optiq bench ...";
+        return Err(Failure::Input(text.into()));
+    }
+    Ok(())
+}
+
 /// A spinner on rank 0; the other ranks show nothing.
 pub fn progress(world: &SimpleCommunicator, doing: &str) -> Progress {
     if world.rank() == 0 { Progress::start(doing) } else { Progress::none() }

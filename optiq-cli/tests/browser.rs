@@ -130,7 +130,7 @@ fn a_small_network_is_drawn_and_answers() {
         serde_json::json!([
             "h0 (0,0) \u{2192} h1 (0,1)",
             "|direct|heu2",
-            "bytes|8.00 MiB|8.00 MiB",
+            "bytes|8.39 MB|8.39 MB",
             "share of its worst link|100.0 %|100.0 %",
             "time at capacity|8.39 ms|8.39 ms",
             "paths|1|1"
@@ -141,7 +141,7 @@ fn a_small_network_is_drawn_and_answers() {
     assert_eq!(found["chosen"], 2);
     assert_eq!(found["byKey"], "h0 (0,0) \u{2192} h1 (0,1)");
     // The bound: all that h0 sends over its four links.
-    assert_eq!(found["cards"], serde_json::json!(["8.00 MiB", "8.00 MiB", "2.00 MiB", "1"]));
+    assert_eq!(found["cards"], serde_json::json!(["8.39 MB", "8.39 MB", "2.10 MB", "1"]));
     assert_eq!(found["bars"], 2);
     assert_eq!(found["legend"][0], "direct: 1 links loaded, 63 idle (not in the bars)");
 }
@@ -173,14 +173,14 @@ fn a_large_network_is_mapped_and_answers() {
         serde_json::json!([
             "h0 (0,0,0,0,0) \u{2192} h1 (0,0,0,0,1)",
             "|direct|heu2",
-            "bytes|8.00 MiB|8.00 MiB",
+            "bytes|8.39 MB|8.39 MB",
             "share of its worst link|100.0 %|100.0 %",
             "time at capacity|2.33 ms|2.33 ms",
             "paths|1|1",
             "parallel links|2|2"
         ])
     );
-    assert_eq!(found["cards"][0], "4.00 MiB");
+    assert_eq!(found["cards"][0], "4.19 MB");
     // Two links carry 4 MiB, one carries 1 MiB.
     assert_eq!(found["legend"][0], "direct: 3 links loaded, 5,117 idle (not in the bars)");
 }

@@ -20,12 +20,12 @@ fn plan_document_keeps_the_contract() {
     let line = "plan --topology torus:4x4 --demands file:one.txt --k 1 --planner heu2 --json";
     let plan = json(&folder, line);
     for (key, expected) in [
-        ("nodes", 16.0),
+        ("hosts", 16.0),
         ("links", 64.0),
-        ("jobs", 1.0),
+        ("demand_count", 1.0),
         ("paths", 1.0),
-        ("paths_per_job_max", 1.0),
-        ("paths_per_job_mean", 1.0),
+        ("paths_per_demand_max", 1.0),
+        ("paths_per_demand_mean", 1.0),
         ("paths_per_link_max", 1.0),
         ("paths_per_link_mean", 1.0),
         ("bytes_per_link_max", 8_388_608.0),
@@ -232,7 +232,7 @@ fn classes_are_planned_in_turn() {
         |file: &str| folder.succeed(&format!("plan --topology torus:4x4 --demands file:{file} --output {file}.json"));
     assert!(table("both.txt").contains("when each class is done"));
     assert!(!table("urgent.txt").contains("class"), "one class needs no table");
-    assert!(folder.succeed("explain both.txt.json --topology torus:4x4").contains("class 2: 1 demand, 3.00 MiB"));
+    assert!(folder.succeed("explain both.txt.json --topology torus:4x4").contains("class 2: 1 demand, 3.15 MB"));
 }
 
 #[test]

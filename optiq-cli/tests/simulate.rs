@@ -43,7 +43,7 @@ fn planned_paths_are_faster_where_there_are_two() {
     let gain = mpi["seconds"].as_f64().unwrap() / ours["seconds"].as_f64().unwrap();
     assert!((1.8..2.0).contains(&gain), "{gain}");
     // Fluids are as fast as packets where a link is full.
-    let fluid = mpi["fluid_seconds"].as_f64().unwrap() / mpi["seconds"].as_f64().unwrap();
+    let fluid = mpi["flow_model_seconds"].as_f64().unwrap() / mpi["seconds"].as_f64().unwrap();
     assert!((0.99..1.01).contains(&fluid), "{fluid}");
     // The same on any number of threads, but for what the simulation itself takes.
     let mut more = json(&folder, &format!("{line} --threads 3"));
@@ -71,7 +71,7 @@ fn stops_and_transport_are_chosen_by_the_machine_and_the_size() {
     let folder = Folder::new("stops");
     let chosen = |options: &str| {
         let line = format!(
-            "simulate --topology torus:4x4x4 --model bgq --demands pattern:disjoint --events 1000 --json {options}"
+            "simulate --topology torus:4x4x4,capacity=1.8GB/s --model bgq --demands pattern:disjoint --events 1000 --json {options}"
         );
         let output = folder.run(&line);
         assert_eq!(output.status.code(), Some(1), "ended early: {line}");
@@ -168,7 +168,7 @@ fn what_cannot_be_is_refused_in_a_sentence() {
 #[test]
 fn an_ended_run_goes_on() {
     let folder = Folder::new("go-on");
-    let line = "simulate --topology torus:4x4 --demands pattern:overlap --message 1MB --json";
+    let line = "simulate --topology torus:4x4 --demands pattern:overlap --message 1MB --plan-only --json";
     let mut whole = json(&folder, line);
     let half = whole["runs"][0]["events"].as_u64().unwrap() / 2;
     let output = folder.run(&format!("{line} --events {half} --checkpoint half.ckpt"));
@@ -181,7 +181,7 @@ fn an_ended_run_goes_on() {
     }
     assert_eq!(whole, resumed);
     // Checkpoints during the run, and the output says how to resume.
-    let line = "simulate --topology torus:4x4 --demands pattern:overlap --message 1MB";
+    let line = "simulate --topology torus:4x4 --demands pattern:overlap --message 1MB --plan-only";
     let text = folder.run(&format!("{line} --events {half} --checkpoint half.ckpt --every 0.001"));
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(text.contains("to go on: the same command with --resume half.ckpt"), "{text}");

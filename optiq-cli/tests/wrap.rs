@@ -71,8 +71,6 @@ fn what_cannot_be_used_is_one_sentence() {
     assert!(missing.contains("the library no/such.so cannot be used"), "{missing}");
     let text = sentence(&["--library", "Cargo.toml", "--", "true"]);
     assert!(text.contains("is no shared library"), "{text}");
-    let command = sentence(&["--library", &library, "--", "no-such-command-of-anybody"]);
-    assert!(command.contains("no-such-command-of-anybody cannot be started"), "{command}");
     let topology = sentence(&["--library", &library, "--topology", "tours:4", "--", "true"]);
     assert!(topology.contains("tours"), "{topology}");
     let option = sentence(&["--library", &library, "--option", "OPTIQ_NOTHING=1", "--", "true"]);
@@ -81,4 +79,43 @@ fn what_cannot_be_used_is_one_sentence() {
     assert!(value.contains("OPTIQ_PRELOAD is \"bcast\""), "{value}");
     let command = sentence(&["--library", &library]);
     assert!(command.contains("COMMAND"), "{command}");
+}
+
+#[test]
+fn a_program_that_cannot_be_run_has_the_status_of_a_shell() {
+    let library = library();
+    for (program, status) in [("no-such-command-of-anybody", 127), ("./no/such/program", 127), ("./Cargo.toml", 126)] {
+        let output = optiq(&["--library", &library, "--", program]);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{text}");
+        assert!(
+            text.starts_with(&format!("optiq: {program} cannot be started: ")) && text.lines().count() == 1,
+            "{text}"
+        );
+    }
+}
+
+/// A file that is taken for a static program: an ELF header with one program header, which loads something. It is no program
+/// of this processor, so that it cannot be executed.
+#[test]
+fn nothing_can_be_preloaded_into_a_static_program() {
+    use std::os::unix::fs::PermissionsExt;
+    let library = library();
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("program");
+    let mut bytes = vec![0u8; 120];
+    bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    (bytes[16], bytes[32], bytes[54], bytes[56], bytes[64]) = (2, 64, 56, 1, 1);
+    std::fs::write(&program, bytes).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let program = program.to_str().unwrap();
+    let output = optiq(&["--library", &library, "--", program]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        text.contains(&format!("optiq: calls of {program}: none can be taken over, because it is statically linked"))
+    );
+    assert_eq!(output.status.code(), Some(126), "{text}");
+    let output = optiq(&["--library", &library, "--json", "--", "mpirun.openmpi", "-n", "2", program, "input"]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["statically_linked"], program);
 }

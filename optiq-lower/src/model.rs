@@ -14,7 +14,7 @@
 //! docs/results/lab.md has ours. The prediction decides only until both were measured (the trials of `optiq::Session`).
 //!
 //! The times are measured when a session begins, or all parameters come from a file (`OPTIQ_CALIBRATION`), which
-//! [`crate::machine`] reads. The file calls the link efficiencies `planned_share`, `hops_share` and `plain_share`.
+//! [`crate::machine`] reads. Files of version 0.1 call the link efficiencies `planned_share`, `hops_share` and `plain_share`.
 
 use crate::constants::{
     AGREEMENT_SECONDS, AGREEMENTS_SAVED, CHUNK_SECONDS, LATENCY_SECONDS, MPI_LINK_EFFICIENCY, PLANNED_LINK_EFFICIENCY,
@@ -34,11 +34,11 @@ pub struct CostModel {
     pub latency_seconds: f64,
     /// A rank's work for a chunk that it sends, receives or passes on.
     pub chunk_seconds: f64,
-    /// Part of the link bound that planned paths reach; above 0, at most 1. `planned_share` in files.
+    /// Part of the link bound that planned paths reach; above 0, at most 1.
     pub planned_link_efficiency: f64,
-    /// The same with relays at every host on the way ([`crate::relays::RelayPolicy`]). `hops_share` in files.
+    /// The same with relays at every host on the way ([`crate::relays::RelayPolicy`]).
     pub store_and_forward_link_efficiency: f64,
-    /// Part of the link bound that `MPI_Alltoallv` reaches. `plain_share` in files.
+    /// Part of the link bound that `MPI_Alltoallv` reaches.
     pub mpi_link_efficiency: f64,
 }
 
@@ -201,15 +201,20 @@ impl Parameter {
             Parameter::Agreement => "agreement_seconds",
             Parameter::Latency => "latency_seconds",
             Parameter::Chunk => "chunk_seconds",
-            Parameter::PlannedLinkEfficiency => "planned_share",
-            Parameter::StoreAndForwardLinkEfficiency => "hops_share",
-            Parameter::MpiLinkEfficiency => "plain_share",
+            Parameter::PlannedLinkEfficiency => "planned_link_efficiency",
+            Parameter::StoreAndForwardLinkEfficiency => "store_and_forward_link_efficiency",
+            Parameter::MpiLinkEfficiency => "mpi_link_efficiency",
         }
     }
 
-    /// The parameter of this name.
+    /// The parameter of this name, or of the name that files of version 0.1 have for it.
     pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|p| p.name() == name)
+        match name {
+            "planned_share" => Some(Parameter::PlannedLinkEfficiency),
+            "hops_share" => Some(Parameter::StoreAndForwardLinkEfficiency),
+            "plain_share" => Some(Parameter::MpiLinkEfficiency),
+            _ => Self::ALL.into_iter().find(|p| p.name() == name),
+        }
     }
 
     /// Whether it is a part of the link bound, and not a time in seconds.

@@ -35,7 +35,7 @@ pub mod random;
 mod routes;
 pub mod routing;
 mod shape;
-mod spec;
+pub mod spec;
 mod switched;
 pub mod text_file;
 mod toml_keys;

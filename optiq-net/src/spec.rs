@@ -13,7 +13,7 @@
 //! | `dragonfly:5586` | `p=7,a=14,h=4,g=57`: as many hosts as in Yoga and Chabbi's evaluation, after NERSC's Edison | 10 GB/s to hosts, 5.25 GB/s local, 4.7 GB/s global |
 //! | `dragonfly+:p=16,l=24,s=24,h=16,g=9` | hosts per leaf, leaves and spines per group, global links per spine, groups (s h + 1 unless given) | 1 GB/s |
 //! | `dragonfly+:3456` | the one just above, of Kang et al. 2019, section 2.1 | 16 GiB/s to hosts, 5.25 GiB/s local, 4.37 GiB/s global |
-//! | `file:net.toml` | see [`Network::from_toml`]; the rest of the text is the path | |
+//! | `file:net.toml`, or `net.toml` if there is such a file | see [`Network::from_toml`]; the rest of the text is the path | |
 //!
 //! | option | meaning |
 //! | --- | --- |
@@ -48,6 +48,7 @@ use crate::routing::zone::Zone;
 use crate::text_file::shorten;
 use crate::units::{format_rate, parse_rate};
 use optiq_files::input::STANDARD;
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 use switched::SwitchedSpec;
@@ -57,13 +58,32 @@ const GB_PER_SECOND: f64 = 1e9;
 /// What a Blue Gene/Q link carries of user data: 90 % of 2 GB/s (thesis 6.1).
 const BGQ_LINK: f64 = 1.8e9;
 
+/// What stands before the colon of a specification.
+const KINDS: [&str; 8] = ["torus", "mesh", "bgq", "star", "fattree", "dragonfly", "dragonfly+", "file"];
+
+/// Whether a specification begins with a known kind, `file:` among them. One that does not is the path of a file, if there is
+/// such a file, or wrong: which of the two may differ between machines.
+pub fn has_kind(spec: &str) -> bool {
+    spec.split_once(':').is_some_and(|(kind, _)| KINDS.contains(&kind.trim()))
+}
+
+/// `spec` as it stands, or with `file:` before it if it has no known kind and is the path of a regular file.
+pub fn with_kind(spec: &str) -> Cow<'_, str> {
+    let path = spec.trim();
+    if has_kind(spec) || !Path::new(path).is_file() {
+        return Cow::Borrowed(spec);
+    }
+    Cow::Owned(format!("file:{path}"))
+}
+
 impl Network {
     /// The network that `spec` describes: `torus:4x4x4x8x2`, `mesh:4x4`, `bgq:1024`, `star:16` or `file:net.toml`,
     /// the first four with options `,capacity=1.8GB/s`, `,wrap=11110`, `,routing=longest`, `,seed=7`; or a switched
     /// network, `fattree:18x18x4:1x18x2:1x1x9`, `fattree:k=4`, `fattree:brown1296`, `dragonfly:p=4,a=8,h=4`,
     /// `dragonfly+:p=16,l=24,s=24,h=16,g=9` or `dragonfly+:3456`, with `,capacity=`, `,routing=`, on fat trees
     /// `,rails=`, and on dragonflies `,terminal=`, `,local=`, `,global=` capacities. All but files with `,io=0+10@2GB/s`,
-    /// the I/O hosts, and with `,names=node[001-144]` or `,hosts=FILE`, the names of all hosts.
+    /// the I/O hosts, and with `,names=node[001-144]` or `,hosts=FILE`, the names of all hosts. The path of a file needs no `file:`
+    /// before it if the file is there.
     ///
     /// # Errors
     /// [`NetError::Spec`] for a specification or file that cannot be read or is too large ([`MAX_HOSTS`],
@@ -83,6 +103,7 @@ impl Network {
     /// # Errors
     /// [`NetError::TooLarge`] for such a network, and those of [`Network::from_spec`].
     pub fn from_spec_within(spec: &str, most: usize) -> Result<Network, NetError> {
+        let spec = &*with_kind(spec);
         let bad = |why: String| NetError::Spec(format!("topology \"{}\": {why}", shorten(spec)));
         let (unnamed, naming) = host_names::split(spec).map_err(bad)?;
         let (base, io) = io_hosts::split(&unnamed).map_err(bad)?;
@@ -520,6 +541,24 @@ pub(crate) mod tests {
             assert!(error.contains(expected), "{text}: {error}");
             assert!(!error.contains('\n') && error.len() < 400, "{error}");
         }
+    }
+
+    #[test]
+    fn a_path_that_exists_is_a_file() {
+        let directory = std::env::temp_dir().join(format!("optiq-net-spec-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let path = directory.join("net.toml");
+        let spec = path.to_str().unwrap();
+        assert_eq!(with_kind(spec), spec);
+        assert!(Network::from_spec(spec).is_err());
+        std::fs::write(&path, "[grid]\ndims = [2, 3]\n").unwrap();
+        assert_eq!(Network::from_spec(spec).unwrap().hosts(), 6);
+        assert_eq!(Network::from_spec(spec).unwrap().spec(), format!("file:{spec}"));
+        // What has a kind is no path, and a device or directory no file.
+        assert!(has_kind("torus:4x4") && has_kind("dragonfly+:3456") && has_kind("file:x") && !has_kind("tours:4x4"));
+        assert_eq!(with_kind("/dev/zero"), "/dev/zero");
+        assert_eq!(with_kind(directory.to_str().unwrap()), directory.to_str().unwrap());
+        std::fs::remove_dir_all(&directory).unwrap();
     }
 
     proptest! {

@@ -81,8 +81,16 @@ pub fn format_bytes(bytes: u64) -> String {
     shortest.unwrap_or_default()
 }
 
-/// `bytes` for people: at most four digits and a binary unit, as in `16.25 MiB`. Not exact.
+/// `bytes` for people: about four digits and a decimal unit, as rates have it, as in `16.25 MB`. Not exact.
 pub fn format_bytes_rounded(bytes: f64) -> String {
+    match DECIMAL.iter().rev().find(|(_, f)| bytes >= *f as f64) {
+        Some((p, f)) => format!("{:.2} {p}B", bytes / *f as f64),
+        None => format!("{bytes:.0} B"),
+    }
+}
+
+/// [`format_bytes_rounded`] with a binary unit, as in `16.25 MiB`.
+pub fn format_bytes_rounded_binary(bytes: f64) -> String {
     match BINARY.iter().rev().find(|(_, f)| bytes >= *f as f64) {
         Some((p, f)) => format!("{:.2} {p}iB", bytes / *f as f64),
         None => format!("{bytes:.0} B"),
@@ -294,7 +302,9 @@ mod tests {
         assert_eq!(format_rate(1.8e9), "1.8GB/s");
         assert_eq!(format_rate(12.5e6), "12.5MB/s");
         assert_eq!(format_rate(0.5), "0.5B/s");
-        assert_eq!(format_bytes_rounded(17.0 * 1024.0 * 1024.0), "17.00 MiB");
+        assert_eq!(format_bytes_rounded_binary(17.0 * 1024.0 * 1024.0), "17.00 MiB");
+        assert_eq!(format_bytes_rounded(17.0 * 1024.0 * 1024.0), "17.83 MB");
+        assert_eq!(["999 B", "1.00 kB", "64.00 GB"].map(String::from), [999.0, 1e3, 64e9].map(format_bytes_rounded));
     }
 
     proptest! {

@@ -5,7 +5,8 @@
 
 use crate::error::SimError;
 use crate::time::Time;
-use optiq_net::Class;
+use optiq_net::units::format_rate;
+use optiq_net::{Class, Network};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -37,6 +38,10 @@ pub struct LinkModel {
     pub local_latency_picoseconds: u64,
     /// Between two groups of a dragonfly.
     pub global_latency_picoseconds: u64,
+    /// The rates of physical links for which the model was made, in bytes per second; none if it is for any. The slowest link
+    /// of a network must have one of them ([`Model::check_rate`]).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rates_bytes_per_second: Vec<f64>,
     /// The part of a link's capacity that packets get, for networks whose protocols take the rest: 0.9 on Blue Gene/Q.
     pub efficiency: f64,
 }
@@ -236,6 +241,7 @@ impl Default for LinkModel {
             terminal_latency_picoseconds: 10_000,
             local_latency_picoseconds: 10_000,
             global_latency_picoseconds: 100_000,
+            rates_bytes_per_second: Vec::new(),
             efficiency: 1.0,
         }
     }
@@ -329,6 +335,36 @@ impl Model {
         Self::read(name).unwrap_or_default()
     }
 
+    /// The preset that fits a network and the rate of its links, or the default model.
+    pub fn for_network(network: &Network) -> Self {
+        let model = Self::for_topology(network.spec());
+        match model.check_rate(network) {
+            Ok(()) => model,
+            Err(why) => {
+                log::debug!("{why}: the default model");
+                Self::default()
+            }
+        }
+    }
+
+    /// Checks that the model is for links of the network's rate.
+    ///
+    /// # Errors
+    /// A sentence that names both rates.
+    pub fn check_rate(&self, network: &Network) -> Result<(), String> {
+        let (rates, unit) = (&self.link.rates_bytes_per_second, network.unit_capacity());
+        if rates.is_empty() || unit == 0.0 || rates.iter().any(|rate| (rate / unit - 1.0).abs() < 1e-3) {
+            return Ok(());
+        }
+        let rates = rates.iter().map(|&rate| format_rate(rate)).collect::<Vec<_>>().join(" or ");
+        Err(format!(
+            "the model {} is for links of {rates}, but those of {} have {}",
+            self.title,
+            network.spec(),
+            format_rate(unit)
+        ))
+    }
+
     /// Checks all values.
     ///
     /// # Errors
@@ -366,6 +402,9 @@ impl Model {
         ];
         if let Some((key, rate)) = rates.iter().find(|r| !(r.1.is_finite() && r.1 >= 0.0)) {
             return Err(format!("{key} is {rate}; a rate, or 0 for no limit, is expected"));
+        }
+        if let Some(rate) = link.rates_bytes_per_second.iter().find(|r| !(r.is_finite() && **r > 0.0)) {
+            return Err(format!("link.rates_bytes_per_second has {rate}; rates above zero are expected"));
         }
         let times = [
             link.terminal_latency_picoseconds,
@@ -415,6 +454,22 @@ mod tests {
             Model::read(name).unwrap();
         }
         assert_eq!(Model::for_topology("bgq:1024").title, Model::read("bgq").unwrap().title);
+    }
+
+    #[test]
+    fn a_model_is_for_links_of_its_rate() {
+        let network = |spec: &str| Network::from_spec(spec).unwrap();
+        let (slow, fast) = (network("fattree:k=4"), network("fattree:k=4,capacity=12.5GB/s"));
+        let model = Model::read("fattree-12.5").unwrap();
+        assert_eq!(model.check_rate(&fast), Ok(()));
+        assert_eq!(
+            model.check_rate(&slow).unwrap_err(),
+            "the model fat tree, 12.5 GB/s is for links of 12.5GB/s, but those of fattree:k=4 have 1GB/s"
+        );
+        assert_eq!((Model::for_network(&fast).title, Model::for_network(&slow).title), (model.title, "default".into()));
+        assert_eq!(Model::default().check_rate(&slow), Ok(()));
+        let written = toml::from_str::<Model>("[link]\nrates_bytes_per_second = [-1.0]").unwrap().check();
+        assert!(written.unwrap_err().contains("rates_bytes_per_second has -1"));
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub mod planner;
 mod problem;
 mod progress;
 pub mod report;
+pub mod striping;
 pub mod verdict;
 
 pub use candidates::{CandidateMethod, Candidates};

@@ -194,8 +194,8 @@ pub fn run_with(
     let report = Report::with_loads(&plan, net, load, direct)?;
     let timings = Timings { total_seconds: start.elapsed().as_secs_f64(), ..timings };
     let verdict = match net.unused_equal_paths() {
-        None => verdict(&plan, over_legs),
-        Some(_) => without_rival(&plan),
+        None => verdict(&plan, over_legs, &report.gain),
+        Some(_) => without_rival(&plan, &report.gain),
     };
     log::debug!(
         "plan: congestion {:.4e} s, bound {:.4e} s set by {}, direct {:.4e} s",

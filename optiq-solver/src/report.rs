@@ -2,7 +2,9 @@
 
 use crate::plan::classes::ClassFigures;
 use crate::plan::{self, Plan};
-use optiq_net::{LinkLoad, NetError, Network};
+use crate::striping::striped_load;
+use crate::verdict::Gain;
+use optiq_net::{LinkId, LinkLoad, NetError, Network, NodeId};
 use serde::Serialize;
 
 /// Figures of a plan on its network. A *physical link* is one lane of a bundle; means over links are over those
@@ -13,17 +15,17 @@ pub struct Report {
     /// The planner.
     pub planner: String,
     /// Hosts.
-    pub nodes: usize,
+    pub hosts: usize,
     /// Directed physical links.
     pub links: usize,
     /// Demands.
-    pub jobs: usize,
+    pub demand_count: usize,
     /// Flows: (demand, path) pairs with bytes.
     pub paths: usize,
     /// Most flows of one demand.
-    pub paths_per_job_max: usize,
+    pub paths_per_demand_max: usize,
     /// Flows of a demand, mean over all demands.
-    pub paths_per_job_mean: f64,
+    pub paths_per_demand_mean: f64,
     /// Most flows on one physical link; those on a bundle spread evenly over its links.
     pub paths_per_link_max: u64,
     /// Flows on a physical link, mean.
@@ -36,6 +38,9 @@ pub struct Report {
     pub forwarders: usize,
     /// Bytes that are forwarded, counted at every forwarder they pass; at most 2^64 - 1.
     pub forwarded_bytes: u64,
+    /// Bytes that a host sends by another of its links (rails) than the fabric's own route would, where software chooses
+    /// that ([`Network::chooses_port`]); at most 2^64 - 1.
+    pub further_rails_bytes: u64,
     /// Most links on a path.
     pub hops_max: usize,
     /// Links that a byte takes, mean over all bytes.
@@ -44,6 +49,10 @@ pub struct Report {
     pub congestion_seconds: f64,
     /// See [`Plan::direct_congestion_seconds`].
     pub direct_congestion_seconds: f64,
+    /// The congestion of the fabric's own routes with every message striped over the rails of its source, as MPI libraries
+    /// send large ones; `None` where no source has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub striped_congestion_seconds: Option<f64>,
     /// Direct congestion over congestion: how many times better than the fabric's own routes; 1 if there is nothing
     /// to move.
     pub improvement: f64,
@@ -61,6 +70,12 @@ pub struct Report {
     /// Bytes and routes on every link under the fabric's own routes. Left out when serialised.
     #[serde(skip)]
     pub direct_load: LinkLoad,
+    /// The same for `striped_congestion_seconds`. Left out when serialised.
+    #[serde(skip)]
+    pub striped_load: Option<LinkLoad>,
+    /// What makes the plan better than the fabric's own routes. Left out when serialised.
+    #[serde(skip)]
+    pub gain: Gain,
 }
 
 impl Report {
@@ -106,25 +121,36 @@ impl Report {
             bytes += u128::from(flow.bytes);
             byte_hops += u128::from(flow.bytes) * flow.links.len() as u128;
         }
+        let striped_load = striped_load(net, &plan.demands)?;
+        let striped_congestion_seconds = striped_load.as_ref().map(|load| plan::congestion(net, load));
+        let further_rails_bytes = further_rails_bytes(net, plan)?;
+        let gain = Gain {
+            forwarding: forwarded > 0,
+            other_spines: forwarded > 0 && takes_other_spines(net, plan)?,
+            further_rails: further_rails_bytes > 0,
+            striped_seconds: striped_congestion_seconds,
+        };
         let ratio = |a: f64, b: f64| if b > 0.0 { a / b } else { 0.0 };
         Ok(Report {
             planner: plan.planner.clone(),
-            nodes: net.hosts(),
+            hosts: net.hosts(),
             links: net.physical_links(),
-            jobs: plan.demands.len(),
+            demand_count: plan.demands.len(),
             paths,
-            paths_per_job_max: plan.flows.iter().map(Vec::len).max().unwrap_or(0),
-            paths_per_job_mean: ratio(paths as f64, plan.demands.len() as f64),
+            paths_per_demand_max: plan.flows.iter().map(Vec::len).max().unwrap_or(0),
+            paths_per_demand_mean: ratio(paths as f64, plan.demands.len() as f64),
             paths_per_link_max,
             paths_per_link_mean: ratio(flows_on_links as f64, links_used as f64),
             bytes_per_link_max: plan.congestion_seconds * unit,
             bytes_per_link_mean: ratio(bytes_on_links, units_used),
             forwarders: forwards.iter().filter(|&&f| f).count(),
             forwarded_bytes: forwarded,
+            further_rails_bytes,
             hops_max: flows().map(|f| f.links.len()).max().unwrap_or(0),
             hops_mean: ratio(byte_hops as f64, bytes as f64),
             congestion_seconds: plan.congestion_seconds,
             direct_congestion_seconds: plan.direct_congestion_seconds,
+            striped_congestion_seconds,
             improvement: match plan.congestion_seconds > 0.0 {
                 true => plan.direct_congestion_seconds / plan.congestion_seconds,
                 false => 1.0,
@@ -135,6 +161,52 @@ impl Report {
             classes: plan.classes(net)?,
             load,
             direct_load,
+            striped_load,
+            gain,
         })
     }
+}
+
+/// See [`Report::further_rails_bytes`].
+fn further_rails_bytes(net: &Network, plan: &Plan) -> Result<u64, NetError> {
+    let (mut bytes, mut route) = (0u64, Vec::new());
+    for flow in plan.flows.iter().flatten() {
+        let mut rest = flow.links.as_slice();
+        for leg in flow.stops.windows(2) {
+            let Some(&first) = rest.first() else { break };
+            if net.chooses_port(leg[0]) {
+                route.clear();
+                net.route(leg[0], leg[1], &mut route)?;
+                if route.first() != Some(&first) {
+                    bytes = bytes.saturating_add(flow.bytes);
+                }
+            }
+            let ends = rest.iter().position(|&link| net.link(link).to == leg[1]);
+            rest = ends.map_or(&[], |at| &rest[at + 1..]);
+        }
+    }
+    Ok(bytes)
+}
+
+/// Whether something is forwarded over a switch that has no hosts, which the fabric's own route of its demand does not pass.
+fn takes_other_spines(net: &Network, plan: &Plan) -> Result<bool, NetError> {
+    if net.hosts() == net.vertices() {
+        return Ok(false);
+    }
+    let mut leaf = vec![false; net.vertices()];
+    for link in net.links().iter().filter(|link| net.is_host(link.from)) {
+        leaf[link.to.index()] = true;
+    }
+    let spine = |link: &LinkId| Some(net.link(*link).to).filter(|v: &NodeId| !net.is_host(*v) && !leaf[v.index()]);
+    let mut route = Vec::new();
+    for (demand, flows) in plan.demands.iter().zip(&plan.flows) {
+        for flow in flows.iter().filter(|flow| flow.stops.len() > 2) {
+            route.clear();
+            net.route(demand.src, demand.dst, &mut route)?;
+            if flow.links.iter().filter_map(spine).any(|v| !route.iter().filter_map(spine).any(|own| own == v)) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }

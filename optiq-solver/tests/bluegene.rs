@@ -17,7 +17,7 @@ fn run(spec: &str, pattern: &str, planner: &str) -> Planned {
 #[test]
 fn direct_reproduces_the_mpi_row() {
     let r = run("bgq:1024", "disjoint", "direct").report;
-    assert_eq!((r.nodes, r.links, r.jobs, r.paths), (1024, 10_240, 512, 512));
+    assert_eq!((r.hosts, r.links, r.demand_count, r.paths), (1024, 10_240, 512, 512));
     assert_eq!(r.paths_per_link_max, 16);
     assert_eq!(r.bytes_per_link_max, 134_217_728.0);
     assert!((r.paths_per_link_mean - 3.07).abs() < 0.005, "{}", r.paths_per_link_mean);
@@ -46,7 +46,7 @@ fn the_linear_program_reaches_the_optimum_over_all_routings() {
     let r = run("bgq:512", "disjoint", "lp").report;
     let optimum = f64::from(16 << 20);
     assert!((optimum - 1.0..optimum * 1.0001).contains(&r.bytes_per_link_max), "{}", r.bytes_per_link_max);
-    assert!(r.paths <= 3 * r.jobs, "{} flows", r.paths);
+    assert!(r.paths <= 3 * r.demand_count, "{} flows", r.paths);
     // The plan carries its own proof: 32 sources fill a sub-torus with four links out of each.
     assert!(r.gap < 1e-4, "{}", r.gap);
     assert_eq!(r.binding, "the 128 links that leave the 32 sources (h0 to h31)");

@@ -162,8 +162,8 @@ fn report_of_a_plan_that_forwards() {
     let net = net("torus:4");
     let planned = plan(&net, &[demand(0, 2, 8 * MIB)], "heu2");
     let r = &planned.report;
-    assert_eq!((r.nodes, r.links, r.jobs, r.paths), (4, 8, 1, 2));
-    assert_eq!((r.paths_per_job_max, r.paths_per_job_mean), (2, 2.0));
+    assert_eq!((r.hosts, r.links, r.demand_count, r.paths), (4, 8, 1, 2));
+    assert_eq!((r.paths_per_demand_max, r.paths_per_demand_mean), (2, 2.0));
     assert_eq!((r.paths_per_link_max, r.paths_per_link_mean), (1, 1.0));
     assert_eq!((r.bytes_per_link_max, r.bytes_per_link_mean), (4.0 * M, 4.0 * M));
     assert_eq!((r.forwarders, r.forwarded_bytes), (1, 4 * MIB));

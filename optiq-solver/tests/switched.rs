@@ -163,7 +163,7 @@ fn a_non_blocking_tree_is_left_alone() {
         let demands = demands::parse(pattern, &net, MIB).unwrap();
         let planned = plan(&net, &demands, "optimal");
         assert!(is_direct(&net, &planned.plan), "{spec}");
-        let verdict = verdict(&planned.plan, None).unwrap();
+        let verdict = verdict(&planned.plan, None, &planned.report.gain).unwrap();
         assert!(verdict.direct_suffices);
         assert_eq!(verdict.text, "the network's own routes reach the limit; forwarding cannot help");
     }
@@ -171,6 +171,22 @@ fn a_non_blocking_tree_is_left_alone() {
     let net = net(case.spec);
     let planned = plan(&net, &case.demands(), "optimal");
     assert!(is_direct(&net, &planned.plan), "{:?}", planned.plan.flows);
+}
+
+/// Two rails: nothing is forwarded, so forwarding gains nothing; an MPI library that stripes does as well.
+#[test]
+fn a_second_rail_is_not_called_forwarding() {
+    let net = net("fattree:2x2:1x2,rails=2");
+    let demands = demands::parse("pattern:alltoall", &net, MIB).unwrap();
+    let planned = plan(&net, &demands, "optimal");
+    let report = &planned.report;
+    assert_eq!((report.forwarded_bytes, report.forwarders), (0, 0));
+    assert!(report.further_rails_bytes > 0 && report.improvement > 1.9, "{report:?}");
+    let striped = report.striped_congestion_seconds.unwrap();
+    assert!(striped <= report.congestion_seconds * 1.01 && striped < 0.51 * report.direct_congestion_seconds);
+    let text = planned.verdict.unwrap().text;
+    assert!(text.starts_with("sending over further rails gains") && !text.contains("forwarding"), "{text}");
+    assert!(text.contains("stripes messages across all rails"), "{text}");
 }
 
 #[test]

@@ -12,6 +12,9 @@ pub struct Context {
     /// The file of background load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<String>,
+    /// What nobody chose: of `capacity`, `routing`, `planner` and `model`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub defaults: Vec<&'static str>,
     /// Fingerprint of the network.
     pub network_fingerprint: String,
     /// The demands, as they were given.
@@ -23,11 +26,12 @@ pub struct Context {
 }
 
 impl Context {
-    /// Without background load, which the caller may add.
+    /// Without background load and without what nobody chose, which the caller may add.
     pub fn new(net: &Network, text: &str, demands: &[Demand]) -> Self {
         Context {
             topology: net.spec().to_owned(),
             background: None,
+            defaults: Vec::new(),
             network_fingerprint: net.fingerprint().to_string(),
             demands: text.to_owned(),
             demands_fingerprint: demands::fingerprint(demands).to_string(),

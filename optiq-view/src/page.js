@@ -44,7 +44,9 @@ function digits(value) {
   return value === 0 ? "0" : value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2);
 }
 function unitOf(value) {
-  const units = [["TiB", 2 ** 40], ["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10], ["B", 1]];
+  const units = data.binary_units
+    ? [["TiB", 2 ** 40], ["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10], ["B", 1]]
+    : [["TB", 1e12], ["GB", 1e9], ["MB", 1e6], ["kB", 1e3], ["B", 1]];
   const [name, factor] = units.find(([, factor]) => value >= factor) || units[4];
   return { name, bytes: factor };
 }
@@ -163,7 +165,7 @@ function describeVertex(v, place) {
 function header() {
   const beside = shown.length > 1 ? `${data.planner} beside direct` : "direct";
   document.getElementById("title").textContent = `${data.title}, ${data.demands}: ${beside}`;
-  document.getElementById("subtitle").textContent = [count(data.jobs, "demand"), `${bytes(data.demand_bytes)} in all`,
+  document.getElementById("subtitle").textContent = [count(data.demand_count, "demand"), `${bytes(data.demand_bytes)} in all`,
     count(data.hosts, "host"), `${number(data.links.lanes.reduce((a, b) => a + b, 0))} links one way`,
     `${rate(capacity)} each`].join(" \u00b7 ");
 }

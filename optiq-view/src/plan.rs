@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::layout::Layout;
 use crate::maps::Maps;
 use crate::page::{self, Drawn};
-use crate::{colours, gap};
+use crate::{colours, gap, table};
 use maud::{Markup, PreEscaped, html};
 use optiq_net::{LinkLoad, Network, NodeId};
 use optiq_solver::{Plan, Report};
@@ -48,8 +48,10 @@ pub struct Picture<'a> {
     #[serde(flatten)]
     context: &'a Context,
     title: &'a str,
+    /// Sizes are shown with binary units.
+    binary_units: bool,
     planner: &'a str,
-    jobs: usize,
+    demand_count: usize,
     paths: usize,
     forwarders: usize,
     bound_seconds: f64,
@@ -112,8 +114,9 @@ impl<'a> Picture<'a> {
             optiq_version: env!("CARGO_PKG_VERSION"),
             context,
             title: net.title(),
+            binary_units: table::has_binary_units(),
             planner: &plan.planner,
-            jobs: report.jobs,
+            demand_count: report.demand_count,
             paths: report.paths,
             forwarders: report.forwarders,
             bound_seconds: plan.bound_seconds,

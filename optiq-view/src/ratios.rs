@@ -9,6 +9,7 @@ use crate::page::{self, Drawn, card};
 use crate::svg::{Anchor, Drawing, through};
 use crate::table;
 use maud::{Markup, html};
+use optiq_net::units::format_bytes_rounded_binary;
 use serde::Serialize;
 use std::io;
 
@@ -27,6 +28,8 @@ pub struct Point {
     pub ratio: f64,
     /// What it would be if both ran at their link bounds.
     pub bound_ratio: f64,
+    /// MPI served both sides, so that the ratio says nothing.
+    pub is_served_by_mpi: bool,
     /// Its name.
     pub case: String,
     /// What served OPTIQ, and why.
@@ -121,6 +124,9 @@ fn legend(lines: &[Line]) -> Markup {
     html! {
         @for (i, line) in lines.iter().enumerate() { span { span.key style=(style(i)) {} (line.name) } }
         span { "dashed: what the link bounds allow" }
+        @if lines.iter().flat_map(|line| &line.points).any(|point| point.is_served_by_mpi) {
+            span { "pale points: MPI served both sides" }
+        }
     }
 }
 
@@ -181,7 +187,7 @@ fn sizes(x: &Axis, lines: &[Line]) -> Vec<Tick> {
         values = vec![sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max)];
         values.dedup();
     }
-    values.into_iter().map(|v| (v, table::bytes(v).replace(".00 ", " "))).collect()
+    values.into_iter().map(|v| (v, format_bytes_rounded_binary(v).replace(".00 ", " "))).collect()
 }
 
 /// One line: what the bounds allow, what was found, and its points.
@@ -203,7 +209,8 @@ fn draw(drawing: &mut Drawing, line: &Line, x: &Axis, y: &Axis) {
     for point in line.points.iter().filter(|point| point.drawn(point.ratio)) {
         let Point { case, ratio, bound_ratio, decision, .. } = point;
         let tip = format!("{case}: {ratio:.2} times as fast, {bound_ratio:.2} by the bounds; {decision}");
-        drawing.circle("found", (x.at(point.bytes), y.at(*ratio)), Some(&tip));
+        let class = if point.is_served_by_mpi { "found unserved" } else { "found" };
+        drawing.circle(class, (x.at(point.bytes), y.at(*ratio)), Some(&tip));
     }
 }
 
@@ -213,7 +220,14 @@ mod tests {
     use super::*;
 
     fn point(case: &str, bytes: f64, ratio: f64, bound_ratio: f64) -> Point {
-        Point { bytes, ratio, bound_ratio, case: case.into(), decision: "25 paths by planner <optimal>".into() }
+        Point {
+            bytes,
+            ratio,
+            bound_ratio,
+            is_served_by_mpi: false,
+            case: case.into(),
+            decision: "25 paths by planner <optimal>".into(),
+        }
     }
 
     fn line(name: &str, points: Vec<Point>) -> Line {

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use optiq_net::units;
 use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Rows of cells; the first column is aligned left, the others right. Columns are two spaces apart.
 pub fn table(rows: &[Vec<String>]) -> String {
@@ -49,9 +50,22 @@ pub fn markup(heads: &[&str], words_from: usize, rows: impl IntoIterator<Item = 
     }
 }
 
-/// Bytes with a binary unit: `16.25 MiB`.
+/// Whether sizes are shown with binary units. It concerns what people read and nothing else, so it is one for the process.
+static BINARY: AtomicBool = AtomicBool::new(false);
+
+/// Has all sizes shown with binary units from now on, as in `16.25 MiB`.
+pub fn use_binary_units() {
+    BINARY.store(true, Relaxed);
+}
+
+/// Whether sizes are shown with binary units.
+pub fn has_binary_units() -> bool {
+    BINARY.load(Relaxed)
+}
+
+/// Bytes with a decimal unit, as rates have it: `16.25 MB`; with a binary one after [`use_binary_units`].
 pub fn bytes(bytes: f64) -> String {
-    units::format_bytes_rounded(bytes)
+    if has_binary_units() { units::format_bytes_rounded_binary(bytes) } else { units::format_bytes_rounded(bytes) }
 }
 
 /// A duration with a unit that leaves three significant digits: `74.6 ms`.

@@ -1,5 +1,6 @@
 //! The networks of a process: each is built once, however many communicators use it, and none beyond `OPTIQ_MAX_HOSTS`.
 
+use optiq_net::spec::has_kind;
 use optiq_net::{NetError, Network};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -10,7 +11,8 @@ static LAST: Mutex<Option<(String, Arc<Network>)>> = Mutex::new(None);
 /// Whether `spec` names files, which may be others on other hosts and at another time.
 pub(crate) fn reads_files(spec: &str) -> bool {
     let is_file = |part: &str| part.trim_start().strip_prefix("hosts").is_some_and(|p| p.trim_start().starts_with('='));
-    spec.trim_start().starts_with("file:") || spec.split(',').any(is_file)
+    // Without a kind it is the path of a file.
+    !has_kind(spec) || spec.trim_start().starts_with("file:") || spec.split(',').any(is_file)
 }
 
 /// The network of the specification `spec`, unless it has more than `most` hosts and switches. The error is a sentence.

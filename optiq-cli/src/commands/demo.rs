@@ -1,7 +1,8 @@
 //! `optiq demo`: the main job from end to end, on a real network that is made for it and goes away with it.
 
+use crate::arguments::specification;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Schema};
 use crate::progress::Progress;
 use crate::target::Target;
 use clap::Args;
@@ -27,9 +28,9 @@ Examples:
   optiq demo --repetitions 3 --message 1MB
   optiq demo --topology torus:4x4 --planner heu2 --rate 50Mbit/s --output demo")]
 pub struct Arguments {
-    /// The network
-    #[arg(long, value_name = "SPEC", default_value = "torus:4x4")]
-    topology: String,
+    /// The network [default: OPTIQ_TOPOLOGY, or torus:4x4]
+    #[arg(long, value_name = "SPEC")]
+    topology: Option<String>,
     /// The speed of every link
     #[arg(long, value_name = "RATE", default_value = "100Mbit/s")]
     rate: Rate,
@@ -82,6 +83,9 @@ impl From<Stream> for Calibration {
     }
 }
 
+/// The network unless one is named.
+const TOPOLOGY: &str = "torus:4x4";
+
 /// The name of the picture in the directory for results.
 const PICTURE: &str = "link-loads.html";
 
@@ -108,7 +112,9 @@ const NAME: &str = "demo";
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let progress = Progress::start("planning");
-        let network = network_at(&self.topology, self.rate)?;
+        let topology =
+            specification(self.topology.as_deref(), "--topology SPEC").unwrap_or_else(|_| TOPOLOGY.to_owned());
+        let network = network_at(&topology, self.rate)?;
         let list = demands::parse(&self.demands, &network, self.message)?;
         let options = PlanOptions { planner: self.planner, ..PlanOptions::default() };
         let planned = pipeline::run(&network, &list, &options)?;
@@ -116,7 +122,7 @@ impl Arguments {
             check_directory(directory)?;
         }
 
-        progress.now(format!("bringing up {}", self.topology));
+        progress.now(format!("bringing up {topology}"));
         let began = std::time::Instant::now();
         // Attached: however this process ends, the lab ends with it.
         let lab = Lab::up(&network, &UpOptions { name: NAME.into(), attached: true, ..UpOptions::default() })?;
@@ -143,11 +149,11 @@ impl Arguments {
             let picture = Picture::new(&network, &context, &planned.plan, &planned.report);
             Target::new(&directory.join(PICTURE))?.write(|out| out.write_all(picture.page()?.as_bytes()))?;
             let failed = |e: serde_json::Error| Failure::Work(format!("cannot write the results: {e}"));
-            let text = serde_json::to_string_pretty(&document).map_err(failed)?;
+            let text = output::json(Schema::Demo, &document).map_err(failed)?;
             Target::new(&directory.join("comparison.json"))?.write(|out| out.write_all(text.as_bytes()))?;
         }
         if self.json {
-            output::print_json(&document)?
+            output::print_json(Schema::Demo, &document)?
         } else {
             output::print(&document.text(self.rate))?
         }

@@ -1,7 +1,8 @@
 //! `optiq explain`: which paths the bytes take, which links bind, and why.
 
-use crate::arguments::{MESSAGE, Planning, Topology};
+use crate::arguments::{MESSAGE, Planning, Topology, default_mark};
 use crate::failure::Failure;
+use crate::output::Schema;
 use crate::progress::Progress;
 use crate::{names, output};
 use clap::Args;
@@ -30,7 +31,7 @@ pub struct Arguments {
     plan: Option<PathBuf>,
     #[command(flatten)]
     topology: Topology,
-    /// The demands to plan, if there is no plan file: pattern:NAME or file:PATH
+    /// The demands to plan, if there is no plan file: pattern:NAME or the path of a file
     #[arg(long, value_name = "DEMANDS", conflicts_with = "plan")]
     demands: Option<String>,
     /// Bytes of each demand of a pattern
@@ -151,11 +152,13 @@ impl Arguments {
             return Err(Failure::Input(format!("the plan has no demand from {} to {}", name(from), name(to))));
         }
         let background = self.topology.background();
-        let context = Context { background, ..Context::new(&net, &text, &plan.demands) };
+        let planner = self.planning.defaults().filter(|_| self.plan.is_none());
+        let defaults = self.topology.defaults().into_iter().chain(planner).collect();
+        let context = Context { background, defaults, ..Context::new(&net, &text, &plan.demands) };
         let document = Explainer::new(&net, &plan)?.document(context, times, &chosen, self.links)?;
         drop(progress);
         if self.json {
-            output::print_json(&document)?
+            output::print_json(Schema::Explain, &document)?
         } else {
             output::print(&document.text())?
         }
@@ -176,7 +179,7 @@ impl Arguments {
         };
         let demands = demands::parse(text, net, self.message)?;
         progress.now(format!("planning {}", table::count(demands.len(), "demand")));
-        let planned = pipeline::run(net, &demands, &self.planning.options(self.planning.planner))?;
+        let planned = pipeline::run(net, &demands, &self.planning.options(self.planning.planner()))?;
         let Timings { candidates_seconds, plan_seconds, total_seconds } = planned.timings;
         Ok((planned.plan, text.clone(), Times::Planned { candidates_seconds, plan_seconds, total_seconds }))
     }
@@ -310,8 +313,11 @@ impl<'a> Explainer<'a> {
 impl ExplainDocument {
     fn text(&self) -> String {
         let beside = self.context.background.as_ref().map_or_else(String::new, |file| format!(" beside {file}"));
-        let mut text =
-            format!("{}, planner {}, on {}{beside}\n", self.context.demands, self.planner, self.context.topology);
+        let planner = default_mark(&self.context.defaults, "planner");
+        let mut text = format!(
+            "{}, planner {}{planner}, on {}{beside}\n",
+            self.context.demands, self.planner, self.context.topology
+        );
         text.push_str(&match self.times {
             Times::Read { read_seconds } => format!("read in {}\n", table::seconds(read_seconds)),
             Times::Planned { candidates_seconds, plan_seconds, total_seconds } => format!(

@@ -1,8 +1,9 @@
 //! `optiq lab`: a real network on this machine, for real programs.
 
 use crate::arguments::duration;
+use crate::arguments::specification;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Schema};
 use crate::progress::Progress;
 use clap::{Args, Subcommand};
 use optiq_lab::{
@@ -60,9 +61,10 @@ Examples:
   optiq lab up --topology fattree:2x2:1x2 --link-rate 's0:*=20Mbit/s' --no-calibration
   optiq lab down")]
 struct Up {
-    /// The network, such as torus:4x4, fattree:k=4, dragonfly:p=1,a=2,h=1 or star:8; a file: says its capacities itself
+    /// The network, such as torus:4x4, fattree:k=4, dragonfly:p=1,a=2,h=1 or star:8; a file says its capacities itself
+    /// [default: OPTIQ_TOPOLOGY]
     #[arg(long, value_name = "SPEC")]
-    topology: String,
+    topology: Option<String>,
     /// The speed of every link, such as 100Mbit/s or 12.5MB/s [default: 100Mbit/s, or as the file says]
     #[arg(long, value_name = "RATE")]
     rate: Option<Rate>,
@@ -286,10 +288,11 @@ impl Arguments {
 
 impl Up {
     fn run(self) -> Result<ExitCode, Failure> {
-        let progress = Progress::start(format!("bringing up {}", self.topology));
+        let topology = specification(self.topology.as_deref(), "--topology SPEC")?;
+        let progress = Progress::start(format!("bringing up {topology}"));
         let network = match self.rate {
-            None if self.topology.trim().starts_with("file:") => Network::from_spec(&self.topology)?,
-            rate => network_at(&self.topology, rate.map_or_else(|| Rate::from_bits(100e6), Ok)?)?,
+            None if topology.trim().starts_with("file:") => Network::from_spec(&topology)?,
+            rate => network_at(&topology, rate.map_or_else(|| Rate::from_bits(100e6), Ok)?)?,
         };
         let options = UpOptions {
             name: self.which.name,
@@ -304,7 +307,7 @@ impl Up {
         drop(progress);
         if self.which.json {
             let calibration = streams.map(|s| s.into_iter().map(StreamDocument::from).collect());
-            output::print_json(&LabDocument { calibration, ..LabDocument::new(status) })?;
+            output::print_json(Schema::Lab, &LabDocument { calibration, ..LabDocument::new(status) })?;
         } else {
             let streams: String = streams.iter().flatten().map(stream_line).collect();
             output::print(&(line(&status) + &streams))?;
@@ -346,7 +349,10 @@ impl Link {
         }
         let links = found(&lab.status()?)?;
         if self.which.json {
-            output::print_json(&LinksDocument { links: links.iter().map(LinkDocument::new).collect() })?;
+            output::print_json(
+                Schema::LabLinks,
+                &LinksDocument { links: links.iter().map(LinkDocument::new).collect() },
+            )?;
         } else {
             output::print(&links.iter().map(link_line).collect::<String>())?;
         }
@@ -387,7 +393,10 @@ impl StatusOf {
             None => optiq_lab::list(None)?,
         };
         if self.json {
-            output::print_json(&LabsDocument { labs: labs.into_iter().map(LabDocument::new).collect() })?;
+            output::print_json(
+                Schema::LabList,
+                &LabsDocument { labs: labs.into_iter().map(LabDocument::new).collect() },
+            )?;
         } else if labs.is_empty() {
             output::print("no lab is up\n")?;
         } else {
@@ -402,7 +411,7 @@ impl Down {
         let name = self.which.name;
         let was_up = Lab::find(&name, None)?.down()?;
         if self.which.json {
-            output::print_json(&DownDocument { name, was_up })?;
+            output::print_json(Schema::LabDown, &DownDocument { name, was_up })?;
         } else if was_up {
             output::print(&format!("lab {name} is down\n"))?;
         } else {
@@ -415,12 +424,15 @@ impl Down {
 /// Passes on how a program ended.
 fn pass_on(outcome: Outcome, timeout: Option<Duration>, json: bool) -> Result<ExitCode, Failure> {
     if json {
-        output::print_json(&OutcomeDocument {
-            end: outcome.end,
-            status: outcome.status,
-            seconds: outcome.seconds,
-            stdout: String::from_utf8_lossy(&outcome.stdout).into_owned(),
-        })?;
+        output::print_json(
+            Schema::LabOutcome,
+            &OutcomeDocument {
+                end: outcome.end,
+                status: outcome.status,
+                seconds: outcome.seconds,
+                stdout: String::from_utf8_lossy(&outcome.stdout).into_owned(),
+            },
+        )?;
     } else {
         let limit = timeout.map_or(0.0, |t| t.as_secs_f64());
         match outcome.end {

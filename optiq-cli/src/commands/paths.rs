@@ -2,6 +2,7 @@
 
 use crate::arguments::{Demands, MESSAGE, Search, Topology};
 use crate::failure::Failure;
+use crate::output::Schema;
 use crate::progress::Progress;
 use crate::target::Target;
 use crate::{names, output};
@@ -106,7 +107,7 @@ impl Arguments {
         match (self.json, document.output.is_some()) {
             (true, written) => {
                 document.candidates = (!written).then(|| listing(&net, &found, &demands, &pairs));
-                output::print_json(&document)?;
+                output::print_json(Schema::Paths, &document)?;
             }
             (false, true) => output::print(&document.summary())?,
             (false, false) if self.demands.is_some() || self.hosts.is_some() => {

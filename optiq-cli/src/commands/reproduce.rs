@@ -1,7 +1,7 @@
 //! `optiq reproduce`: what the thesis published, what comes out here, and whether that shows it again. The work is in `optiq-studies`.
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Schema};
 use crate::progress::Progress;
 use crate::target::Target;
 use clap::Args;
@@ -114,7 +114,7 @@ impl Arguments {
             found.push(ClaimDocument { id, title, statement, shown_when, command, page, findings });
         }
         if json {
-            output::print_json(&ReproduceDocument { circumstances, claims: found })?;
+            output::print_json(Schema::Reproduce, &ReproduceDocument { circumstances, claims: found })?;
         }
         Ok(ExitCode::SUCCESS)
     }

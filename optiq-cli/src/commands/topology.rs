@@ -1,6 +1,8 @@
 //! `optiq topology`.
 
+use crate::arguments::specification;
 use crate::failure::Failure;
+use crate::output::Schema;
 use crate::progress::Progress;
 use crate::{names, output, topology_help};
 use clap::Args;
@@ -18,7 +20,7 @@ Examples:
   optiq topology star:8 --neighbours s0 --json")]
 pub struct Arguments {
     #[arg(value_name = "SPEC", help = topology_help::SHORT, long_help = topology_help::long())]
-    spec: String,
+    spec: Option<String>,
     /// Show the network's own route from A to B (names, numbers or coordinates)
     #[arg(long, num_args = 2, value_names = ["A", "B"])]
     route: Option<Vec<String>>,
@@ -92,8 +94,9 @@ struct LinkDocument {
 
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        let progress = Progress::start(format!("reading {}", self.spec));
-        let net = Network::from_spec(&self.spec)?;
+        let spec = specification(self.spec.as_deref(), "SPEC")?;
+        let progress = Progress::start(format!("reading {spec}"));
+        let net = Network::from_spec(&spec)?;
         net.warnings().iter().for_each(|warning| log::warn!("{warning}"));
         let route = self.route.as_deref().map(|ends| route(&net, ends)).transpose()?;
         let neighbours = self.neighbours.as_deref().map(|v| net.resolve(v)).transpose()?;
@@ -101,7 +104,7 @@ impl Arguments {
         let document = TopologyDocument::new(&net, route, neighbours);
         drop(progress);
         if self.json {
-            output::print_json(&document)?;
+            output::print_json(Schema::Topology, &document)?;
         } else {
             output::print(&document.text(&net))?;
         }
@@ -275,7 +278,7 @@ impl GeometryDocument {
 }
 
 /// A routing in words; dimensions are called A, B, C, ... in the order of the specification.
-fn routing(routing: &Routing) -> String {
+pub fn routing(routing: &Routing) -> String {
     match routing {
         Routing::Shortest => "shortest paths, the lowest-numbered link first".into(),
         Routing::EqualCost(rule) => rule.describe(),

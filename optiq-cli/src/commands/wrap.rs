@@ -1,7 +1,8 @@
 //! `optiq wrap`: runs a program under the preload library.
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::Schema;
+use crate::{elf, output};
 use clap::Args;
 use optiq::{OPTIONS, Settings};
 use optiq_files::input::Input;
@@ -9,7 +10,7 @@ use optiq_net::{NetError, Network};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io::Read;
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -19,12 +20,13 @@ use std::process::{Command, ExitCode, Stdio};
 /// Sets LD_PRELOAD and the OPTIQ_* options and becomes the command: its exit status and signals are its own. Works in front
 /// of a program (mpirun -n 4 optiq wrap -- ./app) and in front of a launcher (optiq wrap -- mpirun -n 4 ./app), which is told
 /// to hand the variables on to all ranks. Other preloaded libraries stay; OPTIQ comes first, and passes on to them what it
-/// does not serve.
+/// does not serve. The status is 127 if the command is not found, and 126 if it cannot be executed. Nothing can be preloaded
+/// into a statically linked program: it runs as it is, and a line on standard error says so.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   optiq wrap --topology torus:4x4 --report -- mpirun -n 16 ./app input.nml
-  mpirun -n 16 optiq wrap --topology file:net.toml -- ./app input.nml
+  mpirun -n 16 optiq wrap --topology net.toml -- ./app input.nml
   optiq wrap --topology torus:4x4 --take alltoallv,alltoall --json -- ./app")]
 pub struct Arguments {
     /// The preload library [default: liboptiq_pmpi.so beside this program, or in ../lib or ../lib64 from there]
@@ -80,6 +82,9 @@ struct WrapDocument {
     command: Vec<String>,
     /// What is set for the command itself; a launcher gets it as arguments.
     environment: BTreeMap<String, String>,
+    /// The program into which nothing can be preloaded, as it is statically linked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    statically_linked: Option<String>,
 }
 
 impl Arguments {
@@ -106,19 +111,37 @@ impl Arguments {
             Some(launcher) => (told(launcher, &all, arguments), BTreeMap::new()),
             None => (arguments.to_vec(), all),
         };
+        let statically_linked = statically_linked(&self.command, launcher.is_some());
         if self.json {
             let text = |s: &OsString| s.to_string_lossy().into_owned();
-            output::print_json(&WrapDocument {
-                library: library.display().to_string(),
-                launcher,
-                command: std::iter::once(program).chain(&arguments).map(text).collect(),
-                environment,
-            })?;
+            output::print_json(
+                Schema::Wrap,
+                &WrapDocument {
+                    library: library.display().to_string(),
+                    launcher,
+                    command: std::iter::once(program).chain(&arguments).map(text).collect(),
+                    environment,
+                    statically_linked: statically_linked.map(|file| file.display().to_string()),
+                },
+            )?;
             return Ok(ExitCode::SUCCESS);
+        }
+        if let Some(file) = statically_linked.filter(|_| is_first_rank()) {
+            let text = format!(
+                "optiq: calls of {}: none can be taken over, because it is statically linked and nothing can be preloaded into \
+                 it; link it dynamically, or have it call optiq_alltoallv",
+                file.display()
+            );
+            // The program runs all the same.
+            let _ = writeln!(std::io::stderr(), "{text}");
         }
         // Only returns if it fails.
         let error = Command::new(program).args(&arguments).envs(&environment).exec();
-        Err(Failure::Input(format!("{} cannot be started: {error}", program.display())))
+        let text = format!("{} cannot be started: {error}", program.display());
+        Err(match error.kind() {
+            ErrorKind::NotFound => Failure::NotFound(text),
+            _ => Failure::NotExecutable(text),
+        })
     }
 
     /// The library's path, which must be one that LD_PRELOAD can hold.
@@ -187,6 +210,23 @@ impl Arguments {
         }
         Ok(set)
     }
+}
+
+/// The statically linked program that a command runs. Of a launcher, the first of its arguments that is a program counts.
+fn statically_linked(command: &[OsString], launcher: bool) -> Option<PathBuf> {
+    let mut words = command.iter().skip(usize::from(launcher));
+    let mut program = || {
+        let file = elf::find(Path::new(words.next()?));
+        Some(file.and_then(|file| Some((elf::is_static(&file)?, file))))
+    };
+    let found = if launcher { std::iter::from_fn(program).flatten().next() } else { program().flatten() };
+    found.filter(|(is_static, _)| *is_static).map(|(_, file)| file)
+}
+
+/// Whether this is rank 0, as launchers tell the processes that they start, or no rank.
+fn is_first_rank() -> bool {
+    let names = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"];
+    names.iter().find_map(std::env::var_os).is_none_or(|rank| rank == "0")
 }
 
 /// OPTIQ's variables of the environment. Others may hold any bytes; these must be text, as every option is.

@@ -4,9 +4,9 @@
 //! `optiq calibrate` wrote it, lines `measured_name = "text"`. `#` begins a comment.
 //!
 //! ```text
-//!     planned_share = 0.81
+//!     planned_link_efficiency = 0.81
 //!     measured_at = "2026-11-22T21:40:11Z"
-//!     measured_planned_share = "median 0.81, quartiles 0.78 to 0.84, 21 samples"
+//!     measured_planned_link_efficiency = "median 0.81, quartiles 0.78 to 0.84, 21 samples"
 //! ```
 //!
 //! Times depend on the hosts and their MPI library; link efficiencies depend on the network as well. So a session on another
@@ -160,8 +160,8 @@ impl MachineRecord {
             ..self.model
         };
         let note = format!(
-            "it was measured {}: agreement_seconds, latency_seconds and chunk_seconds are used; planned_share, hops_share and \
-             plain_share are not, and the defaults {}, {} and {} take their place",
+            "it was measured {}: agreement_seconds, latency_seconds and chunk_seconds are used; planned_link_efficiency, \
+             store_and_forward_link_efficiency and mpi_link_efficiency are not, and the defaults {}, {} and {} take their place",
             differences.join(" and "),
             model.planned_link_efficiency,
             model.store_and_forward_link_efficiency,
@@ -210,7 +210,7 @@ impl MeasuredLines {
                 None => Ok(()),
             };
         }
-        let parameter = Parameter::ALL.iter().position(|p| p.name() == name).ok_or_else(missing)?;
+        let parameter = Parameter::by_name(name).ok_or_else(missing)? as usize;
         let samples = Samples::parse(&text).ok_or_else(|| {
             let found = shorten(&text);
             format!("{PREFIX}{name} is \"{found}\"; text such as \"median 1e-4, quartiles 9e-5 to 2e-4, 7 samples\" is expected")

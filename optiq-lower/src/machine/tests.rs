@@ -114,7 +114,7 @@ fn elsewhere_only_the_times_are_used() {
         let note = note.unwrap();
         assert!(words.iter().all(|w| note.contains(w)) && note.lines().count() == 1, "{note}");
         assert!(
-            note.contains("agreement_seconds, latency_seconds and chunk_seconds are used; planned_share"),
+            note.contains("agreement_seconds, latency_seconds and chunk_seconds are used; planned_link_efficiency"),
             "{note}"
         );
         assert!(note.ends_with("the defaults 0.85, 0.85 and 0.98 take their place"), "{note}");

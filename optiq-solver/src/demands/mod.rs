@@ -11,8 +11,17 @@ pub use demand::{Demand, MAX_DEMANDS, by_pair, fingerprint};
 use crate::error::DemandError;
 use optiq_files::input::STANDARD;
 use optiq_net::Network;
+use std::borrow::Cow;
+use std::path::Path;
 
-/// Demands from their textual form, `pattern:NAME[,KEY=VALUE...]` or `file:PATH`; `-` is `file:-`, standard input.
+/// `text` as it stands, or with `file:` before it if it has neither that nor `pattern:` and is the path of a regular file.
+pub fn with_form(text: &str) -> Cow<'_, str> {
+    let has_form = ["pattern:", "file:"].iter().any(|form| text.starts_with(form));
+    if has_form || !Path::new(text).is_file() { Cow::Borrowed(text) } else { Cow::Owned(format!("file:{text}")) }
+}
+
+/// Demands from their textual form, `pattern:NAME[,KEY=VALUE...]` or `file:PATH`, or `PATH` alone if there is such a file;
+/// `-` is `file:-`, standard input.
 ///
 /// Patterns, for a network of `P` hosts (thesis 6.4.2 and 6.4.4.2; `S` sources with `K` destinations each; every
 /// demand has `message_bytes` bytes, and a host's demand to itself is left out):
@@ -42,6 +51,7 @@ use optiq_net::Network;
 /// # Errors
 /// [`DemandError`], naming the key or the file and line.
 pub fn parse(text: &str, net: &Network, message_bytes: u64) -> Result<Vec<Demand>, DemandError> {
+    let text = &*with_form(text);
     if let Some(pattern) = text.strip_prefix("pattern:") {
         pattern::parse(pattern, net, message_bytes)
             .map_err(|problem| DemandError::Pattern { pattern: pattern.to_owned(), problem })

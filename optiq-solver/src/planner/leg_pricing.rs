@@ -511,13 +511,14 @@ mod tests {
         let bound = legs.bound(&demands, &costs, Some(&none), &|| false).unwrap();
         assert_eq!(legs.bound(&demands, &costs, None, &|| false), Some(0.0));
         let options = crate::pipeline::PlanOptions { forwarders: Some(none), ..Default::default() };
-        let plan = crate::pipeline::run(&net, &demands, &options).unwrap().plan;
-        let verdict = crate::verdict::verdict(&plan, Some(bound)).unwrap();
+        let planned = crate::pipeline::run(&net, &demands, &options).unwrap();
+        let (plan, gain) = (planned.plan, planned.report.gain);
+        let verdict = crate::verdict::verdict(&plan, Some(bound), &gain).unwrap();
         assert!(verdict.direct_suffices);
         assert_eq!(
             verdict.text,
             "direct is the best that software can do on this network; the limit of 2.0x would need switches to be chosen"
         );
-        assert!(!crate::verdict::verdict(&plan, None).unwrap().direct_suffices);
+        assert!(!crate::verdict::verdict(&plan, None, &gain).unwrap().direct_suffices);
     }
 }

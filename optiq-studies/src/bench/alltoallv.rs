@@ -11,7 +11,10 @@
 //! Receive buffers are cleared before each repetition and checked after its last call. Where a repetition makes many calls,
 //! an untimed call precedes it, after which the buffers are checked and cleared as well.
 //!
-//! Beside each median stands the link bound: bytes over capacity of the most loaded link, on the fabric's own routes for
+//! Where MPI served most of OPTIQ's repetitions, both sides are MPI: such a case is marked, and in no mean. One rank is refused,
+//! as nothing crosses a network there.
+//!
+//! Beside each median stand its quartiles and the link bound: bytes over capacity of the most loaded link, on the fabric's own routes for
 //! plain MPI and by what served it for OPTIQ.
 
 use crate::bench::cases::Case;
@@ -26,7 +29,6 @@ use optiq::{Config, PlannerChoice, Session};
 use optiq_lower::choices::Algorithm;
 use optiq_lower::decide::Decision;
 use optiq_lower::placement::{Placement, PlacementRule};
-use optiq_measure::statistics::median;
 use optiq_net::Network;
 use optiq_solver::{Demand, demands};
 use optiq_transport::Rank;
@@ -188,7 +190,7 @@ impl Bench<'_> {
         let decision = most.unwrap_or_else(|| self.session.decision());
         let (direct_bound, planned_bound) = bounds(&decision, self.network, list)?;
         let [of_mpi, of_optiq] = seconds;
-        let (mpi, optiq) = (side(first[0], of_mpi, direct_bound), side(first[1], of_optiq, planned_bound));
+        let (mpi, optiq) = (Side::new(first[0], of_mpi, direct_bound), Side::new(first[1], of_optiq, planned_bound));
         Ok(Comparison {
             topology: self.network.spec().to_string(),
             demands: case.demands.clone(),
@@ -201,6 +203,7 @@ impl Bench<'_> {
                 Decision::Multipath { paths, .. } => optiq_view::table::count(*paths, "path"),
                 _ => "MPI".into(),
             },
+            is_served_by_mpi: !matches!(decision, Decision::Multipath { .. } | Decision::Direct { .. }),
             decision: decision.to_string(),
             repetitions_on_paths: on_paths,
             transport: self.session.transport().to_string(),
@@ -280,10 +283,4 @@ fn bounds(decision: &Decision, network: &Network, demands: &[Demand]) -> Result<
     let load = network.route_load(demands.iter().map(|d| (d.src, d.dst, d.bytes))).map_err(|e| e.to_string())?;
     let direct = load.statistics(network).congestion_seconds;
     Ok((direct, direct))
-}
-
-fn side(first_seconds: f64, seconds: Vec<f64>, link_bound_seconds: f64) -> Side {
-    let median_seconds = median(&seconds).unwrap_or(0.0);
-    let share_of_bound = link_bound_seconds / median_seconds;
-    Side { first_seconds, seconds, median_seconds, link_bound_seconds, share_of_bound }
 }

@@ -3,6 +3,7 @@
 use optiq_files::input;
 use optiq_net::text_file;
 use optiq_net::units::{format_bytes, parse_bytes};
+use optiq_solver::demands;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -80,17 +81,19 @@ fn range(part: &str, low: &str, rest: &str) -> Result<Vec<u64>, String> {
     Ok(steps.take_while(|&size| size < high).chain([high]).collect())
 }
 
-/// The patterns and files of a list: commas part them where `pattern:` or `file:` follows, as patterns have commas, too.
+/// The patterns and files of a list: commas part them where `pattern:`, `file:` or the path of a file follows, as patterns have
+/// commas, too.
 pub fn split_demands(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for part in text.split(',') {
-        let begins = ["pattern:", "file:"].iter().any(|form| part.trim_start().starts_with(form));
+        let part = &*demands::with_form(part.trim_start());
+        let begins = ["pattern:", "file:"].iter().any(|form| part.starts_with(form));
         match found.last_mut() {
             Some(last) if !begins => {
                 last.push(',');
                 last.push_str(part);
             }
-            _ => found.push(part.trim_start().to_owned()),
+            _ => found.push(part.to_owned()),
         }
     }
     found
@@ -141,7 +144,7 @@ fn parse_cases(text: &str, label: &str) -> Result<Vec<Case>, String> {
         return Err(format!("{label}: there are {} cases; 1 to {MAX_CASES} are expected", document.case.len()));
     }
     let case = |entry: CaseEntry| {
-        let demands = entry.demands.get_ref();
+        let demands = &*demands::with_form(entry.demands.get_ref());
         if !demands.starts_with("pattern:") && !demands.starts_with("file:") {
             let at = line(entry.demands.span().start);
             return Err(format!("{label}, line {at}: \"{demands}\" is neither pattern:NAME nor file:PATH"));
@@ -151,7 +154,7 @@ fn parse_cases(text: &str, label: &str) -> Result<Vec<Case>, String> {
             let at = line(entry.message.as_ref().map_or(0, |m| m.span().start));
             format!("{label}, line {at}: {e}")
         })?;
-        Ok(Case { demands: demands.clone(), message_bytes })
+        Ok(Case { demands: demands.to_owned(), message_bytes })
     };
     document.case.into_iter().map(case).collect()
 }

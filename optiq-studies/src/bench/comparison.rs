@@ -1,6 +1,6 @@
 //! What was measured: one comparison, or many with their geometric mean.
 
-use optiq_measure::statistics::geometric_mean;
+use optiq_measure::statistics::{geometric_mean, quantile};
 use optiq_view::ratios::{Line, Point, Ratios};
 use optiq_view::table;
 use serde::{Deserialize, Serialize};
@@ -15,10 +15,37 @@ pub struct Side {
     pub seconds: Vec<f64>,
     /// Their median.
     pub median_seconds: f64,
+    /// A quarter of them are below.
+    pub first_quartile_seconds: f64,
+    /// Three quarters of them are below.
+    pub third_quartile_seconds: f64,
     /// The time that the most loaded link needs; no execution along these paths is faster.
     pub link_bound_seconds: f64,
     /// Link bound over median.
     pub share_of_bound: f64,
+}
+
+impl Side {
+    /// Of these repetitions, at least one.
+    pub fn new(first_seconds: f64, seconds: Vec<f64>, link_bound_seconds: f64) -> Self {
+        let quantile = |q| quantile(&seconds, q).unwrap_or(0.0);
+        let median_seconds = quantile(0.5);
+        Side {
+            first_seconds,
+            median_seconds,
+            first_quartile_seconds: quantile(0.25),
+            third_quartile_seconds: quantile(0.75),
+            link_bound_seconds,
+            share_of_bound: link_bound_seconds / median_seconds,
+            seconds,
+        }
+    }
+
+    /// Median and quartiles in a cell.
+    fn times(&self) -> String {
+        let [low, high] = [self.first_quartile_seconds, self.third_quartile_seconds].map(table::seconds);
+        format!("{} ({low} to {high})", table::seconds(self.median_seconds))
+    }
 }
 
 /// Plain MPI and OPTIQ on one demand set: one document.
@@ -42,6 +69,8 @@ pub struct Comparison {
     pub decision: String,
     /// The same in a word or two: `MPI`, `25 paths`.
     pub served_by: String,
+    /// MPI served most of OPTIQ's repetitions as well: the ratio compares MPI with itself, and counts in no mean.
+    pub is_served_by_mpi: bool,
     /// Repetitions whose last call planned paths served.
     pub repetitions_on_paths: usize,
     /// The MPI calls that carried the chunks.
@@ -95,9 +124,11 @@ pub struct Suite {
     pub repetitions: usize,
     /// In the order of demands, sizes, planners.
     pub cases: Vec<Outcome>,
-    /// Of the ratios of all cases.
-    pub geometric_mean_ratio: f64,
-    /// The lowest of the ratios.
+    /// Cases that MPI served on both sides; they are in neither of the next two.
+    pub cases_served_by_mpi: usize,
+    /// Of the ratios of the other cases, if there are any.
+    pub geometric_mean_ratio: Option<f64>,
+    /// The lowest of their ratios.
     pub worst: Option<Worst>,
     /// Every byte that was checked was right.
     pub verified: bool,
@@ -112,15 +143,28 @@ impl Suite {
         repetitions: usize,
         cases: Vec<Outcome>,
     ) -> Self {
-        let ratios: Vec<f64> = cases.iter().map(|c| c.comparison.ratio).collect();
-        let worst = cases.iter().min_by(|a, b| a.comparison.ratio.total_cmp(&b.comparison.ratio)).map(|c| Worst {
+        let on_paths = || cases.iter().filter(|c| !c.comparison.is_served_by_mpi);
+        let ratios: Vec<f64> = on_paths().map(|c| c.comparison.ratio).collect();
+        let cases_served_by_mpi = cases.len() - ratios.len();
+        let worst = on_paths().min_by(|a, b| a.comparison.ratio.total_cmp(&b.comparison.ratio)).map(|c| Worst {
             case: c.case.clone(),
             planner: c.planner.clone(),
             ratio: c.comparison.ratio,
         });
         let verified = cases.iter().all(|c| c.comparison.verified);
-        let geometric_mean_ratio = geometric_mean(&ratios).unwrap_or(f64::NAN);
-        Suite { topology, note, ranks, all_ranks, repetitions, cases, geometric_mean_ratio, worst, verified }
+        let geometric_mean_ratio = geometric_mean(&ratios);
+        Suite {
+            topology,
+            note,
+            ranks,
+            all_ranks,
+            repetitions,
+            cases,
+            cases_served_by_mpi,
+            geometric_mean_ratio,
+            worst,
+            verified,
+        }
     }
 
     /// Whether the cases differ in the planner.
@@ -135,13 +179,18 @@ impl Suite {
     pub fn page(&self) -> io::Result<String> {
         let note = self.note.as_ref().map_or(String::new(), |note| format!(" {note}"));
         let subtitle = format!(
-            "{}, medians of {}, every byte of the first and last call of each {}.{note}",
+            "{}, medians and quartiles of {}, every byte of the first and last call of each {}.{}{note}",
             table::count(self.ranks, "rank"),
             table::count(self.repetitions, "repetition"),
             if self.verified { "right" } else { "WRONG" },
+            match self.left_out() {
+                Some(sentence) => format!(" {sentence}."),
+                None => String::new(),
+            },
         );
-        let many = format!("of {}", table::count(self.cases.len(), "case"));
-        let mut headlines = vec![(self.geometric_mean_ratio, "as fast as MPI, geometric mean", many)];
+        let many = format!("of {}", self.counted());
+        let mean = self.geometric_mean_ratio.map(|mean| (mean, "as fast as MPI, geometric mean", many));
+        let mut headlines: Vec<_> = mean.into_iter().collect();
         headlines.extend(self.worst.as_ref().map(|w| (w.ratio, "in the worst case", w.case.clone())));
         // The page shows the whole decision.
         let row = |case: &Outcome| case.cells().into_iter().chain([case.comparison.decision.clone()]).collect();
@@ -170,6 +219,7 @@ impl Suite {
                 bytes: c.total_bytes as f64 / c.pairs.max(1) as f64,
                 ratio: c.ratio,
                 bound_ratio: case.bound_ratio(),
+                is_served_by_mpi: c.is_served_by_mpi,
                 case: case.case.clone(),
                 decision: c.decision.clone(),
             };
@@ -180,6 +230,20 @@ impl Suite {
         }
         lines.iter_mut().for_each(|line| line.points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes)));
         lines
+    }
+
+    /// The cases that headline ratios are of.
+    fn counted(&self) -> String {
+        let counted = table::count(self.cases.len() - self.cases_served_by_mpi, "case");
+        if self.cases_served_by_mpi > 0 { format!("{counted} on planned paths") } else { counted }
+    }
+
+    /// What is not in the headline ratios, if anything.
+    fn left_out(&self) -> Option<String> {
+        let cases = table::count(self.cases_served_by_mpi, "case");
+        let are = if self.cases_served_by_mpi == 1 { "is" } else { "are" };
+        let text = format!("{cases} that MPI served on both sides, with ratios in brackets, {are} in no mean");
+        (self.cases_served_by_mpi > 0).then_some(text)
     }
 
     /// As text.
@@ -195,16 +259,18 @@ impl Suite {
             let planner = if planners { format!(" with planner {}", w.planner) } else { String::new() };
             format!("; the worst is {:.2} x: {}{planner}", w.ratio, w.case)
         });
+        let mean = self.geometric_mean_ratio.map_or(String::new(), |mean| {
+            format!("geometric mean of the ratios of {}: {mean:.3} x{worst}\n", self.counted())
+        });
+        let left_out = self.left_out().map_or(String::new(), |sentence| format!("{sentence}\n"));
         format!(
-            "{note}{}, {}{}, medians of {}\n\n{}\ngeometric mean of the ratios of {}: {:.3} x{worst}\n{}\n",
+            "{note}{}, {}{}, medians and quartiles of {}\n\n{}\n{mean}{left_out}{}\n",
             self.topology,
             table::count(self.ranks, "rank"),
             if self.all_ranks { ", demands spread over all ranks of a host" } else { "" },
             table::count(self.repetitions, "repetition"),
             // The decision is text.
             table::aligned(&rows, |column| column > usize::from(planners) && column + 1 < rows[0].len()),
-            table::count(self.cases.len(), "case"),
-            self.geometric_mean_ratio,
             if self.verified {
                 "every byte of the first and last call of each repetition is right"
             } else {
@@ -224,9 +290,9 @@ impl Outcome {
         vec![
             self.case.clone(),
             self.planner.clone(),
-            table::seconds(c.mpi.median_seconds),
-            table::seconds(c.optiq.median_seconds),
-            format!("{:.2} x", c.ratio),
+            c.mpi.times(),
+            c.optiq.times(),
+            if c.is_served_by_mpi { format!("({:.2} x)", c.ratio) } else { format!("{:.2} x", c.ratio) },
             table::seconds(c.mpi.link_bound_seconds),
             table::percent(c.mpi.share_of_bound),
             table::seconds(c.optiq.link_bound_seconds),
@@ -247,14 +313,20 @@ impl Comparison {
         let row = |name: &str, side: &Side, ratio: String| {
             vec![
                 name.to_string(),
-                table::seconds(side.median_seconds),
+                side.times(),
                 table::seconds(side.link_bound_seconds),
                 table::percent(side.share_of_bound),
                 ratio,
                 table::seconds(side.first_seconds),
             ]
         };
-        let head = ["", "median", "link bound", "share of bound", "speed-up", "first call"].map(String::from).to_vec();
+        let head = ["", "median (quartiles)", "link bound", "share of bound", "speed-up", "first call"]
+            .map(String::from)
+            .to_vec();
+        let ratio = match self.is_served_by_mpi {
+            true => format!("({:.2} x: MPI served both)", self.ratio),
+            false => format!("{:.2} x", self.ratio),
+        };
         let calls = if self.calls > 1 { format!(" of {} calls", self.calls) } else { String::new() };
         format!(
             "{} on {}, {} ranks, {} repetitions{calls}, {} over the network\n\n{}\nOPTIQ: {} ({})\n{}\n",
@@ -266,7 +338,7 @@ impl Comparison {
             table::table(&[
                 head,
                 row("MPI_Alltoallv", &self.mpi, "1.00 x".into()),
-                row("optiq_alltoallv", &self.optiq, format!("{:.2} x", self.ratio)),
+                row("optiq_alltoallv", &self.optiq, ratio),
             ]),
             self.decision,
             self.transport,
@@ -286,13 +358,7 @@ mod tests {
 
     /// A case with these sizes and seconds.
     fn outcome(demands: &str, message_bytes: u64, planner: &str, mpi: f64, optiq: f64, bounds: (f64, f64)) -> Outcome {
-        let side = |median_seconds: f64, link_bound_seconds: f64| Side {
-            first_seconds: median_seconds,
-            seconds: vec![median_seconds; 3],
-            median_seconds,
-            link_bound_seconds,
-            share_of_bound: link_bound_seconds / median_seconds,
-        };
+        let side = |median: f64, bound: f64| Side::new(median, vec![0.9 * median, median, 1.1 * median], bound);
         let comparison = Comparison {
             topology: "torus:4x4".into(),
             demands: demands.into(),
@@ -303,6 +369,7 @@ mod tests {
             calls: 1,
             decision: "25 paths by planner <optimal>".into(),
             served_by: "25 paths".into(),
+            is_served_by_mpi: false,
             repetitions_on_paths: 3,
             transport: "two-sided".into(),
             mpi: side(mpi, bounds.0),
@@ -326,7 +393,7 @@ mod tests {
     #[test]
     fn mean_and_worst() {
         let suite = suite();
-        assert!((suite.geometric_mean_ratio - 2.0).abs() < 1e-12);
+        assert!((suite.geometric_mean_ratio.unwrap() - 2.0).abs() < 1e-12);
         let worst = suite.worst.as_ref().unwrap();
         assert_eq!((worst.case.as_str(), worst.ratio), ("pattern:alltoall, 1000B", 0.5));
         let text = suite.text();
@@ -334,6 +401,27 @@ mod tests {
         assert!(!text.contains("planner"), "{text}");
         let document: Suite = serde_json::from_str(&serde_json::to_string(&suite).unwrap()).unwrap();
         assert_eq!(document.text(), text);
+    }
+
+    /// MPI against itself: 0.14 and 10.74 were seen for the same code on both sides.
+    #[test]
+    fn cases_served_by_mpi_are_in_no_headline() {
+        let mut cases = suite().cases;
+        cases[2].comparison.is_served_by_mpi = true;
+        let suite = Suite::new(("torus:4x4".into(), None), 16, false, 3, cases.clone());
+        assert!((suite.geometric_mean_ratio.unwrap() - 4.0).abs() < 1e-12);
+        assert_eq!((suite.cases_served_by_mpi, suite.worst.as_ref().unwrap().ratio), (1, 2.0));
+        let text = suite.text();
+        assert!(text.contains("ratios of 2 cases on planned paths: 4.000 x; the worst is 2.00 x"), "{text}");
+        assert!(
+            text.contains("1 case that MPI served on both sides, with ratios in brackets, is in no mean"),
+            "{text}"
+        );
+        assert!(text.contains("(0.50 x)") && text.contains("400 ms (360 ms to 440 ms)"), "{text}");
+        cases.iter_mut().for_each(|case| case.comparison.is_served_by_mpi = true);
+        let none = Suite::new(("torus:4x4".into(), None), 16, false, 3, cases);
+        assert_eq!((none.geometric_mean_ratio, none.worst.clone()), (None, None));
+        assert!(!none.text().contains("geometric mean") && none.page().is_ok());
     }
 
     #[test]

@@ -287,7 +287,7 @@ pub fn aggregation(setting: &Setting) -> Result<Findings, Failure> {
          what no execution of the plan can exceed, and with planner `optimal` no other plan by more than 1 %: where it is too low, \
          the assignment is the limit. The topologies are in `data/published.toml`.",
         hacc.demands,
-        units::format_bytes_rounded(8.0 * 750e3)
+        units::format_bytes_rounded_binary(8.0 * 750e3)
     ));
     notes.push(
         "Measured on a real network, with and without writing: [io.md](io.md), made by `cargo xtask results --only io`.".into(),

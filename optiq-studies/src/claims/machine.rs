@@ -137,7 +137,7 @@ impl<'a> Machine<'a> {
             self.setting.progress.now(format!("{what}: planning with {name}"));
             let Some(planned) = self.setting.plan(net, demands, &with_planner(name), None)? else { continue };
             let r = &planned.report;
-            let paths = (r.paths, r.paths_per_job_max, r.paths_per_job_mean);
+            let paths = (r.paths, r.paths_per_demand_max, r.paths_per_demand_mean);
             add(
                 ComparedMethod::Planned(name),
                 &self.run(net, demands, TransferMethod::Planned(Box::new(planned), ScheduleOptions::default()))?,

@@ -72,7 +72,7 @@ pub fn run() -> Result<TableViiContent, Failure> {
                 no_more_than_published: no_more(megabytes, published_megabytes, 2),
                 bound_megabytes: r.bound_seconds * net.unit_capacity() / 1e6,
                 paths: r.paths,
-                paths_per_pair_max: r.paths_per_job_max,
+                paths_per_pair_max: r.paths_per_demand_max,
                 paths_per_link_max: r.paths_per_link_max,
                 paths_per_link_mean: r.paths_per_link_mean,
                 candidates_seconds: planned.timings.candidates_seconds,

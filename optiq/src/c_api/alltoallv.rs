@@ -1,6 +1,7 @@
 //! `optiq_alltoallv` and its form with 64-bit counts.
 
 use super::arguments::{arguments_signature, longs, read, read_wide};
+use super::calls::{self, EXCHANGE};
 use super::message::{QUIET, guard, remember, report};
 use super::sessions::Sessions;
 use crate::error::{Error, Status};
@@ -44,7 +45,9 @@ pub unsafe extern "C" fn optiq_alltoallv(
     }
     guard(|| {
         let Some(session) = Sessions::get(comm, "optiq_alltoallv")? else {
-            remember(&Arc::new(Decision::Mpi { reason: "the communicator is an inter-communicator".into() }));
+            let decision = Decision::Mpi { reason: "the communicator is an inter-communicator".into() };
+            calls::count(EXCHANGE, &decision);
+            remember(&Arc::new(decision));
             // SAFETY: by this function's contract.
             return Ok(unsafe { arguments.hand_over(comm) }?);
         };
@@ -58,7 +61,9 @@ pub unsafe extern "C" fn optiq_alltoallv(
         // SAFETY: by this function's contract; `staged` lives until the exchange is over.
         let result = unsafe { session.exchange(local, Some(arguments), signature) };
         result.map_err(|e| report(&session, comm, "optiq_alltoallv", e))?;
-        remember(&session.decided());
+        let decided = session.decided();
+        calls::count(EXCHANGE, &decided);
+        remember(&decided);
         Ok(())
     })
 }
@@ -114,7 +119,9 @@ pub unsafe extern "C" fn optiq_alltoallv_c(
         let local = wide.and_then(|w| unsafe { read_wide(&w, (sendbuf, sendtype), (recvbuf, recvtype)) });
         // SAFETY: by this function's contract.
         unsafe { session.exchange(local, None, 0) }.map_err(|e| report(&session, comm, function, e))?;
-        remember(&session.decided());
+        let decided = session.decided();
+        calls::count(function, &decided);
+        remember(&decided);
         Ok(())
     });
     match as_c_ints {
@@ -153,6 +160,7 @@ unsafe fn left_to_mpi(arguments: &Arguments, comm: ffi::MPI_Comm) -> Option<c_in
         shared.lock().log_unagreed();
     }
     QUIET.set((true, true));
+    calls::count_unagreed();
     // SAFETY: by this function's contract.
     let code = unsafe { arguments.call(fast_path.comm()) };
     if code == ffi::MPI_SUCCESS as c_int {

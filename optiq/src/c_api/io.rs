@@ -4,6 +4,7 @@
 //! Sessions are therefore kept by the processes that opened a file, in their order: what any earlier file of the same
 //! processes has learned serves the next one, and nothing is kept of a file itself.
 
+use super::calls;
 use super::message::{guard, remember};
 use super::sessions::Sessions;
 use crate::error::Error;
@@ -71,6 +72,7 @@ unsafe fn access(call: Call, function: &'static str) -> Result<(), Error> {
             None => Arc::new(without_session(&call, APART.into())?),
         }
     };
+    calls::count("collective file accesses", &decision);
     remember(&decision);
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Lists of jobs, from files or made by the program, and their execution (thesis Tables IV and V).
 
+use super::calls;
 use super::handles::{HandleKind, Handles, place, write};
 use super::message::{guard, remember, report};
 use super::sessions::Sessions;
@@ -73,7 +74,9 @@ impl Listed {
         let bytes = bytes.map_err(told)?;
         let arrived = list.list().iter().zip(&bytes).filter(|(j, _)| j.destination == me).map(|(_, &b)| b);
         self.received = arrived.fold(0, u64::saturating_add);
-        remember(&session.decided());
+        let decided = session.decided();
+        calls::count("lists of transfers", &decided);
+        remember(&decided);
         Ok(())
     }
 }

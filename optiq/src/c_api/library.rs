@@ -2,7 +2,7 @@
 
 use super::message::guard;
 use super::sessions::Sessions;
-use super::{io, progress, requests, schedule, settings, threads, topology};
+use super::{calls, io, progress, requests, schedule, settings, threads, topology};
 use crate::error::Error;
 use crate::logger;
 use optiq_transport::mpi::{check, ffi, is_initialized};
@@ -54,6 +54,7 @@ pub unsafe extern "C" fn optiq_init(argc: *mut c_int, argv: *mut *mut *mut c_cha
         }
         threads::learn_level();
         progress::configure(read.config.progress);
+        calls::begin(read.config.report && !read.config.disable);
         Sessions::open(settings, started_mpi, forget_all)
     })
 }
@@ -75,9 +76,10 @@ pub extern "C" fn optiq_finalize() -> c_int {
     })
 }
 
-/// Ends the progress thread and frees what handles of C stand for, before sessions are freed.
+/// Ends the progress thread, makes the report, and frees what handles of C stand for, before sessions are freed.
 fn forget_all() {
     progress::stop();
+    calls::report();
     requests::forget();
     io::forget();
     schedule::forget();

@@ -12,6 +12,7 @@ mod alltoallv;
 mod message;
 
 mod arguments;
+mod calls;
 // For the Fortran module, not for C programs.
 /// cbindgen:ignore
 mod fortran;

@@ -1,6 +1,7 @@
 //! Persistent exchanges for C: handles, and the calls on them.
 
 use super::arguments::read;
+use super::calls;
 use super::handles::{HandleKind, Handles, place};
 use super::message::{guard, remember, report};
 use super::progress;
@@ -159,6 +160,7 @@ pub(super) unsafe fn start(request: *mut Request, function: &'static str) -> Res
     let locked = session.lock();
     // SAFETY: by this function's contract.
     let started = unsafe { locked.start(operation) };
+    calls::count("started exchanges", operation.decision());
     remember(operation.decision());
     let told = |e| if matches!(e, Error::Argument(_)) { e } else { report(&locked, *comm, function, e) };
     started.map_err(told)?;

@@ -300,7 +300,7 @@ pub const OPTIONS: &[OptionRecord] = &[
         name: "OPTIQ_REPORT",
         takes: "0 | 1",
         default: "0",
-        doc: "Under liboptiq_pmpi.so: rank 0 says at MPI_Finalize on standard error how many calls were served, and how many passed on for which reasons.",
+        doc: "At the end rank 0 says on standard error how many calls planned paths served, and how many MPI, for which reasons: all ranks' calls under liboptiq_pmpi.so, its own in a program that calls the library.",
         scope: Scope::Process,
         set: |c, v| put(&mut c.report, switch(v)?),
     },

@@ -146,11 +146,13 @@ impl Read {
         self.error.map_or(Ok(self.config), Err)
     }
 
-    /// The settings, with everything left to plain MPI if something cannot be used; and what that is.
+    /// The settings, with everything left to plain MPI if something cannot be used; and what that is. Whoever asks a session
+    /// why MPI served a call is told of what was rejected, not of an `OPTIQ_ALGORITHM` that nobody set.
     #[cfg(feature = "mpi")]
     pub(crate) fn or_plain_mpi(mut self) -> (Config, Option<ConfigError>) {
-        if self.error.is_some() {
+        if let Some(error) = &self.error {
             self.config.algorithm = Algorithm::Mpi;
+            self.config.rejected = Some(error.to_string());
         }
         (self.config, self.error)
     }
@@ -385,6 +387,16 @@ mod tests {
         }
         let load = read(&[("OPTIQ_BACKGROUND", " load.txt ")]);
         assert_eq!(load.config.background.as_deref(), Some("load.txt"));
+    }
+
+    #[cfg(feature = "mpi")]
+    #[test]
+    fn plain_mpi_after_a_rejected_option_names_the_option() {
+        let (config, error) = read(&[("OPTIQ_K", "0")]).or_plain_mpi();
+        let said = "OPTIQ_K is \"0\"; a whole number of at least 1 is expected";
+        assert_eq!((config.algorithm, config.rejected.as_deref()), (Algorithm::Mpi, Some(said)));
+        assert_eq!(error.unwrap().to_string(), said);
+        assert_eq!(read(&[("OPTIQ_ALGORITHM", "mpi")]).or_plain_mpi().0.rejected, None);
     }
 
     #[test]

@@ -105,6 +105,8 @@ pub struct Config {
     pub report: bool,
     /// `OPTIQ_LOG`.
     pub log: log::LevelFilter,
+    /// The option or file of options that was rejected, and why, in a sentence; everything is left to plain MPI then.
+    pub rejected: Option<String>,
 }
 
 /// The MPI functions that the preload library takes over.
@@ -179,6 +181,7 @@ impl Default for Config {
             preload: Preload::default(),
             report: false,
             log: log::LevelFilter::Warn,
+            rejected: None,
         }
     }
 }
@@ -199,6 +202,7 @@ impl Config {
             disable: false,
             report: false,
             log: log::LevelFilter::Off,
+            rejected: None,
             ..self.clone()
         };
         xxhash_rust::xxh3::xxh3_64(format!("{local:?}").as_bytes()) as i64

@@ -244,8 +244,9 @@ fn agree_on(comm: &Communicator, model: CostModel) -> Result<CostModel, Error> {
 }
 
 fn asked_for(config: &Config) -> String {
-    match config.algorithm {
-        Algorithm::Mpi => "OPTIQ_ALGORITHM=mpi".into(),
+    match (&config.rejected, config.algorithm) {
+        (Some(rejected), _) => rejected.clone(),
+        (None, Algorithm::Mpi) => "OPTIQ_ALGORITHM=mpi".into(),
         _ => "OPTIQ_TOPOLOGY is not set, so nothing is known of the network".into(),
     }
 }

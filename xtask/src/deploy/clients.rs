@@ -40,6 +40,7 @@ const EXPECTED: &[&str] = &[
     "share/optiq/examples/optiq.conf",
     "share/optiq/examples/topologies/ring4.toml",
     "share/optiq/install-manifest.txt",
+    "share/optiq/schemas/plan.json",
     "share/zsh/site-functions/_optiq",
 ];
 

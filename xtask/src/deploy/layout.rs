@@ -80,6 +80,7 @@ fn pages(project: &Project, options: &Options, staged: &Path) -> Outcome {
     };
     generate("man", &staged.join("share/man"))?;
     generate("conf", &staged.join("share/optiq/examples"))?;
+    generate("schemas", &staged.join("share/optiq/schemas"))?;
     let folder = staged.join("completions");
     generate("completions", &folder)?;
     for (from, to) in COMPLETIONS {

@@ -1,7 +1,8 @@
 //! `optiq bench io`: all ranks' bytes to one file through the I/O hosts, as HACC writes its checkpoints (thesis 6.5.3).
 
 use crate::failure::Failure;
-use crate::{output, ranks};
+use crate::output::{self, Schema};
+use crate::ranks;
 use clap::Args;
 use optiq_net::units;
 use optiq_studies::bench::io::measure::{self, Request};
@@ -15,8 +16,8 @@ use std::path::PathBuf;
 Examples:
   optiq bench io --help
 
-On 4 ranks of this machine, which stand for the hosts of a small torus:
-  OPTIQ_TOPOLOGY=torus:2x2,io=0+3 OPTIQ_PLACEMENT=rank mpirun -n 4 optiq bench io
+On 2 ranks of this machine, which stand for the hosts of a small network:
+  OPTIQ_TOPOLOGY=star:2,io=0 OPTIQ_PLACEMENT=rank mpirun -n 2 optiq bench io
 As in the thesis, 8 ranks on each host of a lab, with the MPI library's ROMIO for files:
   optiq lab up --topology torus:4x4,io=0+10
   OMPI_MCA_io=romio321 optiq lab run --ranks-per-host 8 --mpirun-argument=-x --mpirun-argument=OMPI_MCA_io -- \\
@@ -70,13 +71,13 @@ impl Io {
             force: self.force,
             files_only: self.files_only,
         };
-        ranks::run(
+        ranks::run_on_several(
             |world| {
                 let progress = ranks::progress(world, "measuring");
                 measure::measure(world, &request, &|doing| progress.now(doing))
             },
             |document| match json {
-                true => output::print_json(&document),
+                true => output::print_json(Schema::BenchIo, &document),
                 false => output::print(&document.text()),
             },
         )

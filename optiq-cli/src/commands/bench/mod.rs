@@ -3,8 +3,9 @@
 mod io;
 
 use crate::failure::Failure;
+use crate::output::{self, Schema};
+use crate::ranks;
 use crate::target::Target;
-use crate::{output, ranks};
 use clap::{Args, Subcommand};
 use mpi::traits::Communicator;
 use optiq::PlannerChoice;
@@ -44,10 +45,10 @@ enum What {
 Examples:
   optiq bench alltoallv --help
 
-On 4 ranks of this machine, which stand for the hosts of a small torus:
-  OPTIQ_TOPOLOGY=torus:2x2 OPTIQ_PLACEMENT=rank mpirun -n 4 optiq bench alltoallv --message 1MiB
+On 2 ranks of this machine, which stand for the hosts of a small network:
+  OPTIQ_TOPOLOGY=star:2 OPTIQ_PLACEMENT=rank mpirun -n 2 optiq bench alltoallv --message 1MB
 From 1 byte to 16 MB for each pair, in a picture:
-  mpirun -n 4 optiq bench alltoallv --demands pattern:disjoint,pattern:alltoall --message 1B..16MB --html sizes.html
+  mpirun -n 2 optiq bench alltoallv --demands pattern:disjoint,pattern:alltoall --message 1B..16MB --html sizes.html
 
 A file of cases has tables such as
   [[case]]
@@ -102,7 +103,7 @@ impl Arguments {
         let planners = if a.planner.is_empty() { vec![PlannerChoice::Auto] } else { a.planner.clone() };
         let request =
             Request { cases, planners, repetitions: a.repetitions as usize, force: a.force, all_ranks: a.all_ranks };
-        ranks::run(
+        ranks::run_on_several(
             |world| {
                 // Before anything is measured: rank 0 will write the page.
                 let html = match &a.html {
@@ -126,12 +127,12 @@ fn show(suite: &Suite, html: Option<Target>, listed: bool, json: bool) -> Result
         target.write(|out| out.write_all(page.as_bytes()))?;
     }
     match (suite.cases.as_slice(), listed) {
-        ([only], false) if json => output::print_json(&only.comparison),
+        ([only], false) if json => output::print_json(Schema::BenchAlltoallv, &only.comparison),
         ([only], false) => {
             let note = suite.note.as_ref().map_or(String::new(), |note| format!("{note}\n"));
             output::print(&(note + &only.comparison.text()))
         }
-        _ if json => output::print_json(suite),
+        _ if json => output::print_json(Schema::BenchAlltoallvCases, suite),
         _ => output::print(&suite.text()),
     }
 }

@@ -8,12 +8,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The version of the document's form.
-const SCHEMA: u32 = 1;
-
 #[derive(Serialize)]
 pub struct CalibrationDocument<'a> {
-    schema: u32,
     file: String,
     command: &'a str,
     measured_at_utc: &'a str,
@@ -25,7 +21,7 @@ pub struct CalibrationDocument<'a> {
     network_fingerprint: String,
     transport: &'a str,
     cases: &'a str,
-    /// By name; those in `_seconds` are seconds, those in `_share` parts of the link bound.
+    /// By name; those in `_seconds` are seconds, those in `_efficiency` parts of the link bound.
     parameters: BTreeMap<&'static str, MeasuredParameter>,
     notes: &'a [String],
 }
@@ -50,7 +46,6 @@ impl<'a> CalibrationDocument<'a> {
             Some((parameter.name(), found))
         };
         CalibrationDocument {
-            schema: SCHEMA,
             file: file.display().to_string(),
             command: &m.command,
             measured_at_utc: &m.at,

@@ -2,10 +2,12 @@
 
 mod document;
 
+use crate::arguments::specification;
 use crate::failure::Failure;
+use crate::output::{self, Schema};
 use crate::progress::Progress;
+use crate::ranks;
 use crate::target::Target;
-use crate::{output, ranks};
 use clap::Args;
 use document::CalibrationDocument;
 use mpi::traits::Communicator;
@@ -21,18 +23,21 @@ use std::process::ExitCode;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 What is measured:
-  agreement_seconds  a reduction of a few words over all ranks
-  latency_seconds    the agreement, divided by the messages that follow one another in it
-  chunk_seconds      what a rank needs to handle a chunk: an exchange of many small ones
-  plain_share        the part of the link bound that MPI_Alltoallv reaches
-  planned_share      the part that planned paths reach
-  hops_share         the part that planned paths reach with relays at every host on the way
+  agreement_seconds                  a reduction of a few words over all ranks
+  latency_seconds                    the agreement, divided by the messages that follow one another in it
+  chunk_seconds                      what a rank needs to handle a chunk: an exchange of many small ones
+  mpi_link_efficiency                the part of the link bound that MPI_Alltoallv reaches
+  planned_link_efficiency            the part that planned paths reach
+  store_and_forward_link_efficiency  the part that planned paths reach with relays at every host on the way
+Files of version 0.1 with planned_share, hops_share and plain_share are still read.
 
 Examples:
   mpirun -n 16 optiq calibrate --topology torus:4x4 --output machine.calibration
   OPTIQ_CALIBRATION=machine.calibration mpirun -n 16 program
 
-On 4 ranks of this machine, to try it (these are not the efficiencies of links):
+On 4 ranks of this machine, to try it (these are not the efficiencies of links; Open MPI wants the first variable where there are
+fewer cores):
+  export OMPI_MCA_rmaps_base_oversubscribe=1
   OPTIQ_PLACEMENT=rank:1 mpirun -n 4 optiq calibrate --topology torus:2x2 --output try.cal
 
 In the lab, which sets OPTIQ_TOPOLOGY:
@@ -96,13 +101,10 @@ impl Arguments {
 impl Arguments {
     /// Of `--topology`, or of the configuration as a program would have it.
     fn network(&self) -> Result<Network, Failure> {
-        if let Some(spec) = &self.topology {
-            return Network::from_spec(spec).map_err(|e| Failure::Input(format!("--topology: {e}")));
-        }
-        let config = Config::read().usable().map_err(|error| Failure::Input(error.to_string()))?;
-        let missing = || Failure::Input("no network is given; --topology SPEC or OPTIQ_TOPOLOGY is expected".into());
-        let spec = config.topology.ok_or_else(missing)?;
-        Network::from_spec(&spec).map_err(|e| Failure::Input(format!("OPTIQ_TOPOLOGY: {e}")))
+        Config::read().usable().map_err(|error| Failure::Input(error.to_string()))?;
+        let spec = specification(self.topology.as_deref(), "--topology SPEC")?;
+        let named = if self.topology.is_some() { "--topology" } else { "OPTIQ_TOPOLOGY" };
+        Network::from_spec(&spec).map_err(|e| Failure::Input(format!("{named}: {e}")))
     }
 }
 
@@ -118,5 +120,5 @@ fn finish(calibration: &Calibration, target: &Target, json: bool) -> Result<(), 
     let text = format!("# The record of a machine, written by optiq calibrate.\n{notes}{}", calibration.record());
     target.write(|out| out.write_all(text.as_bytes()))?;
     let document = CalibrationDocument::new(calibration, target.path());
-    if json { output::print_json(&document) } else { output::print(&document.text()) }
+    if json { output::print_json(Schema::Calibrate, &document) } else { output::print(&document.text()) }
 }

@@ -1,4 +1,4 @@
-//! `optiq generate`: manual pages, shell completions and a sample of `optiq.conf`, made from what the command itself is
+//! `optiq generate`: manual pages, shell completions, a sample of `optiq.conf` and the schemas of JSON documents, made from what the command itself is
 //! made of, so that they cannot say anything else: its arguments, the table of options, the C header.
 
 mod conf;
@@ -10,7 +10,8 @@ mod roff;
 mod topology;
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Schema};
+use crate::schema;
 use crate::target::Target;
 use clap::{Args, ValueEnum};
 use clap_complete::{Generator, Shell};
@@ -20,13 +21,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Write manual pages, shell completions or a sample of optiq.conf, as `cargo xtask install` does
+/// Write manual pages, shell completions, a sample of optiq.conf or the JSON Schemas of what --json prints, as `cargo xtask install` does
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   optiq generate man --output man
   optiq generate completions --output completions --json
   optiq generate conf --output .
+  optiq generate schemas --output schemas
 
 To read a page without installing it: man -l man/man1/optiq.1")]
 pub struct Arguments {
@@ -49,6 +51,8 @@ enum What {
     Completions,
     /// optiq.conf with every option and its default, commented out
     Conf,
+    /// A JSON Schema for every document that --json prints; the key `schema` of a document says which, as optiq-plan/1
+    Schemas,
 }
 
 #[derive(Serialize)]
@@ -63,6 +67,7 @@ impl Arguments {
         let made = match self.what {
             What::Man => pages::all(whole)?,
             What::Completions => completions(whole),
+            What::Schemas => schema::FILES.iter().map(|(name, text)| GeneratedFile::new(*name, *text)).collect(),
             What::Conf => vec![GeneratedFile::new("optiq.conf", conf::sample())],
         };
         for file in &made {
@@ -70,7 +75,7 @@ impl Arguments {
         }
         let document = GeneratedDocument { output: self.output, files: made.into_iter().map(|m| m.path).collect() };
         if self.json {
-            output::print_json(&document)?;
+            output::print_json(Schema::Generate, &document)?;
         } else {
             let lines: Vec<String> =
                 document.files.iter().map(|f| format!("{}\n", document.output.join(f).display())).collect();

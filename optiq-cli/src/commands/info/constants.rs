@@ -1,14 +1,11 @@
 //! `optiq info --constants`: the tuned constants of all crates, with what they rest on.
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Schema};
 use optiq_measure::constant::{Constant, Provenance};
 use optiq_view::table;
 use serde::Serialize;
 use std::process::ExitCode;
-
-/// The version of the document's form.
-const SCHEMA: u32 = 1;
 
 /// The constants of each crate.
 const CRATES: &[(&str, &[Constant])] = &[
@@ -23,7 +20,6 @@ const CRATES: &[(&str, &[Constant])] = &[
 
 #[derive(Serialize)]
 struct ConstantsDocument {
-    schema: u32,
     constants: Vec<ConstantRow>,
 }
 
@@ -74,7 +70,7 @@ pub fn run(json: bool) -> Result<ExitCode, Failure> {
             provenance: c.provenance.into(),
             meaning: c.meaning,
         };
-        output::print_json(&ConstantsDocument { schema: SCHEMA, constants: all().map(row).collect() })?;
+        output::print_json(Schema::InfoConstants, &ConstantsDocument { constants: all().map(row).collect() })?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut rows = vec![["constant", "value", "unit", "meaning", "provenance"].map(String::from).to_vec()];

@@ -5,7 +5,7 @@ mod options;
 mod scores;
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Schema};
 use clap::Args;
 use optiq_lower::transport_rule::{TRANSPORT_RULES, TransportRule};
 use optiq_net::grammar::{Entry, KINDS, OPTIONS, ROUTINGS};
@@ -103,7 +103,7 @@ impl Arguments {
             transports: TRANSPORT_RULES.iter().map(transport).collect(),
         };
         if self.json {
-            output::print_json(&document)?;
+            output::print_json(Schema::Info, &document)?;
         } else {
             let line = |label: &str, words: &[&str]| {
                 let words = if words.is_empty() { "none".into() } else { words.join(", ") };

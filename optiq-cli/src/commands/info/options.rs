@@ -1,7 +1,7 @@
 //! `optiq info --config`: every option, its value, and where that comes from.
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Schema};
 use optiq::{Scope, Setting, Settings};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -32,7 +32,7 @@ pub fn run(full: bool, json: bool) -> Result<ExitCode, Failure> {
     let (error, all) = (read.error.map(|e| e.to_string()), settings.all());
     if json {
         let options = all.iter().map(option).collect();
-        output::print_json(&OptionsDocument { options, error, warnings: read.warnings })?;
+        output::print_json(Schema::InfoOptions, &OptionsDocument { options, error, warnings: read.warnings })?;
         return Ok(ExitCode::SUCCESS);
     }
     read.warnings.iter().for_each(|warning| eprintln!("optiq: {warning}"));

@@ -1,7 +1,8 @@
 //! `optiq info --scores`: what serves exchanges of which size on a network, and why.
 
+use crate::arguments::specification;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Schema};
 use optiq::Config;
 use optiq_lower::decide::score;
 use optiq_lower::machine::MachineRecord;
@@ -29,9 +30,9 @@ struct ScoresDocument {
     agreement_seconds: f64,
     latency_seconds: f64,
     chunk_seconds: f64,
-    planned_share: f64,
-    hops_share: f64,
-    plain_share: f64,
+    planned_link_efficiency: f64,
+    store_and_forward_link_efficiency: f64,
+    mpi_link_efficiency: f64,
     scores: Vec<Row>,
 }
 
@@ -49,8 +50,7 @@ struct Row {
 
 pub fn run(topology: Option<String>, json: bool) -> Result<ExitCode, Failure> {
     let config = Config::read().usable().map_err(|error| Failure::Input(error.to_string()))?;
-    let missing = || Failure::Input("no network is given; --topology SPEC or OPTIQ_TOPOLOGY is expected".into());
-    let spec = topology.or_else(|| config.topology.clone()).ok_or_else(missing)?;
+    let spec = specification(topology.as_deref(), "--topology SPEC")?;
     let network = Network::from_spec(&spec).map_err(|e| Failure::Input(e.to_string()))?;
     let model = match &config.calibration {
         Some(file) => {
@@ -78,13 +78,13 @@ pub fn run(topology: Option<String>, json: bool) -> Result<ExitCode, Failure> {
         agreement_seconds,
         latency_seconds,
         chunk_seconds,
-        planned_share: model.planned_link_efficiency,
-        hops_share: model.store_and_forward_link_efficiency,
-        plain_share: model.mpi_link_efficiency,
+        planned_link_efficiency: model.planned_link_efficiency,
+        store_and_forward_link_efficiency: model.store_and_forward_link_efficiency,
+        mpi_link_efficiency: model.mpi_link_efficiency,
         scores,
     };
     if json {
-        output::print_json(&document)?
+        output::print_json(Schema::InfoScores, &document)?
     } else {
         output::print(&text(&document, &model))?
     }

@@ -30,6 +30,11 @@ pub struct Files {
 }
 
 impl Checkpointing {
+    /// Whether a run is kept or resumed.
+    pub fn is_used(&self) -> bool {
+        self.checkpoint.is_some() || self.resume.is_some()
+    }
+
     /// Looks whether the one can be written, and reads the other.
     pub fn open(&self) -> Result<Files, Failure> {
         if self.every.is_some() && self.checkpoint.as_deref() == Some(Path::new(STANDARD)) {

@@ -3,7 +3,7 @@
 use super::queues::Fullest;
 use super::report::Page;
 use super::shown::Shown;
-use crate::arguments::Demands;
+use crate::arguments::{Demands, default_mark};
 use optiq_lower::choices::LegsChoice;
 use optiq_net::Network;
 use optiq_sim::model::Carry;
@@ -22,6 +22,8 @@ pub struct ExchangeDocument<'a> {
     message_bytes: u64,
     model: &'a Model,
     routing: String,
+    #[serde(skip)]
+    is_routing_default: bool,
     runs: Vec<Figures>,
 }
 
@@ -34,12 +36,15 @@ struct Figures {
     complete: bool,
     seconds: f64,
     bytes_per_second: f64,
+    /// The time of the first run of MPI over this run's, where both ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times_as_fast_as_mpi: Option<f64>,
     link_bound_seconds: f64,
     wire_bound_seconds: f64,
     share_of_wire_bound: f64,
     /// What flows that share links fairly would take in place of packets, for MPI's messages all at once.
     #[serde(skip_serializing_if = "Option::is_none")]
-    fluid_seconds: Option<f64>,
+    flow_model_seconds: Option<f64>,
     paths: usize,
     /// Where chunks were stored and forwarded: planned or hops.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "by_name")]
@@ -116,12 +121,13 @@ impl<'a> ExchangeDocument<'a> {
         context: &'a Context,
         demands: &Demands,
         model: &'a Model,
-        routing: Policy,
+        routing: Option<Policy>,
         runs: &[SimulatedRun],
     ) -> Self {
         let link = &model.link;
         let useful = link.efficiency * link.packet_bytes as f64 / (link.packet_bytes + link.header_bytes) as f64;
         let bytes = context.demand_bytes as f64;
+        let mpi = runs.iter().find(|run| run.executor.is_none() && run.finished()).map(SimulatedRun::seconds);
         let runs = runs.iter().map(|run| {
             let (o, seconds, wire) = (&run.exchanged.outcome, run.seconds(), run.link_bound / useful);
             let complete = run.finished();
@@ -131,10 +137,13 @@ impl<'a> ExchangeDocument<'a> {
                 complete,
                 seconds,
                 bytes_per_second: if complete && seconds > 0.0 { bytes / seconds } else { 0.0 },
+                times_as_fast_as_mpi: mpi
+                    .filter(|_| complete && seconds > 0.0 && runs.len() > 1)
+                    .map(|mpi| mpi / seconds),
                 link_bound_seconds: run.link_bound,
                 wire_bound_seconds: wire,
                 share_of_wire_bound: if complete && seconds > 0.0 { wire / seconds } else { 0.0 },
-                fluid_seconds: run.flow_seconds,
+                flow_model_seconds: run.flow_seconds,
                 paths: run.paths,
                 legs: run.executor.map(|e| e.legs),
                 transport: run.executor.map(|e| e.carry),
@@ -153,7 +162,14 @@ impl<'a> ExchangeDocument<'a> {
                 simulation_seconds: o.wall_seconds,
             }
         });
-        Self { context, message_bytes: demands.message, model, routing: routing.to_string(), runs: runs.collect() }
+        Self {
+            context,
+            message_bytes: demands.message,
+            model,
+            routing: routing.unwrap_or_default().to_string(),
+            is_routing_default: routing.is_none(),
+            runs: runs.collect(),
+        }
     }
 
     /// All figures, for people: a row of names, then one for each figure.
@@ -176,7 +192,7 @@ impl<'a> ExchangeDocument<'a> {
             row("link bound", &|r| table::seconds(r.link_bound_seconds)),
             row("with headers and protocol", &|r| table::seconds(r.wire_bound_seconds)),
             row("share of that bound", &|r| whole(r, table::percent(r.share_of_wire_bound))),
-            row("by the flow model", &|r| r.fluid_seconds.map_or("-".into(), table::seconds)),
+            row("by the flow model", &|r| r.flow_model_seconds.map_or("-".into(), table::seconds)),
             row("bytes on the busiest link", &|r| table::bytes(r.link_bytes_max as f64)),
             row("links used", &|r| format!("{} of {}", r.links_used, net.links().len())),
             row("paths", &|r| r.paths.to_string()),
@@ -193,6 +209,10 @@ impl<'a> ExchangeDocument<'a> {
             row("events", &|r| r.events.to_string()),
             row("simulated in", &|r| table::seconds(r.simulation_seconds)),
         ];
+        if self.runs.iter().any(|r| r.times_as_fast_as_mpi.is_some()) {
+            let ratio = |r: &Figures| r.times_as_fast_as_mpi.map_or("-".into(), |ratio| format!("{ratio:.2} x"));
+            rows.insert(2, row("times as fast as MPI", &ratio));
+        }
         if self.runs.iter().any(|r| r.waiting_bytes_most.is_some()) {
             let most = |r: &Figures| r.waiting_bytes_most.map_or("-".into(), |most| table::bytes(most as f64));
             let last = rows.len() - 1;
@@ -224,12 +244,20 @@ impl<'a> ExchangeDocument<'a> {
 
     /// For people; `hint` says how to resume runs that were ended early.
     pub fn text(&self, net: &Network, hint: &str) -> String {
+        let mark = |what| default_mark(&self.context.defaults, what);
         let mut text = format!(
-            "{} on {}: {}; model {}\n\n{}",
+            "{} on {}: {}\nlinks of {}{}; model {}{}{}; routing {}{}\n\n{}",
             self.context.demands,
             self.context.topology,
             table::bytes(self.context.demand_bytes as f64),
+            optiq_net::units::format_rate(net.unit_capacity()),
+            mark("capacity"),
             self.model.title,
+            mark("model"),
+            // Which planner it is stands in the table.
+            if self.context.defaults.contains(&"planner") { "; planner (default)" } else { "" },
+            self.routing,
+            if self.is_routing_default { " (default)" } else { "" },
             table::table(&self.rows(net)),
         );
         for run in self.runs.iter().filter(|r| !r.complete) {

@@ -7,7 +7,7 @@ use super::report::Page;
 use super::results::Targets;
 use super::shown::Shown;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Schema};
 use crate::progress::Progress;
 use optiq_net::Network;
 use optiq_sim::time::Time;
@@ -118,7 +118,7 @@ pub fn run(
     targets.write(net, model, &page)?;
     drop(progress);
     if json {
-        output::print_json(&document)?
+        output::print_json(Schema::SimulateGoal, &document)?
     } else {
         output::print(&document.text(&checkpoints.hint()))?
     }

@@ -9,10 +9,11 @@ mod report;
 mod results;
 pub mod run;
 mod shown;
+mod steps;
 
 use crate::arguments::{Demands, MESSAGE, Planning, Topology, duration};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Schema};
 use crate::progress::Progress;
 use clap::{Args, ValueEnum};
 use document::ExchangeDocument;
@@ -32,6 +33,7 @@ use optiq_view::context::Context;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+use steps::Steps;
 
 /// Simulate an exchange packet by packet: OPTIQ's scheduler along planned paths, and MPI's own algorithms
 #[derive(Debug, Args)]
@@ -87,6 +89,9 @@ pub struct Arguments {
     /// In-flight limit of puts: the N-th part of what the busiest leg carries; 0 leaves it to the windows
     #[arg(long = "in-flight-part", alias = "under-way", value_name = "N", default_value_t = PUTS_IN_FLIGHT_PART)]
     in_flight_part: u64,
+    /// Simulate the plan alone, without MPI's exchange of all messages at once beside it; so do --checkpoint and --resume
+    #[arg(long, conflicts_with_all = ["compare", "mpi"])]
+    plan_only: bool,
     /// Simulate all planners of this build and MPI's algorithms, side by side
     #[arg(long)]
     compare: bool,
@@ -100,9 +105,9 @@ pub struct Arguments {
     #[arg(long, value_name = "SECONDS", value_parser = duration)]
     wall: Option<Duration>,
     /// How routers choose: fabric (the topology's own routes), adaptive (torus, minimal), random-up or adaptive-up (fat tree),
-    /// valiant, ugal or par (dragonfly), fpar or fpar=THRESHOLD (Dragonfly+)
-    #[arg(long, value_name = "POLICY", default_value = "fabric")]
-    routing: Policy,
+    /// valiant, ugal or par (dragonfly), fpar or fpar=THRESHOLD (Dragonfly+) [default: fabric]
+    #[arg(long, value_name = "POLICY")]
+    routing: Option<Policy>,
     /// Threads of the simulator; results are the same with any number
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     threads: u8,
@@ -183,12 +188,15 @@ impl Arguments {
         let targets = self.results.open()?;
         let progress = Progress::start("");
         let parameters = PlannerOptions { maxload: self.planning.maxload, chunk: self.planning.chunk };
-        planner::create(self.planning.planner, &parameters)?;
+        planner::create(self.planning.planner(), &parameters)?;
         let net = self.topology.load(&progress)?;
         let model = match self.model.as_str() {
-            "auto" => Model::for_topology(net.spec()),
+            "auto" => Model::for_network(&net),
             name => Model::read(name)?,
         };
+        model.check_rate(&net).map_err(|why| {
+            Failure::Input(format!("{why}; a capacity= in the topology or another --model is expected"))
+        })?;
         let limits = Limits { time: self.until.map(Time::from_seconds), events: self.events, wall: self.wall };
         let checkpoints = self.checkpoints.open()?;
         let stop = interrupt::watch()?;
@@ -196,7 +204,7 @@ impl Arguments {
             limits,
             threads: usize::from(self.threads),
             seed: self.seed,
-            routing: self.routing,
+            routing: self.routing.unwrap_or_default(),
             series: targets.over_time(),
             stop: Some(stop),
             ..RunOptions::default()
@@ -213,14 +221,17 @@ impl Arguments {
         let runner = run::Runner { setting, options, progress: &progress, checkpoints: &checkpoints };
         let runs = self.runs(&runner)?;
         let background = self.topology.background();
-        let context = Context { background, ..Context::new(&net, &asked.demands, &demands) };
+        let chosen_model = (self.model == "auto").then_some("model");
+        let planner = self.planning.defaults().filter(|_| self.mpi.is_none() && !self.compare);
+        let defaults = self.topology.defaults().into_iter().chain(planner).chain(chosen_model).collect();
+        let context = Context { background, defaults, ..Context::new(&net, &asked.demands, &demands) };
         let document = ExchangeDocument::new(&context, &asked, &model, self.routing, &runs);
         progress.now("writing results".to_owned());
         let shown: Vec<_> = runs.iter().map(run::shown).collect();
         targets.write(&net, &model, &document.page(&document.rows(&net), &shown))?;
         drop(progress);
         if self.json {
-            output::print_json(&document)?
+            output::print_json(Schema::Simulate, &document)?
         } else {
             output::print(&document.text(&net, &checkpoints.hint()))?
         }
@@ -230,21 +241,31 @@ impl Arguments {
 
     fn runs(&self, runner: &run::Runner<'_>) -> Result<Vec<SimulatedRun>, Failure> {
         if let Some(mpi) = self.mpi {
-            return Ok(vec![runner.run(TransferMethod::Mpi(mpi.into()))?]);
+            return Ok(vec![runner.run_as(TransferMethod::Mpi(mpi.into()), &Steps::of(1))?]);
         }
         if !self.compare {
-            return Ok(vec![
-                runner.run(TransferMethod::Planned(self.plan(runner, self.planning.planner)?, self.schedule()))?,
-            ]);
+            // A checkpoint is of one run.
+            let alone = self.plan_only || self.checkpoints.is_used();
+            let plan = self.plan(runner, self.planning.planner())?;
+            let steps = Steps::of(if alone { 1 } else { 2 });
+            let mut runs = vec![runner.run_as(TransferMethod::Planned(plan, self.schedule()), &steps)?];
+            if !alone && runs[0].finished() {
+                runs.push(runner.run_as(TransferMethod::Mpi(MpiAlgorithm::Linear), &steps)?);
+            }
+            return Ok(runs);
         }
+        let steps = Steps::of(2 + PlannerName::ALL.len());
         let mut runs = vec![
-            runner.run(TransferMethod::Mpi(MpiAlgorithm::Linear))?,
-            runner.run(TransferMethod::Mpi(MpiAlgorithm::Pairwise))?,
+            runner.run_as(TransferMethod::Mpi(MpiAlgorithm::Linear), &steps)?,
+            runner.run_as(TransferMethod::Mpi(MpiAlgorithm::Pairwise), &steps)?,
         ];
         for name in PlannerName::ALL {
             match self.plan(runner, name) {
-                Ok(planned) => runs.push(runner.run(TransferMethod::Planned(planned, self.schedule()))?),
-                Err(left_out @ PlanError::LeftOut { .. }) => log::info!("{left_out}"),
+                Ok(planned) => runs.push(runner.run_as(TransferMethod::Planned(planned, self.schedule()), &steps)?),
+                Err(left_out @ PlanError::LeftOut { .. }) => {
+                    log::info!("{left_out}");
+                    steps.leave_out();
+                }
                 Err(other) => return Err(other.into()),
             }
         }

@@ -1,6 +1,7 @@
 //! What waited in each queue: a CSV file of each interval of time, and tables of the fullest ones.
 
-use super::shown::{Shown, quoted, width};
+use super::shown::{Shown, width};
+use crate::csv::quoted;
 use optiq_net::Network;
 use optiq_sim::time::Time;
 use optiq_sim::{Outcome, QueueKind, QueueSeries, Series};

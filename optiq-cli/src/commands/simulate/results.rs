@@ -4,7 +4,8 @@
 
 use super::queues;
 use super::report::Page;
-use super::shown::{Shown, quoted, rate, width};
+use super::shown::{Shown, rate, width};
+use crate::csv::quoted;
 use crate::failure::Failure;
 use crate::target::Target;
 use clap::Args;

@@ -3,13 +3,14 @@
 use super::checkpoint::Files;
 use super::document::end_of;
 use super::shown::Shown;
+use super::steps::Steps;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use optiq_sim::simulated_exchange::method::TransferMethod;
 use optiq_sim::simulated_exchange::run::{ExchangeSetting, SimulatedRun};
 use optiq_sim::time::Time;
 use optiq_sim::{Checkpoints, RunOptions};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What all runs have in common.
 pub struct Runner<'a> {
@@ -22,8 +23,8 @@ pub struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Simulates the exchange by one method.
-    pub fn run(&self, method: TransferMethod) -> Result<SimulatedRun, Failure> {
+    /// Simulates the exchange by one method, which is the next of `steps`.
+    pub fn run_as(&self, method: TransferMethod, steps: &Steps) -> Result<SimulatedRun, Failure> {
         let exchange = self.setting.prepare(method)?;
         let (name, link_bound) = (exchange.name().to_owned(), exchange.link_bound());
         let started = Instant::now();
@@ -32,8 +33,9 @@ impl Runner<'_> {
             // The bound is where it would end at best.
             let (now, left) = (now.seconds(), (link_bound - now.seconds()).max(0.0));
             let end = if now > 0.0 { started.elapsed().as_secs_f64() * left / now } else { 0.0 };
+            let all = steps.words(Duration::try_from_secs_f64(end).unwrap_or_default());
             self.progress.now(format!(
-                "simulating {name}: {:.3} ms of at least {:.3} ms, {:.1} million events a second, {end:.0} s to go",
+                "{all}simulating {name}: {:.3} ms of at least {:.3} ms, {:.1} million events a second, {end:.0} s to go",
                 now * 1e3,
                 link_bound * 1e3,
                 rate / 1e6,
@@ -46,7 +48,9 @@ impl Runner<'_> {
             resume: self.checkpoints.resume(),
             ..self.options
         };
-        exchange.simulate(&options).map_err(|e| self.checkpoints.named(e))
+        let run = exchange.simulate(&options).map_err(|e| self.checkpoints.named(e))?;
+        steps.over();
+        Ok(run)
     }
 }
 

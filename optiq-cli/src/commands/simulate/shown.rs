@@ -27,8 +27,3 @@ pub fn width(series: &Series, at: usize, end: Time) -> Time {
 pub fn rate(net: &Network, model: &Model, link: usize) -> f64 {
     net.links()[link].capacity * model.link.efficiency
 }
-
-/// A name as CSV has it (RFC 4180).
-pub fn quoted(name: &str) -> String {
-    if name.contains([',', '"', '\n']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.to_owned() }
-}

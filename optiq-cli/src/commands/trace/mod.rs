@@ -3,7 +3,7 @@
 mod document;
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Schema};
 use crate::target::Target;
 use clap::Args;
 use document::{Choice, TraceDocument, name};
@@ -20,7 +20,7 @@ use std::process::ExitCode;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  OPTIQ_TRACE=traces OPTIQ_TOPOLOGY=torus:2x2 OPTIQ_PLACEMENT=rank mpirun -n 4 ./program
+  OPTIQ_TRACE=traces OPTIQ_TOPOLOGY=star:2 OPTIQ_PLACEMENT=rank mpirun -n 2 ./program
   optiq trace traces
   optiq trace traces --pair 0:3 --call 2
   optiq trace traces --html timeline.html
@@ -115,7 +115,7 @@ impl Arguments {
             target.write(|out| out.write_all(page.as_bytes()))?;
         }
         if self.json {
-            output::print_json(&document)?
+            output::print_json(Schema::Trace, &document)?
         } else {
             output::print(&document.text())?
         }

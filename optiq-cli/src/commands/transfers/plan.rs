@@ -3,7 +3,7 @@
 use super::refused::refused;
 use crate::arguments::{MESSAGE, Planning, Topology};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Schema};
 use crate::progress::Progress;
 use crate::target::Target;
 use clap::Args;
@@ -53,7 +53,7 @@ struct Document {
     output: String,
     topology: String,
     ranks: usize,
-    jobs: usize,
+    transfers: usize,
     paths: usize,
     bytes: u64,
     planner: String,
@@ -71,7 +71,7 @@ impl Arguments {
             .map_err(Failure::Input)?;
         let mut jobs = self.jobs(&net, &placement)?;
         progress.now(format!("{} jobs", jobs.list().len()));
-        let options = self.planning.options(self.planning.planner);
+        let options = self.planning.options(self.planning.planner());
         let figures = jobs.search(&net, &placement, &options).map_err(refused)?;
         drop(progress);
         let json = self.output.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
@@ -81,7 +81,7 @@ impl Arguments {
             output: self.output.display().to_string(),
             topology: net.spec().to_string(),
             ranks: placement.len(),
-            jobs: jobs.list().len(),
+            transfers: jobs.list().len(),
             paths: jobs.list().iter().map(|j| j.paths.len()).sum(),
             bytes: jobs.list().iter().fold(0, |sum, j| sum.saturating_add(j.bytes)),
             planner: figures.planner,
@@ -90,7 +90,7 @@ impl Arguments {
             bound_seconds: figures.bound_seconds,
         };
         if self.json {
-            output::print_json(&document)?;
+            output::print_json(Schema::TransfersPlan, &document)?;
         } else {
             output::print(&document.text())?;
         }
@@ -141,7 +141,10 @@ impl Document {
         table::list(&[
             line("job file", self.output.clone()),
             line("network", self.topology.clone()),
-            line("jobs", format!("{} between {} ranks, {}", self.jobs, self.ranks, table::bytes(self.bytes as f64))),
+            line(
+                "transfers",
+                format!("{} between {} ranks, {}", self.transfers, self.ranks, table::bytes(self.bytes as f64)),
+            ),
             line("paths", format!("{} by planner {}", self.paths, self.planner)),
             line("link bound", times(self.congestion_seconds)),
             line("of any routing", table::seconds(self.bound_seconds)),

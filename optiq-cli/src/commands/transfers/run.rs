@@ -1,7 +1,8 @@
 //! `optiq transfers run`: executes a job file under `mpirun`, and looks at every byte.
 
 use crate::failure::Failure;
-use crate::{output, ranks};
+use crate::output::{self, Schema};
+use crate::ranks;
 use clap::Args;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::AsRaw;
@@ -44,7 +45,7 @@ struct Document {
     file: String,
     topology: Option<String>,
     ranks: u32,
-    jobs: usize,
+    transfers: usize,
     bytes: u64,
     served_by: String,
     transport: String,
@@ -66,7 +67,11 @@ impl Arguments {
         ranks::run(
             |world| self.execute(world),
             |document| {
-                if self.json { output::print_json(&document) } else { output::print(&document.text()) }
+                if self.json {
+                    output::print_json(Schema::TransfersRun, &document)
+                } else {
+                    output::print(&document.text())
+                }
             },
         )?;
         Ok(ExitCode::SUCCESS)
@@ -120,7 +125,7 @@ impl Arguments {
             file: self.file.display().to_string(),
             topology: session.network().map(|n| n.spec().to_string()),
             ranks: size,
-            jobs: jobs.list().len(),
+            transfers: jobs.list().len(),
             bytes,
             served_by: decision.to_string(),
             transport: session.transport().to_string(),
@@ -140,7 +145,10 @@ impl Document {
             format!("{} ({})", table::seconds(bound), table::percent(bound / self.median_seconds))
         });
         table::list(&[
-            line("jobs", format!("{} between {} ranks, {}", self.jobs, self.ranks, table::bytes(self.bytes as f64))),
+            line(
+                "transfers",
+                format!("{} between {} ranks, {}", self.transfers, self.ranks, table::bytes(self.bytes as f64)),
+            ),
             line("network", self.topology.clone().unwrap_or_else(|| "none".into())),
             line("served by", self.served_by.clone()),
             line("median time", table::seconds(self.median_seconds)),

@@ -2,7 +2,7 @@
 
 use super::refused::refused;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Schema};
 use clap::Args;
 use optiq_lower::transfers::{Transfer, TransferList};
 use optiq_transport::Rank;
@@ -33,7 +33,7 @@ struct Document {
     topology: Option<String>,
     ranks_at_least: u32,
     bytes: u64,
-    jobs: Vec<Shown>,
+    transfers: Vec<Shown>,
 }
 
 #[derive(Serialize)]
@@ -55,9 +55,9 @@ impl Arguments {
         let shown: Vec<Shown> = jobs.list().iter().filter(wanted).map(shown).collect();
         let bytes = shown.iter().fold(0u64, |sum, j| sum.saturating_add(j.bytes));
         let topology = jobs.topology().map(str::to_owned);
-        let document = Document { topology, ranks_at_least: jobs.ranks(), bytes, jobs: shown };
+        let document = Document { topology, ranks_at_least: jobs.ranks(), bytes, transfers: shown };
         if self.json {
-            output::print_json(&document)?;
+            output::print_json(Schema::TransfersShow, &document)?;
         } else {
             output::print(&document.text())?;
         }
@@ -79,7 +79,7 @@ fn shown(job: &Transfer) -> Shown {
 impl Document {
     fn text(&self) -> String {
         let mut rows = vec![["from", "to", "bytes", "paths", "hops", "most on one"].map(str::to_owned).to_vec()];
-        rows.extend(self.jobs.iter().map(|j| {
+        rows.extend(self.transfers.iter().map(|j| {
             let largest = j.largest_path_bytes.map_or("-".into(), |b| table::bytes(b as f64));
             let size = table::bytes(j.bytes as f64);
             [
@@ -93,7 +93,7 @@ impl Document {
             .to_vec()
         }));
         let network = self.topology.as_deref().unwrap_or("no network is named");
-        let jobs = table::count(self.jobs.len(), "job");
-        format!("{}\n{jobs}, {}; {network}\n", table::table(&rows), table::bytes(self.bytes as f64))
+        let transfers = table::count(self.transfers.len(), "transfer");
+        format!("{}\n{transfers}, {}; {network}\n", table::table(&rows), table::bytes(self.bytes as f64))
     }
 }

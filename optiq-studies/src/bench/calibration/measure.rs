@@ -74,7 +74,8 @@ pub fn measure(
             return Err("all ranks run on one host; ranks on at least 2 hosts are expected, or OPTIQ_PLACEMENT=rank:1 to try it".into());
         }
         notes.push(
-            "All ranks ran on one host: planned_share, hops_share and plain_share are not efficiencies of links."
+            "All ranks ran on one host: planned_link_efficiency, store_and_forward_link_efficiency and mpi_link_efficiency are \
+             not efficiencies of links."
                 .into(),
         );
     }

@@ -234,6 +234,7 @@ fn configuration(comm: ffi::MPI_Comm, config: Arc<Config>) -> Arc<Config> {
     let (own, error) = read.or_plain_mpi();
     if let Some(error) = error {
         logger::warn_once(&format!("{error}; all calls on this communicator go to plain MPI"));
+        counts::unusable(&error.to_string());
     }
     Arc::new(own)
 }
@@ -373,7 +374,7 @@ fn agree_and_make(
         return Err(CallOutcome::Unusable);
     }
     if config.algorithm == Algorithm::Mpi {
-        return Err(CallOutcome::NoTopology);
+        return Err(if config.rejected.is_some() { CallOutcome::Unusable } else { CallOutcome::NoTopology });
     }
     // SAFETY: an intra-communicator that MPI has accepted.
     let private = unsafe { Communicator::beside(comm) }.ok();

@@ -4,6 +4,7 @@ use crate::config::Config;
 use optiq_transport::mpi::{ffi, is_initialized, quietly};
 use std::ffi::{c_int, c_void};
 use std::fmt::Write;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 
 /// A function that programs call.
@@ -117,6 +118,14 @@ static COUNTS: [[AtomicU64; REASONS.len()]; FUNCTIONS.len()] =
 /// Whether the report was made.
 static REPORTED: AtomicBool = AtomicBool::new(false);
 
+/// Why the configuration cannot be used, as it was first said at this rank.
+static UNUSABLE: OnceLock<String> = OnceLock::new();
+
+/// Keeps for the report why the configuration cannot be used; the first sentence counts.
+pub(super) fn unusable(why: &str) {
+    UNUSABLE.get_or_init(|| why.to_owned());
+}
+
 #[inline]
 pub(super) fn count(function: Function, reason: CallOutcome) {
     COUNTS[function as usize][reason as usize].fetch_add(1, Relaxed);
@@ -185,13 +194,13 @@ fn snapshot() -> Vec<u64> {
 }
 
 fn print(who: &str, counts: &[u64]) {
-    let text = lines(who, counts);
+    let text = lines(who, counts, UNUSABLE.get().map(String::as_str));
     // One write, so that it stays one block. A failure cannot be reported anywhere.
     let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
 }
 
-/// The block that is printed.
-fn lines(who: &str, counts: &[u64]) -> String {
+/// The block that is printed; `unusable` says why the configuration cannot be used.
+fn lines(who: &str, counts: &[u64], unusable: Option<&str>) -> String {
     let mut text = format!("optiq: calls of {who}\n");
     for (function, counts) in FUNCTIONS.iter().zip(counts.chunks_exact(REASONS.len())) {
         let by = |who: By| REASONS.iter().zip(counts).filter(|(w, _)| w.0 == who).map(|(_, n)| n).sum::<u64>();
@@ -205,7 +214,9 @@ fn lines(who: &str, counts: &[u64]) -> String {
             "  {function}: {planned} served by planned paths, {mpi} by plain MPI through OPTIQ, {next} passed on"
         );
         for ((_, why), n) in REASONS.iter().zip(counts).filter(|((by, _), n)| *by != By::Paths && **n > 0) {
-            let _ = writeln!(text, "    {n}: {why}");
+            let said = unusable.filter(|_| *why == REASONS[CallOutcome::Unusable as usize].1);
+            let said = said.map_or(String::new(), |said| format!(": {said}"));
+            let _ = writeln!(text, "    {n}: {why}{said}");
         }
     }
     if text.lines().count() == 1 {
@@ -221,14 +232,16 @@ mod tests {
     #[test]
     fn the_report_has_what_was_called_and_why_it_went_where() {
         let mut counts = vec![0; REASONS.len() * FUNCTIONS.len()];
-        assert_eq!(lines("all 4 ranks", &counts), "optiq: calls of all 4 ranks\n  none\n");
+        assert_eq!(lines("all 4 ranks", &counts, None), "optiq: calls of all 4 ranks\n  none\n");
         counts[CallOutcome::Planned as usize] = 5;
         counts[CallOutcome::Decided as usize] = 2;
         counts[CallOutcome::Inter as usize] = 3;
         counts[REASONS.len() + CallOutcome::NotSwitchedOn as usize] = 7;
-        let text = lines("all 4 ranks", &counts);
-        assert!(text.contains("MPI_Alltoallv: 5 served by planned paths, 2 by plain MPI through OPTIQ, 3 passed on\n"));
+        counts[CallOutcome::Unusable as usize] = 4;
+        let text = lines("all 4 ranks", &counts, Some("OPTIQ_K is \"0\""));
+        assert!(text.contains("MPI_Alltoallv: 5 served by planned paths, 2 by plain MPI through OPTIQ, 7 passed on\n"));
         assert!(text.contains("    3: inter-communicators\n") && !text.contains("    5:"), "{text}");
+        assert!(text.contains("does not fit the communicator: OPTIQ_K is \"0\"\n"), "{text}");
         assert!(text.contains("MPI_Alltoall: 0 served by planned paths, 0 by plain MPI through OPTIQ, 7 passed on\n"));
         assert!(!text.contains("Ialltoallv"));
     }

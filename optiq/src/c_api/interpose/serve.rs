@@ -137,6 +137,7 @@ fn read_configuration() -> Result<usize, CallOutcome> {
     read.warnings.iter().for_each(|warning| warn(warning));
     if let Some(error) = &read.error {
         warn(&format!("{error}; all calls go to plain MPI"));
+        counts::unusable(&error.to_string());
         return Err(CallOutcome::Unusable);
     }
     let Some(topology) = read.config.topology.as_deref() else { return Err(CallOutcome::NoTopology) };
@@ -148,6 +149,7 @@ fn read_configuration() -> Result<usize, CallOutcome> {
         && let Err(error) = networks::network(topology, read.config.max_hosts)
     {
         warn(&format!("{error}; all calls go to plain MPI"));
+        counts::unusable(&error);
         return Err(CallOutcome::Unusable);
     }
     let Preload { alltoallv, alltoall, ialltoallv } = read.config.preload;

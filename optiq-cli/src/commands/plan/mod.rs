@@ -1,8 +1,11 @@
 //! `optiq plan`.
 
-use crate::arguments::{Demands, Planning, Topology};
+mod links;
+
+use crate::arguments::{Demands, Planning, Topology, default_mark};
+use crate::commands::topology::routing;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, Schema};
 use crate::progress::Progress;
 use crate::target::Target;
 use clap::Args;
@@ -30,7 +33,8 @@ Examples:
   optiq plan --topology torus:4x4 --demands pattern:disjoint --message 4MB
   optiq plan --topology bgq:512 --demands pattern:disjoint --k 20 --html plan.html
   optiq plan --topology torus:4x4 --demands pattern:overlap --output plan.optiq
-  optiq plan --topology torus:4x4 --demands pattern:random,count=40 --compare
+  optiq plan --topology torus:4x4 --demands pattern:overlap --links links.csv
+  OPTIQ_TOPOLOGY=torus:4x4 optiq plan --demands pattern:random,count=40 --compare
   optiq plan --topology star:8 --demands pattern:alltoall --planner direct --json
   optiq plan --topology torus:4x4 --demands pattern:random,classes=3 --planner optimal --gap 2% --time-limit 5
 
@@ -50,6 +54,9 @@ pub struct Arguments {
     /// Write the plan to a file
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write what every link carries, under the plan and on the network's own routes: JSON if the name ends in .json, else CSV
+    #[arg(long, value_name = "FILE")]
+    links: Option<PathBuf>,
     /// Write a picture of the link loads, one HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -97,6 +104,8 @@ struct PlanDocument<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    links_file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     html: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     compared: Vec<PlanDocument<'a>>,
@@ -105,15 +114,14 @@ struct PlanDocument<'a> {
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let start = Instant::now();
-        if self.output.is_some() && self.output == self.html && self.output.as_deref() != Some(Path::new(STANDARD)) {
-            return Err(Failure::Input("--output and --html name the same file; two are expected".into()));
-        }
+        self.check_targets()?;
         let output = self.output.as_deref().map(Target::new).transpose()?;
+        let links = self.links.as_deref().map(Target::new).transpose()?;
         let html = self.html.as_deref().map(Target::new).transpose()?;
         let progress = Progress::start("");
         // A planner that this build lacks is refused before a large network is built.
         let parameters = PlannerOptions { maxload: self.planning.maxload, chunk: self.planning.chunk };
-        planner::create(self.planning.planner, &parameters)?;
+        planner::create(self.planning.planner(), &parameters)?;
         let net = self.topology.load(&progress)?;
         if html.is_some() {
             picture::check_size(&net)?;
@@ -121,14 +129,19 @@ impl Arguments {
         let demands = self.demands.load(&net, &progress)?;
         let input_seconds = start.elapsed().as_secs_f64();
         let runs = self.plans(&net, &demands, &progress)?;
-        let Some(chosen) = runs.iter().find(|r| r.plan.planner == self.planning.planner.as_str()) else {
-            return Err(Failure::Work(format!("planner {} gave no plan", self.planning.planner)));
+        let Some(chosen) = runs.iter().find(|r| r.plan.planner == self.planning.planner().as_str()) else {
+            return Err(Failure::Work(format!("planner {} gave no plan", self.planning.planner())));
         };
         let background = self.topology.background();
-        let context = Context { background, ..Context::new(&net, &self.demands.demands, &demands) };
+        let defaults = self.topology.defaults().into_iter().chain(self.planning.defaults()).collect();
+        let context = Context { background, defaults, ..Context::new(&net, &self.demands.demands, &demands) };
         if let Some(target) = &output {
             progress.now("writing the plan");
             write_plan(target, &chosen.plan)?;
+        }
+        if let Some(target) = &links {
+            progress.now("writing what links carry");
+            links::write(target, &net, &chosen.report)?;
         }
         if let Some(target) = &html {
             progress.now("drawing the picture");
@@ -141,23 +154,37 @@ impl Arguments {
         drop(progress);
         let mut document = self.document(&net, &context, chosen, input_seconds);
         document.output = output.map(|t| t.path().display().to_string());
+        document.links_file = links.map(|t| t.path().display().to_string());
         document.html = html.map(|t| t.path().display().to_string());
         if self.compare {
             document.compared = runs.iter().map(|r| self.document(&net, &context, r, input_seconds)).collect();
         }
         if self.json {
-            output::print_json(&document)?
+            output::print_json(Schema::Plan, &document)?
         } else {
             output::print(&document.text(&net, &runs))?
         }
         Ok(ExitCode::SUCCESS)
     }
 
+    /// Refuses two outputs in one file.
+    fn check_targets(&self) -> Result<(), Failure> {
+        let all = [("--output", &self.output), ("--links", &self.links), ("--html", &self.html)];
+        for (i, (first, file)) in all.iter().enumerate() {
+            // Two on standard output are refused by `Target`.
+            let file = file.as_deref().filter(|file| *file != Path::new(STANDARD));
+            if let Some((second, _)) = all[i + 1..].iter().find(|(_, other)| file.is_some() && other.as_deref() == file) {
+                return Err(Failure::Input(format!("{first} and {second} name the same file; two are expected")));
+            }
+        }
+        Ok(())
+    }
+
     /// Candidate paths per pair, at most; where planners are compared, for all of them as published.
     fn k(&self, net: &Network, demands: &[Demand]) -> usize {
         match self.planning.search.k.0 {
             None if self.compare => pipeline::K,
-            _ => self.planning.options(self.planning.planner).k_for(net, demands),
+            _ => self.planning.options(self.planning.planner()).k_for(net, demands),
         }
     }
 
@@ -165,8 +192,8 @@ impl Arguments {
     fn plans(&self, net: &Network, demands: &[Demand], progress: &Progress) -> Result<Vec<Planned>, Failure> {
         let jobs = table::count(demands.len(), "demand");
         if !self.compare {
-            progress.now(format!("planning {jobs} with {}", self.planning.planner));
-            return Ok(vec![pipeline::run(net, demands, &self.planning.options(self.planning.planner))?]);
+            progress.now(format!("planning {jobs} with {}", self.planning.planner()));
+            return Ok(vec![pipeline::run(net, demands, &self.planning.options(self.planning.planner()))?]);
         }
         progress.now(format!("finding candidate paths for {jobs}"));
         let search = Instant::now();
@@ -230,6 +257,7 @@ impl Arguments {
             direct_suffices: run.verdict.as_ref().map(|v| v.direct_suffices),
             trace: &run.trace,
             output: None,
+            links_file: None,
             html: None,
             compared: Vec::new(),
         }
@@ -250,21 +278,28 @@ fn write_plan(target: &Target, plan: &Plan) -> Result<(), Failure> {
 
 impl PlanDocument<'_> {
     fn text(&self, net: &Network, runs: &[Planned]) -> String {
+        let defaults = &self.context.defaults;
         let mut text = format!(
-            "{} on {}{}: {}, {}\n{}, {} one way at {} each{}\n\n",
+            "{} on {}{}: {}, {}\n{}, {} one way at {}{} each{}\nplanner {}{}; routing {}{}\n\n",
             self.context.demands,
             self.context.topology,
             beside(self.context),
-            table::count(self.report.jobs, "demand"),
+            table::count(self.report.demand_count, "demand"),
             table::bytes(self.context.demand_bytes as f64),
-            table::count(self.report.nodes, "host"),
+            table::count(self.report.hosts, "host"),
             table::count(self.report.links, "link"),
             optiq_net::units::format_rate(self.unit_capacity_bytes_per_second),
+            default_mark(defaults, "capacity"),
             if self.context.background.is_some() { " without the load of others" } else { "" },
+            self.report.planner,
+            default_mark(defaults, "planner"),
+            routing(net.routing()),
+            default_mark(defaults, "routing"),
         );
         // The network's own routes stand first, whether or not `direct` was among the planners.
         let unit = self.unit_capacity_bytes_per_second;
         let mut columns = vec![Column::direct(self.report, net, unit)];
+        columns.extend(Column::striped(self.report, net, unit));
         columns
             .extend(runs.iter().filter(|r| r.plan.planner != PlannerName::Direct.as_str()).map(|r| Column::of(r, net)));
         text.push_str(&columns_text(&columns, self.paths_file.is_some()));
@@ -282,6 +317,12 @@ impl PlanDocument<'_> {
             false if net.unused_equal_paths().is_some() => "beside routes that leave equal paths unused".to_owned(),
             false => format!("{:.2} times lighter than the network's own routes", self.report.improvement),
         };
+        let striped = self.report.striped_congestion_seconds.filter(|_| self.report.congestion_seconds > 0.0);
+        let striped = striped.map(|seconds| seconds / self.report.congestion_seconds);
+        let lighter = match striped {
+            Some(ratio) => format!("{lighter}, {ratio:.2} times lighter than messages striped across all rails"),
+            None => lighter,
+        };
         text.push_str(&format!(
             "{}: {lighter}, gap to the bound {}\n",
             self.report.planner,
@@ -290,7 +331,7 @@ impl PlanDocument<'_> {
         if let Some(verdict) = self.verdict {
             text.push_str(&format!("verdict: {verdict}\n"));
         }
-        for file in [&self.output, &self.html].into_iter().flatten() {
+        for file in [&self.output, &self.links_file, &self.html].into_iter().flatten() {
             text.push_str(&format!("written: {file}\n"));
         }
         text
@@ -305,8 +346,8 @@ struct Column {
     congestion: f64,
     gap: f64,
     links_used: u64,
-    paths: usize,
-    paths_per_job: (usize, f64),
+    /// Not known of routes that MPI libraries choose.
+    paths: Option<(usize, usize, f64)>,
     paths_per_link: (u64, f64),
     forwarders: usize,
     forwarded: u64,
@@ -323,8 +364,7 @@ impl Column {
             congestion: r.congestion_seconds,
             gap: r.gap,
             links_used: r.load.statistics(net).links_used,
-            paths: r.paths,
-            paths_per_job: (r.paths_per_job_max, r.paths_per_job_mean),
+            paths: Some((r.paths, r.paths_per_demand_max, r.paths_per_demand_mean)),
             paths_per_link: (r.paths_per_link_max, r.paths_per_link_mean),
             forwarders: r.forwarders,
             forwarded: r.forwarded_bytes,
@@ -333,19 +373,31 @@ impl Column {
     }
 
     fn direct(report: &Report, net: &Network, unit: f64) -> Self {
-        let LoadStatistics { bytes_per_link_mean, paths_per_link_max, paths_per_link_mean, links_used, .. } =
-            report.direct_load.statistics(net);
         let congestion = report.direct_congestion_seconds;
+        Self::of_routes(PlannerName::Direct.as_str(), report, congestion, &report.direct_load.statistics(net), unit)
+    }
+
+    /// The network's own routes with messages striped across the rails of their sources, where those have several.
+    fn striped(report: &Report, net: &Network, unit: f64) -> Option<Self> {
+        let (load, congestion) = (report.striped_load.as_ref()?, report.striped_congestion_seconds?);
+        let striped = load.statistics(net);
+        Some(Self { paths: None, ..Self::of_routes("direct, striped", report, congestion, &striped, unit) })
+    }
+
+    fn of_routes(name: &str, report: &Report, congestion: f64, load: &LoadStatistics, unit: f64) -> Self {
         Column {
-            name: PlannerName::Direct.to_string(),
+            name: name.to_owned(),
             bytes_max: congestion * unit,
-            bytes_mean: bytes_per_link_mean,
+            bytes_mean: load.bytes_per_link_mean,
             congestion,
             gap: if report.bound_seconds > 0.0 { congestion / report.bound_seconds - 1.0 } else { 0.0 },
-            links_used,
-            paths: report.jobs,
-            paths_per_job: (usize::from(report.jobs > 0), if report.jobs > 0 { 1.0 } else { 0.0 }),
-            paths_per_link: (paths_per_link_max, paths_per_link_mean),
+            links_used: load.links_used,
+            paths: Some((
+                report.demand_count,
+                usize::from(report.demand_count > 0),
+                if report.demand_count > 0 { 1.0 } else { 0.0 },
+            )),
+            paths_per_link: (load.paths_per_link_max, load.paths_per_link_mean),
             forwarders: 0,
             forwarded: 0,
             seconds: None,
@@ -365,9 +417,9 @@ fn columns_text(columns: &[Column], from_file: bool) -> String {
         row("congestion", &|c| table::seconds(c.congestion)),
         row("gap to the bound", &|c| table::percent(c.gap)),
         row("links that some path takes", &|c| c.links_used.to_string()),
-        row("paths", &|c| c.paths.to_string()),
-        row("paths per demand, most", &|c| c.paths_per_job.0.to_string()),
-        row("paths per demand, mean", &|c| format!("{:.2}", c.paths_per_job.1)),
+        row("paths", &|c| c.paths.map_or("-".into(), |(all, ..)| all.to_string())),
+        row("paths per demand, most", &|c| c.paths.map_or("-".into(), |(_, most, _)| most.to_string())),
+        row("paths per demand, mean", &|c| c.paths.map_or("-".into(), |(.., mean)| format!("{mean:.2}"))),
         row("paths per link, most", &|c| c.paths_per_link.0.to_string()),
         row("paths per link, mean", &|c| format!("{:.2}", c.paths_per_link.1)),
         row("hosts that forward", &|c| c.forwarders.to_string()),

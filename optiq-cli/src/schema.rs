@@ -1,0 +1,88 @@
+//! The schemas of the JSON documents that commands print: a name and a version in every document, and a JSON Schema for each
+//! in `optiq-cli/schemas/`, which is installed and which tests hold real documents against (`optiq-cli/tests/schemas.rs`).
+//!
+//! A key that is added leaves the version as it is; one that is renamed, removed or changes its meaning raises it.
+
+/// Declares the schemas from lines `Name: "name"`; all are of version 1.
+macro_rules! schemas {
+    ($($(#[$attribute:meta])* $variant:ident: $name:literal,)*) => {
+        /// What a document is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "some commands need MPI"))]
+        pub enum Schema {
+            $($(#[$attribute])* $variant,)*
+        }
+
+        impl Schema {
+            /// As documents have it: `optiq-plan/1`.
+            pub fn id(self) -> &'static str {
+                match self {
+                    $(Schema::$variant => concat!("optiq-", $name, "/1"),)*
+                }
+            }
+        }
+
+        /// The JSON Schemas: the names of their files, and what is in them.
+        pub const FILES: &[(&str, &str)] =
+            &[$((concat!($name, ".json"), include_str!(concat!("../schemas/", $name, ".json"))),)*];
+    };
+}
+
+schemas! {
+    /// `optiq topology`.
+    Topology: "topology",
+    /// `optiq paths`.
+    Paths: "paths",
+    /// `optiq plan`.
+    Plan: "plan",
+    /// `optiq plan --links FILE.json`.
+    PlanLinks: "plan-links",
+    /// `optiq explain`.
+    Explain: "explain",
+    /// `optiq transfers plan`.
+    TransfersPlan: "transfers-plan",
+    /// `optiq transfers run`.
+    TransfersRun: "transfers-run",
+    /// `optiq transfers show`.
+    TransfersShow: "transfers-show",
+    /// `optiq simulate`.
+    Simulate: "simulate",
+    /// `optiq simulate --goal`.
+    SimulateGoal: "simulate-goal",
+    /// `optiq reproduce`.
+    Reproduce: "reproduce",
+    /// `optiq lab up`, and `optiq lab status` of one lab.
+    Lab: "lab",
+    /// `optiq lab status --links`.
+    LabLinks: "lab-links",
+    /// `optiq lab status` of all labs.
+    LabList: "lab-list",
+    /// `optiq lab down`.
+    LabDown: "lab-down",
+    /// `optiq lab run` and `exec`.
+    LabOutcome: "lab-outcome",
+    /// `optiq bench alltoallv` of one case.
+    BenchAlltoallv: "bench-alltoallv",
+    /// `optiq bench alltoallv` of many cases.
+    BenchAlltoallvCases: "bench-alltoallv-cases",
+    /// `optiq bench io`.
+    BenchIo: "bench-io",
+    /// `optiq calibrate`.
+    Calibrate: "calibrate",
+    /// `optiq demo`.
+    Demo: "demo",
+    /// `optiq trace`.
+    Trace: "trace",
+    /// `optiq wrap`.
+    Wrap: "wrap",
+    /// `optiq info`.
+    Info: "info",
+    /// `optiq info -c`.
+    InfoOptions: "info-options",
+    /// `optiq info --constants`.
+    InfoConstants: "info-constants",
+    /// `optiq info --scores`.
+    InfoScores: "info-scores",
+    /// `optiq generate`.
+    Generate: "generate",
+}

@@ -1,0 +1,202 @@
+//! Every command's JSON document against the JSON Schema that is installed for it, `optiq-cli/schemas/`: what is required is
+//! there, what is there has its type, and no key is without an entry in the schema.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests panic as tests do")]
+
+mod support;
+
+use serde_json::Value;
+use std::path::Path;
+use support::Folder;
+
+/// The schema that a document names.
+fn schema_of(document: &Value) -> Value {
+    let id = document["schema"].as_str().unwrap_or_else(|| panic!("there is no schema in {document}"));
+    let name = id.strip_prefix("optiq-").and_then(|id| id.split_once('/')).unwrap().0;
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas").join(format!("{name}.json"));
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    let schema: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(schema["$id"], id, "{}", file.display());
+    schema
+}
+
+fn has_type(value: &Value, name: &str) -> bool {
+    match name {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        other => panic!("the schema has a type \"{other}\""),
+    }
+}
+
+/// The part of JSON Schema that ours use. Keys that a schema does not have are mistakes here, though not to readers: a later
+/// version of OPTIQ may add some.
+fn check(value: &Value, schema: &Value, at: &str) {
+    if let Some(constant) = schema.get("const") {
+        assert_eq!(value, constant, "{at}");
+    }
+    match &schema["type"] {
+        Value::String(name) => assert!(has_type(value, name), "{at} is {value}; {name} is expected"),
+        Value::Array(names) => {
+            let known = names.iter().filter_map(Value::as_str).any(|name| has_type(value, name));
+            assert!(known, "{at} is {value}; {names:?} are expected");
+        }
+        _ => {}
+    }
+    if let Some(object) = value.as_object() {
+        for key in schema["required"].as_array().into_iter().flatten() {
+            assert!(object.contains_key(key.as_str().unwrap()), "{at} has no {key}");
+        }
+        for (key, inner) in object {
+            let known = schema["properties"].get(key).or_else(|| schema.get("additionalProperties"));
+            let known = known.unwrap_or_else(|| panic!("{at}.{key} is not in the schema"));
+            check(inner, known, &format!("{at}.{key}"));
+        }
+    }
+    for (i, inner) in value.as_array().into_iter().flatten().enumerate() {
+        check(inner, &schema["items"], &format!("{at}[{i}]"));
+    }
+}
+
+/// Checks what a command printed; other text may follow the document.
+fn valid(name: &str, text: &str) {
+    let document = serde_json::Deserializer::from_str(text).into_iter::<Value>().next();
+    let document = document.unwrap_or_else(|| panic!("{name}: nothing")).unwrap_or_else(|e| panic!("{name}: {e}"));
+    assert_eq!(document["schema"], format!("optiq-{name}/1"));
+    check(&document, &schema_of(&document), name);
+}
+
+#[test]
+fn documents_are_as_their_schemas_say() {
+    let folder = Folder::new("schemas");
+    folder.write("background.txt", "* * 10%\n");
+    folder.write("ring.goal", "num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0\n}\n");
+    let library = std::env::current_exe().unwrap();
+    let wrap = format!("wrap --library {} --topology torus:2x2 --json -- mpirun.openmpi -n 2 true", library.display());
+    for (name, line) in [
+        ("topology", "topology torus:4x4,io=0@2GB/s+10 --route h0 h5 --neighbours h0 --json"),
+        ("topology", "topology fattree:k=4 --json"),
+        ("paths", "paths --topology torus:4x4 --from h0 --to h5 --k 3 --json"),
+        ("paths", "paths --topology torus:4x4 --hosts 0-3 --output p.paths --json"),
+        (
+            "plan",
+            "plan --topology torus:4x4 --demands pattern:random,count=9,classes=2 --background background.txt --html a.html \
+                  --output a.plan --links l.csv --time-limit 10 --json",
+        ),
+        ("plan", "plan --topology torus:4x4,capacity=2GB/s --demands pattern:disjoint --planner heu2 --compare --json"),
+        (
+            "plan",
+            "plan --topology fattree:2x2:1x2,rails=2 --demands pattern:alltoall --output b.plan --links l.json --json",
+        ),
+        ("explain", "explain b.plan --topology fattree:2x2:1x2,rails=2 --json"),
+        ("explain", "explain --topology torus:4x4 --demands pattern:overlap --background background.txt --json"),
+        ("transfers-plan", "transfers plan --topology torus:2x2 --to 0 --bytes 750KB --output b.jobs --json"),
+        ("transfers-show", "transfers show b.jobs --json"),
+        (
+            "simulate",
+            "simulate --topology torus:4x4 --demands pattern:subset --message 16kB --compare --series s.csv --queues q.csv --json",
+        ),
+        ("simulate", "simulate --topology torus:4x4 --demands pattern:subset --message 16kB --routing adaptive --json"),
+        ("simulate-goal", "simulate --topology star:2 --goal ring.goal --json"),
+        ("reproduce", "reproduce O4 --nodes 512 --json"),
+        ("wrap", &wrap),
+        ("info", "info --json"),
+        ("info-options", "info -cf --json"),
+        ("info-constants", "info --constants --json"),
+        ("info-scores", "info --scores --topology torus:4x4 --json"),
+        ("generate", "generate conf --output g --json"),
+    ] {
+        valid(name, &folder.succeed(line));
+    }
+    valid("plan-links", &String::from_utf8(folder.read("l.json")).unwrap());
+}
+
+/// The command writes the files of this directory, and all of them; each is the schema that its name says.
+#[test]
+fn schemas_are_installed() {
+    let folder = Folder::new("schemas-installed");
+    folder.succeed("generate schemas --output schemas");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
+    let mut names: Vec<_> = std::fs::read_dir(&directory).unwrap().map(|e| e.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(std::fs::read_dir(folder.path("schemas")).unwrap().count(), names.len());
+    for name in names {
+        let name = name.to_str().unwrap();
+        let written = folder.read(&format!("schemas/{name}"));
+        assert_eq!(written, std::fs::read(directory.join(name)).unwrap(), "{name}");
+        let schema: Value = serde_json::from_slice(&written).unwrap();
+        let id = format!("optiq-{}/1", name.trim_end_matches(".json"));
+        assert_eq!(
+            (&schema["$id"], &schema["properties"]["schema"]["const"]),
+            (&Value::from(id.clone()), &Value::from(id))
+        );
+    }
+}
+
+#[cfg(feature = "mpi")]
+mod under_mpirun {
+    use super::{Folder, valid};
+    use std::process::{Command, Stdio};
+
+    /// What rank 0 prints.
+    fn printed(folder: &Folder, ranks: &str, line: &str, variables: &[(&str, &str)]) -> String {
+        let mut command = Command::new("mpirun");
+        command.args(["--oversubscribe", "--mca", "btl_vader_single_copy_mechanism", "none", "-n", ranks]);
+        command.arg(env!("CARGO_BIN_EXE_optiq")).args(line.split_whitespace()).current_dir(folder.path("."));
+        for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("OPTIQ_")) {
+            command.env_remove(name);
+        }
+        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        command.env("OMPI_MCA_mpi_yield_when_idle", "1").envs(variables.iter().copied()).stdin(Stdio::null());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    #[test]
+    fn documents_of_measurements() {
+        let folder = Folder::new("schemas-mpi");
+        folder.succeed("transfers plan --topology star:2 --to 0 --bytes 75KB --output b.jobs");
+        let placed = [("OPTIQ_TOPOLOGY", "star:2,io=0"), ("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_TRACE", "traces")];
+        for (name, line) in [
+            ("bench-alltoallv", "bench alltoallv --message 100kB --repetitions 2 --force --json"),
+            ("bench-alltoallv-cases", "bench alltoallv --message 1B,10B --repetitions 2 --json"),
+            ("bench-io", "bench io --repetitions 2 --least 7KB --most 8KB --json"),
+        ] {
+            valid(name, &printed(&folder, "2", line, &placed));
+        }
+        let own = printed(&folder, "2", "transfers run b.jobs --repetitions 1 --json", &placed[1..2]);
+        valid("transfers-run", &own);
+        let calibrate = "calibrate --topology torus:2x2,capacity=10MB/s --output try.cal --repetitions 1 --json";
+        valid("calibrate", &printed(&folder, "4", calibrate, &[("OPTIQ_PLACEMENT", "rank:1")]));
+        valid("trace", &folder.succeed("trace traces --json"));
+    }
+
+    /// Where a lab is possible.
+    #[test]
+    fn documents_of_a_lab() {
+        let folder = Folder::new("schemas-lab");
+        let up = folder.run("lab up --name schemas --topology torus:2x2 --lifetime 120 --json");
+        if !up.status.success() {
+            let said = String::from_utf8_lossy(&up.stderr).into_owned();
+            assert!(said.contains("namespace") || said.contains("is not installed"), "{said}");
+            println!("skipped: {said}");
+            return;
+        }
+        valid("lab", &String::from_utf8(up.stdout).unwrap());
+        for (name, line) in [
+            ("lab-links", "lab rate --name schemas --json h0 h1 10Mbit/s"),
+            ("lab-list", "lab status --json"),
+            ("lab-outcome", "lab run --name schemas --json -- true"),
+            ("lab-down", "lab down --name schemas --json"),
+        ] {
+            let output = folder.run(line);
+            assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+            valid(name, &String::from_utf8(output.stdout).unwrap());
+        }
+        valid("demo", &folder.succeed("demo --topology torus:2x2 --repetitions 1 --message 100kB --json"));
+    }
+}
