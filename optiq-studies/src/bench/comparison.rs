@@ -417,7 +417,7 @@ mod tests {
             text.contains("1 case that MPI served on both sides, with ratios in brackets, is in no mean"),
             "{text}"
         );
-        assert!(text.contains("(0.50 x)") && text.contains("400 ms (360 ms to 440 ms)"), "{text}");
+        assert!(text.contains("(0.50 x)") && text.contains("400 ms (380 ms to 420 ms)"), "{text}");
         cases.iter_mut().for_each(|case| case.comparison.is_served_by_mpi = true);
         let none = Suite::new(("torus:4x4".into(), None), 16, false, 3, cases);
         assert_eq!((none.geometric_mean_ratio, none.worst.clone()), (None, None));
