@@ -123,6 +123,8 @@ pub(crate) fn first_wrong(text: &str, fields: impl Fn(&str) -> Option<Fields>) -
             }
             (At::Value(depth), TokenKind::Newline) if depth > 0 => at,
             (_, TokenKind::Newline) => At::Line,
+            // No key and no header: the parser will say what is wrong with the line.
+            (At::Line, _) => At::Value(0),
             _ => at,
         };
     }
@@ -175,8 +177,8 @@ mod tests {
         let root = |key: &str| unknown(key, "`name` or `link`");
         assert_eq!(first("[x]\n"), Some((1, root("x"))));
         assert_eq!(first("name = 1\n\n[[ \"x\" ]]"), Some((13, root("\"x\"").replace("`\"x\"`", "`x`"))));
-        assert_eq!(first("name.y = [\n1, # ]\n2]\nx = 1"), Some((22, root("x"))));
-        assert_eq!(first("[[link]]\nfrom = \"[x]\"\nvia = 2"), Some((23, unknown("via", "`from` or `to`"))));
+        assert_eq!(first("name.y = [\n1, # ]\n2]\nx = 1"), Some((21, root("x"))));
+        assert_eq!(first("[[link]]\nfrom = \"[x]\"\nvia = 2"), Some((22, unknown("via", "`from` or `to`"))));
         assert_eq!(first("[link.via]"), Some((6, unknown("via", "`from` or `to`"))));
         assert!(first("[[link]]\n[[link]]\nfrom = 1").is_some_and(|(at, why)| at == 1 && why.contains("without keys")));
         assert!(first("[[link]] # the last one").is_some_and(|(_, why)| why.contains("`from`, `to`")));
