@@ -94,14 +94,14 @@ pub const OPTIONS: &[Entry] = &[
         "N mirrored planes of a fat tree's switches, with every host in all of them",
         "fattree:18x8:1x9,rails=2",
     ),
-    entry("routing=NAME", "the fabric's own routing, see ROUTINGS", "fattree:k=4,routing=smodk"),
+    entry("routing=NAME", "the fabric's own routing, one of those below", "fattree:k=4,routing=smodk"),
     entry("seed=N", "of the random choices of routing zone0 and zone1", "bgq:512,routing=zone1,seed=7"),
     entry(
         "names=LIST",
-        "the names of all hosts, in the order of their numbers, see NAMES OF HOSTS",
+        "the names of all hosts, in the order of their numbers, as a list in Slurm's grammar",
         "torus:4x4,names=nid[00008-00023]",
     ),
-    entry("hosts=FILE", "the same from a file, see NAMES OF HOSTS", ""),
+    entry("hosts=FILE", "the same from a file: a line for each host, with or without its number or coordinates", ""),
     entry(
         "io=HOST[@RATE]+...",
         "I/O hosts by number or name, with what their links to the storage carry; none for no I/O hosts on bgq:",
