@@ -123,6 +123,59 @@ pub(crate) const ALWAYS_WORTH: Constant = Constant {
     meaning: "Pricing that takes at most this many visits to links is always worth it.",
 };
 
+/// Links of columns beyond which a problem on a grid is large: it begins with few columns and finds others as walks.
+pub(crate) const LARGE_COLUMNS: Constant = Constant {
+    name: "optimal.large_columns",
+    value: 5e7,
+    unit: "links",
+    provenance: Chosen { reason: "some 300 MB of columns, and about a second for a look at all of them" },
+    meaning: "Links of columns beyond which a problem on a grid is large: it begins with few columns and finds others as walks.",
+};
+
+/// As optimal.work_most, for large problems.
+pub(crate) const WORK_MOST_LARGE: Constant = Constant {
+    name: "optimal.work_most_large",
+    value: 1e10,
+    unit: "visits",
+    provenance: Chosen { reason: "about a minute" },
+    meaning: "As optimal.work_most, for large problems.",
+};
+
+/// Look-ups for walks with forced hops, in one pricing, at most; beyond it fewer hops are forced.
+pub(crate) const FORCED_HOPS_WORK: Constant = Constant {
+    name: "optimal.forced_hops_work",
+    value: 4e8,
+    unit: "look-ups",
+    provenance: Chosen { reason: "about a second" },
+    meaning: "Look-ups for walks with forced hops, in one pricing, at most; beyond it fewer hops are forced.",
+};
+
+/// Sweeps of a round on large problems, where walks are cheap to find, at most.
+pub(crate) const SWEEPS_MOST_LARGE: usize = 8;
+
+/// Sweeps of the second goal for each power on large problems.
+pub(crate) const FORWARDING_SWEEPS_LARGE: usize = 6;
+
+/// Seconds for each link of a demand's own route from demands to a checked plan, on one processor.
+pub(crate) const SECONDS_PER_FLOW_LINK: Constant = Constant {
+    name: "estimate.seconds_per_flow_link",
+    value: 1.5e-7,
+    unit: "s",
+    provenance: Chosen {
+        reason: "planning 1,000,000 random pairs with planner direct; only what is announced depends on it",
+    },
+    meaning: "Seconds for each link of a demand's own route from demands to a checked plan, on one processor.",
+};
+
+/// Seconds for each link of a candidate path until the first sweep is done, on one processor.
+pub(crate) const SECONDS_PER_COLUMN_LINK: Constant = Constant {
+    name: "estimate.seconds_per_column_link",
+    value: 3e-8,
+    unit: "s",
+    provenance: Chosen { reason: "planning 1,000,000 random pairs with optimal; only what is announced depends on it" },
+    meaning: "Seconds for each link of a candidate path until the first sweep is done, on one processor.",
+};
+
 /// Visits to links at most; the method has stalled then.
 pub(crate) const WORK_MOST: Constant = Constant {
     name: "optimal.work_most",
@@ -311,6 +364,12 @@ pub(crate) const K_MOST: usize = 150;
 /// Candidate paths of all demands together, for optimal.
 pub(crate) const CANDIDATE_PATHS: usize = 300_000;
 
+/// The same on large problems.
+pub(crate) const CANDIDATE_PATHS_LARGE: usize = 3_000_000;
+
+/// Candidate paths for a demand at least, on large problems.
+pub(crate) const K_LEAST_LARGE: usize = 2;
+
 /// The same where few hosts send or receive.
 pub(crate) const CANDIDATE_PATHS_CONCENTRATED: usize = 2_000_000;
 
@@ -416,6 +475,25 @@ pub const CONSTANTS: &[Constant] = &[
     ),
     ALWAYS_WORTH,
     WORK_MOST,
+    LARGE_COLUMNS,
+    SECONDS_PER_FLOW_LINK,
+    SECONDS_PER_COLUMN_LINK,
+    WORK_MOST_LARGE,
+    FORCED_HOPS_WORK,
+    whole(
+        "optimal.sweeps_most_large",
+        SWEEPS_MOST_LARGE as u64,
+        "sweeps",
+        Chosen { reason: "walks cost no more than a sweep, so that they are asked for more often" },
+        "Sweeps of a round on large problems, where walks are cheap to find, at most.",
+    ),
+    whole(
+        "forwarding.sweeps_large",
+        FORWARDING_SWEEPS_LARGE as u64,
+        "sweeps",
+        Chosen { reason: "a sweep takes some tenths of a second there" },
+        "Sweeps of the second goal for each power on large problems.",
+    ),
     whole(
         "forwarding.first_power",
         FORWARDING_POWER_FIRST as u64,
@@ -570,6 +648,20 @@ pub const CONSTANTS: &[Constant] = &[
             reason: "what searching and the first sweeps take some tenths of a second for; optimal finds what is missing by pricing",
         },
         "Candidate paths of all demands together, for optimal.",
+    ),
+    whole(
+        "candidates.paths_large",
+        CANDIDATE_PATHS_LARGE as u64,
+        "paths",
+        Chosen { reason: "some 300 MB of columns; walks are found as they are needed" },
+        "Candidate paths of all demands together, for optimal, on large problems.",
+    ),
+    whole(
+        "candidates.k_least_large",
+        K_LEAST_LARGE as u64,
+        "paths",
+        Chosen { reason: "as candidates.paths_large" },
+        "Candidate paths for a demand at least, for optimal, on large problems.",
     ),
     whole(
         "candidates.paths_concentrated",

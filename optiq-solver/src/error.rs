@@ -201,6 +201,23 @@ pub enum PlanError {
         /// [`crate::candidates::MAX_PATHS`].
         max: usize,
     },
+    /// More memory than there is.
+    #[error(
+        "planning {demands} demands with up to {k} candidate paths each takes about {:.1} GB of memory, but {:.1} GB are left; \
+         fewer demands or a lower k take less",
+        *needed as f64 / 1e9,
+        *available as f64 / 1e9
+    )]
+    Memory {
+        /// Number of demands.
+        demands: usize,
+        /// Candidate paths for each, at most.
+        k: usize,
+        /// Bytes that it takes, about.
+        needed: u64,
+        /// Bytes that are left.
+        available: u64,
+    },
     /// A planner gave a flow that the network cannot carry, or lost bytes. A defect of the planner.
     #[error("planner {planner} made a plan that does not hold: {problem}")]
     Unsound {

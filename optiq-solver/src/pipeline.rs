@@ -1,15 +1,21 @@
 //! From demands to a plan with its report: candidates, planner, legs, bound.
 
 use crate::bound::lower_bound;
-use crate::candidates::{self, CandidateMethod, Candidates};
+use crate::candidates::{self, CandidateMethod, Candidates, LazyCandidates};
 use crate::checks::{check_demands, unconnected};
-use crate::constants::{self, CANDIDATE_PATHS, CANDIDATE_PATHS_CONCENTRATED, CONCENTRATED_PART, K_LEAST, K_MOST};
+use crate::constants::{
+    self, CANDIDATE_PATHS, CANDIDATE_PATHS_CONCENTRATED, CANDIDATE_PATHS_LARGE, CONCENTRATED_PART, K_LEAST,
+    K_LEAST_LARGE, K_MOST,
+};
+use crate::deadline::Deadline;
 use crate::demands::{self, Demand};
 use crate::error::PlanError;
+use crate::estimate::Estimate;
 use crate::legs;
 use crate::parallel::in_two;
 use crate::plan::{self, Flow, MANY, PLAN_VERSION, Plan};
 use crate::planner::optimal::{GAP, Optimal, SLACK};
+use crate::planner::scale;
 use crate::planner::{self, Planner, PlannerName, PlannerOptions};
 use crate::problem::{Assignment, Problem, Share};
 use crate::progress::Progress;
@@ -40,8 +46,8 @@ pub struct PlanOptions {
     pub forwarders: Option<Vec<bool>>,
     /// `optimal`: the proved gap that is good enough. Default 0.01, 1 %.
     pub gap: f64,
-    /// `optimal`: how long it may iterate ([`Optimal::new`]); what it has by then is the plan, which then depends on
-    /// the machine. Default `None`: until the gap is reached.
+    /// `optimal`: how long planning may take, from candidate paths to the checked plan, to within a tenth or two seconds;
+    /// what it has by then is the plan, which then depends on the machine. Default `None`: until the gap is reached.
     pub time_limit: Option<Duration>,
     /// `optimal`: how much more congestion than the least, relatively, a plan with fewer forwarded bytes may have
     /// (thesis 7.2.1). Default 0.01, 1 %; finite and at least 0.
@@ -56,7 +62,8 @@ impl PlanOptions {
     /// `optimal` as many as `constants::CANDIDATE_PATHS` in all allow, from `constants::K_LEAST` to `constants::K_MOST` for a
     /// demand: it finds further paths by itself, but with few demands each may have more to begin with. Where few of the hosts
     /// send, or receive (`constants::CONCENTRATED_PART`), it is the cuts around these that bind, which takes more paths to fill:
-    /// `constants::CANDIDATE_PATHS_CONCENTRATED`.
+    /// `constants::CANDIDATE_PATHS_CONCENTRATED`. Large problems on grids begin with fewer (`constants::CANDIDATE_PATHS_LARGE`,
+    /// at least `constants::K_LEAST_LARGE`) and find others as walks.
     pub fn k_for(&self, net: &Network, demands: &[Demand]) -> usize {
         let concentrated = |end: fn(&Demand) -> optiq_net::NodeId| {
             let mut seen = vec![false; net.vertices()];
@@ -68,6 +75,9 @@ impl PlanOptions {
             seen.into_iter().filter(|&seen| seen).count() <= net.hosts() / CONCENTRATED_PART
         };
         let automatic = || match self.planner {
+            PlannerName::Optimal if scale::is_large(net, demands) => {
+                (CANDIDATE_PATHS_LARGE / demands.len().max(1)).clamp(K_LEAST_LARGE, K_LEAST)
+            }
             PlannerName::Optimal => {
                 let few = concentrated(|d| d.src) || concentrated(|d| d.dst);
                 let paths = if few { CANDIDATE_PATHS_CONCENTRATED } else { CANDIDATE_PATHS };
@@ -138,6 +148,17 @@ pub fn run(net: &Network, demands: &[Demand], options: &PlanOptions) -> Result<P
     run_with(net, demands, options, None)
 }
 
+/// A sentence to be said before [`run`] to whoever set the time limit, if planning will take longer, however little is done.
+///
+/// # Errors
+/// [`PlanError`] for demands that do not fit the network.
+pub fn announcement(net: &Network, demands: &[Demand], options: &PlanOptions) -> Result<Option<String>, PlanError> {
+    check_demands(net, demands)?;
+    let limit = options.time_limit.filter(|_| options.planner == PlannerName::Optimal);
+    let estimate = || Estimate::new(net, demands, options.k_for(net, demands), options.planner);
+    Ok(limit.and_then(|limit| estimate().announcement(limit)))
+}
+
 /// [`run`] with candidate paths that are at hand, for these demands or more; `None` finds or reads them as the
 /// options say.
 ///
@@ -159,9 +180,15 @@ pub fn run_with(
         PlannerName::Optimal => Box::new(Optimal::new(options.gap, options.time_limit)?.with_slack(options.slack)),
         _ => planner,
     };
+    check_demands(net, demands)?;
     let k = options.k_for(net, demands);
     check_k(k)?;
-    check_demands(net, demands)?;
+    let deadline = match options.planner {
+        PlannerName::Optimal => Deadline::new(start, options.time_limit),
+        _ => Deadline::NEVER,
+    };
+    let estimate = Estimate::new(net, demands, k, options.planner);
+    estimate.check_memory()?;
     let mut timings = Timings::default();
     // A file is read once, whatever the number of classes.
     let given = match (planner.needs_candidates(), candidates, &options.candidate_file) {
@@ -186,8 +213,8 @@ pub fn run_with(
         }
     );
     timings.candidates_seconds = if given.is_some() { start.elapsed().as_secs_f64() } else { 0.0 };
-    let stage = Stage { net, options, k, planner: planner.as_ref(), timings };
-    let (mut assignment, timings) = stage.all_classes(demands, given)?;
+    let stage = Stage { net, options, k, planner: planner.as_ref(), estimate, timings };
+    let (mut assignment, timings) = stage.all_classes(demands, given, deadline)?;
     let (over_legs, trace) = (assignment.over_legs, std::mem::take(&mut assignment.trace));
     let problem = Problem::new(net, demands, None)?.with_forwarders(options.forwarders.as_deref());
     let (plan, [load, direct]) = finish_with_loads(&problem, planner.name(), assignment)?;
@@ -213,6 +240,7 @@ struct Stage<'a> {
     options: &'a PlanOptions,
     k: usize,
     planner: &'a dyn Planner,
+    estimate: Estimate,
     timings: Timings,
 }
 
@@ -224,11 +252,13 @@ impl Stage<'_> {
         mut self,
         demands: &[Demand],
         given: Option<Cow<Candidates>>,
+        deadline: Deadline,
     ) -> Result<(Assignment, Timings), PlanError> {
         let classes = plan::classes::classes(demands);
         if classes.len() <= 1 {
-            return Ok((self.assign(demands, given, None)?, self.timings));
+            return Ok((self.assign(demands, given, None, deadline)?, self.timings));
         }
+        let mut unplanned = demands.len();
         let mut whole = Assignment { shares: vec![Vec::new(); demands.len()], ..Assignment::default() };
         let mut base = LinkLoad::empty(self.net);
         for (rank, class) in classes.into_iter().enumerate() {
@@ -236,7 +266,10 @@ impl Stage<'_> {
             let of_class: Vec<Demand> = members.iter().map(|&i| demands[i]).collect();
             let given = given.as_deref().map(Cow::Borrowed);
             let above = (rank > 0).then_some(&base);
-            let assignment = self.assign(&of_class, given, above).map_err(|e| e.renumbered(&members))?;
+            // Of the time that is left, as much as this class has of the demands that are left.
+            let deadline = deadline.part(members.len() as f64 / unplanned as f64);
+            unplanned -= members.len();
+            let assignment = self.assign(&of_class, given, above, deadline).map_err(|e| e.renumbered(&members))?;
             for (&i, shares) in members.iter().zip(assignment.shares) {
                 for share in shares.iter().filter(|s| s.bytes > 0) {
                     base.add(self.net, &share.links, share.bytes)?;
@@ -259,35 +292,45 @@ impl Stage<'_> {
         demands: &[Demand],
         given: Option<Cow<Candidates>>,
         base: Option<&LinkLoad>,
+        deadline: Deadline,
     ) -> Result<Assignment, PlanError> {
-        let (net, options) = (self.net, self.options);
-        let searching = Instant::now();
-        let candidates = match (self.planner.needs_candidates(), given) {
-            (false, _) => None,
-            (true, Some(candidates)) if candidates.fits(demands) => Some(candidates),
-            (true, Some(candidates)) => Some(Cow::Owned(candidates.into_owned().for_demands(net, demands)?)),
-            (true, None) => Some(Cow::Owned(Candidates::generate(net, demands, self.k, options.method)?)),
+        let (net, options, k, estimate) = (self.net, self.options, self.k, self.estimate);
+        let forwarders = options.forwarders.as_deref();
+        let usable = |found: Candidates| match forwarders.filter(|allowed| allowed.contains(&false)) {
+            Some(allowed) => found.forwarding_only_at(net, allowed),
+            None => Ok(found),
         };
-        let candidates = match (candidates, &options.forwarders) {
-            (Some(c), Some(allowed)) if allowed.contains(&false) => {
-                Some(Cow::Owned(c.forwarding_only_at(net, allowed)?))
+        let rearranging = Instant::now();
+        let given = match given.filter(|_| self.planner.needs_candidates()) {
+            Some(given) if given.fits(demands) && !forwarders.is_some_and(|allowed| allowed.contains(&false)) => {
+                Some(given)
             }
-            (c, _) => c,
+            Some(given) => Some(Cow::Owned(usable(given.into_owned().for_demands(net, demands)?)?)),
+            None => None,
         };
-        if candidates.is_some() {
-            self.timings.candidates_seconds += searching.elapsed().as_secs_f64();
+        if given.is_some() {
+            self.timings.candidates_seconds += rearranging.elapsed().as_secs_f64();
         }
         let planning = Instant::now();
-        let problem = Problem::new(net, demands, candidates.as_deref())?.with_forwarders(options.forwarders.as_deref());
+        let search = LazyCandidates::new(move || {
+            estimate.check_memory_of_candidates()?;
+            usable(Candidates::generate_until(net, demands, k, options.method, deadline.part(SEARCHING))?)
+        });
+        let problem = Problem::new(net, demands, given.as_deref())?.with_forwarders(forwarders).with_deadline(deadline);
+        let problem = if self.planner.needs_candidates() { problem.with_search(&search) } else { problem };
         let problem = match base {
             Some(base) => problem.with_base(base)?,
             None => problem,
         };
         let assignment = self.planner.assign(&problem)?;
-        self.timings.plan_seconds += planning.elapsed().as_secs_f64();
+        self.timings.candidates_seconds += search.seconds();
+        self.timings.plan_seconds += planning.elapsed().as_secs_f64() - search.seconds();
         Ok(assignment)
     }
 }
+
+/// The part of the time that is left for a stage which the search for candidates may take.
+const SEARCHING: f64 = 0.5;
 
 fn check_k(k: usize) -> Result<(), PlanError> {
     if (1..=candidates::MAX_K).contains(&k) { Ok(()) } else { Err(PlanError::K { found: k, max: candidates::MAX_K }) }

@@ -8,8 +8,9 @@
 //! `max_l (a_l + sum of x_jp over p through l) / c_l` that is to be small.
 
 use crate::bound::Bound;
-use crate::candidates::Candidates;
+use crate::candidates::{CandidateSource, Candidates};
 use crate::checks::{check_demands, name};
+use crate::deadline::Deadline;
 use crate::demands::Demand;
 use crate::error::PlanError;
 use crate::progress::Progress;
@@ -21,6 +22,8 @@ pub struct Problem<'a> {
     net: &'a Network,
     demands: &'a [Demand],
     candidates: Option<&'a Candidates>,
+    search: Option<&'a dyn CandidateSource>,
+    deadline: Deadline,
     forwarders: Option<&'a [bool]>,
     base: Option<&'a LinkLoad>,
 }
@@ -33,18 +36,44 @@ impl<'a> Problem<'a> {
     /// and [`PlanError::Uncovered`] if the candidates are not those of these demands.
     pub fn new(net: &'a Network, demands: &'a [Demand], candidates: Option<&'a Candidates>) -> Result<Self, PlanError> {
         check_demands(net, demands)?;
+        let deadline = Deadline::NEVER;
+        let problem = Problem { net, demands, candidates: None, search: None, deadline, forwarders: None, base: None };
         if let Some(candidates) = candidates {
-            candidates.check_network(net)?;
-            let uncovered = match candidates.fits(demands) {
-                false => demands.first().map(|_| 0),
-                true => (0..demands.len()).find(|&d| candidates.count(d) == 0),
-            };
-            if let Some(demand) = uncovered {
+            problem.check_candidates(candidates)?;
+        }
+        Ok(Problem { candidates, ..problem })
+    }
+
+    /// That they are those of these demands, on this network.
+    fn check_candidates(&self, candidates: &Candidates) -> Result<(), PlanError> {
+        let (net, demands) = (self.net, self.demands);
+        candidates.check_network(net)?;
+        let uncovered = match candidates.fits(demands) {
+            false => demands.first().map(|_| 0),
+            true => (0..demands.len()).find(|&d| candidates.count(d) == 0),
+        };
+        match uncovered {
+            None => Ok(()),
+            Some(demand) => {
                 let d = &demands[demand];
-                return Err(PlanError::Uncovered { demand, from: name(net, d.src), to: name(net, d.dst) });
+                Err(PlanError::Uncovered { demand, from: name(net, d.src), to: name(net, d.dst) })
             }
         }
-        Ok(Problem { net, demands, candidates, forwarders: None, base: None })
+    }
+
+    /// The same problem for a planner whose candidates are searched when it asks for them.
+    pub(crate) fn with_search(self, search: &'a dyn CandidateSource) -> Self {
+        Problem { search: Some(search), ..self }
+    }
+
+    /// The same problem for a planner that should end in time.
+    pub(crate) fn with_deadline(self, deadline: Deadline) -> Self {
+        Problem { deadline, ..self }
+    }
+
+    /// When a planner that iterates should end.
+    pub(crate) fn deadline(&self) -> Deadline {
+        self.deadline
     }
 
     /// The same problem beside the bytes and paths of others that are on the links already.
@@ -107,9 +136,18 @@ impl<'a> Problem<'a> {
     /// The candidate paths, at least one for every demand.
     ///
     /// # Errors
-    /// [`PlanError::NoCandidates`] if the problem has none; `planner` is who asks.
+    /// [`PlanError::NoCandidates`] if the problem has none; `planner` is who asks. Where they are searched only now, as
+    /// [`Candidates::generate`].
     pub fn candidates(&self, planner: &'static str) -> Result<&'a Candidates, PlanError> {
-        self.candidates.ok_or(PlanError::NoCandidates(planner))
+        match (self.candidates, self.search) {
+            (Some(candidates), _) => Ok(candidates),
+            (None, Some(search)) => {
+                let found = search.get()?;
+                self.check_candidates(found)?;
+                Ok(found)
+            }
+            (None, None) => Err(PlanError::NoCandidates(planner)),
+        }
     }
 
     /// `capacity / unit capacity` of every link: a load of bytes divided by it is bytes per unit link. At least 1

@@ -186,3 +186,34 @@ fn slack_is_spent_on_forwarding_less() {
     assert_eq!(reports[4].forwarded_bytes, 0);
     assert!(reports[0].forwarded_bytes > 0);
 }
+
+/// Too large for all cheapest paths: 4,096 senders on 65,536 hosts. Host (0, b, c, d) sends to (8, b, c, d), half round ring A.
+/// The 4,096 senders fill the slab A = 0, which 8,192 links leave, so that no link of them can carry less than half a
+/// demand. Half of each demand up its ring and half of it down is just that, and the other links of the rings carry the same. The
+/// fabric's own routes put a whole demand on each link that they take.
+#[test]
+fn large_grids_are_planned_by_walks() {
+    let net = net("torus:16x16x16x16");
+    let demands = demands::parse("pattern:disjoint,destinations=1", &net, MIB).unwrap();
+    let planned = pipeline::run(&net, &demands, &PlanOptions::default()).unwrap();
+    let (bytes, capacity) = (MIB as f64, net.unit_capacity());
+    assert!((planned.plan.bound_seconds / (bytes / 2.0 / capacity) - 1.0).abs() < 1e-9);
+    assert!((planned.plan.direct_congestion_seconds / (bytes / capacity) - 1.0).abs() < 1e-9);
+    assert!(planned.report.gap <= 0.01, "{}", planned.report.gap);
+    planned.plan.check(&net).unwrap();
+}
+
+/// On a torus without a side that sends less, all-to-all is best on the fabric's own routes, and the volume proves it: no
+/// candidates are searched.
+#[test]
+fn even_demands_need_no_candidates() {
+    let net = net("torus:5x5x5");
+    let demands = demands::parse("pattern:alltoall", &net, MIB).unwrap();
+    let planned = pipeline::run(&net, &demands, &PlanOptions::default()).unwrap();
+    assert_eq!(planned.timings.candidates_seconds, 0.0);
+    // On a ring of 5 every host is 1, 1, 2, 2 hops from the others: 6 x 25 x 125 demands' links in each dimension, and 250
+    // links in it.
+    let bound = 6.0 * 25.0 * 125.0 * MIB as f64 / 250.0 / net.unit_capacity();
+    assert!((planned.plan.bound_seconds / bound - 1.0).abs() < 1e-9);
+    assert!((planned.plan.congestion_seconds / bound - 1.0).abs() < 1e-9);
+}

@@ -13,6 +13,7 @@
 pub mod diverse;
 pub mod file;
 mod generator;
+mod lazy;
 mod limits;
 mod method;
 mod set;
@@ -21,6 +22,7 @@ mod template;
 pub mod via;
 pub mod yen;
 
+pub(crate) use lazy::{CandidateSource, LazyCandidates};
 pub use limits::{MAX_K, MAX_PATHS};
 pub use method::CandidateMethod;
 pub use set::Candidates;

@@ -6,6 +6,7 @@ use crate::candidates::method::CandidateMethod;
 use crate::candidates::table::{PathBuffer, PathTable};
 use crate::candidates::template::{self, Templates};
 use crate::checks::{check_demands, name, unconnected};
+use crate::deadline::Deadline;
 use crate::demands::Demand;
 use crate::error::PlanError;
 use crate::legs;
@@ -53,6 +54,17 @@ impl Candidates {
     /// [`PlanError::NoSuchHost`], [`PlanError::SelfDemand`] and [`PlanError::Overflow`] for demands that do not fit
     /// the network; [`PlanError::TooManyPaths`] beyond [`MAX_PATHS`].
     pub fn generate(net: &Network, demands: &[Demand], k: usize, method: CandidateMethod) -> Result<Self, PlanError> {
+        Self::generate_until(net, demands, k, method, Deadline::NEVER)
+    }
+
+    /// [`Candidates::generate`] that leaves pairs whose turn comes when time is over with the fabric's own route alone.
+    pub(crate) fn generate_until(
+        net: &Network,
+        demands: &[Demand],
+        k: usize,
+        method: CandidateMethod,
+        deadline: Deadline,
+    ) -> Result<Self, PlanError> {
         if k == 0 || k > MAX_K {
             return Err(PlanError::K { found: k, max: MAX_K });
         }
@@ -62,15 +74,24 @@ impl Candidates {
         let network = net.fingerprint();
         let too_many = || PlanError::TooManyPaths { demands: demands.len(), k, max: MAX_PATHS };
         if let Some(place) = template::serve(net).filter(|_| method == CandidateMethod::Diverse) {
-            let templates = Templates::generate(place, demands, k).ok_or_else(too_many)?;
+            let templates = Templates::generate(place, demands, k, deadline).ok_or_else(too_many)?;
             return Ok(Candidates { network, k, method, pairs, templates: Some(templates), table: OnceLock::new() });
         }
         let (order, rows) = distinct(&pairs);
         let make = |order: &[usize]| {
             let mut generator = Generator::new(net, k, method, order.len());
             let mut found = Found::default();
-            for &d in order {
+            let mut overdue = false;
+            for (i, &d) in order.iter().enumerate() {
                 let (src, dst) = pairs[d];
+                overdue = overdue || i % 64 == 63 && deadline.overdue();
+                if overdue {
+                    let mut own = Vec::new();
+                    net.route(src, dst, &mut own).map_err(|e| unconnected(net, demands, d, e))?;
+                    found.paths.push(&own);
+                    found.ends.push(found.paths.len());
+                    continue;
+                }
                 let paths = generator.paths(src, dst).map_err(|e| unconnected(net, demands, d, e))?;
                 paths.iter().for_each(|path| found.paths.push(path));
                 found.ends.push(found.paths.len());
@@ -294,4 +315,37 @@ fn distinct(pairs: &[(NodeId, NodeId)]) -> (Vec<usize>, Vec<u32>) {
         rows[d] = distinct.len() as u32 - 1;
     }
     (distinct, rows)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::demands;
+    use std::time::{Duration, Instant};
+
+    /// When time is over, pairs have the fabric's own route and nothing else; but for the few whose turn comes before
+    /// the clock is looked at.
+    #[test]
+    fn without_time_there_are_own_routes() {
+        let over = Instant::now().checked_sub(Duration::from_secs(100)).unwrap();
+        let over = Deadline::new(over, Some(Duration::from_secs(1)));
+        for (spec, method) in [
+            ("torus:9x9x9", CandidateMethod::Diverse),
+            ("mesh:6x6x6", CandidateMethod::Diverse),
+            ("fattree:k=8", CandidateMethod::Via),
+        ] {
+            let net = Network::from_spec(spec).unwrap();
+            let demands = demands::parse("pattern:random,count=6000", &net, 1).unwrap();
+            let found = Candidates::generate_until(&net, &demands, 5, method, over).unwrap();
+            let short = (0..demands.len()).filter(|&d| found.count(d) == 1).count();
+            // Templates are made for distances, of which there are 125 times 4.
+            assert!(short > demands.len() / 2, "{spec}: {short}");
+            for (d, demand) in demands.iter().enumerate().filter(|(d, _)| found.count(*d) == 1) {
+                let mut own = Vec::new();
+                net.route(demand.src, demand.dst, &mut own).unwrap();
+                assert_eq!(found.paths(d).next(), Some(own.as_slice()), "{spec}");
+            }
+        }
+    }
 }

@@ -1,4 +1,9 @@
 //! Demand files: one `SRC DST BYTES [class=N]` per line.
+//!
+//! Lines of the same pair and class are one demand, whose bytes are their sum, where the first of them stands: traces and
+//! generated files often have a line for each message, and planning message by message would cost time and memory for
+//! nothing. They are merged while they are read, whenever as many demands have come as are merged already, so that memory
+//! follows the number of different demands and not that of lines.
 
 use crate::demands::demand::{Demand, MAX_DEMANDS, parse_class};
 use crate::error::DemandError;
@@ -23,6 +28,8 @@ pub(super) fn read(path: &str, net: &Network) -> Result<Vec<Demand>, DemandError
 /// Reads the lines of `input`; `path` is for messages.
 fn read_from(path: &str, mut input: impl BufRead, net: &Network) -> Result<Vec<Demand>, DemandError> {
     let mut demands: Vec<Demand> = Vec::new();
+    // At this many, those of the same pair are merged.
+    let mut full = MERGE_FROM;
     let mut sum = 0u64;
     let mut bytes = Vec::new();
     for number in 1.. {
@@ -40,12 +47,48 @@ fn read_from(path: &str, mut input: impl BufRead, net: &Network) -> Result<Vec<D
         sum = sum
             .checked_add(demand.bytes)
             .ok_or_else(|| bad("the demands up to here sum to more bytes than 64 bits hold".into()))?;
-        if demands.len() == MAX_DEMANDS {
-            return Err(bad(format!("more than {MAX_DEMANDS} demands")));
+        match demands.last_mut() {
+            Some(last) if pair(last) == pair(&demand) => last.bytes += demand.bytes,
+            _ => demands.push(demand),
         }
-        demands.push(demand);
+        if demands.len() >= full {
+            merge(&mut demands);
+            if demands.len() > MAX_DEMANDS {
+                return Err(bad(format!("more than {MAX_DEMANDS} different demands")));
+            }
+            full = (2 * demands.len()).clamp(MERGE_FROM, MAX_DEMANDS + 1);
+        }
     }
+    merge(&mut demands);
     Ok(demands)
+}
+
+/// Fewer demands are merged only at the end.
+const MERGE_FROM: usize = 1 << 16;
+
+/// What demands that are merged have in common.
+fn pair(demand: &Demand) -> (NodeId, NodeId, u8) {
+    (demand.src, demand.dst, demand.class)
+}
+
+/// Makes all demands of the same pair and class one, where the first of them stands. Their sum fits 64 bits.
+fn merge(demands: &mut Vec<Demand>) {
+    let mut order: Vec<u32> = (0..demands.len() as u32).collect();
+    order.sort_unstable_by_key(|&i| (pair(&demands[i as usize]), i));
+    let (mut merged, mut first) = (false, 0);
+    for (place, i) in order.into_iter().map(|i| i as usize).enumerate() {
+        if place == 0 || pair(&demands[i]) != pair(&demands[first]) {
+            first = i;
+            continue;
+        }
+        demands[first].bytes += demands[i].bytes;
+        // From here on a host to itself stands for what is part of another demand.
+        demands[i].dst = demands[i].src;
+        merged = true;
+    }
+    if merged {
+        demands.retain(|d| d.src != d.dst);
+    }
 }
 
 /// One line: a demand, or nothing if it is blank, a comment, or of a host to itself.
@@ -101,7 +144,7 @@ mod tests {
             let read = read_from("jobs.txt", text.as_bytes(), &net).map_err(|e| e.to_string())?;
             Ok(read.iter().map(|d| d.class).collect())
         };
-        assert_eq!(classes("0 1 5 class=255\n0 1 5\n0 1 5 class=0 # least\n0 1 5 class=7"), Ok(vec![255, 0, 0, 7]));
+        assert_eq!(classes("0 1 5 class=255\n0 1 5\n0 2 5 class=0 # least\n0 1 5 class=7"), Ok(vec![255, 0, 0, 7]));
         for (word, why) in [
             ("class=256", "class=256: a whole number from 0 to 255 is expected"),
             ("class=-1", "class=-1: a whole number from 0 to 255 is expected"),
@@ -111,6 +154,32 @@ mod tests {
             ("class=1 x", "5 words; SRC DST BYTES [class=N] are expected"),
         ] {
             assert_eq!(classes(&format!("1 2 3\n0 1 5 {word}")), Err(format!("jobs.txt:2: {why}")));
+        }
+    }
+
+    /// Lines of a pair are one demand, where the first stands; another class or the way back is another demand.
+    #[test]
+    fn lines_of_the_same_pair_are_one_demand() {
+        let net = Network::from_spec("torus:4x4").unwrap();
+        let text = "0 5 100\n1 2 7\n0 5 1\n5 0 2\n0 5 10 class=1\n1 2 0\n0 5 1000\n0 5 20 class=1";
+        let read = read_from("jobs.txt", text.as_bytes(), &net).unwrap();
+        let found: Vec<_> = read.iter().map(|d| (d.src.0, d.dst.0, d.bytes, d.class)).collect();
+        assert_eq!(found, [(0, 5, 1101, 0), (1, 2, 7, 0), (5, 0, 2, 0), (0, 5, 30, 1)]);
+    }
+
+    /// Many more lines than are kept at a time: every host sends 1 byte to the next one and 2 to the one after it, in turn.
+    #[test]
+    fn memory_follows_different_demands() {
+        let net = Network::from_spec("torus:4x4").unwrap();
+        let turns = 8000;
+        let turn: String = (0..16).map(|i| format!("{i} {} 1\n{i} {} 2\n", (i + 1) % 16, (i + 2) % 16)).collect();
+        let read = read_from("jobs.txt", turn.repeat(turns).as_bytes(), &net).unwrap();
+        assert!(32 * turns > 3 * MERGE_FROM);
+        assert_eq!(read.len(), 32);
+        assert!(read.capacity() <= 2 * MERGE_FROM, "{}", read.capacity());
+        for (i, d) in read.iter().enumerate() {
+            let (src, hops) = (i as u32 / 2, i as u32 % 2 + 1);
+            assert_eq!((d.src.0, d.dst.0, d.bytes), (src, (src + hops) % 16, turns as u64 * u64::from(hops)));
         }
     }
 

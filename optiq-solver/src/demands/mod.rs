@@ -46,6 +46,7 @@ pub fn with_form(text: &str) -> Cow<'_, str> {
 ///
 /// A demand file has one demand per line, `SRC DST BYTES [class=N]`: hosts by name, number or coordinates, sizes with or
 /// without a unit (`8MiB`), the class from 0 (the least urgent, and the default) to 255, `#` starting a comment. Lines of a host to itself need no network and are left out.
+/// Lines of the same pair and class are one demand, where the first of them stands.
 /// Files up to 256 MiB and [`MAX_DEMANDS`] demands are read; `message_bytes` does not matter to them.
 ///
 /// # Errors

@@ -2,7 +2,10 @@
 //! What is on the links already makes no difference to it.
 
 use crate::checks::unconnected;
+use crate::demands::Demand;
 use crate::error::PlanError;
+use crate::parallel::in_two;
+use crate::plan::MANY;
 use crate::planner::interface::Planner;
 use crate::planner::name::PlannerName;
 use crate::problem::{Assignment, Problem, Share};
@@ -22,12 +25,24 @@ impl Planner for Direct {
 
     fn assign(&self, problem: &Problem) -> Result<Assignment, PlanError> {
         let (net, demands) = (problem.net(), problem.demands());
-        let mut shares = Vec::with_capacity(demands.len());
-        for (i, d) in demands.iter().enumerate() {
-            let mut links = Vec::new();
-            net.route(d.src, d.dst, &mut links).map_err(|e| unconnected(net, demands, i, e))?;
-            shares.push(if d.bytes > 0 { vec![Share { links, bytes: d.bytes }] } else { vec![] });
-        }
+        let list = |part: &[Demand]| {
+            let (mut shares, mut links) = (Vec::with_capacity(part.len()), Vec::new());
+            for d in part {
+                links.clear();
+                net.route(d.src, d.dst, &mut links)?;
+                shares.push(if d.bytes > 0 { vec![Share { links: links.clone(), bytes: d.bytes }] } else { vec![] });
+            }
+            Ok(shares)
+        };
+        let (first, second) = in_two(demands, demands.len() >= MANY, list);
+        let both = first.and_then(|mut shares: Vec<Vec<Share>>| {
+            shares.extend(second.transpose()?.unwrap_or_default());
+            Ok(shares)
+        });
+        let shares = both.map_err(|e| {
+            let routed = |d: &Demand| net.route(d.src, d.dst, &mut Vec::new()).is_ok();
+            unconnected(net, demands, demands.iter().position(|d| !routed(d)).unwrap_or(0), e)
+        })?;
         Ok(Assignment { shares, ..Assignment::default() })
     }
 }

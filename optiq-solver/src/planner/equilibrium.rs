@@ -33,6 +33,9 @@ const NEGLIGIBLE: f64 = 1e-200;
 /// How high a price may be: sums of such prices are finite.
 const PROHIBITIVE: f64 = 1e200;
 
+/// How many demands a sweep goes through before it asks whether to stop.
+const STOP_EVERY: usize = 4096;
+
 /// Paths of demands, and the bytes on them.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
@@ -300,8 +303,8 @@ impl Equilibrium {
     /// Moves bytes of every demand once, from its dearer columns to its cheapest: of all columns if `full`, which also
     /// decides which are live until the next time, or else of the live ones: those with bytes, and the cheapest. A
     /// column on which less would remain than the part `thin` of its demand, or than the part `drop_threshold` of what the slowest
-    /// link carries in the reference time, is emptied.
-    pub fn sweep(&mut self, full: bool, thin: f64, drop_threshold: f64) -> Seen {
+    /// link carries in the reference time, is emptied. `stop` is asked now and then; the other demands then stay as they are.
+    pub fn sweep(&mut self, full: bool, thin: f64, drop_threshold: f64, stop: &dyn Fn() -> bool) -> Seen {
         let smallest = drop_threshold * self.reference_bytes;
         let mut seen = Seen::default();
         let mut prices = std::mem::take(&mut self.scratch);
@@ -313,6 +316,11 @@ impl Equilibrium {
             live_rows.push(0);
         }
         for j in 0..self.columns.demands() {
+            if j % STOP_EVERY == STOP_EVERY - 1 && stop() {
+                // Without live columns they are passed by.
+                live_rows.resize(self.columns.demands() + 1, live.len());
+                break;
+            }
             prices.clear();
             if full {
                 self.revive(j, &mut live, &mut prices);
@@ -474,15 +482,14 @@ impl Equilibrium {
         let mut columns = Columns::new();
         columns.arena.reserve(self.columns.arena.len());
         let mut more = more.iter().peekable();
-        let mut prices = std::mem::take(&mut self.scratch);
         for j in 0..self.columns.demands() {
             let row = self.columns.row(j);
-            prices.clear();
-            prices.extend(row.clone().map(|i| self.price_of(i)));
-            let limit = keep * prices.iter().copied().fold(f64::INFINITY, f64::min);
-            for (i, &price) in row.zip(&prices) {
+            // Not a number where the cheapest is free and all are kept that cost less than infinite times as much: then none is.
+            let limit = keep * self.least_price(row.clone());
+            let cheap = |i: usize| limit == f64::INFINITY || limit >= 0.0 && self.price_up_to(i, limit).is_some();
+            for i in row {
                 let bytes = self.columns.bytes[i];
-                if bytes > 0.0 || price <= limit {
+                if bytes > 0.0 || cheap(i) {
                     columns.arena.extend_from_slice(self.columns.links(i));
                     columns.ends.push(columns.arena.len());
                     columns.bytes.push(bytes);
@@ -494,8 +501,15 @@ impl Equilibrium {
             }
             columns.end_row();
         }
-        self.scratch = prices;
         self.columns = columns;
+    }
+
+    /// The price of the cheapest of some columns. Those with bytes are likely to be cheap, and first.
+    fn least_price(&self, row: Range<usize>) -> f64 {
+        let used = |i: &usize| self.columns.bytes[*i] > 0.0;
+        let least = row.clone().filter(used).map(|i| self.price_of(i)).fold(f64::INFINITY, f64::min);
+        row.filter(|i| !used(i))
+            .fold(least, |least, i| self.price_up_to(i, least).map_or(least, |price| price.min(least)))
     }
 
     /// Visits to links that a sweep makes, about.
@@ -529,7 +543,7 @@ mod tests {
                 let reference = state.congestion();
                 state.price_links(doublings, reference);
             }
-            seen = state.sweep(s % 10 == 0, 0.0, 1e-9);
+            seen = state.sweep(s % 10 == 0, 0.0, 1e-9, &|| false);
         }
         state.reload();
         seen
@@ -587,10 +601,29 @@ mod tests {
         for doublings in 4..=9 {
             state.price_links(doublings, 2.0);
             (0..20).for_each(|s| {
-                state.sweep(s == 0, 0.0, 1e-9);
+                state.sweep(s == 0, 0.0, 1e-9, &|| false);
             });
         }
         assert!((1.95..=2.0).contains(&state.columns.bytes[0]), "{:?}", state.columns.bytes);
+    }
+
+    /// A sweep that is stopped leaves the demands behind as they are, and those before as the sweep does.
+    #[test]
+    fn a_stopped_sweep_changes_part() {
+        let mut columns = Columns::new();
+        let demands = 2 * STOP_EVERY as u32;
+        for j in 0..demands {
+            columns.push([2 * j], 3.0);
+            columns.push([2 * j + 1], 1.0);
+            columns.end_row();
+        }
+        let mut state = Equilibrium::new(columns, vec![1.0; 2 * demands as usize], vec![0.0; 2 * demands as usize]);
+        state.price_links(3, 3.0);
+        state.sweep(true, 0.0, 0.0, &|| true);
+        let moved = (0..demands as usize).filter(|&j| state.columns.bytes[2 * j] < 3.0).count();
+        assert_eq!(moved, STOP_EVERY - 1);
+        // And none of them is lost.
+        assert!((state.columns.bytes.iter().sum::<f64>() - 4.0 * f64::from(demands)).abs() < 1e-6);
     }
 
     #[test]

@@ -20,7 +20,9 @@ mod name;
 pub mod optimal;
 mod pricing;
 mod round;
+pub(crate) mod scale;
 mod sparsify;
+mod walks;
 
 pub use interface::Planner;
 pub use name::{NAMES, PlannerName};

@@ -19,20 +19,25 @@
 //!    to nothing. No step may lift a link above the limit. Flows too small to be worth a message move onto others, and
 //!    in the end as many are left out as the limit allows and little work finds (module `sparsify`). Where the fabric's own routes are within the slack already, they are the plan.
 //!
+//! On grids too large for that (module `scale`) there are few columns to begin with, and those that are missing are the
+//! cheapest walks dimension by dimension (module `walks`), which cost next to nothing to find and prove nothing: the bound is
+//! then that of cuts.
+//!
 //! Beside a base load (more urgent demands, thesis 7.2.3) the congestion counts over the links that the demands take, and
 //! only what is left to gain decides.
 //!
 //! Without a time limit the same problem has the same plan everywhere, whatever the number of threads.
 
 use crate::bound::{Bound, describe_prices, lower_bound};
-use crate::candidates::PathBuffer;
+use crate::candidates::{Candidates, PathBuffer};
 use crate::constants::{
-    self, ALWAYS_WORTH, DROP_THRESHOLD, DROP_THRESHOLD_FORWARDING, FIRST_POWER, FORWARD_PRICE, FORWARDING_POWER_FIRST,
-    FORWARDING_POWER_LAST, FORWARDING_SWEEPS, FORWARDING_SWEEPS_LEAST, FORWARDING_SWEEPS_MOST, FORWARDING_WORK,
-    FULL_SWEEP_EVERY, KEEP_COLUMNS, LAST_POWER, MERGE_FROM_POWER, MERGE_PART, PRICING_VISIT, ROUNDS_MOST, SPARE_GAP,
-    SWEEPS_LEAST, SWEEPS_MOST, THIN_FIRST_ROUNDS, THIN_FIRST_SWEEPS, TOLERANCE, UNPRICED_ROUNDS, WHOLE_BYTES,
-    WORK_MOST,
+    self, ALWAYS_WORTH, DROP_THRESHOLD, DROP_THRESHOLD_FORWARDING, FIRST_POWER, FORCED_HOPS_WORK, FORWARD_PRICE,
+    FORWARDING_POWER_FIRST, FORWARDING_POWER_LAST, FORWARDING_SWEEPS, FORWARDING_SWEEPS_LARGE, FORWARDING_SWEEPS_LEAST,
+    FORWARDING_SWEEPS_MOST, FORWARDING_WORK, FULL_SWEEP_EVERY, KEEP_COLUMNS, LAST_POWER, MERGE_FROM_POWER, MERGE_PART,
+    ROUNDS_MOST, SPARE_GAP, SWEEPS_LEAST, SWEEPS_MOST, SWEEPS_MOST_LARGE, THIN_FIRST_ROUNDS, THIN_FIRST_SWEEPS,
+    TOLERANCE, UNPRICED_ROUNDS, WHOLE_BYTES, WORK_MOST, WORK_MOST_LARGE,
 };
+use crate::deadline::Deadline;
 use crate::demands::Demand;
 use crate::error::PlanError;
 use crate::legs;
@@ -43,7 +48,9 @@ use crate::planner::leg_pricing::LegPricing;
 use crate::planner::name::PlannerName;
 use crate::planner::pricing::{self, ROUNDING, Roots, UNREACHED};
 use crate::planner::round::largest_remainder;
+use crate::planner::scale;
 use crate::planner::sparsify;
+use crate::planner::walks::{ForcedHops, Walks};
 use crate::problem::{Assignment, Problem, Share};
 pub use crate::progress::Progress;
 use optiq_net::LinkId;
@@ -65,8 +72,8 @@ pub struct Optimal {
 }
 
 impl Optimal {
-    /// Ends at a proved gap of `gap` (0.01 is 1 %), or after `time_limit`, if one is given. The limit is looked at
-    /// between sweeps; the start and the last step come on top of it.
+    /// Ends at a proved gap of `gap` (0.01 is 1 %), or after `time_limit`, if one is given, to within a tenth or two
+    /// seconds. In [`crate::pipeline`] the limit counts from before the candidate paths to the checked plan.
     ///
     /// # Errors
     /// [`PlanError::Gap`] if the gap is not above zero and finite, [`PlanError::TimeLimit`] for a limit of zero.
@@ -97,34 +104,31 @@ impl Planner for Optimal {
 
     fn assign(&self, problem: &Problem) -> Result<Assignment, PlanError> {
         let start = Instant::now();
-        let deadline = self.time_limit.and_then(|limit| start.checked_add(limit));
-        let stop = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        let candidates = problem.candidates(self.name())?;
+        let deadline = match problem.deadline() {
+            deadline if deadline.is_set() => deadline,
+            _ => Deadline::new(start, self.time_limit),
+        };
         let demands = problem.demands();
         if demands.iter().all(|d| d.bytes == 0) {
             return Ok(Assignment { shares: vec![Vec::new(); demands.len()], ..Assignment::default() });
         }
         let cut = lower_bound(problem.net(), demands)?;
+        let routing = Instant::now();
         let direct = Direct.assign(problem)?;
         let direct_seconds = congestion(problem, &direct);
         if problem.base().is_none() && direct_seconds <= cut.seconds * (1.0 + self.slack) {
             log::debug!("optimal: the fabric's own routes are within the slack of {}", cut.binding);
             return Ok(Assignment { bound: Some(cut), ..direct });
         }
-        let (mut columns, mut paths) = (Columns::new(), PathBuffer::default());
-        for (j, d) in demands.iter().enumerate() {
-            if d.bytes > 0 {
-                paths.clear();
-                candidates.expand(j, &mut paths);
-                let share = d.bytes as f64 / paths.len() as f64;
-                paths.iter().for_each(|path| columns.push(path.iter().map(|l| l.0), share));
-            }
-            columns.end_row();
-        }
-        let mut search = Search::new(problem, columns, cut, start);
-        search.run(self.gap * (1.0 - SPARE_GAP.value), &stop);
+        // What follows goes through all flows about as often, however long that takes on this machine.
+        let seconds_per_flow = routing.elapsed().as_secs_f64() / demands.len() as f64;
+        let deadline = deadline.reserving(FINISHING * FLOWS * seconds_per_flow * demands.len() as f64);
+        let candidates = problem.candidates(self.name())?;
+        let mut search = Search::new(problem, columns(demands, candidates, &direct, deadline), cut, start);
+        let searching = deadline.keeping(SECOND_GOAL);
+        search.run(self.gap * (1.0 - SPARE_GAP.value), &|| searching.stop());
         log::debug!("search: {:.3} s", start.elapsed().as_secs_f64());
-        search.minimise_forwarding(self.slack, &direct, &stop);
+        search.minimise_forwarding(self.slack, &direct, deadline, seconds_per_flow);
         log::debug!("second goal: {:.3} s", start.elapsed().as_secs_f64());
         let found = Assignment { shares: search.shares(), ..Assignment::default() };
         // Where bytes are few, rounding may cost more than was gained.
@@ -133,6 +137,47 @@ impl Planner for Optimal {
         let over_legs = (without_base && search.over_legs > 0.0).then_some(search.over_legs);
         Ok(Assignment { bound: without_base.then(|| search.take_bound()), over_legs, trace: search.trace, ..best })
     }
+}
+
+/// How many times longer than the fabric's own routes take to be listed and summed it takes to make a plan of what was found.
+/// A guess on the long side: only where a time limit ends planning depends on it.
+const FINISHING: f64 = 8.0;
+
+/// Flows for each demand that are made ready for, where a time limit ends the search.
+const FLOWS: f64 = 3.0;
+
+/// The part of the time that is kept for the second goal.
+const SECOND_GOAL: f64 = 0.3;
+
+/// All candidates as columns that share their demand's bytes evenly. Where time is over, the fabric's own routes must do.
+fn columns(demands: &[Demand], candidates: &Candidates, direct: &Assignment, deadline: Deadline) -> Columns {
+    let (mut columns, mut paths) = (Columns::new(), PathBuffer::default());
+    let mut overdue = false;
+    for (j, d) in demands.iter().enumerate() {
+        overdue = overdue || j % 4096 == 4095 && deadline.overdue();
+        if d.bytes > 0 && !overdue {
+            paths.clear();
+            candidates.expand(j, &mut paths);
+            let share = d.bytes as f64 / paths.len() as f64;
+            paths.iter().for_each(|path| columns.push(path.iter().map(|l| l.0), share));
+        } else {
+            direct.shares[j].iter().for_each(|s| columns.push(s.links.iter().map(|l| l.0), s.bytes as f64));
+        }
+        columns.end_row();
+    }
+    columns
+}
+
+/// What links cost together, or `least` if that is no more. Most columns are far dearer than the cheapest: they are left early.
+fn cost_below(links: &[u32], costs: &[u32], least: u32) -> u32 {
+    let mut sum = 0u32;
+    for &l in links {
+        sum = sum.saturating_add(costs[l as usize]);
+        if sum >= least {
+            return least;
+        }
+    }
+    sum
 }
 
 /// Max of load / capacity, in seconds, over the links that carry bytes of the assignment.
@@ -168,9 +213,9 @@ impl fmt::Display for StopReason {
     }
 }
 
-/// `spent` counts visits to links.
-fn log_end(reason: StopReason, round: usize, spent: f64) {
-    log::debug!("optimal: stops after round {round}, as {reason}; {spent:.1e} of {:.1e} visits", WORK_MOST.value);
+/// `spent` counts visits to links, of which `most` are allowed.
+fn log_end(reason: StopReason, round: usize, spent: f64, most: f64) {
+    log::debug!("optimal: stops after round {round}, as {reason}; {spent:.1e} of {most:.1e} visits");
 }
 
 /// The search for a plan.
@@ -185,6 +230,8 @@ struct Search<'a> {
     roots: Roots<'a>,
     /// Where there are switches, the legs; and the best bound over everything that software can do there, in seconds.
     legs: Option<LegPricing<'a>>,
+    /// On large grids, the walks that are priced in place of all paths.
+    walks: Option<(Walks<'a>, ForcedHops)>,
     over_legs: f64,
     /// The largest part of what was paid that was too much, over all paths that can be executed, when last priced.
     reduced_cost_excess: f64,
@@ -203,6 +250,17 @@ impl<'a> Search<'a> {
         let per_byte = net.links().iter().map(|l| l.capacity.recip()).collect();
         let base = problem.base_or_zero().into_iter().map(|bytes| bytes as f64).collect();
         let roots = Roots::new(net, problem.demands());
+        let large = scale::is_large(net, problem.demands());
+        let walks = if large { Walks::new(net) } else { None }.map(|walks| {
+            let affordable =
+                |&hops: &ForcedHops| walks.look_ups(hops) * problem.demands().len() as f64 <= FORCED_HOPS_WORK.value;
+            let hops = [ForcedHops::Both, ForcedHops::One].into_iter().find(affordable).unwrap_or(ForcedHops::None);
+            (walks, hops)
+        });
+        let pricing_work = match &walks {
+            Some((walks, hops)) => walks.look_ups(*hops) * problem.demands().len() as f64,
+            None => scale::pricing_work(net, roots.count()),
+        };
         Search {
             problem,
             state: Equilibrium::new(columns, per_byte, base),
@@ -213,7 +271,8 @@ impl<'a> Search<'a> {
             reduced_cost_excess: f64::INFINITY,
             all_executable: problem.forwarders().is_none() && legs::every_path_has_legs(net),
             threads: std::thread::available_parallelism().map_or(1, |n| n.get()).min(8),
-            pricing_work: PRICING_VISIT.value * roots.count() as f64 * net.links().len() as f64,
+            pricing_work,
+            walks,
             roots,
             start,
             trace: Vec::new(),
@@ -229,6 +288,7 @@ impl<'a> Search<'a> {
     /// Iterates and prices in turn until the gap over every routing is at most `gap`, or there is nothing left to do.
     fn run(&mut self, gap: f64, stop: &(dyn Fn() -> bool + Sync)) {
         let mut doublings = FIRST_POWER;
+        let most = if self.walks.is_some() { WORK_MOST_LARGE.value } else { WORK_MOST.value };
         let (mut rounds_at_power, mut unpriced, mut spent) = (0, 0, 0.0);
         for round in 0..ROUNDS_MOST {
             let (seen, work) = self.equilibrate(doublings, round, gap, stop);
@@ -244,13 +304,16 @@ impl<'a> Search<'a> {
             spent += work;
             let settled =
                 smoothing_gap <= gap / 2.0 && seen.reduced_cost_excess() <= smoothing_gap || unpriced > UNPRICED_ROUNDS;
-            let worth = smoothing_gap + seen.reduced_cost_excess() <= gap
+            let worth = self.walks.is_some()
+                || smoothing_gap + seen.reduced_cost_excess() <= gap
                 || settled
                 || self.pricing_work <= work.max(ALWAYS_WORTH.value);
-            let worth = worth && spent + self.pricing_work <= WORK_MOST.value;
+            let worth = worth && spent + self.pricing_work <= most;
             let entering = match worth && !proved(self) {
                 true => {
-                    let Some(entering) = self.price(stop) else { return log_end(StopReason::TimeLimit, round, spent) };
+                    let Some(entering) = self.price(stop) else {
+                        return log_end(StopReason::TimeLimit, round, spent, most);
+                    };
                     unpriced = 0;
                     spent += self.pricing_work;
                     Some(entering)
@@ -269,12 +332,15 @@ impl<'a> Search<'a> {
                 entering.as_ref().map_or(0, Vec::len),
                 self.start.elapsed().as_secs_f64()
             );
-            let settled = entering.is_some() && self.reduced_cost_excess <= gap / 2.0 && smoothing_gap <= gap / 2.0;
+            // Where pricing is out of reach, nothing will be added to the columns.
+            let priced = if self.pricing_work > most { seen.reduced_cost_excess() } else { self.reduced_cost_excess };
+            let settled =
+                (entering.is_some() || self.pricing_work > most) && priced <= gap / 2.0 && smoothing_gap <= gap / 2.0;
             let reason = if proved(self) {
                 Some(StopReason::Proved)
-            } else if settled && self.nothing_else_can_help() {
+            } else if settled && (self.nothing_else_can_help() || self.pricing_work > most) {
                 Some(StopReason::NothingToGain)
-            } else if spent > WORK_MOST.value {
+            } else if spent > most {
                 Some(StopReason::WorkSpent)
             } else if stop() {
                 Some(StopReason::TimeLimit)
@@ -282,7 +348,7 @@ impl<'a> Search<'a> {
                 None
             };
             if let Some(reason) = reason {
-                return log_end(reason, round, spent);
+                return log_end(reason, round, spent, most);
             }
             self.state.rebuild(entering.as_deref().unwrap_or_default(), KEEP_COLUMNS.value);
             rounds_at_power += 1;
@@ -295,18 +361,20 @@ impl<'a> Search<'a> {
                 rounds_at_power = 0;
             }
         }
-        log_end(StopReason::RoundsSpent, ROUNDS_MOST, spent);
+        log_end(StopReason::RoundsSpent, ROUNDS_MOST, spent, most);
     }
 
-    /// Whether the bound is out of reach because the cheapest paths of all cannot be executed, or because of a base load.
+    /// Whether the bound is out of reach because the cheapest paths of all cannot be executed, or are not looked for, or
+    /// because of a base load.
     fn nothing_else_can_help(&self) -> bool {
-        !self.all_executable || self.problem.base().is_some()
+        !self.all_executable || self.walks.is_some() || self.problem.base().is_some()
     }
 
     /// Sweeps until little is left to gain by the columns; what the last sweep saw, and visits to links, about.
     fn equilibrate(&mut self, doublings: u32, round: usize, gap: f64, stop: &dyn Fn() -> bool) -> (Seen, f64) {
         let (mut seen, mut work) = (Seen::default(), 0.0);
-        for s in 0..SWEEPS_MOST {
+        let most = if self.walks.is_some() { SWEEPS_MOST_LARGE } else { SWEEPS_MOST };
+        for s in 0..most {
             let full = s % FULL_SWEEP_EVERY == 0;
             if full {
                 self.state.reload();
@@ -318,7 +386,7 @@ impl<'a> Search<'a> {
                 0 | 1 => THIN_FIRST_ROUNDS.value,
                 _ => 0.0,
             };
-            seen = self.state.sweep(full, thin, DROP_THRESHOLD.value);
+            seen = self.state.sweep(full, thin, DROP_THRESHOLD.value, stop);
             work += self.state.work(full);
             if s + 1 >= SWEEPS_LEAST && seen.reduced_cost_excess() <= TOLERANCE.value * gap || stop() {
                 break;
@@ -332,10 +400,16 @@ impl<'a> Search<'a> {
     fn price(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> Option<Vec<(usize, Vec<u32>)>> {
         let (net, demands) = (self.problem.net(), self.problem.demands());
         let costs = pricing::whole_costs(self.state.prices());
+        if let Some((walks, hops)) = &self.walks {
+            let found = self.price_walks(walks, *hops, &costs, stop);
+            self.reduced_cost_excess = found.1;
+            return (!stop()).then_some(found.0);
+        }
         let columns = &self.state.columns;
         let cost = |i: usize| columns.links(i).iter().fold(0u32, |sum, &l| sum.saturating_add(costs[l as usize]));
-        let mut reachable: Vec<u32> =
-            (0..columns.demands()).map(|j| columns.row(j).map(cost).min().unwrap_or(UNREACHED)).collect();
+        let cheapest =
+            |j: usize| columns.row(j).fold(UNREACHED, |least, i| cost_below(columns.links(i), &costs, least));
+        let mut reachable: Vec<u32> = (0..columns.demands()).map(cheapest).collect();
         // Where there are switches the cheapest paths of all only prove the bound.
         let switched = self.legs.is_some();
         let limit = |j: usize| if switched { 0 } else { reachable[j] };
@@ -345,7 +419,8 @@ impl<'a> Search<'a> {
         let weight: f64 = y.iter().sum();
         let seconds = |paid: f64| paid / weight * (1.0 - ROUNDING);
         let (proved, mut paths, mut over_legs) = (seconds(sum(&found.cost)), found.paths, 0.0);
-        let pays: f64 = (0..columns.len()).map(|i| columns.bytes[i] * f64::from(cost(i))).sum();
+        let used = (0..columns.len()).filter(|&i| columns.bytes[i] > 0.0);
+        let pays: f64 = used.map(|i| columns.bytes[i] * f64::from(cost(i))).sum();
         if let Some(legs) = &self.legs {
             let costs: Vec<f64> = costs.iter().map(|&c| f64::from(c)).collect();
             let forwarders = self.problem.forwarders();
@@ -375,6 +450,43 @@ impl<'a> Search<'a> {
         Some(paths)
     }
 
+    /// [`Search::price`] by walks, which prove no bound: those that are cheaper than the columns by enough to matter, and what
+    /// demands pay too much beside them.
+    fn price_walks(
+        &self,
+        walks: &Walks,
+        hops: ForcedHops,
+        costs: &[u32],
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> (Vec<(usize, Vec<u32>)>, f64) {
+        let (demands, columns) = (self.problem.demands(), &self.state.columns);
+        let cost = |i: usize| columns.links(i).iter().map(|&l| u64::from(costs[l as usize])).sum::<u64>();
+        let mut least: Vec<u64> = Vec::with_capacity(demands.len());
+        let mut pays = 0.0;
+        for j in 0..columns.demands() {
+            let mut cheapest = u64::MAX;
+            for i in columns.row(j) {
+                let cost = cost(i);
+                cheapest = cheapest.min(cost);
+                pays += columns.bytes[i] * cost as f64;
+            }
+            least.push(cheapest);
+        }
+        // A walk that is only just cheaper is another column to carry along for nothing.
+        let limit = |j: usize| least[j] - least[j] / 64;
+        let found = walks.cheapest(demands, costs, hops, self.threads, &limit, stop);
+        let mut paths = Vec::with_capacity(found.len());
+        for (j, cost, links) in found {
+            if self.executable(&links) {
+                least[j] = cost;
+                paths.push((j, links));
+            }
+        }
+        let needed = demands.iter().zip(&least).filter(|(d, _)| d.bytes > 0).map(|(d, &c)| d.bytes as f64 * c as f64);
+        let excess = if pays > 0.0 { 1.0 - needed.sum::<f64>() / pays } else { 0.0 };
+        (paths, excess)
+    }
+
     /// The bound, and what proves it in words.
     fn take_bound(&mut self) -> Bound {
         if let Some(y) = self.proof.take() {
@@ -394,7 +506,17 @@ impl<'a> Search<'a> {
     }
 
     /// The second goal: see the module.
-    fn minimise_forwarding(&mut self, slack: f64, direct: &Assignment, stop: &dyn Fn() -> bool) {
+    ///
+    /// With a deadline, what it takes is known from how long a flow takes on this machine: columns without bytes are not
+    /// looked at, or the whole of it is left out, where there is no time for it.
+    fn minimise_forwarding(&mut self, slack: f64, direct: &Assignment, deadline: Deadline, seconds_per_flow: f64) {
+        let flows = self.state.columns.bytes.iter().filter(|&&bytes| bytes > 0.0).count();
+        let deadline = deadline.reserving(FINISHING * flows as f64 * seconds_per_flow);
+        let too_late = |columns: usize| !deadline.allows(FINISHING * (flows + columns) as f64 * seconds_per_flow);
+        if too_late(flows) {
+            log::debug!("optimal: no time is left for the second goal");
+            return;
+        }
         let net = self.problem.net();
         let own: Vec<(usize, Vec<u32>)> = direct
             .shares
@@ -402,7 +524,11 @@ impl<'a> Search<'a> {
             .enumerate()
             .flat_map(|(j, shares)| shares.iter().map(move |s| (j, s.links.iter().map(|l| l.0).collect())))
             .collect();
-        self.state.rebuild(&own, f64::INFINITY);
+        // On large problems what has no bytes costs more than it may save.
+        let few = self.walks.is_some() || too_late(self.state.columns.len());
+        let keep = if few { 0.0 } else { f64::INFINITY };
+        self.state.rebuild(&own, keep);
+        drop(own);
         let columns = &mut self.state.columns;
         let (mut cutter, mut links) = (legs::Cutter::new(net), Vec::new());
         for i in 0..columns.len() {
@@ -418,6 +544,7 @@ impl<'a> Search<'a> {
         // Small problems can afford more sweeps, and fewer flows matter there as they do elsewhere.
         let most = ((FORWARDING_WORK.value / self.state.work(true).max(1.0)) as usize)
             .clamp(FORWARDING_SWEEPS, FORWARDING_SWEEPS_MOST);
+        let most = if self.walks.is_some() { FORWARDING_SWEEPS_LARGE } else { most };
         let mut sweeps = 0;
         for doublings in FORWARDING_POWER_FIRST..=FORWARDING_POWER_LAST {
             for s in 0..most {
@@ -430,9 +557,10 @@ impl<'a> Search<'a> {
                     full,
                     if doublings >= MERGE_FROM_POWER { MERGE_PART.value } else { 0.0 },
                     DROP_THRESHOLD_FORWARDING.value,
+                    &|| deadline.overdue(),
                 );
                 sweeps += 1;
-                if sweeps >= FORWARDING_SWEEPS_LEAST && stop() {
+                if sweeps >= FORWARDING_SWEEPS_LEAST && deadline.stop() || deadline.overdue() {
                     return;
                 }
             }

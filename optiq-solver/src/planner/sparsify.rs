@@ -227,7 +227,7 @@ fn repaired(like: &Equilibrium, columns: Columns, limit: f64, work: &mut f64) ->
     for doublings in REPAIR_POWERS {
         state.price_links(doublings, limit);
         for s in 0..REPAIR_SWEEPS {
-            state.sweep(s == 0, 0.0, 0.0);
+            state.sweep(s == 0, 0.0, 0.0, &|| false);
             *work += state.work(s == 0);
         }
         state.reload();

@@ -192,8 +192,13 @@ impl Arguments {
     fn plans(&self, net: &Network, demands: &[Demand], progress: &Progress) -> Result<Vec<Planned>, Failure> {
         let jobs = table::count(demands.len(), "demand");
         if !self.compare {
-            progress.now(format!("planning {jobs} with {}", self.planning.planner()));
-            return Ok(vec![pipeline::run(net, demands, &self.planning.options(self.planning.planner()))?]);
+            let planner = self.planning.planner();
+            let options = self.planning.options(planner);
+            if let Some(sentence) = pipeline::announcement(net, demands, &options)? {
+                log::warn!("{sentence}");
+            }
+            progress.now(format!("planning {jobs} with {planner}"));
+            return Ok(vec![pipeline::run(net, demands, &options)?]);
         }
         progress.now(format!("finding candidate paths for {jobs}"));
         let search = Instant::now();
