@@ -6,7 +6,9 @@
 //! ```text
 //!   colours   axis ── svg ──┬── chart        results pages: bars and lines over categories, an SVG file
 //!      │                    ├── curves, heat values over time, rows of colours ── report: the page of simulated runs
+//!      │                    ├── bars         level bars of times, bytes and numbers; sketch: a network as it is
 //!      └── page ── table    ├── gap          how a planner closed its gap ── plan: the page of a plan
+//!                           ├── explanation  the page of `optiq explain`; network: that of `optiq topology`
 //!                           ├── ratios       the page of many comparisons with MPI
 //!                           └── timeline     the page of a traced run
 //! ```
@@ -21,6 +23,7 @@ pub mod heat;
 mod layers;
 mod layout;
 mod maps;
+mod matrices;
 pub mod page;
 pub mod plan;
 pub mod ratios;
