@@ -14,6 +14,7 @@
 //! ```
 
 pub mod axis;
+pub mod bars;
 pub mod chart;
 pub mod colours;
 pub mod context;

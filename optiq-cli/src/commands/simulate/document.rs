@@ -2,7 +2,7 @@
 
 use super::queues::Fullest;
 use super::report::Page;
-use super::shown::Shown;
+use super::shown::{Shown, useful_part};
 use crate::arguments::Demands;
 use optiq_lower::choices::LegsChoice;
 use optiq_net::Network;
@@ -119,8 +119,7 @@ impl<'a> ExchangeDocument<'a> {
         routing: Policy,
         runs: &[SimulatedRun],
     ) -> Self {
-        let link = &model.link;
-        let useful = link.efficiency * link.packet_bytes as f64 / (link.packet_bytes + link.header_bytes) as f64;
+        let useful = useful_part(model);
         let bytes = context.demand_bytes as f64;
         let runs = runs.iter().map(|run| {
             let (o, seconds, wire) = (&run.exchanged.outcome, run.seconds(), run.link_bound / useful);
