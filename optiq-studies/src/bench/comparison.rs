@@ -1,6 +1,6 @@
 //! What was measured: one comparison, or many with their geometric mean.
 
-use optiq_measure::statistics::geometric_mean;
+use optiq_measure::statistics::{Summary, geometric_mean};
 use optiq_view::ratios::{Line, Point, Ratios};
 use optiq_view::table;
 use serde::{Deserialize, Serialize};
@@ -170,6 +170,7 @@ impl Suite {
                 bytes: c.total_bytes as f64 / c.pairs.max(1) as f64,
                 ratio: c.ratio,
                 bound_ratio: case.bound_ratio(),
+                range: c.ratio_range(),
                 case: case.case.clone(),
                 decision: c.decision.clone(),
             };
@@ -242,6 +243,14 @@ impl Outcome {
 }
 
 impl Comparison {
+    /// How far the ratio spreads: the first quartile of MPI over the third of OPTIQ, and the third over the first. `None` of a
+    /// single repetition.
+    pub fn ratio_range(&self) -> Option<(f64, f64)> {
+        let several = self.mpi.seconds.len() > 1 && self.optiq.seconds.len() > 1;
+        let (mpi, optiq) = (Summary::of(&self.mpi.seconds)?, Summary::of(&self.optiq.seconds)?);
+        several.then(|| (mpi.first_quartile / optiq.third_quartile, mpi.third_quartile / optiq.first_quartile))
+    }
+
     /// As text.
     pub fn text(&self) -> String {
         let row = |name: &str, side: &Side, ratio: String| {
@@ -334,6 +343,17 @@ mod tests {
         assert!(!text.contains("planner"), "{text}");
         let document: Suite = serde_json::from_str(&serde_json::to_string(&suite).unwrap()).unwrap();
         assert_eq!(document.text(), text);
+    }
+
+    /// Times 1 to 5 and 2 to 4: quartiles 2 and 4 of MPI, 2.5 and 3.5 of OPTIQ.
+    #[test]
+    fn ratios_spread_from_quartile_to_quartile() {
+        let mut comparison = outcome("pattern:disjoint", 1, "auto", 3.0, 3.0, (1.0, 1.0)).comparison;
+        comparison.mpi.seconds = vec![5.0, 1.0, 2.0, 4.0, 3.0];
+        comparison.optiq.seconds = vec![4.0, 3.0, 2.0];
+        assert_eq!(comparison.ratio_range(), Some((2.0 / 3.5, 4.0 / 2.5)));
+        comparison.optiq.seconds = vec![3.0];
+        assert_eq!(comparison.ratio_range(), None);
     }
 
     #[test]
