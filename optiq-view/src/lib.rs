@@ -20,6 +20,8 @@ pub mod colours;
 pub mod context;
 pub mod curves;
 pub mod explanation;
+mod flights;
+mod folded;
 mod gap;
 pub mod heat;
 mod layers;
