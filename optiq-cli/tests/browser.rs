@@ -118,7 +118,12 @@ fn a_small_network_is_drawn_and_answers() {
          box.dispatchEvent(new KeyboardEvent('keydown', {{ key: 'Escape', bubbles: true }})); \
          found.closed = document.getElementById('tip').hidden; \
          box.dispatchEvent(new KeyboardEvent('keydown', {{ key: 'ArrowDown', bubbles: true }})); \
-         found.byKey = tip()[0]; return found;"
+         found.byKey = tip()[0]; \
+         const picture = document.querySelector(\"[data-panel='1'] .zoomable > svg\"); \
+         const part = () => picture.getAttribute('viewBox').split(' ')[2]; \
+         const whole = part(); document.querySelector(\"[data-panel='1'] .zoom button\").click(); \
+         found.zoomed = whole / part(); document.querySelector(\"[data-panel='1'] .zoom button:last-child\").click(); \
+         found.fits = part() === whole; return found;"
     );
     let found = probe(&folder, &chromium, "page.html", &script, &[]);
     assert_eq!(found["links"], 64);
@@ -140,10 +145,11 @@ fn a_small_network_is_drawn_and_answers() {
     // The link is marked in both pictures.
     assert_eq!(found["chosen"], 2);
     assert_eq!(found["byKey"], "h0 (0,0) \u{2192} h1 (0,1)");
+    assert!((found["zoomed"].as_f64().unwrap() - 1.6).abs() < 1e-6 && found["fits"] == true, "{found}");
     // The bound: all that h0 sends over its four links.
     assert_eq!(found["cards"], serde_json::json!(["8.39 MB", "8.39 MB", "2.10 MB", "1"]));
     assert_eq!(found["bars"], 2);
-    assert_eq!(found["legend"][0], "direct: 1 links loaded, 63 idle (not in the bars)");
+    assert_eq!(found["legend"][0], "direct: 1 link loaded, 63 idle (not in the bars)");
 }
 
 #[test]
@@ -264,6 +270,7 @@ fn a_simulation_is_drawn_without_a_script_and_hostile_names_stay_text() {
         const first = document.querySelector('.heat'); \
         return { drawn: document.documentElement.dataset.drawn, heading: text('h1')[0], names: text('.heat .name'), \
             tips: [...first.querySelectorAll('.row title')].map((e) => e.textContent), \
+            bars: box('.bars .bar').map((r) => r.width), headings: text('h2'), least: box('.least').map((r) => r.left), \
             curves: box('.curve').map((r) => r.width), bold: document.querySelectorAll('svg b').length, \
             cells: [...first.querySelectorAll('.cells path')].every((e) => inside(e.getBoundingClientRect())), \
             shades: [...first.querySelectorAll('.cells path')].map((e) => getComputedStyle(e).stroke), \
@@ -277,9 +284,84 @@ fn a_simulation_is_drawn_without_a_script_and_hostile_names_stay_text() {
         assert!(tip.starts_with(&format!("{link}: busy for ")), "{tip}");
     }
     assert_eq!(found["names"][0], "s0 \u{2192} {{maps}}");
+    assert_eq!(
+        (&found["headings"][0], &found["headings"][1]),
+        (&"Time against the bound".into(), &"Useful and forwarded bytes".into())
+    );
+    // A bar of time, and one of useful bytes: nothing is forwarded.
+    assert_eq!((found["bars"].as_array().unwrap().len(), found["least"].as_array().unwrap().len()), (2, 1));
     assert_eq!((&found["bold"], &found["cells"]), (&0.into(), &true.into()));
     assert!(found["curves"].as_array().unwrap().len() == 4, "{found}");
     // A busy link is the darkest of all, where paper is light.
     assert!(found["shades"].as_array().unwrap().contains(&"rgb(68, 1, 84)".into()), "{}", found["shades"]);
     assert!(found["page"].as_u64().unwrap() <= 900, "the page is {} pixels wide", found["page"]);
+}
+
+/// What keeps to the bound stands to the left of its line, and only what exceeds it to the right.
+#[test]
+fn bars_at_the_bound_stand_left_of_it() {
+    let Some(chromium) = chromium() else { return };
+    let folder = Folder::new("browser-histogram");
+    // The optimum is the bound: every bar of the plan ends at its line or before; direct routes exceed it.
+    folder.succeed("plan --topology torus:4x4 --demands pattern:disjoint --html page.html");
+    let script = format!(
+        "{COMMON} const box = (q) => [...document.querySelectorAll(q)].map((e) => e.getBoundingClientRect()); \
+         found.bound = box('#histogram .bound')[0].left; \
+         found.plan = Math.max(...box('#histogram rect.plan').map((r) => r.right)); \
+         found.direct = Math.max(...box('#histogram rect.direct').map((r) => r.right)); \
+         found.gap = document.querySelectorAll('svg.gap').length; found.gaps = data.gap; return found;"
+    );
+    let found = probe(&folder, &chromium, "page.html", &script, &[]);
+    let at = |what: &str| found[what].as_f64().unwrap();
+    assert!(at("gaps") < 1e-6, "{found}");
+    assert!(at("plan") <= at("bound") + 1.0 && at("direct") > at("bound"), "{found}");
+    // Nothing closes here, so there is no chart of it.
+    assert_eq!(found["gap"], 0);
+}
+
+#[test]
+fn a_fat_tree_is_shown_as_matrices_and_its_worst_links_are_ringed() {
+    let Some(chromium) = chromium() else { return };
+    let folder = Folder::new("browser-matrix");
+    folder.write("two.txt", "0 100 8MiB\n20 60 1MiB\n40 90 1MiB\n");
+    folder.succeed("plan --topology fattree:k=8 --demands file:two.txt --planner heu2 --k 1 --html page.html");
+    let script = format!(
+        "{COMMON} found.means = text(\"[data-panel='1'] .means\"); \
+         found.rings = document.querySelectorAll(\"[data-panel='0'] .ring\").length; \
+         found.words = text(\"[data-panel='0'] .rings\"); \
+         const map = document.querySelector(\"[data-panel='1'] canvas\"); const before = map.clientWidth; \
+         map.click(); found.larger = map.clientWidth / before; return found;"
+    );
+    let found = probe(&folder, &chromium, "page.html", &script, &[]);
+    assert_eq!(found["means"][0], "across: switches; down: their hosts");
+    assert_eq!(found["means"].as_array().unwrap().len(), 6);
+    // The 8 MiB take six links from pod to pod.
+    assert_eq!(found["rings"], 6);
+    assert_eq!(found["words"][0], "6 links within 0.1 % of the worst, marked by rings or borders");
+    assert!(found["larger"].as_f64().unwrap() >= 1.0, "{found}");
+}
+
+#[test]
+fn a_network_and_an_explanation_are_pages_without_a_script() {
+    let Some(chromium) = chromium() else { return };
+    let folder = Folder::new("browser-explain");
+    folder.succeed("topology torus:4x4 --route h0 h5 --html network.html");
+    let script = "const box = (q) => [...document.querySelectorAll(q)].map((e) => e.getBoundingClientRect()); \
+        return { drawn: document.documentElement.dataset.drawn, marked: document.querySelectorAll('.sketch .marked').length, \
+            lines: document.querySelectorAll('.sketch .plain').length, bars: box('.bar').map((r) => Math.round(r.width)), \
+            route: document.getElementById('route').textContent, page: document.documentElement.scrollWidth };";
+    let found = probe(&folder, &chromium, "network.html", script, &["--window-size=900,1200"]);
+    assert_eq!((&found["marked"], &found["lines"]), (&2.into(), &64.into()));
+    assert!(found["route"].as_str().unwrap().starts_with("route from h0 to h5, 2 hops (distance 2): h0 "), "{found}");
+    // 4, 6, 4 and 1 hosts at 1 to 4 hops.
+    assert_eq!(found["bars"].as_array().unwrap().len(), 4, "{found}");
+    assert!(found["page"].as_u64().unwrap() <= 900, "{found}");
+
+    folder.succeed("explain --topology torus:4x4 --demands pattern:disjoint --html why.html");
+    let script = "return { drawn: document.documentElement.dataset.drawn, cards: document.querySelectorAll('.card').length, \
+            shades: document.querySelectorAll('.sketch .h20').length, demands: document.querySelectorAll('.demand').length, \
+            bound: document.querySelectorAll('.bars .bound').length, page: document.documentElement.scrollWidth };";
+    let found = probe(&folder, &chromium, "why.html", script, &["--window-size=900,1200"]);
+    assert_eq!((&found["cards"], &found["demands"], &found["bound"]), (&3.into(), &8.into(), &1.into()));
+    assert!(found["shades"].as_u64().unwrap() >= 1 && found["page"].as_u64().unwrap() <= 900, "{found}");
 }

@@ -78,6 +78,17 @@ impl Axis {
         (first..=last).step_by(every).map(|n| base.powi(n)).collect()
     }
 
+    /// About `count` multiples of a power of two on a linear axis, for bytes.
+    pub fn powers_of_two_ticks(&self, count: usize) -> Vec<f64> {
+        let rough = (self.high - self.low) / count as f64;
+        if !(rough.is_finite() && rough > 0.0) {
+            return Vec::new();
+        }
+        let step = 2f64.powi(rough.log2().ceil() as i32).max(1.0);
+        let first = (self.low / step).ceil() as i64;
+        (first..).map(|i| i as f64 * step).take_while(|&v| v <= self.high).take(4 * count).collect()
+    }
+
     /// About `count` ticks of a linear axis of seconds, in the unit that suits a length of `span` seconds.
     pub fn time_ticks_of(&self, span: f64, count: usize) -> (Vec<Tick>, &'static str) {
         let (factor, unit) = time_unit(span);
@@ -179,6 +190,8 @@ mod tests {
 
     #[test]
     fn powers_of_two_are_thinned_out() {
+        let bytes = Axis::linear((0.0, 5.0 * 1024.0), (0.0, 1.0));
+        assert_eq!(bytes.powers_of_two_ticks(8), [0.0, 1024.0, 2048.0, 3072.0, 4096.0, 5120.0]);
         let axis = Axis::logarithmic((0.4, 9.0), (0.0, 1.0));
         assert_eq!(axis.powers(2.0), [0.5, 1.0, 2.0, 4.0, 8.0]);
         assert!(Axis::logarithmic((1.0, 1e12), (0.0, 1.0)).powers(2.0).len() <= 14);

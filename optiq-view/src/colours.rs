@@ -23,9 +23,9 @@ const NAMED: [(&str, Shade); 12] = [
     ("soft", SOFT),
     ("idle", ("#dfe3e8", "#333941")),
     ("direct", ("#c04a00", "#ff9a52")),
-    ("plan", ("#0067a8", "#62b5f5")),
-    ("copying", ("#2c7a4b", "#6cc48d")),
-    ("plain", ("#7a5195", "#bf9bd8")),
+    ("plan", ("#0067a8", "#4aa0e8")),
+    ("copying", ("#45a76a", "#a8f5c0")),
+    ("plain", ("#3d1458", "#9a5aa8")),
     ("tip", ("#1b1f24", "#f2f4f7")),
     ("tip-ink", ("#ffffff", "#14171b")),
 ];
@@ -42,15 +42,16 @@ const PRINTED: [(&str, &str); 8] = [
     ("plan", "#0067a8"),
 ];
 
-/// Colours of series that most colour-blind readers can tell apart (after Okabe and Ito).
+/// Colours of series. Readers with any kind of colour vision can tell each from every other: a test computes how they look to
+/// those who lack one of the three kinds of cones.
 pub const SERIES: [Shade; 7] = [
-    ("#6b7480", "#a3adba"),
-    ("#c96f00", "#f0a33c"),
-    ("#00855f", "#2fc79a"),
-    ("#0067a8", "#5fb3ea"),
-    ("#a8397e", "#e08bc0"),
-    ("#7a5b00", "#d8c24a"),
-    ("#1b1f24", "#e6e9ed"),
+    ("#6b7480", "#8f99a6"),
+    ("#c0800e", "#b5811c"),
+    ("#45a76a", "#2bf291"),
+    ("#034bcd", "#1454f2"),
+    ("#5b0f6e", "#ec88ff"),
+    ("#53450c", "#f7d81b"),
+    ("#1b1f24", "#f2f4f7"),
 ];
 
 /// The scale of amounts: viridis (S. van der Walt and N. Smith, matplotlib 1.5), as red, green, blue.
@@ -129,7 +130,87 @@ fn variables(shades: impl Iterator<Item = (String, Shade)>) -> (String, String) 
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+
+    type Triple = [f64; 3];
+
+    /// What is left of linear red, green and blue for eyes with all cones, and for those without the cones for long, medium and
+    /// short waves (G. Machado, M. Oliveira, L. Fernandes: A physiologically-based model for simulation of color vision
+    /// deficiency, 2009; severity 1).
+    const EYES: [[Triple; 3]; 4] = [
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+    ];
+
+    fn product(rows: &[Triple; 3], v: Triple) -> Triple {
+        rows.map(|row| row.iter().zip(v).map(|(a, b)| a * b).sum())
+    }
+
+    /// Linear red, green and blue.
+    fn linear(colour: &str) -> Triple {
+        std::array::from_fn(|i| {
+            let c = f64::from(u8::from_str_radix(&colour[1 + 2 * i..3 + 2 * i], 16).unwrap()) / 255.0;
+            if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+        })
+    }
+
+    /// CIE L*a*b*, in which just noticeable differences are about 2.3 apart.
+    fn lab(colour: &str, eyes: &[Triple; 3]) -> Triple {
+        const XYZ: [Triple; 3] = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]];
+        const WHITE: Triple = [0.95047, 1.0, 1.08883];
+        let xyz = product(&XYZ, product(eyes, linear(colour)).map(|c| c.clamp(0.0, 1.0)));
+        let f = |t: f64| if t > 0.008856 { t.cbrt() } else { 7.787 * t + 16.0 / 116.0 };
+        let [x, y, z] = std::array::from_fn(|i| f(xyz[i] / WHITE[i]));
+        [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+    }
+
+    fn apart(a: &str, b: &str, eyes: &[Triple; 3]) -> f64 {
+        lab(a, eyes).iter().zip(lab(b, eyes)).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// As WCAG 2 defines it, which asks for 3 for graphics.
+    fn contrast(a: &str, b: &str) -> f64 {
+        let [a, b] =
+            [a, b].map(|c| 0.05 + linear(c).iter().zip([0.2126, 0.7152, 0.0722]).map(|(c, w)| c * w).sum::<f64>());
+        a.max(b) / a.min(b)
+    }
+
+    /// Colours that stand beside each other are `least` apart for all eyes.
+    fn distinct(shades: &[Shade], least: f64) {
+        for of in [|shade: &Shade| shade.0, |shade: &Shade| shade.1] {
+            for (i, a) in shades.iter().enumerate() {
+                for b in &shades[..i] {
+                    for eyes in &EYES {
+                        let apart = apart(of(a), of(b), eyes);
+                        assert!(apart >= least, "{} and {} are only {apart:.1} apart", of(a), of(b));
+                    }
+                }
+            }
+        }
+    }
+
+    fn named_shade(name: &str) -> Shade {
+        NAMED.iter().find(|(found, _)| *found == name).unwrap().1
+    }
+
+    #[test]
+    fn series_can_be_told_apart_and_stand_out_from_the_paper() {
+        distinct(&SERIES, 20.0);
+        for shade in SERIES.iter().chain(&["direct", "plan", "copying", "plain"].map(named_shade)) {
+            for (colour, paper) in [(shade.0, PAPER.0), (shade.1, PAPER.1)] {
+                assert!(contrast(colour, paper) >= 2.95, "{colour} on {paper}: {}", contrast(colour, paper));
+            }
+        }
+    }
+
+    #[test]
+    fn what_time_goes_into_can_be_told_apart() {
+        distinct(&["direct", "plan"].map(named_shade), 40.0);
+        distinct(&["direct", "plan", "copying", "plain", "idle"].map(named_shade), 15.0);
+    }
 
     #[test]
     fn scripts_and_style_sheets_have_the_same_scale() {

@@ -60,12 +60,17 @@ pub fn style() -> String {
     let mut text = colours::series();
     text.push_str(
         ".curve, .key-line path { fill: none; stroke-width: 2; stroke-linejoin: round; }\n\
-         .key-line { width: 28px; height: 10px; }\n.again { stroke-dasharray: 6 3; }\n",
+         .key-line { width: 28px; height: 10px; }\n",
     );
     for i in 0..SERIES.len() {
         // Writing to a string does not fail.
         let _ = writeln!(text, ".c{i} {{ stroke: var(--c{i}); }}");
     }
+    // A second sign beside the colour, where curves cross and thin lines show little of theirs.
+    text.push_str(
+        ".c4 { stroke-dasharray: 10 3; }\n.c5 { stroke-dasharray: 4 2; }\n.c6 { stroke-dasharray: 12 3 2 3; }\n",
+    );
+    text.push_str(".again { stroke-dasharray: 6 3; }\n");
     text
 }
 

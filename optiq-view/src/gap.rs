@@ -24,10 +24,13 @@ const HEIGHT: f64 = 456.0;
 /// Decades of the gap's axis, at most; smaller gaps lie on it.
 const DECADES: i32 = 4;
 
-/// The chart, or `None` without a moment that can be drawn (times from 0 on, congestion and bound finite, congestion
-/// above zero). `goal` is the gap that was asked for (0.01 is 1 %).
+/// Curves whose congestion and bound change by less than this part of them are flat.
+const VISIBLE: f64 = 0.01;
+
+/// The chart, or `None` where it would show nothing: without a moment that can be drawn (times from 0 on, congestion and
+/// bound finite, congestion above zero), or with curves that are flat, or that lie in a corner because all moments are at the end. `goal` is the gap that was asked for (0.01 is 1 %).
 pub fn chart(moments: &[Moment], goal: f64) -> Option<Markup> {
-    let moments = thinned(moments)?;
+    let moments = thinned(moments).filter(|moments| closes(moments, goal))?;
     let (first, last) = (*moments.first()?, *moments.last()?);
     let end = moments.iter().map(|m| m.0).fold(0.0, f64::max).max(1e-6);
     let x = Axis::linear((0.0, end), (LEFT, WIDTH - RIGHT));
@@ -66,6 +69,24 @@ fn thinned(moments: &[Moment]) -> Option<Vec<Moment>> {
         thinned.push(last);
     }
     Some(thinned)
+}
+
+/// The moments of a chart take at least this part of its axis of time.
+const SPAN: f64 = 0.05;
+
+/// Whether something is to be seen: the gap was not as small as asked for from the beginning, and a curve rises or falls.
+fn closes(moments: &[Moment], goal: f64) -> bool {
+    let (first, last) = moments.iter().fold((f64::INFINITY, 0.0f64), |(a, b), m| (a.min(m.0), b.max(m.0)));
+    if last - first < SPAN * last {
+        return false;
+    }
+    let range = |of: fn(&Moment) -> f64| {
+        let (low, high) =
+            moments.iter().map(of).fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(v), high.max(v)));
+        high - low
+    };
+    let high = moments.iter().map(|m| m.1).fold(0.0, f64::max);
+    moments.iter().any(|m| gap(m) > goal) && range(|m| m.1).max(range(|m| m.2)) > VISIBLE * high
 }
 
 /// The upper chart.
@@ -148,7 +169,16 @@ mod tests {
     fn odd_traces() {
         assert_eq!(chart_text(&[], 0.01), None);
         assert_eq!(chart_text(&[(f64::NAN, 1.0, 1.0), (0.0, 0.0, 0.0), (1.0, f64::INFINITY, 1.0)], 0.01), None);
-        for trace in [vec![(0.0, 1.0, 0.0)], vec![(0.0, 1.0, 1.0)], vec![(5.0, 1e-9, 1e-12), (5.0, 1e-9, 9e-10)]] {
+        // A gap that closes at once, or that is small already, is no news.
+        for flat in [
+            vec![(0.0, 1.0, 1.0)],
+            vec![(0.0, 1.0, 0.9), (1.0, 0.999, 0.9)],
+            vec![(0.0, 1.0, 0.995), (1.0, 0.9, 0.9)],
+            vec![(0.97, 2.0, 1.0), (1.0, 1.0, 1.0)],
+        ] {
+            assert_eq!(chart_text(&flat, 0.01), None, "{flat:?}");
+        }
+        for trace in [vec![(0.0, 1.0, 0.0), (1.0, 1.0, 0.5)], vec![(4.0, 1e-9, 1e-12), (5.0, 1e-9, 9e-10)]] {
             let chart = chart_text(&trace, 0.01).unwrap();
             assert!(!chart.contains("NaN") && !chart.contains("inf"), "{chart}");
         }

@@ -71,7 +71,7 @@ pub fn legend(what: &str, half: &str, high: &str) -> Markup {
 }
 
 /// The shade of a cell: 0 is none.
-fn shade(cell: f64) -> usize {
+pub(crate) fn shade(cell: f64) -> usize {
     if cell > 0.0 { ((cell * SHADES as f64).ceil() as usize).clamp(1, SHADES) } else { 0 }
 }
 

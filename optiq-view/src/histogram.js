@@ -6,25 +6,32 @@ function nice(value) {
   return [1, 2, 2.5, 5, 10].find((f) => f * power >= value * (1 - 1e-9)) * power;
 }
 
-/** Counts of links per range of load, for each load shown; idle links apart. */
+/**
+ * Counts of links per range of load, for each load shown; idle links apart. A range has its upper end and not its lower one, and
+ * the bound is the end of one: what keeps to the bound stands to the left of its line, what exceeds it to the right.
+ */
 function binned() {
   const unit = unitOf(worstOfAll);
-  const step = nice(worstOfAll / unit.bytes / 44) * unit.bytes;
-  const bins = Math.floor(worstOfAll / step * (1 + 1e-9)) + 1;
+  const round = nice(worstOfAll / unit.bytes / 44) * unit.bytes;
+  const bound = data.bound_seconds * capacity;
+  const below = Math.round(bound / round);
+  const step = below > 0 ? bound / below : round;
+  // Less than a part in a billion is rounding.
+  const bins = Math.max(1, Math.ceil(worstOfAll / step * (1 - 1e-9)));
   const counts = shown.map((series) => {
     const count = { used: 0, idle: 0, bins: new Array(bins).fill(0) };
     loads[series].unit.forEach((load, i) => {
       const lanes = data.links.lanes[i];
       if (load > 0) {
         count.used += lanes;
-        count.bins[Math.min(bins - 1, Math.floor(load / step * (1 + 1e-9)))] += lanes;
+        count.bins[Math.max(0, Math.min(bins, Math.ceil(load / step * (1 - 1e-9))) - 1)] += lanes;
       } else {
         count.idle += lanes;
       }
     });
     return count;
   });
-  return { unit, step, bins, counts };
+  return { unit, step, bins, bound, counts };
 }
 
 /** Ticks of a linear or logarithmic axis from 0 (or below 1) to `top`. */
@@ -49,7 +56,7 @@ function histogram(target, width) {
     target.replaceChildren(el("p", { class: "note" }, "No link carries anything."));
     return;
   }
-  const { unit, step, bins, counts } = binned();
+  const { unit, step, bins, bound, counts } = binned();
   const [left, right, top, bottom] = [70, 14, 26, 46];
   const height = 300;
   const axis = countAxis(counts);
@@ -62,11 +69,12 @@ function histogram(target, width) {
     root.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: y(tick), y2: y(tick) }),
       svg("text", { class: "tick", x: left - 7, y: y(tick) + 4, "text-anchor": "end" }, number(tick)));
   }
-  const every = Math.ceil((bins * 46) / (width - left - right));
-  for (let b = 0; b <= bins; b += every) {
-    root.append(svg("line", { class: "axis", x1: x(b * step), x2: x(b * step), y1: height - bottom, y2: height - bottom + 5 }),
-      svg("text", { class: "tick", x: x(b * step), y: height - bottom + 18, "text-anchor": "middle" },
-        String(Number(((b * step) / unit.bytes).toPrecision(6)))));
+  // Labels at round loads, whatever the ends of the ranges are.
+  const mark = nice((bins * step * 56) / (width - left - right) / unit.bytes) * unit.bytes;
+  for (let at = 0; at <= bins * step * (1 + 1e-9); at += mark) {
+    root.append(svg("line", { class: "axis", x1: x(at), x2: x(at), y1: height - bottom, y2: height - bottom + 5 }),
+      svg("text", { class: "tick", x: x(at), y: height - bottom + 18, "text-anchor": "middle" },
+        String(Number((at / unit.bytes).toPrecision(6)))));
   }
   root.append(svg("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }),
     svg("text", { x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle" },
@@ -85,20 +93,19 @@ function histogram(target, width) {
       }
     });
     const area = svg("rect", { class: "bin", "data-bin": b, x: x(b * step), y: top, width: slot, height: height - top - bottom });
-    const range = `${bytes(b * step)} to ${bytes((b + 1) * step)}`;
-    const rows = shown.map((series, s) => [loads[series].name, `${number(counts[s].bins[b])} links`]);
+    const range = `over ${bytes(b * step)}, up to ${bytes((b + 1) * step)}`;
+    const rows = shown.map((series, s) => [loads[series].name, count(counts[s].bins[b], "link")]);
     area.addEventListener("mousemove", (event) => showTip(range, [], rows, pointer(event)));
     area.addEventListener("mouseleave", () => choose(null));
     root.append(area);
   }
-  const bound = data.bound_seconds * capacity;
-  if (bound > 0 && bound <= bins * step) {
+  if (bound > 0 && bound <= bins * step * (1 + 1e-9)) {
     const late = x(bound) > width - 190;
     root.append(svg("line", { class: "bound", x1: x(bound), x2: x(bound), y1: top - 8, y2: height - bottom }),
       svg("text", { x: x(bound) + (late ? -6 : 6), y: top - 10, "text-anchor": late ? "end" : "start" },
         `bound on the worst link: ${bytes(bound)}`));
   }
   const legend = shown.map((series, s) => el("span", {}, key(series),
-    `${loads[series].name}: ${number(counts[s].used)} links loaded, ${number(counts[s].idle)} idle (not in the bars)`));
+    `${loads[series].name}: ${count(counts[s].used, "link")} loaded, ${number(counts[s].idle)} idle (not in the bars)`));
   target.replaceChildren(el("div", { class: "histogram-legend" }, ...legend), root);
 }

@@ -29,14 +29,14 @@ const ROUNDS: usize = 300;
 /// A drawing, in units of its own.
 #[derive(Serialize)]
 pub struct Layout {
-    width: f64,
-    height: f64,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
     /// Distance of the nearest two vertices: what sizes are measured by.
-    spacing: f64,
-    x: Vec<f64>,
-    y: Vec<f64>,
+    pub(crate) spacing: f64,
+    pub(crate) x: Vec<f64>,
+    pub(crate) y: Vec<f64>,
     /// Per link: SVG path data.
-    paths: Vec<String>,
+    pub(crate) paths: Vec<String>,
 }
 
 type Point = (f64, f64);

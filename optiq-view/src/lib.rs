@@ -6,25 +6,34 @@
 //! ```text
 //!   colours   axis ── svg ──┬── chart        results pages: bars and lines over categories, an SVG file
 //!      │                    ├── curves, heat values over time, rows of colours ── report: the page of simulated runs
+//!      │                    ├── bars         level bars of times, bytes and numbers; sketch: a network as it is
 //!      └── page ── table    ├── gap          how a planner closed its gap ── plan: the page of a plan
+//!                           ├── explanation  the page of `optiq explain`; network: that of `optiq topology`
 //!                           ├── ratios       the page of many comparisons with MPI
 //!                           └── timeline     the page of a traced run
 //! ```
 
 pub mod axis;
+pub mod bars;
 pub mod chart;
 pub mod colours;
 pub mod context;
 pub mod curves;
+pub mod explanation;
+mod flights;
+mod folded;
 mod gap;
 pub mod heat;
 mod layers;
 mod layout;
 mod maps;
+mod matrices;
+pub mod network;
 pub mod page;
 pub mod plan;
 pub mod ratios;
 pub mod report;
+mod sketch;
 mod svg;
 pub mod table;
 pub mod timeline;

@@ -3,10 +3,12 @@
 //! On a grid the links that leave every vertex in the same direction form one map, laid out by the vertex: the
 //! dimensions are assigned to columns and rows, from the last one on and always to the shorter side, the
 //! later ones varying faster. A 4x4x4x8x2 torus becomes nine maps of 32 by 32 cells. Elsewhere the maps are the kinds
-//! of links (host to switch, from one level of switches to the next, between the groups of a dragonfly, ...), in the order
-//! of the links.
+//! of links (host to switch, from one level of switches to the next, between the groups of a dragonfly, ...), as matrices
+//! ([`crate::matrices`]): by switch and port, by group and group, by pod and top switch. Kinds without such an order fill their map
+//! row by row.
 
 use crate::layers;
+use crate::matrices::{Matrix, Parts};
 use optiq_net::{Grid, Link, Network, NodeId};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -29,9 +31,18 @@ struct Map {
     label: String,
     columns: u32,
     rows: u32,
+    /// What varies along its columns and rows, if that is its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    means: Option<[&'static str; 2]>,
 }
 
 impl Maps {
+    /// Per map: the direction or kind of its links, and the links.
+    pub fn kinds(&self) -> Vec<(&str, Vec<usize>)> {
+        let links = |m: usize| (0..self.map.len()).filter(|&link| self.map[link] as usize == m).collect();
+        self.maps.iter().enumerate().map(|(m, map)| (map.label.as_str(), links(m))).collect()
+    }
+
     /// The maps of `net`.
     pub fn of(net: &Network) -> Self {
         match net.geometry().grid() {
@@ -58,7 +69,7 @@ impl Maps {
         Maps {
             maps: directions
                 .iter()
-                .map(|d| Map { label: label(d), columns: sheet.columns, rows: sheet.rows })
+                .map(|d| Map { label: label(d), columns: sheet.columns, rows: sheet.rows, means: None })
                 .collect(),
             map: net.links().iter().map(|l| direction(l).unwrap_or(0) as u32).collect(),
             cell: net.links().iter().map(|l| sheet.cell(grid, l.from)).collect(),
@@ -72,26 +83,21 @@ impl Maps {
             let kind = LinkKinds::of(net);
             net.links().iter().map(|l| kind.of_link(net, l)).collect()
         };
-        let mut sizes: BTreeMap<LinkKind, u32> = BTreeMap::new();
-        kinds.iter().for_each(|&kind| *sizes.entry(kind).or_default() += 1);
-        let map = |(kind, &links): (&LinkKind, &u32)| {
-            let columns = (f64::from(links).sqrt().ceil() as u32).max(1);
-            Map { label: kind.label(), columns, rows: links.div_ceil(columns) }
-        };
-        let order: Vec<LinkKind> = sizes.keys().copied().collect();
-        let index: Vec<usize> = kinds.iter().map(|k| order.binary_search(k).unwrap_or(0)).collect();
-        let mut next = vec![0u32; order.len()];
-        let mut cell = |map: usize| {
-            next[map] += 1;
-            next[map] - 1
-        };
-        Maps {
-            maps: sizes.iter().map(map).collect(),
-            map: index.iter().map(|&i| i as u32).collect(),
-            cell: index.iter().map(|&i| cell(i)).collect(),
-            columns_mean: "links in the order of their ends".into(),
-            rows_mean: "the same, row by row".into(),
+        let mut by_kind: BTreeMap<LinkKind, Vec<usize>> = BTreeMap::new();
+        kinds.iter().enumerate().for_each(|(link, &kind)| by_kind.entry(kind).or_default().push(link));
+        let parts = Parts::of(net);
+        let (mut map, mut cell) = (vec![0; kinds.len()], vec![0; kinds.len()]);
+        let mut maps = Vec::new();
+        for (kind, links) in by_kind {
+            let matrix = parts.as_ref().and_then(|parts| parts.matrix(net, &links));
+            let Matrix { columns, rows, cells, means } = matrix.unwrap_or_else(|| Matrix::row_by_row(links.len()));
+            for (&link, &place) in links.iter().zip(&cells) {
+                (map[link], cell[link]) = (maps.len() as u32, place);
+            }
+            maps.push(Map { label: kind.label(), columns, rows, means });
         }
+        let columns_mean = "links in the order of their ends".into();
+        Maps { maps, map, cell, columns_mean, rows_mean: "the same, row by row".into() }
     }
 }
 
@@ -194,9 +200,16 @@ mod tests {
 
     fn places_are_distinct(spec: &str) -> Maps {
         let net = Network::from_spec(spec).unwrap();
-        let maps = Maps::of(&net);
+        let maps = places_fit(spec);
         let places: BTreeSet<(u32, u32)> = maps.map.iter().copied().zip(maps.cell.iter().copied()).collect();
-        assert_eq!(places.len(), net.links().len());
+        assert_eq!(places.len(), net.links().len(), "{spec}");
+        maps
+    }
+
+    fn places_fit(spec: &str) -> Maps {
+        let net = Network::from_spec(spec).unwrap();
+        let maps = Maps::of(&net);
+        assert_eq!((maps.map.len(), maps.cell.len()), (net.links().len(), net.links().len()));
         for (&m, &c) in maps.map.iter().zip(&maps.cell) {
             let map = &maps.maps[m as usize];
             assert!(c < map.columns * map.rows);
@@ -223,8 +236,7 @@ mod tests {
 
     #[test]
     fn kinds_of_links_in_switched_networks() {
-        let labels =
-            |spec: &str| -> Vec<String> { places_are_distinct(spec).maps.into_iter().map(|m| m.label).collect() };
+        let labels = |spec: &str| -> Vec<String> { places_fit(spec).maps.into_iter().map(|m| m.label).collect() };
         let tree =
             ["hosts to switches 1", "switches 1 to hosts", "switches 1 to switches 2", "switches 2 to switches 1"];
         let top = ["switches 2 to switches 3", "switches 3 to switches 2"];

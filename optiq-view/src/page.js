@@ -135,7 +135,8 @@ function showTip(title, head, rows, place) {
   tip.hidden = false;
   moveTip(place);
 }
-function choose(link, place) {
+/** `shared` is how many links are in the place that was pointed at. */
+function choose(link, place, shared = 1) {
   panels.forEach((p) => p.mark(link));
   if (link === null) {
     tip.hidden = true;
@@ -150,6 +151,7 @@ function choose(link, place) {
     ["paths", ...each((load) => number(load.paths[link]))],
   ];
   if (lanes > 1) rows.push(["parallel links", ...each(() => number(lanes))]);
+  if (shared > 1) rows.push(["links in this cell; this is the most loaded", ...each(() => number(shared))]);
   showTip(linkName(link), ["", ...each((load) => load.name)], rows, place);
 }
 function describeVertex(v, place) {
@@ -217,9 +219,11 @@ function legend() {
     ? "Every link is drawn once for each direction and keeps to its right-hand side; colour and width show its load on one scale "
       + `for both pictures.${data.grid_lengths.length ? " Links that close a ring are stubs, one at each end." : ""}`
     : `One map for each ${data.grid_lengths.length ? "direction of travel (dimensions are A, B, C, ... in the order of the "
-      + "specification): a cell is the link that leaves a vertex that way. " : "kind of link: a cell is a link. "}`
-      + `Along columns: ${data.maps.columns_mean}; along rows: ${data.maps.rows_mean}${data.grid_lengths.length
-        ? " (the last dimension varies fastest)" : ""}. One colour scale for all maps.`;
+      + "specification): a cell is the link that leaves a vertex that way. " : "kind of link: a cell is a link, or several links "
+      + "that join the same two parts of the network, coloured as the most loaded of them. "}`
+      + `${data.maps.maps.every((map) => map.means) ? "" : `Along columns: ${data.maps.columns_mean}; along rows: ${data.maps.rows_mean}${
+        data.grid_lengths.length ? " (the last dimension varies fastest)" : ""}. `}One colour scale for all maps. Click on a map to see it `
+      + "as wide as its panel.";
   document.getElementById("reading").textContent = `${how} Bytes are per link of unit capacity: where several links run side by `
     + "side, each carries its part. Point at a link for its numbers, or choose a picture with the tab key and go through its links "
     + "with the arrow keys.";

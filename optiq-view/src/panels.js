@@ -8,6 +8,7 @@ function panel(series) {
   box.append(el("h3", {}, key(series), `${load.name}: worst link ${bytes(load.worst)}, ${seconds(load.congestion_seconds)}`));
   const view = data.layout ? network(series) : maps(series);
   box.append(view.node);
+  if (markedWords(load)) box.append(el("p", { class: "rings" }, markedWords(load)));
 
   // Heaviest first; the order among equals is that of the links.
   const order = load.unit.map((_, i) => i).filter((i) => load.unit[i] > 0).sort((a, b) => load.unit[b] - load.unit[a] || a - b);
@@ -37,7 +38,9 @@ function network(series) {
   // The lightest first, so that heavy links lie on top; and wide invisible lines above all to point at.
   const order = lines.map((_, i) => i).sort((a, b) => load.unit[a] - load.unit[b] || a - b);
   const hits = paths.map((d, i) => svg("path", { class: "hit", d, "data-link": i, "stroke-width": 0.13 * spacing }));
-  root.append(svg("g", {}, ...order.map((i) => lines[i])), svg("g", {}, ...hits));
+  const halos = markedLinks(load)
+    .map((i) => svg("path", { class: "halo", d: paths[i], "stroke-width": 0.12 * spacing }));
+  root.append(svg("g", {}, ...halos), svg("g", {}, ...order.map((i) => lines[i])), svg("g", {}, ...hits));
 
   const radius = 0.13 * spacing;
   const forwarding = new Set(series === 0 ? [] : data.forwarding);
@@ -82,7 +85,7 @@ function network(series) {
   });
   root.addEventListener("mousemove", (event) => moveTip(pointer(event)));
   return {
-    node: root,
+    node: el("div", { class: "zoomable" }, zoomButtons(root, width, height), root),
     place: (i) => lines[i].getBoundingClientRect(),
     paint: () => lines.forEach((line, i) => {
       const share = scaled(load.unit[i]);
@@ -93,32 +96,88 @@ function network(series) {
   };
 }
 
-/** One map for each direction, with a pixel for each link that goes that way. */
+/** The links that are as loaded as the worst one of `load`, or nearly. */
+function worstLinks(load) {
+  return load.worst === 0 ? [] : load.unit.map((_, i) => i).filter((i) => load.unit[i] >= load.worst * 0.999);
+}
+/** Those of them that are marked in a picture: none, if marks would hide each other, or stand at most of what is loaded. */
+function markedLinks(load) {
+  const worst = worstLinks(load);
+  return worst.length <= 40 && 2 * worst.length <= load.unit.filter((unit) => unit > 0).length ? worst : [];
+}
+/** The same in words. */
+function markedWords(load) {
+  const [worst, marked] = [worstLinks(load).length, markedLinks(load).length];
+  return worst === 0 ? "" : `${count(worst, "link")} within 0.1 % of the worst${marked ? ", marked by rings or borders" : ""}`;
+}
+
+/** Buttons that show a part of a picture larger; it is moved by dragging. */
+function zoomButtons(root, width, height) {
+  let view = { x: 0, y: 0, scale: 1 };
+  const show = (scale, x, y) => {
+    const bounded = Math.min(12, Math.max(1, scale));
+    const [w, h] = [width / bounded, height / bounded];
+    view = { scale: bounded, x: Math.min(width - w, Math.max(0, x)), y: Math.min(height - h, Math.max(0, y)) };
+    root.setAttribute("viewBox", `${view.x} ${view.y} ${w} ${h}`);
+    root.classList.toggle("movable", bounded > 1);
+  };
+  const zoom = (factor) => {
+    const scale = Math.min(12, Math.max(1, view.scale * factor));
+    const middle = [view.x + width / view.scale / 2, view.y + height / view.scale / 2];
+    show(scale, middle[0] - width / scale / 2, middle[1] - height / scale / 2);
+  };
+  root.addEventListener("pointerdown", (event) => {
+    if (view.scale === 1) return;
+    const [from, pixel] = [{ ...view }, root.getScreenCTM().a];
+    const move = (next) => show(from.scale, from.x - (next.clientX - event.clientX) / pixel, from.y - (next.clientY - event.clientY) / pixel);
+    root.setPointerCapture(event.pointerId);
+    root.addEventListener("pointermove", move);
+    root.addEventListener("pointerup", () => root.removeEventListener("pointermove", move), { once: true });
+  });
+  const button = (words, label, act) => {
+    const made = el("button", { type: "button", "aria-label": label }, words);
+    made.addEventListener("click", act);
+    return made;
+  };
+  return el("div", { class: "zoom" }, button("+", "larger", () => zoom(1.6)), button("\u2212", "smaller", () => zoom(1 / 1.6)),
+    button("fit", "the whole picture", () => show(1, 0, 0)));
+}
+
+/** One map for each direction or kind, with a cell for each link, or for several, of which it shows the most loaded one. */
 function maps(series) {
   const load = loads[series];
   const { maps: sheets, map, cell } = data.maps;
   const root = el("div", { class: sheets.length < 4 ? "maps few" : "maps", "data-links": map.length });
-  const views = sheets.map(({ label, columns, rows }, m) => {
+  const worst = markedLinks(load);
+  const views = sheets.map(({ label, columns, rows, means }, m) => {
     const canvas = el("canvas", { width: columns, height: rows, "data-map": m, role: "img",
       "aria-label": `Loads of the links ${label}` });
     const marker = el("div", { class: "marker", hidden: "" });
     const links = new Int32Array(columns * rows).fill(-1);
-    let worst = 0;
+    const shared = new Int32Array(columns * rows);
+    let most = 0;
     map.forEach((of, i) => {
-      if (of === m) {
-        links[cell[i]] = i;
-        worst = Math.max(worst, load.unit[i]);
-      }
+      if (of !== m) return;
+      shared[cell[i]] += 1;
+      const before = links[cell[i]];
+      if (before < 0 || load.unit[i] > load.unit[before]) links[cell[i]] = i;
+      most = Math.max(most, load.unit[i]);
     });
-    const sheet = el("div", { class: "sheet" }, canvas, marker);
-    root.append(el("figure", { class: "map" },
-      el("figcaption", {}, el("span", {}, label), el("span", {}, worst > 0 ? `max ${bytes(worst)}` : "idle")), sheet));
+    const rings = worst.filter((i) => map[i] === m).map((i) => el("div", { class: "ring",
+      style: `left: ${((cell[i] % columns) + 0.5) / columns * 100}%; top: ${(Math.floor(cell[i] / columns) + 0.5) / rows * 100}%` }));
+    const sheet = el("div", { class: "sheet" }, canvas, marker, ...rings);
+    const caption = el("figcaption", {}, el("span", {}, label), el("span", {}, most > 0 ? `max ${bytes(most)}` : "idle"));
+    if (means) caption.append(el("span", { class: "means" }, `across: ${means[0]}; down: ${means[1]}`));
+    const figure = el("figure", { class: columns > 3 * rows ? "map wide" : "map" }, caption, sheet);
+    root.append(figure);
+    // A click shows it as wide as the panel, another one as it was.
+    canvas.addEventListener("click", () => figure.classList.toggle("zoomed"));
     canvas.addEventListener("mousemove", (event) => {
       const r = canvas.getBoundingClientRect();
       const column = Math.min(columns - 1, Math.max(0, Math.floor((event.clientX - r.left) / r.width * columns)));
       const row = Math.min(rows - 1, Math.max(0, Math.floor((event.clientY - r.top) / r.height * rows)));
-      const link = links[row * columns + column];
-      choose(link >= 0 ? link : null, pointer(event));
+      const at = row * columns + column;
+      choose(links[at] >= 0 ? links[at] : null, pointer(event), shared[at]);
     });
     return { canvas, marker, links, columns, rows };
   });

@@ -19,6 +19,10 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = HEIGHT - 46.0;
+/// Two labelled sizes are at least this far apart.
+const SIZES_APART: f64 = 66.0;
+/// Half the width of the ends of an error bar.
+const CAP: f64 = 4.0;
 
 /// One case.
 pub struct Point {
@@ -30,6 +34,8 @@ pub struct Point {
     pub bound_ratio: f64,
     /// MPI served both sides, so that the ratio says nothing.
     pub is_served_by_mpi: bool,
+    /// How far the ratio spreads over the repetitions: below and above it.
+    pub range: Option<(f64, f64)>,
     /// Its name.
     pub case: String,
     /// What served OPTIQ, and why.
@@ -40,6 +46,12 @@ impl Point {
     /// Whether it has a place on both axes with this ratio.
     fn drawn(&self, ratio: f64) -> bool {
         [self.bytes, ratio].iter().all(|v| v.is_finite() && *v > 0.0)
+    }
+
+    /// All that is drawn of it.
+    fn ratios(&self) -> impl Iterator<Item = f64> {
+        let ends = self.range.map(|(low, high)| [low, high]).into_iter().flatten();
+        [self.ratio, self.bound_ratio].into_iter().chain(ends)
     }
 }
 
@@ -127,6 +139,9 @@ fn legend(lines: &[Line]) -> Markup {
         @if lines.iter().flat_map(|line| &line.points).any(|point| point.is_served_by_mpi) {
             span { "pale points: MPI served both sides" }
         }
+        @if lines.iter().flat_map(|line| &line.points).any(|point| point.range.is_some()) {
+            span { "upright: MPI's first quartile over OPTIQ's third, to MPI's third over OPTIQ's first" }
+        }
     }
 }
 
@@ -156,7 +171,7 @@ fn axes(lines: &[Line]) -> Option<(Axis, Axis)> {
     let drawn = |v: &f64| v.is_finite() && *v > 0.0;
     let points = || lines.iter().flat_map(|line| &line.points);
     let sizes = || points().map(|point| point.bytes).filter(drawn);
-    let ratios = || points().flat_map(|point| [point.ratio, point.bound_ratio]).filter(drawn);
+    let ratios = || points().flat_map(Point::ratios).filter(drawn);
     sizes().next()?;
     // Some air around, also where all are the same.
     let low = (ratios().fold(1.0, f64::min) / 1.15).min(0.8);
@@ -178,16 +193,18 @@ fn levels(y: &Axis) -> Vec<Tick> {
     values.into_iter().map(|v| (v, v.to_string())).collect()
 }
 
-/// The sizes below the axis: powers of four, or the smallest and the largest one on a short axis.
+/// The sizes below the axis: those of the points, without such as would touch the one before.
 fn sizes(x: &Axis, lines: &[Line]) -> Vec<Tick> {
-    let mut values = x.powers(4.0);
-    if values.len() < 2 {
-        let sizes =
-            || lines.iter().flat_map(|line| &line.points).map(|p| p.bytes).filter(|b| b.is_finite() && *b > 0.0);
-        values = vec![sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max)];
-        values.dedup();
+    let points = lines.iter().flat_map(|line| &line.points).map(|p| p.bytes);
+    let mut sizes: Vec<f64> = points.filter(|b| b.is_finite() && *b > 0.0).collect();
+    sizes.sort_by(f64::total_cmp);
+    let mut ticks: Vec<Tick> = Vec::new();
+    for size in sizes {
+        if ticks.last().is_none_or(|(before, _)| x.at(size) - x.at(*before) >= SIZES_APART) {
+            ticks.push((size, table::bytes(size).replace(".00 ", " ")));
+        }
     }
-    values.into_iter().map(|v| (v, format_bytes_rounded_binary(v).replace(".00 ", " "))).collect()
+    ticks
 }
 
 /// One line: what the bounds allow, what was found, and its points.
@@ -208,7 +225,15 @@ fn draw(drawing: &mut Drawing, line: &Line, x: &Axis, y: &Axis) {
     }
     for point in line.points.iter().filter(|point| point.drawn(point.ratio)) {
         let Point { case, ratio, bound_ratio, decision, .. } = point;
-        let tip = format!("{case}: {ratio:.2} times as fast, {bound_ratio:.2} by the bounds; {decision}");
+        let mut tip = format!("{case}: {ratio:.2} times as fast");
+        if let Some((low, high)) = point.range.filter(|&(low, high)| point.drawn(low) && point.drawn(high)) {
+            tip.push_str(&format!(" ({low:.2} to {high:.2})"));
+            let (at, low, high) = (x.at(point.bytes), y.at(low), y.at(high));
+            let (left, wide) = (at - CAP, 2.0 * CAP);
+            let bar = format!("M{left:.1} {low:.1}h{wide}M{left:.1} {high:.1}h{wide}M{at:.1} {low:.1}V{high:.1}");
+            drawing.path("spread", &bar, None);
+        }
+        tip.push_str(&format!(", {bound_ratio:.2} by the bounds; {decision}"));
         let class = if point.is_served_by_mpi { "found unserved" } else { "found" };
         drawing.circle(class, (x.at(point.bytes), y.at(*ratio)), Some(&tip));
     }
@@ -225,6 +250,7 @@ mod tests {
             ratio,
             bound_ratio,
             is_served_by_mpi: false,
+            range: Some((ratio / 1.5, ratio * 1.25)),
             case: case.into(),
             decision: "25 paths by planner <optimal>".into(),
         }
@@ -261,14 +287,20 @@ mod tests {
         assert!(page.contains("id=\"data\">[1,2,3]</script>"));
     }
 
-    /// Ratios 1/2 and 8 and air of 15 % around them; 1 KB and 64 KB and a factor of 1.4.
+    /// Ratios 1/2 and 8 with what they spread, from 1/3 to 10, and air of 15 % around them; 1 KB and 64 KB and a factor of 1.4.
     #[test]
     fn points_lie_where_they_belong() {
         let chart = chart(&three()).into_string();
-        let y = BOTTOM + (1.15f64).ln() / (8.0 * 1.15 * 1.15 / 0.5f64).ln() * (TOP - BOTTOM);
+        let place = |ratio: f64| BOTTOM + (ratio * 3.0 * 1.15).ln() / (30.0f64 * 1.15 * 1.15).ln() * (TOP - BOTTOM);
+        let y = place(0.5);
         let x = LEFT + 1.4f64.ln() / (64.0 * 1.4 * 1.4f64).ln() * (WIDTH - RIGHT - LEFT);
         assert!(chart.contains(&format!("<circle class=\"found\" cx=\"{x:.1}\" cy=\"{y:.1}\"")), "{x} {y} {chart}");
         assert!(chart.contains("class=\"one\""));
+        let bar = format!("M{x:.1} {:.1}V{:.1}\"/>", place(0.5 / 1.5), place(0.625));
+        assert!(chart.contains(&bar), "{bar} {chart}");
+        // Ticks are where points are.
+        assert!(chart.contains(">1000 B</text>") && chart.contains(">62.50 KiB</text>"), "{chart}");
+        assert_eq!(chart.matches("class=\"tick\"").count(), 2);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The page of simulated runs: their figures, and what happened over time. It needs no script.
 
+use crate::bars::{self, Bars};
 use crate::curves::{self, Curves};
 use crate::heat::{self, Heat};
 use crate::page::{self, Drawn};
@@ -60,6 +61,10 @@ pub struct Report<'a> {
     pub model: &'a str,
     /// The figures: a row of names, then one for each figure, which begins with what it is.
     pub figures: &'a [Vec<String>],
+    /// How long the runs took, against their bounds.
+    pub times: Bars,
+    /// What hosts received, useful and forwarded, and what links carried for it.
+    pub moved: Bars,
     /// What all links carry together.
     pub throughput: Curves,
     /// What there is to say about it.
@@ -78,7 +83,7 @@ impl Report<'_> {
     /// The page.
     pub fn page(&self) -> String {
         let title = format!("OPTIQ simulation: {}; model {}", self.heading, self.model);
-        let style = curves::style() + &heat::style() + include_str!("report.css");
+        let style = curves::style() + &bars::style() + &heat::style() + include_str!("report.css");
         let (heads, rows) = self.figures.split_first().map_or((&[][..], &[][..]), |(heads, rows)| (&heads[..], rows));
         let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
         let several = self.runs.len() > 1;
@@ -91,16 +96,14 @@ impl Report<'_> {
                         @if let Some(why) = &run.ended { p.note.partial { (partial(&run.name, why)) } }
                     }
                 }
-                section aria-labelledby="figures-heading" {
-                    h2 #figures-heading { "Figures" }
-                    div.scroll.figures { (table::markup(&heads, heads.len(), rows.iter().cloned())) }
-                }
+                (bars_section("times-heading", "Time against the bound", &self.times, TIMES))
+                (bars_section("moved-heading", "Useful and forwarded bytes", &self.moved, MOVED))
                 @if several {
                     div.runs.roles {
                         @for (i, run) in self.runs.iter().enumerate() { span { (curves::key(i)) (run.marked()) } }
                     }
                 }
-                (section("throughput-heading", "What all links carry", &self.throughput, &self.throughput_note))
+                (section("throughput-heading", "How busy the links are", &self.throughput, &self.throughput_note))
                 (section("done-heading", "When hosts were done", &self.done, DONE))
                 (section("latency-heading", "Latency", &self.latency, LATENCY))
                 section aria-labelledby="links-heading" {
@@ -112,6 +115,10 @@ impl Report<'_> {
                         div.panels { @for map in &run.links { div.panel { (links(map)) } } }
                         @if let Some(queues) = &run.queues { div.panels { @for kind in queues { (queue_table(kind)) } } }
                     }
+                }
+                section aria-labelledby="figures-heading" {
+                    h2 #figures-heading { "All figures" }
+                    div.scroll.figures { (table::markup(&heads, heads.len(), rows.iter().cloned())) }
                 }
             }
         };
@@ -132,6 +139,22 @@ fn section(id: &str, heading: &str, curves: &Curves, note: &str) -> Markup {
             h2 id=(id) { (heading) }
             div.panel.wide {
                 @match curves.svg() {
+                    Some(svg) => (svg),
+                    None => p.note { "Nothing was recorded." },
+                }
+            }
+            p.note { (note) }
+        }
+    }
+}
+
+/// Bars with a heading and a note.
+fn bars_section(id: &str, heading: &str, bars: &Bars, note: &str) -> Markup {
+    html! {
+        section aria-labelledby=(id) {
+            h2 id=(id) { (heading) }
+            div.panel.wide {
+                @match bars.svg() {
                     Some(svg) => (svg),
                     None => p.note { "Nothing was recorded." },
                 }
@@ -173,6 +196,13 @@ fn queue_table(queues: &QueueTable) -> Markup {
     }
 }
 
+const TIMES: &str = "A bar is the time until the last host was done. The thick line in it is the run's own bound: the busiest link's \
+    bytes over its capacity, with headers and protocol; no execution along the same paths is faster.";
+
+const MOVED: &str = "Full: the bytes of the demands that arrived where they belong, which are the same for every run that came to its \
+    end. Pale: bytes that hosts received only to send them on. A path that is longer without a host that forwards makes neither \
+    more; behind each bar is what links carried in all, headers included, a byte once on each link.";
+
 const DONE: &str = "A host that has nothing to do is done at once; in a partial run this is not known, and not shown.";
 
 const LATENCY: &str = "Packets: from the first bit out of the source's memory to the last one in the destination's. Messages: \
@@ -188,6 +218,24 @@ const LINKS: &str = "A row is a link, the one with the most in all on top; each 
 mod tests {
     use super::*;
     use crate::curves::{Curve, Panel};
+
+    fn no_bars() -> Bars {
+        let bar = |number| bars::Bar {
+            name: "<run>".into(),
+            number,
+            parts: vec![1.0],
+            least: None,
+            words: String::new(),
+            tip: String::new(),
+        };
+        Bars {
+            label: "l".into(),
+            horizontal: "h".into(),
+            measure: bars::Measure::Time,
+            bars: vec![bar(0)],
+            bound: None,
+        }
+    }
 
     fn curves(points: Vec<(f64, f64)>) -> Curves {
         let curve = Curve { number: 0, name: "<run>".into(), points, end: 2.0 };
@@ -216,6 +264,8 @@ mod tests {
             subtitle: "s".into(),
             model: "bgq",
             figures: &figures,
+            times: no_bars(),
+            moved: no_bars(),
             throughput: curves(vec![(0.0, 1.0)]),
             throughput_note: "n".into(),
             done: curves(Vec::new()),
@@ -230,6 +280,14 @@ mod tests {
         );
         assert_eq!((page.matches("Nothing was recorded").count(), page.matches("No link carried").count()), (2, 1));
         assert!(!page.contains("class=\"runs roles\""));
+        // Pictures first, numbers last.
+        let at = |part: &str| page.find(&format!("id=\"{part}-heading\"")).unwrap_or(0);
+        assert!(
+            at("times") > 0
+                && at("times") < at("moved")
+                && at("moved") < at("throughput")
+                && at("links") < at("figures")
+        );
         assert!(report(vec![run(None), run(None)]).page().contains("class=\"runs roles\""));
     }
 }

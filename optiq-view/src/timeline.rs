@@ -1,14 +1,16 @@
 //! The timeline of a traced run: one lane per rank, coloured by what its time went into, in a page that needs no script.
 //!
 //! The width is cut into columns. In a column of `w` nanoseconds in which a rank waited for `t` of them, `t / w` of the
-//! lane's height is drawn as waiting, and so on; what is blank lies outside calls, or its records were dropped.
+//! lane's height is drawn as waiting, and so on; what is blank lies outside calls, or its records were dropped. Long gaps between
+//! calls are folded ([`crate::folded`]). Below, each link between two ranks has a lane with the chunks on it ([`crate::flights`]).
 
-use crate::axis::Axis;
+use crate::flights::{self, Flight};
+use crate::folded::FoldedTime;
 use crate::page::{self, Drawn};
 use crate::svg::{Anchor, Drawing};
 use crate::table;
 use maud::{Markup, html};
-use optiq_trace::{Outcome, RankSummary, Run, Stretch};
+use optiq_trace::{Outcome, Rank, RankSummary, Run, Stretch};
 use std::fmt::Write;
 
 const WIDTH: f64 = 1200.0;
@@ -50,7 +52,8 @@ pub fn page(run: &Run, only: Option<u32>, notes: &[String], waits: &[String]) ->
     let calls = run.calls(only);
     let shown = only.map_or_else(|| table::count(calls.len(), "call"), |n| format!("call {n}"));
     let heading = format!("{} ranks, {shown}", run.ranks());
-    let subtitle = format!("session {:016x} over {}", run.session(), run.transport());
+    let subtitle = format!("began on {}, over {}", date(run.wall()), run.transport());
+    let flights = flights::flights(run, only);
     let mut notes: Vec<String> = notes.to_vec();
     if ranks.len() > MAX_LANES {
         notes.push(format!("the first {MAX_LANES} of {} ranks are drawn", ranks.len()));
@@ -74,8 +77,25 @@ pub fn page(run: &Run, only: Option<u32>, notes: &[String], waits: &[String]) ->
                         @for (class, words) in CLASSES { span { span class={ "key " (class) } {} (words) } }
                     }
                 }
-                (svg(run, only, &ranks))
+                (svg(run, only, &ranks, &flights))
                 @for note in &notes { p.note { (note) } }
+            }
+            @if let Some((lanes, drawn, all)) = link_lanes(run, only, &flights) {
+                section aria-labelledby="flights-heading" {
+                    h2 #flights-heading { "Chunks on each link" }
+                    div.legend {
+                        div.roles {
+                            span { span.key.own {} "sent by their source" }
+                            span { span.key.forwarding {} "forwarded" }
+                        }
+                    }
+                    (lanes)
+                    p.note {
+                        "A lane is what one rank sent to another, on the same axis of time as above; a bar is a chunk from being sent to \
+                         having arrived, also while it waits for the receiver to look."
+                        @if drawn < all { " Drawn are the " (drawn) " of " (all) " links with the most bytes." }
+                    }
+                }
             }
             section aria-labelledby="ranks-heading" {
                 h2 #ranks-heading { "By rank" }
@@ -91,6 +111,7 @@ pub fn page(run: &Run, only: Option<u32>, notes: &[String], waits: &[String]) ->
                     ul { @for wait in waits { li { (wait) } } }
                 }
             }
+            footer #footer { "Session " (format!("{:016x}", run.session())) ", as in the names of its files." }
         }
     };
     page::page(&format!("OPTIQ trace: {heading}"), Drawn::Already, include_str!("timeline.css"), body)
@@ -134,7 +155,7 @@ fn cells(stretches: &[Stretch], start: f64, width: f64, columns: usize) -> Vec<C
 }
 
 /// A lane's shapes: one path per class; columns that look the same are drawn as one.
-fn lane(cells: &[Cell], width: f64, top: f64, step: f64) -> String {
+fn lane(cells: &[Cell], width: f64, (left, top): (f64, f64), step: f64) -> String {
     let mut paths: [String; CLASSES.len()] = Default::default();
     // In tenths of a unit of the drawing, so that what looks the same is the same.
     let heights: Vec<[i64; CLASSES.len()]> =
@@ -142,7 +163,7 @@ fn lane(cells: &[Cell], width: f64, top: f64, step: f64) -> String {
     let mut i = 0;
     while i < heights.len() {
         let same = heights[i..].iter().take_while(|h| **h == heights[i]).count();
-        let (x, wide) = (LEFT + i as f64 * step, same as f64 * step);
+        let (x, wide) = (left + i as f64 * step, same as f64 * step);
         let mut y = top + LANE;
         for (path, &height) in paths.iter_mut().zip(&heights[i]) {
             if height > 0 {
@@ -157,27 +178,72 @@ fn lane(cells: &[Cell], width: f64, top: f64, step: f64) -> String {
     drawn.map(|((class, _), path)| format!("<path class=\"{class}\" d=\"{path}\"/>")).collect()
 }
 
-fn svg(run: &Run, only: Option<u32>, ranks: &[RankSummary]) -> Markup {
+/// The axis of time of all pictures.
+fn time(run: &Run, only: Option<u32>) -> Option<FoldedTime> {
+    let calls: Vec<(u64, u64)> = run.calls(only).iter().map(|c| (c.start, c.end)).collect();
+    FoldedTime::of(&calls, (LEFT, WIDTH - RIGHT))
+}
+
+fn link_lanes(run: &Run, only: Option<u32>, flights: &[Flight]) -> Option<(Markup, usize, usize)> {
+    flights::lanes(flights, &time(run, only)?, (WIDTH, LEFT, WIDTH - RIGHT))
+}
+
+fn svg(run: &Run, only: Option<u32>, ranks: &[RankSummary], flights: &[Flight]) -> Markup {
     let calls = run.calls(only);
-    let (Some(start), Some(end)) = (calls.iter().map(|c| c.start).min(), calls.iter().map(|c| c.end).max()) else {
+    let Some(time) = time(run, only) else {
         return html! { p.note { "No call was recorded." } };
     };
     let lanes = ranks.len().min(MAX_LANES);
-    let span = (end - start).max(1) as f64;
     let bottom = TOP + lanes as f64 * (LANE + GAP);
-    let x = Axis::linear((start as f64 / 1e9, (start as f64 + span) / 1e9), (LEFT, WIDTH - RIGHT));
     let mut drawing = Drawing::default();
-    let unit = times(&mut drawing, &x, span / 1e9, bottom);
+    let unit = times(&mut drawing, &time, bottom);
     let what = format!("{unit} since the start of the first call");
     drawing.words("", Anchor::Middle, ((LEFT + WIDTH - RIGHT) / 2.0, bottom + 36.0), &what);
+    rank_lanes(&mut drawing, run, only, &ranks[..lanes], &time);
+    let middle = |rank: Rank| {
+        let lane = ranks[..lanes].iter().position(|r| r.rank == rank)?;
+        Some(TOP + lane as f64 * (LANE + GAP) + LANE / 2.0)
+    };
+    let arrows = flights::arrows(&mut drawing, flights, &time, middle);
+    for (at, lasted) in time.folds() {
+        let zigzag = format!("M{:.1} {TOP}v{:.1}M{:.1} {TOP}v{:.1}", at - 4.0, bottom - TOP, at + 4.0, bottom - TOP);
+        drawing.path("fold", &zigzag, Some(&format!("{lasted} between calls are not drawn")));
+    }
+    let mut labelled = f64::NEG_INFINITY;
+    for call in calls.iter().take(MAX_CALLS) {
+        let (from, to) = (time.at(call.start), time.at(call.end));
+        drawing.path("call", &format!("M{from:.1} {TOP}v-6H{to:.1}v6"), None);
+        let middle = (from + to) / 2.0;
+        if middle - labelled > 46.0 {
+            labelled = middle;
+            drawing.words("soft", Anchor::Middle, (middle, 16.0), &format!("call {}", call.number));
+        }
+    }
+    let label = format!("Timeline of {lanes} ranks over {}", nanoseconds(time.shown()));
+    let folds = time.folds().count();
+    html! {
+        (drawing.finish("timeline", (WIDTH, bottom + 46.0), &label))
+        @if folds > 0 {
+            p.note { (table::count(folds, "gap")) " between calls, marked by double lines, " (if folds == 1 { "is" } else { "are" }) " not drawn." }
+        }
+        @if arrows > 0 {
+            p.note {
+                "Arrows are chunks from being sent to having arrived"
+                @if arrows < flights.len() { ": the " (arrows) " slowest of " (flights.len()) "; --call shows those of one call" }
+                "."
+            }
+        }
+    }
+}
+
+/// A lane for each rank, coloured by what its time went into.
+fn rank_lanes(drawing: &mut Drawing, run: &Run, only: Option<u32>, ranks: &[RankSummary], time: &FoldedTime) {
     let stretches = run.stretches(only);
-    let columns = (MAX_CELLS / lanes.max(1)).clamp(50, MAX_COLUMNS);
-    let (width, step) = (span / columns as f64, (WIDTH - LEFT - RIGHT) / columns as f64);
-    for (i, rank) in ranks.iter().take(lanes).enumerate() {
+    let all_columns = (MAX_CELLS / ranks.len().max(1)).clamp(50, MAX_COLUMNS) as f64;
+    for (i, rank) in ranks.iter().enumerate() {
         let top = TOP + i as f64 * (LANE + GAP);
         let from = stretches.partition_point(|s| s.rank < rank.rank);
         let until = stretches.partition_point(|s| s.rank <= rank.rank);
-        let cells = cells(&stretches[from..until], start as f64, width, columns);
         let tip = format!(
             "rank {}: waiting {}, copying {}, forwarding {}, own {}",
             rank.rank,
@@ -188,33 +254,55 @@ fn svg(run: &Run, only: Option<u32>, ranks: &[RankSummary]) -> Markup {
         );
         drawing.raw(&format!("<g class=\"rank\"><title>{tip}</title>"));
         drawing.rect("lane", (LEFT, top), (WIDTH - LEFT - RIGHT, LANE), None);
-        drawing.raw(&lane(&cells, width, top, step));
+        for piece in time.pieces() {
+            let wide = piece.right - piece.left;
+            let columns = (all_columns * wide / (WIDTH - LEFT - RIGHT)).ceil().max(1.0) as usize;
+            let width = (piece.end - piece.start).max(1) as f64 / columns as f64;
+            let within = |s: &&Stretch| s.start < piece.end && s.start.saturating_add(s.duration) > piece.start;
+            let here: Vec<Stretch> = stretches[from..until].iter().filter(within).copied().collect();
+            let cells = cells(&here, piece.start as f64, width, columns);
+            drawing.raw(&lane(&cells, width, (piece.left, top), wide / columns as f64));
+        }
         drawing.words("", Anchor::End, (LEFT - 8.0, top + LANE / 2.0 + 4.0), &format!("rank {}", rank.rank));
         drawing.raw("</g>");
     }
-    let mut labelled = f64::NEG_INFINITY;
-    for call in calls.iter().take(MAX_CALLS) {
-        let (from, to) = (x.at(call.start as f64 / 1e9), x.at(call.end as f64 / 1e9));
-        drawing.path("call", &format!("M{from:.1} {TOP}v-6H{to:.1}v6"), None);
-        let middle = (from + to) / 2.0;
-        if middle - labelled > 46.0 {
-            labelled = middle;
-            drawing.words("soft", Anchor::Middle, (middle, 16.0), &format!("call {}", call.number));
-        }
-    }
-    let label = format!("Timeline of {lanes} ranks over {}", table::seconds(span / 1e9));
-    drawing.finish("timeline", (WIDTH, bottom + 46.0), &label)
 }
 
-/// Upright lines at round times, in the unit that suits `span` seconds, which is returned.
-fn times(drawing: &mut Drawing, x: &Axis, span: f64, bottom: f64) -> &'static str {
-    let (ticks, unit) = x.time_ticks_of(span, 8);
-    for (time, label) in ticks {
-        let at = x.at(time);
-        drawing.line("grid", (at, TOP), (at, bottom + 4.0));
-        drawing.words("", Anchor::Middle, (at, bottom + 18.0), &label);
+/// Upright lines at round times, in the unit that suits all the time that is shown, which is returned.
+fn times(drawing: &mut Drawing, time: &FoldedTime, bottom: f64) -> &'static str {
+    let span = time.shown().max(1) as f64 / 1e9;
+    let mut unit = "s";
+    let mut free = f64::NEG_INFINITY;
+    for piece in time.pieces() {
+        let count = (10.0 * (piece.right - piece.left) / (WIDTH - LEFT - RIGHT)).max(1.0) as usize;
+        let (ticks, named) = piece.axis().time_ticks_of(span, count);
+        unit = named;
+        for (time, label) in ticks {
+            let at = piece.axis().at(time);
+            drawing.line("grid", (at, TOP), (at, bottom + 4.0));
+            if at > free {
+                drawing.words("", Anchor::Middle, (at, bottom + 18.0), &label);
+                free = at + 12.0 + 7.0 * label.len() as f64;
+            }
+        }
     }
     unit
+}
+
+/// A moment by the wall clock, from nanoseconds since 1970: `2026-11-23 04:49:48 UTC`.
+fn date(nanoseconds: u64) -> String {
+    let seconds = nanoseconds / 1_000_000_000;
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Years begin with March here, so that the leap day is their last one (H. Hinnant: chrono-compatible low-level date algorithms).
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * march + 2) / 5 + 1;
+    let month = if march < 10 { march + 3 } else { march - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02}:{:02} UTC", second / 3600, second / 60 % 60, second % 60)
 }
 
 fn rank_table(ranks: &[RankSummary]) -> Markup {
@@ -282,9 +370,16 @@ mod tests {
     }
 
     #[test]
+    fn sessions_are_named_by_when_they_began() {
+        assert_eq!(date(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(date(951_782_400_000_000_000), "2000-02-29 00:00:00 UTC");
+        assert_eq!(date(1_795_409_388_000_000_000), "2026-11-23 04:49:48 UTC");
+    }
+
+    #[test]
     fn columns_that_look_the_same_are_one_shape() {
         let cell = [0.0, 0.0, 0.0, 0.0, 25.0];
-        let drawn = lane(&[cell, cell, Cell::default(), cell], 25.0, 0.0, 10.0);
+        let drawn = lane(&[cell, cell, Cell::default(), cell], 25.0, (LEFT, 0.0), 10.0);
         let end = LEFT + 30.0;
         let expected = format!(
             "<path class=\"waiting\" d=\"M{LEFT:.2} 0.0h20.00v22.0h-20.00zM{end:.2} 0.0h10.00v22.0h-10.00z\"/>"

@@ -1,9 +1,12 @@
 //! `optiq explain`: which paths the bytes take, which links bind, and why.
 
+mod page;
+
 use crate::arguments::{MESSAGE, Planning, Topology, default_mark};
 use crate::failure::Failure;
 use crate::output::Schema;
 use crate::progress::Progress;
+use crate::target::Target;
 use crate::{names, output};
 use clap::Args;
 use optiq_net::{LinkId, LinkLoad, Network, NodeId, units};
@@ -13,6 +16,7 @@ use optiq_view::context::Context;
 use optiq_view::table;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -24,7 +28,8 @@ Examples:
   optiq plan --topology torus:4x4 --demands pattern:disjoint --output plan.json
   optiq explain plan.json --topology torus:4x4
   optiq explain plan.json --topology torus:4x4 --from h0 --to h8 --json
-  optiq explain --topology torus:4x4 --demands pattern:overlap --planner heu1")]
+  optiq explain --topology torus:4x4 --demands pattern:overlap --planner heu1
+  optiq explain --topology torus:4x4 --demands pattern:disjoint --html why.html")]
 pub struct Arguments {
     /// A plan file (`optiq plan --output`); without one, the demands are planned now
     #[arg(value_name = "PLAN", required_unless_present = "demands")]
@@ -48,6 +53,9 @@ pub struct Arguments {
     /// How many of the most loaded links to show
     #[arg(long, value_name = "N", default_value_t = 5)]
     links: usize,
+    /// Write a page with the network, its most loaded links, and the paths of each demand
+    #[arg(long, value_name = "FILE.html")]
+    html: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -75,6 +83,8 @@ struct ExplainDocument {
     binding_links: usize,
     most_loaded_links: Vec<LinkDocument>,
     demands_explained: Vec<DemandDocument>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    html: Option<String>,
 }
 
 /// Where the plan came from, and how long that took.
@@ -95,6 +105,8 @@ struct LinkDocument {
     bytes: u64,
     direct_bytes: u64,
     seconds: f64,
+    #[serde(skip)]
+    direct_seconds: f64,
     share_of_worst: f64,
     paths: u64,
     demands: Vec<CrossingDocument>,
@@ -135,6 +147,7 @@ struct PathDocument {
 
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
+        let html = self.html.as_deref().map(Target::new).transpose()?;
         let progress = Progress::start("");
         let net = self.topology.load(&progress)?;
         let end = |text: &Option<String>| text.as_deref().map(|t| names::host(&net, t)).transpose();
@@ -155,7 +168,14 @@ impl Arguments {
         let planner = self.planning.defaults().filter(|_| self.plan.is_none());
         let defaults = self.topology.defaults().into_iter().chain(planner).collect();
         let context = Context { background, defaults, ..Context::new(&net, &text, &plan.demands) };
-        let document = Explainer::new(&net, &plan)?.document(context, times, &chosen, self.links)?;
+        let explainer = Explainer::new(&net, &plan)?;
+        let mut document = explainer.document(context, times, &chosen, self.links)?;
+        if let Some(target) = &html {
+            progress.now("drawing the picture");
+            let page = document.page(&net, &explainer.load.bytes);
+            target.write(|out| out.write_all(page.as_bytes()))?;
+            document.html = Some(target.path().display().to_string());
+        }
         drop(progress);
         if self.json {
             output::print_json(Schema::Explain, &document)?
@@ -231,6 +251,7 @@ impl<'a> Explainer<'a> {
             binding_links: all().filter(binds).count(),
             most_loaded_links: self.links(&heaviest),
             demands_explained: demands,
+            html: None,
         })
     }
 
@@ -264,6 +285,7 @@ impl<'a> Explainer<'a> {
                 bytes: self.load.bytes[id.index()],
                 direct_bytes: self.direct.bytes[id.index()],
                 seconds: self.seconds(id),
+                direct_seconds: self.direct.bytes[id.index()] as f64 / link.capacity,
                 share_of_worst: self.seconds(id) / self.plan.congestion_seconds,
                 paths: self.load.paths[id.index()],
                 demands: demands.into_iter().map(crossing).collect(),
@@ -366,6 +388,9 @@ impl ExplainDocument {
         let more = self.demands_explained.len().saturating_sub(SHOWN);
         if more > 0 {
             text.push_str(&format!("\n{more} more; --from and --to pick them, --json prints all\n"));
+        }
+        if let Some(file) = &self.html {
+            text.push_str(&format!("\nwritten: {file}\n"));
         }
         text
     }

@@ -4,11 +4,15 @@ use crate::arguments::specification;
 use crate::failure::Failure;
 use crate::output::Schema;
 use crate::progress::Progress;
+use crate::target::Target;
 use crate::{names, output, topology_help};
 use clap::Args;
 use optiq_net::{Geometry, LinkId, Network, NodeId, Routing, Ties, units};
+use optiq_view::network::{NetworkPage, Route};
 use optiq_view::table;
 use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Show what a network is made of, and its own routes
@@ -17,6 +21,7 @@ use std::process::ExitCode;
 Examples:
   optiq topology bgq:1024
   optiq topology torus:4x4,capacity=100Mbit/s --route h0 '(2,3)'
+  optiq topology fattree:k=4 --html network.html
   optiq topology star:8 --neighbours s0 --json")]
 pub struct Arguments {
     #[arg(value_name = "SPEC", help = topology_help::SHORT, long_help = topology_help::long())]
@@ -27,6 +32,9 @@ pub struct Arguments {
     /// Show the links that leave A
     #[arg(long, value_name = "A")]
     neighbours: Option<String>,
+    /// Write a page with a picture of the network, its links by kind, and how far hosts are
+    #[arg(long, value_name = "FILE.html")]
+    html: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -56,6 +64,8 @@ struct TopologyDocument {
     route: Option<RouteDocument>,
     #[serde(skip_serializing_if = "Option::is_none")]
     neighbours: Option<Vec<LinkDocument>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    html: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -82,6 +92,8 @@ struct RouteDocument {
     hops: usize,
     distance: u32,
     nodes: Vec<String>,
+    #[serde(skip)]
+    links: Vec<LinkId>,
 }
 
 #[derive(Serialize)]
@@ -94,6 +106,7 @@ struct LinkDocument {
 
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
+        let html = self.html.as_deref().map(Target::new).transpose()?;
         let spec = specification(self.spec.as_deref(), "SPEC")?;
         let progress = Progress::start(format!("reading {spec}"));
         let net = Network::from_spec(&spec)?;
@@ -101,7 +114,12 @@ impl Arguments {
         let route = self.route.as_deref().map(|ends| route(&net, ends)).transpose()?;
         let neighbours = self.neighbours.as_deref().map(|v| net.resolve(v)).transpose()?;
         progress.now("measuring distances");
-        let document = TopologyDocument::new(&net, route, neighbours);
+        let mut document = TopologyDocument::new(&net, route, neighbours);
+        if let Some(target) = &html {
+            progress.now("drawing the picture");
+            target.write(|out| out.write_all(document.page(&net).as_bytes()))?;
+            document.html = Some(target.path().display().to_string());
+        }
         drop(progress);
         if self.json {
             output::print_json(Schema::Topology, &document)?;
@@ -124,6 +142,7 @@ fn route(net: &Network, ends: &[String]) -> Result<RouteDocument, Failure> {
         hops: links.len(),
         distance: net.distance(from, to),
         nodes: nodes.map(|v| net.name(v).to_owned()).collect(),
+        links,
     })
 }
 
@@ -183,10 +202,12 @@ impl TopologyDocument {
             io_hosts: io_hosts(net),
             route,
             neighbours: neighbours.map(|v| net.out_links(v).map(|l| link(net, l)).collect()),
+            html: None,
         }
     }
 
-    fn text(&self, net: &Network) -> String {
+    /// What there is to know, each with its name.
+    fn facts(&self) -> Vec<Vec<String>> {
         let rate = |r: f64| if r > 0.0 { units::format_rate(r) } else { "none".into() };
         let (min, max) = (self.link_capacity_min_bytes_per_second, self.link_capacity_max_bytes_per_second);
         let capacity = if min == max { rate(min) } else { format!("{} to {}", rate(min), rate(max)) };
@@ -212,17 +233,21 @@ impl TopologyDocument {
         if !self.io_hosts.is_empty() {
             rows.push(("I/O hosts", self.io_text()));
         }
-        let rows: Vec<Vec<String>> = rows.into_iter().map(|(k, v)| vec![k.to_owned(), v]).collect();
-        let mut text = table::list(&rows);
+        rows.into_iter().map(|(k, v)| vec![k.to_owned(), v]).collect()
+    }
+
+    fn page(&self, net: &Network) -> String {
+        let route = self.route.as_ref().map(|route| Route {
+            words: format!("{}: {}", route.words(), route.nodes.join(" ")),
+            links: route.links.clone(),
+        });
+        NetworkPage { net, facts: &self.facts(), diameter: self.diameter, route }.page()
+    }
+
+    fn text(&self, net: &Network) -> String {
+        let mut text = table::list(&self.facts());
         if let Some(route) = &self.route {
-            text.push_str(&format!(
-                "\nroute from {} to {}, {} (distance {})\n  {}\n",
-                route.from,
-                route.to,
-                table::count(route.hops, "hop"),
-                route.distance,
-                route.nodes.join(" ")
-            ));
+            text.push_str(&format!("\n{}\n  {}\n", route.words(), route.nodes.join(" ")));
         }
         if let Some(links) = &self.neighbours {
             let named = |l: &LinkDocument| {
@@ -233,7 +258,17 @@ impl TopologyDocument {
             text.push_str("\nneighbours\n");
             text.push_str(&table::list(&links.iter().map(named).collect::<Vec<_>>()));
         }
+        if let Some(file) = &self.html {
+            text.push_str(&format!("\nwritten: {file}\n"));
+        }
         text
+    }
+}
+
+impl RouteDocument {
+    fn words(&self) -> String {
+        let hops = table::count(self.hops, "hop");
+        format!("route from {} to {}, {hops} (distance {})", self.from, self.to, self.distance)
     }
 }
 

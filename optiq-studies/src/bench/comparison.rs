@@ -1,6 +1,6 @@
 //! What was measured: one comparison, or many with their geometric mean.
 
-use optiq_measure::statistics::{geometric_mean, quantile};
+use optiq_measure::statistics::{Summary, geometric_mean, quantile};
 use optiq_view::ratios::{Line, Point, Ratios};
 use optiq_view::table;
 use serde::{Deserialize, Serialize};
@@ -220,6 +220,7 @@ impl Suite {
                 ratio: c.ratio,
                 bound_ratio: case.bound_ratio(),
                 is_served_by_mpi: c.is_served_by_mpi,
+                range: c.ratio_range(),
                 case: case.case.clone(),
                 decision: c.decision.clone(),
             };
@@ -308,6 +309,14 @@ impl Outcome {
 }
 
 impl Comparison {
+    /// How far the ratio spreads: the first quartile of MPI over the third of OPTIQ, and the third over the first. `None` of a
+    /// single repetition.
+    pub fn ratio_range(&self) -> Option<(f64, f64)> {
+        let several = self.mpi.seconds.len() > 1 && self.optiq.seconds.len() > 1;
+        let (mpi, optiq) = (Summary::of(&self.mpi.seconds)?, Summary::of(&self.optiq.seconds)?);
+        several.then(|| (mpi.first_quartile / optiq.third_quartile, mpi.third_quartile / optiq.first_quartile))
+    }
+
     /// As text.
     pub fn text(&self) -> String {
         let row = |name: &str, side: &Side, ratio: String| {
@@ -422,6 +431,17 @@ mod tests {
         let none = Suite::new(("torus:4x4".into(), None), 16, false, 3, cases);
         assert_eq!((none.geometric_mean_ratio, none.worst.clone()), (None, None));
         assert!(!none.text().contains("geometric mean") && none.page().is_ok());
+    }
+
+    /// Times 1 to 5 and 2 to 4: quartiles 2 and 4 of MPI, 2.5 and 3.5 of OPTIQ.
+    #[test]
+    fn ratios_spread_from_quartile_to_quartile() {
+        let mut comparison = outcome("pattern:disjoint", 1, "auto", 3.0, 3.0, (1.0, 1.0)).comparison;
+        comparison.mpi.seconds = vec![5.0, 1.0, 2.0, 4.0, 3.0];
+        comparison.optiq.seconds = vec![4.0, 3.0, 2.0];
+        assert_eq!(comparison.ratio_range(), Some((2.0 / 3.5, 4.0 / 2.5)));
+        comparison.optiq.seconds = vec![3.0];
+        assert_eq!(comparison.ratio_range(), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::queues::Fullest;
 use super::report::Page;
-use super::shown::Shown;
+use super::shown::{Shown, useful_part};
 use crate::arguments::{Demands, default_mark};
 use optiq_lower::choices::LegsChoice;
 use optiq_net::Network;
@@ -124,8 +124,7 @@ impl<'a> ExchangeDocument<'a> {
         routing: Option<Policy>,
         runs: &[SimulatedRun],
     ) -> Self {
-        let link = &model.link;
-        let useful = link.efficiency * link.packet_bytes as f64 / (link.packet_bytes + link.header_bytes) as f64;
+        let useful = useful_part(model);
         let bytes = context.demand_bytes as f64;
         let mpi = runs.iter().find(|run| run.executor.is_none() && run.finished()).map(SimulatedRun::seconds);
         let runs = runs.iter().map(|run| {

@@ -108,7 +108,8 @@ pub fn run(
     let partial = (!complete).then_some(document.end);
     // Of a schedule that was ended early it is not known which ranks have operations left.
     let done = if complete { &finish[..] } else { &[] };
-    let runs = [Shown { name: "goal", partial, seconds: document.seconds, done, outcome: o }];
+    let (name, seconds) = ("goal", document.seconds);
+    let runs = [Shown { name, partial, seconds, done, bound: None, demanded: None, outcome: o }];
     let page = Page {
         heading: format!("{} on {}", document.goal, document.topology),
         subtitle: format!("model {}; routing {}", model.title, options.routing),

@@ -227,7 +227,7 @@ impl Arguments {
         let context = Context { background, defaults, ..Context::new(&net, &asked.demands, &demands) };
         let document = ExchangeDocument::new(&context, &asked, &model, self.routing, &runs);
         progress.now("writing results".to_owned());
-        let shown: Vec<_> = runs.iter().map(run::shown).collect();
+        let shown: Vec<_> = runs.iter().map(|found| run::shown(found, &setting)).collect();
         targets.write(&net, &model, &document.page(&document.rows(&net), &shown))?;
         drop(progress);
         if self.json {

@@ -7,6 +7,7 @@ use optiq_net::Network;
 use optiq_sim::time::Time;
 use optiq_sim::{Model, Series};
 use optiq_view::axis::number;
+use optiq_view::bars::{Bar, Bars, Measure};
 use optiq_view::curves::{Curve, Curves, Panel};
 use optiq_view::heat::{Heat, Row};
 use optiq_view::report::{self, LinkMap, Report, Run};
@@ -45,6 +46,8 @@ impl Page<'_> {
             subtitle: self.subtitle.clone(),
             model: &model.title,
             figures: self.figures,
+            times: self.times(),
+            moved: self.moved(),
             throughput,
             throughput_note,
             done: self.done(),
@@ -53,6 +56,51 @@ impl Page<'_> {
             runs,
         };
         report.page()
+    }
+
+    /// How long each run took, against the least that its busiest link needs; across all, the least of these.
+    fn times(&self) -> Bars {
+        let bar = |(number, run): (usize, &Shown<'_>)| {
+            let time = table::seconds(run.seconds);
+            let words = match (run.partial, run.bound) {
+                (Some(_), _) => format!("over {time}"),
+                (None, Some(bound)) if bound > 0.0 => format!("{time}, {:.2} times its bound", run.seconds / bound),
+                (None, _) => time,
+            };
+            let tip = run.bound.map_or_else(String::new, |bound| format!(", bound {}", table::seconds(bound)));
+            let tip = format!("{}: {words}{tip}", run.name);
+            Bar { name: marked(run), number, parts: vec![run.seconds], least: run.bound, words, tip }
+        };
+        let least = self.runs.iter().filter_map(|run| Some((run.bound?, run.name)));
+        let least = least.min_by(|a, b| a.0.total_cmp(&b.0)).filter(|_| self.runs.len() > 1);
+        let bound =
+            least.map(|(bound, name)| (bound, format!("lowest of these bounds: {}, {name}", table::seconds(bound))));
+        Bars {
+            label: "Time of each run, and the time that its busiest link needs at least".into(),
+            horizontal: "time until the last host is done".into(),
+            measure: Measure::Time,
+            bars: self.runs.iter().enumerate().map(bar).collect(),
+            bound,
+        }
+    }
+
+    /// What hosts received, and what links carried for it.
+    fn moved(&self) -> Bars {
+        let bar = |(number, run): (usize, &Shown<'_>)| {
+            let (useful, forwarded) = run.useful_and_forwarded();
+            let bytes = |n: u64| table::bytes(n as f64);
+            let carried = run.outcome.link_bytes.iter().fold(0u64, |sum, &bytes| sum.saturating_add(bytes));
+            let words = format!("{} forwarded; {} on links", bytes(forwarded), bytes(carried));
+            let tip = format!("{}: {} useful, {words}", run.name, bytes(useful));
+            Bar { name: marked(run), number, parts: vec![useful as f64, forwarded as f64], least: None, words, tip }
+        };
+        Bars {
+            label: "Bytes that hosts received in each run: useful, and forwarded".into(),
+            horizontal: "bytes that hosts received".into(),
+            measure: Measure::Bytes,
+            bars: self.runs.iter().enumerate().map(bar).collect(),
+            bound: None,
+        }
     }
 
     /// A curve for each run.
@@ -118,7 +166,7 @@ impl Page<'_> {
             runs => runs.iter().map(|run| format!("{} {name} in {}", number(used(run)), run.name)).collect(),
         };
         let note = format!(
-            "A byte counts on each link that it takes, so longer paths are more bytes. All links of the network have a capacity \
+            "This is work, not speed: a byte counts on each link that it takes, so detours make more of it of the same useful bytes. All links of the network have a capacity \
              of {} {name} together; those that carried something, {}. Means over {}; a packet counts where it begins.",
             number(all),
             used.join(", "),

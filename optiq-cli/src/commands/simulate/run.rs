@@ -2,7 +2,7 @@
 
 use super::checkpoint::Files;
 use super::document::end_of;
-use super::shown::Shown;
+use super::shown::{Shown, useful_part};
 use super::steps::Steps;
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -54,9 +54,18 @@ impl Runner<'_> {
     }
 }
 
-/// A run as files show it.
-pub fn shown(run: &SimulatedRun) -> Shown<'_> {
+/// A run of `setting` as files show it.
+pub fn shown<'a>(run: &'a SimulatedRun, setting: &ExchangeSetting<'_>) -> Shown<'a> {
     let outcome = &run.exchanged.outcome;
     let partial = (!run.finished()).then(|| end_of(outcome.end));
-    Shown { name: &run.name, partial, seconds: run.seconds(), done: &run.exchanged.done, outcome }
+    let demanded = setting.demands.iter().fold(0u64, |sum, d| sum.saturating_add(d.bytes));
+    Shown {
+        name: &run.name,
+        partial,
+        seconds: run.seconds(),
+        done: &run.exchanged.done,
+        bound: Some(run.link_bound / useful_part(setting.model)),
+        demanded: Some(demanded),
+        outcome,
+    }
 }
