@@ -9,7 +9,6 @@ use crate::page::{self, Drawn, card};
 use crate::svg::{Anchor, Drawing, through};
 use crate::table;
 use maud::{Markup, html};
-use optiq_net::units::format_bytes_rounded_binary;
 use serde::Serialize;
 use std::io;
 

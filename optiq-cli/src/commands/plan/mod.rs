@@ -173,7 +173,8 @@ impl Arguments {
         for (i, (first, file)) in all.iter().enumerate() {
             // Two on standard output are refused by `Target`.
             let file = file.as_deref().filter(|file| *file != Path::new(STANDARD));
-            if let Some((second, _)) = all[i + 1..].iter().find(|(_, other)| file.is_some() && other.as_deref() == file) {
+            if let Some((second, _)) = all[i + 1..].iter().find(|(_, other)| file.is_some() && other.as_deref() == file)
+            {
                 return Err(Failure::Input(format!("{first} and {second} name the same file; two are expected")));
             }
         }
