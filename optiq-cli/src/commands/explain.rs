@@ -16,7 +16,6 @@ use optiq_view::context::Context;
 use optiq_view::table;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;

@@ -11,7 +11,6 @@ use optiq_net::{Geometry, LinkId, Network, NodeId, Routing, Ties, units};
 use optiq_view::network::{NetworkPage, Route};
 use optiq_view::table;
 use serde::Serialize;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
