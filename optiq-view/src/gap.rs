@@ -73,11 +73,13 @@ fn thinned(moments: &[Moment]) -> Option<Vec<Moment>> {
 
 /// The moments of a chart take at least this part of its axis of time.
 const SPAN: f64 = 0.05;
+/// Planning that is done within this time, in seconds, needs no chart of how it went.
+const SHORT: f64 = 0.1;
 
 /// Whether something is to be seen: the gap was not as small as asked for from the beginning, and a curve rises or falls.
 fn closes(moments: &[Moment], goal: f64) -> bool {
     let (first, last) = moments.iter().fold((f64::INFINITY, 0.0f64), |(a, b), m| (a.min(m.0), b.max(m.0)));
-    if last - first < SPAN * last {
+    if last < SHORT || last - first < SPAN * last {
         return false;
     }
     let range = |of: fn(&Moment) -> f64| {
@@ -175,6 +177,7 @@ mod tests {
             vec![(0.0, 1.0, 0.9), (1.0, 0.999, 0.9)],
             vec![(0.0, 1.0, 0.995), (1.0, 0.9, 0.9)],
             vec![(0.97, 2.0, 1.0), (1.0, 1.0, 1.0)],
+            vec![(0.0, 2.0, 1.0), (0.05, 1.0, 1.0)],
         ] {
             assert_eq!(chart_text(&flat, 0.01), None, "{flat:?}");
         }
