@@ -143,7 +143,7 @@ pub struct Planning {
     /// optimal: the gap to the proved bound that is good enough, as 1% or 0.01
     #[arg(long, value_name = "GAP", default_value = "1%", value_parser = gap, allow_hyphen_values = true)]
     pub gap: f64,
-    /// optimal: seconds that planning may take, to within a tenth or two seconds; what it has found by then is the plan
+    /// optimal: seconds that planning may take; what it has found by then is the plan
     #[arg(long, value_name = "SECONDS", value_parser = duration, allow_hyphen_values = true)]
     pub time_limit: Option<Duration>,
     /// optimal: how much more congestion than the least, as 1% or 0.01, may be spent on forwarding fewer bytes

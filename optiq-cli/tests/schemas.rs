@@ -78,7 +78,7 @@ fn documents_are_as_their_schemas_say() {
     let wrap = format!("wrap --library {} --topology torus:2x2 --json -- mpirun.openmpi -n 2 true", library.display());
     for (name, line) in [
         ("topology", "topology torus:4x4,io=0@2GB/s+10 --route h0 h5 --neighbours h0 --json"),
-        ("topology", "topology fattree:k=4 --json"),
+        ("topology", "topology fattree:k=4 --html t.html --json"),
         ("paths", "paths --topology torus:4x4 --from h0 --to h5 --k 3 --json"),
         ("paths", "paths --topology torus:4x4 --hosts 0-3 --output p.paths --json"),
         (
@@ -91,7 +91,7 @@ fn documents_are_as_their_schemas_say() {
             "plan",
             "plan --topology fattree:2x2:1x2,rails=2 --demands pattern:alltoall --output b.plan --links l.json --json",
         ),
-        ("explain", "explain b.plan --topology fattree:2x2:1x2,rails=2 --json"),
+        ("explain", "explain b.plan --topology fattree:2x2:1x2,rails=2 --html e.html --json"),
         ("explain", "explain --topology torus:4x4 --demands pattern:overlap --background background.txt --json"),
         ("transfers-plan", "transfers plan --topology torus:2x2 --to 0 --bytes 750KB --output b.jobs --json"),
         ("transfers-show", "transfers show b.jobs --json"),

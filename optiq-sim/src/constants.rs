@@ -52,7 +52,7 @@ pub const PUT_PLANNED_LINK_EFFICIENCY: Constant = Constant {
     provenance: Provenance::Measured {
         command: "cargo xtask results --only executor",
         date: "2026-11-23",
-        cases: "executor-shapes: torus:8x8x8 and torus:4x4x4x4x4, 3 MiB (docs/results/executor.md, decision 024)",
+        cases: "executor-shapes (torus:8x8x8 and torus:4x4x4x4x4, 3 MiB; decision 024)",
     },
     meaning: "Share of the link bound that puts reach on the model bgq with chunks that are forwarded where the plan says so. A smaller value makes relays at every host be chosen for shorter messages.",
 };
@@ -64,7 +64,7 @@ pub const PUT_STORE_AND_FORWARD_LINK_EFFICIENCY: Constant = Constant {
     provenance: Provenance::Measured {
         command: "cargo xtask results --only executor",
         date: "2026-11-23",
-        cases: "executor-shapes: torus:8x8x8 and torus:4x4x4x4x4, 3 MiB (docs/results/executor.md, decision 024)",
+        cases: "executor-shapes (torus:8x8x8 and torus:4x4x4x4x4, 3 MiB; decision 024)",
     },
     meaning: "Share of the link bound that puts reach on the model bgq with relays at every host. A larger value makes these be chosen for shorter messages.",
 };

