@@ -464,7 +464,7 @@ mod tests {
         assert_eq!(model.check_rate(&fast), Ok(()));
         assert_eq!(
             model.check_rate(&slow).unwrap_err(),
-            "the model fat tree, 12.5 GB/s is for links of 12.5GB/s, but those of fattree:k=4 have 1GB/s"
+            "the model fat tree, 12.5 GB/s is for links of 12.5GB/s, but those of fattree:2x2x4:1x2x2 have 1GB/s"
         );
         assert_eq!((Model::for_network(&fast).title, Model::for_network(&slow).title), (model.title, "default".into()));
         assert_eq!(Model::default().check_rate(&slow), Ok(()));
