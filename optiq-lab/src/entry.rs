@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 /// The first argument of a binary that was started again.
 pub(crate) const ENTRY: &str = "__lab";
+/// The second argument of a lab's holder, followed by the path of the state file and its longest life in seconds (0: no limit).
+pub(crate) const HOLD_VERB: &str = "hold";
 
 /// The binary that is running, to be started again.
 pub(crate) fn current_binary() -> Result<PathBuf, LabError> {

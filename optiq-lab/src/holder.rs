@@ -23,10 +23,6 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The holder's word on the command line, followed by the path of the state file and its longest life in seconds
-/// (0: no limit).
-pub(crate) const VERB: &str = "hold";
-
 /// How long what a dead caller had in its hands may take to end.
 const CALLER_GRACE: Duration = Duration::from_secs(5);
 

@@ -2,10 +2,9 @@
 
 use crate::batch::SetupPlan;
 use crate::blueprint::{Blueprint, Host, Tuning, find_link};
-use crate::entry::ENTRY;
-use crate::entry::current_binary;
+use crate::entry::{ENTRY, HOLD_VERB, current_binary};
 use crate::error::LabError;
-use crate::holder::{self, KEEP, Report};
+use crate::holder::{KEEP, Report};
 use crate::link::LabLink;
 use crate::proc::ProcessId;
 use crate::speeds::LinkRate;
@@ -152,7 +151,7 @@ impl Lab {
         let binary = current_binary()?;
         let life = options.lifetime.map_or(0, |l| l.as_secs() + u64::from(l.subsec_nanos() > 0));
         let mut child = Command::new(&binary)
-            .args([ENTRY, holder::VERB])
+            .args([ENTRY, HOLD_VERB])
             .arg(self.dir.state_path())
             .arg(life.to_string())
             .stdin(Stdio::piped())

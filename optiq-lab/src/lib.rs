@@ -59,7 +59,7 @@ pub use speeds::LinkRate;
 pub use stream::Stream;
 pub use supervise::End;
 
-use entry::ENTRY;
+use entry::{ENTRY, HOLD_VERB};
 use serde::de::DeserializeOwned;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -75,7 +75,7 @@ pub fn internal_main(arguments: impl IntoIterator<Item = OsString>) -> Option<i3
     }
     let words: Vec<&OsStr> = rest.iter().map(OsString::as_os_str).collect();
     Some(match (words.first().and_then(|v| v.to_str()), words.as_slice()) {
-        (Some(holder::VERB), [_, state, life]) => match life.to_str().and_then(|s| s.parse().ok()) {
+        (Some(HOLD_VERB), [_, state, life]) => match life.to_str().and_then(|s| s.parse().ok()) {
             Some(seconds) => holder::main(Path::new(state), Duration::from_secs(seconds)),
             None => misused(),
         },

@@ -7,9 +7,8 @@
 //! as long as number, start time, boot and command line all fit; otherwise the lab is gone and nothing is touched.
 
 use crate::blueprint::Blueprint;
-use crate::entry::ENTRY;
+use crate::entry::{ENTRY, HOLD_VERB};
 use crate::error::LabError;
-use crate::holder;
 use crate::proc::{Handle, ProcessId};
 use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::geteuid;
@@ -242,7 +241,7 @@ impl State {
             std::thread::sleep(MOMENT);
         }
         let state_path = dir.state_path();
-        let expected = [ENTRY.as_bytes(), holder::VERB.as_bytes(), state_path.as_os_str().as_encoded_bytes()];
+        let expected = [ENTRY.as_bytes(), HOLD_VERB.as_bytes(), state_path.as_os_str().as_encoded_bytes()];
         let mut arguments = command.split(|&b| b == 0).skip(1);
         if expected.iter().all(|&e| arguments.next() == Some(e)) {
             return Ok(true);

@@ -1,6 +1,6 @@
 //! What is explained, as a page.
 
-use super::{DemandDocument, ExplainDocument, LinkDocument, PathDocument};
+use super::document::{DemandDocument, ExplainDocument, LinkDocument, PathDocument};
 use optiq_net::Network;
 use optiq_view::explanation::{ExplainedDemand, ExplainedPath, Explanation, LoadedLink};
 use optiq_view::table;
