@@ -146,9 +146,11 @@ pub(crate) fn contain<T>(run: impl FnOnce() -> Result<T, SimError>) -> Result<T,
     })
 }
 
-fn words(panic: &(dyn Any + Send)) -> &str {
+/// What a panic said, in one line: those of assertions have several.
+fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason is known")
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason is known");
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// A checkpoint with these bytes behind its header, under a fingerprint that fits: for tests and fuzzing, which would otherwise

@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(arrows(&mut drawing, &flights, &time, middle), 2);
         let text = drawing.into_text();
         assert!(text.contains("class=\"arrow first\" d=\"M0.0 0.0L50.0 10.0M"), "{text}");
-        assert!(text.contains("L50.0 10.0L") && text.contains("rank 0 \u{2192} rank 1: 1.00 KiB in 0.05 us"), "{text}");
+        assert!(text.contains("L50.0 10.0L") && text.contains("rank 0 \u{2192} rank 1: 1.02 kB in 0.05 us"), "{text}");
         let (svg, drawn, all) = lanes(&flights, &time, (120.0, 10.0, 110.0)).unwrap();
         let svg = svg.into_string();
         assert_eq!((drawn, all, svg.matches("class=\"lane\"").count()), (2, 2, 2));

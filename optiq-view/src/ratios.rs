@@ -298,7 +298,7 @@ mod tests {
         let bar = format!("M{x:.1} {:.1}V{:.1}\"/>", place(0.5 / 1.5), place(0.625));
         assert!(chart.contains(&bar), "{bar} {chart}");
         // Ticks are where points are.
-        assert!(chart.contains(">1000 B</text>") && chart.contains(">62.50 KiB</text>"), "{chart}");
+        assert!(chart.contains(">1 kB</text>") && chart.contains(">64 kB</text>"), "{chart}");
         assert_eq!(chart.matches("class=\"tick\"").count(), 2);
     }
 
