@@ -23,7 +23,7 @@
 //! | `seed=7` | of the random choices of zones 0 and 1 |
 //! | `io=0+10@2GB/s` | I/O hosts, with what their links to the storage carry; on any network, see [`Network::io_hosts`] |
 //! | `names=node[001-144]` | the names of all hosts, as a list in Slurm's grammar; on any network |
-//! | `hosts=hosts.txt` | the names of all hosts from a file, a line for each, see [`crate::host_names`]; on any network |
+//! | `hosts=hosts.txt` | the names of all hosts from a file, a line for each, see `host_names.rs`; on any network |
 //!
 //! Fat trees and dragonflies have options of their own: `capacity`; `terminal`, `local` and `global` for the capacities
 //! of a dragonfly's links to hosts, within and between groups; `routing=dmodk` (the default), `smodk` or `shortest` on

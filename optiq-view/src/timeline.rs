@@ -2,7 +2,7 @@
 //!
 //! The width is cut into columns. In a column of `w` nanoseconds in which a rank waited for `t` of them, `t / w` of the
 //! lane's height is drawn as waiting, and so on; what is blank lies outside calls, or its records were dropped. Long gaps between
-//! calls are folded ([`crate::folded`]). Below, each link between two ranks has a lane with the chunks on it ([`crate::flights`]).
+//! calls are folded (`folded.rs`). Below, each link between two ranks has a lane with the chunks on it (`flights.rs`).
 
 use crate::flights::{self, Flight};
 use crate::folded::FoldedTime;
