@@ -105,7 +105,7 @@ pub struct Tuning {
 impl Tuning {
     /// Settings for a fabric whose slowest link has the given rate: buffers of 20 ms, queues of 16 buffers.
     pub fn for_rate(rate: Rate) -> Self {
-        let buffer = ((rate.bytes() * BUFFER_SECONDS.value) as u32).clamp(BUFFER_LEAST, BUFFER_MOST);
+        let buffer = ((rate.bytes() * BUFFER_SECONDS) as u32).clamp(BUFFER_LEAST, BUFFER_MOST);
         // Reno is in every kernel and open to all users; where nothing is lost the choice matters little.
         Tuning { mtu: MTU, burst: BURST, queue: QUEUE_BUFFERS * buffer, buffer, congestion: "reno".into() }
     }

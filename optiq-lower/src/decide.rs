@@ -145,7 +145,7 @@ pub fn decide_before_planning(
             model.agreement_seconds
         ));
     }
-    if !again && direct < WORTH.value * LEAST_PLANNING_SECONDS.value {
+    if !again && direct < WORTH * LEAST_PLANNING_SECONDS {
         return BeforePlanning::Later(format!(
             "its link bound is {direct:.6} s, too short for planning; a plan is made if the same demands come again"
         ));
@@ -177,7 +177,7 @@ pub fn score(
 
 /// Whether an exchange with this link bound, in seconds, is too short to pay for an agreement.
 fn too_short(direct_seconds: f64, model: &CostModel) -> bool {
-    direct_seconds < AGREEMENTS_SAVED.value * model.agreement_seconds
+    direct_seconds < AGREEMENTS_SAVED * model.agreement_seconds
 }
 
 /// Whether to use a plan: [`Decision::Multipath`], or [`Decision::Mpi`] with the prediction as the reason.

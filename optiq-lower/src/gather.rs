@@ -13,7 +13,7 @@
 //! host first; the incoming area by source host. Carriers, and forwarders, are the ranks of their hosts in turn, by
 //! the number of the path. All of this follows from the messages, the placement and the plan, which all ranks know.
 
-use crate::constants::{PIECES, SMALL};
+use crate::constants::{PIECES_PER_FLOW, SMALL_PIECE_BYTES};
 use crate::lower::Message;
 use crate::placement::Placement;
 use optiq_net::NodeId;
@@ -52,10 +52,10 @@ pub fn pays(plan: &Plan, pieces: usize) -> bool {
     let flows: usize = plan.flows.iter().map(Vec::len).sum();
     let bytes: u64 = plan.demands.iter().map(|d| d.bytes).sum();
     let mean = bytes / pieces.max(1) as u64;
-    let does = pieces > PIECES * flows && mean < SMALL;
+    let does = pieces > PIECES_PER_FLOW * flows && mean < SMALL_PIECE_BYTES;
     log::debug!(
-        "messages are {}gathered in shared memory: {pieces} pieces of {mean} bytes on average, {flows} flows; more than {PIECES} pieces \
-         for each flow, of less than {SMALL} bytes, pay",
+        "messages are {}gathered in shared memory: {pieces} pieces of {mean} bytes on average, {flows} flows; more than {PIECES_PER_FLOW} pieces \
+         for each flow, of less than {SMALL_PIECE_BYTES} bytes, pay",
         if does { "" } else { "not " }
     );
     does

@@ -46,12 +46,12 @@ impl Default for CostModel {
     /// For a cluster with messages of 100 us; a session starts from these and measures the times.
     fn default() -> Self {
         Self {
-            agreement_seconds: AGREEMENT_SECONDS.value,
-            latency_seconds: LATENCY_SECONDS.value,
-            chunk_seconds: CHUNK_SECONDS.value,
-            planned_link_efficiency: PLANNED_LINK_EFFICIENCY.value,
-            store_and_forward_link_efficiency: STORE_AND_FORWARD_LINK_EFFICIENCY.value,
-            mpi_link_efficiency: MPI_LINK_EFFICIENCY.value,
+            agreement_seconds: AGREEMENT_SECONDS,
+            latency_seconds: LATENCY_SECONDS,
+            chunk_seconds: CHUNK_SECONDS,
+            planned_link_efficiency: PLANNED_LINK_EFFICIENCY,
+            store_and_forward_link_efficiency: STORE_AND_FORWARD_LINK_EFFICIENCY,
+            mpi_link_efficiency: MPI_LINK_EFFICIENCY,
         }
     }
 }
@@ -131,7 +131,7 @@ impl CostModel {
     /// The bytes of a host below which a plan cannot pay for an agreement: it saves half of their time on a link, where
     /// gains are as usual.
     pub fn least_bytes(&self, unit_capacity: f64) -> u64 {
-        (AGREEMENTS_SAVED.value * self.agreement_seconds * unit_capacity).clamp(1.0, 1e15) as u64
+        (AGREEMENTS_SAVED * self.agreement_seconds * unit_capacity).clamp(1.0, 1e15) as u64
     }
 
     /// The value of a parameter.

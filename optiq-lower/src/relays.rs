@@ -125,7 +125,7 @@ impl RelayPolicy<'_> {
     fn execution(&self, paths: &[Path], chunk: ChunkRule, efficiency: f64) -> ExecutionTime {
         let RelayPolicy { network, model, congestion_seconds, .. } = *self;
         let paths = paths.iter().map(|path| (path.bytes as f64, path.ranks.iter().copied()));
-        model.execution(paths, congestion_seconds / efficiency, network.unit_capacity(), chunk, QUEUED_CHUNKS.value)
+        model.execution(paths, congestion_seconds / efficiency, network.unit_capacity(), chunk, QUEUED_CHUNKS)
     }
 }
 

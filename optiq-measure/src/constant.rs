@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-/// A tuned constant. A crate lists its own in a `const` slice, so that they can be shown together.
+/// A tuned constant, as it is shown. A crate defines its own with [`crate::constants!`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constant {
     /// What it is called in messages and tables; lower case, words joined by `_`, the crate first: `transport.in_flight_part`.
@@ -19,6 +19,53 @@ pub struct Constant {
     pub provenance: Provenance,
     /// What it does, and what is worse with a smaller or a larger one; one sentence.
     pub meaning: &'static str,
+}
+
+/// Defines tuned constants for the code, each with its record in a slice of [`Constant`]: a value, its unit and its meaning
+/// are written once. The doc comment of a constant is its [`Constant::meaning`].
+///
+/// ```
+/// use optiq_measure::constant::Provenance::Chosen;
+///
+/// optiq_measure::constants! {
+///     /// All of them.
+///     pub const CONSTANTS;
+///
+///     /// Times that something is tried; more take longer.
+///     pub const TRIALS: usize = 3, "trials", "example.trials",
+///         Chosen { reason: "not swept" };
+/// }
+///
+/// assert_eq!((TRIALS, CONSTANTS[0].value), (3, 3.0));
+/// assert_eq!(CONSTANTS[0].meaning, "Times that something is tried; more take longer.");
+/// ```
+#[macro_export]
+macro_rules! constants {
+    (
+        $(#[doc = $all_doc:literal])+
+        $all_visibility:vis const $all:ident;
+        $(
+            $(#[doc = $doc:literal])+
+            $visibility:vis const $constant:ident: $type:ty = $value:expr, $unit:literal, $name:literal, $provenance:expr;
+        )+
+    ) => {
+        $(
+            $(#[doc = $doc])+
+            $visibility const $constant: $type = $value;
+        )+
+
+        $(#[doc = $all_doc])+
+        #[allow(clippy::unnecessary_cast, reason = "some are of this type already")]
+        $all_visibility const $all: &[$crate::constant::Constant] = &[$(
+            $crate::constant::Constant {
+                name: $name,
+                value: $constant as f64,
+                unit: $unit,
+                provenance: $provenance,
+                meaning: concat!($($doc),+).trim_ascii_start(),
+            },
+        )+];
+    };
 }
 
 /// Where a constant comes from.

@@ -76,8 +76,8 @@ impl Estimate {
 
     /// Seconds that a plan takes at least: the fabric's own routes, one look at the candidates, and the checks.
     fn seconds(&self) -> f64 {
-        let per_demand = SECONDS_PER_FLOW_LINK.value * self.links
-            + if self.may_suffice { 0.0 } else { SECONDS_PER_COLUMN_LINK.value * self.links * self.k as f64 };
+        let per_demand = SECONDS_PER_FLOW_LINK * self.links
+            + if self.may_suffice { 0.0 } else { SECONDS_PER_COLUMN_LINK * self.links * self.k as f64 };
         self.demands as f64 * per_demand
     }
 

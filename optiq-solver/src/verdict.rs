@@ -8,7 +8,7 @@ use crate::constants::VERDICT_CLOSE;
 use crate::plan::Plan;
 
 /// Figures that differ by less are taken to be equal in what is said: 1 %.
-pub const CLOSE: f64 = VERDICT_CLOSE.value;
+pub const CLOSE: f64 = VERDICT_CLOSE;
 
 /// What [`verdict`] has found.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,217 +3,124 @@
 //! Where a record says that a command was not kept, the measurement cannot be repeated exactly, and should be made again on
 //! training cases.
 
-use optiq_measure::constant::{Constant, Provenance};
+use optiq_measure::constant::Provenance::{Chosen, Derived, Measured};
+use optiq_measure::constants;
 
-/// The largest automatic chunk: what MPI libraries send at once, without asking the receiver first. Open MPI's TCP
-/// transport does so up to 64 KiB including its own header. The receive of a chunk is always posted, so asking only costs
-/// a round trip per chunk. Larger chunks need that round trip, smaller ones cost more per byte.
-pub const EAGER: u64 = (64 << 10) - 256;
-/// The smallest automatic chunk, unless the message is smaller. Smaller chunks cost more per byte than they gain in
-/// filling a pipeline.
-pub const LEAST_CHUNK: u64 = 8 << 10;
-/// What a chunk costs on a leg apart from its bytes. Only its product with `transport.link_bytes_per_second` counts: a
-/// larger product makes automatic chunks larger.
-pub const CHUNK_NANOSECONDS: u64 = 2_000;
-/// The bandwidth of a link that automatic chunks assume; see `transport.chunk_nanoseconds`.
-pub const LINK_BYTES_PER_SECOND: u64 = 2_000_000_000;
-/// Bytes in flight on the busiest leg: six chunks, of which one is on the wire, one is being confirmed, and four wait for
-/// progress loops that share processors. Below it links idle, above it queues grow without effect.
-pub const IN_FLIGHT_LIMIT: u64 = 6 * EAGER;
-/// The part of the busiest leg's bytes (one in this number) that is in flight where the network's own hardware puts
-/// chunks. A larger part delays chunks at every leg, a smaller one leaves links idle.
-pub const PUTS_IN_FLIGHT_PART: u64 = 40;
-/// Buffer memory of a rank. With less, chunks and windows shrink where many paths meet.
-pub const BUDGET: u64 = 64 << 20;
-/// The largest window of a path on a leg, in chunks. Smaller ones hold chunks back while credits wait behind data, larger
-/// ones take memory.
-pub const WINDOW: u64 = 32;
-/// Sends that a rank hands to its transport at one time. A send that is handed over cannot be overtaken any more; with
-/// too few, links idle.
-pub const SENDS_IN_FLIGHT: usize = 256;
-/// How long nothing may move before a line in the log says what is missing.
-pub const STALL_NOTICE_SECONDS: u64 = 10;
-/// Polls without an event before a rank that shares its processor sleeps. Fewer sleep too early, more take processor time
-/// from ranks with work.
-pub const BACKOFF_POLLS: u32 = 4;
-/// A yield that takes longer means that another process ran, so the processor is shared. A smaller value mistakes slow
-/// system calls for sharing.
-pub const BACKOFF_SHARED_MICROSECONDS: u64 = 10;
-/// The sleep between polls on a shared processor. Longer sleeps delay forwarding, shorter ones take processor time.
-pub const BACKOFF_SLEEP_MICROSECONDS: u64 = 100;
-/// Records (credits, announcements of puts) that share a control message. Smaller batches cost more messages, larger ones
-/// more memory.
-pub const CONTROL_BATCH: usize = 32;
-/// Receives for control messages that are posted ahead. With fewer, messages of many senders wait inside the MPI library.
-pub const CONTROL_RECEIVES: usize = 16;
-/// The smallest window of memory that is allocated for puts.
-pub const LEAST_WINDOW_BYTES: u64 = 4096;
-/// Messages to rank 0 by which a rank aligns its clock; the quickest answer counts. More take longer, fewer may all be
-/// slow.
-pub const CLOCK_QUESTIONS: usize = 8;
+constants! {
+    /// All of them, with units and provenance.
+    pub const CONSTANTS;
 
-/// All of them, with units and provenance.
-pub const CONSTANTS: &[Constant] = &[
-    Constant {
-        name: "transport.eager_bytes",
-        value: EAGER as f64,
-        unit: "B",
-        provenance: Provenance::Measured {
-            command: "not kept; decision 004 describes the run (4x4 torus, 100 Mbit/s, 4 MB per pair, median of 5: chunks of 64 KiB 0.64 to 0.71 s, of 65,400 bytes 0.36 s)",
+    /// The largest automatic chunk: what MPI libraries send at once, without asking the receiver first. Open MPI's TCP
+    /// transport does so up to 64 KiB including its own header. The receive of a chunk is always posted, so asking only costs
+    /// a round trip per chunk. Larger chunks need that round trip, smaller ones cost more per byte.
+    pub const EAGER: u64 = (64 << 10) - 256, "B", "transport.eager_bytes",
+        Measured {
+            command: "not kept; decision 004 describes the run (4x4 torus, 100 Mbit/s, 4 MB per pair, median of 5: chunks of \
+             64 KiB 0.64 to 0.71 s, of 65,400 bytes 0.36 s)",
             date: "2026-11-20",
             cases: "lab-thesis30 (disjoint at 4 MB, before cases were divided)",
-        },
-        meaning: "The largest automatic chunk: what MPI libraries send at once, without asking the receiver first. Open MPI's TCP transport does so up to 64 KiB including its own header. The receive of a chunk is always posted, so asking only costs a round trip per chunk. Larger chunks need that round trip, smaller ones cost more per byte.",
-    },
-    Constant {
-        name: "transport.least_chunk",
-        value: LEAST_CHUNK as f64,
-        unit: "B",
-        provenance: Provenance::Chosen {
-            reason: "not recorded when it was set; about twice the 4,000 bytes that a chunk costs",
-        },
-        meaning: "The smallest automatic chunk, unless the message is smaller. Smaller chunks cost more per byte than they gain in filling a pipeline.",
-    },
-    Constant {
-        name: "transport.chunk_nanoseconds",
-        value: CHUNK_NANOSECONDS as f64,
-        unit: "ns",
-        provenance: Provenance::Derived {
-            from: "2 us at 2 GB/s (a link of Blue Gene/Q) and 320 us at 12.5 MB/s (the lab, sixteen ranks on two processors, seen on 2026-11-21) are both 4,000 bytes",
-        },
-        meaning: "What a chunk costs on a leg apart from its bytes. Only its product with `transport.link_bytes_per_second` counts: a larger product makes automatic chunks larger.",
-    },
-    Constant {
-        name: "transport.link_bytes_per_second",
-        value: LINK_BYTES_PER_SECOND as f64,
-        unit: "B/s",
-        provenance: Provenance::Derived {
-            from: "the nominal rate of a link of Blue Gene/Q; see transport.chunk_nanoseconds",
-        },
-        meaning: "The bandwidth of a link that automatic chunks assume; see `transport.chunk_nanoseconds`.",
-    },
-    Constant {
-        name: "transport.in_flight_limit",
-        value: IN_FLIGHT_LIMIT as f64,
-        unit: "B",
-        provenance: Provenance::Measured {
-            command: "not kept; docs/executor.md has the table of W = 2 to 8 chunks (torus:4x4, torus:2x2x2x2, patterns at 2 to 8 MB, medians of 3)",
+        };
+
+    /// The smallest automatic chunk, unless the message is smaller. Smaller chunks cost more per byte than they gain in
+    /// filling a pipeline.
+    pub const LEAST_CHUNK: u64 = 8 << 10, "B", "transport.least_chunk",
+        Chosen { reason: "not recorded when it was set; about twice the 4,000 bytes that a chunk costs" };
+
+    /// What a chunk costs on a leg apart from its bytes. Only its product with `transport.link_bytes_per_second` counts: a
+    /// larger product makes automatic chunks larger.
+    pub const CHUNK_NANOSECONDS: u64 = 2_000, "ns", "transport.chunk_nanoseconds",
+        Derived {
+            from: "2 us at 2 GB/s (a link of Blue Gene/Q) and 320 us at 12.5 MB/s (the lab, sixteen ranks on two processors, \
+             seen on 2026-11-21) are both 4,000 bytes",
+        };
+
+    /// The bandwidth of a link that automatic chunks assume; see `transport.chunk_nanoseconds`.
+    pub const LINK_BYTES_PER_SECOND: u64 = 2_000_000_000, "B/s", "transport.link_bytes_per_second",
+        Derived { from: "the nominal rate of a link of Blue Gene/Q; see transport.chunk_nanoseconds" };
+
+    /// Bytes in flight on the busiest leg: six chunks, of which one is on the wire, one is being confirmed, and four wait for
+    /// progress loops that share processors. Below it links idle, above it queues grow without effect.
+    pub const IN_FLIGHT_LIMIT: u64 = 6 * EAGER, "B", "transport.in_flight_limit",
+        Measured {
+            command: "not kept; docs/executor.md has the table of W = 2 to 8 chunks (torus:4x4, torus:2x2x2x2, patterns at 2 \
+             to 8 MB, medians of 3)",
             date: "2026-11-21",
             cases: "lab-thesis30, lab-torus-2x2x2x2 (2 to 8 MB, before cases were divided)",
-        },
-        meaning: "Bytes in flight on the busiest leg: six chunks, of which one is on the wire, one is being confirmed, and four wait for progress loops that share processors. Below it links idle, above it queues grow without effect.",
-    },
-    Constant {
-        name: "transport.puts_in_flight_part",
-        value: PUTS_IN_FLIGHT_PART as f64,
-        unit: "1",
-        provenance: Provenance::Measured {
-            command: "optiq simulate --topology bgq:512 --demands pattern:disjoint --message SIZE --model data/sim/bgq.toml --legs hops --transport one-sided --in-flight-part N",
+        };
+
+    /// The part of the busiest leg's bytes (one in this number) that is in flight where the network's own hardware puts
+    /// chunks. A larger part delays chunks at every leg, a smaller one leaves links idle.
+    pub const PUTS_IN_FLIGHT_PART: u64 = 40, "1", "transport.puts_in_flight_part",
+        Measured {
+            command: "optiq simulate --topology bgq:512 --demands pattern:disjoint --message SIZE --model data/sim/bgq.toml \
+             --legs hops --transport one-sided --in-flight-part N",
             date: "2026-11-22",
             cases: "before cases were divided (bgq:512, disjoint, 64 KiB to 2 MiB)",
-        },
-        meaning: "The part of the busiest leg's bytes (one in this number) that is in flight where the network's own hardware puts chunks. A larger part delays chunks at every leg, a smaller one leaves links idle.",
-    },
-    Constant {
-        name: "transport.budget",
-        value: BUDGET as f64,
-        unit: "B",
-        provenance: Provenance::Chosen {
-            reason: "chunks of 64 KiB for up to 1,024 paths through one rank (decision 003)",
-        },
-        meaning: "Buffer memory of a rank. With less, chunks and windows shrink where many paths meet.",
-    },
-    Constant {
-        name: "transport.window",
-        value: WINDOW as f64,
-        unit: "1",
-        provenance: Provenance::Measured {
-            command: "not kept; docs/executor.md describes the run (torus:4x4, pattern subset, 4 MB per pair: 0.30 s with windows of 8, 0.25 s with 32)",
+        };
+
+    /// Buffer memory of a rank. With less, chunks and windows shrink where many paths meet.
+    pub const BUDGET: u64 = 64 << 20, "B", "transport.budget",
+        Chosen { reason: "chunks of 64 KiB for up to 1,024 paths through one rank (decision 003)" };
+
+    /// The largest window of a path on a leg, in chunks. Smaller ones hold chunks back while credits wait behind data, larger
+    /// ones take memory.
+    pub const WINDOW: u64 = 32, "1", "transport.window",
+        Measured {
+            command: "not kept; docs/executor.md describes the run (torus:4x4, pattern subset, 4 MB per pair: 0.30 s with \
+             windows of 8, 0.25 s with 32)",
             date: "2026-11-21",
             cases: "lab-thesis30 (subset at 4 MB, before cases were divided)",
-        },
-        meaning: "The largest window of a path on a leg, in chunks. Smaller ones hold chunks back while credits wait behind data, larger ones take memory.",
-    },
-    Constant {
-        name: "transport.sends_in_flight",
-        value: SENDS_IN_FLIGHT as f64,
-        unit: "1",
-        provenance: Provenance::Chosen {
-            reason: "not recorded when it was set; more than the in-flight limits allow on a few dozen legs, so it only bounds the number of open requests",
-        },
-        meaning: "Sends that a rank hands to its transport at one time. A send that is handed over cannot be overtaken any more; with too few, links idle.",
-    },
-    Constant {
-        name: "transport.stall_notice_seconds",
-        value: STALL_NOTICE_SECONDS as f64,
-        unit: "s",
-        provenance: Provenance::Chosen {
+        };
+
+    /// Sends that a rank hands to its transport at one time. A send that is handed over cannot be overtaken any more; with
+    /// too few, links idle.
+    pub const SENDS_IN_FLIGHT: usize = 256, "1", "transport.sends_in_flight",
+        Chosen {
+            reason: "not recorded when it was set; more than the in-flight limits allow on a few dozen legs, so it only \
+             bounds the number of open requests",
+        };
+
+    /// How long nothing may move before a line in the log says what is missing.
+    pub const STALL_NOTICE_SECONDS: u64 = 10, "s", "transport.stall_notice_seconds",
+        Chosen {
             reason: "not recorded when it was set; far longer than any chunk takes, short enough to help a user who watches",
-        },
-        meaning: "How long nothing may move before a line in the log says what is missing.",
-    },
-    Constant {
-        name: "transport.backoff_polls",
-        value: BACKOFF_POLLS as f64,
-        unit: "1",
-        provenance: Provenance::Chosen {
-            reason: "not recorded when it was set; short bursts of polls catch what arrives at once",
-        },
-        meaning: "Polls without an event before a rank that shares its processor sleeps. Fewer sleep too early, more take processor time from ranks with work.",
-    },
-    Constant {
-        name: "transport.backoff_shared_microseconds",
-        value: BACKOFF_SHARED_MICROSECONDS as f64,
-        unit: "us",
-        provenance: Provenance::Chosen {
-            reason: "a yield that no other process uses returns within a few microseconds",
-        },
-        meaning: "A yield that takes longer means that another process ran, so the processor is shared. A smaller value mistakes slow system calls for sharing.",
-    },
-    Constant {
-        name: "transport.backoff_sleep_microseconds",
-        value: BACKOFF_SLEEP_MICROSECONDS as f64,
-        unit: "us",
-        provenance: Provenance::Chosen {
-            reason: "longer than a round over all ranks takes, shorter than a chunk takes on a fast network with shared processors",
-        },
-        meaning: "The sleep between polls on a shared processor. Longer sleeps delay forwarding, shorter ones take processor time.",
-    },
-    Constant {
-        name: "transport.control_batch",
-        value: CONTROL_BATCH as f64,
-        unit: "1",
-        provenance: Provenance::Chosen {
-            reason: "not recorded when it was set; 32 records are 512 bytes, far below any eager limit",
-        },
-        meaning: "Records (credits, announcements of puts) that share a control message. Smaller batches cost more messages, larger ones more memory.",
-    },
-    Constant {
-        name: "transport.control_receives",
-        value: CONTROL_RECEIVES as f64,
-        unit: "1",
-        provenance: Provenance::Chosen {
-            reason: "not recorded when it was set; a few messages from each neighbour of a torus",
-        },
-        meaning: "Receives for control messages that are posted ahead. With fewer, messages of many senders wait inside the MPI library.",
-    },
-    Constant {
-        name: "transport.least_window_bytes",
-        value: LEAST_WINDOW_BYTES as f64,
-        unit: "B",
-        provenance: Provenance::Derived { from: "a page of memory" },
-        meaning: "The smallest window of memory that is allocated for puts.",
-    },
-    Constant {
-        name: "transport.clock_questions",
-        value: CLOCK_QUESTIONS as f64,
-        unit: "1",
-        provenance: Provenance::Chosen {
-            reason: "not recorded when it was set; the quickest of eight has rarely waited for a processor",
-        },
-        meaning: "Messages to rank 0 by which a rank aligns its clock; the quickest answer counts. More take longer, fewer may all be slow.",
-    },
-];
+        };
+
+    /// Polls without an event before a rank that shares its processor sleeps. Fewer sleep too early, more take processor time
+    /// from ranks with work.
+    pub const BACKOFF_POLLS: u32 = 4, "1", "transport.backoff_polls",
+        Chosen { reason: "not recorded when it was set; short bursts of polls catch what arrives at once" };
+
+    /// A yield that takes longer means that another process ran, so the processor is shared. A smaller value mistakes slow
+    /// system calls for sharing.
+    pub const BACKOFF_SHARED_MICROSECONDS: u64 = 10, "us", "transport.backoff_shared_microseconds",
+        Chosen { reason: "a yield that no other process uses returns within a few microseconds" };
+
+    /// The sleep between polls on a shared processor. Longer sleeps delay forwarding, shorter ones take processor time.
+    pub const BACKOFF_SLEEP_MICROSECONDS: u64 = 100, "us", "transport.backoff_sleep_microseconds",
+        Chosen {
+            reason: "longer than a round over all ranks takes, shorter than a chunk takes on a fast network with shared \
+             processors",
+        };
+
+    /// Records (credits, announcements of puts) that share a control message. Smaller batches cost more messages, larger ones
+    /// more memory.
+    pub const CONTROL_BATCH: usize = 32, "1", "transport.control_batch",
+        Chosen { reason: "not recorded when it was set; 32 records are 512 bytes, far below any eager limit" };
+
+    /// Receives for control messages that are posted ahead. With fewer, messages of many senders wait inside the MPI library.
+    pub const CONTROL_RECEIVES: usize = 16, "1", "transport.control_receives",
+        Chosen { reason: "not recorded when it was set; a few messages from each neighbour of a torus" };
+
+    /// The smallest window of memory that is allocated for puts.
+    pub const LEAST_WINDOW_BYTES: u64 = 4096, "B", "transport.least_window_bytes",
+        Derived { from: "a page of memory" };
+
+    /// Messages to rank 0 by which a rank aligns its clock; the quickest answer counts. More take longer, fewer may all be
+    /// slow.
+    pub const CLOCK_QUESTIONS: usize = 8, "1", "transport.clock_questions",
+        Chosen { reason: "not recorded when it was set; the quickest of eight has rarely waited for a processor" };
+}
 
 #[cfg(test)]
 mod tests {

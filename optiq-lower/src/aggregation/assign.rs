@@ -8,7 +8,7 @@
 //! *Default*: each rank's bytes go to the server that its host uses by default, whatever that makes of the load.
 
 use super::servers::Servers;
-use crate::constants::SNAP;
+use crate::constants::BORDER_SNAP;
 use crate::placement::Placement;
 use optiq_transport::Rank;
 use std::collections::BTreeMap;
@@ -194,7 +194,7 @@ fn cuts(servers: &Servers, shares: &[Share], runs: &Runs, unit: u64) -> Vec<u64>
     for pair in weights.windows(2) {
         until += pair[0];
         let exact = (u128::from(total) * until / all) as u64;
-        let near = (u128::from(total) * pair[0].min(pair[1]) / all / SNAP) as u64;
+        let near = (u128::from(total) * pair[0].min(pair[1]) / all / BORDER_SNAP) as u64;
         let next = borders.partition_point(|&b| b < exact);
         let around = [next.checked_sub(1), Some(next)].into_iter().flatten().filter_map(|i| borders.get(i).copied());
         let border = around.min_by_key(|b| b.abs_diff(exact)).filter(|b| b.abs_diff(exact) <= near);

@@ -23,14 +23,14 @@
 
 use super::assign::{Extent, Runs, Share};
 use super::servers::Server;
-use crate::constants::LARGE_SLICE;
+use crate::constants::LARGE_SLICE_BYTES;
 use optiq_net::NodeId;
 use optiq_transport::Rank;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Slices are not made smaller than this on average, in bytes: what parallel file systems take in one request at most.
-pub const LARGE_BYTES: u64 = LARGE_SLICE;
+pub const LARGE_BYTES: u64 = LARGE_SLICE_BYTES;
 
 /// Half of a budget is not made larger than this, in bytes: MPI counts to 2^31 - 1.
 pub const MAX_HALF_BYTES: u64 = 1 << 30;

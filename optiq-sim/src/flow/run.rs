@@ -126,7 +126,7 @@ impl Run {
                 break;
             }
             while let Some(&Reverse((Key(at), flow, version))) = self.ends.peek()
-                && at <= now * (1.0 + FLOW_MOMENT_TOLERANCE.value)
+                && at <= now * (1.0 + FLOW_MOMENT_TOLERANCE)
             {
                 self.ends.pop();
                 if self.version[flow as usize] == version {

@@ -112,7 +112,7 @@ impl Sharing {
             let level = self.links_of[self.range(flow as usize)].iter().fold(self.caps[flow as usize], least);
             self.level = self.level.min(level);
         }
-        let level = std::mem::replace(&mut self.level, f64::INFINITY) * (1.0 - FLOW_LEVEL_TOLERANCE.value);
+        let level = std::mem::replace(&mut self.level, f64::INFINITY) * (1.0 - FLOW_LEVEL_TOLERANCE);
         self.find_region(level);
         self.fill(level);
     }

@@ -31,7 +31,7 @@ pub fn cost_model(model: &Model, network: &Network, carry: Carry) -> CostModel {
     let (messages, planned, store_and_forward) = match carry {
         Carry::TwoSided => (1, default.planned_link_efficiency, default.planned_link_efficiency),
         // The chunk, and the message that announces it.
-        Carry::OneSided => (2, PUT_PLANNED_LINK_EFFICIENCY.value, PUT_STORE_AND_FORWARD_LINK_EFFICIENCY.value),
+        Carry::OneSided => (2, PUT_PLANNED_LINK_EFFICIENCY, PUT_STORE_AND_FORWARD_LINK_EFFICIENCY),
     };
     let chunk = send * messages + receive + forward;
     CostModel {

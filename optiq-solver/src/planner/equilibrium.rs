@@ -344,8 +344,8 @@ impl Equilibrium {
                 }
             }
             seen.least += amount * least;
-            let limit = least + SELECTIVE.value * (most - least);
-            if most <= least * (1.0 + DEARER.value) {
+            let limit = least + SELECTIVE * (most - least);
+            if most <= least * (1.0 + DEARER) {
                 continue;
             }
             for (&i, &price) in row.iter().zip(&prices) {

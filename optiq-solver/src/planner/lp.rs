@@ -152,7 +152,7 @@ impl LinearProgram {
         let mut bytes = vec![Vec::new(); problem.demands().len()];
         for (&d, xs) in moving.iter().zip(&program.columns) {
             let share = |x: &Option<Variable>| x.map_or(0.0, |x| solution.value(x));
-            let noise = LP_DROP_THRESHOLD.value / xs.len() as f64;
+            let noise = LP_DROP_THRESHOLD / xs.len() as f64;
             let weights: Vec<f64> = xs.iter().map(share).map(|s| if s < noise { 0.0 } else { s }).collect();
             let total = problem.demands()[d].bytes;
             bytes[d] = largest_remainder(total, &weights);
@@ -184,7 +184,7 @@ impl Planner for LinearProgram {
             let mut high = levels.waits_for(candidates, &bytes);
             for _ in 0..LP_PROGRAMS {
                 // Above every base load it is the demands that decide, and the program has decided.
-                if high > highest * (1.0 + LP_CLOSE.value) || high <= low * (1.0 + LP_CLOSE.value) {
+                if high > highest * (1.0 + LP_CLOSE) || high <= low * (1.0 + LP_CLOSE) {
                     break;
                 }
                 let limit = low + (high - low) / 2.0;
@@ -291,7 +291,7 @@ impl Program {
         }
         let highest = prices.iter().map(|p| p.1).fold(f64::MIN_POSITIVE, f64::max);
         let bound = lower_bound(net, demands)?.seconds * net.unit_capacity() / mean;
-        let scale = LP_LEG_PRICE.value * bound / moving.len() as f64 / highest;
+        let scale = LP_LEG_PRICE * bound / moving.len() as f64 / highest;
         let price = prices.into_iter().map(|(x, price)| scale * price * x).sum();
         let base = levels.base.iter().map(|&b| b as f64 / mean).collect();
         Ok(Program { variables, t, columns, on_link, capacity: levels.capacity, base, price })

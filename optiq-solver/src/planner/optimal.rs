@@ -58,10 +58,10 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 /// The gap that is good enough where nothing else is said.
-pub const GAP: f64 = constants::GAP.value;
+pub const GAP: f64 = constants::GAP;
 
 /// The slack where nothing else is said.
-pub const SLACK: f64 = constants::SLACK.value;
+pub const SLACK: f64 = constants::SLACK;
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug)]
@@ -126,7 +126,7 @@ impl Planner for Optimal {
         let candidates = problem.candidates(self.name())?;
         let mut search = Search::new(problem, columns(demands, candidates, &direct, deadline), cut, start);
         let searching = deadline.keeping(SECOND_GOAL);
-        search.run(self.gap * (1.0 - SPARE_GAP.value), &|| searching.stop());
+        search.run(self.gap * (1.0 - SPARE_GAP), &|| searching.stop());
         log::debug!("search: {:.3} s", start.elapsed().as_secs_f64());
         search.minimise_forwarding(self.slack, &direct, deadline, seconds_per_flow);
         log::debug!("second goal: {:.3} s", start.elapsed().as_secs_f64());
@@ -168,7 +168,7 @@ fn columns(demands: &[Demand], candidates: &Candidates, direct: &Assignment, dea
     columns
 }
 
-/// What links cost together, or `least` if that is no more. Most columns are far dearer than the cheapest: they are left early.
+/// The sum of what links cost, or `least` if that is no more. Most columns are far dearer than the cheapest: they are left early.
 fn cost_below(links: &[u32], costs: &[u32], least: u32) -> u32 {
     let mut sum = 0u32;
     for &l in links {
@@ -253,7 +253,7 @@ impl<'a> Search<'a> {
         let large = scale::is_large(net, problem.demands());
         let walks = if large { Walks::new(net) } else { None }.map(|walks| {
             let affordable =
-                |&hops: &ForcedHops| walks.look_ups(hops) * problem.demands().len() as f64 <= FORCED_HOPS_WORK.value;
+                |&hops: &ForcedHops| walks.look_ups(hops) * problem.demands().len() as f64 <= FORCED_HOPS_WORK;
             let hops = [ForcedHops::Both, ForcedHops::One].into_iter().find(affordable).unwrap_or(ForcedHops::None);
             (walks, hops)
         });
@@ -288,7 +288,7 @@ impl<'a> Search<'a> {
     /// Iterates and prices in turn until the gap over every routing is at most `gap`, or there is nothing left to do.
     fn run(&mut self, gap: f64, stop: &(dyn Fn() -> bool + Sync)) {
         let mut doublings = FIRST_POWER;
-        let most = if self.walks.is_some() { WORK_MOST_LARGE.value } else { WORK_MOST.value };
+        let most = if self.walks.is_some() { WORK_MOST_LARGE } else { WORK_MOST };
         let (mut rounds_at_power, mut unpriced, mut spent) = (0, 0, 0.0);
         for round in 0..ROUNDS_MOST {
             let (seen, work) = self.equilibrate(doublings, round, gap, stop);
@@ -307,7 +307,7 @@ impl<'a> Search<'a> {
             let worth = self.walks.is_some()
                 || smoothing_gap + seen.reduced_cost_excess() <= gap
                 || settled
-                || self.pricing_work <= work.max(ALWAYS_WORTH.value);
+                || self.pricing_work <= work.max(ALWAYS_WORTH);
             let worth = worth && spent + self.pricing_work <= most;
             let entering = match worth && !proved(self) {
                 true => {
@@ -350,7 +350,7 @@ impl<'a> Search<'a> {
             if let Some(reason) = reason {
                 return log_end(reason, round, spent, most);
             }
-            self.state.rebuild(entering.as_deref().unwrap_or_default(), KEEP_COLUMNS.value);
+            self.state.rebuild(entering.as_deref().unwrap_or_default(), KEEP_COLUMNS);
             rounds_at_power += 1;
             // Columns to add weigh as what the present ones have to gain does.
             let residual = if entering.is_some() { self.reduced_cost_excess } else { seen.reduced_cost_excess() };
@@ -382,13 +382,13 @@ impl<'a> Search<'a> {
                 self.state.price_links(doublings, reference);
             }
             let thin = match round {
-                0 if s < 2 => THIN_FIRST_SWEEPS.value,
-                0 | 1 => THIN_FIRST_ROUNDS.value,
+                0 if s < 2 => THIN_FIRST_SWEEPS,
+                0 | 1 => THIN_FIRST_ROUNDS,
                 _ => 0.0,
             };
-            seen = self.state.sweep(full, thin, DROP_THRESHOLD.value, stop);
+            seen = self.state.sweep(full, thin, DROP_THRESHOLD, stop);
             work += self.state.work(full);
-            if s + 1 >= SWEEPS_LEAST && seen.reduced_cost_excess() <= TOLERANCE.value * gap || stop() {
+            if s + 1 >= SWEEPS_LEAST && seen.reduced_cost_excess() <= TOLERANCE * gap || stop() {
                 break;
             }
         }
@@ -483,8 +483,8 @@ impl<'a> Search<'a> {
             }
         }
         let needed = demands.iter().zip(&least).filter(|(d, _)| d.bytes > 0).map(|(d, &c)| d.bytes as f64 * c as f64);
-        let excess = if pays > 0.0 { 1.0 - needed.sum::<f64>() / pays } else { 0.0 };
-        (paths, excess)
+        let reduced_cost_excess = if pays > 0.0 { 1.0 - needed.sum::<f64>() / pays } else { 0.0 };
+        (paths, reduced_cost_excess)
     }
 
     /// The bound, and what proves it in words.
@@ -538,11 +538,11 @@ impl<'a> Search<'a> {
             columns.forwards[i] = stops.saturating_sub(2) as f64;
         }
         self.state.reload();
-        let limit = self.bound.seconds.max(self.over_legs) * (1.0 + slack) * (1.0 - WHOLE_BYTES.value);
+        let limit = self.bound.seconds.max(self.over_legs) * (1.0 + slack) * (1.0 - WHOLE_BYTES);
         let limit = self.state.congestion().max(limit);
-        (self.state.forward_price, self.state.ceiling) = (FORWARD_PRICE.value, 1.0);
+        (self.state.forward_price, self.state.ceiling) = (FORWARD_PRICE, 1.0);
         // Small problems can afford more sweeps, and fewer flows matter there as they do elsewhere.
-        let most = ((FORWARDING_WORK.value / self.state.work(true).max(1.0)) as usize)
+        let most = ((FORWARDING_WORK / self.state.work(true).max(1.0)) as usize)
             .clamp(FORWARDING_SWEEPS, FORWARDING_SWEEPS_MOST);
         let most = if self.walks.is_some() { FORWARDING_SWEEPS_LARGE } else { most };
         let mut sweeps = 0;
@@ -555,8 +555,8 @@ impl<'a> Search<'a> {
                 }
                 self.state.sweep(
                     full,
-                    if doublings >= MERGE_FROM_POWER { MERGE_PART.value } else { 0.0 },
-                    DROP_THRESHOLD_FORWARDING.value,
+                    if doublings >= MERGE_FROM_POWER { MERGE_PART } else { 0.0 },
+                    DROP_THRESHOLD_FORWARDING,
                     &|| deadline.overdue(),
                 );
                 sweeps += 1;

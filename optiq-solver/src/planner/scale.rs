@@ -6,10 +6,10 @@ use optiq_net::{Network, NodeId};
 
 /// Visits to links that pricing by Dijkstra's algorithm from `roots` vertices makes, about.
 pub(crate) fn pricing_work(net: &Network, roots: usize) -> f64 {
-    PRICING_VISIT.value * roots as f64 * net.links().len() as f64
+    PRICING_VISIT * roots as f64 * net.links().len() as f64
 }
 
-/// Whether demands on a grid are so many, or the grid is so large, that `optimal` begins with few columns and finds others
+/// Whether a grid has enough hosts or demands that `optimal` begins with few columns and finds others
 /// as walks (module `walks`): where one pricing would take all of the work allowed, or columns as many as
 /// [`K_LEAST`] for each demand would have more links than `LARGE_COLUMNS`.
 pub(crate) fn is_large(net: &Network, demands: &[Demand]) -> bool {
@@ -18,7 +18,7 @@ pub(crate) fn is_large(net: &Network, demands: &[Demand]) -> bool {
     };
     // Half of the diameter is the mean distance on a torus.
     let columns = demands.len() as f64 * K_LEAST as f64 * f64::from(grid.diameter()) / 2.0;
-    columns > LARGE_COLUMNS.value || pricing_work(net, fewer_ends(net, demands)) > WORK_MOST.value
+    columns > LARGE_COLUMNS || pricing_work(net, fewer_ends(net, demands)) > WORK_MOST
 }
 
 /// The number of hosts that send, or that receive, whichever is less.

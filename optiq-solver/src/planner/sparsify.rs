@@ -31,7 +31,7 @@ const REPAIR_POWERS: RangeInclusive<u32> = REPAIR_POWER_FIRST..=REPAIR_POWER_LAS
 /// Leaves flows out of `state` as far as no link then needs more than `limit` seconds, at the forward price that it has.
 pub(super) fn reduce(state: &mut Equilibrium, limit: f64) {
     state.reload();
-    let allowed = state.forwarded() * (1.0 + SPARSIFY_FORWARDED.value);
+    let allowed = state.forwarded() * (1.0 + SPARSIFY_FORWARDED);
     into_room(state, limit, allowed);
     let start = state.columns.bytes.clone();
     let moving = (0..state.columns.demands()).filter(|&j| !state.columns.row(j).is_empty()).count();
@@ -43,7 +43,7 @@ pub(super) fn reduce(state: &mut Equilibrium, limit: f64) {
     let mut found = vec![start.clone()];
     for parts in 1..=PARTS_MOST {
         let cost = (parts * PARTS_POWERS.count() * PARTS_SWEEPS) as f64 * state.columns.visits();
-        if work + cost > SPARSIFY_WORK.value / 2.0 {
+        if work + cost > SPARSIFY_WORK / 2.0 {
             break;
         }
         work += cost;
@@ -133,7 +133,7 @@ fn in_parts(state: &mut Equilibrium, limit: f64, parts: usize) -> bool {
             for (i, place) in places.iter_mut().enumerate() {
                 let bytes = sizes[i / parts];
                 state.put(*place, -bytes);
-                let (mut best, mut least) = (*place, state.potential(*place, bytes) * (1.0 - PART_GAIN.value));
+                let (mut best, mut least) = (*place, state.potential(*place, bytes) * (1.0 - PART_GAIN));
                 for column in state.columns.row(moving[i / parts]) {
                     let grows = state.potential(column, bytes);
                     if grows < least {
@@ -187,7 +187,7 @@ fn eliminate(state: &mut Equilibrium, limit: f64, allowed: f64, work: &mut f64) 
         let leaving: Vec<usize> = flows[..at_once].iter().map(|flow| flow.1).collect();
         let (left, places) = without(&state.columns, &leaving);
         let cost = (REPAIR_POWERS.count() * REPAIR_SWEEPS) as f64 * 3.0 * left.visits();
-        if *work + cost > SPARSIFY_WORK.value {
+        if *work + cost > SPARSIFY_WORK {
             return;
         }
         match repaired(state, left, limit, work) {
@@ -326,7 +326,7 @@ mod tests {
             reduce(&mut state, limit);
             prop_assert!(flows(&state) <= before);
             prop_assert!(state.congestion() <= limit * (1.0 + 1e-9), "{} {limit}", state.congestion());
-            prop_assert!(state.forwarded() <= forwarded * (1.0 + SPARSIFY_FORWARDED.value) + 1e-6);
+            prop_assert!(state.forwarded() <= forwarded * (1.0 + SPARSIFY_FORWARDED) + 1e-6);
             for (found, expected) in sums(&state).into_iter().zip(expected) {
                 prop_assert!((found - expected).abs() <= 1e-9 * (1.0 + expected));
             }

@@ -110,8 +110,8 @@ impl ExecutorConstants {
     pub fn of_this_program() -> Self {
         ExecutorConstants {
             in_flight_part: PUTS_IN_FLIGHT_PART,
-            planned_link_efficiency: PUT_PLANNED_LINK_EFFICIENCY.value,
-            store_and_forward_link_efficiency: PUT_STORE_AND_FORWARD_LINK_EFFICIENCY.value,
+            planned_link_efficiency: PUT_PLANNED_LINK_EFFICIENCY,
+            store_and_forward_link_efficiency: PUT_STORE_AND_FORWARD_LINK_EFFICIENCY,
         }
     }
 
@@ -328,9 +328,9 @@ impl ExecutorContent {
         let used = self.used;
         row("transport.puts_in_flight_part", fitted.in_flight_part as f64, used.in_flight_part as f64, 0);
         let (of_fitted, of_used) = (fitted.planned_link_efficiency, used.planned_link_efficiency);
-        row(PUT_PLANNED_LINK_EFFICIENCY.name, of_fitted, of_used, 3);
+        row("sim.put_planned_link_efficiency", of_fitted, of_used, 3);
         let (of_fitted, of_used) = (fitted.store_and_forward_link_efficiency, used.store_and_forward_link_efficiency);
-        row(PUT_STORE_AND_FORWARD_LINK_EFFICIENCY.name, of_fitted, of_used, 3);
+        row("sim.put_store_and_forward_link_efficiency", of_fitted, of_used, 3);
         let [planned, hops] = Relays::ALL.map(|relays| self.efficiencies(relays, fitted.in_flight_part).len());
         format!(
             "\n## Constants\n\nOne in so many bytes of the busiest leg is in flight; what makes relays at every host fastest, by the \

@@ -4,15 +4,12 @@
 //! it is free, so it never makes a call wait for longer than one step, and it sleeps while no exchange is active.
 
 use super::sessions::Shared;
-use crate::constants::PAUSE_MICROSECONDS;
+use crate::constants::PROGRESS_PAUSE_SECONDS;
 use optiq_transport::mpi::{ffi, is_initialized};
 use parking_lot::{Condvar, Mutex};
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-
-/// Between two steps in which nothing moved.
-const PAUSE: Duration = Duration::from_micros(PAUSE_MICROSECONDS);
 
 struct State {
     /// Whether the option asks for a thread and MPI allows one.
@@ -88,7 +85,7 @@ fn run() {
         drop(state);
         let moved = sessions.iter().any(|s| s.try_lock().is_some_and(|session| session.advance()));
         if !moved {
-            thread::sleep(PAUSE);
+            thread::sleep(Duration::from_secs_f64(PROGRESS_PAUSE_SECONDS));
         }
     }
 }

@@ -10,7 +10,7 @@ use super::file_session::FileSession;
 use super::requests::{Accesses, Failure, FileDirection};
 use super::view::FileHandle;
 use crate::blocks::Blocks;
-use crate::constants::FILE_BATCH;
+use crate::constants::FILE_BATCH_ROUNDS;
 use crate::error::{Error, Status};
 use crate::session::{Arguments, FallbackArgs, Local, Operation};
 use optiq_lower::aggregation::{Extent, Rounds, Server};
@@ -74,7 +74,7 @@ impl FileSession {
                 // Of a write: the one before last, whose half is needed now. Of a read: this one.
                 failed = failed.and(h.wait(plan, round, me));
             }
-            if round % FILE_BATCH == 0 {
+            if round % FILE_BATCH_ROUNDS == 0 {
                 // With a time limit also at first: what plans a batch does not look at the clock.
                 if round > 0 || self.limit().is_some() {
                     self.settle(std::mem::replace(&mut failed, Ok(())))?;
@@ -112,7 +112,7 @@ impl FileSession {
         first: u64,
         operations: &mut Operations,
     ) -> Result<(), Error> {
-        for round in (first..plan.rounds.count()).take(FILE_BATCH as usize) {
+        for round in (first..plan.rounds.count()).take(FILE_BATCH_ROUNDS as usize) {
             // All ranks know which rounds repeat the one before: there is nothing to agree upon.
             if !plan.rounds.repeats(round) {
                 let [from, into] = self.sides(plan, halves, round)?;

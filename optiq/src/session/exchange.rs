@@ -407,7 +407,7 @@ impl Session {
         let largest = demands.iter().map(|d| d.bytes).max().unwrap_or(0);
         let chunk = (largest / 32).clamp(1 << 10, 64 << 10);
         // While rank 0 plans, all wait. All take its plan, so that it may depend on its clock.
-        let limit = (PLANNING_PART.value * direct).clamp(LEAST_PLANNING_SECONDS.value, MOST_PLANNING_SECONDS.value);
+        let limit = (PLANNING_PART * direct).clamp(LEAST_PLANNING_SECONDS, MOST_PLANNING_SECONDS);
         log::debug!(
             "planner {planner}{}, at most {limit:.3} s: link bound {direct:.6} s on the fabric's own routes, {} demands",
             if self.config.planner == PlannerChoice::Auto { " (OPTIQ_PLANNER=auto)" } else { "" },

@@ -7,7 +7,7 @@
 //! calls and whether the forecast was wrong for any rank: a *misprediction*, large messages in a call without an agreement.
 //!
 //! - After three agreed calls in a row that were not planned, agreements become rare: after 2, 4, 8 ... calls, until
-//!   there are [`MAXIMUM_SPACING`] from one to the next; but often enough that at most [`MAXIMUM_SAMPLING_INTERVAL`] passes
+//!   there are [`SAMPLING_CALLS`] from one to the next; but often enough that at most [`MAXIMUM_SAMPLING_INTERVAL`] passes
 //!   between two, and rarely enough that agreements in vain, and planning in vain, stay below a hundredth of the time.
 //! - Where calls repeat in a period, as those of a time step do, only those are agreed upon that are expected to be
 //!   planned.
@@ -16,8 +16,8 @@
 //!   never come again, no more than a longest period of them.
 
 use crate::constants::{
-    AGREEMENT_SPACING, MAXIMUM_SAMPLING_INTERVAL, MAXIMUM_SPACING, MISPREDICTIONS_IN_VAIN, UNPLANNED_BEFORE_SKIPPING,
-    WATCH_CALLS,
+    AGREEMENT_SPACING, MAXIMUM_SAMPLING_INTERVAL, SAMPLING_CALLS, UNPLANNED_CALLS, VAIN_MISPREDICTIONS,
+    WATCH_CALLS_FIRST, WATCH_CALLS_MOST,
 };
 
 /// What a call turned out to be.
@@ -75,7 +75,7 @@ impl Forecast {
             spacing: 1,
             unplanned: 0,
             watch_calls: 0,
-            next_watch: *WATCH_CALLS.start(),
+            next_watch: WATCH_CALLS_FIRST,
             in_vain: 0,
             postponed: 0,
         }
@@ -90,10 +90,10 @@ impl Forecast {
         } else {
             self.unplanned += 1;
         }
-        if agreed.misprediction && self.in_vain < MISPREDICTIONS_IN_VAIN {
+        if agreed.misprediction && self.in_vain < VAIN_MISPREDICTIONS {
             self.in_vain += u32::from(agreed.class == CallClass::Fallback);
             self.watch_calls = self.next_watch;
-            self.next_watch = (2 * self.next_watch).min(*WATCH_CALLS.end());
+            self.next_watch = (2 * self.next_watch).min(WATCH_CALLS_MOST);
         }
         if agreed.later && self.postponed < LONGEST_PERIOD {
             self.postponed += 1;
@@ -106,7 +106,7 @@ impl Forecast {
         let mut skip = 0;
         if let Some(period) = self.period() {
             skip = u64::from((self.history << (u128::BITS - period)).leading_zeros());
-        } else if self.unplanned >= UNPLANNED_BEFORE_SKIPPING {
+        } else if self.unplanned >= UNPLANNED_CALLS {
             skip = self.rarer(&agreed);
         }
         self.remember(skip);
@@ -115,14 +115,14 @@ impl Forecast {
 
     fn rarer(&mut self, agreed: &Agreed) -> u64 {
         let calls = |seconds: f64| (seconds / agreed.seconds_per_call.max(1e-9)).min(1e6) as u64;
-        let paid = calls(AGREEMENT_SPACING.value * agreed.agreement_seconds);
-        let widest = MAXIMUM_SPACING.min(calls(MAXIMUM_SAMPLING_INTERVAL.value).max(paid)).max(1);
+        let paid = calls(AGREEMENT_SPACING * agreed.agreement_seconds);
+        let widest = SAMPLING_CALLS.min(calls(MAXIMUM_SAMPLING_INTERVAL).max(paid)).max(1);
         if self.spacing >= widest {
-            self.next_watch = *WATCH_CALLS.start();
+            self.next_watch = WATCH_CALLS_FIRST;
         }
         // In steps, so that large calls among the first ones are noticed soon.
         self.spacing = (2 * self.spacing).min(widest);
-        self.spacing.max(calls(AGREEMENT_SPACING.value * agreed.planning_seconds)) - 1
+        self.spacing.max(calls(AGREEMENT_SPACING * agreed.planning_seconds)) - 1
     }
 
     /// Adds calls that were not planned.
@@ -243,7 +243,7 @@ mod tests {
         // Long calls: 0.5 s are only 5 of them, but an agreement of 10 ms is worth 20.
         let long = Agreed { seconds_per_call: 0.1, agreement_seconds: 10e-3, ..costly };
         assert_eq!(forecast.learn(long), 19);
-        // Never more than MAXIMUM_SPACING, however short calls are.
+        // Never more than SAMPLING_CALLS, however short calls are.
         let short = Agreed { seconds_per_call: 1e-6, ..costly };
         assert_eq!([(); 5].map(|()| forecast.learn(short)), [39, 79, 159, 255, 255]);
     }

@@ -1,7 +1,7 @@
 //! The plan cache of a communicator.
 
 use crate::blocks::Blocks;
-use crate::constants::{AVERAGE_WEIGHT, OUTLIER, TRIALS};
+use crate::constants::{AVERAGE_WEIGHT, FIRST_TRIAL, OUTLIER, SECOND_TRIAL, TRIAL_FACTOR};
 use optiq_lower::decide::Decision;
 use optiq_lower::gather::{Gathered, Place};
 use optiq_net::Fingerprint;
@@ -105,12 +105,11 @@ impl Trials {
         };
         let uses = self.uses;
         self.uses = self.uses.saturating_add(1);
-        let (first, second, factor) = TRIALS;
-        let mut trial = second;
+        let mut trial = SECOND_TRIAL;
         while trial < uses {
-            trial = trial.saturating_mul(factor);
+            trial = trial.saturating_mul(TRIAL_FACTOR);
         }
-        if uses == first || uses == trial { other } else { best }
+        if uses == FIRST_TRIAL || uses == trial { other } else { best }
     }
 
     /// What a use took.
@@ -144,7 +143,7 @@ impl RobustMovingAverage {
             (None, _) => seconds,
             // The first use may have opened connections.
             (Some(first), ..2) => first.min(seconds),
-            (Some(known), _) => known + (seconds.min(OUTLIER.value * known) - known) / AVERAGE_WEIGHT.value,
+            (Some(known), _) => known + (seconds.min(OUTLIER * known) - known) / AVERAGE_WEIGHT,
         });
         self.times = self.times.saturating_add(1);
     }

@@ -1,7 +1,7 @@
 //! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
 
 use crate::config::Config;
-use crate::constants::TIMED_REDUCTIONS;
+use crate::constants::CALIBRATION_REDUCTIONS;
 use crate::error::Error;
 use crate::logger;
 use crate::networks;
@@ -192,7 +192,7 @@ fn calibrate(comm: &Communicator) -> Result<CostModel, Error> {
     let mut model = CostModel::default();
     let mut least = f64::INFINITY;
     let reduction = Reduction::new()?;
-    for _ in 0..2 * TIMED_REDUCTIONS {
+    for _ in 0..2 * CALIBRATION_REDUCTIONS {
         let mut record = ReductionRecord { minima: [0; MINIMA], sums: [0; 2] };
         let start = Instant::now();
         reduction.reduce(comm, &mut record)?;

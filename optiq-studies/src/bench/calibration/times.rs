@@ -34,7 +34,7 @@ pub fn latency_messages(ranks: u32) -> f64 {
 /// Seconds of an agreement, the same on all ranks; collective.
 pub fn agreement_samples(world: &SimpleCommunicator, comm: &Communicator) -> Result<Vec<f64>, String> {
     let reduction = Reduction::new().map_err(|e| e.to_string())?;
-    let batch = CALIBRATION_BATCH.value as usize;
+    let batch = CALIBRATION_BATCH as usize;
     let sample = |_| {
         let agree = || {
             let mut record = ReductionRecord { minima: [0; MINIMA], sums: [0; 2] };
@@ -44,7 +44,7 @@ pub fn agreement_samples(world: &SimpleCommunicator, comm: &Communicator) -> Res
     };
     // The first opens connections.
     sample(0)?;
-    (0..CALIBRATION_SAMPLES.value as usize).map(sample).collect()
+    (0..CALIBRATION_SAMPLES).map(sample).collect()
 }
 
 /// Seconds of a rank's work for a chunk, the same on all ranks; collective. `(agreement, latency)` in seconds.
@@ -55,7 +55,7 @@ pub fn chunk_samples(
     placement: &Placement,
     (agreement, latency): (f64, f64),
 ) -> Result<Vec<f64>, String> {
-    let chunk = (CALIBRATION_CHUNK_PART.value * latency * network.unit_capacity()).clamp(1.0, 1024.0) as usize;
+    let chunk = (CALIBRATION_CHUNK_PART * latency * network.unit_capacity()).clamp(1.0, 1024.0) as usize;
     let config = Config {
         planner: PlannerChoice::Named(optiq_solver::planner::PlannerName::Direct),
         legs: LegsChoice::Planned,
@@ -71,7 +71,7 @@ pub fn chunk_samples(
     // The first exchange of a size makes its plan; the second tells how long it is.
     while chunks < CHUNKS.1 {
         seconds = ring.seconds(world, &session, chunks * chunk)?;
-        if seconds > CALIBRATION_BATCH.value * agreement {
+        if seconds > CALIBRATION_BATCH * agreement {
             break;
         }
         chunks *= 4;
@@ -85,7 +85,7 @@ pub fn chunk_samples(
         // No less than what 1 % of the time says, should an agreement have been slower than the exchange with its own.
         Ok((seconds - agreement).max(seconds / 100.0) / (2 * chunks) as f64)
     };
-    (0..CALIBRATION_SAMPLES.value as usize).map(sample).collect()
+    (0..CALIBRATION_SAMPLES).map(sample).collect()
 }
 
 /// Every host that has ranks sends to the next one: its first rank to that host's first rank.

@@ -30,7 +30,7 @@ const PROBE: u64 = 1 << 20;
 /// A sentence if a pattern moves nothing on this network.
 pub fn cases(network: &Network, agreement: f64, latency: f64, notes: &mut Vec<String>) -> Result<Vec<Case>, String> {
     let chunk = latency + EAGER as f64 / network.unit_capacity();
-    let wanted = CALIBRATION_BOUND.value * agreement.max(chunk);
+    let wanted = CALIBRATION_BOUND * agreement.max(chunk);
     let case = |pattern: &str| {
         let list = demands::parse(pattern, network, PROBE).map_err(|e| e.to_string())?;
         let load = network.route_load(list.iter().map(|d| (d.src, d.dst, d.bytes))).map_err(|e| e.to_string())?;
@@ -44,13 +44,13 @@ pub fn cases(network: &Network, agreement: f64, latency: f64, notes: &mut Vec<St
         if bound <= 0.0 || busiest == 0 {
             return Err(format!("{pattern} moves no bytes on {}; --cases FILE is expected", network.spec()));
         }
-        let most = CALIBRATION_HOST_BYTES.value / (busiest as f64 / PROBE as f64);
+        let most = CALIBRATION_HOST_BYTES / (busiest as f64 / PROBE as f64);
         let bytes = PROBE as f64 * wanted / bound;
         if bytes > most {
             notes.push(format!(
                 "{pattern} has {most:.0} bytes per pair, less than {:.0}, so that a host has at most {}.",
                 bytes,
-                format_bytes(CALIBRATION_HOST_BYTES.value as u64)
+                format_bytes(CALIBRATION_HOST_BYTES as u64)
             ));
         }
         let message_bytes = rounded(bytes.min(most));

@@ -14,7 +14,7 @@ use super::started::Started;
 use super::{state, streams};
 use crate::c_api::sessions::{copy_nothing, info_keys, take_info};
 use crate::config::{Config, Settings};
-use crate::constants::EARLY_CALLS;
+use crate::constants::EARLY_CALLS_PASSED;
 use crate::error::Error;
 use crate::logger;
 use crate::session::{FastPath, Session};
@@ -194,7 +194,7 @@ fn look_up(comm: ffi::MPI_Comm) -> Option<*const KnownComm> {
         (0, _) => (!is_within_world(comm, ranks)).then_some(CallOutcome::Foreign),
         _ => Some(CallOutcome::Inter),
     };
-    let early = if config.algorithm == Algorithm::Multipath { 0 } else { EARLY_CALLS };
+    let early = if config.algorithm == Algorithm::Multipath { 0 } else { EARLY_CALLS_PASSED };
     let config = if why.is_none() { configuration(comm, config) } else { config };
     let known = KnownComm {
         state: Mutex::new(if why.is_some() { CommState::Plain } else { CommState::Waiting(0) }),
