@@ -205,12 +205,14 @@ fn eliminate(state: &mut Equilibrium, limit: f64, allowed: f64, work: &mut f64) 
 /// and which columns they were.
 fn without(columns: &Columns, leaving: &[usize]) -> (Columns, Vec<usize>) {
     let (mut left, mut places) = (Columns::new(), Vec::new());
+    let mut staying: Vec<bool> = columns.bytes.iter().map(|&bytes| bytes > 0.0).collect();
+    leaving.iter().for_each(|&i| staying[i] = false);
     for j in 0..columns.demands() {
-        let stays = |i: &usize| columns.bytes[*i] > 0.0 && !leaving.contains(i);
+        let stays = |i: &usize| staying[*i];
         let all: f64 = columns.bytes[columns.row(j)].iter().sum();
-        let staying: f64 = columns.row(j).filter(stays).map(|i| columns.bytes[i]).sum();
+        let kept: f64 = columns.row(j).filter(stays).map(|i| columns.bytes[i]).sum();
         for i in columns.row(j).filter(stays) {
-            left.push(columns.links(i).iter().copied(), columns.bytes[i] / staying * all);
+            left.push(columns.links(i).iter().copied(), columns.bytes[i] / kept * all);
             left.forwards[places.len()] = columns.forwards[i];
             places.push(i);
         }
