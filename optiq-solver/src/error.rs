@@ -218,6 +218,17 @@ pub enum PlanError {
         /// Bytes that are left.
         available: u64,
     },
+    /// So many demands that planning takes minutes, and no time limit is set.
+    #[error(
+        "{demands} demands take minutes to plan; without a time limit, planner optimal takes {most} at most (planner direct \
+         takes any number)"
+    )]
+    TooManyDemands {
+        /// Number of demands.
+        demands: usize,
+        /// `plan.demands_most` of [`crate::constants`].
+        most: usize,
+    },
     /// A planner gave a flow that the network cannot carry, or lost bytes. A defect of the planner.
     #[error("planner {planner} made a plan that does not hold: {problem}")]
     Unsound {

@@ -4,8 +4,8 @@ use crate::bound::lower_bound;
 use crate::candidates::{self, CandidateMethod, Candidates, LazyCandidates};
 use crate::checks::{check_demands, unconnected};
 use crate::constants::{
-    self, CANDIDATE_PATHS, CANDIDATE_PATHS_CONCENTRATED, CANDIDATE_PATHS_LARGE, CONCENTRATED_PART, K_LEAST,
-    K_LEAST_LARGE, K_MOST,
+    self, CANDIDATE_PATHS, CANDIDATE_PATHS_CONCENTRATED, CANDIDATE_PATHS_LARGE, CONCENTRATED_PART, DEMANDS_MOST,
+    K_LEAST, K_LEAST_LARGE, K_MOST,
 };
 use crate::deadline::Deadline;
 use crate::demands::{self, Demand};
@@ -187,6 +187,9 @@ pub fn run_with(
         PlannerName::Optimal => Deadline::new(start, options.time_limit),
         _ => Deadline::NEVER,
     };
+    if options.planner == PlannerName::Optimal && !deadline.is_set() && demands.len() > DEMANDS_MOST {
+        return Err(PlanError::TooManyDemands { demands: demands.len(), most: DEMANDS_MOST });
+    }
     let estimate = Estimate::new(net, demands, k, options.planner);
     estimate.check_memory()?;
     let mut timings = Timings::default();

@@ -313,3 +313,14 @@ fn planners_are_object_safe_and_named() {
     assert_eq!(all.iter().map(|p| p.name()).collect::<Vec<_>>(), planners());
     assert!(!all[0].needs_candidates() && all[1].needs_candidates());
 }
+
+/// Without a time limit, what would take minutes is refused at once.
+#[test]
+fn too_many_demands_are_refused_at_once() {
+    let many = vec![demand(0, 2, 1); 8_000_001];
+    assert_eq!(
+        refused(&net("torus:4"), &many, &options("optimal")).to_string(),
+        "8000001 demands take minutes to plan; without a time limit, planner optimal takes 8000000 at most (planner direct \
+         takes any number)"
+    );
+}
