@@ -105,10 +105,6 @@ constants! {
     pub(crate) const SECONDS_PER_COLUMN_LINK: f64 = 3e-8, "s", "estimate.seconds_per_column_link",
         Chosen { reason: "an order of magnitude, not calibrated; only what is announced depends on it" };
 
-    /// As optimal.work_most, for large problems.
-    pub(crate) const WORK_MOST_LARGE: f64 = 1e10, "visits", "optimal.work_most_large",
-        Chosen { reason: "about a minute" };
-
     /// Look-ups for walks with forced hops, in one pricing, at most; beyond it fewer hops are forced.
     pub(crate) const FORCED_HOPS_WORK: f64 = 4e8, "look-ups", "optimal.forced_hops_work",
         Chosen { reason: "about a second" };

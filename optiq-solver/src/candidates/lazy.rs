@@ -24,7 +24,7 @@ impl<F: FnOnce() -> Result<Candidates, PlanError> + Send> LazyCandidates<F> {
         LazyCandidates { search: Mutex::new(Some(search)), found: OnceLock::new() }
     }
 
-    /// Seconds that the search took; 0 if nobody asked for it.
+    /// Seconds that the search took; 0 if it has not run.
     pub fn seconds(&self) -> f64 {
         self.found.get().map_or(0.0, |found| found.1)
     }
@@ -35,7 +35,7 @@ impl<F: FnOnce() -> Result<Candidates, PlanError> + Send> CandidateSource for La
         let found = self.found.get_or_init(|| {
             let start = Instant::now();
             let search = self.search.lock().unwrap_or_else(PoisonError::into_inner).take();
-            // The search is there: nobody else takes it.
+            // `get_or_init` runs this once, so the search is still there.
             let found = search.map_or(Err(PlanError::NoCandidates("")), |search| search());
             (found, start.elapsed().as_secs_f64())
         });

@@ -57,7 +57,7 @@ impl Candidates {
         Self::generate_until(net, demands, k, method, Deadline::NEVER)
     }
 
-    /// [`Candidates::generate`] that leaves pairs whose turn comes when time is over with the fabric's own route alone.
+    /// [`Candidates::generate`] that gives pairs that are reached after the deadline the fabric's own route only.
     pub(crate) fn generate_until(
         net: &Network,
         demands: &[Demand],
@@ -339,7 +339,7 @@ mod tests {
             let demands = demands::parse("pattern:random,count=6000", &net, 1).unwrap();
             let found = Candidates::generate_until(&net, &demands, 5, method, over).unwrap();
             let short = (0..demands.len()).filter(|&d| found.count(d) == 1).count();
-            // Templates are made for distances, of which there are 125 times 4.
+            // Templates are made for distances: 125 times 4 of them.
             assert!(short > demands.len() / 2, "{spec}: {short}");
             for (d, demand) in demands.iter().enumerate().filter(|(d, _)| found.count(*d) == 1) {
                 let mut own = Vec::new();

@@ -98,7 +98,8 @@ pub(super) struct Place<'n> {
 }
 
 impl Templates {
-    /// At most `k` paths for each of `demands`, and one for those whose turn comes when time is over; `None` beyond [`MAX_PATHS`] for all demands together.
+    /// At most `k` paths for each of `demands`, and one for those that are reached after the deadline; `None` beyond
+    /// [`MAX_PATHS`] in all.
     pub(super) fn generate(place: Place, demands: &[Demand], k: usize, deadline: Deadline) -> Option<Self> {
         let Place { grid, ports, order } = place;
         let mut keys = Vec::with_capacity(demands.len());

@@ -126,7 +126,7 @@ mod tests {
 
     fn parse(text: &str) -> Result<Vec<(u32, u32, u64)>, String> {
         let net = Network::from_spec("torus:4x4").unwrap();
-        let read = read_from("jobs.txt", text.as_bytes(), &net).map_err(|e| e.to_string())?;
+        let read = read_from("demands.txt", text.as_bytes(), &net).map_err(|e| e.to_string())?;
         Ok(read.iter().map(|d| (d.src.0, d.dst.0, d.bytes)).collect())
     }
 
@@ -141,7 +141,7 @@ mod tests {
     fn reads_classes() {
         let net = Network::from_spec("torus:4x4").unwrap();
         let classes = |text: &str| -> Result<Vec<u8>, String> {
-            let read = read_from("jobs.txt", text.as_bytes(), &net).map_err(|e| e.to_string())?;
+            let read = read_from("demands.txt", text.as_bytes(), &net).map_err(|e| e.to_string())?;
             Ok(read.iter().map(|d| d.class).collect())
         };
         assert_eq!(classes("0 1 5 class=255\n0 1 5\n0 2 5 class=0 # least\n0 1 5 class=7"), Ok(vec![255, 0, 0, 7]));
@@ -153,7 +153,7 @@ mod tests {
             ("urgent", "\"urgent\" is found where class=N is expected"),
             ("class=1 x", "5 words; SRC DST BYTES [class=N] are expected"),
         ] {
-            assert_eq!(classes(&format!("1 2 3\n0 1 5 {word}")), Err(format!("jobs.txt:2: {why}")));
+            assert_eq!(classes(&format!("1 2 3\n0 1 5 {word}")), Err(format!("demands.txt:2: {why}")));
         }
     }
 
@@ -162,7 +162,7 @@ mod tests {
     fn lines_of_the_same_pair_are_one_demand() {
         let net = Network::from_spec("torus:4x4").unwrap();
         let text = "0 5 100\n1 2 7\n0 5 1\n5 0 2\n0 5 10 class=1\n1 2 0\n0 5 1000\n0 5 20 class=1";
-        let read = read_from("jobs.txt", text.as_bytes(), &net).unwrap();
+        let read = read_from("demands.txt", text.as_bytes(), &net).unwrap();
         let found: Vec<_> = read.iter().map(|d| (d.src.0, d.dst.0, d.bytes, d.class)).collect();
         assert_eq!(found, [(0, 5, 1101, 0), (1, 2, 7, 0), (5, 0, 2, 0), (0, 5, 30, 1)]);
     }
@@ -173,7 +173,7 @@ mod tests {
         let net = Network::from_spec("torus:4x4").unwrap();
         let turns = 8000;
         let turn: String = (0..16).map(|i| format!("{i} {} 1\n{i} {} 2\n", (i + 1) % 16, (i + 2) % 16)).collect();
-        let read = read_from("jobs.txt", turn.repeat(turns).as_bytes(), &net).unwrap();
+        let read = read_from("demands.txt", turn.repeat(turns).as_bytes(), &net).unwrap();
         assert!(32 * turns > 3 * MERGE_FROM);
         assert_eq!(read.len(), 32);
         assert!(read.capacity() <= 2 * MERGE_FROM, "{}", read.capacity());
@@ -194,15 +194,15 @@ mod tests {
 
     #[test]
     fn names_the_line_that_is_wrong() {
-        assert_eq!(parse("0 1 2\n3 4").unwrap_err(), "jobs.txt:2: 2 words; SRC DST BYTES [class=N] are expected");
-        assert!(parse("0 16 2").unwrap_err().starts_with("jobs.txt:1: "));
-        assert!(parse("0 1 -5").unwrap_err().starts_with("jobs.txt:1: "));
+        assert_eq!(parse("0 1 2\n3 4").unwrap_err(), "demands.txt:2: 2 words; SRC DST BYTES [class=N] are expected");
+        assert!(parse("0 16 2").unwrap_err().starts_with("demands.txt:1: "));
+        assert!(parse("0 1 -5").unwrap_err().starts_with("demands.txt:1: "));
         let max = u64::MAX;
         assert_eq!(
             parse(&format!("0 1 {max}\n\n1 2 1")).unwrap_err(),
-            "jobs.txt:3: the demands up to here sum to more bytes than 64 bits hold"
+            "demands.txt:3: the demands up to here sum to more bytes than 64 bits hold"
         );
         let long = "0 ".repeat(5000);
-        assert_eq!(parse(&long).unwrap_err(), "jobs.txt:1: the line is longer than 4096 bytes");
+        assert_eq!(parse(&long).unwrap_err(), "demands.txt:1: the line is longer than 4096 bytes");
     }
 }

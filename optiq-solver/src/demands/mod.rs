@@ -20,7 +20,7 @@ pub fn with_form(text: &str) -> Cow<'_, str> {
     if has_form || !Path::new(text).is_file() { Cow::Borrowed(text) } else { Cow::Owned(format!("file:{text}")) }
 }
 
-/// Demands from their textual form, `pattern:NAME[,KEY=VALUE...]` or `file:PATH`, or `PATH` alone if there is such a file;
+/// Demands from their textual form, `pattern:NAME[,KEY=VALUE...]` or `file:PATH`, or just `PATH` if there is such a file;
 /// `-` is `file:-`, standard input.
 ///
 /// Patterns, for a network of `P` hosts (thesis 6.4.2 and 6.4.4.2; `S` sources with `K` destinations each; every

@@ -35,7 +35,7 @@ use crate::constants::{
     FORWARDING_POWER_FIRST, FORWARDING_POWER_LAST, FORWARDING_SWEEPS, FORWARDING_SWEEPS_LARGE, FORWARDING_SWEEPS_LEAST,
     FORWARDING_SWEEPS_MOST, FORWARDING_WORK, FULL_SWEEP_EVERY, KEEP_COLUMNS, LAST_POWER, MERGE_FROM_POWER, MERGE_PART,
     ROUNDS_MOST, SPARE_GAP, SWEEPS_LEAST, SWEEPS_MOST, SWEEPS_MOST_LARGE, THIN_FIRST_ROUNDS, THIN_FIRST_SWEEPS,
-    TOLERANCE, UNPRICED_ROUNDS, WHOLE_BYTES, WORK_MOST, WORK_MOST_LARGE,
+    TOLERANCE, UNPRICED_ROUNDS, WHOLE_BYTES, WORK_MOST,
 };
 use crate::deadline::Deadline;
 use crate::demands::Demand;
@@ -213,9 +213,9 @@ impl fmt::Display for StopReason {
     }
 }
 
-/// `spent` counts visits to links, of which `most` are allowed.
-fn log_end(reason: StopReason, round: usize, spent: f64, most: f64) {
-    log::debug!("optimal: stops after round {round}, as {reason}; {spent:.1e} of {most:.1e} visits");
+/// `spent` counts visits to links, of which [`WORK_MOST`] are allowed.
+fn log_end(reason: StopReason, round: usize, spent: f64) {
+    log::debug!("optimal: stops after round {round}, as {reason}; {spent:.1e} of {WORK_MOST:.1e} visits");
 }
 
 /// The search for a plan.
@@ -288,7 +288,6 @@ impl<'a> Search<'a> {
     /// Iterates and prices in turn until the gap over every routing is at most `gap`, or there is nothing left to do.
     fn run(&mut self, gap: f64, stop: &(dyn Fn() -> bool + Sync)) {
         let mut doublings = FIRST_POWER;
-        let most = if self.walks.is_some() { WORK_MOST_LARGE } else { WORK_MOST };
         let (mut rounds_at_power, mut unpriced, mut spent) = (0, 0, 0.0);
         for round in 0..ROUNDS_MOST {
             let (seen, work) = self.equilibrate(doublings, round, gap, stop);
@@ -308,11 +307,11 @@ impl<'a> Search<'a> {
                 || smoothing_gap + seen.reduced_cost_excess() <= gap
                 || settled
                 || self.pricing_work <= work.max(ALWAYS_WORTH);
-            let worth = worth && spent + self.pricing_work <= most;
+            let worth = worth && spent + self.pricing_work <= WORK_MOST;
             let entering = match worth && !proved(self) {
                 true => {
                     let Some(entering) = self.price(stop) else {
-                        return log_end(StopReason::TimeLimit, round, spent, most);
+                        return log_end(StopReason::TimeLimit, round, spent);
                     };
                     unpriced = 0;
                     spent += self.pricing_work;
@@ -333,14 +332,16 @@ impl<'a> Search<'a> {
                 self.start.elapsed().as_secs_f64()
             );
             // Where pricing is out of reach, nothing will be added to the columns.
-            let priced = if self.pricing_work > most { seen.reduced_cost_excess() } else { self.reduced_cost_excess };
-            let settled =
-                (entering.is_some() || self.pricing_work > most) && priced <= gap / 2.0 && smoothing_gap <= gap / 2.0;
+            let priced =
+                if self.pricing_work > WORK_MOST { seen.reduced_cost_excess() } else { self.reduced_cost_excess };
+            let settled = (entering.is_some() || self.pricing_work > WORK_MOST)
+                && priced <= gap / 2.0
+                && smoothing_gap <= gap / 2.0;
             let reason = if proved(self) {
                 Some(StopReason::Proved)
-            } else if settled && (self.nothing_else_can_help() || self.pricing_work > most) {
+            } else if settled && (self.nothing_else_can_help() || self.pricing_work > WORK_MOST) {
                 Some(StopReason::NothingToGain)
-            } else if spent > most {
+            } else if spent > WORK_MOST {
                 Some(StopReason::WorkSpent)
             } else if stop() {
                 Some(StopReason::TimeLimit)
@@ -348,7 +349,7 @@ impl<'a> Search<'a> {
                 None
             };
             if let Some(reason) = reason {
-                return log_end(reason, round, spent, most);
+                return log_end(reason, round, spent);
             }
             self.state.rebuild(entering.as_deref().unwrap_or_default(), KEEP_COLUMNS);
             rounds_at_power += 1;
@@ -361,7 +362,7 @@ impl<'a> Search<'a> {
                 rounds_at_power = 0;
             }
         }
-        log_end(StopReason::RoundsSpent, ROUNDS_MOST, spent, most);
+        log_end(StopReason::RoundsSpent, ROUNDS_MOST, spent);
     }
 
     /// Whether the bound is out of reach because the cheapest paths of all cannot be executed, or are not looked for, or

@@ -44,7 +44,7 @@ pub(super) struct Walks<'n> {
 /// Working space of dynamic programming over sets of dimensions.
 struct Scratch {
     cost: [u64; 1 << MOST_DIMENSIONS],
-    /// The last run of the cheapest way to a set: which of the dimensions, and its port.
+    /// The last run of the cheapest walk to a set: which of the dimensions, and its port.
     by: [(u8, u8); 1 << MOST_DIMENSIONS],
     /// The vertex where the runs of a set lead.
     at: [i64; 1 << MOST_DIMENSIONS],
@@ -209,7 +209,7 @@ impl<'n> Walks<'n> {
         for (first, exit) in exits(src).filter(|(_, exit)| exit.to != dst) {
             offer(exit.to, dst, cost(exit.link), Some(first), None);
         }
-        // The last hop is the way back of a hop from the destination.
+        // The last hop is the reverse of a hop from the destination.
         for (port, back) in exits(dst) {
             let last = port ^ 1;
             let Some(exit) = self.ports.exit(back.to, usize::from(last)).filter(|_| back.to != src) else { continue };
