@@ -115,8 +115,8 @@ impl Read for Limited {
                 _ => Err(too_large(self.most)),
             };
         }
-        let room = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        let read = self.file.read(&mut buffer[..room])?;
+        let most = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let read = self.file.read(&mut buffer[..most])?;
         self.left -= read as u64;
         Ok(read)
     }

@@ -1,6 +1,6 @@
 //! Outputs: written completely or not at all, in directories where others may plant links.
 //!
-//! A file is made under a name that nobody can guess, which must not exist (`O_EXCL`), and takes its own name by renaming, which
+//! A file is made under an unpredictable name, which must not exist (`O_EXCL`), and takes its own name by renaming, which
 //! replaces a link in place of following it. All of that happens in a directory that is opened once, so that no step can be led
 //! elsewhere by exchanging a part of the path. (The crate tempfile does the same by path only, which is why it is not used here.)
 
@@ -19,10 +19,10 @@ use std::sync::Arc;
 
 /// Permissions of files that anybody may read; the umask takes its part away, as from those of any other new file.
 pub const PUBLIC: u32 = 0o666;
-/// Permissions of files that are for this user alone.
+/// Permissions of files that only this user may read.
 pub const PRIVATE: u32 = 0o600;
 
-/// How often a name is tried: that so many exist already is no accident.
+/// How often a name is tried: if this many exist already, somebody made them.
 const TRIES: usize = 100;
 
 /// Where a file is to be: a name in a directory that is open.
@@ -63,7 +63,7 @@ impl Place {
         self.draft(PRIVATE).map(drop)
     }
 
-    /// A new, empty file beside the place, with a name that nobody can guess; removed as it is dropped, unless it is kept.
+    /// A new, empty file beside the place, with an unpredictable name; removed as it is dropped, unless it is kept.
     ///
     /// # Errors
     /// What the operating system says.
@@ -71,7 +71,7 @@ impl Place {
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         for _ in 0..TRIES {
             let mut name = OsString::from(".");
-            // Cut, as names have an end: what comes behind must have room.
+            // Cut, as names have a limit, and more is appended.
             name.push(shortened(&self.name));
             name.push(format!(".{:016x}.tmp", unpredictable()));
             match openat(&*self.directory, name.as_os_str(), flags, Mode::from_bits_truncate(mode)) {
@@ -155,7 +155,7 @@ pub fn write(path: &Path, mode: u32, fill: impl FnOnce(&mut BufWriter<&File>) ->
     Place::new(path)?.write(mode, fill)
 }
 
-/// Writes a file that is of no use after the machine has crashed, so that nobody waits for the disk. Otherwise as [`write()`].
+/// Writes a file that is of no use after the machine has crashed, so it does not wait for the disk. Otherwise as [`write()`].
 ///
 /// # Errors
 /// As [`write()`].

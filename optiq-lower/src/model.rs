@@ -14,7 +14,7 @@
 //! docs/results/lab.md has ours. The prediction decides only until both were measured (the trials of `optiq::Session`).
 //!
 //! The times are measured when a session begins, or all parameters come from a file (`OPTIQ_CALIBRATION`), which
-//! [`crate::machine`] reads. Files of version 0.1 call the link efficiencies `planned_share`, `hops_share` and `plain_share`.
+//! [`crate::machine`] reads.
 
 use crate::constants::{
     AGREEMENT_SECONDS, AGREEMENTS_SAVED, CHUNK_SECONDS, LATENCY_SECONDS, MPI_LINK_EFFICIENCY, PLANNED_LINK_EFFICIENCY,
@@ -207,14 +207,9 @@ impl Parameter {
         }
     }
 
-    /// The parameter of this name, or of the name that files of version 0.1 have for it.
+    /// The parameter of this name.
     pub fn by_name(name: &str) -> Option<Self> {
-        match name {
-            "planned_share" => Some(Parameter::PlannedLinkEfficiency),
-            "hops_share" => Some(Parameter::StoreAndForwardLinkEfficiency),
-            "plain_share" => Some(Parameter::MpiLinkEfficiency),
-            _ => Self::ALL.into_iter().find(|p| p.name() == name),
-        }
+        Self::ALL.into_iter().find(|p| p.name() == name)
     }
 
     /// Whether it is a part of the link bound, and not a time in seconds.

@@ -223,7 +223,7 @@ impl Placement {
         &self.provenance
     }
 
-    /// A fingerprint of the positions: ranks that see others must not make plans together.
+    /// A fingerprint of the positions: ranks with different ones must not share a plan.
     pub fn fingerprint(&self) -> Fingerprint {
         let mut hasher = Hasher::new("optiq placement 1");
         self.host_of.iter().for_each(|host| hasher.u64(u64::from(host.0)));

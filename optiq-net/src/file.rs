@@ -67,7 +67,7 @@ const MAX_BYTES: u64 = 16 << 20;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+struct TopologyDocument {
     #[serde(default)]
     network: General,
     #[serde(default = "absent")]
@@ -143,7 +143,7 @@ struct IoEntry {
 /// The fields of a table by its path.
 fn fields(path: &str) -> Option<Fields> {
     match path {
-        "" => Some(fields_of::<Document>()),
+        "" => Some(fields_of::<TopologyDocument>()),
         "network" => Some(fields_of::<General>()),
         "hosts" | "switches" => Some(fields_of::<Vertices>()),
         "grid" => Some(fields_of::<GridShape>()),
@@ -305,7 +305,7 @@ impl Reader<'_> {
         if let Some(WrongKey { span, why }) = first_wrong(self.text, fields) {
             return Err(self.error(span, shorten_to(&why, 300)));
         }
-        let document: Document = toml::from_str(self.text).map_err(|e| {
+        let document: TopologyDocument = toml::from_str(self.text).map_err(|e| {
             let why = e.message().split_whitespace().collect::<Vec<_>>().join(" ");
             // Some messages repeat what the file says, however long that is.
             self.error(e.span().unwrap_or(0..0), shorten_to(&why, 300))
@@ -347,7 +347,7 @@ impl Reader<'_> {
         &self,
         builder: &mut NetworkBuilder,
         ends: &mut BTreeMap<String, End>,
-        document: &Document,
+        document: &TopologyDocument,
         grid: Option<&Grid>,
     ) -> Result<(), NetError> {
         let hosts = self.names(&document.hosts, "h", grid.map(Grid::nodes))?;
@@ -425,7 +425,7 @@ impl Reader<'_> {
     #[allow(clippy::type_complexity)]
     fn links<'d>(
         &self,
-        document: &'d Document,
+        document: &'d TopologyDocument,
         ends: &BTreeMap<String, End>,
     ) -> Result<BTreeMap<(End, End), &'d Spanned<LinkEntry>>, NetError> {
         let mut links = BTreeMap::new();
@@ -464,7 +464,7 @@ impl Reader<'_> {
     fn add_links(
         &self,
         builder: &mut NetworkBuilder,
-        document: &Document,
+        document: &TopologyDocument,
         grid: Option<&Grid>,
         mut links: BTreeMap<(End, End), &Spanned<LinkEntry>>,
     ) -> Result<(), NetError> {
@@ -490,7 +490,7 @@ impl Reader<'_> {
     }
 
     /// Whether the file routes by tables.
-    fn tables(&self, document: &Document) -> Result<bool, NetError> {
+    fn tables(&self, document: &TopologyDocument) -> Result<bool, NetError> {
         let routing = document.network.routing.as_ref();
         let named = routing.map(|r| matches!(r.get_ref().as_str(), "tables" | "table"));
         match (named, document.next_hops.first(), routing) {
@@ -534,7 +534,7 @@ impl Reader<'_> {
     }
 
     /// The network with the I/O hosts that the file marks.
-    fn with_io_hosts(&self, network: Network, document: &Document) -> Result<Network, NetError> {
+    fn with_io_hosts(&self, network: Network, document: &TopologyDocument) -> Result<Network, NetError> {
         let mut marked = BTreeMap::new();
         for entry in &document.io {
             let IoEntry { host, capacity } = entry.get_ref();
@@ -555,7 +555,7 @@ impl Reader<'_> {
     }
 
     /// The network under the file's next-hop tables.
-    fn with_tables(&self, network: Network, document: &Document) -> Result<Network, NetError> {
+    fn with_tables(&self, network: Network, document: &TopologyDocument) -> Result<Network, NetError> {
         NextHops::check_size(&network).map_err(|e| self.whole(e))?;
         let mut next = BTreeMap::new();
         for entry in &document.next_hops {

@@ -18,7 +18,7 @@ pub struct HostMatch {
 
 impl Network {
     /// The host called `name`; a domain is ignored where only one of the two has it (`nid00012.site.gov` finds
-    /// `nid00012`, and the other way round) and no two hosts differ in it alone.
+    /// `nid00012`, and the other way round) and no two hosts differ only in it.
     pub fn host(&self, name: &str) -> Option<NodeId> {
         self.find_host(name).map(|found| found.host)
     }

@@ -60,7 +60,7 @@ enum At {
     HeaderKey,
     /// Behind a key of a header.
     Header,
-    /// Behind the first key of a line, in so many brackets.
+    /// Behind the first key of a line, at this depth of brackets.
     Value(usize),
 }
 

@@ -31,7 +31,7 @@ fn files_are_read_and_refused() {
     for (text, what) in [
         ("latency_seconds", ":1: \"latency_seconds\" is found; a line such as"),
         ("\nlatency_seconds = 0", ":2: latency_seconds is 0; a number above 0"),
-        ("plain_share = 1.5", "at most 1 is expected"),
+        ("mpi_link_efficiency = 1.5", "at most 1 is expected"),
         ("speed = 1", "there is no parameter \"speed\""),
         ("chunk_seconds = NaN", "chunk_seconds is NaN"),
     ] {

@@ -38,11 +38,11 @@ impl EqualCost {
         let EqualCost::Ecmp { seed } = self else { return follow(network, row, at, dst, route) };
         let pair = u64::from(src.0) << 32 | u64::from(dst.0);
         let flow = SplitMix64::new(SplitMix64::new(seed).next_u64() ^ pair).next_u64();
-        let (mut at, mut ways) = (at, Vec::new());
+        let (mut at, mut links) = (at, Vec::new());
         while at != dst {
-            ways_closer(network, row, at, dst, &mut ways);
+            next_links(network, row, at, dst, &mut links);
             let hash = SplitMix64::new(flow ^ u64::from(at.0)).next_u64();
-            let link = by_lane(network, &mut ways, hash)?;
+            let link = by_lane(network, &mut links, hash)?;
             route.push(link);
             at = network.link(link).to;
         }
@@ -53,17 +53,17 @@ impl EqualCost {
 impl EqualCostRows {
     fn new(network: &Network) -> Self {
         let levels = levels(network);
-        let mut ways_up = vec![1u64; levels.iter().filter(|&&l| l != u32::MAX).max().map_or(0, |&l| l as usize) + 1];
+        let mut links_up = vec![1u64; levels.iter().filter(|&&l| l != u32::MAX).max().map_or(0, |&l| l as usize) + 1];
         for v in (0..network.vertices() as u32).map(NodeId) {
             let level = levels[v.index()];
             let up = network.neighbours(v).filter(|n| level.checked_add(1) == Some(levels[n.index()])).count();
-            if let Some(most) = ways_up.get_mut(level as usize) {
+            if let Some(most) = links_up.get_mut(level as usize) {
                 *most = (*most).max(up as u64);
             }
         }
         let mut of_level = vec![1u64];
-        for &ways in &ways_up {
-            of_level.push(of_level[of_level.len() - 1].saturating_mul(ways));
+        for &count in &links_up {
+            of_level.push(of_level[of_level.len() - 1].saturating_mul(count));
         }
         let divisors = levels.iter().map(|&l| of_level.get(l as usize).copied().unwrap_or(1)).collect();
         let mut hosts: Vec<NodeId> = (0..network.hosts() as u32).map(NodeId).collect();
@@ -77,10 +77,10 @@ impl EqualCostRows {
     fn next_hops_to(&self, network: &Network, dst: NodeId) -> Box<[u32]> {
         let hops = hops_to(network, dst);
         let key = u64::from(self.keys.get(dst.index()).copied().unwrap_or(dst.0));
-        let mut ways = Vec::new();
+        let mut links = Vec::new();
         let next = |at: NodeId| {
-            ways_closer(network, &hops, at, dst, &mut ways);
-            by_lane(network, &mut ways, key / self.divisors[at.index()]).map_or(NONE, |link| link.0)
+            next_links(network, &hops, at, dst, &mut links);
+            by_lane(network, &mut links, key / self.divisors[at.index()]).map_or(NONE, |link| link.0)
         };
         (0..network.vertices() as u32).map(NodeId).map(next).collect()
     }
@@ -104,44 +104,44 @@ fn levels(network: &Network) -> Vec<u32> {
 
 /// The links of `at` that lead one hop closer to `dst`, with their lanes; hosts on the way do not forward where there are
 /// switches.
-fn ways_closer(network: &Network, hops: &[u32], at: NodeId, dst: NodeId, ways: &mut Vec<(LinkId, u32)>) {
-    ways.clear();
+fn next_links(network: &Network, hops: &[u32], at: NodeId, dst: NodeId, links: &mut Vec<(LinkId, u32)>) {
+    links.clear();
     let here = hops[at.index()];
     if here == 0 || here == u32::MAX {
         return;
     }
     let hosts_forward = network.hosts() == network.vertices();
-    ways.extend(network.out_links(at).filter_map(|id| {
+    links.extend(network.out_links(at).filter_map(|id| {
         let link = network.link(id);
         let forwards = link.to == dst || hosts_forward || !network.is_host(link.to);
         (forwards && hops[link.to.index()] == here - 1).then_some((id, link.lanes))
     }));
 }
 
-/// The way whose turn it is, when ways take turns and one of more lanes has as many turns. Leaves `ways` changed.
-fn by_lane(network: &Network, ways: &mut Vec<(LinkId, u32)>, number: u64) -> Option<LinkId> {
-    let lanes: u64 = ways.iter().map(|way| u64::from(way.1)).sum();
+/// The link that has turn `number`, where links are taken round robin, each as often as it has lanes. Changes `links`.
+fn by_lane(network: &Network, links: &mut Vec<(LinkId, u32)>, number: u64) -> Option<LinkId> {
+    let lanes: u64 = links.iter().map(|link| u64::from(link.1)).sum();
     let mut turn = number.checked_rem(lanes)?;
-    debug_assert!(ways.iter().all(|way| network.link(way.0).lanes == way.1));
+    debug_assert!(links.iter().all(|link| network.link(link.0).lanes == link.1));
     loop {
         // As many rounds as all of them take part in.
-        let rounds = ways.iter().map(|way| way.1).min()?;
-        let (rounds, count) = (u64::from(rounds), ways.len() as u64);
+        let rounds = links.iter().map(|link| link.1).min()?;
+        let (rounds, count) = (u64::from(rounds), links.len() as u64);
         if turn < rounds * count {
-            return ways.get((turn % count) as usize).map(|way| way.0);
+            return links.get((turn % count) as usize).map(|link| link.0);
         }
         turn -= rounds * count;
-        ways.retain_mut(|way| {
-            way.1 -= rounds as u32;
-            way.1 > 0
+        links.retain_mut(|link| {
+            link.1 -= rounds as u32;
+            link.1 > 0
         });
     }
 }
 
 impl Network {
     /// Where the network's routing leaves equally short paths unused: a vertex and a destination host towards which it
-    /// has several ways of one length, when the routing takes the lowest-numbered link everywhere
-    /// ([`Routing::Shortest`]). `None` for any other routing, and where there are no such ways towards the hosts that
+    /// has several paths of one length, when the routing takes the lowest-numbered link everywhere
+    /// ([`Routing::Shortest`]). `None` for any other routing, and where there are no such paths to the hosts that
     /// are looked at. No fabric routes like that, so nothing is gained over it.
     ///
     /// It is computed once and kept.
@@ -159,13 +159,13 @@ impl Network {
             let at = self.neighbours(*dst).next().unwrap_or(*dst);
             !std::mem::replace(&mut seen[at.index()], true)
         };
-        let mut ways = Vec::new();
+        let mut links = Vec::new();
         let mut several = |dst: NodeId| {
             let hops = hops_to(self, dst);
             // A host with several ports chooses one itself.
             let at = (0..self.vertices() as u32).map(NodeId).find(|&at| {
-                ways_closer(self, &hops, at, dst, &mut ways);
-                ways.len() > 1 && !self.chooses_port(at)
+                next_links(self, &hops, at, dst, &mut links);
+                links.len() > 1 && !self.chooses_port(at)
             })?;
             Some((at, dst))
         };

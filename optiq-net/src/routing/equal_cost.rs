@@ -1,12 +1,12 @@
 //! Routing over equally short paths, as fabrics of switches do it: by the destination's number, or by a hash.
 //!
 //! *D-mod-k* on any network: hosts are numbered in the order of the switches that they hang on. A vertex of level i (its
-//! distance from the nearest host) has a divisor W_i, the product of the most ways up from each level below it, and sends
-//! towards host number d by the way floor(d / W_i) mod n of its n equally short ways, counted in lanes. On a fat tree this
-//! is the d-mod-k of [`crate::switched::fat_tree`]: all ways down from a level carry equally many destinations.
+//! distance from the nearest host) has a divisor W_i, the product over the levels below it of the most links that lead up, and sends
+//! towards host number d by link floor(d / W_i) mod n of the n that begin its shortest paths, counted in lanes. On a fat tree this
+//! is the d-mod-k of [`crate::switched::fat_tree`]: all links down from a level carry equally many destinations.
 //!
 //! *ECMP*: a hash of source, destination, vertex and seed chooses, by lanes. It stands for one draw of what switches do that hash
-//! the headers of each connection; which way they take for a pair of hosts nobody knows.
+//! the headers of each connection; which path a pair of hosts gets cannot be known.
 
 use crate::fingerprint::Hasher;
 use std::sync::{Arc, OnceLock};
