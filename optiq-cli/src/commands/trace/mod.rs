@@ -87,7 +87,6 @@ impl Arguments {
             })?,
         };
         let run = runs.swap_remove(chosen);
-        let others = runs.iter().map(name).collect();
         if let Some(call) = self.call
             && run.calls(Some(call)).is_empty()
         {
@@ -106,7 +105,7 @@ impl Arguments {
             )));
         }
         let choice = Choice { call: self.call, waits: self.waits, pair: self.pair };
-        let document = TraceDocument::new(&run, others, &choice);
+        let document = TraceDocument::new(&run, &runs, &choice);
         if let Some(target) = perfetto_file {
             target.write(|out| perfetto::write(&run, self.call, out))?;
         }
