@@ -8,6 +8,7 @@ use optiq_net::{Background, Network, spec, units};
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::PlanOptions;
 use optiq_solver::{CandidateMethod, PlannerName, PlannerOptions};
+use optiq_view::context::Context;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -72,6 +73,11 @@ impl Topology {
 /// The words behind a figure that nobody chose.
 pub fn default_mark(defaults: &[&'static str], what: &str) -> &'static str {
     if defaults.contains(&what) { " (default)" } else { "" }
+}
+
+/// The words for the background load of a network, behind its name.
+pub fn beside(context: &Context) -> String {
+    context.background.as_ref().map_or_else(String::new, |file| format!(" beside {file}"))
 }
 
 /// How long a message is unless the demands say it.

@@ -1,6 +1,6 @@
 //! What is explained, as a document and as text.
 
-use crate::arguments::default_mark;
+use crate::arguments::{beside, default_mark};
 use crate::failure::Failure;
 use crate::names;
 use optiq_net::{LinkId, LinkLoad, Network, NodeId};
@@ -223,7 +223,7 @@ impl<'a> Explainer<'a> {
 
 impl ExplainDocument {
     pub(super) fn text(&self) -> String {
-        let beside = self.context.background.as_ref().map_or_else(String::new, |file| format!(" beside {file}"));
+        let beside = beside(&self.context);
         let planner = default_mark(&self.context.defaults, "planner");
         let mut text = format!(
             "{}, planner {}{planner}, on {}{beside}\n",

@@ -2,12 +2,12 @@
 
 mod links;
 
-use crate::arguments::{Demands, Planning, Topology, default_mark};
+use crate::arguments::{Demands, Planning, Topology, beside, default_mark};
 use crate::commands::topology::routing;
 use crate::failure::Failure;
 use crate::output::{self, Schema};
 use crate::progress::Progress;
-use crate::target::Target;
+use crate::target::{self, Target};
 use clap::Args;
 use optiq_files::input::STANDARD;
 use optiq_net::{LoadStatistics, Network};
@@ -114,7 +114,7 @@ struct PlanDocument<'a> {
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let start = Instant::now();
-        self.check_targets()?;
+        target::check_distinct(&[("--output", &self.output), ("--links", &self.links), ("--html", &self.html)])?;
         let output = self.output.as_deref().map(Target::new).transpose()?;
         let links = self.links.as_deref().map(Target::new).transpose()?;
         let html = self.html.as_deref().map(Target::new).transpose()?;
@@ -165,20 +165,6 @@ impl Arguments {
             output::print(&document.text(&net, &runs))?
         }
         Ok(ExitCode::SUCCESS)
-    }
-
-    /// Refuses two outputs in one file.
-    fn check_targets(&self) -> Result<(), Failure> {
-        let all = [("--output", &self.output), ("--links", &self.links), ("--html", &self.html)];
-        for (i, (first, file)) in all.iter().enumerate() {
-            // Two on standard output are refused by `Target`.
-            let file = file.as_deref().filter(|file| *file != Path::new(STANDARD));
-            if let Some((second, _)) = all[i + 1..].iter().find(|(_, other)| file.is_some() && other.as_deref() == file)
-            {
-                return Err(Failure::Input(format!("{first} and {second} name the same file; two are expected")));
-            }
-        }
-        Ok(())
     }
 
     /// Candidate paths per pair, at most; where planners are compared, for all of them as published.
@@ -434,11 +420,6 @@ fn columns_text(columns: &[Column], from_file: bool) -> String {
         row("time for planning", &|c| time(c, 1)),
         row("time in all, with bound and report", &|c| time(c, 2)),
     ])
-}
-
-/// Which background load a plan is beside, in the words that follow the topology.
-fn beside(context: &Context) -> String {
-    context.background.as_ref().map_or_else(String::new, |file| format!(" beside {file}"))
 }
 
 /// One class a line, the most urgent first.

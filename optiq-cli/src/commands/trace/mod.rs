@@ -4,7 +4,7 @@ mod document;
 
 use crate::failure::Failure;
 use crate::output::{self, Schema};
-use crate::target::Target;
+use crate::target::{self, Target};
 use clap::Args;
 use document::{Choice, TraceDocument, name};
 use optiq_trace::{Rank, Run, TraceError, perfetto};
@@ -71,9 +71,7 @@ impl From<TraceError> for Failure {
 
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        if self.html.is_some() && self.html == self.perfetto {
-            return Err(Failure::Input("--html and --perfetto name the same file; two are expected".into()));
-        }
+        target::check_distinct(&[("--html", &self.html), ("--perfetto", &self.perfetto)])?;
         let [page, perfetto_file] =
             [&self.html, &self.perfetto].map(|file| file.as_deref().map(Target::new).transpose());
         let (page, perfetto_file) = (page?, perfetto_file?);
