@@ -18,7 +18,7 @@ pub struct Topology {
     #[arg(long, value_name = "SPEC", help = topology_help::SHORT, long_help = topology_help::long())]
     topology: Option<String>,
     /// What others use of the links: a file with a line FROM TO USED for each, USED a rate or a share such as 50%, * for
-    /// any end; what is left of the links is planned with
+    /// any end; what is left of the links is planned with; - is standard input
     #[arg(long, value_name = "FILE")]
     background: Option<PathBuf>,
 }
@@ -87,8 +87,8 @@ pub const MESSAGE: &str = "8MiB";
 #[derive(Debug, Args)]
 pub struct Demands {
     /// pattern:disjoint, overlap, subset, alltoall, random, coupling or aggregate (with ,KEY=VALUE: sources, destinations; count, seed, min,
-    /// max, classes; class), or the path of a file with a line SRC DST BYTES [class=N] for each demand. Higher classes are more
-    /// urgent: they are planned first, and lower ones around them
+    /// max, classes; class), or the path of a file (- is standard input) with a line SRC DST BYTES [class=N] for each demand.
+    /// Higher priority classes are more urgent: they are planned first, and lower ones around them
     #[arg(long, value_name = "DEMANDS")]
     pub demands: String,
     /// Bytes of each demand of a pattern
@@ -143,7 +143,8 @@ pub struct Planning {
     /// heu2: bytes that are assigned at a time
     #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = units::parse_bytes, allow_hyphen_values = true)]
     pub chunk: u64,
-    /// Take the candidate paths from a path file (`optiq paths --output`) instead of searching them
+    /// Take the candidate paths from a path file (`optiq paths --output`) instead of searching them; - is
+    /// standard input
     #[arg(long, value_name = "FILE")]
     pub paths: Option<PathBuf>,
     /// optimal: the gap to the proved bound that is good enough, as 1% or 0.01

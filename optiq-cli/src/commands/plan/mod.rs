@@ -51,13 +51,14 @@ pub struct Arguments {
     /// Show all planners of this build side by side, on the same candidate paths
     #[arg(long)]
     compare: bool,
-    /// Write the plan to a file
+    /// Write the plan to a file, or to standard output if it is -: JSON if the name ends in .json or is -, else binary
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write what every link carries, under the plan and on the network's own routes: JSON if the name ends in .json, else CSV
+    /// Write what every link carries, under the plan and on the network's own routes: JSON if the name ends in .json, else
+    /// CSV; - is standard output
     #[arg(long, value_name = "FILE")]
     links: Option<PathBuf>,
-    /// Write a picture of the link loads, one HTML page
+    /// Write a picture of the link loads, one HTML page; - is standard output
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Print one JSON document

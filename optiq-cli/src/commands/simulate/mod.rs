@@ -64,7 +64,7 @@ pub struct Arguments {
     /// Bytes of each demand of a pattern
     #[arg(long, value_name = "SIZE", default_value = MESSAGE, value_parser = units::parse_bytes, allow_hyphen_values = true)]
     message: u64,
-    /// Replay a GOAL schedule (the text form of LogGOPSim and ATLAHS) instead, one rank on each host
+    /// Replay a GOAL schedule (the text form of LogGOPSim and ATLAHS) instead, one rank on each host; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["demands", "compare", "mpi", "planner"])]
     goal: Option<PathBuf>,
     #[command(flatten)]

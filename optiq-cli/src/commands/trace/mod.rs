@@ -41,10 +41,10 @@ pub struct Arguments {
     /// How many of the longest waits to show
     #[arg(long, value_name = "N", default_value_t = 5)]
     waits: usize,
-    /// Write a page with a timeline of all ranks
+    /// Write a page with a timeline of all ranks; - is standard output
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write a trace for Perfetto, in which each chunk can be followed
+    /// Write a trace for Perfetto, in which each chunk can be followed; - is standard output
     #[arg(long, value_name = "FILE")]
     perfetto: Option<PathBuf>,
     /// Print one JSON document

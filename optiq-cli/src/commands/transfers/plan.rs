@@ -40,7 +40,7 @@ pub struct Arguments {
     bytes: u64,
     #[command(flatten)]
     planning: Planning,
-    /// The job file to write
+    /// The job file to write; - is standard output
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
     /// Print one JSON document about it

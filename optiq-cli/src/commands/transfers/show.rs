@@ -18,7 +18,7 @@ Examples:
   optiq transfers show to_bridges.jobs
   optiq transfers show to_bridges.jobs --rank 3 --json")]
 pub struct Arguments {
-    /// The job file
+    /// The job file, or - for standard input
     file: PathBuf,
     /// Only jobs that begin or end at this rank
     #[arg(long, value_name = "RANK")]
