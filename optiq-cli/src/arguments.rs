@@ -57,20 +57,20 @@ impl Topology {
         self.background.as_ref().map(|file| file.display().to_string())
     }
 
-    /// What of the network nobody chose: `capacity`, `routing`. Of a file nothing, as it says what its network is.
+    /// What of the network is not given: `capacity`, `routing`. Of a file nothing, as it says what its network is.
     pub fn defaults(&self) -> Vec<&'static str> {
         let Ok(spec) = self.spec() else { return Vec::new() };
         if spec.trim_start().starts_with("file:") {
             return Vec::new();
         }
-        let chosen = |key: &str| spec.split(',').skip(1).any(|part| part.trim_start().starts_with(key));
-        let capacity = ["capacity=", "terminal=", "local=", "global="].into_iter().any(chosen);
-        let unchosen = [("capacity", capacity), ("routing", chosen("routing="))];
-        unchosen.into_iter().filter(|(_, chosen)| !chosen).map(|(what, _)| what).collect()
+        let given = |key: &str| spec.split(',').skip(1).any(|part| part.trim_start().starts_with(key));
+        let capacity = ["capacity=", "terminal=", "local=", "global="].into_iter().any(given);
+        let all = [("capacity", capacity), ("routing", given("routing="))];
+        all.into_iter().filter(|(_, given)| !given).map(|(what, _)| what).collect()
     }
 }
 
-/// The words behind a figure that nobody chose.
+/// The words behind a figure that is a default.
 pub fn default_mark(defaults: &[&'static str], what: &str) -> &'static str {
     if defaults.contains(&what) { " (default)" } else { "" }
 }
@@ -186,12 +186,12 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 }
 
 impl Planning {
-    /// The planner that was asked for, or else the default.
+    /// The planner that is given, or else the default.
     pub fn planner(&self) -> PlannerName {
         self.planner.unwrap_or(PlannerName::Optimal)
     }
 
-    /// `planner`, if nobody chose one.
+    /// `planner`, if none is given.
     pub fn defaults(&self) -> Option<&'static str> {
         self.planner.is_none().then_some("planner")
     }

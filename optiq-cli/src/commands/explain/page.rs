@@ -1,6 +1,7 @@
 //! What is explained, as a page.
 
 use super::document::{DemandDocument, ExplainDocument, LinkDocument, PathDocument};
+use crate::arguments::beside;
 use optiq_net::Network;
 use optiq_view::explanation::{ExplainedDemand, ExplainedPath, Explanation, LoadedLink};
 use optiq_view::table;

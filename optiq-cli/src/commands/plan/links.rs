@@ -16,7 +16,7 @@ struct LinkRow<'a> {
     to: &'a str,
     /// Parallel physical links.
     lanes: u32,
-    /// Of all lanes together.
+    /// The sum over its lanes.
     capacity_bytes_per_second: f64,
     /// Under the plan.
     bytes: u64,

@@ -178,17 +178,17 @@ impl Arguments {
 
     /// The plan asked for, or those of all planners.
     fn plans(&self, net: &Network, demands: &[Demand], progress: &Progress) -> Result<Vec<Planned>, Failure> {
-        let jobs = table::count(demands.len(), "demand");
+        let count = table::count(demands.len(), "demand");
         if !self.compare {
             let planner = self.planning.planner();
             let options = self.planning.options(planner);
             if let Some(sentence) = pipeline::announcement(net, demands, &options)? {
                 log::warn!("{sentence}");
             }
-            progress.now(format!("planning {jobs} with {planner}"));
+            progress.now(format!("planning {count} with {planner}"));
             return Ok(vec![pipeline::run(net, demands, &options)?]);
         }
-        progress.now(format!("finding candidate paths for {jobs}"));
+        progress.now(format!("finding candidate paths for {count}"));
         let search = Instant::now();
         let found = match &self.planning.paths {
             Some(file) => candidates::file::read(file, net)?.for_demands(net, demands)?,
@@ -197,7 +197,7 @@ impl Arguments {
         let candidates_seconds = search.elapsed().as_secs_f64();
         let mut runs = Vec::new();
         for name in PlannerName::ALL {
-            progress.now(format!("planning {jobs} with {name}"));
+            progress.now(format!("planning {count} with {name}"));
             match pipeline::run_with(net, demands, &self.planning.options(name), Some(&found)) {
                 Ok(mut planned) => {
                     let timings = &mut planned.timings;
@@ -306,7 +306,7 @@ impl PlanDocument<'_> {
         ));
         let lighter = match self.report.planner == PlannerName::Direct.as_str() {
             true => "the network's own routes".to_owned(),
-            // Those routes are no fabric's, and not a thing to be compared with.
+            // No fabric routes like that, so a ratio would say nothing.
             false if net.unused_equal_paths().is_some() => "beside routes that leave equal paths unused".to_owned(),
             false => format!("{:.2} times lighter than the network's own routes", self.report.improvement),
         };

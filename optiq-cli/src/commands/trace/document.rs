@@ -1,7 +1,7 @@
 //! What `optiq trace` shows: one document, as JSON or as text.
 
 use optiq_trace::{CallSummary, EventKind, Outcome, PairPath, Rank, RankSummary, Run, WaitSummary};
-use optiq_view::table;
+use optiq_view::{table, timeline};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

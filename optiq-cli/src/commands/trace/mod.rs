@@ -12,7 +12,7 @@ use optiq_view::timeline;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Show what OPTIQ_TRACE recorded: who waited for whom, where the time went, which way bytes took
+/// Show what OPTIQ_TRACE recorded: who waited for whom, where the time went, which paths bytes took
 ///
 /// A rank's time in calls is waiting (nothing moved: until a chunk came, until a chunk that it sent was taken, or for room or
 /// the end), copying (copies that OPTIQ makes itself), forwarding (chunks of
@@ -32,7 +32,7 @@ pub struct Arguments {
     /// Only this call, counted from 0
     #[arg(long, value_name = "N")]
     call: Option<u32>,
-    /// Which ways the bytes from one rank to another took, and which leg was slowest
+    /// Which paths the bytes from one rank to another took, and which leg was slowest
     #[arg(long, value_name = "SOURCE:DESTINATION", value_parser = parse_pair)]
     pair: Option<(Rank, Rank)>,
     /// The session, if the directory holds several [default: the last one]
