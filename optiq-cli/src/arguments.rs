@@ -8,6 +8,7 @@ use optiq_net::{Background, Network, spec, units};
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::PlanOptions;
 use optiq_solver::{CandidateMethod, PlannerName, PlannerOptions};
+use optiq_view::context::Context;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ pub struct Topology {
     #[arg(long, value_name = "SPEC", help = topology_help::SHORT, long_help = topology_help::long())]
     topology: Option<String>,
     /// What others use of the links: a file with a line FROM TO USED for each, USED a rate or a share such as 50%, * for
-    /// any end; what is left of the links is planned with
+    /// any end; what is left of the links is planned with; - is standard input
     #[arg(long, value_name = "FILE")]
     background: Option<PathBuf>,
 }
@@ -56,22 +57,27 @@ impl Topology {
         self.background.as_ref().map(|file| file.display().to_string())
     }
 
-    /// What of the network nobody chose: `capacity`, `routing`. Of a file nothing, as it says what its network is.
+    /// What of the network is not given: `capacity`, `routing`. Of a file nothing, as it says what its network is.
     pub fn defaults(&self) -> Vec<&'static str> {
         let Ok(spec) = self.spec() else { return Vec::new() };
         if spec.trim_start().starts_with("file:") {
             return Vec::new();
         }
-        let chosen = |key: &str| spec.split(',').skip(1).any(|part| part.trim_start().starts_with(key));
-        let capacity = ["capacity=", "terminal=", "local=", "global="].into_iter().any(chosen);
-        let unchosen = [("capacity", capacity), ("routing", chosen("routing="))];
-        unchosen.into_iter().filter(|(_, chosen)| !chosen).map(|(what, _)| what).collect()
+        let given = |key: &str| spec.split(',').skip(1).any(|part| part.trim_start().starts_with(key));
+        let capacity = ["capacity=", "terminal=", "local=", "global="].into_iter().any(given);
+        let all = [("capacity", capacity), ("routing", given("routing="))];
+        all.into_iter().filter(|(_, given)| !given).map(|(what, _)| what).collect()
     }
 }
 
-/// The words behind a figure that nobody chose.
+/// The words behind a figure that is a default.
 pub fn default_mark(defaults: &[&'static str], what: &str) -> &'static str {
     if defaults.contains(&what) { " (default)" } else { "" }
+}
+
+/// The words for the background load of a network, behind its name.
+pub fn beside(context: &Context) -> String {
+    context.background.as_ref().map_or_else(String::new, |file| format!(" beside {file}"))
 }
 
 /// How long a message is unless the demands say it.
@@ -81,8 +87,8 @@ pub const MESSAGE: &str = "8MiB";
 #[derive(Debug, Args)]
 pub struct Demands {
     /// pattern:disjoint, overlap, subset, alltoall, random, coupling or aggregate (with ,KEY=VALUE: sources, destinations; count, seed, min,
-    /// max, classes; class), or the path of a file with a line SRC DST BYTES [class=N] for each demand. Higher classes are more
-    /// urgent: they are planned first, and lower ones around them
+    /// max, classes; class), or the path of a file (- is standard input) with a line SRC DST BYTES [class=N] for each demand.
+    /// Higher priority classes are more urgent: they are planned first, and lower ones around them
     #[arg(long, value_name = "DEMANDS")]
     pub demands: String,
     /// Bytes of each demand of a pattern
@@ -137,7 +143,8 @@ pub struct Planning {
     /// heu2: bytes that are assigned at a time
     #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = units::parse_bytes, allow_hyphen_values = true)]
     pub chunk: u64,
-    /// Take the candidate paths from a path file (`optiq paths --output`) instead of searching them
+    /// Take the candidate paths from a path file (`optiq paths --output`) instead of searching them; - is
+    /// standard input
     #[arg(long, value_name = "FILE")]
     pub paths: Option<PathBuf>,
     /// optimal: the gap to the proved bound that is good enough, as 1% or 0.01
@@ -179,12 +186,12 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 }
 
 impl Planning {
-    /// The planner that was asked for, or else the default.
+    /// The planner that is given, or else the default.
     pub fn planner(&self) -> PlannerName {
         self.planner.unwrap_or(PlannerName::Optimal)
     }
 
-    /// `planner`, if nobody chose one.
+    /// `planner`, if none is given.
     pub fn defaults(&self) -> Option<&'static str> {
         self.planner.is_none().then_some("planner")
     }

@@ -33,22 +33,22 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// # Errors
 /// As [`print()`].
 pub fn print_json(schema: Schema, document: &impl Serialize) -> Result<(), Failure> {
-    let text = json(schema, document).map_err(|e| Failure::Work(format!("cannot write JSON: {e}")))?;
-    print(&text)
+    print(&json(schema, document)?)
 }
 
 /// A JSON document with its schema as the first key, and a line end behind it.
 ///
 /// # Errors
-/// If it is no object, which no document of ours is.
-pub fn json(schema: Schema, document: &impl Serialize) -> serde_json::Result<String> {
+/// [`Failure::Work`] if it is no object; all of our documents are.
+pub fn json(schema: Schema, document: &impl Serialize) -> Result<String, Failure> {
     #[derive(Serialize)]
     struct WithSchema<'a, D> {
         schema: &'static str,
         #[serde(flatten)]
         document: &'a D,
     }
-    Ok(serde_json::to_string_pretty(&WithSchema { schema: schema.id(), document })? + "\n")
+    let text = serde_json::to_string_pretty(&WithSchema { schema: schema.id(), document });
+    text.map(|text| text + "\n").map_err(|e| Failure::Work(format!("cannot write JSON: {e}")))
 }
 
 /// Has `fill` write to standard output, or to standard error where standard output is for a file.

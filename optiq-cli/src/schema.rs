@@ -53,7 +53,7 @@ schemas! {
     Reproduce: "reproduce",
     /// `optiq lab up`, and `optiq lab status` of one lab.
     Lab: "lab",
-    /// `optiq lab status --links`.
+    /// `optiq lab rate` and its like, of the links that they change.
     LabLinks: "lab-links",
     /// `optiq lab status` of all labs.
     LabList: "lab-list",

@@ -5,7 +5,7 @@ use crate::output;
 use optiq_files::input::STANDARD;
 use optiq_files::output::{PUBLIC, Place};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A file to be written, at a place where that was possible when the command began; or standard output.
 #[derive(Debug)]
@@ -44,6 +44,20 @@ impl Target {
             None => output::write_given_away(fill),
         }
     }
+}
+
+/// Refuses two options that name the same file.
+///
+/// # Errors
+/// [`Failure::Input`] with the first two that do. Standard output for two of them is refused by [`Target::new`].
+pub fn check_distinct(files: &[(&str, &Option<PathBuf>)]) -> Result<(), Failure> {
+    for (i, (first, file)) in files.iter().enumerate() {
+        let file = file.as_deref().filter(|file| *file != Path::new(STANDARD));
+        if let Some((second, _)) = files[i + 1..].iter().find(|(_, other)| file.is_some() && other.as_deref() == file) {
+            return Err(Failure::Input(format!("{first} and {second} name the same file; two are expected")));
+        }
+    }
+    Ok(())
 }
 
 fn refused(path: &Path, why: &io::Error) -> Failure {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// What `--topology` and its kin take, in one line.
 pub const SHORT: &str = "The network: torus:4x4, mesh:4x4, bgq:1024, star:16, fattree:k=4, dragonfly:p=2,a=4,h=2, \
-                         dragonfly+:3456 or file:net.toml, with options such as ,capacity=100Mbit/s or ,names=node[001-016]";
+                         dragonfly+:3456, file:net.toml or - for standard input, with options such as ,capacity=100Mbit/s or ,names=node[001-016]";
 
 /// The same with everything that there is.
 pub fn long() -> String {

@@ -198,7 +198,7 @@ fn every_block_of_commands_is_run_or_says_why_not() {
                     let reason = comment.and_then(|c| c.strip_prefix("not run: "));
                     assert!(
                         (run || reason.is_some()) && !has_prompts,
-                        "{place}: the line before is \"{}\"; it says who runs the block, or why nobody does, and a block with \
+                        "{place}: the line before is \"{}\"; it says who runs the block, or why it is not run, and a block with \
                          prompts is of the kind console",
                         block.before
                     );

@@ -53,7 +53,7 @@ fn a_path_that_exists_needs_no_kind() {
 }
 
 #[test]
-fn what_nobody_chose_is_marked() {
+fn defaults_are_marked() {
     let folder = Folder::new("defaults");
     let plan = folder.succeed("plan --topology torus:4x4 --demands pattern:disjoint");
     assert!(plan.contains("64 links one way at 1GB/s (default) each\nplanner optimal (default); routing "), "{plan}");
@@ -91,8 +91,8 @@ fn a_simulation_has_mpi_beside_the_plan_unless_told_otherwise() {
     assert_eq!(both, ["optimal", "mpi-linear"]);
     let ratio = runs[1]["seconds"].as_f64().unwrap() / runs[0]["seconds"].as_f64().unwrap();
     assert!((runs[0]["times_as_fast_as_mpi"].as_f64().unwrap() - ratio).abs() < 1e-9);
-    for alone in ["--plan-only", "--checkpoint run.ckpt"] {
-        assert_eq!(names(&format!("{line} {alone}")).0, ["optimal"]);
+    for option in ["--plan-only", "--checkpoint run.ckpt"] {
+        assert_eq!(names(&format!("{line} {option}")).0, ["optimal"]);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Links that somebody planted where files are to be written: what they point to stays as it is.
 //!
-//! The names are those that files had while they were written: the number of the process in place of what nobody can guess.
+//! The names are those that files had while they were written: the number of the process in place of what cannot be guessed.
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 mod support;
@@ -76,9 +76,9 @@ fn libraries_follow_no_planted_link() {
     own(&folder, "x.plan", |path| planned.plan.save(path).unwrap());
     let found = Candidates::generate(&net, &list, 2, optiq_solver::CandidateMethod::Auto).unwrap();
     own(&folder, "x.paths", |path| candidates::file::write(path, &net, &found).unwrap());
-    let mut jobs = TransferList::new();
-    jobs.add(TransferRank(0), TransferRank(1), 10).unwrap();
-    own(&folder, "x.jobs", |path| jobs.write(path).unwrap());
+    let mut transfers = TransferList::new();
+    transfers.add(TransferRank(0), TransferRank(1), 10).unwrap();
+    own(&folder, "x.jobs", |path| transfers.write(path).unwrap());
 }
 
 #[test]

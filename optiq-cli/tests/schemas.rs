@@ -73,9 +73,16 @@ fn valid(name: &str, text: &str) {
 fn documents_are_as_their_schemas_say() {
     let folder = Folder::new("schemas");
     folder.write("background.txt", "* * 10%\n");
+    folder.write("one.txt", "0 3 1MB\n");
     folder.write("ring.goal", "num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0\n}\n");
     let library = std::env::current_exe().unwrap();
     let wrap = format!("wrap --library {} --topology torus:2x2 --json -- mpirun.openmpi -n 2 true", library.display());
+    // The header of a 64-bit program with one program header, which loads something: it has no dynamic loader.
+    let mut program = [0; 120];
+    program[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    (program[16], program[32], program[54], program[56], program[64]) = (2, 64, 56, 1, 1);
+    folder.write("static", program);
+    let wrap_static = format!("wrap --library {} --json -- ./static", library.display());
     for (name, line) in [
         ("topology", "topology torus:4x4,io=0@2GB/s+10 --route h0 h5 --neighbours h0 --json"),
         ("topology", "topology fattree:k=4 --html t.html --json"),
@@ -87,6 +94,7 @@ fn documents_are_as_their_schemas_say() {
                   --output a.plan --links l.csv --time-limit 10 --json",
         ),
         ("plan", "plan --topology torus:4x4,capacity=2GB/s --demands pattern:disjoint --planner heu2 --compare --json"),
+        ("plan", "plan --topology torus:4x4 --paths p.paths --demands one.txt --compare --json"),
         (
             "plan",
             "plan --topology fattree:2x2:1x2,rails=2 --demands pattern:alltoall --output b.plan --links l.json --json",
@@ -101,8 +109,9 @@ fn documents_are_as_their_schemas_say() {
         ),
         ("simulate", "simulate --topology torus:4x4 --demands pattern:subset --message 16kB --routing adaptive --json"),
         ("simulate-goal", "simulate --topology star:2 --goal ring.goal --json"),
-        ("reproduce", "reproduce O4 --nodes 512 --json"),
+        ("reproduce", "reproduce O4 --nodes 512 --output r --json"),
         ("wrap", &wrap),
+        ("wrap", &wrap_static),
         ("info", "info --json"),
         ("info-options", "info -cf --json"),
         ("info-constants", "info --constants --json"),
@@ -160,7 +169,12 @@ mod under_mpirun {
     fn documents_of_measurements() {
         let folder = Folder::new("schemas-mpi");
         folder.succeed("transfers plan --topology star:2 --to 0 --bytes 75KB --output b.jobs");
-        let placed = [("OPTIQ_TOPOLOGY", "star:2,io=0"), ("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_TRACE", "traces")];
+        let placed = [
+            ("OPTIQ_TOPOLOGY", "star:2,io=0"),
+            ("OPTIQ_PLACEMENT", "rank"),
+            ("OPTIQ_TRACE", "traces"),
+            ("OMPI_MCA_io", "ompio"),
+        ];
         for (name, line) in [
             ("bench-alltoallv", "bench alltoallv --message 100kB --repetitions 2 --force --json"),
             ("bench-alltoallv-cases", "bench alltoallv --message 1B,10B --repetitions 2 --json"),
@@ -172,7 +186,7 @@ mod under_mpirun {
         valid("transfers-run", &own);
         let calibrate = "calibrate --topology torus:2x2,capacity=10MB/s --output try.cal --repetitions 1 --json";
         valid("calibrate", &printed(&folder, "4", calibrate, &[("OPTIQ_PLACEMENT", "rank:1")]));
-        valid("trace", &folder.succeed("trace traces --json"));
+        valid("trace", &folder.succeed("trace traces --pair 0:1 --json"));
     }
 
     /// Where a lab is possible.

@@ -23,6 +23,28 @@ fn what_is_no_trace_is_refused_in_one_sentence() {
     refuses(&folder, "trace . --session xyz", "16 hexadecimal digits");
 }
 
+/// As on pages; the numbers are there for `--session`.
+#[test]
+fn sessions_are_named_by_when_they_began() {
+    use optiq::trace::{Clock, Rank, TraceOptions, Tracer};
+    let folder = Folder::new("trace-sessions");
+    let trace = |session: u64| {
+        let (directory, clock) = (folder.path("traces"), Clock::start());
+        let options = TraceOptions { directory, events: 16, session, rank: Rank(0), ranks: 1, clock };
+        Tracer::create(&options, "by hand").unwrap().plain("MPI_Alltoallv", || ());
+    };
+    trace(0xabc);
+    let alone = folder.succeed("trace traces");
+    let began =
+        alone.lines().next().unwrap().strip_prefix("1 ranks over by hand, 1 call, began on ").unwrap().to_owned();
+    assert!(began.ends_with(" UTC") && !alone.contains("0000000000000abc"), "{alone}");
+    trace(0xdef);
+    let both = folder.succeed("trace traces --session 0000000000000def");
+    let note =
+        format!("note: this is session 0000000000000def; also here: began on {began} (--session 0000000000000abc)\n");
+    assert!(both.contains(&note), "{both}");
+}
+
 #[cfg(feature = "mpi")]
 mod under_mpirun {
     use super::{Folder, refuses};

@@ -23,7 +23,7 @@ pub struct Closeness {
 }
 
 impl Closeness {
-    /// Whether a prediction that is so many percent off is close enough.
+    /// Whether a prediction that is off by this percentage is close enough.
     pub fn is_close(percent_off: f64) -> bool {
         percent_off.abs() <= WITHIN
     }

@@ -52,7 +52,7 @@ pub fn page(run: &Run, only: Option<u32>, notes: &[String], waits: &[String]) ->
     let calls = run.calls(only);
     let shown = only.map_or_else(|| table::count(calls.len(), "call"), |n| format!("call {n}"));
     let heading = format!("{} ranks, {shown}", run.ranks());
-    let subtitle = format!("began on {}, over {}", date(run.wall()), run.transport());
+    let subtitle = format!("began on {}, over {}", began(run), run.transport());
     let flights = flights::flights(run, only);
     let mut notes: Vec<String> = notes.to_vec();
     if ranks.len() > MAX_LANES {
@@ -287,6 +287,11 @@ fn times(drawing: &mut Drawing, time: &FoldedTime, bottom: f64) -> &'static str 
         }
     }
     unit
+}
+
+/// When a session began, by which pages and texts name it.
+pub fn began(run: &Run) -> String {
+    date(run.wall())
 }
 
 /// A moment by the wall clock, from nanoseconds since 1970: `2026-11-23 04:49:48 UTC`.

@@ -148,8 +148,7 @@ impl Arguments {
             let context = Context::new(&network, &self.demands, &list);
             let picture = Picture::new(&network, &context, &planned.plan, &planned.report);
             Target::new(&directory.join(PICTURE))?.write(|out| out.write_all(picture.page()?.as_bytes()))?;
-            let failed = |e: serde_json::Error| Failure::Work(format!("cannot write the results: {e}"));
-            let text = output::json(Schema::Demo, &document).map_err(failed)?;
+            let text = output::json(Schema::Demo, &document)?;
             Target::new(&directory.join("comparison.json"))?.write(|out| out.write_all(text.as_bytes()))?;
         }
         if self.json {

@@ -30,7 +30,7 @@ Examples:
   optiq explain --topology torus:4x4 --demands pattern:overlap --planner heu1
   optiq explain --topology torus:4x4 --demands pattern:disjoint --html why.html")]
 pub struct Arguments {
-    /// A plan file (`optiq plan --output`); without one, the demands are planned now
+    /// A plan file (`optiq plan --output`), or - for standard input; without one, the demands are planned now
     #[arg(value_name = "PLAN", required_unless_present = "demands")]
     plan: Option<PathBuf>,
     #[command(flatten)]
@@ -52,7 +52,7 @@ pub struct Arguments {
     /// How many of the most loaded links to show
     #[arg(long, value_name = "N", default_value_t = 5)]
     links: usize,
-    /// Write a page with the network, its most loaded links, and the paths of each demand
+    /// Write a page with the network, its most loaded links, and the paths of each demand; - is standard output
     #[arg(long, value_name = "FILE.html")]
     html: Option<PathBuf>,
     /// Print one JSON document

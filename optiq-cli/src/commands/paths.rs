@@ -43,7 +43,7 @@ pub struct Arguments {
     hosts: Option<String>,
     #[command(flatten)]
     search: Search,
-    /// Write a path file, which `optiq plan --paths` reads, instead of listing the paths
+    /// Write a path file, which `optiq plan --paths` reads, instead of listing the paths; - is standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Print one JSON document

@@ -49,7 +49,7 @@ pub struct Arguments {
     /// 91: the planner [default: optimal]
     #[arg(long, value_name = "NAME")]
     planner: Option<PlannerName>,
-    /// 91, O6 and O15: take the cases from a file like data/thesis91.toml instead
+    /// 91, O6 and O15: take the cases from a file like data/thesis91.toml instead; - is standard input
     #[arg(long, value_name = "FILE")]
     cases: Option<PathBuf>,
     /// O5 to O11, O18, O19: divide all bytes by N instead of the claim's own divisor

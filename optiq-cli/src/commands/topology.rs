@@ -31,7 +31,7 @@ pub struct Arguments {
     /// Show the links that leave A
     #[arg(long, value_name = "A")]
     neighbours: Option<String>,
-    /// Write a page with a picture of the network, its links by kind, and how far hosts are
+    /// Write a page with a picture of the network, its links by kind, and how far hosts are; - is standard output
     #[arg(long, value_name = "FILE.html")]
     html: Option<PathBuf>,
     /// Print one JSON document

@@ -214,13 +214,12 @@ impl Arguments {
 
 /// The statically linked program that a command runs. Of a launcher, the first of its arguments that is a program counts.
 fn statically_linked(command: &[OsString], launcher: bool) -> Option<PathBuf> {
-    let mut words = command.iter().skip(usize::from(launcher));
-    let mut program = || {
-        let file = elf::find(Path::new(words.next()?));
-        Some(file.and_then(|file| Some((elf::is_static(&file)?, file))))
+    let words = if launcher { &command[1..] } else { &command[..1] };
+    let program = |word: &OsString| {
+        let file = elf::find(Path::new(word))?;
+        Some((elf::is_static(&file)?, file))
     };
-    let found = if launcher { std::iter::from_fn(program).flatten().next() } else { program().flatten() };
-    found.filter(|(is_static, _)| *is_static).map(|(_, file)| file)
+    words.iter().find_map(program).filter(|(is_static, _)| *is_static).map(|(_, file)| file)
 }
 
 /// Whether this is rank 0, as launchers tell the processes that they start, or no rank.

@@ -14,8 +14,8 @@
 //! Where MPI served most of OPTIQ's repetitions, both sides are MPI: such a case is marked, and in no mean. One rank is refused,
 //! as nothing crosses a network there.
 //!
-//! Beside each median stand its quartiles and the link bound: bytes over capacity of the most loaded link, on the fabric's own routes for
-//! plain MPI and by what served it for OPTIQ.
+//! Beside each median stand its quartiles and the link bound: bytes over capacity of the most loaded link, on the fabric's own
+//! routes for plain MPI and by what served it for OPTIQ.
 
 use crate::bench::cases::Case;
 use crate::bench::comparison::{Comparison, Outcome, Side, Suite};

@@ -1,6 +1,7 @@
 //! What was measured: one comparison, or many with their geometric mean.
 
-use optiq_measure::statistics::{Summary, geometric_mean, quantile};
+use crate::quartiles::{Quartiles, median_and_quartiles};
+use optiq_measure::statistics::geometric_mean;
 use optiq_view::ratios::{Line, Point, Ratios};
 use optiq_view::table;
 use serde::{Deserialize, Serialize};
@@ -15,10 +16,9 @@ pub struct Side {
     pub seconds: Vec<f64>,
     /// Their median.
     pub median_seconds: f64,
-    /// A quarter of them are below.
-    pub first_quartile_seconds: f64,
-    /// Three quarters of them are below.
-    pub third_quartile_seconds: f64,
+    /// Their quartiles.
+    #[serde(flatten)]
+    pub quartiles: Quartiles,
     /// The time that the most loaded link needs; no execution along these paths is faster.
     pub link_bound_seconds: f64,
     /// Link bound over median.
@@ -28,23 +28,14 @@ pub struct Side {
 impl Side {
     /// Of these repetitions, at least one.
     pub fn new(first_seconds: f64, seconds: Vec<f64>, link_bound_seconds: f64) -> Self {
-        let quantile = |q| quantile(&seconds, q).unwrap_or(0.0);
-        let median_seconds = quantile(0.5);
-        Side {
-            first_seconds,
-            median_seconds,
-            first_quartile_seconds: quantile(0.25),
-            third_quartile_seconds: quantile(0.75),
-            link_bound_seconds,
-            share_of_bound: link_bound_seconds / median_seconds,
-            seconds,
-        }
+        let (median_seconds, quartiles) = median_and_quartiles(&seconds);
+        let share_of_bound = link_bound_seconds / median_seconds;
+        Side { first_seconds, seconds, median_seconds, quartiles, link_bound_seconds, share_of_bound }
     }
 
     /// Median and quartiles in a cell.
     fn times(&self) -> String {
-        let [low, high] = [self.first_quartile_seconds, self.third_quartile_seconds].map(table::seconds);
-        format!("{} ({low} to {high})", table::seconds(self.median_seconds))
+        self.quartiles.beside(self.median_seconds)
     }
 }
 
@@ -313,8 +304,13 @@ impl Comparison {
     /// single repetition.
     pub fn ratio_range(&self) -> Option<(f64, f64)> {
         let several = self.mpi.seconds.len() > 1 && self.optiq.seconds.len() > 1;
-        let (mpi, optiq) = (Summary::of(&self.mpi.seconds)?, Summary::of(&self.optiq.seconds)?);
-        several.then(|| (mpi.first_quartile / optiq.third_quartile, mpi.third_quartile / optiq.first_quartile))
+        let (mpi, optiq) = (self.mpi.quartiles, self.optiq.quartiles);
+        several.then(|| {
+            (
+                mpi.first_quartile_seconds / optiq.third_quartile_seconds,
+                mpi.third_quartile_seconds / optiq.first_quartile_seconds,
+            )
+        })
     }
 
     /// As text.
@@ -437,10 +433,10 @@ mod tests {
     #[test]
     fn ratios_spread_from_quartile_to_quartile() {
         let mut comparison = outcome("pattern:disjoint", 1, "auto", 3.0, 3.0, (1.0, 1.0)).comparison;
-        comparison.mpi.seconds = vec![5.0, 1.0, 2.0, 4.0, 3.0];
-        comparison.optiq.seconds = vec![4.0, 3.0, 2.0];
+        comparison.mpi = Side::new(3.0, vec![5.0, 1.0, 2.0, 4.0, 3.0], 1.0);
+        comparison.optiq = Side::new(3.0, vec![4.0, 3.0, 2.0], 1.0);
         assert_eq!(comparison.ratio_range(), Some((2.0 / 3.5, 4.0 / 2.5)));
-        comparison.optiq.seconds = vec![3.0];
+        comparison.optiq = Side::new(3.0, vec![3.0], 1.0);
         assert_eq!(comparison.ratio_range(), None);
     }
 

@@ -333,8 +333,8 @@ impl ExecutorContent {
         row("sim.put_store_and_forward_link_efficiency", of_fitted, of_used, 3);
         let [planned, hops] = Relays::ALL.map(|relays| self.efficiencies(relays, fitted.in_flight_part).len());
         format!(
-            "\n## Constants\n\nOne in so many bytes of the busiest leg is in flight; what makes relays at every host fastest, by the \
-             geometric mean of times over link bounds:\n\n{}\nLink efficiencies are medians over the training cases in which links \
+            "\n## Constants\n\nAt most the N-th part of the busiest leg's bytes is in flight. The N that makes relays at every host \
+             fastest, by the geometric mean of times over link bounds:\n\n{}\nLink efficiencies are medians over the training cases in which links \
              are busier than hosts: {planned} of {} as planned, {hops} at every host.\n\n{}",
             parts.markdown(),
             self.training(Relays::AsPlanned, fitted.in_flight_part).count(),

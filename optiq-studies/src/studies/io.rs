@@ -3,6 +3,7 @@
 use super::lab::{self, NAME, RATE};
 use crate::failure::Failure;
 use crate::markdown::TextTable;
+use crate::quartiles::Quartiles;
 use crate::selection::Selection;
 use crate::workspace::{self, Workspace};
 use optiq_view::table::{bytes, seconds};
@@ -88,6 +89,9 @@ pub struct IoSide {
     name: String,
     seconds: Vec<f64>,
     median_seconds: f64,
+    /// Missing in documents that were measured before `optiq bench io` printed them.
+    #[serde(flatten)]
+    quartiles: Option<Quartiles>,
     link_bound_seconds: Option<f64>,
     bytes_per_second: f64,
 }
@@ -247,7 +251,7 @@ impl IoReport {
         for side in &self.sides {
             table.rows.push(vec![
                 side.name.replace('_', " "),
-                seconds(side.median_seconds),
+                side.quartiles.map_or_else(|| seconds(side.median_seconds), |q| q.beside(side.median_seconds)),
                 side.link_bound_seconds.map_or(String::new(), seconds),
                 bytes(side.bytes_per_second),
             ]);
@@ -277,11 +281,25 @@ impl IoReport {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]
     fn a_run_says_how_it_was_made() {
         assert_eq!(RUNS[1].shown("5"), "OMPI_MCA_io=romio321 OPTIQ_IO_BUDGET=32MiB optiq bench io --repetitions 5");
         assert!(RUNS[6].bench("5").ends_with(&["--repetitions", "1", "--files-only", "--force"]));
+    }
+
+    #[test]
+    fn quartiles_are_read_where_there_are_some() {
+        let old =
+            r#"{"name":"a","seconds":[1.0],"median_seconds":1.0,"link_bound_seconds":null,"bytes_per_second":2.0}"#;
+        let side: IoSide = serde_json::from_str(old).unwrap();
+        assert_eq!((side.quartiles, serde_json::to_string(&side).unwrap().as_str()), (None, old));
+        let more = r#""median_seconds":1.0,"first_quartile_seconds":0.5,"third_quartile_seconds":2.0"#;
+        let new = old.replace(r#""median_seconds":1.0"#, more);
+        let side: IoSide = serde_json::from_str(&new).unwrap();
+        assert_eq!(side.quartiles.map(|q| q.beside(1.0)).as_deref(), Some("1.00 s (500 ms to 2.00 s)"));
+        assert_eq!(serde_json::to_string(&side).unwrap(), new);
     }
 }

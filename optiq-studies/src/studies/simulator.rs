@@ -206,7 +206,7 @@ impl SimulatorContent {
                     text,
                     "\nThe null model knows no packets: its time is the link bound over the share of it that is reached, which is the median \
                      of the training cases, {:.1} % for MPI and {:.1} % for OPTIQ. Where MPI serves OPTIQ's call, it takes MPI's share. The \
-                     simulator is worth its time only where it is closer than this.\n",
+                     simulator is worth its time only where its error is smaller.\n",
                     mpi_share * 100.0,
                     optiq_share * 100.0
                 );

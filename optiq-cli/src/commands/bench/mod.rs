@@ -78,7 +78,7 @@ pub struct Alltoallv {
     /// having the first rank of each carry it
     #[arg(long)]
     all_ranks: bool,
-    /// Write a picture of the ratios against bytes per pair, one HTML page
+    /// Write a picture of the ratios against bytes per pair, one HTML page; - is standard output
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Print one JSON document

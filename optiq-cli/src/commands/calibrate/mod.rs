@@ -51,7 +51,7 @@ pub struct Arguments {
     /// ,capacity=100Mbit/s [default: OPTIQ_TOPOLOGY]
     #[arg(long, value_name = "SPEC")]
     topology: Option<String>,
-    /// The file to write
+    /// The file to write; - is standard output
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
     /// The exchanges on which link efficiencies are measured: training, which is the patterns disjoint, overlap and subset with

@@ -1,6 +1,6 @@
 //! What is explained, as a document and as text.
 
-use crate::arguments::default_mark;
+use crate::arguments::{beside, default_mark};
 use crate::failure::Failure;
 use crate::names;
 use optiq_net::{LinkId, LinkLoad, Network, NodeId};
@@ -198,19 +198,19 @@ impl<'a> Explainer<'a> {
 
     fn path(&self, flow: &Flow, of: u64) -> PathDocument {
         let nodes = names::along(self.net, &flow.links);
-        // Paths have no loops, so a stop is where its name is; consecutive legs share a stop.
-        let stops = names::of(self.net, &flow.stops);
-        let at: Vec<usize> = stops.iter().filter_map(|s| nodes.iter().position(|n| n == s)).collect();
+        // Paths have no loops, so each end of a leg is where its name is; consecutive legs share one.
+        let ends = names::of(self.net, &flow.stops);
+        let at: Vec<usize> = ends.iter().filter_map(|s| nodes.iter().position(|n| n == s)).collect();
         let slowest = flow.links.iter().copied().reduce(|a, b| if self.seconds(b) > self.seconds(a) { b } else { a });
-        let ends = slowest.map(|l| [self.name(self.net.link(l).from), self.name(self.net.link(l).to)]);
+        let slowest_ends = slowest.map(|l| [self.name(self.net.link(l).from), self.name(self.net.link(l).to)]);
         PathDocument {
             bytes: flow.bytes,
             share: flow.bytes as f64 / of as f64,
             hops: flow.links.len(),
-            forwarders: stops.get(1..stops.len().saturating_sub(1)).unwrap_or_default().to_vec(),
-            legs: at.windows(2).map(|ends| nodes[ends[0]..=ends[1]].to_vec()).collect(),
+            forwarders: ends.get(1..ends.len().saturating_sub(1)).unwrap_or_default().to_vec(),
+            legs: at.windows(2).map(|leg| nodes[leg[0]..=leg[1]].to_vec()).collect(),
             nodes,
-            slowest_link: ends.unwrap_or_default(),
+            slowest_link: slowest_ends.unwrap_or_default(),
             slowest_link_seconds: slowest.map_or(0.0, |l| self.seconds(l)),
             line: names::line(self.net, &flow.links, &flow.stops),
         }
@@ -223,7 +223,7 @@ impl<'a> Explainer<'a> {
 
 impl ExplainDocument {
     pub(super) fn text(&self) -> String {
-        let beside = self.context.background.as_ref().map_or_else(String::new, |file| format!(" beside {file}"));
+        let beside = beside(&self.context);
         let planner = default_mark(&self.context.defaults, "planner");
         let mut text = format!(
             "{}, planner {}{planner}, on {}{beside}\n",
@@ -255,7 +255,7 @@ impl ExplainDocument {
         ));
         text.push_str(&self.why());
         if self.classes.len() > 1 {
-            text.push_str("\nclasses, if more urgent ones go first on every link\n");
+            text.push_str("\npriority classes, if more urgent ones go first on every link\n");
             for c in &self.classes {
                 text.push_str(&format!(
                     "  class {}: {}, {}, done after {}; on the network's own routes after {}\n",

@@ -1,6 +1,7 @@
 //! What is explained, as a page.
 
 use super::document::{DemandDocument, ExplainDocument, LinkDocument, PathDocument};
+use crate::arguments::beside;
 use optiq_net::Network;
 use optiq_view::explanation::{ExplainedDemand, ExplainedPath, Explanation, LoadedLink};
 use optiq_view::table;
@@ -9,7 +10,7 @@ impl ExplainDocument {
     /// The page; `bytes` are those on each link.
     pub fn page(&self, net: &Network, bytes: &[u64]) -> String {
         let context = &self.context;
-        let beside = context.background.as_ref().map_or_else(String::new, |file| format!(" beside {file}"));
+        let beside = beside(context);
         let binding = match self.binding_links {
             1 => "1 link has the worst load".to_owned(),
             n => format!("{n} links have the worst load"),

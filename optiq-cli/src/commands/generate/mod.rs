@@ -1,5 +1,5 @@
-//! `optiq generate`: manual pages, shell completions, a sample of `optiq.conf` and the schemas of JSON documents, made from what the command itself is
-//! made of, so that they cannot say anything else: its arguments, the table of options, the C header.
+//! `optiq generate`: manual pages, shell completions, a sample of `optiq.conf` and the schemas of JSON documents, made from what
+//! the command itself is made of, so that they cannot say anything else: its arguments, the table of options, the C header.
 
 mod conf;
 mod file;
@@ -21,7 +21,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Write manual pages, shell completions, a sample of optiq.conf or the JSON Schemas of what --json prints, as `cargo xtask install` does
+/// Write manual pages, shell completions, a sample of optiq.conf or the JSON Schemas of what --json prints, as `cargo xtask
+/// install` does
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

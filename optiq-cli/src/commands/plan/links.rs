@@ -16,7 +16,7 @@ struct LinkRow<'a> {
     to: &'a str,
     /// Parallel physical links.
     lanes: u32,
-    /// Of all lanes together.
+    /// The sum over its lanes.
     capacity_bytes_per_second: f64,
     /// Under the plan.
     bytes: u64,
@@ -51,7 +51,7 @@ pub fn write(target: &Target, net: &Network, report: &Report) -> Result<(), Fail
             planner: &report.planner,
             links: rows,
         };
-        let text = json(Schema::PlanLinks, &document).map_err(|e| Failure::Work(format!("cannot write JSON: {e}")))?;
+        let text = json(Schema::PlanLinks, &document)?;
         return target.write(|out| out.write_all(text.as_bytes()));
     }
     target.write(|out| csv(out, &rows))

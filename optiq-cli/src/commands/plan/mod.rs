@@ -2,12 +2,12 @@
 
 mod links;
 
-use crate::arguments::{Demands, Planning, Topology, default_mark};
+use crate::arguments::{Demands, Planning, Topology, beside, default_mark};
 use crate::commands::topology::routing;
 use crate::failure::Failure;
 use crate::output::{self, Schema};
 use crate::progress::Progress;
-use crate::target::Target;
+use crate::target::{self, Target};
 use clap::Args;
 use optiq_files::input::STANDARD;
 use optiq_net::{LoadStatistics, Network};
@@ -51,13 +51,14 @@ pub struct Arguments {
     /// Show all planners of this build side by side, on the same candidate paths
     #[arg(long)]
     compare: bool,
-    /// Write the plan to a file
+    /// Write the plan to a file, or to standard output if it is -: JSON if the name ends in .json or is -, else binary
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write what every link carries, under the plan and on the network's own routes: JSON if the name ends in .json, else CSV
+    /// Write what every link carries, under the plan and on the network's own routes: JSON if the name ends in .json, else
+    /// CSV; - is standard output
     #[arg(long, value_name = "FILE")]
     links: Option<PathBuf>,
-    /// Write a picture of the link loads, one HTML page
+    /// Write a picture of the link loads, one HTML page; - is standard output
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Print one JSON document
@@ -114,7 +115,7 @@ struct PlanDocument<'a> {
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let start = Instant::now();
-        self.check_targets()?;
+        target::check_distinct(&[("--output", &self.output), ("--links", &self.links), ("--html", &self.html)])?;
         let output = self.output.as_deref().map(Target::new).transpose()?;
         let links = self.links.as_deref().map(Target::new).transpose()?;
         let html = self.html.as_deref().map(Target::new).transpose()?;
@@ -167,20 +168,6 @@ impl Arguments {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Refuses two outputs in one file.
-    fn check_targets(&self) -> Result<(), Failure> {
-        let all = [("--output", &self.output), ("--links", &self.links), ("--html", &self.html)];
-        for (i, (first, file)) in all.iter().enumerate() {
-            // Two on standard output are refused by `Target`.
-            let file = file.as_deref().filter(|file| *file != Path::new(STANDARD));
-            if let Some((second, _)) = all[i + 1..].iter().find(|(_, other)| file.is_some() && other.as_deref() == file)
-            {
-                return Err(Failure::Input(format!("{first} and {second} name the same file; two are expected")));
-            }
-        }
-        Ok(())
-    }
-
     /// Candidate paths per pair, at most; where planners are compared, for all of them as published.
     fn k(&self, net: &Network, demands: &[Demand]) -> usize {
         match self.planning.search.k.0 {
@@ -191,17 +178,17 @@ impl Arguments {
 
     /// The plan asked for, or those of all planners.
     fn plans(&self, net: &Network, demands: &[Demand], progress: &Progress) -> Result<Vec<Planned>, Failure> {
-        let jobs = table::count(demands.len(), "demand");
+        let count = table::count(demands.len(), "demand");
         if !self.compare {
             let planner = self.planning.planner();
             let options = self.planning.options(planner);
             if let Some(sentence) = pipeline::announcement(net, demands, &options)? {
                 log::warn!("{sentence}");
             }
-            progress.now(format!("planning {jobs} with {planner}"));
+            progress.now(format!("planning {count} with {planner}"));
             return Ok(vec![pipeline::run(net, demands, &options)?]);
         }
-        progress.now(format!("finding candidate paths for {jobs}"));
+        progress.now(format!("finding candidate paths for {count}"));
         let search = Instant::now();
         let found = match &self.planning.paths {
             Some(file) => candidates::file::read(file, net)?.for_demands(net, demands)?,
@@ -210,7 +197,7 @@ impl Arguments {
         let candidates_seconds = search.elapsed().as_secs_f64();
         let mut runs = Vec::new();
         for name in PlannerName::ALL {
-            progress.now(format!("planning {jobs} with {name}"));
+            progress.now(format!("planning {count} with {name}"));
             match pipeline::run_with(net, demands, &self.planning.options(name), Some(&found)) {
                 Ok(mut planned) => {
                     let timings = &mut planned.timings;
@@ -319,7 +306,7 @@ impl PlanDocument<'_> {
         ));
         let lighter = match self.report.planner == PlannerName::Direct.as_str() {
             true => "the network's own routes".to_owned(),
-            // Those routes are no fabric's, and not a thing to be compared with.
+            // No fabric routes like that, so a ratio would say nothing.
             false if net.unused_equal_paths().is_some() => "beside routes that leave equal paths unused".to_owned(),
             false => format!("{:.2} times lighter than the network's own routes", self.report.improvement),
         };
@@ -434,11 +421,6 @@ fn columns_text(columns: &[Column], from_file: bool) -> String {
         row("time for planning", &|c| time(c, 1)),
         row("time in all, with bound and report", &|c| time(c, 2)),
     ])
-}
-
-/// Which background load a plan is beside, in the words that follow the topology.
-fn beside(context: &Context) -> String {
-    context.background.as_ref().map_or_else(String::new, |file| format!(" beside {file}"))
 }
 
 /// One class a line, the most urgent first.

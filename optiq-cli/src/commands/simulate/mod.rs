@@ -64,7 +64,7 @@ pub struct Arguments {
     /// Bytes of each demand of a pattern
     #[arg(long, value_name = "SIZE", default_value = MESSAGE, value_parser = units::parse_bytes, allow_hyphen_values = true)]
     message: u64,
-    /// Replay a GOAL schedule (the text form of LogGOPSim and ATLAHS) instead, one rank on each host
+    /// Replay a GOAL schedule (the text form of LogGOPSim and ATLAHS) instead, one rank on each host; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["demands", "compare", "mpi", "planner"])]
     goal: Option<PathBuf>,
     #[command(flatten)]
@@ -89,7 +89,7 @@ pub struct Arguments {
     /// In-flight limit of puts: the N-th part of what the busiest leg carries; 0 leaves it to the windows
     #[arg(long = "in-flight-part", alias = "under-way", value_name = "N", default_value_t = PUTS_IN_FLIGHT_PART)]
     in_flight_part: u64,
-    /// Simulate the plan alone, without MPI's exchange of all messages at once beside it; so do --checkpoint and --resume
+    /// Simulate only the plan, without MPI's exchange of all messages at once beside it; so do --checkpoint and --resume
     #[arg(long, conflicts_with_all = ["compare", "mpi"])]
     plan_only: bool,
     /// Simulate all planners of this build and MPI's algorithms, side by side
@@ -245,11 +245,11 @@ impl Arguments {
         }
         if !self.compare {
             // A checkpoint is of one run.
-            let alone = self.plan_only || self.checkpoints.is_used();
+            let plan_only = self.plan_only || self.checkpoints.is_used();
             let plan = self.plan(runner, self.planning.planner())?;
-            let steps = Steps::of(if alone { 1 } else { 2 });
+            let steps = Steps::of(if plan_only { 1 } else { 2 });
             let mut runs = vec![runner.run_as(TransferMethod::Planned(plan, self.schedule()), &steps)?];
-            if !alone && runs[0].finished() {
+            if !plan_only && runs[0].finished() {
                 runs.push(runner.run_as(TransferMethod::Mpi(MpiAlgorithm::Linear), &steps)?);
             }
             return Ok(runs);

@@ -18,19 +18,21 @@ use std::path::PathBuf;
 /// Which files are wanted.
 #[derive(Debug, Args)]
 pub struct Results {
-    /// Write what each link carried to a CSV file, and the most that waited at its end
+    /// Write what each link carried to a CSV file, and the most that waited at its end; - is standard output
     #[arg(long, value_name = "FILE")]
     links: Option<PathBuf>,
-    /// Write to a CSV file what each link carried, and what waited at its end, in each interval of time
+    /// Write to a CSV file what each link carried, and what waited at its end, in each interval of time; - is standard output
     #[arg(long, value_name = "FILE")]
     series: Option<PathBuf>,
-    /// Write to a CSV file what waited in each interval of time in each queue: the buffer of each virtual channel, and hosts' memory
+    /// Write to a CSV file what waited in each interval of time in each queue: the buffer of each virtual channel, and hosts'
+    /// memory; - is standard output
     #[arg(long, value_name = "FILE")]
     queues: Option<PathBuf>,
-    /// Write how many packets and messages took how long to a CSV file
+    /// Write how many packets and messages took how long to a CSV file; - is standard output
     #[arg(long, value_name = "FILE")]
     histogram: Option<PathBuf>,
-    /// Write pictures of the runs to a page that needs nothing else: throughput, links, buffers and queues over time, latencies
+    /// Write pictures of the runs to a page that needs nothing else: throughput, links, buffers and queues over time,
+    /// latencies; - is standard output
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
 }

@@ -1,7 +1,7 @@
 //! What `optiq trace` shows: one document, as JSON or as text.
 
 use optiq_trace::{CallSummary, EventKind, Outcome, PairPath, Rank, RankSummary, Run, WaitSummary};
-use optiq_view::table;
+use optiq_view::{table, timeline};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -21,7 +21,13 @@ pub(super) struct Choice {
 #[derive(Serialize)]
 pub(super) struct TraceDocument {
     session: String,
+    /// When it began, which is its name for people.
+    #[serde(skip)]
+    began: String,
     other_sessions: Vec<String>,
+    /// When they began.
+    #[serde(skip)]
+    others_began: Vec<String>,
     ranks: u32,
     transport: String,
     clock_error_seconds: f64,
@@ -311,13 +317,15 @@ impl PairDocument {
 
 impl TraceDocument {
     /// Of a run, or of one call of it, with its `waits` longest waits and how bytes went between a pair of ranks.
-    pub(super) fn new(run: &Run, other_sessions: Vec<String>, choice: &Choice) -> Self {
+    pub(super) fn new(run: &Run, others: &[Run], choice: &Choice) -> Self {
         let Choice { call, waits, pair } = *choice;
         let by_rank = run.rank_summaries(call);
         let total = |f: fn(&RankSummary) -> u64| by_rank.iter().map(f).fold(0, u64::saturating_add);
         Self {
             session: name(run),
-            other_sessions,
+            began: timeline::began(run),
+            other_sessions: others.iter().map(name).collect(),
+            others_began: others.iter().map(timeline::began).collect(),
             ranks: run.ranks(),
             transport: run.transport().to_string(),
             clock_error_seconds: seconds(run.clock_error()),
@@ -343,7 +351,7 @@ impl TraceDocument {
     /// The document for people.
     pub(super) fn text(&self) -> String {
         let calls = table::count(self.calls.len(), "call");
-        let mut text = format!("{} ranks over {}, {calls}, session {}\n", self.ranks, self.transport, self.session);
+        let mut text = format!("{} ranks over {}, {calls}, began on {}\n", self.ranks, self.transport, self.began);
         if self.clock_error_seconds > 0.0 {
             let error = table::seconds(self.clock_error_seconds);
             text.push_str(&format!("times of different ranks agree to {error}\n"));
@@ -352,7 +360,9 @@ impl TraceDocument {
             text.push_str(&format!("note: {note}\n"));
         }
         if !self.other_sessions.is_empty() {
-            text.push_str(&format!("note: also here, for --session: {}\n", self.other_sessions.join(", ")));
+            let other = |(began, session)| format!("began on {began} (--session {session})");
+            let others: Vec<String> = self.others_began.iter().zip(&self.other_sessions).map(other).collect();
+            text.push_str(&format!("note: this is session {}; also here: {}\n", self.session, others.join(", ")));
         }
         text.push('\n');
         let heads = ["call", "start", "time", "paths", "chunks", "bytes", "forwarded"];

@@ -4,7 +4,7 @@ mod document;
 
 use crate::failure::Failure;
 use crate::output::{self, Schema};
-use crate::target::Target;
+use crate::target::{self, Target};
 use clap::Args;
 use document::{Choice, TraceDocument, name};
 use optiq_trace::{Rank, Run, TraceError, perfetto};
@@ -12,7 +12,7 @@ use optiq_view::timeline;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Show what OPTIQ_TRACE recorded: who waited for whom, where the time went, which way bytes took
+/// Show what OPTIQ_TRACE recorded: who waited for whom, where the time went, which paths bytes took
 ///
 /// A rank's time in calls is waiting (nothing moved: until a chunk came, until a chunk that it sent was taken, or for room or
 /// the end), copying (copies that OPTIQ makes itself), forwarding (chunks of
@@ -32,7 +32,7 @@ pub struct Arguments {
     /// Only this call, counted from 0
     #[arg(long, value_name = "N")]
     call: Option<u32>,
-    /// Which ways the bytes from one rank to another took, and which leg was slowest
+    /// Which paths the bytes from one rank to another took, and which leg was slowest
     #[arg(long, value_name = "SOURCE:DESTINATION", value_parser = parse_pair)]
     pair: Option<(Rank, Rank)>,
     /// The session, if the directory holds several [default: the last one]
@@ -41,10 +41,10 @@ pub struct Arguments {
     /// How many of the longest waits to show
     #[arg(long, value_name = "N", default_value_t = 5)]
     waits: usize,
-    /// Write a page with a timeline of all ranks
+    /// Write a page with a timeline of all ranks; - is standard output
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write a trace for Perfetto, in which each chunk can be followed
+    /// Write a trace for Perfetto, in which each chunk can be followed; - is standard output
     #[arg(long, value_name = "FILE")]
     perfetto: Option<PathBuf>,
     /// Print one JSON document
@@ -71,9 +71,7 @@ impl From<TraceError> for Failure {
 
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        if self.html.is_some() && self.html == self.perfetto {
-            return Err(Failure::Input("--html and --perfetto name the same file; two are expected".into()));
-        }
+        target::check_distinct(&[("--html", &self.html), ("--perfetto", &self.perfetto)])?;
         let [page, perfetto_file] =
             [&self.html, &self.perfetto].map(|file| file.as_deref().map(Target::new).transpose());
         let (page, perfetto_file) = (page?, perfetto_file?);
@@ -87,7 +85,6 @@ impl Arguments {
             })?,
         };
         let run = runs.swap_remove(chosen);
-        let others = runs.iter().map(name).collect();
         if let Some(call) = self.call
             && run.calls(Some(call)).is_empty()
         {
@@ -106,7 +103,7 @@ impl Arguments {
             )));
         }
         let choice = Choice { call: self.call, waits: self.waits, pair: self.pair };
-        let document = TraceDocument::new(&run, others, &choice);
+        let document = TraceDocument::new(&run, &runs, &choice);
         if let Some(target) = perfetto_file {
             target.write(|out| perfetto::write(&run, self.call, out))?;
         }

@@ -17,7 +17,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Find paths for jobs, and write a job file: text, or JSON if its name ends with .json
+/// Find paths for transfers, and write a job file: text, or JSON if its name ends with .json
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,18 +29,18 @@ pub struct Arguments {
     /// Ranks on each host, in rank order, as with OPTIQ_PLACEMENT=rank:K
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
     ranks_per_host: u32,
-    /// The jobs: pattern:NAME or file:PATH, as for optiq plan; the first rank of each host has them
+    /// The transfers: pattern:NAME or file:PATH, as for optiq plan; the first rank of each host has them
     #[arg(long, value_name = "DEMANDS", required_unless_present = "to")]
     demands: Option<String>,
-    /// Every rank has a job to the nearest of these ranks, such as the bridge nodes' first; the less busy one of several
+    /// Every rank has a transfer to the nearest of these ranks, such as the bridge nodes' first; the less busy one of several
     #[arg(long, value_name = "RANKS", value_delimiter = ',', conflicts_with = "demands")]
     to: Vec<u32>,
-    /// Bytes of each job, with --to or a pattern
+    /// Bytes of each transfer, with --to or a pattern
     #[arg(long, value_name = "SIZE", default_value = MESSAGE, value_parser = units::parse_bytes, allow_hyphen_values = true)]
     bytes: u64,
     #[command(flatten)]
     planning: Planning,
-    /// The job file to write
+    /// The job file to write; - is standard output
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
     /// Print one JSON document about it
@@ -49,7 +49,7 @@ pub struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct TransfersPlanDocument {
     output: String,
     topology: String,
     ranks: usize,
@@ -69,21 +69,21 @@ impl Arguments {
         let net = self.topology.load(&progress)?;
         let placement = Placement::by_rank(&net, net.hosts() * self.ranks_per_host as usize, self.ranks_per_host)
             .map_err(Failure::Input)?;
-        let mut jobs = self.jobs(&net, &placement)?;
-        progress.now(format!("{} jobs", jobs.list().len()));
+        let mut transfers = self.transfers(&net, &placement)?;
+        progress.now(format!("{} transfers", transfers.list().len()));
         let options = self.planning.options(self.planning.planner());
-        let figures = jobs.search(&net, &placement, &options).map_err(refused)?;
+        let figures = transfers.search(&net, &placement, &options).map_err(refused)?;
         drop(progress);
         let json = self.output.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
-        let text = if json { jobs.to_json().map_err(refused)? + "\n" } else { jobs.to_text() };
+        let text = if json { transfers.to_json().map_err(refused)? + "\n" } else { transfers.to_text() };
         target.write(|out| out.write_all(text.as_bytes()))?;
-        let document = Document {
+        let document = TransfersPlanDocument {
             output: self.output.display().to_string(),
             topology: net.spec().to_string(),
             ranks: placement.len(),
-            transfers: jobs.list().len(),
-            paths: jobs.list().iter().map(|j| j.paths.len()).sum(),
-            bytes: jobs.list().iter().fold(0, |sum, j| sum.saturating_add(j.bytes)),
+            transfers: transfers.list().len(),
+            paths: transfers.list().iter().map(|j| j.paths.len()).sum(),
+            bytes: transfers.list().iter().fold(0, |sum, j| sum.saturating_add(j.bytes)),
             planner: figures.planner,
             congestion_seconds: figures.congestion_seconds,
             direct_congestion_seconds: figures.direct_congestion_seconds,
@@ -97,14 +97,14 @@ impl Arguments {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn jobs(&self, net: &Network, placement: &Placement) -> Result<TransferList, Failure> {
-        let mut jobs = TransferList::new();
+    fn transfers(&self, net: &Network, placement: &Placement) -> Result<TransferList, Failure> {
+        let mut transfers = TransferList::new();
         if let Some(text) = &self.demands {
             for demand in demands::parse(text, net, self.bytes)? {
                 let first = |host: NodeId| placement.ranks(host).first().copied().unwrap_or_default();
-                jobs.add(first(demand.src), first(demand.dst), demand.bytes).map_err(refused)?;
+                transfers.add(first(demand.src), first(demand.dst), demand.bytes).map_err(refused)?;
             }
-            return Ok(jobs);
+            return Ok(transfers);
         }
         let ranks = placement.len() as u32;
         let to: Vec<Rank> = self.to.iter().copied().map(Rank).collect();
@@ -122,14 +122,14 @@ impl Arguments {
             }
             if let Some((_, _, i)) = nearest {
                 busy[i] += 1;
-                jobs.add(rank, to[i], self.bytes).map_err(refused)?;
+                transfers.add(rank, to[i], self.bytes).map_err(refused)?;
             }
         }
-        Ok(jobs)
+        Ok(transfers)
     }
 }
 
-impl Document {
+impl TransfersPlanDocument {
     fn text(&self) -> String {
         let line = |label: &str, value: String| vec![label.to_owned(), value];
         let times = |seconds: f64| {

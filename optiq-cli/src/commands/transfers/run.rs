@@ -29,7 +29,7 @@ On 16 ranks of this machine:
 pub struct Arguments {
     /// The job file
     file: PathBuf,
-    /// Bytes of every job in place of those in the file
+    /// Bytes of every transfer in place of those in the file
     #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes, allow_hyphen_values = true)]
     datasize: Option<u64>,
     /// Timed repetitions, after one that is not counted
@@ -41,7 +41,7 @@ pub struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct TransfersRunDocument {
     file: String,
     topology: Option<String>,
     ranks: u32,
@@ -57,9 +57,9 @@ struct Document {
     verified: bool,
 }
 
-/// A byte of a job: its position and the job say which.
-fn contents(job: usize, i: u64) -> u8 {
-    (i.wrapping_mul(7).wrapping_add(i / 251).wrapping_add(job as u64 * 31)) as u8
+/// A byte of a transfer: its position and the transfer say which.
+fn contents(transfer: usize, i: u64) -> u8 {
+    (i.wrapping_mul(7).wrapping_add(i / 251).wrapping_add(transfer as u64 * 31)) as u8
 }
 
 impl Arguments {
@@ -77,24 +77,24 @@ impl Arguments {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn execute(&self, world: &SimpleCommunicator) -> Result<Option<Document>, String> {
+    fn execute(&self, world: &SimpleCommunicator) -> Result<Option<TransfersRunDocument>, String> {
         let words = |e: LowerError| e.to_string();
-        let mut jobs = TransferList::read(&self.file).map_err(words)?;
+        let mut transfers = TransferList::read(&self.file).map_err(words)?;
         let mut config = Config::read().usable().map_err(|error| error.to_string())?;
         config.strict = true;
-        config.topology = config.topology.or_else(|| jobs.topology().map(str::to_owned));
+        config.topology = config.topology.or_else(|| transfers.topology().map(str::to_owned));
         // SAFETY: a valid communicator, and the session is dropped before MPI is finalised.
         let session = unsafe { Session::new(world.as_raw(), config) }.map_err(|e| e.to_string())?;
         let (rank, size) = (session.rank(), session.size());
-        jobs.check_ranks(size).map_err(words)?;
-        for job in 0..jobs.list().len() {
-            jobs.set_bytes(job, self.datasize.unwrap_or(jobs.list()[job].bytes)).map_err(words)?;
+        transfers.check_ranks(size).map_err(words)?;
+        for transfer in 0..transfers.list().len() {
+            transfers.set_bytes(transfer, self.datasize.unwrap_or(transfers.list()[transfer].bytes)).map_err(words)?;
         }
         let (mut send, mut expected) = (Vec::new(), Vec::new());
-        for (number, job) in jobs.list().iter().enumerate() {
-            for (end, buffer) in [(job.source, &mut send), (job.destination, &mut expected)] {
+        for (number, transfer) in transfers.list().iter().enumerate() {
+            for (end, buffer) in [(transfer.source, &mut send), (transfer.destination, &mut expected)] {
                 if end == rank {
-                    buffer.extend((0..job.bytes).map(|i| contents(number, i)));
+                    buffer.extend((0..transfer.bytes).map(|i| contents(number, i)));
                 }
             }
         }
@@ -102,7 +102,7 @@ impl Arguments {
         let mut seconds = Vec::new();
         for repetition in 0..=self.repetitions {
             receive.fill(0);
-            let execute = || session.execute_transfers(&jobs, &send, &mut receive).map_err(|e| e.to_string());
+            let execute = || session.execute_transfers(&transfers, &send, &mut receive).map_err(|e| e.to_string());
             let longest = timing::seconds(world, execute)?;
             if receive != expected {
                 return Err(format!("wrong bytes arrived at rank {rank}"));
@@ -114,18 +114,18 @@ impl Arguments {
         if rank != Rank(0) {
             return Ok(None);
         }
-        let bytes = jobs.list().iter().fold(0u64, |sum, j| sum.saturating_add(j.bytes));
+        let bytes = transfers.list().iter().fold(0u64, |sum, j| sum.saturating_add(j.bytes));
         let median_seconds = median(&seconds).unwrap_or(0.0);
         let decision = session.decision();
         let link_bound_seconds = match &decision {
             optiq::Decision::Multipath { congestion_seconds, .. } => Some(*congestion_seconds),
             _ => None,
         };
-        Ok(Some(Document {
+        Ok(Some(TransfersRunDocument {
             file: self.file.display().to_string(),
             topology: session.network().map(|n| n.spec().to_string()),
             ranks: size,
-            transfers: jobs.list().len(),
+            transfers: transfers.list().len(),
             bytes,
             served_by: decision.to_string(),
             transport: session.transport().to_string(),
@@ -138,7 +138,7 @@ impl Arguments {
     }
 }
 
-impl Document {
+impl TransfersRunDocument {
     fn text(&self) -> String {
         let line = |label: &str, value: String| vec![label.to_owned(), value];
         let bound = self.link_bound_seconds.map_or("-".into(), |bound| {

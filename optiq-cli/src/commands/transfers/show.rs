@@ -18,9 +18,9 @@ Examples:
   optiq transfers show to_bridges.jobs
   optiq transfers show to_bridges.jobs --rank 3 --json")]
 pub struct Arguments {
-    /// The job file
+    /// The job file, or - for standard input
     file: PathBuf,
-    /// Only jobs that begin or end at this rank
+    /// Only transfers that begin or end at this rank
     #[arg(long, value_name = "RANK")]
     rank: Option<u32>,
     /// Print one JSON document
@@ -29,7 +29,7 @@ pub struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct TransfersShowDocument {
     topology: Option<String>,
     ranks_at_least: u32,
     bytes: u64,
@@ -49,13 +49,13 @@ struct Shown {
 
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        let jobs = TransferList::read(&self.file).map_err(refused)?;
+        let transfers = TransferList::read(&self.file).map_err(refused)?;
         let rank = self.rank.map(Rank);
         let wanted = |j: &&Transfer| rank.is_none_or(|r| j.source == r || j.destination == r);
-        let shown: Vec<Shown> = jobs.list().iter().filter(wanted).map(shown).collect();
-        let bytes = shown.iter().fold(0u64, |sum, j| sum.saturating_add(j.bytes));
-        let topology = jobs.topology().map(str::to_owned);
-        let document = Document { topology, ranks_at_least: jobs.ranks(), bytes, transfers: shown };
+        let shown: Vec<Shown> = transfers.list().iter().filter(wanted).map(shown).collect();
+        let bytes = shown.iter().fold(0u64, |sum, t| sum.saturating_add(t.bytes));
+        let topology = transfers.topology().map(str::to_owned);
+        let document = TransfersShowDocument { topology, ranks_at_least: transfers.ranks(), bytes, transfers: shown };
         if self.json {
             output::print_json(Schema::TransfersShow, &document)?;
         } else {
@@ -65,18 +65,18 @@ impl Arguments {
     }
 }
 
-fn shown(job: &Transfer) -> Shown {
+fn shown(transfer: &Transfer) -> Shown {
     Shown {
-        source_rank: job.source.0,
-        destination_rank: job.destination.0,
-        bytes: job.bytes,
-        paths: job.paths.len(),
-        hops_max: job.paths.iter().map(|p| p.vertices.len() - 1).max().unwrap_or(0),
-        largest_path_bytes: job.paths.iter().filter_map(|p| p.bytes).max(),
+        source_rank: transfer.source.0,
+        destination_rank: transfer.destination.0,
+        bytes: transfer.bytes,
+        paths: transfer.paths.len(),
+        hops_max: transfer.paths.iter().map(|p| p.vertices.len() - 1).max().unwrap_or(0),
+        largest_path_bytes: transfer.paths.iter().filter_map(|p| p.bytes).max(),
     }
 }
 
-impl Document {
+impl TransfersShowDocument {
     fn text(&self) -> String {
         let mut rows = vec![["from", "to", "bytes", "paths", "hops", "most on one"].map(str::to_owned).to_vec()];
         rows.extend(self.transfers.iter().map(|j| {

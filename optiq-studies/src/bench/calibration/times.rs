@@ -107,7 +107,7 @@ impl Ring {
         Ring { ranks: placement.len(), neighbours }
     }
 
-    /// Seconds of an exchange in which each sends so many bytes.
+    /// Seconds of an exchange in which each sends this number of bytes.
     fn seconds(&self, world: &SimpleCommunicator, session: &Session, bytes: usize) -> Result<f64, String> {
         let mut counts = [vec![0; self.ranks], vec![0; self.ranks]];
         if let Some((next, previous)) = self.neighbours {

@@ -9,6 +9,7 @@
 use crate::bench::io::file::{File, alltoallv};
 use crate::bench::io::result::{FileAccess, FileRatios, FileSide};
 use crate::bench::timing;
+use crate::quartiles::median_and_quartiles;
 use mpi::collective::SystemOperation;
 use mpi::ffi;
 use mpi::raw::AsRaw;
@@ -19,7 +20,6 @@ use optiq::io::{Assignment, Extent, FileHandle, FileSession, Piece, Rounds, Serv
 use optiq_lower::choices::Algorithm;
 use optiq_lower::decide::Decision;
 use optiq_lower::placement::Placement;
-use optiq_measure::statistics::median;
 use optiq_net::Network;
 use optiq_net::random::SplitMix64;
 use optiq_transport::Rank;
@@ -300,7 +300,7 @@ struct Times {
     decision: String,
 }
 
-/// Each method with its median and its link bound; `bounds` are those of the balanced and of the default exchange.
+/// Each method with its median, its quartiles and its link bound; `bounds` are those of the balanced and of the default exchange.
 fn sides(
     times: Vec<(By, Vec<f64>)>,
     total_bytes: u64,
@@ -308,7 +308,7 @@ fn sides(
     bounds: Option<[f64; 2]>,
 ) -> Vec<FileSide> {
     let side = |(by, seconds): (By, Vec<f64>)| {
-        let median_seconds = median(&seconds).unwrap_or(0.0);
+        let (median_seconds, quartiles) = median_and_quartiles(&seconds);
         let link_bound_seconds = match by {
             By::OptiqWrite | By::OptiqExchange | By::OptiqRead => optiq_bound,
             By::DefaultWrite | By::DefaultExchange => bounds.map(|b| b[1]),
@@ -316,7 +316,7 @@ fn sides(
             By::MpiWrite | By::MpiRead => None,
         };
         let bytes_per_second = total_bytes as f64 / median_seconds;
-        FileSide { name: by.name(), seconds, median_seconds, link_bound_seconds, bytes_per_second }
+        FileSide { name: by.name(), seconds, median_seconds, quartiles, link_bound_seconds, bytes_per_second }
     };
     times.into_iter().map(side).collect()
 }

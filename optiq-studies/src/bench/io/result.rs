@@ -1,5 +1,6 @@
 //! What was measured about collective file access: one document.
 
+use crate::quartiles::Quartiles;
 use optiq_view::table;
 use serde::Serialize;
 
@@ -57,6 +58,9 @@ pub struct FileSide {
     pub seconds: Vec<f64>,
     /// Their median.
     pub median_seconds: f64,
+    /// Their quartiles.
+    #[serde(flatten)]
+    pub quartiles: Quartiles,
     /// No execution on these routes is faster; none where the MPI library chooses who aggregates.
     pub link_bound_seconds: Option<f64>,
     /// All bytes over the median.
@@ -103,11 +107,11 @@ impl FileAccess {
             table::bytes(self.peak_buffer_bytes as f64),
             table::bytes(self.io_budget_bytes as f64)
         );
-        let mut rows = vec![["", "median", "link bound", "per second"].map(String::from).to_vec()];
+        let mut rows = vec![["", "median (quartiles)", "link bound", "per second"].map(String::from).to_vec()];
         for side in &self.sides {
             let bound = side.link_bound_seconds.map_or(String::new(), table::seconds);
             let rate = table::bytes(side.bytes_per_second);
-            rows.push(vec![side.name.replace('_', " "), table::seconds(side.median_seconds), bound, rate]);
+            rows.push(vec![side.name.replace('_', " "), side.quartiles.beside(side.median_seconds), bound, rate]);
         }
         text += &table::table(&rows);
         let r = &self.ratios;
