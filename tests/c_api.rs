@@ -65,6 +65,20 @@ fn a_file_that_cannot_be_used_is_named() {
 }
 
 #[test]
+fn a_program_that_calls_the_library_gets_a_report() {
+    let planned = [PLACED, ("OPTIQ_TOPOLOGY", "star:2"), ("OPTIQ_ALGORITHM", "multipath"), ("OPTIQ_REPORT", "1")];
+    let output = passes("report", 2, &[], &planned);
+    assert_eq!(output.matches("optiq: calls of rank 0 to the library\n").count(), 1, "{output}");
+    assert!(output.contains("  optiq_alltoallv: 2 served by planned paths, 0 by plain MPI\n"), "{output}");
+    // The start that was refused is none.
+    assert!(output.contains("  started exchanges: 1 served by planned paths, 0 by plain MPI\n"), "{output}");
+    let output = passes("report", 2, &[], &[PLACED, ("OPTIQ_REPORT", "1")]);
+    assert!(output.contains("  optiq_alltoallv: 0 served by planned paths, 2 by plain MPI\n"), "{output}");
+    assert!(output.contains("    1: OPTIQ_TOPOLOGY is not set"), "{output}");
+    assert!(!passes("report", 2, &[], &planned[..3]).contains("calls of rank 0"));
+}
+
+#[test]
 fn table_iv_of_the_thesis() {
     let folder = folder("table-iv");
     let directory = folder.to_str().unwrap();

@@ -5,7 +5,7 @@ use optiq_net::{NetError, Network};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// The last network that was made from its specification alone, which says it.
+/// The last network that was made without a file, with the specification that it was made from.
 static LAST: Mutex<Option<(String, Arc<Network>)>> = Mutex::new(None);
 
 /// Whether `spec` names files, which may be others on other hosts and at another time.

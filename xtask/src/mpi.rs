@@ -3,11 +3,10 @@
 //! Two libraries on one machine have programs of the same names (`mpicc`, `mpirun`), of which one is in front; Debian has
 //! each of them under a name of its own as well. A build goes by the compiler wrapper in `MPICC`.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::process::{self, Project};
 use std::env;
 use std::ffi::OsString;
-use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -108,14 +107,10 @@ const OPEN_MPI: [(&str, &str); 5] = [
 
 /// The variable in which tests find [`yielding`]'s library; `tests/common/mod.rs` reads it.
 const YIELDS: &str = "MPICH_YIELD_LIBRARY";
-/// The source of that library.
-const YIELDS_SOURCE: &str = include_str!("ucx_yield.c");
 
 /// Builds the library that lets MPICH's ranks yield while they wait, in the target directory; the variable that names it to tests.
 pub fn yielding(project: &Project) -> Outcome<(OsString, OsString)> {
-    let (source, library) = (project.target().join("ucx_yield.c"), project.target().join("ucx_yield.so"));
-    fs::write(&source, YIELDS_SOURCE)
-        .map_err(|e| Failure::Failed(format!("{} cannot be written: {e}", source.display())))?;
+    let (source, library) = (project.root().join("xtask/src/ucx_yield.c"), project.target().join("ucx_yield.so"));
     let mut compiler = project.command("cc");
     compiler
         .args(["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"])

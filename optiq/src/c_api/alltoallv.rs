@@ -2,7 +2,7 @@
 
 use super::arguments::{arguments_signature, longs, read, read_wide};
 use super::calls::{self, EXCHANGE};
-use super::message::{QUIET, guard, remember, report};
+use super::message::{QUIET, guard, report};
 use super::sessions::Sessions;
 use crate::error::{Error, Status};
 use crate::session::Arguments;
@@ -46,8 +46,7 @@ pub unsafe extern "C" fn optiq_alltoallv(
     guard(|| {
         let Some(session) = Sessions::get(comm, "optiq_alltoallv")? else {
             let decision = Decision::Mpi { reason: "the communicator is an inter-communicator".into() };
-            calls::count(EXCHANGE, &decision);
-            remember(&Arc::new(decision));
+            calls::record(EXCHANGE, &Arc::new(decision));
             // SAFETY: by this function's contract.
             return Ok(unsafe { arguments.hand_over(comm) }?);
         };
@@ -61,9 +60,7 @@ pub unsafe extern "C" fn optiq_alltoallv(
         // SAFETY: by this function's contract; `staged` lives until the exchange is over.
         let result = unsafe { session.exchange(local, Some(arguments), signature) };
         result.map_err(|e| report(&session, comm, "optiq_alltoallv", e))?;
-        let decided = session.decided();
-        calls::count(EXCHANGE, &decided);
-        remember(&decided);
+        calls::record(EXCHANGE, &session.decided());
         Ok(())
     })
 }
@@ -119,9 +116,7 @@ pub unsafe extern "C" fn optiq_alltoallv_c(
         let local = wide.and_then(|w| unsafe { read_wide(&w, (sendbuf, sendtype), (recvbuf, recvtype)) });
         // SAFETY: by this function's contract.
         unsafe { session.exchange(local, None, 0) }.map_err(|e| report(&session, comm, function, e))?;
-        let decided = session.decided();
-        calls::count(function, &decided);
-        remember(&decided);
+        calls::record(function, &session.decided());
         Ok(())
     });
     match as_c_ints {

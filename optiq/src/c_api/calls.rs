@@ -4,15 +4,17 @@
 //! What serves a call is decided by all ranks of its communicator alike, so rank 0 of MPI_COMM_WORLD reports its own calls,
 //! and nothing is sent for it.
 
+use super::message::remember;
 use optiq_lower::decide::Decision;
 use optiq_transport::mpi::ffi;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::Write as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// Reasons that are told apart; a program with more has the rest counted together.
+/// Reasons that have a line each; a program with more has one line for all others.
 const MOST_REASONS: usize = 16;
 
 static WANTED: AtomicBool = AtomicBool::new(false);
@@ -38,6 +40,12 @@ pub(super) fn begin(wanted: bool) {
     WANTED.store(wanted, Relaxed);
 }
 
+/// Counts a call of `function` that has succeeded, and keeps its decision for `optiq_last_decision`.
+pub(super) fn record(function: &'static str, decision: &Arc<Decision>) {
+    count(function, decision);
+    remember(decision);
+}
+
 /// Counts a call of `function`.
 pub(super) fn count(function: &'static str, decision: &Decision) {
     if !WANTED.load(Relaxed) {
@@ -57,10 +65,13 @@ pub(super) fn count(function: &'static str, decision: &Decision) {
     }
 }
 
-/// Counts a blocking exchange that went to MPI without an agreement.
+/// Counts a blocking exchange that went to MPI without an agreement. Threads that make them at the same time write to one number, so
+/// only for a report.
 #[inline]
 pub(super) fn count_unagreed() {
-    UNAGREED.fetch_add(1, Relaxed);
+    if WANTED.load(Relaxed) {
+        UNAGREED.fetch_add(1, Relaxed);
+    }
 }
 
 /// Prints the report on rank 0, if it is wanted and was not printed. MPI must be initialised, and may be being finalised.

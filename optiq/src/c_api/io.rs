@@ -5,7 +5,7 @@
 //! processes has learned serves the next one, and nothing is kept of a file itself.
 
 use super::calls;
-use super::message::{guard, remember};
+use super::message::guard;
 use super::sessions::Sessions;
 use crate::error::Error;
 use crate::io::{Call, FileDirection, FileHandle, FileSession, Group, without_session};
@@ -72,8 +72,7 @@ unsafe fn access(call: Call, function: &'static str) -> Result<(), Error> {
             None => Arc::new(without_session(&call, APART.into())?),
         }
     };
-    calls::count("collective file accesses", &decision);
-    remember(&decision);
+    calls::record("collective file accesses", &decision);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use super::calls;
 use super::handles::{HandleKind, Handles, place, write};
-use super::message::{guard, remember, report};
+use super::message::{guard, report};
 use super::sessions::Sessions;
 use super::settings::string;
 use crate::error::Error;
@@ -74,9 +74,7 @@ impl Listed {
         let bytes = bytes.map_err(told)?;
         let arrived = list.list().iter().zip(&bytes).filter(|(j, _)| j.destination == me).map(|(_, &b)| b);
         self.received = arrived.fold(0, u64::saturating_add);
-        let decided = session.decided();
-        calls::count("lists of transfers", &decided);
-        remember(&decided);
+        calls::record("lists of transfers", &session.decided());
         Ok(())
     }
 }

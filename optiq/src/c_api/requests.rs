@@ -160,10 +160,10 @@ pub(super) unsafe fn start(request: *mut Request, function: &'static str) -> Res
     let locked = session.lock();
     // SAFETY: by this function's contract.
     let started = unsafe { locked.start(operation) };
-    calls::count("started exchanges", operation.decision());
     remember(operation.decision());
     let told = |e| if matches!(e, Error::Argument(_)) { e } else { report(&locked, *comm, function, e) };
     started.map_err(told)?;
+    calls::count("started exchanges", operation.decision());
     drop(locked);
     progress::watch(session);
     Ok(())

@@ -92,7 +92,7 @@ pub const OPTIONS: &[OptionRecord] = &[
         name: "OPTIQ_PLACEMENT",
         takes: "auto | names | rank:K | file:FILE",
         default: "auto",
-        doc: "Which host a rank is on: by the processor's name; K ranks to a host in rank order; or a file with a line for each rank, its host's name, number or coordinates. A name that the topology does not have places nobody, and all calls go to plain MPI; but auto takes ranks that are all on one such processor as those of one host.",
+        doc: "Which host a rank is on: by the processor's name; K ranks to a host in rank order; or a file with a line for each rank, its host's name, number or coordinates. With a name that the topology does not have, all calls go to plain MPI; but auto takes ranks that are all on one such processor as those of one host.",
         scope: Scope::Communicator,
         set: |c, v| put(&mut c.placement, parsed(v)?),
     },

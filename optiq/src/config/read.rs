@@ -147,7 +147,7 @@ impl Read {
     }
 
     /// The settings, with everything left to plain MPI if something cannot be used; and what that is. Whoever asks a session
-    /// why MPI served a call is told of what was rejected, not of an `OPTIQ_ALGORITHM` that nobody set.
+    /// why MPI served a call is told of what was rejected, not of an `OPTIQ_ALGORITHM` that is not set.
     #[cfg(feature = "mpi")]
     pub(crate) fn or_plain_mpi(mut self) -> (Config, Option<ConfigError>) {
         if let Some(error) = &self.error {

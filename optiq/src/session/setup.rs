@@ -69,7 +69,7 @@ impl Fabric {
         let traced = i64::from(config.trace.is_some());
         let mut agreed = [state, print, -print, settings, -settings, traced, -traced, placed, -placed];
         comm.all_min(&mut agreed)?;
-        let [state, print, print_max, settings, settings_max, _, _, placed, placed_max] = agreed;
+        let [state, print, print_max, settings, settings_max, traced, traced_max, placed, placed_max] = agreed;
         let (same_network, same_settings) = (print == -print_max, settings == -settings_max);
         let same = same_network && same_settings && placed == -placed_max;
         let wrong = match local {
@@ -82,10 +82,10 @@ impl Fabric {
                     network.warnings().into_iter().chain(placement.note()).for_each(|note| logger::warn_once(&note));
                     log::info!("positions of {} ranks are known by {}", placement.len(), placement.provenance());
                 }
-                if agreed[5] != -agreed[6] && comm.rank() == Rank(0) {
+                if traced != -traced_max && comm.rank() == Rank(0) {
                     logger::warn_once("OPTIQ_TRACE is not set on all ranks; nothing is traced");
                 }
-                let (transport, tracer) = watch(comm, config, agreed[5] == 1, back_end(comm, config)?)?;
+                let (transport, tracer) = watch(comm, config, traced == 1, back_end(comm, config)?)?;
                 let transport = RefCell::new(transport);
                 let model = match model {
                     Some(model) => agree_on(comm, model)?,

@@ -193,7 +193,7 @@ fn falls_back(environment: &[(&str, &str)], warning: &str) {
     let output = passes(4, &["alltoallv"], environment);
     assert_eq!(output.matches("warning").count(), 1, "{output}");
     assert!(output.contains(warning) && output.contains("[rank 0]"), "{output}");
-    // What is wrong is the reason of the calls, not an option that nobody set.
+    // What is wrong is the reason of the calls, not an option that is not set.
     assert!(!output.contains("OPTIQ_ALGORITHM=mpi"), "{output}");
     let strict: Vec<_> = environment.iter().copied().chain([("OPTIQ_STRICT", "1")]).collect();
     let output = passes(4, &["strict"], &strict);

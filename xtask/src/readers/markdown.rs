@@ -27,7 +27,7 @@ pub struct Block {
 /// The blocks of a document that somebody runs; `name` is for messages.
 ///
 /// # Errors
-/// [`Failure::Failed`] with the line of a block of commands that does not say who runs it, or why nobody does.
+/// [`Failure::Failed`] with the line of a block of commands that does not say who runs it, or why it is not run.
 pub fn blocks(name: &str, text: &str) -> Outcome<Vec<Block>> {
     let (mut found, mut before, mut lines) = (Vec::new(), "", text.lines().zip(1..));
     while let Some((line, number)) = lines.next() {

@@ -6,7 +6,7 @@
 //! status 0; where the document says what it shows, that must be in its output.
 //!
 //! Which blocks they run, the comments before them say ([`markdown`]); optiq-cli/tests/book.rs runs the blocks with
-//! prompts, and requires that all others say who runs them or why nobody does.
+//! prompts, and requires that all others say who runs them or why they are not run.
 
 mod markdown;
 
@@ -96,6 +96,8 @@ struct Reader<'a> {
     home: PathBuf,
     /// What is not theirs: the prelude, what shells hand on to the next one, directories of programs and sockets.
     aside: PathBuf,
+    /// See [`hidden`].
+    hide: Option<String>,
     has_lab: bool,
 }
 
@@ -109,14 +111,14 @@ impl<'a> Reader<'a> {
         folder: &Path,
     ) -> Outcome<Self> {
         let (home, aside) = (folder.join("home"), folder.join("aside"));
-        let reader = Reader { project, library, command, install, home, aside, has_lab: false };
+        let (hide, has_lab) = (hidden(project, &home), namespaces_are_permitted());
+        let reader = Reader { project, library, command, install, home, aside, hide, has_lab };
         reader.furnish().map_err(|e| Failure::Failed(format!("a directory for {name} cannot be made: {e}")))?;
         let program = reader.project.root().join("tests/readers/app.c");
         process::run(reader.system("mpicc").arg(program).args(["-o", "app"]))?;
         fs::copy(reader.home.join("app"), reader.home.join("my-mpi-program"))
             .map_err(|e| Failure::Failed(format!("my-mpi-program cannot be made: {e}")))?;
-        let has_lab = namespaces_are_permitted();
-        Ok(Reader { has_lab, ..reader })
+        Ok(reader)
     }
 
     /// Directories, the launcher and the compiler of the MPI library under their common names, and the programs and files that the
@@ -159,7 +161,7 @@ impl<'a> Reader<'a> {
         }
         let mut output = String::new();
         for command in &block.commands {
-            // Nobody's directory but their own is written to.
+            // Readers write to no directory but their own.
             let command = command.replace(FOR_ALL, &self.home.join("optiq-for-all").to_string_lossy());
             eprintln!("    {place}: {command}");
             if command.starts_with("cargo ") {
@@ -212,11 +214,11 @@ impl<'a> Reader<'a> {
             ". {0}/prelude.sh\n. {0}/state.sh\n{command}\nstatus=$?\nexport -p >{0}/state.sh\nexit $status\n",
             self.aside.display()
         );
-        let mut shell = match hidden(self.project, &self.home) {
+        let mut shell = match &self.hide {
             None => self.system("timeout"),
             Some(hide) => {
                 let mut shell = self.system("unshare");
-                shell.args(["--mount", "sh", "-c", &hide, "timeout", "timeout"]);
+                shell.args(["--mount", "sh", "-c", hide, "timeout", "timeout"]);
                 shell
             }
         };

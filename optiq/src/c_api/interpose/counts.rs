@@ -213,8 +213,9 @@ fn lines(who: &str, counts: &[u64], unusable: Option<&str>) -> String {
             text,
             "  {function}: {planned} served by planned paths, {mpi} by plain MPI through OPTIQ, {next} passed on"
         );
-        for ((_, why), n) in REASONS.iter().zip(counts).filter(|((by, _), n)| *by != By::Paths && **n > 0) {
-            let said = unusable.filter(|_| *why == REASONS[CallOutcome::Unusable as usize].1);
+        let reasons = REASONS.iter().zip(counts).enumerate();
+        for (i, ((_, why), n)) in reasons.filter(|(_, ((by, _), n))| *by != By::Paths && **n > 0) {
+            let said = unusable.filter(|_| i == CallOutcome::Unusable as usize);
             let said = said.map_or(String::new(), |said| format!(": {said}"));
             let _ = writeln!(text, "    {n}: {why}{said}");
         }
