@@ -3,6 +3,8 @@
 //! A linear axis maps `v` to `from + (v - low) / (high - low) (to - from)`, a logarithmic one to
 //! `from + ln(v / low) / ln(high / low) (to - from)`, so that equal ratios are equally long. Values beyond an end lie on it.
 
+use crate::table;
+
 /// A labelled place on an axis.
 pub type Tick = (f64, String);
 
@@ -78,8 +80,17 @@ impl Axis {
         (first..=last).step_by(every).map(|n| base.powi(n)).collect()
     }
 
-    /// About `count` multiples of a power of two on a linear axis, for bytes.
-    pub fn powers_of_two_ticks(&self, count: usize) -> Vec<f64> {
+    /// About `count` ticks of a linear axis of bytes, labelled in the unit that people are shown: round values in it, so multiples
+    /// of a power of two where sizes have binary units.
+    pub fn byte_ticks(&self, count: usize) -> Vec<Tick> {
+        let values = match table::has_binary_units() {
+            true => self.multiples_of_a_power_of_two(count),
+            false => round_values(self.low, self.high, count),
+        };
+        values.into_iter().map(|v| (v, table::short_bytes(v))).collect()
+    }
+
+    fn multiples_of_a_power_of_two(&self, count: usize) -> Vec<f64> {
         let rough = (self.high - self.low) / count as f64;
         if !(rough.is_finite() && rough > 0.0) {
             return Vec::new();
@@ -191,7 +202,7 @@ mod tests {
     #[test]
     fn powers_of_two_are_thinned_out() {
         let bytes = Axis::linear((0.0, 5.0 * 1024.0), (0.0, 1.0));
-        assert_eq!(bytes.powers_of_two_ticks(8), [0.0, 1024.0, 2048.0, 3072.0, 4096.0, 5120.0]);
+        assert_eq!(bytes.multiples_of_a_power_of_two(8), [0.0, 1024.0, 2048.0, 3072.0, 4096.0, 5120.0]);
         let axis = Axis::logarithmic((0.4, 9.0), (0.0, 1.0));
         assert_eq!(axis.powers(2.0), [0.5, 1.0, 2.0, 4.0, 8.0]);
         assert!(Axis::logarithmic((1.0, 1e12), (0.0, 1.0)).powers(2.0).len() <= 14);

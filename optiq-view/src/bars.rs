@@ -1,9 +1,8 @@
-//! Level bars, one below the other, of parts that are laid end to end, as an SVG within a page that needs no script.
+//! Level bars, one below the other, of packed parts, as an SVG within a page that needs no script.
 
 use crate::axis::Axis;
 use crate::colours::SERIES;
 use crate::svg::{Anchor, Drawing};
-use crate::table;
 use maud::Markup;
 use std::fmt::Write;
 
@@ -32,7 +31,7 @@ pub struct Bar {
     pub name: String,
     /// Which colour it has, of those of [`crate::curves`].
     pub number: usize,
-    /// Its parts from the left; the first is full, the second pale, the third hatched by its border alone.
+    /// Its parts from the left; the first is full, the second pale, the third only a dashed border.
     pub parts: Vec<f64>,
     /// Where a line crosses it: the least that it could be.
     pub least: Option<f64>,
@@ -59,7 +58,8 @@ pub struct Bars {
 /// What bars look like, for the page's style sheet, which has the colours of [`crate::curves::style`].
 pub fn style() -> String {
     let mut text = String::from(
-        ".bars { display: block; width: 100%; max-width: 1600px; height: auto; }\n\
+        ".bars { display: block; width: 100%; height: auto; }\n\
+         .bars text { paint-order: stroke; stroke: var(--panel); stroke-width: 3px; }\n\
          .bar { stroke-width: 1; print-color-adjust: exact; -webkit-print-color-adjust: exact; }\n\
          .bar.p1 { fill-opacity: .35; }\n.bar.p2 { fill-opacity: 0; stroke-dasharray: 3 2; }\n\
          .least { stroke: var(--ink); stroke-width: 3; }\n\
@@ -132,10 +132,7 @@ impl Bars {
         match self.measure {
             Measure::Time => x.time_ticks_of(x.ends().1, 8),
             Measure::Count => (x.number_ticks(8), ""),
-            Measure::Bytes => {
-                let ticks = x.powers_of_two_ticks(8).into_iter();
-                (ticks.map(|v| (v, table::bytes(v).replace(".00 ", " "))).collect(), "")
-            }
+            Measure::Bytes => (x.byte_ticks(8), ""),
         }
     }
 }
@@ -179,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_as_long_as_they_say_and_end_to_end() {
+    fn parts_are_as_long_as_they_say_and_packed() {
         let svg = bars(vec![3.0, 1.0]).svg().unwrap().into_string();
         let (left, right) = (CHARACTER + 14.0, WIDTH - 3.0 * CHARACTER - 16.0);
         let wide = right - left;

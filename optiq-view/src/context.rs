@@ -12,7 +12,7 @@ pub struct Context {
     /// The file of background load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<String>,
-    /// What nobody chose: of `capacity`, `routing`, `planner` and `model`.
+    /// Which of `capacity`, `routing`, `planner` and `model` are defaults.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub defaults: Vec<&'static str>,
     /// Fingerprint of the network.
@@ -26,7 +26,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// Without background load and without what nobody chose, which the caller may add.
+    /// Without background load and without defaults, which the caller may add.
     pub fn new(net: &Network, text: &str, demands: &[Demand]) -> Self {
         Context {
             topology: net.spec().to_owned(),

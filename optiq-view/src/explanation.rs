@@ -197,7 +197,7 @@ fn paths(demand: &ExplainedDemand) -> Markup {
             h3 { (demand.heading) }
             p.note { "the network's own route: " (demand.direct_route) }
             @if demand.paths.len() > 1 { @if let Some(svg) = bars.svg() { (svg) } }
-            ol { @for path in &demand.paths { li { code { (path.line) } @if demand.paths.len() == 1 { " " (path.words) } } } }
+            ol { @for path in &demand.paths { li { code { (path.line) } @if demand.paths.len() == 1 { ": " (path.words) } } } }
         }
     }
 }
@@ -208,7 +208,7 @@ const STYLE: &str = "\
 details { margin-top: 6px; font-size: 0.9rem; }
 summary { cursor: pointer; }
 .facts table { width: auto; }
-@media print { details > * { display: block; } }
+@media print { details::details-content { content-visibility: visible; height: auto; } }
 ";
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub const MOST_ARROWS: usize = 200;
 /// More links than these have no lane: those with the most bytes have one.
 const MOST_LINKS: usize = 48;
-/// More chunks than these are not drawn in lanes.
+/// More chunks than these are not drawn in lanes: each lane has its part of them, for its longest flights.
 const MOST_CHUNKS: usize = 12_000;
 
 const LANE: f64 = 18.0;
@@ -90,7 +90,7 @@ pub fn lanes(
     (width, left, right): (f64, f64, f64),
 ) -> Option<(Markup, usize, usize)> {
     let mut links: BTreeMap<(Rank, Rank), Vec<&Flight>> = BTreeMap::new();
-    flights.iter().take(MOST_CHUNKS).for_each(|f| links.entry(f.ranks).or_default().push(f));
+    flights.iter().for_each(|f| links.entry(f.ranks).or_default().push(f));
     if links.is_empty() {
         return None;
     }
@@ -100,13 +100,15 @@ pub fn lanes(
     order.sort_by_key(|(ranks, flights)| (std::cmp::Reverse(bytes(flights)), *ranks));
     order.truncate(MOST_LINKS);
     order.sort_by_key(|(ranks, _)| *ranks);
+    let each = MOST_CHUNKS / order.len();
     let bottom = TOP + order.len() as f64 * (LANE + GAP);
     let mut drawing = Drawing::default();
     for (i, ((from, to), flights)) in order.iter().enumerate() {
         let top = TOP + i as f64 * (LANE + GAP);
         drawing.rect("lane", (left, top), (right - left, LANE), None);
         drawing.words("", Anchor::End, (left - 8.0, top + LANE / 2.0 + 4.0), &format!("{from} \u{2192} {to}"));
-        for (n, flight) in flights.iter().enumerate() {
+        // The longest say most; they are drawn in the order of time, as all are where there are few.
+        for (n, flight) in longest(flights, each).into_iter().enumerate() {
             let (start, end) = (time.at(flight.times.0), time.at(flight.times.1));
             // Chunks that are on their way at once lie in three rows.
             let row = LANE / 3.0;
@@ -121,6 +123,17 @@ pub fn lanes(
     }
     let label = format!("Chunks on their way on {}", table::count(order.len(), "link"));
     Some((drawing.finish("timeline", (width, bottom + 6.0), &label), order.len(), all))
+}
+
+/// The `count` flights that took the longest, by time.
+fn longest<'a>(flights: &[&'a Flight], count: usize) -> Vec<&'a Flight> {
+    let mut kept = flights.to_vec();
+    if kept.len() > count {
+        kept.sort_by_key(|f| (std::cmp::Reverse(f.times.1 - f.times.0), f.times));
+        kept.truncate(count);
+        kept.sort_by_key(|f| f.times);
+    }
+    kept
 }
 
 #[cfg(test)]
@@ -148,5 +161,10 @@ mod tests {
         assert_eq!((drawn, all, svg.matches("class=\"lane\"").count()), (2, 2, 2));
         assert_eq!((svg.matches("chunk first").count(), svg.matches("chunk passed").count()), (2, 1));
         assert!(lanes(&[], &time, (1.0, 0.0, 1.0)).is_none());
+        // A link that is first used after many chunks has a lane all the same.
+        let mut many = vec![flight(0, 1, (0, 1), false); MOST_CHUNKS + 10];
+        many.push(flight(1, 0, (99, 100), false));
+        let (svg, drawn, all) = lanes(&many, &time, (120.0, 10.0, 110.0)).unwrap();
+        assert_eq!((drawn, all, svg.into_string().matches("class=\"chunk").count()), (2, 2, MOST_CHUNKS / 2 + 1));
     }
 }

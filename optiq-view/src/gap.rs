@@ -28,7 +28,8 @@ const DECADES: i32 = 4;
 const VISIBLE: f64 = 0.01;
 
 /// The chart, or `None` where it would show nothing: without a moment that can be drawn (times from 0 on, congestion and
-/// bound finite, congestion above zero), or with curves that are flat, or that lie in a corner because all moments are at the end. `goal` is the gap that was asked for (0.01 is 1 %).
+/// bound finite, congestion above zero), or with curves that are flat, or that lie in a corner because all moments are at the end.
+/// `goal` is the gap that was asked for (0.01 is 1 %).
 pub fn chart(moments: &[Moment], goal: f64) -> Option<Markup> {
     let moments = thinned(moments).filter(|moments| closes(moments, goal))?;
     let (first, last) = (*moments.first()?, *moments.last()?);

@@ -33,6 +33,8 @@ pub struct Layout {
     pub(crate) height: f64,
     /// Distance of the nearest two vertices: what sizes are measured by.
     pub(crate) spacing: f64,
+    /// Of a vertex: larger, beside that distance, where links are much longer, as in trees.
+    pub(crate) radius: f64,
     pub(crate) x: Vec<f64>,
     pub(crate) y: Vec<f64>,
     /// Per link: SVG path data.
@@ -74,7 +76,17 @@ impl Layout {
         let high = places.iter().fold((0.0, 0.0), |m: Point, p| (m.0.max(p.0), m.1.max(p.1)));
         // Where there are few vertices, they and their links need not fill the picture.
         let spacing = spacing(&places).min((high.0 + margin).max(high.1 + margin) / 4.5);
-        let pen = Pen { spacing };
+        let length = |l: &Link| {
+            let (a, b) = (places[l.from.index()], places[l.to.index()]);
+            (a.0 - b.0).hypot(a.1 - b.1)
+        };
+        let shortest = net.links().iter().map(length).fold(f64::INFINITY, f64::min);
+        let radius = if net.geometry().grid().is_some() {
+            0.13 * spacing
+        } else {
+            (0.13 * shortest).clamp(0.13 * spacing, 0.26 * spacing)
+        };
+        let pen = Pen { spacing, radius };
         let path = |(l, shape): (&Link, &LinkShape)| {
             let (a, b) = (places[l.from.index()], places[l.to.index()]);
             match shape {
@@ -86,6 +98,7 @@ impl Layout {
             width: round(high.0 + margin),
             height: round(high.1 + margin),
             spacing: round(spacing),
+            radius: round(radius),
             paths: net.links().iter().zip(&shapes).map(path).collect(),
             x: places.iter().map(|p| round(p.0)).collect(),
             y: places.iter().map(|p| round(p.1)).collect(),
@@ -202,6 +215,8 @@ fn stress(net: &Network) -> Vec<Point> {
 /// Draws links as SVG path data.
 struct Pen {
     spacing: f64,
+    /// Of a vertex.
+    radius: f64,
 }
 
 impl Pen {
@@ -210,9 +225,9 @@ impl Pen {
         0.055 * self.spacing
     }
 
-    /// The room that a vertex takes.
+    /// The space that a vertex takes.
     fn radius(&self) -> f64 {
-        0.14 * self.spacing
+        1.08 * self.radius
     }
 
     /// From vertex `a` to vertex `b`.

@@ -1,5 +1,6 @@
 //! The page of a network: what it is made of, how it looks, how far hosts are from each other. It needs no script.
 
+use crate::axis::number;
 use crate::bars::{self, Bar, Bars, Measure};
 use crate::maps::Maps;
 use crate::page::{self, Drawn, card};
@@ -37,7 +38,7 @@ impl NetworkPage<'_> {
             (net.hosts().to_string(), "hosts"),
             ((net.vertices() - net.hosts()).to_string(), "switches"),
             (net.physical_links().to_string(), "links one way"),
-            (format!("{:.4} GB/s", capacity / 1e9), "all links together"),
+            (gigabytes(capacity), "all links in sum"),
             (table::count(self.diameter as usize, "hop"), "the longest distance of two hosts"),
         ];
         let body = html! {
@@ -134,12 +135,17 @@ impl NetworkPage<'_> {
                 false => units::format_rate(high),
             };
             let lanes: u64 = links().map(|l| u64::from(l.lanes)).sum();
-            let all = format!("{:.4} GB/s", links().map(|l| l.capacity).sum::<f64>() / 1e9);
+            let all = gigabytes(links().map(|l| l.capacity).sum());
             vec![label.to_owned(), lanes.to_string(), rate, all]
         });
         let what = if self.net.geometry().grid().is_some() { "direction" } else { "from, to" };
-        table::markup(&[what, "links", "capacity of a link", "all together"], 4, rows)
+        table::markup(&[what, "links", "capacity of a link", "in sum"], 4, rows)
     }
+}
+
+/// A sum of rates, in bytes per second, for people.
+fn gigabytes(rate: f64) -> String {
+    format!("{} GB/s", number(rate / 1e9))
 }
 
 const STYLE: &str =

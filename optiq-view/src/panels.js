@@ -31,7 +31,7 @@ function panel(series) {
 /** The network as it is: a path for each link, a circle for each vertex. */
 function network(series) {
   const load = loads[series];
-  const { width, height, spacing, x, y, paths } = data.layout;
+  const { width, height, spacing, radius, x, y, paths } = data.layout;
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "data-links": paths.length,
     "aria-label": `The network with its link loads, ${load.name}` });
   const lines = paths.map((d, i) => svg("path", { class: "link", d, "data-link": i }));
@@ -42,13 +42,12 @@ function network(series) {
     .map((i) => svg("path", { class: "halo", d: paths[i], "stroke-width": 0.12 * spacing }));
   root.append(svg("g", {}, ...halos), svg("g", {}, ...order.map((i) => lines[i])), svg("g", {}, ...hits));
 
-  const radius = 0.13 * spacing;
   const forwarding = new Set(series === 0 ? [] : data.forwarding);
   // About a pixel, so that nothing vanishes where vertices are close.
   const hair = width / 560;
   const centre = y.reduce((a, b) => a + b, 0) / y.length;
   const inside = data.names.every((name) => name.length <= 3);
-  const size = inside ? 0.105 * spacing : Math.min(0.14 * spacing, 0.024 * width);
+  const size = inside ? 0.8 * radius : Math.min(0.14 * spacing, 0.024 * width);
   data.names.forEach((name, v) => {
     const role = roleOf(v);
     const group = svg("g", { "data-vertex": v });

@@ -9,6 +9,7 @@ use crate::page::{self, Drawn, card};
 use crate::svg::{Anchor, Drawing, through};
 use crate::table;
 use maud::{Markup, html};
+use optiq_net::units;
 use serde::Serialize;
 use std::io;
 
@@ -189,10 +190,12 @@ fn levels(y: &Axis) -> Vec<Tick> {
         true => CLOSE.into_iter().filter(|v| (low..=high).contains(v)).collect(),
         false => y.powers(2.0),
     };
-    values.into_iter().map(|v| (v, v.to_string())).collect()
+    // A power of two below a quarter has more digits than there is space for beside the axis.
+    let label = |v: f64| if v < 0.25 { format!("1/{}", 1.0 / v) } else { v.to_string() };
+    values.into_iter().map(|v| (v, label(v))).collect()
 }
 
-/// The sizes below the axis: those of the points, without such as would touch the one before.
+/// The sizes below the axis, written as in the names of cases: those of the points, without such as would touch the one before.
 fn sizes(x: &Axis, lines: &[Line]) -> Vec<Tick> {
     let points = lines.iter().flat_map(|line| &line.points).map(|p| p.bytes);
     let mut sizes: Vec<f64> = points.filter(|b| b.is_finite() && *b > 0.0).collect();
@@ -200,7 +203,7 @@ fn sizes(x: &Axis, lines: &[Line]) -> Vec<Tick> {
     let mut ticks: Vec<Tick> = Vec::new();
     for size in sizes {
         if ticks.last().is_none_or(|(before, _)| x.at(size) - x.at(*before) >= SIZES_APART) {
-            ticks.push((size, table::bytes(size).replace(".00 ", " ")));
+            ticks.push((size, units::format_bytes(size.round() as u64)));
         }
     }
     ticks
@@ -298,7 +301,7 @@ mod tests {
         let bar = format!("M{x:.1} {:.1}V{:.1}\"/>", place(0.5 / 1.5), place(0.625));
         assert!(chart.contains(&bar), "{bar} {chart}");
         // Ticks are where points are.
-        assert!(chart.contains(">1 kB</text>") && chart.contains(">64 kB</text>"), "{chart}");
+        assert!(chart.contains(">1kB</text>") && chart.contains(">64kB</text>"), "{chart}");
         assert_eq!(chart.matches("class=\"tick\"").count(), 2);
     }
 

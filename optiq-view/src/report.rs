@@ -96,16 +96,16 @@ impl Report<'_> {
                         @if let Some(why) = &run.ended { p.note.partial { (partial(&run.name, why)) } }
                     }
                 }
-                (bars_section("times-heading", "Time against the bound", &self.times, TIMES))
-                (bars_section("moved-heading", "Useful and forwarded bytes", &self.moved, MOVED))
+                (section("times-heading", "Time against the bound", self.times.svg(), TIMES))
+                (section("moved-heading", "Useful and forwarded bytes", self.moved.svg(), MOVED))
                 @if several {
                     div.runs.roles {
                         @for (i, run) in self.runs.iter().enumerate() { span { (curves::key(i)) (run.marked()) } }
                     }
                 }
-                (section("throughput-heading", "How busy the links are", &self.throughput, &self.throughput_note))
-                (section("done-heading", "When hosts were done", &self.done, DONE))
-                (section("latency-heading", "Latency", &self.latency, LATENCY))
+                (section("throughput-heading", "How busy the links are", self.throughput.svg(), &self.throughput_note))
+                (section("done-heading", "When hosts were done", self.done.svg(), DONE))
+                (section("latency-heading", "Latency", self.latency.svg(), LATENCY))
                 section aria-labelledby="links-heading" {
                     h2 #links-heading { "Links and their buffers over time" }
                     div.legend { (scales(self.most_waiting)) }
@@ -132,29 +132,13 @@ fn partial(name: &str, why: &str) -> String {
     )
 }
 
-/// Curves with a heading and a note.
-fn section(id: &str, heading: &str, curves: &Curves, note: &str) -> Markup {
+/// A picture with a heading and a note.
+fn section(id: &str, heading: &str, picture: Option<Markup>, note: &str) -> Markup {
     html! {
         section aria-labelledby=(id) {
             h2 id=(id) { (heading) }
             div.panel.wide {
-                @match curves.svg() {
-                    Some(svg) => (svg),
-                    None => p.note { "Nothing was recorded." },
-                }
-            }
-            p.note { (note) }
-        }
-    }
-}
-
-/// Bars with a heading and a note.
-fn bars_section(id: &str, heading: &str, bars: &Bars, note: &str) -> Markup {
-    html! {
-        section aria-labelledby=(id) {
-            h2 id=(id) { (heading) }
-            div.panel.wide {
-                @match bars.svg() {
+                @match picture {
                     Some(svg) => (svg),
                     None => p.note { "Nothing was recorded." },
                 }

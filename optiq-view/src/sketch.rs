@@ -9,7 +9,6 @@ use std::fmt::Write;
 
 /// What a sketch looks like, for a page that has [`heat::style`].
 pub const STYLE: &str = "\
-.sketch { display: block; width: 100%; height: auto; max-height: 720px; }
 .sketch path { fill: none; stroke-linecap: round; stroke-linejoin: round; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 .sketch .plain { stroke: var(--soft); }
 .sketch .none { stroke: var(--idle); }
@@ -79,11 +78,10 @@ impl Sketch<'_> {
     }
 
     fn vertices(&self, layout: &Layout, text: &mut String) {
-        let spacing = layout.spacing;
-        let radius = 0.13 * spacing;
+        let (spacing, radius) = (layout.spacing, layout.radius);
         let names: Vec<&str> = (0..self.net.vertices() as u32).map(|v| self.net.name(NodeId(v))).collect();
         let inside = names.iter().all(|name| name.chars().count() <= 3);
-        let size = if inside { 0.105 * spacing } else { (0.14 * spacing).min(0.024 * layout.width) };
+        let size = if inside { 0.8 * radius } else { (0.14 * spacing).min(0.024 * layout.width) };
         for (v, name) in names.iter().enumerate() {
             let (x, y, line, name) = (layout.x[v], layout.y[v], 0.018 * spacing, escape(name));
             let end = self.ends.contains(&NodeId(v as u32));

@@ -68,6 +68,11 @@ pub fn bytes(bytes: f64) -> String {
     if has_binary_units() { units::format_bytes_rounded_binary(bytes) } else { units::format_bytes_rounded(bytes) }
 }
 
+/// As [`bytes`], without two digits that are zero: `4 MB`, for axes.
+pub(crate) fn short_bytes(bytes: f64) -> String {
+    self::bytes(bytes).replace(".00 ", " ")
+}
+
 /// A duration with a unit that leaves three significant digits: `74.6 ms`.
 pub fn seconds(seconds: f64) -> String {
     let (value, unit) = match seconds {

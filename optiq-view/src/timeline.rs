@@ -10,6 +10,7 @@ use crate::page::{self, Drawn};
 use crate::svg::{Anchor, Drawing};
 use crate::table;
 use maud::{Markup, html};
+use optiq_measure::moment;
 use optiq_trace::{Outcome, Rank, RankSummary, Run, Stretch};
 use std::fmt::Write;
 
@@ -296,18 +297,7 @@ pub fn began(run: &Run) -> String {
 
 /// A moment by the wall clock, from nanoseconds since 1970: `2026-11-23 04:49:48 UTC`.
 fn date(nanoseconds: u64) -> String {
-    let seconds = nanoseconds / 1_000_000_000;
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Years begin with March here, so that the leap day is their last one (H. Hinnant: chrono-compatible low-level date algorithms).
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * march + 2) / 5 + 1;
-    let month = if march < 10 { march + 3 } else { march - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year}-{month:02}-{day:02} {:02}:{:02}:{:02} UTC", second / 3600, second / 60 % 60, second % 60)
+    moment::utc(nanoseconds / 1_000_000_000).replace('T', " ").replace('Z', " UTC")
 }
 
 fn rank_table(ranks: &[RankSummary]) -> Markup {

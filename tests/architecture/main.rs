@@ -22,7 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("optiq", &["optiq-lower", "optiq-measure", "optiq-net", "optiq-solver", "optiq-trace", "optiq-transport"]),
     ("optiq-pmpi", &["optiq"]),
     ("optiq-lab", &["optiq-files", "optiq-measure", "optiq-net"]),
-    ("optiq-view", &["optiq-net", "optiq-solver", "optiq-trace"]),
+    ("optiq-view", &["optiq-measure", "optiq-net", "optiq-solver", "optiq-trace"]),
     (
         "optiq-studies",
         &[
