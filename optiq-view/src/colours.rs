@@ -43,7 +43,7 @@ const PRINTED: [(&str, &str); 8] = [
 ];
 
 /// Colours of series. Readers with any kind of colour vision can tell each from every other: a test computes how they look to
-/// those who lack one of the three kinds of cones.
+/// people without one of the three kinds of cones.
 pub const SERIES: [Shade; 7] = [
     ("#6b7480", "#8f99a6"),
     ("#c0800e", "#b5811c"),

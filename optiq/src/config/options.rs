@@ -132,7 +132,7 @@ pub const OPTIONS: &[OptionRecord] = &[
         name: "OPTIQ_LEGS",
         takes: "auto | planned | hops",
         default: "auto",
-        doc: "At which hosts chunks are stored and forwarded: at the forwarders of the plan, or at every host that they pass and that has ranks, so that those of different paths do not wait for each other in routers; auto takes what the cost model says, which is planned unless a calibration file has a hops_share above its planned_share.",
+        doc: "At which hosts chunks are stored and forwarded: at the forwarders of the plan, or at every host that they pass and that has ranks, so that those of different paths do not wait for each other in routers; auto takes what the cost model says, which is planned unless a calibration file has a store_and_forward_link_efficiency above its planned_link_efficiency.",
         scope: Scope::Communicator,
         set: |c, v| put(&mut c.legs, parsed(v)?),
     },

@@ -29,7 +29,6 @@ What is measured:
   mpi_link_efficiency                the part of the link bound that MPI_Alltoallv reaches
   planned_link_efficiency            the part that planned paths reach
   store_and_forward_link_efficiency  the part that planned paths reach with relays at every host on the way
-Files of version 0.1 with planned_share, hops_share and plain_share are still read.
 
 Examples:
   mpirun -n 16 optiq calibrate --topology torus:4x4 --output machine.calibration
