@@ -100,6 +100,7 @@ fn paths(chains: &[&[u32]], copies: usize, total: u64) -> Vec<Path> {
         bytes,
         source_offset: id * bytes,
         destination_offset: id * bytes,
+        starts_at: None,
     };
     (0..n).zip(chains.iter().cycle()).map(path).collect()
 }

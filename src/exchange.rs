@@ -69,7 +69,14 @@ pub fn random_paths(ranks: u32, count: usize, largest: u64, seed: u64) -> Vec<Pa
         let last = &mut end[chain[length - 1].index()];
         let destination_offset = *last + random.below(40);
         *last = destination_offset + bytes;
-        Path { id: PathId(id as u32), ranks: chain, bytes, source_offset: random.below(100), destination_offset }
+        Path {
+            id: PathId(id as u32),
+            ranks: chain,
+            bytes,
+            source_offset: random.below(100),
+            destination_offset,
+            starts_at: None,
+        }
     };
     (0..count).map(path).collect()
 }

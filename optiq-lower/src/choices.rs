@@ -3,6 +3,29 @@
 use std::fmt;
 use std::str::FromStr;
 
+/// Reads and writes an enum by the words of its variants.
+macro_rules! words {
+    ($type:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
+        impl FromStr for $type {
+            type Err = ();
+            fn from_str(text: &str) -> Result<Self, ()> {
+                match text {
+                    $($word => Ok(Self::$variant),)+
+                    _ => Err(()),
+                }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self {
+                    $(Self::$variant => $word,)+
+                })
+            }
+        }
+    };
+}
+
 /// Whether to use planned paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
@@ -12,28 +35,6 @@ pub enum Algorithm {
     Multipath,
     /// Never.
     Mpi,
-}
-
-impl FromStr for Algorithm {
-    type Err = ();
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "auto" => Ok(Algorithm::Auto),
-            "multipath" => Ok(Algorithm::Multipath),
-            "mpi" => Ok(Algorithm::Mpi),
-            _ => Err(()),
-        }
-    }
-}
-
-impl fmt::Display for Algorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Algorithm::Auto => "auto",
-            Algorithm::Multipath => "multipath",
-            Algorithm::Mpi => "mpi",
-        })
-    }
 }
 
 /// At which hosts chunks are stored and forwarded.
@@ -47,28 +48,6 @@ pub enum LegsChoice {
     Hops,
 }
 
-impl FromStr for LegsChoice {
-    type Err = ();
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "auto" => Ok(LegsChoice::Auto),
-            "planned" => Ok(LegsChoice::Planned),
-            "hops" => Ok(LegsChoice::Hops),
-            _ => Err(()),
-        }
-    }
-}
-
-impl fmt::Display for LegsChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            LegsChoice::Auto => "auto",
-            LegsChoice::Planned => "planned",
-            LegsChoice::Hops => "hops",
-        })
-    }
-}
-
 /// Which MPI calls carry chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransportChoice {
@@ -80,24 +59,18 @@ pub enum TransportChoice {
     OneSided,
 }
 
-impl FromStr for TransportChoice {
-    type Err = ();
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "auto" => Ok(TransportChoice::Auto),
-            "two-sided" => Ok(TransportChoice::TwoSided),
-            "one-sided" => Ok(TransportChoice::OneSided),
-            _ => Err(()),
-        }
-    }
+/// Who sends to whom when, where messages go directly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirectOrder {
+    /// By the demands' sizes and balance ([`crate::timetable::order`]).
+    Auto,
+    /// In step with a timetable in which no port serves two others at one time ([`crate::timetable`]).
+    Timetable,
+    /// All at once, with bytes in flight in proportion to what is to be sent.
+    Proportion,
 }
 
-impl fmt::Display for TransportChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            TransportChoice::Auto => "auto",
-            TransportChoice::TwoSided => "two-sided",
-            TransportChoice::OneSided => "one-sided",
-        })
-    }
-}
+words!(Algorithm { Auto = "auto", Multipath = "multipath", Mpi = "mpi" });
+words!(LegsChoice { Auto = "auto", Planned = "planned", Hops = "hops" });
+words!(TransportChoice { Auto = "auto", TwoSided = "two-sided", OneSided = "one-sided" });
+words!(DirectOrder { Auto = "auto", Timetable = "timetable", Proportion = "proportion" });

@@ -112,7 +112,14 @@ pub fn gather(plan: &Plan, messages: &[Message], placement: &Placement) -> Resul
                 placement.carrier(*host, number).ok_or_else(none)
             };
             let ranks = flow.stops.iter().map(carrier).collect::<Result<Vec<Rank>, _>>()?;
-            paths.push(Path { id, ranks, bytes: flow.bytes, source_offset: out, destination_offset: into });
+            paths.push(Path {
+                id,
+                ranks,
+                bytes: flow.bytes,
+                source_offset: out,
+                destination_offset: into,
+                starts_at: None,
+            });
             out += flow.bytes;
             into += flow.bytes;
         }

@@ -30,8 +30,10 @@ pub mod lower;
 pub mod machine;
 pub mod model;
 pub mod placement;
+pub mod ports;
 pub mod relays;
 pub mod scores;
+pub mod timetable;
 pub mod transfers;
 pub mod transport_rule;
 

@@ -9,6 +9,7 @@
 //! The rank that forwards at a host is chosen by the piece's number, the same on every rank.
 
 use crate::placement::Placement;
+use crate::timetable::Timetable;
 use optiq_net::NodeId;
 use optiq_solver::{Demand, Flow, Plan};
 use optiq_transport::{Path, PathId, Rank};
@@ -45,6 +46,44 @@ pub fn merge(messages: &[Message], placement: &Placement) -> Result<Vec<Demand>,
         }
     }
     Ok(sums.into_iter().map(|((src, dst), bytes)| Demand::new(src, dst, bytes)).collect())
+}
+
+/// Turns messages into direct paths with a place in a timetable of the demands that they are merged into ([`merge`]). Messages
+/// within a host go at once. Otherwise as [`lower`].
+///
+/// # Errors
+/// A sentence if the timetable is not one for these messages.
+pub fn lower_by_timetable(
+    timetable: &Timetable,
+    messages: &[Message],
+    placement: &Placement,
+) -> Result<Vec<Path>, String> {
+    let mut paths: Vec<Path> = Vec::new();
+    for m in messages.iter().filter(|m| placement.host(m.source) == placement.host(m.destination)) {
+        push(&mut paths, vec![m.source, m.destination], m.bytes, 0)?;
+    }
+    let by_hosts = by_hosts(messages, placement);
+    if by_hosts.len() != timetable.turns.len() {
+        return Err(format!("a timetable of {} demands, where {} are made", timetable.turns.len(), by_hosts.len()));
+    }
+    for (messages, turns) in by_hosts.values().zip(&timetable.turns) {
+        let ends = turns.iter().scan(0, |end, turn| {
+            *end += turn.bytes;
+            Some(*end)
+        });
+        let ends: Vec<u64> = ends.collect();
+        let mut done = 0;
+        for (m, turn, offset, bytes) in pieces(messages, turns.iter().map(|turn| turn.bytes))? {
+            push(&mut paths, vec![m.source, m.destination], bytes, offset)?;
+            // Pieces come in the order in which the turns take them.
+            let left = ends[turn] - done;
+            done += bytes;
+            if let Some(path) = paths.last_mut() {
+                path.starts_at = Some(turns[turn].starts_at + turns[turn].bytes - left);
+            }
+        }
+    }
+    Ok(paths)
 }
 
 /// The messages between different hosts, by hosts.
@@ -89,20 +128,21 @@ pub fn lower(plan: Option<&Plan>, messages: &[Message], placement: &Placement) -
     }
 }
 
-/// Cuts one demand's messages at the borders of its flows: the pieces, as (message, number of the flow, offset in the
-/// message, bytes), in the order of the messages.
-pub(crate) fn pieces<'m>(
-    messages: &'m [Message],
-    flows: &[Flow],
-) -> Result<Vec<(&'m Message, usize, u64, u64)>, String> {
+/// Cuts one demand's messages at the borders of its flows, given by their bytes: the pieces, as (message, number of the flow,
+/// offset in the message, bytes), in the order of the messages.
+pub(crate) fn pieces(
+    messages: &[Message],
+    flows: impl ExactSizeIterator<Item = u64> + Clone,
+) -> Result<Vec<(&Message, usize, u64, u64)>, String> {
     let mut pieces = Vec::new();
-    let (mut flow, mut left) = (0, flows.first().map_or(0, |f| f.bytes));
+    let mut next = flows.clone();
+    let (mut flow, mut left) = (0, next.next().unwrap_or(0));
     for m in messages {
         let mut offset = 0;
         while offset < m.bytes {
             if left == 0 {
                 flow += 1;
-                left = flows.get(flow).map_or(0, |f| f.bytes);
+                left = next.next().unwrap_or(0);
             }
             if left == 0 {
                 return Err(format!("the plan moves fewer bytes than rank {} sends to {}", m.source, m.destination));
@@ -121,7 +161,7 @@ pub(crate) fn pieces<'m>(
 
 /// Makes one demand's pieces paths of ranks.
 fn cut(paths: &mut Vec<Path>, messages: &[Message], flows: &[Flow], placement: &Placement) -> Result<(), String> {
-    for (m, flow, offset, bytes) in pieces(messages, flows)? {
+    for (m, flow, offset, bytes) in pieces(messages, flows.iter().map(|f| f.bytes))? {
         let stops = &flows[flow].stops;
         let mut ranks = vec![m.source];
         for &host in stops.iter().take(stops.len().saturating_sub(1)).skip(1) {
@@ -137,6 +177,6 @@ fn cut(paths: &mut Vec<Path>, messages: &[Message], flows: &[Flow], placement: &
 fn push(paths: &mut Vec<Path>, ranks: Vec<Rank>, bytes: u64, offset: u64) -> Result<(), String> {
     let id =
         u32::try_from(paths.len()).map(PathId).map_err(|_| "the exchange needs more than 2^32 paths".to_string())?;
-    paths.push(Path { id, ranks, bytes, source_offset: offset, destination_offset: offset });
+    paths.push(Path { id, ranks, bytes, source_offset: offset, destination_offset: offset, starts_at: None });
     Ok(())
 }

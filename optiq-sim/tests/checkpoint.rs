@@ -95,6 +95,7 @@ fn exchanges_and_replays_go_on() {
         bytes,
         source_offset: offset,
         destination_offset: offset,
+        starts_at: None,
     };
     let paths = vec![
         path(0, &[0, 1, 4], 1_000_000, 0),

@@ -21,7 +21,7 @@ fn model() -> Model {
 
 fn path(id: u32, ranks: &[u32], bytes: u64, offset: u64) -> Path {
     let ranks = ranks.iter().copied().map(Rank).collect();
-    Path { id: PathId(id), ranks, bytes, source_offset: offset, destination_offset: offset }
+    Path { id: PathId(id), ranks, bytes, source_offset: offset, destination_offset: offset, starts_at: None }
 }
 
 fn paths(paths: Vec<Path>) -> Method {

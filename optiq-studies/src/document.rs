@@ -5,6 +5,7 @@ use crate::claims::page::ClaimContent;
 use crate::failure::Failure;
 use crate::studies::booksim::BooksimContent;
 use crate::studies::codes::CodesContent;
+use crate::studies::direct::DirectContent;
 use crate::studies::executor::ExecutorContent;
 use crate::studies::io::IoContent;
 use crate::studies::lab::LabContent;
@@ -56,6 +57,8 @@ pub enum StudyContent {
     TableVii(TableViiContent),
     /// MPI and OPTIQ in turn on real networks.
     Lab(LabContent),
+    /// Direct messages beside MPI's algorithms.
+    Direct(DirectContent),
     /// Collective file access in labs.
     Io(IoContent),
     /// The cost of calls that the preload library passes on.
@@ -126,6 +129,7 @@ impl StudyDocument {
             StudyContent::Claim(c) => c.page(&about, &format!("{}.svg", self.name)),
             StudyContent::TableVii(c) => titled(TableViiContent::TITLE, &about, &c.body()),
             StudyContent::Lab(c) => titled(LabContent::TITLE, &about, &c.body()),
+            StudyContent::Direct(c) => titled(DirectContent::TITLE, &about, &c.body()),
             StudyContent::Io(c) => titled(IoContent::TITLE, &about, &c.body()),
             StudyContent::Preload(c) => titled(PreloadContent::TITLE, &about, &c.body()),
             StudyContent::Simulator(c) => titled(SimulatorContent::TITLE, &about, &c.body()),
@@ -148,6 +152,7 @@ impl StudyDocument {
             StudyContent::Claim(c) => format!("{}: {}", c.id, c.title),
             StudyContent::TableVii(_) => TableViiContent::TITLE.into(),
             StudyContent::Lab(_) => LabContent::TITLE.into(),
+            StudyContent::Direct(_) => DirectContent::TITLE.into(),
             StudyContent::Io(_) => IoContent::TITLE.into(),
             StudyContent::Preload(_) => PreloadContent::TITLE.into(),
             StudyContent::Simulator(_) => SimulatorContent::TITLE.into(),

@@ -48,6 +48,17 @@ constants! {
             cases: "lab-thesis30, lab-torus-2x2x2x2 (2 to 8 MB, before cases were divided)",
         };
 
+    /// How far a rank may be ahead in a timetable. Smaller leaves ports idle while chunks are confirmed, larger lets several ranks
+    /// send to one port.
+    pub const AHEAD: u64 = EAGER, "B", "transport.ahead",
+        Measured {
+            command: "optiq bench alltoallv --force --demands pattern:alltoall --message 16kB,64kB,256kB,1MB --repetitions 3, in \
+             labs star:16 and fattree:k=4 with 32, 64, 128, 256 and 512 kB: 98 to 100 % of the bound with 32 and 64 kB, 88 to 100 % \
+             with more",
+            date: "2026-11-23",
+            cases: "star-direct, alltoall",
+        };
+
     /// The part of the busiest leg's bytes (one in this number) that is in flight where the network's own hardware puts
     /// chunks. A larger part delays chunks at every leg, a smaller one leaves links idle.
     pub const PUTS_IN_FLIGHT_PART: u64 = 40, "1", "transport.puts_in_flight_part",

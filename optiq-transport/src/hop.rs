@@ -59,6 +59,8 @@ pub struct Hop {
     pub source_offset: u64,
     /// Where they go in the destination's receive buffer.
     pub destination_offset: u64,
+    /// As [`crate::Path::starts_at`].
+    pub starts_at: Option<u64>,
     /// Where it comes from; `None` at the source.
     pub incoming: Option<Incoming>,
     /// Where it goes; `None` at the destination.

@@ -33,6 +33,7 @@ mod protocol;
 mod schedule;
 mod schedule_options;
 mod scheduler;
+mod timetable;
 mod transport;
 
 pub use backends::fault_injection::Delayed;

@@ -18,6 +18,9 @@ pub struct Path {
     pub source_offset: u64,
     /// Where they end up in the destination's receive buffer, in bytes.
     pub destination_offset: u64,
+    /// When its first byte leaves in the exchange's timetable (`timetable.rs`), in bytes that a port has carried by then;
+    /// `None` for a path that goes as soon as it can. Only direct paths have a place in a timetable.
+    pub starts_at: Option<u64>,
 }
 
 impl Path {

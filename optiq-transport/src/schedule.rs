@@ -28,6 +28,7 @@ use crate::hop::{Hop, Incoming, Outgoing, Roles, Sink};
 use crate::in_flight::InFlightLimits;
 use crate::path::Path;
 use crate::schedule_options::ScheduleOptions;
+use crate::timetable;
 use optiq_trace::ids::{PathId, Rank};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -43,6 +44,7 @@ pub struct Schedule {
     largest_slot_bytes: u64,
     send_bytes: u64,
     receive_bytes: u64,
+    ahead: u64,
 }
 
 impl Schedule {
@@ -52,7 +54,7 @@ impl Schedule {
     /// [`TransportError::BadPath`] for a malformed path; [`TransportError::Budget`] if some rank's budget
     /// cannot hold one byte of each path that it receives on. Either is found by all ranks alike.
     pub fn new(rank: Rank, ranks: u32, paths: &[Path], options: &ScheduleOptions) -> Result<Self, TransportError> {
-        let none = || Self { rank, ranks, ..Self::default() };
+        let none = || Self { rank, ranks, ahead: options.ahead, ..Self::default() };
         let list = Self::of_ranks(rank.0..rank.0.saturating_add(1), ranks, paths, options)?;
         Ok(list.into_iter().next().unwrap_or_else(none))
     }
@@ -84,7 +86,7 @@ impl Schedule {
         let limits = InFlightLimits::new(sized.iter().copied(), options);
         let layout = SlotLayout::new(&sized, &shares, options.window);
         log_decisions(&wanted, &sized, &layout, &limits, options);
-        Ok(assemble(wanted, ranks, &sized, &layout, &limits))
+        Ok(assemble(wanted, ranks, &sized, &layout, &limits, options.ahead))
     }
 
     /// The rank whose part this is.
@@ -131,6 +133,11 @@ impl Schedule {
     /// How far into the receive buffer this rank writes, in bytes.
     pub fn receive_bytes(&self) -> u64 {
         self.receive_bytes
+    }
+
+    /// As [`ScheduleOptions::ahead`].
+    pub fn ahead(&self) -> u64 {
+        self.ahead
     }
 
     /// What this rank is in the exchange.
@@ -222,6 +229,7 @@ fn assemble(
     sized: &[(&Path, u64)],
     layout: &SlotLayout,
     limits: &InFlightLimits,
+    ahead: u64,
 ) -> Vec<Schedule> {
     let largest_slot_bytes = layout.largest_bytes();
     let bytes_of = |of: &BTreeMap<Rank, u64>, rank| of.get(&rank).copied().unwrap_or(0);
@@ -231,6 +239,7 @@ fn assemble(
         forward_bytes: bytes_of(&layout.forward_bytes, rank),
         slot_bytes: bytes_of(&layout.bytes, rank),
         largest_slot_bytes,
+        ahead,
         ..Schedule::default()
     };
     let mut list: Vec<Schedule> = wanted.clone().map(Rank).map(empty).collect();
@@ -266,6 +275,7 @@ fn assemble(
                 chunk,
                 source_offset: path.source_offset,
                 destination_offset: path.destination_offset,
+                starts_at: path.starts_at,
                 incoming,
                 outgoing,
             });
@@ -335,5 +345,5 @@ fn check(paths: &[&Path], ranks: u32) -> Result<(), TransportError> {
             return bad(p.id, "reaches beyond byte 2^64 of a buffer".into());
         }
     }
-    Ok(())
+    timetable::check(paths)
 }

@@ -2,7 +2,7 @@
 
 use crate::capabilities::Capabilities;
 use crate::chunk::{ChunkCost, ChunkRule};
-use crate::constants::{BUDGET, IN_FLIGHT_LIMIT, WINDOW};
+use crate::constants::{AHEAD, BUDGET, IN_FLIGHT_LIMIT, WINDOW};
 
 /// What shapes a schedule; must be the same on all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,9 @@ pub struct ScheduleOptions {
     /// And at most the `n`-th part of the busiest leg's bytes, or two chunks if that is more: for transports that hand
     /// chunks to the network without asking the receiver ([`crate::constants::PUTS_IN_FLIGHT_PART`]). 0 for no such limit.
     pub in_flight_part: u64,
+    /// How far a rank may be ahead of the oldest chunk of the timetable that it has not sent or received, in bytes; for paths
+    /// that have a place in one.
+    pub ahead: u64,
     /// Bytes on the busiest link, of one link's capacity, where the caller knows: a link can be shared by several
     /// legs. 0 takes the busiest leg's bytes.
     pub busiest: u64,
@@ -35,6 +38,7 @@ impl Default for ScheduleOptions {
             cost: ChunkCost::default(),
             in_flight_limit: IN_FLIGHT_LIMIT,
             in_flight_part: 0,
+            ahead: AHEAD,
             busiest: 0,
         }
     }

@@ -18,6 +18,7 @@ use crate::error::TransportError;
 use crate::hop::{Hop, Sink};
 use crate::protocol::{Credit, Post, Region, Transmit};
 use crate::schedule::Schedule;
+use crate::timetable::{Side, end_of, start_of};
 use bincode::{Decode, Encode};
 use optiq_trace::ids::{PathId, Rank};
 use std::borrow::Borrow;
@@ -117,6 +118,12 @@ pub struct Scheduler<S> {
     lane_of: Vec<usize>,
     /// The lane that is tried first: the one after the lane that was served last.
     turn: usize,
+    /// What this rank sends by a timetable: the next that is to be sent.
+    departures: Side,
+    /// The same paths: the oldest that is not confirmed.
+    confirmations: Side,
+    /// What this rank receives by a timetable: the oldest that is not here.
+    arrivals: Side,
     /// Ends of legs that are not finished.
     open_ends: usize,
     slots_in_use: u64,
@@ -126,7 +133,10 @@ pub struct Scheduler<S> {
 impl<S: Borrow<Schedule>> Scheduler<S> {
     /// At the start of an exchange.
     pub fn new(schedule: S, order: QueueOrder) -> Self {
-        let hops = schedule.borrow().hops().len();
+        let list = schedule.borrow().hops();
+        let hops = list.len();
+        let departures = Side::new(list, |hop| hop.outgoing.is_some());
+        let arrivals = Side::new(list, |hop| hop.incoming.is_some());
         let mut scheduler = Self {
             schedule,
             order,
@@ -136,11 +146,15 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
             lanes: Vec::new(),
             lane_of: vec![0; hops],
             turn: 0,
+            confirmations: departures.clone(),
+            departures,
+            arrivals,
             open_ends: 0,
             slots_in_use: 0,
             peak_slots_in_use: 0,
         };
-        let next = |i| scheduler.hop(i).outgoing.map(|o| o.to);
+        // Those of a timetable need no lane.
+        let next = |i| scheduler.hop(i).outgoing.filter(|_| scheduler.hop(i).starts_at.is_none()).map(|o| o.to);
         let mut ranks: Vec<Rank> = (0..hops).filter_map(next).collect();
         ranks.sort_unstable();
         ranks.dedup();
@@ -207,9 +221,7 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
 
     /// The next chunk to send, if one may be sent.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        let lanes = self.lanes.len();
-        let (lane, i) = (self.turn..lanes).chain(0..self.turn).find_map(|lane| Some((lane, self.pick(lane)?)))?;
-        self.turn = (lane + 1) % lanes;
+        let i = self.pick_by_timetable().or_else(|| self.pick_by_turns())?;
         let hop = self.hop(i);
         let p = &mut self.progress[i];
         let sequence = p.sent;
@@ -228,6 +240,34 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         let outgoing = hop.outgoing?;
         let remote_slot = outgoing.slots + (sequence % outgoing.window) * hop.chunk;
         Some(Transmit { to: outgoing.to, tag: outgoing.tag, header, data, remote_slot })
+    }
+
+    /// The hop whose next chunk is due by the timetable, see `timetable.rs`.
+    fn pick_by_timetable(&mut self) -> Option<usize> {
+        let (schedule, progress) = (self.schedule.borrow(), &self.progress);
+        let hops = schedule.hops();
+        let i = self.departures.turn(hops, |i| progress[i].sent)?;
+        let (hop, p) = (&hops[i], &progress[i]);
+        let credited = hop.outgoing.map_or(0, |o| o.window + p.credited);
+        if p.sent >= credited {
+            return None;
+        }
+        let confirmed = self.confirmations.turn(hops, |i| progress[i].completed);
+        let arrived = self.arrivals.turn(hops, |i| progress[i].received);
+        let ends = [
+            confirmed.map(|i| end_of(&hops[i], progress[i].completed)),
+            arrived.map(|i| end_of(&hops[i], progress[i].received)),
+        ];
+        let oldest = ends.into_iter().flatten().min().unwrap_or(u64::MAX);
+        (start_of(hop, p.sent)? < oldest.saturating_add(schedule.ahead())).then_some(i)
+    }
+
+    /// The hop whose next chunk is to be sent, of those that have no place in a timetable.
+    fn pick_by_turns(&mut self) -> Option<usize> {
+        let lanes = self.lanes.len();
+        let (lane, i) = (self.turn..lanes).chain(0..self.turn).find_map(|lane| Some((lane, self.pick(lane)?)))?;
+        self.turn = (lane + 1) % lanes;
+        Some(i)
     }
 
     /// Takes the hop out of a lane whose chunk is to be sent next, if the lane has room for it.
@@ -309,7 +349,9 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         }
         let p = &mut self.progress[i];
         p.completed += 1;
-        self.lanes[self.lane_of[i]].in_flight -= hop.chunk_bytes(sequence);
+        if hop.starts_at.is_none() {
+            self.lanes[self.lane_of[i]].in_flight -= hop.chunk_bytes(sequence);
+        }
         if p.completed == hop.chunks() {
             self.open_ends -= 1;
         }
@@ -379,7 +421,7 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         let hop = self.hop(i);
         let p = &mut self.progress[i];
         let Some(outgoing) = hop.outgoing else { return };
-        if p.queued || p.sent >= p.received || p.sent >= outgoing.window + p.credited {
+        if hop.starts_at.is_some() || p.queued || p.sent >= p.received || p.sent >= outgoing.window + p.credited {
             return;
         }
         p.queued = true;
@@ -435,7 +477,8 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         let mut queued = std::collections::BTreeMap::<usize, usize>::new();
         for (l, lane) in self.lanes.iter().enumerate() {
             let sent = |i: usize| (self.progress[i].completed..self.progress[i].sent).map(move |s| (i, s));
-            let mine = (0..self.progress.len()).filter(|&i| self.hop(i).outgoing.is_some() && self.lane_of[i] == l);
+            let in_lane = |i: usize| self.hop(i).outgoing.is_some() && self.hop(i).starts_at.is_none();
+            let mine = (0..self.progress.len()).filter(|&i| in_lane(i) && self.lane_of[i] == l);
             let sizes: Vec<u64> = mine.clone().flat_map(sent).map(|(i, s)| self.hop(i).chunk_bytes(s)).collect();
             let longest = sizes.iter().copied().max().unwrap_or(0);
             assert_eq!(lane.in_flight, sizes.iter().sum::<u64>());

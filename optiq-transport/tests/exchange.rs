@@ -18,7 +18,7 @@ fn byte_of(source: Rank, offset: u64) -> u8 {
 /// Between the beginnings of both buffers.
 fn path(id: u32, ranks: &[u32], bytes: u64) -> Path {
     let ranks = ranks.iter().copied().map(Rank).collect();
-    Path { id: PathId(id), ranks, bytes, source_offset: 0, destination_offset: 0 }
+    Path { id: PathId(id), ranks, bytes, source_offset: 0, destination_offset: 0, starts_at: None }
 }
 
 /// Runs an exchange with one thread per rank.
@@ -71,19 +71,35 @@ fn verify(paths: &[Path], outcomes: &[Outcome]) {
     }
 }
 
-/// Random paths over `ranks` ranks; receive offsets do not overlap.
+/// Random paths over `ranks` ranks; receive offsets do not overlap. Some of the direct ones have a place in a timetable.
 fn paths(ranks: u32) -> impl Strategy<Value = Vec<Path>> {
-    let one = (Just((0..ranks).map(Rank).collect::<Vec<_>>()).prop_shuffle(), 2..=ranks as usize, 1u64..4000, 0u64..50);
+    let timed = proptest::option::of(0u64..3000);
+    let one = (
+        Just((0..ranks).map(Rank).collect::<Vec<_>>()).prop_shuffle(),
+        2..=ranks as usize,
+        1u64..4000,
+        0u64..50,
+        timed,
+    );
     proptest::collection::vec(one, 0..14).prop_map(move |list| {
         let mut end = vec![0u64; ranks as usize];
-        let path = |(id, (mut chain, length, bytes, gap)): (usize, (Vec<Rank>, usize, u64, u64))| {
+        let (mut sends_until, mut receives_until) = (end.clone(), end.clone());
+        let mut paths = Vec::new();
+        for (id, (mut chain, length, bytes, gap, timed)) in list.into_iter().enumerate() {
             chain.truncate(length);
             let last = &mut end[chain[length - 1].index()];
             let destination_offset = *last + gap;
             *last = destination_offset + bytes;
-            Path { id: PathId(id as u32 * 3), ranks: chain, bytes, source_offset: gap, destination_offset }
-        };
-        list.into_iter().enumerate().map(path).collect()
+            let starts_at = timed.filter(|_| length == 2).map(|pause| {
+                let (sends, receives) = (&mut sends_until[chain[0].index()], &mut receives_until[chain[1].index()]);
+                let start = (*sends).max(*receives) + pause;
+                (*sends, *receives) = (start + bytes, start + bytes);
+                start
+            });
+            let id = PathId(id as u32 * 3);
+            paths.push(Path { id, ranks: chain, bytes, source_offset: gap, destination_offset, starts_at });
+        }
+        paths
     })
 }
 
@@ -97,6 +113,7 @@ proptest! {
         budget in 14u64..9000,
         window in 1u64..6,
         in_flight_limit in prop_oneof![Just(0u64), 1u64..5000],
+        ahead in 0u64..2000,
         order in prop_oneof![
             Just(QueueOrder::ForwardFirst), Just(QueueOrder::LocalFirst), Just(QueueOrder::RoundRobin), Just(QueueOrder::Proportional)
         ],
@@ -104,7 +121,7 @@ proptest! {
     ) {
         // 14 paths at most, so 14 bytes always hold one byte of each.
         let options =
-            ScheduleOptions { chunk: ChunkRule::Fixed(chunk), budget, window, in_flight_limit, ..ScheduleOptions::default() };
+            ScheduleOptions { chunk: ChunkRule::Fixed(chunk), budget, window, in_flight_limit, ahead, ..ScheduleOptions::default() };
         let late = |(end, rank)| {
             let mut delays = delays.iter().copied().cycle().skip(rank);
             Delayed::new(end, move || delays.next().unwrap_or(0))

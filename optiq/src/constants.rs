@@ -47,6 +47,10 @@ constants! {
     pub(crate) const FIRST_TRIAL: u32 = 2, "1", "optiq.first_trial",
         Derived { from: "the first use may open connections, the second is the first fair measurement" };
 
+    /// The number of the use, from 0, at which a schedule of direct messages is tried after plain MPI.
+    pub(crate) const FIRST_DIRECT_TRIAL: u32 = 1, "1", "optiq.first_direct_trial",
+        Derived { from: "plain MPI has opened the connections, and the third equal call is to take the faster side" };
+
     /// The number of the use of a plan, from 0, at which the slower side is tried again.
     pub(crate) const SECOND_TRIAL: u32 = 9, "1", "optiq.second_trial",
         Chosen { reason: "one of the first ten calls is slower than it could be (decision 013); not swept" };

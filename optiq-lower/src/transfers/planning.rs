@@ -63,7 +63,7 @@ impl TransferList {
         let mut paths: BTreeMap<(Rank, Rank), Vec<TransferPath>> = BTreeMap::new();
         for (demand, flows) in plan.demands.iter().zip(&plan.flows) {
             let messages = by_hosts.get(&(demand.src, demand.dst)).map_or(&[][..], Vec::as_slice);
-            for (m, flow, _, bytes) in pieces(messages, flows).map_err(LowerError::BadPlan)? {
+            for (m, flow, _, bytes) in pieces(messages, flows.iter().map(|f| f.bytes)).map_err(LowerError::BadPlan)? {
                 let path = TransferPath { vertices: vertices(net, &flows[flow].links), bytes: Some(bytes) };
                 paths.entry((m.source, m.destination)).or_default().push(path);
             }

@@ -1,7 +1,7 @@
 //! What carries the bytes of an exchange.
 
 use crate::model::{Carry, Model};
-use optiq_lower::choices::LegsChoice;
+use optiq_lower::choices::{DirectOrder, LegsChoice};
 use optiq_solver::pipeline::{PlanOptions, Planned};
 use optiq_transport::{PUTS_IN_FLIGHT_PART, ScheduleOptions};
 
@@ -44,11 +44,18 @@ pub struct Executor {
     pub carry: Carry,
     /// [`ScheduleOptions::in_flight_part`] of puts.
     pub in_flight_part: u64,
+    /// Who sends to whom when, where messages go directly.
+    pub direct_order: DirectOrder,
 }
 
 impl Executor {
     /// The fastest executor on a machine, as far as its model knows.
     pub fn of(model: &Model) -> Self {
-        Executor { legs: LegsChoice::Auto, carry: model.host.chunks_by, in_flight_part: PUTS_IN_FLIGHT_PART }
+        Executor {
+            legs: LegsChoice::Auto,
+            carry: model.host.chunks_by,
+            in_flight_part: PUTS_IN_FLIGHT_PART,
+            direct_order: DirectOrder::Proportion,
+        }
     }
 }

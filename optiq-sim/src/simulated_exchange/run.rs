@@ -10,10 +10,12 @@ use crate::model::{Carry, Model};
 use crate::options::RunOptions;
 use crate::workload::exchange::{Exchanged, Method, exchange};
 use crate::workload::message::Message;
-use optiq_lower::lower::{self, lower};
+use optiq_lower::choices::LegsChoice;
+use optiq_lower::lower::{self, lower, lower_by_timetable};
 use optiq_lower::model::ExecutionTime;
 use optiq_lower::placement::Placement;
 use optiq_lower::relays::RelayPolicy;
+use optiq_lower::timetable;
 use optiq_net::Network;
 use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::{self, Planned};
@@ -124,18 +126,23 @@ impl<'a> ExchangeSetting<'a> {
         mut options: ScheduleOptions,
     ) -> Result<PreparedExchange<'a>, SimError> {
         let Self { network, model, executor, .. } = self;
-        let Executor { legs, carry, in_flight_part } = executor;
+        let Executor { legs, carry, in_flight_part, direct_order } = executor;
         let placement = Placement::by_rank(network, network.hosts(), 1).map_err(SimError::Workload)?;
         // Rank `r` is on host `r`.
         let message = |d: &Demand| lower::Message { source: Rank(d.src.0), destination: Rank(d.dst.0), bytes: d.bytes };
         let mut messages: Vec<lower::Message> = self.demands.iter().map(message).collect();
         messages.sort_unstable();
-        let mut paths = lower(Some(&planned.plan), &messages, &placement).map_err(SimError::Lowering)?;
+        let timetable = timetable::of_plan(&planned.plan, direct_order);
+        let lowered = match &timetable {
+            Some(timetable) => lower_by_timetable(timetable, &messages, &placement),
+            None => lower(Some(&planned.plan), &messages, &placement),
+        };
+        let mut paths = lowered.map_err(SimError::Lowering)?;
         let congestion_seconds = planned.report.congestion_seconds;
         let cost = cost_model(model, network, carry);
         let relays =
             RelayPolicy { network, placement: &placement, model: &cost, chunk: options.chunk, congestion_seconds };
-        let (chosen, chunk) = relays.apply(&mut paths, legs)?;
+        let (chosen, chunk) = relays.apply(&mut paths, if timetable.is_some() { LegsChoice::Planned } else { legs })?;
         log::debug!(
             "{}: {} paths, legs {chosen} (asked for: {legs}), chunks {chunk:?}, {}; link bound {congestion_seconds:.6} s, link \
              efficiency {} as planned and {} with relays at every host",

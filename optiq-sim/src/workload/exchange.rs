@@ -113,11 +113,15 @@ struct BarePath<'a>(&'a Path);
 
 impl fmt::Debug for BarePath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Path { id, ranks, bytes, source_offset, destination_offset } = self.0;
+        let Path { id, ranks, bytes, source_offset, destination_offset, starts_at } = self.0;
         let ranks: Vec<u32> = ranks.iter().map(|rank| rank.0).collect();
         let mut path = f.debug_struct("Path");
         path.field("id", &id.0).field("ranks", &ranks).field("bytes", bytes);
-        path.field("source_offset", source_offset).field("destination_offset", destination_offset).finish()
+        path.field("source_offset", source_offset).field("destination_offset", destination_offset);
+        if let Some(start) = starts_at {
+            path.field("starts_at", start);
+        }
+        path.finish()
     }
 }
 
@@ -141,8 +145,8 @@ mod tests {
 
     #[test]
     fn what_checkpoints_are_compared_by_has_bare_numbers() {
-        let path =
-            Path { id: PathId(3), ranks: vec![Rank(0), Rank(2)], bytes: 5, source_offset: 7, destination_offset: 0 };
+        let ranks = vec![Rank(0), Rank(2)];
+        let path = Path { id: PathId(3), ranks, bytes: 5, source_offset: 7, destination_offset: 0, starts_at: None };
         let (options, order) = (ScheduleOptions::default(), QueueOrder::default());
         let method = Method::Paths { paths: vec![path], options, order, carry: Carry::OneSided };
         let path = "Path { id: 3, ranks: [0, 2], bytes: 5, source_offset: 7, destination_offset: 0 }";

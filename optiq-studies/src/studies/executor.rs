@@ -185,7 +185,7 @@ struct Subject<'a> {
 impl<'a> Subject<'a> {
     fn prepare(&self, legs: LegsChoice, in_flight_part: u64) -> Result<PreparedExchange<'a>, Failure> {
         let Self { model, network, demands, planned } = *self;
-        let executor = Executor { legs, carry: Carry::OneSided, in_flight_part };
+        let executor = Executor { legs, carry: Carry::OneSided, in_flight_part, ..Executor::of(model) };
         let method = TransferMethod::Planned(Box::new(planned.clone()), ScheduleOptions::default());
         Ok(ExchangeSetting { network, model, demands, executor }.prepare(method)?)
     }

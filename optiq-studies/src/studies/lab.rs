@@ -152,7 +152,12 @@ pub fn case_names() -> Result<Vec<String>, Failure> {
 }
 
 fn lab_groups() -> Result<Vec<CaseGroup>, Failure> {
-    Ok(measurement_cases::groups()?.into_iter().filter(|g| g.platform == Platform::Lab).collect())
+    groups_on(Platform::Lab)
+}
+
+/// The groups of cases on a platform.
+pub(super) fn groups_on(platform: Platform) -> Result<Vec<CaseGroup>, Failure> {
+    Ok(measurement_cases::groups()?.into_iter().filter(|g| g.platform == platform).collect())
 }
 
 /// Measures the selected cases; all of them take about forty minutes.
@@ -197,7 +202,7 @@ fn measure_lab(
             for one in series.iter().filter(|_| SMALL_MESSAGES.contains(&topology)) {
                 let times = repetitions.to_string();
                 let words = bench("alltoallv", one.arguments, &times);
-                let suite = in_lab_suite(workspace, &words)?;
+                let suite = in_lab_suite(workspace, &[], &words)?;
                 let command = format!("optiq {}", words.join(" "));
                 benches.push(LabBench { title: one.title.into(), role: None, command, suite });
             }
@@ -227,14 +232,7 @@ fn group_bench(
     cases: &[&MeasurementCase],
     repetitions: u32,
 ) -> Result<LabBench, Failure> {
-    let case = cases.iter().map(|c| ListedCase { demands: &c.demands, message: c.message.as_deref() }).collect();
-    let text = toml::to_string(&CaseList { case }).map_err(|e| Failure::Work(format!("{}: {e}", group.name)))?;
-    let unwritten = |e: std::io::Error| Failure::Work(format!("a list of cases cannot be written: {e}"));
-    let mut list = tempfile::Builder::new().suffix(".toml").tempfile().map_err(unwritten)?;
-    list.write_all(text.as_bytes()).and_then(|()| list.flush()).map_err(unwritten)?;
-    let (path, repetitions) = (list.path().to_string_lossy().into_owned(), repetitions.to_string());
-    let words = bench("alltoallv", &["--cases", &path], &repetitions);
-    let suite = in_lab_suite(workspace, &words)?;
+    let suite = suite_of(workspace, group, cases, repetitions, &[])?;
     let command = format!(
         "optiq bench alltoallv --cases FILE --repetitions {repetitions}`, group `{}` of `data/cases.toml",
         group.name
@@ -242,8 +240,27 @@ fn group_bench(
     Ok(LabBench { title: group.name.clone(), role: Some(group.role), command, suite })
 }
 
-fn in_lab_suite(workspace: &Workspace, words: &[&str]) -> Result<BenchSuite, Failure> {
-    let mut command = workspace.optiq(&["lab", "run", "--name", NAME, "--timeout", "3600", "--"]);
+/// What `optiq bench` measures of a group's cases on the network of the lab that is up, with arguments of `optiq lab run`.
+pub(super) fn suite_of(
+    workspace: &Workspace,
+    group: &CaseGroup,
+    cases: &[&MeasurementCase],
+    repetitions: u32,
+    lab_run: &[&str],
+) -> Result<BenchSuite, Failure> {
+    let case = cases.iter().map(|c| ListedCase { demands: &c.demands, message: c.message.as_deref() }).collect();
+    let text = toml::to_string(&CaseList { case }).map_err(|e| Failure::Work(format!("{}: {e}", group.name)))?;
+    let unwritten = |e: std::io::Error| Failure::Work(format!("a list of cases cannot be written: {e}"));
+    let mut list = tempfile::Builder::new().suffix(".toml").tempfile().map_err(unwritten)?;
+    list.write_all(text.as_bytes()).and_then(|()| list.flush()).map_err(unwritten)?;
+    let (path, repetitions) = (list.path().to_string_lossy().into_owned(), repetitions.to_string());
+    let words = bench("alltoallv", &["--cases", &path], &repetitions);
+    in_lab_suite(workspace, lab_run, &words)
+}
+
+fn in_lab_suite(workspace: &Workspace, lab_run: &[&str], words: &[&str]) -> Result<BenchSuite, Failure> {
+    let mut command = workspace.optiq(&["lab", "run", "--name", NAME, "--timeout", "3600"]);
+    command.args(lab_run).arg("--");
     workspace::json(command.arg(workspace.built("optiq")).args(words).arg("--json"))
 }
 

@@ -3,6 +3,7 @@
 
 pub mod booksim;
 pub mod codes;
+pub mod direct;
 pub mod executor;
 pub mod io;
 pub mod lab;

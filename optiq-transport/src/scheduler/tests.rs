@@ -13,7 +13,7 @@ use optiq_trace::ids::{PathId, Rank};
 
 fn path(id: u32, ranks: &[u32], bytes: u64) -> Path {
     let ranks = ranks.iter().copied().map(Rank).collect();
-    Path { id: PathId(id), ranks, bytes, source_offset: 0, destination_offset: 0 }
+    Path { id: PathId(id), ranks, bytes, source_offset: 0, destination_offset: 0, starts_at: None }
 }
 
 fn schedules(ranks: u32, paths: &[Path], options: ScheduleOptions) -> Vec<Schedule> {

@@ -137,6 +137,14 @@ pub const OPTIONS: &[OptionRecord] = &[
         set: |c, v| put(&mut c.legs, parsed(v)?),
     },
     OptionRecord {
+        name: "OPTIQ_DIRECT_ORDER",
+        takes: "auto | timetable | proportion",
+        default: "auto",
+        doc: "Who sends to whom when, where messages go directly: in step with a timetable in which no port serves two others at one time, or all at once with bytes in flight in proportion; auto takes the timetable for small messages and where all ports have about the same load.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.direct_order, parsed(v)?),
+    },
+    OptionRecord {
         name: "OPTIQ_CHUNK",
         takes: "auto | thesis | size",
         default: "auto",
@@ -195,8 +203,8 @@ pub const OPTIONS: &[OptionRecord] = &[
     OptionRecord {
         name: "OPTIQ_MIN_GAIN",
         takes: "number",
-        default: "1.05",
-        doc: "With OPTIQ_ALGORITHM=auto: how many times faster than plain MPI the cost model must predict a plan to be.",
+        default: "1.02",
+        doc: "With OPTIQ_ALGORITHM=auto: how many times faster than plain MPI a plan must be, as the cost model predicts until both were measured, and as measured from then on.",
         scope: Scope::Communicator,
         set: |c, v| put(&mut c.min_gain, gain(v)?),
     },

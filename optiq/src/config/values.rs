@@ -1,7 +1,7 @@
 //! The values of all options of a session.
 
 use optiq_lower::aggregation::assign::Assignment;
-use optiq_lower::choices::{Algorithm, LegsChoice, TransportChoice};
+use optiq_lower::choices::{Algorithm, DirectOrder, LegsChoice, TransportChoice};
 use optiq_lower::decide::DecisionOptions;
 use optiq_lower::placement::PlacementRule;
 use optiq_lower::scores::Scores;
@@ -61,6 +61,8 @@ pub struct Config {
     pub transport: TransportChoice,
     /// `OPTIQ_LEGS`.
     pub legs: LegsChoice,
+    /// `OPTIQ_DIRECT_ORDER`.
+    pub direct_order: DirectOrder,
     /// `OPTIQ_CHUNK`.
     pub chunk: ChunkRule,
     /// `OPTIQ_WINDOW`.
@@ -159,6 +161,7 @@ impl Default for Config {
             k: 20,
             transport: TransportChoice::Auto,
             legs: LegsChoice::Auto,
+            direct_order: DirectOrder::Auto,
             chunk: ChunkRule::Auto,
             window: 32,
             budget: 64 << 20,
@@ -166,7 +169,7 @@ impl Default for Config {
             scores: Scores::default(),
             calibration: None,
             min_bytes: None,
-            min_gain: 1.05,
+            min_gain: 1.02,
             check: false,
             progress: false,
             plans: 16,

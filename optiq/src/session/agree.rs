@@ -69,11 +69,9 @@ impl Session {
         if let Some(Measured { entry, side, .. }) = measured
             && -took < UNMEASURED
         {
-            let mut trials = entry.trials.get();
             // Plain MPI could do without an agreement.
             let agreement = if side == Side::Planned { self.agreement_seconds() } else { 0.0 };
-            trials.record(side, -took as f64 / 1e9 + agreement);
-            entry.trials.set(trials);
+            entry.record(side, -took as f64 / 1e9 + agreement);
         }
         Ok(Agreement {
             failed: (status < 0).then(|| Rank((-status - 1) as u32)),

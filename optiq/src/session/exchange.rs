@@ -4,7 +4,7 @@ use super::agree::{Agreement, Offer};
 use super::arguments::{ByMpi, Local};
 use super::forecast::CallClass;
 use super::outcome::Outcome;
-use super::plans::{Entry, Measured, Side, Staged};
+use super::plans::{Entry, LinkBounds, Measured, Side, Staged, Trials};
 use super::setup::Fabric;
 use super::state::Session;
 use crate::blocks::Blocks;
@@ -14,14 +14,17 @@ use crate::error::Error;
 use optiq_lower::constants::LEAST_PLANNING_SECONDS;
 use optiq_lower::decide::{BeforePlanning, Decision, decide, decide_before_planning, multipath};
 use optiq_lower::gather::{Gathered, gather, pays};
-use optiq_lower::lower::{Message, lower, merge};
+use optiq_lower::lower::{Message, lower, lower_by_timetable, merge};
+use optiq_lower::ports::PortLoads;
 use optiq_lower::relays::RelayPolicy;
+use optiq_lower::timetable;
 use optiq_net::Network;
 use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_solver::plan;
 use optiq_solver::planner::PlannerName;
 use optiq_solver::{Demand, Plan};
 use optiq_transport::{Execution, Rank, Schedule, ScheduleOptions};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -118,8 +121,8 @@ impl Session {
         };
         // Where plain MPI was found to be faster, it needs no agreement until planned paths are due for another trial.
         let tried = self.config.may_fall_back() && agreement.countable;
-        let planned =
-            entry.schedule.is_some() && !(tried && entry.trials.get().best(self.config.min_gain) == Side::Plain);
+        let is_settled = entry.trials.get().is_settled_on_plain(self.config.min_gain, entry.bounds);
+        let planned = entry.schedule.is_some() && !(tried && is_settled);
         let class = if planned { CallClass::Planned } else { CallClass::Fallback };
         if class == CallClass::Fallback && !entry.later {
             self.known_fallbacks.borrow_mut().add(signature);
@@ -142,11 +145,9 @@ impl Session {
         if !self.config.may_fall_back() || !countable {
             return Side::Planned;
         }
-        let mut trials = entry.trials.get();
-        let side = trials.next(self.config.min_gain);
-        entry.trials.set(trials);
+        let side = entry.next(self.config.min_gain);
         if self.rank() == Rank(0) {
-            log::debug!("served by {side:?}, as measured: {trials}");
+            log::debug!("served by {side:?}, as measured: {}", entry.trials.get());
         }
         side
     }
@@ -274,7 +275,7 @@ impl Session {
         let planning_seconds = f64::from_le_bytes(*seconds);
         let reason = || String::from_utf8_lossy(rest).into_owned();
         let (decision, plan) = match tag {
-            PLANNED => {
+            PLANNED | TRIED => {
                 let plan = Plan::from_bytes(rest, &fabric.network).map_err(|e| Error::BadPlan(e.to_string()))?;
                 (multipath(&plan), Some(plan))
             }
@@ -287,7 +288,25 @@ impl Session {
             },
         };
         let (schedule, staged) = self.schedule(fabric, messages, plan.as_ref(), send, receive)?;
-        Ok(Entry { planning_seconds, staged, ..Entry::new(decision, Some(schedule)) })
+        let entry = Entry { planning_seconds, staged, ..Entry::new(decision, Some(schedule)) };
+        let Some(plan) = plan else { return Ok(entry) };
+        let bounds = LinkBounds {
+            planned: plan.congestion_seconds,
+            direct: plan.direct_congestion_seconds.max(f64::MIN_POSITIVE),
+        };
+        let trials = if tag == TRIED { self.trials_of(&plan) } else { Rc::default() };
+        Ok(Entry { bounds, trials, ..entry })
+    }
+
+    /// What was learned of demands of this kind that go directly.
+    fn trials_of(&self, plan: &Plan) -> Rc<Cell<Trials>> {
+        let kind = PortLoads::new(&plan.demands).kind();
+        let mut learned = self.learned.borrow_mut();
+        let trials = learned.entry(kind).or_insert_with(|| Rc::new(Cell::new(Trials::beginning_with(Side::Plain))));
+        if self.rank() == Rank(0) {
+            log::debug!("direct messages, {kind}: {}", trials.get());
+        }
+        Rc::clone(trials)
     }
 
     /// This rank's part of a plan, or of direct messages without one, and its copies if messages are packed; collective.
@@ -308,6 +327,12 @@ impl Session {
             Some(plan) => self.gathered(fabric, plan, messages, paths.len())?,
             None => None,
         };
+        // Packed messages are few and go as fast as they can.
+        let direct = plan.filter(|_| gathered.is_none());
+        let timetable = direct.and_then(|plan| timetable::of_plan(plan, self.config.direct_order));
+        if let Some(timetable) = &timetable {
+            paths = lower_by_timetable(timetable, messages, &fabric.placement).map_err(Error::BadPlan)?;
+        }
         let staged = match gathered {
             Some(gathered) => {
                 if me == Rank(0) {
@@ -333,7 +358,7 @@ impl Session {
                 None
             }
         };
-        if let Some(plan) = plan {
+        if let Some(plan) = plan.filter(|_| timetable.is_none()) {
             let Fabric { network, placement, model, .. } = fabric;
             let congestion_seconds = plan.congestion_seconds;
             let policy = RelayPolicy { network, placement, model, chunk, congestion_seconds };
@@ -386,13 +411,18 @@ impl Session {
             BeforePlanning::Plan => {}
         }
         let planned = pipeline::run(network, demands, &self.plan_options(fabric, demands, direct))?;
-        match decide(&planned.plan, network, &self.config.decision_options(), model) {
-            Decision::Mpi { reason } => Ok(tagged(PLAIN_MPI, reason.as_bytes())),
-            _ => {
-                let bytes = planned.plan.to_bytes().map_err(|e| Error::BadPlan(e.to_string()))?;
-                Ok(tagged(PLANNED, &bytes))
-            }
-        }
+        let (tag, plan) = match decide(&planned.plan, network, &self.config.decision_options(), model) {
+            // Other paths gain little; what is to be gained over MPI on the fabric's own routes is measured.
+            Decision::Mpi { .. } => (TRIED, self.direct_plan(network, demands)?),
+            _ => (PLANNED, planned.plan),
+        };
+        Ok(tagged(tag, &plan.to_bytes().map_err(|e| Error::BadPlan(e.to_string()))?))
+    }
+
+    /// Demands on the fabric's own routes.
+    fn direct_plan(&self, network: &Network, demands: &[Demand]) -> Result<Plan, Error> {
+        let options = PlanOptions { planner: PlannerName::Direct, ..PlanOptions::default() };
+        Ok(pipeline::run(network, demands, &options)?.plan)
     }
 
     /// `direct` is the demands' link bound on the fabric's own routes, in seconds.
@@ -481,6 +511,8 @@ pub(super) fn tagged(start: Instant, tag: u8, rest: &[u8]) -> Vec<u8> {
 const PLAIN_MPI: u8 = 0;
 pub(super) const PLANNED: u8 = 1;
 const LATER: u8 = 2;
+/// A plan of the fabric's own routes, which is tried after plain MPI.
+const TRIED: u8 = 3;
 
 /// Bytes from one rank to another; messages are ascending by (source, destination).
 fn sent(messages: &[Message], from: Rank, to: Rank) -> u64 {

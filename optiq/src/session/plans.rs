@@ -1,7 +1,7 @@
 //! The plan cache of a communicator.
 
 use crate::blocks::Blocks;
-use crate::constants::{AVERAGE_WEIGHT, FIRST_TRIAL, OUTLIER, SECOND_TRIAL, TRIAL_FACTOR};
+use crate::constants::{AVERAGE_WEIGHT, FIRST_DIRECT_TRIAL, FIRST_TRIAL, OUTLIER, SECOND_TRIAL, TRIAL_FACTOR};
 use optiq_lower::decide::Decision;
 use optiq_lower::gather::{Gathered, Place};
 use optiq_net::Fingerprint;
@@ -23,13 +23,54 @@ pub(super) struct Entry {
     pub(super) later: bool,
     /// What making it took on rank 0; the same number on all ranks.
     pub(super) planning_seconds: f64,
-    pub(super) trials: Cell<Trials>,
+    /// The link bounds, in seconds.
+    pub(super) bounds: LinkBounds,
+    /// Shared by all demand sets of a kind where messages go directly.
+    pub(super) trials: Rc<Cell<Trials>>,
+}
+
+/// Link bounds of a demand set, in seconds: no execution is faster.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct LinkBounds {
+    /// On the planned paths.
+    pub(super) planned: f64,
+    /// On the fabric's own routes; above zero.
+    pub(super) direct: f64,
+}
+
+impl Default for LinkBounds {
+    fn default() -> Self {
+        Self { planned: 1.0, direct: 1.0 }
+    }
 }
 
 impl Entry {
+    /// Who serves the next use, see [`Trials`].
+    pub(super) fn next(&self, min_gain: f64) -> Side {
+        let mut trials = self.trials.get();
+        let side = trials.next(min_gain, self.bounds);
+        self.trials.set(trials);
+        side
+    }
+
+    /// What a use took, in seconds.
+    pub(super) fn record(&self, side: Side, seconds: f64) {
+        let mut trials = self.trials.get();
+        trials.record(side, seconds / self.bounds.direct);
+        self.trials.set(trials);
+    }
+
     pub(super) fn new(decision: Decision, schedule: Option<Schedule>) -> Self {
         let (decision, schedule) = (Arc::new(decision), schedule.map(Arc::new));
-        Self { decision, schedule, staged: None, later: false, planning_seconds: 0.0, trials: Cell::default() }
+        Self {
+            decision,
+            schedule,
+            staged: None,
+            later: false,
+            planning_seconds: 0.0,
+            bounds: LinkBounds::default(),
+            trials: Rc::default(),
+        }
     }
 }
 
@@ -75,29 +116,57 @@ pub(super) enum Side {
     Plain,
 }
 
-/// Measured times of both ways of serving a demand set, which overrule the cost model's prediction.
+/// Measured times of both sides, which overrule the cost model's prediction. Times are multiples of the link bound on the
+/// fabric's own routes, so that demand sets of one kind can share what was measured.
 ///
-/// Planned paths come first, then plain MPI has a trial; from then on the faster one serves, and the other one gets
-/// another trial after 9, 72, 576 ... uses. All times are maxima over all ranks that every rank was told, so all ranks
-/// choose alike.
-#[derive(Clone, Copy, Debug, Default)]
+/// Where the plan forwards, planned paths come first, then plain MPI has a trial. Where it sends directly, what can be gained is
+/// what MPI leaves of the link bound, which is not known before it is measured: plain MPI comes first, then the schedule has a
+/// trial, unless MPI leaves too little. From then on the faster one serves, and the other one gets another trial after 9, 72,
+/// 576 ... uses. All times are maxima over all ranks that every rank was told, so all ranks choose alike.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Trials {
+    first: Side,
     uses: u32,
     planned: RobustMovingAverage,
     plain: RobustMovingAverage,
 }
 
+impl Default for Trials {
+    fn default() -> Self {
+        Self::beginning_with(Side::Planned)
+    }
+}
+
 impl Trials {
+    pub(super) fn beginning_with(first: Side) -> Self {
+        Self { first, uses: 0, planned: RobustMovingAverage::default(), plain: RobustMovingAverage::default() }
+    }
+
     /// The faster one, as far as known. Planned paths must be `min_gain` times faster.
     pub(super) fn best(&self, min_gain: f64) -> Side {
         match (self.planned.seconds, self.plain.seconds) {
             (Some(planned), Some(plain)) if plain < planned * min_gain => Side::Plain,
-            _ => Side::Planned,
+            (Some(_), _) => Side::Planned,
+            (None, _) => self.first,
         }
     }
 
+    /// Whether plain MPI serves for a long time to come.
+    pub(super) fn is_settled_on_plain(&self, min_gain: f64, bounds: LinkBounds) -> bool {
+        match (self.best(min_gain), self.planned.seconds) {
+            (Side::Planned, _) => false,
+            (Side::Plain, Some(_)) => true,
+            (Side::Plain, None) => !self.has_room(min_gain, bounds),
+        }
+    }
+
+    /// Whether planned paths could be faster than plain MPI if they took no longer than their link bound.
+    fn has_room(&self, min_gain: f64, bounds: LinkBounds) -> bool {
+        self.plain.seconds.is_none_or(|plain| bounds.planned / bounds.direct * min_gain < plain)
+    }
+
     /// Who serves the next use.
-    pub(super) fn next(&mut self, min_gain: f64) -> Side {
+    pub(super) fn next(&mut self, min_gain: f64, bounds: LinkBounds) -> Side {
         let best = self.best(min_gain);
         let other = match best {
             Side::Planned => Side::Plain,
@@ -105,18 +174,24 @@ impl Trials {
         };
         let uses = self.uses;
         self.uses = self.uses.saturating_add(1);
+        let first_trial = match self.first {
+            Side::Planned => FIRST_TRIAL,
+            Side::Plain => FIRST_DIRECT_TRIAL,
+        };
         let mut trial = SECOND_TRIAL;
         while trial < uses {
             trial = trial.saturating_mul(TRIAL_FACTOR);
         }
-        if uses == FIRST_TRIAL || uses == trial { other } else { best }
+        let is_trial = uses == first_trial || uses == trial;
+        let can_win = other == Side::Plain || self.has_room(min_gain, bounds);
+        if is_trial && can_win { other } else { best }
     }
 
-    /// What a use took.
-    pub(super) fn record(&mut self, side: Side, seconds: f64) {
+    /// What a use took, as a multiple of the link bound on the fabric's own routes.
+    pub(super) fn record(&mut self, side: Side, multiple: f64) {
         match side {
-            Side::Planned => self.planned.add(seconds),
-            Side::Plain => self.plain.add(seconds),
+            Side::Planned => self.planned.add(multiple),
+            Side::Plain => self.plain.add(multiple),
         }
     }
 }
@@ -124,8 +199,9 @@ impl Trials {
 /// The times on which the choice rests.
 impl fmt::Display for Trials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let time = |average: RobustMovingAverage| average.seconds.map_or("never".into(), |s| format!("{s:.6} s"));
-        write!(f, "planned paths {}, MPI {}, {} uses", time(self.planned), time(self.plain), self.uses)
+        let time = |average: RobustMovingAverage| average.seconds.map_or("not measured".into(), |m| format!("{m:.3}"));
+        let (planned, plain, uses) = (time(self.planned), time(self.plain), self.uses);
+        write!(f, "times the link bound of the fabric's own routes: OPTIQ {planned}, MPI {plain}, after {uses} uses")
     }
 }
 
@@ -255,7 +331,7 @@ mod tests {
         let serve = |planned: f64, plain: f64, uses: usize| {
             let mut trials = Trials::default();
             let mut run = || {
-                let side = trials.next(1.05);
+                let side = trials.next(1.05, LinkBounds { planned: 0.5, direct: 1.0 });
                 trials.record(side, if side == Side::Planned { planned } else { plain });
                 side
             };
@@ -269,6 +345,31 @@ mod tests {
         assert_eq!(planned, [0, 1, 9, 72]);
         // A little faster is not enough.
         assert_eq!(serve(1.0, 1.04, 50), serve(2.0, 1.0, 50));
+    }
+
+    #[test]
+    fn direct_messages_are_tried_where_mpi_leaves_room() {
+        let serve = |direct: f64, plain: f64| {
+            let bounds = LinkBounds { planned: 1.0, direct: 1.0 };
+            let mut trials = Trials::beginning_with(Side::Plain);
+            let mut run = || {
+                let side = trials.next(1.02, bounds);
+                trials.record(side, if side == Side::Planned { direct } else { plain });
+                (side == Side::Planned, trials.is_settled_on_plain(1.02, bounds))
+            };
+            (0..12).map(|_| run()).collect::<Vec<_>>()
+        };
+        let planned = |list: &[(bool, bool)]| (0..list.len()).filter(|&i| list[i].0).collect::<Vec<_>>();
+        // From the third use on the faster one, but for the trial of the slower one.
+        let faster = serve(1.02, 1.7);
+        assert_eq!(planned(&faster), [1, 2, 3, 4, 5, 6, 7, 8, 10, 11]);
+        assert!(faster.iter().all(|(_, settled)| !settled));
+        let slower = serve(3.0, 1.7);
+        assert_eq!(planned(&slower), [1, 9]);
+        assert_eq!(slower.iter().position(|(_, settled)| *settled), Some(1));
+        // MPI is within 2 % of the bound: there is nothing to try.
+        let close = serve(1.0, 1.01);
+        assert_eq!((planned(&close), close[0].1), (vec![], true));
     }
 
     #[test]

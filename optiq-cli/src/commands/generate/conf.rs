@@ -120,7 +120,7 @@ mod tests {
             .filter(|l| !l.starts_with("# "))
             .map(|l| format!("{}\n", l.strip_prefix('#').unwrap_or(l)))
             .collect();
-        assert!(uncommented.contains("\nmin_gain = 1.05\n"), "{uncommented}");
+        assert!(uncommented.contains("\nmin_gain = 1.02\n"), "{uncommented}");
         let mut settings = Settings::default();
         settings.add_text(&uncommented, Path::new("optiq.conf"));
         let read = settings.resolve();

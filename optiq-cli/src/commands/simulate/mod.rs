@@ -17,7 +17,7 @@ use crate::output::{self, Schema};
 use crate::progress::Progress;
 use clap::{Args, ValueEnum};
 use document::ExchangeDocument;
-use optiq_lower::choices::LegsChoice;
+use optiq_lower::choices::{DirectOrder, LegsChoice};
 use optiq_net::units;
 use optiq_sim::model::Carry;
 use optiq_sim::simulated_exchange::method::{Executor, MpiAlgorithm, TransferMethod};
@@ -82,6 +82,10 @@ pub struct Arguments {
     /// the cost model of the simulated machine says that it is faster (auto)
     #[arg(long, value_name = "WHERE", default_value = "auto", value_parser = legs)]
     legs: LegsChoice,
+    /// Who sends to whom when, where a plan has no forwarders: in step with a timetable in which no port serves two others at one
+    /// time (timetable), all at once (proportion), or by size and balance, as the library does (auto)
+    #[arg(long, value_name = "ORDER", default_value = "proportion", value_parser = direct_order)]
+    direct_order: DirectOrder,
     /// What carries chunks: messages, by rendezvous where they are large (two-sided), puts into memory that was promised
     /// (one-sided), or what the model says of the machine (auto)
     #[arg(long, value_name = "TRANSPORT", default_value = "auto")]
@@ -147,6 +151,10 @@ impl Transport {
 
 fn legs(text: &str) -> Result<LegsChoice, String> {
     text.parse().map_err(|()| "auto, planned or hops is expected".into())
+}
+
+fn direct_order(text: &str) -> Result<DirectOrder, String> {
+    text.parse().map_err(|()| "auto, timetable or proportion is expected".into())
 }
 
 /// MPI's own algorithms for an alltoallv.
@@ -216,7 +224,8 @@ impl Arguments {
         let asked = Demands { demands: self.demands.clone().unwrap_or_default(), message: self.message };
         let demands = demands::by_pair(asked.load(&net, &progress)?);
         let carry = self.transport.on(&model);
-        let executor = Executor { legs: self.legs, carry, in_flight_part: self.in_flight_part };
+        let Self { legs, in_flight_part, direct_order, .. } = *self;
+        let executor = Executor { legs, carry, in_flight_part, direct_order };
         let setting = ExchangeSetting { network: &net, model: &model, demands: &demands, executor };
         let runner = run::Runner { setting, options, progress: &progress, checkpoints: &checkpoints };
         let runs = self.runs(&runner)?;

@@ -1,0 +1,234 @@
+//! Exchanges in which forwarding gains little or nothing, in labs of 16 hosts: what OPTIQ decides by itself, beside `MPI_Alltoallv` as
+//! it comes and beside the best that can be had of Open MPI by choosing the algorithm.
+//!
+//! The cases are the groups of `data/cases.toml` on platform `direct`. MPI as it comes and OPTIQ run in turn in one job; the forced
+//! algorithm is measured by the same command right after it in the same lab.
+
+use super::lab::{self, BenchCase, BenchSuite, RATE};
+use crate::failure::Failure;
+use crate::markdown::TextTable;
+use crate::measurement_cases::{CaseGroup, CaseRole, MeasurementCase, Platform};
+use crate::selection::Selection;
+use crate::workspace::{self, Workspace};
+use optiq_measure::statistics::geometric_mean;
+use optiq_view::table::{percent, seconds};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// `mpirun`'s words for Open MPI's pairwise exchange. Its other algorithm, linear, is the one that it takes by itself.
+const PAIRWISE: &str = "--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_alltoallv_algorithm 2";
+
+/// One group on one network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DirectBench {
+    /// Of `data/cases.toml`.
+    pub group: String,
+    /// The group's.
+    pub role: CaseRole,
+    /// MPI as it comes, and OPTIQ.
+    pub suite: BenchSuite,
+    /// The same with MPI's pairwise algorithm; only its MPI side counts.
+    pub pairwise: BenchSuite,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DirectContent {
+    /// Of the links.
+    pub rate: String,
+    /// Of each comparison.
+    pub repetitions: u32,
+    /// In the order in which they ran.
+    pub benches: Vec<DirectBench>,
+}
+
+/// The names that `--cases` takes.
+///
+/// # Errors
+/// As [`crate::measurement_cases::groups`].
+pub fn case_names() -> Result<Vec<String>, Failure> {
+    Ok(lab::groups_on(Platform::Direct)?.into_iter().map(|group| group.name).collect())
+}
+
+/// Measures the selected groups.
+///
+/// # Errors
+/// [`Failure::Work`] if a lab cannot be brought up or a program in it fails.
+pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Result<DirectContent, Failure> {
+    let mut groups = lab::groups_on(Platform::Direct)?;
+    groups.retain(|group| selection.includes(&group.name));
+    let mut seen = BTreeSet::new();
+    let cases = groups.iter().flat_map(|group| &group.cases);
+    let topologies: Vec<&str> = cases.map(|c| c.topology.as_str()).filter(|t| seen.insert(*t)).collect();
+    let mut benches = Vec::new();
+    for topology in topologies {
+        workspace::step(&format!("lab {topology}"), || {
+            lab::in_lab(workspace, topology, || {
+                for group in &groups {
+                    benches.extend(measure(workspace, topology, group, repetitions)?);
+                }
+                Ok(())
+            })
+        })?;
+    }
+    Ok(DirectContent { rate: RATE.into(), repetitions, benches })
+}
+
+fn measure(
+    workspace: &Workspace,
+    topology: &str,
+    group: &CaseGroup,
+    repetitions: u32,
+) -> Result<Option<DirectBench>, Failure> {
+    let cases: Vec<&MeasurementCase> = group.cases.iter().filter(|c| c.topology == topology).collect();
+    if cases.is_empty() {
+        return Ok(None);
+    }
+    let forced: Vec<String> = PAIRWISE.split(' ').map(|word| format!("--mpirun-argument={word}")).collect();
+    let forced: Vec<&str> = forced.iter().map(String::as_str).collect();
+    let suite = lab::suite_of(workspace, group, &cases, repetitions, &[])?;
+    let pairwise = lab::suite_of(workspace, group, &cases, repetitions, &forced)?;
+    Ok(Some(DirectBench { group: group.name.clone(), role: group.role, suite, pairwise }))
+}
+
+/// A case with what stands beside it.
+struct Compared<'a> {
+    case: &'a BenchCase,
+    pairwise_seconds: f64,
+}
+
+impl Compared<'_> {
+    fn best_mpi_seconds(&self) -> f64 {
+        self.case.mpi.median_seconds.min(self.pairwise_seconds)
+    }
+
+    fn over_best(&self) -> f64 {
+        self.best_mpi_seconds() / self.case.optiq.median_seconds
+    }
+
+    fn row(&self) -> Vec<String> {
+        let c = self.case;
+        vec![
+            c.case.trim_start_matches("file:data/cases/").into(),
+            seconds(c.optiq.link_bound_seconds),
+            format!("{} ({})", seconds(c.mpi.median_seconds), percent(c.mpi.share_of_bound)),
+            format!(
+                "{} ({})",
+                seconds(self.pairwise_seconds),
+                percent(c.mpi.link_bound_seconds / self.pairwise_seconds)
+            ),
+            format!("{} ({})", seconds(c.optiq.median_seconds), percent(c.optiq.share_of_bound)),
+            format!("{:.2} x", c.ratio),
+            format!("{:.2} x", self.over_best()),
+            c.served_by.clone(),
+        ]
+    }
+}
+
+impl DirectBench {
+    fn compared(&self) -> impl Iterator<Item = Compared<'_>> {
+        let pairs = self.suite.cases.iter().zip(&self.pairwise.cases);
+        pairs.map(|(case, forced)| Compared { case, pairwise_seconds: forced.mpi.median_seconds })
+    }
+}
+
+impl DirectContent {
+    /// Of the page.
+    pub const TITLE: &'static str = "Direct messages: OPTIQ beside MPI's algorithms where forwarding gains little";
+
+    /// The page below its circumstances.
+    pub fn body(&self) -> String {
+        let mut page = format!(
+            "Labs of 16 hosts, one rank each, with links of {}, `optiq bench alltoallv --cases FILE --repetitions {}` with the \
+             cases of each group of `data/cases.toml`: what OPTIQ decides by itself. `MPI_Alltoallv` as it comes (Open MPI takes its \
+             linear algorithm) and `optiq_alltoallv` run in turn in one job; the pairwise algorithm (`mpirun {PAIRWISE}`) by the \
+             same command right after it. Times are medians; in brackets, the share of the link bound. Below ten milliseconds a \
+             repetition makes many calls, which overlap, so that shares above 100 % are possible. OPTIQ's \
+             repetitions include its trials of the slower side: one in the first ten calls of a kind of demands, and the first call \
+             of all, which is MPI's.\n",
+            self.rate, self.repetitions
+        );
+        for (role, title) in [(CaseRole::HeldOut, "Held-out cases"), (CaseRole::Training, "Training cases")] {
+            let benches: Vec<&DirectBench> = self.benches.iter().filter(|bench| bench.role == role).collect();
+            let all: Vec<Compared<'_>> = benches.iter().flat_map(|bench| bench.compared()).collect();
+            let Some(summary) = summary(&all) else { continue };
+            let _ = write!(page, "\n## {title}\n\n{summary}");
+            for bench in benches {
+                let header =
+                    ["case<", "bound", "MPI", "MPI pairwise", "OPTIQ", "over MPI", "over the best", "served by<"];
+                let mut table = TextTable::new(&header);
+                table.rows.extend(bench.compared().map(|c| c.row()));
+                let _ = write!(page, "\n### {}, `{}`\n\n{}", bench.group, bench.suite.topology, table.markdown());
+                if !(bench.suite.verified && bench.pairwise.verified) {
+                    page.push_str("\n**WRONG BYTES**\n");
+                }
+            }
+        }
+        page
+    }
+}
+
+/// Means and worst cases; `None` without cases.
+fn summary(cases: &[Compared<'_>]) -> Option<String> {
+    let mean = |of: &dyn Fn(&Compared<'_>) -> f64| geometric_mean(&cases.iter().map(of).collect::<Vec<f64>>());
+    let (share, over_mpi) = (mean(&|c| c.case.optiq.share_of_bound)?, mean(&|c| c.case.ratio)?);
+    let (over_best, mpi) = (mean(&Compared::over_best)?, mean(&|c| c.case.mpi.share_of_bound)?);
+    let worst = |of: &dyn Fn(&Compared<'_>) -> f64| cases.iter().map(of).fold(f64::INFINITY, f64::min);
+    Some(format!(
+        "{} cases, geometric means: OPTIQ reaches {} of its link bound (the least {}), MPI as it comes {} of its own; OPTIQ is {over_mpi:.3} x \
+         as fast as MPI as it comes (the least {:.2} x), {over_best:.3} x as fast as the better of MPI's two (the least {:.2} x).\n",
+        cases.len(),
+        percent(share),
+        percent(worst(&|c| c.case.optiq.share_of_bound)),
+        percent(mpi),
+        worst(&|c| c.case.ratio),
+        worst(&Compared::over_best),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lab::BenchSide;
+    use super::*;
+
+    fn suite(mpi: f64, optiq: f64) -> BenchSuite {
+        let side = |median_seconds: f64| BenchSide {
+            seconds: vec![median_seconds],
+            median_seconds,
+            link_bound_seconds: 0.1,
+            share_of_bound: 0.1 / median_seconds,
+        };
+        let case = BenchCase {
+            case: "alltoall, 1MB".into(),
+            demands: "pattern:alltoall".into(),
+            message_bytes: 1_000_000,
+            served_by: "240 paths".into(),
+            mpi: side(mpi),
+            optiq: side(optiq),
+            ratio: mpi / optiq,
+        };
+        let topology = "star:16,capacity=12.5MB/s".into();
+        BenchSuite { topology, ranks: 16, repetitions: 1, cases: vec![case], verified: true }
+    }
+
+    #[test]
+    fn the_best_of_mpi_stands_beside_every_case() {
+        let bench = |role, pairwise: f64| DirectBench {
+            group: "g".into(),
+            role,
+            suite: suite(0.4, 0.2),
+            pairwise: suite(pairwise, 9.0),
+        };
+        let benches = vec![bench(CaseRole::HeldOut, 0.25), bench(CaseRole::Training, 0.5)];
+        let page = DirectContent { rate: RATE.into(), repetitions: 1, benches }.body();
+        let (held_out, training) = page.split_once("## Training cases").unwrap_or_default();
+        // By hand: 0.1 of 0.2 s, 0.4 over 0.2 s, 0.25 over 0.2 s.
+        assert!(held_out.contains("reaches 50.0 % of its link bound") && held_out.contains("2.000 x"), "{held_out}");
+        assert!(
+            held_out.contains("1.250 x as fast as the better") && held_out.contains("| 2.00 x | 1.25 x |"),
+            "{held_out}"
+        );
+        assert!(training.contains("2.000 x as fast as the better"), "MPI as it comes is the better one: {training}");
+    }
+}
