@@ -171,19 +171,24 @@ impl DirectContent {
 
 /// Means and worst cases; `None` without cases.
 fn summary(cases: &[Compared<'_>]) -> Option<String> {
-    let mean = |of: &dyn Fn(&Compared<'_>) -> f64| geometric_mean(&cases.iter().map(of).collect::<Vec<f64>>());
-    let (share, over_mpi) = (mean(&|c| c.case.optiq.share_of_bound)?, mean(&|c| c.case.ratio)?);
-    let (over_best, mpi) = (mean(&Compared::over_best)?, mean(&|c| c.case.mpi.share_of_bound)?);
-    let worst = |of: &dyn Fn(&Compared<'_>) -> f64| cases.iter().map(of).fold(f64::INFINITY, f64::min);
+    let [share, mpi, over_mpi, over_best] = [
+        cases.iter().map(|c| c.case.optiq.share_of_bound).collect::<Vec<f64>>(),
+        cases.iter().map(|c| c.case.mpi.share_of_bound).collect(),
+        cases.iter().map(|c| c.case.ratio).collect(),
+        cases.iter().map(Compared::over_best).collect(),
+    ];
+    let least = |list: &[f64]| list.iter().copied().fold(f64::INFINITY, f64::min);
     Some(format!(
-        "{} cases, geometric means: OPTIQ reaches {} of its link bound (the least {}), MPI as it comes {} of its own; OPTIQ is {over_mpi:.3} x \
-         as fast as MPI as it comes (the least {:.2} x), {over_best:.3} x as fast as the better of MPI's two (the least {:.2} x).\n",
+        "{} cases, geometric means: OPTIQ reaches {} of its link bound (the least {}), MPI as it comes {} of its own; OPTIQ is \
+         {:.3} x as fast as MPI as it comes (the least {:.2} x), {:.3} x as fast as the better of MPI's two (the least {:.2} x).\n",
         cases.len(),
-        percent(share),
-        percent(worst(&|c| c.case.optiq.share_of_bound)),
-        percent(mpi),
-        worst(&|c| c.case.ratio),
-        worst(&Compared::over_best),
+        percent(geometric_mean(&share)?),
+        percent(least(&share)),
+        percent(geometric_mean(&mpi)?),
+        geometric_mean(&over_mpi)?,
+        least(&over_mpi),
+        geometric_mean(&over_best)?,
+        least(&over_best),
     ))
 }
 

@@ -224,7 +224,7 @@ impl Arguments {
         let asked = Demands { demands: self.demands.clone().unwrap_or_default(), message: self.message };
         let demands = demands::by_pair(asked.load(&net, &progress)?);
         let carry = self.transport.on(&model);
-        let Self { legs, in_flight_part, direct_order, .. } = *self;
+        let Self { legs, in_flight_part, direct_order, .. } = self;
         let executor = Executor { legs, carry, in_flight_part, direct_order };
         let setting = ExchangeSetting { network: &net, model: &model, demands: &demands, executor };
         let runner = run::Runner { setting, options, progress: &progress, checkpoints: &checkpoints };
