@@ -51,13 +51,10 @@ constants! {
     pub(crate) const FIRST_DIRECT_TRIAL: u32 = 1, "1", "optiq.first_direct_trial",
         Derived { from: "plain MPI has opened the connections, and the third equal call is to take the faster side" };
 
-    /// The number of the use of a plan, from 0, at which the slower side is tried again.
-    pub(crate) const SECOND_TRIAL: u32 = 9, "1", "optiq.second_trial",
-        Chosen { reason: "one of the first ten calls is slower than it could be (decision 013); not swept" };
-
-    /// Further trials of the slower side come after this many times as many uses; smaller follows a fabric that changes.
-    pub(crate) const TRIAL_FACTOR: u32 = 8, "1", "optiq.trial_factor",
-        Chosen { reason: "trials become rare fast enough to cost nothing in the long run (decision 013); not swept" };
+    /// Trials of the slower side, after the first one, take this part of the time in calls at most; smaller follows a fabric that
+    /// changes more slowly.
+    pub(crate) const TRIAL_PART: f64 = 0.01, "1", "optiq.trial_part",
+        Chosen { reason: "below what a call differs from the next; what trials may cost by issue 18" };
 
     /// A call counts as this many times the moving average at most; larger lets single slow calls change sides.
     pub const OUTLIER: f64 = 1.5, "1", "optiq.outlier",
@@ -78,6 +75,18 @@ constants! {
     /// The progress thread's pause where nothing moves; smaller takes the processor from the program.
     pub(crate) const PROGRESS_PAUSE_SECONDS: f64 = 50e-6, "s", "optiq.progress_pause",
         Chosen { reason: "below the time of a chunk over TCP, above that of a wake-up; not swept" };
+
+    /// What a session costs to make, in reductions over its ranks; larger makes sessions later.
+    pub(crate) const SETUP_REDUCTIONS: f64 = 20.0, "1", "optiq.setup_reductions",
+        Derived { from: "the collective calls in Fabric::new and agree_and_make, ten of them the calibration's" };
+
+    /// A session is made on a program's communicator when it costs at most this part of what calls took so far; larger makes
+    /// sessions sooner, and programs slower that end soon after.
+    pub(crate) const SETUP_PART: f64 = 0.05, "1", "optiq.setup_part",
+        Chosen {
+            reason: "NAS FT class S (0.16 s, star:16 in the lab) took 0.19 s with a session from the second call on; IS class A has \
+             one after its first large call; not swept",
+        };
 
     /// First calls on a communicator that are passed on before its ranks make a session.
     pub(crate) const EARLY_CALLS_PASSED: u32 = 2, "1", "optiq.early_calls",

@@ -14,7 +14,7 @@ use super::started::Started;
 use super::{state, streams};
 use crate::c_api::sessions::{copy_nothing, info_keys, take_info};
 use crate::config::{Config, Settings};
-use crate::constants::EARLY_CALLS_PASSED;
+use crate::constants::{EARLY_CALLS_PASSED, SETUP_PART, SETUP_REDUCTIONS};
 use crate::error::Error;
 use crate::logger;
 use crate::session::{FastPath, Session};
@@ -25,6 +25,7 @@ use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 /// Sessions at a time in one process: communicators are a resource that programs need themselves (MPICH has about 2,000).
 const MOST_SESSIONS: usize = 64;
@@ -47,6 +48,8 @@ pub(super) struct KnownComm {
     pub(super) ranks: usize,
     /// Calls that are passed on first: the same number on all ranks, whatever info keys a rank has.
     early: u32,
+    /// What this rank spent in them, in nanoseconds.
+    early_nanos: AtomicU64,
     /// The datatypes that were seen last and are MPI's own, so that they need no second look.
     pub(super) named: [AtomicUsize; 2],
     config: Arc<Config>,
@@ -202,6 +205,7 @@ fn look_up(comm: ffi::MPI_Comm) -> Option<*const KnownComm> {
         fast_path: OnceLock::new(),
         ranks: ranks as usize,
         early,
+        early_nanos: AtomicU64::new(0),
         named: Default::default(),
         config,
         quiet,
@@ -298,7 +302,7 @@ impl KnownComm {
             CommState::Plain => return Err(self.plain().unwrap_or(CallOutcome::Failed)),
             CommState::Waiting(calls) => calls,
         };
-        if *calls < self.early {
+        if *calls < self.early || !self.pays(comm, *calls) {
             *calls += 1;
             return Err(CallOutcome::Early);
         }
@@ -314,6 +318,32 @@ impl KnownComm {
                 Err(reason)
             }
         }
+    }
+
+    /// A call was passed on early and took this long.
+    pub(super) fn passed_early(&self, took: Duration) {
+        self.early_nanos.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    /// Whether the calls so far took long enough that a session pays if as many follow; a program that ends soon must not pay for
+    /// being watched. Looked at after 2, 8, 32 ... calls; collective then, and the same on all ranks.
+    fn pays(&self, comm: ffi::MPI_Comm, calls: u32) -> bool {
+        if self.early == 0 {
+            return true;
+        }
+        let looks = (calls / self.early).max(1);
+        if calls != self.early * looks || !looks.is_power_of_two() || looks.trailing_zeros() % 2 == 1 {
+            return false;
+        }
+        let spent = self.early_nanos.load(Ordering::Relaxed).min(i64::MAX as u64) as i64;
+        let start = Instant::now();
+        if all_min(comm, [-spent]).is_none() {
+            return true;
+        }
+        // The rank that came last waited for nobody.
+        let reduction = start.elapsed().as_nanos().min(i64::MAX as u128) as i64;
+        let Some([minus_spent, reduction]) = all_min(comm, [-spent, reduction]) else { return true };
+        -minus_spent as f64 * SETUP_PART >= SETUP_REDUCTIONS * reduction as f64
     }
 
     /// All further calls are passed on.

@@ -18,6 +18,7 @@ use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Instant;
 
 /// Has a call served or passed on.
 ///
@@ -32,6 +33,16 @@ pub(super) unsafe fn look(call: &Call, next: &dyn Fn() -> c_int) -> c_int {
     // SAFETY: passed on.
     let known = catch_unwind(AssertUnwindSafe(|| unsafe { serving_comm(call) })).unwrap_or(Err(CallOutcome::Failed));
     match known {
+        Err(CallOutcome::Early) => {
+            count(call.function, CallOutcome::Early);
+            let start = Instant::now();
+            let code = next();
+            // SAFETY: the program does not free the communicator during a call on it.
+            if let Some(known) = unsafe { communicators::known(call.comm) } {
+                known.passed_early(start.elapsed());
+            }
+            code
+        }
         Err(reason) => {
             count(call.function, reason);
             next()
