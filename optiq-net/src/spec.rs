@@ -471,6 +471,13 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn auto_is_no_network() {
+        let error = Network::from_spec(" auto").unwrap_err().to_string();
+        assert!(error.contains("known only to programs that run under MPI") && !error.contains('\n'), "{error}");
+        assert!(is_auto("auto ") && !is_auto("file:auto") && !is_auto("star:4") && with_kind("auto") == "auto");
+    }
+
     /// One of `bases`, in which a few bytes somewhere are replaced by others that specifications are made of.
     pub(crate) fn mutations(bases: Vec<&'static str>) -> impl Strategy<Value = String> {
         (prop::sample::select(bases), 0usize..60, "[0-9x:,=a-z.]{0,4}", 0usize..4).prop_map(|(base, at, with, cut)| {

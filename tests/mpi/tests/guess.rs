@@ -89,7 +89,10 @@ fn up(spec: &str, root: &Path) -> Result<Lab, LabError> {
 /// What `ranks` ranks say in the lab; each has found every byte in its place.
 fn run(lab: &Lab, ranks: usize, per_host: usize, environment: &[&str], command: &[&str]) -> String {
     let options = RunOptions { timeout: Some(LIMIT), capture: true, ranks_per_host: per_host, ..RunOptions::default() };
-    let program: Vec<OsString> = ["env"].iter().chain(environment).chain(command).map(OsString::from).collect();
+    // What is logged as well.
+    let merged = ["sh", "-c", "exec \"$@\" 2>&1", "sh"];
+    let words = ["env"].iter().chain(environment).chain(&merged).chain(command);
+    let program: Vec<OsString> = words.map(OsString::from).collect();
     let outcome = lab.run(&program, &options).expect("run");
     let output = String::from_utf8_lossy(&outcome.stdout).into_owned();
     assert_eq!((outcome.end, outcome.status), (End::Exited, 0), "{output}");
