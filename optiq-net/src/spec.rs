@@ -284,7 +284,7 @@ impl<'s> Options<'s> {
 impl Spec {
     pub fn parse(text: &str) -> Result<Self, NetError> {
         let bad = |why: String| NetError::Spec(format!("topology \"{}\": {why}", shorten(text)));
-        if is_auto(text) {
+        if is_auto(text.split(',').next().unwrap_or_default()) {
             return Err(bad(
                 "it is known only to programs that run under MPI, which guess hosts and rates then; a network \
                             such as star:16 or torus:4x4 is expected"

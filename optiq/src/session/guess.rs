@@ -2,7 +2,7 @@
 //!
 //! The hosts are made of the processors' names, which all ranks have, so that all make the same. The rate is that of a
 //! calibration file of this machine, or of an earlier session of all of these ranks, or it is measured: all pairs of hosts at
-//! once, then one alone, each for [`PROBE_SECONDS`](optiq_lower::constants::PROBE_SECONDS). Who has nothing to send sleeps
+//! once, then one alone, each for [`PROBE_SECONDS`]. Who has nothing to send sleeps
 //! meanwhile, since ranks that spin would take the processors of those that measure.
 
 use super::setup::LocalSetup;
@@ -11,7 +11,7 @@ use crate::constants::MEASURING_PAUSE_SECONDS;
 use crate::error::Error;
 use crate::logger;
 use crate::networks;
-use optiq_lower::constants::PROBE_LARGEST_BYTES;
+use optiq_lower::constants::{PROBE_IN_FLIGHT, PROBE_LARGEST_BYTES, PROBE_SECONDS};
 use optiq_lower::guessed_network::{GuessedHosts, LinkRate, RateProbe, link_rate};
 use optiq_lower::machine::MachineRecord;
 use optiq_lower::placement::PlacementRule;
@@ -21,6 +21,7 @@ use optiq_net::text_file::shorten;
 use optiq_net::units::format_rate;
 use optiq_transport::Rank;
 use optiq_transport::mpi::{Communicator, Message};
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -154,8 +155,8 @@ impl Guess {
     fn say_shared(&self, comm: &Communicator, found: &LinkRate) {
         let Some(together) = found.shared.filter(|_| comm.rank() == Rank(0)) else { return };
         logger::warn_once(&format!(
-            "OPTIQ_TOPOLOGY=auto: the network does not look like one switch: half of {} pairs of hosts reach no more than {} \
-             each when all send at once, and one alone {}; a topology that describes the network gains more",
+            "OPTIQ_TOPOLOGY=auto: the network does not look like one switch: {} pairs of hosts reach {} each on average when all \
+             send at once, and one alone {}; a topology that describes the network gains more",
             self.hosts.pairs().len(),
             format_rate(together as f64),
             format_rate(found.bytes_per_second as f64)
@@ -166,17 +167,18 @@ impl Guess {
 /// Measures the rate of the links; collective, the same on all ranks.
 fn measure(comm: &Communicator, hosts: &GuessedHosts) -> Result<LinkRate, Error> {
     let pairs = hosts.pairs();
-    let together = turn(comm, &pairs)?;
-    // Now its connection is there, and TCP knows it.
-    let alone = if pairs.len() > 1 { turn(comm, &pairs[..1])? } else { together.clone() };
+    // Opening connections takes as long as a measurement.
+    turn(comm, &pairs, 0.0)?;
+    let together = turn(comm, &pairs, PROBE_SECONDS)?;
+    let alone = if pairs.len() > 1 { turn(comm, &pairs[..1], PROBE_SECONDS)? } else { together.clone() };
     Ok(link_rate(&together, alone.first().copied().unwrap_or(0)))
 }
 
-/// The rates of pairs of ranks, all at the same time; collective, the same on all ranks.
-fn turn(comm: &Communicator, pairs: &[(Rank, Rank)]) -> Result<Vec<u64>, Error> {
+/// The rates of pairs of ranks, all at the same time, for so many seconds; collective, the same on all ranks.
+fn turn(comm: &Communicator, pairs: &[(Rank, Rank)], seconds: f64) -> Result<Vec<u64>, Error> {
     let own = pairs.iter().find(|pair| [pair.0, pair.1].contains(&comm.rank()));
     let mine = match own {
-        Some(&(from, to)) if from == comm.rank() => send(comm, to)?,
+        Some(&(from, to)) if from == comm.rank() => send(comm, to, seconds)?,
         Some(&(from, _)) => receive(comm, from).map(|()| 0)?,
         None => 0,
     };
@@ -188,7 +190,7 @@ fn turn(comm: &Communicator, pairs: &[(Rank, Rank)]) -> Result<Vec<u64>, Error> 
         thread::sleep(Duration::from_secs_f64(MEASURING_PAUSE_SECONDS));
     };
     let rates: Vec<u64> = pairs.iter().map(|pair| all[pair.0.index()]).collect();
-    if comm.rank() == Rank(0) {
+    if comm.rank() == Rank(0) && seconds > 0.0 {
         let text: Vec<String> = rates.iter().map(|&rate| format_rate(rate as f64)).collect();
         log::debug!("rates between hosts, pairs at once: {}", text.join(", "));
     }
@@ -205,39 +207,44 @@ fn complete(mut message: Message) -> Result<(Vec<u8>, usize), Error> {
     }
 }
 
-/// Sends until the time is over, each message after the answer to the one before; the bytes per second that arrived.
-fn send(comm: &Communicator, to: Rank) -> Result<u64, Error> {
-    let mut memory = vec![0; PROBE_LARGEST_BYTES as usize];
-    let mut once = |bytes: u64| -> Result<Duration, Error> {
-        let start = Instant::now();
-        let answer = comm.start_receive(Vec::new(), to)?;
-        memory = complete(comm.start_send(std::mem::take(&mut memory), bytes as usize, to)?)?.0;
-        complete(answer)?;
-        Ok(start.elapsed())
-    };
+/// Sends until the time is over; the bytes per second that arrived.
+fn send(comm: &Communicator, to: Rank, seconds: f64) -> Result<u64, Error> {
     let start = Instant::now();
     let mut probe = RateProbe::default();
-    // The first one may open a connection, and does not count.
-    let mut next = probe.next(start.elapsed());
-    once(next.unwrap_or(1))?;
-    while let Some(bytes) = next {
-        probe.add(bytes, once(bytes)?);
-        next = probe.next(start.elapsed());
+    let mut idle: Vec<Vec<u8>> = (0..PROBE_IN_FLIGHT).map(|_| vec![0; PROBE_LARGEST_BYTES as usize]).collect();
+    let mut flying = VecDeque::new();
+    loop {
+        while !idle.is_empty() {
+            let Some(bytes) = probe.next(start.elapsed(), seconds) else { break };
+            let answer = comm.start_receive(Vec::new(), to)?;
+            let message = comm.start_send(idle.pop().unwrap_or_default(), bytes as usize, to)?;
+            flying.push_back((message, answer, bytes));
+        }
+        let Some((message, answer, bytes)) = flying.pop_front() else { break };
+        complete(answer)?;
+        probe.answered(bytes, start.elapsed());
+        idle.push(complete(message)?.0);
     }
-    // An empty message ends it.
-    once(0)?;
+    // An empty message for each receive that is left.
+    for _ in 0..PROBE_IN_FLIGHT {
+        let answer = comm.start_receive(Vec::new(), to)?;
+        complete(comm.start_send(Vec::new(), 0, to)?)?;
+        complete(answer)?;
+    }
     Ok(probe.rate())
 }
 
-/// Answers every message with an empty one, until one is empty.
+/// Answers every message with an empty one, until as many came empty as are received at a time.
 fn receive(comm: &Communicator, from: Rank) -> Result<(), Error> {
-    let mut memory = vec![0; PROBE_LARGEST_BYTES as usize];
-    loop {
-        let (back, bytes) = complete(comm.start_receive(memory, from)?)?;
-        memory = back;
+    let begin = |memory| comm.start_receive(memory, from);
+    let memories = (0..PROBE_IN_FLIGHT).map(|_| begin(vec![0; PROBE_LARGEST_BYTES as usize]));
+    let mut posted = memories.collect::<Result<VecDeque<Message>, _>>()?;
+    while let Some(message) = posted.pop_front() {
+        let (memory, bytes) = complete(message)?;
         complete(comm.start_send(Vec::new(), 0, from)?)?;
-        if bytes == 0 {
-            return Ok(());
+        if bytes > 0 {
+            posted.push_back(begin(memory)?);
         }
     }
+    Ok(())
 }
