@@ -61,7 +61,33 @@ fn a_launcher_hands_the_variables_on() {
     let command: Vec<&str> = document["command"].as_array().unwrap().iter().filter_map(|w| w.as_str()).collect();
     assert_eq!(command[..2], ["mpirun.openmpi", "-x"]);
     assert!(command[2].starts_with("LD_PRELOAD=/") && command.contains(&"OPTIQ_PRELOAD=alltoall"), "{command:?}");
-    assert_eq!(command[5..], ["-n", "2", "a"]);
+    // Nobody has said which network it is.
+    assert_eq!(command[5..], ["-x", "OPTIQ_TOPOLOGY=auto", "-n", "2", "a"]);
+}
+
+#[test]
+fn a_network_that_is_given_wins_over_the_guess() {
+    let library = library();
+    let folder = tempfile::tempdir().unwrap();
+    let conf = folder.path().join("optiq.conf");
+    std::fs::write(&conf, "topology = star:3\n").unwrap();
+    let topology = |variables: &[(&str, &str)], arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_optiq"));
+        for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("OPTIQ_")) {
+            command.env_remove(name);
+        }
+        command.env("OPTIQ_CONF", "none").envs(variables.iter().copied()).args(["wrap", "--library", &library]);
+        let output = command.args(arguments).args(["--", "sh", "-c", "echo $OPTIQ_TOPOLOGY"]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    assert_eq!(topology(&[], &[]), "auto");
+    assert_eq!(topology(&[("OPTIQ_TOPOLOGY", " ")], &[]), "auto");
+    assert_eq!(topology(&[("OPTIQ_TOPOLOGY", "star:2")], &[]), "star:2");
+    assert_eq!(topology(&[("OPTIQ_TOPOLOGY", "star:2")], &["--topology", "auto"]), "auto");
+    assert_eq!(topology(&[], &["--topology", "torus:4"]), "torus:4");
+    assert_eq!(topology(&[], &["--option", "OPTIQ_TOPOLOGY=torus:5"]), "torus:5");
+    // The program reads the file itself.
+    assert_eq!(topology(&[("OPTIQ_CONF", conf.to_str().unwrap())], &[]), "");
 }
 
 #[test]

@@ -81,6 +81,34 @@ constants! {
     pub(crate) const LARGE_SLICE_BYTES: u64 = 1 << 20, "B", "lower.large_slice_bytes",
         Chosen { reason: "what parallel file systems take in one request at most" };
 
+    /// The first messages by which the rate of a guessed network's links is measured; larger takes longer on slow links.
+    pub const PROBE_FIRST_BYTES: u64 = 16 << 10, "B", "lower.probe_first_bytes",
+        Chosen { reason: "1.3 ms at 100 Mbit/s, so that twelve fit the time; not swept" };
+
+    /// The largest such message; larger takes more memory of the two ranks.
+    pub const PROBE_LARGEST_BYTES: u64 = 4 << 20, "B", "lower.probe_largest_bytes",
+        Derived { from: "at 200 Gbit/s 0.17 ms, a hundred times a message's latency" };
+
+    /// How often the largest is sent at most; more takes longer on fast links.
+    pub const PROBE_REPETITIONS: u64 = 8, "1", "lower.probe_repetitions",
+        Derived { from: "the half that counts has some of them" };
+
+    /// Such messages on their way at a time; more overshoots the time on slow links.
+    pub const PROBE_IN_FLIGHT: usize = 2, "1", "lower.probe_in_flight",
+        Derived { from: "one is on the link while the other is answered" };
+
+    /// Messages double while more than so many of them would fit the time; larger makes them longer.
+    pub const PROBE_STEADY: f64 = 40.0, "1", "lower.probe_steady",
+        Chosen { reason: "a dozen in the half that counts, each far longer than a message's latency; not swept" };
+
+    /// The time for the messages of a pair; there are two turns, all pairs at once and one alone. Larger measures more of them.
+    pub const PROBE_SECONDS: f64 = 0.016, "s", "lower.probe_seconds",
+        Derived { from: "the set-up of a session is to take 0.1 s at 16 ranks; two turns are less than half of that" };
+
+    /// In percent of what one pair reaches alone: pairs that reach less when all send at once share links.
+    pub const SHARED_RATE: u64 = 60, "%", "lower.shared_rate",
+        Derived { from: "two pairs on a link reach half, and pairs of their own links all of it; nearer to half" };
+
     /// A cut between I/O hosts moves to the border of a rank's bytes within one part in this of either range.
     pub(crate) const BORDER_SNAP: u128 = 16, "1", "lower.border_snap",
         Chosen { reason: "at most a sixteenth more load on a server; not swept" };

@@ -4,7 +4,7 @@
 //!   messages between ranks ──► Placement ──► demands between hosts ──► (a planner) ──► Plan ──► paths of ranks
 //! ```
 //!
-//! - [`placement`]: which host a rank is on.
+//! - [`placement`]: which host a rank is on; [`guessed_network`]: the network that is assumed where none is described.
 //! - [`lower`]: messages of ranks to demands of hosts, and a plan back to paths of ranks; [`gather`]: the same with small
 //!   messages packed in memory that the ranks of a host share; [`relays`]: at which hosts on the path chunks are stored and
 //!   forwarded.
@@ -25,6 +25,7 @@ pub mod constants;
 pub mod decide;
 mod error;
 pub mod gather;
+pub mod guessed_network;
 pub mod legs;
 pub mod lower;
 pub mod machine;

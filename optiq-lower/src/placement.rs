@@ -65,6 +65,8 @@ pub enum Provenance {
     /// All ranks run on one processor, whose name the network does not know. Nothing crosses the network, so it does not
     /// matter which host it is taken for.
     OneProcessor(String),
+    /// The network was guessed from the names of the processors: each is a host of its own.
+    Guessed,
 }
 
 impl fmt::Display for Provenance {
@@ -74,6 +76,7 @@ impl fmt::Display for Provenance {
             Provenance::RankOrder { per_host } => write!(f, "rank order, {per_host} to a host"),
             Provenance::File(path) => write!(f, "file {}", path.display()),
             Provenance::OneProcessor(name) => write!(f, "one processor, {name}"),
+            Provenance::Guessed => f.write_str("processor names, of which one host each was made"),
         }
     }
 }
@@ -174,6 +177,13 @@ impl Placement {
         }
         let hosts = (0..ranks).map(|rank| NodeId((rank / per_host as usize) as u32)).collect();
         Ok(Self::from_hosts(network, hosts, Provenance::RankOrder { per_host }))
+    }
+
+    /// Places ranks on the hosts of a network that was made for them: of their processors' names, or with so many ranks to
+    /// a host.
+    pub(crate) fn guessed(network: &Network, host_of: Vec<NodeId>, per_host: Option<u32>) -> Self {
+        let provenance = per_host.map_or(Provenance::Guessed, |per_host| Provenance::RankOrder { per_host });
+        Self::from_hosts(network, host_of, provenance)
     }
 
     fn from_hosts(network: &Network, host_of: Vec<NodeId>, provenance: Provenance) -> Self {

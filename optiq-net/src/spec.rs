@@ -15,6 +15,8 @@
 //! | `dragonfly+:3456` | the one just above, of Kang et al. 2019, section 2.1 | 16 GiB/s to hosts, 5.25 GiB/s local, 4.37 GiB/s global |
 //! | `file:net.toml`, or `net.toml` if there is such a file | see [`Network::from_toml`]; the rest of the text is the path | |
 //!
+//! `auto` is none of them: a program that runs under MPI guesses then, and [`Network::from_spec`] says so.
+//!
 //! | option | meaning |
 //! | --- | --- |
 //! | `capacity=100Mbit/s` | of every physical link, in each direction |
@@ -61,6 +63,14 @@ const BGQ_LINK: f64 = 1.8e9;
 /// What stands before the colon of a specification.
 const KINDS: [&str; 8] = ["torus", "mesh", "bgq", "star", "fattree", "dragonfly", "dragonfly+", "file"];
 
+/// The word for a network that is guessed when a program runs under MPI. It describes none: [`Network::from_spec`] refuses it.
+pub const AUTO: &str = "auto";
+
+/// Whether a specification is [`AUTO`].
+pub fn is_auto(spec: &str) -> bool {
+    spec.trim() == AUTO
+}
+
 /// Whether a specification begins with a known kind, `file:` among them. One that does not is the path of a file, if there is
 /// such a file, or wrong: which of the two may differ between machines.
 pub fn has_kind(spec: &str) -> bool {
@@ -70,7 +80,7 @@ pub fn has_kind(spec: &str) -> bool {
 /// `spec` as it stands, or with `file:` before it if it has no known kind and is the path of a regular file.
 pub fn with_kind(spec: &str) -> Cow<'_, str> {
     let path = spec.trim();
-    if has_kind(spec) || !Path::new(path).is_file() {
+    if has_kind(spec) || is_auto(spec) || !Path::new(path).is_file() {
         return Cow::Borrowed(spec);
     }
     Cow::Owned(format!("file:{path}"))
@@ -274,6 +284,13 @@ impl<'s> Options<'s> {
 impl Spec {
     pub fn parse(text: &str) -> Result<Self, NetError> {
         let bad = |why: String| NetError::Spec(format!("topology \"{}\": {why}", shorten(text)));
+        if is_auto(text.split(',').next().unwrap_or_default()) {
+            return Err(bad(
+                "it is known only to programs that run under MPI, which guess hosts and rates then; a network \
+                            such as star:16 or torus:4x4 is expected"
+                    .into(),
+            ));
+        }
         let (kind, rest) = text.trim().split_once(':').ok_or_else(|| {
             bad("kind:shape is expected, for example torus:4x4, mesh:4x4, bgq:1024, star:16 or file:net.toml".into())
         })?;
@@ -453,6 +470,13 @@ pub(crate) fn grid_links(grid: &Grid) -> impl Iterator<Item = (NodeId, NodeId, u
 pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn auto_is_no_network() {
+        let error = Network::from_spec(" auto").unwrap_err().to_string();
+        assert!(error.contains("known only to programs that run under MPI") && !error.contains('\n'), "{error}");
+        assert!(is_auto("auto ") && !is_auto("file:auto") && !is_auto("star:4") && with_kind("auto") == "auto");
+    }
 
     /// One of `bases`, in which a few bytes somewhere are replaced by others that specifications are made of.
     pub(crate) fn mutations(bases: Vec<&'static str>) -> impl Strategy<Value = String> {

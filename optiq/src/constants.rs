@@ -88,6 +88,10 @@ constants! {
              one after its first large call; not swept",
         };
 
+    /// How long a rank sleeps between looks while others measure the rate of a guessed network's links.
+    pub(crate) const MEASURING_PAUSE_SECONDS: f64 = 200e-6, "s", "optiq.measuring_pause",
+        Chosen { reason: "a hundredth of what is measured, and a processor that is free for it; not swept" };
+
     /// First calls on a communicator that are passed on before its ranks make a session.
     pub(crate) const EARLY_CALLS_PASSED: u32 = 2, "1", "optiq.early_calls",
         Chosen { reason: "many communicators live for one call; not swept" };

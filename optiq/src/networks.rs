@@ -3,7 +3,7 @@
 use optiq_net::spec::has_kind;
 use optiq_net::{NetError, Network};
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The last network that was made without a file, with the specification that it was made from.
 static LAST: Mutex<Option<(String, Arc<Network>)>> = Mutex::new(None);
@@ -30,7 +30,20 @@ pub(crate) fn network(spec: &str, most: usize) -> Result<Arc<Network>, String> {
     Ok(network)
 }
 
-fn told(error: NetError) -> String {
+/// The first network of the process that was guessed, in words.
+static GUESSED: OnceLock<String> = OnceLock::new();
+
+/// Keeps for reports what was guessed; the first one counts.
+pub(crate) fn guessed(text: String) {
+    GUESSED.get_or_init(|| text);
+}
+
+/// The line of a report about a network that was guessed; empty if none was.
+pub(crate) fn guessed_line() -> String {
+    GUESSED.get().map_or_else(String::new, |text| format!("  network: {text}\n"))
+}
+
+pub(crate) fn told(error: NetError) -> String {
     match error {
         NetError::TooLarge { .. } => {
             format!("OPTIQ_TOPOLOGY: {error}, since every rank keeps the network; OPTIQ_MAX_HOSTS raises the limit")

@@ -6,6 +6,7 @@ use crate::{elf, output};
 use clap::Args;
 use optiq::{OPTIONS, Settings};
 use optiq_files::input::Input;
+use optiq_net::spec::{AUTO, is_auto};
 use optiq_net::{NetError, Network};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -20,11 +21,13 @@ use std::process::{Command, ExitCode, Stdio};
 /// Sets LD_PRELOAD and the OPTIQ_* options and becomes the command: its exit status and signals are its own. Works in front
 /// of a program (mpirun -n 4 optiq wrap -- ./app) and in front of a launcher (optiq wrap -- mpirun -n 4 ./app), which is told
 /// to hand the variables on to all ranks. Other preloaded libraries stay; OPTIQ comes first, and passes on to them what it
-/// does not serve. The status is 127 if the command is not found, and 126 if it cannot be executed. Nothing can be preloaded
+/// does not serve. Where no network is given by argument, environment or optiq.conf, OPTIQ_TOPOLOGY=auto is set: every processor
+/// name is a host, one switch joins them, and ranks measure the rate of its links. The status is 127 if the command is not found, and 126 if it cannot be executed. Nothing can be preloaded
 /// into a statically linked program: it runs as it is, and a line on standard error says so.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  optiq wrap --report -- mpirun -n 16 ./app input.nml
   optiq wrap --topology torus:4x4 --report -- mpirun -n 16 ./app input.nml
   mpirun -n 16 optiq wrap --topology net.toml -- ./app input.nml
   optiq wrap --topology torus:4x4 --take alltoallv,alltoall --json -- ./app")]
@@ -32,7 +35,8 @@ pub struct Arguments {
     /// The preload library [default: liboptiq_pmpi.so beside this program, or in ../lib or ../lib64 from there]
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
-    /// The network, as in OPTIQ_TOPOLOGY; without one, all calls go to the MPI library
+    /// The network, as in OPTIQ_TOPOLOGY; auto guesses it when the program runs, one switch between the hosts [default: what
+    /// OPTIQ_TOPOLOGY or optiq.conf says, else auto]
     #[arg(long, value_name = "SPEC")]
     topology: Option<String>,
     /// Which host each rank is on, as in OPTIQ_PLACEMENT: auto, names, rank:K or file:FILE
@@ -201,7 +205,11 @@ impl Arguments {
         if let Some(error) = read.error {
             return Err(Failure::Input(error.to_string()));
         }
-        if let Some(spec) = &self.topology {
+        let given = read.config.topology.as_deref();
+        if given.is_none() && Settings::read().resolve().config.topology.is_none() {
+            set.insert("OPTIQ_TOPOLOGY".into(), AUTO.into());
+        }
+        if let Some(spec) = self.topology.as_deref().filter(|spec| !is_auto(spec)) {
             // Here it is one sentence; in the ranks it would be a warning and a run without OPTIQ.
             Network::from_spec_within(spec, read.config.max_hosts).map_err(|error| match error {
                 NetError::TooLarge { .. } => Failure::Input(format!("{error}; OPTIQ_MAX_HOSTS raises the limit")),

@@ -5,6 +5,7 @@
 //! and nothing is sent for it.
 
 use super::message::remember;
+use crate::networks;
 use optiq_lower::decide::Decision;
 use optiq_transport::mpi::ffi;
 use parking_lot::Mutex;
@@ -83,7 +84,7 @@ pub(super) fn report() {
     // SAFETY: by this function's contract.
     unsafe { ffi::PMPI_Comm_rank(ffi::RSMPI_COMM_WORLD, &mut rank) };
     if rank == 0 {
-        let text = lines(&COUNTS.lock(), UNAGREED.load(Relaxed));
+        let text = lines(&COUNTS.lock(), UNAGREED.load(Relaxed)) + &networks::guessed_line();
         // One write, so that it stays one block. A failure cannot be reported anywhere.
         let _ = std::io::stderr().write_all(text.as_bytes());
     }

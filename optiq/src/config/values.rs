@@ -5,6 +5,8 @@ use optiq_lower::choices::{Algorithm, DirectOrder, LegsChoice, TransportChoice};
 use optiq_lower::decide::DecisionOptions;
 use optiq_lower::placement::PlacementRule;
 use optiq_lower::scores::Scores;
+#[cfg(feature = "mpi")]
+use optiq_net::spec::{AUTO, is_auto};
 use optiq_solver::PlanError;
 use optiq_solver::planner::PlannerName;
 use optiq_transport::{ChunkRule, QueueOrder};
@@ -194,9 +196,10 @@ impl Config {
     /// for each other without end. The rest may differ, or its result is compared, as the network is.
     #[cfg(feature = "mpi")]
     pub(crate) fn agreed_settings(&self) -> i64 {
-        let Config { calibration, .. } = self;
+        let Config { calibration, topology, .. } = self;
         let local = Config {
-            topology: None,
+            // The rate of a network that is guessed is measured together.
+            topology: topology.clone().filter(|spec| is_auto(spec)).map(|_| AUTO.into()),
             background: None,
             calibration: calibration.as_ref().map(|_| String::new()),
             progress: false,

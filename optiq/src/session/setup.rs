@@ -1,5 +1,7 @@
 //! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
 
+use super::guess::Guess;
+use super::parts::Parts;
 use crate::config::Config;
 use crate::constants::CALIBRATION_REDUCTIONS;
 use crate::error::Error;
@@ -11,6 +13,7 @@ use optiq_lower::model::CostModel;
 use optiq_lower::placement::Placement;
 use optiq_lower::transport_rule::transport_rule;
 use optiq_net::fingerprint::Fingerprint;
+use optiq_net::spec::is_auto;
 use optiq_net::{Background, Network};
 use optiq_trace::{TraceOptions, Tracer};
 use optiq_transport::Traced;
@@ -57,23 +60,35 @@ impl Fabric {
 
     /// Collective. The inner error is why calls go to plain MPI; it is the same way on all ranks.
     pub(super) fn new(comm: &Rc<Communicator>, config: &Config) -> Result<Result<Self, String>, Error> {
+        let mut parts = Parts::begin();
         let names = processor_names(comm)?;
+        parts.end("names");
         let local = Self::local(&names, config, &comm.library_version()?);
         // 1: usable, 0: plain MPI was asked for, -1: wrong. The fingerprints must be the same everywhere.
         let (state, print, placed) = match &local {
-            Ok(Some((network, placement, _))) => (1, network.fingerprint().0 as i64, placement.fingerprint().0 as i64),
+            Ok(Some((network, placement, _, guess))) => {
+                let print = guess.as_ref().map_or(network.fingerprint(), |guess| guess.print(network.fingerprint()));
+                (1, print.0 as i64, placement.fingerprint().0 as i64)
+            }
             Ok(None) => (0, 0, 0),
             Err(_) => (-1, 0, 0),
         };
         let [print, placed, settings] = [print, placed, config.agreed_settings()].map(|word| word.max(i64::MIN + 1));
         let traced = i64::from(config.trace.is_some());
         let mut agreed = [state, print, -print, settings, -settings, traced, -traced, placed, -placed];
+        parts.end("network and placement");
         comm.all_min(&mut agreed)?;
+        parts.end("agreement");
         let [state, print, print_max, settings, settings_max, traced, traced_max, placed, placed_max] = agreed;
         let (same_network, same_settings) = (print == -print_max, settings == -settings_max);
         let same = same_network && same_settings && placed == -placed_max;
         let wrong = match local {
-            Ok(Some((network, placement, model))) if state == 1 && same => {
+            Ok(Some((network, placement, model, guess))) if state == 1 && same => {
+                let network = match guess {
+                    Some(guess) => guess.settle(comm, network)?,
+                    None => network,
+                };
+                parts.end("rates");
                 let (model, elsewhere) = model.unzip();
                 if let Some(note) = elsewhere.flatten().filter(|_| comm.rank() == Rank(0)) {
                     logger::warn_once(&format!("OPTIQ_CALIBRATION: {note}"));
@@ -87,11 +102,17 @@ impl Fabric {
                 }
                 let (transport, tracer) = watch(comm, config, traced == 1, back_end(comm, config)?)?;
                 let transport = RefCell::new(transport);
+                parts.end("transport");
                 let model = match model {
                     Some(model) => agree_on(comm, model)?,
                     None => calibrate(comm)?,
                 };
+                parts.end("cost model");
                 let shared = shared_memory(comm, &placement)?.map(RefCell::new);
+                parts.end("shared memory");
+                if comm.rank() == Rank(0) {
+                    parts.log();
+                }
                 return Ok(Ok(Self { network, placement, transport, tracer, model, shared, gathered: Cell::new(0) }));
             }
             Ok(None) if state == 0 => return Ok(Err(asked_for(config))),
@@ -123,6 +144,9 @@ impl Fabric {
         if config.algorithm == Algorithm::Mpi {
             return Ok(None);
         }
+        if is_auto(spec) {
+            return Guess::local(names, config, mpi_library);
+        }
         let mut network = networks::network(spec, config.max_hosts)?;
         // What others use of the links does not make it another network to a calibration file.
         let file = config.calibration.as_deref().map(|file| (file, network.fingerprint()));
@@ -133,13 +157,13 @@ impl Fabric {
         }
         let placement = Placement::new(&network, names, &config.placement)?;
         let model = file.map(|(file, network)| model_of_file(file, network, mpi_library)).transpose()?;
-        Ok(Some((network, placement, model)))
+        Ok(Some((network, placement, model, None)))
     }
 }
 
 /// What a rank makes of its configuration alone: the cost model of a calibration file, if there is one, with what is to be said
-/// about it.
-type LocalSetup = (Arc<Network>, Placement, Option<(CostModel, Option<String>)>);
+/// about it, and what is left to be found out of a network that is guessed.
+pub(super) type LocalSetup = (Arc<Network>, Placement, Option<(CostModel, Option<String>)>, Option<Guess>);
 
 /// The cost model of a calibration file on this network, and a sentence if it was measured elsewhere.
 fn model_of_file(file: &str, network: Fingerprint, mpi_library: &str) -> Result<(CostModel, Option<String>), String> {
@@ -247,6 +271,9 @@ fn asked_for(config: &Config) -> String {
     match (&config.rejected, config.algorithm) {
         (Some(rejected), _) => rejected.clone(),
         (None, Algorithm::Mpi) => "OPTIQ_ALGORITHM=mpi".into(),
+        _ if config.topology.as_deref().is_some_and(is_auto) => {
+            "OPTIQ_TOPOLOGY=auto, and all ranks are on one host, so that nothing crosses a network".into()
+        }
         _ => "OPTIQ_TOPOLOGY is not set, so nothing is known of the network".into(),
     }
 }

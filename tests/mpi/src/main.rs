@@ -28,6 +28,10 @@ fn main() {
         // SAFETY: no other thread exists yet.
         unsafe { std::env::set_var(name, if odd { odd_value } else { even_value }) };
     }
+    // As programs in C have it, where a test wants to see it.
+    if std::env::var_os("OPTIQ_LOG").is_some() {
+        optiq::logger::init("", optiq::Config::read().config.log);
+    }
     let (nothing, mut level) = (std::ptr::null_mut(), 0);
     let asked = if arguments == ["progress-thread"] { ffi::MPI_THREAD_MULTIPLE } else { ffi::MPI_THREAD_SINGLE };
     // SAFETY: called once, at the start.

@@ -13,7 +13,8 @@ use document::CalibrationDocument;
 use mpi::traits::Communicator;
 use optiq::Config;
 use optiq_net::Network;
-use optiq_studies::bench::calibration::measure::{Calibration, CalibrationRequest, measure};
+use optiq_net::spec::is_auto;
+use optiq_studies::bench::calibration::measure::{Calibration, CalibrationRequest, guessed_network, measure};
 use optiq_studies::bench::cases as request;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -33,6 +34,7 @@ What is measured:
 Examples:
   mpirun -n 16 optiq calibrate --topology torus:4x4 --output machine.calibration
   OPTIQ_CALIBRATION=machine.calibration mpirun -n 16 program
+  mpirun -n 16 optiq calibrate --topology auto --output switch.calibration
 
 On 4 ranks of this machine, to try it (these are not the efficiencies of links; Open MPI wants the first variable where there are
 fewer cores):
@@ -47,7 +49,8 @@ In the lab, which sets OPTIQ_TOPOLOGY:
 Cases on which predictions will be judged must not be in --cases.")]
 pub struct Arguments {
     /// The network: torus:4x4, mesh:4x4, bgq:1024, star:16 or file:net.toml, with the rate of its links, such as
-    /// ,capacity=100Mbit/s [default: OPTIQ_TOPOLOGY]
+    /// ,capacity=100Mbit/s; or auto: one switch between the hosts, and the rate is measured, for sessions with
+    /// OPTIQ_TOPOLOGY=auto [default: OPTIQ_TOPOLOGY]
     #[arg(long, value_name = "SPEC")]
     topology: Option<String>,
     /// The file to write; - is standard output
@@ -73,15 +76,15 @@ impl Arguments {
             "training" => None,
             name => Some(request::cases(name).map_err(Failure::Input)?),
         };
-        let request = CalibrationRequest {
-            network,
-            listed,
-            cases_name: self.cases,
-            repetitions: self.repetitions as usize,
-            command: command(),
-        };
         ranks::run(
             |world| {
+                let request = CalibrationRequest {
+                    network: network.clone().map_or_else(|| guessed_network(world), Ok)?,
+                    listed: listed.clone(),
+                    cases_name: self.cases.clone(),
+                    repetitions: self.repetitions as usize,
+                    command: command(),
+                };
                 let root = world.rank() == 0;
                 let target = match root {
                     true => Some(Target::new(&self.output).map_err(|e| e.sentence().to_owned())?),
@@ -98,12 +101,15 @@ impl Arguments {
 }
 
 impl Arguments {
-    /// Of `--topology`, or of the configuration as a program would have it.
-    fn network(&self) -> Result<Network, Failure> {
+    /// Of `--topology`, or of the configuration as a program would have it; nothing if it is to be guessed under MPI.
+    fn network(&self) -> Result<Option<Network>, Failure> {
         Config::read().usable().map_err(|error| Failure::Input(error.to_string()))?;
         let spec = specification(self.topology.as_deref(), "--topology SPEC")?;
+        if is_auto(&spec) {
+            return Ok(None);
+        }
         let named = if self.topology.is_some() { "--topology" } else { "OPTIQ_TOPOLOGY" };
-        Network::from_spec(&spec).map_err(|e| Failure::Input(format!("{named}: {e}")))
+        Network::from_spec(&spec).map(Some).map_err(|e| Failure::Input(format!("{named}: {e}")))
     }
 }
 

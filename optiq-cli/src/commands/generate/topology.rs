@@ -38,6 +38,11 @@ pub fn page() -> String {
         "A specification names a network: its hosts, switches and links, and the route that the fabric itself takes between two \
          hosts. `OPTIQ_TOPOLOGY` has it for programs, `--topology` for commands, and `optiq topology` shows what it means.",
     );
+    page.paragraph(
+        "`auto` in place of a specification is for programs that run under MPI, and for `optiq calibrate`(1): every processor name \
+         is then a host, one switch joins them, and the rate of its links is measured at first use. `optiq wrap`(1) sets it where no \
+         network is named.",
+    );
     page.section("NETWORKS");
     entries(&mut page, KINDS);
     page.section("OPTIONS");

@@ -10,12 +10,14 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::Communicator as _;
 use optiq::{Config, Session};
 use optiq_lower::choices::Algorithm;
+use optiq_lower::decide::Decision;
 use optiq_lower::machine::{MachineRecord, Measurement, Samples, one_line};
 use optiq_lower::model::{CostModel, Parameter};
 use optiq_lower::placement::{Placement, PlacementRule};
 use optiq_measure::moment;
 use optiq_measure::statistics::Summary;
 use optiq_net::fingerprint::Hasher;
+use optiq_net::spec::AUTO;
 use optiq_net::{Network, NodeId};
 use optiq_transport::mpi::Communicator;
 use std::collections::BTreeSet;
@@ -114,6 +116,27 @@ pub fn measure(
         samples: [None; Parameter::ALL.len()],
     };
     summed_up([&agreements, &latencies, &chunks], &shares, measurement, notes).map(Some)
+}
+
+/// The network that a session of this configuration guesses (`OPTIQ_TOPOLOGY=auto`), with the rate that it measures; collective.
+///
+/// # Errors
+/// Why there is none: ranks that are all on one host, or a configuration that cannot be used.
+pub fn guessed_network(world: &SimpleCommunicator) -> Result<Network, String> {
+    let config = Config::read().usable().map_err(|e| e.to_string())?;
+    let config = Config {
+        topology: Some(AUTO.into()),
+        calibration: None,
+        algorithm: Algorithm::Multipath,
+        trace: None,
+        ..config
+    };
+    // SAFETY: a valid communicator, and the session is dropped here.
+    let session = unsafe { Session::new(world.as_raw(), config) }.map_err(|e| e.to_string())?;
+    session.network().cloned().ok_or_else(|| match session.decision() {
+        Decision::Mpi { reason } => reason,
+        other => other.to_string(),
+    })
 }
 
 /// The environment's configuration, for this network and without what would decide in place of the measurement.

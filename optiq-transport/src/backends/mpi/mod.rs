@@ -12,6 +12,7 @@ pub mod ffi;
 mod fortran;
 mod info;
 mod library;
+mod messages;
 mod one_sided;
 mod reduction;
 mod requests;
@@ -26,6 +27,7 @@ pub use fortran::{
 };
 pub use info::{entries_of, info_entries};
 pub use library::Library;
+pub use messages::Message;
 pub use one_sided::OneSided;
 pub use reduction::{MINIMA, Reduction, ReductionRecord};
 pub use shared::HostMemory;

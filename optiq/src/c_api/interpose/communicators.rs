@@ -19,6 +19,8 @@ use crate::error::Error;
 use crate::logger;
 use crate::session::{FastPath, Session};
 use optiq_lower::choices::Algorithm;
+use optiq_lower::placement::PlacementRule;
+use optiq_net::spec::is_auto;
 use optiq_transport::mpi::{Communicator, Library, check, ffi, in_place, is_initialized, quietly};
 use parking_lot::{Mutex, MutexGuard};
 use std::cell::Cell;
@@ -395,8 +397,9 @@ fn agree_and_make(
 ) -> Result<(Box<Session>, i64), CallOutcome> {
     let settings = config.agreed_settings().max(i64::MIN + 1);
     // The smallest proposal orders the session among all others, on all ranks alike.
-    let agreed = all_min(comm, [room, settings, -settings, proposed]).ok_or(CallOutcome::Failed)?;
-    let [room, settings, minus_settings, order] = agreed;
+    let place = place();
+    let agreed = all_min(comm, [room, settings, -settings, proposed, place, -place]).ok_or(CallOutcome::Failed)?;
+    let [room, settings, minus_settings, order, place, minus_place] = agreed;
     if room == 0 {
         return Err(CallOutcome::Refused);
     }
@@ -405,6 +408,10 @@ fn agree_and_make(
     }
     if config.algorithm == Algorithm::Mpi {
         return Err(if config.rejected.is_some() { CallOutcome::Unusable } else { CallOutcome::NoTopology });
+    }
+    // Settings are the same, so all have it guessed or none.
+    if place == -minus_place && config.topology.as_deref().is_some_and(is_auto) && is_by_name(&config.placement) {
+        return Err(CallOutcome::OneHost);
     }
     // SAFETY: an intra-communicator that MPI has accepted.
     let private = unsafe { Communicator::beside(comm) }.ok();
@@ -424,6 +431,22 @@ fn agree_and_make(
         (Some([1]), Some(session)) => Ok((session, order)),
         _ => Err(CallOutcome::Unusable),
     }
+}
+
+/// A number for the name of this rank's processor, so that one reduction tells whether all ranks have the same.
+fn place() -> i64 {
+    // SAFETY: a constant of the library that is linked.
+    let longest = unsafe { ffi::RSMPI_MAX_PROCESSOR_NAME }.max(0) as usize;
+    let (mut name, mut length) = (vec![0u8; longest + 1], 0);
+    // SAFETY: a buffer of the size that the standard asks for.
+    unsafe { ffi::PMPI_Get_processor_name(name.as_mut_ptr().cast(), &mut length) };
+    name.truncate(length.max(0) as usize);
+    (xxhash_rust::xxh3::xxh3_64(&name) as i64).max(i64::MIN + 1)
+}
+
+/// Whether hosts are told apart by the names of processors.
+fn is_by_name(rule: &PlacementRule) -> bool {
+    matches!(rule, PlacementRule::Auto | PlacementRule::Names)
 }
 
 /// The program frees a communicator.

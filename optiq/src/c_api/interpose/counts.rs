@@ -1,6 +1,7 @@
 //! How many calls went which way, and the report of it at `MPI_Finalize`.
 
 use crate::config::Config;
+use crate::networks;
 use optiq_transport::mpi::{ffi, is_initialized, quietly};
 use std::ffi::{c_int, c_void};
 use std::fmt::Write;
@@ -48,6 +49,7 @@ pub(super) enum CallOutcome {
     Persistent,
     NoThreads,
     Failed,
+    OneHost,
 }
 
 /// Who serves the calls of a [`CallOutcome`].
@@ -80,6 +82,7 @@ const ALL: [CallOutcome; REASONS.len()] = [
     CallOutcome::Persistent,
     CallOutcome::NoThreads,
     CallOutcome::Failed,
+    CallOutcome::OneHost,
 ];
 
 /// The way of this number.
@@ -88,7 +91,7 @@ pub(super) fn reason(number: usize) -> Option<CallOutcome> {
     ALL.get(number).copied()
 }
 
-const REASONS: [(By, &str); 21] = [
+const REASONS: [(By, &str); 22] = [
     (By::Paths, "planned paths"),
     (By::Mpi, "measured against planned paths, or found to be faster"),
     (By::Mpi, "planned paths were not predicted to pay, or another rank's arguments need MPI"),
@@ -110,6 +113,7 @@ const REASONS: [(By, &str); 21] = [
     (By::Next, "persistent requests for which planned paths were not predicted to pay"),
     (By::Next, "MPI_THREAD_MULTIPLE was not provided on all ranks"),
     (By::Next, "failures"),
+    (By::Next, "communicators whose ranks are all on one host, with OPTIQ_TOPOLOGY=auto"),
 ];
 
 static COUNTS: [[AtomicU64; REASONS.len()]; FUNCTIONS.len()] =
@@ -194,7 +198,7 @@ fn snapshot() -> Vec<u64> {
 }
 
 fn print(who: &str, counts: &[u64]) {
-    let text = lines(who, counts, UNUSABLE.get().map(String::as_str));
+    let text = lines(who, counts, UNUSABLE.get().map(String::as_str)) + &networks::guessed_line();
     // One write, so that it stays one block. A failure cannot be reported anywhere.
     let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
 }
@@ -249,7 +253,7 @@ mod tests {
 
     #[test]
     fn every_way_has_its_words() {
-        assert_eq!(REASONS.len(), CallOutcome::Failed as usize + 1);
+        assert_eq!(REASONS.len(), CallOutcome::OneHost as usize + 1);
         assert!(ALL.iter().enumerate().all(|(i, &w)| w as usize == i));
         assert!(REASONS[CallOutcome::Foreign as usize].1.contains("MPI_COMM_WORLD"));
         assert!(REASONS[CallOutcome::Persistent as usize].1.contains("persistent"));

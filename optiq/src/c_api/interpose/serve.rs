@@ -12,6 +12,7 @@ use crate::networks;
 use crate::session::{Arguments, ByMpi, Local};
 use optiq_lower::choices::Algorithm;
 use optiq_lower::decide::Decision;
+use optiq_net::spec::is_auto;
 use optiq_transport::mpi::{Library, ffi, handle_bits, in_place, is_committed, is_initialized, is_named};
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -156,7 +157,9 @@ fn read_configuration() -> Result<usize, CallOutcome> {
         return Err(CallOutcome::NoTopology);
     }
     // Files may differ between ranks, so that only an agreement can refuse them; a specification does not.
-    if !networks::reads_files(topology)
+    // What is guessed is known when ranks have told each other their processors' names.
+    if !is_auto(topology)
+        && !networks::reads_files(topology)
         && let Err(error) = networks::network(topology, read.config.max_hosts)
     {
         warn(&format!("{error}; all calls go to plain MPI"));

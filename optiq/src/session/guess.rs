@@ -1,0 +1,250 @@
+//! `OPTIQ_TOPOLOGY=auto`: what a rank makes of its configuration then, and the rate of the links, which ranks measure together.
+//!
+//! The hosts are made of the processors' names, which all ranks have, so that all make the same. The rate is that of a
+//! calibration file of this machine, or of an earlier session of all of these ranks, or it is measured: all pairs of hosts at
+//! once, then one alone, each for [`PROBE_SECONDS`]. Who has nothing to send sleeps
+//! meanwhile, since ranks that spin would take the processors of those that measure.
+
+use super::setup::LocalSetup;
+use crate::config::Config;
+use crate::constants::MEASURING_PAUSE_SECONDS;
+use crate::error::Error;
+use crate::logger;
+use crate::networks;
+use optiq_lower::constants::{PROBE_IN_FLIGHT, PROBE_LARGEST_BYTES, PROBE_SECONDS};
+use optiq_lower::guessed_network::{GuessedHosts, LinkRate, RateProbe, link_rate};
+use optiq_lower::machine::MachineRecord;
+use optiq_lower::placement::PlacementRule;
+use optiq_net::Network;
+use optiq_net::fingerprint::Fingerprint;
+use optiq_net::text_file::shorten;
+use optiq_net::units::format_rate;
+use optiq_transport::Rank;
+use optiq_transport::mpi::{Communicator, Message};
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The rate that this process measured last, in bytes per second; 0 before.
+static MEASURED: AtomicU64 = AtomicU64::new(0);
+
+/// The capacity of links until they are measured, in bytes per second. Nothing is planned with it.
+const NOT_YET_MEASURED: u64 = 1_000_000_000;
+
+/// What was guessed from names and files.
+pub(super) struct Guess {
+    hosts: GuessedHosts,
+    /// Bytes per second of the links, and the file that has them.
+    rate: Option<(u64, String)>,
+    /// What rank 0 says.
+    notes: Vec<String>,
+    /// The cost model is read from a file.
+    has_model: bool,
+    max_hosts: usize,
+}
+
+impl Guess {
+    /// What this rank makes of its configuration. Nothing where there is one host, and so no network.
+    pub(super) fn local(names: &[String], config: &Config, mpi_library: &str) -> Result<Option<LocalSetup>, String> {
+        if config.background.is_some() {
+            return Err("OPTIQ_BACKGROUND names links of a network that is known, and OPTIQ_TOPOLOGY is auto".into());
+        }
+        let hosts = match &config.placement {
+            PlacementRule::Auto | PlacementRule::Names => GuessedHosts::from_processors(names),
+            PlacementRule::Ranks { per_host } => GuessedHosts::in_rank_order(names.len(), *per_host),
+            PlacementRule::File(_) => {
+                return Err("OPTIQ_PLACEMENT names a file, and OPTIQ_TOPOLOGY=auto has no hosts that it could name; \
+                            auto, names or rank:K is expected"
+                    .into());
+            }
+        };
+        if hosts.len() < 2 {
+            return Ok(None);
+        }
+        let record = config.calibration.as_deref().map(|file| MachineRecord::read(Path::new(file)));
+        let record = record.transpose().map_err(|e| format!("OPTIQ_CALIBRATION: {e}"))?;
+        let mut guess = Self {
+            notes: hosts.note().into_iter().collect(),
+            hosts,
+            rate: None,
+            has_model: false,
+            max_hosts: config.max_hosts,
+        };
+        let file = config.calibration.as_deref().unwrap_or_default();
+        let usable = record.filter(|record| guess.is_of_this_machine(record, file));
+        let rate = guess.rate.as_ref().map_or(NOT_YET_MEASURED, |(rate, _)| *rate);
+        let network = guess.network(rate)?;
+        let model = usable.map(|record| {
+            // A file that gives no rate has no network that could be another one.
+            let measured = guess.rate.is_some().then(|| network.fingerprint());
+            let (model, note) = measured.map_or((record.model, None), |at| record.model_on(at, Some(mpi_library)));
+            (model, note.map(|note| format!("calibration file {file}: {note}")))
+        });
+        guess.has_model = model.is_some();
+        let placement = guess.hosts.placement(&network);
+        Ok(Some((network, placement, model, Some(guess))))
+    }
+
+    /// Whether a calibration is of this machine, or does not say of which it is; with the rate of the links, if it has one.
+    fn is_of_this_machine(&mut self, record: &MachineRecord, file: &str) -> bool {
+        let Some(measured) = &record.measurement else { return true };
+        match Network::from_spec_within(&measured.topology, self.max_hosts).ok().filter(|net| self.hosts.are_on(net)) {
+            Some(network) => {
+                self.rate = Some((network.unit_capacity().max(1.0) as u64, file.to_owned()));
+                true
+            }
+            None => {
+                self.notes.push(format!(
+                    "OPTIQ_CALIBRATION: calibration file {file} is of another machine ({}, {} hosts), and is not used",
+                    shorten(&measured.topology),
+                    measured.hosts
+                ));
+                false
+            }
+        }
+    }
+
+    fn network(&self, rate: u64) -> Result<Arc<Network>, String> {
+        self.hosts.network(rate, self.max_hosts).map(Arc::new).map_err(networks::told)
+    }
+
+    /// A number that ranks compare: those that would measure, or have a cost model, while others would not or have none, must
+    /// not begin.
+    pub(super) fn print(&self, network: Fingerprint) -> Fingerprint {
+        Fingerprint(network.0 ^ (1 | u128::from(self.rate.is_some()) << 1 | u128::from(self.has_model) << 2))
+    }
+
+    /// The network with the rate of its links; collective, if none is known.
+    pub(super) fn settle(self, comm: &Communicator, network: Arc<Network>) -> Result<Arc<Network>, Error> {
+        let start = Instant::now();
+        let (network, rate, origin) = match &self.rate {
+            Some((rate, file)) => (network, *rate, format!("as in {file}")),
+            None => {
+                let mut known = [MEASURED.load(Relaxed) as i64];
+                comm.all_min(&mut known)?;
+                let (rate, origin) = match known[0] {
+                    known if known > 0 => (known as u64, "measured before".to_owned()),
+                    _ => {
+                        let found = measure(comm, &self.hosts)?;
+                        self.say_shared(comm, &found);
+                        let took = start.elapsed().as_secs_f64() * 1e3;
+                        (found.bytes_per_second, format!("measured in {took:.0} ms"))
+                    }
+                };
+                MEASURED.store(rate, Relaxed);
+                (self.network(rate).map_err(Error::Setup)?, rate, origin)
+            }
+        };
+        let text = format!(
+            "one switch with {} hosts, guessed from {}; links of {}, {origin}",
+            self.hosts.len(),
+            self.hosts.origin(),
+            format_rate(rate as f64)
+        );
+        if comm.rank() == Rank(0) {
+            self.notes.iter().for_each(|note| logger::warn_once(note));
+            log::info!("network: {text}");
+        }
+        networks::guessed(text);
+        Ok(network)
+    }
+
+    fn say_shared(&self, comm: &Communicator, found: &LinkRate) {
+        let Some(together) = found.shared.filter(|_| comm.rank() == Rank(0)) else { return };
+        logger::warn_once(&format!(
+            "OPTIQ_TOPOLOGY=auto: the network does not look like one switch: {} pairs of hosts reach {} each on average when all \
+             send at once, and one alone {}; a topology that describes the network gains more",
+            self.hosts.pairs().len(),
+            format_rate(together as f64),
+            format_rate(found.bytes_per_second as f64)
+        ));
+    }
+}
+
+/// Measures the rate of the links; collective, the same on all ranks.
+fn measure(comm: &Communicator, hosts: &GuessedHosts) -> Result<LinkRate, Error> {
+    let pairs = hosts.pairs();
+    // Opening connections takes as long as a measurement.
+    turn(comm, &pairs, 0.0)?;
+    let together = turn(comm, &pairs, PROBE_SECONDS)?;
+    let alone = if pairs.len() > 1 { turn(comm, &pairs[..1], PROBE_SECONDS)? } else { together.clone() };
+    Ok(link_rate(&together, alone.first().copied().unwrap_or(0)))
+}
+
+/// The rates of pairs of ranks, all at the same time, for so many seconds; collective, the same on all ranks.
+fn turn(comm: &Communicator, pairs: &[(Rank, Rank)], seconds: f64) -> Result<Vec<u64>, Error> {
+    let own = pairs.iter().find(|pair| [pair.0, pair.1].contains(&comm.rank()));
+    let mine = match own {
+        Some(&(from, to)) if from == comm.rank() => send(comm, to, seconds)?,
+        Some(&(from, _)) => receive(comm, from).map(|()| 0)?,
+        None => 0,
+    };
+    let mut gathering = comm.start_all_gather(&[mine])?;
+    let all = loop {
+        if let Some(all) = gathering.test()? {
+            break all.to_vec();
+        }
+        thread::sleep(Duration::from_secs_f64(MEASURING_PAUSE_SECONDS));
+    };
+    let rates: Vec<u64> = pairs.iter().map(|pair| all[pair.0.index()]).collect();
+    if comm.rank() == Rank(0) && seconds > 0.0 {
+        let text: Vec<String> = rates.iter().map(|&rate| format_rate(rate as f64)).collect();
+        log::debug!("rates between hosts, pairs at once: {}", text.join(", "));
+    }
+    Ok(rates)
+}
+
+/// Waits for a message, and gives the processor away meanwhile: hosts of a test share them.
+fn complete(mut message: Message) -> Result<(Vec<u8>, usize), Error> {
+    loop {
+        if let Some(done) = message.test()? {
+            return Ok(done);
+        }
+        thread::yield_now();
+    }
+}
+
+/// Sends until the time is over; the bytes per second that arrived.
+fn send(comm: &Communicator, to: Rank, seconds: f64) -> Result<u64, Error> {
+    let start = Instant::now();
+    let mut probe = RateProbe::default();
+    let mut idle: Vec<Vec<u8>> = (0..PROBE_IN_FLIGHT).map(|_| vec![0; PROBE_LARGEST_BYTES as usize]).collect();
+    let mut flying = VecDeque::new();
+    loop {
+        while !idle.is_empty() {
+            let Some(bytes) = probe.next(start.elapsed(), seconds) else { break };
+            let answer = comm.start_receive(Vec::new(), to)?;
+            let message = comm.start_send(idle.pop().unwrap_or_default(), bytes as usize, to)?;
+            flying.push_back((message, answer, bytes));
+        }
+        let Some((message, answer, bytes)) = flying.pop_front() else { break };
+        complete(answer)?;
+        probe.answered(bytes, start.elapsed());
+        idle.push(complete(message)?.0);
+    }
+    // An empty message for each receive that is left.
+    for _ in 0..PROBE_IN_FLIGHT {
+        let answer = comm.start_receive(Vec::new(), to)?;
+        complete(comm.start_send(Vec::new(), 0, to)?)?;
+        complete(answer)?;
+    }
+    Ok(probe.rate())
+}
+
+/// Answers every message with an empty one, until as many came empty as are received at a time.
+fn receive(comm: &Communicator, from: Rank) -> Result<(), Error> {
+    let begin = |memory| comm.start_receive(memory, from);
+    let memories = (0..PROBE_IN_FLIGHT).map(|_| begin(vec![0; PROBE_LARGEST_BYTES as usize]));
+    let mut posted = memories.collect::<Result<VecDeque<Message>, _>>()?;
+    while let Some(message) = posted.pop_front() {
+        let (memory, bytes) = complete(message)?;
+        complete(comm.start_send(Vec::new(), 0, from)?)?;
+        if bytes > 0 {
+            posted.push_back(begin(memory)?);
+        }
+    }
+    Ok(())
+}
