@@ -39,8 +39,8 @@ fn torus_and_star() {
     let common = ["--rate", "200Mbit/s", "--message", "300kB", "--repetitions", "2", "--planner", "heu2", "--json"];
     for (topology, demands, by) in [
         ("torus:2x4", "pattern:disjoint", "paths by planner heu2"),
-        // One switch: the plan cannot be better than the fabric's own routes, and OPTIQ falls back to PMPI.
-        ("star:4", "pattern:alltoall", "MPI_Alltoallv: "),
+        // One switch: no other paths can help, and the faster of MPI and OPTIQ's order of direct messages serves.
+        ("star:4", "pattern:alltoall", "direct paths in OPTIQ's order"),
     ] {
         let run = demo(&[&["--topology", topology, "--demands", demands, "--output", output][..], &common].concat());
         let said = String::from_utf8_lossy(&run.stderr).into_owned();
@@ -49,7 +49,7 @@ fn torus_and_star() {
         assert_eq!(document["verified"], true);
         // Trials measure both, and on a busy machine either may be faster for once.
         let decision = document["decision"].as_str().unwrap();
-        assert!(decision.contains(by) || decision.contains("measured against planned paths"), "{topology}: {decision}");
+        assert!(decision.contains(by) || decision.starts_with("MPI_Alltoallv: "), "{topology}: {decision}");
         for side in ["mpi", "optiq"] {
             assert_eq!(document[side]["seconds"].as_array().unwrap().len(), 2);
             let (median, bound) = (&document[side]["median_seconds"], &document[side]["link_bound_seconds"]);

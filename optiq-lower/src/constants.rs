@@ -63,7 +63,7 @@ constants! {
     /// Direct messages go by a timetable where the ports' mean load is at least this part of the busiest one's; smaller takes the
     /// timetable for demands in which ranks are often idle, and delays spread.
     pub const BALANCED_PART: f64 = 0.9, "1", "lower.balanced_part",
-        Chosen { reason: "alltoall has 1; not swept between it and the training cases of star-direct, which have 0.8 and less" };
+        Chosen { reason: "alltoall has 1; not swept between it and the random pairs of direct-random, which have 0.8 and less" };
 
     /// Chunks in a relay's queue while paths fill; larger makes relays at every host look slower.
     pub const QUEUED_CHUNKS: f64 = 2.0, "1", "lower.queued_chunks",

@@ -70,6 +70,11 @@ impl fmt::Display for Decision {
             }
             Decision::MpiFile { call, reason } => write!(f, "{call}: {reason}"),
             Decision::Direct { reason } => write!(f, "direct messages: {reason}"),
+            Decision::Multipath { planner, paths, congestion_seconds, .. }
+                if planner.parse() == Ok(PlannerName::Direct) =>
+            {
+                write!(f, "{paths} direct paths in OPTIQ's order: link bound {congestion_seconds:.6} s")
+            }
             Decision::Multipath { planner, paths, congestion_seconds, direct_congestion_seconds } => write!(
                 f,
                 "{paths} paths by planner {planner}: link bound {congestion_seconds:.6} s instead of {direct_congestion_seconds:.6} s on the fabric's own routes"

@@ -56,7 +56,7 @@ constants! {
              labs star:16 and fattree:k=4 with 32, 64, 128, 256 and 512 kB: 98 to 100 % of the bound with 32 and 64 kB, 88 to 100 % \
              with more",
             date: "2026-11-23",
-            cases: "star-direct, alltoall",
+            cases: "direct-alltoall",
         };
 
     /// The part of the busiest leg's bytes (one in this number) that is in flight where the network's own hardware puts

@@ -21,6 +21,7 @@ use crate::bench::cases::Case;
 use crate::bench::comparison::{Comparison, Outcome, Side, Suite};
 use crate::bench::exchange::{Exchange, counts, too_large};
 use crate::bench::timing;
+use mpi::collective::SystemOperation;
 use mpi::datatype::{Partition, PartitionMut};
 use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
@@ -32,6 +33,7 @@ use optiq_lower::placement::{Placement, PlacementRule};
 use optiq_net::Network;
 use optiq_solver::{Demand, demands};
 use optiq_transport::Rank;
+use std::time::Instant;
 
 /// The least time of a timed repetition, about, in seconds.
 const LONG_ENOUGH: f64 = 10e-3;
@@ -95,16 +97,21 @@ pub fn measure_with(
         ));
         (config.topology, config.placement) = (Some(star), PlacementRule::Ranks { per_host: 1 });
     }
+    // A session, and what making it took on the slowest rank.
     let open = |planner: Option<PlannerChoice>| {
         let mut config = config.clone();
         if let Some(planner @ PlannerChoice::Named(_)) = planner {
             config.planner = planner;
         }
+        let start = Instant::now();
         // SAFETY: a valid communicator, and the session is dropped before MPI is finalised.
-        unsafe { Session::new(world.as_raw(), config) }.map_err(|e| e.to_string())
+        let session = unsafe { Session::new(world.as_raw(), config) }.map_err(|e| e.to_string())?;
+        let (took, mut longest) = (start.elapsed().as_secs_f64(), 0.0);
+        world.all_reduce_into(&took, &mut longest, SystemOperation::max());
+        Ok::<_, String>((session, longest))
     };
     let first = open(request.planners.first().copied())?;
-    let looked_at = first.network().cloned().zip(first.placement().cloned());
+    let looked_at = first.0.network().cloned().zip(first.0.placement().cloned());
     let (network, placement) = looked_at.ok_or("the network of OPTIQ_TOPOLOGY cannot be used here")?;
     let (network, placement) = (&network, &placement);
     let mut first = Some(first);
@@ -124,10 +131,11 @@ pub fn measure_with(
             if root {
                 progress(format!("case {} of {all}: {}", cases.len() + 1, case.name()));
             }
-            let session = &first.take().map_or_else(|| open(Some(planner)), Ok)?;
+            let (session, setup_seconds) = &first.take().map_or_else(|| open(Some(planner)), Ok)?;
             let planner = planner.to_string();
             let bench = Bench { world, session, network, placement, repetitions: request.repetitions };
             let comparison = bench.compare(case, &list, counts.clone())?;
+            let comparison = Comparison { setup_seconds: *setup_seconds, ..comparison };
             cases.push(Outcome { case: case.name(), planner, comparison });
         }
     }
@@ -207,6 +215,7 @@ impl Bench<'_> {
             decision: decision.to_string(),
             repetitions_on_paths: on_paths,
             transport: self.session.transport().to_string(),
+            setup_seconds: 0.0,
             ratio: mpi.median_seconds / optiq.median_seconds,
             mpi,
             optiq,

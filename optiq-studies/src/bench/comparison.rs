@@ -66,6 +66,9 @@ pub struct Comparison {
     pub repetitions_on_paths: usize,
     /// The MPI calls that carried the chunks.
     pub transport: String,
+    /// What making the session took on the slowest rank: communicators, agreements, what is measured then. No call has it.
+    #[serde(default)]
+    pub setup_seconds: f64,
     /// `MPI_Alltoallv`.
     pub mpi: Side,
     /// `optiq_alltoallv`.
@@ -255,8 +258,11 @@ impl Suite {
             format!("geometric mean of the ratios of {}: {mean:.3} x{worst}\n", self.counted())
         });
         let left_out = self.left_out().map_or(String::new(), |sentence| format!("{sentence}\n"));
+        let setups: Vec<f64> = self.cases.iter().map(|c| c.comparison.setup_seconds).collect();
+        let (median, _) = median_and_quartiles(&setups);
+        let setup = format!("sessions were set up in {} (median), which no call includes\n", table::seconds(median));
         format!(
-            "{note}{}, {}{}, medians and quartiles of {}\n\n{}\n{mean}{left_out}{}\n",
+            "{note}{}, {}{}, medians and quartiles of {}\n\n{}\n{mean}{left_out}{setup}{}\n",
             self.topology,
             table::count(self.ranks, "rank"),
             if self.all_ranks { ", demands spread over all ranks of a host" } else { "" },
@@ -334,7 +340,7 @@ impl Comparison {
         };
         let calls = if self.calls > 1 { format!(" of {} calls", self.calls) } else { String::new() };
         format!(
-            "{} on {}, {} ranks, {} repetitions{calls}, {} over the network\n\n{}\nOPTIQ: {} ({})\n{}\n",
+            "{} on {}, {} ranks, {} repetitions{calls}, {} over the network\n\n{}\nOPTIQ: {} ({})\nset up in {}, which no call includes\n{}\n",
             self.demands,
             self.topology,
             self.ranks,
@@ -347,6 +353,7 @@ impl Comparison {
             ]),
             self.decision,
             self.transport,
+            table::seconds(self.setup_seconds),
             match (self.verified, self.calls) {
                 (false, _) => "WRONG BYTES",
                 (true, 1) => "every byte of every repetition is right",
@@ -377,6 +384,7 @@ mod tests {
             is_served_by_mpi: false,
             repetitions_on_paths: 3,
             transport: "two-sided".into(),
+            setup_seconds: 0.03,
             mpi: side(mpi, bounds.0),
             optiq: side(optiq, bounds.1),
             ratio: mpi / optiq,

@@ -33,7 +33,8 @@ fn main() {
         // SAFETY: no other thread exists yet.
         unsafe { env::remove_var(name) };
     }
-    let labs: [(&str, &str, fn(&Lab)); 4] = [
+    type Case = (&'static str, &'static str, fn(&Lab));
+    let labs: [Case; 4] = [
         ("one_switch_is_guessed_and_measured", "star:4", one_switch_is_guessed_and_measured),
         ("names_of_one_host", "star:4", names_of_one_host),
         ("a_slow_host_is_not_the_rate", "star:4", a_slow_host_is_not_the_rate),
