@@ -13,6 +13,7 @@ use crate::constants::{AGREEMENTS_SAVED, LEAST_PLANNING_SECONDS, WORTH};
 use crate::model::{CostModel, Prediction};
 use crate::scores::Scores;
 use optiq_net::Network;
+use optiq_solver::planner::PlannerName;
 use optiq_solver::{Demand, Plan};
 use optiq_transport::ChunkRule;
 use std::collections::BTreeSet;
@@ -71,7 +72,7 @@ impl fmt::Display for Decision {
             Decision::MpiFile { call, reason } => write!(f, "{call}: {reason}"),
             Decision::Direct { reason } => write!(f, "direct messages: {reason}"),
             Decision::Multipath { planner, paths, congestion_seconds, .. }
-                if planner.parse() == Ok(PlannerName::Direct) =>
+                if matches!(planner.parse(), Ok(PlannerName::Direct)) =>
             {
                 write!(f, "{paths} direct paths in OPTIQ's order: link bound {congestion_seconds:.6} s")
             }

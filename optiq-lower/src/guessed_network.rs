@@ -204,8 +204,8 @@ impl RateProbe {
 pub struct LinkRate {
     /// Of a link, in bytes per second, at three digits.
     pub bytes_per_second: u64,
-    /// The mean rate of all pairs at once, if that is much less than one pair reaches alone: then they share links, and one
-    /// switch it is not. However they share them, the mean is the same.
+    /// The mean rate of all pairs at once but the slowest, if that is much less than one pair reaches alone: then they share
+    /// links, and one switch it is not. However they share them, the mean is about the same.
     pub shared: Option<u64>,
 }
 
@@ -219,7 +219,9 @@ pub fn link_rate(together: &[u64], alone: u64) -> LinkRate {
     let most = alone.max(quartile.unwrap_or(0)).max(1);
     let unit = 10u64.pow(most.ilog10().saturating_sub(2));
     let bytes_per_second = (most + unit / 2) / unit * unit;
-    let mean = (sorted.len() > 1).then(|| sorted.iter().sum::<u64>() / sorted.len() as u64);
+    // Without the slowest, which may have a slow host.
+    let others = sorted.get(1..).filter(|others| !others.is_empty());
+    let mean = others.map(|others| others.iter().sum::<u64>() / others.len() as u64);
     let shared = mean.filter(|&rate| u128::from(rate) * 100 < u128::from(alone) * u128::from(SHARED_RATE));
     LinkRate { bytes_per_second, shared }
 }
@@ -340,10 +342,11 @@ mod tests {
         // The pair that was alone has a slow host.
         assert_eq!(link_rate(&[1_000_000, 11_700_000, 11_800_000], 1_000_000), plain(11_800_000));
         // Pairs share links.
-        let shared = LinkRate { bytes_per_second: 12_000_000, shared: Some(5_950_000) };
-        assert_eq!(link_rate(&[5_800_000, 6_000_000, 5_900_000, 6_100_000], 12_000_000), shared);
-        assert_eq!(link_rate(&[2_800_000, 9_000_000, 2_900_000, 9_100_000], 12_000_000), shared);
-        assert_eq!(link_rate(&[6_000_000, 6_000_000, 9_000_000, 11_000_000], 12_000_000), plain(12_000_000));
+        let shared = |mean| LinkRate { bytes_per_second: 12_000_000, shared: Some(mean) };
+        assert_eq!(link_rate(&[5_800_000, 6_000_000, 5_900_000, 6_100_000], 12_000_000), shared(6_000_000));
+        assert_eq!(link_rate(&[2_800_000, 9_000_000, 2_900_000, 9_100_000], 12_000_000), shared(7_000_000));
+        assert_eq!(link_rate(&[6_000_000, 9_000_000, 11_000_000, 11_000_000], 12_000_000), plain(12_000_000));
+        assert_eq!(link_rate(&[1_000_000, 11_800_000], 12_000_000), plain(12_000_000));
         // One pair alone says nothing about others, and nothing measured is no division by zero.
         assert_eq!(link_rate(&[10], 100), plain(100));
         assert_eq!((link_rate(&[], 0), link_rate(&[0], 7)), (plain(1), plain(7)));

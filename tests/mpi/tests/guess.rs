@@ -24,6 +24,8 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_optiq-mpi-tests");
 const FORCED: [&str; 3] = ["OPTIQ_TOPOLOGY=auto", "OPTIQ_ALGORITHM=multipath", "OPTIQ_LOG=info"];
 const WORDS: [&str; 4] = ["fault", "few", "300000", "rounds=2"];
 
+type InTheLab = (&'static str, &'static str, fn(&Lab));
+
 fn main() {
     if let Some(status) = internal_main(env::args_os()) {
         exit(status);
@@ -33,8 +35,7 @@ fn main() {
         // SAFETY: no other thread exists yet.
         unsafe { env::remove_var(name) };
     }
-    type Case = (&'static str, &'static str, fn(&Lab));
-    let labs: [Case; 4] = [
+    let labs: [InTheLab; 4] = [
         ("one_switch_is_guessed_and_measured", "star:4", one_switch_is_guessed_and_measured),
         ("names_of_one_host", "star:4", names_of_one_host),
         ("a_slow_host_is_not_the_rate", "star:4", a_slow_host_is_not_the_rate),
