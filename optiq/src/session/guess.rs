@@ -5,7 +5,6 @@
 //! once, then one alone, each for [`PROBE_SECONDS`]. Who has nothing to send sleeps
 //! meanwhile, since ranks that spin would take the processors of those that measure.
 
-use super::setup::LocalSetup;
 use crate::config::Config;
 use crate::constants::MEASURING_PAUSE_SECONDS;
 use crate::error::Error;
@@ -14,7 +13,8 @@ use crate::networks;
 use optiq_lower::constants::{PROBE_IN_FLIGHT, PROBE_LARGEST_BYTES, PROBE_SECONDS};
 use optiq_lower::guessed_network::{GuessedHosts, LinkRate, RateProbe, link_rate};
 use optiq_lower::machine::MachineRecord;
-use optiq_lower::placement::PlacementRule;
+use optiq_lower::model::CostModel;
+use optiq_lower::placement::{Placement, PlacementRule};
 use optiq_net::Network;
 use optiq_net::fingerprint::Fingerprint;
 use optiq_net::text_file::shorten;
@@ -33,6 +33,10 @@ static MEASURED: AtomicU64 = AtomicU64::new(0);
 
 /// The capacity of links until they are measured, in bytes per second. Nothing is planned with it.
 const NOT_YET_MEASURED: u64 = 1_000_000_000;
+
+/// What a rank makes of its configuration alone: the cost model of a calibration file, if there is one, with what is to be said
+/// about it, and what is left to be found out of a network that is guessed.
+pub(super) type LocalSetup = (Arc<Network>, Placement, Option<(CostModel, Option<String>)>, Option<Guess>);
 
 /// What was guessed from names and files.
 pub(super) struct Guess {

@@ -1,6 +1,6 @@
 //! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
 
-use super::guess::Guess;
+use super::guess::{Guess, LocalSetup};
 use super::parts::Parts;
 use crate::config::Config;
 use crate::constants::CALIBRATION_REDUCTIONS;
@@ -160,10 +160,6 @@ impl Fabric {
         Ok(Some((network, placement, model, None)))
     }
 }
-
-/// What a rank makes of its configuration alone: the cost model of a calibration file, if there is one, with what is to be said
-/// about it, and what is left to be found out of a network that is guessed.
-pub(super) type LocalSetup = (Arc<Network>, Placement, Option<(CostModel, Option<String>)>, Option<Guess>);
 
 /// The cost model of a calibration file on this network, and a sentence if it was measured elsewhere.
 fn model_of_file(file: &str, network: Fingerprint, mpi_library: &str) -> Result<(CostModel, Option<String>), String> {
