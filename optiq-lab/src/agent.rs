@@ -2,6 +2,7 @@
 
 use crate::error::LabError;
 use crate::member::{Member, set_host_name};
+use crate::slow::{self, Pace};
 use crate::supervise;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
@@ -16,30 +17,29 @@ pub(crate) const VERB: &str = "agent";
 /// The same, for programs that look for their host's network devices in `/sys`.
 pub(crate) const DEVICES_VERB: &str = "agent-devices";
 
-/// The agent's main; returns (with a reason) only if the command could not be started.
+/// The agent's main; returns only if the command could not be started (the reason), or if it ran on the slow host (its exit
+/// status).
 pub(crate) fn main(
     state_path: &Path,
     run_dir: &Path,
     host: &OsStr,
     command: &[OsString],
     with_devices: bool,
-) -> LabError {
-    match enter(state_path, host) {
-        Ok(()) => {}
-        Err(e) => return e,
-    }
+) -> Result<i32, LabError> {
+    let pace = enter(state_path, host)?;
     if with_devices && let Err(e) = mount_devices() {
         eprintln!("optiq lab: host {} cannot see its own network devices in /sys: {e}", host.to_string_lossy());
     }
-    let temporary = match supervise::host_dir(run_dir, &host.to_string_lossy()) {
-        Ok(dir) => dir,
-        Err(e) => return e,
-    };
+    let temporary = supervise::host_dir(run_dir, &host.to_string_lossy())?;
     // As a remote shell does: the words are joined, and a shell takes them apart.
     let line = command.join(OsStr::new(" "));
     // Without a host name and a directory of its own per host, PMIx takes all hosts for one.
-    let error = Command::new("/bin/sh").arg("-c").arg(line).env("TMPDIR", temporary).exec();
-    LabError::Io { doing: "start /bin/sh".into(), source: error }
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(line).env("TMPDIR", temporary);
+    match pace {
+        Pace::Whole => Err(LabError::io("start /bin/sh")(shell.exec())),
+        Pace::Half => slow::run(shell),
+    }
 }
 
 /// Gives the calling process a `/sys` of its own: a sysfs shows the network devices of the process that mounted it.
@@ -53,11 +53,14 @@ fn mount_devices() -> nix::Result<()> {
     mount(Some("sysfs"), "/sys", Some("sysfs"), flags, None::<&str>)
 }
 
-fn enter(state_path: &Path, host: &OsStr) -> Result<(), LabError> {
+/// Moves the calling process to the host, and tells how fast that is.
+fn enter(state_path: &Path, host: &OsStr) -> Result<Pace, LabError> {
     let member = Member::join(state_path)?;
     let name = host.to_string_lossy();
     let index = member.state.blueprint.host(&name)?;
-    member.enter(member.state.blueprint.hosts[index].namespace)?;
+    let namespace = member.state.blueprint.hosts[index].namespace;
+    member.enter(namespace)?;
     unshare(CloneFlags::CLONE_NEWUTS).map_err(LabError::io("make a namespace for the host name"))?;
-    set_host_name(&name)
+    set_host_name(&name)?;
+    Ok(Pace::of(&member.state.blueprint, namespace))
 }

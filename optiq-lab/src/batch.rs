@@ -3,8 +3,9 @@
 //! The holder keeps the file of namespace `n` open as descriptor `FIRST_NAMESPACE_FD + n`, and its children inherit
 //! it, so the text can name namespaces without knowing any process.
 
-use crate::blueprint::{Blueprint, FABRIC_DEVICE, MANAGEMENT_HUB, Role, Tuning, Wiring, router_address};
+use crate::blueprint::{Blueprint, FABRIC_DEVICE, MANAGEMENT_HUB, Role, Wiring, router_address};
 use crate::rate::Rate;
+use crate::tuning::Tuning;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
@@ -34,11 +35,22 @@ pub(crate) struct Script {
     pub tc: String,
 }
 
+/// Something that not every kernel has, tried out before the lab is made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Trial {
+    /// Standard input of `tc -batch -` in the first namespace.
+    pub tc: String,
+    /// What the user is told if that fails, followed by what `tc` said.
+    pub sentence: String,
+}
+
 /// All that the holder does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SetupPlan {
     /// Written in each namespace right after it was made, so that its devices are born with them.
     pub settings: Vec<Setting>,
+    /// What the kernel must be able to do besides.
+    pub trial: Option<Trial>,
     /// Standard input of `ip -batch -` in the management namespace: all cables.
     pub cables: String,
     /// One per namespace.
@@ -50,15 +62,22 @@ impl SetupPlan {
         let scripts = (0..blueprint.namespaces.len())
             .map(|n| Script { ip: interfaces(blueprint, wiring, n), tc: queues(blueprint, n) })
             .collect();
-        SetupPlan { settings: settings(&blueprint.tuning), cables: cables(blueprint, wiring), scripts }
+        let tuning = &blueprint.tuning;
+        let trial = (tuning.loss > 0.0).then(|| Trial {
+            tc: link_queue("lo", Rate::MAX, tuning) + "qdisc del dev lo root\n",
+            sentence: format!(
+                "the profile {} needs a kernel that can drop packets at random, with the queue htb and the filter bpf (modules \
+                 sch_htb and cls_bpf)",
+                blueprint.profile
+            ),
+        });
+        SetupPlan { settings: settings(tuning), trial, cables: cables(blueprint, wiring), scripts }
     }
 }
 
 fn settings(tuning: &Tuning) -> Vec<Setting> {
-    let buffer = tuning.buffer;
-    let buffers = format!("4096 {} {buffer}", buffer.min(128 << 10));
     let set = |required: bool, path: &str, value: String| Setting { path: path.into(), value, required };
-    vec![
+    let mut settings = vec![
         set(true, "ipv4/ip_forward", "1".into()),
         set(true, "ipv4/conf/all/rp_filter", "0".into()),
         set(true, "ipv4/conf/default/rp_filter", "0".into()),
@@ -66,12 +85,9 @@ fn settings(tuning: &Tuning) -> Vec<Setting> {
         set(false, "ipv4/conf/default/send_redirects", "0".into()),
         set(false, "ipv6/conf/all/disable_ipv6", "1".into()),
         set(false, "ipv6/conf/default/disable_ipv6", "1".into()),
-        set(false, "ipv4/tcp_congestion_control", tuning.congestion.clone()),
-        set(false, "ipv4/tcp_slow_start_after_idle", "0".into()),
-        set(false, "ipv4/tcp_no_metrics_save", "1".into()),
-        set(false, "ipv4/tcp_rmem", buffers.clone()),
-        set(false, "ipv4/tcp_wmem", buffers),
-    ]
+    ];
+    settings.extend(tuning.tcp.iter().map(|(name, value)| set(false, &format!("ipv4/{name}"), value.clone())));
+    settings
 }
 
 /// Creates the bridge and every cable, each end in its own namespace.
@@ -111,6 +127,9 @@ fn interfaces(blueprint: &Blueprint, wiring: &Wiring, n: usize) -> String {
         Role::Host => {
             for host in blueprint.hosts.iter().filter(|h| h.namespace == n) {
                 let _ = writeln!(text, "addr add {}/16 dev mgmt\nlink set mgmt up", host.management);
+                if let Some(packets) = blueprint.tuning.train {
+                    let _ = writeln!(text, "link set {FABRIC_DEVICE} gso_max_segs {packets}");
+                }
                 let _ = writeln!(text, "addr add {}/16 dev {FABRIC_DEVICE}\nlink set {FABRIC_DEVICE} up", host.fabric);
             }
         }
@@ -143,18 +162,44 @@ fn interfaces(blueprint: &Blueprint, wiring: &Wiring, n: usize) -> String {
 
 /// The queues that make devices into links of their rate.
 fn queues(blueprint: &Blueprint, n: usize) -> String {
-    let mut text = String::new();
-    for link in blueprint.links.iter().filter(|l| l.namespace == n) {
-        let _ = writeln!(text, "qdisc add dev {} root {}", link.device, shaper(link.rate, &blueprint.tuning));
-    }
-    text
+    let links = blueprint.links.iter().filter(|l| l.namespace == n);
+    links.map(|link| link_queue(&link.device, link.rate, &blueprint.tuning)).collect()
 }
 
-/// The token bucket of a link, in the words of `tc`.
-pub(crate) fn shaper(rate: Rate, tuning: &Tuning) -> String {
+/// The commands for `tc` that make a device into a link: a token bucket, and what loses packets before it.
+pub(crate) fn link_queue(device: &str, rate: Rate, tuning: &Tuning) -> String {
+    let bucket = link_rate(device, rate, tuning);
+    if tuning.loss > 0.0 { bucket + &losses(device, rate, tuning) } else { bucket }
+}
+
+/// The command that gives a link another rate. What waits in its queue stays there, and what loses packets as it is.
+pub(crate) fn link_rate(device: &str, rate: Rate, tuning: &Tuning) -> String {
     // Tokens for 4 ms: a busy machine runs the queue's timer late, and tokens beyond the burst are lost.
     let burst = (rate.bytes() * 0.004).max(f64::from(tuning.burst)).max(f64::from(tuning.mtu) * 2.0) as u64;
-    format!("tbf rate {}bit burst {burst} limit {}", rate.bits(), tuning.queue)
+    let limit = tuning.queue_bytes(rate);
+    format!("qdisc replace dev {device} root handle 1: tbf rate {}bit burst {burst} limit {limit}\n", rate.bits())
+}
+
+/// The rate of the classes that only sort packets: far above every link's, so that the token bucket alone delays them.
+const SORTING: &str = "htb rate 34gbit burst 1mb cburst 1mb quantum 60000";
+
+/// Random loss inside a link's token bucket: a class for packets that pass and one whose packets vanish, without a message
+/// to those who sent them. `netem` does the same and is in fewer kernels. The filter is a program for the classic packet
+/// filter, which users of namespaces may load as well: a random number of 32 bits below the threshold loses the packet.
+fn losses(device: &str, rate: Rate, tuning: &Tuning) -> String {
+    // Instructions as code, jump if true, jump if false, operand: load the random number (an extension at 0xfffff038), skip
+    // one if it is at least the threshold, return "this class", return "no match".
+    let threshold = (tuning.loss * 2f64.powi(32)) as u32;
+    let program = format!("4,32 0 0 4294963256,53 1 0 {threshold},6 0 0 4294967295,6 0 0 0");
+    format!(
+        "qdisc add dev {device} parent 1:1 handle 2: htb default 1\n\
+         class add dev {device} parent 2: classid 2:1 {SORTING}\n\
+         class add dev {device} parent 2: classid 2:2 {SORTING}\n\
+         qdisc add dev {device} parent 2:1 handle 3: bfifo limit {}\n\
+         qdisc add dev {device} parent 2:2 handle 4: {CUT}\n\
+         filter add dev {device} parent 2: protocol all prio 1 bpf bytecode \"{program}\" flowid 2:2\n",
+        tuning.queue_bytes(rate)
+    )
 }
 
 /// What stands in a link's place while it is cut: everything is lost without a message.
@@ -169,10 +214,11 @@ fn inherited(n: usize) -> String {
 mod tests {
     use super::*;
     use crate::blueprint::network_at;
+    use crate::profile::Profile;
 
     fn setup(spec: &str) -> SetupPlan {
         let network = network_at(spec, "100Mbit/s".parse().unwrap()).unwrap();
-        let (blueprint, wiring) = Blueprint::new(&network, None, &[]).unwrap();
+        let (blueprint, wiring) = Blueprint::new(&network, Profile::Tuned, None, &[]).unwrap();
         SetupPlan::new(&blueprint, &wiring)
     }
 
@@ -229,8 +275,8 @@ mod tests {
         );
         assert_eq!(
             setup.scripts[7].tc,
-            "qdisc add dev l4 root tbf rate 200000000bit burst 100000 limit 8000000\n\
-             qdisc add dev l5 root tbf rate 200000000bit burst 100000 limit 8000000\n"
+            "qdisc replace dev l4 root handle 1: tbf rate 200000000bit burst 100000 limit 8000000\n\
+             qdisc replace dev l5 root handle 1: tbf rate 200000000bit burst 100000 limit 8000000\n"
         );
     }
 
@@ -247,7 +293,10 @@ mod tests {
             )
         );
         assert_eq!(setup.scripts.len(), 5);
-        assert_eq!(setup.scripts[3].tc, "qdisc add dev fab0 root tbf rate 100000000bit burst 50000 limit 4000000\n");
+        assert_eq!(
+            setup.scripts[3].tc,
+            "qdisc replace dev fab0 root handle 1: tbf rate 100000000bit burst 50000 limit 4000000\n"
+        );
         assert_eq!(
             setup.scripts[4].ip,
             "link set lo up\naddr add 198.18.128.3/32 dev lo\nlink set l3 up\nlink set l4 up\nlink set l5 up\n\
@@ -275,7 +324,23 @@ mod tests {
     #[test]
     fn burst_holds_packets() {
         let slow = "64kbit".parse().unwrap();
-        let tuning = Tuning { burst: 0, ..Tuning::for_rate(slow) };
-        assert_eq!(shaper(slow, &tuning), "tbf rate 64000bit burst 18000 limit 2097152");
+        let tuning = Tuning { burst: 0, ..Tuning::new(Profile::Tuned, slow) };
+        let expected = "qdisc replace dev x root handle 1: tbf rate 64000bit burst 18000 limit 2097152\n";
+        assert_eq!(link_queue("x", slow, &tuning), expected);
+    }
+
+    /// Only a lossy lab tries the kernel out, and has hosts that send packets one by one.
+    #[test]
+    fn lossy_links() {
+        let network = network_at("star:2", "100Mbit/s".parse().unwrap()).unwrap();
+        let (blueprint, wiring) = Blueprint::new(&network, Profile::Lossy, None, &[]).unwrap();
+        let setup = SetupPlan::new(&blueprint, &wiring);
+        assert!(setup.scripts[1].ip.contains("link set fab0 gso_max_segs 1\n"));
+        let tc: Vec<&str> = setup.scripts[1].tc.lines().collect();
+        assert_eq!(tc[0], "qdisc replace dev fab0 root handle 1: tbf rate 100000000bit burst 50000 limit 4000000");
+        assert_eq!(tc[4], "qdisc add dev fab0 parent 2:1 handle 3: bfifo limit 4000000");
+        assert!(tc[6].contains("53 1 0 4294967,"), "{}", tc[6]);
+        assert!(setup.trial.unwrap().tc.ends_with("qdisc del dev lo root\n"));
+        assert!(self::setup("star:2").trial.is_none());
     }
 }

@@ -14,12 +14,13 @@
 //! * Each forwarding namespace holds one route per host: the next link of the fabric's own route. Where that depends on
 //!   the source as well, sources have rules and tables of their own ([`crate::tables`]).
 
-use crate::constants::{BUFFER_LEAST, BUFFER_MOST, BUFFER_SECONDS, BURST, MTU, QUEUE_BUFFERS};
 use crate::error::LabError;
 use crate::link::LabLink;
+use crate::profile::Profile;
 use crate::rate::Rate;
 use crate::speeds::{self, LinkRate};
 use crate::tables::Tables;
+use crate::tuning::Tuning;
 use optiq_net::{LinkId, Network, NodeId};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -82,35 +83,6 @@ pub struct Probe {
     pub links: Vec<usize>,
 }
 
-/// How the kernel is set up inside the lab.
-///
-/// [`Tuning::for_rate`] makes a fabric that, like those of supercomputers, loses no packets in ordinary use: windows
-/// are bounded, and a queue holds the windows of many streams. Deep windows would buy nothing but delay, since the
-/// links have next to none of their own; windows much smaller would leave links idle while the receiver waits for its
-/// turn on a processor that it shares with all other ranks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tuning {
-    /// Largest packet on the fabric, in bytes.
-    pub mtu: u32,
-    /// Bytes that a link may send at once after a pause; the larger of this and 4 ms of the link's rate is taken.
-    pub burst: u32,
-    /// Bytes that wait for a link before packets are dropped.
-    pub queue: u32,
-    /// The largest TCP send and receive buffer, in bytes, and so the most that a stream has in flight.
-    pub buffer: u32,
-    /// TCP's congestion control inside the lab, where the kernel has it and lets others than root choose it.
-    pub congestion: String,
-}
-
-impl Tuning {
-    /// Settings for a fabric whose slowest link has the given rate: buffers of 20 ms, queues of 16 buffers.
-    pub fn for_rate(rate: Rate) -> Self {
-        let buffer = ((rate.bytes() * BUFFER_SECONDS) as u32).clamp(BUFFER_LEAST, BUFFER_MOST);
-        // Reno is in every kernel and open to all users; where nothing is lost the choice matters little.
-        Tuning { mtu: MTU, burst: BURST, queue: QUEUE_BUFFERS * buffer, buffer, congestion: "reno".into() }
-    }
-}
-
 /// What a lab is made of. Serialised into the state file; indices into `namespaces` are also those of the holder's
 /// files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -125,8 +97,12 @@ pub struct Blueprint {
     pub links: Vec<LabLink>,
     /// Pairs to calibrate on: a shortest and a longest route.
     pub probes: Vec<Probe>,
+    /// What kind of network this is.
+    pub profile: Profile,
     /// Kernel settings.
     pub tuning: Tuning,
+    /// Index of the host whose processes run half of the time; none if all run all of the time.
+    pub slow_host: Option<usize>,
     /// File of [background load](optiq_net::Background) that tells programs in the lab what the links do not have of the
     /// topology's capacities (`OPTIQ_BACKGROUND`); none if they have them all.
     #[serde(default)]
@@ -153,17 +129,24 @@ pub(crate) struct Wiring {
 }
 
 impl Blueprint {
-    /// Lays out the lab of `network`, with settings for its slowest link unless others are given. Links have
+    /// Lays out the lab of `network`, with a profile's settings for its slowest link unless others are given. Links have
     /// the network's capacities, or `rates` of their own; a bundle of lanes is one link.
     ///
     /// # Errors
     /// [`LabError::Topology`] if there are too many vertices, a host's name is no host name, or kernels cannot be told
-    /// the routing; [`LabError::Argument`] if a link's speed is out of range or no link has one of `rates`.
+    /// the routing; [`LabError::Argument`] if a link's speed is out of range, no link has one of `rates`, or there are
+    /// settings for another profile than the default one.
     pub(crate) fn new(
         network: &Network,
+        profile: Profile,
         tuning: Option<Tuning>,
         rates: &[LinkRate],
     ) -> Result<(Self, Wiring), LabError> {
+        if tuning.is_some() && profile != Profile::default() {
+            return Err(LabError::Argument(format!(
+                "the profile {profile} was asked for together with kernel settings; one of the two is expected"
+            )));
+        }
         let hosts = network.hosts();
         let routers: Vec<NodeId> =
             (0..network.vertices() as u32).map(NodeId).filter(|&v| needs_router(network, v)).collect();
@@ -213,7 +196,7 @@ impl Blueprint {
         }
         let background = speeds::apply(network, rates, &mut links)?;
         let slowest = links.iter().map(|l: &LabLink| l.rate).min().unwrap_or(Rate::MIN);
-        let tuning = tuning.unwrap_or_else(|| Tuning::for_rate(slowest));
+        let tuning = tuning.unwrap_or_else(|| Tuning::new(profile, slowest));
         let tables = Tables::new(network)?;
         let wiring = Wiring {
             cables: cables(network, &routers, &edge, &links),
@@ -224,7 +207,19 @@ impl Blueprint {
         let probes = probes(network)?;
         // As a program finds it from any directory.
         let topology = network.absolute_spec();
-        Ok((Blueprint { topology, namespaces, hosts: lab_hosts, links, probes, tuning, background: None }, wiring))
+        let slow_host = (profile == Profile::SlowHost).then(|| hosts.saturating_sub(1));
+        let blueprint = Blueprint {
+            topology,
+            namespaces,
+            hosts: lab_hosts,
+            links,
+            probes,
+            profile,
+            tuning,
+            slow_host,
+            background: None,
+        };
+        Ok((blueprint, wiring))
     }
 
     /// The index of the host called `name`.
@@ -239,6 +234,11 @@ impl Blueprint {
             };
             LabError::Argument(format!("the lab has no host \"{name}\"; its hosts are {first} to {last}"))
         })
+    }
+
+    /// Whether the processes in a namespace run half of the time only.
+    pub(crate) fn is_slow(&self, namespace: usize) -> bool {
+        self.slow_host.is_some_and(|host| self.hosts[host].namespace == namespace)
     }
 
     /// The index of the link from the vertex called `from` to the one called `to`.
@@ -403,7 +403,7 @@ mod tests {
     use optiq_net::{Geometry, NetworkBuilder, Routing};
 
     fn blueprint(spec: &str) -> Result<(Blueprint, Wiring), LabError> {
-        Blueprint::new(&network_at(spec, "100mbit".parse().unwrap()).unwrap(), None, &[])
+        Blueprint::new(&network_at(spec, "100mbit".parse().unwrap()).unwrap(), Profile::Tuned, None, &[])
     }
 
     #[test]
@@ -449,7 +449,7 @@ mod tests {
             "dragonfly+:p=1,l=2,s=2,h=2,g=3,routing=shortest",
         ] {
             let network = network_at(spec, "100mbit".parse().unwrap()).unwrap();
-            let (blueprint, wiring) = Blueprint::new(&network, None, &[]).unwrap();
+            let (blueprint, wiring) = Blueprint::new(&network, Profile::Tuned, None, &[]).unwrap();
             let far_end = |at: &(usize, String)| {
                 let cable = wiring.cables.iter().find(|c| c.ends.contains(at)).unwrap();
                 if cable.ends[0] == *at { cable.ends[1].clone() } else { cable.ends[0].clone() }
@@ -484,7 +484,7 @@ mod tests {
         let (a, b) = (builder.host("a b"), builder.host("c"));
         builder.duplex(a, b, 1, 1e6);
         let network = builder.build("x", Geometry::General, Routing::Shortest).unwrap();
-        let error = Blueprint::new(&network, None, &[]).unwrap_err().to_string();
+        let error = Blueprint::new(&network, Profile::Tuned, None, &[]).unwrap_err().to_string();
         assert!(error.contains("\"a b\""), "{error}");
     }
 
@@ -504,7 +504,7 @@ mod tests {
         let (a, b) = (builder.host("a"), builder.host("b"));
         builder.duplex(a, b, 3, 12.5e6);
         let network = builder.build("x", Geometry::General, Routing::Shortest).unwrap();
-        let (blueprint, _) = Blueprint::new(&network, None, &[]).unwrap();
+        let (blueprint, _) = Blueprint::new(&network, Profile::Tuned, None, &[]).unwrap();
         assert_eq!(blueprint.links[0].rate.to_string(), "300 Mbit/s");
         let replaced = network_at("torus:4x4,capacity=3GB/s,routing=longest", "50mbit".parse().unwrap()).unwrap();
         assert_eq!(replaced.unit_capacity(), 6.25e6);

@@ -140,6 +140,9 @@ fn make(setup: &SetupPlan) -> Result<Vec<OwnedFd>, LabError> {
     }
     let Some(first) = namespaces.first() else { return Ok(namespaces) };
     netns::enter(first)?;
+    if let Some(trial) = &setup.trial {
+        tools::batch("tc", &trial.tc).map_err(|e| LabError::Missing(format!("{}: {e}", trial.sentence)))?;
+    }
     tools::batch("ip", &setup.cables)?;
     for (namespace, Script { ip, tc }) in namespaces.iter().zip(&setup.scripts) {
         netns::enter(namespace)?;

@@ -1,15 +1,17 @@
 //! The life of a lab: up, found again by name, down.
 
 use crate::batch::SetupPlan;
-use crate::blueprint::{Blueprint, Host, Tuning, find_link};
+use crate::blueprint::{Blueprint, Host, find_link};
 use crate::entry::{ENTRY, HOLD_VERB, current_binary};
 use crate::error::LabError;
 use crate::holder::{KEEP, Report};
 use crate::link::LabLink;
 use crate::proc::ProcessId;
+use crate::profile::Profile;
 use crate::speeds::LinkRate;
 use crate::state::{LabDir, State, default_root};
 use crate::tools;
+use crate::tuning::Tuning;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
@@ -41,7 +43,10 @@ pub struct UpOptions {
     pub root: Option<PathBuf>,
     /// When the lab goes away by itself; in whole seconds, rounded up.
     pub lifetime: Option<Duration>,
-    /// Kernel settings; by default those of [`Tuning::for_rate`] for the network's slowest link.
+    /// What kind of network it is.
+    pub profile: Profile,
+    /// Kernel settings in place of a profile's; by default those of the profile ([`Tuning::new`]) for the network's
+    /// slowest link.
     pub tuning: Option<Tuning>,
     /// Speeds of single links, below what the network says. Programs in the lab are told of them (`OPTIQ_BACKGROUND`),
     /// unless the caller has that variable.
@@ -57,6 +62,7 @@ impl Default for UpOptions {
             name: Lab::DEFAULT_NAME.into(),
             root: None,
             lifetime: None,
+            profile: Profile::default(),
             tuning: None,
             link_rates: Vec::new(),
             attached: false,
@@ -71,6 +77,10 @@ pub struct Status {
     pub name: String,
     /// The topology, with the capacities of the links when it came up.
     pub topology: String,
+    /// What kind of network it is.
+    pub profile: Profile,
+    /// Name of the host whose processes run half of the time; none if all run all of the time.
+    pub slow_host: Option<String>,
     /// The process that it lives in.
     pub holder: ProcessId,
     /// Seconds since it came up.
@@ -113,10 +123,12 @@ impl Lab {
     ///
     /// # Errors
     /// [`LabError::State`] if a lab of this name is up; [`LabError::Topology`] if the network cannot be had;
-    /// [`LabError::Missing`] if a right or a program is missing; [`LabError::Refused`] if the kernel refuses.
+    /// [`LabError::Argument`] for both a profile and kernel settings; [`LabError::Missing`] if a right, a program or what
+    /// the profile needs of the kernel is missing; [`LabError::Refused`] if the kernel refuses.
     pub fn up(network: &Network, options: &UpOptions) -> Result<Lab, LabError> {
         let mut lab = Lab::named(&options.name, options.root.as_deref())?;
-        let (mut blueprint, wiring) = Blueprint::new(network, options.tuning.clone(), &options.link_rates)?;
+        let (mut blueprint, wiring) =
+            Blueprint::new(network, options.profile, options.tuning.clone(), &options.link_rates)?;
         for program in ["ip", "tc"] {
             tools::find(program)?;
         }
@@ -226,6 +238,8 @@ impl Lab {
         Ok(Status {
             name: state.name,
             topology: state.blueprint.topology,
+            profile: state.blueprint.profile,
+            slow_host: state.blueprint.slow_host.map(|host| state.blueprint.hosts[host].name.clone()),
             holder: state.holder,
             age_seconds: now.saturating_sub(state.created),
             namespaces: state.blueprint.namespaces.len(),

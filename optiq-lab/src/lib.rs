@@ -36,31 +36,37 @@ mod mpi;
 mod needed;
 mod netns;
 mod proc;
+mod profile;
 mod rate;
 mod run;
 mod shape;
+mod slow;
 mod speeds;
 mod state;
 mod stream;
 mod supervise;
 mod tables;
 mod tools;
+mod tuning;
 
-pub use blueprint::{Blueprint, Host, MAX_NAMESPACES, Namespace, Probe, Role, Tuning, network_at};
+pub use blueprint::{Blueprint, Host, MAX_NAMESPACES, Namespace, Probe, Role, network_at};
 pub use counters::Traffic;
 pub use error::LabError;
 pub use lab::{Lab, Status, UpOptions, list};
 pub use link::LabLink;
-pub use mpi::{MpiFlavour, TOPOLOGY_VARIABLE};
+pub use mpi::{MpiFlavour, PROFILE_VARIABLE, TOPOLOGY_VARIABLE};
 pub use proc::ProcessId;
+pub use profile::Profile;
 pub use rate::Rate;
 pub use run::{Outcome, RunOptions};
 pub use speeds::LinkRate;
 pub use stream::Stream;
 pub use supervise::End;
+pub use tuning::{Queue, Tuning};
 
 use entry::{ENTRY, HOLD_VERB};
 use serde::de::DeserializeOwned;
+use slow::Pace;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
@@ -83,13 +89,17 @@ pub fn internal_main(arguments: impl IntoIterator<Item = OsString>) -> Option<i3
             Some(task) => supervise::main(Path::new(state), &task, &rest[3..]),
             None => misused(),
         },
-        (Some(supervise::INIT_VERB), [_, parent, _, ..]) => match parent.to_str().and_then(|s| s.parse().ok()) {
-            Some(parent) => supervise::init_main(parent, &rest[2..]),
-            None => misused(),
-        },
+        (Some(supervise::INIT_VERB), [_, parent, pace, _, ..]) => {
+            match (parent.to_str().and_then(|s| s.parse().ok()), Pace::parse(pace)) {
+                (Some(parent), Some(pace)) => supervise::init_main(parent, pace, &rest[3..]),
+                _ => misused(),
+            }
+        }
+        (Some(slow::VERB), [_]) => slow::main(),
         (Some(verb @ (agent::VERB | agent::DEVICES_VERB)), [_, state, run_dir, host, _, ..]) => {
             let devices = verb == agent::DEVICES_VERB;
-            tell(Err(agent::main(Path::new(state), Path::new(run_dir), host, &rest[4..], devices)))
+            agent::main(Path::new(state), Path::new(run_dir), host, &rest[4..], devices)
+                .unwrap_or_else(|e| tell(Err(e)))
         }
         (Some(stream::VERB), [_, state, task]) => match parse(task) {
             Some(task) => tell(stream::main(Path::new(state), &task).map(|rate| println!("{rate}"))),

@@ -65,10 +65,15 @@ const HYDRA: &str = "mpiexec.hydra";
 
 /// The environment variable that tells a program the network that it runs on.
 pub const TOPOLOGY_VARIABLE: &str = "OPTIQ_TOPOLOGY";
+/// The environment variable that tells a program which [profile](crate::Profile) the lab that it runs in has.
+pub const PROFILE_VARIABLE: &str = "OPTIQ_LAB_PROFILE";
 /// The environment variable that names a file with what is not to be had of the network's capacities.
 const BACKGROUND_VARIABLE: &str = "OPTIQ_BACKGROUND";
 /// Variables of the caller whose names begin so reach the ranks.
 const VARIABLES: &str = "OPTIQ_";
+
+/// Variables that the lab alone sets.
+const OWN: [&str; 2] = [TOPOLOGY_VARIABLE, PROFILE_VARIABLE];
 
 /// How many ranks go where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,13 +238,14 @@ fn write_agent(state_path: &Path, run_dir: &Path, verb: &str) -> Result<std::pat
     Ok(script)
 }
 
-/// The caller's variables for OPTIQ, and the lab's topology.
+/// The caller's variables for OPTIQ, and the lab's topology and profile.
 pub(crate) fn environment(blueprint: &Blueprint) -> Vec<(OsString, OsString)> {
     let mut variables: Vec<(OsString, OsString)> = env::vars_os()
-        .filter(|(name, _)| name.to_str().is_some_and(|n| n.starts_with(VARIABLES) && n != TOPOLOGY_VARIABLE))
+        .filter(|(name, _)| name.to_str().is_some_and(|n| n.starts_with(VARIABLES) && !OWN.contains(&n)))
         .collect();
     variables.sort();
     variables.push((TOPOLOGY_VARIABLE.into(), blueprint.topology.clone().into()));
+    variables.push((PROFILE_VARIABLE.into(), blueprint.profile.name().into()));
     // Links that are slower than the topology says; the caller may say otherwise.
     if let Some(path) = &blueprint.background
         && !variables.iter().any(|(name, _)| name == BACKGROUND_VARIABLE)

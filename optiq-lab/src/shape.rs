@@ -68,6 +68,11 @@ pub(crate) fn main(state_path: &Path, task: &Task) -> Result<(), LabError> {
         return Err(LabError::Argument(format!("the lab has no link {}", task.link)));
     };
     member.enter(link.namespace)?;
-    let queue = if task.to.cut { batch::CUT.to_string() } else { batch::shaper(task.to.rate, &blueprint.tuning) };
-    tools::batch("tc", &format!("qdisc replace dev {} root {queue}\n", link.device))
+    let (device, tuning) = (&link.device, &blueprint.tuning);
+    let commands = match (task.to.cut, link.cut) {
+        (true, _) => format!("qdisc replace dev {device} root {}\n", batch::CUT),
+        (false, true) => batch::link_queue(device, task.to.rate, tuning),
+        (false, false) => batch::link_rate(device, task.to.rate, tuning),
+    };
+    tools::batch("tc", &commands)
 }

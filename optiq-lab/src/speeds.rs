@@ -97,11 +97,13 @@ pub(crate) fn apply(network: &Network, rates: &[LinkRate], links: &mut [LabLink]
 mod tests {
     use super::*;
     use crate::blueprint::{Blueprint, network_at};
+    use crate::profile::Profile;
+    use crate::tuning::Tuning;
 
     fn blueprint(spec: &str, rates: &[&str]) -> Result<(Blueprint, Option<String>), LabError> {
         let network = network_at(spec, "100mbit".parse().unwrap()).unwrap();
         let rates: Vec<LinkRate> = rates.iter().map(|r| r.parse()).collect::<Result<_, _>>()?;
-        Blueprint::new(&network, None, &rates).map(|(blueprint, wiring)| (blueprint, wiring.background))
+        Blueprint::new(&network, Profile::Tuned, None, &rates).map(|(blueprint, wiring)| (blueprint, wiring.background))
     }
 
     #[test]
@@ -114,7 +116,7 @@ mod tests {
         assert_eq!(rate("h2", "s0"), "100 Mbit/s");
         assert_eq!(background.as_deref(), Some("h0 s0 80000000bit/s\ns0 h2 50000000bit/s\n"));
         // Buffers are made for the slowest link.
-        assert_eq!(blueprint.tuning, crate::blueprint::Tuning::for_rate("20mbit".parse().unwrap()));
+        assert_eq!(blueprint.tuning, Tuning::new(Profile::Tuned, "20mbit".parse().unwrap()));
     }
 
     #[test]

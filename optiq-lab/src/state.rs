@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Version of the state file's form.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Larger state files are not ours.
 const MAX_STATE_BYTES: u64 = 64 << 20;
 
@@ -298,6 +298,7 @@ mod tests {
     use super::*;
     use crate::blueprint::network_at;
     use crate::lab::Lab;
+    use crate::profile::Profile;
     use std::process::{Command, Stdio};
 
     struct Scratch(PathBuf);
@@ -318,7 +319,7 @@ mod tests {
 
     fn state(holder: ProcessId) -> State {
         let network = network_at("star:2", "1mbit".parse().unwrap()).unwrap();
-        State::new("x", holder, Blueprint::new(&network, None, &[]).unwrap().0)
+        State::new("x", holder, Blueprint::new(&network, Profile::Tuned, None, &[]).unwrap().0)
     }
 
     #[test]

@@ -13,12 +13,14 @@ use crate::entry::{ENTRY, current_binary};
 use crate::error::LabError;
 use crate::member::{Member, set_host_name};
 use crate::proc::{Handle, parent_in_proc};
+use crate::slow::{DutyCycle, Pace};
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll, ppoll};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd, siginfo};
+use nix::sys::time::TimeSpec;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getppid};
 use optiq_files::output;
@@ -113,7 +115,12 @@ fn supervise(state_path: &Path, task: &Task, command: &[OsString], caller: Pid) 
     member.enter(task.namespace)?;
     let binary = current_binary()?;
     let mut init = Command::new(&binary)
-        .args([ENTRY, INIT_VERB, &std::process::id().to_string()])
+        .args([
+            ENTRY,
+            INIT_VERB,
+            &std::process::id().to_string(),
+            Pace::of(&member.state.blueprint, task.namespace).word(),
+        ])
         .args(command)
         .env("TMPDIR", host_dir(&task.run_dir, member.host_name(task.namespace))?)
         .spawn()
@@ -207,8 +214,9 @@ fn watch_over(
 }
 
 /// Init's main: starts the program, passes signals on to it, and reaps every process that ends. Returns the program's status.
-/// `supervisor` is the number of its parent outside.
-pub(crate) fn init_main(supervisor: i32, command: &[OsString]) -> i32 {
+/// `supervisor` is the number of its parent outside. At half the pace it also stops the program, and all that it starts, half
+/// of the time.
+pub(crate) fn init_main(supervisor: i32, pace: Pace, command: &[OsString]) -> i32 {
     let tied = set_pdeathsig(Signal::SIGKILL).is_ok();
     // A supervisor that ended before this line ends nothing else. In here the kernel calls it 0, `/proc` does not.
     if !tied || parent_in_proc() != Some(supervisor) {
@@ -233,8 +241,10 @@ pub(crate) fn init_main(supervisor: i32, command: &[OsString]) -> i32 {
             return NOT_STARTED;
         }
     };
+    let mut cycle = (pace == Pace::Half).then(DutyCycle::start);
     loop {
-        let _ = poll(&mut [PollFd::new(signals.as_fd(), PollFlags::POLLIN)], PollTimeout::NONE);
+        let turn = cycle.as_mut().map(|cycle| TimeSpec::from_duration(cycle.turn()));
+        let _ = ppoll(&mut [PollFd::new(signals.as_fd(), PollFlags::POLLIN)], turn, None);
         while let Ok(Some(info)) = signals.read_signal() {
             if info.ssi_signo != Signal::SIGCHLD as u32 {
                 pass_on(&info, child);

@@ -3,7 +3,7 @@
 //! Has a main of its own because the library starts the running binary again. Skips, and says why, where the system
 //! permits no namespaces or lacks the programs.
 
-use optiq_lab::{End, Lab, LabError, Outcome, RunOptions, Status, UpOptions, internal_main, list, network_at};
+use optiq_lab::{End, Lab, LabError, Outcome, Profile, RunOptions, Status, UpOptions, internal_main, list, network_at};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -17,11 +17,16 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 type Case = (&'static str, fn(&Path));
 
-const CASES: [Case; 11] = [
+const CASES: [Case; 16] = [
     ("torus", torus),
     ("switches", switches),
     ("routes_by_source", routes_by_source),
     ("link_rates", link_rates),
+    ("profiles_carry_streams", profiles_carry_streams),
+    ("kernel_has_the_settings_of_the_machine", kernel_has_the_settings_of_the_machine),
+    ("lossy_links_lose_a_thousandth", lossy_links_lose_a_thousandth),
+    ("slow_host_runs_half_of_the_time", slow_host_runs_half_of_the_time),
+    ("profiles_need_the_kernel", profiles_need_the_kernel),
     ("star_links_change", star_links_change),
     ("interrupted_run_leaves_nothing", interrupted_run_leaves_nothing),
     ("interrupted_up_leaves_nothing", interrupted_up_leaves_nothing),
@@ -36,6 +41,11 @@ fn main() {
         exit(status);
     }
     let arguments: Vec<String> = env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        Some("packets") => exit(packets(&arguments[1..])),
+        Some("compute") => exit(compute()),
+        _ => {}
+    }
     if let [word, root, rest @ ..] = arguments.as_slice()
         && word == "child"
     {
@@ -82,6 +92,7 @@ impl Drop for Root {
 fn child(root: &Path, words: &[String]) -> i32 {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
+        ["lossy"] => Lab::up(&network("star:2"), &profile(root, "child", Profile::Lossy)).map(|_| 0),
         ["up", spec] => Lab::up(&network(spec), &options(root, "child")).map(|_| 0),
         ["run", name, program @ ..] => Lab::open(name, Some(root))
             .and_then(|lab| lab.run(&arguments(program), &RunOptions::default()))
@@ -153,6 +164,10 @@ fn outside() -> Vec<String> {
     let named = Command::new("ip").args(["netns", "list"]).output().expect("ip netns list");
     seen.push(String::from_utf8_lossy(&named.stdout).into_owned());
     seen.push(fs::read_to_string("/proc/self/mountinfo").expect("mountinfo"));
+    // TCP's settings, and the control group of whoever starts labs.
+    for file in ["/proc/sys/net/ipv4/tcp_congestion_control", "/proc/sys/net/ipv4/tcp_rmem", "/proc/self/cgroup"] {
+        seen.push(fs::read_to_string(file).unwrap_or_default());
+    }
     seen
 }
 
@@ -325,6 +340,206 @@ fn link_rates(root: &Path) {
     assert!(stream.capacity == 3.75e6 && (0.80..1.05).contains(&stream.share), "{stream:?}");
     assert!(lab.down().expect("down"));
     fs::remove_file(&path).expect("remove");
+}
+
+fn profile(root: &Path, name: &str, profile: Profile) -> UpOptions {
+    UpOptions { profile, ..options(root, name) }
+}
+
+/// A lab with this profile.
+fn up_with(root: &Path, spec: &str, of: Profile) -> Lab {
+    let lab = Lab::up(&network(spec), &profile(root, "profile", of)).expect("up");
+    assert_eq!(lab.status().expect("status").profile, of);
+    lab
+}
+
+/// This test again, as a program in the lab.
+fn this(word: &str, rest: &str) -> Vec<OsString> {
+    let binary = env::current_exe().expect("this test");
+    [binary.as_os_str(), word.as_ref(), rest.as_ref()].map(OsString::from).to_vec()
+}
+
+/// Every profile carries streams and programs, names itself to them, and has the queues that it says.
+fn profiles_carry_streams(root: &Path) {
+    for (of, queue) in [
+        (Profile::Tuned, "limit 4000000"),
+        (Profile::Kernel, "limit 225000"),
+        (Profile::Shallow, "limit 32000"),
+        (Profile::Deep, "limit 1250000"),
+        (Profile::Lossy, "limit 4000000"),
+        (Profile::SlowHost, "limit 4000000"),
+    ] {
+        let lab = up_with(root, "star:3", of);
+        let hub = lab.status().expect("status").links[0].to.clone();
+        let share = lab.calibrate(Duration::from_millis(400)).expect("calibrate")[0].share;
+        println!("{of}: {:.1} % of the link", share * 100.0);
+        // What loses packets may leave links idle for a while; what loses none has no excuse.
+        let least = if matches!(of, Profile::Tuned | Profile::SlowHost) { 0.85 } else { 0.2 };
+        assert!((least..1.05).contains(&share), "{of}: {share}");
+        let told = run(&lab, &["sh", "-c", "echo $OPTIQ_LAB_PROFILE"], 3, 1);
+        assert_eq!((told.status, lines(&told)), (0, vec![of.to_string(); 3]), "{of}");
+        // tbf says its limit in time; the kernel's own queue inside it does in bytes.
+        let shown = || lab.exec("h0", &arguments(&["tc", "qdisc", "show", "dev", "fab0"]), Some(LIMIT), true);
+        lab.set_rate("h0", &hub, "50Mbit/s".parse().expect("a rate")).expect("set rate");
+        lab.cut("h0", &hub).expect("cut");
+        lab.restore("h0", &hub).expect("restore");
+        lab.set_rate("h0", &hub, "100Mbit/s".parse().expect("a rate")).expect("set rate");
+        let queues = String::from_utf8(shown().expect("exec").stdout).expect("text");
+        assert!(queues.contains("rate 100Mbit"), "{of}: {queues}");
+        assert_eq!(queues.contains("blackhole"), of == Profile::Lossy, "{of}: {queues}");
+        // Latency times rate plus burst is the limit.
+        let limit: u32 = queue.split(' ').nth(1).and_then(|n| n.parse().ok()).expect("a number");
+        let latency = queues.split(" lat ").nth(1).and_then(|l| l.split_whitespace().next()).unwrap_or_default();
+        let expected = f64::from(limit) - 50_000.0;
+        let shown_ms = latency.strip_suffix("ms").and_then(|l| l.parse::<f64>().ok());
+        if expected > 0.0 {
+            let bytes = shown_ms.unwrap_or_default() * 12_500.0;
+            assert!((bytes - expected).abs() <= 12_500.0, "{of}: {queues}");
+        }
+        assert!(lab.down().expect("down"));
+    }
+}
+
+/// TCP inside is TCP outside, and packets are Ethernet's.
+fn kernel_has_the_settings_of_the_machine(root: &Path) {
+    let lab = up_with(root, "star:2", Profile::Kernel);
+    for name in ["tcp_congestion_control", "tcp_rmem", "tcp_wmem", "tcp_slow_start_after_idle", "tcp_no_metrics_save"] {
+        let path = format!("/proc/sys/net/ipv4/{name}");
+        let inside = lab.exec("h1", &arguments(&["cat", &path]), Some(LIMIT), true).expect("exec");
+        let outside = fs::read_to_string(&path).expect("a setting");
+        assert_eq!(lines(&inside), [outside.trim_end()], "{name}");
+    }
+    let mtu = lab.exec("h1", &arguments(&["ip", "-o", "link", "show", "fab0"]), Some(LIMIT), true).expect("exec");
+    assert!(lines(&mtu)[0].contains("mtu 1500"), "{mtu:?}");
+    assert!(lab.down().expect("down"));
+}
+
+/// Sends small packets, no faster than any queue takes them. The test as a program in the lab.
+fn packets(words: &[String]) -> i32 {
+    let socket = std::net::UdpSocket::bind("0.0.0.0:0").expect("a socket");
+    let words: Vec<&str> = words.iter().flat_map(|w| w.split(' ')).collect();
+    let (to, count): (&str, u32) = (words[0], words[1].parse().expect("a number"));
+    for i in 0..count {
+        // No process listens there: an error that comes back from that is none.
+        let _ = socket.send_to(b"x", (to, 9));
+        if i % 500 == 499 {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+    0
+}
+
+/// Of 100,000 packets 100 are lost, within six standard deviations (10) to each side; the queue drops none.
+fn lossy_links_lose_a_thousandth(root: &Path) {
+    let lab = up_with(root, "star:2", Profile::Lossy);
+    let status = lab.status().expect("status");
+    let sent = lab.exec("h0", &this("packets", &format!("{} 100000", status.hosts[1].fabric)), Some(LIMIT), true);
+    assert_eq!(sent.expect("exec").status, 0);
+    let shown = lab.exec("h0", &arguments(&["tc", "-s", "qdisc", "show", "dev", "fab0"]), Some(LIMIT), true);
+    let shown = String::from_utf8(shown.expect("exec").stdout).expect("text");
+    let counts = |queue: &str| -> (u32, u32) {
+        let of = shown.split("qdisc ").find(|q| q.starts_with(queue)).unwrap_or_else(|| panic!("{queue}: {shown}"));
+        let number = |after: &str, before: &str| {
+            of.split(after).nth(1).and_then(|rest| rest.split(before).next()).and_then(|n| n.trim().parse().ok())
+        };
+        let sent = number(" bytes ", " pkt").unwrap_or_else(|| panic!("{shown}"));
+        (sent, number("(dropped ", ",").unwrap_or_else(|| panic!("{shown}")))
+    };
+    let ((passed, full), (_, lost)) = (counts("bfifo"), counts("blackhole"));
+    println!("{lost} of {} packets were lost", passed + lost);
+    assert_eq!(full, 0, "{shown}");
+    assert!((100_000..100_100).contains(&(passed + lost)), "{shown}");
+    assert!((40..=160).contains(&lost), "{shown}");
+    assert!(lab.down().expect("down"));
+}
+
+/// Computes for a while, and prints how many rounds it came to. The test as a program in the lab.
+fn compute() -> i32 {
+    let began = Instant::now();
+    let (mut rounds, mut x) = (0u64, 1u64);
+    while began.elapsed() < Duration::from_millis(300) {
+        for _ in 0..1000 {
+            x = std::hint::black_box(x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+        }
+        rounds += 1;
+    }
+    println!("{rounds}");
+    0
+}
+
+/// A computing loop comes half as far on the last host as on another: alone, and as a rank that `mpirun` started. In turn, because
+/// the machine is never quiet.
+fn slow_host_runs_half_of_the_time(root: &Path) {
+    let lab = up_with(root, "star:3", Profile::SlowHost);
+    assert_eq!(lab.status().expect("status").slow_host.as_deref(), Some("h2"));
+    let mut rounds = [0u64; 2];
+    for _ in 0..5 {
+        for (host, sum) in ["h1", "h2"].into_iter().zip(&mut rounds) {
+            let outcome = lab.exec(host, &this("compute", ""), Some(LIMIT), true).expect("exec");
+            *sum += lines(&outcome)[0].parse::<u64>().expect("a number");
+        }
+    }
+    let ratio = rounds[0] as f64 / rounds[1] as f64;
+    println!("alone: {ratio:.2} times as far on h1 as on h2");
+    assert!((1.4..3.0).contains(&ratio), "{rounds:?}");
+
+    let binary = env::current_exe().expect("this test");
+    let script = format!("echo $(hostname) $({} compute)", binary.display());
+    let mut rounds = [0u64; 3];
+    for _ in 0..5 {
+        let outcome = run(&lab, &["sh", "-c", &script], 3, 1);
+        assert_eq!(outcome.status, 0);
+        for (line, sum) in lines(&outcome).iter().zip(&mut rounds) {
+            *sum += line.split(' ').nth(1).and_then(|n| n.parse::<u64>().ok()).expect("a number");
+        }
+    }
+    let ratio = (rounds[0] + rounds[1]) as f64 / 2.0 / rounds[2] as f64;
+    println!("under mpirun: {ratio:.2} times as far on h0 and h1 as on h2");
+    assert!((1.3..3.5).contains(&ratio), "{rounds:?}");
+
+    // The exit status is the program's, and nothing is left of what it starts, stopped or not.
+    let outcome = run(&lab, &["sh", "-c", "setsid sleep 1005.25 & exit 5"], 3, 1);
+    assert_eq!(outcome.status, 5);
+    assert_eq!(processes_with("1005.25"), [0; 0]);
+    let timeout = Some(Duration::from_millis(300));
+    let slow = lab.exec("h2", &arguments(&["sleep", "1006.25"]), timeout, true).expect("exec");
+    assert_eq!((slow.end, slow.status), (End::TimedOut, 124));
+    let mut child =
+        start(root, "run", "profile", &["sh", "-c", "setsid sleep 1007.25 & echo ready; exec sleep 1007.25"]);
+    send("INT", child.id());
+    assert_eq!(child.wait().expect("the child's end").code(), Some(130));
+    for seconds in ["1006.25", "1007.25", "stopper"] {
+        assert_eq!(processes_with(seconds), [0; 0], "{seconds}");
+    }
+    assert!(lab.down().expect("down"));
+}
+
+/// Where `tc` cannot make what loses packets, a lossy lab is refused in one sentence, and nothing is left of it.
+fn profiles_need_the_kernel(root: &Path) {
+    let tools = env::temp_dir().join(format!("optiq-lab-tools-{}", std::process::id()));
+    fs::create_dir_all(&tools).expect("a directory");
+    let tc = tools.join("tc");
+    let text = "#!/bin/sh\nif grep -q bpf; then echo 'Error: TC classifier not found.' >&2; exit 1; fi\n";
+    fs::write(&tc, text).expect("write");
+    fs::set_permissions(&tc, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("permissions");
+    let path = format!("{}:{}", tools.display(), env::var("PATH").unwrap_or_default());
+    let mut command = Command::new(env::current_exe().expect("this test"));
+    let output = command.arg("child").arg(root).arg("lossy").env("PATH", path).output().expect("a child");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.starts_with("the profile lossy needs a kernel that can drop packets at random"), "{said}");
+    assert!(said.contains("TC classifier not found"), "{said}");
+    assert!(Lab::open("child", Some(root)).is_err() && !root.join("child").exists());
+    fs::remove_dir_all(&tools).expect("remove");
+
+    // A profile has its settings.
+    let tuning = Some(optiq_lab::Tuning::new(Profile::Tuned, "100Mbit/s".parse().expect("a rate")));
+    let both = UpOptions { tuning, ..profile(root, "profile", Profile::Deep) };
+    match Lab::up(&network("star:2"), &both) {
+        Err(LabError::Argument(sentence)) => assert!(sentence.contains("profile deep"), "{sentence}"),
+        other => panic!("a profile and settings: {other:?}"),
+    }
 }
 
 fn star_links_change(root: &Path) {

@@ -7,7 +7,8 @@ use crate::output::{self, Schema};
 use crate::progress::Progress;
 use clap::{Args, Subcommand};
 use optiq_lab::{
-    End, Lab, LabError, LabLink, LinkRate, MpiFlavour, Outcome, Rate, RunOptions, Status, Stream, UpOptions, network_at,
+    End, Lab, LabError, LabLink, LinkRate, MpiFlavour, Outcome, Profile, Rate, RunOptions, Status, Stream, UpOptions,
+    network_at,
 };
 use optiq_net::Network;
 use optiq_view::table;
@@ -59,6 +60,8 @@ Examples:
   optiq lab up --topology star:4 --rate 50Mbit/s
   optiq lab down
   optiq lab up --topology fattree:2x2:1x2 --link-rate 's0:*=20Mbit/s' --no-calibration
+  optiq lab down
+  optiq lab up --topology torus:2x2 --profile shallow
   optiq lab down")]
 struct Up {
     /// The network, such as torus:4x4, fattree:k=4, dragonfly:p=1,a=2,h=1 or star:8; a file says its capacities itself
@@ -72,6 +75,8 @@ struct Up {
     /// and the last prevails. Programs in the lab learn it from OPTIQ_BACKGROUND
     #[arg(long = "link-rate", value_name = "FROM:TO=RATE")]
     link_rates: Vec<LinkRate>,
+    #[arg(long, value_name = "PROFILE", default_value_t, help = profile_help())]
+    profile: Profile,
     /// Do not measure what the links carry
     #[arg(long)]
     no_calibration: bool,
@@ -80,6 +85,16 @@ struct Up {
     lifetime: Option<Duration>,
     #[command(flatten)]
     which: Which,
+}
+
+/// The help of `--profile`: every profile in a few words.
+fn profile_help() -> String {
+    let each: Vec<String> = Profile::ALL.iter().map(|p| format!("{p} ({})", p.description())).collect();
+    format!(
+        "What kind of network it is, with any --rate and --link-rate: {}. Programs in the lab find the name in {}",
+        each.join("; "),
+        optiq_lab::PROFILE_VARIABLE
+    )
 }
 
 /// Run an MPI program on the lab's hosts; what follows `--` is the program. Its exit status is passed on (124 if its
@@ -217,6 +232,9 @@ struct LabsDocument {
 struct LabDocument {
     name: String,
     topology: String,
+    profile: Profile,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slow_host: Option<String>,
     hosts: Vec<HostDocument>,
     namespaces: usize,
     links: Vec<LinkDocument>,
@@ -297,6 +315,7 @@ impl Up {
         let options = UpOptions {
             name: self.which.name,
             lifetime: self.lifetime,
+            profile: self.profile,
             link_rates: self.link_rates,
             ..UpOptions::default()
         };
@@ -460,6 +479,8 @@ impl LabDocument {
             process: i64::from(status.holder.pid),
             name: status.name,
             topology: status.topology,
+            profile: status.profile,
+            slow_host: status.slow_host,
             calibration: None,
         }
     }
@@ -500,10 +521,12 @@ fn link_line(l: &LabLink) -> String {
 fn line(status: &Status) -> String {
     let cut = status.links.iter().filter(|l| l.cut).count();
     let cut = if cut > 0 { format!(" ({cut} cut)") } else { String::new() };
+    let slow = status.slow_host.as_ref().map_or(String::new(), |host| format!(" ({host} runs half of the time)"));
     format!(
-        "lab {}: {}, {}, {}{cut}, up for {} s\n",
+        "lab {}: {}, profile {}{slow}, {}, {}{cut}, up for {} s\n",
         status.name,
         status.topology,
+        status.profile,
         table::count(status.hosts.len(), "host"),
         table::count(status.links.len(), "link"),
         status.age_seconds
