@@ -198,7 +198,7 @@ impl Settings {
                 Some(_) if value.trim().is_empty() => {}
                 Some(record) => self.put(record, &value, Origin::Environment),
                 // Where OPTIQ is installed, for CMake's find_package.
-                None if ["OPTIQ_ROOT", "OPTIQ_DIR"].contains(&name.as_str()) => {}
+                None if ["OPTIQ_ROOT", "OPTIQ_DIR", "OPTIQ_LAB_PROFILE"].contains(&name.as_str()) => {}
                 None => {
                     self.warnings.push(format!("{name} is set, but OPTIQ has no such option{}", hint(&name)));
                 }
