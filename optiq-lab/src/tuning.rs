@@ -118,7 +118,7 @@ impl Tuning {
     pub(crate) fn queue_bytes(&self, rate: Rate) -> u64 {
         let bytes = match self.queue {
             Queue::Bytes(bytes) => u64::from(bytes),
-            Queue::Seconds(seconds) => (rate.bytes() * seconds) as u64,
+            Queue::Seconds(seconds) => (rate.bytes() * seconds).round() as u64,
         };
         bytes.max(2 * u64::from(self.mtu))
     }
