@@ -65,6 +65,10 @@ constants! {
     pub const BALANCED_PART: f64 = 0.9, "1", "lower.balanced_part",
         Chosen { reason: "alltoall has 1; not swept between it and the random pairs of direct-random, which have 0.8 and less" };
 
+    /// Looks of a list scheduler at demands, above which direct messages go by shifts; larger lets every rank compute for longer.
+    pub const MOST_STEPS: u64 = 50_000_000, "1", "lower.most_steps",
+        Chosen { reason: "a tenth of a second or two; 256 hosts with one chunk for each other need 17 million; not swept" };
+
     /// Chunks in a relay's queue while paths fill; larger makes relays at every host look slower.
     pub const QUEUED_CHUNKS: f64 = 2.0, "1", "lower.queued_chunks",
         Chosen { reason: "about the chunks in flight on a leg; not swept" };

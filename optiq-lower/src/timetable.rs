@@ -20,13 +20,13 @@
 //! have what is reached in practice.
 
 use crate::choices::DirectOrder;
-use crate::constants::BALANCED_PART;
+use crate::constants::{BALANCED_PART, MOST_STEPS};
 use crate::ports::PortLoads;
 use optiq_net::NodeId;
 use optiq_solver::{Demand, Plan};
 use optiq_transport::EAGER;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// The order in which direct messages go, by their sizes and balance; never [`DirectOrder::Auto`].
 ///
@@ -55,14 +55,26 @@ pub fn of_plan(plan: &Plan, choice: DirectOrder) -> Option<Timetable> {
     if !is_direct || order(&plan.demands, choice) != DirectOrder::Timetable {
         return None;
     }
-    let timetable = Timetable::new(&plan.demands, EAGER);
-    log::debug!(
-        "timetable of {} turns: {} bytes at a port, at least {}",
-        timetable.turns.iter().map(Vec::len).sum::<usize>(),
-        timetable.ends_at,
-        timetable.bound
-    );
-    Some(timetable)
+    let timetable = match steps(&plan.demands, EAGER) <= MOST_STEPS {
+        true => Timetable::new(&plan.demands, EAGER),
+        false => Timetable::by_shifts(&plan.demands),
+    };
+    let Timetable { turns, ends_at, bound } = &timetable;
+    let number = turns.iter().map(Vec::len).sum::<usize>();
+    log::debug!("timetable of {number} turns: {ends_at} bytes at a port, at least {bound}");
+    let is_good = *ends_at as f64 <= *bound as f64 / BALANCED_PART;
+    (is_good || choice == DirectOrder::Timetable).then_some(timetable)
+}
+
+/// What list scheduling looks at: each quantum of a sender at all of its demands.
+fn steps(demands: &[Demand], quantum: u64) -> u64 {
+    let mut senders: BTreeMap<NodeId, (u64, u64)> = BTreeMap::new();
+    for d in demands {
+        let (count, quanta) = senders.entry(d.src).or_default();
+        *count += 1;
+        *quanta = quanta.saturating_add(d.bytes.div_ceil(quantum.max(1)));
+    }
+    senders.values().fold(0, |sum: u64, (count, quanta)| sum.saturating_add(count.saturating_mul(*quanta)))
 }
 
 /// A stretch of time in which a demand's next bytes go.
@@ -92,56 +104,93 @@ struct Sender {
     bytes: u64,
 }
 
+/// What a receiving port has left.
+#[derive(Clone, Copy)]
+struct Receiver {
+    bytes: u64,
+    free_at: u64,
+}
+
 impl Timetable {
     /// A timetable for demands between different hosts; `quantum` bytes, at least one, go before a port looks for another.
     pub fn new(demands: &[Demand], quantum: u64) -> Self {
         let quantum = quantum.max(1);
-        let mut left: Vec<u64> = demands.iter().map(|d| d.bytes).collect();
         let loads = PortLoads::new(demands);
         let bound = loads.busiest();
-        let idle = |(&host, &bytes): (&NodeId, &u64)| (host, Sender { demands: Vec::new(), bytes });
-        let mut senders: BTreeMap<NodeId, Sender> = loads.sending.iter().map(idle).collect();
-        let mut to_come = loads.receiving;
-        for (i, d) in demands.iter().enumerate() {
-            senders.entry(d.src).and_modify(|sender| sender.demands.push(i));
-        }
-        for (host, sender) in &mut senders {
-            sender.demands.sort_by_key(|&i| (demands[i].dst <= *host, demands[i].dst));
-        }
-        let mut free_at: BTreeMap<NodeId, u64> = to_come.keys().map(|&host| (host, 0)).collect();
+        let (mut senders, mut receivers, receiver_of) = ports(demands, &loads);
+        let mut left: Vec<u64> = demands.iter().map(|d| d.bytes).collect();
         let mut turns: Vec<Vec<Turn>> = vec![Vec::new(); demands.len()];
-        // By time, then by what is left; then by number.
-        let mut queue: BinaryHeap<_> = senders.iter().map(|(&host, s)| Reverse((0, Reverse(s.bytes), host))).collect();
         let mut ends_at = 0;
-        while let Some(Reverse((now, _, host))) = queue.pop() {
-            let Some(sender) = senders.get_mut(&host) else { continue };
-            let free = sender.demands.iter().copied().filter(|&i| free_at[&demands[i].dst] <= now);
+        // By time, then by what is left; then by number.
+        let ready = senders.iter().enumerate().map(|(number, s)| Reverse((0, Reverse(s.bytes), number)));
+        let mut queue: BinaryHeap<_> = ready.collect();
+        while let Some(Reverse((now, _, number))) = queue.pop() {
+            let sender = &mut senders[number];
+            let list = sender.demands.iter().enumerate();
+            let free = list.filter(|&(_, &i)| receivers[receiver_of[i]].free_at <= now);
             // The first of those with most bytes to come.
-            let Some(i) = free.rev().max_by_key(|&i| to_come[&demands[i].dst]) else {
-                let next = sender.demands.iter().map(|&i| free_at[&demands[i].dst]).min();
-                queue.extend(next.map(|time| Reverse((time, Reverse(sender.bytes), host))));
+            let Some((at, i)) =
+                free.rev().map(|(at, &i)| (at, i)).max_by_key(|&(_, i)| receivers[receiver_of[i]].bytes)
+            else {
+                let next = sender.demands.iter().map(|&i| receivers[receiver_of[i]].free_at).min();
+                queue.extend(next.map(|time| Reverse((time, Reverse(sender.bytes), number))));
                 continue;
             };
             let bytes = left[i].min(quantum);
-            let dst = demands[i].dst;
+            let end = now + bytes;
             left[i] -= bytes;
             sender.bytes -= bytes;
             if left[i] == 0 {
-                sender.demands.retain(|&other| other != i);
+                sender.demands.remove(at);
             }
-            if let (Some(rest), Some(time)) = (to_come.get_mut(&dst), free_at.get_mut(&dst)) {
-                *rest -= bytes;
-                *time = now + bytes;
-            }
+            let receiver = &mut receivers[receiver_of[i]];
+            (receiver.bytes, receiver.free_at) = (receiver.bytes - bytes, end);
             match turns[i].last_mut().filter(|last| last.starts_at + last.bytes == now) {
                 Some(last) => last.bytes += bytes,
                 None => turns[i].push(Turn { starts_at: now, bytes }),
             }
-            ends_at = ends_at.max(now + bytes);
-            queue.push(Reverse((now + bytes, Reverse(sender.bytes), host)));
+            ends_at = ends_at.max(end);
+            queue.push(Reverse((end, Reverse(sender.bytes), number)));
         }
         Self { turns, ends_at, bound }
     }
+
+    /// The same without a search, for many hosts: first all demands from a host to the next one, then those to the next but one,
+    /// and so on; each shift takes as long as its longest demand. As short as can be where all have one size.
+    pub fn by_shifts(demands: &[Demand]) -> Self {
+        let loads = PortLoads::new(demands);
+        let hosts: BTreeSet<NodeId> = loads.sending.keys().chain(loads.receiving.keys()).copied().collect();
+        let number: BTreeMap<NodeId, usize> = hosts.iter().copied().zip(0..).collect();
+        let shift = |d: &Demand| (number[&d.dst] + hosts.len() - number[&d.src]) % hosts.len();
+        let mut longest = vec![0u64; hosts.len()];
+        for d in demands {
+            let most = &mut longest[shift(d)];
+            *most = d.bytes.max(*most);
+        }
+        let mut ends_at = 0;
+        let begin = |length: &u64| {
+            ends_at += length;
+            ends_at - length
+        };
+        let begins: Vec<u64> = longest.iter().map(begin).collect();
+        let turns = demands.iter().map(|d| vec![Turn { starts_at: begins[shift(d)], bytes: d.bytes }]).collect();
+        Self { turns, ends_at, bound: loads.busiest() }
+    }
+}
+
+/// Senders, receivers, and the receiver of each demand.
+fn ports(demands: &[Demand], loads: &PortLoads) -> (Vec<Sender>, Vec<Receiver>, Vec<usize>) {
+    let numbers = |ports: &BTreeMap<NodeId, u64>| ports.keys().copied().zip(0..).collect::<BTreeMap<NodeId, usize>>();
+    let (sender_of, receiver_of) = (numbers(&loads.sending), numbers(&loads.receiving));
+    let mut senders: Vec<Sender> = loads.sending.values().map(|&bytes| Sender { demands: Vec::new(), bytes }).collect();
+    for (i, d) in demands.iter().enumerate() {
+        senders[sender_of[&d.src]].demands.push(i);
+    }
+    for (host, sender) in loads.sending.keys().zip(&mut senders) {
+        sender.demands.sort_by_key(|&i| (demands[i].dst <= *host, demands[i].dst));
+    }
+    let receivers = loads.receiving.values().map(|&bytes| Receiver { bytes, free_at: 0 }).collect();
+    (senders, receivers, demands.iter().map(|d| receiver_of[&d.dst]).collect())
 }
 
 #[cfg(test)]
@@ -183,6 +232,19 @@ mod tests {
             let shift = u64::from((d.dst.0 + 5 - d.src.0) % 5);
             assert_eq!(*turns, [Turn { starts_at: (shift - 1) * 70, bytes: 70 }]);
         }
+    }
+
+    #[test]
+    fn many_hosts_go_by_shifts() {
+        let list = demands(5, |_, _| 70);
+        assert_eq!(Timetable::by_shifts(&list), Timetable::new(&list, 30));
+        // By hand: shifts by 1, 2 and 3 hosts take 9, 1 and 1 bytes; host 0 sends 11.
+        let uneven = demands(4, |s, d| if (s, d) == (0, 1) { 9 } else { 1 });
+        let found = Timetable::by_shifts(&uneven);
+        check(&uneven, &found);
+        assert_eq!((found.ends_at, found.bound), (11, 11));
+        // 4 senders look at 3 demands for each of 3 or 12 quanta.
+        assert_eq!(steps(&uneven, 1), 3 * (3 * 3 + 11));
     }
 
     #[test]

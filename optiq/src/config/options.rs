@@ -68,7 +68,7 @@ pub const OPTIONS: &[OptionRecord] = &[
         name: "OPTIQ_TOPOLOGY",
         takes: "topology specification, or auto",
         default: "",
-        doc: "The network, as `torus:4x4`, `fattree:k=8,names=node[001-128]` or `file:net.toml`; see `optiq-topology`(7). auto takes every processor name for a host, joins them by one switch, and measures the rate of the links at first use, in 0.05 s; a wrong guess costs speed, never data. Without it every call goes to plain MPI; `optiq wrap` sets auto.",
+        doc: "The network, as `torus:4x4`, `fattree:k=8,names=node[001-128]` or `file:net.toml`; see `optiq-topology`(7). auto takes every processor name for a host, joins them by one switch, and measures the rate of the links at first use, in 0.05 s; a wrong guess costs speed, never data; in the environment it gives way to a topology in a file. Without it every call goes to plain MPI; `optiq wrap` sets auto.",
         scope: Scope::Communicator,
         set: |c, v| put(&mut c.topology, Some(v.into())),
     },

@@ -2,8 +2,9 @@
 
 use super::options::{OPTIONS, OptionRecord, PREFIX, Scope};
 use super::values::Config;
-#[cfg(feature = "mpi")]
 use optiq_lower::choices::Algorithm;
+#[cfg(feature = "mpi")]
+use optiq_net::spec::is_auto;
 use optiq_net::text_file;
 use std::ffi::OsString;
 use std::fmt;
@@ -196,6 +197,11 @@ impl Settings {
         for (name, value) in variables {
             match OPTIONS.iter().find(|o| o.name == name) {
                 Some(_) if value.trim().is_empty() => {}
+                // A network that a file describes is known, and need not be guessed: `optiq wrap` may run where the file is not.
+                Some(record)
+                    if record.name == "OPTIQ_TOPOLOGY"
+                        && is_auto(&value)
+                        && self.set.iter().any(|s| s.record.name == record.name) => {}
                 Some(record) => self.put(record, &value, Origin::Environment),
                 // Where OPTIQ is installed, for CMake's find_package.
                 None if ["OPTIQ_ROOT", "OPTIQ_DIR", "OPTIQ_LAB_PROFILE"].contains(&name.as_str()) => {}
@@ -397,6 +403,19 @@ mod tests {
         assert_eq!((config.algorithm, config.rejected.as_deref()), (Algorithm::Mpi, Some(said)));
         assert_eq!(error.unwrap().to_string(), said);
         assert_eq!(read(&[("OPTIQ_ALGORITHM", "mpi")]).or_plain_mpi().0.rejected, None);
+    }
+
+    #[test]
+    fn a_network_that_a_file_describes_is_not_guessed() {
+        let topology = |file: &str, variable: &str| {
+            let mut settings = Settings::default();
+            settings.add_text(file, Path::new("optiq.conf"));
+            settings.add_environment([("OPTIQ_TOPOLOGY".to_string(), variable.to_string())]);
+            settings.resolve().usable().unwrap().topology.unwrap()
+        };
+        assert_eq!(topology("topology = torus:4x4", "auto"), "torus:4x4");
+        assert_eq!(topology("topology = torus:4x4", "star:16"), "star:16");
+        assert_eq!(topology("k = 7", "auto"), "auto");
     }
 
     #[test]
