@@ -2,8 +2,8 @@
 
 use super::options::{OPTIONS, OptionRecord, PREFIX, Scope};
 use super::values::Config;
-use optiq_lower::choices::Algorithm;
 #[cfg(feature = "mpi")]
+use optiq_lower::choices::Algorithm;
 use optiq_net::spec::is_auto;
 use optiq_net::text_file;
 use std::ffi::OsString;
