@@ -65,6 +65,38 @@ fn a_file_that_cannot_be_used_is_named() {
 }
 
 #[test]
+fn what_one_run_learned_the_next_one_knows() {
+    let file = folder("learned").join("learned.json");
+    let _ = fs::remove_file(&file);
+    let path = file.to_str().unwrap();
+    // A switch that is faster than memory, so that MPI leaves something to be gained.
+    let fast = ("OPTIQ_TOPOLOGY", "star:2,capacity=50GB/s");
+    let options = [PLACED, fast, ("OPTIQ_LEARNED", path), ("OPTIQ_REPORT", "1")];
+    let mut calls = || {
+        let output = passes("report", 2, &["learn"], &options);
+        assert!(output.contains("  learned, as shares of the link bound on the fabric's own routes:\n"), "{output}");
+        assert!(output.contains("2 ranks, direct, 4194304 to 16777216 bytes for each pair of hosts"), "{output}");
+        let text = fs::read_to_string(&file).unwrap();
+        let count = |key: &str| -> u64 {
+            let lines: Vec<&str> = text.lines().filter_map(|l| l.trim().strip_prefix(key)).collect();
+            assert_eq!(lines.len(), 1, "{text}");
+            lines[0].trim_end_matches(',').parse().unwrap()
+        };
+        [count("\"mpi_calls\": "), count("\"optiq_calls\": ")]
+    };
+    // Both sides are tried. The last call, and calls that MPI serves unasked, are not followed by an agreement, and so not
+    // learned of.
+    let [mpi, optiq] = calls();
+    assert!(mpi >= 1 && optiq >= 1 && mpi + optiq <= 5, "{mpi} {optiq}");
+    let [mpi_then, optiq_then] = calls();
+    assert!(mpi_then >= mpi && optiq_then >= optiq && mpi_then + optiq_then > mpi + optiq, "{mpi_then} {optiq_then}");
+    fs::write(&file, "my notes").unwrap();
+    let output = passes("report", 2, &["learn"], &options);
+    assert_eq!(output.matches("learned.json: not what was learned by OPTIQ").count(), 2, "{output}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "my notes");
+}
+
+#[test]
 fn a_program_that_calls_the_library_gets_a_report() {
     let planned = [PLACED, ("OPTIQ_TOPOLOGY", "star:2"), ("OPTIQ_ALGORITHM", "multipath"), ("OPTIQ_REPORT", "1")];
     let output = passes("report", 2, &[], &planned);

@@ -21,6 +21,7 @@ pub const TARGETS: &[Target] = &[
     ("conf", conf),
     ("demands", demands),
     ("goal", goal),
+    ("learned", learned),
     ("model", model),
     ("paths", paths),
     ("plan_binary", plan_binary),
@@ -171,6 +172,16 @@ pub fn conf(data: &[u8]) {
     settings.add_text(text, Path::new("fuzz.conf"));
     // The values are read here.
     let _ = settings.resolve();
+}
+
+/// `OPTIQ_LEARNED`.
+pub fn learned(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    if let Ok(learned) = optiq_lower::learned::Learned::parse(text) {
+        let again = optiq_lower::learned::Learned::parse(&learned.text());
+        assert_eq!(again.as_ref(), Ok(&learned), "what is written can be read");
+        let _ = learned.to_string();
+    }
 }
 
 /// `OPTIQ_SCORES`.

@@ -70,18 +70,29 @@ pub struct DemandKind {
     pub imbalance: u32,
 }
 
+impl DemandKind {
+    /// The lower ends of the ranges that make up the kind: bytes, fan-out, fan-in, imbalance.
+    pub fn lower_ends(&self) -> [u64; 4] {
+        let Self { size, fan_out, fan_in, imbalance } = *self;
+        [2 * size, fan_out, fan_in, imbalance].map(|exponent| 1 << exponent.min(63))
+    }
+
+    /// The kind with these [`DemandKind::lower_ends`], if there is one.
+    pub fn of_lower_ends(ends: [u64; 4]) -> Option<Self> {
+        let [size, fan_out, fan_in, imbalance] = ends.map(|end| end.checked_ilog2().unwrap_or(0));
+        let kind = Self { size: size / 2, fan_out, fan_in, imbalance };
+        (kind.lower_ends() == ends).then_some(kind)
+    }
+}
+
 impl std::fmt::Display for DemandKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { size, fan_out, fan_in, imbalance } = *self;
-        let power = |exponent: u32| 1u64 << exponent.min(63);
+        let [bytes, fan_out, fan_in, imbalance] = self.lower_ends();
         write!(
             f,
-            "{} to {} bytes for each pair of hosts, fan-out from {}, fan-in from {}, busiest port from {} times the mean",
-            power(2 * size),
-            power(2 * size + 2),
-            power(fan_out),
-            power(fan_in),
-            power(imbalance)
+            "{bytes} to {} bytes for each pair of hosts, fan-out from {fan_out}, fan-in from {fan_in}, busiest port from \
+             {imbalance} times the mean",
+            bytes.saturating_mul(4)
         )
     }
 }

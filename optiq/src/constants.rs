@@ -68,6 +68,10 @@ constants! {
     pub(crate) const CALIBRATION_REDUCTIONS: usize = 5, "1", "optiq.calibration_reductions",
         Chosen { reason: "the smallest of a few is stable; a communicator's first use must stay short" };
 
+    /// No further reduction is timed after this; ranks that spin on fewer cores than they need take tens of milliseconds for each.
+    pub(crate) const MOST_CALIBRATION_SECONDS: f64 = 0.05, "s", "optiq.most_calibration_seconds",
+        Chosen { reason: "a tenth of what a communicator's first use may take where ranks spin; not swept" };
+
     /// Rounds of a file access from one agreement to the next; larger reports a failure later.
     pub(crate) const FILE_BATCH_ROUNDS: u64 = 8, "1", "optiq.file_batch_rounds",
         Chosen { reason: "ranks that wait in a reduction take processors from forwarders; not swept" };

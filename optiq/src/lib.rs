@@ -18,6 +18,8 @@ mod error;
 #[cfg(feature = "mpi")]
 mod gpu;
 pub mod io;
+#[cfg(feature = "mpi")]
+mod learned;
 pub mod logger;
 #[cfg(feature = "mpi")]
 mod networks;

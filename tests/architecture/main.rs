@@ -190,6 +190,28 @@ fn files_stay_readable() {
 }
 
 #[test]
+fn no_merge_is_left_half_done() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() && name != "target" && !name.starts_with('.') {
+                folders.push(path);
+            } else if [".rs", ".md", ".toml", ".json", ".c", ".h", ".f90"].iter().any(|end| name.ends_with(end)) {
+                let text = std::fs::read_to_string(&path).unwrap();
+                if text.lines().any(|l| ["<".repeat(7), ">".repeat(7)].iter().any(|mark| l.starts_with(mark.as_str())))
+                {
+                    found.push(path.display().to_string());
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "conflict markers in {}", found.join(", "));
+}
+
+#[test]
 fn the_map_is_right() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();

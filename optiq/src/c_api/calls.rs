@@ -5,7 +5,7 @@
 //! and nothing is sent for it.
 
 use super::message::remember;
-use crate::networks;
+use crate::{learned, networks};
 use optiq_lower::decide::Decision;
 use optiq_transport::mpi::ffi;
 use parking_lot::Mutex;
@@ -75,16 +75,19 @@ pub(super) fn count_unagreed() {
     }
 }
 
-/// Prints the report on rank 0, if it is wanted and was not printed. MPI must be initialised, and may be being finalised.
+/// On rank 0, adds what was learned to its file, and prints the report if it is wanted and was not printed. MPI must be initialised, and may be being finalised.
 pub(super) fn report() {
-    if !WANTED.swap(false, Relaxed) {
-        return;
-    }
     let mut rank = 0;
     // SAFETY: by this function's contract.
     unsafe { ffi::PMPI_Comm_rank(ffi::RSMPI_COMM_WORLD, &mut rank) };
-    if rank == 0 {
-        let text = lines(&COUNTS.lock(), UNAGREED.load(Relaxed)) + &networks::guessed_line();
+    let wanted = WANTED.swap(false, Relaxed);
+    if rank != 0 {
+        return;
+    }
+    learned::save();
+    if wanted {
+        let calls = lines(&COUNTS.lock(), UNAGREED.load(Relaxed));
+        let text = calls + &networks::guessed_line() + &learned::lines();
         // One write, so that it stays one block. A failure cannot be reported anywhere.
         let _ = std::io::stderr().write_all(text.as_bytes());
     }

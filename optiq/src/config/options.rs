@@ -193,6 +193,14 @@ pub const OPTIONS: &[OptionRecord] = &[
         set: |c, v| put(&mut c.calibration, Some(v.into())),
     },
     OptionRecord {
+        name: "OPTIQ_LEARNED",
+        takes: "file",
+        default: "",
+        doc: "What was learned of which kind of demands MPI and OPTIQ serve how fast: read when a communicator is first used, so that a kind that is known needs no trial before the faster side serves it, and kept up by rank 0 at the end; `optiq info --scores` shows it. Without it every run learns anew.",
+        scope: Scope::Process,
+        set: |c, v| put(&mut c.learned, Some(v.into())),
+    },
+    OptionRecord {
         name: "OPTIQ_MIN_BYTES",
         takes: "size",
         default: "",

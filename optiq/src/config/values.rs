@@ -107,6 +107,8 @@ pub struct Config {
     pub preload: Preload,
     /// `OPTIQ_REPORT`.
     pub report: bool,
+    /// `OPTIQ_LEARNED`.
+    pub learned: Option<String>,
     /// `OPTIQ_LOG`.
     pub log: log::LevelFilter,
     /// The option or file of options that was rejected, and why, in a sentence; everything is left to plain MPI then.
@@ -185,6 +187,7 @@ impl Default for Config {
             disable: false,
             preload: Preload::default(),
             report: false,
+            learned: None,
             log: log::LevelFilter::Warn,
             rejected: None,
         }
@@ -196,7 +199,7 @@ impl Config {
     /// for each other without end. The rest may differ, or its result is compared, as the network is.
     #[cfg(feature = "mpi")]
     pub(crate) fn agreed_settings(&self) -> i64 {
-        let Config { calibration, topology, .. } = self;
+        let Config { calibration, topology, learned, .. } = self;
         let local = Config {
             // The rate of a network that is guessed is measured together.
             topology: topology.clone().filter(|spec| is_auto(spec)).map(|_| AUTO.into()),
@@ -207,6 +210,7 @@ impl Config {
             trace_events: 0,
             disable: false,
             report: false,
+            learned: learned.as_ref().map(|_| String::new()),
             log: log::LevelFilter::Off,
             rejected: None,
             ..self.clone()

@@ -72,6 +72,9 @@ impl Session {
             // Plain MPI could do without an agreement.
             let agreement = if side == Side::Planned { self.agreement_seconds() } else { 0.0 };
             entry.record(side, -took as f64 / 1e9 + agreement);
+            if let Ok(fabric) = &self.fabric {
+                fabric.learning.keep(&entry);
+            }
         }
         Ok(Agreement {
             failed: (status < 0).then(|| Rank((-status - 1) as u32)),

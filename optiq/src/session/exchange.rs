@@ -4,7 +4,7 @@ use super::agree::{Agreement, Offer};
 use super::arguments::{ByMpi, Local};
 use super::forecast::CallClass;
 use super::outcome::Outcome;
-use super::plans::{Entry, LinkBounds, Measured, Side, Staged, Trials};
+use super::plans::{Entry, LinkBounds, Measured, Side, Staged};
 use super::setup::Fabric;
 use super::state::Session;
 use crate::blocks::Blocks;
@@ -14,6 +14,7 @@ use crate::error::Error;
 use optiq_lower::constants::LEAST_PLANNING_SECONDS;
 use optiq_lower::decide::{BeforePlanning, Decision, decide, decide_before_planning, multipath};
 use optiq_lower::gather::{Gathered, gather, pays};
+use optiq_lower::learned::Paths;
 use optiq_lower::lower::{Message, lower, lower_by_timetable, merge};
 use optiq_lower::ports::PortLoads;
 use optiq_lower::relays::RelayPolicy;
@@ -24,7 +25,6 @@ use optiq_solver::plan;
 use optiq_solver::planner::PlannerName;
 use optiq_solver::{Demand, Plan};
 use optiq_transport::{Execution, Rank, Schedule, ScheduleOptions};
-use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -294,19 +294,15 @@ impl Session {
             planned: plan.congestion_seconds,
             direct: plan.direct_congestion_seconds.max(f64::MIN_POSITIVE),
         };
-        let trials = if tag == TRIED { self.trials_of(&plan) } else { Rc::default() };
-        Ok(Entry { bounds, trials, ..entry })
-    }
-
-    /// What was learned of demands of this kind that go directly.
-    fn trials_of(&self, plan: &Plan) -> Rc<Cell<Trials>> {
         let kind = PortLoads::new(&plan.demands).kind();
-        let mut learned = self.learned.borrow_mut();
-        let trials = learned.entry(kind).or_insert_with(|| Rc::new(Cell::new(Trials::beginning_with(Side::Plain))));
-        if self.rank() == Rank(0) {
+        let (paths, trials) = match tag {
+            TRIED => (Paths::Direct, fabric.learning.direct(kind)),
+            _ => (Paths::Forwarded, Rc::default()),
+        };
+        if tag == TRIED && self.rank() == Rank(0) {
             log::debug!("direct messages, {kind}: {}", trials.get());
         }
-        Rc::clone(trials)
+        Ok(Entry { bounds, trials, kind: Some((paths, kind)), ..entry })
     }
 
     /// This rank's part of a plan, or of direct messages without one, and its copies if messages are packed; collective.

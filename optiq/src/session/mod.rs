@@ -22,6 +22,7 @@ mod fast_path;
 mod forecast;
 mod guess;
 mod i32_counts;
+mod learning;
 mod operation;
 mod outcome;
 mod parts;

@@ -4,6 +4,8 @@ use crate::blocks::Blocks;
 use crate::constants::{AVERAGE_WEIGHT, FIRST_DIRECT_TRIAL, FIRST_TRIAL, OUTLIER, TRIAL_PART};
 use optiq_lower::decide::Decision;
 use optiq_lower::gather::{Gathered, Place};
+use optiq_lower::learned::{Paths, Times};
+use optiq_lower::ports::DemandKind;
 use optiq_net::Fingerprint;
 use optiq_net::fingerprint::Hasher;
 use optiq_transport::{Rank, Schedule};
@@ -27,6 +29,8 @@ pub(super) struct Entry {
     pub(super) bounds: LinkBounds,
     /// Shared by all demand sets of a kind where messages go directly.
     pub(super) trials: Rc<Cell<Trials>>,
+    /// Which way the schedule sends which kind of demands, where it has a plan.
+    pub(super) kind: Option<(Paths, DemandKind)>,
 }
 
 /// Link bounds of a demand set, in seconds: no execution is faster.
@@ -70,6 +74,7 @@ impl Entry {
             planning_seconds: 0.0,
             bounds: LinkBounds::default(),
             trials: Rc::default(),
+            kind: None,
         }
     }
 }
@@ -146,6 +151,29 @@ impl Trials {
     pub(super) fn beginning_with(first: Side) -> Self {
         let (planned, plain) = Default::default();
         Self { first, uses: 0, planned, plain, spent: 0.0, trials_cost: 0.0 }
+    }
+
+    /// Trials that go on from what an earlier run measured. With both sides known, there is no first trial.
+    pub(super) fn known(times: &Times) -> Self {
+        let planned = RobustMovingAverage { seconds: times.optiq_bounds, times: times.optiq_calls };
+        let plain = RobustMovingAverage { seconds: times.mpi_bounds, times: times.mpi_calls };
+        // A first trial is what lacks: it comes at once.
+        let uses = match (times.optiq_bounds, times.mpi_bounds) {
+            (Some(_), Some(_)) => FIRST_DIRECT_TRIAL + 1,
+            (None, Some(_)) => FIRST_DIRECT_TRIAL,
+            _ => 0,
+        };
+        Self { uses, planned, plain, ..Self::beginning_with(Side::Plain) }
+    }
+
+    /// What was measured by now.
+    pub(super) fn times(&self) -> Times {
+        Times {
+            mpi_bounds: self.plain.seconds,
+            mpi_calls: self.plain.times,
+            optiq_bounds: self.planned.seconds,
+            optiq_calls: self.planned.times,
+        }
     }
 
     /// The faster one, as far as known. Planned paths must be `min_gain` times faster.
@@ -385,6 +413,25 @@ mod tests {
         // MPI is within 2 % of the bound: there is nothing to try.
         let close = serve(1.0, 1.01);
         assert_eq!((planned(&close), close[0].1), (vec![], true));
+    }
+
+    #[test]
+    fn what_an_earlier_run_measured_needs_no_trial() {
+        let bounds = LinkBounds { planned: 1.0, direct: 1.0 };
+        let serve = |mpi_bounds: Option<f64>, optiq_bounds: Option<f64>| {
+            let mut trials = Trials::known(&Times { mpi_bounds, mpi_calls: 9, optiq_bounds, optiq_calls: 9 });
+            let mut run = || {
+                let side = trials.next(1.02, bounds);
+                trials.record(side, if side == Side::Planned { 1.02 } else { 1.7 });
+                side == Side::Planned
+            };
+            (0..4).map(|_| run()).collect::<Vec<_>>()
+        };
+        assert_eq!(serve(Some(1.7), Some(1.02)), [true; 4]);
+        assert_eq!(serve(Some(1.7), Some(3.0))[..2], [false; 2]);
+        assert_eq!(serve(Some(1.7), None), [true; 4]);
+        assert_eq!(serve(Some(1.01), None), [false; 4]);
+        assert_eq!(serve(None, None), [false, true, true, true]);
     }
 
     #[test]

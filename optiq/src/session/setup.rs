@@ -1,9 +1,10 @@
 //! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
 
 use super::guess::{Guess, LocalSetup};
+use super::learning::Learning;
 use super::parts::Parts;
 use crate::config::Config;
-use crate::constants::CALIBRATION_REDUCTIONS;
+use crate::constants::{CALIBRATION_REDUCTIONS, MOST_CALIBRATION_SECONDS};
 use crate::error::Error;
 use crate::logger;
 use crate::networks;
@@ -38,6 +39,7 @@ pub(super) struct Fabric {
     pub(super) shared: Option<RefCell<HostMemory>>,
     /// Gathered exchanges so far: they use the two halves of the shared memory in turn.
     pub(super) gathered: Cell<u64>,
+    pub(super) learning: Learning,
 }
 
 impl Fabric {
@@ -110,10 +112,12 @@ impl Fabric {
                 parts.end("cost model");
                 let shared = shared_memory(comm, &placement)?.map(RefCell::new);
                 parts.end("shared memory");
+                let learning = Learning::new(comm, config, &network)?;
                 if comm.rank() == Rank(0) {
                     parts.log();
                 }
-                return Ok(Ok(Self { network, placement, transport, tracer, model, shared, gathered: Cell::new(0) }));
+                let gathered = Cell::new(0);
+                return Ok(Ok(Self { network, placement, transport, tracer, model, shared, gathered, learning }));
             }
             Ok(None) if state == 0 => return Ok(Err(asked_for(config))),
             Err(reason) => reason,
@@ -212,11 +216,17 @@ fn calibrate(comm: &Communicator) -> Result<CostModel, Error> {
     let mut model = CostModel::default();
     let mut least = f64::INFINITY;
     let reduction = Reduction::new()?;
+    let began = Instant::now();
     for _ in 0..2 * CALIBRATION_REDUCTIONS {
+        // All ranks learn how long the one has been at it that began first, so all end after the same one.
         let mut record = ReductionRecord { minima: [0; MINIMA], sums: [0; 2] };
+        record.minima[0] = -(began.elapsed().as_nanos() as i64);
         let start = Instant::now();
         reduction.reduce(comm, &mut record)?;
         least = least.min(start.elapsed().as_secs_f64());
+        if -record.minima[0] as f64 > MOST_CALIBRATION_SECONDS * 1e9 {
+            break;
+        }
     }
     model.agreement_seconds = least;
     let steps = 2 * comm.size().next_power_of_two().trailing_zeros().max(1);

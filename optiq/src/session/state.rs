@@ -4,7 +4,7 @@ use super::fast_path::FastPath;
 use super::forecast::Forecast;
 use super::i32_counts::I32Counts;
 use super::outcome::Outcome;
-use super::plans::{KnownFallbacks, Measured, Plans, Trials};
+use super::plans::{KnownFallbacks, Measured, Plans};
 use super::queue::Queue;
 use super::setup::Fabric;
 use crate::config::Config;
@@ -12,12 +12,10 @@ use crate::error::Error;
 use optiq_lower::decide::Decision;
 use optiq_lower::model::CostModel;
 use optiq_lower::placement::Placement;
-use optiq_lower::ports::DemandKind;
 use optiq_net::Network;
 use optiq_transport::mpi::{Communicator, Reduction, ffi};
 use optiq_transport::{Execution, Rank};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -44,8 +42,6 @@ pub struct Session {
     pub(super) fast_path: Arc<FastPath>,
     pub(super) known_fallbacks: RefCell<KnownFallbacks>,
     pub(super) measured: Cell<Option<Measured>>,
-    /// What was measured where messages go directly, by the kind of demands; the same on all ranks.
-    pub(super) learned: RefCell<BTreeMap<DemandKind, Rc<Cell<Trials>>>>,
     /// What is said of calls that were not agreed upon.
     pub(super) unagreed_decision: Arc<Decision>,
     pub(super) queue: RefCell<Queue>,
@@ -136,7 +132,6 @@ impl Session {
             )),
             known_fallbacks: RefCell::default(),
             measured: Cell::new(None),
-            learned: RefCell::default(),
             unagreed_decision: Arc::new(Decision::Mpi { reason }),
             queue: RefCell::default(),
             refused: Cell::new(false),

@@ -25,10 +25,12 @@ Examples:
   optiq info -cf | tee optiq.conf
   optiq info --constants
   optiq info --scores --topology torus:4x4,capacity=12.5MB/s
-  OPTIQ_SCORES=0-64KiB=mpi optiq info --scores --topology bgq:512")]
+  OPTIQ_SCORES=0-64KiB=mpi optiq info --scores --topology bgq:512
+  OPTIQ_LEARNED=learned.json optiq info --scores --topology star:16")]
 pub struct Arguments {
     /// Show the score map: what serves exchanges of which size, and what the cost model predicts for them. Options
-    /// (OPTIQ_SCORES, OPTIQ_CALIBRATION, OPTIQ_MIN_GAIN ...) count as they would in a program
+    /// (OPTIQ_SCORES, OPTIQ_CALIBRATION, OPTIQ_MIN_GAIN ...) count as they would in a program, and what earlier programs
+    /// learned is shown (OPTIQ_LEARNED)
     #[arg(long)]
     scores: bool,
     /// The network of the score map [default: OPTIQ_TOPOLOGY]

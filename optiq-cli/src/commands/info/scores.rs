@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::output::{self, Schema};
 use optiq::Config;
 use optiq_lower::decide::score;
+use optiq_lower::learned::{Learned, Record};
 use optiq_lower::machine::MachineRecord;
 use optiq_lower::model::CostModel;
 use optiq_lower::scores::Rule;
@@ -34,6 +35,8 @@ struct ScoresDocument {
     store_and_forward_link_efficiency: f64,
     mpi_link_efficiency: f64,
     scores: Vec<Row>,
+    /// Of `OPTIQ_LEARNED`.
+    learned: Vec<Record>,
 }
 
 /// What serves one pattern at one size.
@@ -64,6 +67,8 @@ pub fn run(topology: Option<String>, json: bool) -> Result<ExitCode, Failure> {
         }
         None => CostModel::default(),
     };
+    let learned = config.learned.as_ref().map(|file| Learned::read(Path::new(file))).transpose();
+    let learned = learned.map_err(Failure::Input)?.unwrap_or_default();
     let mut scores = Vec::new();
     for pattern in PATTERNS {
         let plan = plan(&network, pattern)?;
@@ -82,11 +87,12 @@ pub fn run(topology: Option<String>, json: bool) -> Result<ExitCode, Failure> {
         store_and_forward_link_efficiency: model.store_and_forward_link_efficiency,
         mpi_link_efficiency: model.mpi_link_efficiency,
         scores,
+        learned: learned.records(),
     };
     if json {
         output::print_json(Schema::InfoScores, &document)?
     } else {
-        output::print(&text(&document, &model))?
+        output::print(&(text(&document, &model) + &what_was_learned(&learned)))?
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -133,4 +139,12 @@ fn text(d: &ScoresDocument, model: &CostModel) -> String {
         d.topology,
         table::table(&rows)
     )
+}
+
+/// The lines about `OPTIQ_LEARNED`; empty if nothing was learned.
+fn what_was_learned(learned: &Learned) -> String {
+    if learned.0.is_empty() {
+        return String::new();
+    }
+    format!("\nLearned (OPTIQ_LEARNED), as shares of the link bound on the fabric's own routes:\n{learned}")
 }

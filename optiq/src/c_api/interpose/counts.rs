@@ -1,7 +1,7 @@
 //! How many calls went which way, and the report of it at `MPI_Finalize`.
 
 use crate::config::Config;
-use crate::networks;
+use crate::{learned, networks};
 use optiq_transport::mpi::{ffi, is_initialized, quietly};
 use std::ffi::{c_int, c_void};
 use std::fmt::Write;
@@ -143,7 +143,13 @@ pub(super) fn add(function: usize, reason: CallOutcome, calls: u64) {
 /// Sums the counts over all ranks and prints them on rank 0, if that is wanted; before `MPI_Finalize`, which is as
 /// collective as the sum.
 pub(super) fn report() {
-    if !is_initialized() || !is_wanted() || REPORTED.swap(true, Relaxed) {
+    if !is_initialized() {
+        return;
+    }
+    if rank_in_world() == 0 {
+        learned::save();
+    }
+    if !is_wanted() || REPORTED.swap(true, Relaxed) {
         return;
     }
     let mine = snapshot();
@@ -168,12 +174,21 @@ pub(super) fn report() {
 
 /// As [`report`], where `MPI_Finalize` went past us: without a sum, which would come too late.
 pub(super) fn report_own() {
-    let mut rank = 0;
-    // SAFETY: MPI is being finalised, which is early enough for this.
-    unsafe { ffi::PMPI_Comm_rank(ffi::RSMPI_COMM_WORLD, &mut rank) };
+    let rank = rank_in_world();
+    if rank == 0 {
+        learned::save();
+    }
     if rank == 0 && is_wanted() && !REPORTED.swap(true, Relaxed) {
         print("rank 0 alone", &snapshot());
     }
+}
+
+/// This process's rank in MPI_COMM_WORLD. MPI must be initialised, and may be being finalised.
+fn rank_in_world() -> c_int {
+    let mut rank = 0;
+    // SAFETY: a pointer to an int; by this function's contract.
+    unsafe { ffi::PMPI_Comm_rank(ffi::RSMPI_COMM_WORLD, &mut rank) };
+    rank
 }
 
 /// Whether a report is wanted, if that was read before: 1 no, 2 yes.
@@ -198,7 +213,8 @@ fn snapshot() -> Vec<u64> {
 }
 
 fn print(who: &str, counts: &[u64]) {
-    let text = lines(who, counts, UNUSABLE.get().map(String::as_str)) + &networks::guessed_line();
+    let calls = lines(who, counts, UNUSABLE.get().map(String::as_str));
+    let text = calls + &networks::guessed_line() + &learned::lines();
     // One write, so that it stays one block. A failure cannot be reported anywhere.
     let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
 }

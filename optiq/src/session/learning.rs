@@ -1,0 +1,98 @@
+//! What a session learns of MPI and OPTIQ by kinds of demands, and what it knows from earlier runs.
+
+use super::plans::{Entry, Side, Trials};
+use crate::config::Config;
+use crate::error::Error;
+use crate::{learned, logger};
+use optiq_lower::learned::{Learned, Paths, Subject};
+use optiq_lower::machine::one_line;
+use optiq_lower::ports::DemandKind;
+use optiq_net::Network;
+use optiq_net::spec::is_auto;
+use optiq_transport::Rank;
+use optiq_transport::mpi::Communicator;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+/// See the top of the file. All but `kept` and `file` is the same on all ranks.
+#[derive(Default)]
+pub(super) struct Learning {
+    network: String,
+    mpi_library: String,
+    ranks: u32,
+    /// From earlier runs, for this network, MPI library and number of ranks.
+    known: Learned,
+    /// Shared by all demand sets of a kind where messages go directly.
+    direct: RefCell<BTreeMap<DemandKind, Rc<Cell<Trials>>>>,
+    /// Whether the process keeps what is learned, for a report or the file.
+    kept: bool,
+    file: Option<String>,
+}
+
+impl Learning {
+    /// What is known of this network, from `OPTIQ_LEARNED`; collective.
+    ///
+    /// # Errors
+    /// What MPI reports. A file that cannot be used is said, and nothing is known.
+    pub(super) fn new(comm: &Communicator, config: &Config, network: &Network) -> Result<Self, Error> {
+        let ranks = comm.size();
+        let network = match config.topology.as_deref() {
+            Some(spec) if is_auto(spec) => format!("auto: {} hosts", network.hosts()),
+            _ => network.spec().to_string(),
+        };
+        let mut learning = Self {
+            network,
+            mpi_library: one_line(&comm.library_version()?),
+            ranks,
+            kept: config.report || config.learned.is_some(),
+            file: config.learned.clone(),
+            ..Self::default()
+        };
+        let Some(file) = &config.learned else { return Ok(learning) };
+        let mut text = Vec::new();
+        if comm.rank() == Rank(0) {
+            match Learned::read(Path::new(file)) {
+                Ok(all) => text = learning.fitting(all).text().into_bytes(),
+                Err(error) => logger::warn_once(&format!("OPTIQ_LEARNED: {error}; it is neither used nor replaced")),
+            }
+        }
+        comm.broadcast(Rank(0), &mut text)?;
+        // Rank 0 wrote it a moment ago; nothing, where it could not.
+        learning.known = Learned::parse(&String::from_utf8_lossy(&text)).unwrap_or_default();
+        Ok(learning)
+    }
+
+    fn fitting(&self, all: Learned) -> Learned {
+        let fits = |s: &Subject| {
+            s.network == self.network
+                && s.ranks == self.ranks
+                && s.mpi_library == self.mpi_library
+                && s.paths == Paths::Direct
+        };
+        Learned(all.0.into_iter().filter(|(subject, _)| fits(subject)).collect())
+    }
+
+    /// The trials of demands of this kind that go directly. What earlier runs measured of both sides needs no first trial.
+    pub(super) fn direct(&self, kind: DemandKind) -> Rc<Cell<Trials>> {
+        let mut direct = self.direct.borrow_mut();
+        let trials = direct.entry(kind).or_insert_with(|| {
+            let known = self.known.0.get(&self.subject(Paths::Direct, kind));
+            Rc::new(Cell::new(known.map_or(Trials::beginning_with(Side::Plain), Trials::known)))
+        });
+        Rc::clone(trials)
+    }
+
+    fn subject(&self, paths: Paths, kind: DemandKind) -> Subject {
+        let Self { network, mpi_library, ranks, .. } = self;
+        Subject { network: network.clone(), ranks: *ranks, mpi_library: mpi_library.clone(), paths, kind }
+    }
+
+    /// Keeps for this process's report and file what the trials of a demand set say by now.
+    pub(super) fn keep(&self, entry: &Entry) {
+        if let (true, Some((paths, kind))) = (self.kept, entry.kind) {
+            learned::keep(self.subject(paths, kind), entry.trials.get().times(), self.file.as_deref());
+        }
+    }
+}
