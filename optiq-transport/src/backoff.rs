@@ -18,6 +18,13 @@ pub struct Backoff {
 const SHARED: Duration = Duration::from_micros(BACKOFF_SHARED_MICROSECONDS);
 const SLEEP: Duration = Duration::from_micros(BACKOFF_SLEEP_MICROSECONDS);
 
+/// Yields the processor; whether another process used it.
+pub(crate) fn yield_processor() -> bool {
+    let start = Instant::now();
+    std::thread::yield_now();
+    start.elapsed() > SHARED
+}
+
 impl Backoff {
     /// Something moved.
     pub fn moved(&mut self) {
@@ -32,9 +39,7 @@ impl Backoff {
             // From time to time it measures again.
             self.shared = !self.idle.is_multiple_of(4 * BACKOFF_POLLS);
         } else {
-            let start = Instant::now();
-            std::thread::yield_now();
-            self.shared = start.elapsed() > SHARED;
+            self.shared = yield_processor();
         }
     }
 }

@@ -40,6 +40,16 @@ pub(super) struct Fabric {
     /// Gathered exchanges so far: they use the two halves of the shared memory in turn.
     pub(super) gathered: Cell<u64>,
     pub(super) learning: Learning,
+    /// Whether a rank was found to share its processor with another one.
+    pub(super) shared_processors: bool,
+}
+
+/// What all ranks found to be so.
+struct AgreedSetup {
+    /// Some rank shares its processor.
+    shared_processors: bool,
+    /// All are to be traced.
+    traced: bool,
 }
 
 impl Fabric {
@@ -77,47 +87,21 @@ impl Fabric {
         };
         let [print, placed, settings] = [print, placed, config.agreed_settings()].map(|word| word.max(i64::MIN + 1));
         let traced = i64::from(config.trace.is_some());
-        let mut agreed = [state, print, -print, settings, -settings, traced, -traced, placed, -placed];
+        let alone = i64::from(!comm.shares_processor());
+        let mut agreed = [state, print, -print, settings, -settings, traced, -traced, placed, -placed, alone];
         parts.end("network and placement");
         comm.all_min(&mut agreed)?;
         parts.end("agreement");
-        let [state, print, print_max, settings, settings_max, traced, traced_max, placed, placed_max] = agreed;
+        let [state, print, print_max, settings, settings_max, traced, traced_max, placed, placed_max, alone] = agreed;
         let (same_network, same_settings) = (print == -print_max, settings == -settings_max);
         let same = same_network && same_settings && placed == -placed_max;
         let wrong = match local {
             Ok(Some((network, placement, model, guess))) if state == 1 && same => {
-                let network = match guess {
-                    Some(guess) => guess.settle(comm, network)?,
-                    None => network,
-                };
-                parts.end("rates");
-                let (model, elsewhere) = model.unzip();
-                if let Some(note) = elsewhere.flatten().filter(|_| comm.rank() == Rank(0)) {
-                    logger::warn_once(&format!("OPTIQ_CALIBRATION: {note}"));
-                }
-                if comm.rank() == Rank(0) {
-                    network.warnings().into_iter().chain(placement.note()).for_each(|note| logger::warn_once(&note));
-                    log::info!("positions of {} ranks are known by {}", placement.len(), placement.provenance());
-                }
                 if traced != -traced_max && comm.rank() == Rank(0) {
                     logger::warn_once("OPTIQ_TRACE is not set on all ranks; nothing is traced");
                 }
-                let (transport, tracer) = watch(comm, config, traced == 1, back_end(comm, config)?)?;
-                let transport = RefCell::new(transport);
-                parts.end("transport");
-                let model = match model {
-                    Some(model) => agree_on(comm, model)?,
-                    None => calibrate(comm)?,
-                };
-                parts.end("cost model");
-                let shared = shared_memory(comm, &placement)?.map(RefCell::new);
-                parts.end("shared memory");
-                let learning = Learning::new(comm, config, &network)?;
-                if comm.rank() == Rank(0) {
-                    parts.log();
-                }
-                let gathered = Cell::new(0);
-                return Ok(Ok(Self { network, placement, transport, tracer, model, shared, gathered, learning }));
+                let agreed = AgreedSetup { shared_processors: alone == 0, traced: traced == 1 };
+                return Self::on(comm, config, (network, placement, model, guess), agreed, parts).map(Ok);
             }
             Ok(None) if state == 0 => return Ok(Err(asked_for(config))),
             Err(reason) => reason,
@@ -139,6 +123,55 @@ impl Fabric {
             logger::warn_once(&format!("{wrong}; all calls go to plain MPI"));
         }
         Ok(Err(wrong))
+    }
+
+    /// The rest, once all ranks agree that they have the same network and placement; collective.
+    fn on(
+        comm: &Rc<Communicator>,
+        config: &Config,
+        (network, placement, model, guess): LocalSetup,
+        agreed: AgreedSetup,
+        mut parts: Parts,
+    ) -> Result<Self, Error> {
+        let network = match guess {
+            Some(guess) => guess.settle(comm, network)?,
+            None => network,
+        };
+        parts.end("rates");
+        let (model, elsewhere) = model.unzip();
+        if let Some(note) = elsewhere.flatten().filter(|_| comm.rank() == Rank(0)) {
+            logger::warn_once(&format!("OPTIQ_CALIBRATION: {note}"));
+        }
+        if comm.rank() == Rank(0) {
+            network.warnings().into_iter().chain(placement.note()).for_each(|note| logger::warn_once(&note));
+            log::info!("positions of {} ranks are known by {}", placement.len(), placement.provenance());
+        }
+        let (transport, tracer) = watch(comm, config, agreed.traced, back_end(comm, config)?)?;
+        let transport = RefCell::new(transport);
+        parts.end("transport");
+        let model = match model {
+            Some(model) => agree_on(comm, model)?,
+            None => calibrate(comm, agreed.shared_processors)?,
+        };
+        parts.end("cost model");
+        let shared = shared_memory(comm, &placement)?.map(RefCell::new);
+        parts.end("shared memory");
+        let learning = Learning::new(comm, config, &network)?;
+        if comm.rank() == Rank(0) {
+            parts.log();
+        }
+        let gathered = Cell::new(0);
+        Ok(Self {
+            network,
+            placement,
+            transport,
+            tracer,
+            model,
+            shared,
+            gathered,
+            learning,
+            shared_processors: agreed.shared_processors,
+        })
     }
 
     /// What this rank makes of its configuration: a network, a placement, and the cost model if a file has it; nothing;
@@ -212,10 +245,10 @@ fn shared_memory(comm: &Communicator, placement: &Placement) -> Result<Option<Ho
 
 /// Measures what an agreement costs; a message's latency follows from it, as a reduction and its broadcast take two
 /// messages for each doubling of the ranks.
-fn calibrate(comm: &Communicator) -> Result<CostModel, Error> {
+fn calibrate(comm: &Communicator, shared_processors: bool) -> Result<CostModel, Error> {
     let mut model = CostModel::default();
     let mut least = f64::INFINITY;
-    let reduction = Reduction::new()?;
+    let reduction = Reduction::new(shared_processors)?;
     let began = Instant::now();
     for _ in 0..2 * CALIBRATION_REDUCTIONS {
         // All ranks learn how long the one has been at it that began first, so all end after the same one.

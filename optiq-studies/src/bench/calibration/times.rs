@@ -33,7 +33,10 @@ pub fn latency_messages(ranks: u32) -> f64 {
 
 /// Seconds of an agreement, the same on all ranks; collective.
 pub fn agreement_samples(world: &SimpleCommunicator, comm: &Communicator) -> Result<Vec<f64>, String> {
-    let reduction = Reduction::new().map_err(|e| e.to_string())?;
+    // As sessions do: ranks that share processors wait otherwise.
+    let mut alone = [i64::from(!comm.shares_processor())];
+    comm.all_min(&mut alone).map_err(|e| e.to_string())?;
+    let reduction = Reduction::new(alone[0] == 0).map_err(|e| e.to_string())?;
     let batch = CALIBRATION_BATCH as usize;
     let sample = |_| {
         let agree = || {

@@ -1,10 +1,17 @@
 //! A private communicator, and small collectives on it.
+//!
+//! They are non-blocking ones, and a rank that waits for one yields its processor between polls. MPI libraries poll inside a
+//! blocking collective, many without yielding: where ranks share processors, each message of it then waits for the time slices
+//! of ranks that have nothing to do. On sixteen ranks and two processors a blocking reduction took 30 to 160 ms, this one 0.6 ms
+//! (with sleeps of 20 to 100 us in place of yields 1 to 2 ms).
 
 use super::convert::c_rank;
 use super::ffi;
+use crate::backoff::yield_processor;
 use crate::error::TransportError;
 use optiq_trace::ids::Rank;
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 unsafe extern "C" {
     fn optiq_mpi_in_place() -> *mut c_void;
@@ -85,6 +92,31 @@ pub unsafe fn quietly(comm: ffi::MPI_Comm, call: impl FnOnce() -> c_int) -> Resu
     }
 }
 
+/// Begins an operation and waits until it is complete, yielding the processor between polls. Whether another process was found to
+/// use it meanwhile.
+///
+/// # Errors
+/// [`TransportError::Mpi`] with what MPI reports.
+fn wait(call: &'static str, begin: impl FnOnce(&mut ffi::MPI_Request) -> c_int) -> Result<bool, TransportError> {
+    // SAFETY: a constant; overwritten.
+    let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+    check(begin(&mut request), call)?;
+    let mut shared = false;
+    loop {
+        let mut done = 0;
+        // SAFETY: a request of ours, active or null; the status is written by MPI and not read.
+        let code = unsafe {
+            let mut status = std::mem::zeroed();
+            ffi::PMPI_Test(&mut request, &mut done, &mut status)
+        };
+        check(code, call)?;
+        if done != 0 {
+            return Ok(shared);
+        }
+        shared |= yield_processor();
+    }
+}
+
 /// A private duplicate of a communicator, with errors returned instead of aborting the job.
 #[derive(Debug)]
 pub struct Communicator {
@@ -92,6 +124,8 @@ pub struct Communicator {
     rank: Rank,
     size: u32,
     largest_tag: u32,
+    /// Whether this rank was found to share its processor while it waited.
+    shared: AtomicBool,
 }
 
 impl Communicator {
@@ -104,8 +138,8 @@ impl Communicator {
     /// `comm` must be a valid intra-communicator and MPI initialised.
     pub unsafe fn duplicate(comm: ffi::MPI_Comm) -> Result<Self, TransportError> {
         let mut raw = comm;
-        // SAFETY: `comm` is valid by this function's contract.
-        check(unsafe { ffi::PMPI_Comm_dup(comm, &mut raw) }, "MPI_Comm_dup")?;
+        // SAFETY: `comm` is valid by this function's contract; `raw` is looked at when the operation is complete.
+        wait("MPI_Comm_idup", |request| unsafe { ffi::PMPI_Comm_idup(comm, &mut raw, request) })?;
         Self::own(raw)
     }
 
@@ -176,7 +210,7 @@ impl Communicator {
             // The standard guarantees at least 32,767.
             if found != 0 && !bound.is_null() { (*bound).max(32_767) as u32 } else { 32_767 }
         };
-        Ok(Self { raw, rank: Rank(rank as u32), size: size as u32, largest_tag })
+        Ok(Self { raw, rank: Rank(rank as u32), size: size as u32, largest_tag, shared: AtomicBool::new(false) })
     }
 
     /// This process's rank.
@@ -199,23 +233,34 @@ impl Communicator {
         self.largest_tag
     }
 
+    /// Whether this rank was found to share its processor with another process while it waited for others.
+    pub fn shares_processor(&self) -> bool {
+        self.shared.load(Relaxed)
+    }
+
+    /// See [`wait`].
+    pub(super) fn wait(
+        &self,
+        call: &'static str,
+        begin: impl FnOnce(&mut ffi::MPI_Request) -> c_int,
+    ) -> Result<(), TransportError> {
+        if wait(call, begin)? {
+            self.shared.store(true, Relaxed);
+        }
+        Ok(())
+    }
+
     /// Element-wise minimum over all ranks, in place.
     ///
     /// # Errors
     /// [`TransportError::Mpi`] with what MPI reports.
     pub fn all_min(&self, values: &mut [i64]) -> Result<(), TransportError> {
+        let (words, count) = (values.as_mut_ptr().cast(), values.len() as c_int);
         // SAFETY: the buffer holds `len` 64-bit integers; the communicator is ours.
-        let code = unsafe {
-            ffi::PMPI_Allreduce(
-                in_place(),
-                values.as_mut_ptr().cast(),
-                values.len() as c_int,
-                ffi::RSMPI_INT64_T,
-                ffi::RSMPI_MIN,
-                self.raw,
-            )
-        };
-        check(code, "MPI_Allreduce")
+        self.wait("MPI_Iallreduce", |request| unsafe {
+            let (kind, operation) = (ffi::RSMPI_INT64_T, ffi::RSMPI_MIN);
+            ffi::PMPI_Iallreduce(in_place(), words, count, kind, operation, self.raw, request)
+        })
     }
 
     /// One word from every rank, in rank order; `words[r]` goes to rank `r`.
@@ -229,11 +274,10 @@ impl Communicator {
         assert_eq!(words.len(), self.size as usize, "one word for each rank");
         let mut received = vec![0; words.len()];
         // SAFETY: as many words as ranks on both sides.
-        let code = unsafe {
+        self.wait("MPI_Ialltoall", |request| unsafe {
             let (send, receive) = (words.as_ptr().cast(), received.as_mut_ptr().cast());
-            ffi::PMPI_Alltoall(send, 1, ffi::RSMPI_UINT64_T, receive, 1, ffi::RSMPI_UINT64_T, self.raw)
-        };
-        check(code, "MPI_Alltoall")?;
+            ffi::PMPI_Ialltoall(send, 1, ffi::RSMPI_UINT64_T, receive, 1, ffi::RSMPI_UINT64_T, self.raw, request)
+        })?;
         Ok(received)
     }
 
@@ -247,11 +291,10 @@ impl Communicator {
         let own = c_int::try_from(mine.len()).map_err(|_| too_many())?;
         let mut counts: Vec<c_int> = vec![0; self.size as usize];
         // SAFETY: one int from each rank into `size` ints.
-        let code = unsafe {
+        self.wait("MPI_Iallgather", |request| unsafe {
             let (send, recv) = ((&raw const own).cast(), counts.as_mut_ptr().cast());
-            ffi::PMPI_Allgather(send, 1, ffi::RSMPI_INT32_T, recv, 1, ffi::RSMPI_INT32_T, self.raw)
-        };
-        check(code, "MPI_Allgather")?;
+            ffi::PMPI_Iallgather(send, 1, ffi::RSMPI_INT32_T, recv, 1, ffi::RSMPI_INT32_T, self.raw, request)
+        })?;
         let mut offsets = Vec::with_capacity(counts.len());
         let mut total: c_int = 0;
         for &count in &counts {
@@ -260,8 +303,8 @@ impl Communicator {
         }
         let mut all = vec![0u64; total as usize];
         // SAFETY: counts and offsets describe `all` exactly.
-        let code = unsafe {
-            ffi::PMPI_Allgatherv(
+        self.wait("MPI_Iallgatherv", |request| unsafe {
+            ffi::PMPI_Iallgatherv(
                 mine.as_ptr().cast(),
                 own,
                 ffi::RSMPI_UINT64_T,
@@ -270,9 +313,9 @@ impl Communicator {
                 offsets.as_ptr(),
                 ffi::RSMPI_UINT64_T,
                 self.raw,
+                request,
             )
-        };
-        check(code, "MPI_Allgatherv")?;
+        })?;
         Ok((counts.into_iter().map(|c| c as usize).collect(), all))
     }
 
@@ -283,19 +326,17 @@ impl Communicator {
     pub fn broadcast(&self, root: Rank, bytes: &mut Vec<u8>) -> Result<(), TransportError> {
         let mut length = bytes.len() as u64;
         // SAFETY: one word.
-        let code = unsafe {
+        self.wait("MPI_Ibcast", |request| unsafe {
             let word = (&raw mut length).cast();
-            ffi::PMPI_Bcast(word, 1, ffi::RSMPI_UINT64_T, c_rank(root), self.raw)
-        };
-        check(code, "MPI_Bcast")?;
+            ffi::PMPI_Ibcast(word, 1, ffi::RSMPI_UINT64_T, c_rank(root), self.raw, request)
+        })?;
         bytes.resize(length as usize, 0);
         for piece in bytes.chunks_mut(1 << 30) {
             // SAFETY: a piece of the vector, far below 2^31 bytes.
-            let code = unsafe {
+            self.wait("MPI_Ibcast", |request| unsafe {
                 let count = piece.len() as c_int;
-                ffi::PMPI_Bcast(piece.as_mut_ptr().cast(), count, byte(), c_rank(root), self.raw)
-            };
-            check(code, "MPI_Bcast")?;
+                ffi::PMPI_Ibcast(piece.as_mut_ptr().cast(), count, byte(), c_rank(root), self.raw, request)
+            })?;
         }
         Ok(())
     }
@@ -306,7 +347,7 @@ impl Communicator {
     /// [`TransportError::Mpi`] with what MPI reports.
     pub fn barrier(&self) -> Result<(), TransportError> {
         // SAFETY: the communicator is ours.
-        check(unsafe { ffi::PMPI_Barrier(self.raw) }, "MPI_Barrier")
+        self.wait("MPI_Ibarrier", |request| unsafe { ffi::PMPI_Ibarrier(self.raw, request) })
     }
 
     /// Begins a barrier.
@@ -347,11 +388,10 @@ impl Communicator {
         let mut all = vec![0; mine.len() * self.size as usize];
         let count = mine.len() as c_int;
         // SAFETY: `count` words from each rank into as many for each.
-        let code = unsafe {
+        self.wait("MPI_Iallgather", |request| unsafe {
             let (word, from, into) = (ffi::RSMPI_UINT64_T, mine.as_ptr().cast(), all.as_mut_ptr().cast());
-            ffi::PMPI_Allgather(from, count, word, into, count, word, self.raw)
-        };
-        check(code, "MPI_Allgather")?;
+            ffi::PMPI_Iallgather(from, count, word, into, count, word, self.raw, request)
+        })?;
         Ok(all)
     }
 

@@ -82,6 +82,9 @@ pub struct OneSided {
     unflushed: BTreeMap<Rank, Vec<(PathId, u64)>>,
     arrived: InOrder,
     meter: Meter,
+    /// Of the barriers at the ends of exchanges. Ranks come to these at any time between their other collective calls, whose order
+    /// must be the same on all ranks of a communicator (MPI 4.0, section 6.14).
+    ends: Communicator,
     /// Of the exchange that is ending.
     barrier: Option<Pending>,
 }
@@ -117,7 +120,9 @@ impl OneSided {
                 let window = Some(window);
                 let (posted, unflushed) = (BTreeMap::new(), BTreeMap::new());
                 let (arrived, meter) = (InOrder::default(), Meter::default());
-                Ok(Self { comm, control, window, posted, unflushed, arrived, meter, barrier: None })
+                // SAFETY: a valid communicator of ours.
+                let ends = unsafe { Communicator::duplicate(comm.raw())? };
+                Ok(Self { comm, control, window, posted, unflushed, arrived, meter, ends, barrier: None })
             }
             Ok(_) => {
                 let message = "another rank could not allocate a window".into();
@@ -237,7 +242,7 @@ impl Transport for OneSided {
                 if !self.control.is_quiet() {
                     return Ok(false);
                 }
-                self.comm.start_barrier()?
+                self.ends.start_barrier()?
             }
         };
         self.barrier = barrier.test()?;
