@@ -40,8 +40,8 @@ pub(super) struct Fabric {
     /// Gathered exchanges so far: they use the two halves of the shared memory in turn.
     pub(super) gathered: Cell<u64>,
     pub(super) learning: Learning,
-    /// Whether a rank was found to share its processor with another one.
-    pub(super) shared_processors: bool,
+    /// Whether agreements are patient ([`Reduction::new`]); the same on all ranks.
+    pub(super) patient: bool,
 }
 
 /// What all ranks found to be so.
@@ -149,8 +149,8 @@ impl Fabric {
         let (transport, tracer) = watch(comm, config, agreed.traced, back_end(comm, config)?)?;
         let transport = RefCell::new(transport);
         parts.end("transport");
-        let model = match model {
-            Some(model) => agree_on(comm, model)?,
+        let (model, patient) = match model {
+            Some(model) => (agree_on(comm, model)?, agreed.shared_processors),
             None => calibrate(comm, agreed.shared_processors)?,
         };
         parts.end("cost model");
@@ -161,17 +161,7 @@ impl Fabric {
             parts.log();
         }
         let gathered = Cell::new(0);
-        Ok(Self {
-            network,
-            placement,
-            transport,
-            tracer,
-            model,
-            shared,
-            gathered,
-            learning,
-            shared_processors: agreed.shared_processors,
-        })
+        Ok(Self { network, placement, transport, tracer, model, shared, gathered, learning, patient })
     }
 
     /// What this rank makes of its configuration: a network, a placement, and the cost model if a file has it; nothing;
@@ -243,12 +233,27 @@ fn shared_memory(comm: &Communicator, placement: &Placement) -> Result<Option<Ho
     Ok(memory)
 }
 
-/// Measures what an agreement costs; a message's latency follows from it, as a reduction and its broadcast take two
-/// messages for each doubling of the ranks.
-fn calibrate(comm: &Communicator, shared_processors: bool) -> Result<CostModel, Error> {
-    let mut model = CostModel::default();
-    let mut least = f64::INFINITY;
-    let reduction = Reduction::new(shared_processors)?;
+/// Measures what an agreement costs, and whether agreements should be patient; a message's latency follows from it, as a reduction
+/// and its broadcast take two messages for each doubling of the ranks. Collective.
+fn calibrate(comm: &Communicator, shared_processors: bool) -> Result<(CostModel, bool), Error> {
+    let patient = if shared_processors { reductions(comm, true)? } else { [f64::INFINITY; 2] };
+    // An MPI library that yields is as fast without our help.
+    let own = reductions(comm, false)?;
+    let nanos = |seconds: f64| (seconds.min(1e6) * 1e9).max(1.0) as i64;
+    let mut agreed = [patient, own].map(|[least, mean]| [nanos(least), -nanos(mean)]).concat();
+    comm.all_min(&mut agreed)?;
+    // The longest mean, as ranks that come last to a reduction need not wait in it.
+    let is_patient = -agreed[1] < -agreed[3];
+    let least = agreed[if is_patient { 0 } else { 2 }] as f64 / 1e9;
+    let steps = f64::from(2 * comm.size().next_power_of_two().trailing_zeros().max(1));
+    let model = CostModel { agreement_seconds: least, latency_seconds: least / steps, ..CostModel::default() };
+    Ok((model, is_patient))
+}
+
+/// The shortest of some reductions at this rank, in seconds, and their mean but for the first, which opens connections; collective.
+fn reductions(comm: &Communicator, patient: bool) -> Result<[f64; 2], Error> {
+    let mut seconds = Vec::with_capacity(2 * CALIBRATION_REDUCTIONS);
+    let reduction = Reduction::new(patient)?;
     let began = Instant::now();
     for _ in 0..2 * CALIBRATION_REDUCTIONS {
         // All ranks learn how long the one has been at it that began first, so all end after the same one.
@@ -256,15 +261,14 @@ fn calibrate(comm: &Communicator, shared_processors: bool) -> Result<CostModel, 
         record.minima[0] = -(began.elapsed().as_nanos() as i64);
         let start = Instant::now();
         reduction.reduce(comm, &mut record)?;
-        least = least.min(start.elapsed().as_secs_f64());
+        seconds.push(start.elapsed().as_secs_f64());
         if -record.minima[0] as f64 > MOST_CALIBRATION_SECONDS * 1e9 {
             break;
         }
     }
-    model.agreement_seconds = least;
-    let steps = 2 * comm.size().next_power_of_two().trailing_zeros().max(1);
-    model.latency_seconds = least / f64::from(steps);
-    agree_on(comm, model)
+    let least = seconds.iter().copied().fold(f64::INFINITY, f64::min);
+    let later = &seconds[usize::from(seconds.len() > 1)..];
+    Ok([least, later.iter().sum::<f64>() / later.len() as f64])
 }
 
 /// The smallest of each rank's parameters.

@@ -118,7 +118,7 @@ impl Session {
         };
         let forecasts = config.may_fall_back() && !config.check;
         Ok(Self {
-            reduction: Reduction::new(fabric.as_ref().is_ok_and(|f| f.shared_processors))?,
+            reduction: Reduction::new(fabric.as_ref().is_ok_and(|f| f.patient))?,
             plans: RefCell::new(Plans::new(config.plans)),
             last: RefCell::new(Last { decision, planned: None, execution: Execution::default() }),
             forecasts,
