@@ -10,6 +10,7 @@ use crate::studies::executor::ExecutorContent;
 use crate::studies::io::IoContent;
 use crate::studies::lab::LabContent;
 use crate::studies::preload::PreloadContent;
+use crate::studies::profiles::ProfilesContent;
 use crate::studies::simulator::SimulatorContent;
 use crate::studies::table_vii::TableViiContent;
 use optiq_net::text_file;
@@ -59,6 +60,8 @@ pub enum StudyContent {
     Lab(LabContent),
     /// Direct messages beside MPI's algorithms.
     Direct(DirectContent),
+    /// Labs that lose, queue and slow down.
+    Profiles(ProfilesContent),
     /// Collective file access in labs.
     Io(IoContent),
     /// The cost of calls that the preload library passes on.
@@ -130,6 +133,7 @@ impl StudyDocument {
             StudyContent::TableVii(c) => titled(TableViiContent::TITLE, &about, &c.body()),
             StudyContent::Lab(c) => titled(LabContent::TITLE, &about, &c.body()),
             StudyContent::Direct(c) => titled(DirectContent::TITLE, &about, &c.body()),
+            StudyContent::Profiles(c) => titled(ProfilesContent::TITLE, &about, &c.body()),
             StudyContent::Io(c) => titled(IoContent::TITLE, &about, &c.body()),
             StudyContent::Preload(c) => titled(PreloadContent::TITLE, &about, &c.body()),
             StudyContent::Simulator(c) => titled(SimulatorContent::TITLE, &about, &c.body()),
@@ -153,6 +157,7 @@ impl StudyDocument {
             StudyContent::TableVii(_) => TableViiContent::TITLE.into(),
             StudyContent::Lab(_) => LabContent::TITLE.into(),
             StudyContent::Direct(_) => DirectContent::TITLE.into(),
+            StudyContent::Profiles(_) => ProfilesContent::TITLE.into(),
             StudyContent::Io(_) => IoContent::TITLE.into(),
             StudyContent::Preload(_) => PreloadContent::TITLE.into(),
             StudyContent::Simulator(_) => SimulatorContent::TITLE.into(),

@@ -13,7 +13,7 @@ use optiq_studies::failure::Failure;
 use optiq_studies::index;
 use optiq_studies::progress::Progress;
 use optiq_studies::selection::Selection;
-use optiq_studies::studies::{booksim, codes, direct, executor, io, lab, preload, simulator, table_vii};
+use optiq_studies::studies::{booksim, codes, direct, executor, io, lab, preload, profiles, simulator, table_vii};
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
 use std::io::Write;
@@ -69,6 +69,8 @@ enum Part {
     Lab,
     /// Direct messages in labs of 16 hosts, beside MPI's algorithms; about half an hour
     Direct,
+    /// OPTIQ and MPI where links lose, queue and slow down; about fifteen minutes
+    Profiles,
     /// Collective file access in a lab; about twenty minutes
     Io,
     /// What the preload library costs
@@ -96,11 +98,11 @@ struct ResultsArguments {
     /// Of the claims only this one; may be given more than once [default: all]
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
-    /// Of lab, direct, io, preload, simulator and executor only these cases: a group of data/cases.toml, or another name that the study has; may be
+    /// Of lab, direct, profiles, io, preload, simulator and executor only these cases: a group of data/cases.toml, or another name that the study has; may be
     /// given more than once [default: all]
     #[arg(long, value_name = "NAME", requires = "only")]
     cases: Vec<String>,
-    /// Timed runs of either kind in lab, direct, io and preload
+    /// Timed runs of either kind in lab, direct, profiles, io and preload
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
     /// The folder of the pages, with the documents in its folder `data` [default: docs/results of the checkout]
@@ -175,7 +177,7 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
     }
     let workspace = Workspace::locate()?;
     let circumstances = workspace.circumstances()?;
-    if [Part::Lab, Part::Direct, Part::Io, Part::Preload, Part::Simulator].into_iter().any(wanted) {
+    if [Part::Lab, Part::Direct, Part::Profiles, Part::Io, Part::Preload, Part::Simulator].into_iter().any(wanted) {
         workspace::step("build optiq", || {
             let what = ["--release", "--package", "optiq-cli", "--package", "optiq-pmpi", "--features", "mpi"];
             workspace::run(&mut workspace.cargo("build", what))
@@ -202,6 +204,7 @@ impl Part {
             Part::TableVii => "plan for 1,024 nodes",
             Part::Lab => "measure in the lab",
             Part::Direct => "send directly in labs",
+            Part::Profiles => "measure in labs of all profiles",
             Part::Io => "access files in the lab",
             Part::Preload => "pass calls on",
             Part::Simulator => "simulate",
@@ -215,6 +218,7 @@ impl Part {
         Ok(match self {
             Part::Lab => Some(lab::case_names()?),
             Part::Direct => Some(direct::case_names()?),
+            Part::Profiles => Some(profiles::case_names()),
             Part::Io => Some(io::case_names()),
             Part::Preload => Some(preload::case_names()),
             Part::Simulator => Some(simulator::case_names()?),
@@ -238,6 +242,7 @@ impl Part {
             Part::TableVii => StudyContent::TableVii(table_vii::run()?),
             Part::Lab => StudyContent::Lab(lab::run(workspace, repetitions, selection)?),
             Part::Direct => StudyContent::Direct(direct::run(workspace, repetitions, selection)?),
+            Part::Profiles => StudyContent::Profiles(profiles::run(workspace, repetitions, selection)?),
             Part::Io => StudyContent::Io(io::run(workspace, repetitions, selection)?),
             Part::Preload => StudyContent::Preload(preload::run(workspace, repetitions, selection)?),
             Part::Simulator => {
@@ -247,7 +252,9 @@ impl Part {
             Part::Booksim => StudyContent::Booksim(booksim::run(workspace)?),
         };
         let times = match self {
-            Part::Lab | Part::Direct | Part::Io | Part::Preload => format!(" --repetitions {repetitions}"),
+            Part::Lab | Part::Direct | Part::Profiles | Part::Io | Part::Preload => {
+                format!(" --repetitions {repetitions}")
+            }
             _ => String::new(),
         };
         let (name, cases) = (self.name(), selection.options(&self.case_names()?.unwrap_or_default()));
@@ -259,7 +266,8 @@ impl Part {
 /// The parts that have names of cases, with these.
 fn case_names(parts: &[Part]) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let names = |part: &Part| {
-        let fitting = "--cases is for lab, direct, io, preload, simulator and executor; --only has another part";
+        let fitting =
+            "--cases is for lab, direct, profiles, io, preload, simulator and executor; --only has another part";
         let names = part.case_names()?.ok_or_else(|| Failure::Input(fitting.into()))?;
         Ok((part.name(), names))
     };

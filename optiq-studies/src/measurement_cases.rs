@@ -40,6 +40,8 @@ pub enum Platform {
     Lab,
     /// The same, for messages that go directly.
     Direct,
+    /// The same, under other profiles as well (`optiq lab up --profile`).
+    Profiles,
     /// The packet-level simulator.
     Simulator,
 }

@@ -64,7 +64,7 @@ pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Re
     let mut benches = Vec::new();
     for topology in topologies {
         workspace::step(&format!("lab {topology}"), || {
-            lab::in_lab(workspace, topology, || {
+            lab::in_lab(workspace, topology, lab::TUNED, || {
                 for group in &groups {
                     benches.extend(measure(workspace, topology, group, repetitions)?);
                 }
@@ -87,8 +87,8 @@ fn measure(
     }
     let forced: Vec<String> = PAIRWISE.split(' ').map(|word| format!("--mpirun-argument={word}")).collect();
     let forced: Vec<&str> = forced.iter().map(String::as_str).collect();
-    let suite = lab::suite_of(workspace, group, &cases, repetitions, &[])?;
-    let pairwise = lab::suite_of(workspace, group, &cases, repetitions, &forced)?;
+    let suite = lab::suite_of(workspace, group, &cases, repetitions, &[], &[])?;
+    let pairwise = lab::suite_of(workspace, group, &cases, repetitions, &forced, &[])?;
     Ok(Some(DirectBench { group: group.name.clone(), role: group.role, suite, pairwise }))
 }
 
@@ -203,6 +203,7 @@ mod tests {
             median_seconds,
             link_bound_seconds: 0.1,
             share_of_bound: 0.1 / median_seconds,
+            first_seconds: median_seconds,
         };
         let case = BenchCase {
             case: "alltoall, 1MB".into(),
@@ -212,6 +213,7 @@ mod tests {
             mpi: side(mpi),
             optiq: side(optiq),
             ratio: mpi / optiq,
+            setup_seconds: 0.05,
         };
         let topology = "star:16,capacity=12.5MB/s".into();
         BenchSuite { topology, ranks: 16, repetitions: 1, cases: vec![case], verified: true }

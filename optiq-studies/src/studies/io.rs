@@ -156,7 +156,7 @@ pub fn case_names() -> Vec<String> {
 /// [`Failure::Work`] if the lab cannot be brought up or a program in it fails.
 pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Result<IoContent, Failure> {
     let mut benches = Vec::new();
-    let calibration = lab::in_lab(workspace, TOPOLOGY, || {
+    let calibration = lab::in_lab(workspace, TOPOLOGY, lab::TUNED, || {
         for run in RUNS.iter().filter(|run| selection.includes(run.name)) {
             let report = run.measure(workspace, &repetitions.to_string())?;
             benches.push(IoBench { title: run.title.into(), command: run.shown(&repetitions.to_string()), report });

@@ -54,6 +54,8 @@ const SHARED_MEMORY: &[&str] = &[
 
 /// Of the labs' links.
 pub const RATE: &str = "100Mbit/s";
+/// The labs' profile where nothing else is said.
+pub const TUNED: &str = "tuned";
 /// The labs' name for `optiq lab`.
 pub const NAME: &str = "results";
 
@@ -68,6 +70,9 @@ pub struct BenchSide {
     pub link_bound_seconds: f64,
     /// Link bound over median.
     pub share_of_bound: f64,
+    /// The first call; zero in documents from before it was kept.
+    #[serde(default)]
+    pub first_seconds: f64,
 }
 
 /// A case, as `optiq bench` prints it.
@@ -87,6 +92,9 @@ pub struct BenchCase {
     pub optiq: BenchSide,
     /// Median of MPI over median of OPTIQ.
     pub ratio: f64,
+    /// What the session took that no call includes; zero in documents from before it was measured.
+    #[serde(default)]
+    pub setup_seconds: f64,
 }
 
 /// What `optiq bench alltoallv --json` prints of many cases, as far as pages show it.
@@ -192,7 +200,7 @@ fn measure_lab(
 ) -> Result<LabRuns, Failure> {
     let mut benches = Vec::new();
     let calibration = workspace::step(&format!("lab {topology}"), || {
-        in_lab(workspace, topology, || {
+        in_lab(workspace, topology, TUNED, || {
             for group in groups {
                 let cases: Vec<&MeasurementCase> = group.cases.iter().filter(|c| c.topology == topology).collect();
                 if !cases.is_empty() {
@@ -202,7 +210,7 @@ fn measure_lab(
             for one in series.iter().filter(|_| SMALL_MESSAGES.contains(&topology)) {
                 let times = repetitions.to_string();
                 let words = bench("alltoallv", one.arguments, &times);
-                let suite = in_lab_suite(workspace, &[], &words)?;
+                let suite = in_lab_suite(workspace, &[], &[], &words)?;
                 let command = format!("optiq {}", words.join(" "));
                 benches.push(LabBench { title: one.title.into(), role: None, command, suite });
             }
@@ -232,7 +240,7 @@ fn group_bench(
     cases: &[&MeasurementCase],
     repetitions: u32,
 ) -> Result<LabBench, Failure> {
-    let suite = suite_of(workspace, group, cases, repetitions, &[])?;
+    let suite = suite_of(workspace, group, cases, repetitions, &[], &[])?;
     let command = format!(
         "optiq bench alltoallv --cases FILE --repetitions {repetitions}`, group `{}` of `data/cases.toml",
         group.name
@@ -240,13 +248,15 @@ fn group_bench(
     Ok(LabBench { title: group.name.clone(), role: Some(group.role), command, suite })
 }
 
-/// What `optiq bench` measures of a group's cases on the network of the lab that is up, with arguments of `optiq lab run`.
+/// What `optiq bench` measures of a group's cases on the network of the lab that is up, with arguments of `optiq lab run`, and of
+/// `env`, if there are any.
 pub(super) fn suite_of(
     workspace: &Workspace,
     group: &CaseGroup,
     cases: &[&MeasurementCase],
     repetitions: u32,
     lab_run: &[&str],
+    environment: &[&str],
 ) -> Result<BenchSuite, Failure> {
     let case = cases.iter().map(|c| ListedCase { demands: &c.demands, message: c.message.as_deref() }).collect();
     let text = toml::to_string(&CaseList { case }).map_err(|e| Failure::Work(format!("{}: {e}", group.name)))?;
@@ -255,12 +265,20 @@ pub(super) fn suite_of(
     list.write_all(text.as_bytes()).and_then(|()| list.flush()).map_err(unwritten)?;
     let (path, repetitions) = (list.path().to_string_lossy().into_owned(), repetitions.to_string());
     let words = bench("alltoallv", &["--cases", &path], &repetitions);
-    in_lab_suite(workspace, lab_run, &words)
+    in_lab_suite(workspace, lab_run, environment, &words)
 }
 
-fn in_lab_suite(workspace: &Workspace, lab_run: &[&str], words: &[&str]) -> Result<BenchSuite, Failure> {
+fn in_lab_suite(
+    workspace: &Workspace,
+    lab_run: &[&str],
+    environment: &[&str],
+    words: &[&str],
+) -> Result<BenchSuite, Failure> {
     let mut command = workspace.optiq(&["lab", "run", "--name", NAME, "--timeout", "3600"]);
     command.args(lab_run).arg("--");
+    if !environment.is_empty() {
+        command.arg("env").args(environment);
+    }
     workspace::json(command.arg(workspace.built("optiq")).args(words).arg("--json"))
 }
 
@@ -280,10 +298,11 @@ fn machine_bench(workspace: &Workspace, ranks: &str, repetitions: u32) -> Result
 pub fn in_lab(
     workspace: &Workspace,
     topology: &str,
+    profile: &str,
     measure: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<String, Failure> {
-    let up = ["lab", "up", "--topology", topology, "--rate", RATE, "--name", NAME, "--lifetime", "7200"];
-    let calibration = workspace::capture(&mut workspace.optiq(&up))?;
+    let up = ["lab", "up", "--topology", topology, "--rate", RATE, "--name", NAME, "--lifetime", "7200", "--profile"];
+    let calibration = workspace::capture(workspace.optiq(&up).arg(profile))?;
     let measured = measure();
     let mut down: Command = workspace.optiq(&["lab", "down", "--name", NAME]);
     measured.and(workspace::run(&mut down))?;
@@ -395,6 +414,7 @@ mod tests {
             median_seconds,
             link_bound_seconds: median_seconds / 2.0,
             share_of_bound: 0.5,
+            first_seconds: 0.0,
         };
         let bench = |role, mpi: f64, optiq: f64| LabBench {
             title: format!("{role}"),
@@ -412,6 +432,7 @@ mod tests {
                     mpi: side(mpi),
                     optiq: side(optiq),
                     ratio: mpi / optiq,
+                    setup_seconds: 0.0,
                 }],
                 verified: true,
             },

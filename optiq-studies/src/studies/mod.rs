@@ -8,5 +8,6 @@ pub mod executor;
 pub mod io;
 pub mod lab;
 pub mod preload;
+pub mod profiles;
 pub mod simulator;
 pub mod table_vii;

@@ -1,0 +1,185 @@
+//! MPI and OPTIQ in turn in labs of every profile: where links lose packets, where queues are short or long, where TCP is as the machine
+//! has it, where a host is slow; and where ranks spin, as on machines on which the MPI library does not yield.
+//!
+//! The cases are the groups of `data/cases.toml` on platform `profiles`.
+
+use super::lab::{self, BenchCase, BenchSuite, RATE};
+use crate::failure::Failure;
+use crate::markdown::TextTable;
+use crate::measurement_cases::{CaseGroup, MeasurementCase, Platform};
+use crate::selection::Selection;
+use crate::workspace::{self, Workspace};
+use optiq_measure::statistics::geometric_mean;
+use optiq_view::table::{percent, seconds};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+
+/// Profiles, whether ranks yield, and their names for `--cases` and in tables.
+const SETTINGS: [(&str, bool, &str); 9] = [
+    ("tuned", true, "tuned"),
+    ("tuned", false, "tuned-spinning"),
+    ("kernel", true, "kernel"),
+    ("kernel", false, "kernel-spinning"),
+    ("shallow", true, "shallow"),
+    ("shallow", false, "shallow-spinning"),
+    ("deep", true, "deep"),
+    ("lossy", true, "lossy"),
+    ("slow-host", true, "slow-host"),
+];
+
+/// For ranks that do not yield. The lab's own word for `mpirun` is overruled by the environment of the ranks.
+const SPINNING: [&str; 1] = ["OMPI_MCA_mpi_yield_when_idle=0"];
+
+/// One group in one lab.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProfileBench {
+    /// The third of [`SETTINGS`].
+    pub setting: String,
+    /// What `optiq bench` found.
+    pub suite: BenchSuite,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProfilesContent {
+    /// Of the links.
+    pub rate: String,
+    /// Of each comparison.
+    pub repetitions: u32,
+    /// In the order in which they ran.
+    pub benches: Vec<ProfileBench>,
+}
+
+/// The names that `--cases` takes.
+pub fn case_names() -> Vec<String> {
+    SETTINGS.iter().map(|(.., name)| (*name).into()).collect()
+}
+
+/// Measures the selected settings.
+///
+/// # Errors
+/// [`Failure::Work`] if a lab cannot be brought up or a program in it fails.
+pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Result<ProfilesContent, Failure> {
+    let mut benches = Vec::new();
+    for group in lab::groups_on(Platform::Profiles)? {
+        for topology in topologies(&group) {
+            let cases: Vec<&MeasurementCase> = group.cases.iter().filter(|c| c.topology == topology).collect();
+            for (profile, yields, name) in SETTINGS.into_iter().filter(|(.., name)| selection.includes(name)) {
+                let environment: &[&str] = if yields { &[] } else { &SPINNING };
+                workspace::step(&format!("lab {topology}, {name}"), || {
+                    lab::in_lab(workspace, topology, profile, || {
+                        let suite = lab::suite_of(workspace, &group, &cases, repetitions, &[], environment)?;
+                        benches.push(ProfileBench { setting: name.into(), suite });
+                        Ok(())
+                    })
+                })?;
+            }
+        }
+    }
+    Ok(ProfilesContent { rate: RATE.into(), repetitions, benches })
+}
+
+/// Each once, in their order.
+fn topologies(group: &CaseGroup) -> Vec<&str> {
+    let mut topologies: Vec<&str> = group.cases.iter().map(|c| c.topology.as_str()).collect();
+    topologies.dedup();
+    topologies
+}
+
+impl ProfilesContent {
+    /// Of the page.
+    pub const TITLE: &'static str = "Labs with bad manners: OPTIQ and MPI where links lose, queue and slow down";
+
+    /// The page below its circumstances.
+    pub fn body(&self) -> String {
+        let mut page = format!(
+            "Labs of 16 hosts, one rank each, with links of {}, brought up with `optiq lab up --profile PROFILE` (`optiq lab up --help` \
+             says what each is); in them `optiq bench alltoallv --cases FILE --repetitions {}`: `MPI_Alltoallv` and what OPTIQ decides \
+             by itself, in turn in one job. In the rows \"spinning\" Open MPI does not yield (`{}`), as where it does not know that \
+             sixteen hosts share this machine's processors; elsewhere it does. Times are medians; in brackets, the share of the link \
+             bound, that of the planned paths for OPTIQ. The first call is OPTIQ's over MPI's, planning and all trials' first call \
+             included; the set-up of the session, which no call includes, stands beside it. No case was used to tune anything.\n",
+            self.rate, self.repetitions, SPINNING[0]
+        );
+        let mut topologies: Vec<&str> = self.benches.iter().map(|b| b.suite.topology.as_str()).collect();
+        topologies.dedup();
+        for topology in topologies {
+            let benches = self.benches.iter().filter(|b| b.suite.topology == topology);
+            let _ = write!(page, "\n## `{topology}`\n\n{}", table(benches.clone()).markdown());
+            if benches.clone().any(|b| !b.suite.verified) {
+                page.push_str("\n**WRONG BYTES**\n");
+            }
+            let ratios: Vec<f64> = benches.clone().flat_map(|b| &b.suite.cases).map(|c| c.ratio).collect();
+            let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+            if let Some(mean) = geometric_mean(&ratios) {
+                let _ = write!(
+                    page,
+                    "\nOPTIQ is {mean:.3} x as fast as `MPI_Alltoallv` (geometric mean; the least {least:.2} x).\n"
+                );
+            }
+        }
+        page
+    }
+}
+
+fn table<'a>(benches: impl Iterator<Item = &'a ProfileBench>) -> TextTable {
+    let header = ["profile<", "case<", "MPI", "OPTIQ", "OPTIQ over MPI", "first call", "set-up", "served by<"];
+    let mut table = TextTable::new(&header);
+    for bench in benches {
+        table.rows.extend(bench.suite.cases.iter().map(|case| row(&bench.setting, case)));
+    }
+    table
+}
+
+fn row(setting: &str, c: &BenchCase) -> Vec<String> {
+    vec![
+        setting.replace('-', " "),
+        c.case.clone(),
+        format!("{} ({})", seconds(c.mpi.median_seconds), percent(c.mpi.share_of_bound)),
+        format!("{} ({})", seconds(c.optiq.median_seconds), percent(c.optiq.share_of_bound)),
+        format!("{:.2} x", c.ratio),
+        format!("{:.2} x", c.optiq.first_seconds / c.mpi.first_seconds),
+        seconds(c.setup_seconds),
+        c.served_by.clone(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lab::BenchSide;
+    use super::*;
+
+    #[test]
+    fn every_profile_has_its_rows_and_the_least_gain_is_said() {
+        let side = |median_seconds: f64, first_seconds: f64| BenchSide {
+            seconds: vec![median_seconds],
+            median_seconds,
+            link_bound_seconds: 0.1,
+            share_of_bound: 0.1 / median_seconds,
+            first_seconds,
+        };
+        let bench = |setting: &str, mpi: f64| {
+            let case = BenchCase {
+                case: "alltoall, 1MB".into(),
+                demands: "pattern:alltoall".into(),
+                message_bytes: 1_000_000,
+                served_by: "240 paths".into(),
+                mpi: side(mpi, 0.4),
+                optiq: side(0.2, 0.5),
+                ratio: mpi / 0.2,
+                setup_seconds: 0.05,
+            };
+            let topology = "star:16,capacity=12.5MB/s".into();
+            let suite = BenchSuite { topology, ranks: 16, repetitions: 1, cases: vec![case], verified: true };
+            ProfileBench { setting: setting.into(), suite }
+        };
+        let benches = vec![bench("lossy", 0.4), bench("tuned-spinning", 0.1)];
+        let page = ProfilesContent { rate: RATE.into(), repetitions: 1, benches }.body();
+        // By hand: 0.1 of 0.2 s; 0.4 and 0.1 over 0.2 s, whose mean is 1; first calls of 0.5 and 0.4 s.
+        for said in
+            ["| lossy |", "| tuned spinning |", "(50.0 %)", "2.00 x", "1.25 x", "1.000 x as fast", "the least 0.50 x"]
+        {
+            assert!(page.contains(said), "{said}: {page}");
+        }
+    }
+}
