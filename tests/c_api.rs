@@ -72,7 +72,7 @@ fn what_one_run_learned_the_next_one_knows() {
     // A switch that is faster than memory, so that MPI leaves something to be gained.
     let fast = ("OPTIQ_TOPOLOGY", "star:2,capacity=50GB/s");
     let options = [PLACED, fast, ("OPTIQ_LEARNED", path), ("OPTIQ_REPORT", "1")];
-    let mut calls = || {
+    let calls = || {
         let output = passes("report", 2, &["learn"], &options);
         assert!(output.contains("  learned, as shares of the link bound on the fabric's own routes:\n"), "{output}");
         assert!(output.contains("2 ranks, direct, 4194304 to 16777216 bytes for each pair of hosts"), "{output}");

@@ -362,8 +362,16 @@ mod tests {
 
     #[test]
     fn every_option_refuses_nonsense_by_name() {
-        let any =
-            ["OPTIQ_TOPOLOGY", "OPTIQ_BACKGROUND", "OPTIQ_CALIBRATION", "OPTIQ_TRACE", "OPTIQ_CONF", "OPTIQ_IO_HOSTS"];
+        // These name files or networks: that such a thing exists is looked for later.
+        let any = [
+            "OPTIQ_TOPOLOGY",
+            "OPTIQ_BACKGROUND",
+            "OPTIQ_CALIBRATION",
+            "OPTIQ_TRACE",
+            "OPTIQ_CONF",
+            "OPTIQ_IO_HOSTS",
+            "OPTIQ_LEARNED",
+        ];
         for option in OPTIONS.iter().filter(|o| !any.contains(&o.name)) {
             let error = read(&[(option.name, "nonsense")]).error.unwrap().to_string();
             assert!(error.starts_with(option.name) && error.contains("\"nonsense\""), "{error}");
