@@ -11,6 +11,7 @@ use crate::studies::io::IoContent;
 use crate::studies::lab::LabContent;
 use crate::studies::preload::PreloadContent;
 use crate::studies::profiles::ProfilesContent;
+use crate::studies::programs::ProgramsContent;
 use crate::studies::simulator::SimulatorContent;
 use crate::studies::table_vii::TableViiContent;
 use optiq_net::text_file;
@@ -66,6 +67,8 @@ pub enum StudyContent {
     Io(IoContent),
     /// The cost of calls that the preload library passes on.
     Preload(PreloadContent),
+    /// Whole programs in labs.
+    Programs(ProgramsContent),
     /// The simulator's speed and predictions.
     Simulator(SimulatorContent),
     /// Planned paths on simulated machines.
@@ -136,6 +139,7 @@ impl StudyDocument {
             StudyContent::Profiles(c) => titled(ProfilesContent::TITLE, &about, &c.body()),
             StudyContent::Io(c) => titled(IoContent::TITLE, &about, &c.body()),
             StudyContent::Preload(c) => titled(PreloadContent::TITLE, &about, &c.body()),
+            StudyContent::Programs(c) => titled(ProgramsContent::TITLE, &about, &c.body()),
             StudyContent::Simulator(c) => titled(SimulatorContent::TITLE, &about, &c.body()),
             StudyContent::Executor(c) => titled(ExecutorContent::TITLE, &about, &c.body()),
             StudyContent::Booksim(c) => titled(BooksimContent::TITLE, &about, &c.body()),
@@ -160,6 +164,7 @@ impl StudyDocument {
             StudyContent::Profiles(_) => ProfilesContent::TITLE.into(),
             StudyContent::Io(_) => IoContent::TITLE.into(),
             StudyContent::Preload(_) => PreloadContent::TITLE.into(),
+            StudyContent::Programs(_) => ProgramsContent::TITLE.into(),
             StudyContent::Simulator(_) => SimulatorContent::TITLE.into(),
             StudyContent::Executor(_) => ExecutorContent::TITLE.into(),
             StudyContent::Booksim(_) => BooksimContent::TITLE.into(),

@@ -13,7 +13,9 @@ use optiq_studies::failure::Failure;
 use optiq_studies::index;
 use optiq_studies::progress::Progress;
 use optiq_studies::selection::Selection;
-use optiq_studies::studies::{booksim, codes, direct, executor, io, lab, preload, profiles, simulator, table_vii};
+use optiq_studies::studies::{
+    booksim, codes, direct, executor, io, lab, preload, profiles, programs, simulator, table_vii,
+};
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
 use std::io::Write;
@@ -75,6 +77,8 @@ enum Part {
     Io,
     /// What the preload library costs
     Preload,
+    /// Whole programs under `optiq wrap` in labs; NPB_BIN names the folder of the NAS benchmarks; about an hour
+    Programs,
     /// How fast the simulator is, and its predictions beside what the document of `lab` says was measured; about ten minutes
     Simulator,
     /// Planned paths on a simulated machine, and the constants that its training cases give; about half an hour
@@ -98,13 +102,13 @@ struct ResultsArguments {
     /// Of the claims only this one; may be given more than once [default: all]
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
-    /// Of lab, direct, profiles, io, preload, simulator and executor only these cases: a group of data/cases.toml, or another name that the study has; may be
-    /// given more than once [default: all]
+    /// Of lab, direct, profiles, io, preload, programs, simulator and executor only these cases: a group of data/cases.toml, or another name
+    /// that the study has; may be given more than once [default: all]
     #[arg(long, value_name = "NAME", requires = "only")]
     cases: Vec<String>,
-    /// Timed runs of either kind in lab, direct, profiles, io and preload
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
-    repetitions: u32,
+    /// Timed runs of either kind in lab, direct, profiles, io, preload and programs [default: 7; 3 in programs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    repetitions: Option<u32>,
     /// The folder of the pages, with the documents in its folder `data` [default: docs/results of the checkout]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -177,7 +181,10 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
     }
     let workspace = Workspace::locate()?;
     let circumstances = workspace.circumstances()?;
-    if [Part::Lab, Part::Direct, Part::Profiles, Part::Io, Part::Preload, Part::Simulator].into_iter().any(wanted) {
+    if [Part::Lab, Part::Direct, Part::Profiles, Part::Io, Part::Preload, Part::Programs, Part::Simulator]
+        .into_iter()
+        .any(wanted)
+    {
         workspace::step("build optiq", || {
             let what = ["--release", "--package", "optiq-cli", "--package", "optiq-pmpi", "--features", "mpi"];
             workspace::run(&mut workspace.cargo("build", what))
@@ -207,6 +214,7 @@ impl Part {
             Part::Profiles => "measure in labs of all profiles",
             Part::Io => "access files in the lab",
             Part::Preload => "pass calls on",
+            Part::Programs => "run programs in labs",
             Part::Simulator => "simulate",
             Part::Executor => "simulate planned paths",
             Part::Booksim => "simulate BookSim's curves",
@@ -221,6 +229,7 @@ impl Part {
             Part::Profiles => Some(profiles::case_names()),
             Part::Io => Some(io::case_names()),
             Part::Preload => Some(preload::case_names()),
+            Part::Programs => Some(programs::case_names()?),
             Part::Simulator => Some(simulator::case_names()?),
             Part::Executor => Some(executor::case_names()?),
             Part::Reproduce | Part::Cases | Part::TableVii | Part::Booksim => None,
@@ -235,7 +244,7 @@ impl Part {
         arguments: &ResultsArguments,
         selection: &Selection,
     ) -> Result<(), Failure> {
-        let repetitions = arguments.repetitions;
+        let repetitions = arguments.repetitions.unwrap_or(if self == Part::Programs { 3 } else { 7 });
         let content = match self {
             Part::Reproduce => return writer.claims(&arguments.claims()),
             Part::Cases => return writer.claims(&["91".to_owned()]),
@@ -245,6 +254,7 @@ impl Part {
             Part::Profiles => StudyContent::Profiles(profiles::run(workspace, repetitions, selection)?),
             Part::Io => StudyContent::Io(io::run(workspace, repetitions, selection)?),
             Part::Preload => StudyContent::Preload(preload::run(workspace, repetitions, selection)?),
+            Part::Programs => StudyContent::Programs(programs::run(workspace, repetitions, selection)?),
             Part::Simulator => {
                 StudyContent::Simulator(simulator::run(workspace, &writer.measured_in_lab()?, selection)?)
             }
@@ -252,7 +262,7 @@ impl Part {
             Part::Booksim => StudyContent::Booksim(booksim::run(workspace)?),
         };
         let times = match self {
-            Part::Lab | Part::Direct | Part::Profiles | Part::Io | Part::Preload => {
+            Part::Lab | Part::Direct | Part::Profiles | Part::Io | Part::Preload | Part::Programs => {
                 format!(" --repetitions {repetitions}")
             }
             _ => String::new(),
@@ -266,8 +276,7 @@ impl Part {
 /// The parts that have names of cases, with these.
 fn case_names(parts: &[Part]) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let names = |part: &Part| {
-        let fitting =
-            "--cases is for lab, direct, profiles, io, preload, simulator and executor; --only has another part";
+        let fitting = "--cases is for lab, direct, profiles, io, preload, programs, simulator and executor; --only has another part";
         let names = part.case_names()?.ok_or_else(|| Failure::Input(fitting.into()))?;
         Ok((part.name(), names))
     };

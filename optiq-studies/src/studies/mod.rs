@@ -9,5 +9,7 @@ pub mod io;
 pub mod lab;
 pub mod preload;
 pub mod profiles;
+pub mod program_runs;
+pub mod programs;
 pub mod simulator;
 pub mod table_vii;

@@ -1,0 +1,275 @@
+//! One run of a program in the lab: how it is started, and what is read from what it prints.
+
+use super::lab::NAME;
+use crate::failure::Failure;
+use crate::workspace::{self, Workspace};
+use optiq_net::text_file;
+use serde::{Deserialize, Serialize};
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use tempfile::TempDir;
+
+/// The ways of a program, and the arguments of `optiq wrap` where it is used.
+const WAYS: [Option<&[&str]>; 4] = [
+    None,
+    Some(&["--take", "alltoallv,alltoall", "--report"]),
+    Some(&["--take", "alltoallv,alltoall", "--report", "--option", "OPTIQ_LEARNED={work}/learned"]),
+    Some(&["--take", "alltoallv,alltoall", "--report", "--algorithm", "multipath"]),
+];
+
+/// The way that goes on from what an earlier run of it left.
+const LEARNING: Option<&[&str]> = WAYS[2];
+
+/// A program that takes longer has failed.
+const TIMEOUT_SECONDS: &str = "180";
+/// The largest file of times, in bytes: a line for each rank.
+const MAX_TIMES: u64 = 1 << 20;
+/// The most characters of an error that a page shows.
+const MAX_SAID: usize = 200;
+
+/// Started on every rank, with the working folder, the library of `times.c` and the program: that library comes before OPTIQ's. One
+/// thread for each rank, as two processors are shared by all.
+const SCRIPT: &str = "cd \"$1\" && export CALL_TIMES=\"$1/call-times\" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+                      LD_PRELOAD=\"$2${LD_PRELOAD:+:$LD_PRELOAD}\" && shift 2 && exec \"$@\"";
+
+/// A program, as `data/programs/programs.toml` has it and says there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// For `--cases`.
+    pub name: String,
+    /// On the page.
+    pub title: String,
+    /// A package of Debian, or a repository and its commit.
+    pub package: String,
+    /// The command.
+    pub program: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// Of the inputs, below `data/programs`.
+    pub folder: Option<String>,
+    /// Run before, outside the lab.
+    #[serde(default)]
+    pub prepare: Vec<Vec<String>>,
+    /// The program's own seconds are the first number after the last place of this text.
+    pub seconds_after: Option<String>,
+    /// Likewise the result that all runs must share.
+    pub result_after: Option<String>,
+    /// Of the result, relative.
+    pub tolerance: Option<f64>,
+    /// What it prints after its own verification.
+    pub verified: Option<String>,
+    /// Also run on the lab's profiles.
+    #[serde(default)]
+    pub profiles: bool,
+}
+
+/// One run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProgramRun {
+    /// From the start of `optiq lab run` to its end.
+    pub seconds: f64,
+    /// What the program says it took.
+    pub own_seconds: Option<f64>,
+    /// A result that all runs must share.
+    pub result: Option<f64>,
+    /// The program's own verification, where it has one.
+    pub verified: Option<bool>,
+    /// Calls of the two functions, mean over the ranks.
+    pub calls: f64,
+    /// Seconds in them, mean over the ranks.
+    pub seconds_in_calls: f64,
+    /// What OPTIQ's report says of the calls.
+    pub report: Vec<String>,
+    /// Why it did not come to its end.
+    pub failure: Option<String>,
+}
+
+/// What all runs share.
+pub(super) struct Runner<'a> {
+    workspace: &'a Workspace,
+    /// Of the library that takes the times.
+    folder: TempDir,
+    /// `NPB_BIN`.
+    npb: Option<PathBuf>,
+}
+
+impl<'a> Runner<'a> {
+    /// Compiles `data/programs/times.c`; `MPICC` names the compiler if it is not `mpicc`.
+    pub fn new(workspace: &'a Workspace) -> Result<Self, Failure> {
+        let folder = temporary()?;
+        let runner = Runner { workspace, folder, npb: env::var_os("NPB_BIN").map(PathBuf::from) };
+        let compiler = env::var_os("MPICC").unwrap_or_else(|| "mpicc".into());
+        let mut compile = workspace.command(compiler);
+        compile.args(["-O2", "-shared", "-fPIC", "-o"]).arg(runner.times()).args(["data/programs/times.c", "-ldl"]);
+        workspace::run(&mut compile)?;
+        Ok(runner)
+    }
+
+    fn times(&self) -> PathBuf {
+        self.folder.path().join("libtimes.so")
+    }
+
+    /// Whether a program can be run here; else why not.
+    pub fn find(&self, program: &Program) -> Result<(), String> {
+        // What is compiled in the working folder is found to be missing when it is compiled.
+        let command = program.prepare.first().and_then(|words| words.first()).unwrap_or(&program.program);
+        if let Some(name) = command.strip_prefix("{npb}/") {
+            let folder = self.npb.as_ref().ok_or("NPB_BIN names no folder")?;
+            return if folder.join(name).is_file() { Ok(()) } else { Err(format!("no {name} in NPB_BIN")) };
+        }
+        let path = env::var_os("PATH").unwrap_or_default();
+        let found = env::split_paths(&path).any(|folder| folder.join(command).is_file());
+        if found { Ok(()) } else { Err(format!("no {command} in PATH; the package is not installed")) }
+    }
+
+    /// All runs of a program on the network that is up, the four ways in turn, after one run that only learns.
+    pub fn in_turn(&self, program: &Program, repetitions: u32) -> Result<[Vec<ProgramRun>; 4], Failure> {
+        let work = temporary()?;
+        let mut ways: [Vec<ProgramRun>; 4] = Default::default();
+        let prepared = self.prepare(program, work.path());
+        if prepared.is_ok() {
+            self.once(program, work.path(), LEARNING)?;
+        }
+        for _ in 0..repetitions {
+            for (wrap, runs) in WAYS.into_iter().zip(&mut ways) {
+                let failed = |failure: &String| ProgramRun { failure: Some(failure.clone()), ..ProgramRun::default() };
+                runs.push(match &prepared {
+                    Ok(()) => self.once(program, work.path(), wrap)?,
+                    Err(failure) => failed(failure),
+                });
+            }
+        }
+        Ok(ways)
+    }
+
+    /// Copies the inputs, and runs what comes before the program.
+    fn prepare(&self, program: &Program, work: &Path) -> Result<(), String> {
+        let said = |e: std::io::Error| format!("its inputs cannot be copied: {e}");
+        if let Some(folder) = &program.folder {
+            for entry in fs::read_dir(self.workspace.path("data/programs").join(folder)).map_err(said)? {
+                let entry = entry.map_err(said)?;
+                fs::copy(entry.path(), work.join(entry.file_name())).map_err(said)?;
+            }
+        }
+        for words in &program.prepare {
+            let Some((command, arguments)) = words.split_first() else { continue };
+            let mut command = Command::new(command);
+            command.current_dir(work).args(arguments).stdin(Stdio::null());
+            let output = command.output().map_err(|e| format!("{} cannot be started: {e}", words[0]))?;
+            if !output.status.success() {
+                let text = String::from_utf8_lossy(&output.stderr).into_owned();
+                return Err(format!("{} ended with {}: {}", words[0], output.status, last_line(&text)));
+            }
+        }
+        Ok(())
+    }
+
+    /// One run, in one of the ways.
+    fn once(&self, program: &Program, work: &Path, wrap: Option<&[&str]>) -> Result<ProgramRun, Failure> {
+        let times = work.join("call-times");
+        // The last run's.
+        let _ = fs::remove_file(&times);
+        let arguments = ["lab", "run", "--name", NAME, "--mpi", "openmpi", "--timeout", TIMEOUT_SECONDS, "--"];
+        let mut command = self.workspace.optiq(&arguments);
+        if let Some(wrap) = wrap {
+            command.arg(self.workspace.built("optiq")).arg("wrap");
+            command.args(wrap.iter().map(|word| word.replace("{work}", &work.to_string_lossy()))).arg("--");
+        }
+        command.args(["sh", "-c", SCRIPT, "sh"]).arg(work).arg(self.times());
+        let npb = self.npb.as_deref().unwrap_or(Path::new("")).to_string_lossy();
+        command.arg(program.program.replace("{npb}", &npb).replace("{work}", &work.to_string_lossy()));
+        command.args(&program.arguments);
+        let start = Instant::now();
+        let output = command
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|e| Failure::Work(format!("optiq lab run cannot be started: {e}")))?;
+        let seconds = start.elapsed().as_secs_f64();
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let failure = (!output.status.success()).then(|| format!("ended with {}: {}", output.status, last_line(&err)));
+        let text = format!("{out}\n{err}");
+        let (calls, seconds_in_calls) = mean_times(&text_file::read(&times, MAX_TIMES).unwrap_or_default());
+        Ok(ProgramRun {
+            seconds,
+            own_seconds: program.seconds_after.as_deref().and_then(|after| number_after(&text, after)),
+            result: program.result_after.as_deref().and_then(|after| number_after(&text, after)),
+            verified: program.verified.as_deref().map(|words| text.contains(words)),
+            calls,
+            seconds_in_calls,
+            report: report_lines(&err),
+            failure,
+        })
+    }
+}
+
+fn temporary() -> Result<TempDir, Failure> {
+    tempfile::tempdir().map_err(|e| Failure::Work(format!("no temporary folder can be made: {e}")))
+}
+
+/// The last line that says something, cut.
+fn last_line(text: &str) -> String {
+    let line = text.lines().rev().find(|line| !line.trim_matches(['-', ' ']).is_empty()).unwrap_or_default();
+    line.trim().chars().take(MAX_SAID).collect()
+}
+
+/// The first number on a line behind the last place of a text.
+fn number_after(text: &str, after: &str) -> Option<f64> {
+    let (_, behind) = text.rsplit_once(after)?;
+    let mut words = behind.lines().next()?.split(|c: char| c.is_whitespace() || ":=,".contains(c));
+    words.find_map(|word| word.parse().ok().filter(|number: &f64| number.is_finite()))
+}
+
+/// Means over the lines of `times.c`: calls, and seconds in them. Processes without calls count, as ranks that do not call wait.
+fn mean_times(text: &str) -> (f64, f64) {
+    let pairs = text.lines().filter_map(|line| line.split_once(' '));
+    let ranks: Vec<(f64, f64)> = pairs.filter_map(|(n, s)| Some((n.parse().ok()?, s.parse().ok()?))).collect();
+    let count = ranks.len().max(1) as f64;
+    let sum = |of: fn(&(f64, f64)) -> f64| ranks.iter().map(of).sum::<f64>() / count;
+    (sum(|(calls, _)| *calls), sum(|(_, seconds)| *seconds))
+}
+
+/// What the report says of calls; not what was learned, which is long.
+fn report_lines(text: &str) -> Vec<String> {
+    let behind = text.lines().skip_while(|line| !line.starts_with("optiq: calls of")).skip(1);
+    let block = behind.take_while(|line| line.starts_with(' ') && !line.trim_start().starts_with("learned"));
+    block.map(|line| line.trim().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_behind_the_last_place() {
+        let text = "energy = -1.0 Ry\nCPU x\nenergy  =   -63.25 Ry 7\nTime in seconds =   0.12\n";
+        assert_eq!(number_after(text, "energy"), Some(-63.25));
+        assert_eq!(number_after(text, "Time in seconds"), Some(0.12));
+        assert_eq!(number_after(text, "CPU"), None, "the next line is not looked at");
+        assert_eq!(number_after(text, "Loop time"), None);
+    }
+
+    #[test]
+    fn times_are_means_over_ranks() {
+        assert_eq!(mean_times("10 1.5\n20 0.5\n"), (15.0, 1.0));
+        assert_eq!(mean_times(""), (0.0, 0.0));
+        assert_eq!(mean_times("half a li"), (0.0, 0.0));
+    }
+
+    #[test]
+    fn a_report_is_read_up_to_what_was_learned() {
+        let text = "noise\noptiq: calls of all 16 ranks\n  MPI_Alltoall: 5 served by planned paths\n    3: why\n  learned, as shares:\n    star\n";
+        assert_eq!(report_lines(text), ["MPI_Alltoall: 5 served by planned paths", "3: why"]);
+        assert_eq!(report_lines("nothing"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_last_line_that_says_something_is_shown() {
+        assert_eq!(last_line("a\n  b\n-----\n\n"), "b");
+        assert_eq!(last_line(""), "");
+    }
+}

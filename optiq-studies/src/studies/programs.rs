@@ -1,0 +1,363 @@
+//! Whole programs under `optiq wrap` in labs of 16 hosts: NAS benchmarks, and programs from Debian that move data by `MPI_Alltoall` and
+//! `MPI_Alltoallv`.
+//!
+//! Four ways in turn: without OPTIQ, with what OPTIQ decides by itself, the same with what an earlier run learned, and with its own paths
+//! or timetables forced. The list of
+//! programs is `data/programs/programs.toml`, their inputs are beside it.
+
+use super::lab::{self, RATE};
+use super::program_runs::{Program, ProgramRun, Runner};
+use crate::failure::Failure;
+use crate::markdown::TextTable;
+use crate::selection::Selection;
+use crate::workspace::{self, Workspace};
+use optiq_measure::statistics::{geometric_mean, median};
+use optiq_view::table::seconds;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+
+const LIST: &str = include_str!("../../../data/programs/programs.toml");
+
+/// Below this ratio of plain over wrapped time a program counts as slower, as issue 18 has it: what runs differ by is above 3 %.
+const SLOWER: f64 = 0.97;
+
+/// For `--cases`, topology and profile.
+const NETWORKS: [(&str, &str, &str); 5] = [
+    ("torus", "torus:4x4", "tuned"),
+    ("star", "star:16", "tuned"),
+    ("fattree", "fattree:k=4", "tuned"),
+    ("torus-kernel", "torus:4x4", "kernel"),
+    ("torus-shallow", "torus:4x4", "shallow"),
+];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileForm {
+    program: Vec<Program>,
+    #[serde(default)]
+    without: Vec<ProgramWithout>,
+}
+
+/// A program that calls neither function.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProgramWithout {
+    title: String,
+    package: String,
+    instead: String,
+}
+
+/// The runs of a program on a network: for each of the four ways, in the order in which they ran.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProgramRuns {
+    /// As the list has it.
+    pub program: Program,
+    /// Without OPTIQ.
+    pub plain: Vec<ProgramRun>,
+    /// What OPTIQ decides by itself.
+    pub wrapped: Vec<ProgramRun>,
+    /// The same, with what an earlier run learned.
+    pub learned: Vec<ProgramRun>,
+    /// OPTIQ's own paths and timetables.
+    pub forced: Vec<ProgramRun>,
+}
+
+/// What was measured on a network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProgramNetwork {
+    /// As `optiq lab up --topology` takes it.
+    pub topology: String,
+    /// As `optiq lab up --profile` takes it.
+    pub profile: String,
+    /// In the order of the list.
+    pub programs: Vec<ProgramRuns>,
+}
+
+/// A program that could not be run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProgramNotRun {
+    title: String,
+    package: String,
+    why: String,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProgramsContent {
+    /// Of the links.
+    pub rate: String,
+    /// Of each way.
+    pub repetitions: u32,
+    /// One lab after the other.
+    pub networks: Vec<ProgramNetwork>,
+    /// What is missing here.
+    pub not_run: Vec<ProgramNotRun>,
+    /// What was looked at in vain.
+    pub without: Vec<ProgramWithout>,
+}
+
+fn list() -> Result<FileForm, Failure> {
+    toml::from_str(LIST).map_err(|e| Failure::Work(format!("data/programs/programs.toml: {}", e.message())))
+}
+
+/// The names that `--cases` takes: of programs and of networks. All networks are taken if none is named, and all programs likewise.
+///
+/// # Errors
+/// [`Failure::Work`] if the list is not of its form, which a test excludes.
+pub fn case_names() -> Result<Vec<String>, Failure> {
+    let networks = NETWORKS.iter().map(|(name, ..)| (*name).to_owned());
+    Ok(list()?.program.into_iter().map(|program| program.name).chain(networks).collect())
+}
+
+/// Those that are named; all if none is.
+fn chosen<T>(all: Vec<T>, selection: &Selection, name: impl Fn(&T) -> String) -> Vec<T> {
+    let (named, others): (Vec<T>, Vec<T>) = all.into_iter().partition(|one| selection.includes(&name(one)));
+    if named.is_empty() { others } else { named }
+}
+
+/// Runs the selected programs on the selected networks.
+///
+/// # Errors
+/// [`Failure::Work`] if a lab cannot be brought up. A program that fails is reported on the page.
+pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Result<ProgramsContent, Failure> {
+    let FileForm { program, without } = list()?;
+    let programs = chosen(program, selection, |program| program.name.clone());
+    let networks = chosen(NETWORKS.to_vec(), selection, |(name, ..)| (*name).into());
+    let runner = Runner::new(workspace)?;
+    let (mut present, mut not_run) = (Vec::new(), Vec::new());
+    for program in programs {
+        match runner.find(&program) {
+            Ok(()) => present.push(program),
+            Err(why) => not_run.push(ProgramNotRun { title: program.title, package: program.package, why }),
+        }
+    }
+    let mut measured = Vec::new();
+    for (_, topology, profile) in networks {
+        let network = workspace::step(&format!("lab {topology}, {profile}"), || {
+            let mut runs = Vec::new();
+            lab::in_lab(workspace, topology, profile, || {
+                for program in present.iter().filter(|program| program.profiles || profile == "tuned") {
+                    let [plain, wrapped, learned, forced] =
+                        workspace::step(&program.title, || runner.in_turn(program, repetitions))?;
+                    runs.push(ProgramRuns { program: program.clone(), plain, wrapped, learned, forced });
+                }
+                Ok(())
+            })?;
+            Ok(ProgramNetwork { topology: topology.into(), profile: profile.into(), programs: runs })
+        })?;
+        measured.push(network);
+    }
+    Ok(ProgramsContent { rate: RATE.into(), repetitions, networks: measured, not_run, without })
+}
+
+impl ProgramRuns {
+    fn ways(&self) -> [&[ProgramRun]; 4] {
+        [&self.plain, &self.wrapped, &self.learned, &self.forced]
+    }
+
+    /// Plain time over a way's; nothing unless all runs of both came to their end.
+    fn ratio(&self, way: &[ProgramRun]) -> Option<f64> {
+        Some(whole(&self.plain)? / whole(way)?)
+    }
+
+    /// What is wrong with the results; empty if nothing is.
+    fn wrong(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let expected = self.plain.first().and_then(|run| run.result);
+        for (way, runs) in ["plain", "wrapped", "learned", "forced"].iter().zip(self.ways()) {
+            for run in runs {
+                if let Some(why) = &run.failure {
+                    found.push(format!("{way}: {why}"));
+                } else if run.verified == Some(false) {
+                    found.push(format!("{way}: its own verification did not succeed"));
+                } else if let (Some(a), Some(b), Some(most)) = (expected, run.result, self.program.tolerance)
+                    && (a - b).abs() > most * a.abs()
+                {
+                    found.push(format!("{way}: the result is {b}, and {a} is expected"));
+                }
+            }
+        }
+        found.dedup();
+        found
+    }
+
+    /// How the results were checked.
+    fn check(&self) -> &'static str {
+        let compared = self.program.tolerance.is_some() && self.plain.iter().all(|run| run.result.is_some());
+        match (!self.wrong().is_empty(), self.program.verified.is_some(), compared) {
+            (true, ..) => "**no**",
+            (false, _, true) => "same result",
+            (false, true, false) => "verified",
+            (false, false, false) => "ended",
+        }
+    }
+
+    fn row(&self) -> Vec<String> {
+        let time = |value: Option<f64>| value.map_or_else(|| "-".into(), seconds);
+        let times = |value: Option<f64>| value.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2} x"));
+        let cell = |runs: &[ProgramRun]| match of(runs, |run| run.own_seconds) {
+            Some(own) => format!("{} ({})", time(whole(runs)), seconds(own)),
+            None => time(whole(runs)),
+        };
+        let [plain, wrapped, learned, forced] = self.ways();
+        let in_calls = self.ways().map(|runs| time(of(runs, |run| Some(run.seconds_in_calls))));
+        vec![
+            self.program.title.clone(),
+            cell(plain),
+            cell(wrapped),
+            cell(learned),
+            cell(forced),
+            times(self.ratio(wrapped)),
+            times(self.ratio(learned)),
+            times(self.ratio(forced)),
+            in_calls.join(", "),
+            self.check().into(),
+        ]
+    }
+}
+
+/// The median of what runs say; nothing unless all say it.
+fn of(runs: &[ProgramRun], value: impl Fn(&ProgramRun) -> Option<f64>) -> Option<f64> {
+    median(&runs.iter().map(value).collect::<Option<Vec<f64>>>()?)
+}
+
+/// The median of whole times; nothing if a run failed.
+fn whole(runs: &[ProgramRun]) -> Option<f64> {
+    of(runs, |run| run.failure.is_none().then_some(run.seconds))
+}
+
+impl ProgramNetwork {
+    fn title(&self) -> String {
+        format!("`{}`, profile {}", self.topology, self.profile)
+    }
+
+    fn section(&self) -> String {
+        let ways = ["plain", "wrapped", "learned", "forced", "plain/wrapped", "plain/learned", "plain/forced"];
+        let head = [&["program<"], &ways[..], &["in calls", "results<"]].concat();
+        let mut table = TextTable::new(&head);
+        table.rows = self.programs.iter().map(ProgramRuns::row).collect();
+        let mut text = format!("\n## {}\n\n", self.title());
+        let mean = |way: fn(&ProgramRuns) -> &[ProgramRun]| {
+            geometric_mean(&self.programs.iter().filter_map(|p| p.ratio(way(p))).collect::<Vec<f64>>())
+        };
+        if let [Some(wrapped), Some(learned), Some(forced)] =
+            [mean(|p| &p.wrapped), mean(|p| &p.learned), mean(|p| &p.forced)]
+        {
+            let _ = writeln!(
+                text,
+                "Geometric means: {wrapped:.3} x wrapped, {learned:.3} x learned, {forced:.3} x forced.\n"
+            );
+        }
+        text.push_str(&table.markdown());
+        text.push_str("\nWhat served the calls of the last wrapped run, and why not OPTIQ:\n\n");
+        for program in &self.programs {
+            let served = program.wrapped.last().map_or(&[][..], |run| &run.report);
+            let served = if served.is_empty() { "no call of these".into() } else { served.join("; ") };
+            let _ = writeln!(text, "- {}: {served}", program.program.title);
+            text.extend(program.wrong().iter().map(|wrong| format!("  - **{wrong}**\n")));
+        }
+        text
+    }
+
+    /// A line for each program that OPTIQ makes slower by itself.
+    fn slower(&self) -> impl Iterator<Item = String> {
+        self.programs.iter().filter_map(|program| {
+            let ratio = program.ratio(&program.wrapped).filter(|ratio| *ratio < SLOWER)?;
+            Some(format!("- {} on {}: {ratio:.2} x\n", program.program.title, self.title()))
+        })
+    }
+}
+
+impl ProgramsContent {
+    /// Of the page.
+    pub const TITLE: &'static str = "Real programs under `optiq wrap`";
+
+    /// The page below its circumstances.
+    pub fn body(&self) -> String {
+        let mut page = format!(
+            "Labs of 16 hosts, one rank each, with links of {}, all on one machine. Each program runs {} times in each of four ways, \
+             in turn: plain; wrapped, `optiq wrap --take alltoallv,alltoall -- PROGRAM`, which is what OPTIQ decides by itself; learned, \
+             the same with `--option OPTIQ_LEARNED=FILE`, a file that one run before these began; and forced, the same with `--algorithm multipath`. Times are medians from the start of `optiq lab run` to its end; in brackets \
+             what the program says itself, where it does. In calls: mean over the ranks of the seconds in `MPI_Alltoall` and \
+             `MPI_Alltoallv`, in this order (`data/programs/times.c`, preloaded in all ways). Results: the program's own \
+             verification, or a result that is the plain run's. Programs and inputs: `data/programs/programs.toml`. The NAS benchmarks \
+             are the programs in the folder that `NPB_BIN` names, built with `-fallow-argument-mismatch -fallow-invalid-boz`.\n",
+            self.rate, self.repetitions
+        );
+        let slower: String = self.networks.iter().flat_map(ProgramNetwork::slower).collect();
+        let none = format!("No program is slower than {SLOWER} times its plain speed.\n");
+        let _ = write!(page, "\n## Where OPTIQ is slower\n\n{}", if slower.is_empty() { none } else { slower });
+        page.extend(self.networks.iter().map(ProgramNetwork::section));
+        if !self.not_run.is_empty() {
+            page.push_str("\n## Not run\n\n");
+            page.extend(self.not_run.iter().map(|p| format!("- {}, of {}: {}\n", p.title, p.package, p.why)));
+        }
+        if !self.without.is_empty() {
+            page.push_str("\n## Programs that do not call these functions\n\n");
+            page.extend(self.without.iter().map(|p| format!("- {}, of {}: {}\n", p.title, p.package, p.instead)));
+        }
+        page
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(plain: f64, wrapped: f64, forced: Option<f64>) -> ProgramRuns {
+        let run = |seconds: f64| ProgramRun { seconds, result: Some(-63.25), ..ProgramRun::default() };
+        let failed = ProgramRun { failure: Some("ended with signal 11".into()), ..run(0.1) };
+        ProgramRuns {
+            program: Program { title: "p".into(), tolerance: Some(1e-6), ..Program::default() },
+            plain: vec![run(plain)],
+            wrapped: vec![run(wrapped)],
+            learned: vec![run(wrapped)],
+            forced: vec![forced.map_or(failed, run)],
+        }
+    }
+
+    fn page(programs: Vec<ProgramRuns>) -> String {
+        let network = ProgramNetwork { topology: "star:16".into(), profile: "tuned".into(), programs };
+        let networks = vec![network];
+        ProgramsContent { rate: RATE.into(), repetitions: 1, networks, not_run: Vec::new(), without: Vec::new() }.body()
+    }
+
+    #[test]
+    fn slower_programs_are_named() {
+        // By hand: 4 over 2 and 1 s; the geometric mean of 2 and 0.5 is 1.
+        let both = page(vec![runs(4.0, 2.0, Some(1.0)), runs(1.0, 2.0, Some(1.0))]);
+        assert!(
+            both.contains("| 2.00 x | 2.00 x | 4.00 x |")
+                && both.contains("1.000 x wrapped, 1.000 x learned, 2.000 x forced"),
+            "{both}"
+        );
+        assert!(both.contains("- p on `star:16`, profile tuned: 0.50 x"), "{both}");
+        assert!(page(vec![runs(4.0, 2.0, Some(1.0))]).contains("No program is slower"));
+    }
+
+    #[test]
+    fn a_failure_is_no_time_and_a_wrong_result_is_said() {
+        let failed = page(vec![runs(4.0, 2.0, None)]);
+        assert!(
+            failed.contains("**forced: ended with signal 11**") && failed.contains("| 2.00 x | 2.00 x | - |"),
+            "{failed}"
+        );
+        let mut wrong = runs(4.0, 2.0, Some(1.0));
+        wrong.wrapped[0].result = Some(-63.24);
+        assert!(page(vec![wrong]).contains("**wrapped: the result is -63.24, and -63.25 is expected**"));
+    }
+
+    #[test]
+    fn the_list_is_of_its_form_and_names_are_unique() {
+        let names = case_names().unwrap_or_default();
+        let unique: std::collections::BTreeSet<&String> = names.iter().collect();
+        assert!(names.len() > NETWORKS.len() && unique.len() == names.len(), "{names:?}");
+    }
+
+    #[test]
+    fn a_named_network_takes_all_programs() {
+        let selection = Selection::new(vec!["star".into()]);
+        assert_eq!(chosen(NETWORKS.to_vec(), &selection, |(name, ..)| (*name).into()).len(), 1);
+        assert_eq!(chosen(vec!["a", "b"], &selection, |name| (*name).into()).len(), 2);
+    }
+}
