@@ -12,6 +12,7 @@ use crate::studies::lab::LabContent;
 use crate::studies::preload::PreloadContent;
 use crate::studies::profiles::ProfilesContent;
 use crate::studies::programs::ProgramsContent;
+use crate::studies::race::RaceContent;
 use crate::studies::simulator::SimulatorContent;
 use crate::studies::table_vii::TableViiContent;
 use optiq_net::text_file;
@@ -69,6 +70,8 @@ pub enum StudyContent {
     Preload(PreloadContent),
     /// Whole programs in labs.
     Programs(ProgramsContent),
+    /// OPTIQ beside other algorithms.
+    Race(RaceContent),
     /// The simulator's speed and predictions.
     Simulator(SimulatorContent),
     /// Planned paths on simulated machines.
@@ -140,6 +143,7 @@ impl StudyDocument {
             StudyContent::Io(c) => titled(IoContent::TITLE, &about, &c.body()),
             StudyContent::Preload(c) => titled(PreloadContent::TITLE, &about, &c.body()),
             StudyContent::Programs(c) => titled(ProgramsContent::TITLE, &about, &c.body()),
+            StudyContent::Race(c) => titled(RaceContent::TITLE, &about, &c.body()),
             StudyContent::Simulator(c) => titled(SimulatorContent::TITLE, &about, &c.body()),
             StudyContent::Executor(c) => titled(ExecutorContent::TITLE, &about, &c.body()),
             StudyContent::Booksim(c) => titled(BooksimContent::TITLE, &about, &c.body()),
@@ -165,6 +169,7 @@ impl StudyDocument {
             StudyContent::Io(_) => IoContent::TITLE.into(),
             StudyContent::Preload(_) => PreloadContent::TITLE.into(),
             StudyContent::Programs(_) => ProgramsContent::TITLE.into(),
+            StudyContent::Race(_) => RaceContent::TITLE.into(),
             StudyContent::Simulator(_) => SimulatorContent::TITLE.into(),
             StudyContent::Executor(_) => ExecutorContent::TITLE.into(),
             StudyContent::Booksim(_) => BooksimContent::TITLE.into(),

@@ -14,7 +14,7 @@ use optiq_studies::index;
 use optiq_studies::progress::Progress;
 use optiq_studies::selection::Selection;
 use optiq_studies::studies::{
-    booksim, codes, direct, executor, io, lab, preload, profiles, programs, simulator, table_vii,
+    booksim, codes, direct, executor, io, lab, preload, profiles, programs, race, simulator, table_vii,
 };
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
@@ -79,6 +79,9 @@ enum Part {
     Preload,
     /// Whole programs under `optiq wrap` in labs; NPB_BIN names the folder of the NAS benchmarks; about an hour
     Programs,
+    /// OPTIQ beside other algorithms in labs; MPI_ADVANCE and ALLTOALLV_3STAGE name checkouts of rivals; about half an hour with
+    /// --repetitions 3
+    Race,
     /// How fast the simulator is, and its predictions beside what the document of `lab` says was measured; about ten minutes
     Simulator,
     /// Planned paths on a simulated machine, and the constants that its training cases give; about half an hour
@@ -102,11 +105,11 @@ struct ResultsArguments {
     /// Of the claims only this one; may be given more than once [default: all]
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
-    /// Of lab, direct, profiles, io, preload, programs, simulator and executor only these cases: a group of data/cases.toml, or another name
+    /// Of lab, direct, profiles, io, preload, programs, race, simulator and executor only these cases: a group of data/cases.toml, or another name
     /// that the study has; may be given more than once [default: all]
     #[arg(long, value_name = "NAME", requires = "only")]
     cases: Vec<String>,
-    /// Timed runs of either kind in lab, direct, profiles, io, preload and programs [default: 7; 3 in programs]
+    /// Timed runs of either kind in lab, direct, profiles, io, preload, programs and race [default: 7; 3 in programs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: Option<u32>,
     /// The folder of the pages, with the documents in its folder `data` [default: docs/results of the checkout]
@@ -181,7 +184,7 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
     }
     let workspace = Workspace::locate()?;
     let circumstances = workspace.circumstances()?;
-    if [Part::Lab, Part::Direct, Part::Profiles, Part::Io, Part::Preload, Part::Programs, Part::Simulator]
+    if [Part::Lab, Part::Direct, Part::Profiles, Part::Io, Part::Preload, Part::Programs, Part::Race, Part::Simulator]
         .into_iter()
         .any(wanted)
     {
@@ -215,6 +218,7 @@ impl Part {
             Part::Io => "access files in the lab",
             Part::Preload => "pass calls on",
             Part::Programs => "run programs in labs",
+            Part::Race => "race in labs",
             Part::Simulator => "simulate",
             Part::Executor => "simulate planned paths",
             Part::Booksim => "simulate BookSim's curves",
@@ -230,6 +234,7 @@ impl Part {
             Part::Io => Some(io::case_names()),
             Part::Preload => Some(preload::case_names()),
             Part::Programs => Some(programs::case_names()?),
+            Part::Race => Some(race::case_names()?),
             Part::Simulator => Some(simulator::case_names()?),
             Part::Executor => Some(executor::case_names()?),
             Part::Reproduce | Part::Cases | Part::TableVii | Part::Booksim => None,
@@ -255,6 +260,7 @@ impl Part {
             Part::Io => StudyContent::Io(io::run(workspace, repetitions, selection)?),
             Part::Preload => StudyContent::Preload(preload::run(workspace, repetitions, selection)?),
             Part::Programs => StudyContent::Programs(programs::run(workspace, repetitions, selection)?),
+            Part::Race => StudyContent::Race(race::run(workspace, repetitions, selection)?),
             Part::Simulator => {
                 StudyContent::Simulator(simulator::run(workspace, &writer.measured_in_lab()?, selection)?)
             }
@@ -262,7 +268,7 @@ impl Part {
             Part::Booksim => StudyContent::Booksim(booksim::run(workspace)?),
         };
         let times = match self {
-            Part::Lab | Part::Direct | Part::Profiles | Part::Io | Part::Preload | Part::Programs => {
+            Part::Lab | Part::Direct | Part::Profiles | Part::Io | Part::Preload | Part::Programs | Part::Race => {
                 format!(" --repetitions {repetitions}")
             }
             _ => String::new(),
@@ -276,7 +282,7 @@ impl Part {
 /// The parts that have names of cases, with these.
 fn case_names(parts: &[Part]) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let names = |part: &Part| {
-        let fitting = "--cases is for lab, direct, profiles, io, preload, programs, simulator and executor; --only has another part";
+        let fitting = "--cases is for lab, direct, profiles, io, preload, programs, race, simulator and executor; --only has another part";
         let names = part.case_names()?.ok_or_else(|| Failure::Input(fitting.into()))?;
         Ok((part.name(), names))
     };

@@ -42,6 +42,8 @@ pub enum Platform {
     Direct,
     /// The same, under other profiles as well (`optiq lab up --profile`).
     Profiles,
+    /// The same, beside other algorithms.
+    Race,
     /// The packet-level simulator.
     Simulator,
 }

@@ -17,6 +17,12 @@ impl Selection {
         self.0.is_empty() || self.0.iter().any(|wanted| wanted == name)
     }
 
+    /// Those that are named, of one kind of things of a study; all of this kind if none of it is.
+    pub fn of_kind<T>(&self, all: Vec<T>, name: impl Fn(&T) -> String) -> Vec<T> {
+        let (named, others): (Vec<T>, Vec<T>) = all.into_iter().partition(|one| self.includes(&name(one)));
+        if named.is_empty() { others } else { named }
+    }
+
     /// Those of the names that a study has, as options of a command line, each with a space before it.
     pub fn options(&self, names: &[String]) -> String {
         self.0.iter().filter(|name| names.contains(name)).map(|name| format!(" --cases {name}")).collect()
@@ -47,6 +53,14 @@ impl Selection {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kind_of_which_none_is_named_is_taken_whole() {
+        let selection = Selection::new(vec!["star".into()]);
+        assert_eq!(selection.of_kind(vec!["torus", "star"], |name| (*name).into()), ["star"]);
+        assert_eq!(selection.of_kind(vec!["a", "b"], |name| (*name).into()), ["a", "b"]);
+        assert_eq!(Selection::default().of_kind(vec!["a", "b"], |name| (*name).into()), ["a", "b"]);
+    }
 
     #[test]
     fn names_are_checked() {

@@ -13,6 +13,7 @@ use optiq_view::table::{percent, seconds};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::Command;
 
 /// Arguments of `optiq bench alltoallv`, what they are for, and their name for `--cases`.
@@ -210,7 +211,7 @@ fn measure_lab(
             for one in series.iter().filter(|_| SMALL_MESSAGES.contains(&topology)) {
                 let times = repetitions.to_string();
                 let words = bench("alltoallv", one.arguments, &times);
-                let suite = in_lab_suite(workspace, &[], &[], &words)?;
+                let suite = in_lab_suite(workspace, &workspace.built("optiq"), &[], &[], &words)?;
                 let command = format!("optiq {}", words.join(" "));
                 benches.push(LabBench { title: one.title.into(), role: None, command, suite });
             }
@@ -258,6 +259,19 @@ pub(super) fn suite_of(
     lab_run: &[&str],
     environment: &[&str],
 ) -> Result<BenchSuite, Failure> {
+    suite_by(workspace, &workspace.built("optiq"), group, cases, repetitions, lab_run, environment)
+}
+
+/// The same by an `optiq` that was built elsewhere, with another MPI library; the lab is this one's.
+pub(super) fn suite_by(
+    workspace: &Workspace,
+    program: &Path,
+    group: &CaseGroup,
+    cases: &[&MeasurementCase],
+    repetitions: u32,
+    lab_run: &[&str],
+    environment: &[&str],
+) -> Result<BenchSuite, Failure> {
     let case = cases.iter().map(|c| ListedCase { demands: &c.demands, message: c.message.as_deref() }).collect();
     let text = toml::to_string(&CaseList { case }).map_err(|e| Failure::Work(format!("{}: {e}", group.name)))?;
     let unwritten = |e: std::io::Error| Failure::Work(format!("a list of cases cannot be written: {e}"));
@@ -265,11 +279,12 @@ pub(super) fn suite_of(
     list.write_all(text.as_bytes()).and_then(|()| list.flush()).map_err(unwritten)?;
     let (path, repetitions) = (list.path().to_string_lossy().into_owned(), repetitions.to_string());
     let words = bench("alltoallv", &["--cases", &path], &repetitions);
-    in_lab_suite(workspace, lab_run, environment, &words)
+    in_lab_suite(workspace, program, lab_run, environment, &words)
 }
 
 fn in_lab_suite(
     workspace: &Workspace,
+    program: &Path,
     lab_run: &[&str],
     environment: &[&str],
     words: &[&str],
@@ -279,7 +294,7 @@ fn in_lab_suite(
     if !environment.is_empty() {
         command.arg("env").args(environment);
     }
-    workspace::json(command.arg(workspace.built("optiq")).args(words).arg("--json"))
+    workspace::json(command.arg(program).args(words).arg("--json"))
 }
 
 fn machine_bench(workspace: &Workspace, ranks: &str, repetitions: u32) -> Result<LabBench, Failure> {

@@ -11,5 +11,7 @@ pub mod preload;
 pub mod profiles;
 pub mod program_runs;
 pub mod programs;
+pub mod race;
+pub mod rivals;
 pub mod simulator;
 pub mod table_vii;

@@ -109,20 +109,14 @@ pub fn case_names() -> Result<Vec<String>, Failure> {
     Ok(list()?.program.into_iter().map(|program| program.name).chain(networks).collect())
 }
 
-/// Those that are named; all if none is.
-fn chosen<T>(all: Vec<T>, selection: &Selection, name: impl Fn(&T) -> String) -> Vec<T> {
-    let (named, others): (Vec<T>, Vec<T>) = all.into_iter().partition(|one| selection.includes(&name(one)));
-    if named.is_empty() { others } else { named }
-}
-
 /// Runs the selected programs on the selected networks.
 ///
 /// # Errors
 /// [`Failure::Work`] if a lab cannot be brought up. A program that fails is reported on the page.
 pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Result<ProgramsContent, Failure> {
     let FileForm { program, without } = list()?;
-    let programs = chosen(program, selection, |program| program.name.clone());
-    let networks = chosen(NETWORKS.to_vec(), selection, |(name, ..)| (*name).into());
+    let programs = selection.of_kind(program, |program| program.name.clone());
+    let networks = selection.of_kind(NETWORKS.to_vec(), |(name, ..)| (*name).into());
     let runner = Runner::new(workspace)?;
     let (mut present, mut not_run) = (Vec::new(), Vec::new());
     for program in programs {
@@ -352,12 +346,5 @@ mod tests {
         let names = case_names().unwrap_or_default();
         let unique: std::collections::BTreeSet<&String> = names.iter().collect();
         assert!(names.len() > NETWORKS.len() && unique.len() == names.len(), "{names:?}");
-    }
-
-    #[test]
-    fn a_named_network_takes_all_programs() {
-        let selection = Selection::new(vec!["star".into()]);
-        assert_eq!(chosen(NETWORKS.to_vec(), &selection, |(name, ..)| (*name).into()).len(), 1);
-        assert_eq!(chosen(vec!["a", "b"], &selection, |name| (*name).into()).len(), 2);
     }
 }

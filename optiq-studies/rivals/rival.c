@@ -1,0 +1,46 @@
+/* MPI_Alltoallv by somebody else's algorithm: preloaded, so that `optiq bench` measures it as MPI. `cargo xtask results --only race`
+ * compiles it with the sources of a checkout.
+ *
+ * ADVANCE=METHOD: github mpi-advance/locality_aware, a value of its enum AlltoallvMethod.
+ * THROTTLED=FUNCTION: github YuriOku/MPI_Alltoallv_3stage, one of its functions. */
+#include <mpi.h>
+
+#if defined(ADVANCE)
+#include "locality_aware.h"
+
+static int serve(const void *from, const int *sent, const int *places, MPI_Datatype sends, void *into, const int *received,
+                 const int *offsets, MPI_Datatype receives, MPI_Comm comm) {
+    /* One communicator, as in the measurement; of another one the old record, of some bytes, is left. */
+    static MPIL_Comm *known;
+    static MPI_Comm of = MPI_COMM_NULL;
+    if (of != comm) {
+        int code = MPIL_Comm_init(&known, comm);
+        if (code != MPI_SUCCESS)
+            return code;
+        of = comm;
+        MPIL_Set_alltoallv_algorithm(ADVANCE);
+    }
+    return MPIL_Alltoallv(from, sent, places, sends, into, received, offsets, receives, known);
+}
+#elif defined(THROTTLED)
+#include "MPI_Alltoallv_custom.h"
+
+static int serve(const void *from, const int *sent, const int *places, MPI_Datatype sends, void *into, const int *received,
+                 const int *offsets, MPI_Datatype receives, MPI_Comm comm) {
+    return THROTTLED(from, sent, places, sends, into, received, offsets, receives, comm);
+}
+#else
+#error "ADVANCE or THROTTLED is expected"
+#endif
+
+int MPI_Alltoallv(const void *from, const int *sent, const int *places, MPI_Datatype sends, void *into, const int *received,
+                  const int *offsets, MPI_Datatype receives, MPI_Comm comm) {
+    /* A rival may leave a call to MPI_Alltoallv. */
+    static int serving;
+    if (serving || from == MPI_IN_PLACE)
+        return PMPI_Alltoallv(from, sent, places, sends, into, received, offsets, receives, comm);
+    serving = 1;
+    int code = serve(from, sent, places, sends, into, received, offsets, receives, comm);
+    serving = 0;
+    return code;
+}
