@@ -105,8 +105,8 @@ struct ResultsArguments {
     /// Of the claims only this one; may be given more than once [default: all]
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
-    /// Of lab, direct, profiles, io, preload, programs, race, simulator and executor only these cases: a group of data/cases.toml, or another name
-    /// that the study has; may be given more than once [default: all]
+    /// Of lab, direct, profiles, io, preload, programs, race, simulator and executor only these cases: a group of data/cases.toml, or
+    /// another name that the study has; may be given more than once [default: all]
     #[arg(long, value_name = "NAME", requires = "only")]
     cases: Vec<String>,
     /// Timed runs of either kind in lab, direct, profiles, io, preload, programs and race [default: 7; 3 in programs]

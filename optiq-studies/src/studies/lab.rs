@@ -72,7 +72,7 @@ pub struct BenchSide {
     /// Link bound over median.
     pub share_of_bound: f64,
     /// The first call; zero in documents from before it was kept.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_unknown")]
     pub first_seconds: f64,
 }
 
@@ -94,8 +94,13 @@ pub struct BenchCase {
     /// Median of MPI over median of OPTIQ.
     pub ratio: f64,
     /// What the session took that no call includes; zero in documents from before it was measured.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_unknown")]
     pub setup_seconds: f64,
+}
+
+/// A document from before a time was measured stays as it is.
+fn is_unknown(seconds: &f64) -> bool {
+    *seconds <= 0.0
 }
 
 /// What `optiq bench alltoallv --json` prints of many cases, as far as pages show it.
@@ -282,6 +287,9 @@ pub(super) fn suite_by(
     in_lab_suite(workspace, program, lab_run, environment, &words)
 }
 
+/// Of `optiq lab run`, in seconds.
+pub(super) const TIMEOUT: &str = "--timeout";
+
 fn in_lab_suite(
     workspace: &Workspace,
     program: &Path,
@@ -289,7 +297,10 @@ fn in_lab_suite(
     environment: &[&str],
     words: &[&str],
 ) -> Result<BenchSuite, Failure> {
-    let mut command = workspace.optiq(&["lab", "run", "--name", NAME, "--timeout", "3600"]);
+    let mut command = workspace.optiq(&["lab", "run", "--name", NAME]);
+    if !lab_run.contains(&TIMEOUT) {
+        command.args([TIMEOUT, "3600"]);
+    }
     command.args(lab_run).arg("--");
     if !environment.is_empty() {
         command.arg("env").args(environment);

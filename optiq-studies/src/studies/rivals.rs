@@ -56,7 +56,8 @@ pub struct Rival {
 const OPEN_MPI: [(&str, &str); 2] = [("linear", "1"), ("pairwise", "2")];
 
 /// MPICH's, by its control variables; the number is `MPIR_CVAR_ALLTOALL_THROTTLE`, of messages at a time.
-const MPICH: [(&str, Option<u32>); 4] = [("nb", None), ("scattered", Some(1)), ("scattered", Some(4)), ("scattered", Some(32))];
+const MPICH: [(&str, Option<u32>); 4] =
+    [("nb", None), ("scattered", Some(1)), ("scattered", Some(4)), ("scattered", Some(32))];
 
 /// Somebody's sources.
 struct Repository {
@@ -151,7 +152,12 @@ impl Rivals {
             match repository.build(workspace, &checkout, folder.path()) {
                 Ok(built) => {
                     all.extend(built);
-                    built_from.push(format!("{}: github {}, {}", repository.name, repository.github, commit(workspace, &checkout)));
+                    built_from.push(format!(
+                        "{}: github {}, {}",
+                        repository.name,
+                        repository.github,
+                        commit(workspace, &checkout)
+                    ));
                 }
                 Err(why) => missing.push(format!("{}: {why}", repository.name)),
             }
@@ -192,7 +198,8 @@ fn mpich_algorithm((algorithm, throttle): (&str, Option<u32>)) -> Rival {
 
 /// What git says of a checkout.
 fn commit(workspace: &Workspace, checkout: &Path) -> String {
-    let said = workspace::capture(workspace.command("git").arg("-C").arg(checkout).args(["rev-parse", "--short", "HEAD"]));
+    let said =
+        workspace::capture(workspace.command("git").arg("-C").arg(checkout).args(["rev-parse", "--short", "HEAD"]));
     said.map_or_else(|_| "commit not known".into(), |text| text.trim().to_owned())
 }
 
