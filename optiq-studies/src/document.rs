@@ -13,6 +13,7 @@ use crate::studies::preload::PreloadContent;
 use crate::studies::profiles::ProfilesContent;
 use crate::studies::programs::ProgramsContent;
 use crate::studies::race::RaceContent;
+use crate::studies::scale::ScaleContent;
 use crate::studies::simulator::SimulatorContent;
 use crate::studies::table_vii::TableViiContent;
 use optiq_net::text_file;
@@ -72,6 +73,8 @@ pub enum StudyContent {
     Programs(ProgramsContent),
     /// OPTIQ beside other algorithms.
     Race(RaceContent),
+    /// Direct messages on simulated fat trees.
+    Scale(ScaleContent),
     /// The simulator's speed and predictions.
     Simulator(SimulatorContent),
     /// Planned paths on simulated machines.
@@ -144,6 +147,7 @@ impl StudyDocument {
             StudyContent::Preload(c) => titled(PreloadContent::TITLE, &about, &c.body()),
             StudyContent::Programs(c) => titled(ProgramsContent::TITLE, &about, &c.body()),
             StudyContent::Race(c) => titled(RaceContent::TITLE, &about, &c.body()),
+            StudyContent::Scale(c) => titled(ScaleContent::TITLE, &about, &c.body()),
             StudyContent::Simulator(c) => titled(SimulatorContent::TITLE, &about, &c.body()),
             StudyContent::Executor(c) => titled(ExecutorContent::TITLE, &about, &c.body()),
             StudyContent::Booksim(c) => titled(BooksimContent::TITLE, &about, &c.body()),
@@ -170,6 +174,7 @@ impl StudyDocument {
             StudyContent::Preload(_) => PreloadContent::TITLE.into(),
             StudyContent::Programs(_) => ProgramsContent::TITLE.into(),
             StudyContent::Race(_) => RaceContent::TITLE.into(),
+            StudyContent::Scale(_) => ScaleContent::TITLE.into(),
             StudyContent::Simulator(_) => SimulatorContent::TITLE.into(),
             StudyContent::Executor(_) => ExecutorContent::TITLE.into(),
             StudyContent::Booksim(_) => BooksimContent::TITLE.into(),

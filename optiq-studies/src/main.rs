@@ -14,7 +14,7 @@ use optiq_studies::index;
 use optiq_studies::progress::Progress;
 use optiq_studies::selection::Selection;
 use optiq_studies::studies::{
-    booksim, codes, direct, executor, io, lab, preload, profiles, programs, race, simulator, table_vii,
+    booksim, codes, direct, executor, io, lab, preload, profiles, programs, race, scale, simulator, table_vii,
 };
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
@@ -84,6 +84,8 @@ enum Part {
     Race,
     /// How fast the simulator is, and its predictions beside what the document of `lab` says was measured; about ten minutes
     Simulator,
+    /// Direct messages on simulated fat trees of up to 1,296 hosts; about ten minutes
+    Scale,
     /// Planned paths on a simulated machine, and the constants that its training cases give; about half an hour
     Executor,
     /// Load-latency curves beside BookSim2's
@@ -105,7 +107,7 @@ struct ResultsArguments {
     /// Of the claims only this one; may be given more than once [default: all]
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
-    /// Of lab, direct, profiles, io, preload, programs, race, simulator and executor only these cases: a group of data/cases.toml, or
+    /// Of lab, direct, profiles, io, preload, programs, race, simulator, scale and executor only these cases: a group of data/cases.toml, or
     /// another name that the study has; may be given more than once [default: all]
     #[arg(long, value_name = "NAME", requires = "only")]
     cases: Vec<String>,
@@ -220,6 +222,7 @@ impl Part {
             Part::Programs => "run programs in labs",
             Part::Race => "race in labs",
             Part::Simulator => "simulate",
+            Part::Scale => "simulate direct messages",
             Part::Executor => "simulate planned paths",
             Part::Booksim => "simulate BookSim's curves",
         }
@@ -236,6 +239,7 @@ impl Part {
             Part::Programs => Some(programs::case_names()?),
             Part::Race => Some(race::case_names()?),
             Part::Simulator => Some(simulator::case_names()?),
+            Part::Scale => Some(scale::case_names()?),
             Part::Executor => Some(executor::case_names()?),
             Part::Reproduce | Part::Cases | Part::TableVii | Part::Booksim => None,
         })
@@ -264,6 +268,7 @@ impl Part {
             Part::Simulator => {
                 StudyContent::Simulator(simulator::run(workspace, &writer.measured_in_lab()?, selection)?)
             }
+            Part::Scale => StudyContent::Scale(scale::run(workspace, selection)?),
             Part::Executor => StudyContent::Executor(executor::run(workspace, selection)?),
             Part::Booksim => StudyContent::Booksim(booksim::run(workspace)?),
         };
@@ -282,7 +287,7 @@ impl Part {
 /// The parts that have names of cases, with these.
 fn case_names(parts: &[Part]) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let names = |part: &Part| {
-        let fitting = "--cases is for lab, direct, profiles, io, preload, programs, race, simulator and executor; --only has another part";
+        let fitting = "--cases is for lab, direct, profiles, io, preload, programs, race, simulator, scale and executor; --only has another part";
         let names = part.case_names()?.ok_or_else(|| Failure::Input(fitting.into()))?;
         Ok((part.name(), names))
     };

@@ -46,6 +46,8 @@ pub enum Platform {
     Race,
     /// The packet-level simulator.
     Simulator,
+    /// The same, for messages that go directly between many hosts.
+    Scale,
 }
 
 /// Demands on a network.
@@ -213,7 +215,7 @@ mod tests {
 
     #[test]
     fn at_least_as_many_cases_are_held_out_and_none_is_both() {
-        for platform in [Platform::Lab, Platform::Direct, Platform::Simulator] {
+        for platform in [Platform::Lab, Platform::Direct, Platform::Simulator, Platform::Scale] {
             let training = kinds(CaseRole::Training, platform);
             let held_out = kinds(CaseRole::HeldOut, platform);
             assert!(held_out.len() >= training.len(), "{platform:?}: {} and {}", held_out.len(), training.len());
@@ -233,7 +235,8 @@ mod tests {
         let groups = groups().unwrap();
         let names: BTreeSet<&str> = groups.iter().map(|g| g.name.as_str()).collect();
         assert_eq!(names.len(), groups.len());
-        for case in groups.iter().filter(|g| g.platform != Platform::Simulator).flat_map(|g| &g.cases) {
+        let in_labs = |g: &&CaseGroup| ![Platform::Simulator, Platform::Scale].contains(&g.platform);
+        for case in groups.iter().filter(in_labs).flat_map(|g| &g.cases) {
             assert_eq!(Network::from_spec(&case.topology).unwrap().hosts(), 16, "{case:?}");
         }
         assert!(groups.iter().all(|g| g.why.ends_with('.')));

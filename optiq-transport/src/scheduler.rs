@@ -160,6 +160,8 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
         ranks.dedup();
         scheduler.lane_of = (0..hops).map(|i| next(i).map_or(0, |to| ranks.partition_point(|&r| r < to))).collect();
         scheduler.lanes = ranks.iter().map(|_| Lane::default()).collect();
+        // The next rank first, and not the lowest: that one would have the first chunks of all ranks at one time.
+        scheduler.turn = ranks.partition_point(|&r| r <= scheduler.schedule.borrow().rank()) % ranks.len().max(1);
         for i in 0..hops {
             let hop = scheduler.hop(i);
             scheduler.open_ends += usize::from(hop.incoming.is_some()) + usize::from(hop.outgoing.is_some());

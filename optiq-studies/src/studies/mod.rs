@@ -13,5 +13,6 @@ pub mod program_runs;
 pub mod programs;
 pub mod race;
 pub mod rivals;
+pub mod scale;
 pub mod simulator;
 pub mod table_vii;

@@ -33,7 +33,7 @@ const SPINNING: [&str; 1] = ["OMPI_MCA_mpi_yield_when_idle=0"];
 /// One group in one lab.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProfileBench {
-    /// The third of [`SETTINGS`].
+    /// The profile and how ranks wait: `kernel`, `kernel-spinning`.
     pub setting: String,
     /// What `optiq bench` found.
     pub suite: BenchSuite,

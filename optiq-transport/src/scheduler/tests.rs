@@ -43,6 +43,22 @@ fn roles_table_and_windows_of_a_relayed_path() {
 }
 
 #[test]
+fn a_rank_begins_with_the_one_after_itself() {
+    let paths: Vec<Path> = (0..4u32)
+        .flat_map(|s| (0..4u32).map(move |d| (s, d)))
+        .filter(|(s, d)| s != d)
+        .map(|(s, d)| path(4 * s + d, &[s, d], 10))
+        .collect();
+    let s = schedules(4, &paths, options(10, 80, 8));
+    let order = |rank: usize| {
+        let mut scheduler = Scheduler::new(&s[rank], QueueOrder::default());
+        while scheduler.poll_post().is_some() {}
+        std::iter::from_fn(|| scheduler.poll_transmit()).map(|t| t.to.0).collect::<Vec<u32>>()
+    };
+    assert_eq!([0, 1, 2, 3].map(order), [[1, 2, 3], [2, 3, 0], [3, 0, 1], [0, 1, 2]]);
+}
+
+#[test]
 fn the_forwarder_step_by_step() {
     let s = schedules(3, &[path(5, &[0, 1, 2], 10)], options(4, 8, 8));
     let mut f = Scheduler::new(&s[1], QueueOrder::ForwardFirst);
