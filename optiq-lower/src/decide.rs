@@ -7,8 +7,8 @@
 //! 2. Plain MPI if every host sends another less than `OPTIQ_MIN_BYTES`, or if `D < 2 a`.
 //! 3. Plain MPI this time if `D` is short beside planning and the demands are new; they are planned when they come again.
 //! 4. After planning: the plan if the cost model predicts a gain of `OPTIQ_MIN_GAIN` ([`crate::model`]). If not, other paths gain
-//!    little, and [`Decision::Mpi`] says so; a session then tries direct paths in an order of its own against plain MPI
-//!    (`optiq::session`, decision 025), since the model does not know what MPI leaves of the link bound.
+//!    little, and [`Decision::Mpi`] says so; a session then measures direct paths in an order of its own against plain MPI
+//!    (`optiq::session`, decisions 025 and 030), since the model does not know what MPI leaves of the link bound.
 
 use crate::choices::Algorithm;
 use crate::constants::{AGREEMENTS_SAVED, LEAST_PLANNING_SECONDS, WORTH};

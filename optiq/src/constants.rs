@@ -1,6 +1,6 @@
 //! The tuned constants of the runtime.
 
-use optiq_measure::constant::Provenance::{Chosen, Derived};
+use optiq_measure::constant::Provenance::{Chosen, Derived, Measured};
 use optiq_measure::constants;
 
 constants! {
@@ -50,6 +50,19 @@ constants! {
     /// The number of the use, from 0, at which a schedule of direct messages is tried after plain MPI.
     pub(crate) const FIRST_DIRECT_TRIAL: u32 = 1, "1", "optiq.first_direct_trial",
         Derived { from: "plain MPI has opened the connections, and the third equal call is to take the faster side" };
+
+    /// Plain MPI's first trial waits where a plan takes at most this many times its link bound; larger leaves more unnoticed of what
+    /// MPI would gain.
+    pub(crate) const NEAR_BOUND: f64 = 1.03, "1", "optiq.near_bound",
+        Chosen { reason: "what a program may lose by OPTIQ's decisions in issue 18; a trial of MPI costs 0.7 of a call on a switch" };
+
+    /// Direct messages of at least this mean size begin with OPTIQ, smaller ones with plain MPI; both try the other one next.
+    pub(crate) const DIRECT_FIRST_BYTES: u64 = 16 << 10, "B", "optiq.direct_first",
+        Measured {
+            command: "cargo xtask results --only direct",
+            date: "2026-11-23",
+            cases: "direct-alltoall",
+        };
 
     /// Trials of the slower side, after the first one, take this part of the time in calls at most; smaller follows a fabric that
     /// changes more slowly.

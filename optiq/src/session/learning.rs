@@ -2,6 +2,7 @@
 
 use super::plans::{Entry, Side, Trials};
 use crate::config::Config;
+use crate::constants::DIRECT_FIRST_BYTES;
 use crate::error::Error;
 use crate::{learned, logger};
 use optiq_lower::learned::{Learned, Paths, Subject};
@@ -78,8 +79,9 @@ impl Learning {
     pub(super) fn direct(&self, kind: DemandKind) -> Rc<Cell<Trials>> {
         let mut direct = self.direct.borrow_mut();
         let trials = direct.entry(kind).or_insert_with(|| {
+            let first = if kind.lower_ends()[0] >= DIRECT_FIRST_BYTES { Side::Planned } else { Side::Plain };
             let known = self.known.0.get(&self.subject(Paths::Direct, kind));
-            Rc::new(Cell::new(known.map_or(Trials::beginning_with(Side::Plain), Trials::known)))
+            Rc::new(Cell::new(known.map_or(Trials::beginning_with(first), |times| Trials::known(times, first))))
         });
         Rc::clone(trials)
     }

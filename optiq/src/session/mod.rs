@@ -11,7 +11,7 @@
 //! # Predicted, then measured
 //!
 //! The cost model decides about demands that were never seen. How long calls take travels with later agreements, and
-//! from the third use of a plan on the faster of planned paths and plain MPI serves it (`Trials` in module `plans`).
+//! after a trial of each the faster of planned paths and plain MPI serves it (`Trials` in module `plans`).
 
 mod agree;
 mod arguments;

@@ -1,7 +1,7 @@
 //! The plan cache of a communicator.
 
 use crate::blocks::Blocks;
-use crate::constants::{AVERAGE_WEIGHT, FIRST_DIRECT_TRIAL, FIRST_TRIAL, OUTLIER, TRIAL_PART};
+use crate::constants::{AVERAGE_WEIGHT, FIRST_DIRECT_TRIAL, FIRST_TRIAL, NEAR_BOUND, OUTLIER, TRIAL_PART};
 use optiq_lower::decide::Decision;
 use optiq_lower::gather::{Gathered, Place};
 use optiq_lower::learned::{Paths, Times};
@@ -124,11 +124,12 @@ pub(super) enum Side {
 /// Measured times of both sides, which overrule the cost model's prediction. Times are multiples of the link bound on the
 /// fabric's own routes, so that demand sets of one kind can share what was measured.
 ///
-/// Where the plan forwards, planned paths come first, then plain MPI has a trial. Where it sends directly, what can be gained is
-/// what MPI leaves of the link bound, which is not known before it is measured: plain MPI comes first, then the schedule has a
-/// trial, unless MPI leaves too little. From then on the faster one serves. The other one gets another trial whenever all further
-/// trials together, this one included, take no more than a hundredth of the time in calls ([`TRIAL_PART`]). All times are maxima
-/// over all ranks that every rank was told, so all ranks choose alike.
+/// Where the plan forwards, or sends large messages directly, planned paths come first, then plain MPI has a trial, unless nothing
+/// could be much faster than the plan was ([`NEAR_BOUND`]). Where it sends small messages directly, plain MPI comes first, then the
+/// schedule has a trial, unless MPI leaves too little of the link bound. From then on the faster one serves. The other one gets
+/// another trial, or its first one, whenever all further trials together, this one included, take no more than a hundredth of the
+/// time in calls ([`TRIAL_PART`]); MPI, where it was never tried, is taken to need twice the plan's time. All times are maxima over
+/// all ranks that every rank was told, so all ranks choose alike.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trials {
     first: Side,
@@ -153,17 +154,19 @@ impl Trials {
         Self { first, uses: 0, planned, plain, spent: 0.0, trials_cost: 0.0 }
     }
 
-    /// Trials that go on from what an earlier run measured. With both sides known, there is no first trial.
-    pub(super) fn known(times: &Times) -> Self {
+    /// Trials that go on from what an earlier run measured. With both sides known, there is no first trial; with none, they begin
+    /// with `first`.
+    pub(super) fn known(times: &Times, first: Side) -> Self {
         let planned = RobustMovingAverage { seconds: times.optiq_bounds, times: times.optiq_calls };
         let plain = RobustMovingAverage { seconds: times.mpi_bounds, times: times.mpi_calls };
         // A first trial is what lacks: it comes at once.
-        let uses = match (times.optiq_bounds, times.mpi_bounds) {
-            (Some(_), Some(_)) => FIRST_DIRECT_TRIAL + 1,
-            (None, Some(_)) => FIRST_DIRECT_TRIAL,
-            _ => 0,
+        let (first, uses) = match (times.optiq_bounds, times.mpi_bounds) {
+            (Some(_), Some(_)) => (Side::Planned, FIRST_TRIAL + 1),
+            (Some(_), None) => (Side::Planned, FIRST_TRIAL),
+            (None, Some(_)) => (Side::Plain, FIRST_DIRECT_TRIAL),
+            (None, None) => (first, 0),
         };
-        Self { uses, planned, plain, ..Self::beginning_with(Side::Plain) }
+        Self { uses, planned, plain, ..Self::beginning_with(first) }
     }
 
     /// What was measured by now.
@@ -199,6 +202,11 @@ impl Trials {
         self.plain.seconds.is_none_or(|plain| bounds.planned / bounds.direct * min_gain < plain)
     }
 
+    /// Whether planned paths take so little longer than their link bound that plain MPI can hardly be faster.
+    fn is_near_bound(&self, bounds: LinkBounds) -> bool {
+        self.planned.seconds.is_some_and(|planned| planned <= bounds.planned / bounds.direct * NEAR_BOUND)
+    }
+
     /// Who serves the next use.
     pub(super) fn next(&mut self, min_gain: f64, bounds: LinkBounds) -> Side {
         let best = self.best(min_gain);
@@ -214,11 +222,16 @@ impl Trials {
         };
         let can_win = other == Side::Plain || self.has_room(min_gain, bounds);
         if uses == first_trial {
-            return if can_win { other } else { best };
+            let waits = other == Side::Plain && self.is_near_bound(bounds);
+            return if can_win && !waits { other } else { best };
         }
-        // Both were measured, or there was no first trial and there is none now.
-        let (Some(planned), Some(plain)) = (self.planned.seconds, self.plain.seconds) else { return best };
-        let cost = self.trials_cost + (planned - plain).abs();
+        let longer = match (self.planned.seconds, self.plain.seconds) {
+            (Some(planned), Some(plain)) => (planned - plain).abs(),
+            (Some(planned), None) => planned,
+            // There was no first trial, and there is none now.
+            (None, _) => return best,
+        };
+        let cost = self.trials_cost + longer;
         if uses < first_trial || !can_win || cost > TRIAL_PART * self.spent {
             return best;
         }
@@ -416,10 +429,31 @@ mod tests {
     }
 
     #[test]
+    fn mpi_waits_for_its_trial_where_nothing_could_be_much_faster() {
+        let plain = |planned: f64, bounds: LinkBounds| {
+            let mut trials = Trials::beginning_with(Side::Planned);
+            let mut run = || {
+                let side = trials.next(1.02, bounds);
+                trials.record(side, if side == Side::Planned { planned } else { 3.0 });
+                side == Side::Plain
+            };
+            (0..250).filter(|_| run()).collect::<Vec<_>>()
+        };
+        let direct = LinkBounds { planned: 1.0, direct: 1.0 };
+        // By hand: a trial is taken to cost 1, a hundredth of 100 uses; it took 2 more than a use. The next one would cost 2 more,
+        // 3 in all, which no 250 uses pay for.
+        assert_eq!(plain(1.0, direct), [100]);
+        assert_eq!(plain(1.2, direct)[0], 2);
+        // Half the bound of the fabric's own routes, but above the plan's: fabrics that route adaptively may do better.
+        assert_eq!(plain(0.75, LinkBounds { planned: 0.5, direct: 1.0 })[0], 2);
+    }
+
+    #[test]
     fn what_an_earlier_run_measured_needs_no_trial() {
         let bounds = LinkBounds { planned: 1.0, direct: 1.0 };
         let serve = |mpi_bounds: Option<f64>, optiq_bounds: Option<f64>| {
-            let mut trials = Trials::known(&Times { mpi_bounds, mpi_calls: 9, optiq_bounds, optiq_calls: 9 });
+            let mut trials =
+                Trials::known(&Times { mpi_bounds, mpi_calls: 9, optiq_bounds, optiq_calls: 9 }, Side::Plain);
             let mut run = || {
                 let side = trials.next(1.02, bounds);
                 trials.record(side, if side == Side::Planned { 1.02 } else { 1.7 });
@@ -432,6 +466,9 @@ mod tests {
         assert_eq!(serve(Some(1.7), None), [true; 4]);
         assert_eq!(serve(Some(1.01), None), [false; 4]);
         assert_eq!(serve(None, None), [false, true, true, true]);
+        // MPI was never tried: at once, unless nothing could be much faster.
+        assert_eq!(serve(None, Some(1.2)), [false, true, true, true]);
+        assert_eq!(serve(None, Some(1.02)), [true; 4]);
     }
 
     #[test]

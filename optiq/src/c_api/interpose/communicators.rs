@@ -21,6 +21,7 @@ use crate::session::{FastPath, Session};
 use optiq_lower::choices::Algorithm;
 use optiq_lower::placement::PlacementRule;
 use optiq_net::spec::is_auto;
+use optiq_transport::EAGER;
 use optiq_transport::mpi::{Communicator, Library, check, ffi, in_place, is_initialized, quietly};
 use parking_lot::{Mutex, MutexGuard};
 use std::cell::Cell;
@@ -296,15 +297,20 @@ impl KnownComm {
         self.config.budget
     }
 
-    /// One more call, of valid arguments: whether there is a session to serve it; made if it is time. Collective.
-    pub(super) fn serves(&self, comm: ffi::MPI_Comm) -> Result<(), CallOutcome> {
+    /// One more call, of valid arguments: whether there is a session to serve it; made if it is time. Collective. `common_block` is
+    /// the size of all blocks of all ranks where that is the same, in bytes, or 0.
+    pub(super) fn serves(&self, comm: ffi::MPI_Comm, common_block: u64) -> Result<(), CallOutcome> {
         let mut state = self.lock();
         let calls = match &mut *state {
             CommState::Serving(_) => return Ok(()),
             CommState::Plain => return Err(self.plain().unwrap_or(CallOutcome::Failed)),
             CommState::Waiting(calls) => calls,
         };
-        if *calls < self.early || !self.pays(comm, *calls) {
+        let is_time = match self.early {
+            0 => true,
+            early => is_looked_at(*calls, early, common_block) && self.pays(comm),
+        };
+        if !is_time {
             *calls += 1;
             return Err(CallOutcome::Early);
         }
@@ -328,15 +334,8 @@ impl KnownComm {
     }
 
     /// Whether the calls so far took long enough that a session pays if as many follow; a program that ends soon must not pay for
-    /// being watched. Looked at after 2, 8, 32 ... calls; collective then, and the same on all ranks.
-    fn pays(&self, comm: ffi::MPI_Comm, calls: u32) -> bool {
-        if self.early == 0 {
-            return true;
-        }
-        let looks = (calls / self.early).max(1);
-        if calls != self.early * looks || !looks.is_power_of_two() || looks.trailing_zeros() % 2 == 1 {
-            return false;
-        }
+    /// being watched. Collective, and the same on all ranks.
+    fn pays(&self, comm: ffi::MPI_Comm) -> bool {
         let spent = self.early_nanos.load(Ordering::Relaxed).min(i64::MAX as u64) as i64;
         let start = Instant::now();
         if all_min(comm, [-spent]).is_none() {
@@ -353,6 +352,14 @@ impl KnownComm {
         *state = CommState::Plain;
         self.plain.store(reason as usize + 1, Ordering::Relaxed);
     }
+}
+
+/// Whether ranks look, after as many calls, what these took ([`KnownComm::pays`]): after 2, 8, 32 ... with 2 `early` ones; after the
+/// first one, too, where the next has large blocks, for programs that make few calls, and long ones.
+fn is_looked_at(calls: u32, early: u32, common_block: u64) -> bool {
+    let looks = calls / early;
+    let is_due = calls == early * looks && looks.is_power_of_two() && looks.trailing_zeros() % 2 == 0;
+    is_due || (calls == 1 && common_block >= EAGER)
 }
 
 /// The minima over all ranks, on the program's communicator; `None` if MPI fails.
@@ -526,5 +533,17 @@ pub(super) fn is_our_library() -> bool {
         Library::OpenMpi => text.contains("Open MPI"),
         Library::Mpich => !text.contains("Open MPI"),
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_looked_at;
+
+    #[test]
+    fn looked_at_seldom_and_early_before_large_calls() {
+        let looks = |block| (0..200).filter(|&calls| is_looked_at(calls, 2, block)).collect::<Vec<_>>();
+        assert_eq!(looks(0), [2, 8, 32, 128]);
+        assert_eq!(looks(1 << 20), [1, 2, 8, 32, 128]);
     }
 }

@@ -71,7 +71,21 @@ unsafe fn serving_comm<'a>(call: &Call) -> Result<&'a KnownComm, CallOutcome> {
         };
         return if fast_path.skips(bytes, known_fallback) { Err(CallOutcome::NoAgreement) } else { Ok(known) };
     }
-    known.serves(call.comm).map(|()| known)
+    // SAFETY: as above.
+    known.serves(call.comm, unsafe { common_block(call) }).map(|()| known)
+}
+
+/// The bytes of every block of a call where all ranks have the same: MPI sees to that for `MPI_Alltoall`, whose counts and types
+/// match. 0 for other calls.
+///
+/// # Safety
+/// As [`super::blocking`], with valid arguments.
+unsafe fn common_block(call: &Call) -> u64 {
+    let Blocks::Same { receive, .. } = call.blocks else { return 0 };
+    let mut size = 0;
+    // SAFETY: a datatype that MPI has accepted, an out-parameter. A size that is not known is none.
+    unsafe { ffi::PMPI_Type_size(call.receive_type, &mut size) };
+    receive.max(0) as u64 * size.max(0) as u64
 }
 
 /// A communicator whose calls of this function are not passed on for good, if MPI does not refuse the call at once.
