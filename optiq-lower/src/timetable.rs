@@ -55,10 +55,13 @@ pub fn of_plan(plan: &Plan, choice: DirectOrder) -> Option<Timetable> {
     if !is_direct || order(&plan.demands, choice) != DirectOrder::Timetable {
         return None;
     }
-    let timetable = match steps(&plan.demands, EAGER) <= MOST_STEPS {
-        true => Timetable::new(&plan.demands, EAGER),
-        false => Timetable::by_shifts(&plan.demands),
-    };
+    let mut timetable = Timetable::by_shifts(&plan.demands);
+    if timetable.ends_at > timetable.bound && steps(&plan.demands, EAGER) <= MOST_STEPS {
+        let searched = Timetable::new(&plan.demands, EAGER);
+        if searched.ends_at < timetable.ends_at {
+            timetable = searched;
+        }
+    }
     let Timetable { turns, ends_at, bound } = &timetable;
     let number = turns.iter().map(Vec::len).sum::<usize>();
     log::debug!("timetable of {number} turns: {ends_at} bytes at a port, at least {bound}");
@@ -155,25 +158,27 @@ impl Timetable {
         Self { turns, ends_at, bound }
     }
 
-    /// The same without a search, for many hosts: first all demands from a host to the next one, then those to the next but one,
-    /// and so on; each shift takes as long as its longest demand. As short as can be where all have one size.
+    /// The same without a search: first all demands from a host to the next one, then those to the next but one, and so on, each
+    /// without interruption as soon as its two ports are free. As short as can be where all have one size, and where sizes differ
+    /// little nearly so, when turns that end at different times leave a search of quanta with ports that nobody needs.
     pub fn by_shifts(demands: &[Demand]) -> Self {
         let loads = PortLoads::new(demands);
         let hosts: BTreeSet<NodeId> = loads.sending.keys().chain(loads.receiving.keys()).copied().collect();
         let number: BTreeMap<NodeId, usize> = hosts.iter().copied().zip(0..).collect();
         let shift = |d: &Demand| (number[&d.dst] + hosts.len() - number[&d.src]) % hosts.len();
-        let mut longest = vec![0u64; hosts.len()];
-        for d in demands {
-            let most = &mut longest[shift(d)];
-            *most = d.bytes.max(*most);
+        let mut order: Vec<usize> = (0..demands.len()).collect();
+        order.sort_by_key(|&i| shift(&demands[i]));
+        let mut sender_free_at = vec![0u64; hosts.len()];
+        let mut receiver_free_at = sender_free_at.clone();
+        let mut turns = vec![Vec::new(); demands.len()];
+        for i in order {
+            let Demand { src, dst, bytes, .. } = demands[i];
+            let (sender, receiver) = (&mut sender_free_at[number[&src]], &mut receiver_free_at[number[&dst]]);
+            let starts_at = (*sender).max(*receiver);
+            (*sender, *receiver) = (starts_at + bytes, starts_at + bytes);
+            turns[i].push(Turn { starts_at, bytes });
         }
-        let mut ends_at = 0;
-        let begin = |length: &u64| {
-            ends_at += length;
-            ends_at - length
-        };
-        let begins: Vec<u64> = longest.iter().map(begin).collect();
-        let turns = demands.iter().map(|d| vec![Turn { starts_at: begins[shift(d)], bytes: d.bytes }]).collect();
+        let ends_at = sender_free_at.into_iter().max().unwrap_or(0);
         Self { turns, ends_at, bound: loads.busiest() }
     }
 }
@@ -238,13 +243,26 @@ mod tests {
     fn many_hosts_go_by_shifts() {
         let list = demands(5, |_, _| 70);
         assert_eq!(Timetable::by_shifts(&list), Timetable::new(&list, 30));
-        // By hand: shifts by 1, 2 and 3 hosts take 9, 1 and 1 bytes; host 0 sends 11.
+        // By hand: host 0 sends from 0 to 9, 10 and 11; 2 receives from it when 1 is long done, and 3 sends to 1 after it.
         let uneven = demands(4, |s, d| if (s, d) == (0, 1) { 9 } else { 1 });
         let found = Timetable::by_shifts(&uneven);
         check(&uneven, &found);
         assert_eq!((found.ends_at, found.bound), (11, 11));
+        let starts: Vec<u64> = found.turns.iter().map(|turns| turns[0].starts_at).collect();
+        assert_eq!(starts, [0, 9, 10, 2, 0, 1, 1, 10, 0, 0, 9, 10]);
         // 4 senders look at 3 demands for each of 3 or 12 quanta.
         assert_eq!(steps(&uneven, 1), 3 * (3 * 3 + 11));
+    }
+
+    /// As NAS IS exchanges keys: sizes differ by 3 %.
+    #[test]
+    fn sizes_that_differ_little_take_little_longer() {
+        let list = demands(16, |s, d| 128_000 + u64::from((s * 7 + d * 13) % 31) * 128);
+        let over = |t: Timetable| t.ends_at as f64 / t.bound as f64;
+        let (shifts, searched) = (over(Timetable::by_shifts(&list)), over(Timetable::new(&list, EAGER)));
+        println!("{shifts:.3} by shifts, {searched:.3} searched");
+        assert!(shifts < 1.02 && shifts < searched, "{shifts} {searched}");
+        check(&list, &Timetable::by_shifts(&list));
     }
 
     #[test]
