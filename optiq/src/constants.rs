@@ -43,18 +43,13 @@ constants! {
     pub(crate) const VAIN_MISPREDICTIONS: u32 = 3, "1", "optiq.vain_mispredictions",
         Chosen { reason: "large calls that plain MPI serves anyway must not cost agreements for ever; not swept" };
 
-    /// The number of the use of a plan, from 0, that plain MPI serves for the first time.
+    /// The number of the use of a plan, from 0, that plain MPI serves for the first time at the earliest.
     pub(crate) const FIRST_TRIAL: u32 = 2, "1", "optiq.first_trial",
         Derived { from: "the first use may open connections, the second is the first fair measurement" };
 
     /// The number of the use, from 0, at which a schedule of direct messages is tried after plain MPI.
     pub(crate) const FIRST_DIRECT_TRIAL: u32 = 1, "1", "optiq.first_direct_trial",
         Derived { from: "plain MPI has opened the connections, and the third equal call is to take the faster side" };
-
-    /// Plain MPI's first trial waits where a plan takes at most this many times its link bound; larger leaves more unnoticed of what
-    /// MPI would gain.
-    pub(crate) const NEAR_BOUND: f64 = 1.03, "1", "optiq.near_bound",
-        Chosen { reason: "what a program may lose by OPTIQ's decisions in issue 18; a trial of MPI costs 0.7 of a call on a switch" };
 
     /// Direct messages of at least this mean size begin with OPTIQ, smaller ones with plain MPI; both try the other one next.
     pub(crate) const DIRECT_FIRST_BYTES: u64 = 16 << 10, "B", "optiq.direct_first",

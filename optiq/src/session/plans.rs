@@ -1,7 +1,7 @@
 //! The plan cache of a communicator.
 
 use crate::blocks::Blocks;
-use crate::constants::{AVERAGE_WEIGHT, FIRST_DIRECT_TRIAL, FIRST_TRIAL, NEAR_BOUND, OUTLIER, TRIAL_PART};
+use crate::constants::{AVERAGE_WEIGHT, FIRST_DIRECT_TRIAL, FIRST_TRIAL, OUTLIER, TRIAL_PART};
 use optiq_lower::decide::Decision;
 use optiq_lower::gather::{Gathered, Place};
 use optiq_lower::learned::{Paths, Times};
@@ -124,12 +124,13 @@ pub(super) enum Side {
 /// Measured times of both sides, which overrule the cost model's prediction. Times are multiples of the link bound on the
 /// fabric's own routes, so that demand sets of one kind can share what was measured.
 ///
-/// Where the plan forwards, or sends large messages directly, planned paths come first, then plain MPI has a trial, unless nothing
-/// could be much faster than the plan was ([`NEAR_BOUND`]). Where it sends small messages directly, plain MPI comes first, then the
-/// schedule has a trial, unless MPI leaves too little of the link bound. From then on the faster one serves. The other one gets
-/// another trial, or its first one, whenever all further trials together, this one included, take no more than a hundredth of the
-/// time in calls ([`TRIAL_PART`]); MPI, where it was never tried, is taken to need twice the plan's time. All times are maxima over
-/// all ranks that every rank was told, so all ranks choose alike.
+/// Where the plan forwards, or sends large messages directly, planned paths come first. Plain MPI has its trial as soon as the plan may
+/// have lost as much against something that takes no longer than the link bound as the trial is taken to cost, once more the
+/// plan's time: whoever rents skis until the rent adds up to the price never pays more than twice what was necessary (A. Karlin,
+/// M. Manasse, L. Rudolph and D. Sleator, "Competitive Snoopy Caching", Algorithmica 3, 1988). Where small messages go directly, plain
+/// MPI comes first, then the schedule has a trial, unless MPI leaves too little of the link bound. From then on the faster one
+/// serves. The other one gets another trial whenever all further trials together, this one included, take no more than a hundredth of
+/// the time in calls ([`TRIAL_PART`]). All times are maxima over all ranks that every rank was told, so all ranks choose alike.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trials {
     first: Side,
@@ -202,9 +203,10 @@ impl Trials {
         self.plain.seconds.is_none_or(|plain| bounds.planned / bounds.direct * min_gain < plain)
     }
 
-    /// Whether planned paths take so little longer than their link bound that plain MPI can hardly be faster.
-    fn is_near_bound(&self, bounds: LinkBounds) -> bool {
-        self.planned.seconds.is_some_and(|planned| planned <= bounds.planned / bounds.direct * NEAR_BOUND)
+    /// What planned paths have lost, at most, against whatever takes no longer than their link bound.
+    fn regret(&self, bounds: LinkBounds) -> f64 {
+        let bound = bounds.planned / bounds.direct;
+        self.planned.seconds.map_or(0.0, |planned| f64::from(self.planned.times) * (planned - bound))
     }
 
     /// Who serves the next use.
@@ -221,18 +223,18 @@ impl Trials {
             Side::Plain => FIRST_DIRECT_TRIAL,
         };
         let can_win = other == Side::Plain || self.has_room(min_gain, bounds);
-        if uses == first_trial {
-            let waits = other == Side::Plain && self.is_near_bound(bounds);
-            return if can_win && !waits { other } else { best };
+        if uses < first_trial || !can_win {
+            return best;
         }
         let longer = match (self.planned.seconds, self.plain.seconds) {
             (Some(planned), Some(plain)) => (planned - plain).abs(),
-            (Some(planned), None) => planned,
-            // There was no first trial, and there is none now.
-            (None, _) => return best,
+            (Some(planned), None) if planned <= self.regret(bounds).max(TRIAL_PART * self.spent) => return other,
+            // There was no first trial; plans have one at once or not at all, as what they gain is not known before.
+            (None, _) if uses == first_trial => return other,
+            _ => return best,
         };
         let cost = self.trials_cost + longer;
-        if uses < first_trial || !can_win || cost > TRIAL_PART * self.spent {
+        if cost > TRIAL_PART * self.spent {
             return best;
         }
         self.trials_cost = cost;
@@ -429,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn mpi_waits_for_its_trial_where_nothing_could_be_much_faster() {
+    fn mpi_has_its_trial_when_the_plan_may_have_lost_as_much() {
         let plain = |planned: f64, bounds: LinkBounds| {
             let mut trials = Trials::beginning_with(Side::Planned);
             let mut run = || {
@@ -440,12 +442,13 @@ mod tests {
             (0..250).filter(|_| run()).collect::<Vec<_>>()
         };
         let direct = LinkBounds { planned: 1.0, direct: 1.0 };
-        // By hand: a trial is taken to cost 1, a hundredth of 100 uses; it took 2 more than a use. The next one would cost 2 more,
-        // 3 in all, which no 250 uses pay for.
-        assert_eq!(plain(1.0, direct), [100]);
-        assert_eq!(plain(1.2, direct)[0], 2);
+        // By hand: a trial is taken to cost 1, a hundredth of 100 uses. The next one would cost 2: 197 uses and the trial took 200.
+        assert_eq!(plain(1.0, direct), [100, 198]);
+        // Six uses may have lost 6 x 0.2, what a trial is taken to cost.
+        assert_eq!(plain(1.21, direct)[0], 6);
         // Half the bound of the fabric's own routes, but above the plan's: fabrics that route adaptively may do better.
-        assert_eq!(plain(0.75, LinkBounds { planned: 0.5, direct: 1.0 })[0], 2);
+        assert_eq!(plain(0.75, LinkBounds { planned: 0.5, direct: 1.0 })[0], 3);
+        assert_eq!(plain(3.0, direct)[0], 2);
     }
 
     #[test]
@@ -466,7 +469,7 @@ mod tests {
         assert_eq!(serve(Some(1.7), None), [true; 4]);
         assert_eq!(serve(Some(1.01), None), [false; 4]);
         assert_eq!(serve(None, None), [false, true, true, true]);
-        // MPI was never tried: at once, unless nothing could be much faster.
+        // MPI was never tried: nine calls may have lost more than a trial costs, or less.
         assert_eq!(serve(None, Some(1.2)), [false, true, true, true]);
         assert_eq!(serve(None, Some(1.02)), [true; 4]);
     }
