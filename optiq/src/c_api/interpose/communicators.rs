@@ -358,7 +358,7 @@ impl KnownComm {
 /// first one, too, where the next has large blocks, for programs that make few calls, and long ones.
 fn is_looked_at(calls: u32, early: u32, common_block: u64) -> bool {
     let looks = calls / early;
-    let is_due = calls == early * looks && looks.is_power_of_two() && looks.trailing_zeros() % 2 == 0;
+    let is_due = calls == early * looks && looks.is_power_of_two() && looks.trailing_zeros().is_multiple_of(2);
     is_due || (calls == 1 && common_block >= EAGER)
 }
 
