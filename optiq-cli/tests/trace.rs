@@ -65,6 +65,8 @@ mod under_mpirun {
             command.env_remove(name);
         }
         command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        // Its own, see `tests/common/mod.rs`.
+        command.env("OMPI_MCA_orte_tmpdir_base", folder.path("."));
         command.env("OMPI_MCA_mpi_yield_when_idle", "1");
         for (name, value) in [
             ("TOPOLOGY", "torus:2x2"),

@@ -167,7 +167,7 @@ impl Timetable {
         let number: BTreeMap<NodeId, usize> = hosts.iter().copied().zip(0..).collect();
         let shift = |d: &Demand| (number[&d.dst] + hosts.len() - number[&d.src]) % hosts.len();
         let mut order: Vec<usize> = (0..demands.len()).collect();
-        order.sort_by_key(|&i| shift(&demands[i]));
+        order.sort_by_cached_key(|&i| shift(&demands[i]));
         let mut sender_free_at = vec![0u64; hosts.len()];
         let mut receiver_free_at = sender_free_at.clone();
         let mut turns = vec![Vec::new(); demands.len()];

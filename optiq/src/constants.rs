@@ -51,7 +51,7 @@ constants! {
     pub(crate) const FIRST_DIRECT_TRIAL: u32 = 1, "1", "optiq.first_direct_trial",
         Derived { from: "plain MPI has opened the connections, and the third equal call is to take the faster side" };
 
-    /// Direct messages of at least this mean size begin with OPTIQ, smaller ones with plain MPI; both try the other one next.
+    /// Direct messages of at least this mean size begin with OPTIQ, smaller ones with plain MPI.
     pub(crate) const DIRECT_FIRST_BYTES: u64 = 16 << 10, "B", "optiq.direct_first",
         Measured {
             command: "cargo xtask results --only direct",

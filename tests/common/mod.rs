@@ -4,7 +4,6 @@ use optiq_transport::mpi::Library;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -139,8 +138,10 @@ pub fn mpirun_under(
     }
     // Nor those of a file that this machine may have.
     command.env("OPTIQ_CONF", "none");
-    let sessions = SessionFolder::new();
-    command.env("OMPI_MCA_orte_tmpdir_base", &sessions.0);
+    // Jobs of Open MPI that end remove the directory that all jobs of a user share, also while another one is about to make its own
+    // in it ("orte_session_dir failed").
+    let sessions = tempfile::tempdir().expect("a directory for Open MPI");
+    command.env("OMPI_MCA_orte_tmpdir_base", sessions.path());
     command.envs(environment.iter().copied());
     if let Some(yields) = yields {
         // Behind what the test itself puts in front.
@@ -171,26 +172,6 @@ pub fn mpirun_under(
         output += "\n(killed after the timeout)";
     }
     Run { success: status.is_some_and(|s| s.success()), output }
-}
-
-/// Where a run of Open MPI keeps its files: jobs that end remove the directory that all jobs of a user share by default, also while
-/// another one is about to make its own in it ("orte_session_dir failed").
-struct SessionFolder(PathBuf);
-
-impl SessionFolder {
-    fn new() -> Self {
-        static RUNS: AtomicU32 = AtomicU32::new(0);
-        let name = format!("optiq-run-{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed));
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).expect("a directory for a run");
-        Self(folder)
-    }
-}
-
-impl Drop for SessionFolder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
-    }
 }
 
 fn read(mut pipe: impl Read) -> String {

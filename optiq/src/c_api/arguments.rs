@@ -4,7 +4,7 @@ use crate::blocks::{Blocks, ints};
 use crate::error::Error;
 use crate::gpu;
 use crate::session::{Arguments, Local, signature};
-use optiq_transport::mpi::{contiguous_bytes, ffi, in_place};
+use optiq_transport::mpi::{contiguous_bytes, element_bytes, ffi, in_place};
 use std::ffi::c_void;
 
 /// Reads an array of 64-bit numbers.
@@ -53,9 +53,7 @@ pub(super) unsafe fn arguments_signature(a: &Arguments, ranks: usize) -> u64 {
         let receive = std::slice::from_raw_parts(a.receive_counts, ranks);
         let in_place = a.send == in_place();
         let send = if in_place { receive } else { std::slice::from_raw_parts(a.send_counts, ranks) };
-        let mut size = 0;
-        ffi::PMPI_Type_size(a.receive_type, &mut size);
-        signature([send, receive], size as u64)
+        signature([send, receive], element_bytes(a.receive_type))
     }
 }
 

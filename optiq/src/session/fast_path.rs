@@ -4,7 +4,7 @@
 //! size of a datatype would be a tenth. So what such a call reads is kept here, in atomics: calls on one communicator
 //! come one after the other (MPI demands it), whichever thread makes them.
 
-use optiq_transport::mpi::{ffi, handle_bits};
+use optiq_transport::mpi::{element_bytes, ffi, handle_bits};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -113,10 +113,8 @@ impl FastPath {
     unsafe fn size_of(&self, datatype: ffi::MPI_Datatype) -> u64 {
         let handle = handle_bits(datatype);
         if self.datatype.load(Relaxed) != handle {
-            let mut size = 0;
-            // SAFETY: by this function's contract. A size that is not known is none.
-            unsafe { ffi::PMPI_Type_size(datatype, &mut size) };
-            self.size.store(size.max(0) as u64, Relaxed);
+            // SAFETY: by this function's contract.
+            self.size.store(unsafe { element_bytes(datatype) }, Relaxed);
             self.datatype.store(handle, Relaxed);
         }
         self.size.load(Relaxed)

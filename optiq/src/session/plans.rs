@@ -155,12 +155,11 @@ impl Trials {
         Self { first, uses: 0, planned, plain, spent: 0.0, trials_cost: 0.0 }
     }
 
-    /// Trials that go on from what an earlier run measured. With both sides known, there is no first trial; with none, they begin
-    /// with `first`.
+    /// Trials that go on from what an earlier run measured. With both sides known, there is no first trial; with one, the other one has
+    /// it as if this run had measured that; with none, they begin with `first`.
     pub(super) fn known(times: &Times, first: Side) -> Self {
         let planned = RobustMovingAverage { seconds: times.optiq_bounds, times: times.optiq_calls };
         let plain = RobustMovingAverage { seconds: times.mpi_bounds, times: times.mpi_calls };
-        // A first trial is what lacks: it comes at once.
         let (first, uses) = match (times.optiq_bounds, times.mpi_bounds) {
             (Some(_), Some(_)) => (Side::Planned, FIRST_TRIAL + 1),
             (Some(_), None) => (Side::Planned, FIRST_TRIAL),

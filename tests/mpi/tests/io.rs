@@ -7,31 +7,11 @@ mod common;
 
 use common::Run;
 use optiq_transport::mpi::Library;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-
-/// A folder for a run's files, removed with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("optiq-io-{}-{number}", std::process::id()));
-        std::fs::create_dir(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
-    }
-}
+use std::path::Path;
 
 fn mpirun(ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
-    let folder = Folder::new();
-    let environment = [environment, &[("IO_TEST_FOLDER", folder.0.to_str().unwrap())]].concat();
+    let folder = tempfile::tempdir().unwrap();
+    let environment = [environment, &[("IO_TEST_FOLDER", folder.path().to_str().unwrap())]].concat();
     let program = Path::new(env!("CARGO_BIN_EXE_optiq-mpi-tests"));
     common::mpirun(ranks, program, &[&["io"], arguments].concat(), &environment)
 }
@@ -167,10 +147,10 @@ fn a_full_disk_is_an_error_on_every_rank() {
         return;
     }
     for component in components() {
-        let folder = Folder::new();
+        let folder = tempfile::tempdir().unwrap();
         let inside = format!("{mount} && exec \"$@\"");
         let prefix = ["unshare", "-rm", "sh", "-c", &inside, "sh"];
-        let own = [("IO_TEST_FOLDER", folder.0.to_str().unwrap())];
+        let own = [("IO_TEST_FOLDER", folder.path().to_str().unwrap())];
         let environment = [component, &LARGE[..], &own[..]].concat();
         let program = Path::new(env!("CARGO_BIN_EXE_optiq-mpi-tests"));
         let run = common::mpirun_under(&prefix, 4, program, &["io", "full"], &environment);

@@ -35,6 +35,17 @@ pub unsafe fn contiguous_bytes(datatype: ffi::MPI_Datatype) -> Result<Option<u64
     unsafe { walk(datatype, DEPTH) }
 }
 
+/// The bytes of an element without its gaps (`MPI_Type_size`); 0 if MPI cannot count them, or refuses.
+///
+/// # Safety
+/// A valid datatype.
+pub unsafe fn element_bytes(datatype: ffi::MPI_Datatype) -> u64 {
+    let mut size = 0;
+    // SAFETY: by this function's contract; an out-parameter.
+    unsafe { ffi::PMPI_Type_size(datatype, &mut size) };
+    size.max(0) as u64
+}
+
 /// A datatype's handle as a number, for comparing it: a pointer in some MPI libraries, an int in others.
 #[inline]
 pub fn handle_bits(datatype: ffi::MPI_Datatype) -> usize {

@@ -20,7 +20,7 @@ mod shared;
 mod two_sided;
 
 pub use comm::{Communicator, Pending, PendingWords, check, in_place, is_initialized, quietly};
-pub use datatype::{contiguous_bytes, handle_bits, is_committed, is_named};
+pub use datatype::{contiguous_bytes, element_bytes, handle_bits, is_committed, is_named};
 pub use fortran::{
     buffer_from_fortran, comm_from_fortran, file_from_fortran, ignores_status, info_from_fortran, request_from_fortran,
     request_to_fortran, status_to_fortran, type_from_fortran,

@@ -13,7 +13,9 @@ use crate::session::{Arguments, ByMpi, Local};
 use optiq_lower::choices::Algorithm;
 use optiq_lower::decide::Decision;
 use optiq_net::spec::is_auto;
-use optiq_transport::mpi::{Library, ffi, handle_bits, in_place, is_committed, is_initialized, is_named};
+use optiq_transport::mpi::{
+    Library, element_bytes, ffi, handle_bits, in_place, is_committed, is_initialized, is_named,
+};
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -82,10 +84,8 @@ unsafe fn serving_comm<'a>(call: &Call) -> Result<&'a KnownComm, CallOutcome> {
 /// As [`super::blocking`], with valid arguments.
 unsafe fn common_block(call: &Call) -> u64 {
     let Blocks::Same { receive, .. } = call.blocks else { return 0 };
-    let mut size = 0;
-    // SAFETY: a datatype that MPI has accepted, an out-parameter. A size that is not known is none.
-    unsafe { ffi::PMPI_Type_size(call.receive_type, &mut size) };
-    receive.max(0) as u64 * size.max(0) as u64
+    // SAFETY: a datatype that MPI has accepted.
+    receive.max(0) as u64 * unsafe { element_bytes(call.receive_type) }
 }
 
 /// A communicator whose calls of this function are not passed on for good, if MPI does not refuse the call at once.
