@@ -10,10 +10,11 @@
 //!       "mpi_bounds": 1.78, "mpi_calls": 1, "optiq_bounds": 1.01, "optiq_calls": 9}]}
 //! ```
 //!
-//! `_from` are lower ends of ranges whose upper ends are four times as large for bytes, twice for the others.
+//! `flow_control` stands there where OPTIQ was fastest with another one than for long queues ([`FlowControl`]). `_from` are lower ends of ranges whose upper ends are four times as large for bytes, twice for the others.
 
 use crate::ports::DemandKind;
 use optiq_net::text_file;
+use optiq_transport::FlowControl;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -57,8 +58,10 @@ pub struct Times {
     pub mpi_calls: u32,
     /// What OPTIQ takes; `None` if it was not tried.
     pub optiq_bounds: Option<f64>,
-    /// Calls that OPTIQ served.
+    /// Calls that OPTIQ served with this flow control.
     pub optiq_calls: u32,
+    /// The flow control with which OPTIQ takes that.
+    pub flow_control: FlowControl,
 }
 
 /// All that was learned, see the top of the file.
@@ -88,6 +91,8 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     optiq_bounds: Option<f64>,
     optiq_calls: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    flow_control: Option<String>,
 }
 
 /// A [`DemandKind`] in numbers that a person can read.
@@ -158,13 +163,26 @@ impl Record {
         let Subject { network, ranks, mpi_library, paths, kind } = subject.clone();
         let [mean_bytes_from, fan_out_from, fan_in_from, imbalance_from] = kind.lower_ends();
         let demands = Demands { mean_bytes_from, fan_out_from, fan_in_from, imbalance_from };
-        let Times { mpi_bounds, mpi_calls, optiq_bounds, optiq_calls } = *times;
-        Self { network, ranks, mpi_library, paths, demands, mpi_bounds, mpi_calls, optiq_bounds, optiq_calls }
+        let Times { mpi_bounds, mpi_calls, optiq_bounds, optiq_calls, flow_control } = *times;
+        // What is usual is not said.
+        let flow_control = (flow_control != FlowControl::default()).then(|| flow_control.name().to_owned());
+        Self {
+            network,
+            ranks,
+            mpi_library,
+            paths,
+            demands,
+            mpi_bounds,
+            mpi_calls,
+            optiq_bounds,
+            optiq_calls,
+            flow_control,
+        }
     }
 
     fn entry(self) -> Result<(Subject, Times), String> {
-        let Self { network, ranks, mpi_library, paths, demands, mpi_bounds, mpi_calls, optiq_bounds, optiq_calls } =
-            self;
+        let Self { network, ranks, mpi_library, paths, demands, .. } = self;
+        let Self { mpi_bounds, mpi_calls, optiq_bounds, optiq_calls, flow_control, .. } = self;
         for (name, value) in [("mpi_bounds", mpi_bounds), ("optiq_bounds", optiq_bounds)] {
             if let Some(value) = value.filter(|v| !(v.is_finite() && *v > 0.0)) {
                 return Err(format!("{name} is {value}; a number above zero is expected"));
@@ -175,7 +193,14 @@ impl Record {
         let kind = DemandKind::of_lower_ends(ends)
             .ok_or_else(|| format!("demands are {ends:?}; a power of four, and three powers of two are expected"))?;
         let subject = Subject { network, ranks, mpi_library, paths, kind };
-        Ok((subject, Times { mpi_bounds, mpi_calls, optiq_bounds, optiq_calls }))
+        let flow_control = match &flow_control {
+            None => FlowControl::default(),
+            Some(name) => FlowControl::named(name).ok_or_else(|| {
+                let names = FlowControl::ALL.map(FlowControl::name).join(", ");
+                format!("flow_control is \"{}\"; one of {names} is expected", text_file::shorten(name))
+            })?,
+        };
+        Ok((subject, Times { mpi_bounds, mpi_calls, optiq_bounds, optiq_calls, flow_control }))
     }
 }
 
@@ -194,7 +219,11 @@ impl fmt::Display for Times {
             None => "not tried".into(),
         };
         let (mpi, optiq) = (side(self.mpi_bounds, self.mpi_calls), side(self.optiq_bounds, self.optiq_calls));
-        write!(f, "MPI {mpi}, OPTIQ {optiq}")
+        write!(f, "MPI {mpi}, OPTIQ {optiq}")?;
+        match self.flow_control {
+            FlowControl::LongQueues => Ok(()),
+            other => write!(f, " (flow control for {})", other.name().replace('-', " ")),
+        }
     }
 }
 
@@ -221,7 +250,7 @@ mod tests {
         let kind = DemandKind { size: 8, fan_out: 3, fan_in: 3, imbalance: 0 };
         let (network, mpi_library) = ("star:16".to_owned(), "Open MPI".to_owned());
         let subject = Subject { network, ranks: 16, mpi_library, paths: Paths::Direct, kind };
-        let times = Times { mpi_bounds: Some(mpi_bounds), mpi_calls: 1, optiq_bounds: None, optiq_calls: 0 };
+        let times = Times { mpi_bounds: Some(mpi_bounds), mpi_calls: 1, ..Times::default() };
         Learned([(subject, times)].into())
     }
 
@@ -256,6 +285,11 @@ mod tests {
             ("2.0", "-2.0", "mpi_bounds is -2; a number above zero is expected"),
             ("65536", "65537", "demands are [65537, 8, 8, 1]; a power of four"),
             ("\"ranks\"", "\"rank\"", "unknown field `rank`"),
+            (
+                "\"ranks\"",
+                "\"flow_control\": \"slow\", \"ranks\"",
+                "flow_control is \"slow\"; one of long-queues, medium-queues",
+            ),
         ] {
             let error = Learned::parse(&text.replacen(from, to, 1)).unwrap_err();
             assert!(error.contains(said), "{error}");

@@ -48,6 +48,25 @@ constants! {
             cases: "lab-thesis30, lab-torus-2x2x2x2 (2 to 8 MB, before cases were divided)",
         };
 
+    /// The largest chunk for queues of medium length. Larger ones lose packets where queues hold two large chunks, smaller ones cost
+    /// turns of progress loops.
+    pub const MEDIUM_CHUNK: u64 = 4 * LEAST_CHUNK, "B", "transport.medium_chunk",
+        Measured {
+            command: "optiq bench alltoallv --force --demands pattern:disjoint,pattern:overlap,pattern:subset --message 4MB \
+             --repetitions 3, in the lab torus:4x4, profile kernel, with chunks of 8, 16, 32 and 64 KiB and 16, 64, 96 and 384 KiB in \
+             flight: 91, 90, 78 %, 94, 90, 82 %, 95, 88, 86 % and 87, 79, 71 % of the plan's bound",
+            date: "2026-11-24",
+            cases: "profiles-torus",
+        };
+
+    /// The bytes in flight on the busiest leg for queues of medium length.
+    pub const MEDIUM_IN_FLIGHT_LIMIT: u64 = 3 * MEDIUM_CHUNK, "B", "transport.medium_in_flight_limit",
+        Measured { command: "as for transport.medium_chunk", date: "2026-11-24", cases: "profiles-torus" };
+
+    /// The bytes in flight on the busiest leg for short queues.
+    pub const SHORT_IN_FLIGHT_LIMIT: u64 = 2 * LEAST_CHUNK, "B", "transport.short_in_flight_limit",
+        Derived { from: "two chunks are the least that pipelines: one on the wire while the other is confirmed" };
+
     /// How far a rank may be ahead in a timetable. Smaller leaves ports idle while chunks are confirmed, larger lets several ranks
     /// send to one port.
     pub const AHEAD: u64 = EAGER, "B", "transport.ahead",

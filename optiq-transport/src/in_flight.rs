@@ -70,6 +70,11 @@ impl InFlightLimits {
         Self { legs, busiest, most: options.in_flight_limit.min(part.max(two_chunks)), reason }
     }
 
+    /// The limit of the busiest leg in bytes.
+    pub(crate) fn most(&self) -> u64 {
+        self.most
+    }
+
     /// The limit of a leg in bytes.
     pub(crate) fn of_leg(&self, from: Rank, to: Rank) -> u64 {
         let bytes = self.legs.get(&(from, to)).copied().unwrap_or(0);

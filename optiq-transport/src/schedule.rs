@@ -45,6 +45,7 @@ pub struct Schedule {
     send_bytes: u64,
     receive_bytes: u64,
     ahead: u64,
+    in_flight_limit: u64,
 }
 
 impl Schedule {
@@ -138,6 +139,16 @@ impl Schedule {
     /// As [`ScheduleOptions::ahead`].
     pub fn ahead(&self) -> u64 {
         self.ahead
+    }
+
+    /// Bytes that may be in flight on the busiest leg.
+    pub(crate) fn in_flight_limit(&self) -> u64 {
+        self.in_flight_limit
+    }
+
+    /// With other rows for the same paths, which take no more memory.
+    pub(crate) fn with_hops(&self, hops: Vec<Hop>, ahead: u64, in_flight_limit: u64) -> Self {
+        Self { hops, ahead, in_flight_limit, ..*self }
     }
 
     /// What this rank is in the exchange.
@@ -240,6 +251,7 @@ fn assemble(
         slot_bytes: bytes_of(&layout.bytes, rank),
         largest_slot_bytes,
         ahead,
+        in_flight_limit: limits.most(),
         ..Schedule::default()
     };
     let mut list: Vec<Schedule> = wanted.clone().map(Rank).map(empty).collect();

@@ -1,8 +1,9 @@
 //! What all ranks must know before a call: one reduction.
 
 use super::forecast::{Agreed, CallClass};
-use super::plans::{Key, Measured, Side};
+use super::plans::{Key, Measured};
 use super::state::Session;
+use super::trials::Side;
 use crate::blocks::Blocks;
 use crate::error::Error;
 use optiq_transport::Rank;
@@ -70,7 +71,7 @@ impl Session {
             && -took < UNMEASURED
         {
             // Plain MPI could do without an agreement.
-            let agreement = if side == Side::Planned { self.agreement_seconds() } else { 0.0 };
+            let agreement = if side == Side::Plain { 0.0 } else { self.agreement_seconds() };
             entry.record(side, -took as f64 / 1e9 + agreement);
             if let Ok(fabric) = &self.fabric {
                 fabric.learning.keep(&entry);

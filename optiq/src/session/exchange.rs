@@ -4,9 +4,10 @@ use super::agree::{Agreement, Offer};
 use super::arguments::{ByMpi, Local};
 use super::forecast::CallClass;
 use super::outcome::Outcome;
-use super::plans::{Entry, LinkBounds, Measured, Side, Staged};
+use super::plans::{Entry, Measured, Staged};
 use super::setup::Fabric;
 use super::state::Session;
+use super::trials::{LinkBounds, Side};
 use crate::blocks::Blocks;
 use crate::config::{Config, PlannerChoice};
 use crate::constants::{MOST_PLANNING_SECONDS, PLANNING_PART};
@@ -25,6 +26,7 @@ use optiq_solver::plan;
 use optiq_solver::planner::PlannerName;
 use optiq_solver::{Demand, Plan};
 use optiq_transport::{Execution, Rank, Schedule, ScheduleOptions};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -58,16 +60,22 @@ impl Session {
             // SAFETY: passed on.
             return unsafe { self.hand_over(arguments, Arc::new(Decision::Mpi { reason })) };
         };
-        let Some(schedule) = &entry.schedule else {
+        let (side, schedule) = match &entry.schedule {
+            None => (None, None),
+            Some(_) => match self.server(&entry, agreement.countable) {
+                Side::Plain => (Some(Side::Plain), None),
+                side @ Side::Planned(flow_control) => (Some(side), entry.schedule_with(flow_control)),
+            },
+        };
+        let Some(side) = side else {
             // SAFETY: passed on.
             return unsafe { self.hand_over(arguments, Arc::clone(&entry.decision)) };
         };
-        let side = self.server(&entry, agreement.countable);
         let start = Instant::now();
-        let outcome = match side {
+        let outcome = match schedule {
             // SAFETY: passed on.
-            Side::Planned => unsafe { self.execute(&entry, schedule, send, receive) },
-            Side::Plain => {
+            Some(schedule) => unsafe { self.execute(&entry, &schedule, send, receive) },
+            None => {
                 let reason = "it is measured against planned paths, or was found to be faster".into();
                 // SAFETY: passed on.
                 let outcome = unsafe { self.hand_over(arguments, Arc::new(Decision::Mpi { reason })) };
@@ -143,7 +151,7 @@ impl Session {
     /// Who serves a planned demand set this time; the same on all ranks.
     fn server(&self, entry: &Entry, countable: bool) -> Side {
         if !self.config.may_fall_back() || !countable {
-            return Side::Planned;
+            return Side::Planned(entry.trials.get().flow_control());
         }
         let side = entry.next(self.config.min_gain);
         if self.rank() == Rank(0) {
@@ -297,7 +305,7 @@ impl Session {
         let kind = PortLoads::new(&plan.demands).kind();
         let (paths, trials) = match tag {
             TRIED => (Paths::Direct, fabric.learning.direct(kind)),
-            _ => (Paths::Forwarded, Rc::default()),
+            _ => (Paths::Forwarded, Rc::new(Cell::new(fabric.learning.forwarded(kind)))),
         };
         if tag == TRIED && self.rank() == Rank(0) {
             log::debug!("direct messages, {kind}: {}", trials.get());

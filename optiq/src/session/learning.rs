@@ -1,6 +1,7 @@
 //! What a session learns of MPI and OPTIQ by kinds of demands, and what it knows from earlier runs.
 
-use super::plans::{Entry, Side, Trials};
+use super::plans::Entry;
+use super::trials::{Side, Trials};
 use crate::config::Config;
 use crate::constants::DIRECT_FIRST_BYTES;
 use crate::error::Error;
@@ -10,8 +11,8 @@ use optiq_lower::machine::one_line;
 use optiq_lower::ports::DemandKind;
 use optiq_net::Network;
 use optiq_net::spec::is_auto;
-use optiq_transport::Rank;
 use optiq_transport::mpi::Communicator;
+use optiq_transport::{FlowControl, Rank};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,6 +28,8 @@ pub(super) struct Learning {
     known: Learned,
     /// Shared by all demand sets of a kind where messages go directly.
     direct: RefCell<BTreeMap<DemandKind, Rc<Cell<Trials>>>>,
+    /// The flow control that was found to be the best when one was last compared with another.
+    flow_control: Cell<FlowControl>,
     /// Whether the process keeps what is learned, for a report or the file.
     kept: bool,
     file: Option<String>,
@@ -79,11 +82,19 @@ impl Learning {
     pub(super) fn direct(&self, kind: DemandKind) -> Rc<Cell<Trials>> {
         let mut direct = self.direct.borrow_mut();
         let trials = direct.entry(kind).or_insert_with(|| {
-            let first = if kind.lower_ends()[0] >= DIRECT_FIRST_BYTES { Side::Planned } else { Side::Plain };
+            let planned = Side::Planned(self.flow_control.get());
+            let first = if kind.lower_ends()[0] >= DIRECT_FIRST_BYTES { planned } else { Side::Plain };
             let known = self.known.0.get(&self.subject(Paths::Direct, kind));
-            Rc::new(Cell::new(known.map_or(Trials::beginning_with(first), |times| Trials::known(times, first))))
+            let trials = known.map_or(Trials::beginning_with(first), |times| Trials::known(times, first));
+            Rc::new(Cell::new(trials.with_flow_controls(matters(kind))))
         });
         Rc::clone(trials)
+    }
+
+    /// The trials of a demand set of this kind whose paths forward.
+    pub(super) fn forwarded(&self, kind: DemandKind) -> Trials {
+        let first = if matters(kind) { self.flow_control.get() } else { FlowControl::default() };
+        Trials::beginning_with(Side::Planned(first)).with_flow_controls(matters(kind))
     }
 
     fn subject(&self, paths: Paths, kind: DemandKind) -> Subject {
@@ -91,10 +102,18 @@ impl Learning {
         Subject { network: network.clone(), ranks: *ranks, mpi_library: mpi_library.clone(), paths, kind }
     }
 
-    /// Keeps for this process's report and file what the trials of a demand set say by now.
+    /// Keeps what the trials of a demand set say by now, for other demand sets, and for this process's report and file.
     pub(super) fn keep(&self, entry: &Entry) {
+        if let Some(flow_control) = entry.trials.get().proven_flow_control() {
+            self.flow_control.set(flow_control);
+        }
         if let (true, Some((paths, kind))) = (self.kept, entry.kind) {
             learned::keep(self.subject(paths, kind), entry.trials.get().times(), self.file.as_deref());
         }
     }
+}
+
+/// Whether flow control makes a difference to demands of this kind.
+fn matters(kind: DemandKind) -> bool {
+    FlowControl::matters(kind.lower_ends()[0])
 }

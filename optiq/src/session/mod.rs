@@ -11,7 +11,7 @@
 //! # Predicted, then measured
 //!
 //! The cost model decides about demands that were never seen. How long calls take travels with later agreements, and
-//! after a trial of each the faster of planned paths and plain MPI serves it (`Trials` in module `plans`).
+//! after a trial of each the fastest of plain MPI and planned paths with each flow control serves it (module `trials`).
 
 mod agree;
 mod arguments;
@@ -33,6 +33,7 @@ mod setup;
 mod state;
 mod tracing;
 mod transfers;
+mod trials;
 
 pub(crate) use arguments::{Arguments, ByMpi, Local, signature};
 pub(crate) use fallback_args::FallbackArgs;

@@ -7,10 +7,11 @@
 
 use super::arguments::Local;
 use super::fallback_args::FallbackArgs;
-use super::plans::{Entry, Side, Staged};
+use super::plans::{Entry, Staged};
 use super::queue::{Phase, Started, Step};
 use super::setup::Fabric;
 use super::state::Session;
+use super::trials::Side;
 use crate::blocks::Blocks;
 use crate::error::Error;
 use optiq_lower::decide::Decision;
@@ -99,17 +100,21 @@ impl Session {
         plain: impl FnOnce(Arc<Decision>) -> Result<Operation, Error>,
     ) -> Result<Operation, Error> {
         let decision = Arc::clone(&entry.decision);
-        match &entry.schedule {
-            // What was measured by now is the same on all ranks; later it may not be, as caches differ.
-            Some(schedule) if entry.trials.get().best(self.config.min_gain) == Side::Planned => {
-                let (schedule, staged) = (Arc::clone(schedule), entry.staged.clone());
+        // What was measured by now is the same on all ranks; later it may not be, as caches differ.
+        let schedule = match entry.trials.get().best(self.config.min_gain) {
+            Side::Planned(flow_control) => entry.schedule_with(flow_control),
+            Side::Plain => None,
+        };
+        match schedule {
+            Some(schedule) => {
+                let staged = entry.staged.clone();
                 Ok(Operation {
                     method: ExchangeMethod::Planned { schedule, staged, send, receive },
                     decision,
                     state: OperationState::Idle,
                 })
             }
-            _ => plain(decision),
+            None => plain(decision),
         }
     }
 

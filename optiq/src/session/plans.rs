@@ -1,16 +1,15 @@
 //! The plan cache of a communicator.
 
+use super::trials::{LinkBounds, Side, Trials};
 use crate::blocks::Blocks;
-use crate::constants::{AVERAGE_WEIGHT, FIRST_DIRECT_TRIAL, FIRST_TRIAL, OUTLIER, TRIAL_PART};
 use optiq_lower::decide::Decision;
 use optiq_lower::gather::{Gathered, Place};
-use optiq_lower::learned::{Paths, Times};
+use optiq_lower::learned::Paths;
 use optiq_lower::ports::DemandKind;
 use optiq_net::Fingerprint;
 use optiq_net::fingerprint::Hasher;
-use optiq_transport::{Rank, Schedule};
-use std::cell::Cell;
-use std::fmt;
+use optiq_transport::{FlowControl, Rank, Schedule};
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -19,6 +18,8 @@ pub(super) struct Entry {
     pub(super) decision: Arc<Decision>,
     /// This rank's part. `None` if plain MPI serves the demand set.
     pub(super) schedule: Option<Arc<Schedule>>,
+    /// The same with other flow control, by [`FlowControl::index`], made when it is used first.
+    pub(super) other_schedules: [OnceCell<Arc<Schedule>>; FlowControl::ALL.len()],
     /// What this rank copies to and from memory that its host's ranks share; `None` if it sends from its own.
     pub(super) staged: Option<Arc<Staged>>,
     /// Make a plan when the same demands come again.
@@ -31,21 +32,6 @@ pub(super) struct Entry {
     pub(super) trials: Rc<Cell<Trials>>,
     /// Which way the schedule sends which kind of demands, where it has a plan.
     pub(super) kind: Option<(Paths, DemandKind)>,
-}
-
-/// Link bounds of a demand set, in seconds: no execution is faster.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct LinkBounds {
-    /// On the planned paths.
-    pub(super) planned: f64,
-    /// On the fabric's own routes; above zero.
-    pub(super) direct: f64,
-}
-
-impl Default for LinkBounds {
-    fn default() -> Self {
-        Self { planned: 1.0, direct: 1.0 }
-    }
 }
 
 impl Entry {
@@ -64,11 +50,22 @@ impl Entry {
         self.trials.set(trials);
     }
 
+    /// This rank's part with this flow control; `None` if plain MPI serves the demand set.
+    pub(super) fn schedule_with(&self, flow_control: FlowControl) -> Option<Arc<Schedule>> {
+        let schedule = self.schedule.as_ref()?;
+        if flow_control == FlowControl::default() {
+            return Some(Arc::clone(schedule));
+        }
+        let made = || Arc::new(schedule.with_flow_control(flow_control));
+        Some(Arc::clone(self.other_schedules[flow_control.index()].get_or_init(made)))
+    }
+
     pub(super) fn new(decision: Decision, schedule: Option<Schedule>) -> Self {
         let (decision, schedule) = (Arc::new(decision), schedule.map(Arc::new));
         Self {
             decision,
             schedule,
+            other_schedules: Default::default(),
             staged: None,
             later: false,
             planning_seconds: 0.0,
@@ -109,173 +106,6 @@ impl Staged {
         }
         let &Gathered { outgoing_bytes, incoming_bytes, .. } = g;
         Self { outgoing_bytes, incoming_bytes, gather, scatter, local }
-    }
-}
-
-/// Who serves a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
-    /// The planned paths.
-    Planned,
-    /// `MPI_Alltoallv`.
-    Plain,
-}
-
-/// Measured times of both sides, which overrule the cost model's prediction. Times are multiples of the link bound on the
-/// fabric's own routes, so that demand sets of one kind can share what was measured.
-///
-/// Where the plan forwards, or sends large messages directly, planned paths come first. Plain MPI has its trial as soon as the plan may
-/// have lost as much against something that takes no longer than the link bound as the trial is taken to cost, once more the
-/// plan's time: whoever rents skis until the rent adds up to the price never pays more than twice what was necessary (A. Karlin,
-/// M. Manasse, L. Rudolph and D. Sleator, "Competitive Snoopy Caching", Algorithmica 3, 1988). Where small messages go directly, plain
-/// MPI comes first, then the schedule has a trial, unless MPI leaves too little of the link bound. From then on the faster one
-/// serves. The other one gets another trial whenever all further trials together, this one included, take no more than a hundredth of
-/// the time in calls ([`TRIAL_PART`]). All times are maxima over all ranks that every rank was told, so all ranks choose alike.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Trials {
-    first: Side,
-    uses: u32,
-    planned: RobustMovingAverage,
-    plain: RobustMovingAverage,
-    /// The sum of all uses.
-    spent: f64,
-    /// What further trials took longer than the faster side would have.
-    trials_cost: f64,
-}
-
-impl Default for Trials {
-    fn default() -> Self {
-        Self::beginning_with(Side::Planned)
-    }
-}
-
-impl Trials {
-    pub(super) fn beginning_with(first: Side) -> Self {
-        let (planned, plain) = Default::default();
-        Self { first, uses: 0, planned, plain, spent: 0.0, trials_cost: 0.0 }
-    }
-
-    /// Trials that go on from what an earlier run measured. With both sides known, there is no first trial; with one, the other one has
-    /// it as if this run had measured that; with none, they begin with `first`.
-    pub(super) fn known(times: &Times, first: Side) -> Self {
-        let planned = RobustMovingAverage { seconds: times.optiq_bounds, times: times.optiq_calls };
-        let plain = RobustMovingAverage { seconds: times.mpi_bounds, times: times.mpi_calls };
-        let (first, uses) = match (times.optiq_bounds, times.mpi_bounds) {
-            (Some(_), Some(_)) => (Side::Planned, FIRST_TRIAL + 1),
-            (Some(_), None) => (Side::Planned, FIRST_TRIAL),
-            (None, Some(_)) => (Side::Plain, FIRST_DIRECT_TRIAL),
-            (None, None) => (first, 0),
-        };
-        Self { uses, planned, plain, ..Self::beginning_with(first) }
-    }
-
-    /// What was measured by now.
-    pub(super) fn times(&self) -> Times {
-        Times {
-            mpi_bounds: self.plain.seconds,
-            mpi_calls: self.plain.times,
-            optiq_bounds: self.planned.seconds,
-            optiq_calls: self.planned.times,
-        }
-    }
-
-    /// The faster one, as far as known. Planned paths must be `min_gain` times faster.
-    pub(super) fn best(&self, min_gain: f64) -> Side {
-        match (self.planned.seconds, self.plain.seconds) {
-            (Some(planned), Some(plain)) if plain < planned * min_gain => Side::Plain,
-            (Some(_), _) => Side::Planned,
-            (None, _) => self.first,
-        }
-    }
-
-    /// Whether plain MPI serves for a long time to come.
-    pub(super) fn is_settled_on_plain(&self, min_gain: f64, bounds: LinkBounds) -> bool {
-        match (self.best(min_gain), self.planned.seconds) {
-            (Side::Planned, _) => false,
-            (Side::Plain, Some(_)) => true,
-            (Side::Plain, None) => !self.has_room(min_gain, bounds),
-        }
-    }
-
-    /// Whether planned paths could be faster than plain MPI if they took no longer than their link bound.
-    fn has_room(&self, min_gain: f64, bounds: LinkBounds) -> bool {
-        self.plain.seconds.is_none_or(|plain| bounds.planned / bounds.direct * min_gain < plain)
-    }
-
-    /// What planned paths have lost, at most, against whatever takes no longer than their link bound.
-    fn regret(&self, bounds: LinkBounds) -> f64 {
-        let bound = bounds.planned / bounds.direct;
-        self.planned.seconds.map_or(0.0, |planned| f64::from(self.planned.times) * (planned - bound))
-    }
-
-    /// Who serves the next use.
-    pub(super) fn next(&mut self, min_gain: f64, bounds: LinkBounds) -> Side {
-        let best = self.best(min_gain);
-        let other = match best {
-            Side::Planned => Side::Plain,
-            Side::Plain => Side::Planned,
-        };
-        let uses = self.uses;
-        self.uses = self.uses.saturating_add(1);
-        let first_trial = match self.first {
-            Side::Planned => FIRST_TRIAL,
-            Side::Plain => FIRST_DIRECT_TRIAL,
-        };
-        let can_win = other == Side::Plain || self.has_room(min_gain, bounds);
-        if uses < first_trial || !can_win {
-            return best;
-        }
-        let longer = match (self.planned.seconds, self.plain.seconds) {
-            (Some(planned), Some(plain)) => (planned - plain).abs(),
-            (Some(planned), None) if planned <= self.regret(bounds).max(TRIAL_PART * self.spent) => return other,
-            // There was no first trial; plans have one at once or not at all, as what they gain is not known before.
-            (None, _) if uses == first_trial => return other,
-            _ => return best,
-        };
-        let cost = self.trials_cost + longer;
-        if cost > TRIAL_PART * self.spent {
-            return best;
-        }
-        self.trials_cost = cost;
-        other
-    }
-
-    /// What a use took, as a multiple of the link bound on the fabric's own routes.
-    pub(super) fn record(&mut self, side: Side, multiple: f64) {
-        self.spent += multiple;
-        match side {
-            Side::Planned => self.planned.add(multiple),
-            Side::Plain => self.plain.add(multiple),
-        }
-    }
-}
-
-/// The times on which the choice rests.
-impl fmt::Display for Trials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let time = |average: RobustMovingAverage| average.seconds.map_or("not measured".into(), |m| format!("{m:.3}"));
-        let (planned, plain, uses) = (time(self.planned), time(self.plain), self.uses);
-        write!(f, "times the link bound of the fabric's own routes: OPTIQ {planned}, MPI {plain}, after {uses} uses")
-    }
-}
-
-/// A moving average of times that follows a fabric that changes, and in which a single outlier counts little: with `m` the
-/// average and `x` a new time, `m + (min(x, 1.5 m) - m) / 4`; before that the smaller of the first two times.
-#[derive(Clone, Copy, Debug, Default)]
-struct RobustMovingAverage {
-    seconds: Option<f64>,
-    times: u32,
-}
-
-impl RobustMovingAverage {
-    fn add(&mut self, seconds: f64) {
-        self.seconds = Some(match (self.seconds, self.times) {
-            (None, _) => seconds,
-            // The first use may have opened connections.
-            (Some(first), ..2) => first.min(seconds),
-            (Some(known), _) => known + (seconds.min(OUTLIER * known) - known) / AVERAGE_WEIGHT,
-        });
-        self.times = self.times.saturating_add(1);
     }
 }
 
@@ -378,113 +208,6 @@ mod tests {
 
     fn entry() -> Entry {
         Entry::new(Decision::Mpi { reason: String::new() }, None)
-    }
-
-    #[test]
-    fn both_sides_are_tried_and_the_faster_one_serves() {
-        let serve = |planned: f64, plain: f64, uses: usize| {
-            let mut trials = Trials::default();
-            let mut run = || {
-                let side = trials.next(1.05, LinkBounds { planned: 0.5, direct: 1.0 });
-                trials.record(side, if side == Side::Planned { planned } else { plain });
-                side
-            };
-            (0..uses).map(|_| run()).collect::<Vec<_>>()
-        };
-        // By hand: a trial costs 1.0, a hundredth of what 100 fast uses take. 100 uses, of which the third takes 2.0, have taken
-        // 101; 99 have taken 100.
-        let faster = serve(1.0, 2.0, 400);
-        let plain: Vec<usize> = (0..400).filter(|&i| faster[i] == Side::Plain).collect();
-        assert_eq!(plain, [2, 99, 198, 297, 396]);
-        let slower = serve(2.0, 1.0, 190);
-        let planned: Vec<usize> = (0..190).filter(|&i| slower[i] == Side::Planned).collect();
-        assert_eq!(planned, [0, 1, 98]);
-        // A little faster is not enough; trials that cost little may be frequent.
-        let close = serve(1.0, 1.04, 50);
-        assert!(close.iter().filter(|side| **side == Side::Planned).count() <= 50 / 3, "{close:?}");
-    }
-
-    #[test]
-    fn direct_messages_are_tried_where_mpi_leaves_room() {
-        let serve = |direct: f64, plain: f64| {
-            let bounds = LinkBounds { planned: 1.0, direct: 1.0 };
-            let mut trials = Trials::beginning_with(Side::Plain);
-            let mut run = || {
-                let side = trials.next(1.02, bounds);
-                trials.record(side, if side == Side::Planned { direct } else { plain });
-                (side == Side::Planned, trials.is_settled_on_plain(1.02, bounds))
-            };
-            (0..12).map(|_| run()).collect::<Vec<_>>()
-        };
-        let planned = |list: &[(bool, bool)]| (0..list.len()).filter(|&i| list[i].0).collect::<Vec<_>>();
-        // From the third use on the faster one.
-        let faster = serve(1.02, 1.7);
-        assert_eq!(planned(&faster), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-        assert!(faster.iter().all(|(_, settled)| !settled));
-        let slower = serve(3.0, 1.7);
-        assert_eq!(planned(&slower), [1]);
-        assert_eq!(slower.iter().position(|(_, settled)| *settled), Some(1));
-        // MPI is within 2 % of the bound: there is nothing to try.
-        let close = serve(1.0, 1.01);
-        assert_eq!((planned(&close), close[0].1), (vec![], true));
-    }
-
-    #[test]
-    fn mpi_has_its_trial_when_the_plan_may_have_lost_as_much() {
-        let plain = |planned: f64, bounds: LinkBounds| {
-            let mut trials = Trials::beginning_with(Side::Planned);
-            let mut run = || {
-                let side = trials.next(1.02, bounds);
-                trials.record(side, if side == Side::Planned { planned } else { 3.0 });
-                side == Side::Plain
-            };
-            (0..250).filter(|_| run()).collect::<Vec<_>>()
-        };
-        let direct = LinkBounds { planned: 1.0, direct: 1.0 };
-        // By hand: a trial is taken to cost 1, a hundredth of 100 uses. The next one would cost 2: 197 uses and the trial took 200.
-        assert_eq!(plain(1.0, direct), [100, 198]);
-        // Six uses may have lost 6 x 0.2, what a trial is taken to cost.
-        assert_eq!(plain(1.21, direct)[0], 6);
-        // Half the bound of the fabric's own routes, but above the plan's: fabrics that route adaptively may do better.
-        assert_eq!(plain(0.75, LinkBounds { planned: 0.5, direct: 1.0 })[0], 3);
-        assert_eq!(plain(3.0, direct)[0], 2);
-    }
-
-    #[test]
-    fn what_an_earlier_run_measured_needs_no_trial() {
-        let bounds = LinkBounds { planned: 1.0, direct: 1.0 };
-        let serve = |mpi_bounds: Option<f64>, optiq_bounds: Option<f64>| {
-            let mut trials =
-                Trials::known(&Times { mpi_bounds, mpi_calls: 9, optiq_bounds, optiq_calls: 9 }, Side::Plain);
-            let mut run = || {
-                let side = trials.next(1.02, bounds);
-                trials.record(side, if side == Side::Planned { 1.02 } else { 1.7 });
-                side == Side::Planned
-            };
-            (0..4).map(|_| run()).collect::<Vec<_>>()
-        };
-        assert_eq!(serve(Some(1.7), Some(1.02)), [true; 4]);
-        assert_eq!(serve(Some(1.7), Some(3.0))[..2], [false; 2]);
-        assert_eq!(serve(Some(1.7), None), [true; 4]);
-        assert_eq!(serve(Some(1.01), None), [false; 4]);
-        assert_eq!(serve(None, None), [false, true, true, true]);
-        // MPI was never tried: nine calls may have lost more than a trial costs, or less.
-        assert_eq!(serve(None, Some(1.2)), [false, true, true, true]);
-        assert_eq!(serve(None, Some(1.02)), [true; 4]);
-    }
-
-    #[test]
-    fn an_outlier_counts_little_and_a_lasting_change_counts() {
-        let average = |list: &[f64]| {
-            let mut average = RobustMovingAverage::default();
-            list.iter().for_each(|&s| average.add(s));
-            average.seconds.unwrap()
-        };
-        assert_eq!(average(&[9.0, 2.0]), 2.0);
-        // A tenfold time counts as 3: 2 + (3 - 2) / 4; then (2 - 2.25) / 4 less.
-        assert_eq!(average(&[9.0, 2.0, 20.0]), 2.25);
-        assert_eq!(average(&[9.0, 2.0, 20.0, 2.0]), 2.1875);
-        assert!((average(&[&[2.0; 3][..], &[4.0; 30][..]].concat()) - 4.0).abs() < 0.01);
     }
 
     #[test]

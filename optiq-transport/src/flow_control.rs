@@ -1,0 +1,153 @@
+//! How much of an exchange is in the network at one time, where it is not known how much its queues hold.
+//!
+//! Bytes in flight wait in the queues of switches, on the way to where links join. With long queues, more in flight keeps links
+//! busy while a rank waits for its turn on a processor ([`crate::constants::IN_FLIGHT_LIMIT`]). Where what is in flight on the
+//! legs of a busy link is more than its queue holds, packets are lost, and TCP waits for a time-out of 200 ms where the exchange
+//! takes as long. In the lab with queues of 32 kB, all-to-all of 64 kB on one switch reaches 8 % of its link bound with large
+//! chunks, and 98 % with small ones. No host can see how long the queues of switches are. So there are three settings, and whoever
+//! runs exchanges measures which one the network takes best (decision 039).
+
+use crate::constants::{LEAST_CHUNK, MEDIUM_CHUNK, MEDIUM_IN_FLIGHT_LIMIT, SHORT_IN_FLIGHT_LIMIT, WINDOW};
+use crate::hop::Hop;
+use crate::schedule::Schedule;
+
+/// See the top of the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FlowControl {
+    /// As [`crate::ScheduleOptions`] say, by default for queues that hold some large chunks.
+    #[default]
+    LongQueues,
+    /// For queues that hold about two large chunks.
+    MediumQueues,
+    /// Two of the smallest chunks in flight on the busiest leg, the least that pipelines; in a timetable one chunk ahead.
+    ShortQueues,
+}
+
+impl FlowControl {
+    /// All settings, from the most to the least in flight.
+    pub const ALL: [Self; 3] = [Self::LongQueues, Self::MediumQueues, Self::ShortQueues];
+
+    /// Its place in [`FlowControl::ALL`].
+    pub fn index(self) -> usize {
+        self as usize
+    }
+
+    /// As in files: `long-queues`, `medium-queues`, `short-queues`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LongQueues => "long-queues",
+            Self::MediumQueues => "medium-queues",
+            Self::ShortQueues => "short-queues",
+        }
+    }
+
+    /// The setting of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|f| f.name() == name)
+    }
+
+    /// Whether the settings differ for paths of this many bytes: a path of one small chunk is what it is.
+    pub fn matters(bytes: u64) -> bool {
+        bytes >= 2 * LEAST_CHUNK
+    }
+
+    /// The largest chunk and the in-flight limit, in bytes; `None` for what the options say.
+    fn limits(self) -> Option<(u64, u64)> {
+        match self {
+            Self::LongQueues => None,
+            Self::MediumQueues => Some((MEDIUM_CHUNK, MEDIUM_IN_FLIGHT_LIMIT)),
+            Self::ShortQueues => Some((LEAST_CHUNK, SHORT_IN_FLIGHT_LIMIT)),
+        }
+    }
+}
+
+impl Schedule {
+    /// The same exchange with other flow control, in the same memory. `self` is a schedule by the options that it was made with
+    /// ([`FlowControl::LongQueues`]). Each rank can do so by itself, as what both ends of a leg must agree upon follows from what they
+    /// agreed upon before.
+    #[must_use]
+    pub fn with_flow_control(&self, flow_control: FlowControl) -> Self {
+        let Some((largest, limit)) = flow_control.limits() else { return self.clone() };
+        let before = self.in_flight_limit();
+        let limit = before.min(limit);
+        let hops = self.hops().iter().map(|hop| with_chunks(*hop, largest, (limit, before))).collect();
+        self.with_hops(hops, self.ahead().min(largest), limit)
+    }
+}
+
+/// A path's row with chunks of `largest` bytes at most, in windows that take no more memory than before, and limits of bytes in flight that are in the
+/// same proportion to each other.
+fn with_chunks(hop: Hop, largest: u64, (limit, before): (u64, u64)) -> Hop {
+    let chunk = hop.chunk.min(largest);
+    let fit = hop.chunk / chunk;
+    let mut hop = Hop { chunk, ..hop };
+    let chunks = hop.chunks();
+    let window = |w: u64| w.max(w.saturating_mul(fit).min(WINDOW)).min(chunks);
+    if let Some(incoming) = &mut hop.incoming {
+        incoming.window = window(incoming.window);
+    }
+    if let Some(outgoing) = &mut hop.outgoing {
+        outgoing.window = window(outgoing.window);
+        let scaled = u128::from(outgoing.in_flight_limit) * u128::from(limit) / u128::from(before.max(1));
+        outgoing.in_flight_limit = u64::try_from(scaled).unwrap_or(u64::MAX);
+    }
+    hop
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::Path;
+    use crate::schedule_options::ScheduleOptions;
+    use optiq_trace::ids::{PathId, Rank};
+
+    /// Three ranks in a row, of which the one in the middle forwards 1 MB and sends 250 kB of its own.
+    fn schedules(budget: u64) -> Vec<Schedule> {
+        let path = |id: u32, ranks: &[u32], bytes: u64| {
+            let ranks = ranks.iter().map(|&r| Rank(r)).collect();
+            Path { id: PathId(id), ranks, bytes, source_offset: 0, destination_offset: 0, starts_at: None }
+        };
+        let paths = [path(0, &[0, 1, 2], 1_000_000), path(1, &[1, 0], 250_000)];
+        Schedule::all(3, &paths, &ScheduleOptions { budget, ..ScheduleOptions::default() }).unwrap()
+    }
+
+    #[test]
+    fn little_is_in_flight_in_the_same_proportion() {
+        for long in schedules(64 << 20) {
+            assert_eq!(long.with_flow_control(FlowControl::LongQueues), long);
+            // By hand: two or three chunks where 1 MB goes, a quarter of that where 250 kB go.
+            for (setting, chunk, most) in
+                [(FlowControl::ShortQueues, 8192, 16_384), (FlowControl::MediumQueues, 32_768, 98_304)]
+            {
+                let other = long.with_flow_control(setting);
+                for (hop, before) in other.hops().iter().zip(long.hops()) {
+                    assert_eq!((hop.path, hop.bytes, hop.chunk), (before.path, before.bytes, chunk));
+                    let limit = hop.outgoing.map(|o| o.in_flight_limit);
+                    let expected = if hop.bytes == 1_000_000 { most } else { most / 4 };
+                    assert!(limit.is_none_or(|l| l.abs_diff(expected) <= 1), "{limit:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn both_ends_have_the_same_window_in_the_memory_that_there_was() {
+        for budget in [70_000, 300_000, 64 << 20] {
+            let (long, short) = (schedules(budget), schedules(budget));
+            let short: Vec<Schedule> = short.iter().map(|s| s.with_flow_control(FlowControl::ShortQueues)).collect();
+            for (rank, before) in short.iter().zip(&long) {
+                for (hop, was) in rank.hops().iter().zip(before.hops()) {
+                    if let Some(outgoing) = hop.outgoing {
+                        let there = &short[outgoing.to.index()];
+                        let incoming = there.hops()[there.find(hop.path).unwrap()].incoming.unwrap();
+                        assert_eq!((outgoing.window, outgoing.slots), (incoming.window, incoming.slots));
+                    }
+                    if let (Some(incoming), Some(then)) = (hop.incoming, was.incoming) {
+                        assert!(incoming.window * hop.chunk <= then.window * was.chunk && incoming.window >= 1);
+                        assert!(incoming.window <= hop.chunks());
+                    }
+                }
+            }
+        }
+    }
+}
