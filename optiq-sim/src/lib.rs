@@ -16,6 +16,7 @@ pub mod constants;
 mod engine;
 mod error;
 pub mod flow;
+pub mod jobs;
 pub mod model;
 mod nic;
 mod observers;
