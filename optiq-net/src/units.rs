@@ -1,4 +1,4 @@
-//! Quantities as people write them: bytes and bytes per second, for the whole workspace.
+//! Quantities as people write them: bytes, bytes per second and lengths of time, for the whole workspace.
 //!
 //! | written | factor |
 //! | --- | --- |
@@ -6,6 +6,7 @@
 //! | `KB`, `kB`, `MB`, `GB`, `TB`, `PB` | powers of 1000 |
 //! | `KiB`, `MiB`, `GiB`, `TiB`, `PiB` | powers of 1024 |
 //! | `K`, `k`, `M`, `G`, `T`, `P` | powers of 1024 (bytes only), as UCX and Open MPI read them |
+//! | `s`, `ms`, `us`, `ns`, `ps` | lengths of time; only 0 needs no unit |
 //! | `bit/s`, `kbit/s`, `Mbit/s`, ... also `bps`, `Mbps`, `Mb/s`, ... | bits: powers of 1000, divided by 8 |
 //!
 //! A capital `B` is a byte, a small `b` a bit. A rate without a unit is bytes per second; a rate with a bare `M` is
@@ -79,6 +80,35 @@ pub fn format_bytes(bytes: u64) -> String {
     ];
     let shortest = candidates.into_iter().flatten().min_by_key(String::len);
     shortest.unwrap_or_default()
+}
+
+/// Units of time, with the number of picoseconds in each.
+const TIMES: [(&str, u64); 5] =
+    [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
+
+/// Reads a length of time and returns picoseconds: `500us`, `2 ms`, `1.5ns`, `0`.
+///
+/// # Errors
+/// [`NetError::Unit`] for anything else, for a fraction of a picosecond, and for 2^64 picoseconds (213 days) or more.
+pub fn parse_picoseconds(text: &str) -> Result<u64, NetError> {
+    let bad = |why: &str| {
+        NetError::Unit(format!("\"{}\" is not a length of time: {why}; for example 500us, 2ms or 0", shorten(text)))
+    };
+    let (number, unit) = split(text);
+    let number = Decimal::parse(number).ok_or_else(|| bad("a decimal number is expected"))?;
+    let too_fine = || bad("it has a fraction of a picosecond or is 213 days or more");
+    if unit.is_empty() {
+        let picoseconds = number.times(1).ok_or_else(too_fine)?;
+        return if picoseconds == 0 { Ok(0) } else { Err(bad("the unit is missing")) };
+    }
+    let factor = TIMES.iter().find(|(name, _)| *name == unit).ok_or_else(|| bad("the unit is unknown"))?.1;
+    number.times(factor).ok_or_else(too_fine)
+}
+
+/// A length of time in the largest unit in which it is a whole number: `500us`, `0`. [`parse_picoseconds`] reads it back.
+pub fn format_picoseconds(picoseconds: u64) -> String {
+    let unit = TIMES.iter().find(|(_, factor)| picoseconds >= *factor && picoseconds.is_multiple_of(*factor));
+    unit.map_or_else(|| "0".to_owned(), |(name, factor)| format!("{}{name}", picoseconds / factor))
 }
 
 /// `bytes` for people: about four digits and a decimal unit, as rates have it, as in `16.25 MB`. Not exact.
@@ -269,6 +299,18 @@ mod tests {
     }
 
     #[test]
+    fn times_as_people_write_them() {
+        let cases = [("500us", 500_000_000), ("2 ms", 2_000_000_000), ("1.5ns", 1500), ("0", 0), ("0s", 0), ("7ps", 7)];
+        for (text, expected) in cases {
+            assert_eq!(parse_picoseconds(text), Ok(expected), "{text}");
+        }
+        for text in ["", "5", "ms", "-1ms", "0.5ps", "1min", "1e9s", "5 m s"] {
+            assert!(matches!(parse_picoseconds(text), Err(NetError::Unit(_))), "{text}");
+        }
+        assert_eq!([0, 1500, 2_000_000_000].map(format_picoseconds), ["0", "1500ps", "2ms"].map(String::from));
+    }
+
+    #[test]
     fn rates_as_people_write_them() {
         let cases = [
             ("100Mbit/s", 12.5e6),
@@ -313,6 +355,11 @@ mod tests {
             for b in [bytes, bytes >> shift, (bytes >> shift) << (shift / 2)] {
                 prop_assert_eq!(parse_bytes(&format_bytes(b)), Ok(b));
             }
+        }
+
+        #[test]
+        fn times_round_trip(time: u64, shift in 0u32..64) {
+            prop_assert_eq!(parse_picoseconds(&format_picoseconds(time >> shift)), Ok(time >> shift));
         }
 
         #[test]

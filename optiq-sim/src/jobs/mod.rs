@@ -1,4 +1,9 @@
-//! Jobs that share a network: which hosts they get, and whether they can slow each other down.
+//! Jobs that share a network: what their ranks do and how that is written, which hosts they get, and whether they can slow
+//! each other down.
 
+pub mod link_use;
 pub mod placement;
+pub mod program_grammar;
+pub mod program_spec;
+pub mod sharing;
 pub mod sites;
