@@ -1,6 +1,8 @@
 //! Jobs that share a network: what their ranks do and how that is written, which hosts they get, and whether they can slow
 //! each other down.
 
+pub mod allocation;
+pub mod file;
 pub mod link_use;
 pub mod placement;
 pub mod program_grammar;

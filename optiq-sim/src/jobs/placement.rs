@@ -210,6 +210,14 @@ impl Placement {
     }
 }
 
+impl Placement {
+    /// Whether the rule lists hosts, so that a job that gives no number has all of them.
+    pub fn has_own_count(&self) -> bool {
+        use Placement::{File, Groups, Hosts, Leaves, Like};
+        matches!(self, Leaves(_) | Groups(_) | Hosts(_) | File(_) | Like(_))
+    }
+}
+
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -362,7 +370,8 @@ impl Choice<'_> {
     }
 
     /// The first `count` of the hosts that a list names; all must be usable.
-    fn listed(&self, hosts: Vec<NodeId>, count: usize) -> Result<Vec<NodeId>, String> {
+    fn listed(&self, hosts: Vec<NodeId>, count: Option<usize>) -> Result<Vec<NodeId>, String> {
+        let count = count.unwrap_or(hosts.len());
         if hosts.len() < count {
             return Err(format!("{count} hosts do not fit: {} are listed", hosts.len()));
         }
@@ -380,43 +389,47 @@ impl Choice<'_> {
         Ok(hosts)
     }
 
-    /// The hosts of a rule, `count` of them; by `rng` where it is random.
+    /// The hosts of a rule, `count` of them, or all that it lists ([`Placement::has_own_count`]); by `rng` where it is
+    /// random.
     ///
     /// # Errors
     /// The rest of a sentence that says what does not fit. [`Placement::Like`] is the caller's: it is refused here.
-    pub fn place(&self, rule: &Placement, count: usize, rng: &mut SplitMix64) -> Result<Vec<NodeId>, String> {
+    pub fn place(&self, rule: &Placement, count: Option<usize>, rng: &mut SplitMix64) -> Result<Vec<NodeId>, String> {
         let hosts = self.network.hosts();
         let numbers = |list: &Ranges| Ok::<_, String>(list.below(hosts, "host")?.into_iter().map(NodeId).collect());
+        let all_or = |hosts: Vec<NodeId>| {
+            let count = count.unwrap_or(hosts.len());
+            self.take(hosts, count)
+        };
+        let some = count.unwrap_or(1);
         match rule {
-            Placement::Contiguous(first) => {
-                self.take(self.all().into_iter().filter(|h| h.0 >= *first).collect(), count)
-            }
+            Placement::Contiguous(first) => self.take(self.all().into_iter().filter(|h| h.0 >= *first).collect(), some),
             Placement::RandomNode => {
                 let mut all = self.all();
                 shuffle(&mut all, rng);
-                self.take(all, count)
+                self.take(all, some)
             }
             Placement::RandomSwitch => {
                 self.needs_leaves()?;
                 let mut leaves: Vec<Vec<usize>> = (0..self.sites.leaves()).map(|leaf| vec![leaf]).collect();
                 shuffle(&mut leaves, rng);
-                self.take_sets(&leaves, count, "leaf switches")
+                self.take_sets(&leaves, some, "leaf switches")
             }
             Placement::RandomGroup => {
                 let mut groups = self.groups()?;
                 shuffle(&mut groups, rng);
-                self.take_sets(&groups, count, "groups")
+                self.take_sets(&groups, some, "groups")
             }
             Placement::Leaves(list) => {
                 self.needs_leaves()?;
                 let leaves = list.below(self.sites.leaves(), "leaf switch")?;
-                self.take(leaves.into_iter().flat_map(|leaf| self.of_leaf(leaf as usize)).collect(), count)
+                all_or(leaves.into_iter().flat_map(|leaf| self.of_leaf(leaf as usize)).collect())
             }
             Placement::Groups(list) => {
                 let groups = self.groups()?;
                 let listed = list.below(groups.len(), "group")?;
                 let leaves = listed.into_iter().flat_map(|group| groups[group as usize].iter());
-                self.take(leaves.flat_map(|&leaf| self.of_leaf(leaf)).collect(), count)
+                all_or(leaves.flat_map(|&leaf| self.of_leaf(leaf)).collect())
             }
             Placement::Hosts(list) => self.listed(numbers(list)?, count),
             Placement::File(path) => self.listed(read_hosts(self.network, path)?, count),
@@ -438,17 +451,12 @@ impl Choice<'_> {
                 self.needs_leaves()?;
                 self.isolated(*count as usize, positions, rng)
             }
-            ServerPlacement::Random(count) => self.place(&Placement::RandomNode, *count as usize, rng),
+            ServerPlacement::Random(count) => self.place(&Placement::RandomNode, Some(*count as usize), rng),
             ServerPlacement::Hosts(list) => {
                 let hosts = list.below(self.network.hosts(), "host")?;
-                let count = hosts.len();
-                self.listed(hosts.into_iter().map(NodeId).collect(), count)
+                self.listed(hosts.into_iter().map(NodeId).collect(), None)
             }
-            ServerPlacement::File(path) => {
-                let hosts = read_hosts(self.network, path)?;
-                let count = hosts.len();
-                self.listed(hosts, count)
-            }
+            ServerPlacement::File(path) => self.listed(read_hosts(self.network, path)?, None),
             ServerPlacement::Like(job) => {
                 Err(format!("there is no job \"{}\" with servers before this one", shorten(job)))
             }
@@ -555,7 +563,7 @@ mod tests {
         let choice = Choice { network: &network, sites: &sites, usable: &usable, clients: &clients };
         let rng = &mut SplitMix64::new(seed);
         let hosts = match Placement::parse(rule) {
-            Ok(rule) => choice.place(&rule, count, rng)?,
+            Ok(rule) => choice.place(&rule, Some(count), rng)?,
             Err(_) => choice.place_servers(&ServerPlacement::parse(rule)?, rng)?,
         };
         Ok(hosts.into_iter().map(|h| h.0).collect())
@@ -646,9 +654,9 @@ mod tests {
             let run = || {
                 let mut rng = SplitMix64::new(seed);
                 match which {
-                    0 => choice.place(&Placement::Contiguous(3), count, &mut rng),
-                    1 => choice.place(&Placement::RandomNode, count, &mut rng),
-                    2 => choice.place(&Placement::RandomSwitch, count, &mut rng),
+                    0 => choice.place(&Placement::Contiguous(3), Some(count), &mut rng),
+                    1 => choice.place(&Placement::RandomNode, Some(count), &mut rng),
+                    2 => choice.place(&Placement::RandomSwitch, Some(count), &mut rng),
                     3 => choice.place_servers(&ServerPlacement::Spread(count as u32), &mut rng),
                     4 => choice.place_servers(&ServerPlacement::Isolated(count as u32, LeafPositions::Congruent), &mut rng),
                     5 => choice.place_servers(&ServerPlacement::Isolated(count as u32, LeafPositions::Adjacent), &mut rng),

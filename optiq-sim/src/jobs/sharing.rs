@@ -218,7 +218,7 @@ mod tests {
             let mut jobs = Vec::new();
             for _ in 0..2 {
                 let choice = Choice { network: &network, sites: &sites, usable: &usable, clients: &clients };
-                let hosts = choice.place(&Placement::parse(placement).unwrap(), 612, &mut rng).unwrap();
+                let hosts = choice.place(&Placement::parse(placement).unwrap(), Some(612), &mut rng).unwrap();
                 hosts.iter().for_each(|h| (usable[h.index()], clients[h.index()]) = (false, true));
                 jobs.push(hosts);
             }
