@@ -4,7 +4,7 @@
 //! | ---: | ---: | --- |
 //! | 0 | 8 | `OPTIQSIM` |
 //! | 8 | 4 | version of this format, little endian |
-//! | 12 | 16 | fingerprint of network, model, routing, seed, workload and what is recorded |
+//! | 12 | 16 | fingerprint of network, model, routing, seed, layout, workload and what is recorded |
 //! | 28 | 16 | fingerprint of what follows |
 //! | 44 | | the shards ([`Saved`]), each as `crate::shard::state::Shard` has written it; bincode 2, standard configuration |
 //!
@@ -34,7 +34,7 @@ pub struct Checkpoints<'a> {
 }
 
 const MAGIC: &[u8; 8] = b"OPTIQSIM";
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 const HEADER: usize = 44;
 /// The largest file that is read, in bytes.
 const MAX_FILE: u64 = 64 << 30;
@@ -125,7 +125,7 @@ pub(crate) fn read(of: Fingerprint, bytes: &[u8]) -> Result<Saved, SimError> {
     }
     if what != of.0 {
         return wrong(
-            "the checkpoint is of another simulation: network, model, routing, seed, workload or what is recorded differ",
+            "the checkpoint is of another simulation: network, model, routing, seed, layout, workload or what is recorded differ",
         );
     }
     codec::decode(body).map_err(|e| SimError::Checkpoint(format!("the checkpoint is damaged: {e}")))

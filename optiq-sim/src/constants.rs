@@ -144,6 +144,11 @@ constants! {
     pub const WINDOWS_A_REPORT: u64 = 1024, "1", "sim.windows_a_report",
         Chosen { reason: "several times a second" };
 
+    /// Picoseconds of simulated time between two looks at whether all measured jobs are done. With fewer, threads meet more
+    /// often; with more, a run goes on for longer than it has to.
+    pub const PICOSECONDS_A_SLICE: u64 = 10_000_000, "ps", "sim.picoseconds_a_slice",
+        Chosen { reason: "a hundred windows of links of 100 ns, and a small part of the run of any job that is measured" };
+
     /// The most intervals of a recorded series.
     pub const MOST_INTERVALS: usize = 256, "1", "sim.series_most_intervals",
         Chosen { reason: "a picture has no more columns" };

@@ -28,7 +28,7 @@ pub struct RunOptions<'a> {
     pub series: Recording,
     /// When checkpoints are made.
     pub checkpoints: Option<Checkpoints<'a>>,
-    /// A checkpoint to resume from, of the same network, model, routing, seed and workload. The number of threads is the
+    /// A checkpoint to resume from, of the same network, model, routing, seed, layout and workload. The number of threads is the
     /// checkpoint's.
     pub resume: Option<&'a [u8]>,
     /// The fingerprint of the programs in a checkpoint, so that no other simulation resumes from it.

@@ -9,11 +9,14 @@ use crate::engine::windows::{Partition, parallel, serial};
 use crate::error::SimError;
 use crate::model::Model;
 use crate::nic::hosts::{Hosts, MemoryQueues};
+use crate::nic::layout::Layout;
 use crate::nic::program::{Idle, Program};
-use crate::observers::recorder::{Recorder, SeriesObserver};
+use crate::observers::jobs::JobRecorder;
+use crate::observers::recorder::Recorder;
+use crate::observers::run_observer::RunObserver;
 use crate::observers::series::Series;
 use crate::options::RunOptions;
-use crate::outcome::Outcome;
+use crate::outcome::{JobOutcome, Outcome};
 use crate::router::adaptive::{self, Adaptive};
 use crate::router::fabric::Fabric;
 use crate::router::policy::Policy;
@@ -25,44 +28,66 @@ use optiq_net::fingerprint::{Fingerprint, Hasher};
 use optiq_net::{LinkId, Network};
 use std::time::Instant;
 
-/// Simulates `programs`, one for each of the first hosts, on a network.
+/// Simulates `programs`, one for each of the first hosts, on a network: one job, with process `i` on host `i`.
 ///
 /// # Errors
 /// A model, a routing or a workload that does not fit the network; a halt with hosts that still wait.
 pub fn simulate(
     network: &Network,
     model: &Model,
+    mut programs: Vec<Box<dyn Program>>,
+    options: &RunOptions<'_>,
+) -> Result<Outcome, SimError> {
+    let hosts = network.hosts();
+    if programs.len() > hosts {
+        return Err(SimError::Workload(format!("{} programs for {hosts} hosts", programs.len())));
+    }
+    programs.resize_with(hosts, || Box::new(Idle));
+    simulate_jobs(network, model, &Layout::one_job(hosts as u32), programs, options)
+}
+
+/// Simulates `programs`, one for each process of a layout, on a network.
+///
+/// A job meets the same chances, whatever other jobs do: the random numbers of a process follow from the seed and its number. So
+/// what a job takes alone is found with [`Idle`] in place of the programs of all others.
+///
+/// # Errors
+/// A model, a routing, a layout or a workload that does not fit the network; a halt with processes that still wait.
+pub fn simulate_jobs(
+    network: &Network,
+    model: &Model,
+    layout: &Layout,
     programs: Vec<Box<dyn Program>>,
     options: &RunOptions<'_>,
 ) -> Result<Outcome, SimError> {
     let (routes, fabric) = fabric_of(network, model, options.routing)?;
     let adaptive = Adaptive::new(network, &fabric, model, options.routing, options.seed);
-    if programs.len() > fabric.hosts as usize {
-        let text = format!("{} programs for {} hosts", programs.len(), fabric.hosts);
-        return Err(SimError::Workload(text));
-    }
-    let identity = identity(network, model, programs.len(), options);
+    layout.check(fabric.hosts, programs.len())?;
+    let identity = identity(network, model, layout, options);
     let resumed = options.resume.map(|bytes| checkpoint::read(identity, bytes)).transpose()?;
     let threads = resumed.as_ref().map_or(options.threads, |saved| saved.shards.len());
     let (shards, owner, lookahead) = divide(network, &fabric, threads);
     let memory_queues = MemoryQueues::new(&fabric);
-    let observe = |_| SeriesObserver::new(&fabric, network.links().len(), memory_queues.len(), options.series);
-    let mut observers: Vec<Option<SeriesObserver<'_>>> = (0..shards).map(observe).collect();
+    let links = network.links().len();
+    let observe = |_| RunObserver::new(&fabric, links, memory_queues.len(), layout.jobs(), options.series);
+    let mut observers: Vec<Option<RunObserver<'_>>> = (0..shards).map(observe).collect();
     let resumes = resumed.is_some();
     let run_all = || {
-        let machine =
-            Machine { fabric: &fabric, routes: &routes, adaptive: adaptive.as_ref(), model, owner: &owner, shards };
-        let hosts = place(&fabric, (&owner, shards), options.seed, programs);
+        let (owner, adaptive) = (&owner, adaptive.as_ref());
+        let machine = Machine { fabric: &fabric, routes: &routes, adaptive, model, layout, owner, shards };
+        let hosts = place(&machine, options.seed, programs);
         let mut parts = Vec::with_capacity(shards);
         for ((hosts, observer), me) in hosts.into_iter().zip(&mut observers).zip(0..) {
             parts.push(Shard::new(machine, me, hosts, observer.as_mut().map(|observer| observer as _)));
         }
         begin(&mut parts, resumed)?;
-        let (end, wall_seconds) = run(&mut parts, lookahead, identity, options)?;
-        let found = Found { end, wall_seconds, ..Found::of(parts, network, &fabric) };
-        let recorders: Vec<Recorder> = observers.into_iter().flatten().map(SeriesObserver::into_recorder).collect();
-        let series = Recorder::merge(recorders, &fabric, &memory_queues, network, found.time);
-        Ok(found.outcome(series))
+        let (end, wall_seconds) = run(&mut parts, lookahead, (layout, identity), options)?;
+        let found = Found { end, wall_seconds, ..Found::of(parts, network, &machine) };
+        let (series, jobs): (Vec<_>, Vec<_>) = observers.into_iter().flatten().map(RunObserver::into_parts).unzip();
+        let series = series.into_iter().flatten().collect();
+        let series = Recorder::merge(series, &fabric, &memory_queues, network, found.time);
+        let jobs = JobRecorder::merge(jobs.into_iter().flatten().collect(), &fabric, links);
+        Ok(found.outcome(jobs, series))
     };
     if resumes { checkpoint::contain(run_all) } else { run_all() }
 }
@@ -100,13 +125,12 @@ fn divide(network: &Network, fabric: &Fabric, threads: usize) -> (usize, Vec<u8>
     (shards, owner, lookahead)
 }
 
-/// The hosts of each shard, each with its program.
-fn place(fabric: &Fabric, (owner, shards): (&[u8], usize), seed: u64, programs: Vec<Box<dyn Program>>) -> Vec<Hosts> {
-    let mut hosts: Vec<Hosts> = (0..shards).map(|_| Hosts::new(fabric)).collect();
-    let mut programs = programs.into_iter();
-    for host in 0..fabric.hosts {
-        let program = programs.next().unwrap_or_else(|| Box::new(Idle));
-        hosts[usize::from(owner[host as usize])].add(host, seed, program);
+/// The hosts of each shard, with their processes and the program of each.
+fn place(machine: &Machine<'_>, seed: u64, programs: Vec<Box<dyn Program>>) -> Vec<Hosts> {
+    let processes = machine.layout.processes();
+    let mut hosts: Vec<Hosts> = (0..machine.shards).map(|_| Hosts::new(machine.fabric, processes)).collect();
+    for ((&process, number), program) in processes.iter().zip(0..).zip(programs) {
+        hosts[usize::from(machine.owner[process.host as usize])].add(number, process, seed, program);
     }
     hosts
 }
@@ -131,7 +155,7 @@ fn begin(parts: &mut [Shard<'_>], resumed: Option<Saved>) -> Result<(), SimError
 fn run(
     parts: &mut [Shard<'_>],
     lookahead: Time,
-    identity: Fingerprint,
+    (layout, identity): (&Layout, Fingerprint),
     options: &RunOptions<'_>,
 ) -> Result<(End, f64), SimError> {
     let start = Instant::now();
@@ -141,6 +165,7 @@ fn run(
         stop: options.stop,
         progress: options.progress,
         persistence: writer.as_ref().map(|writer| writer as &dyn Persistence),
+        until_done: layout.has_measured(),
         start,
     };
     let end = match &mut *parts {
@@ -151,18 +176,21 @@ fn run(
     if let Some(failure) = parts.iter_mut().find_map(Shard::take_failure) {
         return Err(failure);
     }
-    if end == End::Finished {
-        check_all_done(parts)?;
-    } else if options.checkpoints.is_some() {
-        watch
-            .keep(parts.iter().map(Shard::now).max().unwrap_or(Time::ZERO), parts.iter().map(Shard::save).collect())?;
+    match end {
+        End::Finished => check_all_done(parts, layout)?,
+        End::Measured => {}
+        _ if options.checkpoints.is_some() => {
+            let now = parts.iter().map(Shard::now).max().unwrap_or(Time::ZERO);
+            watch.keep(now, parts.iter().map(Shard::save).collect())?;
+        }
+        _ => {}
     }
     Ok((end, wall_seconds))
 }
 
 /// Whether all programs have ended and all packets have arrived when no event is left.
-fn check_all_done(parts: &mut [Shard<'_>]) -> Result<(), SimError> {
-    let waiting: Vec<String> = parts.iter_mut().flat_map(|p| p.hosts().waiting()).collect();
+fn check_all_done(parts: &mut [Shard<'_>], layout: &Layout) -> Result<(), SimError> {
+    let waiting: Vec<String> = parts.iter_mut().flat_map(|p| p.hosts().waiting(layout)).collect();
     let stuck: usize = parts.iter().map(Shard::packets_in_flight).sum();
     if stuck == 0 && waiting.is_empty() {
         return Ok(());
@@ -191,18 +219,26 @@ struct Found {
     programs: Vec<Box<dyn Program>>,
     link_bytes: Vec<u64>,
     link_busy: Vec<Time>,
+    /// Per job, when its last process was done, if all were.
+    done: Vec<Option<Time>>,
 }
 
 impl Found {
-    fn of(mut parts: Vec<Shard<'_>>, network: &Network, fabric: &Fabric) -> Self {
+    fn of(mut parts: Vec<Shard<'_>>, network: &Network, machine: &Machine<'_>) -> Self {
         let mut counters = Counters::new();
         parts.iter().for_each(|part| counters.add(part.counters()));
+        let mut done = vec![None; machine.layout.jobs()];
+        for (job, time) in parts.iter_mut().flat_map(|part| part.hosts().done()) {
+            let latest: &mut Option<Time> = &mut done[usize::from(job)];
+            *latest = Some(latest.map_or(time, |latest| latest.max(time)));
+        }
+        let done = done.into_iter().map(|time| time.filter(|&time| time < Time::NEVER)).collect();
         let mut programs: Vec<(u32, Box<dyn Program>)> = Vec::new();
         parts.iter_mut().for_each(|part| programs.extend(part.hosts().programs()));
         programs.sort_by_key(|program| program.0);
         let mut traffic = vec![(0, Time::ZERO); network.links().len()];
         for part in &parts {
-            for (link, (bytes, busy)) in fabric.link_of.iter().zip(part.traffic()) {
+            for (link, (bytes, busy)) in machine.fabric.link_of.iter().zip(part.traffic()) {
                 if let Some(LinkId(link)) = link {
                     let sums = &mut traffic[*link as usize];
                     *sums = (sums.0 + bytes, sums.1 + busy);
@@ -218,18 +254,25 @@ impl Found {
             counters,
             link_bytes,
             link_busy,
+            done,
         }
     }
 
-    fn outcome(self, series: Option<Series>) -> Outcome {
-        let Self { end, time, wall_seconds, counters, programs, link_bytes, link_busy } = self;
+    /// With the counters and links of each job, if there are several.
+    fn outcome(self, mut jobs: Vec<(Counters, Vec<u64>)>, series: Option<Series>) -> Outcome {
+        let Self { end, time, wall_seconds, counters, programs, link_bytes, link_busy, done } = self;
+        if jobs.is_empty() {
+            jobs.push((counters.clone(), link_bytes.clone()));
+        }
+        let jobs = jobs.into_iter().zip(done).map(|((counters, links), done)| JobOutcome::new(counters, links, done));
         Outcome {
             end,
             time,
             events: counters.events,
             wakes: counters.wakes,
             packets: counters.packets,
-            message_latency_mean: counters.latency_sum as f64 / counters.messages.max(1) as f64,
+            message_latency_mean: counters.mean_message_latency(),
+            jobs: jobs.collect(),
             messages: counters.messages,
             detours: counters.detours,
             payload_bytes: counters.payload,
@@ -245,7 +288,7 @@ impl Found {
 }
 
 /// The fingerprint of a simulation in its checkpoints.
-fn identity(network: &Network, model: &Model, programs: usize, options: &RunOptions<'_>) -> Fingerprint {
+fn identity(network: &Network, model: &Model, layout: &Layout, options: &RunOptions<'_>) -> Fingerprint {
     let mut hasher = Hasher::new("optiq simulation 1");
     hasher.bytes(&network.fingerprint().0.to_le_bytes());
     // All of its fields; figures are written so that they can be read again.
@@ -253,6 +296,7 @@ fn identity(network: &Network, model: &Model, programs: usize, options: &RunOpti
     hasher.bytes(&options.workload.to_le_bytes());
     hasher.u64(options.seed);
     hasher.u64(options.series as u64);
-    hasher.u64(programs as u64);
+    hasher.u64(layout.processes().len() as u64);
+    layout.hash(&mut hasher);
     hasher.finish()
 }

@@ -19,6 +19,8 @@ pub struct Limits {
 pub enum End {
     /// No event is left.
     Finished,
+    /// All processes of all measured jobs were done ([`crate::Host::done`]).
+    Measured,
     /// The limit on simulated time.
     TimeLimit,
     /// The limit on events.

@@ -7,8 +7,17 @@ use crate::time::Time;
 
 /// Records what happens over time in one partition. An observer must not change what happens.
 pub(crate) trait Observer: Send {
-    /// A packet of `bytes` bytes on the wire begins to leave by a channel.
-    fn sent(&mut self, channel: u32, time: Time, bytes: u32);
+    /// A job's packet of `bytes` bytes on the wire begins to leave by a channel.
+    fn sent(&mut self, channel: u32, time: Time, bytes: u32, job: u16);
+
+    /// A job's packet has arrived in memory, with so many bytes of its program. It has no latency in a warm-up.
+    fn delivered(&mut self, job: u16, time: Time, payload: u64, latency: Option<Time>);
+
+    /// A job's message was received. It has no latency in a warm-up.
+    fn received(&mut self, job: u16, latency: Option<Time>);
+
+    /// A job's packet has left its minimal paths.
+    fn detoured(&mut self, job: u16);
 
     /// `bytes` more, or fewer, wait in the buffer of a virtual channel.
     fn buffer_changed(&mut self, vc: u32, time: Time, bytes: i64);

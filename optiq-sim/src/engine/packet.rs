@@ -84,11 +84,19 @@ pub(crate) enum PacketKind {
 /// The envelope of a message.
 #[derive(Clone, Copy, Debug, Encode, Decode)]
 pub(crate) struct Label {
+    /// The hosts, between which it is routed.
     pub(crate) src: u32,
     pub(crate) dst: u32,
-    /// Its number at its source.
+    /// The processes.
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    /// Its number at the process that it is from.
     pub(crate) message: u32,
+    /// The job of that process.
+    pub(crate) job: u16,
     pub(crate) kind: PacketKind,
+    /// It is part of a warm-up: its latency is in no histogram.
+    pub(crate) warms_up: bool,
     /// Its size; that of a request is [`crate::model::HostModel::control_bytes`].
     pub(crate) bytes: u64,
     /// What the program calls it.
@@ -171,11 +179,13 @@ pub(crate) struct Packet {
     pub(crate) state: RouteState,
     /// Of the route's steps, the next one to take.
     pub(crate) hop: u16,
+    /// As in its [`Label`].
+    pub(crate) job: u16,
 }
 
 impl Packet {
     /// A packet of a message that leaves its host.
-    pub(crate) fn new(message: u32, bytes: u32, now: Time) -> Self {
+    pub(crate) fn new(message: u32, bytes: u32, job: u16, now: Time) -> Self {
         Packet {
             tail: Time::ZERO,
             injected: now,
@@ -186,6 +196,7 @@ impl Packet {
             ahead: [0; AHEAD],
             state: RouteState::START,
             hop: 0,
+            job,
         }
     }
 
@@ -201,7 +212,7 @@ impl Packet {
     /// The routers decide; `seed` is that of their random draws.
     pub(crate) fn route_adaptively(&mut self, label: &Label, seed: u64) {
         let mut hash = seed;
-        for word in [u64::from(label.src) << 32 | u64::from(label.message), self.injected.as_picoseconds()] {
+        for word in [u64::from(label.from) << 32 | u64::from(label.message), self.injected.as_picoseconds()] {
             hash = SplitMix64::new(hash ^ word).next_u64();
         }
         self.ahead = [label.dst, 0, hash as u32, (hash >> 32) as u32];
@@ -255,7 +266,7 @@ mod tests {
             let steps: Vec<Step> = (0..len).map(|i| Step::new(100 + i, i % 4, i % 2 == 1)).collect();
             let route = Route::new(&steps);
             assert_eq!(route.steps(), steps);
-            let mut packet = Packet::new(0, 64, Time::ZERO);
+            let mut packet = Packet::new(0, 64, 0, Time::ZERO);
             packet.follow(&route);
             for (i, step) in steps.iter().enumerate() {
                 assert_eq!((packet.step(), usize::from(packet.hop)), (*step, i));

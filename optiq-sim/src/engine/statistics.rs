@@ -4,7 +4,7 @@ use crate::time::Time;
 use hdrhistogram::Histogram;
 use optiq_transport::codec;
 
-/// Counters of a shard; those of all shards add up to the simulation's.
+/// Counters of a shard, or of a job in one; those of all shards add up to the simulation's.
 #[derive(Clone, Debug)]
 pub(crate) struct Counters {
     /// Arrivals and what hosts do.
@@ -89,16 +89,25 @@ impl Counters {
     }
 
     #[inline]
-    pub(crate) fn delivered(&mut self, payload: u64, latency: Time) {
+    pub(crate) fn delivered(&mut self, payload: u64, latency: Option<Time>) {
         self.packets += 1;
         self.payload += payload;
-        self.packet_latency.saturating_record(latency.as_picoseconds());
+        if let Some(latency) = latency {
+            self.packet_latency.saturating_record(latency.as_picoseconds());
+        }
     }
 
-    pub(crate) fn message(&mut self, latency: Time) {
+    pub(crate) fn message(&mut self, latency: Option<Time>) {
         self.messages += 1;
-        self.latency_sum += u128::from(latency.as_picoseconds());
-        self.message_latency.saturating_record(latency.as_picoseconds());
+        if let Some(latency) = latency {
+            self.latency_sum += u128::from(latency.as_picoseconds());
+            self.message_latency.saturating_record(latency.as_picoseconds());
+        }
+    }
+
+    /// The mean latency of messages, exactly, in picoseconds; 0 of none.
+    pub(crate) fn mean_message_latency(&self) -> f64 {
+        self.latency_sum as f64 / self.message_latency.len().max(1) as f64
     }
 
     pub(crate) fn add(&mut self, other: &Self) {

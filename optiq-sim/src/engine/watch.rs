@@ -2,6 +2,7 @@
 
 use super::limits::{End, Limits};
 use super::persistence::Persistence;
+use crate::constants::PICOSECONDS_A_SLICE;
 use crate::error::SimError;
 use crate::time::Time;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -15,6 +16,8 @@ pub(crate) struct Watch<'a> {
     /// Is told simulated time and events.
     pub(crate) progress: Option<&'a (dyn Fn(Time, u64) + Sync)>,
     pub(crate) persistence: Option<&'a dyn Persistence>,
+    /// The run ends when partitions await nothing any more ([`super::windows::Partition::awaited`]).
+    pub(crate) until_done: bool,
     /// When the run began.
     pub(crate) start: Instant,
 }
@@ -23,6 +26,27 @@ impl Watch<'_> {
     /// The time before which events are simulated.
     pub(crate) fn end_of_time(&self) -> Time {
         self.limits.time.unwrap_or(Time::NEVER - Time::PICOSECOND).saturating_add(Time::PICOSECOND)
+    }
+
+    /// The end of the slice of simulated time that a time is in. Whether all that is awaited is done is looked at only where no
+    /// event of a slice is left, so that a run ends with the same events handled however many threads there are, and however
+    /// often it was resumed. Without such an end, all of time is one slice.
+    pub(crate) fn end_of_slice(&self, time: Time) -> Time {
+        let slice = Time::picoseconds(PICOSECONDS_A_SLICE);
+        if self.until_done { slice.saturating_mul((time / slice).saturating_add(1)) } else { Time::NEVER }
+    }
+
+    /// Whether the run is over before an event at `next`, the first one that is left, where `slice` ends the slice of the
+    /// events before it, and `awaited` processes are not done.
+    pub(crate) fn ends_before(&self, next: Option<Time>, slice: Time, awaited: u64) -> Option<End> {
+        let all_done = self.until_done && awaited == 0;
+        match next {
+            None if all_done => Some(End::Measured),
+            None => Some(End::Finished),
+            Some(next) if all_done && next >= slice => Some(End::Measured),
+            Some(next) if next >= self.end_of_time() => Some(End::TimeLimit),
+            Some(_) => None,
+        }
     }
 
     /// Hands a checkpoint out, if they are wanted.

@@ -29,6 +29,9 @@ pub(crate) trait Partition: Send {
     /// How many events were handled.
     fn events(&self) -> u64;
 
+    /// How much in it has to be done before the run ends, if that is what ends it.
+    fn awaited(&self) -> u64;
+
     /// Handles all events before `end`, but no more than about `most`; returns how many they were.
     fn run(&mut self, end: Time, most: u64) -> u64;
 
@@ -54,18 +57,14 @@ pub(crate) trait Partition: Send {
 /// Simulates one partition on this thread.
 pub(crate) fn serial<P: Partition>(partition: &mut P, watch: &Watch<'_>) -> End {
     let mut kept = 0;
-    let last = watch.end_of_time();
+    let mut slice = watch.end_of_slice(partition.now());
     loop {
         let left = watch
             .limits
             .events
             .map_or(EVENTS_A_LOOK, |most| most.saturating_sub(partition.events()).clamp(1, EVENTS_A_LOOK));
-        let done = partition.run(last, left);
-        if partition.has_failed() {
-            return End::Stopped;
-        }
-        if done == 0 {
-            return if partition.next_time().is_none() { End::Finished } else { End::TimeLimit };
+        if let Some(end) = run_slices(partition, watch, &mut slice, left) {
+            return end;
         }
         if let Some(progress) = watch.progress {
             progress(partition.now(), partition.events());
@@ -83,12 +82,39 @@ pub(crate) fn serial<P: Partition>(partition: &mut P, watch: &Watch<'_>) -> End 
     }
 }
 
+/// Simulates slices, up to about `most` events; `slice` is the end of the one at hand. The end, if there was nothing to do.
+fn run_slices<P: Partition>(partition: &mut P, watch: &Watch<'_>, slice: &mut Time, most: u64) -> Option<End> {
+    let last = watch.end_of_time();
+    let mut done = 0;
+    while done < most {
+        let events = partition.run(last.min(*slice), most - done);
+        if partition.has_failed() {
+            return Some(End::Stopped);
+        }
+        done += events;
+        if done >= most {
+            break;
+        }
+        let next = partition.next_time();
+        match watch.ends_before(next, *slice, partition.awaited()) {
+            // Whoever watches is told of the last events first.
+            Some(_) if done > 0 => break,
+            Some(end) => return Some(end),
+            None => *slice = watch.end_of_slice(next.unwrap_or(Time::NEVER)),
+        }
+    }
+    None
+}
+
 /// What the threads of a simulation share.
 struct Shared<R> {
     barrier: Barrier,
     /// Per partition: when its next event is, in picoseconds, as atomics hold no times.
     next: Vec<AtomicU64>,
     events: Vec<AtomicU64>,
+    awaited: Vec<AtomicU64>,
+    /// The end of the slice at hand, in picoseconds.
+    slice: AtomicU64,
     /// From partition to partition.
     mail: Vec<Mutex<Vec<R>>>,
     failed: AtomicBool,
@@ -101,12 +127,14 @@ struct Shared<R> {
 }
 
 impl<R> Shared<R> {
-    fn new(partitions: usize) -> Self {
+    fn new(partitions: usize, slice: Time) -> Self {
         let words = || (0..partitions).map(|_| AtomicU64::new(0)).collect();
         Self {
             barrier: Barrier::new(partitions),
             next: words(),
             events: words(),
+            awaited: words(),
+            slice: AtomicU64::new(slice.as_picoseconds()),
             mail: (0..partitions * partitions).map(|_| Mutex::new(Vec::new())).collect(),
             failed: AtomicBool::new(false),
             failure: Mutex::new(None),
@@ -122,18 +150,29 @@ impl<R> Shared<R> {
         self.next.iter().map(|n| Time::picoseconds(n.load(SeqCst))).min().unwrap_or(Time::NEVER)
     }
 
+    /// The end of the slice at hand.
+    fn slice(&self) -> Time {
+        Time::picoseconds(self.slice.load(SeqCst))
+    }
+
     /// What one thread does for all before a window: decides whether the simulation ends, or makes a checkpoint first.
-    fn decide(&self, watch: &Watch<'_>, last: Time, round: u64) {
+    fn decide(&self, watch: &Watch<'_>, round: u64) {
         let next = self.next();
-        let events = self.events.iter().map(|n| n.load(SeqCst)).sum();
-        let end = match next {
-            _ if self.failed.load(SeqCst) => Some(End::Stopped),
-            Time::NEVER => Some(End::Finished),
-            next if next >= last => Some(End::TimeLimit),
-            // Looking at the clock in each window would take too long.
-            _ if round.is_multiple_of(WINDOWS_A_LOOK) || watch.limits.events.is_some() => watch.is_over(events),
-            _ => None,
+        let sum = |of: &[AtomicU64]| of.iter().map(|n| n.load(SeqCst)).sum();
+        let events = sum(&self.events);
+        let end = if self.failed.load(SeqCst) {
+            Some(End::Stopped)
+        } else {
+            let first = (next < Time::NEVER).then_some(next);
+            watch.ends_before(first, self.slice(), sum(&self.awaited)).or_else(|| {
+                // Looking at the clock in each window would take too long.
+                let looks = round.is_multiple_of(WINDOWS_A_LOOK) || watch.limits.events.is_some();
+                if looks { watch.is_over(events) } else { None }
+            })
         };
+        if next >= self.slice() {
+            self.slice.store(watch.end_of_slice(next).as_picoseconds(), SeqCst);
+        }
         if let (Some(progress), true) = (watch.progress, round.is_multiple_of(WINDOWS_A_REPORT)) {
             progress(next, events);
         }
@@ -161,7 +200,8 @@ impl<R> Shared<R> {
 
 /// Simulates each partition on a thread of its own.
 pub(crate) fn parallel<P: Partition>(partitions: &mut [P], lookahead: Time, watch: &Watch<'_>) -> End {
-    let shared = Shared::new(partitions.len());
+    let now = partitions.iter().map(Partition::now).max().unwrap_or(Time::ZERO);
+    let shared = Shared::new(partitions.len(), watch.end_of_slice(now));
     std::thread::scope(|scope| {
         for (me, partition) in partitions.iter_mut().enumerate() {
             let shared = &shared;
@@ -190,10 +230,11 @@ fn run_windows<P: Partition>(
     loop {
         shared.next[me].store(partition.next_time().unwrap_or(Time::NEVER).as_picoseconds(), SeqCst);
         shared.events[me].store(partition.events(), SeqCst);
+        shared.awaited[me].store(partition.awaited(), SeqCst);
         if partition.has_failed() {
             shared.failed.store(true, SeqCst);
         }
-        let all = shared.barrier.wait(|| shared.decide(watch, last, round));
+        let all = shared.barrier.wait(|| shared.decide(watch, round));
         if !all || shared.end.lock().map_or(true, |end| end.is_some()) {
             return;
         }
@@ -208,7 +249,7 @@ fn run_windows<P: Partition>(
             }
             continue;
         }
-        partition.run(next.saturating_add(lookahead).min(last), u64::MAX);
+        partition.run(next.saturating_add(lookahead).min(last).min(shared.slice()), u64::MAX);
         for (to, outbox) in partition.outboxes().iter_mut().enumerate() {
             if !outbox.is_empty()
                 && let Ok(mut mail) = shared.mail[me * partitions + to].lock()

@@ -1,13 +1,15 @@
 //! Hosts: the processor, the protocols of messages, and the queues between memory and network.
 //!
-//! A processor does one thing at a time: what a message costs it ([`crate::model::HostModel`]) delays what comes after. A
+//! Each process ([`super::layout`]) has a processor of its own, a core of its host; the queues are the host's. A processor does
+//! one thing at a time: what a message costs it ([`crate::model::HostModel`]) delays what comes after. A
 //! message up to `eager_bytes` is sent eagerly; a larger one by rendezvous: its bytes follow when the receiver has granted a
 //! request. What is sent waits in the queue of the channel that its route begins with, and where hosts are joined directly, of
-//! the link that follows. Queues are served round robin, and so are the destinations in each of them, packet by packet;
-//! messages to one destination go in order, as on a queue pair. `shard/protocol.rs` has the protocols.
+//! the link that follows. Queues are served round robin, and so are the pairs of processes in each of them, packet by packet;
+//! messages from one process to another go in order, as on a queue pair. `shard/protocol.rs` has the protocols.
 
+use super::layout::{Layout, Process};
 use super::program::{Command, Delivery, Program};
-use super::round_robin::{DestinationRoundRobin, OutgoingMessage};
+use super::round_robin::{OutgoingMessage, PairRoundRobin};
 use crate::engine::packet::Label;
 use crate::engine::prefetch::prefetch;
 use crate::engine::store::Store;
@@ -20,37 +22,47 @@ use optiq_transport::codec;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// What a host is going to do at some time.
+/// What a process is going to do at some time.
 #[derive(Clone, Debug, Encode, Decode)]
 pub(crate) enum Action {
     Start,
     Inject(OutgoingMessage),
     Deliver(Delivery),
+    /// As `Deliver`, when the processor is free: another process of the host has made a copy.
+    Copied(Delivery),
     Woken(u64),
     Sent(u64),
     /// Nothing: the place is free.
     Free,
 }
 
-/// A host. What every message needs comes first.
+/// A process. What every message needs comes first.
 #[repr(C, align(64))]
-pub(crate) struct HostState {
+pub(crate) struct ProcessState {
     pub(crate) busy_until: Time,
     pub(crate) next_message: u32,
     next_event: u32,
     pub(crate) random: SplitMix64,
     pub(crate) program: Box<dyn Program>,
-    /// Of messages of several packets, what has not arrived: by source and number.
+    pub(crate) place: Process,
+    /// What it sends is part of a warm-up.
+    pub(crate) warms_up: bool,
+    /// When it first said that it was done; [`Time::NEVER`] if it has not.
+    pub(crate) done: Time,
+    /// Of messages of several packets, what has not arrived: by the process that sent them and number.
     incoming: BTreeMap<(u32, u32), u64>,
     /// Messages that wait for a grant, by number.
     pub(crate) requested: BTreeMap<u32, OutgoingMessage>,
 }
 
-/// The hosts of a shard.
+/// The hosts of a shard, with their processes.
 pub(crate) struct Hosts {
-    states: Vec<Option<Box<HostState>>>,
-    layout: MemoryQueues,
-    queues: Vec<DestinationRoundRobin>,
+    /// By the process's number.
+    states: Vec<Option<Box<ProcessState>>>,
+    /// Per host, its first process: which one a packet is for is in its message, too late for prefetching.
+    first_process: Vec<u32>,
+    memory_queues: MemoryQueues,
+    queues: Vec<PairRoundRobin>,
     actions: Store<Action>,
     /// Orders of the program that is called, kept to be used again.
     pub(crate) commands: Vec<Command>,
@@ -100,24 +112,33 @@ impl MemoryQueues {
 }
 
 impl Hosts {
-    pub(crate) fn new(fabric: &Fabric) -> Self {
-        let layout = MemoryQueues::new(fabric);
+    pub(crate) fn new(fabric: &Fabric, processes: &[Process]) -> Self {
+        let queues = MemoryQueues::new(fabric);
+        let mut first_process = vec![u32::MAX; fabric.hosts as usize];
+        for (process, number) in processes.iter().zip(0..) {
+            let first: &mut u32 = &mut first_process[process.host as usize];
+            *first = number.min(*first);
+        }
         Self {
-            states: (0..fabric.hosts).map(|_| None).collect(),
-            queues: vec![DestinationRoundRobin::default(); layout.len()],
-            layout,
+            states: processes.iter().map(|_| None).collect(),
+            first_process,
+            queues: vec![PairRoundRobin::default(); queues.len()],
+            memory_queues: queues,
             actions: Store::default(),
             commands: Vec::new(),
         }
     }
 
-    /// Adds a host.
-    pub(crate) fn add(&mut self, host: u32, seed: u64, program: Box<dyn Program>) {
+    /// Adds a process.
+    pub(crate) fn add(&mut self, process: u32, place: Process, seed: u64, program: Box<dyn Program>) {
         // The stream of a component: its number, spread by the seed's first word.
         let base = SplitMix64::new(seed).next_u64();
-        let random = SplitMix64::new(base ^ SplitMix64::new(u64::from(host) + 1).next_u64());
-        self.states[host as usize] = Some(Box::new(HostState {
+        let random = SplitMix64::new(base ^ SplitMix64::new(u64::from(process) + 1).next_u64());
+        self.states[process as usize] = Some(Box::new(ProcessState {
             program,
+            place,
+            warms_up: false,
+            done: Time::NEVER,
             random,
             busy_until: Time::ZERO,
             next_message: 0,
@@ -128,24 +149,32 @@ impl Hosts {
     }
 
     #[inline]
-    pub(crate) fn state(&mut self, host: u32) -> &mut HostState {
-        // Only hosts of this shard get here, and these were added.
-        self.states[host as usize].as_mut().expect("a host of another shard")
+    pub(crate) fn state(&mut self, process: u32) -> &mut ProcessState {
+        // Only processes of this shard get here, and these were added.
+        self.states[process as usize].as_mut().expect("a process of another shard")
     }
 
-    /// Prefetches a host and its action.
+    /// Prefetches the process that a host has, or the first of several.
     #[inline]
-    pub(crate) fn prefetch_host(&self, host: u32, action: u32) {
+    pub(crate) fn prefetch_host(&self, host: u32) {
+        if let Some(&process) = self.first_process.get(host as usize) {
+            self.prefetch_process(process, u32::MAX);
+        }
+    }
+
+    /// Prefetches a process and its action.
+    #[inline]
+    pub(crate) fn prefetch_process(&self, process: u32, action: u32) {
         self.actions.peek(action).map(prefetch);
-        if let Some(Some(state)) = self.states.get(host as usize) {
+        if let Some(Some(state)) = self.states.get(process as usize) {
             prefetch(&**state);
         }
     }
 
-    /// Prefetches the program of a host that is in the cache, and the queue of a channel.
+    /// Prefetches the program of a process that is in the cache, and the queue of a channel.
     #[inline]
-    pub(crate) fn prefetch_program(&self, host: u32, channel: u32) {
-        if let Some(Some(state)) = self.states.get(host as usize) {
+    pub(crate) fn prefetch_program(&self, process: u32, channel: u32) {
+        if let Some(Some(state)) = self.states.get(process as usize) {
             prefetch(&*state.program);
         }
         self.prefetch_queue(channel);
@@ -164,8 +193,8 @@ impl Hosts {
     }
 
     #[inline]
-    fn first_queue_of(&self, channel: u32) -> Option<&DestinationRoundRobin> {
-        self.queues.get(self.layout.first_of(channel)? as usize)
+    fn first_queue_of(&self, channel: u32) -> Option<&PairRoundRobin> {
+        self.queues.get(self.memory_queues.first_of(channel)? as usize)
     }
 
     /// Puts a message into a queue.
@@ -173,14 +202,14 @@ impl Hosts {
         self.queues[queue as usize].push(message);
     }
 
-    /// A random draw of a host's.
-    pub(crate) fn random_draw(&mut self, host: u32) -> u64 {
-        self.state(host).random.next_u64()
+    /// A random draw of a process's.
+    pub(crate) fn random_draw(&mut self, process: u32) -> u64 {
+        self.state(process).random.next_u64()
     }
 
     /// Keeps an action until its event comes; returns the event's number and payload.
-    pub(crate) fn keep_action(&mut self, host: u32, action: Action) -> (u32, u32) {
-        let state = self.state(host);
+    pub(crate) fn keep_action(&mut self, process: u32, action: Action) -> (u32, u32) {
+        let state = self.state(process);
         let number = state.next_event;
         state.next_event = number.wrapping_add(1);
         (number, self.actions.add(action))
@@ -194,7 +223,7 @@ impl Hosts {
     /// The queues of a channel.
     #[inline]
     pub(crate) fn queues(&self, channel: u32) -> Range<u32> {
-        self.layout.of(channel)
+        self.memory_queues.of(channel)
     }
 
     /// The size on the wire of the next packet of a queue.
@@ -205,8 +234,8 @@ impl Hosts {
         Some((payload + model.link.header_bytes).max(1) as u32)
     }
 
-    /// The message of the next packet of a queue, and if it is its last one, what to tell the program when it has left.
-    pub(crate) fn take_packet(&mut self, queue: u32, model: &Model) -> (u32, Option<Option<u64>>) {
+    /// The message of the next packet of a queue, and if it is its last one, whether to tell the program when it has left.
+    pub(crate) fn take_packet(&mut self, queue: u32, model: &Model) -> (u32, Option<bool>) {
         let queue = &mut self.queues[queue as usize];
         let message = queue.front().expect("a queue that was found to have a message");
         message.sent += (message.bytes - message.sent).min(model.link.packet_bytes);
@@ -217,12 +246,12 @@ impl Hosts {
     }
 
     /// Whether a message has arrived with this packet.
-    pub(crate) fn is_complete(&mut self, host: u32, label: &Label, payload: u64) -> bool {
+    pub(crate) fn is_complete(&mut self, label: &Label, payload: u64) -> bool {
         if payload == label.bytes {
             return true;
         }
-        let key = (label.src, label.message);
-        let incoming = &mut self.state(host).incoming;
+        let key = (label.from, label.message);
+        let incoming = &mut self.state(label.to).incoming;
         let missing = incoming.entry(key).or_insert(label.bytes);
         *missing -= payload;
         let complete = *missing == 0;
@@ -238,13 +267,14 @@ impl Hosts {
     /// A program that cannot be saved.
     pub(crate) fn save(&self) -> Result<Vec<u8>, String> {
         let mut states = Vec::new();
-        for (host, state) in self.states.iter().enumerate() {
+        for (number, state) in self.states.iter().enumerate() {
             let Some(state) = state else { continue };
             let program = state.program.save();
+            let host = state.place.host;
             let program = program.ok_or_else(|| format!("the program on host {host} cannot be saved"))?;
-            let HostState { busy_until, next_message, next_event, random, incoming, requested, .. } = &**state;
-            let numbers = (host as u32, *busy_until, *next_message, *next_event, random.state());
-            states.push((numbers, incoming, requested, program));
+            let ProcessState { busy_until, next_message, next_event, random, incoming, requested, .. } = &**state;
+            let numbers = (number as u32, *busy_until, *next_message, *next_event, random.state());
+            states.push((numbers, (state.warms_up, state.done), (incoming, requested), program));
         }
         Ok(codec::encode(&(states, &self.queues, &self.actions)))
     }
@@ -254,37 +284,59 @@ impl Hosts {
     /// # Errors
     /// A sentence, if it was not of such hosts.
     pub(crate) fn restore(&mut self, state: &[u8]) -> Result<(), String> {
-        type Host = ((u32, Time, u32, u32, u64), BTreeMap<(u32, u32), u64>, BTreeMap<u32, OutgoingMessage>, Vec<u8>);
-        let (hosts, queues, actions): (Vec<Host>, Vec<DestinationRoundRobin>, Store<Action>) = codec::decode(state)?;
-        if queues.len() != self.queues.len() || hosts.len() != self.states.iter().flatten().count() {
+        type Waiting = (BTreeMap<(u32, u32), u64>, BTreeMap<u32, OutgoingMessage>);
+        type State = ((u32, Time, u32, u32, u64), (bool, Time), Waiting, Vec<u8>);
+        let (states, queues, actions): (Vec<State>, Vec<PairRoundRobin>, Store<Action>) = codec::decode(state)?;
+        if queues.len() != self.queues.len() || states.len() != self.states.iter().flatten().count() {
             return Err("other hosts".into());
         }
         if !actions.is_sound() {
             return Err("actions that are in no slot".into());
         }
         (self.queues, self.actions) = (queues, actions);
-        for ((host, busy_until, next_message, next_event, random), incoming, requested, program) in hosts {
-            let place = self.states.get_mut(host as usize).and_then(Option::as_mut).ok_or("other hosts")?;
-            place.program.restore(host, &program)?;
+        for ((number, busy_until, next_message, next_event, random), (warms_up, done), waiting, program) in states {
+            let place = self.states.get_mut(number as usize).and_then(Option::as_mut).ok_or("other hosts")?;
+            place.program.restore(number, &program)?;
             place.random = SplitMix64::new(random);
             (place.busy_until, place.next_message, place.next_event) = (busy_until, next_message, next_event);
-            (place.incoming, place.requested) = (incoming, requested);
+            (place.warms_up, place.done) = (warms_up, done);
+            (place.incoming, place.requested) = waiting;
         }
         Ok(())
     }
 
-    /// What each host still waits for.
-    pub(crate) fn waiting(&self) -> Vec<String> {
+    /// What each process still waits for. Where the end of the run is that measured jobs are done, the processes of others, and
+    /// those that are done, may wait for more of what is over.
+    pub(crate) fn waiting(&self, layout: &Layout) -> Vec<String> {
         let mut list = Vec::new();
-        for (host, state) in self.states.iter().enumerate() {
-            if let Some(what) = state.as_ref().and_then(|s| s.program.waits_for()) {
-                list.push(format!("host {host} waits for {what}"));
+        for (process, number) in self.states.iter().zip(0..) {
+            let Some(state) = process else { continue };
+            if layout.has_measured() && !is_awaited(state, layout) {
+                continue;
+            }
+            if let Some(what) = state.program.waits_for() {
+                list.push(format!("{} waits for {what}", layout.name(number)));
             }
         }
         list
     }
 
-    pub(crate) fn programs(&mut self) -> impl Iterator<Item = (u32, Box<dyn Program>)> + '_ {
-        self.states.iter_mut().enumerate().filter_map(|(host, state)| Some((host as u32, state.take()?.program)))
+    /// How many processes of measured jobs are not done.
+    pub(crate) fn awaited(&self, layout: &Layout) -> u64 {
+        self.states.iter().flatten().filter(|state| is_awaited(state, layout)).count() as u64
     }
+
+    /// Of each process, its job and when it was done.
+    pub(crate) fn done(&self) -> impl Iterator<Item = (u16, Time)> + '_ {
+        self.states.iter().flatten().map(|state| (state.place.job, state.done))
+    }
+
+    pub(crate) fn programs(&mut self) -> impl Iterator<Item = (u32, Box<dyn Program>)> + '_ {
+        self.states.iter_mut().zip(0..).filter_map(|(state, number)| Some((number, state.take()?.program)))
+    }
+}
+
+/// Whether a process is of a measured job and not done.
+fn is_awaited(state: &ProcessState, layout: &Layout) -> bool {
+    state.done == Time::NEVER && layout.is_measured(state.place.job)
 }

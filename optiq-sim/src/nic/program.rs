@@ -1,5 +1,6 @@
 //! What runs on a simulated host: a state machine that takes events and returns what to do next.
 
+use super::layout::Process;
 use crate::time::Time;
 use bincode::{Decode, Encode};
 use optiq_net::random::SplitMix64;
@@ -22,7 +23,7 @@ pub enum Notice {
 /// A message that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Delivery {
-    /// The host that sent it.
+    /// The process that sent it.
     pub from: u32,
     /// Its size.
     pub bytes: u64,
@@ -38,20 +39,33 @@ pub(crate) enum Command {
     Send { to: u32, bytes: u64, token: u64, notice: Notice },
     Wake { at: Time, token: u64 },
     Work { time: Time, token: Option<u64> },
+    WarmUp(bool),
+    Done,
 }
 
-/// A program's host.
+/// The process that a program runs on, and its host. Without a [`crate::Layout`], process `i` is on host `i`.
 pub struct Host<'a> {
     pub(crate) number: u32,
+    pub(crate) place: Process,
     pub(crate) now: Time,
     pub(crate) random: &'a mut SplitMix64,
     pub(crate) commands: &'a mut Vec<Command>,
 }
 
 impl Host<'_> {
-    /// The host's number.
+    /// The process's number, by which others send to it.
     pub fn number(&self) -> u32 {
         self.number
+    }
+
+    /// The number of the host that it is on.
+    pub fn host(&self) -> u32 {
+        self.place.host
+    }
+
+    /// The number of the job that it is of.
+    pub fn job(&self) -> u16 {
+        self.place.job
     }
 
     /// The time.
@@ -59,12 +73,13 @@ impl Host<'_> {
         self.now
     }
 
-    /// The host's own stream of random numbers.
+    /// The process's own stream of random numbers.
     pub fn random(&mut self) -> &mut SplitMix64 {
         self.random
     }
 
-    /// Sends `bytes` to another host. `token` is what the receiver sees, and the argument of [`Program::sent`].
+    /// Sends `bytes` to another process, or to itself. `token` is what the receiver sees, and the argument of
+    /// [`Program::sent`]. Between processes of one host it is a copy in memory, which the sender's core makes.
     pub fn send(&mut self, to: u32, bytes: u64, token: u64, notice: Notice) {
         self.commands.push(Command::Send { to, bytes, token, notice });
     }
@@ -83,6 +98,18 @@ impl Host<'_> {
     pub fn work_then(&mut self, time: Time, token: u64) {
         self.commands.push(Command::Work { time, token: Some(token) });
     }
+
+    /// Whether what the process sends from now on is part of a warm-up: latencies of its messages and packets are then in no
+    /// histogram and no mean. Everything else counts from the beginning. It is not when the program starts.
+    pub fn warm_up(&mut self, warms_up: bool) {
+        self.commands.push(Command::WarmUp(warms_up));
+    }
+
+    /// The process has all its samples. If its job is measured ([`crate::Layout::measure`]), the run ends soon after all such
+    /// processes have said so; until then the program goes on as it likes, so that others meet the same load.
+    pub fn done(&mut self) {
+        self.commands.push(Command::Done);
+    }
 }
 
 /// See the top of the file. What a program does may depend only on what it was told: then the simulation is repeatable.
@@ -93,7 +120,7 @@ pub trait Program: Send {
     /// A message has arrived, and the processor has dealt with it.
     fn received(&mut self, host: &mut Host<'_>, delivery: Delivery);
 
-    /// A message of this host is over, in the sense of its [`Notice`].
+    /// A message of this process is over, in the sense of its [`Notice`].
     fn sent(&mut self, _host: &mut Host<'_>, _token: u64) {}
 
     /// The time of [`Host::wake_at`] has come, or the work of [`Host::work_then`] is done.
@@ -104,11 +131,11 @@ pub trait Program: Send {
         None
     }
 
-    /// Goes on from what [`Program::save`] has written, on a host with this number.
+    /// Goes on from what [`Program::save`] has written, on a process with this number.
     ///
     /// # Errors
     /// A sentence, if it is not the state of such a program.
-    fn restore(&mut self, _host: u32, _state: &[u8]) -> Result<(), String> {
+    fn restore(&mut self, _process: u32, _state: &[u8]) -> Result<(), String> {
         Err("this program cannot go on from a checkpoint".into())
     }
 
@@ -118,7 +145,7 @@ pub trait Program: Send {
     }
 }
 
-/// A host on which nothing runs.
+/// A process on which nothing runs.
 #[derive(Debug)]
 pub struct Idle;
 

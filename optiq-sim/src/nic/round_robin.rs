@@ -1,5 +1,6 @@
-//! The queue of messages between a host's memory and a channel: round robin over destinations, packet by packet; messages
-//! to one destination in order, as on a queue pair.
+//! The queue of messages between a host's memory and a channel: round robin over queue pairs, packet by packet; messages of
+//! one pair in order. There is a queue pair for each two processes that talk to each other, so that a process does not wait
+//! behind what another one on its host has for the same destination.
 
 use bincode::{Decode, Encode};
 use std::collections::VecDeque;
@@ -10,31 +11,42 @@ use std::collections::btree_map::{BTreeMap, Entry};
 pub(crate) struct OutgoingMessage {
     /// In the shard's store.
     pub(crate) message: u32,
+    /// Processes.
+    pub(crate) src: u32,
     pub(crate) dst: u32,
+    /// Tell the program when the last byte has left.
+    pub(crate) tell: bool,
     pub(crate) bytes: u64,
     pub(crate) sent: u64,
-    /// Tell the program, with this token, when the last byte has left.
-    pub(crate) tell: Option<u64>,
 }
 
-/// Messages in order to each destination; destinations round robin.
+/// A queue pair: the process that sends, and the one that receives.
+type Pair = (u32, u32);
+
+impl OutgoingMessage {
+    fn pair(&self) -> Pair {
+        (self.src, self.dst)
+    }
+}
+
+/// Messages in order on each queue pair; pairs round robin.
 #[derive(Clone, Debug, Default, Encode, Decode)]
-pub(crate) struct DestinationRoundRobin {
-    /// The first message to each destination, in the order in which they send.
+pub(crate) struct PairRoundRobin {
+    /// The first message of each pair, in the order in which they send.
     first: VecDeque<OutgoingMessage>,
-    /// Per destination that has one: those behind it. Empty while there is one message only, as it is in most hosts most of
+    /// Per pair that has one: those behind it. Empty while there is one message only, as it is in most hosts most of
     /// the time.
-    behind: BTreeMap<u32, VecDeque<OutgoingMessage>>,
+    behind: BTreeMap<Pair, VecDeque<OutgoingMessage>>,
 }
 
-impl DestinationRoundRobin {
-    /// Adds a message behind those to its destination.
+impl PairRoundRobin {
+    /// Adds a message behind those of its pair.
     pub(crate) fn push(&mut self, message: OutgoingMessage) {
         if self.behind.is_empty() {
             let Some(only) = self.first.front() else { return self.first.push_back(message) };
-            self.behind.insert(only.dst, VecDeque::new());
+            self.behind.insert(only.pair(), VecDeque::new());
         }
-        match self.behind.entry(message.dst) {
+        match self.behind.entry(message.pair()) {
             Entry::Occupied(mut list) => list.get_mut().push_back(message),
             Entry::Vacant(place) => {
                 place.insert(VecDeque::new());
@@ -48,7 +60,7 @@ impl DestinationRoundRobin {
         self.first.front_mut()
     }
 
-    /// As [`DestinationRoundRobin::front`], to look at.
+    /// As [`PairRoundRobin::front`], to look at.
     #[inline]
     pub(crate) fn peek(&self) -> Option<&OutgoingMessage> {
         self.first.front()
@@ -58,12 +70,12 @@ impl DestinationRoundRobin {
     pub(crate) fn advance(&mut self, last: bool) {
         let Some(message) = self.first.pop_front() else { return };
         let next = match last {
-            true => self.behind.get_mut(&message.dst).and_then(VecDeque::pop_front),
+            true => self.behind.get_mut(&message.pair()).and_then(VecDeque::pop_front),
             false => Some(message),
         };
         match next {
             Some(next) => self.first.push_back(next),
-            None => drop(self.behind.remove(&message.dst)),
+            None => drop(self.behind.remove(&message.pair())),
         }
     }
 }
@@ -76,27 +88,27 @@ mod tests {
     proptest! {
         /// Against a model of the sentence at the top of the file.
         #[test]
-        fn destinations_take_turns(steps in prop::collection::vec(prop::option::of((0u32..4, 1u64..4)), 0..60)) {
-            let mut turns = DestinationRoundRobin::default();
-            // Destinations in round robin order, each with the (number, packets left) of its messages.
-            let mut model: VecDeque<(u32, VecDeque<(u32, u64)>)> = VecDeque::new();
+        fn pairs_take_turns(steps in prop::collection::vec(prop::option::of(((0u32..2, 0u32..3), 1u64..4)), 0..60)) {
+            let mut turns = PairRoundRobin::default();
+            // Pairs in round robin order, each with the (number, packets left) of its messages.
+            let mut model: VecDeque<(Pair, VecDeque<(u32, u64)>)> = VecDeque::new();
             for (number, step) in (0..).zip(steps) {
-                if let Some((dst, bytes)) = step {
-                    turns.push(OutgoingMessage { message: number, dst, bytes, sent: 0, tell: None });
-                    match model.iter_mut().find(|(to, _)| *to == dst) {
+                if let Some(((src, dst), bytes)) = step {
+                    turns.push(OutgoingMessage { message: number, src, dst, tell: false, bytes, sent: 0 });
+                    match model.iter_mut().find(|(pair, _)| *pair == (src, dst)) {
                         Some((_, messages)) => messages.push_back((number, bytes)),
-                        None => model.push_back((dst, VecDeque::from([(number, bytes)]))),
+                        None => model.push_back(((src, dst), VecDeque::from([(number, bytes)]))),
                     }
                     continue;
                 }
-                let expected = model.pop_front().map(|(dst, mut messages)| {
+                let expected = model.pop_front().map(|(pair, mut messages)| {
                     messages[0].1 -= 1;
                     let (message, left) = messages[0];
                     if left == 0 {
                         messages.pop_front();
                     }
                     if !messages.is_empty() {
-                        model.push_back((dst, messages));
+                        model.push_back((pair, messages));
                     }
                     (message, left == 0)
                 });

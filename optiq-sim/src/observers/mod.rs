@@ -1,5 +1,7 @@
-//! Observers of a simulation: what is recorded over time.
+//! Observers of a simulation: what is recorded over time, and of each job.
 
+pub(crate) mod jobs;
 mod level;
 pub(crate) mod recorder;
+pub(crate) mod run_observer;
 pub(crate) mod series;

@@ -9,15 +9,13 @@
 //! sum of the buffers' maxima.
 
 use super::level::{Level, halve};
-use super::series::{QueueKind, QueueSeries, Recording, Series};
+use super::series::{JobSeries, QueueKind, QueueSeries, Recording, Series};
 use crate::constants::{LEAST_INTERVALS, MOST_CELLS, MOST_INTERVALS};
-use crate::engine::observer::Observer;
 use crate::nic::hosts::MemoryQueues;
 use crate::router::fabric::Fabric;
 use crate::time::Time;
 use bincode::{Decode, Encode};
 use optiq_net::{LinkId, Network, NodeId};
-use optiq_transport::codec;
 
 /// What one shard records.
 #[derive(Clone, Debug, Decode, Encode)]
@@ -25,8 +23,11 @@ pub(crate) struct Recorder {
     interval: Time,
     /// When there would be too many intervals.
     limit: Time,
-    /// Per interval and link: bytes.
+    jobs: usize,
+    /// Per interval, link and job: bytes.
     sent: Vec<u64>,
+    /// Per interval and job: bytes that arrived. Empty with one job.
+    delivered: Vec<u64>,
     /// Per link.
     links: Vec<Level>,
     /// Per virtual channel, and per queue of the hosts: `None` if nothing ever waited. Empty if not wanted.
@@ -35,20 +36,22 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// For a fabric with `host_queues` queues at its hosts.
-    pub(crate) fn new(fabric: &Fabric, links: usize, host_queues: usize, what: Recording) -> Option<Self> {
+    /// For a fabric with `host_queues` queues at its hosts, and `jobs` jobs.
+    pub(crate) fn new(fabric: &Fabric, links: usize, host_queues: usize, jobs: usize, what: Recording) -> Option<Self> {
         let queues = match what {
             Recording::Nothing => return None,
             Recording::Links => (0, 0),
             Recording::Queues => (fabric.channel_of_vc.len(), host_queues),
         };
-        let cells = fabric.channels.len() + queues.0 + queues.1;
+        let cells = fabric.channels.len() * jobs + queues.0 + queues.1;
         let interval = Time::SECOND / 1_000_000;
         let most = (MOST_CELLS / cells.max(1)).clamp(LEAST_INTERVALS, MOST_INTERVALS) & !1;
         Some(Self {
             interval,
             limit: interval * most as u64,
+            jobs,
             sent: Vec::new(),
+            delivered: Vec::new(),
             links: vec![Level::default(); links],
             buffers: vec![None; queues.0],
             hosts: vec![None; queues.1],
@@ -60,27 +63,45 @@ impl Recorder {
         self.links.iter_mut().chain(queues.flatten().map(|level| &mut **level))
     }
 
+    /// Of one interval, in `sent`.
+    fn cells(&self) -> usize {
+        self.links.len() * self.jobs
+    }
+
     /// Makes intervals long enough for a time.
     fn reach(&mut self, time: Time) {
         while time >= self.limit {
-            let (interval, links) = (self.interval, self.links.len());
+            let (interval, cells, jobs) = (self.interval, self.cells(), self.jobs);
             assert!(self.limit < Time::NEVER / 2, "a time beyond the end of time");
-            halve(&mut self.sent, links, |a, b| a + b);
+            halve(&mut self.sent, cells, |a, b| a + b);
+            halve(&mut self.delivered, jobs, |a, b| a + b);
             self.levels().for_each(|level| level.halve(interval));
             (self.interval, self.limit) = (interval * 2, self.limit * 2);
         }
     }
 
-    /// `bytes` bytes are put on a channel.
-    pub(crate) fn sent(&mut self, fabric: &Fabric, channel: u32, time: Time, bytes: u32) {
+    /// `bytes` bytes of a job are put on a channel.
+    pub(crate) fn sent(&mut self, fabric: &Fabric, channel: u32, time: Time, bytes: u32, job: u16) {
         let Some(LinkId(link)) = fabric.link_of[channel as usize] else { return };
         self.reach(time);
-        let at = (time / self.interval) as usize;
-        let links = self.links.len();
-        if self.sent.len() < (at + 1) * links {
-            self.sent.resize((at + 1) * links, 0);
+        let cells = self.cells();
+        let row = (time / self.interval) as usize * cells;
+        if self.sent.len() < row + cells {
+            self.sent.resize(row + cells, 0);
         }
-        self.sent[at * links + link as usize] += u64::from(bytes);
+        self.sent[row + link as usize * self.jobs + usize::from(job)] += u64::from(bytes);
+    }
+
+    /// `bytes` bytes of a job's programs have arrived.
+    pub(crate) fn delivered(&mut self, job: u16, time: Time, bytes: u64) {
+        if self.jobs > 1 {
+            self.reach(time);
+            let row = (time / self.interval) as usize * self.jobs;
+            if self.delivered.len() < row + self.jobs {
+                self.delivered.resize(row + self.jobs, 0);
+            }
+            self.delivered[row + usize::from(job)] += bytes;
+        }
     }
 
     /// `bytes` bytes more, or fewer, wait in the buffer of a virtual channel.
@@ -113,7 +134,7 @@ impl Recorder {
         let links = net.links().len();
         // A packet may begin after the end: routers with a clock grant ahead. And a run that a limit has ended may have had
         // changes, but no events, after its last event.
-        let covered = |r: &Recorder| r.interval * (r.sent.len() / links.max(1)) as u64;
+        let covered = |r: &Recorder| r.interval * (r.sent.len() / r.cells().max(1)) as u64;
         let changed = all.iter_mut().flat_map(Recorder::levels).map(|level| level.since).max()?.max(end);
         let last = all.iter().map(covered).max()?.saturating_sub(Time::PICOSECOND).max(changed);
         // All to the same width.
@@ -128,8 +149,9 @@ impl Recorder {
         let mut waiting_bytes = bytes.clone();
         let mut waiting_most = vec![0; links];
         for recorder in &all {
-            for (at, row) in recorder.sent.chunks(links.max(1)).enumerate() {
-                bytes[at].iter_mut().zip(row).for_each(|(sum, sent)| *sum += sent);
+            for (at, row) in recorder.sent.chunks(recorder.cells().max(1)).enumerate() {
+                let sums = row.chunks(recorder.jobs).map(|jobs| jobs.iter().sum::<u64>());
+                bytes[at].iter_mut().zip(sums).for_each(|(sum, sent)| *sum += sent);
             }
             // Only one of them has seen anything wait at a link's end.
             for (link, level) in recorder.links.iter().enumerate().filter(|(_, level)| level.is_used()) {
@@ -170,7 +192,51 @@ impl Recorder {
         // Those of a kind stay in their order.
         queues.sort_by_key(|queue| queue.kind);
         let queues = wanted.then_some(queues);
-        Some(Series { interval, bytes, waiting_bytes, waiting_most, queues })
+        let jobs = Self::merge_jobs(&all, links, intervals);
+        Some(Series { interval, bytes, waiting_bytes, waiting_most, queues, jobs })
+    }
+}
+
+impl Recorder {
+    /// What belongs to each job, if there are several.
+    fn merge_jobs(all: &[Recorder], links: usize, intervals: usize) -> Vec<JobSeries> {
+        let jobs = all.first().map_or(0, |recorder| recorder.jobs);
+        let series = |job: usize| {
+            let mut bytes = vec![vec![0; links]; intervals];
+            let mut delivered_bytes = vec![0; intervals];
+            for recorder in all {
+                for (sums, row) in bytes.iter_mut().zip(recorder.sent.chunks(recorder.cells().max(1))) {
+                    sums.iter_mut().zip(row.iter().skip(job).step_by(jobs)).for_each(|(sum, sent)| *sum += sent);
+                }
+                for (sum, row) in delivered_bytes.iter_mut().zip(recorder.delivered.chunks(jobs)) {
+                    *sum += row[job];
+                }
+            }
+            JobSeries { delivered_bytes, bytes }
+        };
+        if jobs > 1 { (0..jobs).map(series).collect() } else { Vec::new() }
+    }
+
+    /// Whether what was read from a checkpoint could follow from `like`, of the same places and jobs.
+    ///
+    /// # Errors
+    /// A sentence, if it could not.
+    pub(crate) fn check(&mut self, like: &Self) -> Result<(), String> {
+        let sizes = |r: &Recorder| (r.links.len(), r.buffers.len(), r.hosts.len(), r.jobs);
+        let of = |r: &Recorder| r.limit.as_picoseconds().checked_div(r.interval.as_picoseconds());
+        if sizes(self) != sizes(like) || of(self) != of(like) {
+            return Err("what it has recorded is of other links, queues or jobs".into());
+        }
+        let (interval, limit) = (self.interval, self.limit);
+        let rows = usize::try_from(limit / interval).unwrap_or(usize::MAX);
+        let fits = |cells: &[u64], row: usize| {
+            cells.len() <= row.saturating_mul(rows) && cells.len().is_multiple_of(row.max(1))
+        };
+        let sound = fits(&self.sent, self.cells()) && fits(&self.delivered, self.jobs);
+        if !sound || !self.levels().all(|level| level.is_sound(interval, limit)) {
+            return Err("what it has recorded was at no time of it".into());
+        }
+        Ok(())
     }
 }
 
@@ -181,59 +247,6 @@ struct Place {
     link: Option<LinkId>,
     lane: u32,
     virtual_channel: u32,
-}
-
-/// Records one shard of a fabric.
-pub(crate) struct SeriesObserver<'n> {
-    fabric: &'n Fabric,
-    recorder: Recorder,
-}
-
-impl<'n> SeriesObserver<'n> {
-    /// What records one shard; `None` if nothing is wanted. There are `host_queues` queues in hosts' memory.
-    pub(crate) fn new(fabric: &'n Fabric, links: usize, host_queues: usize, what: Recording) -> Option<Self> {
-        Some(Self { recorder: Recorder::new(fabric, links, host_queues, what)?, fabric })
-    }
-
-    /// What it has recorded.
-    pub(crate) fn into_recorder(self) -> Recorder {
-        self.recorder
-    }
-}
-
-impl Observer for SeriesObserver<'_> {
-    fn sent(&mut self, channel: u32, time: Time, bytes: u32) {
-        self.recorder.sent(self.fabric, channel, time, bytes);
-    }
-
-    fn buffer_changed(&mut self, vc: u32, time: Time, bytes: i64) {
-        self.recorder.waits(self.fabric, vc, time, bytes);
-    }
-
-    fn memory_queue_changed(&mut self, queue: u32, time: Time, bytes: i64) {
-        self.recorder.queued(queue, time, bytes);
-    }
-
-    fn save(&self) -> Vec<u8> {
-        codec::encode(&self.recorder)
-    }
-
-    fn restore(&mut self, state: &[u8]) -> Result<(), String> {
-        let mut recorder: Recorder = codec::decode(state)?;
-        let sizes = |r: &Recorder| (r.links.len(), r.buffers.len(), r.hosts.len());
-        let of = |r: &Recorder| r.limit.as_picoseconds().checked_div(r.interval.as_picoseconds());
-        if sizes(&recorder) != sizes(&self.recorder) || of(&recorder) != of(&self.recorder) {
-            return Err("what it has recorded is of other links or queues".into());
-        }
-        let (interval, limit) = (recorder.interval, recorder.limit);
-        let rows = usize::try_from(limit / interval).unwrap_or(usize::MAX);
-        let sent = recorder.sent.len() <= recorder.links.len().saturating_mul(rows);
-        if !sent || !recorder.levels().all(|level| level.is_sound(interval, limit)) {
-            return Err("what it has recorded was at no time of it".into());
-        }
-        self.recorder = recorder;
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -252,10 +265,10 @@ mod tests {
     #[test]
     fn intervals_grow_and_lose_nothing() {
         let (network, fabric) = fabric("star:2");
-        let mut recorder = Recorder::new(&fabric, network.links().len(), 0, Recording::Links).unwrap();
+        let mut recorder = Recorder::new(&fabric, network.links().len(), 0, 1, Recording::Links).unwrap();
         let links = network.links().len();
         for i in 0..1000u64 {
-            recorder.sent(&fabric, 1, MICROSECOND * i, 10);
+            recorder.sent(&fabric, 1, MICROSECOND * i, 10, 0);
         }
         assert_eq!(recorder.interval, MICROSECOND * 4);
         let bytes: Vec<u64> = recorder.sent.chunks(links).map(|row| row[1]).collect();
@@ -270,7 +283,7 @@ mod tests {
         let (network, fabric) = fabric("torus:2");
         let vc = |lane: u32| fabric.channels[(fabric.channel(LinkId(0)) + lane) as usize].first_vc;
         for (second, most) in [(4, 100), (3, 200)] {
-            let mut recorder = Recorder::new(&fabric, network.links().len(), 0, Recording::Queues).unwrap();
+            let mut recorder = Recorder::new(&fabric, network.links().len(), 0, 1, Recording::Queues).unwrap();
             let mut changes = [(0, 0, 100), (4, 0, -100), (second, 1, 100), (second + 4, 1, -100)];
             changes.sort_by_key(|change| change.0);
             for (quarter, lane, bytes) in changes {
@@ -290,12 +303,12 @@ mod tests {
     fn memory_is_for_queues_in_which_something_waits() {
         let (network, fabric) = fabric("torus:4x4");
         let links = network.links().len();
-        assert!(Recorder::new(&fabric, links, 64, Recording::Nothing).is_none());
-        let mut only = Recorder::new(&fabric, links, 64, Recording::Links).unwrap();
+        assert!(Recorder::new(&fabric, links, 64, 1, Recording::Nothing).is_none());
+        let mut only = Recorder::new(&fabric, links, 64, 1, Recording::Links).unwrap();
         only.waits(&fabric, 0, Time::ZERO, 10);
         only.queued(3, Time::ZERO, 10);
         assert!(only.buffers.is_empty() && only.hosts.is_empty());
-        let mut all = Recorder::new(&fabric, links, MOST_CELLS / LEAST_INTERVALS, Recording::Queues).unwrap();
+        let mut all = Recorder::new(&fabric, links, MOST_CELLS / LEAST_INTERVALS, 1, Recording::Queues).unwrap();
         all.queued(3, Time::ZERO, 10);
         all.queued(3, MICROSECOND, -10);
         assert_eq!(all.limit, MICROSECOND * LEAST_INTERVALS as u64);

@@ -28,6 +28,17 @@ pub struct Series {
     pub waiting_most: Vec<u64>,
     /// If they were wanted, the queues in which something ever waited: by kind, then in the order of the network.
     pub queues: Option<Vec<QueueSeries>>,
+    /// What belongs to each job; empty if there is only one.
+    pub jobs: Vec<JobSeries>,
+}
+
+/// One job over time, in the intervals of its [`Series`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobSeries {
+    /// Per interval: bytes of messages that arrived, packet by packet, as in [`crate::JobOutcome::payload_bytes`].
+    pub delivered_bytes: Vec<u64>,
+    /// Per interval, per link: its part of [`Series::bytes`].
+    pub bytes: Vec<Vec<u64>>,
 }
 
 /// Where packets and messages wait.

@@ -17,7 +17,6 @@ impl Shard<'_> {
             return self.wake(channel, busy_until);
         }
         let info = &self.fabric.channels[channel as usize];
-        let host = info.from;
         let mut soonest = Time::NEVER;
         let queues = self.hosts.queues(channel);
         let first_queue = queues.start;
@@ -52,10 +51,10 @@ impl Shard<'_> {
             }
             self.outputs[channel as usize].waiting -= u32::from(left.is_some());
             let at = self.packet(message, bytes, left.is_some());
-            let left = left.flatten();
+            let tell = (left == Some(true)).then(|| self.messages.get(message).label);
             let takes = self.transmit(channel, at, vc);
-            if let Some(token) = left {
-                self.schedule(host, self.now + takes, Action::Sent(token));
+            if let Some(label) = tell {
+                self.schedule(label.from, self.now + takes, Action::Sent(label.token));
             }
             if self.outputs[channel as usize].waiting > 0 {
                 self.wake(channel, self.now + takes);
@@ -69,8 +68,9 @@ impl Shard<'_> {
 
     /// A packet of a message that leaves its host; the message's last one, or not.
     pub(super) fn packet(&mut self, message: u32, bytes: u32, last: bool) -> u32 {
-        let mut packet = Packet::new(message, bytes, self.now);
+        let now = self.now;
         let from = self.messages.get_mut(message);
+        let mut packet = Packet::new(message, bytes, from.label.job, now);
         from.uses += u32::from(!last);
         match self.adaptive {
             Some(adaptive) => packet.route_adaptively(&from.label, adaptive.seed()),

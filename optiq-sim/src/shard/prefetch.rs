@@ -29,7 +29,7 @@ impl Shard<'_> {
     fn prefetch_stage_1(&self, Event { key, payload, .. }: Event) {
         let component = (key >> 32) as usize;
         if component >= self.inputs.len() {
-            self.hosts.prefetch_host((component - self.inputs.len()) as u32, payload);
+            self.hosts.prefetch_process((component - self.inputs.len()) as u32, payload);
         } else if key as u32 == ARRIVAL as u32 {
             prefetch(&self.inputs[component]);
             self.packets.peek(payload).map(prefetch);
@@ -43,10 +43,11 @@ impl Shard<'_> {
     fn prefetch_stage_2(&self, Event { key, payload, .. }: Event) {
         let component = (key >> 32) as usize;
         let Some(input) = self.inputs.get(component) else {
-            let host = (component - self.inputs.len()) as u32;
-            let channel = self.fabric.first_injection(host);
+            let process = (component - self.inputs.len()) as u32;
+            let Some(place) = self.layout.processes().get(process as usize) else { return };
+            let channel = self.fabric.first_injection(place.host);
             prefetch(&self.outputs[channel as usize]);
-            return self.hosts.prefetch_program(host, channel);
+            return self.hosts.prefetch_program(process, channel);
         };
         if key as u32 != ARRIVAL as u32 {
             prefetch(&self.wires[component]);
@@ -62,7 +63,7 @@ impl Shard<'_> {
                 prefetch(&message.label);
                 prefetch(&message.uses);
             }
-            return self.hosts.prefetch_host(input.to, u32::MAX);
+            return self.hosts.prefetch_host(input.to);
         }
         self.buffers.get(packet.vc as usize).map(prefetch);
         self.credits.place(packet.vc as usize).map(prefetch);

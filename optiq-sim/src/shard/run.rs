@@ -21,6 +21,10 @@ impl Partition for Shard<'_> {
         self.counters.events
     }
 
+    fn awaited(&self) -> u64 {
+        self.awaited
+    }
+
     fn has_failed(&self) -> bool {
         self.failure.is_some()
     }

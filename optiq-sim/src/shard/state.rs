@@ -30,6 +30,7 @@ use crate::engine::store::{NONE, Store};
 use crate::error::SimError;
 use crate::model::Model;
 use crate::nic::hosts::Hosts;
+use crate::nic::layout::Layout;
 use crate::router::adaptive::Adaptive;
 use crate::router::channels::{self, Buffer, Input, Output, Request, SavedChannels, Wire};
 use crate::router::credits::{ChannelCredits, Credits};
@@ -61,6 +62,8 @@ pub(crate) struct Shard<'n> {
     /// Decides where routes end before the destination.
     pub(super) adaptive: Option<&'n Adaptive<'n>>,
     pub(super) model: &'n Model,
+    /// Where processes run.
+    pub(super) layout: &'n Layout,
     /// Per vertex, its shard.
     pub(super) owner: &'n [u8],
     me: u8,
@@ -83,6 +86,8 @@ pub(crate) struct Shard<'n> {
     pub(super) hosts: Hosts,
     pub(super) scratch: Scratch,
     pub(super) counters: Counters,
+    /// How many of its processes have to be done before the run ends.
+    pub(super) awaited: u64,
     /// Records what happens over time, if that is wanted.
     pub(super) observer: Option<&'n mut dyn Observer>,
     /// Routers with a clock, if the model has such.
@@ -107,6 +112,7 @@ pub(crate) struct Machine<'n> {
     pub(crate) routes: &'n Routes<'n>,
     pub(crate) adaptive: Option<&'n Adaptive<'n>>,
     pub(crate) model: &'n Model,
+    pub(crate) layout: &'n Layout,
     /// Per vertex, its shard.
     pub(crate) owner: &'n [u8],
     /// How many shards there are.
@@ -116,7 +122,7 @@ pub(crate) struct Machine<'n> {
 impl<'n> Shard<'n> {
     /// The shard with number `me`.
     pub(crate) fn new(machine: Machine<'n>, me: u8, hosts: Hosts, observer: Option<&'n mut dyn Observer>) -> Self {
-        let Machine { fabric, routes, adaptive, model, owner, shards } = machine;
+        let Machine { fabric, routes, adaptive, model, layout, owner, shards } = machine;
         let virtual_channels = fabric.channel_of_vc.len();
         let buffer = |(&bit, &channel)| Buffer { request: Request::default(), head: NONE, tail: NONE, bit, channel };
         Self {
@@ -124,6 +130,7 @@ impl<'n> Shard<'n> {
             routes,
             adaptive,
             model,
+            layout,
             owner,
             me,
             queue: Queue::new(),
@@ -137,6 +144,7 @@ impl<'n> Shard<'n> {
             credits: Credits::new(virtual_channels, model.router.buffer_bytes, adaptive.is_some()),
             touched: Vec::new(),
             freed: Vec::new(),
+            awaited: hosts.awaited(layout),
             hosts,
             scratch: Scratch::default(),
             counters: Counters::new(),
@@ -202,6 +210,7 @@ impl<'n> Shard<'n> {
         self.credits.restore((credits, returns, reserved));
         (self.packets, self.messages) = (packets, messages);
         self.hosts.restore(&hosts)?;
+        self.awaited = self.hosts.awaited(self.layout);
         self.counters = counters;
         self.now = now;
         if let (Some(to), Some(from)) = (&mut self.pipelines, pipelines) {

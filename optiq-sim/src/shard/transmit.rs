@@ -20,7 +20,7 @@ impl Shard<'_> {
         let wire = &mut self.wires[channel as usize];
         // At least a picosecond, so that no two packets arrive at one time.
         let packet = self.packets.get_mut(at);
-        let bytes = packet.bytes;
+        let (bytes, job) = (packet.bytes, packet.job);
         let takes = wire.rate.time(u64::from(bytes)).max(Time::PICOSECOND);
         wire.bytes += u64::from(bytes);
         wire.busy += takes;
@@ -43,7 +43,7 @@ impl Shard<'_> {
         };
         self.outputs[channel as usize].busy_until = start + takes;
         if let Some(observer) = &mut self.observer {
-            observer.sent(channel, start, bytes);
+            observer.sent(channel, start, bytes, job);
         }
         if self.owns(to) {
             self.queue.push(Event { time, key: u64::from(channel) << 32 | ARRIVAL, payload: at });
@@ -61,7 +61,7 @@ impl Shard<'_> {
     /// A packet is at the end of a channel: in a buffer, from where it may leave, or in memory.
     pub(super) fn arrive(&mut self, channel: u32, at: u32) {
         if self.inputs[channel as usize].ejects {
-            return self.arrive_in_memory(channel, at);
+            return self.arrive_in_memory(at);
         }
         let &Packet { vc, bytes, .. } = self.packets.get(at);
         if let Some(observer) = &mut self.observer {
@@ -77,17 +77,21 @@ impl Shard<'_> {
         }
     }
 
-    pub(super) fn arrive_in_memory(&mut self, channel: u32, at: u32) {
+    pub(super) fn arrive_in_memory(&mut self, at: u32) {
         let &Packet { message, bytes, injected, .. } = self.packets.get(at);
         self.packets.remove(at);
         let label = self.messages.get(message).label;
         self.release(message);
         let payload = u64::from(bytes).saturating_sub(self.model.link.header_bytes).min(label.bytes);
         let of_program = matches!(label.kind, PacketKind::Data | PacketKind::Confirmed | PacketKind::Put);
-        self.counters.delivered(if of_program { payload } else { 0 }, self.now - injected);
-        let host = self.inputs[channel as usize].to;
-        if self.hosts.is_complete(host, &label, payload) {
-            self.message_complete(host, label);
+        let delivered = if of_program { payload } else { 0 };
+        let latency = (!label.warms_up).then_some(self.now - injected);
+        self.counters.delivered(delivered, latency);
+        if let Some(observer) = &mut self.observer {
+            observer.delivered(label.job, self.now, delivered, latency);
+        }
+        if self.hosts.is_complete(&label, payload) {
+            self.message_complete(label);
         }
     }
 

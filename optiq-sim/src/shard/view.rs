@@ -76,8 +76,14 @@ impl Shard<'_> {
         let router_outputs = fabric.router_outputs[router as usize];
         let mut view = ShardView { shard: self, bytes, packet, buffer, lanes, router_outputs, random };
         let Choice { channel, class, reserve } = adaptive.decide(fabric, place, &mut state, &mut view);
-        self.counters.detours += u64::from(state.detour && !detour);
-        self.packets.get_mut(at).state = state;
+        let packet = self.packets.get_mut(at);
+        packet.state = state;
+        if state.detour && !detour {
+            self.counters.detours += 1;
+            if let Some(observer) = &mut self.observer {
+                observer.detoured(packet.job);
+            }
+        }
         match reserve {
             Some(vc) => {
                 self.credits.reserve(vc, bytes);

@@ -163,6 +163,7 @@ impl Program for Open {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nic::layout::Process;
 
     #[test]
     fn packets_of_a_bernoulli_process_are_in_whole_cycles() {
@@ -170,7 +171,8 @@ mod tests {
         let gaps = Gaps::Bernoulli { cycle, millionths: 200_000 };
         let open = Open { pattern: Pattern::UniformWithSelf, gaps, sizes: Sizes::Fixed(1), messages: 1, hosts: 3 };
         let (mut random, mut commands) = (SplitMix64::new(5), Vec::new());
-        let mut host = Host { number: 0, now: Time::ZERO, random: &mut random, commands: &mut commands };
+        let place = Process { host: 0, job: 0 };
+        let mut host = Host { number: 0, place, now: Time::ZERO, random: &mut random, commands: &mut commands };
         let gaps: Vec<Time> = (0..100_000).map(|_| open.gap(&mut host)).collect();
         assert!(gaps.iter().all(|gap| gap.is_multiple_of(cycle) && *gap > Time::ZERO));
         // In each cycle with the same probability: a fifth of the gaps is one long, a fifth of the others two.

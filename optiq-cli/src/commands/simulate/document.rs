@@ -84,6 +84,7 @@ fn by_name<S: Serializer>(legs: &Option<LegsChoice>, out: S) -> Result<S::Ok, S:
 pub fn end_of(end: End) -> &'static str {
     match end {
         End::Finished => "finished",
+        End::Measured => "all samples measured",
         End::TimeLimit => "limit of simulated time",
         End::EventLimit => "limit of events",
         End::WallLimit => "limit of wall time",
