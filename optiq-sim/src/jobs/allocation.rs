@@ -118,7 +118,7 @@ impl<'a> Allocator<'a> {
 
     /// The random choices of a job's ranks or servers.
     fn stream(&self, job: usize, of_servers: bool) -> SplitMix64 {
-        let base = SplitMix64::new(self.file.seed).next_u64();
+        let base = SplitMix64::new(self.file.placement_seed).next_u64();
         SplitMix64::new(base ^ SplitMix64::new(2 * job as u64 + u64::from(of_servers) + 1).next_u64())
     }
 

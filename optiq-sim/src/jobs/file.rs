@@ -27,6 +27,7 @@ use crate::nic::layout::MAX_JOBS;
 use crate::router::policy::Policy;
 use optiq_files::input;
 use optiq_net::Network;
+use optiq_net::random::SplitMix64;
 use optiq_net::text_file::{self, shorten};
 use serde::Deserialize;
 use std::ops::Range;
@@ -66,6 +67,7 @@ pub const KEYS: &[KeyEntry] = &[
     key("", "model", "the model of the machine: a preset or a file", "the preset that fits the network"),
     key("", "routing", "how packets are routed, as optiq simulate --routing has it", "fabric"),
     key("", "seed", "of everything that is random: placements, partners, jitter", "0"),
+    key("", "placement_seed", "of placements alone", "seed"),
     key("", "cores", "cores of each host; every process has one to itself", "64"),
     key(
         "",
@@ -101,6 +103,7 @@ struct FileForm {
     routing: Option<Spanned<String>>,
     #[serde(default)]
     seed: u64,
+    placement_seed: Option<u64>,
     cores: Option<Spanned<u32>>,
     samples: Option<u32>,
     warmup: Option<u32>,
@@ -136,8 +139,10 @@ pub struct JobFile {
     pub model: Option<String>,
     /// How packets are routed.
     pub routing: Policy,
-    /// Of everything that is random.
+    /// Of everything that is random but placements.
     pub seed: u64,
+    /// Of placements.
+    pub placement_seed: u64,
     /// Cores of a host.
     pub cores: u32,
     /// The jobs; at least one.
@@ -206,6 +211,11 @@ impl JobFile {
         let model = Model::read(name).map_err(|e| told(e.to_string()))?;
         model.check_rate(network).map_err(told)?;
         Ok(model)
+    }
+
+    /// The seed of a job's programs: another one for each.
+    pub fn job_seed(&self, job: usize) -> u64 {
+        SplitMix64::new(SplitMix64::new(self.seed).next_u64() ^ job as u64).next_u64()
     }
 
     /// An error of a job.
@@ -278,9 +288,10 @@ impl Reader<'_> {
                 "no job is measured, so that the run would never end; measured = true is expected in one",
             ));
         }
-        let FileForm { title, network, model, seed, .. } = form;
+        let FileForm { title, network, model, seed, placement_seed, .. } = form;
+        let placement_seed = placement_seed.unwrap_or(seed);
         let title = title.unwrap_or_else(|| self.label.to_owned());
-        Ok(JobFile { label: self.label.to_owned(), title, network, model, routing, seed, cores, jobs })
+        Ok(JobFile { label: self.label.to_owned(), title, network, model, routing, seed, placement_seed, cores, jobs })
     }
 
     fn job(&self, spanned: &Spanned<JobForm>, file: &FileForm, cores: u32) -> Result<JobEntry, SimError> {

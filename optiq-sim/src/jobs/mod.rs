@@ -1,7 +1,9 @@
 //! Jobs that share a network: what their ranks do and how that is written, which hosts they get, and whether they can slow
 //! each other down.
 
+pub mod adviser;
 pub mod allocation;
+pub mod certificate;
 pub mod file;
 pub mod link_use;
 pub mod placement;

@@ -216,6 +216,39 @@ impl Placement {
         use Placement::{File, Groups, Hosts, Leaves, Like};
         matches!(self, Leaves(_) | Groups(_) | Hosts(_) | File(_) | Like(_))
     }
+
+    /// Whether another seed gives other hosts.
+    pub fn is_random(&self) -> bool {
+        matches!(self, Placement::RandomNode | Placement::RandomSwitch | Placement::RandomGroup)
+    }
+}
+
+impl ServerPlacement {
+    /// How many servers the rule places; `None` where it lists hosts.
+    pub fn count(&self) -> Option<u32> {
+        use ServerPlacement::{Isolated, Random, Spread};
+        match self {
+            Spread(count) | Isolated(count, _) | Random(count) => Some(*count),
+            _ => None,
+        }
+    }
+
+    /// The rule with another number of servers, unless it lists hosts.
+    #[must_use]
+    pub fn with_count(&self, count: u32) -> Self {
+        use ServerPlacement::{Isolated, Random, Spread};
+        match self {
+            Spread(_) => Spread(count),
+            Isolated(_, positions) => Isolated(count, positions.clone()),
+            Random(_) => Random(count),
+            listed => listed.clone(),
+        }
+    }
+
+    /// Whether another seed gives other hosts.
+    pub fn is_random(&self) -> bool {
+        matches!(self, ServerPlacement::Random(_) | ServerPlacement::Isolated(_, LeafPositions::Random))
+    }
 }
 
 impl fmt::Display for Placement {

@@ -44,6 +44,10 @@ use crate::model::{Model, Ties};
 use crate::router::policy::Policy;
 use optiq_net::{LinkId, Network, NodeId};
 
+/// The part of a job's bytes on its busiest link from which on it has much on a link. Below are confirmations of a few bytes,
+/// which nobody notices.
+pub const MUCH: f64 = 0.01;
+
 /// What a result rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
@@ -119,6 +123,8 @@ pub struct Sharing {
     pub links: Vec<SharedLink>,
     /// Of each job, the bytes that pass a shared link.
     pub passing: [f64; 2],
+    /// Of each job, the bytes that pass a link on which the other job has much: [`MUCH`] of what it has on its busiest link.
+    pub passing_much: [f64; 2],
     /// Of each job, all bytes.
     pub total: [f64; 2],
 }
@@ -131,8 +137,17 @@ impl Sharing {
 
     /// Of each job, the part of its bytes that passes a shared link, from 0 to 1.
     pub fn parts(&self) -> [f64; 2] {
-        [0, 1].map(|i| if self.total[i] > 0.0 { self.passing[i] / self.total[i] } else { 0.0 })
+        [0, 1].map(|i| part(self.passing[i], self.total[i]))
     }
+
+    /// Of each job, the part of its bytes that passes a link with much of the other job, from 0 to 1.
+    pub fn parts_much(&self) -> [f64; 2] {
+        [0, 1].map(|i| part(self.passing_much[i], self.total[i]))
+    }
+}
+
+fn part(of: f64, all: f64) -> f64 {
+    if all > 0.0 { (of / all).min(1.0) } else { 0.0 }
 }
 
 /// Finds what jobs on one network share.
@@ -178,12 +193,17 @@ impl<'n> Certifier<'n> {
         let mut links: Vec<SharedLink> = (0..set.len()).filter(|&i| set[i]).map(place).collect();
         let most = |l: &SharedLink| l.bytes[0] + l.bytes[1];
         links.sort_by(|x, y| most(y).total_cmp(&most(x)).then_with(|| (x.link, x.lane).cmp(&(y.link, y.lane))));
-        let passing = match links.is_empty() {
-            true => [0.0; 2],
-            false => [self.walker.passing(&a.used, &set)?, self.walker.passing(&b.used, &set)?],
-        };
+        let (mut passing, mut passing_much) = ([0.0; 2], [0.0; 2]);
+        if !links.is_empty() {
+            for (i, (job, other)) in [(a, b), (b, a)].into_iter().enumerate() {
+                passing[i] = self.walker.passing(&job.used, &set)?;
+                let least = MUCH * other.used.bytes.iter().copied().fold(0.0, f64::max);
+                let much: Vec<bool> = set.iter().zip(&other.used.bytes).map(|(&is, &b)| is && b >= least).collect();
+                passing_much[i] = if much.contains(&true) { self.walker.passing(&job.used, &much)? } else { 0.0 };
+            }
+        }
         let hosts = a.hosts.iter().copied().filter(|h| b.hosts.binary_search(h).is_ok()).collect();
-        Ok(Sharing { basis: self.basis, hosts, links, passing, total: [a.used.total, b.used.total] })
+        Ok(Sharing { basis: self.basis, hosts, links, passing, passing_much, total: [a.used.total, b.used.total] })
     }
 }
 
@@ -233,10 +253,10 @@ mod tests {
         /// What MPI and writes share.
         fn sharing(&self) -> Sharing {
             let mut certifier = Certifier::new(&self.network, Policy::Fabric, &Model::default());
-            let mpi = self.pairs.iter().map(|&(a, b)| (a, b, 1)).collect();
+            let mpi = self.pairs.iter().map(|&(a, b)| (a, b, 1.0)).collect();
             let hosts = self.pairs.iter().map(|p| p.0).collect();
             let mpi = certifier.job(hosts, vec![Flows::Pairs(mpi)]).unwrap();
-            let io = Flows::All { from: self.clients.clone(), to: self.servers.clone(), bytes: 1 };
+            let io = Flows::All { from: self.clients.clone(), to: self.servers.clone(), bytes: 1.0 };
             let io = certifier.job([self.clients.clone(), self.servers.clone()].concat(), vec![io]).unwrap();
             certifier.pair(&mpi, &io).unwrap()
         }
@@ -290,7 +310,7 @@ mod tests {
         for (servers, expected) in [("spread-target:72", 4), ("isolated-target:72", 72)] {
             let brown = Brown::new("random-node", servers, 1);
             let mut walker = Walker::new(&brown.network, Walk::Routes);
-            let io = Flows::All { from: brown.clients.clone(), to: brown.servers.clone(), bytes: 1 };
+            let io = Flows::All { from: brown.clients.clone(), to: brown.servers.clone(), bytes: 1.0 };
             let used = walker.follow(vec![io]).unwrap();
             let shape = brown.network.switched_shape().unwrap();
             let down = (0..used.bytes.len()).filter(|&i| used.bytes[i] > 0.0).filter_map(|i| {
@@ -306,7 +326,7 @@ mod tests {
         let network = Network::from_spec("fattree:2x2:1x2").unwrap();
         let model = Model::default();
         let [a, b, c, d] = [0, 1, 2, 3].map(NodeId);
-        let all = |hosts: &[NodeId]| vec![Flows::All { from: hosts.to_vec(), to: hosts.to_vec(), bytes: 1 }];
+        let all = |hosts: &[NodeId]| vec![Flows::All { from: hosts.to_vec(), to: hosts.to_vec(), bytes: 1.0 }];
         let verdict = |routing, hosts: [&[NodeId]; 2]| {
             let mut certifier = Certifier::new(&network, routing, &model);
             let jobs = hosts.map(|hosts| certifier.job(hosts.to_vec(), all(hosts)).unwrap());
