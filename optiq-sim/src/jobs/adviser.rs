@@ -108,7 +108,12 @@ pub fn advise(
             }
         };
         let score = Score::of(&Certificate::new(&changed, network, model, &allocation, |_, _| {})?);
-        advice.candidates.push(Candidate { placement: placement.clone(), servers: servers.clone(), seed: *seed, score });
+        advice.candidates.push(Candidate {
+            placement: placement.clone(),
+            servers: servers.clone(),
+            seed: *seed,
+            score,
+        });
     }
     advice.candidates.sort_by(|a, b| a.score.is_better(&b.score));
     Ok(advice)

@@ -63,7 +63,10 @@ impl Certificate {
             let flows = traffic(&file.jobs[number].program, &setting).map_err(told)?;
             if !flows.iter().any(|f| sends(f)) {
                 let ranks = hosts.ranks();
-                return Err(file.error(number, &format!("it sends nothing: there are {ranks} ranks, and none has another to send to")));
+                return Err(file.error(
+                    number,
+                    &format!("it sends nothing: there are {ranks} ranks, and none has another to send to"),
+                ));
             }
             jobs.push(certifier.job(hosts.of_processes().collect(), between_hosts(&flows, hosts)).map_err(told)?);
         }

@@ -4,10 +4,12 @@
 pub mod adviser;
 pub mod allocation;
 pub mod certificate;
+pub mod closed_queue;
 pub mod file;
 pub mod link_use;
 pub mod placement;
 pub mod program_grammar;
 pub mod program_spec;
+pub mod programs;
 pub mod sharing;
 pub mod sites;

@@ -20,7 +20,7 @@ use optiq_net::Network;
 use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::{self, Planned};
 use optiq_solver::plan;
-use optiq_transport::{QueueOrder, Rank, ScheduleOptions};
+use optiq_transport::{Path, QueueOrder, Rank, ScheduleOptions};
 
 /// What is exchanged, and on what.
 #[derive(Clone, Copy)]
@@ -120,53 +120,75 @@ impl<'a> ExchangeSetting<'a> {
         })
     }
 
-    fn prepare_planned(
-        self,
-        planned: &Planned,
-        mut options: ScheduleOptions,
-    ) -> Result<PreparedExchange<'a>, SimError> {
+    fn prepare_planned(self, planned: &Planned, options: ScheduleOptions) -> Result<PreparedExchange<'a>, SimError> {
         let Self { network, model, executor, .. } = self;
-        let Executor { legs, carry, in_flight_part, direct_order } = executor;
         let placement = Placement::by_rank(network, network.hosts(), 1).map_err(SimError::Workload)?;
         // Rank `r` is on host `r`.
         let message = |d: &Demand| lower::Message { source: Rank(d.src.0), destination: Rank(d.dst.0), bytes: d.bytes };
-        let mut messages: Vec<lower::Message> = self.demands.iter().map(message).collect();
-        messages.sort_unstable();
-        let timetable = timetable::of_plan(&planned.plan, direct_order);
-        let lowered = match &timetable {
-            Some(timetable) => lower_by_timetable(timetable, &messages, &placement),
-            None => lower(Some(&planned.plan), &messages, &placement),
-        };
-        let mut paths = lowered.map_err(SimError::Lowering)?;
-        let congestion_seconds = planned.report.congestion_seconds;
-        let cost = cost_model(model, network, carry);
-        let relays =
-            RelayPolicy { network, placement: &placement, model: &cost, chunk: options.chunk, congestion_seconds };
-        let (chosen, chunk) = relays.apply(&mut paths, if timetable.is_some() { LegsChoice::Planned } else { legs })?;
-        log::debug!(
-            "{}: {} paths, legs {chosen} (asked for: {legs}), chunks {chunk:?}, {}; link bound {congestion_seconds:.6} s, link \
-             efficiency {} as planned and {} with relays at every host",
-            planned.plan.planner,
-            paths.len(),
-            carry.name(),
-            cost.planned_link_efficiency,
-            cost.store_and_forward_link_efficiency,
-        );
-        let predicted = relays.predict(&paths, chosen, chunk);
-        options.chunk = chunk;
-        if carry == Carry::OneSided {
-            options.in_flight_part = in_flight_part;
-        }
+        let messages = self.demands.iter().map(message).collect();
+        let lowered = lower_planned((network, model), executor, (&placement, messages), planned, options)?;
+        let LoweredPlan { paths, options, legs, predicted } = lowered;
         Ok(PreparedExchange {
             setting: self,
             name: planned.plan.planner.clone(),
-            link_bound: congestion_seconds,
+            link_bound: planned.report.congestion_seconds,
             paths: paths.len(),
-            executor: Some(Executor { legs: chosen, ..executor }),
+            executor: Some(Executor { legs, ..executor }),
             predicted: Some(predicted),
-            method: Method::Paths { paths, options, order: QueueOrder::default(), carry },
+            method: Method::Paths { paths, options, order: QueueOrder::default(), carry: executor.carry },
         })
     }
+}
+
+/// A plan's paths between ranks, and how they are carried out.
+pub(crate) struct LoweredPlan {
+    /// The paths, with their relays.
+    pub(crate) paths: Vec<Path>,
+    /// Sizes of chunks, and what is in flight.
+    pub(crate) options: ScheduleOptions,
+    /// Where chunks are stored and forwarded.
+    legs: LegsChoice,
+    /// How long the cost model says that it takes.
+    predicted: ExecutionTime,
+}
+
+/// Lowers a plan to the messages of ranks that are placed so.
+///
+/// # Errors
+/// [`SimError::Lowering`] for a plan of other demands; what the fabric's own routing reports.
+pub(crate) fn lower_planned(
+    (network, model): (&Network, &Model),
+    Executor { legs, carry, in_flight_part, direct_order }: Executor,
+    (placement, mut messages): (&Placement, Vec<lower::Message>),
+    planned: &Planned,
+    mut options: ScheduleOptions,
+) -> Result<LoweredPlan, SimError> {
+    messages.sort_unstable();
+    let timetable = timetable::of_plan(&planned.plan, direct_order);
+    let lowered = match &timetable {
+        Some(timetable) => lower_by_timetable(timetable, &messages, placement),
+        None => lower(Some(&planned.plan), &messages, placement),
+    };
+    let mut paths = lowered.map_err(SimError::Lowering)?;
+    let congestion_seconds = planned.report.congestion_seconds;
+    let cost = cost_model(model, network, carry);
+    let relays = RelayPolicy { network, placement, model: &cost, chunk: options.chunk, congestion_seconds };
+    let (chosen, chunk) = relays.apply(&mut paths, if timetable.is_some() { LegsChoice::Planned } else { legs })?;
+    log::debug!(
+        "{}: {} paths, legs {chosen} (asked for: {legs}), chunks {chunk:?}, {}; link bound {congestion_seconds:.6} s, link \
+         efficiency {} as planned and {} with relays at every host",
+        planned.plan.planner,
+        paths.len(),
+        carry.name(),
+        cost.planned_link_efficiency,
+        cost.store_and_forward_link_efficiency,
+    );
+    let predicted = relays.predict(&paths, chosen, chunk);
+    options.chunk = chunk;
+    if carry == Carry::OneSided {
+        options.in_flight_part = in_flight_part;
+    }
+    Ok(LoweredPlan { paths, options, legs: chosen, predicted })
 }
 
 impl PreparedExchange<'_> {

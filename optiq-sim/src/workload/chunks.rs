@@ -23,12 +23,35 @@ pub(super) fn programs(
     report: &SharedReport,
 ) -> Result<Vec<Box<dyn Program>>, SimError> {
     let schedules = Schedule::all(hosts, paths, options)?;
-    let forward = Time::picoseconds(model.host.forward_overhead_picoseconds);
-    let copies = model.host.copies_forwarded && model.host.copy_bytes_per_second > 0.0;
-    let copy = if copies { Rate::bytes_per_second(model.host.copy_bytes_per_second) } else { Rate::INFINITE };
-    let control = model.host.control_bytes;
-    let make = |schedule: Schedule| -> Box<dyn Program> {
-        let schedule = Arc::new(schedule);
+    let costs = ChunkCosts::new(model, order, carry);
+    Ok(schedules.into_iter().map(|schedule| costs.program(Arc::new(schedule), report)).collect())
+}
+
+/// What chunks cost a rank, and how they travel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChunkCosts {
+    forward: Time,
+    copy: Rate,
+    control: u64,
+    order: QueueOrder,
+    carry: Carry,
+}
+
+impl ChunkCosts {
+    pub(crate) fn new(model: &Model, order: QueueOrder, carry: Carry) -> Self {
+        let copies = model.host.copies_forwarded && model.host.copy_bytes_per_second > 0.0;
+        Self {
+            forward: Time::picoseconds(model.host.forward_overhead_picoseconds),
+            copy: if copies { Rate::bytes_per_second(model.host.copy_bytes_per_second) } else { Rate::INFINITE },
+            control: model.host.control_bytes,
+            order,
+            carry,
+        }
+    }
+
+    /// The program of a rank; it runs on the host with the rank's number and reports when it is done.
+    pub(crate) fn program(&self, schedule: Arc<Schedule>, report: &SharedReport) -> Box<dyn Program> {
+        let Self { forward, copy, control, order, carry } = *self;
         Box::new(Chunks {
             scheduler: Scheduler::new(Arc::clone(&schedule), order),
             schedule,
@@ -41,8 +64,7 @@ pub(super) fn programs(
             over: None,
             report: Arc::clone(report),
         })
-    };
-    Ok(schedules.into_iter().map(make).collect())
+    }
 }
 
 /// A rank with a chunk scheduler.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 /// What programs report: when they were done, and the first thing that went wrong.
 #[derive(Default)]
-pub(super) struct Report {
-    pub(super) done: Vec<Time>,
-    pub(super) failure: Option<TransportError>,
+pub(crate) struct Report {
+    pub(crate) done: Vec<Time>,
+    pub(crate) failure: Option<TransportError>,
 }
 
 /// One report for all programs.
-pub(super) type SharedReport = Arc<Mutex<Report>>;
+pub(crate) type SharedReport = Arc<Mutex<Report>>;

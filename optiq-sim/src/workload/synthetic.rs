@@ -80,7 +80,7 @@ pub(crate) fn minus_log(word: u64) -> u64 {
 }
 
 /// Exponentially distributed with this mean.
-fn exponential(mean: u64, random: &mut SplitMix64) -> u64 {
+pub(crate) fn exponential(mean: u64, random: &mut SplitMix64) -> u64 {
     ((u128::from(mean) * u128::from(minus_log(random.next_u64()))) >> 32) as u64
 }
 

@@ -58,7 +58,8 @@ fn pair_text(found: &Found<'_>, JobPair { jobs, sharing }: &JobPair) -> String {
         (false, true) => "they meet on no shortest path, but routers may take others",
         (false, false) => "they are expected to meet",
     };
-    let [hosts, links] = [(sharing.hosts.len(), "host"), (sharing.links.len(), "link")].map(|(n, w)| table::count(n, w));
+    let [hosts, links] =
+        [(sharing.hosts.len(), "host"), (sharing.links.len(), "link")].map(|(n, w)| table::count(n, w));
     let mut out = format!("{a} and {b} share {hosts} and {links}: {verdict}\n");
     let ([part_a, part_b], [much_a, much_b]) = (sharing.parts(), sharing.parts_much());
     for (this, part, much, that) in [(a, part_a, much_a, b), (b, part_b, much_b, a)] {
@@ -101,8 +102,10 @@ fn advice_text(advice: &Advice, most: usize) -> String {
     }
     out += &table::list(&rows);
     for (placement, servers, why) in &advice.refused {
-        let [placement, servers] =
-            [placement.as_ref().map_or_else(own, ToString::to_string), servers.as_ref().map_or_else(own, ToString::to_string)];
+        let [placement, servers] = [
+            placement.as_ref().map_or_else(own, ToString::to_string),
+            servers.as_ref().map_or_else(own, ToString::to_string),
+        ];
         let _ = writeln!(out, "  does not fit: {placement}, servers {servers}: {why}");
     }
     out

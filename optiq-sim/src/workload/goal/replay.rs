@@ -366,7 +366,26 @@ impl State {
 }
 
 /// A rank. Its state is looked at when the simulation is over.
-struct Replay(Arc<Mutex<State>>);
+pub(crate) struct Replay(Arc<Mutex<State>>);
+
+impl Replay {
+    /// A rank of a schedule among other jobs. The simulated host's own rendezvous carries its large messages: it does not
+    /// wait for a receive.
+    pub(crate) fn among_jobs(goal: &Goal, rank: u32, model: &Model) -> Self {
+        let state = State { eager_bytes: u64::MAX, ..State::new(goal, rank, model) };
+        Self(Arc::new(Mutex::new(state)))
+    }
+
+    /// Whether all operations have ended.
+    pub(crate) fn is_done(&self) -> bool {
+        self.0.lock().left == 0
+    }
+
+    /// What is wrong with the schedule, once.
+    pub(crate) fn take_failure(&self) -> Option<String> {
+        self.0.lock().failure.take()
+    }
+}
 
 impl Program for Replay {
     fn start(&mut self, host: &mut Host<'_>) {

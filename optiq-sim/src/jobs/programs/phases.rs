@@ -1,0 +1,152 @@
+//! Operations in phases: in each a rank sends some messages and waits until they have left and those for it have arrived.
+//!
+//! `stencil` and `alltoall` with all messages at once have one phase, `alltoall` in steps has one for each partner, `samplesort`
+//! three. Ranks are not held together: one may be in the next phase, or operation, when others are not. A message carries the
+//! number of its operation and phase; what comes early is counted until it is needed. A rank that needs a message from each
+//! other one can be ahead by one phase only, and none is ahead further than its partners let it, so these counts are few.
+
+use super::member::Member;
+use super::pacing::{Clock, Wake};
+use super::samples::Recorder;
+use crate::nic::program::{Delivery, Host, Notice, Program};
+use crate::time::Time;
+use optiq_transport::codec;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What ranks send to whom in each phase.
+pub(super) trait Exchange: Send + Sync {
+    /// How many phases an operation has, at least 1; the same for all ranks.
+    fn phases(&self) -> u32;
+    /// Adds what a rank sends in a phase, (rank, bytes), to `sends`; returns how many messages it receives.
+    fn phase(&self, rank: u32, phase: u32, sends: &mut Vec<(u32, u64)>) -> u32;
+}
+
+/// A rank.
+pub(super) struct Phased {
+    member: Member,
+    exchange: Arc<dyn Exchange>,
+    clock: Clock,
+    recorder: Recorder,
+    keep_going: bool,
+    /// Of operation and phase: `operation * phases + phase`; of the next one while it waits for its start.
+    at: u64,
+    /// Whether it is in that phase.
+    is_active: bool,
+    started: Time,
+    unsent: u32,
+    missing: i64,
+    /// Messages of later phases that are there.
+    early: BTreeMap<u64, u32>,
+    sends: Vec<(u32, u64)>,
+}
+
+impl Phased {
+    pub(super) fn new(
+        member: Member,
+        exchange: Arc<dyn Exchange>,
+        clock: Clock,
+        recorder: Recorder,
+        keep_going: bool,
+    ) -> Self {
+        let (early, sends) = (BTreeMap::new(), Vec::new());
+        let (at, started) = (0, Time::ZERO);
+        Self {
+            member,
+            exchange,
+            clock,
+            recorder,
+            keep_going,
+            at,
+            is_active: false,
+            started,
+            unsent: 0,
+            missing: 0,
+            early,
+            sends,
+        }
+    }
+
+    fn begin(&mut self, host: &mut Host<'_>) {
+        self.started = host.now();
+        self.enter(host);
+        self.advance(host);
+    }
+
+    /// Enters the phase `at`.
+    fn enter(&mut self, host: &mut Host<'_>) {
+        let phase = (self.at % u64::from(self.exchange.phases())) as u32;
+        self.sends.clear();
+        let receives = self.exchange.phase(self.member.rank, phase, &mut self.sends);
+        self.missing = i64::from(receives) - i64::from(self.early.remove(&self.at).unwrap_or(0));
+        self.unsent = self.sends.len() as u32;
+        self.is_active = true;
+        for &(to, bytes) in &self.sends {
+            self.member.send(host, to, bytes, self.at, Notice::Left);
+        }
+    }
+
+    /// Goes on as long as nothing is missing.
+    fn advance(&mut self, host: &mut Host<'_>) {
+        while self.is_active && self.unsent == 0 && self.missing <= 0 {
+            self.at += 1;
+            if !self.at.is_multiple_of(u64::from(self.exchange.phases())) {
+                self.enter(host);
+                continue;
+            }
+            self.is_active = false;
+            self.recorder.record(host, self.started, host.now() - self.started);
+            if self.keep_going || !self.recorder.is_complete() {
+                self.clock.wait(host, self.started, Wake(0));
+            }
+        }
+    }
+}
+
+impl Program for Phased {
+    fn start(&mut self, host: &mut Host<'_>) {
+        let first = self.clock.first();
+        self.clock.wait_until(host, first, Wake(0));
+    }
+
+    fn woken(&mut self, host: &mut Host<'_>, token: u64) {
+        if self.clock.woken(host, token) {
+            self.begin(host);
+        }
+    }
+
+    fn received(&mut self, host: &mut Host<'_>, delivery: Delivery) {
+        if self.is_active && delivery.token == self.at {
+            self.missing -= 1;
+            self.advance(host);
+        } else {
+            *self.early.entry(delivery.token).or_default() += 1;
+        }
+    }
+
+    fn sent(&mut self, host: &mut Host<'_>, _: u64) {
+        self.unsent -= 1;
+        self.advance(host);
+    }
+
+    fn waits_for(&self) -> Option<String> {
+        let Self { unsent, missing, .. } = self;
+        let rank = self.member.rank;
+        let text = || format!("rank {rank} waits for {missing} messages to arrive and {unsent} to leave");
+        self.is_active.then(text)
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        let Self { at, is_active, started, unsent, missing, early, .. } = self;
+        let place = (at, is_active, started, unsent, missing, early);
+        Some(codec::encode(&(self.clock.save(), self.recorder.save(), place)))
+    }
+
+    fn restore(&mut self, _: u32, state: &[u8]) -> Result<(), String> {
+        let (clock, recorder, place) = codec::decode(state)?;
+        self.clock.restore(clock);
+        self.recorder.restore(recorder)?;
+        (self.at, self.is_active, self.started, self.unsent, self.missing, self.early) = place;
+        Ok(())
+    }
+}
