@@ -36,6 +36,8 @@ pub(super) struct Broadcast {
     pub(super) clock: Clock,
     pub(super) recorder: Recorder,
     pub(super) keep_going: bool,
+    /// Broadcasts before the first that is measured.
+    pub(super) skip: u64,
     /// How many broadcasts rank 0 makes; more if it keeps going.
     pub(super) operations: u64,
     /// How many have begun here.
@@ -48,6 +50,9 @@ pub(super) struct Broadcast {
 
 impl Broadcast {
     fn begin(&mut self, host: &mut Host<'_>, started: Time) {
+        if self.member.rank == 0 && self.skip > 0 && self.begun == self.skip {
+            host.warm_up(false);
+        }
         self.begun += 1;
         self.started = started;
         self.missing = self.children.len() as u32;

@@ -265,6 +265,7 @@ impl Builder<'_> {
                 clock: self.clock(member),
                 recorder: report.recorder(member.rank, skip, wanted),
                 keep_going: self.setting.keep_going,
+                skip,
                 operations: skip + samples,
                 begun: 0,
                 started: Time::ZERO,

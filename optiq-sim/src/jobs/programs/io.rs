@@ -123,6 +123,7 @@ impl Client {
 
 impl Program for Client {
     fn start(&mut self, host: &mut Host<'_>) {
+        self.recorder.start(host);
         for number in 0..self.spec.depth {
             let first = self.clock.first();
             self.clock.wait_until(host, first, Wake(number.into()));

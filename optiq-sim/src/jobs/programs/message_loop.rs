@@ -53,6 +53,7 @@ impl MessageLoop {
 
 impl Program for MessageLoop {
     fn start(&mut self, host: &mut Host<'_>) {
+        self.recorder.start(host);
         let first = self.clock.first();
         self.clock.wait_until(host, first, Wake(0));
     }

@@ -112,6 +112,9 @@ impl OpenLoop {
 impl Program for OpenLoop {
     fn start(&mut self, host: &mut Host<'_>) {
         self.recorder.start(host);
+        if self.skip > 0 {
+            host.warm_up(true);
+        }
         let first = match self.intervals.poisson {
             true => self.intervals.next(&mut self.random),
             false => Time::picoseconds(self.random.below(self.intervals.mean.as_picoseconds())),
@@ -120,6 +123,9 @@ impl Program for OpenLoop {
     }
 
     fn woken(&mut self, host: &mut Host<'_>, _: u64) {
+        if self.skip > 0 && self.round == self.skip {
+            host.warm_up(false);
+        }
         match &mut self.targets {
             Targets::One(one) => {
                 if let Some(to) = one.next() {

@@ -105,6 +105,7 @@ impl Phased {
 
 impl Program for Phased {
     fn start(&mut self, host: &mut Host<'_>) {
+        self.recorder.start(host);
         let first = self.clock.first();
         self.clock.wait_until(host, first, Wake(0));
     }

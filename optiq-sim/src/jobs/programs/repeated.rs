@@ -115,7 +115,8 @@ impl Repeated {
         let mut commands = std::mem::take(&mut self.commands);
         {
             let random = &mut self.random;
-            let mut inner = Host { number: self.member.rank, now: host.now(), random, commands: &mut commands };
+            let mut inner =
+                Host { number: self.member.rank, place: host.place, now: host.now(), random, commands: &mut commands };
             function(self.once.program(), &mut inner);
         }
         for command in commands.drain(..) {
@@ -124,6 +125,8 @@ impl Repeated {
                     let token = self.tagged(token, self.tag());
                     self.member.send(host, to, bytes, token, notice);
                 }
+                // What runs within neither warms up nor is done: this program says so.
+                Command::WarmUp(_) | Command::Done => {}
                 Command::Wake { at, token } => host.wake_at(at, token),
                 Command::Work { time, token: Some(token) } => host.work_then(time, token),
                 Command::Work { time, token: None } => host.work(time),
@@ -188,6 +191,7 @@ impl Repeated {
 
 impl Program for Repeated {
     fn start(&mut self, host: &mut Host<'_>) {
+        self.recorder.start(host);
         self.clock.wait_until(host, Time::ZERO, Wake(NEXT >> 1));
     }
 

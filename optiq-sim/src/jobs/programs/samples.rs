@@ -121,6 +121,9 @@ pub(super) struct Recorder {
 impl Recorder {
     /// The program starts: without samples to come it has all.
     pub(super) fn start(&self, host: &mut Host<'_>) {
+        if self.skip > 0 {
+            host.warm_up(true);
+        }
         if self.wanted == 0 {
             self.complete(host);
         }
@@ -132,6 +135,9 @@ impl Recorder {
             return;
         }
         self.seen += 1;
+        if self.seen == self.skip {
+            host.warm_up(false);
+        }
         if self.seen > self.skip && self.wanted > 0 {
             self.samples().lock().samples.push(Sample { start, duration });
         }
@@ -147,6 +153,7 @@ impl Recorder {
 
     fn complete(&self, host: &mut Host<'_>) {
         self.samples().lock().complete = Some(host.now());
+        host.done();
     }
 
     fn samples(&self) -> &Mutex<RankSamples> {
