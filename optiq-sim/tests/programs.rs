@@ -411,58 +411,73 @@ fn ranks_that_do_not_fit_are_refused() {
     }
 }
 
-/// The response time of `clients` clients at one server whose link is the bottleneck, in seconds, on average.
-fn response(clients: u32, program: &str) -> f64 {
-    let mut case = Case::star(clients + 1, 1);
-    // Packets of 4 KB, as on real links, so that clients share the server's link.
+/// The mean response time of clients, in seconds, and how long it took until all had theirs.
+fn responses(clients: u32, servers: u32, seed: u64, program: &str) -> (f64, f64) {
+    let mut case = Case::star(clients + servers, servers);
+    // Packets of 4 KB, as on real links, so that clients share a server's link.
     case.model.link.packet_bytes = 4096;
+    case.seed = seed;
     let (report, _) = case.run(program);
     let durations = report.durations();
-    durations.iter().map(|time| time.seconds()).sum::<f64>() / durations.len() as f64
+    let mean = durations.iter().map(|time| time.seconds()).sum::<f64>() / durations.len() as f64;
+    (mean, report.makespan().seconds())
 }
 
-/// The generator on a small network against the closed queue: 8 clients, one server, requests of 1 MB at 1 GB/s: 1 ms each.
+fn queue(think_ms: f64, service: Service) -> ClosedQueue {
+    ClosedQueue { clients: 8.0, servers: 1, think_seconds: think_ms * 1e-3, service_seconds: 1e-3, service }
+}
+
+/// A server that serves one after the other for 1 ms: the queue of deterministic times, to within a part in 1,000.
 #[test]
-fn clients_and_a_server_are_a_closed_queue() {
-    let queue = |think: f64, service| {
-        let queue = ClosedQueue { clients: 8.0, think_seconds: think, service_seconds: 1e-3, service };
-        queue.figures().response_seconds
-    };
-    // Deterministic: below the threshold of 7 ms the server is always busy, and R = N S - Z to within 1 %.
-    for think in [0.0, 1.0, 3.0, 5.0] {
-        let found = response(8, &format!("io-write,request=1MB,samples=40,warmup=20,think={think}ms"));
-        let expected = queue(think * 1e-3, Service::Deterministic);
-        assert!((found / expected - 1.0).abs() < 0.01, "{think}: {found} {expected}");
-    }
-    // Think times that vary, and a server that serves one after the other: between both bounds.
-    for think in [6.0, 8.0, 12.0] {
-        let found = response(8, &format!("io-write,request=1MB,samples=60,warmup=20,think={think}ms,jitter=90%"));
-        let (least, most) = (queue(think * 1e-3, Service::Deterministic), queue(think * 1e-3, Service::Exponential));
-        assert!(least * 0.99 < found && found < most * 1.1, "{think}: {least} {found} {most}");
+fn a_server_with_service_times_is_a_deterministic_queue() {
+    for think in [0.0, 1.0, 3.0, 5.0, 7.0, 9.0, 12.0] {
+        let (found, _) =
+            responses(8, 1, 1, &format!("io-write,request=1,service=1ms,samples=40,warmup=20,think={think}ms"));
+        let expected = queue(think, Service::Deterministic).figures().response_seconds;
+        assert!((found / expected - 1.0).abs() < 1e-3, "{think}: {found} {expected}");
     }
 }
 
-/// 12.5 clients for each of 4 servers, round robin from a random first one: mean-value analysis takes service for
-/// exponential, so it is an upper estimate; the window from completion costs what it says, that from start nothing.
+/// A server whose link is the bottleneck, 1 MB at 1 GB/s: the link is shared, so mean-value analysis is exact for what it
+/// assumes. Over three seeds it is met to within 5 %.
+#[test]
+fn a_link_that_clients_share_is_the_queue_of_mean_value_analysis() {
+    for think in [0.0, 1.0, 3.0, 5.0, 7.0, 9.0, 12.0] {
+        let program = format!("io-write,request=1MB,samples=60,warmup=20,think={think}ms,jitter=90%");
+        let found = (1..=3).map(|seed| responses(8, 1, seed, &program).0).sum::<f64>() / 3.0;
+        let expected = queue(think, Service::Shared).figures().response_seconds;
+        assert!((found / expected - 1.0).abs() < 0.07, "{think}: {found} {expected}");
+    }
+}
+
+/// A window of 0.7 of a cycle, as 2 ms are of 2.85 ms at 4 MB: from start it changes nothing, since a cycle takes longer; from
+/// completion it costs what mean-value analysis says.
 #[test]
 fn the_throttle_window_costs_what_the_closed_queue_says() {
-    let makespan = |window: &str| {
-        let mut case = Case::star(38, 4);
-        case.model.link.packet_bytes = 4096;
-        case.run(&format!("io-write,request=256KiB,total=7.5MiB{window}")).0.makespan().seconds()
+    let makespan = |extra: &str| {
+        let program = format!("io-write,request=1MB,total=60MB{extra}");
+        (1..=3).map(|seed| responses(8, 1, seed, &program).1).sum::<f64>() / 3.0
     };
-    let service_seconds = 262_144e-9;
-    let checkpoint = ClosedQueue { clients: 8.5, think_seconds: 0.0, service_seconds, service: Service::Exponential };
     let free = makespan("");
-    // 34 clients with 30 requests each, 4 servers: 255 services each, if none is ever idle.
-    assert!((free / (255.0 * service_seconds) - 1.0).abs() < 0.08, "{free}");
-    // As 2 ms are to 2.85 ms at 4 MB.
-    let window_seconds = 2e-3 / 2.85e-3 * 8.5 * service_seconds;
-    let window = (window_seconds * 1e9) as u64;
-    let from_start = makespan(&format!(",window={window}ns")) / free;
-    assert!((from_start - 1.0).abs() < 0.06, "{from_start}");
-    let from_completion = makespan(&format!(",window={window}ns,window-from=completion")) / free;
-    let expected = checkpoint.cost_of_window(window_seconds);
-    assert!((expected - 1.106).abs() < 0.001, "{expected}");
+    // 8 clients with 60 requests of 1 ms each, one after the other.
+    assert!((free / 0.48 - 1.0).abs() < 1e-3, "{free}");
+    let from_start = makespan(",window=5.614ms") / free;
+    assert!((from_start - 1.0).abs() < 1e-3, "{from_start}");
+    let from_completion = makespan(",window=5.614ms,window-from=completion,jitter=90%") / free;
+    let expected = queue(0.0, Service::Shared).cost_of_window(5.614e-3);
     assert!((from_completion / expected - 1.0).abs() < 0.06, "{from_completion} {expected}");
+}
+
+/// 34 clients that take 4 servers in turn, 8.5 each: with think times that vary the response time is that of mean-value
+/// analysis for 4 servers to within 15 %. (Without jitter clients form convoys, and it is twice that.)
+#[test]
+fn clients_that_take_servers_in_turn() {
+    let service_seconds = 262_144e-9;
+    let think_seconds = 2e-3 / 2.85e-3 * 8.5 * service_seconds;
+    let queue = ClosedQueue { clients: 34.0, servers: 4, think_seconds, service_seconds, service: Service::Shared };
+    let think = (think_seconds * 1e9) as u64;
+    let program = format!("io-write,request=256KiB,samples=60,warmup=20,think={think}ns,jitter=50%");
+    let found = (1..=3).map(|seed| responses(34, 4, seed, &program).0).sum::<f64>() / 3.0;
+    let expected = queue.figures().response_seconds;
+    assert!((found / expected - 1.0).abs() < 0.15, "{found} {expected}");
 }

@@ -101,7 +101,7 @@ pub const KEYS: &[KeyEntry] = &[
     key("samples", SAMPLED, "how many operations of each rank are measured", "30; of goal 1; as many as total= needs"),
     key("warmup", SAMPLED, "how many operations come before, which are not", "3; with total= and of goal 0"),
     key("think", LOOPS, "from the completion of an operation to the start of the next one (a closed loop)", "0"),
-    key("jitter", LOOPS, "think times and intervals differ by up to this, each time by another draw", "0"),
+    key("jitter", LOOPS, "think times, windows and intervals differ by up to this, each time by another draw", "0"),
     key("compute", LOOPS, "how long the processor is busy after the think time, before an operation starts", "0"),
     key("window", LOOPS, "a throttle: the next operation starts this long after the last one, or later", "none"),
     key("window-from", LOOPS, "what the window counts from: start or completion of the last operation", "start"),

@@ -169,7 +169,7 @@ pub struct IoSpec {
 pub struct Pace {
     /// From completion to start.
     pub think: Time,
-    /// Think times and intervals differ by up to so many millionths of them.
+    /// Think times, windows and intervals differ by up to so many millionths of them.
     pub jitter_millionths: u32,
     /// How long the processor is busy before an operation.
     pub compute: Time,

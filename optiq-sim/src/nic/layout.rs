@@ -100,6 +100,10 @@ impl Layout {
         if programs != self.processes.len() {
             return wrong(format!("{programs} programs for {} processes", self.processes.len()));
         }
+        let has_processes = |job: usize| self.processes.iter().any(|process| usize::from(process.job) == job);
+        if let Some(job) = (0..self.jobs()).find(|&job| self.measured[job] && !has_processes(job)) {
+            return wrong(format!("job {job} is measured and has no processes"));
+        }
         match self.processes.iter().zip(0u32..).find(|(process, _)| process.host >= hosts) {
             Some((Process { host, job }, number)) => {
                 wrong(format!("process {number} of job {job} is on host {host}, but there are {hosts} hosts"))
@@ -129,6 +133,8 @@ mod tests {
         let refused = |hosts, programs| layout.check(hosts, programs).err().map(|e| e.to_string());
         assert_eq!(refused(4, 2).as_deref(), Some("process 1 of job 2 is on host 4, but there are 4 hosts"));
         assert_eq!(refused(5, 3).as_deref(), Some("3 programs for 2 processes"));
+        let nobody = layout.clone().measure(2).measure(1).check(5, 2);
+        assert!(nobody.is_err_and(|e| e.to_string() == "job 1 is measured and has no processes"));
         let many = Layout::new(vec![Process { host: 0, job: MAX_JOBS }]);
         assert!(many.check(1, 1).is_err_and(|e| e.to_string().contains("257 jobs")));
     }

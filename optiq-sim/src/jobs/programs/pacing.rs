@@ -35,12 +35,13 @@ impl Clock {
 
     /// When the next operation may start, after one that started and is completed now.
     fn next(&mut self, started: Time, completed: Time) -> Time {
-        let think = jittered(self.pace.think, self.pace.jitter_millionths, &mut self.random);
+        let [think, window] = [self.pace.think, self.pace.window]
+            .map(|time| jittered(time, self.pace.jitter_millionths, &mut self.random));
         let base = match self.pace.window_from {
             WindowFrom::Start => started,
             WindowFrom::Completion => completed,
         };
-        let throttled = if self.pace.window > Time::ZERO { base.saturating_add(self.pace.window) } else { Time::ZERO };
+        let throttled = if self.pace.window > Time::ZERO { base.saturating_add(window) } else { Time::ZERO };
         completed.saturating_add(think).max(throttled)
     }
 
