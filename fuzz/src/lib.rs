@@ -21,6 +21,7 @@ pub const TARGETS: &[Target] = &[
     ("conf", conf),
     ("demands", demands),
     ("goal", goal),
+    ("jobs", jobs),
     ("learned", learned),
     ("model", model),
     ("paths", paths),
@@ -210,6 +211,31 @@ pub fn goal(data: &[u8]) {
         let limits = optiq_sim::Limits { events: Some(20_000), ..optiq_sim::Limits::default() };
         let options = optiq_sim::RunOptions { limits, ..optiq_sim::RunOptions::default() };
         let _ = optiq_sim::workload::goal::replay::replay(torus(), &optiq_sim::Model::default(), &schedule, &options);
+    }
+}
+
+/// A job file: read, and its jobs placed and certified on a small network if that is theirs. Files that it names are not read.
+pub fn jobs(data: &[u8]) {
+    use optiq_sim::jobs::{adviser, allocation::Allocation, certificate::Certificate, file::JobFile};
+    let Some(text) = text(data) else { return };
+    let Ok(file) = JobFile::parse(text, "fuzz") else { return };
+    let reads_files = text.contains("file") || text.contains("hosts=") || file.model.is_some();
+    if reads_files || !is_small(&file.network) || file.jobs.len() > 8 || text.contains("alltoallv") {
+        return;
+    }
+    let Ok(network) = file.load_network() else { return };
+    let model = optiq_sim::Model::default();
+    if let Ok(allocation) = Allocation::new(&file, &network) {
+        let processes = allocation.jobs.iter().flat_map(|job| job.of_processes()).count();
+        if processes > 500 {
+            return;
+        }
+        if let Ok(found) = Certificate::new(&file, &network, &model, &allocation, |_, _| {}) {
+            for sharing in found.pairs.iter().map(|pair| &pair.sharing) {
+                assert!(sharing.parts().iter().chain(&sharing.parts_much()).all(|p| (0.0..=1.0).contains(p)));
+            }
+        }
+        let _ = adviser::advise(&file, &network, &model, 1, |i, _| i < 4);
     }
 }
 

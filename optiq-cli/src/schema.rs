@@ -49,6 +49,8 @@ schemas! {
     Simulate: "simulate",
     /// `optiq simulate --goal`.
     SimulateGoal: "simulate-goal",
+    /// `optiq interfere`.
+    Interfere: "interfere",
     /// `optiq reproduce`.
     Reproduce: "reproduce",
     /// `optiq lab up`, and `optiq lab status` of one lab.

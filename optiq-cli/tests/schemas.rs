@@ -75,6 +75,12 @@ fn documents_are_as_their_schemas_say() {
     folder.write("background.txt", "* * 10%\n");
     folder.write("one.txt", "0 3 1MB\n");
     folder.write("ring.goal", "num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0\n}\n");
+    let pairs = "hosts = 3\nprogram = \"pairs,message=4KB\"\n";
+    let io = "hosts = 2\nservers = \"spread-target:2\"\nprogram = \"io-write,request=1MB\"\n";
+    folder.write(
+        "two.toml",
+        format!("network = \"fattree:2x4:1x2\"\n[[job]]\nname = \"a\"\n{pairs}[[job]]\nname = \"b\"\n{io}"),
+    );
     let library = std::env::current_exe().unwrap();
     let wrap = format!("wrap --library {} --topology torus:2x2 --json -- mpirun.openmpi -n 2 true", library.display());
     // The header of a 64-bit program with one program header, which loads something: it has no dynamic loader.
@@ -108,6 +114,7 @@ fn documents_are_as_their_schemas_say() {
             "simulate --topology torus:4x4 --demands pattern:subset --message 16kB --compare --series s.csv --queues q.csv --json",
         ),
         ("simulate", "simulate --topology torus:4x4 --demands pattern:subset --message 16kB --routing adaptive --json"),
+        ("interfere", "interfere --jobs two.toml --advise --seeds 1 --json"),
         ("simulate-goal", "simulate --topology star:2 --goal ring.goal --json"),
         ("reproduce", "reproduce O4 --nodes 512 --output r --json"),
         ("wrap", &wrap),

@@ -5,6 +5,7 @@
 //! may stand inside brackets: `n[1-2,1[0-3]]` is `n1`, `n2`, `n10` to `n13`. A range is padded with zeros to the width of
 //! its first number: `[08-10]` is `08`, `09`, `10`.
 
+use crate::error::NetError;
 use crate::text_file::shorten;
 
 /// How deep brackets may be nested.
@@ -19,6 +20,14 @@ const EXPECTED: &str = "a list such as node[001-144] or rack[1-4]n[01-18],login[
 /// Whether `text` is more than a plain name.
 pub(crate) fn is_list(text: &str) -> bool {
     text.contains(['[', ']', ','])
+}
+
+/// The names of a list as Slurm writes them (`node[001-144],login`), in its order, at most `most`.
+///
+/// # Errors
+/// [`NetError::Spec`] for anything else, or more names.
+pub fn expand_host_list(text: &str, most: usize) -> Result<Vec<String>, NetError> {
+    expand(text, most).map_err(NetError::Spec)
 }
 
 /// The names of the list `text`, at most `most`. The error is the rest of a sentence.

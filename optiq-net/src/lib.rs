@@ -46,6 +46,7 @@ pub use builder::{End, NetworkBuilder};
 pub use error::NetError;
 pub use fingerprint::Fingerprint;
 pub use geometry::{Geometry, Grid};
+pub use hostlist::expand_host_list;
 pub use ids::{Link, LinkId, NodeId};
 pub use io_list::IoHost;
 pub use limits::{MAX_HOSTS, MAX_LINKS};

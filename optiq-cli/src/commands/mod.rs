@@ -15,6 +15,7 @@ mod demo;
 mod explain;
 mod generate;
 mod info;
+mod interfere;
 mod lab;
 mod paths;
 mod plan;
@@ -67,6 +68,7 @@ commands! {
     Explain(explain),
     Transfers(transfers),
     Simulate(simulate),
+    Interfere(interfere),
     Reproduce(reproduce),
     Lab(lab),
     #[cfg(feature = "mpi")]

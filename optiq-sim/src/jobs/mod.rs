@@ -1,6 +1,15 @@
-//! Jobs that share a network: what their ranks do, how that is written, and what is measured.
+//! Jobs that share a network: what their ranks do and how that is written, which hosts they get, and whether they can slow
+//! each other down.
 
+pub mod adviser;
+pub mod allocation;
+pub mod certificate;
 pub mod closed_queue;
+pub mod file;
+pub mod link_use;
+pub mod placement;
 pub mod program_grammar;
 pub mod program_spec;
 pub mod programs;
+pub mod sharing;
+pub mod sites;

@@ -1,0 +1,169 @@
+//! Where jobs and I/O servers should be: the best of given placements, by what the certificate says.
+//!
+//! Every placement rule is tried with every rule for servers, random ones with several seeds; a simulation is not needed. What
+//! is given by hand (`hosts:`, `leaves:`, `groups:`, `file:`, `like:`) stays. The best is where jobs meet least:
+//! in this order, the fewest hosts in common; of all pairs of jobs, the least sum of the parts of traffic that pass links
+//! with much of the other job ([`crate::jobs::sharing::MUCH`]); the least sum of the parts that pass any shared link; the fewest shared links;
+//! and what comes first in the list, where what the file says is the first. It does not see times: jobs that share a link may
+//! never use it at once, and a placement that keeps jobs apart may make the routes of each longer.
+
+use crate::error::SimError;
+use crate::jobs::allocation::Allocation;
+use crate::jobs::certificate::Certificate;
+use crate::jobs::file::JobFile;
+use crate::jobs::placement::{LeafPositions, Placement, ServerPlacement};
+use crate::jobs::sites::Sites;
+use crate::model::Model;
+use optiq_net::Network;
+
+/// The most seeds of a random rule.
+pub const MAX_SEEDS: u32 = 1000;
+
+/// A placement of all jobs of a file that was looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// The rule of all jobs whose hosts are not listed; `None`: as the file says.
+    pub placement: Option<Placement>,
+    /// The rule of servers that are not listed, with the number of the first such job; `None`: as the file says.
+    pub servers: Option<ServerPlacement>,
+    /// `placement_seed`.
+    pub seed: u64,
+    /// What it leads to.
+    pub score: Score,
+}
+
+/// How much jobs meet; less is better.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Score {
+    /// Hosts in common, of all pairs.
+    pub hosts: usize,
+    /// The sum of [`crate::jobs::sharing::Sharing::parts_much`] over both jobs of all pairs.
+    pub parts_much: f64,
+    /// The sum of [`crate::jobs::sharing::Sharing::parts`].
+    pub parts: f64,
+    /// Shared links, of all pairs.
+    pub links: usize,
+    /// Whether no two jobs can slow each other.
+    pub is_certified: bool,
+}
+
+impl Score {
+    fn of(certificate: &Certificate) -> Self {
+        let sharings = || certificate.pairs.iter().map(|p| &p.sharing);
+        Self {
+            hosts: sharings().map(|s| s.hosts.len()).sum(),
+            parts_much: sharings().flat_map(|s| s.parts_much()).sum(),
+            parts: sharings().flat_map(|s| s.parts()).sum(),
+            links: sharings().map(|s| s.links.len()).sum(),
+            is_certified: certificate.is_certified(),
+        }
+    }
+
+    fn is_better(&self, other: &Score) -> std::cmp::Ordering {
+        let floats = |a: f64, b: f64| a.total_cmp(&b);
+        (self.hosts.cmp(&other.hosts))
+            .then(floats(self.parts_much, other.parts_much))
+            .then(floats(self.parts, other.parts))
+            .then(self.links.cmp(&other.links))
+    }
+}
+
+/// What was looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Advice {
+    /// The best first.
+    pub candidates: Vec<Candidate>,
+    /// Rules that do not fit, and why.
+    pub refused: Vec<(Option<Placement>, Option<ServerPlacement>, String)>,
+}
+
+/// Looks at all rules, random ones with `seeds` seeds from the file's `placement_seed` on. `each` is called before each with its
+/// number, and how many there are; it ends the search by `false`, and what was found by then is compared.
+///
+/// # Errors
+/// A job that sends nothing, and the like; a file whose jobs do not fit as it places them is none.
+pub fn advise(
+    file: &JobFile,
+    network: &Network,
+    model: &Model,
+    seeds: u32,
+    mut each: impl FnMut(usize, usize) -> bool,
+) -> Result<Advice, SimError> {
+    let sites = Sites::new(network);
+    let tries = tries(file, &sites, seeds.clamp(1, MAX_SEEDS));
+    let mut advice = Advice { candidates: Vec::new(), refused: Vec::new() };
+    for (i, (placement, servers, seed)) in tries.iter().enumerate() {
+        if !each(i, tries.len()) {
+            break;
+        }
+        let changed = with(file, placement.as_ref(), servers.as_ref(), *seed);
+        let allocation = match Allocation::on(&changed, network, &sites) {
+            Ok(allocation) => allocation,
+            Err(why) => {
+                let is_new = advice.refused.last().is_none_or(|r| (&r.0, &r.1) != (placement, servers));
+                if is_new {
+                    advice.refused.push((placement.clone(), servers.clone(), why.to_string()));
+                }
+                continue;
+            }
+        };
+        let score = Score::of(&Certificate::new(&changed, network, model, &allocation, |_, _| {})?);
+        advice.candidates.push(Candidate {
+            placement: placement.clone(),
+            servers: servers.clone(),
+            seed: *seed,
+            score,
+        });
+    }
+    advice.candidates.sort_by(|a, b| a.score.is_better(&b.score));
+    Ok(advice)
+}
+
+type Try = (Option<Placement>, Option<ServerPlacement>, u64);
+
+/// What is tried, in order.
+fn tries(file: &JobFile, sites: &Sites, seeds: u32) -> Vec<Try> {
+    let mut placements = vec![None];
+    let count = file.jobs.iter().filter_map(|job| job.servers.as_ref()?.count()).next();
+    let mut servers = vec![None];
+    if file.jobs.iter().any(|job| !job.placement.has_own_count()) {
+        placements.extend([Some(Placement::Contiguous(0)), Some(Placement::RandomNode)]);
+        placements.extend((sites.leaves() > 1).then_some(Some(Placement::RandomSwitch)));
+        placements.extend(sites.groups().map(|_| Some(Placement::RandomGroup)));
+    }
+    if let Some(count) = count.filter(|_| sites.leaves() > 1) {
+        let isolated = [LeafPositions::Congruent, LeafPositions::Adjacent, LeafPositions::Random];
+        servers.push(Some(ServerPlacement::Spread(count)));
+        servers.extend(isolated.map(|positions| Some(ServerPlacement::Isolated(count, positions))));
+        servers.push(Some(ServerPlacement::Random(count)));
+    }
+    let mut tries = Vec::new();
+    for placement in &placements {
+        for servers in &servers {
+            let changed = with(file, placement.as_ref(), servers.as_ref(), 0);
+            let is_random = |job: &crate::jobs::file::JobEntry| {
+                job.placement.is_random() || job.servers.as_ref().is_some_and(ServerPlacement::is_random)
+            };
+            let seeds = if changed.jobs.iter().any(is_random) { u64::from(seeds) } else { 1 };
+            let seeds = (0..seeds).map(|i| file.placement_seed.wrapping_add(i));
+            tries.extend(seeds.map(|seed| (placement.clone(), servers.clone(), seed)));
+        }
+    }
+    tries
+}
+
+/// The file with other rules where they do not list hosts.
+pub fn with(file: &JobFile, placement: Option<&Placement>, servers: Option<&ServerPlacement>, seed: u64) -> JobFile {
+    let mut file = file.clone();
+    file.placement_seed = seed;
+    for job in &mut file.jobs {
+        if let Some(rule) = placement.filter(|_| !job.placement.has_own_count()) {
+            job.placement = rule.clone();
+        }
+        // Each keeps its number of servers.
+        if let (Some(rule), Some(count)) = (servers, job.servers.as_ref().and_then(ServerPlacement::count)) {
+            job.servers = Some(rule.with_count(count));
+        }
+    }
+    file
+}
