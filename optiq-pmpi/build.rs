@@ -1,5 +1,5 @@
 //! Finds out which entry points the MPI library has, so that no program finds a function here that MPI has not, and keeps
-//! everything else out of the names that the library exports.
+//! everything else out of the names that the library exports, and HiGHS out of the library (`src/no_highs.c`).
 
 use std::process::Command;
 
@@ -12,6 +12,8 @@ fn main() {
     if std::env::var_os("CARGO_FEATURE_MPI").is_none() {
         return;
     }
+    #[cfg(feature = "mpi")]
+    leave_out_highs();
     let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".into());
     let mut command = Command::new(&mpicc);
     let output = command.args(["-E", "-dM", "-include", "mpi.h", "-x", "c", "/dev/null"]).output();
@@ -31,4 +33,12 @@ fn main() {
     } else if value("OPEN_MPI").is_some() && value("OMPI_MAJOR_VERSION").is_some_and(|v| v == "4") {
         println!("cargo:rustc-cfg=optiq_init=\"mpix\"");
     }
+}
+
+/// Links what stands for HiGHS's functions in front of all crates that call them: the linker takes from an archive what it still lacks.
+#[cfg(feature = "mpi")]
+fn leave_out_highs() {
+    const SOURCE: &str = "src/no_highs.c";
+    println!("cargo:rerun-if-changed={SOURCE}");
+    cc::Build::new().file(SOURCE).warnings(true).link_lib_modifier("+whole-archive").compile("optiq_no_highs");
 }

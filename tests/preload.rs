@@ -346,6 +346,48 @@ fn programs_without_mpi_do_not_notice() {
     }
 }
 
+/// Every process of a job loads the library, shells too: nothing may be loaded or run at its start that MPI programs do not have anyway.
+#[test]
+fn loading_it_loads_no_other_library_and_runs_nothing() {
+    let tool = |name: &str, arguments: &[&str]| {
+        let output = Command::new(name).args(arguments).output().ok().filter(|o| o.status.success());
+        output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned())
+    };
+    let (library, program) = (library(), c_program("traps"));
+    let needed = |file: &str| Some(tool("ldd", &[file])?.lines().filter_map(file_name).collect::<Vec<_>>());
+    let (Some(ours), Some(programs)) = (needed(&library), needed(program.to_str().unwrap())) else {
+        println!("skipped: there is no ldd");
+        return;
+    };
+    assert!(programs.iter().any(|name| name.starts_with("libmpi")), "{programs:?}");
+    let more: Vec<_> = ours.iter().filter(|name| !programs.contains(name)).collect();
+    // What Rust unwinds with, and mathematics: small, and in most programs.
+    assert!(more.iter().all(|name| name.starts_with("libgcc_s.") || name.starts_with("libm.")), "{more:?}");
+    let Some(dynamic) = tool("readelf", &["-dW", &library]) else {
+        println!("skipped: there is no readelf");
+        return;
+    };
+    let line = dynamic.lines().find(|l| l.contains("(INIT_ARRAYSZ)"));
+    let bytes: usize = line.and_then(|l| l.split_whitespace().nth(2)?.parse().ok()).unwrap_or(0);
+    // The compiler's own, and one of Rust's library; HiGHS has 164.
+    assert!(bytes <= 2 * size_of::<usize>(), "{dynamic}");
+}
+
+/// The library of a line of `ldd`, without its directory.
+fn file_name(line: &str) -> Option<String> {
+    let name = line.split_whitespace().next()?;
+    Some(name.rsplit('/').next()?.to_string())
+}
+
+#[test]
+fn the_planner_that_is_not_in_it_is_replaced_with_a_word() {
+    let options = [&PLANNED[..], &[("OPTIQ_PLANNER", "lp")]].concat();
+    let output = passes(4, &c_program("traps"), &["threads"], &options);
+    assert!(counts(&output, "MPI_Alltoallv")[0] > 0, "{output}");
+    assert_eq!(output.matches("the planner is optimal").count(), 1, "{output}");
+    assert_eq!(output.matches("warning").count(), 1, "{output}");
+}
+
 #[test]
 fn only_mpis_names_are_exported() {
     let output = Command::new("nm").args(["-D", "--defined-only", &library()]).output();

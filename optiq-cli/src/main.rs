@@ -73,5 +73,5 @@ fn run() -> Result<ExitCode, Failure> {
     if cli.binary {
         optiq_view::table::use_binary_units();
     }
-    cli.command.run(&Cli::command())
+    cli.command.run(Cli::command)
 }

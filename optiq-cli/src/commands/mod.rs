@@ -50,11 +50,12 @@ macro_rules! commands {
         }
 
         impl Command {
-            /// Does it. `whole` is the whole command line, which manual pages and completions are made from.
-            pub fn run(self, whole: &clap::Command) -> Result<ExitCode, Failure> {
+            /// Does it. `whole` makes the whole command line, which manual pages and completions are made from; no other command
+            /// pays for that, least of all `wrap` in front of every rank.
+            pub fn run(self, whole: fn() -> clap::Command) -> Result<ExitCode, Failure> {
                 match self {
                     $($(#[$attribute])* Command::$name(arguments) => arguments.run(),)*
-                    Command::Generate(arguments) => arguments.run(whole),
+                    Command::Generate(arguments) => arguments.run(&whole()),
                 }
             }
         }

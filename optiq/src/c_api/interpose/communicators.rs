@@ -13,7 +13,7 @@ use super::counts::{self, CallOutcome};
 use super::started::Started;
 use super::{state, streams};
 use crate::c_api::sessions::{copy_nothing, info_keys, take_info};
-use crate::config::{Config, Settings};
+use crate::config::{Config, PlannerChoice, Settings};
 use crate::constants::{EARLY_CALLS_PASSED, SETUP_PART, SETUP_REDUCTIONS};
 use crate::error::Error;
 use crate::logger;
@@ -21,6 +21,7 @@ use crate::session::{FastPath, Session};
 use optiq_lower::choices::Algorithm;
 use optiq_lower::placement::PlacementRule;
 use optiq_net::spec::is_auto;
+use optiq_solver::planner::PlannerName;
 use optiq_transport::EAGER;
 use optiq_transport::mpi::{Communicator, Library, check, ffi, in_place, is_initialized, quietly};
 use parking_lot::{Mutex, MutexGuard};
@@ -243,7 +244,21 @@ fn configuration(comm: ffi::MPI_Comm, config: Arc<Config>) -> Arc<Config> {
         logger::warn_once(&format!("{error}; all calls on this communicator go to plain MPI"));
         counts::unusable(&error.to_string());
     }
+    let (own, instead) = without_highs(own);
+    if let Some(instead) = instead {
+        logger::warn_once(instead);
+    }
     Arc::new(own)
+}
+
+/// HiGHS is not in the preload library (decision 037): where its planner is asked for, `optimal` plans, and this says so. The same on
+/// all ranks.
+pub(super) fn without_highs(mut config: Config) -> (Config, Option<&'static str>) {
+    if config.planner != PlannerChoice::Named(PlannerName::LinearProgram) {
+        return (config, None);
+    }
+    config.planner = PlannerChoice::Named(PlannerName::Optimal);
+    (config, Some("OPTIQ_PLANNER is \"lp\", which liboptiq_pmpi.so does not have; the planner is optimal"))
 }
 
 /// Whether all ranks are of this process's `MPI_COMM_WORLD`: programs that were started or joined later may be without
@@ -538,7 +553,20 @@ pub(super) fn is_our_library() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_looked_at;
+    use super::{is_looked_at, without_highs};
+    use crate::config::{PlannerChoice, Settings};
+    use optiq_solver::planner::PlannerName;
+
+    #[test]
+    fn the_planner_that_is_left_out_is_replaced_and_no_other() {
+        for (asked, planner, said) in [("lp", PlannerName::Optimal, true), ("heu1", PlannerName::Heuristic1, false)] {
+            let variables = [("OPTIQ_PLANNER".to_string(), asked.to_string())];
+            let (config, instead) = without_highs(Settings::from_variables(variables).resolve().config);
+            assert_eq!((config.planner, instead.is_some()), (PlannerChoice::Named(planner), said));
+        }
+        let (config, instead) = without_highs(Settings::default().resolve().config);
+        assert_eq!((config.planner, instead), (PlannerChoice::Auto, None));
+    }
 
     #[test]
     fn looked_at_seldom_and_early_before_large_calls() {

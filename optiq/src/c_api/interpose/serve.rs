@@ -186,7 +186,11 @@ fn read_configuration() -> Result<usize, CallOutcome> {
         | bit(alltoallv, Function::AlltoallvInit)
         | bit(alltoall, Function::Alltoall)
         | bit(ialltoallv, Function::Ialltoallv);
-    communicators::open(read.config).map_err(|error| {
+    let (config, instead) = communicators::without_highs(read.config);
+    if let Some(instead) = instead {
+        warn(instead);
+    }
+    communicators::open(config).map_err(|error| {
         logger::warn_once(&format!("{error}; all calls go to plain MPI"));
         CallOutcome::Failed
     })?;
