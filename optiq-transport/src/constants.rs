@@ -63,8 +63,22 @@ constants! {
     pub const MEDIUM_IN_FLIGHT_LIMIT: u64 = 3 * MEDIUM_CHUNK, "B", "transport.medium_in_flight_limit",
         Measured { command: "as for transport.medium_chunk", date: "2026-11-24", cases: "profiles-torus" };
 
+    /// The largest chunk for short queues; as for `transport.medium_chunk`.
+    pub const SHORT_CHUNK: u64 = 2 * LEAST_CHUNK, "B", "transport.short_chunk",
+        Measured {
+            command: "optiq bench alltoallv --force --demands pattern:alltoall --message 64kB,256kB --repetitions 5, in the lab torus:4x4, \
+             profile tuned, with chunks of 64, 32, 16, 16, 16 and 8 KiB and 384, 96, 96, 64, 48 and 16 KiB in flight: 61, 74 %, 77, 92 %, \
+             77, 89 %, 86, 94 %, 93, 90 % and 67, 73 % of the plan's bound",
+            date: "2026-11-24",
+            cases: "direct-torus",
+        };
+
     /// The bytes in flight on the busiest leg for short queues.
-    pub const SHORT_IN_FLIGHT_LIMIT: u64 = 2 * LEAST_CHUNK, "B", "transport.short_in_flight_limit",
+    pub const SHORT_IN_FLIGHT_LIMIT: u64 = 3 * SHORT_CHUNK, "B", "transport.short_in_flight_limit",
+        Measured { command: "as for transport.short_chunk", date: "2026-11-24", cases: "direct-torus" };
+
+    /// The bytes in flight on the busiest leg for the shortest queues.
+    pub const SHORTEST_IN_FLIGHT_LIMIT: u64 = 2 * LEAST_CHUNK, "B", "transport.shortest_in_flight_limit",
         Derived { from: "two chunks are the least that pipelines: one on the wire while the other is confirmed" };
 
     /// How far a rank may be ahead in a timetable. Smaller leaves ports idle while chunks are confirmed, larger lets several ranks

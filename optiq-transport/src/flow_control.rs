@@ -4,10 +4,13 @@
 //! busy while a rank waits for its turn on a processor ([`crate::constants::IN_FLIGHT_LIMIT`]). Where what is in flight on the
 //! legs of a busy link is more than its queue holds, packets are lost, and TCP waits for a time-out of 200 ms where the exchange
 //! takes as long. In the lab with queues of 32 kB, all-to-all of 64 kB on one switch reaches 8 % of its link bound with large
-//! chunks, and 98 % with small ones. No host can see how long the queues of switches are. So there are three settings, and whoever
+//! chunks, and 98 % with small ones. No host can see how long the queues of switches are. So there are four settings, and whoever
 //! runs exchanges measures which one the network takes best (decision 039).
 
-use crate::constants::{LEAST_CHUNK, MEDIUM_CHUNK, MEDIUM_IN_FLIGHT_LIMIT, SHORT_IN_FLIGHT_LIMIT, WINDOW};
+use crate::constants::{
+    LEAST_CHUNK, MEDIUM_CHUNK, MEDIUM_IN_FLIGHT_LIMIT, SHORT_CHUNK, SHORT_IN_FLIGHT_LIMIT, SHORTEST_IN_FLIGHT_LIMIT,
+    WINDOW,
+};
 use crate::hop::Hop;
 use crate::schedule::Schedule;
 
@@ -19,25 +22,28 @@ pub enum FlowControl {
     LongQueues,
     /// For queues that hold about two large chunks.
     MediumQueues,
-    /// Two of the smallest chunks in flight on the busiest leg, the least that pipelines; in a timetable one chunk ahead.
+    /// A quarter of the chunk, and an eighth of the bytes in flight, of those for long queues.
     ShortQueues,
+    /// Two of the smallest chunks in flight on the busiest leg, the least that pipelines; in a timetable one chunk ahead.
+    ShortestQueues,
 }
 
 impl FlowControl {
     /// All settings, from the most to the least in flight.
-    pub const ALL: [Self; 3] = [Self::LongQueues, Self::MediumQueues, Self::ShortQueues];
+    pub const ALL: [Self; 4] = [Self::LongQueues, Self::MediumQueues, Self::ShortQueues, Self::ShortestQueues];
 
     /// Its place in [`FlowControl::ALL`].
     pub fn index(self) -> usize {
         self as usize
     }
 
-    /// As in files: `long-queues`, `medium-queues`, `short-queues`.
+    /// As in files, such as `short-queues`.
     pub fn name(self) -> &'static str {
         match self {
             Self::LongQueues => "long-queues",
             Self::MediumQueues => "medium-queues",
             Self::ShortQueues => "short-queues",
+            Self::ShortestQueues => "shortest-queues",
         }
     }
 
@@ -56,7 +62,8 @@ impl FlowControl {
         match self {
             Self::LongQueues => None,
             Self::MediumQueues => Some((MEDIUM_CHUNK, MEDIUM_IN_FLIGHT_LIMIT)),
-            Self::ShortQueues => Some((LEAST_CHUNK, SHORT_IN_FLIGHT_LIMIT)),
+            Self::ShortQueues => Some((SHORT_CHUNK, SHORT_IN_FLIGHT_LIMIT)),
+            Self::ShortestQueues => Some((LEAST_CHUNK, SHORTEST_IN_FLIGHT_LIMIT)),
         }
     }
 }
@@ -116,9 +123,11 @@ mod tests {
         for long in schedules(64 << 20) {
             assert_eq!(long.with_flow_control(FlowControl::LongQueues), long);
             // By hand: two or three chunks where 1 MB goes, a quarter of that where 250 kB go.
-            for (setting, chunk, most) in
-                [(FlowControl::ShortQueues, 8192, 16_384), (FlowControl::MediumQueues, 32_768, 98_304)]
-            {
+            for (setting, chunk, most) in [
+                (FlowControl::ShortestQueues, 8192, 16_384),
+                (FlowControl::ShortQueues, 16_384, 49_152),
+                (FlowControl::MediumQueues, 32_768, 98_304),
+            ] {
                 let other = long.with_flow_control(setting);
                 for (hop, before) in other.hops().iter().zip(long.hops()) {
                     assert_eq!((hop.path, hop.bytes, hop.chunk), (before.path, before.bytes, chunk));

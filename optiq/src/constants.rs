@@ -63,7 +63,7 @@ constants! {
     pub(crate) const FLOW_CONTROL_PRICE: f64 = 0.5, "1", "optiq.flow_control_price",
         Chosen { reason: "chunks of 8 KiB take 1.0 to 1.3 times as long where nothing is lost (lab torus:4x4, profile tuned); not swept" };
 
-    /// Below this share of the link bound on the fabric's own routes, the flow control with least in flight is tried before that with
+    /// Below this share of the plan's link bound, the flow control with least in flight is tried before that with
     /// a medium amount.
     pub(crate) const SHORT_QUEUES_SHARE: f64 = 0.5, "1", "optiq.short_queues_share",
         Chosen { reason: "where queues are a little too short, planned paths keep more than half; time-outs take most of a call" };
