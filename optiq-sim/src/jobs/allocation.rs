@@ -9,9 +9,11 @@
 //! then its servers.
 
 use crate::error::SimError;
-use crate::jobs::file::JobFile;
+use crate::jobs::file::{JobEntry, JobFile};
 use crate::jobs::placement::{Choice, Placement, ServerPlacement};
+use crate::jobs::programs::setting::JobSetting;
 use crate::jobs::sites::Sites;
+use crate::model::Model;
 use crate::nic::layout::{Layout, Process};
 use optiq_net::random::SplitMix64;
 use optiq_net::{Network, NodeId};
@@ -76,6 +78,28 @@ impl Allocation {
         Ok(Self { jobs: allocator.jobs })
     }
 
+    /// What the programs of a job are built for; `hosts` are those of its processes ([`JobHosts::of_processes`]). They go on
+    /// after their samples. Panics if there is no such job.
+    pub fn setting<'a>(
+        &self,
+        file: &JobFile,
+        job: usize,
+        (network, model): (&'a Network, &'a Model),
+        hosts: &'a [u32],
+    ) -> JobSetting<'a> {
+        let processes = |job: &JobHosts| job.ranks() + job.servers.len() as u32;
+        JobSetting {
+            network,
+            model,
+            hosts,
+            servers: self.jobs[job].servers.len() as u32,
+            first: self.jobs[..job].iter().map(processes).sum(),
+            seed: file.job_seed(job),
+            keep_going: true,
+            planning_network: None,
+        }
+    }
+
     /// All processes with their hosts and jobs, for a simulation of all jobs.
     pub fn layout(&self, file: &JobFile) -> Layout {
         let process = |job: u16| move |host: NodeId| Process { host: host.0, job };
@@ -99,11 +123,7 @@ struct Allocator<'a> {
 
 impl<'a> Allocator<'a> {
     fn new(file: &'a JobFile, network: &'a Network, sites: &'a Sites) -> Self {
-        let none = |job: &crate::jobs::file::JobEntry| JobHosts {
-            hosts: Vec::new(),
-            processes: job.processes,
-            servers: Vec::new(),
-        };
+        let none = |job: &JobEntry| JobHosts { hosts: Vec::new(), processes: job.processes, servers: Vec::new() };
         Self {
             file,
             network,

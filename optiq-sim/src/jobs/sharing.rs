@@ -39,7 +39,7 @@
 //! The reverse does not hold: jobs that share a link slow each other only if they are there at the same time.
 
 use crate::error::SimError;
-use crate::jobs::link_use::{Flows, LinkUse, Walk, Walker};
+use crate::jobs::link_use::{HostFlows, LinkUse, Walk, Walker};
 use crate::model::{Model, Ties};
 use crate::router::policy::Policy;
 use optiq_net::{LinkId, Network, NodeId};
@@ -173,8 +173,8 @@ impl<'n> Certifier<'n> {
     /// Follows the flows of a job on these hosts.
     ///
     /// # Errors
-    /// Flows between hosts without a route.
-    pub fn job(&mut self, mut hosts: Vec<NodeId>, flows: Vec<Flows>) -> Result<JobTraffic, SimError> {
+    /// HostFlows between hosts without a route.
+    pub fn job(&mut self, mut hosts: Vec<NodeId>, flows: Vec<HostFlows>) -> Result<JobTraffic, SimError> {
         hosts.sort_unstable();
         hosts.dedup();
         Ok(JobTraffic { hosts, used: self.walker.follow(flows)? })
@@ -255,8 +255,8 @@ mod tests {
             let mut certifier = Certifier::new(&self.network, Policy::Fabric, &Model::default());
             let mpi = self.pairs.iter().map(|&(a, b)| (a, b, 1.0)).collect();
             let hosts = self.pairs.iter().map(|p| p.0).collect();
-            let mpi = certifier.job(hosts, vec![Flows::Pairs(mpi)]).unwrap();
-            let io = Flows::All { from: self.clients.clone(), to: self.servers.clone(), bytes: 1.0 };
+            let mpi = certifier.job(hosts, vec![HostFlows::Pairs(mpi)]).unwrap();
+            let io = HostFlows::All { from: self.clients.clone(), to: self.servers.clone(), bytes: 1.0 };
             let io = certifier.job([self.clients.clone(), self.servers.clone()].concat(), vec![io]).unwrap();
             certifier.pair(&mpi, &io).unwrap()
         }
@@ -310,7 +310,7 @@ mod tests {
         for (servers, expected) in [("spread-target:72", 4), ("isolated-target:72", 72)] {
             let brown = Brown::new("random-node", servers, 1);
             let mut walker = Walker::new(&brown.network, Walk::Routes);
-            let io = Flows::All { from: brown.clients.clone(), to: brown.servers.clone(), bytes: 1.0 };
+            let io = HostFlows::All { from: brown.clients.clone(), to: brown.servers.clone(), bytes: 1.0 };
             let used = walker.follow(vec![io]).unwrap();
             let shape = brown.network.switched_shape().unwrap();
             let down = (0..used.bytes.len()).filter(|&i| used.bytes[i] > 0.0).filter_map(|i| {
@@ -326,7 +326,7 @@ mod tests {
         let network = Network::from_spec("fattree:2x2:1x2").unwrap();
         let model = Model::default();
         let [a, b, c, d] = [0, 1, 2, 3].map(NodeId);
-        let all = |hosts: &[NodeId]| vec![Flows::All { from: hosts.to_vec(), to: hosts.to_vec(), bytes: 1.0 }];
+        let all = |hosts: &[NodeId]| vec![HostFlows::All { from: hosts.to_vec(), to: hosts.to_vec(), bytes: 1.0 }];
         let verdict = |routing, hosts: [&[NodeId]; 2]| {
             let mut certifier = Certifier::new(&network, routing, &model);
             let jobs = hosts.map(|hosts| certifier.job(hosts.to_vec(), all(hosts)).unwrap());
