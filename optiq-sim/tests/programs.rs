@@ -3,6 +3,7 @@
 
 use optiq_net::Network;
 use optiq_sim::jobs::closed_queue::{ClosedQueue, Service};
+use optiq_sim::jobs::program_grammar::{KEYS, KeyEntry, PROGRAMS, ProgramEntry};
 use optiq_sim::jobs::program_spec::ProgramSpec;
 use optiq_sim::jobs::programs::build::build;
 use optiq_sim::jobs::programs::samples::{JobReport, RankSamples};
@@ -408,6 +409,21 @@ fn ranks_that_do_not_fit_are_refused() {
     ] {
         let text = Case::star(ranks, servers).try_run(program, &RunOptions::default()).err().unwrap().to_string();
         assert!(text.contains(expected) && !text.contains('\n'), "{program}: {text}");
+    }
+}
+
+/// The book's tables are the grammar's.
+#[test]
+fn the_book_explains_every_program_and_key() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/book/src/job-programs.md");
+    let book = std::fs::read_to_string(path).unwrap();
+    for ProgramEntry { name, meaning, example } in PROGRAMS {
+        let row = format!("| `{name}` | {meaning} | `{example}` |");
+        assert!(book.contains(&row), "{row}");
+    }
+    for KeyEntry { key, programs, meaning, default } in KEYS {
+        let row = format!("| `{key}` | {} | {meaning} | {default} |", programs.replace(' ', ", "));
+        assert!(book.contains(&row), "{row}");
     }
 }
 

@@ -110,6 +110,15 @@ impl Repeated {
         ((token & mask) >> self.once.free_bits(), token & !mask)
     }
 
+    /// Whether a message is of the operation that this rank begins next.
+    fn belongs_to_next(&self, tag: u64) -> bool {
+        match self.stage {
+            Stage::Pause => tag == self.tag(),
+            Stage::Barrier(_) => tag == (self.operation + 1) % BARRIER,
+            Stage::Operation | Stage::Over => false,
+        }
+    }
+
     /// Calls the program within, and passes on what it says.
     fn call(&mut self, host: &mut Host<'_>, function: impl FnOnce(&mut dyn Program, &mut Host<'_>)) {
         let mut commands = std::mem::take(&mut self.commands);
@@ -213,9 +222,7 @@ impl Program for Repeated {
             self.barrier(host);
         } else if tag == self.tag() && self.stage == Stage::Operation {
             self.call(host, |program, host| program.received(host, delivery));
-        } else if tag == self.tag() && self.stage == Stage::Pause {
-            self.early.push(delivery);
-        } else if tag == (self.operation + 1) % BARRIER && matches!(self.stage, Stage::Barrier(_)) {
+        } else if self.belongs_to_next(tag) {
             self.early.push(delivery);
         }
     }

@@ -8,7 +8,7 @@ use super::grid;
 use super::open_loop::OpenRule;
 use super::setting::JobSetting;
 use crate::error::SimError;
-use crate::jobs::program_spec::{IoSpec, ProgramKind, ProgramSpec};
+use crate::jobs::program_spec::{AllToAllVAlgorithm, IoSpec, ProgramKind, ProgramSpec};
 use crate::workload::goal::schedule::{Goal, OperationKind};
 use std::ops::Range;
 
@@ -44,16 +44,28 @@ pub fn traffic(spec: &ProgramSpec, setting: &JobSetting<'_>) -> Result<Vec<Flows
                 list.stencil(dims.unwrap_or_else(|| grid::dims(ranks)), *message, by_rendezvous(*message));
             }
             ProgramKind::AllToAll { message, .. } => list.all(ranks, *message as f64, by_rendezvous(*message)),
-            _ => {
+            ProgramKind::SampleSort { total } => {
+                // Samples and splitters go between rank 0 and all others.
                 let mut sends = Vec::new();
-                for rank in 0..ranks {
-                    for phase in 0..exchange.phases() {
+                for phase in 0..exchange.phases() - 1 {
+                    for rank in 0..ranks {
                         sends.clear();
                         exchange.phase(rank, phase, &mut sends);
                         sends.iter().for_each(|&(to, bytes)| list.pair(rank, to, bytes as f64, by_rendezvous(bytes)));
                     }
                 }
+                list.all(ranks, *total as f64 / f64::from(ranks), by_rendezvous(total / u64::from(ranks)));
             }
+            ProgramKind::AllToAllV { message, demands, algorithm } => {
+                for (from, to, bytes) in alltoallv::rank_demands(demands, ranks, *message)? {
+                    list.pair(from, to, bytes as f64, by_rendezvous(bytes));
+                }
+                if *algorithm == AllToAllVAlgorithm::Pairwise {
+                    // Messages without bytes, in each step.
+                    list.add(0..ranks, 0..ranks, 0.0);
+                }
+            }
+            _ => {}
         },
         Traffic::Other => match &spec.kind {
             ProgramKind::Broadcast { message, tree } => {
