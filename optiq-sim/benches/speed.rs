@@ -1,12 +1,13 @@
 //! How fast the simulator is, on the configurations of CODES's own examples (../shared/anchors.md, section 2): uniform random
 //! messages of 4 KB, one a microsecond from each host. `cargo bench -p optiq-sim --bench speed`; with arguments
-//! `TOPOLOGY ROUTING MESSAGES THREADS` one configuration.
+//! `TOPOLOGY ROUTING MESSAGES THREADS [JOBS]` one configuration, whose hosts are dealt out to jobs of which each has statistics of
+//! its own.
 #![allow(clippy::unwrap_used, reason = "a benchmark")]
 
 use optiq_net::Network;
 use optiq_sim::time::Time;
 use optiq_sim::workload::synthetic::{Gaps, Open, Pattern, Sizes};
-use optiq_sim::{Model, Outcome, Policy, Program, RunOptions, simulate};
+use optiq_sim::{Layout, Model, Outcome, Policy, Process, Program, RunOptions, simulate_jobs};
 
 /// Topology, routing, messages of each host.
 const CONFIGURATIONS: [(&str, &str, u64); 4] = [
@@ -16,7 +17,7 @@ const CONFIGURATIONS: [(&str, &str, u64); 4] = [
     ("dragonfly+:3456", "fpar", 150),
 ];
 
-fn run(spec: &str, routing: &str, messages: u64, threads: usize) -> Outcome {
+fn run(spec: &str, routing: &str, messages: u64, (threads, jobs): (usize, u16)) -> Outcome {
     let network = Network::from_spec(spec).unwrap();
     let hosts = network.hosts() as u32;
     let gaps = Gaps::Fixed(Time::picoseconds(1_000_000));
@@ -25,7 +26,9 @@ fn run(spec: &str, routing: &str, messages: u64, threads: usize) -> Outcome {
     let programs = (0..hosts).map(|_| Box::new(open.clone()) as Box<dyn Program>).collect();
     let routing: Policy = routing.parse().unwrap();
     let options = RunOptions { threads, seed: 1, routing, ..RunOptions::default() };
-    simulate(&network, &Model::for_topology(spec), programs, &options).unwrap()
+    let process = |host: u32| Process { host, job: host as u16 % jobs };
+    let layout = Layout::new((0..hosts).map(process).collect());
+    simulate_jobs(&network, &Model::for_topology(spec), &layout, programs, &options).unwrap()
 }
 
 /// The most memory that this process had, in MB.
@@ -35,8 +38,8 @@ fn peak_megabytes() -> f64 {
     line.and_then(|l| l.split_whitespace().next()?.parse::<f64>().ok()).map_or(0.0, |kib| kib * 1024.0 / 1e6)
 }
 
-fn line(spec: &str, routing: &str, messages: u64, threads: usize) {
-    let mut runs: Vec<Outcome> = (0..3).map(|_| run(spec, routing, messages, threads)).collect();
+fn line(spec: &str, routing: &str, messages: u64, (threads, jobs): (usize, u16)) {
+    let mut runs: Vec<Outcome> = (0..3).map(|_| run(spec, routing, messages, (threads, jobs))).collect();
     runs.sort_by(|a, b| a.wall_seconds.total_cmp(&b.wall_seconds));
     let o = &runs[1];
     // What was popped from the queue, as others count.
@@ -60,12 +63,13 @@ fn main() {
         "| topology | routing | threads | packets | events a packet | M events/s | k packets/s | memory, MB | mean latency, us | 99 %, us |"
     );
     println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
-    if let [spec, routing, messages, threads] = &words[..] {
-        return line(spec, routing, messages.parse().unwrap(), threads.parse().unwrap());
+    if let [spec, routing, messages, threads, jobs @ ..] = &words[..] {
+        let jobs = jobs.first().map_or(1, |jobs| jobs.parse().unwrap());
+        return line(spec, routing, messages.parse().unwrap(), (threads.parse().unwrap(), jobs));
     }
     for (spec, routing, messages) in CONFIGURATIONS {
         for threads in [1, 2] {
-            line(spec, routing, messages, threads);
+            line(spec, routing, messages, (threads, 1));
         }
     }
 }
