@@ -1,5 +1,5 @@
-//! The certificate of `jobs::sharing` against simulations: two jobs that are certified are, beside each other, what each of them
-//! is alone, to the bit; and among those that are not certified there are some that slow each other.
+//! The certificate of `jobs::sharing` against simulations: two jobs that are certified are, beside each other, what each of
+//! them is alone, to the bit; and among those that are not certified there are some that slow each other.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use optiq_net::random::SplitMix64;

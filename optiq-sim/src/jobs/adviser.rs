@@ -1,11 +1,11 @@
 //! Where jobs and I/O servers should be: the best of given placements, by what the certificate says.
 //!
 //! Every placement rule is tried with every rule for servers, random ones with several seeds; a simulation is not needed. What
-//! is given by hand (`hosts:`, `leaves:`, `groups:`, `file:`, `like:`) stays. The best is where jobs meet least:
-//! in this order, the fewest hosts in common; of all pairs of jobs, the least sum of the parts of traffic that pass links
-//! with much of the other job ([`crate::jobs::sharing::MUCH`]); the least sum of the parts that pass any shared link; the fewest shared links;
-//! and what comes first in the list, where what the file says is the first. It does not see times: jobs that share a link may
-//! never use it at once, and a placement that keeps jobs apart may make the routes of each longer.
+//! is given by hand (`hosts:`, `leaves:`, `groups:`, `file:`, `like:`) stays. The best is where jobs meet least: in this
+//! order, the fewest hosts in common; of all pairs of jobs, the least sum of the parts of traffic that pass links with much of
+//! the other job ([`crate::jobs::sharing::MUCH`]); the least sum of the parts that pass any shared link; the fewest shared
+//! links; and what comes first in the list, where what the file says is the first. It does not see times: jobs that share a
+//! link may never use it at once, and a placement that keeps jobs apart may make the routes of each longer.
 
 use crate::error::SimError;
 use crate::jobs::allocation::Allocation;
@@ -77,8 +77,8 @@ pub struct Advice {
     pub refused: Vec<(Option<Placement>, Option<ServerPlacement>, String)>,
 }
 
-/// Looks at all rules, random ones with `seeds` seeds from the file's `placement_seed` on. `each` is called before each with its
-/// number, and how many there are; it ends the search by `false`, and what was found by then is compared.
+/// Looks at all rules, random ones with `seeds` seeds from the file's `placement_seed` on. `each` is called before each with
+/// its number, and how many there are; it ends the search by `false`, and what was found by then is compared.
 ///
 /// # Errors
 /// A job that sends nothing, and the like; a file whose jobs do not fit as it places them is none.

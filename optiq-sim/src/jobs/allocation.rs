@@ -1,12 +1,12 @@
 //! Which hosts all jobs of a file get, and where each process runs.
 //!
-//! I/O servers come first, as they are there before any job starts; then the hosts of the jobs, both in the order of the file. A
-//! job that has its hosts to itself takes hosts on which nothing is; others take hosts on which they find a core for each
-//! of their processes. The random choices of each job are a stream of their own, so that a job that is changed moves no other one
+//! I/O servers come first, as they are there before any job starts; then the hosts of the jobs, both in the order of the file.
+//! A job that has its hosts to itself takes hosts on which nothing is; others take hosts on which they find a core for each of
+//! their processes. The random choices of each job are a stream of their own, so that a job that is changed moves no other one
 //! unless it takes its place.
 //!
-//! The processes of a job are numbered without a gap: its ranks in the order of its hosts, those of a host one after the other, and
-//! then its servers.
+//! The processes of a job are numbered without a gap: its ranks in the order of its hosts, those of a host one after the
+//! other, and then its servers.
 
 use crate::error::SimError;
 use crate::jobs::file::{JobEntry, JobFile};
@@ -57,8 +57,8 @@ impl Allocation {
     /// Places the jobs of a file on its network.
     ///
     /// # Errors
-    /// [`SimError::Workload`] with a sentence that names file, line and job: a placement that does not fit, hosts or cores that are
-    /// taken.
+    /// [`SimError::Workload`] with a sentence that names file, line and job: a placement that does not fit, hosts or cores
+    /// that are taken.
     pub fn new(file: &JobFile, network: &Network) -> Result<Self, SimError> {
         Self::on(file, network, &Sites::new(network))
     }

@@ -10,8 +10,8 @@
 //! Where routers choose, nothing is known but that most packets take shortest paths: bytes are then divided evenly over the
 //! links that lead closer to the destination, at every vertex, and what is found is an estimate.
 //!
-//! Parallel links of one pair of vertices are told apart where the routing does ([`Network::lane`]). Where it does not, a packet
-//! may take any, and a flow counts on all of them.
+//! Parallel links of one pair of vertices are told apart where the routing does ([`Network::lane`]). Where it does not, a
+//! packet may take any, and a flow counts on all of them.
 
 use crate::error::SimError;
 use optiq_net::{LinkId, Network, NodeId, Routing};

@@ -2,36 +2,38 @@
 //!
 //! # The theorem
 //!
-//! Let two jobs have no host in common, let every packet's route be a function of its source and destination, and let no physical
-//! link (terminal links included) be on a route of both. Then what happens to each job, to the picosecond, does not depend on
-//! whether the other is there.
+//! Let two jobs have no host in common, let every packet's route be a function of its source and destination, and let no
+//! physical link (terminal links included) be on a route of both. Then what happens to each job, to the picosecond, does not
+//! depend on whether the other is there.
 //!
 //! *Proof.* Call the *places* of a job the physical links on its routes with all that belongs to them: at a link's beginning
-//! the time until which it is busy, the requests for it, the round robin pointer over these and the credits; at its end the buffers of its virtual
-//! channels, and the time until which these are read; and the memory, queues and processors of its hosts. The places of the two jobs are disjoint. What happens next at
-//! a place depends only on places of the same job:
+//! the time until which it is busy, the requests for it, the round robin pointer over these and the credits; at its end the
+//! buffers of its virtual channels, and the time until which these are read; and the memory, queues and processors of its
+//! hosts. The places of the two jobs are disjoint. What happens next at a place depends only on places of the same job:
 //!
-//! - *A link sends* when it is free, by the requests for it, by whether the inputs of these can be read, and by the credits of the
-//!   buffer at its own end (`shard/arbitration.rs`). Requests come from the heads of buffers of links that come
-//!   before it on some route, so these links are the same job's. Round robin goes around the inputs that request
-//!   *this* link; who has no request is skipped and leaves no trace. By age, only packets that request this link are compared.
+//! - *A link sends* when it is free, by the requests for it, by whether the inputs of these can be read, and by the credits of
+//!   the buffer at its own end (`shard/arbitration.rs`). Requests come from the heads of buffers of links that come before it
+//!   on some route, so these links are the same job's. Round robin goes around the inputs that request *this* link; who has no
+//!   request is skipped and leaves no trace. By age, only packets that request this link are compared.
 //! - *A buffer* belongs to one virtual channel of one link: a packet waits behind others only in a buffer that both entered by
-//!   the same link. There is no buffer that the inputs or the outputs of a router share, so two flows that share no
-//!   link share no buffer; credits count one such buffer, and come back to the link that they are for. So back-pressure, too, goes
-//!   from a link only to links before it on a route.
+//!   the same link. There is no buffer that the inputs or the outputs of a router share, so two flows that share no link share
+//!   no buffer; credits count one such buffer, and come back to the link that they are for. So back-pressure, too, goes from a
+//!   link only to links before it on a route.
 //! - *A crossbar* does not couple what differs at both ends. An output serves any input while another output serves another
-//!   input. An input is read `input_speedup` times as fast as a link and once at a time, which couples flows that came by the same link. Routers with a clock
-//!   match inputs and outputs in two separable steps: a port chooses among the ports that request it, and its pointer moves
-//!   when it is matched; both ends of a request are of one job, so the matching is the union of those of the jobs.
-//! - *Hosts* send and receive for their own job only. On a network whose hosts are joined directly, what passes a host's router
-//!   touches neither its memory's channels nor its processor.
+//!   input. An input is read `input_speedup` times as fast as a link and once at a time, which couples flows that came by the
+//!   same link. Routers with a clock match inputs and outputs in two separable steps: a port chooses among the ports that
+//!   request it, and its pointer moves when it is matched; both ends of a request are of one job, so the matching is the union
+//!   of those of the jobs.
+//! - *Hosts* send and receive for their own job only. On a network whose hosts are joined directly, what passes a host's
+//!   router touches neither its memory's channels nor its processor.
 //!
 //! Induction over events gives the claim. Random numbers do not spoil it: every process draws from a stream of its own. ∎
 //!
 //! # Where it does not hold
 //!
 //! - Where routers choose, a choice looks at all outputs of a router, so that jobs move each other: what is found is an
-//!   estimate over shortest paths, and never a certificate. So is what random directions around rings (`ties = "random"`) allow.
+//!   estimate over shortest paths, and never a certificate. So is what random directions around rings (`ties = "random"`)
+//!   allow.
 //! - Jobs on one host share its queues and its link. Then nothing is certified, whatever their routes are.
 //! - Real switches may have buffers that several ports share, and real hosts may wait for an operating system. The theorem is
 //!   about the network as it is modelled; buffers of each port, as InfiniBand's credits count them, are what it needs.
@@ -276,11 +278,11 @@ mod tests {
         }
     }
 
-    /// Claim B16 and what `systems.md` computes from the routing: none if the I/O leaves are congruent modulo 18; 2.6 % (16 of 612
-    /// flows) with adjacent ones and 11 % (67) with random ones in one draw each. Which leaves MPI has is drawn, so these are values
-    /// of a distribution: with adjacent leaves, four of 68 leaves have an I/O leaf's place, half of them are MPI's, and
-    /// three of four flows to them leave their pod: 4.4 % on average; with four random places twelve leaves have one, and a third
-    /// of their flows comes from a pod of the server: 8.8 %.
+    /// Claim B16 and what `systems.md` computes from the routing: none if the I/O leaves are congruent modulo 18; 2.6 % (16 of
+    /// 612 flows) with adjacent ones and 11 % (67) with random ones in one draw each. Which leaves MPI has is drawn, so these
+    /// are values of a distribution: with adjacent leaves, four of 68 leaves have an I/O leaf's place, half of them are MPI's,
+    /// and three of four flows to them leave their pod: 4.4 % on average; with four random places twelve leaves have one, and
+    /// a third of their flows comes from a pod of the server: 8.8 %.
     #[test]
     fn shares_of_flows_by_the_place_of_io_leaves() {
         for (servers, mean, published) in [
@@ -304,7 +306,8 @@ mod tests {
         }
     }
 
-    /// Claim B17: servers on the last port of each leaf are reached by 4 of the 72 level-2 switches, the eighteenth of each pod.
+    /// Claim B17: servers on the last port of each leaf are reached by 4 of the 72 level-2 switches, the eighteenth of each
+    /// pod.
     #[test]
     fn spread_servers_use_four_level_2_switches_downward() {
         for (servers, expected) in [("spread-target:72", 4), ("isolated-target:72", 72)] {
