@@ -343,7 +343,7 @@ mod tests {
         // ones; on the way to 3 and to 1 likewise.
         assert_eq!(verdict(Policy::Fabric, [&[a, d], &[b, c]]), (true, 0, 0, [0.0, 0.0]));
         // The same host: never, even without a link.
-        assert_eq!(verdict(Policy::Fabric, [&[a, b], &[b]]).0, false);
+        assert!(!verdict(Policy::Fabric, [&[a, b], &[b]]).0);
         assert_eq!(verdict(Policy::Fabric, [&[a, b], &[b]]).2, 1);
         // Routers choose: half of what leaves a leaf is as likely to meet the other job, and nothing is certain.
         assert_eq!(verdict(Policy::AdaptiveUp, [&[a, b], &[c, d]]), (false, 0, 0, [0.0, 0.0]));
