@@ -1,5 +1,5 @@
-//! The certificate of `jobs::sharing` against simulations: two jobs that are certified are, beside each other, what each of them
-//! is alone, to the bit; and among those that are not certified there are some that slow each other.
+//! The certificate of `jobs::sharing` against simulations: two jobs that are certified are, beside each other, what each of
+//! them is alone, to the bit; and among those that are not certified there are some that slow each other.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use optiq_net::random::SplitMix64;
@@ -8,7 +8,6 @@ use optiq_sim::jobs::allocation::{Allocation, JobHosts};
 use optiq_sim::jobs::certificate::Certificate;
 use optiq_sim::jobs::file::JobFile;
 use optiq_sim::jobs::programs::build::build;
-use optiq_sim::jobs::programs::setting::JobSetting;
 use optiq_sim::model::{Allocator, Arbitration, Pipeline, Switching};
 use optiq_sim::time::Time;
 use optiq_sim::{End, Idle, Layout, Model, Process, Program, RunOptions, simulate_jobs};
@@ -81,7 +80,9 @@ impl Pair {
             let servers = usize::from(program.starts_with("io"));
             text += &format!("[[job]]\nname = \"{name}\"\nprogram = \"{program}\"\n");
             text += &format!("placement = \"hosts:{}\"\n", list(&mine[servers..]));
-            text += &format!("processes = {}\n", 1 + rng.below(2));
+            // Pairs are of an even number.
+            let processes = if program.starts_with("pairs") { 2 } else { 1 + rng.below(2) };
+            text += &format!("processes = {processes}\n");
             if servers > 0 {
                 text += &format!("servers = \"hosts:{}\"\n", list(&mine[..servers]));
             }
@@ -98,16 +99,9 @@ impl Pair {
         let mut reports = Vec::new();
         for (number, job) in (0..).zip(&self.allocation.jobs) {
             let hosts: Vec<u32> = job.of_processes().map(|h| h.0).collect();
-            let setting = JobSetting {
-                network: &self.network,
-                model: &self.model,
-                hosts: &hosts,
-                servers: job.servers.len() as u32,
-                first: programs.len() as u32,
-                seed: self.file.job_seed(number),
-                keep_going: false,
-                planning_network: None,
-            };
+            let mut setting = self.allocation.setting(&self.file, number, (&self.network, &self.model), &hosts);
+            setting.keep_going = false;
+            assert_eq!(setting.first as usize, programs.len());
             let built = build(&self.file.jobs[number].program, &setting).unwrap();
             processes.extend(hosts.iter().map(|&host| Process { host, job: number as u16 }));
             match jobs[number] {

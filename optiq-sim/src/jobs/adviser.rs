@@ -1,20 +1,21 @@
 //! Where jobs and I/O servers should be: the best of given placements, by what the certificate says.
 //!
 //! Every placement rule is tried with every rule for servers, random ones with several seeds; a simulation is not needed. What
-//! is given by hand (`hosts:`, `leaves:`, `groups:`, `file:`, `like:`) stays. The best is where jobs meet least:
-//! in this order, the fewest hosts in common; of all pairs of jobs, the least sum of the parts of traffic that pass links
-//! with much of the other job ([`crate::jobs::sharing::MUCH`]); the least sum of the parts that pass any shared link; the fewest shared links;
-//! and what comes first in the list, where what the file says is the first. It does not see times: jobs that share a link may
-//! never use it at once, and a placement that keeps jobs apart may make the routes of each longer.
+//! is given by hand (`hosts:`, `leaves:`, `groups:`, `file:`, `like:`) stays. The best is where jobs meet least: in this
+//! order, the fewest hosts in common; of all pairs of jobs, the least sum of the parts of traffic that pass links with much of
+//! the other job ([`crate::jobs::sharing::MUCH`]); the least sum of the parts that pass any shared link; the fewest shared
+//! links; and what comes first in the list, where what the file says is the first. It does not see times: jobs that share a
+//! link may never use it at once, and a placement that keeps jobs apart may make the routes of each longer.
 
 use crate::error::SimError;
 use crate::jobs::allocation::Allocation;
 use crate::jobs::certificate::Certificate;
-use crate::jobs::file::JobFile;
+use crate::jobs::file::{JobEntry, JobFile};
 use crate::jobs::placement::{LeafPositions, Placement, ServerPlacement};
 use crate::jobs::sites::Sites;
 use crate::model::Model;
 use optiq_net::Network;
+use std::cmp::Ordering;
 
 /// The most seeds of a random rule.
 pub const MAX_SEEDS: u32 = 1000;
@@ -59,11 +60,10 @@ impl Score {
         }
     }
 
-    fn is_better(&self, other: &Score) -> std::cmp::Ordering {
-        let floats = |a: f64, b: f64| a.total_cmp(&b);
+    fn compare(&self, other: &Score) -> Ordering {
         (self.hosts.cmp(&other.hosts))
-            .then(floats(self.parts_much, other.parts_much))
-            .then(floats(self.parts, other.parts))
+            .then(self.parts_much.total_cmp(&other.parts_much))
+            .then(self.parts.total_cmp(&other.parts))
             .then(self.links.cmp(&other.links))
     }
 }
@@ -77,8 +77,8 @@ pub struct Advice {
     pub refused: Vec<(Option<Placement>, Option<ServerPlacement>, String)>,
 }
 
-/// Looks at all rules, random ones with `seeds` seeds from the file's `placement_seed` on. `each` is called before each with its
-/// number, and how many there are; it ends the search by `false`, and what was found by then is compared.
+/// Looks at all rules, random ones with `seeds` seeds from the file's `placement_seed` on. `each` is called before each with
+/// its number, and how many there are; it ends the search by `false`, and what was found by then is compared.
 ///
 /// # Errors
 /// A job that sends nothing, and the like; a file whose jobs do not fit as it places them is none.
@@ -115,7 +115,7 @@ pub fn advise(
             score,
         });
     }
-    advice.candidates.sort_by(|a, b| a.score.is_better(&b.score));
+    advice.candidates.sort_by(|a, b| a.score.compare(&b.score));
     Ok(advice)
 }
 
@@ -141,7 +141,7 @@ fn tries(file: &JobFile, sites: &Sites, seeds: u32) -> Vec<Try> {
     for placement in &placements {
         for servers in &servers {
             let changed = with(file, placement.as_ref(), servers.as_ref(), 0);
-            let is_random = |job: &crate::jobs::file::JobEntry| {
+            let is_random = |job: &JobEntry| {
                 job.placement.is_random() || job.servers.as_ref().is_some_and(ServerPlacement::is_random)
             };
             let seeds = if changed.jobs.iter().any(is_random) { u64::from(seeds) } else { 1 };
@@ -166,4 +166,75 @@ pub fn with(file: &JobFile, placement: Option<&Placement>, servers: Option<&Serv
         }
     }
     file
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn file(text: &str) -> (JobFile, Network) {
+        // Three pods of four leaves of four hosts, with as many ports up as down, like the larger tree of document 000.
+        let file = JobFile::parse(&format!("network = \"fattree:4x4x3:1x4x2:1x1x2\"\n{text}"), "text").unwrap();
+        let network = file.load_network().unwrap();
+        (file, network)
+    }
+
+    const JOBS: &str = r#"
+[[job]]
+name = "mpi"
+hosts = 12
+placement = "leaves:1+6+11"
+program = "pairs,message=1MB"
+[[job]]
+name = "io"
+hosts = 12
+placement = "leaves:2+5+9"
+servers = "isolated-target:12:adjacent"
+program = "io-write,request=1MB"
+"#;
+
+    #[test]
+    fn congruent_servers_are_found_and_what_is_listed_stays() {
+        let (file, network) = file(JOBS);
+        let advice = advise(&file, &network, &Model::default(), 3, |_, _| true).unwrap();
+        // Adjacent servers and spread ones need hosts that are listed.
+        assert!(advice.refused.iter().any(|r| r.1.is_none()), "{:?}", advice.refused);
+        let best = &advice.candidates[0];
+        assert_eq!(best.placement, None);
+        assert_eq!(best.servers, Some(ServerPlacement::Isolated(12, LeafPositions::Congruent)));
+        // No data meets data; confirmations do, so that nothing is certified.
+        assert!(best.score.parts_much < 0.01 && best.score.parts > 0.0 && !best.score.is_certified, "{best:?}");
+        let changed = with(&file, best.placement.as_ref(), best.servers.as_ref(), best.seed);
+        assert_eq!(changed.jobs[0].placement, file.jobs[0].placement);
+    }
+
+    #[test]
+    fn the_best_comes_first_and_is_what_its_file_gives() {
+        let (file, network) =
+            file(&JOBS.replace("leaves:1+6+11", "random-switch").replace("leaves:2+5+9", "random-node"));
+        let model = Model::default();
+        let mut calls = 0;
+        let run = |calls: &mut usize| {
+            advise(&file, &network, &model, 2, |_, _| {
+                *calls += 1;
+                true
+            })
+            .unwrap()
+        };
+        let advice = run(&mut calls);
+        // As in the file, random-node and random-switch are random with all six of servers; contiguous with two of them.
+        assert_eq!(calls, 3 * 6 * 2 + 4 + 2 * 2);
+        assert_eq!(run(&mut 0), advice);
+        assert!(advice.candidates.windows(2).all(|w| w[0].score.compare(&w[1].score) != Ordering::Greater));
+        for candidate in advice.candidates.iter().take(3) {
+            let changed = with(&file, candidate.placement.as_ref(), candidate.servers.as_ref(), candidate.seed);
+            let allocation = Allocation::new(&changed, &network).unwrap();
+            let found = Certificate::new(&changed, &network, &model, &allocation, |_, _| {}).unwrap();
+            assert_eq!(Score::of(&found), candidate.score);
+        }
+        // A search that is ended compares what it has.
+        let few = advise(&file, &network, &model, 2, |i, _| i < 5).unwrap();
+        assert_eq!(few.candidates.len() + few.refused.len(), 5);
+    }
 }

@@ -1,17 +1,19 @@
 //! Which hosts all jobs of a file get, and where each process runs.
 //!
-//! I/O servers come first, as they are there before any job starts; then the hosts of the jobs, both in the order of the file. A
-//! job that has its hosts to itself takes hosts on which nothing is; others take hosts on which they find a core for each
-//! of their processes. The random choices of each job are a stream of their own, so that a job that is changed moves no other one
+//! I/O servers come first, as they are there before any job starts; then the hosts of the jobs, both in the order of the file.
+//! A job that has its hosts to itself takes hosts on which nothing is; others take hosts on which they find a core for each of
+//! their processes. The random choices of each job are a stream of their own, so that a job that is changed moves no other one
 //! unless it takes its place.
 //!
-//! The processes of a job are numbered without a gap: its ranks in the order of its hosts, those of a host one after the other, and
-//! then its servers.
+//! The processes of a job are numbered without a gap: its ranks in the order of its hosts, those of a host one after the
+//! other, and then its servers.
 
 use crate::error::SimError;
-use crate::jobs::file::JobFile;
+use crate::jobs::file::{JobEntry, JobFile};
 use crate::jobs::placement::{Choice, Placement, ServerPlacement};
+use crate::jobs::programs::setting::JobSetting;
 use crate::jobs::sites::Sites;
+use crate::model::Model;
 use crate::nic::layout::{Layout, Process};
 use optiq_net::random::SplitMix64;
 use optiq_net::{Network, NodeId};
@@ -55,8 +57,8 @@ impl Allocation {
     /// Places the jobs of a file on its network.
     ///
     /// # Errors
-    /// [`SimError::Workload`] with a sentence that names file, line and job: a placement that does not fit, hosts or cores that are
-    /// taken.
+    /// [`SimError::Workload`] with a sentence that names file, line and job: a placement that does not fit, hosts or cores
+    /// that are taken.
     pub fn new(file: &JobFile, network: &Network) -> Result<Self, SimError> {
         Self::on(file, network, &Sites::new(network))
     }
@@ -74,6 +76,28 @@ impl Allocation {
             allocator.ranks(job).map_err(|why| file.error(job, &why))?;
         }
         Ok(Self { jobs: allocator.jobs })
+    }
+
+    /// What the programs of a job are built for; `hosts` are those of its processes ([`JobHosts::of_processes`]). They go on
+    /// after their samples. Panics if there is no such job.
+    pub fn setting<'a>(
+        &self,
+        file: &JobFile,
+        job: usize,
+        (network, model): (&'a Network, &'a Model),
+        hosts: &'a [u32],
+    ) -> JobSetting<'a> {
+        let processes = |job: &JobHosts| job.ranks() + job.servers.len() as u32;
+        JobSetting {
+            network,
+            model,
+            hosts,
+            servers: self.jobs[job].servers.len() as u32,
+            first: self.jobs[..job].iter().map(processes).sum(),
+            seed: file.job_seed(job),
+            keep_going: true,
+            planning_network: None,
+        }
     }
 
     /// All processes with their hosts and jobs, for a simulation of all jobs.
@@ -99,11 +123,7 @@ struct Allocator<'a> {
 
 impl<'a> Allocator<'a> {
     fn new(file: &'a JobFile, network: &'a Network, sites: &'a Sites) -> Self {
-        let none = |job: &crate::jobs::file::JobEntry| JobHosts {
-            hosts: Vec::new(),
-            processes: job.processes,
-            servers: Vec::new(),
-        };
+        let none = |job: &JobEntry| JobHosts { hosts: Vec::new(), processes: job.processes, servers: Vec::new() };
         Self {
             file,
             network,

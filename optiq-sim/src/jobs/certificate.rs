@@ -3,9 +3,8 @@
 use crate::error::SimError;
 use crate::jobs::allocation::{Allocation, JobHosts};
 use crate::jobs::file::JobFile;
-use crate::jobs::link_use::Flows;
-use crate::jobs::programs::setting::JobSetting;
-use crate::jobs::programs::traffic::{self, traffic};
+use crate::jobs::link_use::HostFlows;
+use crate::jobs::programs::traffic::{Flows, traffic};
 use crate::jobs::sharing::{Basis, Certifier, JobTraffic, Sharing};
 use crate::model::Model;
 use optiq_net::{Network, NodeId};
@@ -45,23 +44,12 @@ impl Certificate {
     ) -> Result<Self, SimError> {
         let mut certifier = Certifier::new(network, file.routing, model);
         let mut jobs = Vec::new();
-        let mut first = 0;
         for (number, hosts) in allocation.jobs.iter().enumerate() {
-            let of_processes: Vec<u32> = hosts.of_processes().map(|h| h.0).collect();
-            let setting = JobSetting {
-                network,
-                model,
-                hosts: &of_processes,
-                servers: hosts.servers.len() as u32,
-                first,
-                seed: file.job_seed(number),
-                keep_going: true,
-                planning_network: None,
-            };
-            first += of_processes.len() as u32;
+            let of_processes = hosts.of_processes().map(|h| h.0).collect::<Vec<_>>();
+            let setting = allocation.setting(file, number, (network, model), &of_processes);
             let told = |e: SimError| file.error(number, &e.to_string());
             let flows = traffic(&file.jobs[number].program, &setting).map_err(told)?;
-            if !flows.iter().any(|f| sends(f)) {
+            if !flows.iter().any(sends) {
                 let ranks = hosts.ranks();
                 return Err(file.error(
                     number,
@@ -89,23 +77,23 @@ impl Certificate {
 }
 
 /// Whether an entry has a pair of different ranks.
-fn sends(flows: &traffic::Flows) -> bool {
+fn sends(flows: &Flows) -> bool {
     let (from, to) = (&flows.sources, &flows.destinations);
     !from.is_empty() && !to.is_empty() && (from.len() > 1 || to.len() > 1 || from.start != to.start)
 }
 
 /// Flows between ranks as flows between hosts.
-fn between_hosts(flows: &[traffic::Flows], job: &JobHosts) -> Vec<Flows> {
+fn between_hosts(flows: &[Flows], job: &JobHosts) -> Vec<HostFlows> {
     let hosts: Vec<NodeId> = job.of_processes().collect();
     let mut pairs = Vec::new();
     let mut found = Vec::new();
-    for traffic::Flows { sources, destinations, bytes } in flows {
+    for Flows { sources, destinations, bytes } in flows {
         let of = |ranks: &std::ops::Range<u32>| hosts[ranks.start as usize..ranks.end as usize].to_vec();
         match (sources.len(), destinations.len()) {
             (1, 1) => pairs.push((hosts[sources.start as usize], hosts[destinations.start as usize], *bytes)),
-            _ => found.push(Flows::All { from: of(sources), to: of(destinations), bytes: *bytes }),
+            _ => found.push(HostFlows::All { from: of(sources), to: of(destinations), bytes: *bytes }),
         }
     }
-    found.push(Flows::Pairs(pairs));
+    found.push(HostFlows::Pairs(pairs));
     found
 }

@@ -10,8 +10,8 @@
 //! Where routers choose, nothing is known but that most packets take shortest paths: bytes are then divided evenly over the
 //! links that lead closer to the destination, at every vertex, and what is found is an estimate.
 //!
-//! Parallel links of one pair of vertices are told apart where the routing does ([`Network::lane`]). Where it does not, a packet
-//! may take any, and a flow counts on all of them.
+//! Parallel links of one pair of vertices are told apart where the routing does ([`Network::lane`]). Where it does not, a
+//! packet may take any, and a flow counts on all of them.
 
 use crate::error::SimError;
 use optiq_net::{LinkId, Network, NodeId, Routing};
@@ -20,7 +20,7 @@ use std::ops::Range;
 
 /// Bytes between hosts.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Flows {
+pub enum HostFlows {
     /// From each of some hosts to each of others, these bytes for a pair. A host that is listed twice counts twice.
     All {
         /// Who sends.
@@ -34,12 +34,13 @@ pub enum Flows {
     Pairs(Vec<(NodeId, NodeId, f64)>),
 }
 
-/// A flow as it counts, in bytes: one that can be there, if only as headers, is never weightless.
+/// A flow as it counts, in bytes: one that can be there, if only as headers, is never weightless. A power of two keeps sums of
+/// whole bytes exact.
 fn weight(bytes: f64) -> f64 {
-    bytes.max(1e-3)
+    bytes.max(1.0 / 1024.0)
 }
 
-impl Flows {
+impl HostFlows {
     /// Calls `each` for every destination with its sources and their bytes, in an order that depends on the flows alone. What a
     /// host sends to itself is left out.
     fn by_destination(
@@ -48,7 +49,7 @@ impl Flows {
     ) -> Result<(), SimError> {
         let mut sources = Vec::new();
         match self {
-            Flows::All { from, to, bytes } => {
+            HostFlows::All { from, to, bytes } => {
                 let mut to = to.clone();
                 to.sort_unstable();
                 for same in to.chunk_by(|a, b| a == b) {
@@ -58,7 +59,7 @@ impl Flows {
                     each(same[0], &sources)?;
                 }
             }
-            Flows::Pairs(pairs) => {
+            HostFlows::Pairs(pairs) => {
                 let mut pairs: Vec<_> = pairs.iter().filter(|p| p.0 != p.1).collect();
                 pairs.sort_by_key(|&&(src, dst, _)| (dst, src));
                 for same in pairs.chunk_by(|a, b| a.1 == b.1) {
@@ -146,7 +147,7 @@ pub(crate) struct LinkUse {
     pub(crate) bytes: Vec<f64>,
     /// Between different hosts.
     pub(crate) total: f64,
-    flows: Vec<Flows>,
+    flows: Vec<HostFlows>,
 }
 
 /// Follows flows over a network; what it needs on the way is used again.
@@ -193,7 +194,7 @@ impl<'n> Walker<'n> {
     ///
     /// # Errors
     /// A pair without a route.
-    pub(crate) fn follow(&mut self, flows: Vec<Flows>) -> Result<LinkUse, SimError> {
+    pub(crate) fn follow(&mut self, flows: Vec<HostFlows>) -> Result<LinkUse, SimError> {
         let mut bytes = vec![0.0; self.links.len()];
         let mut total = 0.0;
         for part in &flows {
@@ -476,8 +477,8 @@ mod tests {
         let network = Network::from_spec("star:4").unwrap();
         let mut walker = walker(&network, true);
         let flows = vec![
-            Flows::All { from: vec![NodeId(0), NodeId(1)], to: vec![NodeId(1), NodeId(2)], bytes: 10.0 },
-            Flows::Pairs(vec![(NodeId(3), NodeId(0), 5.0), (NodeId(2), NodeId(2), 7.0)]),
+            HostFlows::All { from: vec![NodeId(0), NodeId(1)], to: vec![NodeId(1), NodeId(2)], bytes: 10.0 },
+            HostFlows::Pairs(vec![(NodeId(3), NodeId(0), 5.0), (NodeId(2), NodeId(2), 7.0)]),
         ];
         let used = walker.follow(flows).unwrap();
         // 0 sends to 1 and 2, 1 to 2 alone; 3 to 0; what 2 has for itself goes nowhere.
@@ -495,7 +496,7 @@ mod tests {
         // Two leaves of two hosts, two spines: half over each, all of it over the terminal links.
         let network = Network::from_spec("fattree:2x2:1x2").unwrap();
         let mut walker = Walker::new(&network, Walk::ShortestPaths);
-        let used = walker.follow(vec![Flows::Pairs(vec![(NodeId(0), NodeId(2), 8.0)])]).unwrap();
+        let used = walker.follow(vec![HostFlows::Pairs(vec![(NodeId(0), NodeId(2), 8.0)])]).unwrap();
         let mut loads: Vec<f64> = used.bytes.iter().copied().filter(|&b| b > 0.0).collect();
         loads.sort_by(f64::total_cmp);
         assert_eq!(loads, [4.0, 4.0, 4.0, 4.0, 8.0, 8.0]);
@@ -520,8 +521,8 @@ mod tests {
             // Spread over the network.
             let host = |h: u32| NodeId(h * 7 % hosts);
             let flows = vec![
-                Flows::Pairs(pairs.iter().map(|&(a, b, w)| (host(a), host(b), f64::from(w))).collect()),
-                Flows::All {
+                HostFlows::Pairs(pairs.iter().map(|&(a, b, w)| (host(a), host(b), f64::from(w))).collect()),
+                HostFlows::All {
                     from: from.iter().map(|&h| host(h)).collect(),
                     to: to.iter().map(|&h| host(h)).collect(),
                     bytes: 3.0,

@@ -1,11 +1,11 @@
 //! Placement rules by their names: which hosts a job gets, and which hosts its I/O servers.
 //!
 //! `random-node`, `random-switch`, `spread-target`, `isolated-target` and `random-target` are those of the dissertation on
-//! interference between MPI and I/O on fat trees (document 000, section 6.5): nodes at random; whole leaf switches at random, the tasks
-//! of a job in sequence on them; a server on the last port of each leaf switch in turn; leaf switches for servers alone,
-//! half of them in each half of the network; servers on random hosts. It does not say *which* leaf switches servers have in
-//! `isolated-target`, though under d-mod-k that decides whether MPI and I/O meet at all: see [`LeafPositions`]. `contiguous` and
-//! random groups are those of the study of jobs on Dragonfly+ (document 003, section 4).
+//! interference between MPI and I/O on fat trees (document 000, section 6.5): nodes at random; whole leaf switches at random,
+//! the tasks of a job in sequence on them; a server on the last port of each leaf switch in turn; leaf switches for servers
+//! alone, half of them in each half of the network; servers on random hosts. It does not say *which* leaf switches servers
+//! have in `isolated-target`, though under d-mod-k that decides whether MPI and I/O meet at all: see [`LeafPositions`].
+//! `contiguous` and random groups are those of the study of jobs on Dragonfly+ (document 003, section 4).
 //!
 //! All are pure functions of the network, what is free, and a stream of random numbers.
 
@@ -102,8 +102,8 @@ pub enum ServerPlacement {
 /// Which leaf switches servers have to themselves.
 ///
 /// Under d-mod-k a level-2 switch sends up by the destination's place in its pod. Where servers have the same place in all
-/// pods, no other host has it, and no other flow takes these ports; otherwise flows to the hosts on leaves of that place in other
-/// pods do.
+/// pods, no other host has it, and no other flow takes these ports; otherwise flows to the hosts on leaves of that place in
+/// other pods do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeafPositions {
     /// The first leaf of every pod, then the second ones, and so on.

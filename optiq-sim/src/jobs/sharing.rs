@@ -2,36 +2,38 @@
 //!
 //! # The theorem
 //!
-//! Let two jobs have no host in common, let every packet's route be a function of its source and destination, and let no physical
-//! link (terminal links included) be on a route of both. Then what happens to each job, to the picosecond, does not depend on
-//! whether the other is there.
+//! Let two jobs have no host in common, let every packet's route be a function of its source and destination, and let no
+//! physical link (terminal links included) be on a route of both. Then what happens to each job, to the picosecond, does not
+//! depend on whether the other is there.
 //!
 //! *Proof.* Call the *places* of a job the physical links on its routes with all that belongs to them: at a link's beginning
-//! the time until which it is busy, the requests for it, the round robin pointer over these and the credits; at its end the buffers of its virtual
-//! channels, and the time until which these are read; and the memory, queues and processors of its hosts. The places of the two jobs are disjoint. What happens next at
-//! a place depends only on places of the same job:
+//! the time until which it is busy, the requests for it, the round robin pointer over these and the credits; at its end the
+//! buffers of its virtual channels, and the time until which these are read; and the memory, queues and processors of its
+//! hosts. The places of the two jobs are disjoint. What happens next at a place depends only on places of the same job:
 //!
-//! - *A link sends* when it is free, by the requests for it, by whether the inputs of these can be read, and by the credits of the
-//!   buffer at its own end (`shard/arbitration.rs`). Requests come from the heads of buffers of links that come
-//!   before it on some route, so these links are the same job's. Round robin goes around the inputs that request
-//!   *this* link; who has no request is skipped and leaves no trace. By age, only packets that request this link are compared.
+//! - *A link sends* when it is free, by the requests for it, by whether the inputs of these can be read, and by the credits of
+//!   the buffer at its own end (`shard/arbitration.rs`). Requests come from the heads of buffers of links that come before it
+//!   on some route, so these links are the same job's. Round robin goes around the inputs that request *this* link; who has no
+//!   request is skipped and leaves no trace. By age, only packets that request this link are compared.
 //! - *A buffer* belongs to one virtual channel of one link: a packet waits behind others only in a buffer that both entered by
-//!   the same link. There is no buffer that the inputs or the outputs of a router share, so two flows that share no
-//!   link share no buffer; credits count one such buffer, and come back to the link that they are for. So back-pressure, too, goes
-//!   from a link only to links before it on a route.
+//!   the same link. There is no buffer that the inputs or the outputs of a router share, so two flows that share no link share
+//!   no buffer; credits count one such buffer, and come back to the link that they are for. So back-pressure, too, goes from a
+//!   link only to links before it on a route.
 //! - *A crossbar* does not couple what differs at both ends. An output serves any input while another output serves another
-//!   input. An input is read `input_speedup` times as fast as a link and once at a time, which couples flows that came by the same link. Routers with a clock
-//!   match inputs and outputs in two separable steps: a port chooses among the ports that request it, and its pointer moves
-//!   when it is matched; both ends of a request are of one job, so the matching is the union of those of the jobs.
-//! - *Hosts* send and receive for their own job only. On a network whose hosts are joined directly, what passes a host's router
-//!   touches neither its memory's channels nor its processor.
+//!   input. An input is read `input_speedup` times as fast as a link and once at a time, which couples flows that came by the
+//!   same link. Routers with a clock match inputs and outputs in two separable steps: a port chooses among the ports that
+//!   request it, and its pointer moves when it is matched; both ends of a request are of one job, so the matching is the union
+//!   of those of the jobs.
+//! - *Hosts* send and receive for their own job only. On a network whose hosts are joined directly, what passes a host's
+//!   router touches neither its memory's channels nor its processor.
 //!
 //! Induction over events gives the claim. Random numbers do not spoil it: every process draws from a stream of its own. ∎
 //!
 //! # Where it does not hold
 //!
 //! - Where routers choose, a choice looks at all outputs of a router, so that jobs move each other: what is found is an
-//!   estimate over shortest paths, and never a certificate. So is what random directions around rings (`ties = "random"`) allow.
+//!   estimate over shortest paths, and never a certificate. So is what random directions around rings (`ties = "random"`)
+//!   allow.
 //! - Jobs on one host share its queues and its link. Then nothing is certified, whatever their routes are.
 //! - Real switches may have buffers that several ports share, and real hosts may wait for an operating system. The theorem is
 //!   about the network as it is modelled; buffers of each port, as InfiniBand's credits count them, are what it needs.
@@ -39,7 +41,7 @@
 //! The reverse does not hold: jobs that share a link slow each other only if they are there at the same time.
 
 use crate::error::SimError;
-use crate::jobs::link_use::{Flows, LinkUse, Walk, Walker};
+use crate::jobs::link_use::{HostFlows, LinkUse, Walk, Walker};
 use crate::model::{Model, Ties};
 use crate::router::policy::Policy;
 use optiq_net::{LinkId, Network, NodeId};
@@ -173,8 +175,8 @@ impl<'n> Certifier<'n> {
     /// Follows the flows of a job on these hosts.
     ///
     /// # Errors
-    /// Flows between hosts without a route.
-    pub fn job(&mut self, mut hosts: Vec<NodeId>, flows: Vec<Flows>) -> Result<JobTraffic, SimError> {
+    /// HostFlows between hosts without a route.
+    pub fn job(&mut self, mut hosts: Vec<NodeId>, flows: Vec<HostFlows>) -> Result<JobTraffic, SimError> {
         hosts.sort_unstable();
         hosts.dedup();
         Ok(JobTraffic { hosts, used: self.walker.follow(flows)? })
@@ -255,8 +257,8 @@ mod tests {
             let mut certifier = Certifier::new(&self.network, Policy::Fabric, &Model::default());
             let mpi = self.pairs.iter().map(|&(a, b)| (a, b, 1.0)).collect();
             let hosts = self.pairs.iter().map(|p| p.0).collect();
-            let mpi = certifier.job(hosts, vec![Flows::Pairs(mpi)]).unwrap();
-            let io = Flows::All { from: self.clients.clone(), to: self.servers.clone(), bytes: 1.0 };
+            let mpi = certifier.job(hosts, vec![HostFlows::Pairs(mpi)]).unwrap();
+            let io = HostFlows::All { from: self.clients.clone(), to: self.servers.clone(), bytes: 1.0 };
             let io = certifier.job([self.clients.clone(), self.servers.clone()].concat(), vec![io]).unwrap();
             certifier.pair(&mpi, &io).unwrap()
         }
@@ -276,11 +278,11 @@ mod tests {
         }
     }
 
-    /// Claim B16 and what `systems.md` computes from the routing: none if the I/O leaves are congruent modulo 18; 2.6 % (16 of 612
-    /// flows) with adjacent ones and 11 % (67) with random ones in one draw each. Which leaves MPI has is drawn, so these are values
-    /// of a distribution: with adjacent leaves, four of 68 leaves have an I/O leaf's place, half of them are MPI's, and
-    /// three of four flows to them leave their pod: 4.4 % on average; with four random places twelve leaves have one, and a third
-    /// of their flows comes from a pod of the server: 8.8 %.
+    /// Claim B16 and what `systems.md` computes from the routing: none if the I/O leaves are congruent modulo 18; 2.6 % (16 of
+    /// 612 flows) with adjacent ones and 11 % (67) with random ones in one draw each. Which leaves MPI has is drawn, so these
+    /// are values of a distribution: with adjacent leaves, four of 68 leaves have an I/O leaf's place, half of them are MPI's,
+    /// and three of four flows to them leave their pod: 4.4 % on average; with four random places twelve leaves have one, and
+    /// a third of their flows comes from a pod of the server: 8.8 %.
     #[test]
     fn shares_of_flows_by_the_place_of_io_leaves() {
         for (servers, mean, published) in [
@@ -304,13 +306,14 @@ mod tests {
         }
     }
 
-    /// Claim B17: servers on the last port of each leaf are reached by 4 of the 72 level-2 switches, the eighteenth of each pod.
+    /// Claim B17: servers on the last port of each leaf are reached by 4 of the 72 level-2 switches, the eighteenth of each
+    /// pod.
     #[test]
     fn spread_servers_use_four_level_2_switches_downward() {
         for (servers, expected) in [("spread-target:72", 4), ("isolated-target:72", 72)] {
             let brown = Brown::new("random-node", servers, 1);
             let mut walker = Walker::new(&brown.network, Walk::Routes);
-            let io = Flows::All { from: brown.clients.clone(), to: brown.servers.clone(), bytes: 1.0 };
+            let io = HostFlows::All { from: brown.clients.clone(), to: brown.servers.clone(), bytes: 1.0 };
             let used = walker.follow(vec![io]).unwrap();
             let shape = brown.network.switched_shape().unwrap();
             let down = (0..used.bytes.len()).filter(|&i| used.bytes[i] > 0.0).filter_map(|i| {
@@ -326,7 +329,7 @@ mod tests {
         let network = Network::from_spec("fattree:2x2:1x2").unwrap();
         let model = Model::default();
         let [a, b, c, d] = [0, 1, 2, 3].map(NodeId);
-        let all = |hosts: &[NodeId]| vec![Flows::All { from: hosts.to_vec(), to: hosts.to_vec(), bytes: 1.0 }];
+        let all = |hosts: &[NodeId]| vec![HostFlows::All { from: hosts.to_vec(), to: hosts.to_vec(), bytes: 1.0 }];
         let verdict = |routing, hosts: [&[NodeId]; 2]| {
             let mut certifier = Certifier::new(&network, routing, &model);
             let jobs = hosts.map(|hosts| certifier.job(hosts.to_vec(), all(hosts)).unwrap());
@@ -340,7 +343,7 @@ mod tests {
         // ones; on the way to 3 and to 1 likewise.
         assert_eq!(verdict(Policy::Fabric, [&[a, d], &[b, c]]), (true, 0, 0, [0.0, 0.0]));
         // The same host: never, even without a link.
-        assert_eq!(verdict(Policy::Fabric, [&[a, b], &[b]]).0, false);
+        assert!(!verdict(Policy::Fabric, [&[a, b], &[b]]).0);
         assert_eq!(verdict(Policy::Fabric, [&[a, b], &[b]]).2, 1);
         // Routers choose: half of what leaves a leaf is as likely to meet the other job, and nothing is certain.
         assert_eq!(verdict(Policy::AdaptiveUp, [&[a, b], &[c, d]]), (false, 0, 0, [0.0, 0.0]));

@@ -20,9 +20,9 @@ use std::process::ExitCode;
 /// Say from the routes alone which links jobs share, how much of their traffic passes these, and which jobs cannot slow
 /// each other; with --advise, which placement keeps them apart best
 ///
-/// Nothing is simulated. That two jobs share no host and no link, and so cannot slow each other, is a certificate under the fabric's own
-/// routes; where routers choose, or directions around rings are drawn, everything is an estimate. The exit status is 0; with
-/// --check it is 1 unless all pairs of jobs are certified.
+/// Nothing is simulated. That two jobs share no host and no link, and so cannot slow each other, is a certificate under the
+/// fabric's own routes; where routers choose, or directions around rings are drawn, everything is an estimate. The exit status
+/// is 0; with --check it is 1 unless all pairs of jobs are certified.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -51,7 +51,8 @@ pub struct Arguments {
     #[arg(long)]
     advise: bool,
     /// With --advise, how many seeds of random placements are tried, from the file's on
-    #[arg(long, value_name = "NUMBER", default_value_t = 4, requires = "advise", value_parser = clap::value_parser!(u32).range(1..=i64::from(adviser::MAX_SEEDS)))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 4, requires = "advise",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(adviser::MAX_SEEDS)))]
     seeds: u32,
     /// How many shared links of each pair of jobs, and how many placements, are listed
     #[arg(long, value_name = "NUMBER", default_value_t = 8)]

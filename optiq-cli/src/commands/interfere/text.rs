@@ -1,6 +1,7 @@
 //! What `optiq interfere` prints for people.
 
 use super::Found;
+use optiq_net::text_file::shorten;
 use optiq_sim::jobs::adviser::Advice;
 use optiq_sim::jobs::certificate::JobPair;
 use optiq_sim::jobs::sharing::Basis;
@@ -37,10 +38,10 @@ fn job_table(found: &Found<'_>) -> String {
     for ((entry, hosts), traffic) in found.file.jobs.iter().zip(&found.allocation.jobs).zip(&found.certificate.jobs) {
         rows.push(vec![
             entry.name.clone(),
-            entry.placement.to_string(),
+            shorten(&entry.placement.to_string()),
             hosts.hosts.len().to_string(),
             hosts.ranks().to_string(),
-            entry.servers.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
+            entry.servers.as_ref().map_or_else(|| "-".to_owned(), |rule| shorten(&rule.to_string())),
             traffic.links().to_string(),
             table::bytes(traffic.bytes()),
         ]);
@@ -58,9 +59,10 @@ fn pair_text(found: &Found<'_>, JobPair { jobs, sharing }: &JobPair) -> String {
         (false, true) => "they meet on no shortest path, but routers may take others",
         (false, false) => "they are expected to meet",
     };
-    let [hosts, links] =
-        [(sharing.hosts.len(), "host"), (sharing.links.len(), "link")].map(|(n, w)| table::count(n, w));
-    let mut out = format!("{a} and {b} share {hosts} and {links}: {verdict}\n");
+    let shared = [(sharing.hosts.len(), "host"), (sharing.links.len(), "link")];
+    let shared = shared.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| table::count(n, what)).collect::<Vec<_>>();
+    let shared = if shared.is_empty() { "no link".to_owned() } else { shared.join(" and ") };
+    let mut out = format!("{a} and {b} share {shared}: {verdict}\n");
     let ([part_a, part_b], [much_a, much_b]) = (sharing.parts(), sharing.parts_much());
     for (this, part, much, that) in [(a, part_a, much_a, b), (b, part_b, much_b, a)] {
         let [part, much] = [part, much].map(table::percent);
