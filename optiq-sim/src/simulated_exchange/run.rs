@@ -132,7 +132,7 @@ impl<'a> ExchangeSetting<'a> {
         let message = |d: &Demand| lower::Message { source: Rank(d.src.0), destination: Rank(d.dst.0), bytes: d.bytes };
         let mut messages: Vec<lower::Message> = self.demands.iter().map(message).collect();
         messages.sort_unstable();
-        let timetable = timetable::of_plan(&planned.plan, direct_order);
+        let timetable = timetable::of_plan(network, &planned.plan, direct_order);
         let lowered = match &timetable {
             Some(timetable) => lower_by_timetable(timetable, &messages, &placement),
             None => lower(Some(&planned.plan), &messages, &placement),
