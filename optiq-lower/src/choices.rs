@@ -62,7 +62,7 @@ pub enum TransportChoice {
 /// Who sends to whom when, where messages go directly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectOrder {
-    /// By the demands' sizes and balance ([`crate::timetable::order`]).
+    /// By the network's rate and the demands' sizes and balance ([`crate::timetable::order`]).
     Auto,
     /// In step with a timetable in which no port serves two others at one time ([`crate::timetable`]).
     Timetable,

@@ -65,6 +65,14 @@ constants! {
     pub const BALANCED_PART: f64 = 0.9, "1", "lower.balanced_part",
         Chosen { reason: "alltoall has 1; not swept between it and the random pairs of direct-random, which have 0.8 and less" };
 
+    /// Networks whose slowest link is at least this fast are taken to hold packets back by credits, and messages go all at once
+    /// there; smaller takes Ethernet for one of them, where ports that are sent too much lose packets.
+    pub const CREDITED_BYTES_PER_SECOND: f64 = 1.5e9, "B/s", "lower.credited_bytes_per_second",
+        Chosen {
+            reason: "between 10 Gbit/s, up to which most networks are Ethernet, and Blue Gene/Q's 1.8 GB/s and InfiniBand's 20 Gbit/s; \
+             a network does not say what it does, and nothing between 12.5 MB/s and 12.5 GB/s was tried (decision 038)",
+        };
+
     /// Looks of a list scheduler at demands, above which direct messages go by shifts; larger lets every rank compute for longer.
     pub const MOST_STEPS: u64 = 50_000_000, "1", "lower.most_steps",
         Chosen { reason: "a tenth of a second or two; 256 hosts with one chunk for each other need 17 million; not swept" };

@@ -164,7 +164,7 @@ pub(crate) fn lower_planned(
     mut options: ScheduleOptions,
 ) -> Result<LoweredPlan, SimError> {
     messages.sort_unstable();
-    let timetable = timetable::of_plan(&planned.plan, direct_order);
+    let timetable = timetable::of_plan(network, &planned.plan, direct_order);
     let lowered = match &timetable {
         Some(timetable) => lower_by_timetable(timetable, &messages, placement),
         None => lower(Some(&planned.plan), &messages, placement),

@@ -1,5 +1,5 @@
-//! Direct messages at scale: what the executor's two orders of sending reach on simulated fat trees of up to 1,296 hosts, beside MPI's
-//! two algorithms, each with the fabric's own routes and with adaptive ones.
+//! Direct messages at scale: what the executor's two orders of sending reach on simulated networks of up to 1,296 hosts, beside MPI's
+//! two algorithms, each with the fabric's own routes and, on fat trees and a Dragonfly+, with adaptive ones.
 //!
 //! Nobody forwards here, so all four have the same bytes on the same hosts' ports; with the fabric's own routes on the same links, too.
 //! What differs is who sends to whom when. Labs of 16 hosts say how that does over TCP, where ports that two senders share lose packets
@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 use optiq_lower::choices::DirectOrder;
 use optiq_lower::timetable;
 use optiq_measure::statistics::geometric_mean;
-use optiq_net::Network;
+use optiq_net::{Network, ShapeKind};
 use optiq_sim::simulated_exchange::method::{Executor, MpiAlgorithm, TransferMethod};
 use optiq_sim::simulated_exchange::run::ExchangeSetting;
 use optiq_sim::{Model, Policy, RunOptions};
@@ -29,8 +29,16 @@ use std::time::Instant;
 
 /// The machine: InfiniBand-like, 12.5 GB/s.
 const MODEL: &str = "fattree-12.5";
-/// How packets find their way, by the names that `--routing` takes.
-const ROUTINGS: [Policy; 2] = [Policy::Fabric, Policy::AdaptiveUp];
+
+/// How packets find their way: as the fabric says, and adaptively where the network has several ways.
+fn routings(network: &Network) -> Vec<Policy> {
+    let adaptive = match network.switched_shape().map(|shape| shape.kind()) {
+        Some(ShapeKind::FatTree { children, .. }) if children.len() > 1 => Some(Policy::AdaptiveUp),
+        Some(ShapeKind::DragonflyPlus { .. }) => Some(Policy::Fpar { threshold: Policy::FPAR_THRESHOLD }),
+        _ => None,
+    };
+    [Policy::Fabric].into_iter().chain(adaptive).collect()
+}
 
 /// Who sends to whom when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,7 +135,7 @@ pub fn run(workspace: &Workspace, selection: &Selection) -> Result<ScaleContent,
             let planned = pipeline::run(&network, &demands, &with_planner(PlannerName::Direct))?;
             let subject = Subject { model: &model, network: &network, demands: &demands, planned: &planned };
             let mut runs = Vec::new();
-            for routing in ROUTINGS {
+            for routing in routings(&network) {
                 for order in SendOrder::ALL {
                     runs.push(subject.run(order, routing)?);
                 }
@@ -139,7 +147,7 @@ pub fn run(workspace: &Workspace, selection: &Selection) -> Result<ScaleContent,
                 messages: demands.len(),
                 bytes: demands.iter().map(|d| d.bytes).sum(),
                 link_bound_seconds: planned.report.congestion_seconds,
-                taken: SendOrder::of_executor(timetable::order(&demands, DirectOrder::Auto)),
+                taken: SendOrder::of_executor(timetable::order(&network, &demands, DirectOrder::Auto)),
                 runs,
             });
         }
@@ -202,7 +210,7 @@ impl ScaleCase {
 
 impl ScaleContent {
     /// Of the page.
-    pub const TITLE: &'static str = "Direct messages on simulated fat trees of up to 1,296 hosts";
+    pub const TITLE: &'static str = "Direct messages on simulated networks of up to 1,296 hosts";
 
     /// The page below its circumstances.
     pub fn body(&self) -> String {
@@ -220,9 +228,14 @@ impl ScaleContent {
                 continue;
             }
             let _ = write!(page, "\n## {title}\n");
-            for routing in ROUTINGS.map(|routing| routing.to_string()) {
-                let _ = write!(page, "\n### Routing `{routing}`\n\n{}", summary(&cases, &routing));
-                let _ = write!(page, "\n{}", table(&cases, &routing).markdown());
+            for routing in self.routings() {
+                let has_run = |case: &&ScaleCase| case.runs.iter().any(|run| run.routing == routing);
+                let cases: Vec<&ScaleCase> = cases.iter().copied().filter(has_run).collect();
+                if cases.is_empty() {
+                    continue;
+                }
+                let _ = write!(page, "\n### Routing `{routing}`\n\n{}", summary(&cases, routing));
+                let _ = write!(page, "\n{}", table(&cases, routing).markdown());
             }
         }
         let runs = || self.cases.iter().flat_map(|case| &case.runs);
@@ -234,6 +247,19 @@ impl ScaleContent {
             packets as f64 / 1e6
         );
         page
+    }
+}
+
+impl ScaleContent {
+    /// The names of the routings, in the order in which they were simulated first.
+    fn routings(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for run in self.cases.iter().flat_map(|case| &case.runs) {
+            if !names.contains(&run.routing.as_str()) {
+                names.push(&run.routing);
+            }
+        }
+        names
     }
 }
 
@@ -310,6 +336,6 @@ mod tests {
         let page = ScaleContent { model: MODEL.into(), cases: vec![case] }.body();
         assert!(page.contains("| 0.80 x | 0.50 x |") && page.contains("800 us (75.0 %)"), "{page}");
         assert!(page.contains("4 simulations, 2 million packets, in 4 s."), "{page}");
-        assert!(page.contains("### Routing `adaptive-up`") && page.contains("| timetable | - | - |"), "{page}");
+        assert!(page.contains("### Routing `fabric`") && !page.contains("adaptive-up"), "{page}");
     }
 }

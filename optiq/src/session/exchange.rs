@@ -333,7 +333,7 @@ impl Session {
         };
         // Packed messages are few and go as fast as they can.
         let direct = plan.filter(|_| gathered.is_none());
-        let timetable = direct.and_then(|plan| timetable::of_plan(plan, self.config.direct_order));
+        let timetable = direct.and_then(|plan| timetable::of_plan(&fabric.network, plan, self.config.direct_order));
         if let Some(timetable) = &timetable {
             paths = lower_by_timetable(timetable, messages, &fabric.placement).map_err(Error::BadPlan)?;
         }
