@@ -9,12 +9,14 @@
 //!      │                    ├── bars         level bars of times, bytes and numbers; sketch: a network as it is
 //!      └── page ── table    ├── gap          how a planner closed its gap ── plan: the page of a plan
 //!                           ├── explanation  the page of `optiq explain`; network: that of `optiq topology`
+//!                           ├── boxes        box plots; stacks: bars of parts of several owners ── jobs: the page of jobs
 //!                           ├── ratios       the page of many comparisons with MPI
 //!                           └── timeline     the page of a traced run
 //! ```
 
 pub mod axis;
 pub mod bars;
+pub mod boxes;
 pub mod chart;
 pub mod colours;
 pub mod context;
@@ -24,6 +26,7 @@ mod flights;
 mod folded;
 mod gap;
 pub mod heat;
+pub mod jobs;
 mod layers;
 mod layout;
 mod maps;
@@ -34,6 +37,7 @@ pub mod plan;
 pub mod ratios;
 pub mod report;
 mod sketch;
+pub mod stacks;
 mod svg;
 pub mod table;
 pub mod timeline;

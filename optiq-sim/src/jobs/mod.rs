@@ -11,5 +11,7 @@ pub mod placement;
 pub mod program_grammar;
 pub mod program_spec;
 pub mod programs;
+pub mod run;
 pub mod sharing;
 pub mod sites;
+pub mod statistics;

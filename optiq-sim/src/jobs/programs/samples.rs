@@ -66,6 +66,11 @@ impl JobReport {
         self.ranks.get(rank as usize).map(|samples| samples.lock().clone()).unwrap_or_default()
     }
 
+    /// How many samples there are so far.
+    pub fn samples(&self) -> u64 {
+        self.ranks.iter().map(|rank| rank.lock().samples.len() as u64).sum()
+    }
+
     /// The durations of all samples, in the order of ranks.
     pub fn durations(&self) -> Vec<Time> {
         let mut all = Vec::new();

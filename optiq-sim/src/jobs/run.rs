@@ -1,0 +1,405 @@
+//! From a job file to what its jobs take: each of them alone, and all of them together.
+//!
+//! A job alone is simulated with the same processes on the same hosts, while all other processes do nothing: then every
+//! random number is the same as beside the others, and whatever differs is their doing. All ranks go on after their
+//! samples until the run ends, so that the load does not sink while the last ranks of a job still measure. A run ends when
+//! all jobs that it measures have their samples: together those that the file says, alone the job itself.
+//!
+//! Runs depend on nothing but the jobs. They are dealt out to threads, and what is found is the same for any number of them.
+
+use crate::engine::limits::{End, Limits};
+use crate::error::SimError;
+use crate::jobs::allocation::{Allocation, JobHosts};
+use crate::jobs::file::JobFile;
+use crate::jobs::programs::build::build;
+use crate::jobs::programs::samples::{JobReport, RankSamples};
+use crate::jobs::programs::setting::JobSetting;
+use crate::jobs::statistics::{self, JobStatistics, NodeSamples, Slowdown};
+use crate::model::Model;
+use crate::nic::layout::{Layout, Process};
+use crate::nic::program::{Idle, Program};
+use crate::observers::series::{Recording, Series};
+use crate::options::RunOptions;
+use crate::outcome::{JobOutcome, Outcome};
+use crate::simulation::simulate_jobs;
+use crate::time::Time;
+use optiq_net::Network;
+use optiq_net::fingerprint::{Fingerprint, Hasher};
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::thread;
+
+/// The jobs, where they are, and the machine.
+#[derive(Clone, Copy)]
+pub struct Jobs<'a> {
+    /// The jobs; random numbers follow from its seed.
+    pub file: &'a JobFile,
+    /// Their network.
+    pub network: &'a Network,
+    /// The machine's parameters.
+    pub model: &'a Model,
+    /// Where the jobs are.
+    pub allocation: &'a Allocation,
+    /// By job: the network as the planner of its `alltoallv` sees it, for example with the load of other jobs; nothing for the
+    /// network itself. May be shorter than there are jobs.
+    pub planning_networks: &'a [Option<&'a Network>],
+}
+
+/// Which runs are wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Which {
+    /// Each job alone, and all together: only then there are slowdowns.
+    #[default]
+    Both,
+    /// Each job alone.
+    Alone,
+    /// All together.
+    Together,
+}
+
+/// One of the runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The job of this number alone.
+    Alone(usize),
+    /// All together.
+    Together,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JobProgress {
+    /// Which run.
+    pub kind: Kind,
+    /// Its number among all, in the order in which they begin.
+    pub number: usize,
+    /// How many there are.
+    pub runs: usize,
+    /// Simulated time.
+    pub now: Time,
+    /// Events so far.
+    pub events: u64,
+    /// The part of its samples that the slowest of its measured jobs has.
+    pub part: f64,
+}
+
+/// How to run.
+#[derive(Clone, Copy, Default)]
+pub struct JobRunOptions<'a> {
+    /// Which runs are wanted.
+    pub which: Which,
+    /// Threads, at least one; the results are the same with any number. Where there are more than runs, a run has several.
+    pub threads: usize,
+    /// Of each run.
+    pub limits: Limits,
+    /// What is recorded over time.
+    pub series: Recording,
+    /// Becomes true when all is to end. Runs that have not begun are then left out.
+    pub stop: Option<&'a AtomicBool>,
+    /// Is told now and then how far a run is, from any thread.
+    pub progress: Option<&'a (dyn Fn(JobProgress) + Sync)>,
+}
+
+/// What a job has measured in a run.
+#[derive(Clone, Debug)]
+pub struct JobRun {
+    /// The samples of its ranks, without servers, in the order of [`crate::jobs::allocation::JobHosts::of_processes`].
+    pub ranks: Vec<RankSamples>,
+    /// What the network has carried for it.
+    pub outcome: JobOutcome,
+    /// When the last rank had all of its samples; `None` if one has not: the run has met a limit, or the job is not measured
+    /// and was slower than those that are.
+    pub complete: Option<Time>,
+}
+
+/// A run, without what belongs to one job only.
+#[derive(Clone, Debug)]
+pub struct RunOutcome {
+    /// Why it ended: [`End::Measured`] if all is as it should be.
+    pub end: End,
+    /// The time of the last event.
+    pub time: Time,
+    /// Events.
+    pub events: u64,
+    /// Packets that arrived.
+    pub packets: u64,
+    /// Bytes on each link of the network, headers included; parallel ones together.
+    pub link_bytes: Vec<u64>,
+    /// For how long each link was busy; parallel ones together.
+    pub link_busy: Vec<Time>,
+    /// What happened over time, if it was wanted. Its jobs are by number in a run of all together; alone, the job itself is
+    /// the first one, and nothing belongs to a second one. Without entries for jobs if the file has only one.
+    pub series: Option<Series>,
+    /// What the simulation itself took, in seconds.
+    pub wall_seconds: f64,
+}
+
+/// A job alone and beside the others; what was not wanted, or not begun, is `None`.
+#[derive(Clone, Debug)]
+pub struct JobResult {
+    /// Alone.
+    pub alone: Option<JobRun>,
+    /// Beside all others.
+    pub together: Option<JobRun>,
+    /// By rank: its node, counted from 0 among the job's.
+    pub nodes: Vec<u32>,
+}
+
+/// All that was found.
+#[derive(Clone, Debug)]
+pub struct JobResults {
+    /// By job.
+    pub jobs: Vec<JobResult>,
+    /// By job, the run of it alone.
+    pub alone: Vec<Option<RunOutcome>>,
+    /// The run of all.
+    pub together: Option<RunOutcome>,
+    /// How many runs had not begun when the caller asked to stop.
+    pub left_out: usize,
+}
+
+impl RunOutcome {
+    /// Whether all samples of all of its measured jobs are there.
+    pub fn is_complete(&self) -> bool {
+        self.end == End::Measured
+    }
+}
+
+impl JobResult {
+    /// What a run of this job says; `None` without samples.
+    pub fn statistics(&self, run: &JobRun) -> Option<JobStatistics> {
+        NodeSamples::new(self.nodes.iter().copied().zip(&run.ranks)).statistics()
+    }
+
+    /// How much slower it is beside the others: `None` if it was not simulated both alone and together, or has no samples.
+    pub fn slowdown(&self) -> Option<Slowdown> {
+        statistics::slowdown(&self.nodes, &self.alone.as_ref()?.ranks, &self.together.as_ref()?.ranks)
+    }
+}
+
+impl JobResults {
+    /// Whether every run that was wanted has measured what it was to measure.
+    pub fn is_complete(&self) -> bool {
+        let mut runs = self.alone.iter().flatten().chain(&self.together);
+        self.left_out == 0 && runs.all(RunOutcome::is_complete)
+    }
+
+    /// The fingerprint of all samples, and of all that was simulated: the same on every machine, with any number of threads.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let mut hasher = Hasher::new("optiq job results 1");
+        for run in self.jobs.iter().flat_map(|job| [&job.alone, &job.together]).flatten() {
+            hasher.bytes(&run.outcome.fingerprint().0.to_le_bytes());
+            for rank in &run.ranks {
+                hasher.u64(rank.samples.len() as u64);
+                for sample in &rank.samples {
+                    hasher.u64(sample.start.as_picoseconds());
+                    hasher.u64(sample.duration.as_picoseconds());
+                }
+            }
+        }
+        hasher.finish()
+    }
+}
+
+/// Simulates jobs.
+///
+/// # Errors
+/// [`SimError::Workload`] that names file and job: a program that does not fit its ranks, or fails; all that
+/// [`simulate_jobs`] reports. One that fails ends all others.
+pub fn run_jobs(jobs: &Jobs<'_>, options: &JobRunOptions<'_>) -> Result<JobResults, SimError> {
+    let kinds = kinds(jobs.file.jobs.len(), options.which);
+    let threads = options.threads.max(1);
+    let runner = Runner {
+        jobs: *jobs,
+        options: *options,
+        hosts: jobs.allocation.jobs.iter().map(|job| job.of_processes().map(|host| host.0).collect()).collect(),
+        threads: (threads / kinds.len()).max(1),
+        halt: AtomicBool::new(false),
+        next: AtomicUsize::new(0),
+        kinds,
+    };
+    let found: Vec<Mutex<Option<Found>>> = runner.kinds.iter().map(|_| Mutex::new(None)).collect();
+    let workers = threads.min(runner.kinds.len());
+    thread::scope(|scope| {
+        for _ in 1..workers {
+            scope.spawn(|| runner.work(&found));
+        }
+        runner.work(&found);
+    });
+    let found = found.into_iter().map(|found| found.into_inner().transpose()).collect::<Result<Vec<_>, _>>()?;
+    Ok(runner.results(found))
+}
+
+/// The runs, the longest first. With a single job both kinds are the same run.
+fn kinds(jobs: usize, which: Which) -> Vec<Kind> {
+    let together = (which != Which::Alone && jobs > 1 || which == Which::Together).then_some(Kind::Together);
+    let alone = (0..jobs).map(Kind::Alone).filter(|_| which != Which::Together);
+    together.into_iter().chain(alone).collect()
+}
+
+type Found = Result<(RunOutcome, Vec<JobRun>), SimError>;
+
+struct Runner<'a> {
+    jobs: Jobs<'a>,
+    options: JobRunOptions<'a>,
+    /// Per job, the host of each process.
+    hosts: Vec<Vec<u32>>,
+    /// Of each run.
+    threads: usize,
+    /// What runs look at for whether they shall end: the caller wants to, or another run has failed.
+    halt: AtomicBool,
+    kinds: Vec<Kind>,
+    next: AtomicUsize,
+}
+
+impl Runner<'_> {
+    fn is_stopped(&self) -> bool {
+        if self.options.stop.is_some_and(|stop| stop.load(SeqCst)) {
+            self.halt.store(true, SeqCst);
+        }
+        self.halt.load(SeqCst)
+    }
+
+    /// Takes runs until none is left.
+    fn work(&self, found: &[Mutex<Option<Found>>]) {
+        loop {
+            let number = self.next.fetch_add(1, SeqCst);
+            let Some(&kind) = self.kinds.get(number) else { return };
+            if self.is_stopped() {
+                return;
+            }
+            let result = self.run(kind, number);
+            if result.is_err() {
+                self.halt.store(true, SeqCst);
+            }
+            *found[number].lock() = Some(result);
+        }
+    }
+
+    /// The programs of a run, and what its jobs measure.
+    fn programs(&self, kind: Kind) -> Result<(Vec<Box<dyn Program>>, Vec<(usize, JobReport)>), SimError> {
+        let Jobs { file, network, model, allocation, planning_networks } = self.jobs;
+        let mut programs: Vec<Box<dyn Program>> = Vec::new();
+        let mut reports = Vec::new();
+        for (job, hosts) in self.hosts.iter().enumerate() {
+            if !matches!(kind, Kind::Together) && kind != Kind::Alone(job) {
+                programs.extend(hosts.iter().map(|_| Box::new(Idle) as Box<dyn Program>));
+                continue;
+            }
+            let setting = JobSetting {
+                network,
+                model,
+                hosts,
+                servers: allocation.jobs[job].servers.len() as u32,
+                first: programs.len() as u32,
+                seed: file.job_seed(job),
+                keep_going: true,
+                planning_network: planning_networks.get(job).copied().flatten(),
+            };
+            let built = build(&file.jobs[job].program, &setting).map_err(|e| file.error(job, &e.to_string()))?;
+            programs.extend(built.programs);
+            reports.push((job, built.report));
+        }
+        Ok((programs, reports))
+    }
+
+    /// Alone, a job is the first one, and all that is idle another.
+    fn layout(&self, kind: Kind) -> Layout {
+        let Jobs { file, allocation, .. } = self.jobs;
+        let Kind::Alone(alone) = kind else { return allocation.layout(file) };
+        let process = |job| move |&host| Process { host, job: u16::from(job != alone) };
+        let processes = self.hosts.iter().enumerate().flat_map(|(job, hosts)| hosts.iter().map(process(job)));
+        Layout::new(processes.collect()).measure(0)
+    }
+
+    fn run(&self, kind: Kind, number: usize) -> Found {
+        let (programs, reports) = self.programs(kind)?;
+        let layout = self.layout(kind);
+        let tell = |now: Time, events: u64| {
+            // This is what is called now and then, so here the caller's wish is passed on.
+            self.is_stopped();
+            if let Some(progress) = self.options.progress {
+                let part = self.part(kind, &reports);
+                progress(JobProgress { kind, number, runs: self.kinds.len(), now, events, part });
+            }
+        };
+        let options = RunOptions {
+            limits: self.options.limits,
+            threads: self.threads,
+            seed: self.jobs.file.seed,
+            routing: self.jobs.file.routing,
+            stop: Some(&self.halt),
+            progress: Some(&tell),
+            series: self.options.series,
+            ..RunOptions::default()
+        };
+        let Jobs { network, model, file, .. } = self.jobs;
+        let outcome = simulate_jobs(network, model, &layout, programs, &options);
+        // What went wrong in a program says more than the deadlock that follows.
+        if let Some((job, why)) = reports.iter().find_map(|(job, report)| Some((*job, report.failure()?))) {
+            return Err(file.error(job, &why));
+        }
+        Ok(self.measured(outcome?, &reports))
+    }
+
+    /// See [`JobProgress::part`].
+    fn part(&self, kind: Kind, reports: &[(usize, JobReport)]) -> f64 {
+        let Jobs { file, allocation, .. } = self.jobs;
+        let measured = reports.iter().filter(|(job, _)| kind != Kind::Together || file.jobs[*job].is_measured);
+        let of_job = |(job, report): &(usize, JobReport)| {
+            let ranks = allocation.jobs[*job].ranks();
+            let wanted = f64::from(ranks) * f64::from(file.jobs[*job].program.samples);
+            report.samples() as f64 / wanted.max(1.0)
+        };
+        measured.map(of_job).fold(1.0, f64::min)
+    }
+
+    fn measured(&self, outcome: Outcome, reports: &[(usize, JobReport)]) -> (RunOutcome, Vec<JobRun>) {
+        let run = RunOutcome {
+            end: outcome.end,
+            time: outcome.time,
+            events: outcome.events,
+            packets: outcome.packets,
+            link_bytes: outcome.link_bytes,
+            link_busy: outcome.link_busy,
+            series: outcome.series,
+            wall_seconds: outcome.wall_seconds,
+        };
+        // Alone the job comes first, too; the one behind it is nothing.
+        let jobs = reports.iter().zip(outcome.jobs).map(|((job, report), outcome)| {
+            let ranks = self.jobs.allocation.jobs[*job].ranks();
+            JobRun { ranks: (0..ranks).map(|r| report.rank(r)).collect(), complete: report.complete(), outcome }
+        });
+        (run, jobs.collect())
+    }
+
+    /// By job, from what was found by run.
+    fn results(&self, found: Vec<Option<(RunOutcome, Vec<JobRun>)>>) -> JobResults {
+        let Jobs { file, allocation, .. } = self.jobs;
+        let count = file.jobs.len();
+        let nodes = |job: usize| {
+            let JobHosts { hosts, processes, .. } = &allocation.jobs[job];
+            (0..hosts.len() as u32).flat_map(|node| std::iter::repeat_n(node, *processes as usize)).collect()
+        };
+        let nothing = |job| JobResult { alone: None, together: None, nodes: nodes(job) };
+        let jobs = (0..count).map(nothing).collect();
+        let left_out = found.iter().filter(|found| found.is_none()).count();
+        let mut results = JobResults { jobs, alone: vec![None; count], together: None, left_out };
+        for (kind, found) in self.kinds.iter().zip(found) {
+            let Some((run, mut of_jobs)) = found else { continue };
+            match *kind {
+                Kind::Alone(job) => (results.jobs[job].alone, results.alone[job]) = (of_jobs.pop(), Some(run)),
+                Kind::Together => {
+                    results.together = Some(run);
+                    let jobs = results.jobs.iter_mut().zip(of_jobs);
+                    jobs.for_each(|(job, of_job)| job.together = Some(of_job));
+                }
+            }
+        }
+        if let (Which::Both, 1) = (self.options.which, count) {
+            results.together = results.alone[0].clone();
+            results.jobs[0].together = results.jobs[0].alone.clone();
+        }
+        results
+    }
+}
