@@ -35,7 +35,7 @@ use std::path::Path;
 use toml::Spanned;
 
 /// The largest job file.
-const MAX_BYTES: u64 = 256 << 10;
+pub(crate) const MAX_BYTES: u64 = 256 << 10;
 /// The longest name of a job, in bytes.
 const MAX_NAME: usize = 64;
 /// Cores of a host unless the file says otherwise.
@@ -189,7 +189,17 @@ impl JobFile {
     /// # Errors
     /// As [`JobFile::read`].
     pub fn parse(text: &str, label: &str) -> Result<Self, SimError> {
-        Reader { text, label }.read()
+        Reader { text, label, line_of: &|offset| line_at(text, offset) }.read()
+    }
+
+    /// As [`JobFile::parse`], of a text that was made from another one: `line_of` is the line there for an offset here.
+    pub(crate) fn parse_made(text: &str, label: &str, line_of: &dyn Fn(usize) -> usize) -> Result<Self, SimError> {
+        Reader { text, label, line_of }.read()
+    }
+
+    /// How messages call it.
+    pub fn label(&self) -> &str {
+        &self.label
     }
 
     /// The network that it names.
@@ -225,14 +235,20 @@ impl JobFile {
     }
 }
 
+/// The line of an offset in a text, from 1 on.
+pub(crate) fn line_at(text: &str, offset: usize) -> usize {
+    1 + text.bytes().take(offset).filter(|&b| b == b'\n').count()
+}
+
 struct Reader<'a> {
     text: &'a str,
     label: &'a str,
+    line_of: &'a dyn Fn(usize) -> usize,
 }
 
 impl Reader<'_> {
     fn line(&self, span: &Range<usize>) -> usize {
-        1 + self.text.bytes().take(span.start).filter(|&b| b == b'\n').count()
+        (self.line_of)(span.start)
     }
 
     fn error(&self, span: Range<usize>, why: impl AsRef<str>) -> SimError {

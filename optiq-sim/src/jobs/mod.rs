@@ -15,3 +15,5 @@ pub mod run;
 pub mod sharing;
 pub mod sites;
 pub mod statistics;
+pub mod sweep;
+pub mod throttle;
