@@ -51,6 +51,8 @@ schemas! {
     SimulateGoal: "simulate-goal",
     /// `optiq interfere`.
     Interfere: "interfere",
+    /// `optiq congestion`.
+    Congestion: "congestion",
     /// `optiq reproduce`.
     Reproduce: "reproduce",
     /// `optiq lab up`, and `optiq lab status` of one lab.

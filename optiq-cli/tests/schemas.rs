@@ -115,6 +115,7 @@ fn documents_are_as_their_schemas_say() {
         ),
         ("simulate", "simulate --topology torus:4x4 --demands pattern:subset --message 16kB --routing adaptive --json"),
         ("interfere", "interfere --jobs two.toml --advise --seeds 1 --json"),
+        ("congestion", "congestion --topology star:10 --samples 2 --json"),
         ("simulate-goal", "simulate --topology star:2 --goal ring.goal --json"),
         ("reproduce", "reproduce O4 --nodes 512 --output r --json"),
         ("wrap", &wrap),
