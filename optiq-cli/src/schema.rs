@@ -53,6 +53,8 @@ schemas! {
     SimulateJobs: "simulate-jobs",
     /// `optiq interfere`.
     Interfere: "interfere",
+    /// `optiq congestion`.
+    Congestion: "congestion",
     /// `optiq reproduce`.
     Reproduce: "reproduce",
     /// `optiq lab up`, and `optiq lab status` of one lab.

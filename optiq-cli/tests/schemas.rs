@@ -124,6 +124,7 @@ fn documents_are_as_their_schemas_say() {
         ("simulate-jobs", "simulate --jobs three.toml --report j.html --json"),
         ("simulate-jobs", "simulate --jobs two.toml --only alone --until 0.0001 --seed 4 --json"),
         ("interfere", "interfere --jobs two.toml --advise --seeds 1 --json"),
+        ("congestion", "congestion --topology star:10 --samples 2 --json"),
         ("simulate-goal", "simulate --topology star:2 --goal ring.goal --json"),
         ("reproduce", "reproduce O4 --nodes 512 --output r --json"),
         ("wrap", &wrap),

@@ -39,5 +39,6 @@ pub use nic::program::{Delivery, Host, Idle, Notice, Program};
 pub use observers::series::{JobSeries, QueueKind, QueueSeries, Recording, Series};
 pub use options::RunOptions;
 pub use outcome::{JobOutcome, Outcome};
+pub use router::adaptive::dependencies::{Dependencies, channel_dependencies};
 pub use router::policy::Policy;
 pub use simulation::{simulate, simulate_jobs};

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 mod bench;
 #[cfg(feature = "mpi")]
 mod calibrate;
+mod congestion;
 #[cfg(feature = "mpi")]
 mod demo;
 mod explain;
@@ -70,6 +71,7 @@ commands! {
     Transfers(transfers),
     Simulate(simulate),
     Interfere(interfere),
+    Congestion(congestion),
     Reproduce(reproduce),
     Lab(lab),
     #[cfg(feature = "mpi")]

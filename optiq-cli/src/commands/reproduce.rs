@@ -1,4 +1,4 @@
-//! `optiq reproduce`: what the thesis published, what comes out here, and whether that shows it again. The work is in `optiq-studies`.
+//! `optiq reproduce`: what was published, what comes out here, and whether that shows it again. The work is in `optiq-studies`.
 
 use crate::failure::Failure;
 use crate::output::{self, Schema};
@@ -17,24 +17,27 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Show again what the thesis published: its value, ours, and the verdict
+/// Show again what was published: its value, ours, and the verdict
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The claims: O1 to O4 (Table VII: loads of MPI, the LP, heuristic 2, heuristic 1), O5 (its throughputs, simulated), O6 (Table
 VI: gains in 91 cases, simulated), O7 to O11 (Figures 8 and 10, Table VIII, Figure 12, Table IX: by nodes, sizes, distance,
 destinations, pairing, simulated), O12 and O13 (Figures 13 and 14: chunk and message sizes, simulated), O14 (Table X:
 maxload), O15 (Tables XI, XIII, XIV: seconds), O16 (Table XII: candidate paths), O17 (solvers), O18 and O19 (CESM and HACC I/O,
-simulated), and 91 (all 91 cases with one planner: gaps).
+simulated), and 91 (all 91 cases with one planner: gaps). Of Kang et al., jobs on a Dragonfly+ of 3,456 hosts, simulated: K1
+(structure), K2 and K3 (uniform random alone and beside a background), K4 (stencil and tornado by placement), K5 (tornado beside a
+background), K6 and K7 (broadcast: latency and rate), K8 (adaptive routing).
 
 Examples:
   optiq reproduce O1
   optiq reproduce O1 O3 O4 --json
   optiq reproduce O3 --repetitions 1 --output results
   optiq reproduce 91 --nodes 512 --planner heu2
+  optiq reproduce K1
 
 A claim that is not shown is no failure: the exit status is 0, and the verdict says what was seen. With --nodes a claim runs
 on another partition than the published one, and its published numbers are shown but not judged by. O5 to O13, O15 to
-O19 and 91 take minutes, O6 twenty. O6 to O11, O18 and O19 move fewer bytes in larger packets than published; their pages say
+O19, 91 and K2 to K8 take minutes, O6 twenty. O6 to O11, O18 and O19 move fewer bytes in larger packets than published; their pages say
 what that changes. With --scale and --packets they take others, and with more than their own nothing is judged.")]
 pub struct Arguments {
     /// Claims, such as O1, or 91 for the 91 cases
@@ -52,10 +55,11 @@ pub struct Arguments {
     /// 91, O6 and O15: take the cases from a file like data/thesis91.toml instead; - is standard input
     #[arg(long, value_name = "FILE")]
     cases: Option<PathBuf>,
-    /// O5 to O11, O18, O19: divide all bytes by N instead of the claim's own divisor
+    /// O5 to O11, O18, O19: divide all bytes by N instead of the claim's own divisor; K2 to K5, K8: numbers of messages by N
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     scale: Option<u64>,
-    /// O5 to O11, O18, O19: packets N times as large as the machine's instead of the claim's own factor
+    /// O5 to O11, O18, O19: packets N times as large as the machine's instead of the claim's own factor; K2 to K5: N times the
+    /// claim's own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     packets: Option<u64>,
     /// Write a page for each claim into a directory, such as docs/results, and its document into data below that

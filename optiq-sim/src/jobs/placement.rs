@@ -554,7 +554,7 @@ fn alternate((low, high): (Vec<usize>, Vec<usize>)) -> Vec<usize> {
 }
 
 /// Any order, each equally likely (Fisher and Yates).
-fn shuffle<T>(items: &mut [T], rng: &mut SplitMix64) {
+pub fn shuffle<T>(items: &mut [T], rng: &mut SplitMix64) {
     for i in (1..items.len()).rev() {
         items.swap(i, rng.below(i as u64 + 1) as usize);
     }

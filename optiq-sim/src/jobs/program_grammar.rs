@@ -64,6 +64,11 @@ pub const PROGRAMS: &[ProgramEntry] = &[
         "alltoall,message=64KB,algorithm=pairwise",
     ),
     program(
+        "allreduce",
+        "ranks reduce a message of which all have the result, by recursive doubling",
+        "allreduce,message=8B,think=10us",
+    ),
+    program(
         "alltoallv",
         "an exchange of these demands between ranks, by OPTIQ's plan and chunk scheduler or by MPI's algorithms",
         "alltoallv,message=1MB,demands=random,algorithm=optiq",
@@ -85,16 +90,17 @@ pub const PROGRAMS: &[ProgramEntry] = &[
     program("idle", "nothing", "idle"),
 ];
 
-const LOOPS: &str = "pairs uniform tornado incast stencil broadcast alltoall alltoallv samplesort io-write io-read";
+const LOOPS: &str =
+    "pairs uniform tornado incast stencil broadcast alltoall allreduce alltoallv samplesort io-write io-read";
 const SAMPLED: &str =
-    "open pairs uniform tornado incast stencil broadcast alltoall alltoallv samplesort goal io-write io-read";
+    "open pairs uniform tornado incast stencil broadcast alltoall allreduce alltoallv samplesort goal io-write io-read";
 const IO: &str = "io-write io-read";
 
 /// The keys of programs.
 pub const KEYS: &[KeyEntry] = &[
     key(
         "message",
-        "open pairs uniform tornado incast stencil broadcast alltoall alltoallv",
+        "open pairs uniform tornado incast stencil broadcast alltoall allreduce alltoallv",
         "the size of a message; to each neighbour (stencil), for each pair (alltoall, and patterns of alltoallv)",
         "must be given",
     ),
@@ -110,6 +116,12 @@ pub const KEYS: &[KeyEntry] = &[
         "open pairs uniform tornado incast stencil",
         "from start to start, whether or not messages have arrived (an open loop), in place of think",
         "none; open takes one of interval, rate and load",
+    ),
+    key(
+        "start",
+        "open pairs uniform tornado incast stencil",
+        "when ranks start: random (anywhere in the first interval or think time) or together (all at once)",
+        "random",
     ),
     key("rate", "open", "what each rank sends, in bytes per second", "none"),
     key("load", "open", "the same, as a part of the capacity of its host's slowest link", "none"),

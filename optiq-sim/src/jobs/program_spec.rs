@@ -89,6 +89,11 @@ pub enum ProgramKind {
         /// In steps with one partner each, in place of all at once.
         pairwise: bool,
     },
+    /// A reduction of which all have the result.
+    AllReduce {
+        /// The size of what is reduced.
+        message: u64,
+    },
     /// An exchange of demands.
     AllToAllV {
         /// Bytes of a pattern's demand.
@@ -179,6 +184,8 @@ pub struct Pace {
     pub window_from: WindowFrom,
     /// From start to start, whether or not messages have arrived: an open loop.
     pub interval: Option<Time>,
+    /// Whether all ranks of a loop of messages start at once, in place of anywhere in their first interval or think time.
+    pub starts_together: bool,
 }
 
 /// What a throttle's window counts from.
@@ -210,6 +217,7 @@ impl ProgramSpec {
             ProgramKind::Stencil { .. } => "stencil",
             ProgramKind::Broadcast { .. } => "broadcast",
             ProgramKind::AllToAll { .. } => "alltoall",
+            ProgramKind::AllReduce { .. } => "allreduce",
             ProgramKind::AllToAllV { .. } => "alltoallv",
             ProgramKind::SampleSort { .. } => "samplesort",
             ProgramKind::Goal { .. } => "goal",
@@ -398,6 +406,7 @@ fn kind(keys: &Keys<'_>) -> Result<ProgramKind, String> {
             let pairwise = keys.or("algorithm", false, |text| word(text, &linear))?;
             ProgramKind::AllToAll { message: message()?, pairwise }
         }
+        "allreduce" => ProgramKind::AllReduce { message: message()? },
         "alltoallv" => alltoallv(keys)?,
         "samplesort" => ProgramKind::SampleSort { total: keys.needed("total", bytes)? },
         "goal" => {
@@ -490,6 +499,7 @@ fn pace(keys: &Keys<'_>) -> Result<Pace, String> {
         window: keys.or("window", Time::ZERO, time)?,
         window_from: keys.or("window-from", WindowFrom::Start, |text| word(text, &from))?,
         interval,
+        starts_together: keys.or("start", false, |text| word(text, &[("random", false), ("together", true)]))?,
     })
 }
 
@@ -541,7 +551,7 @@ impl fmt::Display for ProgramSpec {
 
 impl Pace {
     fn write_keys(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { think, jitter_millionths, compute, window, window_from, interval } = *self;
+        let Self { think, jitter_millionths, compute, window, window_from, interval, starts_together } = *self;
         for (key, time) in [("think", think), ("compute", compute), ("window", window)] {
             if time > Time::ZERO {
                 write!(f, ",{key}={}", show(time))?;
@@ -557,7 +567,7 @@ impl Pace {
             let window = if window == Time::ZERO { ",window=0" } else { "" };
             write!(f, "{window},window-from=completion")?;
         }
-        Ok(())
+        if starts_together { f.write_str(",start=together") } else { Ok(()) }
     }
 }
 
@@ -574,7 +584,7 @@ impl ProgramKind {
                 write_shift(f, *shift)?;
                 if *poisson { Ok(()) } else { f.write_str(",gaps=fixed") }
             }
-            ProgramKind::Pairs { message } | ProgramKind::Uniform { message } => {
+            ProgramKind::Pairs { message } | ProgramKind::Uniform { message } | ProgramKind::AllReduce { message } => {
                 write!(f, ",message={}", format_bytes(*message))
             }
             ProgramKind::Tornado { message, shift } => {
@@ -690,8 +700,22 @@ mod tests {
     }
 
     /// Values that many keys take, and some that none does.
-    const VALUES: &[&str] =
-        &["4MB", "7", "1", "3us", "12.5%", "1GB/s", "completion", "fixed", "tree", "pairwise", "2x3x4", "x", "0"];
+    const VALUES: &[&str] = &[
+        "4MB",
+        "7",
+        "1",
+        "3us",
+        "12.5%",
+        "1GB/s",
+        "completion",
+        "fixed",
+        "tree",
+        "pairwise",
+        "2x3x4",
+        "together",
+        "x",
+        "0",
+    ];
 
     proptest! {
         #[test]

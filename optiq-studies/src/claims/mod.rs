@@ -1,10 +1,11 @@
-//! The claims of the thesis: what it published, what comes out here, and whether that shows it again.
+//! The claims of the thesis, and of Kang et al. in `dragonfly_plus`: what was published, what comes out here, and whether that shows it again.
 //!
 //! A claim is an entry in [`list::CLAIMS`]: a function that fills a table ([`crate::findings`]) whose rows carry verdicts.
 //! Published numbers are data (`published.rs`), so are the 91 cases (`thesis_cases.rs`).
 
 mod all_cases;
 mod applications;
+mod dragonfly_plus;
 mod exchange;
 mod gains;
 mod heuristics;

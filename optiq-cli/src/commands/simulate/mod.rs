@@ -3,8 +3,12 @@
 pub mod checkpoint;
 mod document;
 mod goal;
+<<<<<<< HEAD
 mod interrupt;
 mod jobs;
+=======
+pub mod interrupt;
+>>>>>>> w6-i
 mod queues;
 mod report;
 mod results;

@@ -2,7 +2,7 @@
 
 use super::alltoallv::{self, GoalRank};
 use super::broadcast::{self, Broadcast};
-use super::collectives::{AllToAll, Demands, SampleSort, Stencil};
+use super::collectives::{AllReduce, AllToAll, Demands, SampleSort, Stencil};
 use super::destinations::{Destinations, Rule, partners};
 use super::grid;
 use super::io::{Client, Server};
@@ -16,7 +16,7 @@ use super::samples::JobReport;
 use super::setting::JobSetting;
 use super::silent::Silent;
 use crate::error::SimError;
-use crate::jobs::program_spec::{AllToAllVAlgorithm, IoSpec, OpenRate, ProgramKind, ProgramSpec};
+use crate::jobs::program_spec::{AllToAllVAlgorithm, IoSpec, OpenRate, Pace, ProgramKind, ProgramSpec};
 use crate::nic::program::Program;
 use crate::time::Time;
 use crate::workload::goal::schedule::Goal;
@@ -67,7 +67,7 @@ pub(super) fn traffic_of(spec: &ProgramSpec, setting: &JobSetting<'_>) -> Result
         ProgramKind::Open { message, rate, poisson, shift: by } => {
             let rule = by.map_or(Ok(Rule::Uniform), shift)?;
             let mean = interval(*rate, *message, setting)?;
-            let intervals = Intervals { mean, poisson: *poisson, jitter_millionths: spec.pace.jitter_millionths };
+            let intervals = intervals(spec, mean, *poisson);
             return Ok(Traffic::Open(OpenRule::Message(rule), *message, intervals));
         }
         ProgramKind::Pairs { .. } if ranks % 2 == 1 => {
@@ -84,6 +84,9 @@ pub(super) fn traffic_of(spec: &ProgramSpec, setting: &JobSetting<'_>) -> Result
         ProgramKind::AllToAll { message, pairwise } => {
             return Ok(Traffic::Phases(Arc::new(AllToAll { ranks, bytes: *message, pairwise: *pairwise })));
         }
+        ProgramKind::AllReduce { message } => {
+            return Ok(Traffic::Phases(Arc::new(AllReduce { ranks, bytes: *message })));
+        }
         ProgramKind::AllToAllV { message, demands, algorithm } if *algorithm != AllToAllVAlgorithm::Optiq => {
             let demands = alltoallv::rank_demands(demands, ranks, *message)?;
             let exchange = Demands::new(ranks, &demands, *algorithm == AllToAllVAlgorithm::Pairwise);
@@ -99,10 +102,7 @@ pub(super) fn traffic_of(spec: &ProgramSpec, setting: &JobSetting<'_>) -> Result
         | ProgramKind::Idle => return Ok(Traffic::Other),
     };
     Ok(match spec.pace.interval {
-        Some(mean) => {
-            let intervals = Intervals { mean, poisson: false, jitter_millionths: spec.pace.jitter_millionths };
-            Traffic::Open(OpenRule::Message(rule), bytes, intervals)
-        }
+        Some(mean) => Traffic::Open(OpenRule::Message(rule), bytes, intervals(spec, mean, false)),
         None => Traffic::Closed(rule, bytes),
     })
 }
@@ -115,12 +115,15 @@ fn stencil(spec: &ProgramSpec, bytes: u64, dims: Option<[u32; 3]>, ranks: u32) -
         return Err(SimError::Workload(text));
     }
     Ok(match spec.pace.interval {
-        Some(mean) => {
-            let intervals = Intervals { mean, poisson: false, jitter_millionths: spec.pace.jitter_millionths };
-            Traffic::Open(OpenRule::Stencil(dims), bytes, intervals)
-        }
+        Some(mean) => Traffic::Open(OpenRule::Stencil(dims), bytes, intervals(spec, mean, false)),
         None => Traffic::Phases(Arc::new(Stencil { dims, bytes })),
     })
+}
+
+/// When the rounds of an open loop start.
+fn intervals(spec: &ProgramSpec, mean: Time, poisson: bool) -> Intervals {
+    let Pace { jitter_millionths, starts_together: together, .. } = spec.pace;
+    Intervals { mean, poisson, jitter_millionths, together }
 }
 
 /// From start to start of an open loop.

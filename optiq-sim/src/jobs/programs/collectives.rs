@@ -1,4 +1,9 @@
-//! What ranks send to whom in the phases of `stencil`, `alltoall`, `alltoallv` by MPI's algorithms, and `samplesort`.
+//! What ranks send to whom in the phases of `stencil`, `alltoall`, `allreduce`, `alltoallv` by MPI's algorithms, and `samplesort`.
+//!
+//! `allreduce` is recursive doubling as R. Thakur, R. Rabenseifner and W. Gropp have it ("Optimization of Collective Communication
+//! Operations in MPICH", IJHPCA 19, 2005, section 4.5): of `p` ranks, `2^k` the largest power of two that is no more, the even ones of
+//! the first `2 (p - 2^k)` give what they have to their odd neighbours; in `k` steps those that are left exchange with the one whose
+//! number, counted among them, differs in one bit; then the odd ones give the result back.
 //!
 //! `samplesort` is H. Shi and J. Schaeffer's ("Parallel sorting by regular sampling", J. Parallel and Distributed Computing 14, 1992) with
 //! random samples of uniformly distributed keys: each rank sends `s` samples to rank 0, which takes every `s`-th of the
@@ -54,6 +59,56 @@ impl Exchange for AllToAll {
         };
         sends.extend(steps.clone().map(|step| (after(rank, step, ranks), bytes)));
         steps.len() as u32
+    }
+}
+
+/// Recursive doubling.
+pub(super) struct AllReduce {
+    pub(super) ranks: u32,
+    pub(super) bytes: u64,
+}
+
+impl AllReduce {
+    /// How many steps the doubling has, and how many ranks are more than a power of two.
+    fn shape(&self) -> (u32, u32) {
+        let steps = self.ranks.max(1).ilog2();
+        (steps, self.ranks.saturating_sub(1 << steps))
+    }
+
+    /// The partner of a rank in a step of the doubling; `None` for one that waits for the result.
+    fn partner(rank: u32, step: u32, extra: u32) -> Option<u32> {
+        let number = match rank {
+            _ if rank >= 2 * extra => rank - extra,
+            _ if rank % 2 == 1 => rank / 2,
+            _ => return None,
+        };
+        let other = number ^ 1 << step;
+        Some(if other < extra { 2 * other + 1 } else { other + extra })
+    }
+}
+
+impl Exchange for AllReduce {
+    fn phases(&self) -> u32 {
+        self.shape().0 + 2
+    }
+
+    fn phase(&self, rank: u32, phase: u32, sends: &mut Vec<(u32, u64)>) -> u32 {
+        let (steps, extra) = self.shape();
+        let partner = match phase.checked_sub(1) {
+            Some(step) if step < steps => {
+                let Some(partner) = Self::partner(rank, step, extra) else { return 0 };
+                sends.push((partner, self.bytes));
+                return 1;
+            }
+            // Before and after the doubling: with the neighbour in the pair.
+            _ if rank < 2 * extra => rank ^ 1,
+            _ => return 0,
+        };
+        let gives = (rank % 2 == 0) == (phase == 0);
+        if gives {
+            sends.push((partner, self.bytes));
+        }
+        u32::from(!gives)
     }
 }
 
@@ -202,6 +257,29 @@ mod tests {
         }
         assert_eq!(totals(&Stencil { dims: [2, 2, 2], bytes: 1 }, 8).len(), 24);
         assert_eq!(totals(&Stencil { dims: [3, 3, 3], bytes: 1 }, 27).len(), 27 * 6);
+    }
+
+    #[test]
+    fn after_a_reduction_every_rank_knows_of_all_others() {
+        for ranks in 1..=33 {
+            let exchange = AllReduce { ranks, bytes: 8 };
+            totals(&exchange, ranks);
+            let mut known: Vec<u64> = (0..ranks).map(|rank| 1 << rank).collect();
+            for phase in 0..exchange.phases() {
+                let before = known.clone();
+                for rank in 0..ranks {
+                    let mut sends = Vec::new();
+                    exchange.phase(rank, phase, &mut sends);
+                    sends.iter().for_each(|&(to, _)| known[to as usize] |= before[rank as usize]);
+                }
+            }
+            assert_eq!(known, vec![(1 << ranks) - 1; ranks as usize], "{ranks} ranks");
+        }
+        // Of 6 ranks two pairs fold, so that ranks 1, 3, 4 and 5 are numbers 0 to 3 of the doubling.
+        let mut sends = Vec::new();
+        let received: Vec<u32> =
+            (0..4).map(|phase| AllReduce { ranks: 6, bytes: 8 }.phase(1, phase, &mut sends)).collect();
+        assert_eq!((received, sends), (vec![1, 1, 1, 0], vec![(3, 8), (4, 8), (0, 8)]));
     }
 
     #[test]

@@ -67,9 +67,20 @@ pub(super) struct Intervals {
     /// Exponentially distributed, or all alike but for the jitter.
     pub(super) poisson: bool,
     pub(super) jitter_millionths: u32,
+    /// Whether all ranks start at once.
+    pub(super) together: bool,
 }
 
 impl Intervals {
+    /// When the first round starts.
+    fn first(&self, random: &mut SplitMix64) -> Time {
+        match self.poisson {
+            _ if self.together => Time::ZERO,
+            true => self.next(random),
+            false => Time::picoseconds(random.below(self.mean.as_picoseconds())),
+        }
+    }
+
     fn next(&self, random: &mut SplitMix64) -> Time {
         match self.poisson {
             true => Time::picoseconds(exponential(self.mean.as_picoseconds(), random)),
@@ -115,10 +126,7 @@ impl Program for OpenLoop {
         if self.skip > 0 {
             host.warm_up(true);
         }
-        let first = match self.intervals.poisson {
-            true => self.intervals.next(&mut self.random),
-            false => Time::picoseconds(self.random.below(self.intervals.mean.as_picoseconds())),
-        };
+        let first = self.intervals.first(&mut self.random);
         host.wake_at(first, 0);
     }
 

@@ -29,6 +29,9 @@ impl Clock {
     /// When a rank starts at first: anywhere in one think time, so that ranks are not in step; where operations are of all
     /// ranks together, that does not matter.
     pub(super) fn first(&mut self) -> Time {
+        if self.pace.starts_together {
+            return Time::ZERO;
+        }
         let think = self.pace.think.max(Time::PICOSECOND).as_picoseconds();
         Time::picoseconds(self.random.below(think))
     }

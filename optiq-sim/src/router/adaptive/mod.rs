@@ -19,6 +19,7 @@
 //! wait for the buffer, which needs no arc; so Duato's escape channels ("A New Theory of Deadlock-Free Adaptive Routing
 //! in Wormhole Networks", IEEE TPDS 4(12), 1993) are all that is waited for in `grid.rs`.
 
+pub(crate) mod dependencies;
 mod dragonfly;
 mod dragonfly_plus;
 mod fat_tree;
