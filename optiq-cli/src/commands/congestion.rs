@@ -14,6 +14,7 @@ use optiq_sim::{Model, Policy};
 use optiq_view::table;
 use serde::Serialize;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 /// Simulate how much a network's users feel congestion that others make: tables like those of GPCNeT
 ///
@@ -124,23 +125,33 @@ impl Arguments {
             Failure::Input(format!("{why}; a capacity= in the topology or another --model is expected"))
         })?;
         let stop = interrupt::watch()?;
-        let tell = |at: usize, all: usize| progress.now(format!("simulation {} of {all}", at + 1));
-        let options = CongestionOptions {
+        let found = {
+            let tell = |at: usize, all: usize| progress.now(format!("simulation {} of {all}", at + 1));
+            congestion(&network, &model, &self.options(stop, Some(&tell)))?
+        };
+        drop(progress);
+        let options = self.options(stop, None);
+        match self.json {
+            true => output::print_json(Schema::Congestion, &document(&network, &model, &options, &found))?,
+            false => output::print(&text(&network, &model, &options, &found))?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn options<'a>(
+        &self,
+        stop: &'a AtomicBool,
+        progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
+    ) -> CongestionOptions<'a> {
+        CongestionOptions {
             share: self.share,
             samples: self.samples,
             seed: self.seed,
             routing: self.routing.unwrap_or_default(),
             threads: usize::from(self.threads),
             stop: Some(stop),
-            progress: Some(&tell),
-        };
-        let found = congestion(&network, &model, &options)?;
-        drop(progress);
-        match self.json {
-            true => output::print_json(Schema::Congestion, &document(&network, &model, &options, &found))?,
-            false => output::print(&text(&network, &model, &options, &found))?,
+            progress,
         }
-        Ok(ExitCode::SUCCESS)
     }
 }
 

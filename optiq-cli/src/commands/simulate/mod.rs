@@ -3,12 +3,8 @@
 pub mod checkpoint;
 mod document;
 mod goal;
-<<<<<<< HEAD
-mod interrupt;
-mod jobs;
-=======
 pub mod interrupt;
->>>>>>> w6-i
+mod jobs;
 mod queues;
 mod report;
 mod results;
