@@ -71,17 +71,6 @@ impl HostFlows {
         }
         Ok(())
     }
-
-    /// The bytes between different hosts.
-    fn total(&self) -> f64 {
-        let mut total = 0.0;
-        // Nothing in it can fail.
-        let _ = self.by_destination(|_, sources| {
-            total += sources.iter().map(|s| s.1).sum::<f64>();
-            Ok(())
-        });
-        total
-    }
 }
 
 /// The physical links of a network, numbered bundle by bundle.
@@ -157,8 +146,14 @@ pub(crate) struct Walker<'n> {
     pub(crate) links: PhysicalLinks<'n>,
     walk: Walk,
     by_tree: bool,
-    /// Per vertex: bytes that come by there, or the part of them that passes a link of the set.
+    /// Per host: where its packets enter the tree, and the physical link that leads there, if there is only one.
+    entries: Vec<(NodeId, Option<u32>)>,
+    /// Per vertex: bytes that come by there.
     at: Vec<f64>,
+    /// Per vertex: in which sets of links there is one between it and the destination.
+    passes: Vec<u8>,
+    /// Per vertex: which part of what is there passes a link of each set.
+    parts: Vec<[f64; 2]>,
     /// Per vertex: the round in which it was last met.
     met: Vec<u32>,
     round: u32,
@@ -173,13 +168,17 @@ pub(crate) struct Walker<'n> {
 
 impl<'n> Walker<'n> {
     pub(crate) fn new(network: &'n Network, walk: Walk) -> Self {
-        let vertices = network.vertices();
+        let (vertices, links) = (network.vertices(), PhysicalLinks::new(network));
+        let entries = (0..network.hosts() as u32).map(|h| entry(network, &links, NodeId(h))).collect();
         Self {
             network,
-            links: PhysicalLinks::new(network),
+            links,
             walk,
             by_tree: network.routing().is_destination_based(),
+            entries,
             at: vec![0.0; vertices],
+            passes: vec![0; vertices],
+            parts: Vec::new(),
             met: vec![0; vertices],
             round: 0,
             steps: Vec::new(),
@@ -198,40 +197,50 @@ impl<'n> Walker<'n> {
         let mut bytes = vec![0.0; self.links.len()];
         let mut total = 0.0;
         for part in &flows {
-            total += part.total();
-            part.by_destination(|dst, sources| match (self.walk, self.by_tree) {
-                (Walk::ShortestPaths, _) => self.spread(dst, sources, &mut bytes),
-                (Walk::Routes, true) => self.sum_up(dst, sources, &mut bytes),
-                (Walk::Routes, false) => self.each_route(dst, sources, |links, range, w| {
-                    range.for_each(|i| bytes[i] += w / links);
-                }),
+            part.by_destination(|dst, sources| {
+                total += sources.iter().map(|s| s.1).sum::<f64>();
+                match (self.walk, self.by_tree) {
+                    (Walk::ShortestPaths, _) => self.spread(dst, sources, &mut bytes),
+                    (Walk::Routes, true) => self.sum_up(dst, sources, &mut bytes),
+                    (Walk::Routes, false) => self.each_route(dst, sources, |links, range, w| {
+                        range.for_each(|i| bytes[i] += w / links);
+                    }),
+                }
             })?;
         }
         Ok(LinkUse { bytes, total, flows })
     }
 
-    /// How many bytes of a job pass at least one physical link of a set.
+    /// How many bytes of a job pass at least one physical link of each of two sets; `sets` has for each physical link a bit for
+    /// each set that it is in.
     ///
     /// # Errors
     /// As [`Walker::follow`].
-    pub(crate) fn passing(&mut self, job: &LinkUse, set: &[bool]) -> Result<f64, SimError> {
-        let mut passing = 0.0;
+    pub(crate) fn passing(&mut self, job: &LinkUse, sets: &[u8]) -> Result<[f64; 2], SimError> {
+        let mut passing = [0.0; 2];
+        let mut add = |w: f64, passes: u8| {
+            for (i, sum) in passing.iter_mut().enumerate() {
+                *sum += if passes >> i & 1 == 1 { w } else { 0.0 };
+            }
+        };
         for part in &job.flows {
-            part.by_destination(|dst, sources| {
-                passing += match (self.walk, self.by_tree) {
-                    (Walk::ShortestPaths, _) => self.spread_over(dst, sources, set)?,
-                    (Walk::Routes, true) => self.look_down(dst, sources, set)?,
-                    (Walk::Routes, false) => {
-                        let mut sum = 0.0;
-                        for &source in sources {
-                            let mut passes = false;
-                            self.each_route(dst, &[source], |_, mut range, _| passes |= range.any(|i| set[i]))?;
-                            sum += if passes { source.1 } else { 0.0 };
-                        }
-                        sum
+            part.by_destination(|dst, sources| match (self.walk, self.by_tree) {
+                (Walk::ShortestPaths, _) => {
+                    self.spread_over(dst, sources, sets)?;
+                    for &(src, w) in sources {
+                        let [a, b] = self.parts[src.index()];
+                        add(w * a, 1);
+                        add(w * b, 2);
                     }
-                };
-                Ok(())
+                    Ok(())
+                }
+                (Walk::Routes, true) => self.look_down(dst, sources, sets, &mut add),
+                (Walk::Routes, false) => sources.iter().try_for_each(|&source| {
+                    let mut passes = 0;
+                    self.each_route(dst, &[source], |_, range, _| passes |= union(&sets[range]))?;
+                    add(source.1, passes);
+                    Ok(())
+                }),
             })?;
         }
         Ok(passing)
@@ -255,22 +264,6 @@ impl<'n> Walker<'n> {
         Ok(())
     }
 
-    /// The one link of a host that hangs on a switch by a single cable.
-    fn only_link(&self, host: NodeId) -> Option<LinkId> {
-        let out = self.network.out_range(host);
-        let link = LinkId(out.start);
-        let only = out.len() == 1 && self.network.link(link).lanes == 1;
-        (only && !self.network.is_host(self.network.link(link).to)).then_some(link)
-    }
-
-    /// Where a source enters the tree, with the link that leads there.
-    fn entry(&self, src: NodeId) -> (NodeId, Option<LinkId>) {
-        match self.only_link(src) {
-            Some(link) => (self.network.link(link).to, Some(link)),
-            None => (src, None),
-        }
-    }
-
     /// Makes the tree of the routes from the sources to `dst`; what is at its vertices is 0.
     fn grow(&mut self, dst: NodeId, sources: &[(NodeId, f64)]) -> Result<(), SimError> {
         self.steps.clear();
@@ -279,7 +272,7 @@ impl<'n> Walker<'n> {
         self.met[dst.index()] = self.round;
         self.at[dst.index()] = 0.0;
         for &(src, _) in sources {
-            let mut at = self.entry(src).0;
+            let mut at = self.entries[src.index()].0;
             if self.met[at.index()] == self.round {
                 continue;
             }
@@ -321,10 +314,10 @@ impl<'n> Walker<'n> {
     fn sum_up(&mut self, dst: NodeId, sources: &[(NodeId, f64)], bytes: &mut [f64]) -> Result<(), SimError> {
         self.grow(dst, sources)?;
         for &(src, w) in sources {
-            let (at, link) = self.entry(src);
+            let (at, link) = self.entries[src.index()];
             self.at[at.index()] += w;
             if let Some(link) = link {
-                bytes[self.links.all(link).start] += w;
+                bytes[link as usize] += w;
             }
         }
         // Each chain ends at one that was there before it: the last one first, each from its beginning.
@@ -342,23 +335,29 @@ impl<'n> Walker<'n> {
         Ok(())
     }
 
-    /// Looks down from the root which vertices are behind a link of the set, and sums the bytes of their sources.
-    fn look_down(&mut self, dst: NodeId, sources: &[(NodeId, f64)], set: &[bool]) -> Result<f64, SimError> {
+    /// Looks down from the root which vertices are behind links of the sets, and adds the bytes of their sources.
+    fn look_down(
+        &mut self,
+        dst: NodeId,
+        sources: &[(NodeId, f64)],
+        sets: &[u8],
+        mut add: impl FnMut(f64, u8),
+    ) -> Result<(), SimError> {
         self.grow(dst, sources)?;
+        self.passes[dst.index()] = 0;
         let mut start = 0;
         for &end in &self.ends {
             for &(at, link) in self.steps[start..end].iter().rev() {
-                let passes = self.links.taken(link, at, dst).any(|i| set[i]);
-                let behind = self.at[self.network.link(link).to.index()] > 0.0;
-                self.at[at.index()] = if passes || behind { 1.0 } else { 0.0 };
+                let behind = self.passes[self.network.link(link).to.index()];
+                self.passes[at.index()] = behind | union(&sets[self.links.taken(link, at, dst)]);
             }
             start = end;
         }
-        let passes = |&&(src, _): &&(NodeId, f64)| {
-            let (at, link) = self.entry(src);
-            self.at[at.index()] > 0.0 || link.is_some_and(|link| set[self.links.all(link).start])
-        };
-        Ok(sources.iter().filter(passes).map(|s| s.1).sum())
+        for &(src, w) in sources {
+            let (at, link) = self.entries[src.index()];
+            add(w, self.passes[at.index()] | link.map_or(0, |link| sets[link as usize]));
+        }
+        Ok(())
     }
 
     /// Distances to `dst`, with the vertices in their order. Hosts on switches are ends only.
@@ -427,24 +426,42 @@ impl<'n> Walker<'n> {
         Ok(())
     }
 
-    /// How many of the bytes pass a link of the set, if each packet takes any shortest path.
-    fn spread_over(&mut self, dst: NodeId, sources: &[(NodeId, f64)], set: &[bool]) -> Result<f64, SimError> {
+    /// Which part of the bytes of each vertex passes a link of each set, if each packet takes any shortest path.
+    fn spread_over(&mut self, dst: NodeId, sources: &[(NodeId, f64)], sets: &[u8]) -> Result<(), SimError> {
         self.measure(dst);
         self.check_reached(dst, sources)?;
-        let mut part = std::mem::take(&mut self.at);
-        part.fill(0.0);
+        let mut parts = std::mem::take(&mut self.parts);
+        parts.clear();
+        parts.resize(self.network.vertices(), [0.0; 2]);
         for &at in self.order.iter().filter(|&&at| at != dst) {
             let (links, lanes) = self.closer(at);
-            let mut sum = 0.0;
+            let mut sums = [0.0; 2];
             for link in links {
-                let behind = part[self.network.link(link).to.index()];
-                sum += self.links.all(link).map(|i| if set[i] { 1.0 } else { behind }).sum::<f64>();
+                let behind = parts[self.network.link(link).to.index()];
+                for &of in &sets[self.links.all(link)] {
+                    (0..2).for_each(|i| sums[i] += if of >> i & 1 == 1 { 1.0 } else { behind[i] });
+                }
             }
-            part[at.index()] = if lanes > 0.0 { sum / lanes } else { 0.0 };
+            parts[at.index()] = if lanes > 0.0 { sums.map(|sum| sum / lanes) } else { [0.0; 2] };
         }
-        self.at = part;
-        Ok(sources.iter().map(|&(src, w)| w * self.at[src.index()]).sum())
+        self.parts = parts;
+        Ok(())
     }
+}
+
+/// The sets that any of these links is in.
+fn union(sets: &[u8]) -> u8 {
+    sets.iter().fold(0, |all, &of| all | of)
+}
+
+/// Where packets of a host enter the trees of routes: at its switch, if it hangs there by a single cable.
+fn entry(network: &Network, links: &PhysicalLinks<'_>, host: NodeId) -> (NodeId, Option<u32>) {
+    let out = network.out_range(host);
+    let link = LinkId(out.start);
+    if out.len() != 1 || network.link(link).lanes != 1 || network.is_host(network.link(link).to) {
+        return (host, None);
+    }
+    (network.link(link).to, Some(links.all(link).start as u32))
 }
 
 #[cfg(test)]
@@ -486,9 +503,10 @@ mod tests {
         assert_eq!([0, 1, 2, 3].map(|h| on(h, 4)), [20.0, 10.0, 0.0, 5.0]);
         assert_eq!([0, 1, 2, 3].map(|h| on(4, h)), [5.0, 10.0, 20.0, 0.0]);
         assert_eq!(used.total, 35.0);
-        let mut set = vec![false; 8];
-        set[network.link_between(NodeId(4), NodeId(2)).unwrap().index()] = true;
-        assert_eq!(walker.passing(&used, &set).unwrap(), 20.0);
+        let mut sets = vec![0; 8];
+        sets[network.link_between(NodeId(4), NodeId(2)).unwrap().index()] = 3;
+        sets[network.link_between(NodeId(3), NodeId(4)).unwrap().index()] = 2;
+        assert_eq!(walker.passing(&used, &sets).unwrap(), [20.0, 25.0]);
     }
 
     #[test]
@@ -500,10 +518,10 @@ mod tests {
         let mut loads: Vec<f64> = used.bytes.iter().copied().filter(|&b| b > 0.0).collect();
         loads.sort_by(f64::total_cmp);
         assert_eq!(loads, [4.0, 4.0, 4.0, 4.0, 8.0, 8.0]);
-        let mut set = vec![false; used.bytes.len()];
+        let mut sets = vec![0; used.bytes.len()];
         let one = used.bytes.iter().position(|&b| b == 4.0).unwrap();
-        set[one] = true;
-        assert_eq!(walker.passing(&used, &set).unwrap(), 4.0);
+        sets[one] = 1;
+        assert_eq!(walker.passing(&used, &sets).unwrap(), [4.0, 0.0]);
     }
 
     proptest! {
@@ -533,16 +551,19 @@ mod tests {
             for (a, b) in a.bytes.iter().zip(&b.bytes) {
                 prop_assert!((a - b).abs() < 1e-6, "{} {}: {} {}", SPECS[which], chosen, a, b);
             }
-            let set: Vec<bool> = (0..a.bytes.len()).map(|i| chosen.rotate_left(i as u32 * 11) & 7 == 0).collect();
-            let passing = [tree.passing(&a, &set).unwrap(), routes.passing(&b, &set).unwrap()];
-            prop_assert!((passing[0] - passing[1]).abs() < 1e-6, "{}: {:?}", SPECS[which], passing);
-            prop_assert!(passing[0] <= a.total && a.total == b.total);
+            let set = |i: usize| (chosen.rotate_left(i as u32 * 11) & 15) as u8;
+            let sets: Vec<u8> = (0..a.bytes.len()).map(|i| if set(i) < 4 { set(i) } else { 0 }).collect();
+            let passing = [tree.passing(&a, &sets).unwrap(), routes.passing(&b, &sets).unwrap()];
+            for i in 0..2 {
+                prop_assert!((passing[0][i] - passing[1][i]).abs() < 1e-6, "{}: {:?}", SPECS[which], passing);
+                prop_assert!(passing[0][i] <= a.total && a.total == b.total);
+            }
             // All of it passes the set of all links.
-            let all = vec![true; a.bytes.len()];
-            prop_assert_eq!(tree.passing(&a, &all).unwrap(), a.total);
+            let all = vec![1; a.bytes.len()];
+            prop_assert_eq!(tree.passing(&a, &all).unwrap(), [a.total, 0.0]);
             let mut spread = Walker::new(&network, Walk::ShortestPaths);
             let c = spread.follow(flows).unwrap();
-            prop_assert!((spread.passing(&c, &all).unwrap() - c.total).abs() < 1e-6);
+            prop_assert!((spread.passing(&c, &all).unwrap()[0] - c.total).abs() < 1e-6);
         }
     }
 }

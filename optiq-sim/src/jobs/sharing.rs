@@ -198,10 +198,13 @@ impl<'n> Certifier<'n> {
         let (mut passing, mut passing_much) = ([0.0; 2], [0.0; 2]);
         if !links.is_empty() {
             for (i, (job, other)) in [(a, b), (b, a)].into_iter().enumerate() {
-                passing[i] = self.walker.passing(&job.used, &set)?;
                 let least = MUCH * other.used.bytes.iter().copied().fold(0.0, f64::max);
-                let much: Vec<bool> = set.iter().zip(&other.used.bytes).map(|(&is, &b)| is && b >= least).collect();
-                passing_much[i] = if much.contains(&true) { self.walker.passing(&job.used, &much)? } else { 0.0 };
+                let of = |(&is_shared, &bytes): (&bool, &f64)| match is_shared {
+                    false => 0,
+                    true => 1 | u8::from(bytes >= least) << 1,
+                };
+                let sets: Vec<u8> = set.iter().zip(&other.used.bytes).map(of).collect();
+                [passing[i], passing_much[i]] = self.walker.passing(&job.used, &sets)?;
             }
         }
         let hosts = a.hosts.iter().copied().filter(|h| b.hosts.binary_search(h).is_ok()).collect();
