@@ -31,11 +31,12 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 /// The order in which direct messages go, by the network's rate and their sizes and balance; never [`DirectOrder::Auto`].
 ///
 /// A timetable pays where a port that is sent too much loses packets. Networks with credits lose none: a port that is sent too much
-/// makes senders wait, and with them all packets that share a queue with theirs. Messages that go all at once then average over
-/// all ports and inner links, as long as a host has packets for others that can go. A host that sends by a timetable has packets for one
-/// or two others only: once ranks are out of step, and sizes that differ by 3 % are enough for that, these meet at inner links as random
-/// permutations do, and input queues with one packet in front pass 58.6 % of them at most (M. Karol, M. Hluchyj and S. Morgan, "Input
-/// Versus Output Queueing on a Space-Division Packet Switch", IEEE Transactions on Communications 35(12), 1987). Decision 038.
+/// makes senders wait, and with them all packets that share a queue with theirs. Messages that go all at once then average over all
+/// ports and inner links, as long as a host has packets for others that can go. A host that sends by a timetable has packets for
+/// one or two others only: once ranks are out of step, and sizes that differ by 3 % are enough for that, these meet at ports and
+/// inner links as random permutations do, and input queues with one packet in front pass 58.6 % of them at most (M. Karol, M.
+/// Hluchyj and S. Morgan, "Input Versus Output Queueing on a Space-Division Packet Switch", IEEE Transactions on Communications
+/// 35(12), 1987). Decision 038.
 ///
 /// In a timetable a rank waits for others. Where all ports are busy all the time, that costs nothing, and it keeps the queues of
 /// ports short; where some are idle often, a delay at one rank reaches others, and bytes in flight in proportion do better, as long as

@@ -84,7 +84,7 @@ enum Part {
     Race,
     /// How fast the simulator is, and its predictions beside what the document of `lab` says was measured; about ten minutes
     Simulator,
-    /// Direct messages on simulated fat trees of up to 1,296 hosts; about ten minutes
+    /// Direct messages on simulated networks of up to 1,296 hosts; about twelve minutes
     Scale,
     /// Planned paths on a simulated machine, and the constants that its training cases give; about half an hour
     Executor,
