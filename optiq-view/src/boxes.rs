@@ -54,7 +54,7 @@ pub fn style() -> String {
         ".boxes { display: block; width: 100%; height: auto; }\n\
          .box { stroke-width: 1.5; print-color-adjust: exact; -webkit-print-color-adjust: exact; }\n\
          .whisker { stroke: var(--ink); stroke-width: 1.2; }\n\
-         .median { stroke: var(--paper); stroke-width: 4; }\n\
+         .median { stroke: var(--ink); stroke-width: 3; }\n\
          .mean { fill: var(--paper); stroke: var(--ink); stroke-width: 1.5; }\n",
     );
     for i in 0..SERIES.len() {
@@ -94,7 +94,7 @@ impl TimeBox {
         let class = format!("box x{}", self.number % SERIES.len());
         // Where all values are alike there is still something to see.
         drawing.rect(&class, (low - 1.0, upper), (high - low + 2.0, BOX), Some(&self.tip()));
-        drawing.line("median", (median, upper), (median, lower));
+        drawing.line("median", (median, upper - 4.0), (median, lower + 4.0));
         drawing.circle("mean", (mean, middle), Some(&self.tip()));
     }
 }

@@ -73,7 +73,7 @@ impl JobsReport {
                 }
                 @for job in &self.jobs { (one(job)) }
                 section aria-labelledby="links-heading" {
-                    h2 #links-heading { "The busiest links" }
+                    h2 #links-heading { "Links" }
                     div.roles {
                         @for (i, job) in self.jobs.iter().enumerate() {
                             span { span class=(format!("swatch s{}", stacks::colour(i))) {} (job.name) }
@@ -91,7 +91,8 @@ impl JobsReport {
 
 const STYLE: &str = "\
 .swatch { width: 1.4em; height: 0.9em; border-radius: 2px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }\n\
-.job { break-inside: avoid; }\n.job .panel { margin-top: 8px; }\n\
+.job { break-inside: avoid; }\n.job .panel { margin-top: 8px; }\n.roles { margin: 10px 0 8px; }\n\
+@media print { .job .panel .curves { max-height: 50mm; } }\n\
 .figures td:nth-child(2), .figures th:nth-child(2) { text-align: left; }\n";
 
 fn panel(picture: Option<Markup>) -> Markup {
@@ -114,6 +115,7 @@ fn one(job: &Job) -> Markup {
             div.roles { span { (curves::key(ALONE)) "alone" } span { (curves::key(TOGETHER)) "together" } }
             (panel(job.delivered.svg()))
             (panel(job.latency.svg()))
+            p.note { (LATENCY) }
         }
     }
 }
@@ -122,6 +124,9 @@ fn one(job: &Job) -> Markup {
 pub const ALONE: usize = 0;
 /// The colour of what it does beside the others.
 pub const TOGETHER: usize = 3;
+
+const LATENCY: &str = "Means of the samples that started in an interval. Ranks have the same number of samples: towards the end few ranks are \
+    left, the slow ones. Bytes arrive until the run ends, as ranks go on after their samples.";
 
 const FIGURES: &str = "Boxes go from quartile to quartile, with a line at the median and a dot at the mean; whiskers go to the \
     smallest and the largest sample, with a small mark at 99 %. In brackets: intervals at 95 %, for which nodes, not samples, are \

@@ -14,6 +14,7 @@ use optiq_view::curves::{Curve, Curves, Panel};
 use optiq_view::jobs::{ALONE, Job, JobsReport, TOGETHER};
 use optiq_view::stacks::Stack;
 use optiq_view::table;
+use std::cmp::Reverse;
 
 /// Points of a curve, at most about.
 const POINTS: u64 = 128;
@@ -160,13 +161,15 @@ fn means(ranks: &[RankSamples]) -> Values {
     (points, last.seconds())
 }
 
-/// The busiest links that jobs share; or of all, if they share none.
+/// The links on which jobs have most beside another job; or the busiest of all, if they share none.
 fn links(found: &Found<'_>) -> (Vec<Stack>, String) {
-    let all = busy_links(found);
+    let mut all = busy_links(found);
     let shared = all.iter().filter(|link| link.is_shared()).count();
-    let shown = all.iter().filter(|link| shared == 0 || link.is_shared()).take(LINKS);
-    let stacks: Vec<Stack> = shown.map(|link| stack(found, link)).collect();
-    let what = if shared == 0 { "busiest" } else { "busiest of these" };
+    // What all jobs but the one with the most have there. Confirmations of a few bytes come last.
+    all.sort_by_key(|link| Reverse(link.bytes - link.of_jobs.iter().max().copied().unwrap_or(0)));
+    let stacks: Vec<Stack> =
+        all.iter().take(if shared == 0 { LINKS } else { LINKS.min(shared) }).map(|link| stack(found, link)).collect();
+    let what = if shared == 0 { "busiest" } else { "with the most of other jobs than the one that has the most there" };
     let note = format!(
         "In the run of all jobs together {} carried something, and {shared} of them carried bytes of several jobs; shown are the {} {what}. \
          Behind each bar: the part of the run in which the link was busy.",

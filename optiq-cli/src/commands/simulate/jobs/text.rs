@@ -15,6 +15,7 @@ pub fn rows(found: &Found<'_>) -> Vec<Vec<String>> {
     let is_compared = found.figures.iter().any(|figures| figures.slowdown.is_some());
     let heads = head.iter().chain(slower.iter().filter(|_| is_compared));
     let mut rows = vec![heads.map(ToString::to_string).collect::<Vec<_>>()];
+    let columns = rows[0].len();
     for ((entry, result), figures) in found.file.jobs.iter().zip(&found.results.jobs).zip(found.figures) {
         let mut row = |name: &str, run: &Option<JobRun>, statistics: &Option<JobStatistics>| {
             let Some(run) = run else { return };
@@ -23,6 +24,7 @@ pub fn rows(found: &Found<'_>) -> Vec<Vec<String>> {
             if let (true, Some(s)) = (name == "together", &figures.slowdown) {
                 row.extend([s.mean, s.median, s.p99].iter().map(ratio));
             }
+            row.resize(columns, String::new());
             rows.push(row);
         };
         row("alone", &result.alone, &figures.alone);
