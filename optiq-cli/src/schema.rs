@@ -51,6 +51,14 @@ schemas! {
     SimulateGoal: "simulate-goal",
     /// `optiq interfere`.
     Interfere: "interfere",
+    /// `optiq sweep`, and its `sweep.json`.
+    Sweep: "sweep",
+    /// A run of `optiq sweep`.
+    SweepRun: "sweep-run",
+    /// `optiq sweep --plan-only`.
+    SweepPlan: "sweep-plan",
+    /// `optiq throttle`.
+    Throttle: "throttle",
     /// `optiq reproduce`.
     Reproduce: "reproduce",
     /// `optiq lab up`, and `optiq lab status` of one lab.

@@ -15,6 +15,7 @@
 
 pub mod axis;
 pub mod bars;
+pub mod boxes;
 pub mod chart;
 pub mod colours;
 pub mod context;
@@ -26,6 +27,7 @@ mod gap;
 pub mod heat;
 mod layers;
 mod layout;
+pub mod lines;
 mod maps;
 mod matrices;
 pub mod network;
@@ -35,5 +37,6 @@ pub mod ratios;
 pub mod report;
 mod sketch;
 mod svg;
+pub mod sweep;
 pub mod table;
 pub mod timeline;

@@ -21,6 +21,8 @@ mod paths;
 mod plan;
 mod reproduce;
 pub(crate) mod simulate;
+mod sweep;
+mod throttle;
 mod topology;
 mod trace;
 mod transfers;
@@ -31,7 +33,9 @@ pub fn standard_input(matches: &ArgMatches) -> StandardInput {
     let command = matches.subcommand();
     let nested = command.and_then(|(_, inner)| inner.subcommand_name());
     match (command.map(|(name, _)| name), nested) {
-        (Some("bench" | "calibrate" | "demo" | "lab"), _) | (Some("transfers"), Some("run")) => StandardInput::Shared,
+        (Some("bench" | "calibrate" | "demo" | "lab" | "sweep"), _) | (Some("transfers"), Some("run")) => {
+            StandardInput::Shared
+        }
         _ => StandardInput::Allowed,
     }
 }
@@ -70,6 +74,8 @@ commands! {
     Transfers(transfers),
     Simulate(simulate),
     Interfere(interfere),
+    Sweep(sweep),
+    Throttle(throttle),
     Reproduce(reproduce),
     Lab(lab),
     #[cfg(feature = "mpi")]

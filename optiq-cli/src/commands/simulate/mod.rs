@@ -3,7 +3,7 @@
 pub mod checkpoint;
 mod document;
 mod goal;
-mod interrupt;
+pub mod interrupt;
 mod queues;
 mod report;
 mod results;
