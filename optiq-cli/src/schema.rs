@@ -49,6 +49,8 @@ schemas! {
     Simulate: "simulate",
     /// `optiq simulate --goal`.
     SimulateGoal: "simulate-goal",
+    /// `optiq simulate --jobs`.
+    SimulateJobs: "simulate-jobs",
     /// `optiq interfere`.
     Interfere: "interfere",
     /// `optiq sweep`, and its `sweep.json`.

@@ -365,3 +365,26 @@ fn a_network_and_an_explanation_are_pages_without_a_script() {
     assert_eq!((&found["cards"], &found["demands"], &found["bound"]), (&3.into(), &8.into(), &1.into()));
     assert!(found["shades"].as_u64().unwrap() >= 1 && found["page"].as_u64().unwrap() <= 900, "{found}");
 }
+
+/// Four boxes (two jobs, alone and together), and two curves in each of four pictures; no words are cut off.
+#[test]
+fn jobs_are_boxes_and_curves_that_fit_their_page() {
+    let Some(chromium) = chromium() else { return };
+    let folder = Folder::new("browser-jobs");
+    let job = |name: &str, hosts: u32| {
+        format!("[[job]]\nname = \"{name}\"\nhosts = {hosts}\nprogram = \"pairs,message=64KB,samples=9\"\n")
+    };
+    folder.write("j.toml", format!("network = \"fattree:4x4:1x2\"\n{}{}", job("<left>", 8), job("right", 8)));
+    folder.succeed("simulate --jobs j.toml --report page.html");
+    let script = "const all = (q) => [...document.querySelectorAll(q)]; \
+        const inside = (q) => all(q).every((e) => { const a = e.getBBox(), v = e.ownerSVGElement.viewBox.baseVal; \
+            return a.x >= -1 && a.x + a.width <= v.width + 1 && a.y >= -1 && a.y + a.height <= v.height + 1; }); \
+        return { drawn: document.documentElement.dataset.drawn, boxes: all('.boxes rect.box').length, \
+            wide: all('.boxes rect.box').map((r) => r.getBoundingClientRect().width > 0), words: inside('svg text'), \
+            curves: all('.curve').length, links: all('.bars rect.bar').length, heads: all('h2').map((h) => h.textContent), \
+            page: document.documentElement.scrollWidth };";
+    let found = probe(&folder, &chromium, "page.html", script, &["--window-size=1400,1200"]);
+    assert_eq!((&found["boxes"], &found["curves"], &found["words"]), (&4.into(), &8.into(), &true.into()), "{found}");
+    assert_eq!(found["heads"], serde_json::json!(["Figures", "<left>", "right", "The busiest links"]));
+    assert!(found["links"].as_u64().unwrap() >= 2 && found["page"].as_u64().unwrap() <= 1400, "{found}");
+}

@@ -416,3 +416,87 @@ fn results_that_cannot_be_written_are_refused_before_the_work() {
         assert!(started.elapsed().as_secs() < 20, "{option} took {:?}", started.elapsed());
     }
 }
+
+/// A machine in which packets of 1,000 bytes take a microsecond, and nothing else takes time.
+const ONLY_LINKS: &str = "title = \"only links\"\n[link]\nrates_bytes_per_second = [1e9]\npacket_bytes = 1000\nheader_bytes = 0\n\
+    terminal_latency_picoseconds = 0\nlocal_latency_picoseconds = 0\n[router]\ndelay_picoseconds = 0\n[host]\n\
+    send_overhead_picoseconds = 0\nreceive_overhead_picoseconds = 0\neager_bytes = 1000000000\ncontrol_bytes = 0\n";
+
+/// Two leaf switches with two hosts each and one link up. Each job sends from the second of its hosts to the first.
+fn two_jobs(folder: &Folder, a: &str, b: &str) -> String {
+    folder.write("only-links.toml", ONLY_LINKS);
+    let job = |name: &str, hosts: &str| {
+        format!(
+            "[[job]]\nname = \"{name}\"\nplacement = \"hosts:{hosts}\"\nprogram = \"incast,message=40kB,samples=5,warmup=1\"\n"
+        )
+    };
+    let top = "network = \"fattree:2x2:1x1,capacity=1GB/s\"\nmodel = \"only-links.toml\"\n";
+    let text = format!("{top}{}{}", job("a", a), job("b", b));
+    folder.write("two.toml", text);
+    "simulate --jobs two.toml --json".to_owned()
+}
+
+#[test]
+fn jobs_that_share_a_link_are_twice_as_slow_and_others_not_at_all() {
+    let folder = Folder::new("jobs-two");
+    // From h0 and h1 to h2 and h3, over the one link up, in turn: 80 us in place of 40 us.
+    let line = two_jobs(&folder, "2+0", "3+1");
+    let document = json(&folder, &line);
+    assert_eq!((&document["complete"], document["links_shared"].as_u64()), (&true.into(), Some(2)));
+    for job in document["jobs"].as_array().unwrap() {
+        for key in ["slowdown_mean", "slowdown_median", "slowdown_p99"] {
+            assert_eq!(job[key].as_f64(), Some(2.0), "{key} of {job}");
+        }
+        for key in ["mean_seconds", "q1_seconds", "median_seconds", "q3_seconds", "p99_seconds", "max_seconds"] {
+            let close = |value: &Value, expected: f64| (value.as_f64().unwrap() - expected).abs() < 1e-12;
+            assert!(close(&job[key], 80e-6) && close(&job["alone"][key], 40e-6), "{key} of {job}");
+        }
+        assert_eq!((job["hosts"].as_u64(), job["samples"].as_u64()), (Some(2), Some(5)));
+    }
+    // Both jobs have six messages or more on it, and one that is not complete at most.
+    let link = &document["links"][0];
+    let bytes: Vec<u64> = link["job_bytes"].as_array().unwrap().iter().map(|b| b.as_u64().unwrap()).collect();
+    assert!(bytes.iter().all(|&b| b >= 240_000) && bytes[0].abs_diff(bytes[1]) <= 40_000, "{link}");
+    assert_eq!(bytes.iter().sum::<u64>(), link["total_bytes"].as_u64().unwrap());
+
+    // Each within its leaf switch.
+    let apart = json(&folder, &two_jobs(&folder, "1+0", "3+2"));
+    assert_eq!(apart["links_shared"].as_u64(), Some(0));
+    for job in apart["jobs"].as_array().unwrap() {
+        assert_eq!((job["slowdown_mean"].as_f64(), job["slowdown_p99"].as_f64()), (Some(1.0), Some(1.0)), "{job}");
+    }
+}
+
+#[test]
+fn what_jobs_take_does_not_depend_on_threads_and_follows_from_the_seed() {
+    let folder = Folder::new("jobs-threads");
+    folder.write(
+        "j.toml",
+        "network = \"fattree:4x4:1x2\"\n[[job]]\nname = \"a\"\nhosts = 8\nprogram = \"pairs,message=64KB,think=2us,jitter=5%,samples=8\"\n\
+         [[job]]\nname = \"b\"\nhosts = 7\nprogram = \"uniform,message=16KB,interval=5us\"\nmeasured = false\n",
+    );
+    let document = |options: &str| {
+        let mut document = json(&folder, &format!("simulate --jobs j.toml --json {options}"));
+        document["runs"].as_array_mut().unwrap().iter_mut().for_each(|run| run["simulation_seconds"] = Value::Null);
+        document
+    };
+    let first = document("--threads 1");
+    let job = &first["jobs"][0];
+    let (low, high) = (&job["slowdown_mean_interval"][0], &job["slowdown_mean_interval"][1]);
+    let slowdown = job["slowdown_mean"].as_f64().unwrap();
+    assert!(low.as_f64().unwrap() <= slowdown && slowdown <= high.as_f64().unwrap(), "{job}");
+    for threads in ["--threads 2", "--threads 7", "--threads 3 --report r.html"] {
+        assert_eq!(document(threads), first, "{threads}");
+    }
+    assert_ne!(document("--seed 5")["outcome_fingerprint"], first["outcome_fingerprint"]);
+    let page = String::from_utf8(folder.read("r.html")).unwrap();
+    assert!(!page.contains("http") && page.matches("class=\"boxes\"").count() == 2, "{page}");
+    // Without the runs of each job alone there is no slowdown; what was ended early says so, and leaves its page all the same.
+    let only = document("--only together");
+    assert!(only["jobs"][0].get("slowdown_mean").is_none() && only["runs"].as_array().unwrap().len() == 1);
+    let output = folder.run("simulate --jobs j.toml --until 0.00001 --report early.html");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text.contains("together: ended before all samples were there (limit of simulated time)"), "{text}");
+    assert!(String::from_utf8(folder.read("early.html")).unwrap().contains("ended before all samples"));
+}

@@ -9,6 +9,7 @@
 //!      │                    ├── bars         level bars of times, bytes and numbers; sketch: a network as it is
 //!      └── page ── table    ├── gap          how a planner closed its gap ── plan: the page of a plan
 //!                           ├── explanation  the page of `optiq explain`; network: that of `optiq topology`
+//!                           ├── boxes        box plots; stacks: bars of parts of several owners ── jobs: the page of jobs
 //!                           ├── ratios       the page of many comparisons with MPI
 //!                           └── timeline     the page of a traced run
 //! ```
@@ -25,6 +26,7 @@ mod flights;
 mod folded;
 mod gap;
 pub mod heat;
+pub mod jobs;
 mod layers;
 mod layout;
 pub mod lines;
@@ -36,6 +38,7 @@ pub mod plan;
 pub mod ratios;
 pub mod report;
 mod sketch;
+pub mod stacks;
 mod svg;
 pub mod sweep;
 pub mod table;

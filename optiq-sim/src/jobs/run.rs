@@ -24,6 +24,7 @@ use crate::outcome::{JobOutcome, Outcome};
 use crate::simulation::simulate_jobs;
 use crate::time::Time;
 use optiq_net::Network;
+use optiq_net::fingerprint::{Fingerprint, Hasher};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread;
@@ -157,6 +158,13 @@ pub struct JobResults {
     pub left_out: usize,
 }
 
+impl RunOutcome {
+    /// Whether all samples of all of its measured jobs are there.
+    pub fn is_complete(&self) -> bool {
+        self.end == End::Measured
+    }
+}
+
 impl JobResult {
     /// What a run of this job says; `None` without samples.
     pub fn statistics(&self, run: &JobRun) -> Option<JobStatistics> {
@@ -173,7 +181,23 @@ impl JobResults {
     /// Whether every run that was wanted has measured what it was to measure.
     pub fn is_complete(&self) -> bool {
         let mut runs = self.alone.iter().flatten().chain(&self.together);
-        self.left_out == 0 && runs.all(|run| run.end == End::Measured)
+        self.left_out == 0 && runs.all(RunOutcome::is_complete)
+    }
+
+    /// The fingerprint of all samples, and of all that was simulated: the same on every machine, with any number of threads.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let mut hasher = Hasher::new("optiq job results 1");
+        for run in self.jobs.iter().flat_map(|job| [&job.alone, &job.together]).flatten() {
+            hasher.bytes(&run.outcome.fingerprint().0.to_le_bytes());
+            for rank in &run.ranks {
+                hasher.u64(rank.samples.len() as u64);
+                for sample in &rank.samples {
+                    hasher.u64(sample.start.as_picoseconds());
+                    hasher.u64(sample.duration.as_picoseconds());
+                }
+            }
+        }
+        hasher.finish()
     }
 }
 
@@ -181,7 +205,7 @@ impl JobResults {
 ///
 /// # Errors
 /// [`SimError::Workload`] that names file and job: a program that does not fit its ranks, or fails; all that
-/// [`simulate_jobs`] reports. Of several failures that of the first run, in the order together, then alone by job.
+/// [`simulate_jobs`] reports. One that fails ends all others.
 pub fn run_jobs(jobs: &Jobs<'_>, options: &JobRunOptions<'_>) -> Result<JobResults, SimError> {
     let kinds = kinds(jobs.file.jobs.len(), options.which);
     let threads = options.threads.max(1);

@@ -111,48 +111,40 @@ impl NodeSamples {
         self.sums.iter().filter(|sum| sum.0 > 0).count()
     }
 
-    /// With each node as often as `times` says; `None` without any sample.
-    fn figures(&self, times: &[u32]) -> Option<Figures> {
+    /// With each node as often as `times` says; `None` without any sample. `counts` is room for work.
+    fn figures(&self, times: &[u32], counts: &mut Vec<u64>) -> Option<Figures> {
         let (mut count, mut sum) = (0, 0);
         for (&(samples, picoseconds), &times) in self.sums.iter().zip(times) {
             count += samples * u64::from(times);
             sum += picoseconds * u128::from(times);
         }
         let last = count.checked_sub(1)?;
-        let positions = QUANTILES.map(|q| last as f64 * q);
-        // The values at the places on both sides of each position, places counted from 0.
-        let mut around = [[0u64; 2]; QUANTILES.len()];
-        let mut seen = 0u64;
-        for &(picoseconds, node) in &self.sorted {
-            let places = seen..seen + u64::from(times[node as usize]);
-            seen = places.end;
-            for ([low, high], position) in around.iter_mut().zip(positions) {
-                let place = position as u64;
-                if places.contains(&place) {
-                    *low = picoseconds;
-                }
-                if places.contains(&(place + 1)) {
-                    *high = picoseconds;
-                }
-            }
-        }
-        let mut quantiles = [0.0; QUANTILES.len()];
-        for ((quantile, position), [low, high]) in quantiles.iter_mut().zip(positions).zip(around) {
+        // Per sample: how many there are up to it.
+        counts.clear();
+        counts.extend(self.sorted.iter().scan(0, |seen, &(_, node)| {
+            *seen += u64::from(times[node as usize]);
+            Some(*seen)
+        }));
+        // The value at a place, counted from 0.
+        let value = |place: u64| self.sorted[counts.partition_point(|&seen| seen <= place)].0 as f64;
+        let quantiles = QUANTILES.map(|q| {
+            let position = last as f64 * q;
+            let (low, part) = (value(position as u64), position.fract());
             // Of the last place there is no next one, and the fraction is zero.
-            *quantile = low as f64 + position.fract() * (high as f64 - low as f64);
-        }
+            if part > 0.0 { low + part * (value(position as u64 + 1) - low) } else { low }
+        });
         Some(Figures { mean: sum as f64 / count as f64, quantiles })
     }
 
     /// Of all samples, and of draws of nodes; always the same draws for the same number of nodes.
     fn bootstrap(&self, nodes: usize) -> Option<(Figures, Vec<Option<Figures>>)> {
-        let mut times = vec![1; nodes.max(self.sums.len())];
-        let figures = self.figures(&times)?;
+        let (mut times, mut counts) = (vec![1; nodes.max(self.sums.len())], Vec::new());
+        let figures = self.figures(&times, &mut counts)?;
         let mut rng = SplitMix64::new(nodes as u64);
         let mut draw = || {
             times.fill(0);
             (0..nodes).for_each(|_| times[rng.below(nodes as u64) as usize] += 1);
-            self.figures(&times)
+            self.figures(&times, &mut counts)
         };
         let draws = if self.nodes() < LEAST_NODES { Vec::new() } else { (0..DRAWS).map(|_| draw()).collect() };
         Some((figures, draws))
@@ -282,7 +274,7 @@ mod tests {
                 .flat_map(|&(node, t)| std::iter::repeat_n(t as f64, times[node as usize] as usize))
                 .collect();
             let expected = Summary::of(&repeated);
-            let found = samples.figures(&times);
+            let found = samples.figures(&times, &mut Vec::new());
             prop_assert_eq!(found.is_some(), expected.is_some());
             if let (Some(found), Some(expected)) = (found, expected) {
                 let close = |a: f64, b: f64| (a - b).abs() < 1e-6;

@@ -4,6 +4,7 @@
 mod conservation;
 mod exact;
 mod programs;
+mod run;
 
 use optiq_net::Network;
 use optiq_sim::time::Time;

@@ -12,13 +12,13 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 pub struct Checkpointing {
     /// Keep a checkpoint in this file when the run is ended before its end, by Ctrl-C or by a limit; - is standard output
-    #[arg(long, value_name = "FILE", conflicts_with = "compare")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["compare", "jobs"])]
     checkpoint: Option<PathBuf>,
     /// And each time when it has run for this many seconds more; not to standard output
     #[arg(long, value_name = "SECONDS", requires = "checkpoint", value_parser = duration)]
     every: Option<Duration>,
     /// Go on from a checkpoint of the same simulation, on as many threads as it had; - is standard input
-    #[arg(long, value_name = "FILE", conflicts_with = "compare")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["compare", "jobs"])]
     resume: Option<PathBuf>,
 }
 

@@ -4,6 +4,7 @@ pub mod checkpoint;
 mod document;
 mod goal;
 pub mod interrupt;
+pub mod jobs;
 mod queues;
 mod report;
 mod results;
@@ -49,17 +50,30 @@ Examples:
   optiq simulate --topology torus:4x4 --demands pattern:disjoint --model my.toml --until 10
   optiq simulate --topology dragonfly:p=2,a=4,h=2 --demands pattern:random --mpi linear --routing ugal
   optiq simulate --topology torus:4x4 --goal data/goal/ring-allreduce-16.goal
+  optiq simulate --jobs jobs.toml --report jobs.html
   optiq simulate --topology bgq:1024 --demands pattern:disjoint --checkpoint run.ckpt --every 600
   optiq simulate --topology bgq:1024 --demands pattern:disjoint --resume run.ckpt
 
 The model says how packets, links, routers and hosts behave: bgq, fattree-12.5, dragonfly+3456, edison, or a TOML file with
 the same keys. One rank runs on each host. wire_bound_seconds is the link bound, with what headers and protocols take of the
-links: no execution is faster. Ctrl-C ends a run; what was found by then is shown, and marked.")]
+links: no execution is faster. Ctrl-C ends a run; what was found by then is shown, and marked.
+
+A job file says which jobs share a network; each is simulated alone, and all together. This one takes a second:
+  network = \"fattree:4x4x3:1x4x2:1x1x2\"
+  [[job]]
+  name = \"solver\"
+  hosts = 20
+  program = \"pairs,message=256KB,think=50us,jitter=5%,samples=20\"
+  [[job]]
+  name = \"checkpoint\"
+  hosts = 16
+  servers = \"spread-target:8\"
+  program = \"io-write,request=256KB,samples=20\"")]
 pub struct Arguments {
     #[command(flatten)]
     topology: Topology,
     /// Which bytes go where, as for `optiq plan`
-    #[arg(long, value_name = "DEMANDS", required_unless_present = "goal")]
+    #[arg(long, value_name = "DEMANDS", required_unless_present_any = ["goal", "jobs"])]
     demands: Option<String>,
     /// Bytes of each demand of a pattern
     #[arg(long, value_name = "SIZE", default_value = MESSAGE, value_parser = units::parse_bytes, allow_hyphen_values = true)]
@@ -67,6 +81,15 @@ pub struct Arguments {
     /// Replay a GOAL schedule (the text form of LogGOPSim and ATLAHS) instead, one rank on each host; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["demands", "compare", "mpi", "planner"])]
     goal: Option<PathBuf>,
+    /// Simulate the jobs of a file, each alone and all together; the file says what network and model are; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_JOBS)]
+    jobs: Option<PathBuf>,
+    /// Of --jobs, simulate only each job alone, or only all jobs together; then there are no slowdowns
+    #[arg(long, value_name = "RUNS", requires = "jobs")]
+    only: Option<jobs::Only>,
+    /// Of --jobs, how many of the busiest links are listed
+    #[arg(long, value_name = "NUMBER", default_value_t = 8, requires = "jobs")]
+    most: usize,
     #[command(flatten)]
     planning: Planning,
     /// The machine: a preset or a TOML file; auto is the preset that fits the topology
@@ -112,12 +135,12 @@ pub struct Arguments {
     /// valiant, ugal or par (dragonfly), fpar or fpar=THRESHOLD (Dragonfly+) [default: fabric]
     #[arg(long, value_name = "POLICY")]
     routing: Option<Policy>,
-    /// Threads of the simulator; results are the same with any number
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
-    threads: u8,
-    /// The seed of random choices
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    /// Threads of the simulator; results are the same with any number [default: 1, or with --jobs as many as processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
+    threads: Option<u8>,
+    /// The seed of random choices [default: 1, or what the job file says]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
     #[command(flatten)]
     checkpoints: checkpoint::Checkpointing,
     // Boxed, as all commands take the memory of the largest one.
@@ -127,6 +150,38 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 }
+
+/// What a job file says itself, and what is about an exchange.
+const NOT_WITH_JOBS: [&str; 28] = [
+    "topology",
+    "background",
+    "demands",
+    "message",
+    "goal",
+    "k",
+    "method",
+    "planner",
+    "maxload",
+    "chunk",
+    "paths",
+    "gap",
+    "time_limit",
+    "slack",
+    "model",
+    "mpi",
+    "chunks",
+    "legs",
+    "direct_order",
+    "transport",
+    "in_flight_part",
+    "plan_only",
+    "compare",
+    "routing",
+    "links",
+    "series",
+    "queues",
+    "histogram",
+];
 
 /// What carries chunks from rank to rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -194,6 +249,12 @@ fn positive(text: &str) -> Result<f64, String> {
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let targets = self.results.open()?;
+        let limits = Limits { time: self.until.map(Time::from_seconds), events: self.events, wall: self.wall };
+        if let Some(file) = &self.jobs {
+            let Self { only, seed, threads, most, json, .. } = self;
+            let report = targets.report();
+            return jobs::run(&jobs::Asked { file, only, seed, threads, limits, most, report, json });
+        }
         let progress = Progress::start("");
         let parameters = PlannerOptions { maxload: self.planning.maxload, chunk: self.planning.chunk };
         planner::create(self.planning.planner(), &parameters)?;
@@ -205,13 +266,12 @@ impl Arguments {
         model.check_rate(&net).map_err(|why| {
             Failure::Input(format!("{why}; a capacity= in the topology or another --model is expected"))
         })?;
-        let limits = Limits { time: self.until.map(Time::from_seconds), events: self.events, wall: self.wall };
         let checkpoints = self.checkpoints.open()?;
         let stop = interrupt::watch()?;
         let options = RunOptions {
             limits,
-            threads: usize::from(self.threads),
-            seed: self.seed,
+            threads: self.threads.map_or(1, usize::from),
+            seed: self.seed.unwrap_or(1),
             routing: self.routing.unwrap_or_default(),
             series: targets.over_time(),
             stop: Some(stop),

@@ -72,6 +72,11 @@ impl Targets {
         }
     }
 
+    /// Where the page will be, if it is wanted.
+    pub fn report(&self) -> Option<&Target> {
+        self.report.as_ref()
+    }
+
     /// Writes them.
     pub fn write(&self, net: &Network, model: &Model, page: &Page<'_>) -> Result<(), Failure> {
         let runs = page.runs;

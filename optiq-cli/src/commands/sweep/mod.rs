@@ -10,10 +10,11 @@ mod summary;
 mod text;
 
 use super::simulate::interrupt;
+use super::simulate::jobs::Only;
 use crate::failure::Failure;
 use crate::output::{self, Schema};
 use crate::progress::Progress;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use execute::{Ended, Execution};
 use optiq_sim::jobs::run::Which;
 use optiq_sim::jobs::sweep::file::Sweep;
@@ -79,25 +80,12 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Which simulations of a run are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Only {
-    /// Each job alone
-    Alone,
-    /// All jobs together
-    Together,
-}
-
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let share = Share::of_environment(|name| std::env::var(name).ok());
         let progress = Progress::start("reading the sweep file");
         let sweep = Sweep::read(&self.file)?;
-        let which = match self.only {
-            None => Which::Both,
-            Some(Only::Alone) => Which::Alone,
-            Some(Only::Together) => Which::Together,
-        };
+        let which = Only::which(self.only);
         let threads = self.threads.map_or_else(|| share.default_threads(), usize::from);
         let folder = self.output.clone().unwrap_or_else(|| default_folder(&self.file));
         if self.plan_only && !share.prints() {
