@@ -29,6 +29,7 @@ pub const TARGETS: &[Target] = &[
     ("plan_json", plan_json),
     ("scores", scores),
     ("spec", spec),
+    ("sweeps", sweeps),
     ("topology", topology),
     ("trace", trace),
     ("transfers", transfers),
@@ -236,6 +237,20 @@ pub fn jobs(data: &[u8]) {
             }
         }
         let _ = adviser::advise(&file, &network, &model, 1, |i, _| i < 4);
+    }
+}
+
+/// A sweep file: read, and the job files of its first, its last and one more of its runs.
+pub fn sweeps(data: &[u8]) {
+    use optiq_sim::jobs::sweep::file::{MAX_RUNS, Sweep};
+    let Some(text) = text(data) else { return };
+    let Ok(sweep) = Sweep::parse(text, "fuzz") else { return };
+    assert!((1..=MAX_RUNS).contains(&sweep.runs()));
+    for run in [0, sweep.runs() / 2, sweep.runs() - 1] {
+        assert_eq!(sweep.choices(run).len(), sweep.axes().len());
+        if let Err(e) = sweep.job_file(run) {
+            assert!(!e.to_string().contains('\n'));
+        }
     }
 }
 

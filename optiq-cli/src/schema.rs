@@ -55,6 +55,14 @@ schemas! {
     Interfere: "interfere",
     /// `optiq congestion`.
     Congestion: "congestion",
+    /// `optiq sweep`, and its `sweep.json`.
+    Sweep: "sweep",
+    /// A run of `optiq sweep`.
+    SweepRun: "sweep-run",
+    /// `optiq sweep --plan-only`.
+    SweepPlan: "sweep-plan",
+    /// `optiq throttle`.
+    Throttle: "throttle",
     /// `optiq reproduce`.
     Reproduce: "reproduce",
     /// `optiq lab up`, and `optiq lab status` of one lab.

@@ -88,6 +88,11 @@ fn documents_are_as_their_schemas_say() {
             "network = \"fattree:4x4:1x2\"\n[[job]]\nname = \"a\"\n{many}[[job]]\nname = \"b\"\n{io}measured = false\n"
         ),
     );
+    let swept = "[sweep]\n\"job.a.program.think\" = [\"0\", \"1us\"]\n";
+    folder.write(
+        "sweep.toml",
+        format!("network = \"fattree:2x4:1x2\"\n[[job]]\nname = \"a\"\n{pairs}[[job]]\nname = \"b\"\n{io}{swept}"),
+    );
     let library = std::env::current_exe().unwrap();
     let wrap = format!("wrap --library {} --topology torus:2x2 --json -- mpirun.openmpi -n 2 true", library.display());
     // The header of a 64-bit program with one program header, which loads something: it has no dynamic loader.
@@ -123,6 +128,9 @@ fn documents_are_as_their_schemas_say() {
         ("simulate", "simulate --topology torus:4x4 --demands pattern:subset --message 16kB --routing adaptive --json"),
         ("simulate-jobs", "simulate --jobs three.toml --report j.html --json"),
         ("simulate-jobs", "simulate --jobs two.toml --only alone --until 0.0001 --seed 4 --json"),
+        ("sweep", "sweep sweep.toml --output swept --json"),
+        ("sweep-plan", "sweep sweep.toml --plan-only --json"),
+        ("throttle", "throttle --jobs two.toml --target slowdown=1.5 --json"),
         ("interfere", "interfere --jobs two.toml --advise --seeds 1 --json"),
         ("congestion", "congestion --topology star:10 --samples 2 --json"),
         ("simulate-goal", "simulate --topology star:2 --goal ring.goal --json"),
@@ -137,6 +145,8 @@ fn documents_are_as_their_schemas_say() {
     ] {
         valid(name, &folder.succeed(line));
     }
+    let run = std::fs::read_dir(folder.path("swept/runs")).unwrap().next().unwrap().unwrap().path();
+    valid("sweep-run", &std::fs::read_to_string(run).unwrap());
     valid("plan-links", &String::from_utf8(folder.read("l.json")).unwrap());
 }
 

@@ -22,6 +22,8 @@ mod paths;
 mod plan;
 mod reproduce;
 pub(crate) mod simulate;
+mod sweep;
+mod throttle;
 mod topology;
 mod trace;
 mod transfers;
@@ -32,7 +34,9 @@ pub fn standard_input(matches: &ArgMatches) -> StandardInput {
     let command = matches.subcommand();
     let nested = command.and_then(|(_, inner)| inner.subcommand_name());
     match (command.map(|(name, _)| name), nested) {
-        (Some("bench" | "calibrate" | "demo" | "lab"), _) | (Some("transfers"), Some("run")) => StandardInput::Shared,
+        (Some("bench" | "calibrate" | "demo" | "lab" | "sweep"), _) | (Some("transfers"), Some("run")) => {
+            StandardInput::Shared
+        }
         _ => StandardInput::Allowed,
     }
 }
@@ -72,6 +76,8 @@ commands! {
     Simulate(simulate),
     Interfere(interfere),
     Congestion(congestion),
+    Sweep(sweep),
+    Throttle(throttle),
     Reproduce(reproduce),
     Lab(lab),
     #[cfg(feature = "mpi")]

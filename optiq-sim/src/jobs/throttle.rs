@@ -145,9 +145,9 @@ pub fn compute(jobs: &Jobs<'_>, job: usize, target: Target) -> Result<Throttle, 
         Target::Utilisation(part) => queue.window_for_utilisation(part).unwrap_or(0.0),
         Target::Slowdown(factor) => queue.window_for_utilisation(1.0 - 1.0 / factor).unwrap_or(0.0),
     };
-    // Think times are waited for anyway. Whole nanoseconds, rounded up: a picosecond is of no use to anybody.
+    // Think times are waited for anyway. Whole nanoseconds, rounded up, but not for what arithmetic has added.
     let window = if window <= queue.think_seconds { 0.0 } else { window };
-    let window = Time::picoseconds((window * 1e9).ceil() as u64 * 1000);
+    let window = Time::picoseconds((window * 1e9 - 1e-3).ceil() as u64 * 1000);
     let (without, with) = (queue.figures(), queue.throttled(window.seconds()).figures());
     Ok(Throttle { job, target, queue, window, without, with })
 }

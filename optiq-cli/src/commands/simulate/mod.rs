@@ -4,7 +4,7 @@ pub mod checkpoint;
 mod document;
 mod goal;
 pub mod interrupt;
-mod jobs;
+pub mod jobs;
 mod queues;
 mod report;
 mod results;

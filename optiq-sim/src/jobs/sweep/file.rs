@@ -100,6 +100,11 @@ impl Sweep {
         Ok(sweep)
     }
 
+    /// How messages call it.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
     /// What is swept, in the order of the file.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
@@ -506,7 +511,7 @@ program = "io-write,request=1MB"
             (with("\"2ms\"]", "\"2 parsecs\"]"), 13, "think=2 parsecs"),
             (with("\"random-node\",", "\"random-mode\","), 6, "random-mode"),
             (with("hosts = 2", "hosts = \"2\""), 20, "invalid type"),
-            (with("[sweep]  # the rest", "[sweep.x]"), 12, "sweep is a table of lists"),
+            (with("[sweep]  # the rest", "[sweep.x]"), 12, "a list is expected"),
             (with("request=1MB", "request"), 22, "is not of the form KEY=VALUE"),
         ] {
             let why = Sweep::parse(&text, "s.toml").expect_err(&text).to_string();

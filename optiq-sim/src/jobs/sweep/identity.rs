@@ -122,7 +122,7 @@ mod tests {
             text.replace("\"a\"", "\"b\""),
             format!("seed = 1\n{text}"),
             format!("placement_seed = 1\n{text}"),
-            format!("model = \"bgq\"\n{}", text.replace("star:8", "star:8,capacity=2GB/s")),
+            format!("model = \"bgq\"\n{}", text.replace("star:8", "star:8,capacity=1.8GB/s")),
             format!("{text}samples = 3\n"),
             format!("{text}placement = \"contiguous\"\n"),
         ] {

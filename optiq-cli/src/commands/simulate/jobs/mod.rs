@@ -33,6 +33,17 @@ pub enum Only {
     Together,
 }
 
+impl Only {
+    /// Both, if nothing is left out.
+    pub fn which(only: Option<Only>) -> Which {
+        match only {
+            None => Which::Both,
+            Some(Only::Alone) => Which::Alone,
+            Some(Only::Together) => Which::Together,
+        }
+    }
+}
+
 /// What the command was asked.
 pub struct Asked<'a> {
     pub file: &'a Path,
@@ -74,11 +85,7 @@ pub fn run(asked: &Asked<'_>) -> Result<ExitCode, Failure> {
     let tell = |now: JobProgress| progress.now(steps.words(&now));
     let threads = asked.threads.map_or_else(|| thread::available_parallelism().map_or(1, usize::from), usize::from);
     let options = JobRunOptions {
-        which: match asked.only {
-            None => Which::Both,
-            Some(Only::Alone) => Which::Alone,
-            Some(Only::Together) => Which::Together,
-        },
+        which: Only::which(asked.only),
         threads,
         limits: asked.limits,
         series: if asked.report.is_some() { Recording::Links } else { Recording::Nothing },
