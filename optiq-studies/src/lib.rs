@@ -28,6 +28,7 @@ pub mod measurement_cases;
 pub mod plot;
 pub mod progress;
 mod published;
+mod published_interference;
 pub mod quartiles;
 pub mod selection;
 pub mod studies;

@@ -2,6 +2,7 @@
 
 use crate::compared_method::ComparedMethod;
 use crate::failure::Failure;
+use crate::published_interference::Interference;
 use optiq_solver::planner::PlannerName;
 use serde::Deserialize;
 
@@ -29,6 +30,7 @@ pub struct Published {
     pub table_xiv: TableXiv,
     pub couplings: Couplings,
     pub hacc: Hacc,
+    pub interference: Interference,
 }
 
 #[derive(Debug, Deserialize)]
