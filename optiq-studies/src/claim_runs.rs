@@ -52,6 +52,10 @@ impl ClaimOptions {
         if let Some(nodes) = self.nodes.filter(|n| !PARTITIONS.contains(n)) {
             return refuse(format!("--nodes is {nodes}; 512, 1024, 2048 or 4096 is expected"));
         }
+        // Claims of other documents are about networks of their own.
+        if let Some(claim) = claims.iter().find(|c| self.nodes.is_some() && !c.id.starts_with(['O', '9'])) {
+            return refuse(format!("--nodes is given, but {} is not about a partition of Blue Gene/Q", claim.id));
+        }
         if self.repetitions == 0 {
             return refuse("--repetitions is 0; at least 1 is expected".into());
         }
@@ -203,7 +207,7 @@ mod tests {
         let Err(Failure::Input(sentence)) = named(&["O99".into()]) else { panic!() };
         assert_eq!(
             sentence,
-            "there is no claim \"O99\"; the claims are O1, O2, O3, O4, O5, O6, O7, O8, O9, O10, O11, O12, O13, O14, O15, O16, O17, O18, O19, K1, K2, K3, K4, K5, K6, K7, K8, 91"
+            "there is no claim \"O99\"; the claims are O1, O2, O3, O4, O5, O6, O7, O8, O9, O10, O11, O12, O13, O14, O15, O16, O17, O18, O19, B9, B10, B11, B12, B13, B14, B15, B16, B17, B18, K1, K2, K3, K4, K5, K6, K7, K8, 91"
         );
     }
 }

@@ -29,6 +29,7 @@ pub mod plot;
 pub mod progress;
 mod published;
 mod published_dragonfly_plus;
+mod published_interference;
 pub mod quartiles;
 pub mod selection;
 pub mod studies;

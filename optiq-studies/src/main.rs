@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use optiq_files::output;
 use optiq_studies::circumstances::Circumstances;
 use optiq_studies::claim_runs::{ClaimOptions, ClaimRuns};
+use optiq_studies::claims::interference::baselines;
 use optiq_studies::claims::list::CLAIMS;
 use optiq_studies::document::{self, StudyContent, StudyDocument};
 use optiq_studies::failure::Failure;
@@ -46,6 +47,8 @@ enum StudyCommand {
     Results(ResultsArguments),
     /// Run CODES and OPTIQ's simulator in turn, and write codes.md
     RaceCodes(RaceArguments),
+    /// Simulate jobs of document 000 alone with all candidate parameters, and print the loss of each; about two minutes
+    FitInterference,
     /// Make all pages again from their documents, without measuring anything
     Pages(PagesArguments),
 }
@@ -164,6 +167,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         StudyCommand::Results(arguments) => results(&arguments),
         StudyCommand::RaceCodes(arguments) => race_codes(arguments),
+        StudyCommand::FitInterference => fit_interference(),
         StudyCommand::Pages(arguments) => pages(arguments.directory),
     };
     match done {
@@ -304,6 +308,11 @@ fn race_codes(arguments: RaceArguments) -> Result<(), Failure> {
     let content = codes::run(&workspace, &options)?;
     writer.write("codes", "cargo xtask race-codes".into(), StudyContent::Codes(content))?;
     writer.index()
+}
+
+fn fit_interference() -> Result<(), Failure> {
+    print!("{}", baselines::fit(&Progress::new(&|doing| log::info!("{doing}")))?);
+    Ok(())
 }
 
 fn pages(directory: Option<PathBuf>) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 use crate::compared_method::ComparedMethod;
 use crate::failure::Failure;
 use crate::published_dragonfly_plus::DragonflyPlus;
+use crate::published_interference::Interference;
 use optiq_solver::planner::PlannerName;
 use serde::Deserialize;
 
@@ -31,6 +32,7 @@ pub struct Published {
     pub couplings: Couplings,
     pub hacc: Hacc,
     pub dragonfly_plus: DragonflyPlus,
+    pub interference: Interference,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,4 +1,4 @@
-//! The claims of the thesis, and of Kang et al. in `dragonfly_plus`: what was published, what comes out here, and whether that shows it again.
+//! The claims of the source documents: what they published, what comes out here, and whether that shows it again.
 //!
 //! A claim is an entry in [`list::CLAIMS`]: a function that fills a table ([`crate::findings`]) whose rows carry verdicts.
 //! Published numbers are data (`published.rs`), so are the 91 cases (`thesis_cases.rs`).
@@ -9,6 +9,7 @@ mod dragonfly_plus;
 mod exchange;
 mod gains;
 mod heuristics;
+pub mod interference;
 pub mod list;
 mod machine;
 pub mod page;
