@@ -17,6 +17,9 @@ const BASELINE_FACTOR: f64 = 1.5;
 const PLACEMENT_FACTOR: f64 = 2.0;
 const TORNADO_FACTOR: f64 = 1.7;
 
+/// Delays of a router, in nanoseconds, with which the fit's baseline is run.
+const FITTED_AMONG: [u64; 4] = [90, 190, 290, 390];
+
 /// `4 KB each 0.5 us`.
 fn each(size: &MessageSize, interval: usize) -> String {
     let us = size.intervals_nanoseconds[interval] as f64 / 1e3;
@@ -59,6 +62,7 @@ pub(in super::super) fn baselines(setting: &Setting) -> Result<Findings, Failure
         }
     }
     rows.extend(growth(&system, Pattern::Uniform)?);
+    rows.extend(fit(setting)?);
     let notes = vec![
         system.note(),
         "Means of overloaded jobs grow with the number of messages: rows with half and twice as many follow the table's own. What is \
@@ -66,6 +70,21 @@ pub(in super::super) fn baselines(setting: &Setting) -> Result<Findings, Failure
             .into(),
     ];
     Ok(Findings::new(COLUMNS, judged_if(system.judged, rows), notes))
+}
+
+/// The one baseline that a parameter was fitted on, with other values of it: the delay of a router.
+fn fit(setting: &Setting) -> Result<Vec<Row>, Failure> {
+    let mut system = System::new(setting)?;
+    let messages = system.messages(0);
+    let published = system.published.size[0].uniform_microseconds.as_ref().map(|values| values.random[0]);
+    let mut rows = Vec::new();
+    for nanoseconds in FITTED_AMONG {
+        system.model.router.delay_picoseconds = nanoseconds * 1000;
+        let ours = system.mean((Pattern::Uniform, Placement::Random), (0, 0), messages, None)?;
+        let case = format!("fit: random, {}, router delay {nanoseconds} ns", each(&system.published.size[0], 0));
+        rows.push(mean(case, messages, published, ours, Verdict::NotJudged));
+    }
+    Ok(rows)
 }
 
 /// Means of 4 KB each 0.5 us with half and with twice as many messages.
