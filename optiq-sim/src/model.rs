@@ -287,7 +287,6 @@ const PRESETS: &[(&str, &str)] = &[
     ("bgq", include_str!("../../data/sim/bgq.toml")),
     ("fattree-12.5", include_str!("../../data/sim/fattree-12.5.toml")),
     ("dragonfly+3456", include_str!("../../data/sim/dragonfly+3456.toml")),
-    ("dragonfly+kang", include_str!("../../data/sim/dragonfly+kang.toml")),
     ("edison", include_str!("../../data/sim/edison.toml")),
     ("lab", include_str!("../../data/sim/lab.toml")),
 ];
