@@ -288,7 +288,6 @@ const PRESETS: &[(&str, &str)] = &[
     ("fattree-12.5", include_str!("../../data/sim/fattree-12.5.toml")),
     ("brown1296", include_str!("../../data/sim/brown1296.toml")),
     ("dragonfly+3456", include_str!("../../data/sim/dragonfly+3456.toml")),
-    ("dragonfly+kang", include_str!("../../data/sim/dragonfly+kang.toml")),
     ("edison", include_str!("../../data/sim/edison.toml")),
     ("lab", include_str!("../../data/sim/lab.toml")),
 ];

@@ -14,7 +14,6 @@ use optiq_sim::{Model, Policy};
 use optiq_view::table;
 use serde::Serialize;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
 
 /// Simulate how much a network's users feel congestion that others make: tables like those of GPCNeT
 ///
@@ -127,38 +126,30 @@ impl Arguments {
         let stop = interrupt::watch()?;
         let found = {
             let tell = |at: usize, all: usize| progress.now(format!("simulation {} of {all}", at + 1));
-            congestion(&network, &model, &self.options(stop, Some(&tell)))?
+            let options = CongestionOptions {
+                share: self.share,
+                samples: self.samples,
+                seed: self.seed,
+                routing: self.routing.unwrap_or_default(),
+                threads: usize::from(self.threads),
+                stop: Some(stop),
+                progress: Some(&tell),
+            };
+            congestion(&network, &model, &options)?
         };
         drop(progress);
-        let options = self.options(stop, None);
         match self.json {
-            true => output::print_json(Schema::Congestion, &document(&network, &model, &options, &found))?,
-            false => output::print(&text(&network, &model, &options, &found))?,
+            true => output::print_json(Schema::Congestion, &document(&network, &model, &self, &found))?,
+            false => output::print(&text(&network, &model, &self, &found))?,
         }
         Ok(ExitCode::SUCCESS)
-    }
-
-    fn options<'a>(
-        &self,
-        stop: &'a AtomicBool,
-        progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
-    ) -> CongestionOptions<'a> {
-        CongestionOptions {
-            share: self.share,
-            samples: self.samples,
-            seed: self.seed,
-            routing: self.routing.unwrap_or_default(),
-            threads: usize::from(self.threads),
-            stop: Some(stop),
-            progress,
-        }
     }
 }
 
 fn document<'a>(
     network: &'a Network,
     model: &'a Model,
-    options: &CongestionOptions<'_>,
+    asked: &Arguments,
     found: &CongestionTable,
 ) -> CongestionDocument<'a> {
     let victims = found.results.iter().map(|result| VictimDocument {
@@ -179,19 +170,19 @@ fn document<'a>(
         topology: network.spec(),
         network_fingerprint: network.fingerprint().to_string(),
         model: &model.title,
-        routing: options.routing.to_string(),
-        seed: options.seed,
+        routing: asked.routing.unwrap_or_default().to_string(),
+        seed: asked.seed,
         hosts: network.hosts(),
         victim_hosts: found.victims,
         congestor_hosts: found.congestors,
-        samples_per_victim: options.samples,
+        samples_per_victim: asked.samples,
         victims: victims.collect(),
     }
 }
 
-fn text(network: &Network, model: &Model, options: &CongestionOptions<'_>, found: &CongestionTable) -> String {
+fn text(network: &Network, model: &Model, asked: &Arguments, found: &CongestionTable) -> String {
     let CongestionTable { victims, congestors, results } = found;
-    let (spec, title, routing) = (network.spec(), &model.title, options.routing);
+    let (spec, title, routing) = (network.spec(), &model.title, asked.routing.unwrap_or_default());
     let mut out = format!(
         "{spec}: {victims} victims and {congestors} congestors at random, model {title}, routing {routing}\n\nIsolated\n"
     );

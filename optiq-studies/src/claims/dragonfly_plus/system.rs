@@ -28,7 +28,7 @@ pub(super) const PER_LEAF_OF_BROADCAST: u32 = 5;
 /// The seed of placements and runs.
 const SEED: u64 = 1;
 /// The preset of the machine.
-pub(super) const MODEL: &str = "dragonfly+kang";
+pub(super) const MODEL: &str = "dragonfly+3456";
 
 /// Where the target is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Background {
 }
 
 /// Messages of each rank, and times of the 4 KB packets in a packet, for each size of messages.
-const SCALES: [(u64, u64); 3] = [(150, 1), (30, 4), (6, 8)];
+const SCALES: [(u64, u64); 3] = [(264, 1), (30, 4), (6, 8)];
 
 /// See the top of the file.
 pub(super) struct System<'a> {
@@ -165,7 +165,12 @@ impl<'a> System<'a> {
 
     /// Messages of each rank in runs with messages of this size, by its number.
     pub(super) fn messages(&self, size: usize) -> u64 {
-        (SCALES[size].0 / self.setting.scale.unwrap_or(1)).max(1)
+        self.scaled(SCALES[size].0)
+    }
+
+    /// A number of messages of each rank, divided as was asked.
+    pub(super) fn scaled(&self, messages: u64) -> u64 {
+        (messages / self.setting.scale.unwrap_or(1)).max(1)
     }
 
     /// The two jobs of a background.
@@ -243,8 +248,8 @@ impl<'a> System<'a> {
              many, with buffers that are as much larger. All ranks start together and send once each interval. The background: {PER_LEAF} \
              hosts on each leaf switch of groups 0 to 2, each message of a host to one of its two partners in turn, one each 1, 10 and \
              100 us for the three sizes (Table 1), from random starts. Routing: FPAR, threshold 50 %, two virtual lanes. Model \
-             `data/sim/{MODEL}.toml`: of its parameters one, the delay of a router, was fitted, on one baseline (uniform random, random \
-             placement, 4 KB each 3 us); nothing was changed after the first run with a background."
+             `data/sim/{MODEL}.toml`, as it was. One parameter was fitted, on one baseline: the number of 4 KB messages (K2, decision 043); \
+             nothing was changed after the first run with a background."
         )
     }
 }
@@ -269,7 +274,7 @@ mod tests {
             published: &published,
             nodes: None,
             repetitions: 1,
-            scale: Some(150),
+            scale: Some(264),
             packets: None,
             cases: &[],
             progress: &progress,
