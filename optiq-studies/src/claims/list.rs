@@ -51,6 +51,7 @@ impl Tuning {
             Tuning::FittedAlone => {
                 "The machine's two free parameters were fitted on published times of one job alone, before any two jobs were simulated \
                  (`data/sim/brown1296.toml`, decision 042)."
+            }
             Tuning::OneBaseline => {
                 "One parameter was fitted, on one baseline: the number of 4 KB messages a rank, to the mean of uniform random messages each \
                  0.5 us under contiguous placement (decision 043). Everything else is held out."
