@@ -75,7 +75,7 @@ fn documents_are_as_their_schemas_say() {
     folder.write("background.txt", "* * 10%\n");
     folder.write("one.txt", "0 3 1MB\n");
     folder.write("ring.goal", "num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0\n}\n");
-    let pairs = "hosts = 3\nprogram = \"pairs,message=4KB\"\n";
+    let pairs = "hosts = 4\nprogram = \"pairs,message=4KB\"\n";
     let io = "hosts = 2\nservers = \"spread-target:2\"\nprogram = \"io-write,request=1MB\"\n";
     folder.write(
         "two.toml",
