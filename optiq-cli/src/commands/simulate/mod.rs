@@ -85,11 +85,11 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_JOBS)]
     jobs: Option<PathBuf>,
     /// Of --jobs, simulate only each job alone, or only all jobs together; then there are no slowdowns
-    #[arg(long, value_name = "RUNS", requires = "jobs")]
+    #[arg(long, value_name = "RUNS")]
     only: Option<jobs::Only>,
-    /// Of --jobs, how many of the busiest links are listed
-    #[arg(long, value_name = "NUMBER", default_value_t = 8, requires = "jobs")]
-    most: usize,
+    /// Of --jobs, how many of the busiest links are listed [default: 8]
+    #[arg(long, value_name = "NUMBER")]
+    most: Option<usize>,
     #[command(flatten)]
     planning: Planning,
     /// The machine: a preset or a TOML file; auto is the preset that fits the topology
@@ -253,8 +253,13 @@ impl Arguments {
         let limits = Limits { time: self.until.map(Time::from_seconds), events: self.events, wall: self.wall };
         if let Some(file) = &self.jobs {
             let Self { only, seed, threads, most, json, .. } = self;
-            let report = targets.report();
+            let (most, report) = (most.unwrap_or(8), targets.report());
             return jobs::run(&jobs::Asked { file, only, seed, threads, limits, most, report, json });
+        }
+        // clap does not say it, as --jobs conflicts with what else is given then.
+        if let Some((name, _)) = [("--only", self.only.is_some()), ("--most", self.most.is_some())].iter().find(|o| o.1)
+        {
+            return Err(Failure::Input(format!("{name} is about --jobs, which is not given")));
         }
         let progress = Progress::start("");
         let parameters = PlannerOptions { maxload: self.planning.maxload, chunk: self.planning.chunk };
