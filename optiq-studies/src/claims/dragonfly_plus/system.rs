@@ -274,7 +274,8 @@ impl<'a> System<'a> {
              hosts on each leaf switch of groups 0 to 2 with a message each 1, 10 and 100 us for the three sizes (Table 1), from random \
              starts, to both partners of a host unless a row says in turn (decision 043). Routing: FPAR, threshold 50 %, two virtual lanes. Model \
              `data/sim/{MODEL}.toml`, as it was. One parameter was fitted, on one baseline: the number of 4 KB messages (K2, decision 043); \
-             nothing was changed after the first run with a background."
+             the \
+             reading of the background was chosen after K6 and K7 had been run with the other one (decision 043), before K3 and K5."
         )
     }
 }
