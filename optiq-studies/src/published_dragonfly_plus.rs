@@ -19,6 +19,8 @@ pub struct DragonflyPlus {
     pub broadcast_alone_milliseconds: f64,
     pub broadcast_beside_milliseconds: BroadcastBeside,
     pub broadcast_gibibytes_per_second: BroadcastRates,
+    /// Of the background of 520 % at the root's group.
+    pub background_gibibytes_per_second: BroadcastRates,
     pub adversarial_times_minimal: f64,
     /// From small to large.
     pub size: [MessageSize; 3],

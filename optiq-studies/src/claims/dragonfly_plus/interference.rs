@@ -1,6 +1,6 @@
 //! K2 to K5: uniform random, 3-D stencil and tornado, alone and beside a background.
 
-use super::system::{Background, Pattern, Placement, System};
+use super::system::{Background, Partners, Pattern, Placement, System};
 use super::table::{COLUMNS, judged_if, mean, ratio, within};
 use crate::claims::setting::Setting;
 use crate::failure::Failure;
@@ -11,6 +11,8 @@ use crate::published_dragonfly_plus::{ByPlacement, MessageSize};
 const LOADS: [&str; 3] = ["50", "90", "130"];
 /// 130 %.
 const OVERLOADED: usize = 2;
+/// The reading of the background that is judged (decision 043).
+const READING: Partners = Partners::Both;
 /// The factor within which K2's ratios are asked for.
 const BASELINE_FACTOR: f64 = 1.5;
 /// K4's, and K5's.
@@ -97,7 +99,7 @@ pub(in super::super) fn uniform_beside(setting: &Setting) -> Result<Findings, Fa
             let messages = system.messages(s);
             for interval in 0..3 {
                 let run = |load| system.mean((Pattern::Uniform, placement), (s, interval), messages, load);
-                let (alone, beside) = (run(None)?, run(Some(Background::of(size, OVERLOADED)))?);
+                let (alone, beside) = (run(None)?, run(Some(Background::of(size, OVERLOADED, READING)))?);
                 let case = format!("{}, {}, beside 130 %", placement.name(), each(size, interval));
                 let slowdown = beside / alone;
                 let published =
@@ -176,15 +178,26 @@ pub(in super::super) fn tornado_beside(setting: &Setting) -> Result<Findings, Fa
         let case = |what: &str| format!("{}, {}, {what}", placement.name(), each(size, interval));
         rows.push(mean(case("alone"), messages, None, alone, Verdict::NotJudged));
         let mut largest: f64 = 0.0;
-        for (load, percent) in LOADS.iter().enumerate() {
-            let beside = run(Some(Background::of(size, load)))?;
-            rows.push(mean(case(&format!("beside {percent} %")), messages, None, beside, Verdict::NotJudged));
-            rows.push(ratio(case(&format!("beside {percent} %: slowdown")), messages, None, beside / alone, None));
-            largest = largest.max(beside / alone);
+        for partners in Partners::ALL {
+            for (load, percent) in LOADS.iter().enumerate() {
+                let beside = run(Some(Background::of(size, load, partners)))?;
+                let case = case(&format!("beside {percent} % to {}", partners.name()));
+                rows.push(mean(case.clone(), messages, None, beside, Verdict::NotJudged));
+                rows.push(ratio(format!("{case}: slowdown"), messages, None, beside / alone, None));
+                if partners == READING {
+                    largest = largest.max(beside / alone);
+                }
+            }
         }
         let published = of(&system.published.tornado_slowdown, placement);
         let asked = within(published, TORNADO_FACTOR);
-        rows.push(ratio(case("the largest slowdown"), messages, Some(published), largest, Some(asked)));
+        rows.push(ratio(
+            case(&format!("the largest slowdown, {}", READING.name())),
+            messages,
+            Some(published),
+            largest,
+            Some(asked),
+        ));
     }
     Ok(Findings::new(COLUMNS, judged_if(system.judged, rows), vec![system.note()]))
 }
