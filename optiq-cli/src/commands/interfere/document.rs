@@ -1,6 +1,6 @@
 //! The JSON document of `optiq interfere`.
 
-use super::Found;
+use super::found::Found;
 use optiq_net::NodeId;
 use optiq_sim::jobs::adviser::{Advice, Candidate};
 use optiq_sim::jobs::certificate::JobPair;

@@ -1,6 +1,7 @@
 //! `optiq interfere`.
 
 mod document;
+mod found;
 mod text;
 
 use crate::failure::Failure;
@@ -8,9 +9,8 @@ use crate::output::{self, Schema};
 use crate::progress::Progress;
 use clap::Args;
 use document::InterfereDocument;
-use optiq_net::Network;
-use optiq_sim::Model;
-use optiq_sim::jobs::adviser::{self, Advice};
+use found::Found;
+use optiq_sim::jobs::adviser;
 use optiq_sim::jobs::allocation::Allocation;
 use optiq_sim::jobs::certificate::Certificate;
 use optiq_sim::jobs::file::JobFile;
@@ -63,17 +63,6 @@ pub struct Arguments {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-}
-
-/// All that is shown.
-struct Found<'a> {
-    file: &'a JobFile,
-    network: &'a Network,
-    model: &'a Model,
-    allocation: &'a Allocation,
-    certificate: &'a Certificate,
-    advice: Option<&'a Advice>,
-    most: usize,
 }
 
 impl Arguments {

@@ -1,6 +1,6 @@
 //! What `optiq interfere` prints for people.
 
-use super::Found;
+use super::found::Found;
 use optiq_net::text_file::shorten;
 use optiq_sim::jobs::adviser::Advice;
 use optiq_sim::jobs::certificate::JobPair;

@@ -1,7 +1,6 @@
 //! The JSON document of `optiq simulate --jobs`. Its keys are a contract with scripts.
 
-use super::Found;
-use super::figures::{BusyLink, busy_links};
+use super::figures::{BusyLink, Found, busy_links};
 use crate::commands::simulate::document::end_of;
 use optiq_sim::jobs::run::{JobRun, RunOutcome};
 use optiq_sim::jobs::statistics::{Estimate, JobStatistics, Slowdown};

@@ -1,8 +1,10 @@
 //! The figures of a job, computed once for document, table and page.
 
-use super::Found;
-use optiq_net::LinkId;
-use optiq_sim::jobs::run::{JobResult, JobRun};
+use optiq_net::{LinkId, Network};
+use optiq_sim::Model;
+use optiq_sim::jobs::allocation::Allocation;
+use optiq_sim::jobs::file::JobFile;
+use optiq_sim::jobs::run::{JobResult, JobResults, JobRun};
 use optiq_sim::jobs::statistics::{JobStatistics, Slowdown};
 
 /// Of a job.
@@ -17,6 +19,18 @@ impl Figures {
         let of = |run: &Option<JobRun>| run.as_ref().and_then(|run| job.statistics(run));
         Self { alone: of(&job.alone), together: of(&job.together), slowdown: job.slowdown() }
     }
+}
+
+/// All that is shown.
+pub struct Found<'a> {
+    pub file: &'a JobFile,
+    pub network: &'a Network,
+    pub model: &'a Model,
+    pub allocation: &'a Allocation,
+    pub results: &'a JobResults,
+    /// By job.
+    pub figures: &'a [Figures],
+    pub most: usize,
 }
 
 /// A link and what it carried in the run of all jobs.

@@ -12,12 +12,11 @@ use crate::progress::Progress;
 use crate::target::Target;
 use clap::ValueEnum;
 use document::JobsDocument;
-use figures::Figures;
-use optiq_net::Network;
+use figures::{Figures, Found};
 use optiq_sim::jobs::allocation::Allocation;
 use optiq_sim::jobs::file::JobFile;
-use optiq_sim::jobs::run::{self, JobProgress, JobResults, JobRunOptions, Jobs, Kind, Which};
-use optiq_sim::{Limits, Model, Recording};
+use optiq_sim::jobs::run::{self, JobProgress, JobRunOptions, Jobs, Kind, Which};
+use optiq_sim::{Limits, Recording};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
@@ -57,18 +56,6 @@ pub struct Asked<'a> {
     pub most: usize,
     pub report: Option<&'a Target>,
     pub json: bool,
-}
-
-/// All that is shown.
-struct Found<'a> {
-    file: &'a JobFile,
-    network: &'a Network,
-    model: &'a Model,
-    allocation: &'a Allocation,
-    results: &'a JobResults,
-    /// By job.
-    figures: &'a [Figures],
-    most: usize,
 }
 
 /// Simulates the jobs of a file, and shows what they take.

@@ -1,7 +1,6 @@
 //! The page of `optiq simulate --jobs --report`.
 
-use super::Found;
-use super::figures::{BusyLink, busy_links};
+use super::figures::{BusyLink, Found, busy_links};
 use super::text::{self, ratio};
 use crate::commands::simulate::shown::width;
 use optiq_sim::jobs::programs::samples::RankSamples;

@@ -1,7 +1,6 @@
 //! What `optiq simulate --jobs` prints for people.
 
-use super::Found;
-use super::figures::busy_links;
+use super::figures::{Found, busy_links};
 use crate::commands::simulate::document::end_of;
 use optiq_sim::jobs::run::{JobRun, RunOutcome};
 use optiq_sim::jobs::statistics::{Estimate, JobStatistics};
