@@ -45,6 +45,7 @@ pub struct Asked<'a> {
     /// How many links are listed.
     pub most: usize,
     pub report: Option<&'a Target>,
+    pub finite: bool,
     pub json: bool,
 }
 
@@ -58,6 +59,7 @@ struct Found<'a> {
     /// By job.
     figures: &'a [Figures],
     most: usize,
+    finite: bool,
 }
 
 /// Simulates the jobs of a file, and shows what they take.
@@ -84,6 +86,7 @@ pub fn run(asked: &Asked<'_>) -> Result<ExitCode, Failure> {
         series: if asked.report.is_some() { Recording::Links } else { Recording::Nothing },
         stop: Some(interrupt::watch()?),
         progress: Some(&tell),
+        is_finite: asked.finite,
     };
     progress.now("building the jobs' programs");
     let results = run::run_jobs(&jobs, &options)?;
@@ -97,6 +100,7 @@ pub fn run(asked: &Asked<'_>) -> Result<ExitCode, Failure> {
         results: &results,
         figures: &figures,
         most: asked.most,
+        finite: asked.finite,
     };
     if let Some(target) = asked.report {
         target.write(|out| out.write_all(report::page(&found).as_bytes()))?;
