@@ -1,8 +1,8 @@
 //! From a job file to what its jobs take: each of them alone, and all of them together.
 //!
 //! A job alone is simulated with the same processes on the same hosts, while all other processes do nothing: then every
-//! random number is the same as beside the others, and whatever differs is their doing. All ranks go on after their
-//! samples until the run ends, so that the load does not sink while the last ranks of a job still measure. A run ends when
+//! random number is the same as beside the others, and whatever differs is their doing. Unless jobs are to be finite, all ranks go on
+//! after their samples until the run ends, so that the load does not sink while the last ranks of a job still measure. A run ends when
 //! all jobs that it measures have their samples: together those that the file says, alone the job itself.
 //!
 //! Runs depend on nothing but the jobs. They are dealt out to threads, and what is found is the same for any number of them.
@@ -94,6 +94,10 @@ pub struct JobRunOptions<'a> {
     pub limits: Limits,
     /// What is recorded over time.
     pub series: Recording,
+    /// Whether the ranks of measured jobs end after their samples, as a job of so many operations does; otherwise they go on until
+    /// all measured jobs have theirs. Late samples then meet an emptier network, and a job that is over early slows nobody
+    /// any more.
+    pub is_finite: bool,
     /// Becomes true when all is to end. Runs that have not begun are then left out.
     pub stop: Option<&'a AtomicBool>,
     /// Is told now and then how far a run is, from any thread.
@@ -293,7 +297,8 @@ impl Runner<'_> {
                 servers: allocation.jobs[job].servers.len() as u32,
                 first: programs.len() as u32,
                 seed: file.job_seed(job),
-                keep_going: true,
+                // What keeps going beside others is measured alone.
+                keep_going: !(self.options.is_finite && (kind != Kind::Together || file.jobs[job].is_measured)),
                 planning_network: planning_networks.get(job).copied().flatten(),
             };
             let built = build(&file.jobs[job].program, &setting).map_err(|e| file.error(job, &e.to_string()))?;

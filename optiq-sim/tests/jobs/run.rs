@@ -147,6 +147,26 @@ fn only_what_is_wanted_is_run() {
     assert_eq!(found.jobs[0].slowdown().unwrap().mean, ONE);
 }
 
+/// The samples are there all the same; the run is over with the last of them, at the picosecond, and not at the end of a slice.
+#[test]
+fn ranks_of_finite_jobs_end_after_their_samples() {
+    let with = |is_finite| {
+        let options = JobRunOptions { is_finite, ..JobRunOptions::default() };
+        run_text(&two_streams("2+0", "3+1"), &model(), &options).unwrap()
+    };
+    let (finite, endless) = (with(true), with(false));
+    let durations = |found: &JobResults| {
+        let runs = found.jobs.iter().map(|job| job.together.as_ref().unwrap());
+        runs.map(|run| run.ranks[1].samples.iter().map(|s| s.duration).collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    assert!(finite.is_complete() && endless.is_complete());
+    assert_eq!(durations(&finite)[0][..4], durations(&endless)[0][..4]);
+    let bytes = |found: &JobResults| found.together.as_ref().unwrap().link_bytes.iter().max().copied();
+    // Six messages of each of the two, and a nanosecond's confirmation for each.
+    assert_eq!(bytes(&finite), Some(2 * 6 * 40_000));
+    assert!(bytes(&endless) > bytes(&finite));
+}
+
 #[test]
 fn limits_and_requests_to_stop_leave_what_was_found() {
     let limits = Limits { time: Some(Time::picoseconds(30_000_000)), ..Limits::default() };

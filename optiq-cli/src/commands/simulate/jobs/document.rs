@@ -15,6 +15,8 @@ pub struct JobsDocument<'a> {
     routing: String,
     seed: u64,
     placement_seed: u64,
+    /// Whether ranks ended after their samples.
+    finite: bool,
     /// Whether all runs that were wanted have measured all samples of their measured jobs.
     complete: bool,
     jobs: Vec<JobDocument<'a>>,
@@ -200,6 +202,7 @@ impl<'a> JobsDocument<'a> {
             routing: file.routing.to_string(),
             seed: file.seed,
             placement_seed: file.placement_seed,
+            finite: found.finite,
             complete: results.is_complete(),
             jobs: (0..file.jobs.len()).map(|job| document_of_job(found, job)).collect(),
             runs: together.chain(alone).collect(),

@@ -31,6 +31,7 @@ pub struct Found<'a> {
     /// By job.
     pub figures: &'a [Figures],
     pub most: usize,
+    pub finite: bool,
 }
 
 /// A link and what it carried in the run of all jobs.

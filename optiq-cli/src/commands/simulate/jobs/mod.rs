@@ -55,6 +55,7 @@ pub struct Asked<'a> {
     /// How many links are listed.
     pub most: usize,
     pub report: Option<&'a Target>,
+    pub finite: bool,
     pub json: bool,
 }
 
@@ -78,6 +79,7 @@ pub fn run(asked: &Asked<'_>) -> Result<ExitCode, Failure> {
         series: if asked.report.is_some() { Recording::Links } else { Recording::Nothing },
         stop: Some(interrupt::watch()?),
         progress: Some(&tell),
+        is_finite: asked.finite,
     };
     progress.now("building the jobs' programs");
     let results = run::run_jobs(&jobs, &options)?;
@@ -91,6 +93,7 @@ pub fn run(asked: &Asked<'_>) -> Result<ExitCode, Failure> {
         results: &results,
         figures: &figures,
         most: asked.most,
+        finite: asked.finite,
     };
     if let Some(target) = asked.report {
         target.write(|out| out.write_all(report::page(&found).as_bytes()))?;

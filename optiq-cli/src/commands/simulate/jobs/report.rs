@@ -28,12 +28,13 @@ pub fn page(found: &Found<'_>) -> String {
     let page = JobsReport {
         heading: format!("{} on {}", found.file.title, found.network.spec()),
         subtitle: format!(
-            "{}; model {}; routing {}; seed {}, of placements {}",
+            "{}; model {}; routing {}; seed {}, of placements {}{}",
             table::count(found.file.jobs.len(), "job"),
             found.model.title,
             found.file.routing,
             found.file.seed,
-            found.file.placement_seed
+            found.file.placement_seed,
+            if found.finite { "; ranks end after their samples" } else { "" }
         ),
         model: found.model.title.clone(),
         notes: text::notes(found),

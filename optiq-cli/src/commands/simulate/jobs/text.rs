@@ -79,12 +79,13 @@ pub fn text(found: &Found<'_>) -> String {
     let &Found { file, network, model, .. } = found;
     let jobs = table::count(file.jobs.len(), "job");
     let mut out = format!(
-        "{}: {jobs} on {}; model {}; routing {}; seed {}\n\n",
+        "{}: {jobs} on {}; model {}; routing {}; seed {}{}\n\n",
         file.title,
         network.spec(),
         model.title,
         file.routing,
-        file.seed
+        file.seed,
+        if found.finite { "; ranks end after their samples" } else { "" }
     );
     out += &table::aligned(&rows(found), |column| column > 1);
     if found.figures.iter().any(|f| f.slowdown.is_some_and(|s| s.mean.interval.is_some())) {
