@@ -187,11 +187,15 @@ fn a_full_disk_is_told_in_one_sentence() {
     fs::write(folder.path("full/runs").join(&name), &kept).unwrap();
     // An ignored signal stays ignored: then writing fails in place of killing.
     let line = format!("trap '' XFSZ; ulimit -f 1; exec {} sweep s.toml --output full", env!("CARGO_BIN_EXE_optiq"));
-    let output = Command::new("sh").args(["-c", &line]).current_dir(folder.path(".")).env("OPTIQ_CONF", "none").output();
+    let output =
+        Command::new("sh").args(["-c", &line]).current_dir(folder.path(".")).env("OPTIQ_CONF", "none").output();
     let output = output.unwrap();
     let error = said(&output);
     assert_eq!((output.status.code(), error.lines().count()), (Some(1), 1), "{error}");
-    assert!(error.starts_with("optiq: cannot write full/runs/") && error.contains("what was finished is kept"), "{error}");
+    assert!(
+        error.starts_with("optiq: cannot write full/runs/") && error.contains("what was finished is kept"),
+        "{error}"
+    );
     // No draft is left.
     assert_eq!(fs::read_dir(folder.path("full/runs")).unwrap().count(), 1);
     let rest = folder.succeed("sweep s.toml --output full");
@@ -207,7 +211,8 @@ fn others_go_on_where_one_run_fails() {
     let output = folder.run("sweep s.toml --output out");
     let error = said(&output);
     assert_eq!((output.status.code(), error.lines().count()), (Some(1), 1), "{error}");
-    let first = "optiq: 6 of 12 runs failed, the first of them run 6 (job.solver.hosts=12, job.solver.placement=random-node,";
+    let first =
+        "optiq: 6 of 12 runs failed, the first of them run 6 (job.solver.hosts=12, job.solver.placement=random-node,";
     assert!(error.starts_with(first) && error.contains("hosts do not fit"), "{error}");
     assert_eq!(documents(&folder.path("out")).len(), 6);
     assert!(String::from_utf8(output.stdout).unwrap().contains("12 runs, 6 finished"));
@@ -231,9 +236,15 @@ fn a_plan_says_how_much_there_is_and_leaves_nothing() {
 #[test]
 fn throttles_are_computed_and_simulated() {
     let folder = Folder::new("throttle");
-    folder.write("j.toml", sweep(12, 1).split("[sweep]").next().unwrap().replace("[\"random-node\", \"contiguous\"]", "\"random-node\""));
+    folder.write(
+        "j.toml",
+        sweep(12, 1).split("[sweep]").next().unwrap().replace("[\"random-node\", \"contiguous\"]", "\"random-node\""),
+    );
     let text = folder.succeed("throttle --jobs j.toml --target utilisation=50%");
-    assert!(text.contains("window=") && text.contains(",window-from=completion") && text.contains("io: mean slowdown"), "{text}");
+    assert!(
+        text.contains("window=") && text.contains(",window-from=completion") && text.contains("io: mean slowdown"),
+        "{text}"
+    );
     let document: Value = serde_json::from_str(&folder.succeed("throttle --jobs j.toml --no-verify --json")).unwrap();
     let number = |key: &str| document[key].as_f64().unwrap();
     assert_eq!((number("clients"), number("servers")), (6.0, 2.0));

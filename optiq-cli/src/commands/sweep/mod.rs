@@ -22,7 +22,6 @@ use share::Share;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::thread;
 use store::Store;
 
 /// Simulate all combinations of the lists in a job file, on all cores, with a document for each run and pages of all
@@ -97,7 +96,7 @@ impl Arguments {
         let store = Store::create(&folder)?;
         let execution = Execution { sweep: &sweep, which, share, store: &store, stop: interrupt::watch()? };
         let made = execution.run(threads, &progress)?;
-        if share.prints() && made.ended == Ended::Whole {
+        if share.size > 1 && share.prints() && made.ended == Ended::Whole {
             execution.wait_for_others(&made, &progress)?;
         }
         progress.now("collecting the documents");
@@ -143,11 +142,6 @@ fn default_folder(file: &Path) -> PathBuf {
     let mut name = stem.map_or_else(|| OsString::from("sweep"), OsString::from);
     name.push("-runs");
     PathBuf::from(name)
-}
-
-/// As many runs at once as there are processors.
-fn processors() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! whose length divides `size` does not leave one rank all of its slow values. Ranks do not talk. If one dies, its runs are left to
 //! the next start, which makes all that have no document, whatever the number of ranks then is (decision 041).
 
+use std::thread;
+
 /// The variables in which launchers tell a process its rank, and the number of ranks: Open MPI, MPICH's Hydra and PMIx, Slurm.
 const VARIABLES: [(&str, &str); 4] = [
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
@@ -45,7 +47,7 @@ impl Share {
 
     /// A launcher starts a process for each core.
     pub fn default_threads(&self) -> usize {
-        if self.size > 1 { 1 } else { super::processors() }
+        if self.size > 1 { 1 } else { thread::available_parallelism().map_or(1, usize::from) }
     }
 }
 
