@@ -96,7 +96,7 @@ impl Arguments {
         let store = Store::create(&folder)?;
         let execution = Execution { sweep: &sweep, which, share, store: &store, stop: interrupt::watch()? };
         let made = execution.run(threads, &progress)?;
-        if share.prints() && made.ended == Ended::Whole {
+        if share.size > 1 && share.prints() && made.ended == Ended::Whole {
             execution.wait_for_others(&made, &progress)?;
         }
         progress.now("collecting the documents");

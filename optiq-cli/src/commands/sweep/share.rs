@@ -47,13 +47,8 @@ impl Share {
 
     /// A launcher starts a process for each core.
     pub fn default_threads(&self) -> usize {
-        if self.size > 1 { 1 } else { processors() }
+        if self.size > 1 { 1 } else { thread::available_parallelism().map_or(1, usize::from) }
     }
-}
-
-/// As many runs at once as there are processors.
-pub fn processors() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
 }
 
 #[cfg(test)]
