@@ -140,7 +140,7 @@ pub const OPTIONS: &[OptionRecord] = &[
         name: "OPTIQ_DIRECT_ORDER",
         takes: "auto | timetable | proportion",
         default: "auto",
-        doc: "Who sends to whom when, where messages go directly: in step with a timetable in which no port serves two others at one time, or all at once with bytes in flight in proportion; auto takes the timetable for small messages and where all ports have about the same load.",
+        doc: "Who sends to whom when, where messages go directly: in step with a timetable in which no port serves two others at one time, or all at once with bytes in flight in proportion; auto takes the timetable for small messages and where all ports have about the same load, on networks of less than 1.5 GB/s only.",
         scope: Scope::Communicator,
         set: |c, v| put(&mut c.direct_order, parsed(v)?),
     },
