@@ -53,9 +53,13 @@ impl Roles {
     }
 }
 
+/// A list's name in a few words.
+fn short(name: &str) -> String {
+    name.strip_prefix("job.").unwrap_or(name).replace(".program.", " ").replace('.', " ")
+}
+
 /// The values that a run has of some lists, in words.
 fn words(axes: &[Axis], which: &[usize], choices: &[usize]) -> String {
-    let short = |name: &str| name.strip_prefix("job.").unwrap_or(name).replace(".program.", " ").replace('.', " ");
     let pairs = which.iter().map(|&i| format!("{} {}", short(&axes[i].name), axes[i].values[choices[i]]));
     pairs.collect::<Vec<_>>().join(", ")
 }
@@ -199,18 +203,23 @@ fn points(
 fn boxes(sweep: &Sweep, found: &SweepDocument) -> (Vec<(String, Boxes)>, usize) {
     let axes = sweep.axes();
     let swept: Vec<usize> = (0..axes.len()).filter(|&i| axes[i].values.len() > 1).collect();
+    let lists = swept.iter().map(|&i| short(&axes[i].name)).collect::<Vec<_>>().join(", ");
     let shown = found.results.len().min(MOST_BOXES / 2);
     let jobs = found.results.first().map_or(&[][..], |result| &result.jobs);
     let of_job = |(job, first): (usize, &JobDocument)| {
         let mut boxes = Vec::new();
         for result in &found.results[..shown] {
-            let name = words(axes, &swept, &sweep.choices(result.run));
+            // Names are short; what their values are of, the title says.
+            let choices = sweep.choices(result.run);
+            let values: Vec<&str> = swept.iter().map(|&i| axes[i].values[choices[i]].as_str()).collect();
+            let name = if values.is_empty() { first.name.clone() } else { values.join(", ") };
             let Some(this) = result.jobs.get(job) else { continue };
             boxes.extend(this.times.as_ref().map(|times| time_box(&name, 1 + job, times)));
             boxes.extend(this.alone.as_ref().map(|times| time_box("alone", 0, times)));
         }
         let label = format!("Times of the operations of {}, run by run", first.name);
-        (first.name.clone(), Boxes { label, horizontal: "time of an operation".into(), boxes })
+        let title = if swept.is_empty() { first.name.clone() } else { format!("{}, by {lists}", first.name) };
+        (title, Boxes { label, horizontal: "time of an operation".into(), boxes })
     };
     (jobs.iter().enumerate().map(of_job).collect(), found.results.len() - shown)
 }
