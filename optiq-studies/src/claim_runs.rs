@@ -52,6 +52,9 @@ impl ClaimOptions {
         if let Some(nodes) = self.nodes.filter(|n| !PARTITIONS.contains(n)) {
             return refuse(format!("--nodes is {nodes}; 512, 1024, 2048 or 4096 is expected"));
         }
+        if let (Some(_), Some(claim)) = (self.nodes, claims.iter().find(|c| c.id.starts_with('K'))) {
+            return refuse(format!("--nodes is given, but {} is about one network", claim.id));
+        }
         if self.repetitions == 0 {
             return refuse("--repetitions is 0; at least 1 is expected".into());
         }
