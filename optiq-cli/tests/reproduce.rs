@@ -212,6 +212,23 @@ fn aggregation_runs_small() {
 }
 
 #[test]
+fn jobs_on_a_dragonfly_plus_run_small() {
+    let folder = Folder::new("reproduce-k");
+    let structure = json(&folder, "reproduce K1 --json");
+    assert_eq!(structure["claims"][0]["verdict"], "shown");
+    let document = json(&folder, "reproduce K5 --scale 30 --json");
+    let claim = &document["claims"][0];
+    // A message of each rank is no run that could be judged.
+    assert_eq!((&claim["verdict"], &claim["command"]), (&"not judged".into(), &"optiq reproduce K5 --scale 30".into()));
+    let rows = claim["rows"].as_array().unwrap();
+    // Per placement: alone, six backgrounds with their slowdowns, the largest of these.
+    assert_eq!(rows.len(), 2 * (1 + 2 * 6 + 1));
+    assert!(rows.iter().all(|row| row["messages_per_rank"] == 1));
+    let alone = rows[0]["microseconds"].as_f64().unwrap();
+    assert!((50.0..500.0).contains(&alone), "{alone}");
+}
+
+#[test]
 fn pages_have_pictures() {
     let folder = Folder::new("reproduce-picture");
     folder.write("one.toml", ONE_CASE);
@@ -279,6 +296,7 @@ fn bad_input_gets_one_sentence() {
         ("reproduce O1 --nodes 1000", "--nodes is 1000; 512, 1024, 2048 or 4096 is expected"),
         ("reproduce O1 --nodes -1", "--nodes"),
         ("reproduce B10 --nodes 512", "--nodes is given, but B10 is not about a partition"),
+        ("reproduce O1 K1 --nodes 512", "--nodes is given, but K1 is not about a partition"),
         ("reproduce O3 --repetitions 0", "--repetitions is 0; at least 1 is expected"),
         ("reproduce 91 --planner best", "there is no planner \"best\""),
         ("reproduce O1 --planner heu2", "only 91 takes one"),
