@@ -127,7 +127,7 @@ fn documents_are_as_their_schemas_say() {
         ),
         ("simulate", "simulate --topology torus:4x4 --demands pattern:subset --message 16kB --routing adaptive --json"),
         ("simulate-jobs", "simulate --jobs three.toml --report j.html --json"),
-        ("simulate-jobs", "simulate --jobs two.toml --only alone --until 0.0001 --seed 4 --json"),
+        ("simulate-jobs", "simulate --jobs two.toml --only alone --seed 4 --json"),
         ("sweep", "sweep sweep.toml --output swept --json"),
         ("sweep-plan", "sweep sweep.toml --plan-only --json"),
         ("throttle", "throttle --jobs two.toml --target slowdown=1.5 --json"),
