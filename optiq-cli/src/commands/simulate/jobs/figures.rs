@@ -61,7 +61,8 @@ pub fn busy_links(found: &Found<'_>) -> Vec<BusyLink> {
         .filter(|(_, ((_, bytes), _))| **bytes > 0)
         .map(|(i, ((link, &bytes), busy))| BusyLink {
             link: LinkId(i as u32),
-            share: if seconds > 0.0 { busy.seconds() / f64::from(link.lanes) / seconds } else { 0.0 },
+            // A packet that has begun counts in full, so that a full link can have more than the run.
+            share: if seconds > 0.0 { (busy.seconds() / f64::from(link.lanes) / seconds).min(1.0) } else { 0.0 },
             bytes,
             of_jobs: jobs().map(|job| job.outcome.link_bytes[i]).collect(),
         })
