@@ -53,23 +53,36 @@ pub fn small_requests(setting: &Setting) -> Result<Findings, Failure> {
     let [low, high] = published.b9.band;
     let (mut rows, mut packets) = (Vec::new(), 0);
     // Of the document's intervals the shortest one, that of its figures, comes first; it alone is judged.
-    for (think, samples, warmup, judged) in [("10us", 50, 200, true), ("100us", 30, 30, false)] {
-        setting.progress.now(format!("4 KiB of I/O after {think}"));
+    for (think, samples, warmup, leaves) in [
+        ("10us", 50, 200, "congruent"),
+        ("10us", 50, 200, "adjacent"),
+        ("10us", 50, 200, "random"),
+        ("100us", 30, 30, "congruent"),
+    ] {
+        let judged = (think, leaves) == ("10us", "congruent");
+        setting.progress.now(format!("4 KiB of I/O after {think}, {leaves} leaf switches"));
         let setup = Setup::new(published)
             .with_io(Load::io("4KiB", think).measured(samples, warmup))
             .with_mpi(Load::mpi("4MiB", "100us"));
-        let seen = setup.run(&model)?;
+        let servers = format!("isolated-target:{}:{leaves}", published.servers);
+        let seen = Setup { servers, ..setup }.run(&model)?;
         packets += seen.packets;
         let cell = if judged { published.b9.slowdown.into() } else { Cell::Nothing };
         let verdict = |slower: f64| match judged {
             true => Verdict::of((low..=high).contains(&slower), || format!("{slower:.2} times")),
             false => Verdict::NotJudged,
         };
-        rows.push(suffered((&format!("4 KiB after {think}"), "4 MiB after 100us"), samples, &seen, cell, verdict)?);
+        rows.push(suffered(
+            (&format!("4 KiB after {think}, {leaves} leaf switches"), "4 MiB after 100us"),
+            samples,
+            &seen,
+            cell,
+            verdict,
+        )?);
     }
     let notes = vec![
         format!(
-            "Published: from {} to 5.9 us at the shortest interval of I/O; the row above with that interval is judged, the other one is context. Band: \
+            "Published: from {} to 5.9 us at the shortest interval of I/O; the first row is judged, the others are context: the document does not say on which leaf switches I/O is. Band: \
              {low} to {high} times.",
             published.baselines.io_4kib_mean_microseconds
         ),
@@ -145,6 +158,7 @@ pub fn thresholds(setting: &Setting) -> Result<Findings, Failure> {
         ));
     }
     let [fine, coarse] = packet_error(setting, &model, &mut packets)?;
+    let [busy, unblocked] = blocking(setting, &model, &mut packets)?;
     let notes = vec![
         "The threshold is the interval at which the asymptotes meet: the cycle (interval and response) at the shortest interval less the response at the \
          longest. Published are intervals between which the rise was seen. The closed queue's column has mean-value analysis for responses and (N - 1) S \
@@ -154,6 +168,10 @@ pub fn thresholds(setting: &Setting) -> Result<Findings, Failure> {
             "Packets are of 8 KiB for 512 KiB and of 32 KiB for 4 MiB, in place of 4 KiB. What that changes: 4 MiB after 5ms take {fine:.1} us with packets \
              of 4 KiB and {coarse:.1} us with packets of 32 KiB (10 samples of each node), {:+.1} %.",
             (coarse / fine - 1.0) * 100.0
+        ),
+        format!(
+            "How much of a congested request is back-pressure: 4 MiB after 100us take {busy:.0} us, and {unblocked:.0} us in routers whose buffers never fill. \
+             The difference is requests that wait behind those for other servers, which no closed queue of servers alone has."
         ),
         sampling("One job alone.", packets),
     ];
@@ -201,6 +219,20 @@ fn packet_error(setting: &Setting, model: &Model, packets: &mut u64) -> Result<[
     for (mean, larger) in means.iter_mut().zip([1, LARGE]) {
         setting.progress.now(format!("4MiB after 5ms in packets of {} KiB", 4 * larger));
         let seen = alone(setting, model, ("4MiB", "5ms"), larger, (10, 3))?;
+        *packets += seen.packets;
+        *mean = us(&seen.alone(IO)?.mean);
+    }
+    Ok(means)
+}
+
+/// Means of 4 MiB after 100 us with the machine's buffers, and with buffers that never fill.
+fn blocking(setting: &Setting, model: &Model, packets: &mut u64) -> Result<[f64; 2], Failure> {
+    let mut roomy = model.clone();
+    roomy.router.buffer_bytes = 1 << 30;
+    let mut means = [0.0; 2];
+    for (mean, model) in means.iter_mut().zip([model, &roomy]) {
+        setting.progress.now(format!("4MiB after 100us with buffers of {} bytes", model.router.buffer_bytes));
+        let seen = alone(setting, model, ("4MiB", "100us"), LARGE, CURVE_SAMPLES)?;
         *packets += seen.packets;
         *mean = us(&seen.alone(IO)?.mean);
     }
