@@ -100,7 +100,7 @@ mod tests {
             let found = simulate_placed(&network, &model, jobs, &RunOptions::default()).unwrap();
             (found.reports[0].durations(), found.reports[0].complete())
         };
-        let alone = run(&[target.clone()]);
+        let alone = run(std::slice::from_ref(&target));
         assert_eq!(alone.0.len(), 80);
         assert_eq!(alone, run(&[target, load]));
     }

@@ -256,6 +256,9 @@ struct Runner<'a> {
     next: AtomicUsize,
 }
 
+/// The programs of a run by process, and what each job in it measures, by its number.
+type Prepared = (Vec<Box<dyn Program>>, Vec<(usize, JobReport)>);
+
 impl Runner<'_> {
     fn is_stopped(&self) -> bool {
         if self.options.stop.is_some_and(|stop| stop.load(SeqCst)) {
@@ -281,7 +284,7 @@ impl Runner<'_> {
     }
 
     /// The programs of a run, and what its jobs measure.
-    fn programs(&self, kind: Kind) -> Result<(Vec<Box<dyn Program>>, Vec<(usize, JobReport)>), SimError> {
+    fn programs(&self, kind: Kind) -> Result<Prepared, SimError> {
         let Jobs { file, network, model, allocation, planning_networks } = self.jobs;
         let mut programs: Vec<Box<dyn Program>> = Vec::new();
         let mut reports = Vec::new();

@@ -104,7 +104,7 @@ impl Exchange for AllReduce {
             _ if rank < 2 * extra => rank ^ 1,
             _ => return 0,
         };
-        let gives = (rank % 2 == 0) == (phase == 0);
+        let gives = rank.is_multiple_of(2) == (phase == 0);
         if gives {
             sends.push((partner, self.bytes));
         }

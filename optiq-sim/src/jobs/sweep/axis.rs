@@ -28,6 +28,9 @@ pub enum Amount {
     Word,
 }
 
+/// Reads a value as a number of one kind; `None` if it is of another.
+type ReadAmount = fn(&str) -> Option<f64>;
+
 impl Axis {
     /// Whether it draws other random numbers and changes nothing else, so that its runs are repetitions.
     pub fn is_repetition(&self) -> bool {
@@ -36,7 +39,7 @@ impl Axis {
 
     /// What all of its values are, and each as a number: seconds, bytes, bytes per second, per cent; words by their place.
     pub fn amounts(&self) -> (Amount, Vec<f64>) {
-        let kinds: [(Amount, fn(&str) -> Option<f64>); 5] = [
+        let kinds: [(Amount, ReadAmount); 5] = [
             (Amount::Number, |text| text.parse().ok().filter(|n: &f64| n.is_finite())),
             (Amount::Time, |text| parse_picoseconds(text).ok().map(|t| t as f64 / 1e12)),
             (Amount::Bytes, |text| parse_bytes(text).ok().map(|bytes| bytes as f64)),

@@ -92,8 +92,8 @@ impl Sweep {
         if text.len() as u64 > MAX_BYTES {
             return Err(reader.error(0, format!("it is larger than {} KiB", MAX_BYTES >> 10)));
         }
-        let document = DeTable::parse(text)
-            .map_err(|e| reader.error(e.span().map_or(0, |span| span.start), e.message().to_owned()))?;
+        let document =
+            DeTable::parse(text).map_err(|e| reader.error(e.span().map_or(0, |span| span.start), e.message()))?;
         let cut = reader.read(document.get_ref())?;
         let sweep = reader.finish(cut)?;
         sweep.try_values()?;
