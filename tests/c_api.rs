@@ -84,12 +84,12 @@ fn what_one_run_learned_the_next_one_knows() {
         };
         [count("\"mpi_calls\": "), count("\"optiq_calls\": ")]
     };
-    // The last call, and calls that MPI serves unasked, are not followed by an agreement, and so not learned of. Which side is tried in
-    // five calls depends on times: MPI, or another flow control, whose calls only count where it is the fastest.
+    // Both sides are tried. The last call, and calls that MPI serves unasked, are not followed by an agreement, and so not
+    // learned of.
     let [mpi, optiq] = calls();
-    assert!(optiq >= 1 && mpi + optiq <= 5, "{mpi} {optiq}");
+    assert!(mpi >= 1 && optiq >= 1 && mpi + optiq <= 23, "{mpi} {optiq}");
     let [mpi_then, optiq_then] = calls();
-    assert!(mpi_then >= mpi && optiq_then >= 1, "{mpi} {optiq}, then {mpi_then} {optiq_then}");
+    assert!(mpi_then >= mpi && optiq_then >= optiq && mpi_then + optiq_then > mpi + optiq, "{mpi_then} {optiq_then}");
     fs::write(&file, "my notes").unwrap();
     let output = passes("report", 2, &["learn"], &options);
     assert_eq!(output.matches("learned.json: not what was learned by OPTIQ").count(), 2, "{output}");

@@ -58,7 +58,7 @@ pub struct Times {
     pub mpi_calls: u32,
     /// What OPTIQ takes; `None` if it was not tried.
     pub optiq_bounds: Option<f64>,
-    /// Calls that OPTIQ served with this flow control.
+    /// Calls that OPTIQ served, with any flow control, and that were measured.
     pub optiq_calls: u32,
     /// The flow control with which OPTIQ takes that.
     pub flow_control: FlowControl,

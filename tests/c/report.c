@@ -2,15 +2,15 @@
    with "learn", exchanges of which something is learned. */
 #include "check.h"
 
-enum { BYTES = 4096, LARGE = 8 << 20 };
+enum { BYTES = 4096, LARGE = 8 << 20, CALLS = 24 };
 
-/* Six equal exchanges of 8 MB, of which all but the last are measured. */
+/* Equal exchanges of 8 MB, of which all but the last are measured: enough of them for a trial of MPI after those of flow control. */
 static int learn(void) {
     int counts[2] = {LARGE, LARGE}, offsets[2] = {0, LARGE};
     char *sent = malloc(2 * LARGE), *received = malloc(2 * LARGE);
     REQUIRE(sent && received);
     memset(sent, rank_ + 1, 2 * LARGE);
-    for (int call = 0; call < 6; call++) {
+    for (int call = 0; call < CALLS; call++) {
         memset(received, 0, 2 * LARGE);
         OK(optiq_alltoallv(sent, counts, offsets, MPI_CHAR, received, counts, offsets, MPI_CHAR, MPI_COMM_WORLD));
         REQUIRE(received[0] == 1 && received[2 * LARGE - 1] == 2);

@@ -124,15 +124,15 @@ impl Trials {
         trials
     }
 
-    /// What was measured by now, of planned paths with the flow control that is fastest.
+    /// What was measured by now; the time of planned paths is that with the flow control that is fastest, calls are those with any.
     pub(super) fn times(&self) -> Times {
         let flow_control = self.flow_control();
-        let planned = self.planned[flow_control.index()];
+        let optiq_calls = self.planned.iter().fold(0, |calls: u32, average| calls.saturating_add(average.times));
         Times {
             mpi_bounds: self.plain.seconds,
             mpi_calls: self.plain.times,
-            optiq_bounds: planned.seconds,
-            optiq_calls: planned.times,
+            optiq_bounds: self.planned[flow_control.index()].seconds,
+            optiq_calls,
             flow_control,
         }
     }
