@@ -89,7 +89,7 @@ fn phase(elapsed: Duration) -> (bool, Duration) {
 
 /// The stopper's main: it is there until the run ends, and the kernel ends it with the run's process namespace.
 pub(crate) fn main() -> i32 {
-    // Processes that lost their parent are the stopper's children, and nobody waits for them.
+    // Processes that lost their parent are the stopper's children, and no process waits for them.
     // SAFETY: no handler is set, only the kernel's own way to drop children that have ended.
     let _ = unsafe { signal(Signal::SIGCHLD, SigHandler::SigIgn) };
     let mut cycle = DutyCycle::start();

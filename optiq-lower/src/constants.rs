@@ -109,7 +109,7 @@ constants! {
     pub const PROBE_IN_FLIGHT: usize = 2, "1", "lower.probe_in_flight",
         Derived { from: "one is on the link while the other is answered" };
 
-    /// Messages double while more than so many of them would fit the time; larger makes them longer.
+    /// Messages double while more than this number of them would fit the time; larger makes them longer.
     pub const PROBE_STEADY: f64 = 40.0, "1", "lower.probe_steady",
         Chosen { reason: "a dozen in the half that counts, each far longer than a message's latency; not swept" };
 

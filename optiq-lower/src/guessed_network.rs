@@ -1,4 +1,4 @@
-//! A network that nobody described (`OPTIQ_TOPOLOGY=auto`): hosts from processor names, one switch between them, one rate for
+//! A network without a description (`OPTIQ_TOPOLOGY=auto`): hosts from processor names, one switch between them, one rate for
 //! all links. Decision 027.
 //!
 //! Which host a rank is on is no guess: ranks whose processors have the same name share one. That one switch joins the hosts is
@@ -43,7 +43,7 @@ impl GuessedHosts {
     /// One host for each name in `processors`, which has one for each rank; hosts are numbered by their first rank.
     ///
     /// Names that differ only in case are one host. So are a name with a domain and the same name without one, unless the name
-    /// comes with two domains: then nobody knows which of the two machines the short name is, and it is a host of its own.
+    /// comes with two domains: then the short name may be either machine, and it is a host of its own.
     pub fn from_processors(processors: &[String]) -> Self {
         let mut domains: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for name in processors {
@@ -160,7 +160,7 @@ pub struct RateProbe {
 }
 
 impl RateProbe {
-    /// The size of the next message, if there is to be one, so that all is over in so many `seconds`; `spent` is the time since
+    /// The size of the next message, if there is to be one, so that all is over in `seconds`; `spent` is the time since
     /// the beginning. The first one is sent in any case.
     pub fn next(&mut self, spent: Duration, seconds: f64) -> Option<u64> {
         let size = match &self.answered[..] {

@@ -179,7 +179,7 @@ impl Placement {
         Ok(Self::from_hosts(network, hosts, Provenance::RankOrder { per_host }))
     }
 
-    /// Places ranks on the hosts of a network that was made for them: of their processors' names, or with so many ranks to
+    /// Places ranks on the hosts of a network that was made for them: of their processors' names, or with a number of ranks to
     /// a host.
     pub(crate) fn guessed(network: &Network, host_of: Vec<NodeId>, per_host: Option<u32>) -> Self {
         let provenance = per_host.map_or(Provenance::Guessed, |per_host| Provenance::RankOrder { per_host });
@@ -275,7 +275,7 @@ mod tests {
 
     /// Numbering them anew moved every rank because of one name.
     #[test]
-    fn an_unknown_name_places_nobody() {
+    fn an_unknown_name_places_no_rank() {
         for rule in ["auto", "names"] {
             let e = place(&["h0", "h1", "h2", "node999"], rule).unwrap_err();
             assert!(
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_name_that_could_be_two_hosts_places_nobody() {
+    fn a_short_name_that_could_be_two_hosts_places_no_rank() {
         assert_eq!(place(&["h1.east", "h2.west", "h1.east"], "auto").unwrap(), [1, 2, 1]);
         let e = place(&["h1.east", "h1.west"], "auto").unwrap_err();
         assert!(e.contains("\"h1.east\" and \"h1.west\" would both be the topology's host \"h1\""), "{e}");

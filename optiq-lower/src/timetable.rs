@@ -173,7 +173,7 @@ impl Timetable {
 
     /// The same without a search: first all demands from a host to the next one, then those to the next but one, and so on, each
     /// without interruption as soon as its two ports are free. As short as can be where all have one size, and where sizes differ
-    /// little nearly so, when turns that end at different times leave a search of quanta with ports that nobody needs.
+    /// little nearly so, when turns that end at different times leave a search of quanta with ports that no message needs.
     pub fn by_shifts(demands: &[Demand]) -> Self {
         let loads = PortLoads::new(demands);
         let hosts: BTreeSet<NodeId> = loads.sending.keys().chain(loads.receiving.keys()).copied().collect();

@@ -362,7 +362,7 @@ fn programs_go_on_from_checkpoints() {
 
 /// Whoever receives bytes of a job on its terminal link is a destination of its traffic, and whoever sends is a source.
 #[test]
-fn nobody_sends_to_whom_the_traffic_does_not_name() {
+fn messages_go_only_where_the_traffic_says() {
     for &(program, servers) in ALL {
         let case = spread(servers, false);
         let network = Network::from_spec(case.network).unwrap();

@@ -13,7 +13,7 @@
 //! several ranks send to one port at the same time, its queue grows until packets are lost. `MPI_Sendrecv` in a ring of pairs
 //! does the same for messages of one size (pairwise exchange; R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of
 //! Collective Communication Operations in MPICH", IJHPCA 19(1), 2005, 3.4); here sizes may differ, several chunks may be on the
-//! way, and a rank that has nothing to receive at a time waits for nobody.
+//! way, and a rank that has nothing to receive at a time does not wait.
 //!
 //! Nothing deadlocks: paths of a timetable do not overlap at their sender or at their receiver ([`check`]), so a chunk waits only
 //! for chunks that end before it starts. The chunk with the earliest end among those that

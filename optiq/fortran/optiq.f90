@@ -44,7 +44,7 @@ module optiq
   integer(c_int), parameter, public :: OPTIQ_SEARCH_OPTIMAL = 4
 
   ! Handles, as optiq.h describes them. One that is not set, or was freed, is none.
-  ! A list of jobs: so many bytes from one rank to another, with the paths that they take.
+  ! A list of jobs: bytes from one rank to another, with the paths that they take.
   type, bind(C), public :: optiq_jobs
     private
     integer(c_int64_t) :: handle = 0

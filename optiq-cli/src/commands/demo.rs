@@ -93,7 +93,7 @@ fn make_directory(directory: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(directory).map_err(|e| Failure::Input(format!("cannot make {}: {e}", directory.display())))
 }
 
-/// Looks whether results can be written to a directory. One that is not there is not made before there are results, so that a
+/// Looks whether results can be written to a directory. A missing one is not made before there are results, so that a
 /// demo that is interrupted leaves none.
 fn check_directory(directory: &Path) -> Result<(), Failure> {
     let missing = directory.ancestors().take_while(|d| !d.as_os_str().is_empty() && !d.exists()).collect::<Vec<_>>();

@@ -17,6 +17,7 @@ mod explain;
 mod generate;
 mod info;
 mod interfere;
+mod job_document;
 mod lab;
 mod paths;
 mod plan;

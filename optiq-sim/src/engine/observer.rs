@@ -10,7 +10,7 @@ pub(crate) trait Observer: Send {
     /// A job's packet of `bytes` bytes on the wire begins to leave by a channel.
     fn sent(&mut self, channel: u32, time: Time, bytes: u32, job: u16);
 
-    /// A job's packet has arrived in memory, with so many bytes of its program. It has no latency in a warm-up.
+    /// A job's packet has arrived in memory, with this number of its program's bytes. It has no latency in a warm-up.
     fn delivered(&mut self, job: u16, time: Time, payload: u64, latency: Option<Time>);
 
     /// A job's message was received. It has no latency in a warm-up.

@@ -142,7 +142,7 @@ impl<'a> Allocator<'a> {
         SplitMix64::new(base ^ SplitMix64::new(2 * job as u64 + u64::from(of_servers) + 1).next_u64())
     }
 
-    /// Per host, whether a job may put so many processes there.
+    /// Per host, whether a job may put that number of processes there.
     fn usable(&self, job: usize, processes: u32) -> Vec<bool> {
         let is_exclusive = self.file.jobs[job].is_exclusive;
         let fits = |h: usize| {

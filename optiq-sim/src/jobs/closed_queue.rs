@@ -14,7 +14,7 @@
 //!     R(n) = S (1 + Q(n - 1))        X(n) = n / (M (Z + R(n)))        Q(n) = X(n) R(n)
 //! ```
 //!
-//! *One request at a time*, service and think times all alike, one server: once in step nobody waits while `Z >= (N - 1) S`,
+//! *One request at a time*, service and think times all alike, one server: once in step no request waits while `Z >= (N - 1) S`,
 //! and else the server is never idle, so
 //!
 //! ```text
@@ -131,7 +131,7 @@ impl ClosedQueue {
         if busy(0.0) <= utilisation {
             return Some(0.0);
         }
-        // With this window the server is as busy as that even if nobody waits. Utilisation falls with the window.
+        // With this window the server is as busy as that even if no request waits. Utilisation falls with the window.
         let (mut low, mut high) = (0.0, self.per_server() * self.service_seconds / utilisation);
         for _ in 0..200 {
             let middle = low + (high - low) / 2.0;
@@ -158,7 +158,7 @@ mod tests {
         let threshold = |bytes| queue(8.5, bytes, 0.0, Service::Deterministic).threshold_seconds();
         assert!((threshold(MIB / 2.0) - 315e-6).abs() < 0.5e-6, "{}", threshold(MIB / 2.0));
         assert!((threshold(4.0 * MIB) - 2.52e-3).abs() < 0.005e-3, "{}", threshold(4.0 * MIB));
-        // At the threshold nobody waits and the server is always busy; below it responses grow by what is left out of think times.
+        // At the threshold no request waits and the server is always busy; below it responses grow by what is left out of think times.
         let at = |think| queue(8.5, 4.0 * MIB, think, Service::Deterministic).figures();
         let (service, corner) = (4.0 * MIB / 12.5e9, threshold(4.0 * MIB));
         assert!((at(corner).response_seconds - service).abs() < 1e-12 && (at(corner).utilisation - 1.0).abs() < 1e-12);

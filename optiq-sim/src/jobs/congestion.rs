@@ -140,7 +140,7 @@ pub struct CongestionOptions<'a> {
     pub threads: usize,
     /// Becomes true when all is to end: then the call fails.
     pub stop: Option<&'a AtomicBool>,
-    /// Is told what is done now, from any thread: so many of so many runs.
+    /// Is told what is done now, from any thread: how many runs of how many.
     pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
 }
 

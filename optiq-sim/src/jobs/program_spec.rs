@@ -155,7 +155,7 @@ pub struct IoSpec {
     pub is_read: bool,
     /// The size of a request.
     pub request: u64,
-    /// What a client moves in all, if that is given: then so many requests are made, and the last one may be smaller.
+    /// What a client moves in all, if that is given: the number of requests follows from it, and the last one may be smaller.
     pub total: Option<u64>,
     /// Over how many servers a request is spread, at least 1.
     pub stripes: u32,
@@ -174,7 +174,7 @@ pub struct IoSpec {
 pub struct Pace {
     /// From completion to start.
     pub think: Time,
-    /// Think times, windows and intervals differ by up to so many millionths of them.
+    /// Think times, windows and intervals differ by up to this part of them, in millionths.
     pub jitter_millionths: u32,
     /// How long the processor is busy before an operation.
     pub compute: Time,

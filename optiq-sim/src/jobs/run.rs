@@ -94,8 +94,8 @@ pub struct JobRunOptions<'a> {
     pub limits: Limits,
     /// What is recorded over time.
     pub series: Recording,
-    /// Whether the ranks of measured jobs end after their samples, as a job of so many operations does; otherwise they go on until
-    /// all measured jobs have theirs. Late samples then meet an emptier network, and a job that is over early slows nobody
+    /// Whether the ranks of measured jobs end after their samples, as a job of a fixed number of operations does; otherwise they go on until
+    /// all measured jobs have theirs. Late samples then meet an emptier network, and a job that is over early slows no other
     /// any more.
     pub is_finite: bool,
     /// Becomes true when all is to end. Runs that have not begun are then left out.

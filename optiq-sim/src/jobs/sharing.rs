@@ -47,7 +47,7 @@ use crate::router::policy::Policy;
 use optiq_net::{LinkId, Network, NodeId};
 
 /// The part of a job's bytes on its busiest link from which on it has much on a link. Below are confirmations of a few bytes,
-/// which nobody notices.
+/// which is not noticed.
 pub const MUCH: f64 = 0.01;
 
 /// What a result rests on.

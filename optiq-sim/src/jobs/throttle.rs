@@ -42,7 +42,7 @@ pub enum Target {
     Threshold,
     /// Servers are busy for this part of the time at most.
     Utilisation(f64),
-    /// Messages of others on a server's link take at most so many times as long.
+    /// Messages of others on a server's link take at most this number of times as long.
     Slowdown(f64),
 }
 

@@ -88,7 +88,7 @@ impl Layout {
         }
     }
 
-    /// Whether it fits a network of so many hosts, and so many programs.
+    /// Whether it fits a network of this number of hosts, and this number of programs.
     ///
     /// # Errors
     /// [`SimError::Workload`], a sentence that says what does not fit.
@@ -133,8 +133,8 @@ mod tests {
         let refused = |hosts, programs| layout.check(hosts, programs).err().map(|e| e.to_string());
         assert_eq!(refused(4, 2).as_deref(), Some("process 1 of job 2 is on host 4, but there are 4 hosts"));
         assert_eq!(refused(5, 3).as_deref(), Some("3 programs for 2 processes"));
-        let nobody = layout.clone().measure(2).measure(1).check(5, 2);
-        assert!(nobody.is_err_and(|e| e.to_string() == "job 1 is measured and has no processes"));
+        let empty = layout.clone().measure(2).measure(1).check(5, 2);
+        assert!(empty.is_err_and(|e| e.to_string() == "job 1 is measured and has no processes"));
         let many = Layout::new(vec![Process { host: 0, job: MAX_JOBS }]);
         assert!(many.check(1, 1).is_err_and(|e| e.to_string().contains("257 jobs")));
     }

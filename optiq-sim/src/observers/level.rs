@@ -3,7 +3,7 @@
 use crate::time::Time;
 use bincode::{Decode, Encode};
 
-/// What so many bytes that wait for so long add to a sum of bytes times picoseconds.
+/// What a number of bytes that wait for a time add to a sum of bytes times picoseconds.
 #[inline]
 fn byte_picoseconds(bytes: u64, time: Time) -> u128 {
     u128::from(bytes) * u128::from(time.as_picoseconds())

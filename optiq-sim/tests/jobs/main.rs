@@ -69,7 +69,7 @@ fn threads_make_no_difference() {
     for case in CASES {
         let whole = run(case, &RunOptions::default());
         assert_eq!(whole.end, End::Measured, "{case:?}");
-        // All have their samples, and nobody has stopped.
+        // All have their samples, and no program has stopped.
         let done = whole.jobs[0].done.unwrap();
         assert!(whole.time >= done && whole.time < done + MICROSECOND * 10, "{case:?}");
         assert!(whole.jobs[1].done.is_none() && whole.jobs[2].packets == 0);
@@ -197,11 +197,11 @@ impl Program for Waits {
     fn received(&mut self, _: &mut Host<'_>, _: Delivery) {}
 
     fn waits_for(&self) -> Option<String> {
-        Some("nobody knows what".into())
+        Some("a message that never comes".into())
     }
 }
 
-/// Who waits, where nothing can happen any more: a measured job that is not done, and nobody else.
+/// Who waits, where nothing can happen any more: a measured job that is not done, and no other.
 #[test]
 fn only_measured_jobs_that_are_not_done_are_waited_for() {
     let network = Network::from_spec("star:2").unwrap();
@@ -218,7 +218,7 @@ fn only_measured_jobs_that_are_not_done_are_waited_for() {
     };
     let both = text(run(false, [true, true]));
     assert!(
-        both.contains("process 0 (job 0, host 1) waits for nobody knows what; process 1 (job 1, host 1)"),
+        both.contains("process 0 (job 0, host 1) waits for a message that never comes; process 1 (job 1, host 1)"),
         "{both}"
     );
     let one = text(run(true, [true, false]));

@@ -16,7 +16,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A list of jobs: so many bytes from one rank to another, with the paths that they take. 0 is none.
+/// A list of jobs: bytes from one rank to another, with the paths that they take. 0 is none.
 pub type JobList = u64;
 
 /// A list with its buffers.

@@ -178,7 +178,7 @@ fn measure(comm: &Communicator, hosts: &GuessedHosts) -> Result<LinkRate, Error>
     Ok(link_rate(&together, alone.first().copied().unwrap_or(0)))
 }
 
-/// The rates of pairs of ranks, all at the same time, for so many seconds; collective, the same on all ranks.
+/// The rates of pairs of ranks, all at the same time, for `seconds`; collective, the same on all ranks.
 fn turn(comm: &Communicator, pairs: &[(Rank, Rank)], seconds: f64) -> Result<Vec<u64>, Error> {
     let own = pairs.iter().find(|pair| [pair.0, pair.1].contains(&comm.rank()));
     let mine = match own {

@@ -207,7 +207,7 @@ const LAB: [InTheLab; 7] = [
     ("a_cut_link_loses_nothing", a_cut_link_loses_nothing),
     ("late_and_stopped_ranks_hold_no_memory", late_and_stopped_ranks_hold_no_memory),
     ("a_topology_that_lies", a_topology_that_lies),
-    ("a_name_that_the_topology_lacks_moves_nobody", a_name_that_the_topology_lacks_moves_nobody),
+    ("a_name_that_the_topology_lacks_moves_no_rank", a_name_that_the_topology_lacks_moves_no_rank),
     ("several_ranks_per_host", several_ranks_per_host),
 ];
 
@@ -378,7 +378,7 @@ fn a_topology_that_lies(lab: &Lab) {
 }
 
 /// The hosts are h0 to h3. With one unknown name nothing is planned, where all ranks used to be numbered anew.
-fn a_name_that_the_topology_lacks_moves_nobody(lab: &Lab) {
+fn a_name_that_the_topology_lacks_moves_no_rank(lab: &Lab) {
     let words = ["fault", "few", "900000", "rounds=2"];
     for topology in ["OPTIQ_TOPOLOGY=torus:2x2,names=h0,h1,h2,node999", "OPTIQ_TOPOLOGY=torus:2x2,names=node[001-004]"]
     {

@@ -1,4 +1,4 @@
-//! `OPTIQ_TOPOLOGY=auto`: a network that nobody described, where it is one switch, where it is something else, and where there
+//! `OPTIQ_TOPOLOGY=auto`: a network without a description, where it is one switch, where it is something else, and where there
 //! is none.
 //!
 //! Has a main of its own because the lab starts the running binary again. The cases in the lab are skipped, with the reason,
@@ -175,7 +175,7 @@ fn tempfile() -> Root {
 
 /// Ranks of a host that see its name in another case and with a domain: the host stays one.
 fn names_of_one_host(lab: &Lab) {
-    // A name of its own for every odd rank, which nobody else sees.
+    // A name of its own for every odd rank, which no other rank sees.
     let script = "case $OMPI_COMM_WORLD_RANK in *[13579]) exec unshare --uts sh -c \
                   'hostname $(hostname | tr h H).cluster && exec \"$@\"' sh \"$@\";; *) exec \"$@\";; esac";
     let output = run(lab, 8, 2, &FORCED, &[&["sh", "-c", script, "sh"], &program(&WORDS)[..]].concat());

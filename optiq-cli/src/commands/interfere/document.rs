@@ -1,6 +1,7 @@
 //! The JSON document of `optiq interfere`.
 
 use super::found::Found;
+use crate::commands::job_document::{JobFileDocument, PlacedJobDocument};
 use optiq_net::NodeId;
 use optiq_sim::jobs::adviser::{Advice, Candidate};
 use optiq_sim::jobs::certificate::JobPair;
@@ -9,13 +10,8 @@ use serde::Serialize;
 
 #[derive(Serialize)]
 pub struct InterfereDocument<'a> {
-    title: &'a str,
-    topology: &'a str,
-    network_fingerprint: String,
-    model: &'a str,
-    routing: String,
-    seed: u64,
-    placement_seed: u64,
+    #[serde(flatten)]
+    file: JobFileDocument<'a>,
     /// `routes`, `adaptive-estimate` or `ties-estimate`.
     basis: &'static str,
     certified: bool,
@@ -27,14 +23,8 @@ pub struct InterfereDocument<'a> {
 
 #[derive(Serialize)]
 struct JobDocument<'a> {
-    name: &'a str,
-    program: String,
-    placement: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    servers_placement: Option<String>,
-    hosts: usize,
-    ranks: u32,
-    servers: usize,
+    #[serde(flatten)]
+    placed: PlacedJobDocument<'a>,
     links: usize,
     /// Of one operation of each rank, between hosts.
     operation_bytes: f64,
@@ -105,13 +95,7 @@ impl<'a> InterfereDocument<'a> {
     pub fn new(found: &Found<'a>) -> Self {
         let &Found { file, network, model, certificate, .. } = found;
         Self {
-            title: &file.title,
-            topology: network.spec(),
-            network_fingerprint: network.fingerprint().to_string(),
-            model: &model.title,
-            routing: file.routing.to_string(),
-            seed: file.seed,
-            placement_seed: file.placement_seed,
+            file: JobFileDocument::new(file, network, model),
             basis: basis(certificate.basis),
             certified: certificate.is_certified(),
             jobs: (0..file.jobs.len()).map(|i| job(found, i)).collect(),
@@ -122,15 +106,9 @@ impl<'a> InterfereDocument<'a> {
 }
 
 fn job<'a>(found: &Found<'a>, i: usize) -> JobDocument<'a> {
-    let (entry, hosts, traffic) = (&found.file.jobs[i], &found.allocation.jobs[i], &found.certificate.jobs[i]);
+    let traffic = &found.certificate.jobs[i];
     JobDocument {
-        name: &entry.name,
-        program: entry.program.to_string(),
-        placement: entry.placement.to_string(),
-        servers_placement: entry.servers.as_ref().map(ToString::to_string),
-        hosts: hosts.hosts.len(),
-        ranks: hosts.ranks(),
-        servers: hosts.servers.len(),
+        placed: PlacedJobDocument::new(found.file, found.allocation, i),
         links: traffic.links(),
         operation_bytes: traffic.bytes(),
     }

@@ -20,7 +20,7 @@ use std::time::Duration;
 const COUNTED: u64 = 24;
 /// How long the simulator's speed is measured.
 const MEASURED: Duration = Duration::from_secs(3);
-/// Of so many runs it is looked whether they are finished; larger sweeps are taken to be at their beginning.
+/// Up to this number of runs it is looked whether they are finished; larger sweeps are taken to be at their beginning.
 const LOOKED_FOR: u64 = 100_000;
 
 pub fn plan(

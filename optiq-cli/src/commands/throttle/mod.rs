@@ -33,7 +33,7 @@ Examples:
 Targets:
   threshold          clients in step do not wait for each other: (N / M - 1) S, of N clients, M servers, S for a request
   utilisation=PART   servers are busy for this part of the time, such as 50% or 0.5
-  slowdown=FACTOR    what shares a link with the requests at a server takes at most so many times as long: utilisation 1 - 1 / FACTOR")]
+  slowdown=FACTOR    what shares a link with the requests at a server takes at most FACTOR times as long: utilisation 1 - 1 / FACTOR")]
 pub struct Arguments {
     /// The job file; - is standard input
     #[arg(long, value_name = "FILE")]

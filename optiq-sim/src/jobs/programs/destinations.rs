@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn draws_reach_all_others_and_nobody_sends_to_itself() {
+    fn draws_reach_all_others_and_no_rank_sends_to_itself() {
         let mut uniform = Destinations::new(Rule::Uniform, 2, 5, 1);
         let mut seen = [0; 5];
         for _ in 0..4000 {

@@ -12,7 +12,7 @@ pub(super) struct Clock {
     random: SplitMix64,
 }
 
-/// A time that differs by up to so many millionths of it, each length as likely.
+/// A time that differs by up to a part of it, in millionths, each length as likely.
 pub(super) fn jittered(time: Time, millionths: u32, random: &mut SplitMix64) -> Time {
     let span = (u128::from(time.as_picoseconds()) * u128::from(millionths) / 1_000_000) as u64;
     if span == 0 {

@@ -42,7 +42,7 @@ pub struct JobReport {
 }
 
 impl JobReport {
-    /// Of so many processes with so many samples each, on average.
+    /// Of a number of processes with a number of samples each, on average.
     ///
     /// # Errors
     /// [`SimError::Workload`] if these are more than [`MAX_JOB_SAMPLES`].

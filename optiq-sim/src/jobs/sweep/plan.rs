@@ -2,8 +2,8 @@
 //! a short run.
 //!
 //! The packets of a job are those of one operation of each rank ([`traffic`], messages of the protocols included) times its operations,
-//! each of at most the model's packet size. A job that keeps going sends for as long as the measured ones take, which nobody
-//! knows before: it is counted with its own operations. With each job alone as well every job is simulated twice.
+//! each of at most the model's packet size. A job that keeps going sends for as long as the measured ones take, which is not
+//! known before: it is counted with its own operations. With each job alone as well every job is simulated twice.
 
 use super::identity::Machine;
 use crate::engine::limits::Limits;

@@ -350,7 +350,7 @@ mod tests {
         published
     }
 
-    /// What must hold whatever the figures are: nobody is faster than a wire, and clients that are always at one of three links have a third of
+    /// What must hold whatever the figures are: no message is faster than a wire, and clients that are always at one of three links have a third of
     /// eight before them.
     #[test]
     fn a_small_system_runs() {

@@ -44,12 +44,12 @@ impl Load {
         Self::new(format!("pairs,message={message},think={think},jitter=5%"))
     }
 
-    /// A load that keeps going. Its one sample bounds what it takes alone, which nobody looks at.
+    /// A load that keeps going. Its one sample bounds what it takes alone, which is not looked at.
     pub fn new(program: String) -> Self {
         Self { program, measured: false, samples: 1, warmup: 0 }
     }
 
-    /// With so many samples of each node, after some that are left out.
+    /// With this number of samples of each node, after some that are left out.
     pub fn measured(self, samples: u32, warmup: u32) -> Self {
         Self { measured: true, samples, warmup, ..self }
     }

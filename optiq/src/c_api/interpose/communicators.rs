@@ -356,7 +356,7 @@ impl KnownComm {
         if all_min(comm, [-spent]).is_none() {
             return true;
         }
-        // The rank that came last waited for nobody.
+        // The rank that came last did not wait.
         let reduction = start.elapsed().as_nanos().min(i64::MAX as u128) as i64;
         let Some([minus_spent, reduction]) = all_min(comm, [-spent, reduction]) else { return true };
         -minus_spent as f64 * SETUP_PART >= SETUP_REDUCTIONS * reduction as f64

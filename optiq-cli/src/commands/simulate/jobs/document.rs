@@ -1,6 +1,7 @@
 //! The JSON document of `optiq simulate --jobs`. Its keys are a contract with scripts.
 
 use super::figures::{BusyLink, Found, busy_links};
+use crate::commands::job_document::{JobFileDocument, PlacedJobDocument};
 use crate::commands::simulate::document::end_of;
 use optiq_sim::jobs::run::{JobRun, RunOutcome};
 use optiq_sim::jobs::statistics::{Estimate, JobStatistics, Slowdown};
@@ -8,13 +9,8 @@ use serde::Serialize;
 
 #[derive(Serialize)]
 pub struct JobsDocument<'a> {
-    title: &'a str,
-    topology: &'a str,
-    network_fingerprint: String,
-    model: &'a str,
-    routing: String,
-    seed: u64,
-    placement_seed: u64,
+    #[serde(flatten)]
+    file: JobFileDocument<'a>,
     /// Whether ranks ended after their samples.
     finite: bool,
     /// Whether all runs that were wanted have measured all samples of their measured jobs.
@@ -31,14 +27,8 @@ pub struct JobsDocument<'a> {
 
 #[derive(Serialize)]
 struct JobDocument<'a> {
-    name: &'a str,
-    program: String,
-    placement: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    servers_placement: Option<String>,
-    hosts: usize,
-    ranks: u32,
-    servers: usize,
+    #[serde(flatten)]
+    placed: PlacedJobDocument<'a>,
     measured: bool,
     /// Of which run the figures are: `together`, or `alone` if only that was wanted.
     run: &'static str,
@@ -195,13 +185,7 @@ impl<'a> JobsDocument<'a> {
         let alone = results.alone.iter().enumerate();
         let alone = alone.filter_map(|(job, run)| Some(document_of_run("alone", Some(name(job)), run.as_ref()?)));
         Self {
-            title: &file.title,
-            topology: network.spec(),
-            network_fingerprint: network.fingerprint().to_string(),
-            model: &model.title,
-            routing: file.routing.to_string(),
-            seed: file.seed,
-            placement_seed: file.placement_seed,
+            file: JobFileDocument::new(file, network, model),
             finite: found.finite,
             complete: results.is_complete(),
             jobs: (0..file.jobs.len()).map(|job| document_of_job(found, job)).collect(),
@@ -215,7 +199,6 @@ impl<'a> JobsDocument<'a> {
 }
 
 fn document_of_job<'a>(found: &Found<'a>, job: usize) -> JobDocument<'a> {
-    let (entry, hosts) = (&found.file.jobs[job], &found.allocation.jobs[job]);
     let (result, figures) = (&found.results.jobs[job], &found.figures[job]);
     let alone = result.alone.as_ref().map(|run| FiguresDocument::new(run, figures.alone.as_ref()));
     let together = result.together.as_ref().map(|run| FiguresDocument::new(run, figures.together.as_ref()));
@@ -224,14 +207,8 @@ fn document_of_job<'a>(found: &Found<'a>, job: usize) -> JobDocument<'a> {
         None => ("alone", alone.unwrap_or_default(), None),
     };
     JobDocument {
-        name: &entry.name,
-        program: entry.program.to_string(),
-        placement: entry.placement.to_string(),
-        servers_placement: entry.servers.as_ref().map(ToString::to_string),
-        hosts: hosts.hosts.len(),
-        ranks: hosts.ranks(),
-        servers: hosts.servers.len(),
-        measured: entry.is_measured,
+        placed: PlacedJobDocument::new(found.file, found.allocation, job),
+        measured: found.file.jobs[job].is_measured,
         run,
         figures: shown,
         slowdown: figures.slowdown.as_ref().map(SlowdownDocument::new),
