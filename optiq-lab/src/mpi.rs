@@ -71,6 +71,8 @@ pub const PROFILE_VARIABLE: &str = "OPTIQ_LAB_PROFILE";
 const BACKGROUND_VARIABLE: &str = "OPTIQ_BACKGROUND";
 /// Variables of the caller whose names begin so reach the ranks.
 const VARIABLES: &str = "OPTIQ_";
+/// Reaches the ranks, and nothing that starts them: `optiq wrap` in front of `optiq lab run` then wraps the ranks, and is started once.
+pub(crate) const PRELOAD: &str = "LD_PRELOAD";
 
 /// Variables that the lab alone sets.
 const OWN: [&str; 2] = [TOPOLOGY_VARIABLE, PROFILE_VARIABLE];
@@ -156,6 +158,11 @@ pub(crate) fn open_mpi(
     for (name, _) in &environment {
         command.extend([OsString::from("-x"), name.clone()]);
     }
+    if let Some(libraries) = env::var_os(PRELOAD) {
+        let mut setting = OsString::from(format!("{PRELOAD}="));
+        setting.push(libraries);
+        command.extend(["-x".into(), setting]);
+    }
     command.extend_from_slice(extra);
     command.extend_from_slice(program);
     let mut launch = Launch { command, environment };
@@ -196,7 +203,11 @@ pub(crate) fn mpich(
     // A remote shell by our word; the launcher listens on the management network; ranks inherit the agent's environment.
     command.extend(["-launcher", "ssh", "-launcher-exec"].map(OsString::from));
     command.push(script.into());
-    command.extend(["-iface", MANAGEMENT_DEVICE, "-genvnone", "-hosts"].map(OsString::from));
+    command.extend(["-iface", MANAGEMENT_DEVICE, "-genvnone"].map(OsString::from));
+    if let Some(libraries) = env::var_os(PRELOAD) {
+        command.extend(["-genv".into(), PRELOAD.into(), libraries]);
+    }
+    command.push("-hosts".into());
     command.push(host_list(blueprint, placement).into());
     command.extend(["-n".into(), OsString::from(placement.ranks.to_string())]);
     command.extend_from_slice(extra);

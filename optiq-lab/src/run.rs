@@ -108,7 +108,9 @@ impl Lab {
         let blueprint = self.state()?.blueprint;
         let host = &blueprint.hosts[blueprint.host(host)?];
         let command = check_program(program)?.to_vec();
-        let launch = Launch { command, environment: mpi::environment(&blueprint) };
+        let mut environment = mpi::environment(&blueprint);
+        environment.extend(std::env::var_os(mpi::PRELOAD).map(|libraries| (mpi::PRELOAD.into(), libraries)));
+        let launch = Launch { command, environment };
         self.supervised(host.namespace, &launch, &self.run_dir()?, timeout, Streams { capture, filter: false })
     }
 
@@ -129,6 +131,7 @@ impl Lab {
             .arg(self.dir.state_path())
             .arg(task)
             .args(&launch.command)
+            .env_remove(mpi::PRELOAD)
             .envs(launch.environment.iter().map(|(k, v)| (k, v)))
             .stdout(if streams.capture { Stdio::piped() } else { Stdio::inherit() })
             .stderr(if streams.filter { Stdio::piped() } else { Stdio::inherit() })

@@ -34,6 +34,7 @@ const CASES: [Case; 16] = [
     ("dead_holder_is_noticed", dead_holder_is_noticed),
     ("lifetime", lifetime),
     ("attached", attached),
+    ("preloaded_libraries_are_for_the_ranks", preloaded_libraries_are_for_the_ranks),
 ];
 
 fn main() {
@@ -559,6 +560,24 @@ fn star_links_change(root: &Path) {
     lab.set_rate("h0", &hub, "100Mbit/s".parse().expect("a rate")).expect("set rate");
     assert!((0.85..1.02).contains(&share(&lab)));
     assert!(matches!(lab.cut("h0", "h1"), Err(LabError::Argument(_))));
+    assert!(lab.down().expect("down"));
+}
+
+/// The dynamic loader complains of a library that is missing in every process that was to load it: here, in the process that is asked to
+/// run the program, and in the program on each of two hosts, but not in what starts it there.
+fn preloaded_libraries_are_for_the_ranks(root: &Path) {
+    let (lab, _) = up(root, "preload", "mesh:2");
+    for (verb, programs) in [("run", 2), ("exec", 1)] {
+        let mut command = Command::new(env::current_exe().expect("this test"));
+        let child = command.arg("child").arg(root).args([verb, "preload", "sh", "-c", "echo $LD_PRELOAD"]);
+        let output = child.env("LD_PRELOAD", "/missing/library.so").output().expect("a child");
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(out.lines().collect::<Vec<_>>(), vec!["/missing/library.so"; programs], "{verb}: {err}");
+        // `exec` hands its environment to the process that watches the program as well.
+        let others = if verb == "run" { 1 } else { 2 };
+        let complaints = err.matches("'/missing/library.so' from LD_PRELOAD cannot be preloaded").count();
+        assert!((programs + 1..=programs + others).contains(&complaints), "{verb}: {complaints}: {err}");
+    }
     assert!(lab.down().expect("down"));
 }
 

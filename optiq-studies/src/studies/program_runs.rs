@@ -71,7 +71,7 @@ pub struct Program {
 /// One run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProgramRun {
-    /// From the start of `optiq lab run` to its end.
+    /// From the start of `optiq lab run`, or of `optiq wrap` in front of it, to its end.
     pub seconds: f64,
     /// What the program says it took.
     pub own_seconds: Option<f64>,
@@ -174,12 +174,12 @@ impl<'a> Runner<'a> {
         let times = work.join("call-times");
         // The last run's.
         let _ = fs::remove_file(&times);
-        let arguments = ["lab", "run", "--name", NAME, "--mpi", "openmpi", "--timeout", TIMEOUT_SECONDS, "--"];
-        let mut command = self.workspace.optiq(&arguments);
+        let mut command = self.workspace.optiq(&[]);
         if let Some(wrap) = wrap {
-            command.arg(self.workspace.built("optiq")).arg("wrap");
-            command.args(wrap.iter().map(|word| word.replace("{work}", &work.to_string_lossy()))).arg("--");
+            command.arg("wrap").args(wrap.iter().map(|word| word.replace("{work}", &work.to_string_lossy())));
+            command.arg("--").arg(self.workspace.built("optiq"));
         }
+        command.args(["lab", "run", "--name", NAME, "--mpi", "openmpi", "--timeout", TIMEOUT_SECONDS, "--"]);
         command.args(["sh", "-c", SCRIPT, "sh"]).arg(work).arg(self.times());
         let npb = self.npb.as_deref().unwrap_or(Path::new("")).to_string_lossy();
         command.arg(program.program.replace("{npb}", &npb).replace("{work}", &work.to_string_lossy()));

@@ -270,9 +270,9 @@ impl ProgramsContent {
     pub fn body(&self) -> String {
         let mut page = format!(
             "Labs of 16 hosts, one rank each, with links of {}, all on one machine. Each program runs {} times in each of four ways, \
-             in turn: plain; wrapped, `optiq wrap --take alltoallv,alltoall -- PROGRAM`, which is what OPTIQ decides by itself; learned, \
-             the same with `--option OPTIQ_LEARNED=FILE`, a file that one run before these began; and forced, the same with \
-             `--algorithm multipath`. Times are medians from the start of `optiq lab run` to its end; in brackets \
+             in turn: plain, `optiq lab run -- PROGRAM`; wrapped, `optiq wrap --take alltoallv,alltoall -- optiq lab run -- PROGRAM`, which is \
+             what OPTIQ decides by itself; learned, the same with `--option OPTIQ_LEARNED=FILE`, a file that one run before these began; \
+             and forced, the same with `--algorithm multipath`. Times are medians from the start of the command to its end; in brackets \
              what the program says itself, where it does. In calls: mean over the ranks of the seconds in `MPI_Alltoall` and \
              `MPI_Alltoallv`, in this order (`data/programs/times.c`, preloaded in all ways). Results: the program's own \
              verification, or a result that is the plain run's. Programs and inputs: `data/programs/programs.toml`. The NAS benchmarks \
