@@ -81,6 +81,8 @@ schemas! {
     BenchAlltoallvCases: "bench-alltoallv-cases",
     /// `optiq bench io`.
     BenchIo: "bench-io",
+    /// `optiq bench job`.
+    BenchJob: "bench-job",
     /// `optiq calibrate`.
     Calibrate: "calibrate",
     /// `optiq demo`.
