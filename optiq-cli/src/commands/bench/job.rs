@@ -8,6 +8,7 @@ use optiq_net::Network;
 use optiq_sim::jobs::program_spec::ProgramSpec;
 use optiq_sim::jobs::statistics::NodeSamples;
 use optiq_studies::bench::job::run::{self, Request};
+use optiq_studies::real_jobs::check_program;
 use optiq_studies::real_jobs::control::Control;
 use optiq_studies::real_jobs::samples::RealJobDocument;
 use optiq_view::table;
@@ -53,7 +54,7 @@ pub struct Job {
 impl Job {
     pub fn run(self) -> Result<(), Failure> {
         let program = ProgramSpec::parse(&self.program)?;
-        run::check(&program).map_err(Failure::Input)?;
+        check_program(&program).map_err(Failure::Input)?;
         let topology = optiq::Config::read().config.topology;
         let network = topology.map(|topology| Network::from_spec(&topology)).transpose()?;
         let request = Request {

@@ -9,12 +9,13 @@
 
 use super::messages::{Head, Kind, Messages};
 use super::places::Places;
+use crate::real_jobs::check_program;
 use crate::real_jobs::control::{Control, POLL, wall_nanoseconds};
 use crate::real_jobs::samples::{ProcessSamples, RealJobDocument};
 use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
 use optiq_net::{Network, NodeId};
-use optiq_sim::jobs::program_spec::{AllToAllVAlgorithm, ProgramKind, ProgramSpec};
+use optiq_sim::jobs::program_spec::ProgramSpec;
 use optiq_sim::jobs::programs::build::build;
 use optiq_sim::jobs::programs::samples::{JobReport, RankSamples, Sample};
 use optiq_sim::jobs::programs::setting::JobSetting;
@@ -47,25 +48,6 @@ pub struct Request {
     pub control: Option<Control>,
 }
 
-/// Whether a program can be run with real messages.
-///
-/// # Errors
-/// One sentence, if not.
-pub fn check(program: &ProgramSpec) -> Result<(), String> {
-    match &program.kind {
-        ProgramKind::Goal { .. } => {
-            Err("goal: schedules hold the times of another machine; optiq simulate --goal simulates them".into())
-        }
-        ProgramKind::AllToAllV { algorithm: AllToAllVAlgorithm::Optiq, .. } => Err(
-            "alltoallv with algorithm=optiq is a planned exchange, which optiq bench alltoallv measures; algorithm=linear or \
-             pairwise is expected"
-                .into(),
-        ),
-        ProgramKind::Idle => Err("idle sends nothing".into()),
-        _ => Ok(()),
-    }
-}
-
 /// Time since the start of the job, which is before it if nothing has begun.
 struct Clock {
     start: Instant,
@@ -95,7 +77,7 @@ pub fn run(
     network: Option<&Network>,
     request: &Request,
 ) -> Result<Option<RealJobDocument>, String> {
-    check(&request.program)?;
+    check_program(&request.program)?;
     // SAFETY: a valid communicator; the duplicate is dropped before MPI is finalised.
     let comm = unsafe { Communicator::duplicate(world.as_raw()) }.map_err(|e| e.to_string())?;
     let star;
