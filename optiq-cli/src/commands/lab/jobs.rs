@@ -20,8 +20,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// The model of a lab's machine, where its links are of that rate and the file names none.
-const LAB_MODEL: &str = "lab";
+/// The model of jobs in a lab, where its links are of that rate and the file names none.
+const LAB_MODEL: &str = "lab-jobs";
 
 /// Run the jobs of a job file in a lab that is up, with real messages: each alone, then all together, several times in turn.
 /// Beside each slowdown is the one that optiq simulate --jobs predicts for the same file

@@ -1,5 +1,7 @@
 //! `optiq lab`: a real network on this machine, for real programs.
 
+#[cfg(feature = "mpi")]
+mod congestion;
 mod job_argument;
 #[cfg(feature = "mpi")]
 mod jobs;
@@ -44,6 +46,8 @@ enum Action {
     Run(Run),
     #[cfg(feature = "mpi")]
     Jobs(jobs::JobsOf),
+    #[cfg(feature = "mpi")]
+    Congestion(congestion::CongestionOf),
     Exec(Exec),
     Rate(RateOf),
     Cut(Cut),
@@ -330,6 +334,8 @@ impl Arguments {
             Action::Run(run) => run.run(),
             #[cfg(feature = "mpi")]
             Action::Jobs(jobs) => jobs.run(),
+            #[cfg(feature = "mpi")]
+            Action::Congestion(congestion) => congestion.run(),
             Action::Exec(exec) => exec.run(),
             Action::Rate(rate) => rate.run(),
             Action::Cut(cut) => cut.link.change(|lab, from, to| lab.cut(from, to)),
