@@ -75,12 +75,18 @@ schemas! {
     LabDown: "lab-down",
     /// `optiq lab run` and `exec`.
     LabOutcome: "lab-outcome",
+    /// `optiq lab run` of several jobs.
+    LabOutcomes: "lab-outcomes",
+    /// `optiq lab jobs`.
+    LabJobs: "lab-jobs",
     /// `optiq bench alltoallv` of one case.
     BenchAlltoallv: "bench-alltoallv",
     /// `optiq bench alltoallv` of many cases.
     BenchAlltoallvCases: "bench-alltoallv-cases",
     /// `optiq bench io`.
     BenchIo: "bench-io",
+    /// `optiq bench job`.
+    BenchJob: "bench-job",
     /// `optiq calibrate`.
     Calibrate: "calibrate",
     /// `optiq demo`.

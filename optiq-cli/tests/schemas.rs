@@ -208,6 +208,7 @@ mod under_mpirun {
             ("bench-alltoallv", "bench alltoallv --message 100kB --repetitions 2 --force --json"),
             ("bench-alltoallv-cases", "bench alltoallv --message 1B,10B --repetitions 2 --json"),
             ("bench-io", "bench io --repetitions 2 --least 7KB --most 8KB --json"),
+            ("bench-job", "bench job --program alltoall,message=10KB,samples=2 --json"),
         ] {
             valid(name, &printed(&folder, "2", line, &placed));
         }
@@ -230,7 +231,20 @@ mod under_mpirun {
             return;
         }
         valid("lab", &String::from_utf8(up.stdout).unwrap());
+        let jobs = "[[job]]\nname = \"a\"\nplacement = \"hosts:0-1\"\nprogram = \"pairs,message=10KB,samples=2\"\n[[job]]\nname = \"b\"\n\
+                    placement = \"hosts:2-3\"\nprogram = \"uniform,message=10KB\"\nmeasured = false\n";
+        folder.write("jobs.toml", &format!("network = \"torus:2x2,capacity=100Mbit/s\"\n{jobs}"));
+        folder.write("other.toml", &format!("network = \"torus:2x2\"\n{jobs}"));
+        let other = folder.run("lab jobs other.toml --name schemas");
+        let said = String::from_utf8_lossy(&other.stderr).into_owned();
+        assert_eq!(other.status.code(), Some(2), "{said}");
+        assert!(
+            said.contains("its network is torus:2x2,") && said.contains("but the lab is torus:2x2,capacity"),
+            "{said}"
+        );
         for (name, line) in [
+            ("lab-jobs", "lab jobs jobs.toml --name schemas --repetitions 1 --json"),
+            ("lab-outcomes", "lab run --name schemas --json --job a@h0=true --job b@h1=true"),
             ("lab-links", "lab rate --name schemas --json h0 h1 10Mbit/s"),
             ("lab-list", "lab status --json"),
             ("lab-outcome", "lab run --name schemas --json -- true"),

@@ -78,10 +78,11 @@ pub(crate) const PRELOAD: &str = "LD_PRELOAD";
 const OWN: [&str; 2] = [TOPOLOGY_VARIABLE, PROFILE_VARIABLE];
 
 /// How many ranks go where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
     pub ranks: usize,
-    pub per_host: usize,
+    /// Hosts by their index in the blueprint, each with its places; filled one after the other.
+    pub places: Vec<(usize, usize)>,
 }
 
 impl Placement {
@@ -90,15 +91,44 @@ impl Placement {
     /// # Errors
     /// [`LabError::Argument`] for no ranks or more than there are places.
     pub(crate) fn new(hosts: usize, ranks: Option<usize>, per_host: usize) -> Result<Self, LabError> {
-        let places = hosts.saturating_mul(per_host);
-        let ranks = ranks.unwrap_or(places);
-        if ranks == 0 || per_host == 0 || ranks > places {
-            return Err(LabError::Argument(format!(
-                "{ranks} ranks with {per_host} per host do not fit the lab's {hosts} hosts; 1 to {places} ranks are \
-                 expected"
-            )));
+        let all: Vec<usize> = (0..hosts).collect();
+        Self::on(&all, ranks, per_host).map_err(|why| {
+            LabError::Argument(format!(
+                "{why} fit the lab's {hosts} hosts; 1 to {} ranks are expected",
+                hosts.saturating_mul(per_host)
+            ))
+        })
+    }
+
+    /// As [`Placement::new`] on these hosts; what does not fit, as the beginning of a sentence.
+    ///
+    /// # Errors
+    /// See there.
+    pub(crate) fn on(hosts: &[usize], ranks: Option<usize>, per_host: usize) -> Result<Self, String> {
+        let most = hosts.len().saturating_mul(per_host);
+        let ranks = ranks.unwrap_or(most);
+        if ranks == 0 || per_host == 0 || ranks > most {
+            return Err(format!("{ranks} ranks with {per_host} per host do not"));
         }
-        Ok(Placement { ranks, per_host })
+        let used = &hosts[..ranks.div_ceil(per_host)];
+        Ok(Placement { ranks, places: used.iter().map(|&host| (host, per_host)).collect() })
+    }
+
+    /// One rank for each of these hosts, of which some may be the same.
+    pub(crate) fn each(hosts: &[usize]) -> Self {
+        let mut places: Vec<(usize, usize)> = Vec::new();
+        for &host in hosts {
+            match places.iter_mut().find(|place| place.0 == host) {
+                Some(place) => place.1 += 1,
+                None => places.push((host, 1)),
+            }
+        }
+        Placement { ranks: hosts.len(), places }
+    }
+
+    /// Whether ranks have others on their host.
+    fn shares_hosts(&self) -> bool {
+        self.places.iter().any(|place| place.1 > 1)
     }
 }
 
@@ -114,7 +144,7 @@ pub(crate) fn open_mpi(
     blueprint: &Blueprint,
     state_path: &Path,
     run_dir: &Path,
-    placement: Placement,
+    placement: &Placement,
     extra: &[OsString],
     program: &[OsString],
 ) -> Result<Launch, LabError> {
@@ -142,12 +172,12 @@ pub(crate) fn open_mpi(
     parameter("oob_tcp_if_include", MANAGEMENT_NET);
     parameter("pml", "ob1");
     // Ranks of one host talk through memory; with one rank per host there is no other rank.
-    parameter("btl", if placement.per_host > 1 { "tcp,vader,self" } else { "tcp,self" });
+    parameter("btl", if placement.shares_hosts() { "tcp,vader,self" } else { "tcp,self" });
     parameter("btl_tcp_if_include", FABRIC_DEVICE);
     // Shared-memory files that a killed run leaves go with the run's directory.
     parameter("btl_vader_backing_directory", &run_dir.display().to_string());
     // One-sided calls over TCP are had from no other component; memory that ranks of a host share is from the second.
-    parameter("osc", if placement.per_host > 1 { "pt2pt,sm" } else { "pt2pt" });
+    parameter("osc", if placement.shares_hosts() { "pt2pt,sm" } else { "pt2pt" });
     parameter("mpi_yield_when_idle", "1");
     let hosts = host_list(blueprint, placement);
     let count = placement.ranks.to_string();
@@ -192,7 +222,7 @@ pub(crate) fn mpich(
     blueprint: &Blueprint,
     state_path: &Path,
     run_dir: &Path,
-    placement: Placement,
+    placement: &Placement,
     extra: &[OsString],
     program: &[OsString],
 ) -> Result<Launch, LabError> {
@@ -224,9 +254,8 @@ fn open_mpi_launcher() -> Result<std::path::PathBuf, LabError> {
 }
 
 /// The hosts that have ranks, with their places: `h0:2,h1:2`.
-fn host_list(blueprint: &Blueprint, placement: Placement) -> String {
-    let used = placement.ranks.div_ceil(placement.per_host);
-    let hosts = blueprint.hosts.iter().take(used).map(|h| format!("{}:{}", h.name, placement.per_host));
+fn host_list(blueprint: &Blueprint, placement: &Placement) -> String {
+    let hosts = placement.places.iter().map(|&(host, places)| format!("{}:{places}", blueprint.hosts[host].name));
     hosts.collect::<Vec<_>>().join(",")
 }
 
@@ -280,9 +309,10 @@ mod tests {
 
     #[test]
     fn places_are_counted() {
-        assert_eq!(Placement::new(16, None, 1).unwrap(), Placement { ranks: 16, per_host: 1 });
+        assert_eq!(Placement::new(2, None, 1).unwrap(), Placement { ranks: 2, places: vec![(0, 1), (1, 1)] });
+        assert_eq!(Placement::each(&[3, 1, 3]), Placement { ranks: 3, places: vec![(3, 2), (1, 1)] });
         assert_eq!(Placement::new(16, None, 4).unwrap().ranks, 64);
-        assert_eq!(Placement::new(16, Some(5), 2).unwrap().ranks, 5);
+        assert_eq!(Placement::new(16, Some(5), 2).unwrap().places, vec![(0, 2), (1, 2), (2, 2)]);
         for (ranks, per_host) in [(Some(0), 1), (Some(17), 1), (None, 0), (Some(usize::MAX), 2)] {
             assert!(matches!(Placement::new(16, ranks, per_host), Err(LabError::Argument(_))));
         }

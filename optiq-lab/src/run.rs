@@ -1,21 +1,21 @@
 //! Running programs in a lab.
 
+use crate::blueprint::Blueprint;
 use crate::entry::{ENTRY, current_binary};
 use crate::error::LabError;
+use crate::forwarding::Forwarding;
 use crate::lab::Lab;
 use crate::mpi::{self, Launch, MpiFlavour, Placement};
 use crate::state::RUN_PREFIX;
 use crate::supervise::{self, END_FILE, End, Ended, MAX_END_BYTES};
-use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use optiq_files::input;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::thread;
+use std::process::{Child, Command, Stdio};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// How a program is run in a lab.
@@ -63,11 +63,42 @@ pub struct Outcome {
 }
 
 /// What becomes of a run's output.
-struct Streams {
+#[derive(Default)]
+pub(crate) struct Streams {
     /// Keep standard output for [`Outcome::stdout`].
-    capture: bool,
+    pub capture: bool,
     /// Leave [`NOISE`] out of standard error; not for programs that may talk to a terminal.
-    filter: bool,
+    pub filter: bool,
+    /// What every line begins with, where several runs print at once. Needs `filter`.
+    pub prefix: Option<String>,
+}
+
+/// A run that has been started.
+pub(crate) struct StartedRun {
+    pub child: Child,
+    /// What lets its output through.
+    copies: Vec<JoinHandle<()>>,
+    run_dir: RunDir,
+}
+
+impl StartedRun {
+    /// Waits for its end.
+    pub(crate) fn finish(self) -> Result<Outcome, LabError> {
+        let output = self.child.wait_with_output();
+        // The run's process namespace is gone, so no process holds the other end any more.
+        self.copies.into_iter().for_each(|copy| _ = copy.join());
+        let output = output.map_err(LabError::io("wait for the run"))?;
+        let end = input::read(&self.run_dir.path().join(END_FILE), MAX_END_BYTES)
+            .ok()
+            .and_then(|text| serde_json::from_slice(&text).ok());
+        match end {
+            Some(Ended { failure: Some(sentence), .. }) => Err(LabError::Refused(sentence)),
+            Some(Ended { end, status, seconds, failure: None }) => {
+                Ok(Outcome { end, status, seconds, stdout: output.stdout })
+            }
+            None => Err(LabError::Refused(format!("the run's supervisor ended early ({})", output.status))),
+        }
+    }
 }
 
 impl Lab {
@@ -84,14 +115,26 @@ impl Lab {
         let blueprint = self.state()?.blueprint;
         let placement = Placement::new(blueprint.hosts.len(), options.ranks, options.ranks_per_host)?;
         let run_dir = self.run_dir()?;
+        let launch = self.launch(&blueprint, &run_dir, &placement, program, options)?;
+        let streams = Streams { capture: options.capture, filter: true, prefix: None };
+        self.supervised(0, &launch, run_dir, options.timeout, streams)
+    }
+
+    /// What starts an MPI program on the hosts that a placement has.
+    pub(crate) fn launch(
+        &self,
+        blueprint: &Blueprint,
+        run_dir: &RunDir,
+        placement: &Placement,
+        program: &[OsString],
+        options: &RunOptions,
+    ) -> Result<Launch, LabError> {
         let program = check_program(program)?;
         let prepare = match options.flavour.unwrap_or_else(|| MpiFlavour::of_program(&program[0])) {
             MpiFlavour::OpenMpi => mpi::open_mpi,
             MpiFlavour::Mpich => mpi::mpich,
         };
-        let state_path = self.dir.state_path();
-        let launch = prepare(&blueprint, &state_path, run_dir.path(), placement, &options.launcher_args, program)?;
-        self.supervised(0, &launch, &run_dir, options.timeout, Streams { capture: options.capture, filter: true })
+        prepare(blueprint, &self.dir.state_path(), run_dir.path(), placement, &options.launcher_args, program)
     }
 
     /// Runs a plain command on one host: its `fab0` leads to the fabric, its host name is the host's.
@@ -111,21 +154,39 @@ impl Lab {
         let mut environment = mpi::environment(&blueprint);
         environment.extend(std::env::var_os(mpi::PRELOAD).map(|libraries| (mpi::PRELOAD.into(), libraries)));
         let launch = Launch { command, environment };
-        self.supervised(host.namespace, &launch, &self.run_dir()?, timeout, Streams { capture, filter: false })
+        let streams = Streams { capture, ..Streams::default() };
+        self.supervised(host.namespace, &launch, self.run_dir()?, timeout, streams)
     }
 
     fn supervised(
         &self,
         namespace: usize,
         launch: &Launch,
-        run_dir: &RunDir,
+        run_dir: RunDir,
         timeout: Option<Duration>,
         streams: Streams,
     ) -> Result<Outcome, LabError> {
+        let forwarding = Forwarding::start()?;
+        let run = self.start_supervised(namespace, launch, run_dir, timeout, streams)?;
+        let slot = forwarding.add(run.child.id())?;
+        let outcome = run.finish();
+        forwarding.remove(slot);
+        outcome
+    }
+
+    /// Starts a run, and lets its output through as it comes.
+    pub(crate) fn start_supervised(
+        &self,
+        namespace: usize,
+        launch: &Launch,
+        run_dir: RunDir,
+        timeout: Option<Duration>,
+        streams: Streams,
+    ) -> Result<StartedRun, LabError> {
         let binary = current_binary()?;
         let task = supervise::Task { namespace, run_dir: run_dir.path().clone(), timeout };
         let task = serde_json::to_string(&task).map_err(LabError::io("tell the supervisor what to do"))?;
-        let forwarding = Forwarding::start()?;
+        let piped = |is_piped: bool| if is_piped { Stdio::piped() } else { Stdio::inherit() };
         let mut child = Command::new(&binary)
             .args([ENTRY, supervise::VERB])
             .arg(self.dir.state_path())
@@ -133,31 +194,22 @@ impl Lab {
             .args(&launch.command)
             .env_remove(mpi::PRELOAD)
             .envs(launch.environment.iter().map(|(k, v)| (k, v)))
-            .stdout(if streams.capture { Stdio::piped() } else { Stdio::inherit() })
-            .stderr(if streams.filter { Stdio::piped() } else { Stdio::inherit() })
+            .stdout(piped(streams.capture || streams.prefix.is_some()))
+            .stderr(piped(streams.filter))
             .spawn()
             .map_err(LabError::io(format!("start {}", binary.display())))?;
-        forwarding.to(child.id() as i32);
-        let errors = child.stderr.take().map(|pipe| thread::spawn(|| pass_on(pipe)));
-        let output = child.wait_with_output();
-        // The run's process namespace is gone, so no process holds the other end any more.
-        let _ = errors.map(thread::JoinHandle::join);
-        drop(forwarding);
-        let output = output.map_err(LabError::io("wait for the run"))?;
-        let end = input::read(&run_dir.path().join(END_FILE), MAX_END_BYTES)
-            .ok()
-            .and_then(|text| serde_json::from_slice(&text).ok());
-        match end {
-            Some(Ended { failure: Some(sentence), .. }) => Err(LabError::Refused(sentence)),
-            Some(Ended { end, status, seconds, failure: None }) => {
-                Ok(Outcome { end, status, seconds, stdout: output.stdout })
-            }
-            None => Err(LabError::Refused(format!("the run's supervisor ended early ({})", output.status))),
+        let (prefix, out) = (streams.prefix.clone().unwrap_or_default(), streams.prefix);
+        let mut copies = Vec::new();
+        copies.extend(child.stderr.take().map(|pipe| thread::spawn(move || pass_on(pipe, &prefix, &mut io::stderr()))));
+        if let Some(prefix) = out.filter(|_| !streams.capture) {
+            let pipe = child.stdout.take();
+            copies.extend(pipe.map(|pipe| thread::spawn(move || pass_on(pipe, &prefix, &mut io::stdout()))));
         }
+        Ok(StartedRun { child, copies, run_dir })
     }
 
     /// Makes a directory for one run.
-    fn run_dir(&self) -> Result<RunDir, LabError> {
+    pub(crate) fn run_dir(&self) -> Result<RunDir, LabError> {
         for attempt in 0u32.. {
             let path = self.dir.path().join(format!("{RUN_PREFIX}{}-{attempt}", std::process::id()));
             match DirBuilder::new().mode(0o700).create(&path) {
@@ -180,10 +232,10 @@ fn check_program(program: &[OsString]) -> Result<&[OsString], LabError> {
 }
 
 /// A run's directory, removed when dropped.
-struct RunDir(PathBuf);
+pub(crate) struct RunDir(PathBuf);
 
 impl RunDir {
-    fn path(&self) -> &PathBuf {
+    pub(crate) fn path(&self) -> &PathBuf {
         &self.0
     }
 }
@@ -194,79 +246,18 @@ impl Drop for RunDir {
     }
 }
 
-/// The supervisor to which the signal handler passes signals; 0 while there is none.
-static SUPERVISOR: AtomicI32 = AtomicI32::new(0);
-/// A signal that came before there was one.
-static EARLY: AtomicI32 = AtomicI32::new(0);
-/// Whether a run has the handlers.
-static TAKEN: AtomicBool = AtomicBool::new(false);
-
-/// Signals that end the run instead of the process, while this lives.
-struct Forwarding {
-    before: Vec<(Signal, SigAction)>,
-}
-
-extern "C" fn forward(signal: libc::c_int) {
-    match SUPERVISOR.load(Ordering::SeqCst) {
-        0 => EARLY.store(signal, Ordering::SeqCst),
-        // SAFETY: kill(2) may be called in signal handlers, and the number is that of a child not yet waited for, or
-        // of one that was within the last moments.
-        pid => unsafe {
-            libc::kill(pid, signal);
-        },
-    }
-}
-
-impl Forwarding {
-    fn start() -> Result<Self, LabError> {
-        if TAKEN.swap(true, Ordering::SeqCst) {
-            return Err(LabError::State(
-                "this process runs a program in a lab already; one at a time is expected".into(),
-            ));
-        }
-        SUPERVISOR.store(0, Ordering::SeqCst);
-        EARLY.store(0, Ordering::SeqCst);
-        let action = SigAction::new(SigHandler::Handler(forward), SaFlags::SA_RESTART, SigSet::empty());
-        let mut forwarding = Forwarding { before: Vec::new() };
-        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-            // SAFETY: the handler only loads and stores atomics and calls kill(2).
-            let before = unsafe { sigaction(signal, &action) }.map_err(LabError::io("handle signals"))?;
-            forwarding.before.push((signal, before));
-        }
-        Ok(forwarding)
-    }
-
-    fn to(&self, pid: i32) {
-        SUPERVISOR.store(pid, Ordering::SeqCst);
-        match EARLY.swap(0, Ordering::SeqCst) {
-            0 => {}
-            signal => forward(signal),
-        }
-    }
-}
-
-impl Drop for Forwarding {
-    fn drop(&mut self) {
-        SUPERVISOR.store(0, Ordering::SeqCst);
-        for (signal, before) in &self.before {
-            // SAFETY: puts back what was there.
-            let _ = unsafe { sigaction(*signal, before) };
-        }
-        TAKEN.store(false, Ordering::SeqCst);
-    }
-}
-
 /// Open MPI 4.1's launcher says this about children that were quicker than it to start; nothing is wrong then.
 const NOISE: &str = "plm:rsh: Warning: setpgid(";
 
-/// Copies a run's standard error to ours, line by line and without [`NOISE`].
-fn pass_on(pipe: impl Read) {
+/// Copies what a run prints to one of our streams, line by line, with what every line begins with and without [`NOISE`].
+fn pass_on(pipe: impl Read, prefix: &str, to: &mut impl Write) {
     let mut lines = BufReader::new(pipe);
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
         if !String::from_utf8_lossy(&line).contains(NOISE) {
-            // A failure to write to standard error cannot be reported.
-            let _ = io::stderr().write_all(&line);
+            // In one piece, so that lines of several runs do not mix. A failure to write cannot be reported.
+            let _ = to.write_all(&[prefix.as_bytes(), &line].concat());
+            let _ = to.flush();
         }
         line.clear();
     }

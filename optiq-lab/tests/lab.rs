@@ -3,7 +3,9 @@
 //! Has a main of its own because the library starts the running binary again. Skips, and says why, where the system
 //! permits no namespaces or lacks the programs.
 
-use optiq_lab::{End, Lab, LabError, Outcome, Profile, RunOptions, Status, UpOptions, internal_main, list, network_at};
+use optiq_lab::{
+    End, Lab, LabError, LabJob, Outcome, Profile, RunOptions, Status, UpOptions, internal_main, list, network_at,
+};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -28,6 +30,7 @@ const CASES: [Case; 17] = [
     ("slow_host_runs_half_of_the_time", slow_host_runs_half_of_the_time),
     ("profiles_need_the_kernel", profiles_need_the_kernel),
     ("star_links_change", star_links_change),
+    ("jobs_at_once", jobs_at_once),
     ("interrupted_run_leaves_nothing", interrupted_run_leaves_nothing),
     ("interrupted_up_leaves_nothing", interrupted_up_leaves_nothing),
     ("down_ends_runs", down_ends_runs),
@@ -98,6 +101,9 @@ fn child(root: &Path, words: &[String]) -> i32 {
         ["run", name, program @ ..] => Lab::open(name, Some(root))
             .and_then(|lab| lab.run(&arguments(program), &RunOptions::default()))
             .map(|outcome| outcome.status),
+        ["jobs", name, program @ ..] => Lab::open(name, Some(root))
+            .and_then(|lab| jobs(&lab, &[("a", "h0", program), ("b", "h1", program)], false, false))
+            .map(|outcomes| outcomes.iter().map(|outcome| outcome.status).max().unwrap_or(0)),
         ["exec", name, program @ ..] => Lab::open(name, Some(root))
             .and_then(|lab| lab.exec("h1", &arguments(program), None, false))
             .map(|outcome| outcome.status),
@@ -137,6 +143,19 @@ fn run(lab: &Lab, program: &[&str], ranks: usize, ranks_per_host: usize) -> Outc
     let options =
         RunOptions { timeout: Some(LIMIT), capture: true, ranks: Some(ranks), ranks_per_host, ..Default::default() };
     lab.run(&arguments(program), &options).expect("run")
+}
+
+/// Runs jobs at once: name, hosts and program of each.
+fn jobs(lab: &Lab, jobs: &[(&str, &str, &[&str])], capture: bool, may_share: bool) -> Result<Vec<Outcome>, LabError> {
+    let job = |&(name, hosts, program): &(&str, &str, &[&str])| LabJob {
+        name: name.into(),
+        hosts: hosts.split_whitespace().map(String::from).collect(),
+        one_rank_each: true,
+        program: arguments(program),
+    };
+    let jobs: Vec<LabJob> = jobs.iter().map(job).collect();
+    let options = RunOptions { timeout: Some(LIMIT), capture, ..Default::default() };
+    lab.run_jobs(&jobs, &options, may_share, |_| Ok(()))
 }
 
 fn lines(outcome: &Outcome) -> Vec<String> {
@@ -596,7 +615,9 @@ fn start(root: &Path, verb: &str, name: &str, program: &[&str]) -> std::process:
         .expect("a child");
     let mut line = String::new();
     BufReader::new(child.stdout.as_mut().expect("its output")).read_line(&mut line).expect("a line");
-    assert_eq!(line.trim(), "ready");
+    // Jobs say who they are.
+    let said = line.trim();
+    assert_eq!(said.rsplit_once(": ").map_or(said, |(_, said)| said), "ready");
     child
 }
 
@@ -605,9 +626,36 @@ fn send(signal: &str, pid: u32) {
     assert!(status.success());
 }
 
+/// On hosts of their own and on shared ones, each job has what is its: hosts, output, status, a directory.
+fn jobs_at_once(root: &Path) {
+    let (lab, _) = up(root, "jobs", "star:3");
+    let where_and = "hostname; echo $TMPDIR";
+    let found = jobs(&lab, &[("a", "h2 h0", &["hostname"]), ("b", "h1", &["hostname"])], true, false).expect("jobs");
+    assert_eq!(found.iter().map(lines).collect::<Vec<_>>(), [vec!["h0", "h2"], vec!["h1"]]);
+    let program: &[&str] = &["sh", "-c", where_and];
+    let both = jobs(&lab, &[("a", "h1 h1", program), ("b", "h1", program)], true, true).expect("jobs");
+    let [a, b] = [lines(&both[0]), lines(&both[1])];
+    assert_eq!((a.len(), b.len()), (4, 2), "{a:?} {b:?}");
+    assert_ne!(a[0], b[0], "a directory of their own");
+    // One that fails ends the others, and says how it failed.
+    let began = Instant::now();
+    let ended = jobs(&lab, &[("a", "h0", &["sleep", "1004.25"]), ("b", "h1", &["sh", "-c", "exit 3"])], true, false);
+    let ended = ended.expect("jobs");
+    assert_eq!((ended[0].end, ended[1].end, ended[1].status), (End::Interrupted(15), End::Exited, 3));
+    assert!(began.elapsed() < LIMIT && processes_with("1004.25").is_empty());
+    assert_eq!(runs(root, "jobs"), 0);
+    assert!(lab.down().expect("down"));
+}
+
 fn interrupted_run_leaves_nothing(root: &Path) {
     let (lab, _) = up(root, "stop", "mesh:2");
-    let cases = [("INT", "run", "1001.25"), ("TERM", "exec", "1002.25"), ("KILL", "exec", "1003.25")];
+    let cases = [
+        ("INT", "run", "1001.25"),
+        ("INT", "jobs", "1005.25"),
+        ("KILL", "jobs", "1006.25"),
+        ("TERM", "exec", "1002.25"),
+        ("KILL", "exec", "1003.25"),
+    ];
     for (signal, verb, seconds) in cases {
         // Each rank also leaves a process behind that has left its session.
         let script = format!("setsid sleep {seconds} & echo ready; exec sleep {seconds}");

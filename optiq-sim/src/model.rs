@@ -290,6 +290,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("dragonfly+3456", include_str!("../../data/sim/dragonfly+3456.toml")),
     ("edison", include_str!("../../data/sim/edison.toml")),
     ("lab", include_str!("../../data/sim/lab.toml")),
+    ("lab-jobs", include_str!("../../data/sim/lab-jobs.toml")),
 ];
 
 impl Model {

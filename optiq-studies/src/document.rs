@@ -9,6 +9,7 @@ use crate::studies::direct::DirectContent;
 use crate::studies::executor::ExecutorContent;
 use crate::studies::io::IoContent;
 use crate::studies::lab::LabContent;
+use crate::studies::lab_jobs::LabJobsContent;
 use crate::studies::preload::PreloadContent;
 use crate::studies::profiles::ProfilesContent;
 use crate::studies::programs::ProgramsContent;
@@ -61,6 +62,8 @@ pub enum StudyContent {
     TableVii(TableViiContent),
     /// MPI and OPTIQ in turn on real networks.
     Lab(LabContent),
+    /// Jobs that share a lab.
+    LabJobs(LabJobsContent),
     /// Direct messages beside MPI's algorithms.
     Direct(DirectContent),
     /// Labs that lose, queue and slow down.
@@ -141,6 +144,7 @@ impl StudyDocument {
             StudyContent::Claim(c) => c.page(&about, &format!("{}.svg", self.name)),
             StudyContent::TableVii(c) => titled(TableViiContent::TITLE, &about, &c.body()),
             StudyContent::Lab(c) => titled(LabContent::TITLE, &about, &c.body()),
+            StudyContent::LabJobs(c) => titled(LabJobsContent::TITLE, &about, &c.body()),
             StudyContent::Direct(c) => titled(DirectContent::TITLE, &about, &c.body()),
             StudyContent::Profiles(c) => titled(ProfilesContent::TITLE, &about, &c.body()),
             StudyContent::Io(c) => titled(IoContent::TITLE, &about, &c.body()),
@@ -168,6 +172,7 @@ impl StudyDocument {
             StudyContent::Claim(c) => format!("{}: {}", c.id, c.title),
             StudyContent::TableVii(_) => TableViiContent::TITLE.into(),
             StudyContent::Lab(_) => LabContent::TITLE.into(),
+            StudyContent::LabJobs(_) => LabJobsContent::TITLE.into(),
             StudyContent::Direct(_) => DirectContent::TITLE.into(),
             StudyContent::Profiles(_) => ProfilesContent::TITLE.into(),
             StudyContent::Io(_) => IoContent::TITLE.into(),

@@ -9,6 +9,7 @@
 //! - [`claims`], run by [`claim_runs`]: the claims of the thesis (`optiq reproduce`);
 //! - [`studies`]: everything else that is measured (`optiq-studies results`, `optiq-studies race-codes`);
 //! - [`index`]: the page that lists the others;
+//! - [`real_jobs`]: jobs with real messages, which `optiq lab jobs` runs beside each other;
 //! - `bench`: what `optiq bench` measures under mpirun, with the feature `mpi`.
 
 #[cfg(feature = "mpi")]
@@ -31,6 +32,7 @@ mod published;
 mod published_dragonfly_plus;
 mod published_interference;
 pub mod quartiles;
+pub mod real_jobs;
 pub mod selection;
 pub mod studies;
 pub mod workspace;

@@ -15,7 +15,7 @@ use optiq_studies::index;
 use optiq_studies::progress::Progress;
 use optiq_studies::selection::Selection;
 use optiq_studies::studies::{
-    booksim, codes, direct, executor, io, lab, preload, profiles, programs, race, scale, simulator, table_vii,
+    booksim, codes, direct, executor, io, lab, lab_jobs, preload, profiles, programs, race, scale, simulator, table_vii,
 };
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
@@ -72,6 +72,8 @@ enum Part {
     TableVii,
     /// MPI_Alltoallv and optiq_alltoallv in turn on labs of 16 hosts and on this machine; about forty minutes
     Lab,
+    /// Jobs that share a lab, beside what is simulated; about ten minutes
+    LabJobs,
     /// Direct messages in labs of 16 hosts, beside MPI's algorithms; about half an hour
     Direct,
     /// OPTIQ and MPI where links lose, queue and slow down; about fifteen minutes
@@ -110,11 +112,11 @@ struct ResultsArguments {
     /// Of the claims only this one; may be given more than once [default: all]
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
-    /// Of lab, direct, profiles, io, preload, programs, race, simulator, scale and executor only these cases: a group of data/cases.toml, or
+    /// Of lab, lab-jobs, direct, profiles, io, preload, programs, race, simulator, scale and executor only these cases: a group of data/cases.toml, or
     /// another name that the study has; may be given more than once [default: all]
     #[arg(long, value_name = "NAME", requires = "only")]
     cases: Vec<String>,
-    /// Timed runs of either kind in lab, direct, profiles, io, preload, programs and race [default: 7; 3 in programs]
+    /// Timed runs of either kind in lab, lab-jobs, direct, profiles, io, preload, programs and race [default: 7; 3 in lab-jobs and programs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: Option<u32>,
     /// The folder of the pages, with the documents in its folder `data` [default: docs/results of the checkout]
@@ -190,9 +192,19 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
     }
     let workspace = Workspace::locate()?;
     let circumstances = workspace.circumstances()?;
-    if [Part::Lab, Part::Direct, Part::Profiles, Part::Io, Part::Preload, Part::Programs, Part::Race, Part::Simulator]
-        .into_iter()
-        .any(wanted)
+    if [
+        Part::Lab,
+        Part::LabJobs,
+        Part::Direct,
+        Part::Profiles,
+        Part::Io,
+        Part::Preload,
+        Part::Programs,
+        Part::Race,
+        Part::Simulator,
+    ]
+    .into_iter()
+    .any(wanted)
     {
         workspace::step("build optiq", || {
             let what = ["--release", "--package", "optiq-cli", "--package", "optiq-pmpi", "--features", "mpi"];
@@ -219,6 +231,7 @@ impl Part {
             Part::Cases => "plan the 91 cases",
             Part::TableVii => "plan for 1,024 nodes",
             Part::Lab => "measure in the lab",
+            Part::LabJobs => "run jobs beside each other in labs",
             Part::Direct => "send directly in labs",
             Part::Profiles => "measure in labs of all profiles",
             Part::Io => "access files in the lab",
@@ -236,6 +249,7 @@ impl Part {
     fn case_names(self) -> Result<Option<Vec<String>>, Failure> {
         Ok(match self {
             Part::Lab => Some(lab::case_names()?),
+            Part::LabJobs => Some(lab_jobs::case_names()?),
             Part::Direct => Some(direct::case_names()?),
             Part::Profiles => Some(profiles::case_names()),
             Part::Io => Some(io::case_names()),
@@ -257,12 +271,14 @@ impl Part {
         arguments: &ResultsArguments,
         selection: &Selection,
     ) -> Result<(), Failure> {
-        let repetitions = arguments.repetitions.unwrap_or(if self == Part::Programs { 3 } else { 7 });
+        let repetitions =
+            arguments.repetitions.unwrap_or(if matches!(self, Part::Programs | Part::LabJobs) { 3 } else { 7 });
         let content = match self {
             Part::Reproduce => return writer.claims(&arguments.claims()),
             Part::Cases => return writer.claims(&["91".to_owned()]),
             Part::TableVii => StudyContent::TableVii(table_vii::run()?),
             Part::Lab => StudyContent::Lab(lab::run(workspace, repetitions, selection)?),
+            Part::LabJobs => StudyContent::LabJobs(lab_jobs::run(workspace, repetitions, selection)?),
             Part::Direct => StudyContent::Direct(direct::run(workspace, repetitions, selection)?),
             Part::Profiles => StudyContent::Profiles(profiles::run(workspace, repetitions, selection)?),
             Part::Io => StudyContent::Io(io::run(workspace, repetitions, selection)?),
@@ -277,7 +293,14 @@ impl Part {
             Part::Booksim => StudyContent::Booksim(booksim::run(workspace)?),
         };
         let times = match self {
-            Part::Lab | Part::Direct | Part::Profiles | Part::Io | Part::Preload | Part::Programs | Part::Race => {
+            Part::Lab
+            | Part::LabJobs
+            | Part::Direct
+            | Part::Profiles
+            | Part::Io
+            | Part::Preload
+            | Part::Programs
+            | Part::Race => {
                 format!(" --repetitions {repetitions}")
             }
             _ => String::new(),
@@ -291,7 +314,7 @@ impl Part {
 /// The parts that have names of cases, with these.
 fn case_names(parts: &[Part]) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let names = |part: &Part| {
-        let fitting = "--cases is for lab, direct, profiles, io, preload, programs, race, simulator, scale and executor; --only has another part";
+        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, programs, race, simulator, scale and executor; --only has another part";
         let names = part.case_names()?.ok_or_else(|| Failure::Input(fitting.into()))?;
         Ok((part.name(), names))
     };

@@ -26,7 +26,8 @@ Examples:
   optiq congestion --topology fattree:k=4
   optiq congestion --topology dragonfly+:p=2,l=4,s=4,h=2,g=3 --routing fpar --json
 
-What is simulated, and how that differs from GPCNeT, is in the book's chapter on jobs. Times are of the simulated machine (--model).")]
+What is simulated, and how that differs from GPCNeT, is in the book's chapter on jobs. Times are of the simulated machine (--model).
+optiq lab congestion measures the same in a lab.")]
 pub struct Arguments {
     #[command(flatten)]
     topology: Topology,
@@ -138,20 +139,37 @@ impl Arguments {
             congestion(&network, &model, &options)?
         };
         drop(progress);
-        match self.json {
-            true => output::print_json(Schema::Congestion, &document(&network, &model, &self, &found))?,
-            false => output::print(&text(&network, &model, &self, &found))?,
-        }
+        let about = About {
+            network: &network,
+            model: &model.title,
+            routing: self.routing.unwrap_or_default().to_string(),
+            seed: self.seed,
+            samples: self.samples,
+        };
+        show(&about, &found, self.json)?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn document<'a>(
-    network: &'a Network,
-    model: &'a Model,
-    asked: &Arguments,
-    found: &CongestionTable,
-) -> CongestionDocument<'a> {
+/// What a table is of.
+pub struct About<'a> {
+    pub network: &'a Network,
+    /// Of the simulated machine, or what was measured.
+    pub model: &'a str,
+    pub routing: String,
+    pub seed: u64,
+    pub samples: u32,
+}
+
+/// Prints a table.
+pub fn show(about: &About<'_>, found: &CongestionTable, json: bool) -> Result<(), Failure> {
+    match json {
+        true => output::print_json(Schema::Congestion, &document(about, found)),
+        false => output::print(&text(about, found)),
+    }
+}
+
+fn document<'a>(about: &About<'a>, found: &CongestionTable) -> CongestionDocument<'a> {
     let victims = found.results.iter().map(|result| VictimDocument {
         victim: result.victim.key(),
         isolated: TimesDocument::new(result.victim, &result.isolated),
@@ -167,22 +185,22 @@ fn document<'a>(
             .collect(),
     });
     CongestionDocument {
-        topology: network.spec(),
-        network_fingerprint: network.fingerprint().to_string(),
-        model: &model.title,
-        routing: asked.routing.unwrap_or_default().to_string(),
-        seed: asked.seed,
-        hosts: network.hosts(),
+        topology: about.network.spec(),
+        network_fingerprint: about.network.fingerprint().to_string(),
+        model: about.model,
+        routing: about.routing.clone(),
+        seed: about.seed,
+        hosts: about.network.hosts(),
         victim_hosts: found.victims,
         congestor_hosts: found.congestors,
-        samples_per_victim: asked.samples,
+        samples_per_victim: about.samples,
         victims: victims.collect(),
     }
 }
 
-fn text(network: &Network, model: &Model, asked: &Arguments, found: &CongestionTable) -> String {
+fn text(about: &About<'_>, found: &CongestionTable) -> String {
     let CongestionTable { victims, congestors, results } = found;
-    let (spec, title, routing) = (network.spec(), &model.title, asked.routing.unwrap_or_default());
+    let (spec, title, routing) = (about.network.spec(), about.model, &about.routing);
     let mut out = format!(
         "{spec}: {victims} victims and {congestors} congestors at random, model {title}, routing {routing}\n\nIsolated\n"
     );

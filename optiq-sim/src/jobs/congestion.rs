@@ -165,7 +165,8 @@ pub struct OperationTimes {
 }
 
 impl OperationTimes {
-    fn of(seconds: &[f64]) -> Option<Self> {
+    /// Of operations, in seconds; `None` of none.
+    pub fn of(seconds: &[f64]) -> Option<Self> {
         let at = |q| quantile(seconds, q);
         Some(Self { min: at(0.0)?, max: at(1.0)?, mean: mean(seconds)?, p99: at(0.99)? })
     }
@@ -225,6 +226,69 @@ fn deal(hosts: usize, share: f64, seed: u64) -> Result<(Vec<u32>, Vec<u32>), Sim
     Ok((victims, all))
 }
 
+/// A run of a table: a victim alone, or beside a congestor.
+#[derive(Clone, Debug)]
+pub struct CongestionRun {
+    /// What is measured.
+    pub victim: Victim,
+    /// Beside what; `None` alone.
+    pub congestor: Option<Congestor>,
+    /// Its jobs: the victims, which are measured, and the congestors if there are some.
+    pub jobs: Vec<PlacedJob>,
+}
+
+/// All runs of a table: who simulates or measures them gives their times in the same order.
+#[derive(Clone, Debug)]
+pub struct CongestionRuns {
+    /// How many hosts are victims.
+    pub victims: usize,
+    /// And how many congestors.
+    pub congestors: usize,
+    /// First all victims alone, then beside each congestor.
+    pub runs: Vec<CongestionRun>,
+}
+
+/// The runs of a table for so many hosts; of the options share, samples and seed count.
+///
+/// # Errors
+/// [`SimError::Workload`]: fewer than 5 hosts, a share out of range.
+pub fn congestion_runs(hosts: usize, options: &CongestionOptions<'_>) -> Result<CongestionRuns, SimError> {
+    let (victims, congestors) = deal(hosts, options.share, options.seed)?;
+    let mut runs = Vec::new();
+    for congestor in [None].into_iter().chain(Congestor::ALL.into_iter().map(Some)) {
+        for victim in Victim::ALL {
+            let program = victim.program(options.samples).parse()?;
+            let mut jobs = vec![PlacedJob { program, hosts: victims.clone(), servers: 0, is_measured: true }];
+            if let Some(kind) = congestor {
+                jobs.push(kind.job(&congestors)?);
+            }
+            runs.push(CongestionRun { victim, congestor, jobs });
+        }
+    }
+    Ok(CongestionRuns { victims: victims.len(), congestors: congestors.len(), runs })
+}
+
+impl CongestionRuns {
+    /// The table, of the times of all runs in their order. Panics if there are fewer.
+    pub fn table(&self, times: &[OperationTimes]) -> CongestionTable {
+        let result = |(at, victim): (usize, Victim)| VictimResult {
+            victim,
+            isolated: times[at],
+            congested: Congestor::ALL
+                .into_iter()
+                .zip(1..)
+                .map(|(congestor, row)| {
+                    let beside = times[row * Victim::ALL.len() + at];
+                    let (impact_mean, impact_p99) = (beside.mean / times[at].mean, beside.p99 / times[at].p99);
+                    Congested { congestor, times: beside, impact_mean, impact_p99 }
+                })
+                .collect(),
+        };
+        let results = Victim::ALL.into_iter().enumerate().map(result).collect();
+        CongestionTable { victims: self.victims, congestors: self.congestors, results }
+    }
+}
+
 /// Measures a network's congestion table: 15 runs, each of which ends when all victims have their samples.
 ///
 /// # Errors
@@ -234,25 +298,23 @@ pub fn congestion(
     model: &Model,
     options: &CongestionOptions<'_>,
 ) -> Result<CongestionTable, SimError> {
-    let (victims, congestors) = deal(network.hosts(), options.share, options.seed)?;
-    let kinds = || [None].into_iter().chain(Congestor::ALL.into_iter().map(Some));
-    let runs: Vec<(Victim, Option<Congestor>)> =
-        kinds().flat_map(|kind| Victim::ALL.into_iter().map(move |victim| (victim, kind))).collect();
+    let planned = congestion_runs(network.hosts(), options)?;
+    let runs = &planned.runs;
     let found: Vec<Mutex<Option<Result<OperationTimes, SimError>>>> = runs.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
     let halt = AtomicBool::new(false);
-    let machine = Measured { network, model, options, victims: &victims, congestors: &congestors, halt: &halt };
+    let machine = Measured { network, model, options, halt: &halt };
     let work = || {
         loop {
             let at = next.fetch_add(1, SeqCst);
-            let Some(&(victim, kind)) = runs.get(at) else { return };
+            let Some(run) = runs.get(at) else { return };
             if machine.is_stopped() {
                 return;
             }
             if let Some(progress) = options.progress {
                 progress(at, runs.len());
             }
-            let times = machine.run(victim, kind);
+            let times = machine.run(run);
             if times.is_err() {
                 halt.store(true, SeqCst);
             }
@@ -269,21 +331,7 @@ pub fn congestion(
     for found in found {
         times.push(found.into_inner().unwrap_or_else(|| Err(SimError::Workload("congestion: stopped".into())))?);
     }
-    let result = |(at, victim): (usize, Victim)| VictimResult {
-        victim,
-        isolated: times[at],
-        congested: Congestor::ALL
-            .into_iter()
-            .zip(1..)
-            .map(|(kind, row)| {
-                let beside = times[row * Victim::ALL.len() + at];
-                let (impact_mean, impact_p99) = (beside.mean / times[at].mean, beside.p99 / times[at].p99);
-                Congested { congestor: kind, times: beside, impact_mean, impact_p99 }
-            })
-            .collect(),
-    };
-    let results = Victim::ALL.into_iter().enumerate().map(result).collect();
-    Ok(CongestionTable { victims: victims.len(), congestors: congestors.len(), results })
+    Ok(planned.table(&times))
 }
 
 /// What all runs have in common.
@@ -292,8 +340,6 @@ struct Measured<'a> {
     network: &'a Network,
     model: &'a Model,
     options: &'a CongestionOptions<'a>,
-    victims: &'a [u32],
-    congestors: &'a [u32],
     /// Another run has failed, or the caller wants an end.
     halt: &'a AtomicBool,
 }
@@ -306,12 +352,7 @@ impl Measured<'_> {
         self.halt.load(SeqCst)
     }
 
-    fn run(&self, victim: Victim, kind: Option<Congestor>) -> Result<OperationTimes, SimError> {
-        let program = victim.program(self.options.samples).parse()?;
-        let mut jobs = vec![PlacedJob { program, hosts: self.victims.to_vec(), servers: 0, is_measured: true }];
-        if let Some(kind) = kind {
-            jobs.push(kind.job(self.congestors)?);
-        }
+    fn run(&self, run: &CongestionRun) -> Result<OperationTimes, SimError> {
         let tell = |_, _| {
             // This is called now and then, so here the caller's wish is passed on.
             self.is_stopped();
@@ -324,11 +365,11 @@ impl Measured<'_> {
             progress: Some(&tell),
             ..RunOptions::default()
         };
-        let found = simulate_placed(self.network, self.model, &jobs, &options)?;
+        let found = simulate_placed(self.network, self.model, &run.jobs, &options)?;
         let seconds: Vec<f64> = found.reports[0].durations().iter().map(|d| d.seconds()).collect();
         match found.reports[0].complete() {
             Some(_) => OperationTimes::of(&seconds)
-                .ok_or_else(|| SimError::Workload(format!("congestion: {} has no samples", victim.name()))),
+                .ok_or_else(|| SimError::Workload(format!("congestion: {} has no samples", run.victim.name()))),
             None => Err(SimError::Workload("congestion: stopped".into())),
         }
     }

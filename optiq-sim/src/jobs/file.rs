@@ -20,6 +20,7 @@
 //! [`crate::jobs::allocation`] says. Paths in a job file are relative to the working directory, as on a command line.
 
 use crate::error::SimError;
+use crate::jobs::placed::job_seed;
 use crate::jobs::placement::{Placement, ServerPlacement};
 use crate::jobs::program_spec::ProgramSpec;
 use crate::model::Model;
@@ -27,7 +28,6 @@ use crate::nic::layout::MAX_JOBS;
 use crate::router::policy::Policy;
 use optiq_files::input;
 use optiq_net::Network;
-use optiq_net::random::SplitMix64;
 use optiq_net::text_file::{self, shorten};
 use serde::Deserialize;
 use std::ops::Range;
@@ -225,7 +225,7 @@ impl JobFile {
 
     /// The seed of a job's programs: another one for each.
     pub fn job_seed(&self, job: usize) -> u64 {
-        SplitMix64::new(SplitMix64::new(self.seed).next_u64() ^ job as u64).next_u64()
+        job_seed(self.seed, job as u64)
     }
 
     /// An error of a job.

@@ -13,6 +13,7 @@ pub mod placement;
 pub mod program_grammar;
 pub mod program_spec;
 pub mod programs;
+pub mod real_time;
 pub mod run;
 pub mod sharing;
 pub mod sites;

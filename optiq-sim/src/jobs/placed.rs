@@ -32,6 +32,11 @@ pub struct PlacedJob {
     pub is_measured: bool,
 }
 
+/// The seed of the programs of the job with this number: another one for each.
+pub fn job_seed(seed: u64, job: u64) -> u64 {
+    SplitMix64::new(SplitMix64::new(seed).next_u64() ^ job).next_u64()
+}
+
 /// What was found.
 pub struct PlacedOutcome {
     /// Of the network, and of each job by its place in the list.
@@ -60,7 +65,7 @@ pub fn simulate_placed(
             hosts: &placed.hosts,
             servers: placed.servers,
             first: programs.len() as u32,
-            seed: SplitMix64::new(SplitMix64::new(options.seed).next_u64() ^ u64::from(job)).next_u64(),
+            seed: job_seed(options.seed, job.into()),
             keep_going: !placed.is_measured,
             planning_network: None,
         };

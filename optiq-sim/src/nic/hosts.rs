@@ -131,9 +131,7 @@ impl Hosts {
 
     /// Adds a process.
     pub(crate) fn add(&mut self, process: u32, place: Process, seed: u64, program: Box<dyn Program>) {
-        // The stream of a component: its number, spread by the seed's first word.
-        let base = SplitMix64::new(seed).next_u64();
-        let random = SplitMix64::new(base ^ SplitMix64::new(u64::from(process) + 1).next_u64());
+        let random = random_stream(seed, process);
         self.states[process as usize] = Some(Box::new(ProcessState {
             program,
             place,
@@ -334,6 +332,12 @@ impl Hosts {
     pub(crate) fn programs(&mut self) -> impl Iterator<Item = (u32, Box<dyn Program>)> + '_ {
         self.states.iter_mut().zip(0..).filter_map(|(state, number)| Some((number, state.take()?.program)))
     }
+}
+
+/// The random numbers of a component: its number, spread by the seed's first word.
+pub(crate) fn random_stream(seed: u64, process: u32) -> SplitMix64 {
+    let base = SplitMix64::new(seed).next_u64();
+    SplitMix64::new(base ^ SplitMix64::new(u64::from(process) + 1).next_u64())
 }
 
 /// Whether a process is of a measured job and not done.

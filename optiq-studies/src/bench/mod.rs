@@ -8,4 +8,5 @@ pub mod cases;
 pub mod comparison;
 mod exchange;
 pub mod io;
+pub mod job;
 pub mod timing;

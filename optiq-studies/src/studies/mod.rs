@@ -7,6 +7,7 @@ pub mod direct;
 pub mod executor;
 pub mod io;
 pub mod lab;
+pub mod lab_jobs;
 pub mod preload;
 pub mod profiles;
 pub mod program_runs;

@@ -1,6 +1,7 @@
 //! `optiq bench`: measurements under `mpirun`.
 
 mod io;
+mod job;
 
 use crate::failure::Failure;
 use crate::output::{self, Schema};
@@ -15,12 +16,13 @@ use optiq_studies::bench::comparison::Suite;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Measure under mpirun: plain MPI and OPTIQ in turn in one job, every byte checked
+/// Measure under mpirun: plain MPI and OPTIQ in turn in one job, every byte checked; or the programs of job files
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   optiq bench alltoallv --help
   optiq bench io --help
+  optiq bench job --help
 
 A job of 16 ranks in the lab:
   optiq lab up --topology torus:4x4
@@ -36,6 +38,7 @@ pub struct Arguments {
 enum What {
     Alltoallv(Alltoallv),
     Io(io::Io),
+    Job(job::Job),
 }
 
 /// MPI_Alltoallv against optiq_alltoallv. Started on every rank by mpirun; OPTIQ_TOPOLOGY names the network, which
@@ -91,6 +94,7 @@ impl Arguments {
         let a = match self.what {
             What::Alltoallv(a) => a,
             What::Io(io) => return io.run().map(|()| ExitCode::SUCCESS),
+            What::Job(job) => return job.run().map(|()| ExitCode::SUCCESS),
         };
         let listed = a.cases.is_some();
         let cases = match &a.cases {

@@ -1,4 +1,4 @@
-//! Single messages on a private communicator, for what is measured before there is a transport.
+//! Single messages on a private communicator, for what is measured before there is a transport, or without one.
 
 use super::comm::{Communicator, byte, check};
 use super::convert::c_rank;
@@ -52,6 +52,47 @@ impl Communicator {
         let code = unsafe { ffi::PMPI_Irecv(into, bytes, byte(), c_rank(from), TAG, self.raw(), &mut message.request) };
         check(code, "MPI_Irecv")?;
         Ok(message)
+    }
+
+    /// Begins to receive a message that has been announced, from whomever, into memory that `memory` gives for its bytes; `None` if
+    /// there is none.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    ///
+    /// # Panics
+    /// If the memory is shorter than the message.
+    pub fn receive_any(
+        &self,
+        memory: impl FnOnce(usize) -> Vec<u8>,
+    ) -> Result<Option<(Rank, Message)>, TransportError> {
+        let (mut found, mut bytes) = (0, 0);
+        // SAFETY: the communicator is ours; MPI fills handle and status if there is a message, and only then are they read.
+        let (code, mut handle, from) = unsafe {
+            let mut handle = ffi::RSMPI_MESSAGE_NULL;
+            let mut status: ffi::MPI_Status = std::mem::zeroed();
+            let any = ffi::RSMPI_ANY_SOURCE;
+            let code = ffi::PMPI_Improbe(any, TAG, self.raw(), &mut found, &mut handle, &mut status);
+            if code == ffi::MPI_SUCCESS as c_int && found != 0 {
+                ffi::PMPI_Get_count(&status, byte(), &mut bytes);
+            }
+            (code, handle, status.MPI_SOURCE)
+        };
+        check(code, "MPI_Improbe")?;
+        if found == 0 {
+            return Ok(None);
+        }
+        let memory = memory(bytes.max(0) as usize);
+        assert!(bytes.max(0) as usize <= memory.len(), "the memory that is received into");
+        // SAFETY: a constant; overwritten.
+        let mut message = Message { request: unsafe { ffi::RSMPI_REQUEST_NULL }, memory };
+        // SAFETY: as many bytes as the message has, which stay until the request is complete; the message was found above.
+        let code = unsafe {
+            let into = message.memory.as_mut_ptr().cast();
+            ffi::PMPI_Imrecv(into, bytes, byte(), &mut handle, &mut message.request)
+        };
+        check(code, "MPI_Imrecv")?;
+        Ok(Some((Rank(from as u32), message)))
     }
 }
 

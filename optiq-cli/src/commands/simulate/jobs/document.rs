@@ -53,8 +53,9 @@ struct FiguresDocument {
     times: Option<Times>,
 }
 
+/// What operations took.
 #[derive(Serialize)]
-struct Times {
+pub struct Times {
     nodes: usize,
     mean_seconds: f64,
     min_seconds: f64,
@@ -77,8 +78,9 @@ struct TimeIntervals {
     p99_interval_seconds: [f64; 2],
 }
 
+/// How many times as long they took beside others as alone.
 #[derive(Serialize)]
-struct SlowdownDocument {
+pub struct SlowdownDocument {
     slowdown_mean: f64,
     slowdown_median: f64,
     slowdown_p99: f64,
@@ -134,7 +136,12 @@ impl FiguresDocument {
 }
 
 impl Times {
-    fn new(s: &JobStatistics) -> Self {
+    /// Mean, quartiles with the median between them, and the 99 % quantile.
+    pub fn seconds(&self) -> [f64; 5] {
+        [self.mean_seconds, self.q1_seconds, self.median_seconds, self.q3_seconds, self.p99_seconds]
+    }
+
+    pub fn new(s: &JobStatistics) -> Self {
         let intervals = || {
             Some(TimeIntervals {
                 mean_interval_seconds: interval(&s.mean)?,
@@ -159,7 +166,12 @@ impl Times {
 }
 
 impl SlowdownDocument {
-    fn new(s: &Slowdown) -> Self {
+    /// Of the mean.
+    pub fn mean(&self) -> f64 {
+        self.slowdown_mean
+    }
+
+    pub fn new(s: &Slowdown) -> Self {
         let intervals = || {
             Some(SlowdownIntervals {
                 slowdown_mean_interval: interval(&s.mean)?,

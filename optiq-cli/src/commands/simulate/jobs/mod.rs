@@ -1,6 +1,6 @@
 //! `optiq simulate --jobs`: jobs that share a network, each alone and all together.
 
-mod document;
+pub mod document;
 mod figures;
 mod report;
 mod text;

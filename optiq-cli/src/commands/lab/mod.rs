@@ -1,14 +1,25 @@
 //! `optiq lab`: a real network on this machine, for real programs.
 
+#[cfg(feature = "mpi")]
+mod congestion;
+mod job_argument;
+#[cfg(feature = "mpi")]
+mod jobs;
+#[cfg(feature = "mpi")]
+mod jobs_document;
+#[cfg(feature = "mpi")]
+mod real_jobs;
+
 use crate::arguments::duration;
 use crate::arguments::specification;
 use crate::failure::Failure;
 use crate::output::{self, Schema};
 use crate::progress::Progress;
 use clap::{Args, Subcommand};
+use job_argument::JobArgument;
 use optiq_lab::{
-    End, Lab, LabError, LabLink, LinkRate, MpiFlavour, Outcome, Profile, Rate, RunOptions, Status, Stream, UpOptions,
-    network_at,
+    End, Lab, LabError, LabJob, LabLink, LinkRate, MpiFlavour, Outcome, Profile, Rate, RunOptions, Status, Stream,
+    UpOptions, network_at,
 };
 use optiq_net::Network;
 use optiq_view::table;
@@ -33,6 +44,10 @@ pub struct Arguments {
 enum Action {
     Up(Up),
     Run(Run),
+    #[cfg(feature = "mpi")]
+    Jobs(jobs::JobsOf),
+    #[cfg(feature = "mpi")]
+    Congestion(congestion::CongestionOf),
     Exec(Exec),
     Rate(RateOf),
     Cut(Cut),
@@ -98,13 +113,16 @@ fn profile_help() -> String {
 }
 
 /// Run an MPI program on the lab's hosts; what follows `--` is the program. Its exit status is passed on (124 if its
-/// time was up)
+/// time was up). Or run several at once, each given as a --job; if one fails, all are ended
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  optiq lab up --topology star:2
+  optiq lab up --topology star:4
   optiq lab run --ranks 2 --timeout 60 -- hostname
-  optiq lab down")]
+  optiq lab run --job 'a@h[0-1]=hostname' --job 'b@h[2-3]=hostname'
+  optiq lab down
+
+Every line that a job prints begins with its name. Options hold for each job: --ranks-per-host 2 gives each of its hosts two ranks.")]
 struct Run {
     /// Ranks on each host
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -122,10 +140,16 @@ struct Run {
     /// A further argument for mpirun; may be given several times
     #[arg(long = "mpirun-argument", value_name = "ARGUMENT", allow_hyphen_values = true)]
     launcher: Vec<OsString>,
+    /// A program that runs beside others on these hosts, such as 'a@h[0-3]=./program argument'; given once for each
+    #[arg(long = "job", value_name = "NAME@HOSTS=COMMAND")]
+    jobs: Vec<JobArgument>,
+    /// Hosts may be in several jobs
+    #[arg(long, requires = "jobs")]
+    shared_hosts: bool,
     #[command(flatten)]
     which: Which,
     /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    #[arg(last = true, required_unless_present = "jobs", conflicts_with = "jobs", value_name = "PROGRAM")]
     program: Vec<OsString>,
 }
 
@@ -284,6 +308,20 @@ struct OutcomeDocument {
 }
 
 #[derive(Serialize)]
+struct OutcomesDocument {
+    /// That of the first job that failed by itself; 0 if none has.
+    status: i32,
+    jobs: Vec<JobOutcomeDocument>,
+}
+
+#[derive(Serialize)]
+struct JobOutcomeDocument {
+    name: String,
+    #[serde(flatten)]
+    outcome: OutcomeDocument,
+}
+
+#[derive(Serialize)]
 struct DownDocument {
     name: String,
     was_up: bool,
@@ -294,6 +332,10 @@ impl Arguments {
         match self.action {
             Action::Up(up) => up.run(),
             Action::Run(run) => run.run(),
+            #[cfg(feature = "mpi")]
+            Action::Jobs(jobs) => jobs.run(),
+            #[cfg(feature = "mpi")]
+            Action::Congestion(congestion) => congestion.run(),
             Action::Exec(exec) => exec.run(),
             Action::Rate(rate) => rate.run(),
             Action::Cut(cut) => cut.link.change(|lab, from, to| lab.cut(from, to)),
@@ -382,19 +424,48 @@ impl Link {
 impl Run {
     fn run(self) -> Result<ExitCode, Failure> {
         let lab = Lab::open(&self.which.name, None)?;
-        let outcome = lab.run(
-            &self.program,
-            &RunOptions {
-                ranks: self.ranks,
-                ranks_per_host: self.ranks_per_host,
-                flavour: self.mpi,
-                launcher_args: self.launcher,
-                timeout: self.timeout,
-                capture: self.which.json,
-            },
-        )?;
+        let options = RunOptions {
+            ranks: self.ranks,
+            ranks_per_host: self.ranks_per_host,
+            flavour: self.mpi,
+            launcher_args: self.launcher,
+            timeout: self.timeout,
+            capture: self.which.json,
+        };
+        if !self.jobs.is_empty() {
+            let jobs: Vec<LabJob> = self.jobs.into_iter().map(|JobArgument(job)| job).collect();
+            return run_several(&lab, &jobs, &options, self.shared_hosts);
+        }
+        let outcome = lab.run(&self.program, &options)?;
         pass_on(outcome, self.timeout, self.which.json)
     }
+}
+
+/// Runs jobs at once, and says how they ended. The exit status is that of the first one that was not ended because of another.
+fn run_several(lab: &Lab, jobs: &[LabJob], options: &RunOptions, may_share: bool) -> Result<ExitCode, Failure> {
+    let outcomes = lab.run_jobs(jobs, options, may_share, |_| Ok::<(), Failure>(()))?;
+    let is_end = |o: &&Outcome| !matches!(o.end, End::Interrupted(_)) && o.status != 0;
+    let failed = outcomes.iter().find(is_end).or(outcomes.iter().find(|o| o.status != 0));
+    let status = failed.map_or(0, |o| o.status);
+    if options.capture {
+        let each = jobs.iter().zip(&outcomes);
+        let jobs = each.map(|(job, o)| JobOutcomeDocument { name: job.name.clone(), outcome: OutcomeDocument::new(o) });
+        output::print_json(Schema::LabOutcomes, &OutcomesDocument { status, jobs: jobs.collect() })?;
+    } else {
+        for (job, outcome) in jobs.iter().zip(&outcomes) {
+            let limit = options.timeout.map_or(0.0, |t| t.as_secs_f64());
+            match outcome.end {
+                End::Exited if outcome.status == 0 => {}
+                End::Exited => eprintln!("optiq: job {} ended with status {}", job.name, outcome.status),
+                End::TimedOut => {
+                    eprintln!("optiq: job {} was ended, as its {} were up", job.name, table::seconds(limit))
+                }
+                End::Interrupted(signal) => eprintln!("optiq: job {} was ended by signal {signal}", job.name),
+                End::LabGone => return Err(LabError::State("the lab was taken down while the jobs ran".into()).into()),
+            }
+        }
+    }
+    Ok(ExitCode::from(u8::try_from(status).unwrap_or(1)))
 }
 
 impl Exec {
@@ -443,15 +514,7 @@ impl Down {
 /// Passes on how a program ended.
 fn pass_on(outcome: Outcome, timeout: Option<Duration>, json: bool) -> Result<ExitCode, Failure> {
     if json {
-        output::print_json(
-            Schema::LabOutcome,
-            &OutcomeDocument {
-                end: outcome.end,
-                status: outcome.status,
-                seconds: outcome.seconds,
-                stdout: String::from_utf8_lossy(&outcome.stdout).into_owned(),
-            },
-        )?;
+        output::print_json(Schema::LabOutcome, &OutcomeDocument::new(&outcome))?;
     } else {
         let limit = timeout.map_or(0.0, |t| t.as_secs_f64());
         match outcome.end {
@@ -462,6 +525,17 @@ fn pass_on(outcome: Outcome, timeout: Option<Duration>, json: bool) -> Result<Ex
         }
     }
     Ok(ExitCode::from(u8::try_from(outcome.status).unwrap_or(1)))
+}
+
+impl OutcomeDocument {
+    fn new(outcome: &Outcome) -> Self {
+        OutcomeDocument {
+            end: outcome.end,
+            status: outcome.status,
+            seconds: outcome.seconds,
+            stdout: String::from_utf8_lossy(&outcome.stdout).into_owned(),
+        }
+    }
 }
 
 impl LabDocument {
