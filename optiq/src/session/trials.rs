@@ -7,13 +7,15 @@
 //! Where the plan forwards, or sends large messages directly, planned paths come first. Another side has its first trial as soon as
 //! the side that serves may have lost as much, against something that takes no longer than the plan's link bound, as the trial is
 //! taken to cost: whoever rents skis until the rent adds up to the price never pays more than twice what was necessary (A. Karlin,
-//! M. Manasse, L. Rudolph and D. Sleator, "Competitive Snoopy Caching", Algorithmica 3, 1988). With `x` the time of the side that
-//! serves, `b` the bound and `n` its uses,
+//! M. Manasse, L. Rudolph and D. Sleator, "Competitive Snoopy Caching", Algorithmica 3, 1988). With `t` the times of the
+//! `n` uses of the side that serves, `x` their average and `b` the bound,
 //!
 //! ```text
-//!     prices of all first trials so far, this one included  <=  n (x - b),        price = x for MPI, x / 2 for flow control
+//!     prices of all first trials so far, this one included  <=  sum t - n b,      price = x for MPI, x / 2 for flow control
 //! ```
 //!
+//! where the sum has what uses really took, outliers included: where packets are lost, one use in two takes several times as long as
+//! the other, and no average that outliers hardly change says so soon. Prices are what they are
 //! since MPI may take any time, but the same plan with other flow control does not differ by more than that where nothing is wrong with
 //! either. Where small messages go directly, plain MPI comes first, then the schedule has a trial, unless MPI leaves too little of the
 //! link bound. From then on the fastest serves. The others get further trials whenever all of these together take no more than a
@@ -118,9 +120,8 @@ impl Trials {
             (None, None) => (first, 0),
         };
         let mut trials = Self { uses, ..Self::beginning_with(first) };
-        trials.plain = RobustMovingAverage { seconds: times.mpi_bounds, times: times.mpi_calls };
-        trials.planned[times.flow_control.index()] =
-            RobustMovingAverage { seconds: times.optiq_bounds, times: times.optiq_calls };
+        trials.plain = RobustMovingAverage::known(times.mpi_bounds, times.mpi_calls);
+        trials.planned[times.flow_control.index()] = RobustMovingAverage::known(times.optiq_bounds, times.optiq_calls);
         trials
     }
 
@@ -197,8 +198,8 @@ impl Trials {
 
     /// What the side that serves has lost, at most, against whatever takes no longer than the plan's link bound.
     fn regret(&self, best: Side, bounds: LinkBounds) -> f64 {
-        let RobustMovingAverage { seconds, times } = *self.average(best);
-        seconds.map_or(0.0, |seconds| f64::from(times) * (seconds - bounds.relative()))
+        let RobustMovingAverage { sum, times, .. } = *self.average(best);
+        sum - f64::from(times) * bounds.relative()
     }
 
     /// Who serves the next use.
@@ -265,20 +266,33 @@ impl fmt::Display for Trials {
 }
 
 /// A moving average of times that follows a fabric that changes, and in which a single outlier counts little: with `m` the
-/// average and `x` a new time, `m + (min(x, 1.5 m) - m) / 4`; before that the smaller of the first two times.
+/// average and `x` a new time, `m + (min(x, 1.5 m) - m) / 4`; before that the smaller of the first two times. The limit doubles with
+/// every outlier that follows another one.
 #[derive(Clone, Copy, Debug, Default)]
 struct RobustMovingAverage {
     seconds: Option<f64>,
     times: u32,
+    /// Of all times, as they were; the second one counts twice if the first, which may have opened connections, was longer.
+    sum: f64,
+    /// Times beyond the limit since the last one that was not.
+    outliers: i32,
 }
 
 impl RobustMovingAverage {
+    fn known(seconds: Option<f64>, times: u32) -> Self {
+        Self { seconds, times, sum: seconds.unwrap_or_default() * f64::from(times), outliers: 0 }
+    }
+
     fn add(&mut self, seconds: f64) {
+        self.sum = if self.times == 1 && seconds < self.sum { 2.0 * seconds } else { self.sum + seconds };
+        let limit = self.seconds.map_or(f64::INFINITY, |known| OUTLIER * known);
+        let reached = limit * 2f64.powi(self.outliers);
+        self.outliers = if seconds > limit { self.outliers.saturating_add(1) } else { 0 };
         self.seconds = Some(match (self.seconds, self.times) {
             (None, _) => seconds,
             // The first use may have opened connections.
             (Some(first), ..2) => first.min(seconds),
-            (Some(known), _) => known + (seconds.min(OUTLIER * known) - known) / AVERAGE_WEIGHT,
+            (Some(known), _) => known + (seconds.min(reached) - known) / AVERAGE_WEIGHT,
         });
         self.times = self.times.saturating_add(1);
     }
@@ -431,6 +445,21 @@ mod tests {
         let (served, best) = sides(Side::PLANNED, LinkBounds { planned: 1.0, direct: 1.0 }, 6, far);
         assert_eq!(served[..2], [Side::PLANNED; 2]);
         assert_eq!((&served[2..], best), (&[Side::Planned(ShortestQueues); 4][..], Side::Planned(ShortestQueues)));
+    }
+
+    /// Where packets are lost, uses take about one bound or several, and no flow control helps: MPI has its trial all the same, and serves.
+    #[test]
+    fn lost_packets_do_not_keep_mpi_from_its_trial() {
+        let planned = [2.9, 2.8, 6.3, 1.05, 3.8, 4.3, 4.9, 5.3];
+        let at = std::cell::Cell::new(0);
+        let time = |side| {
+            at.set(at.get() + 1);
+            if side == Side::Plain { 2.2 } else { planned[(at.get() - 1) % planned.len()] }
+        };
+        let (served, best) = sides(Side::PLANNED, LinkBounds { planned: 1.0, direct: 1.0 }, 16, time);
+        let first = served.iter().position(|side| *side == Side::Plain);
+        assert!(first.is_some_and(|first| first <= 8), "{served:?}");
+        assert_eq!(best, Side::Plain, "{served:?}");
     }
 
     #[test]
