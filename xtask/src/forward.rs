@@ -23,7 +23,7 @@ fn has_labs(arguments: &[String]) -> bool {
         .map(|(_, part)| part.as_str());
     let joined = arguments.iter().filter_map(|argument| argument.strip_prefix("--only="));
     let parts: Vec<&str> = after.chain(joined).collect();
-    parts.is_empty() || parts.iter().any(|part| ["lab", "io"].contains(part))
+    parts.is_empty() || parts.iter().any(|part| ["lab", "lab-jobs", "io"].contains(part))
 }
 
 /// `optiq-studies race-codes`, which needs no MPI.
@@ -65,7 +65,9 @@ mod tests {
     #[test]
     fn labs_are_needed_where_they_are_measured() {
         let has = |words: &str| has_labs(&words.split(' ').map(String::from).collect::<Vec<_>>());
-        assert!(has("--repetitions 3") && has("--only lab") && has("--only=io --only booksim"));
+        assert!(
+            has("--repetitions 3") && has("--only lab") && has("--only=lab-jobs") && has("--only=io --only booksim")
+        );
         assert!(!has("--only booksim --only=table-vii"));
     }
 }
