@@ -112,6 +112,9 @@ struct Task {
     kind: Kind,
 }
 
+/// What links carried in a run, and what each job in it did.
+type Simulated = (MeasuredLoad, Vec<(usize, JobRun)>);
+
 /// A run that is over: what each job in it did.
 type Found = Result<Option<Vec<(usize, JobRun)>>, SimError>;
 
@@ -213,7 +216,7 @@ impl<'a> Trial<'a> {
         (remedy, kind): (usize, Kind),
         planning_networks: &[Option<&Network>],
         (run, threads, series): (usize, usize, Recording),
-    ) -> Result<Option<(MeasuredLoad, Vec<(usize, JobRun)>)>, SimError> {
+    ) -> Result<Option<Simulated>, SimError> {
         if self.is_stopped() {
             return Ok(None);
         }
