@@ -63,6 +63,8 @@ schemas! {
     SweepPlan: "sweep-plan",
     /// `optiq throttle`.
     Throttle: "throttle",
+    /// `optiq cures`.
+    Cures: "cures",
     /// `optiq reproduce`.
     Reproduce: "reproduce",
     /// `optiq lab up`, and `optiq lab status` of one lab.

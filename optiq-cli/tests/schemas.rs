@@ -88,6 +88,11 @@ fn documents_are_as_their_schemas_say() {
             "network = \"fattree:4x4:1x2\"\n[[job]]\nname = \"a\"\n{many}[[job]]\nname = \"b\"\n{io}measured = false\n"
         ),
     );
+    let exchange = "hosts = 4\nplacement = \"contiguous\"\nprogram = \"alltoallv,message=64KB,samples=2\"\n";
+    folder.write(
+        "cures.toml",
+        format!("network = \"torus:4x4\"\n[[job]]\nname = \"a\"\n{exchange}[[job]]\nname = \"b\"\n{io}samples = 3\n"),
+    );
     let swept = "[sweep]\n\"job.a.program.think\" = [\"0\", \"1us\"]\n";
     folder.write(
         "sweep.toml",
@@ -131,6 +136,7 @@ fn documents_are_as_their_schemas_say() {
         ("sweep", "sweep sweep.toml --output swept --json"),
         ("sweep-plan", "sweep sweep.toml --plan-only --json"),
         ("throttle", "throttle --jobs two.toml --target slowdown=1.5 --json"),
+        ("cures", "cures --jobs cures.toml --json"),
         ("interfere", "interfere --jobs two.toml --advise --seeds 1 --json"),
         ("congestion", "congestion --topology star:10 --samples 2 --json"),
         ("simulate-goal", "simulate --topology star:2 --goal ring.goal --json"),

@@ -252,3 +252,33 @@ fn throttles_are_computed_and_simulated() {
     assert!((number("window_seconds") - 2.0 * number("service_seconds")).abs() < 1.1e-9, "{document}");
     assert_eq!(folder.run("throttle --jobs j.toml --job solver").status.code(), Some(2));
 }
+
+#[test]
+fn cures_have_every_job_with_the_jobs_as_they_are_first() {
+    let folder = Folder::new("cures");
+    folder.write(
+        "j.toml",
+        "network = \"torus:4x4\"\nseed = 2\n[[job]]\nname = \"exchange\"\nhosts = 6\nsamples = 2\n\
+         program = \"alltoallv,message=32KB,algorithm=linear\"\n\
+         [[job]]\nname = \"io\"\nhosts = 6\nsamples = 4\nservers = \"hosts:0+5\"\nprogram = \"io-write,request=128KB,jitter=5%\"\n",
+    );
+    let text = folder.succeed("cures --jobs j.toml --report c.html");
+    for expected in ["as it is", "placement contiguous", "routing adaptive", "io: window", "the bound of every routing"]
+    {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    assert!(fs::read_to_string(folder.path("c.html")).unwrap().contains("exchange: OPTIQ, planned beside the others"));
+    let of = |line: &str| -> Value { serde_json::from_str(&folder.succeed(line)).unwrap() };
+    let document = of("cures --jobs j.toml --only exchange --threads 1 --json");
+    let cures = document["cures"].as_array().unwrap();
+    assert_eq!((cures.len(), &cures[0]["kind"]), (7, &Value::from("as-it-is")));
+    // The file's own algorithm is what it is, and its runs are not made twice.
+    assert_eq!(cures[1]["cure"], "exchange: MPI linear");
+    assert_eq!(cures[1]["jobs"], cures[0]["jobs"]);
+    assert_eq!(cures[0]["jobs"][0]["cycle_over_as_it_is"], 1.0);
+    let limits = &document["exchanges"][0];
+    let bound = |of: &str| limits[of]["bound_seconds"].as_f64().unwrap();
+    assert!(bound("beside_others") >= bound("without_others") && bound("without_others") > 0.0, "{limits}");
+    assert_eq!(document, of("cures --jobs j.toml --only exchange --threads 3 --json"));
+    assert_eq!(of("cures --jobs j.toml --only throttle --job io --json")["exchanges"], Value::Array(Vec::new()));
+}

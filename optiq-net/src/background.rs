@@ -17,7 +17,7 @@
 //! unit link* can be compared with and without the load; capacities and fingerprint are others.
 
 use crate::error::NetError;
-use crate::ids::{LinkId, NodeId};
+use crate::ids::{Link, LinkId, NodeId};
 use crate::network::{Derived, Network};
 use crate::text_file::{self, shorten};
 use crate::units::parse_rate;
@@ -153,7 +153,7 @@ impl Network {
     /// # Errors
     /// [`NetError::Background`] for a line with a vertex or link that the network does not have, and for one that
     /// leaves a link less than a millionth of its capacity.
-    pub fn with_background(mut self, background: &Background) -> Result<Self, NetError> {
+    pub fn with_background(self, background: &Background) -> Result<Self, NetError> {
         let mut left: Vec<f64> = self.links.iter().map(|l| l.capacity).collect();
         let mut visits = 0usize;
         for line in &background.lines {
@@ -180,11 +180,37 @@ impl Network {
                 }
             }
         }
+        Ok(self.with_capacities(left))
+    }
+
+    /// The network that is left where each link, in the order of [`Network::links`], carries so many bytes per second, as somebody
+    /// has measured. Each keeps at least `least` of its capacity, a part above zero: whoever needs a link that is full
+    /// gets some of it all the same. What stays as it is, is as for [`Network::with_background`]. Panics if there is not one number for each
+    /// link, or `least` is not above zero.
+    ///
+    /// ```
+    /// use optiq_net::Network;
+    ///
+    /// let ring = Network::from_spec("torus:4")?;
+    /// let left = ring.with_measured_load(&[0.5e9; 8], 0.1);
+    /// assert!(left.links().iter().all(|link| link.capacity == 0.5e9));
+    /// # Ok::<(), optiq_net::NetError>(())
+    /// ```
+    #[must_use]
+    pub fn with_measured_load(self, used: &[f64], least: f64) -> Self {
+        assert!(used.len() == self.links.len() && least > 0.0, "one number for each link, and a part above zero");
+        let left = |(link, used): (&Link, &f64)| (link.capacity - used).max(link.capacity * least);
+        let left = self.links.iter().zip(used).map(left).collect();
+        self.with_capacities(left)
+    }
+
+    /// The same with these capacities by link, and "per unit link" as it was.
+    fn with_capacities(mut self, left: Vec<f64>) -> Self {
         self.unit_capacity = Some(self.unit_capacity());
         for (link, left) in self.links.iter_mut().zip(left) {
             link.capacity = left;
         }
         self.derived = Derived::default();
-        Ok(self)
+        self
     }
 }

@@ -28,6 +28,13 @@ constants! {
             cases: "executor-shapes (torus:8x8x8 and torus:4x4x4x4x4, 3 MiB; decision 024)",
         };
 
+    /// The part of a link's capacity that a plan beside the measured load of other jobs may use however full the link is. With a
+    /// larger value plans take more of what others fill; with a smaller one they leave it.
+    pub const BACKGROUND_LEAST_LEFT: f64 = 0.1, "1", "sim.background_least_left",
+        Chosen {
+            reason: "routers serve who asks in turn, so that a link that others fill is never closed; a tenth leaves it to them                      wherever there is another way",
+        };
+
     /// Rates of the flow model that differ by less, relatively, are one level.
     pub const FLOW_LEVEL_TOLERANCE: f64 = 1e-9, "1", "sim.flow_level_tolerance",
         Derived {

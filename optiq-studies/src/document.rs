@@ -5,6 +5,8 @@ use crate::claims::page::ClaimContent;
 use crate::failure::Failure;
 use crate::studies::booksim::BooksimContent;
 use crate::studies::codes::CodesContent;
+use crate::studies::congestion::CongestionContent;
+use crate::studies::cures::CuresContent;
 use crate::studies::direct::DirectContent;
 use crate::studies::executor::ExecutorContent;
 use crate::studies::io::IoContent;
@@ -78,6 +80,10 @@ pub enum StudyContent {
     Race(RaceContent),
     /// Direct messages on simulated fat trees.
     Scale(ScaleContent),
+    /// An exchange beside other jobs.
+    Cures(CuresContent),
+    /// Congestion tables of all presets.
+    Congestion(CongestionContent),
     /// The simulator's speed and predictions.
     Simulator(SimulatorContent),
     /// Planned paths on simulated machines.
@@ -152,6 +158,8 @@ impl StudyDocument {
             StudyContent::Programs(c) => titled(ProgramsContent::TITLE, &about, &c.body()),
             StudyContent::Race(c) => titled(RaceContent::TITLE, &about, &c.body()),
             StudyContent::Scale(c) => titled(ScaleContent::TITLE, &about, &c.body()),
+            StudyContent::Cures(c) => titled(CuresContent::TITLE, &about, &c.body()),
+            StudyContent::Congestion(c) => titled(CongestionContent::TITLE, &about, &c.body()),
             StudyContent::Simulator(c) => titled(SimulatorContent::TITLE, &about, &c.body()),
             StudyContent::Executor(c) => titled(ExecutorContent::TITLE, &about, &c.body()),
             StudyContent::Booksim(c) => titled(BooksimContent::TITLE, &about, &c.body()),
@@ -180,6 +188,8 @@ impl StudyDocument {
             StudyContent::Programs(_) => ProgramsContent::TITLE.into(),
             StudyContent::Race(_) => RaceContent::TITLE.into(),
             StudyContent::Scale(_) => ScaleContent::TITLE.into(),
+            StudyContent::Cures(_) => CuresContent::TITLE.into(),
+            StudyContent::Congestion(_) => CongestionContent::TITLE.into(),
             StudyContent::Simulator(_) => SimulatorContent::TITLE.into(),
             StudyContent::Executor(_) => ExecutorContent::TITLE.into(),
             StudyContent::Booksim(_) => BooksimContent::TITLE.into(),

@@ -15,7 +15,8 @@ use optiq_studies::index;
 use optiq_studies::progress::Progress;
 use optiq_studies::selection::Selection;
 use optiq_studies::studies::{
-    booksim, codes, direct, executor, io, lab, lab_jobs, preload, profiles, programs, race, scale, simulator, table_vii,
+    booksim, codes, congestion, cures, direct, executor, io, lab, lab_jobs, preload, profiles, programs, race, scale,
+    simulator, table_vii,
 };
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
@@ -91,6 +92,10 @@ enum Part {
     Simulator,
     /// Direct messages on simulated networks of up to 1,296 hosts; about twelve minutes
     Scale,
+    /// An exchange beside other jobs, by MPI and by OPTIQ, simulated; minutes
+    Cures,
+    /// Congestion tables of all presets, simulated; minutes
+    Congestion,
     /// Planned paths on a simulated machine, and the constants that its training cases give; about half an hour
     Executor,
     /// Load-latency curves beside BookSim2's
@@ -112,7 +117,7 @@ struct ResultsArguments {
     /// Of the claims only this one; may be given more than once [default: all]
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
-    /// Of lab, lab-jobs, direct, profiles, io, preload, programs, race, simulator, scale and executor only these cases: a group of data/cases.toml, or
+    /// Of lab, lab-jobs, direct, profiles, io, preload, programs, race, simulator, scale, cures, congestion and executor only these cases: a group of data/cases.toml, or
     /// another name that the study has; may be given more than once [default: all]
     #[arg(long, value_name = "NAME", requires = "only")]
     cases: Vec<String>,
@@ -240,6 +245,8 @@ impl Part {
             Part::Race => "race in labs",
             Part::Simulator => "simulate",
             Part::Scale => "simulate direct messages",
+            Part::Cures => "simulate an exchange beside other jobs",
+            Part::Congestion => "simulate congestion",
             Part::Executor => "simulate planned paths",
             Part::Booksim => "simulate BookSim's curves",
         }
@@ -258,6 +265,8 @@ impl Part {
             Part::Race => Some(race::case_names()?),
             Part::Simulator => Some(simulator::case_names()?),
             Part::Scale => Some(scale::case_names()?),
+            Part::Cures => Some(cures::case_names()),
+            Part::Congestion => Some(congestion::case_names()),
             Part::Executor => Some(executor::case_names()?),
             Part::Reproduce | Part::Cases | Part::TableVii | Part::Booksim => None,
         })
@@ -289,6 +298,8 @@ impl Part {
                 StudyContent::Simulator(simulator::run(workspace, &writer.measured_in_lab()?, selection)?)
             }
             Part::Scale => StudyContent::Scale(scale::run(workspace, selection)?),
+            Part::Cures => StudyContent::Cures(cures::run(workspace, selection)?),
+            Part::Congestion => StudyContent::Congestion(congestion::run(selection)?),
             Part::Executor => StudyContent::Executor(executor::run(workspace, selection)?),
             Part::Booksim => StudyContent::Booksim(booksim::run(workspace)?),
         };
@@ -314,7 +325,7 @@ impl Part {
 /// The parts that have names of cases, with these.
 fn case_names(parts: &[Part]) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let names = |part: &Part| {
-        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, programs, race, simulator, scale and executor; --only has another part";
+        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, programs, race, simulator, scale, cures, congestion and executor; --only has another part";
         let names = part.case_names()?.ok_or_else(|| Failure::Input(fitting.into()))?;
         Ok((part.name(), names))
     };

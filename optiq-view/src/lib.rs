@@ -9,7 +9,7 @@
 //!      │                    ├── bars         level bars of times, bytes and numbers; sketch: a network as it is
 //!      └── page ── table    ├── gap          how a planner closed its gap ── plan: the page of a plan
 //!                           ├── explanation  the page of `optiq explain`; network: that of `optiq topology`
-//!                           ├── boxes        box plots; stacks: bars of parts of several owners ── jobs: the page of jobs
+//!                           ├── boxes        box plots; stacks: bars of parts of several owners ── jobs, cures: pages of jobs
 //!                           ├── ratios       the page of many comparisons with MPI
 //!                           └── timeline     the page of a traced run
 //! ```
@@ -20,6 +20,7 @@ pub mod boxes;
 pub mod chart;
 pub mod colours;
 pub mod context;
+pub mod cures;
 pub mod curves;
 pub mod explanation;
 mod flights;

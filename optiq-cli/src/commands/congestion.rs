@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use clap::Args;
 use optiq_net::Network;
 use optiq_sim::jobs::congestion::{
-    BANDWIDTH_BYTES, CONGESTOR_SHARE, CongestionOptions, CongestionTable, OperationTimes, Victim, congestion,
+    BANDWIDTH_BYTES, CONGESTOR_SHARE, CongestionOptions, CongestionTable, OperationTimes, Victim, WARMUP, congestion,
 };
 use optiq_sim::{Model, Policy};
 use optiq_view::table;
@@ -130,6 +130,7 @@ impl Arguments {
             let options = CongestionOptions {
                 share: self.share,
                 samples: self.samples,
+                warmup: WARMUP,
                 seed: self.seed,
                 routing: self.routing.unwrap_or_default(),
                 threads: usize::from(self.threads),

@@ -11,6 +11,7 @@ mod bench;
 #[cfg(feature = "mpi")]
 mod calibrate;
 mod congestion;
+mod cures;
 #[cfg(feature = "mpi")]
 mod demo;
 mod explain;
@@ -79,6 +80,7 @@ commands! {
     Congestion(congestion),
     Sweep(sweep),
     Throttle(throttle),
+    Cures(cures),
     Reproduce(reproduce),
     Lab(lab),
     #[cfg(feature = "mpi")]

@@ -121,22 +121,31 @@ pub fn advise(
 
 type Try = (Option<Placement>, Option<ServerPlacement>, u64);
 
+/// The rules that jobs whose hosts are not listed may have on such a network; none if all are listed.
+pub(super) fn placements(file: &JobFile, sites: &Sites) -> Vec<Placement> {
+    if file.jobs.iter().all(|job| job.placement.has_own_count()) {
+        return Vec::new();
+    }
+    let mut found = vec![Placement::Contiguous(0), Placement::RandomNode];
+    found.extend((sites.leaves() > 1).then_some(Placement::RandomSwitch));
+    found.extend(sites.groups().map(|_| Placement::RandomGroup));
+    found
+}
+
+/// The rules that I/O servers may have, with the number of the first job whose servers are not listed; none if there is no such job, or
+/// one switch only.
+pub(super) fn server_placements(file: &JobFile, sites: &Sites) -> Vec<ServerPlacement> {
+    let count = file.jobs.iter().filter_map(|job| job.servers.as_ref()?.count()).next();
+    let Some(count) = count.filter(|_| sites.leaves() > 1) else { return Vec::new() };
+    let isolated = [LeafPositions::Congruent, LeafPositions::Adjacent, LeafPositions::Random];
+    let isolated = isolated.map(|positions| ServerPlacement::Isolated(count, positions));
+    [ServerPlacement::Spread(count)].into_iter().chain(isolated).chain([ServerPlacement::Random(count)]).collect()
+}
+
 /// What is tried, in order.
 fn tries(file: &JobFile, sites: &Sites, seeds: u32) -> Vec<Try> {
-    let mut placements = vec![None];
-    let count = file.jobs.iter().filter_map(|job| job.servers.as_ref()?.count()).next();
-    let mut servers = vec![None];
-    if file.jobs.iter().any(|job| !job.placement.has_own_count()) {
-        placements.extend([Some(Placement::Contiguous(0)), Some(Placement::RandomNode)]);
-        placements.extend((sites.leaves() > 1).then_some(Some(Placement::RandomSwitch)));
-        placements.extend(sites.groups().map(|_| Some(Placement::RandomGroup)));
-    }
-    if let Some(count) = count.filter(|_| sites.leaves() > 1) {
-        let isolated = [LeafPositions::Congruent, LeafPositions::Adjacent, LeafPositions::Random];
-        servers.push(Some(ServerPlacement::Spread(count)));
-        servers.extend(isolated.map(|positions| Some(ServerPlacement::Isolated(count, positions))));
-        servers.push(Some(ServerPlacement::Random(count)));
-    }
+    let placements: Vec<_> = [None].into_iter().chain(placements(file, sites).into_iter().map(Some)).collect();
+    let servers: Vec<_> = [None].into_iter().chain(server_placements(file, sites).into_iter().map(Some)).collect();
     let mut tries = Vec::new();
     for placement in &placements {
         for servers in &servers {

@@ -39,6 +39,12 @@ impl JobHosts {
         self.hosts.len() as u32 * self.processes
     }
 
+    /// By rank, its node, counted from 0 among the job's.
+    pub fn nodes(&self) -> Vec<u32> {
+        let nodes = 0..self.hosts.len() as u32;
+        nodes.flat_map(|node| std::iter::repeat_n(node, self.processes as usize)).collect()
+    }
+
     /// The hosts of all of its processes, ranks and then servers.
     pub fn of_processes(&self) -> impl Iterator<Item = NodeId> {
         let ranks = self.hosts.iter().flat_map(|&h| std::iter::repeat_n(h, self.processes as usize));

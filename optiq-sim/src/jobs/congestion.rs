@@ -11,6 +11,7 @@
 //! 64 KiB here, and messages between a pair are confirmed as in all loops of [`crate::jobs::programs`].
 
 use crate::error::SimError;
+use crate::jobs::parallel::in_parallel;
 use crate::jobs::placed::{PlacedJob, simulate_placed};
 use crate::jobs::placement::shuffle;
 use crate::model::Model;
@@ -19,14 +20,12 @@ use crate::router::policy::Policy;
 use optiq_measure::statistics::{mean, quantile};
 use optiq_net::Network;
 use optiq_net::random::SplitMix64;
-use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::thread;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 /// The part of hosts that are congestors, in GPCNeT.
 pub const CONGESTOR_SHARE: f64 = 0.8;
-/// Operations of each victim before those that are measured, while congestion builds up.
-const WARMUP: u32 = 10;
+/// Operations of each victim before those that are measured, while congestion builds up, unless another number is asked for.
+pub const WARMUP: u32 = 10;
 /// Between two operations of a victim.
 const THINK: &str = "5us";
 /// The size of a victim's message in the bandwidth test.
@@ -65,13 +64,13 @@ impl Victim {
         }
     }
 
-    fn program(self, samples: u32) -> String {
+    fn program(self, samples: u32, warmup: u32) -> String {
         let what = match self {
             Victim::Latency => "tornado,message=8B,shift=1".to_owned(),
             Victim::Bandwidth => format!("tornado,message={BANDWIDTH_BYTES}B,shift=1"),
             Victim::AllReduce => "allreduce,message=8B".to_owned(),
         };
-        format!("{what},think={THINK},warmup={WARMUP},samples={samples}")
+        format!("{what},think={THINK},warmup={warmup},samples={samples}")
     }
 }
 
@@ -132,6 +131,8 @@ pub struct CongestionOptions<'a> {
     pub share: f64,
     /// Operations of each victim that are measured, at least 1.
     pub samples: u32,
+    /// How many come before.
+    pub warmup: u32,
     /// Of everything that is random.
     pub seed: u64,
     /// How packets are routed.
@@ -146,8 +147,8 @@ pub struct CongestionOptions<'a> {
 
 impl Default for CongestionOptions<'_> {
     fn default() -> Self {
-        let (share, samples, seed, routing) = (CONGESTOR_SHARE, 30, 0, Policy::default());
-        Self { share, samples, seed, routing, threads: 1, stop: None, progress: None }
+        let (share, samples, warmup, seed, routing) = (CONGESTOR_SHARE, 30, WARMUP, 0, Policy::default());
+        Self { share, samples, warmup, seed, routing, threads: 1, stop: None, progress: None }
     }
 }
 
@@ -257,7 +258,7 @@ pub fn congestion_runs(hosts: usize, options: &CongestionOptions<'_>) -> Result<
     let mut runs = Vec::new();
     for congestor in [None].into_iter().chain(Congestor::ALL.into_iter().map(Some)) {
         for victim in Victim::ALL {
-            let program = victim.program(options.samples).parse()?;
+            let program = victim.program(options.samples, options.warmup).parse()?;
             let mut jobs = vec![PlacedJob { program, hosts: victims.clone(), servers: 0, is_measured: true }];
             if let Some(kind) = congestor {
                 jobs.push(kind.job(&congestors)?);
@@ -300,36 +301,24 @@ pub fn congestion(
 ) -> Result<CongestionTable, SimError> {
     let planned = congestion_runs(network.hosts(), options)?;
     let runs = &planned.runs;
-    let found: Vec<Mutex<Option<Result<OperationTimes, SimError>>>> = runs.iter().map(|_| Mutex::new(None)).collect();
-    let next = AtomicUsize::new(0);
     let halt = AtomicBool::new(false);
     let machine = Measured { network, model, options, halt: &halt };
-    let work = || {
-        loop {
-            let at = next.fetch_add(1, SeqCst);
-            let Some(run) = runs.get(at) else { return };
-            if machine.is_stopped() {
-                return;
-            }
-            if let Some(progress) = options.progress {
-                progress(at, runs.len());
-            }
-            let times = machine.run(run);
-            if times.is_err() {
-                halt.store(true, SeqCst);
-            }
-            *found[at].lock() = Some(times);
+    let found = in_parallel(options.threads, runs.len(), |at| {
+        if machine.is_stopped() {
+            return None;
         }
-    };
-    thread::scope(|scope| {
-        (1..options.threads.clamp(1, runs.len())).for_each(|_| {
-            scope.spawn(work);
-        });
-        work();
+        if let Some(progress) = options.progress {
+            progress(at, runs.len());
+        }
+        let times = machine.run(&runs[at]);
+        if times.is_err() {
+            halt.store(true, SeqCst);
+        }
+        Some(times)
     });
     let mut times = Vec::with_capacity(runs.len());
     for found in found {
-        times.push(found.into_inner().unwrap_or_else(|| Err(SimError::Workload("congestion: stopped".into())))?);
+        times.push(found.unwrap_or_else(|| Err(SimError::Workload("congestion: stopped".into())))?);
     }
     Ok(planned.table(&times))
 }

@@ -9,8 +9,9 @@
 
 use crate::engine::limits::{End, Limits};
 use crate::error::SimError;
-use crate::jobs::allocation::{Allocation, JobHosts};
+use crate::jobs::allocation::Allocation;
 use crate::jobs::file::JobFile;
+use crate::jobs::parallel::in_parallel;
 use crate::jobs::programs::build::build;
 use crate::jobs::programs::samples::{JobReport, RankSamples};
 use crate::jobs::programs::setting::JobSetting;
@@ -25,9 +26,7 @@ use crate::simulation::simulate_jobs;
 use crate::time::Time;
 use optiq_net::Network;
 use optiq_net::fingerprint::{Fingerprint, Hasher};
-use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::thread;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 /// The jobs, where they are, and the machine.
 #[derive(Clone, Copy)]
@@ -62,6 +61,8 @@ pub enum Which {
 pub enum Kind {
     /// The job of this number alone.
     Alone(usize),
+    /// All but the job of this number, to see what they load links with. If none of them is measured, all are.
+    Without(usize),
     /// All together.
     Together,
 }
@@ -213,25 +214,25 @@ impl JobResults {
 pub fn run_jobs(jobs: &Jobs<'_>, options: &JobRunOptions<'_>) -> Result<JobResults, SimError> {
     let kinds = kinds(jobs.file.jobs.len(), options.which);
     let threads = options.threads.max(1);
-    let runner = Runner {
-        jobs: *jobs,
-        options: *options,
-        hosts: jobs.allocation.jobs.iter().map(|job| job.of_processes().map(|host| host.0).collect()).collect(),
-        threads: (threads / kinds.len()).max(1),
-        halt: AtomicBool::new(false),
-        next: AtomicUsize::new(0),
-        kinds,
-    };
-    let found: Vec<Mutex<Option<Found>>> = runner.kinds.iter().map(|_| Mutex::new(None)).collect();
-    let workers = threads.min(runner.kinds.len());
-    thread::scope(|scope| {
-        for _ in 1..workers {
-            scope.spawn(|| runner.work(&found));
-        }
-        runner.work(&found);
-    });
-    let found = found.into_iter().map(|found| found.into_inner().transpose()).collect::<Result<Vec<_>, _>>()?;
-    Ok(runner.results(found))
+    let runner = Runner::new(jobs, options, (threads / kinds.len()).max(1), kinds);
+    let found = in_parallel(threads, runner.kinds.len(), |number| runner.take(number));
+    Ok(runner.results(found.into_iter().map(Option::transpose).collect::<Result<Vec<_>, _>>()?))
+}
+
+/// Simulates one run, with all threads: what belongs to no job, and of each job in it its number and what it measured. Which runs
+/// the options want does not matter.
+///
+/// # Errors
+/// As [`run_jobs`].
+pub fn run_kind(
+    jobs: &Jobs<'_>,
+    kind: Kind,
+    options: &JobRunOptions<'_>,
+) -> Result<(RunOutcome, Vec<(usize, JobRun)>), SimError> {
+    let runner = Runner::new(jobs, options, options.threads.max(1), vec![kind]);
+    let (run, of_jobs) = runner.run(kind, 0)?;
+    let numbers = (0..jobs.file.jobs.len()).filter(|&job| kind.has(job));
+    Ok((run, numbers.zip(of_jobs).collect()))
 }
 
 /// The runs, the longest first. With a single job both kinds are the same run.
@@ -239,6 +240,17 @@ fn kinds(jobs: usize, which: Which) -> Vec<Kind> {
     let together = (which != Which::Alone && jobs > 1 || which == Which::Together).then_some(Kind::Together);
     let alone = (0..jobs).map(Kind::Alone).filter(|_| which != Which::Together);
     together.into_iter().chain(alone).collect()
+}
+
+impl Kind {
+    /// Whether a job is in such a run.
+    fn has(self, job: usize) -> bool {
+        match self {
+            Kind::Alone(alone) => job == alone,
+            Kind::Without(left_out) => job != left_out,
+            Kind::Together => true,
+        }
+    }
 }
 
 type Found = Result<(RunOutcome, Vec<JobRun>), SimError>;
@@ -253,13 +265,23 @@ struct Runner<'a> {
     /// What runs look at for whether they shall end: the caller wants to, or another run has failed.
     halt: AtomicBool,
     kinds: Vec<Kind>,
-    next: AtomicUsize,
 }
 
 /// The programs of a run by process, and what each job in it measures, by its number.
 type Prepared = (Vec<Box<dyn Program>>, Vec<(usize, JobReport)>);
 
-impl Runner<'_> {
+impl<'a> Runner<'a> {
+    fn new(jobs: &Jobs<'a>, options: &JobRunOptions<'a>, threads: usize, kinds: Vec<Kind>) -> Self {
+        Runner {
+            jobs: *jobs,
+            options: *options,
+            hosts: jobs.allocation.jobs.iter().map(|job| job.of_processes().map(|host| host.0).collect()).collect(),
+            threads,
+            halt: AtomicBool::new(false),
+            kinds,
+        }
+    }
+
     fn is_stopped(&self) -> bool {
         if self.options.stop.is_some_and(|stop| stop.load(SeqCst)) {
             self.halt.store(true, SeqCst);
@@ -267,19 +289,26 @@ impl Runner<'_> {
         self.halt.load(SeqCst)
     }
 
-    /// Takes runs until none is left.
-    fn work(&self, found: &[Mutex<Option<Found>>]) {
-        loop {
-            let number = self.next.fetch_add(1, SeqCst);
-            let Some(&kind) = self.kinds.get(number) else { return };
-            if self.is_stopped() {
-                return;
-            }
-            let result = self.run(kind, number);
-            if result.is_err() {
-                self.halt.store(true, SeqCst);
-            }
-            *found[number].lock() = Some(result);
+    /// The run of this number, unless all is to end.
+    fn take(&self, number: usize) -> Option<Found> {
+        if self.is_stopped() {
+            return None;
+        }
+        let result = self.run(self.kinds[number], number);
+        if result.is_err() {
+            self.halt.store(true, SeqCst);
+        }
+        Some(result)
+    }
+
+    /// Whether a run goes on until this job has its samples.
+    fn is_measured(&self, kind: Kind, job: usize) -> bool {
+        let jobs = &self.jobs.file.jobs;
+        let others = || (0..jobs.len()).any(|other| kind.has(other) && jobs[other].is_measured);
+        match kind {
+            Kind::Alone(_) => true,
+            Kind::Together => jobs[job].is_measured,
+            Kind::Without(_) => jobs[job].is_measured || !others(),
         }
     }
 
@@ -289,7 +318,7 @@ impl Runner<'_> {
         let mut programs: Vec<Box<dyn Program>> = Vec::new();
         let mut reports = Vec::new();
         for (job, hosts) in self.hosts.iter().enumerate() {
-            if !matches!(kind, Kind::Together) && kind != Kind::Alone(job) {
+            if !kind.has(job) {
                 programs.extend(hosts.iter().map(|_| Box::new(Idle) as Box<dyn Program>));
                 continue;
             }
@@ -301,7 +330,7 @@ impl Runner<'_> {
                 first: programs.len() as u32,
                 seed: file.job_seed(job),
                 // What keeps going beside others is measured alone.
-                keep_going: !(self.options.is_finite && (kind != Kind::Together || file.jobs[job].is_measured)),
+                keep_going: !(self.options.is_finite && self.is_measured(kind, job)),
                 planning_network: planning_networks.get(job).copied().flatten(),
             };
             let built = build(&file.jobs[job].program, &setting).map_err(|e| file.error(job, &e.to_string()))?;
@@ -311,13 +340,24 @@ impl Runner<'_> {
         Ok((programs, reports))
     }
 
-    /// Alone, a job is the first one, and all that is idle another.
+    /// Alone, a job is the first one, and all that is idle another. Jobs that are left out of other runs keep their numbers.
     fn layout(&self, kind: Kind) -> Layout {
         let Jobs { file, allocation, .. } = self.jobs;
-        let Kind::Alone(alone) = kind else { return allocation.layout(file) };
-        let process = |job| move |&host| Process { host, job: u16::from(job != alone) };
-        let processes = self.hosts.iter().enumerate().flat_map(|(job, hosts)| hosts.iter().map(process(job)));
-        Layout::new(processes.collect()).measure(0)
+        if kind == Kind::Together {
+            return allocation.layout(file);
+        }
+        let number = |job: usize| match kind {
+            Kind::Alone(alone) => u16::from(job != alone),
+            // Fits: files have fewer jobs.
+            _ => job as u16,
+        };
+        let of_job = |(job, hosts): (usize, &Vec<u32>)| {
+            let job = number(job);
+            hosts.iter().map(move |&host| Process { host, job }).collect::<Vec<_>>()
+        };
+        let layout = Layout::new(self.hosts.iter().enumerate().flat_map(of_job).collect());
+        let measured = (0..file.jobs.len()).filter(|&job| kind.has(job) && self.is_measured(kind, job));
+        measured.fold(layout, |layout, job| layout.measure(number(job)))
     }
 
     fn run(&self, kind: Kind, number: usize) -> Found {
@@ -347,13 +387,13 @@ impl Runner<'_> {
         if let Some((job, why)) = reports.iter().find_map(|(job, report)| Some((*job, report.failure()?))) {
             return Err(file.error(job, &why));
         }
-        Ok(self.measured(outcome?, &reports))
+        Ok(self.measured(kind, outcome?, &reports))
     }
 
     /// See [`JobProgress::part`].
     fn part(&self, kind: Kind, reports: &[(usize, JobReport)]) -> f64 {
         let Jobs { file, allocation, .. } = self.jobs;
-        let measured = reports.iter().filter(|(job, _)| kind != Kind::Together || file.jobs[*job].is_measured);
+        let measured = reports.iter().filter(|(job, _)| self.is_measured(kind, *job));
         let of_job = |(job, report): &(usize, JobReport)| {
             let ranks = allocation.jobs[*job].ranks();
             let wanted = f64::from(ranks) * f64::from(file.jobs[*job].program.samples);
@@ -362,7 +402,7 @@ impl Runner<'_> {
         measured.map(of_job).fold(1.0, f64::min)
     }
 
-    fn measured(&self, outcome: Outcome, reports: &[(usize, JobReport)]) -> (RunOutcome, Vec<JobRun>) {
+    fn measured(&self, kind: Kind, outcome: Outcome, reports: &[(usize, JobReport)]) -> (RunOutcome, Vec<JobRun>) {
         let run = RunOutcome {
             end: outcome.end,
             time: outcome.time,
@@ -373,8 +413,10 @@ impl Runner<'_> {
             series: outcome.series,
             wall_seconds: outcome.wall_seconds,
         };
-        // Alone the job comes first, too; the one behind it is nothing.
-        let jobs = reports.iter().zip(outcome.jobs).map(|((job, report), outcome)| {
+        // Alone the job comes first, and the one behind it is nothing.
+        let of_job = |(at, _): &(usize, JobOutcome)| matches!(kind, Kind::Alone(_)) || kind.has(*at);
+        let outcomes = outcome.jobs.into_iter().enumerate().filter(of_job).map(|(_, outcome)| outcome);
+        let jobs = reports.iter().zip(outcomes).map(|((job, report), outcome)| {
             let ranks = self.jobs.allocation.jobs[*job].ranks();
             JobRun { ranks: (0..ranks).map(|r| report.rank(r)).collect(), complete: report.complete(), outcome }
         });
@@ -385,11 +427,7 @@ impl Runner<'_> {
     fn results(&self, found: Vec<Option<(RunOutcome, Vec<JobRun>)>>) -> JobResults {
         let Jobs { file, allocation, .. } = self.jobs;
         let count = file.jobs.len();
-        let nodes = |job: usize| {
-            let JobHosts { hosts, processes, .. } = &allocation.jobs[job];
-            (0..hosts.len() as u32).flat_map(|node| std::iter::repeat_n(node, *processes as usize)).collect()
-        };
-        let nothing = |job| JobResult { alone: None, together: None, nodes: nodes(job) };
+        let nothing = |job: usize| JobResult { alone: None, together: None, nodes: allocation.jobs[job].nodes() };
         let jobs = (0..count).map(nothing).collect();
         let left_out = found.iter().filter(|found| found.is_none()).count();
         let mut results = JobResults { jobs, alone: vec![None; count], together: None, left_out };
@@ -397,6 +435,8 @@ impl Runner<'_> {
             let Some((run, mut of_jobs)) = found else { continue };
             match *kind {
                 Kind::Alone(job) => (results.jobs[job].alone, results.alone[job]) = (of_jobs.pop(), Some(run)),
+                // Is asked for by itself.
+                Kind::Without(_) => {}
                 Kind::Together => {
                     results.together = Some(run);
                     let jobs = results.jobs.iter_mut().zip(of_jobs);

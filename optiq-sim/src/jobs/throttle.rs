@@ -24,7 +24,7 @@ use crate::error::SimError;
 use crate::jobs::allocation::{Allocation, JobHosts};
 use crate::jobs::closed_queue::{ClosedQueue, QueueFigures, Service};
 use crate::jobs::file::JobFile;
-use crate::jobs::program_spec::{IoSpec, ProgramKind, WindowFrom};
+use crate::jobs::program_spec::{IoSpec, ProgramKind, ProgramSpec, WindowFrom};
 use crate::jobs::programs::samples::RankSamples;
 use crate::jobs::run::{JobResults, JobRun, JobRunOptions, Jobs, Which, run_jobs};
 use crate::jobs::statistics::{self, Slowdown};
@@ -101,6 +101,14 @@ impl Throttle {
     pub fn cost(&self) -> f64 {
         self.queue.cost_of_window(self.window.seconds())
     }
+
+    /// The window from start to start with which clients ask as often: longer by the response, as the queue has it with the window.
+    pub fn window_from_start(&self) -> Time {
+        match self.window {
+            Time::ZERO => Time::ZERO,
+            window => window + whole_nanoseconds(self.with.response_seconds),
+        }
+    }
 }
 
 /// Which job is to be throttled: the one of this name, or the only one with servers.
@@ -145,11 +153,15 @@ pub fn compute(jobs: &Jobs<'_>, job: usize, target: Target) -> Result<Throttle, 
         Target::Utilisation(part) => queue.window_for_utilisation(part).unwrap_or(0.0),
         Target::Slowdown(factor) => queue.window_for_utilisation(1.0 - 1.0 / factor).unwrap_or(0.0),
     };
-    // Think times are waited for anyway. Whole nanoseconds, rounded up, but not for what arithmetic has added.
-    let window = if window <= queue.think_seconds { 0.0 } else { window };
-    let window = Time::picoseconds((window * 1e9 - 1e-3).ceil() as u64 * 1000);
+    // Think times are waited for anyway.
+    let window = whole_nanoseconds(if window <= queue.think_seconds { 0.0 } else { window });
     let (without, with) = (queue.figures(), queue.throttled(window.seconds()).figures());
     Ok(Throttle { job, target, queue, window, without, with })
+}
+
+/// Rounded up, but not for what arithmetic has added.
+fn whole_nanoseconds(seconds: f64) -> Time {
+    Time::picoseconds((seconds * 1e9 - 1e-3).ceil() as u64 * 1000)
 }
 
 /// What a server needs for its part of a request, and how it serves several.
@@ -172,12 +184,12 @@ fn service(io: &IoSpec, hosts: &JobHosts, network: &Network, model: &Model) -> (
     if server > link { (server, Service::Deterministic) } else { (link, Service::Shared) }
 }
 
-/// The same jobs with another window, from completion to start; zero for none.
-pub fn with_window(file: &JobFile, job: usize, window: Time) -> JobFile {
+/// The same jobs with another window of a job; zero for none.
+pub fn with_window(file: &JobFile, job: usize, window: Time, from: WindowFrom) -> JobFile {
     let mut file = file.clone();
     let pace = &mut file.jobs[job].program.pace;
     pace.window = window;
-    pace.window_from = if window > Time::ZERO { WindowFrom::Completion } else { WindowFrom::Start };
+    pace.window_from = if window > Time::ZERO { from } else { WindowFrom::Start };
     file
 }
 
@@ -206,7 +218,8 @@ pub struct Verified {
 /// # Errors
 /// As [`run_jobs`].
 pub fn verify(jobs: &Jobs<'_>, throttle: &Throttle, options: &JobRunOptions<'_>) -> Result<Option<Verified>, SimError> {
-    let files = [Time::ZERO, throttle.window].map(|window| with_window(jobs.file, throttle.job, window));
+    let files = [Time::ZERO, throttle.window]
+        .map(|window| with_window(jobs.file, throttle.job, window, WindowFrom::Completion));
     let run = |file, which| run_jobs(&Jobs { file, ..*jobs }, &JobRunOptions { which, ..*options });
     let without = run(&files[0], Which::Both)?;
     if !without.is_complete() {
@@ -219,20 +232,21 @@ pub fn verify(jobs: &Jobs<'_>, throttle: &Throttle, options: &JobRunOptions<'_>)
     let observe = |results: &JobResults| -> Vec<Option<Observed>> {
         let each = results.jobs.iter().zip(&without.jobs).zip(&jobs.file.jobs);
         each.map(|((job, base), entry)| {
-            let depth = match &entry.program.kind {
-                ProgramKind::Io(io) => io.depth,
-                _ => 1,
-            };
             let (together, alone) = (job.together.as_ref()?, base.alone.as_ref());
             let slowdown = alone.and_then(|alone| statistics::slowdown(&job.nodes, &alone.ranks, &together.ranks));
-            observed(together, depth, slowdown)
+            observed(together, &entry.program, slowdown)
         })
         .collect()
     };
     Ok(Some(Verified { without: observe(&without), with: observe(&with) }))
 }
 
-fn observed(run: &JobRun, depth: u32, slowdown: Option<Slowdown>) -> Option<Observed> {
+/// What a run says of a job with this program; `None` if no rank has two samples.
+pub(super) fn observed(run: &JobRun, program: &ProgramSpec, slowdown: Option<Slowdown>) -> Option<Observed> {
+    let depth = match &program.kind {
+        ProgramKind::Io(io) => io.depth,
+        _ => 1,
+    };
     let durations = run.ranks.iter().flat_map(|rank| &rank.samples).map(|sample| sample.duration.seconds());
     let (count, sum) = durations.fold((0u64, 0.0), |(count, sum), seconds| (count + 1, sum + seconds));
     let cycle_seconds = cycle(&run.ranks)? * f64::from(depth);

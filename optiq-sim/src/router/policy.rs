@@ -1,6 +1,7 @@
 //! Which routing a run has, by its name.
 
 use crate::error::SimError;
+use optiq_net::{Network, ShapeKind};
 use std::fmt;
 use std::str::FromStr;
 
@@ -38,6 +39,18 @@ impl Policy {
 
     /// The names that [`Policy::from_str`] knows, `fpar` also with a threshold (`fpar=0.3`).
     pub const NAMES: [&str; 8] = ["fabric", "adaptive", "random-up", "adaptive-up", "valiant", "ugal", "par", "fpar"];
+
+    /// The strongest adaptive routing that such a network can have; `None` where there is one way only, or nothing is known of
+    /// its shape.
+    pub fn adaptive_of(network: &Network) -> Option<Self> {
+        match network.switched_shape().map(|shape| shape.kind()) {
+            Some(ShapeKind::FatTree { children, .. }) => (children.len() > 1).then_some(Policy::AdaptiveUp),
+            Some(ShapeKind::DragonflyPlus { .. }) => Some(Policy::Fpar { threshold: Policy::FPAR_THRESHOLD }),
+            Some(ShapeKind::Dragonfly { .. }) => Some(Policy::Par),
+            Some(_) => None,
+            None => network.geometry().grid().map(|_| Policy::MinimalAdaptive),
+        }
+    }
 
     /// Without its threshold.
     pub(crate) fn name(self) -> &'static str {

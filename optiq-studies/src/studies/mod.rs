@@ -3,6 +3,8 @@
 
 pub mod booksim;
 pub mod codes;
+pub mod congestion;
+pub mod cures;
 pub mod direct;
 pub mod executor;
 pub mod io;

@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 use optiq_lower::choices::DirectOrder;
 use optiq_lower::timetable;
 use optiq_measure::statistics::geometric_mean;
-use optiq_net::{Network, ShapeKind};
+use optiq_net::Network;
 use optiq_sim::simulated_exchange::method::{Executor, MpiAlgorithm, TransferMethod};
 use optiq_sim::simulated_exchange::run::ExchangeSetting;
 use optiq_sim::{Model, Policy, RunOptions};
@@ -32,12 +32,7 @@ const MODEL: &str = "fattree-12.5";
 
 /// How packets find their way: as the fabric says, and adaptively where the network has several ways.
 fn routings(network: &Network) -> Vec<Policy> {
-    let adaptive = match network.switched_shape().map(|shape| shape.kind()) {
-        Some(ShapeKind::FatTree { children, .. }) if children.len() > 1 => Some(Policy::AdaptiveUp),
-        Some(ShapeKind::DragonflyPlus { .. }) => Some(Policy::Fpar { threshold: Policy::FPAR_THRESHOLD }),
-        _ => None,
-    };
-    [Policy::Fabric].into_iter().chain(adaptive).collect()
+    [Policy::Fabric].into_iter().chain(Policy::adaptive_of(network)).collect()
 }
 
 /// Who sends to whom when.

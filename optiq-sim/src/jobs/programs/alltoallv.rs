@@ -16,7 +16,7 @@ use optiq_lower::lower;
 use optiq_lower::placement::{Placement, PlacementRule};
 use optiq_net::{Network, NodeId};
 use optiq_solver::demands::{self, Demand};
-use optiq_solver::pipeline::{self, PlanOptions};
+use optiq_solver::pipeline::{self, PlanOptions, Planned};
 use optiq_transport::{Path, QueueOrder, Rank, Schedule, ScheduleOptions};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -45,6 +45,38 @@ pub(super) struct PlannedExchange {
     executor: Executor,
 }
 
+/// What an exchange moves between the hosts of a job, each pair once; without what stays on a host.
+///
+/// # Errors
+/// What [`demands::parse`] reports.
+pub(in crate::jobs) fn host_demands(
+    text: &str,
+    message: u64,
+    setting: &JobSetting<'_>,
+) -> Result<Vec<Demand>, SimError> {
+    Ok(between_hosts(&rank_demands(text, setting.ranks(), message)?, setting))
+}
+
+fn between_hosts(demands: &[(u32, u32, u64)], setting: &JobSetting<'_>) -> Vec<Demand> {
+    let host = |rank: u32| setting.hosts.get(rank as usize).copied().unwrap_or_default();
+    let mut by_hosts: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    for &(from, to, bytes) in demands.iter().filter(|d| host(d.0) != host(d.1)) {
+        *by_hosts.entry((host(from), host(to))).or_default() += bytes;
+    }
+    by_hosts.into_iter().map(|((from, to), bytes)| Demand::new(NodeId(from), NodeId(to), bytes)).collect()
+}
+
+/// The plan of demands between the hosts of a job, on the network as its planner sees it, forwarding only there.
+///
+/// # Errors
+/// What the planner reports.
+pub(in crate::jobs) fn plan_between_hosts(demands: &[Demand], setting: &JobSetting<'_>) -> Result<Planned, SimError> {
+    let mut forwarders = vec![false; setting.network.hosts()];
+    setting.hosts.iter().for_each(|&host| forwarders[host as usize] = true);
+    let options = PlanOptions { forwarders: Some(forwarders), ..PlanOptions::default() };
+    Ok(pipeline::run(setting.planning_network.unwrap_or(setting.network), demands, &options)?)
+}
+
 /// Plans demands between ranks on the hosts of a job, forwarding only there.
 ///
 /// # Errors
@@ -52,17 +84,7 @@ pub(super) struct PlannedExchange {
 pub(super) fn plan(demands: &[(u32, u32, u64)], setting: &JobSetting<'_>) -> Result<PlannedExchange, SimError> {
     let JobSetting { network, model, hosts, .. } = *setting;
     let seen = setting.planning_network.unwrap_or(network);
-    let host = |rank: u32| hosts.get(rank as usize).copied().unwrap_or_default();
-    let mut by_hosts: BTreeMap<(u32, u32), u64> = BTreeMap::new();
-    for &(from, to, bytes) in demands.iter().filter(|d| host(d.0) != host(d.1)) {
-        *by_hosts.entry((host(from), host(to))).or_default() += bytes;
-    }
-    let by_hosts: Vec<Demand> =
-        by_hosts.into_iter().map(|((from, to), bytes)| Demand::new(NodeId(from), NodeId(to), bytes)).collect();
-    let mut forwarders = vec![false; network.hosts()];
-    hosts.iter().for_each(|&host| forwarders[host as usize] = true);
-    let options = PlanOptions { forwarders: Some(forwarders), ..PlanOptions::default() };
-    let planned = pipeline::run(seen, &by_hosts, &options)?;
+    let planned = plan_between_hosts(&between_hosts(demands, setting), setting)?;
     let names: Vec<String> = hosts.iter().map(|&host| network.name(NodeId(host)).to_owned()).collect();
     let placement = Placement::new(network, &names, &PlacementRule::Names).map_err(SimError::Workload)?;
     let message =

@@ -4,7 +4,7 @@
 //! of io-write and io-read, if there are any, follow. All draws come from streams of the job's seed and the rank, so a job
 //! does the same beside other jobs as alone.
 
-mod alltoallv;
+pub(in crate::jobs) mod alltoallv;
 mod broadcast;
 pub mod build;
 mod collectives;

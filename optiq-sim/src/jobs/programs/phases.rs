@@ -49,8 +49,11 @@ impl Phased {
         recorder: Recorder,
         keep_going: bool,
     ) -> Self {
-        let (early, sends) = (BTreeMap::new(), Vec::new());
+        let (early, mut sends) = (BTreeMap::new(), Vec::new());
         let (at, started) = (0, Time::ZERO);
+        let mut moves = |phase| exchange.phase(member.rank, phase, &mut sends) > 0 || !sends.is_empty();
+        // Who neither sends nor receives would go on for ever at one moment of simulated time.
+        let keep_going = keep_going && (0..exchange.phases()).any(&mut moves);
         Self {
             member,
             exchange,

@@ -2,7 +2,7 @@
 
 pub mod document;
 mod figures;
-mod report;
+pub(in crate::commands) mod report;
 mod text;
 
 use super::interrupt;
@@ -138,6 +138,7 @@ impl<'a> RunSteps<'a> {
         let name = match kind {
             Kind::Together => "together".to_owned(),
             Kind::Alone(job) => format!("{} alone", self.file.jobs[job].name),
+            Kind::Without(job) => format!("all but {}", self.file.jobs[job].name),
         };
         format!("{name} {:.0} %", part * 100.0)
     }
