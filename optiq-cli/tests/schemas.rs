@@ -69,12 +69,8 @@ fn valid(name: &str, text: &str) {
     check(&document, &schema_of(&document), name);
 }
 
-#[test]
-fn documents_are_as_their_schemas_say() {
-    let folder = Folder::new("schemas");
-    folder.write("background.txt", "* * 10%\n");
-    folder.write("one.txt", "0 3 1MB\n");
-    folder.write("ring.goal", "num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0\n}\n");
+/// Two jobs each: three sets of them, and a sweep.
+fn write_job_files(folder: &Folder) {
     let pairs = "hosts = 4\nprogram = \"pairs,message=4KB\"\n";
     let io = "hosts = 2\nservers = \"spread-target:2\"\nprogram = \"io-write,request=1MB\"\n";
     folder.write(
@@ -98,6 +94,15 @@ fn documents_are_as_their_schemas_say() {
         "sweep.toml",
         format!("network = \"fattree:2x4:1x2\"\n[[job]]\nname = \"a\"\n{pairs}[[job]]\nname = \"b\"\n{io}{swept}"),
     );
+}
+
+#[test]
+fn documents_are_as_their_schemas_say() {
+    let folder = Folder::new("schemas");
+    folder.write("background.txt", "* * 10%\n");
+    folder.write("one.txt", "0 3 1MB\n");
+    folder.write("ring.goal", "num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0\n}\n");
+    write_job_files(&folder);
     let library = std::env::current_exe().unwrap();
     let wrap = format!("wrap --library {} --topology torus:2x2 --json -- mpirun.openmpi -n 2 true", library.display());
     // The header of a 64-bit program with one program header, which loads something: it has no dynamic loader.
@@ -239,8 +244,8 @@ mod under_mpirun {
         valid("lab", &String::from_utf8(up.stdout).unwrap());
         let jobs = "[[job]]\nname = \"a\"\nplacement = \"hosts:0-1\"\nprogram = \"pairs,message=10KB,samples=2\"\n[[job]]\nname = \"b\"\n\
                     placement = \"hosts:2-3\"\nprogram = \"uniform,message=10KB\"\nmeasured = false\n";
-        folder.write("jobs.toml", &format!("network = \"torus:2x2,capacity=100Mbit/s\"\n{jobs}"));
-        folder.write("other.toml", &format!("network = \"torus:2x2\"\n{jobs}"));
+        folder.write("jobs.toml", format!("network = \"torus:2x2,capacity=100Mbit/s\"\n{jobs}"));
+        folder.write("other.toml", format!("network = \"torus:2x2\"\n{jobs}"));
         let other = folder.run("lab jobs other.toml --name schemas");
         let said = String::from_utf8_lossy(&other.stderr).into_owned();
         assert_eq!(other.status.code(), Some(2), "{said}");
