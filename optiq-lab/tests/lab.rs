@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 type Case = (&'static str, fn(&Path));
 
-const CASES: [Case; 17] = [
+const CASES: [Case; 18] = [
     ("torus", torus),
     ("switches", switches),
     ("routes_by_source", routes_by_source),
