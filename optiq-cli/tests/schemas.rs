@@ -87,7 +87,9 @@ fn write_job_files(folder: &Folder) {
     let exchange = "hosts = 4\nplacement = \"contiguous\"\nprogram = \"alltoallv,message=64KB,samples=2\"\n";
     folder.write(
         "cures.toml",
-        format!("network = \"torus:4x4\"\n[[job]]\nname = \"a\"\n{exchange}[[job]]\nname = \"b\"\n{io}samples = 3\n"),
+        format!(
+            "network = \"fattree:2x4:1x2\"\n[[job]]\nname = \"a\"\n{exchange}[[job]]\nname = \"b\"\n{io}samples = 3\n"
+        ),
     );
     let swept = "[sweep]\n\"job.a.program.think\" = [\"0\", \"1us\"]\n";
     folder.write(

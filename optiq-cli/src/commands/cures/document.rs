@@ -1,6 +1,6 @@
 //! The JSON document of `optiq cures`. Its keys are a contract with scripts.
 
-use super::Found;
+use super::found::Found;
 use optiq_sim::jobs::cures::exchange_bounds::{ExchangeBounds, LinkTimes};
 use optiq_sim::jobs::cures::remedies::Action;
 use optiq_sim::jobs::cures::trial::{JobFigures, Tried};

@@ -1,6 +1,7 @@
 //! `optiq cures`: what helps jobs that slow each other. The work is in `optiq_sim::jobs::cures`.
 
 mod document;
+mod found;
 mod page;
 mod text;
 
@@ -11,10 +12,9 @@ use crate::progress::Progress;
 use crate::target::Target;
 use clap::Args;
 use document::CuresDocument;
-use optiq_net::Network;
-use optiq_sim::Model;
+use found::Found;
 use optiq_sim::jobs::cures::remedies::{RemedyKind, Selection};
-use optiq_sim::jobs::cures::trial::{TrialOptions, TrialProgress, Trials, try_out};
+use optiq_sim::jobs::cures::trial::{TrialOptions, TrialProgress, try_out};
 use optiq_sim::jobs::file::JobFile;
 use optiq_sim::jobs::throttle;
 use optiq_view::table;
@@ -69,15 +69,6 @@ pub struct Arguments {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-}
-
-/// All that is shown.
-struct Found<'a> {
-    file: &'a JobFile,
-    network: &'a Network,
-    model: &'a Model,
-    target: throttle::Target,
-    trials: &'a Trials,
 }
 
 impl Arguments {

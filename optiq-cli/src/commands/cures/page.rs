@@ -1,6 +1,6 @@
 //! The page of `optiq cures --report`.
 
-use super::Found;
+use super::found::Found;
 use super::text;
 use crate::commands::simulate::jobs::report::time_box;
 use optiq_view::boxes::Boxes;

@@ -1,6 +1,6 @@
 //! What `optiq cures` prints for people, and what its page has in its tables.
 
-use super::Found;
+use super::found::Found;
 use optiq_sim::jobs::cures::exchange_bounds::{ExchangeBounds, LinkTimes};
 use optiq_sim::jobs::cures::trial::JobFigures;
 use optiq_view::table;
