@@ -183,7 +183,7 @@ impl Network {
         Ok(self.with_capacities(left))
     }
 
-    /// The network that is left where each link, in the order of [`Network::links`], carries so many bytes per second, as somebody
+    /// The network that is left where each link, in the order of [`Network::links`], carries this number of bytes per second, as somebody
     /// has measured. Each keeps at least `least` of its capacity, a part above zero: whoever needs a link that is full
     /// gets some of it all the same. What stays as it is, is as for [`Network::with_background`]. Panics if there is not one number for each
     /// link, or `least` is not above zero.

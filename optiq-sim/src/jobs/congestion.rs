@@ -249,7 +249,7 @@ pub struct CongestionRuns {
     pub runs: Vec<CongestionRun>,
 }
 
-/// The runs of a table for so many hosts; of the options share, samples and seed count.
+/// The runs of a table for a number of hosts; of the options share, samples and seed count.
 ///
 /// # Errors
 /// [`SimError::Workload`]: fewer than 5 hosts, a share out of range.

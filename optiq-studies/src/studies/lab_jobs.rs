@@ -17,7 +17,7 @@ use std::fmt::Write;
 const CASES: &str = include_str!("../../../data/jobs/lab/cases.toml");
 /// Where the job files are, in the checkout.
 const FOLDER: &str = "data/jobs/lab";
-/// An error within it is a prediction that was met, and so many of all cases are asked for.
+/// An error within it is a prediction that was met, and at least this number of cases is asked for.
 const BAND: f64 = 0.2;
 const ASKED: usize = 9;
 

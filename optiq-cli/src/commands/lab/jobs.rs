@@ -151,7 +151,7 @@ fn real_job(file: &JobFile, network: &Network, allocation: &Allocation, job: usi
     }
 }
 
-/// Each job alone, and all together, so many times in turn.
+/// Each job alone, and all together, this number of times in turn.
 fn measure(
     lab: &Lab,
     jobs: &[RealJob],

@@ -213,7 +213,7 @@ pub fn remedies(
 ) -> Result<(Vec<Remedy>, Vec<Refused>), SimError> {
     let bad = |text: &str| Err(SimError::Workload(format!("job file {}: {text}", file.label())));
     if file.jobs.len() < 2 {
-        return bad("it has one job, and nobody slows it; at least two are expected");
+        return bad("it has one job, and no other slows it; at least two are expected");
     }
     let sites = Sites::new(network);
     let allocation = Allocation::on(file, network, &sites)?;

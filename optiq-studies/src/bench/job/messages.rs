@@ -160,7 +160,7 @@ impl<'a> Messages<'a> {
         Ok(())
     }
 
-    /// Memory of at least so many bytes: the smallest that is free.
+    /// Memory of at least this size: the smallest that is free.
     fn memory(&mut self, bytes: usize) -> Vec<u8> {
         take(&mut self.free, bytes)
     }
@@ -195,7 +195,7 @@ impl<'a> Messages<'a> {
             self.keep(memory);
             if head.is_of_program() {
                 let from = self.received.get_mut(head.from as usize);
-                *from.ok_or("a message from a process that is not there")? += 1;
+                *from.ok_or("a message from an unknown process")? += 1;
             }
             into.push(head);
         }
@@ -217,7 +217,7 @@ impl<'a> Messages<'a> {
         Ok(self.outgoing.len() < before)
     }
 
-    /// Whether nothing is under way as far as this process knows, when it expects so many messages from each.
+    /// Whether nothing is under way as far as this process knows, when it expects this number of messages from each.
     pub fn is_quiet(&self, expected: &[u64]) -> bool {
         self.outgoing.is_empty() && self.incoming.is_empty() && self.received == expected
     }

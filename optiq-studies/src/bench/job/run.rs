@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 /// Polls without anything new before a process sleeps, and for how long.
 const POLLS: u32 = 4;
 const NAP: Duration = Duration::from_micros(50);
-/// From the decision to begin until a job begins that nobody else starts.
+/// From the decision to begin until a job begins that has no other starter.
 const LEAD: Duration = Duration::from_millis(50);
 
 /// What is to be run.
