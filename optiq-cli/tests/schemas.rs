@@ -233,8 +233,8 @@ mod under_mpirun {
         valid("lab", &String::from_utf8(up.stdout).unwrap());
         let jobs = "[[job]]\nname = \"a\"\nplacement = \"hosts:0-1\"\nprogram = \"pairs,message=10KB,samples=2\"\n[[job]]\nname = \"b\"\n\
                     placement = \"hosts:2-3\"\nprogram = \"uniform,message=10KB\"\nmeasured = false\n";
-        folder.write("jobs.toml", &format!("network = \"torus:2x2,capacity=100Mbit/s\"\n{jobs}"));
-        folder.write("other.toml", &format!("network = \"torus:2x2\"\n{jobs}"));
+        folder.write("jobs.toml", format!("network = \"torus:2x2,capacity=100Mbit/s\"\n{jobs}"));
+        folder.write("other.toml", format!("network = \"torus:2x2\"\n{jobs}"));
         let other = folder.run("lab jobs other.toml --name schemas");
         let said = String::from_utf8_lossy(&other.stderr).into_owned();
         assert_eq!(other.status.code(), Some(2), "{said}");
