@@ -144,7 +144,7 @@ struct Run {
     #[arg(long = "job", value_name = "NAME@HOSTS=COMMAND")]
     jobs: Vec<JobArgument>,
     /// Hosts may be in several jobs
-    #[arg(long, requires = "jobs")]
+    #[arg(long)]
     shared_hosts: bool,
     #[command(flatten)]
     which: Which,
@@ -423,6 +423,9 @@ impl Link {
 
 impl Run {
     fn run(self) -> Result<ExitCode, Failure> {
+        if self.shared_hosts && self.jobs.is_empty() {
+            return Err(Failure::Input("--shared-hosts is about several jobs; --job is expected for each".into()));
+        }
         let lab = Lab::open(&self.which.name, None)?;
         let options = RunOptions {
             ranks: self.ranks,
