@@ -69,12 +69,8 @@ fn valid(name: &str, text: &str) {
     check(&document, &schema_of(&document), name);
 }
 
-#[test]
-fn documents_are_as_their_schemas_say() {
-    let folder = Folder::new("schemas");
-    folder.write("background.txt", "* * 10%\n");
-    folder.write("one.txt", "0 3 1MB\n");
-    folder.write("ring.goal", "num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0\n}\n");
+/// Job files for the commands below.
+fn write_job_files(folder: &Folder) {
     let pairs = "hosts = 4\nprogram = \"pairs,message=4KB\"\n";
     let io = "hosts = 2\nservers = \"spread-target:2\"\nprogram = \"io-write,request=1MB\"\n";
     folder.write(
@@ -100,6 +96,15 @@ fn documents_are_as_their_schemas_say() {
         "sweep.toml",
         format!("network = \"fattree:2x4:1x2\"\n[[job]]\nname = \"a\"\n{pairs}[[job]]\nname = \"b\"\n{io}{swept}"),
     );
+}
+
+#[test]
+fn documents_are_as_their_schemas_say() {
+    let folder = Folder::new("schemas");
+    folder.write("background.txt", "* * 10%\n");
+    folder.write("one.txt", "0 3 1MB\n");
+    folder.write("ring.goal", "num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0\n}\n");
+    write_job_files(&folder);
     let library = std::env::current_exe().unwrap();
     let wrap = format!("wrap --library {} --topology torus:2x2 --json -- mpirun.openmpi -n 2 true", library.display());
     // The header of a 64-bit program with one program header, which loads something: it has no dynamic loader.

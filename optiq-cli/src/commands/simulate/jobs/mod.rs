@@ -2,7 +2,7 @@
 
 mod document;
 mod figures;
-pub(in crate::commands) mod report;
+pub mod report;
 mod text;
 
 use super::interrupt;
