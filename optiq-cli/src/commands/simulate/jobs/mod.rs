@@ -2,7 +2,7 @@
 
 pub mod document;
 mod figures;
-pub(in crate::commands) mod report;
+pub mod report;
 mod text;
 
 use super::interrupt;

@@ -75,7 +75,7 @@ fn of_job(found: &Found<'_>, job: usize) -> Job {
     }
 }
 
-pub(in crate::commands) fn time_box(name: &str, number: usize, s: &JobStatistics) -> TimeBox {
+pub fn time_box(name: &str, number: usize, s: &JobStatistics) -> TimeBox {
     TimeBox {
         name: name.to_owned(),
         number,
