@@ -88,6 +88,10 @@ pub struct ProgramsContent {
     pub rate: String,
     /// Of each way.
     pub repetitions: u32,
+    /// Whether `optiq wrap` was in front of `optiq lab run`, and so started once; in older documents it was in front of the program, on
+    /// every rank.
+    #[serde(default)]
+    pub wrapped_once: bool,
     /// One lab after the other.
     pub networks: Vec<ProgramNetwork>,
     /// What is missing here.
@@ -141,7 +145,7 @@ pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Re
         })?;
         measured.push(network);
     }
-    Ok(ProgramsContent { rate: RATE.into(), repetitions, networks: measured, not_run, without })
+    Ok(ProgramsContent { rate: RATE.into(), repetitions, wrapped_once: true, networks: measured, not_run, without })
 }
 
 impl ProgramRuns {
@@ -268,16 +272,20 @@ impl ProgramsContent {
 
     /// The page below its circumstances.
     pub fn body(&self) -> String {
+        let (wrapped, command) = match self.wrapped_once {
+            true => ("optiq wrap --take alltoallv,alltoall -- optiq lab run -- PROGRAM", "the command"),
+            false => ("optiq wrap --take alltoallv,alltoall -- PROGRAM", "`optiq lab run`"),
+        };
         let mut page = format!(
             "Labs of 16 hosts, one rank each, with links of {}, all on one machine. Each program runs {} times in each of four ways, \
-             in turn: plain, `optiq lab run -- PROGRAM`; wrapped, `optiq wrap --take alltoallv,alltoall -- optiq lab run -- PROGRAM`, which is \
-             what OPTIQ decides by itself; learned, the same with `--option OPTIQ_LEARNED=FILE`, a file that one run before these began; \
-             and forced, the same with `--algorithm multipath`. Times are medians from the start of the command to its end; in brackets \
+             in turn: plain; wrapped, `{}`, which is what OPTIQ decides by itself; learned, \
+             the same with `--option OPTIQ_LEARNED=FILE`, a file that one run before these began; and forced, the same with \
+             `--algorithm multipath`. Times are medians from the start of {} to its end; in brackets \
              what the program says itself, where it does. In calls: mean over the ranks of the seconds in `MPI_Alltoall` and \
              `MPI_Alltoallv`, in this order (`data/programs/times.c`, preloaded in all ways). Results: the program's own \
              verification, or a result that is the plain run's. Programs and inputs: `data/programs/programs.toml`. The NAS benchmarks \
              are the programs in the folder that `NPB_BIN` names, built with `-fallow-argument-mismatch -fallow-invalid-boz`.\n",
-            self.rate, self.repetitions
+            self.rate, self.repetitions, wrapped, command
         );
         let slower: String = self.networks.iter().flat_map(ProgramNetwork::slower).collect();
         let none = format!("No program is slower than {SLOWER} times its plain speed.\n");
@@ -314,7 +322,15 @@ mod tests {
     fn page(programs: Vec<ProgramRuns>) -> String {
         let network = ProgramNetwork { topology: "star:16".into(), profile: "tuned".into(), programs };
         let networks = vec![network];
-        ProgramsContent { rate: RATE.into(), repetitions: 1, networks, not_run: Vec::new(), without: Vec::new() }.body()
+        ProgramsContent {
+            rate: RATE.into(),
+            repetitions: 1,
+            wrapped_once: true,
+            networks,
+            not_run: Vec::new(),
+            without: Vec::new(),
+        }
+        .body()
     }
 
     #[test]
