@@ -78,7 +78,7 @@ enum optiq_search {
 };
 
 /*
- A list of jobs: so many bytes from one rank to another, with the paths that they take. 0 is none.
+ A list of jobs: bytes from one rank to another, with the paths that they take. 0 is none.
  */
 typedef uint64_t optiq_jobs;
 
