@@ -7,8 +7,10 @@ mod support;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 use support::Folder;
 
@@ -43,16 +45,27 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Waits for a process, which is killed if it takes too long.
+/// What a program printed; it is killed when its time is up. Its output is read all the while, as a pipe takes 64 KiB only.
 fn ended(mut child: Child) -> Output {
+    fn read(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            pipe.map(|mut pipe| pipe.read_to_end(&mut bytes).unwrap());
+            bytes
+        })
+    }
+    let (stdout, stderr) = (read(child.stdout.take()), read(child.stderr.take()));
     let deadline = Instant::now() + TIMEOUT;
-    while child.try_wait().unwrap().is_none() {
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
         if Instant::now() > deadline {
             child.kill().unwrap();
         }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    child.wait_with_output().unwrap()
+        thread::sleep(Duration::from_millis(10));
+    };
+    Output { status, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap() }
 }
 
 #[test]
@@ -102,7 +115,7 @@ fn a_killed_sweep_goes_on_where_it_was() {
         let deadline = Instant::now() + TIMEOUT;
         while documents(&folder.path(out)).len() < 3 {
             assert!(Instant::now() < deadline, "no run was finished");
-            std::thread::sleep(Duration::from_millis(2));
+            thread::sleep(Duration::from_millis(2));
         }
         nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id() as i32), signal).unwrap();
         let output = ended(child);
