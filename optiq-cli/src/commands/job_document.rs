@@ -3,6 +3,7 @@
 use optiq_net::Network;
 use optiq_sim::jobs::allocation::Allocation;
 use optiq_sim::jobs::file::JobFile;
+use optiq_sim::jobs::statistics::Slowdown;
 use optiq_sim::model::Model;
 use serde::Serialize;
 
@@ -29,6 +30,20 @@ pub struct PlacedJobDocument<'a> {
     hosts: usize,
     ranks: u32,
     servers: usize,
+}
+
+/// A slowdown, without its intervals.
+#[derive(Serialize)]
+pub struct SlowdownValues {
+    slowdown_mean: f64,
+    slowdown_median: f64,
+    slowdown_p99: f64,
+}
+
+impl From<&Slowdown> for SlowdownValues {
+    fn from(s: &Slowdown) -> Self {
+        Self { slowdown_mean: s.mean.value, slowdown_median: s.median.value, slowdown_p99: s.p99.value }
+    }
 }
 
 impl<'a> JobFileDocument<'a> {

@@ -1,6 +1,7 @@
 //! The JSON document of `optiq cures`. Its keys are a contract with scripts.
 
 use super::found::Found;
+use crate::commands::job_document::{JobFileDocument, SlowdownValues};
 use optiq_sim::jobs::cures::exchange_bounds::{ExchangeBounds, LinkTimes};
 use optiq_sim::jobs::cures::remedies::Action;
 use optiq_sim::jobs::cures::trial::{JobFigures, Tried};
@@ -9,13 +10,8 @@ use serde::Serialize;
 
 #[derive(Serialize)]
 pub struct CuresDocument<'a> {
-    title: &'a str,
-    topology: &'a str,
-    network_fingerprint: String,
-    model: &'a str,
-    routing: String,
-    seed: u64,
-    placement_seed: u64,
+    #[serde(flatten)]
+    file: JobFileDocument<'a>,
     target: String,
     jobs: Vec<JobDocument<'a>>,
     cures: Vec<CureDocument<'a>>,
@@ -56,12 +52,8 @@ struct FiguresDocument<'a> {
     alone_mean_seconds: f64,
     alone_median_seconds: f64,
     alone_p99_seconds: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    slowdown_mean: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    slowdown_median: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    slowdown_p99: Option<f64>,
+    #[serde(flatten)]
+    slowdown: Option<SlowdownValues>,
     #[serde(skip_serializing_if = "Option::is_none")]
     mean_over_as_it_is: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,13 +110,7 @@ impl<'a> CuresDocument<'a> {
             why: &refused.why,
         };
         Self {
-            title: &file.title,
-            topology: network.spec(),
-            network_fingerprint: network.fingerprint().to_string(),
-            model: &model.title,
-            routing: file.routing.to_string(),
-            seed: file.seed,
-            placement_seed: file.placement_seed,
+            file: JobFileDocument::new(file, network, model),
             target: target.to_string(),
             jobs: file.jobs.iter().enumerate().map(job).collect(),
             cures: trials.tried.iter().map(|tried| cure(found, tried)).collect(),
@@ -158,7 +144,6 @@ fn cure<'a>(found: &Found<'a>, tried: &'a Tried) -> CureDocument<'a> {
 
 fn of_job<'a>(name: &'a str, figures: &JobFigures, base: Option<&JobFigures>) -> FiguresDocument<'a> {
     let JobFigures { alone, together, slowdown, cycle_seconds } = figures;
-    let slowdown = slowdown.as_ref();
     FiguresDocument {
         name,
         samples: together.samples,
@@ -168,9 +153,7 @@ fn of_job<'a>(name: &'a str, figures: &JobFigures, base: Option<&JobFigures>) ->
         alone_mean_seconds: alone.mean.value,
         alone_median_seconds: alone.median.value,
         alone_p99_seconds: alone.p99.value,
-        slowdown_mean: slowdown.map(|s| s.mean.value),
-        slowdown_median: slowdown.map(|s| s.median.value),
-        slowdown_p99: slowdown.map(|s| s.p99.value),
+        slowdown: slowdown.as_ref().map(SlowdownValues::from),
         mean_over_as_it_is: base.map(|base| figures.mean_over(base)),
         cycle_seconds: *cycle_seconds,
         cycle_over_as_it_is: base.and_then(|base| figures.cycle_over(base)),

@@ -1,5 +1,6 @@
 //! The JSON document of `optiq throttle`.
 
+use crate::commands::job_document::SlowdownValues;
 use optiq_sim::jobs::closed_queue::{QueueFigures, Service};
 use optiq_sim::jobs::file::JobFile;
 use optiq_sim::jobs::throttle::{Observed, Throttle, Verified};
@@ -48,12 +49,8 @@ struct SimulatedDocument<'a> {
 struct ObservedDocument {
     mean_seconds: f64,
     cycle_seconds: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    slowdown_mean: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    slowdown_median: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    slowdown_p99: Option<f64>,
+    #[serde(flatten)]
+    slowdown: Option<SlowdownValues>,
 }
 
 impl<'a> ThrottleDocument<'a> {
@@ -100,12 +97,9 @@ fn computed(figures: &QueueFigures) -> ComputedDocument {
 }
 
 fn observed(o: &Observed) -> ObservedDocument {
-    let slowdown = o.slowdown.as_ref();
     ObservedDocument {
         mean_seconds: o.mean_seconds,
         cycle_seconds: o.cycle_seconds,
-        slowdown_mean: slowdown.map(|s| s.mean.value),
-        slowdown_median: slowdown.map(|s| s.median.value),
-        slowdown_p99: slowdown.map(|s| s.p99.value),
+        slowdown: o.slowdown.as_ref().map(SlowdownValues::from),
     }
 }
