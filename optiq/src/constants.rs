@@ -63,6 +63,18 @@ constants! {
     pub(crate) const FLOW_CONTROL_PRICE: f64 = 0.5, "1", "optiq.flow_control_price",
         Chosen { reason: "the same plan in smaller chunks is taken to need half as long again at most; neither measured nor swept" };
 
+    /// What MPI's first trial is taken to cost where the plan does not forward, as a multiple of what the plan takes; larger tries it later.
+    pub(crate) const DIRECT_MPI_PRICE: f64 = 0.3, "1", "optiq.direct_mpi_price",
+        Measured {
+            command: "cargo xtask results --only direct",
+            date: "2026-11-23",
+            cases: "direct-alltoall",
+        };
+
+    /// From this share of the plan's link bound on, MPI is tried before other flow control.
+    pub(crate) const LONG_QUEUES_SHARE: f64 = 0.85, "1", "optiq.long_queues_share",
+        Chosen { reason: "other flow control gained where planned paths reached 8 to 87 % (decision 039); not swept" };
+
     /// Below this share of the plan's link bound, the flow control with least in flight is tried before that with
     /// a medium amount.
     pub(crate) const SHORT_QUEUES_SHARE: f64 = 0.5, "1", "optiq.short_queues_share",

@@ -11,18 +11,22 @@
 //! `n` uses of the side that serves, `x` their average and `b` the bound,
 //!
 //! ```text
-//!     prices of all first trials so far, this one included  <=  sum t - n b,      price = x for MPI, x / 2 for flow control
+//!     prices of all first trials so far, this one included  <=  sum t - n b,      price = p x
 //! ```
 //!
-//! where the sum has what uses really took, outliers included: where packets are lost, one use in two takes several times as long as
-//! the other, and no average that outliers hardly change says so soon. Prices are what they are
-//! since MPI may take any time, but the same plan with other flow control does not differ by more than that where nothing is wrong with
-//! either. Where small messages go directly, plain MPI comes first, then the schedule has a trial, unless MPI leaves too little of the
-//! link bound. From then on the fastest serves. The others get further trials whenever all of these together take no more than a
-//! hundredth of the time in calls ([`TRIAL_PART`]).
+//! where `p` is 1/2 for flow control, since the same plan with other flow control does not take longer by more than that where
+//! nothing is wrong with either; for MPI it is 1 where the plan forwards, as MPI may take any time then, and [`DIRECT_MPI_PRICE`]
+//! where MPI takes the same routes. Where nothing seems to be lost, a trial waits until a whole use is a hundredth of the time in
+//! calls ([`TRIAL_PART`]). Flow control is tried before MPI where the plan is far from its bound ([`LONG_QUEUES_SHARE`]), after
+//! it otherwise. Times are those that uses really took, outliers included: where packets are lost, one use in two takes several
+//! times as long as the other, and no average that outliers hardly change says so soon. Where small messages go directly, plain
+//! MPI comes first, then the schedule has a trial, unless MPI leaves too little of the link bound. From then on the fastest
+//! serves. The others get further trials whenever all of these together take no more than a hundredth of the time in calls
+//! ([`TRIAL_PART`]).
 
 use crate::constants::{
-    AVERAGE_WEIGHT, FIRST_DIRECT_TRIAL, FIRST_TRIAL, FLOW_CONTROL_PRICE, OUTLIER, SHORT_QUEUES_SHARE, TRIAL_PART,
+    AVERAGE_WEIGHT, DIRECT_MPI_PRICE, FIRST_DIRECT_TRIAL, FIRST_TRIAL, FLOW_CONTROL_PRICE, LONG_QUEUES_SHARE, OUTLIER,
+    SHORT_QUEUES_SHARE, TRIAL_PART,
 };
 use optiq_lower::learned::Times;
 use optiq_transport::FlowControl;
@@ -64,10 +68,11 @@ impl Side {
     pub(super) const PLANNED: Self = Self::Planned(FlowControl::LongQueues);
 
     /// What a first trial is taken to cost, as a multiple of what the side that serves takes.
-    fn price(self) -> f64 {
+    fn price(self, bounds: LinkBounds) -> f64 {
         match self {
             Side::Planned(_) => FLOW_CONTROL_PRICE,
-            Side::Plain => 1.0,
+            Side::Plain if bounds.relative() < 1.0 => 1.0,
+            Side::Plain => DIRECT_MPI_PRICE,
         }
     }
 }
@@ -183,22 +188,25 @@ impl Trials {
     }
 
     /// Sides that were never measured, and may be tried, in the order of their trials: from the most to the least in flight, or where
-    /// packets must have been lost, the other way round; MPI last.
+    /// packets must have been lost, the other way round; MPI last, or first where no queue seems to be too short.
     fn untried(&self, bounds: LinkBounds) -> impl Iterator<Item = Side> {
         let fastest = self.flow_control();
         let known = self.planned[fastest.index()].seconds;
+        let reached = known.map_or(0.0, |seconds| bounds.relative() / seconds);
         let mut order = FlowControl::ALL;
-        if known.is_some_and(|seconds| seconds * SHORT_QUEUES_SHARE > bounds.relative()) {
+        if known.is_some() && reached < SHORT_QUEUES_SHARE {
             order.reverse();
         }
         let wanted = move |f: &FlowControl| if known.is_some() { self.flow_controls } else { *f == fastest };
         let planned = order.into_iter().filter(wanted).map(Side::Planned);
-        planned.chain([Side::Plain]).filter(|side| self.average(*side).seconds.is_none())
+        let mpi_first = (reached >= LONG_QUEUES_SHARE).then_some(Side::Plain);
+        let order = mpi_first.into_iter().chain(planned).chain([Side::Plain]);
+        order.filter(|side| self.average(*side).seconds.is_none())
     }
 
     /// What the side that serves has lost, at most, against whatever takes no longer than the plan's link bound.
     fn regret(&self, best: Side, bounds: LinkBounds) -> f64 {
-        let RobustMovingAverage { sum, times, .. } = *self.average(best);
+        let &RobustMovingAverage { sum, times, .. } = self.average(best);
         sum - f64::from(times) * bounds.relative()
     }
 
@@ -219,8 +227,8 @@ impl Trials {
             // There was no first trial; plans have one at once or not at all, as what they gain is not known before.
             Some(side @ Side::Planned(_)) if !planned_known => return if uses == first_trial { side } else { best },
             Some(side) => {
-                let prices = self.prices + side.price() * seconds;
-                if prices <= self.regret(best, bounds).max(TRIAL_PART * self.spent) {
+                let prices = self.prices + side.price(bounds) * seconds;
+                if prices <= self.regret(best, bounds) || self.prices + seconds <= TRIAL_PART * self.spent {
                     self.prices = prices;
                     return side;
                 }
@@ -365,8 +373,8 @@ mod tests {
         let direct = LinkBounds { planned: 1.0, direct: 1.0 };
         // By hand: a trial is taken to cost 1, a hundredth of 100 uses. The next one would cost 2: 197 uses and the trial took 200.
         assert_eq!(plain(1.0, direct), [100, 198]);
-        // Six uses may have lost 6 x 0.2, what a trial is taken to cost.
-        assert_eq!(plain(1.21, direct)[0], 6);
+        // Six uses may have lost 6 x 0.06, of which 0.3 x 1.06 is what a trial is taken to cost.
+        assert_eq!(plain(1.06, direct)[0], 6);
         // Half the bound of the fabric's own routes, but above the plan's: fabrics that route adaptively may do better.
         assert_eq!(plain(0.75, LinkBounds { planned: 0.5, direct: 1.0 })[0], 3);
         assert_eq!(plain(3.0, direct)[0], 2);
@@ -460,6 +468,21 @@ mod tests {
         let first = served.iter().position(|side| *side == Side::Plain);
         assert!(first.is_some_and(|first| first <= 8), "{served:?}");
         assert_eq!(best, Side::Plain, "{served:?}");
+    }
+
+    /// A matrix as skewed as that of `data/cases/log-normal-16.txt`: the plan takes 1.13 bounds on a fat tree, MPI 1.06.
+    #[test]
+    fn mpi_is_tried_before_flow_control_where_the_plan_is_near_its_bound() {
+        let bounds = LinkBounds { planned: 1.0, direct: 1.0 };
+        let time = |side| if side == Side::Plain { 1.06 } else { 1.13 };
+        let (served, best) = sides(Side::PLANNED, bounds, 12, time);
+        // By hand: three uses may have lost 0.39, and a trial is taken to cost 0.34.
+        assert_eq!(served.iter().position(|side| *side == Side::Plain), Some(3));
+        assert_eq!(best, Side::Plain);
+        assert!(served[3..].iter().filter(|side| **side != Side::Plain).count() <= 1, "{served:?}");
+        // Farther from it, flow control comes first.
+        let (served, _) = sides(Side::PLANNED, bounds, 12, |side| if side == Side::Plain { 1.2 } else { 1.3 });
+        assert_eq!(served.iter().find(|side| **side != Side::PLANNED), Some(&Side::Planned(FlowControl::MediumQueues)));
     }
 
     #[test]
