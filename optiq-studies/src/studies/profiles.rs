@@ -27,6 +27,9 @@ const SETTINGS: [(&str, bool, &str); 9] = [
     ("slow-host", true, "slow-host"),
 ];
 
+/// Of the group that shows what the machine's processors cost.
+const SLOW_LINKS: &str = "capacity=2.5MB/s";
+
 /// For ranks that do not yield. The lab's own word for `mpirun` is overruled by the environment of the ranks.
 const SPINNING: [&str; 1] = ["OMPI_MCA_mpi_yield_when_idle=0"];
 
@@ -111,6 +114,13 @@ impl ProfilesContent {
              cases.\n",
             self.rate, self.repetitions, SPINNING[0]
         );
+        if self.benches.iter().any(|bench| bench.suite.topology.ends_with(SLOW_LINKS)) {
+            let _ = write!(
+                page,
+                "\nWhere the heading has {SLOW_LINKS}, links are a fifth as fast. There the patterns of the training cases show what \
+                 is missing elsewhere because two processors play sixteen hosts: they have five times as long for each packet.\n"
+            );
+        }
         for (role, title) in [(CaseRole::HeldOut, "held-out cases"), (CaseRole::Training, "training cases")] {
             let benches: Vec<&ProfileBench> = self.benches.iter().filter(|bench| bench.role == role).collect();
             let mut topologies: Vec<&str> = benches.iter().map(|b| b.suite.topology.as_str()).collect();
