@@ -48,7 +48,7 @@ enum StudyCommand {
     Results(ResultsArguments),
     /// Run CODES and OPTIQ's simulator in turn, and write codes.md
     RaceCodes(RaceArguments),
-    /// Simulate jobs of document 000 alone with all candidate parameters, and print the loss of each; about two minutes
+    /// Simulate jobs of document 000 alone with all candidate parameters, and print the loss of each; about eight minutes
     FitInterference,
     /// Make all pages again from their documents, without measuring anything
     Pages(PagesArguments),
@@ -345,7 +345,10 @@ fn race_codes(arguments: RaceArguments) -> Result<(), Failure> {
 }
 
 fn fit_interference() -> Result<(), Failure> {
-    print!("{}", baselines::fit(&Progress::new(&|doing| log::info!("{doing}")))?);
+    let say = |doing: String| log::info!("{doing}");
+    let progress = Progress::new(&say);
+    println!("{}", baselines::fit(&progress)?);
+    print!("{}", baselines::fit_buffers(&progress)?);
     Ok(())
 }
 

@@ -9,8 +9,12 @@
 //!
 //! over the mean of 4 KiB of I/O after 10 us (3.07 us), and the third quartiles of 4 MiB of MPI after 5 ms (351 us) and 1 ms (630 us). No run has two jobs. The best
 //! one is `data/sim/brown1296.toml`.
+//!
+//! *Buffers* were looked at later, after B10 and B18 had not been shown (decision 042), again on one job alone: requests of 4 MiB of a small, a medium
+//! and a large I/O job after 2 ms, and of the medium one after 100 us (sections 5.4.1 and 5.4.4). The loss is over three ratios of their means:
+//! medium to small and large to small ("approximately 1.8x and 3x higher", in both readings), and large after 2 ms to medium after 100 us ("equivalent": 1).
 
-use super::system::{IO, Load, MPI, Setup, us};
+use super::system::{IO, LARGE, Load, MODEL, MPI, Setup, us};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::published::Published;
@@ -25,6 +29,13 @@ const SWITCHINGS: [(Switching, &str); 2] =
 /// What all candidates share with it.
 const BASE: &str = "fattree-12.5";
 
+/// Of each virtual channel, in bytes, with 32 KiB packets; the last one never fills.
+const BUFFERS: [u64; 6] = [128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20, 1 << 30];
+/// Virtual channels a link, with the smallest of these buffers each: the more, the fewer requests wait behind those for other servers.
+const LANES: [u32; 2] = [4, 16];
+/// Of each node in runs that are about buffers, and those before that are left out.
+const CONGESTED_SAMPLES: (u32, u32) = (15, 6);
+
 /// A candidate and what it makes of the baselines.
 struct Candidate {
     switching: &'static str,
@@ -35,8 +46,68 @@ struct Candidate {
 
 impl Candidate {
     fn loss(&self) -> f64 {
-        self.baselines.iter().map(|(ours, published)| (ours / published).ln().powi(2)).sum()
+        loss(&self.baselines)
     }
+}
+
+/// `ln^2` of each pair's ratio, added up.
+fn loss(pairs: &[(f64, f64)]) -> f64 {
+    pairs.iter().map(|(ours, published)| (ours / published).ln().powi(2)).sum()
+}
+
+/// Means of 4 MiB requests of the I/O job alone, in microseconds.
+struct Congested {
+    buffer_bytes: u64,
+    lanes: u32,
+    /// Of the small, the medium and the large job after 2 ms.
+    sizes: [f64; 3],
+    /// Of the medium job after 100 us.
+    busy: f64,
+}
+
+impl Congested {
+    /// The loss where the medium and the large job take `times` times as long as the small one.
+    fn loss(&self, times: [f64; 2]) -> f64 {
+        let [small, medium, large] = self.sizes;
+        loss(&[(medium / small, times[0]), (large / small, times[1]), (large / self.busy, 1.0)])
+    }
+}
+
+/// Simulates the fitted machine with other buffers, I/O alone; a table with the loss of each, in both readings of the published ratios.
+///
+/// # Errors
+/// As its simulations have them.
+pub fn fit_buffers(progress: &Progress) -> Result<String, Failure> {
+    let published = Published::load()?.interference;
+    let base = Setup::new(&published).with_packets(LARGE);
+    let queues = BUFFERS.map(|buffer| (buffer, 1)).into_iter().chain(LANES.map(|lanes| (BUFFERS[0], lanes)));
+    let mut found = Vec::new();
+    for (buffer_bytes, lanes) in queues {
+        let mut model = Model::read(MODEL)?;
+        (model.router.buffer_bytes, model.router.lanes) = (buffer_bytes, lanes);
+        let mean = |quarters: u32, think: &str| -> Result<f64, Failure> {
+            progress.now(format!("buffers of {buffer_bytes} bytes, {lanes} lanes: {quarters} quarters, {think}"));
+            let (samples, warmup) = CONGESTED_SAMPLES;
+            let clients = [published.clients / 2 * quarters; 2];
+            let load = Load::io("4MiB", think).measured(samples, warmup);
+            Ok(us(&Setup { clients, ..base.clone() }.with_io(load).run(&model)?.alone(IO)?.mean))
+        };
+        let sizes = [mean(1, "2ms")?, mean(2, "2ms")?, mean(3, "2ms")?];
+        found.push(Congested { buffer_bytes, lanes, sizes, busy: mean(2, "100us")? });
+    }
+    Ok(congested_text(&found, published.b15.higher))
+}
+
+fn congested_text(found: &[Congested], higher: [f64; 2]) -> String {
+    let head =
+        ["buffer, bytes", "lanes", "loss, 1 + x", "loss, x", "small, us", "medium, us", "large, us", "100us, us"];
+    let row = |c: &Congested| {
+        let losses = [higher.map(|x| 1.0 + x), higher].map(|times| format!("{:.4}", c.loss(times)));
+        let means = c.sizes.into_iter().chain([c.busy]).map(|mean| format!("{mean:.0}"));
+        [c.buffer_bytes.to_string(), c.lanes.to_string()].into_iter().chain(losses).chain(means).collect()
+    };
+    let rows: Vec<Vec<String>> = [head.map(str::to_owned).to_vec()].into_iter().chain(found.iter().map(row)).collect();
+    table::aligned(&rows, |_| true)
 }
 
 /// Simulates all candidates alone; a table with the loss of each, the best one first.
@@ -95,7 +166,6 @@ fn text(candidates: &[Candidate]) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use super::super::system::MODEL;
     use super::*;
 
     #[test]
@@ -107,6 +177,16 @@ mod tests {
         assert!(OVERHEADS.contains(&(overhead / 1000)));
         (model.host.send_overhead_picoseconds, model.host.receive_overhead_picoseconds) = (overhead, overhead);
         assert_eq!(model, fitted);
+    }
+
+    /// Medium 2.8 and large 4 times the small job, and as long as the busy one: nothing in the first reading, and in the second ln^2 of 2.8/1.8 and 4/3.
+    #[test]
+    fn both_readings_of_the_ratios_by_hand() {
+        let found = Congested { buffer_bytes: 1, lanes: 1, sizes: [1.0, 2.8, 4.0], busy: 4.0 };
+        assert!(found.loss([2.8, 4.0]).abs() < 1e-12);
+        let second = (2.8f64 / 1.8).ln().powi(2) + (4.0f64 / 3.0).ln().powi(2);
+        assert!((found.loss([1.8, 3.0]) - second).abs() < 1e-12);
+        assert!((Congested { busy: 2.0, ..found }.loss([2.8, 4.0]) - 2f64.ln().powi(2)).abs() < 1e-12);
     }
 
     /// One baseline twice as long as published: ln 2 squared.

@@ -3,7 +3,7 @@
 //! The document's two measurements (section 6.4) are made of each placement: 4 MiB of I/O after 128 ms beside 4 MiB of MPI after 500 us, and 4 KiB of MPI after
 //! 500 us beside a checkpoint, which is 4 MiB of I/O without an interval.
 
-use super::system::{IO, Load, MODEL, MPI, Observed, Setup, interval, sampling, us};
+use super::system::{IO, LARGE, Load, MODEL, MPI, Observed, Setup, interval, sampling, us};
 use crate::claims::setting::Setting;
 use crate::failure::Failure;
 use crate::findings::{Cell, Column, Findings, Row, Verdict, column};
@@ -21,8 +21,6 @@ const RARE: (u32, u32) = (2, 0);
 const PAUSE: &str = "128ms";
 /// Of MPI beside a checkpoint.
 const SMALL: (u32, u32) = (30, 10);
-/// Times the machine's packets where I/O of 4 MiB is measured.
-const LARGE: u64 = 8;
 
 /// Both measurements of a placement.
 struct Placed {

@@ -17,6 +17,8 @@ use optiq_sim::{End, Model, Policy};
 
 /// The model with the fitted parameters.
 pub const MODEL: &str = "brown1296";
+/// How much larger packets are where requests and messages are of 4 MiB or 512 KiB and nothing small is measured beside them: 32 KiB.
+pub const LARGE: u64 = 8;
 /// I/O and MPI, in the order of the job files.
 pub const IO: usize = 0;
 /// See [`IO`].
