@@ -87,7 +87,7 @@ fn what_one_run_learned_the_next_one_knows() {
     // Both sides are tried. The last call, and calls that MPI serves unasked, are not followed by an agreement, and so not
     // learned of.
     let [mpi, optiq] = calls();
-    assert!(mpi >= 1 && optiq >= 1 && mpi + optiq <= 23, "{mpi} {optiq}");
+    assert!(mpi >= 1 && optiq >= 1 && mpi + optiq <= 39, "{mpi} {optiq}");
     let [mpi_then, optiq_then] = calls();
     assert!(mpi_then >= mpi && optiq_then >= optiq && mpi_then + optiq_then > mpi + optiq, "{mpi_then} {optiq_then}");
     fs::write(&file, "my notes").unwrap();

@@ -2,7 +2,7 @@
    with "learn", exchanges of which something is learned. */
 #include "check.h"
 
-enum { BYTES = 4096, LARGE = 8 << 20, CALLS = 24 };
+enum { BYTES = 4096, LARGE = 8 << 20, CALLS = 40 };
 
 /* Equal exchanges of 8 MB, of which all but the last are measured: enough of them for a trial of MPI after those of flow control. */
 static int learn(void) {

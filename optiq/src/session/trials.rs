@@ -77,6 +77,21 @@ impl Side {
     }
 }
 
+#[derive(Clone, Copy, Debug)]
+struct FirstTrial {
+    side: Side,
+    /// What the side that serves takes.
+    seconds: f64,
+    price: f64,
+}
+
+impl FirstTrial {
+    /// What there is to be taken off the price, now that it has taken this long.
+    fn refund(self, seconds: f64) -> f64 {
+        self.price - (seconds - self.seconds).clamp(0.0, self.price)
+    }
+}
+
 /// See the top of the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trials {
@@ -89,8 +104,10 @@ pub(super) struct Trials {
     plain: RobustMovingAverage,
     /// The sum of all uses.
     spent: f64,
-    /// What first trials were taken to cost.
+    /// What first trials were taken to cost, or did cost where that was less.
     prices: f64,
+    /// The first trial that was not measured yet.
+    trial: Option<FirstTrial>,
     /// What further trials took longer than the fastest side would have.
     trials_cost: f64,
 }
@@ -105,7 +122,7 @@ impl Trials {
     pub(super) fn beginning_with(first: Side) -> Self {
         let (planned, plain) = Default::default();
         let (uses, spent, prices, trials_cost) = Default::default();
-        Self { first, flow_controls: false, uses, planned, plain, spent, prices, trials_cost }
+        Self { first, flow_controls: false, uses, planned, plain, spent, prices, trial: None, trials_cost }
     }
 
     /// Trials in which other flow control has its turn too, or not.
@@ -227,9 +244,11 @@ impl Trials {
             // There was no first trial; plans have one at once or not at all, as what they gain is not known before.
             Some(side @ Side::Planned(_)) if !planned_known => return if uses == first_trial { side } else { best },
             Some(side) => {
-                let prices = self.prices + side.price(bounds) * seconds;
-                if prices <= self.regret(best, bounds) || self.prices + seconds <= TRIAL_PART * self.spent {
-                    self.prices = prices;
+                let price = side.price(bounds) * seconds;
+                let affordable = self.prices + price <= self.regret(best, bounds);
+                if affordable || self.prices + seconds <= TRIAL_PART * self.spent {
+                    self.prices += price;
+                    self.trial = Some(FirstTrial { side, seconds, price });
                     return side;
                 }
             }
@@ -252,6 +271,9 @@ impl Trials {
     /// What a use took, as a multiple of the link bound on the fabric's own routes.
     pub(super) fn record(&mut self, side: Side, multiple: f64) {
         self.spent += multiple;
+        if let Some(trial) = self.trial.take_if(|trial| trial.side == side) {
+            self.prices -= trial.refund(multiple);
+        }
         match side {
             Side::Planned(flow_control) => self.planned[flow_control.index()].add(multiple),
             Side::Plain => self.plain.add(multiple),
@@ -439,10 +461,10 @@ mod tests {
             Side::Planned(ShortestQueues) => 0.7,
             Side::Plain => 1.5,
         };
-        // By hand: two uses of 0.95 may have lost 0.9, which pays for half of 0.95. Then medium queues are best, and lose 0.4 in each
-        // use; three pay for the 0.475 + 0.45 that two trials are taken to cost.
-        let (served, best) = sides(Side::PLANNED, LinkBounds { planned: 0.5, direct: 1.0 }, 7, time);
-        let expected = [LongQueues, LongQueues, MediumQueues, MediumQueues, MediumQueues, ShortQueues, ShortQueues];
+        // By hand: two uses of 0.95 may have lost 0.9, which pays for half of 0.95. Then medium queues are best, the trial cost
+        // nothing, and they lose 0.4 in each use; two pay for the 0.45 that the next trial is taken to cost.
+        let (served, best) = sides(Side::PLANNED, LinkBounds { planned: 0.5, direct: 1.0 }, 6, time);
+        let expected = [LongQueues, LongQueues, MediumQueues, MediumQueues, ShortQueues, ShortQueues];
         assert_eq!(served, expected.map(Side::Planned));
         assert_eq!(best, Side::Planned(ShortQueues));
         // Close to the bound nothing is tried for long.
@@ -483,6 +505,20 @@ mod tests {
         // Farther from it, flow control comes first.
         let (served, _) = sides(Side::PLANNED, bounds, 12, |side| if side == Side::Plain { 1.2 } else { 1.3 });
         assert_eq!(served.iter().find(|side| **side != Side::PLANNED), Some(&Side::Planned(FlowControl::MediumQueues)));
+    }
+
+    /// Calls at the start of a program may take ten times as long as later ones; a trial that was faster is no debt of theirs.
+    #[test]
+    fn a_slow_start_does_not_put_off_later_trials() {
+        let at = std::cell::Cell::new(0);
+        let time = |_| {
+            at.set(at.get() + 1);
+            if at.get() <= 2 { 30.0 } else { 3.0 }
+        };
+        // By hand: two uses of 30 pay for a trial. It takes 3, and loses 2 a use; half of 3 is affordable at once, and again as the next
+        // one cost nothing.
+        let (served, _) = sides(Side::PLANNED, LinkBounds { planned: 1.0, direct: 1.0 }, 6, time);
+        assert_eq!(served.iter().position(|side| *side == Side::Plain), Some(5), "{served:?}");
     }
 
     #[test]
