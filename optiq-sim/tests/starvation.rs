@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use optiq_net::Network;
-use optiq_sim::jobs::congestion::{CongestionOptions, Congestor, congestion, congestion_runs};
 use optiq_sim::jobs::placed::{PlacedJob, PlacedOutcome, simulate_placed};
 use optiq_sim::model::Arbitration;
 use optiq_sim::{End, Limits, Model, RunOptions};
@@ -30,10 +29,8 @@ fn small_packets_starve_a_large_one_unless_it_is_in_line() {
         job("incast,message=4096B,root=1,samples=20,warmup=5,think=5us", &[0, 7], true),
         job("incast,message=64B,interval=64ns", &[5, 1, 2, 3, 4, 6], false),
     ];
-    for arbitration in [Arbitration::RoundRobin, Arbitration::Age] {
-        let found = run(&network, &model, &jobs, arbitration, 2_000_000);
-        assert_eq!((found.outcome.end, found.reports[0].complete()), (End::EventLimit, None), "{arbitration:?}");
-    }
+    let found = run(&network, &model, &jobs, Arbitration::RoundRobin, 2_000_000);
+    assert_eq!((found.outcome.end, found.reports[0].complete()), (End::EventLimit, None));
     let found = run(&network, &model, &jobs, Arbitration::FirstCome, 2_000_000);
     assert_eq!(found.outcome.end, End::Measured);
     // The packets of host 0 share its switch's link with four hosts whose packets of 64 bytes came before: those in the four
