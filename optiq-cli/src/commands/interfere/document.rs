@@ -24,7 +24,7 @@ pub struct InterfereDocument<'a> {
 #[derive(Serialize)]
 struct JobDocument<'a> {
     #[serde(flatten)]
-    placed: PlacedJobDocument<'a>,
+    placed: PlacedJobDocument,
     links: usize,
     /// Of one operation of each rank, between hosts.
     operation_bytes: f64,

@@ -28,7 +28,7 @@ pub struct JobsDocument<'a> {
 #[derive(Serialize)]
 struct JobDocument<'a> {
     #[serde(flatten)]
-    placed: PlacedJobDocument<'a>,
+    placed: PlacedJobDocument,
     measured: bool,
     /// Of which run the figures are: `together`, or `alone` if only that was wanted.
     run: &'static str,
