@@ -218,7 +218,8 @@ fn boxes(sweep: &Sweep, found: &SweepDocument) -> (Vec<(String, Boxes)>, usize) 
             boxes.extend(this.alone.as_ref().map(|times| time_box("alone", 0, times)));
         }
         let label = format!("Times of the operations of {}, run by run", first.placed.name);
-        let title = if swept.is_empty() { first.placed.name.clone() } else { format!("{}, by {lists}", first.placed.name) };
+        let title =
+            if swept.is_empty() { first.placed.name.clone() } else { format!("{}, by {lists}", first.placed.name) };
         (title, Boxes { label, horizontal: "time of an operation".into(), boxes })
     };
     (jobs.iter().enumerate().map(of_job).collect(), found.results.len() - shown)
