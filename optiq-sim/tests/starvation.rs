@@ -40,3 +40,35 @@ fn small_packets_starve_a_large_one_unless_it_is_in_line() {
     let worst = found.reports[0].durations().into_iter().max().unwrap().seconds();
     assert!((4096e-9..most).contains(&worst), "{worst} s, at most {most} s are expected");
 }
+
+#[test]
+fn zz_experiment() {
+    for (spec, routing) in [
+        ("torus:4x4x4", optiq_sim::Policy::Fabric),
+        ("torus:4x4x4", optiq_sim::Policy::MinimalAdaptive),
+        ("fattree:k=8", optiq_sim::Policy::Fabric),
+        ("fattree:k=8", optiq_sim::Policy::AdaptiveUp),
+        ("dragonfly:p=3,a=6,h=3", optiq_sim::Policy::Fabric),
+        ("dragonfly:p=3,a=6,h=3", optiq_sim::Policy::Par),
+        ("bgq:128", optiq_sim::Policy::Fabric),
+    ] {
+        let network = Network::from_spec(spec).unwrap();
+        let hosts: Vec<u32> = (0..network.hosts() as u32).collect();
+        for program in [
+            "uniform,message=16KB,interval=1us,samples=40,warmup=0,start=together",
+            "alltoall,message=4KB,algorithm=linear,samples=1,warmup=0",
+        ] {
+            let mut line = format!("{spec} {routing} {program}:");
+            for arbitration in [Arbitration::RoundRobin, Arbitration::Age, Arbitration::FirstCome] {
+                let mut model = Model::for_network(&network);
+                model.router.arbitration = arbitration;
+                let options = RunOptions { routing, ..RunOptions::default() };
+                let start = std::time::Instant::now();
+                let found = simulate_placed(&network, &model, &[job(program, &hosts, true)], &options).unwrap();
+                line +=
+                    &format!(" {:.1} us ({:.2} s)", found.outcome.time.seconds() * 1e6, start.elapsed().as_secs_f64());
+            }
+            println!("{line}");
+        }
+    }
+}
