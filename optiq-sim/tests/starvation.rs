@@ -1,4 +1,4 @@
-//! No packet waits for ever at a saturated switch that serves in the order of arrival; by round robin or age one may.
+//! No packet waits for ever at a saturated switch that serves in the order of arrival; by round robin one may.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use optiq_net::Network;
@@ -33,42 +33,11 @@ fn small_packets_starve_a_large_one_unless_it_is_in_line() {
     assert_eq!((found.outcome.end, found.reports[0].complete()), (End::EventLimit, None));
     let found = run(&network, &model, &jobs, Arbitration::FirstCome, 2_000_000);
     assert_eq!(found.outcome.end, End::Measured);
-    // The packets of host 0 share its switch's link with four hosts whose packets of 64 bytes came before: those in the four
-    // input buffers of 8 KiB and what is in the full one behind the link leave at half the link's rate at least, as host 6 takes the
-    // other half of host 5's link.
-    let most = 2.0 * 5.0 * 8192e-9 + 2.0 * 4096e-9 + 1e-6;
+    // In front of a packet of host 0 are what came before to its switch, at most the four full buffers of the others there, and
+    // the full one behind the link. What is there leaves in the time of two buffers, as host 5's link serves by arrival too and host 6
+    // has one full buffer there; a turn of credits adds latencies of below 0.5 us. One more such time may pass until there is room for
+    // 4 KiB; then the packet itself takes two links.
+    let most = 6.0 * (2.0 * 8192e-9 + 0.5e-6) + 2.0 * 4096e-9;
     let worst = found.reports[0].durations().into_iter().max().unwrap().seconds();
     assert!((4096e-9..most).contains(&worst), "{worst} s, at most {most} s are expected");
-}
-
-#[test]
-fn zz_experiment() {
-    for (spec, routing) in [
-        ("torus:4x4x4", optiq_sim::Policy::Fabric),
-        ("torus:4x4x4", optiq_sim::Policy::MinimalAdaptive),
-        ("fattree:k=8", optiq_sim::Policy::Fabric),
-        ("fattree:k=8", optiq_sim::Policy::AdaptiveUp),
-        ("dragonfly:p=3,a=6,h=3", optiq_sim::Policy::Fabric),
-        ("dragonfly:p=3,a=6,h=3", optiq_sim::Policy::Par),
-        ("bgq:128", optiq_sim::Policy::Fabric),
-    ] {
-        let network = Network::from_spec(spec).unwrap();
-        let hosts: Vec<u32> = (0..network.hosts() as u32).collect();
-        for program in [
-            "uniform,message=16KB,interval=1us,samples=40,warmup=0,start=together",
-            "alltoall,message=4KB,algorithm=linear,samples=1,warmup=0",
-        ] {
-            let mut line = format!("{spec} {routing} {program}:");
-            for arbitration in [Arbitration::RoundRobin, Arbitration::Age, Arbitration::FirstCome] {
-                let mut model = Model::for_network(&network);
-                model.router.arbitration = arbitration;
-                let options = RunOptions { routing, ..RunOptions::default() };
-                let start = std::time::Instant::now();
-                let found = simulate_placed(&network, &model, &[job(program, &hosts, true)], &options).unwrap();
-                line +=
-                    &format!(" {:.1} us ({:.2} s)", found.outcome.time.seconds() * 1e6, start.elapsed().as_secs_f64());
-            }
-            println!("{line}");
-        }
-    }
 }
