@@ -15,14 +15,14 @@ pub struct InterfereDocument<'a> {
     /// `routes`, `adaptive-estimate` or `ties-estimate`.
     basis: &'static str,
     certified: bool,
-    jobs: Vec<JobDocument<'a>>,
+    jobs: Vec<JobDocument>,
     pairs: Vec<PairDocument<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<AdviceDocument>,
 }
 
 #[derive(Serialize)]
-struct JobDocument<'a> {
+struct JobDocument {
     #[serde(flatten)]
     placed: PlacedJobDocument,
     links: usize,
@@ -105,7 +105,7 @@ impl<'a> InterfereDocument<'a> {
     }
 }
 
-fn job<'a>(found: &Found<'a>, i: usize) -> JobDocument<'a> {
+fn job(found: &Found<'_>, i: usize) -> JobDocument {
     let traffic = &found.certificate.jobs[i];
     JobDocument {
         placed: PlacedJobDocument::new(found.file, found.allocation, i),
