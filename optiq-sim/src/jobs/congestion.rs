@@ -405,8 +405,11 @@ mod tests {
         let spec = "fattree:5x2:1x1";
         let options = CongestionOptions { samples: 5, share: 0.6, seed: 3, ..CongestionOptions::default() };
         let found = table(spec, &options);
+        // A packet of a congestor waits behind what victims had in the buffers before it, 16 packets, and the next one of its rank
+        // is sent when it has arrived: two at least pass in a victim's message of 32 packets. (By round robin it is the next but one,
+        // and the impact was above 1.2.)
         let alltoall = found.results[1].congested[0];
-        assert!(alltoall.impact_mean > 1.2, "{alltoall:?}");
+        assert!(alltoall.impact_mean > 1.0 + 2.0 / 32.0, "{alltoall:?}");
         assert_eq!(found, table(spec, &CongestionOptions { threads: 3, ..options }));
     }
 

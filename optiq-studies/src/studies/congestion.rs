@@ -29,8 +29,8 @@ const SUBJECTS: &[Subject] = &[
     subject("star:64", 30, 10),
     subject("fattree:k=8", 30, 10),
     subject("fattree:brown1296", 2, 3),
-    subject("bgq:512", 2, 3),
-    subject("torus:8x8x8", 2, 3),
+    subject("bgq:512", 1, 1),
+    subject("torus:8x8x8", 5, 5),
     subject("dragonfly:5586", 1, 1),
     subject("dragonfly+:3456", 1, 1),
 ];
