@@ -191,6 +191,9 @@ impl<'n> Walker<'n> {
     pub(crate) fn follow(&mut self, flows: Vec<HostFlows>) -> Result<LinkUse, SimError> {
         let mut bytes = vec![0.0; self.links.len()];
         let mut total = 0.0;
+        if let Some(paths) = &mut self.paths {
+            paths.begin();
+        }
         for part in &flows {
             part.by_destination(|dst, sources| {
                 total += sources.iter().map(|s| s.1).sum::<f64>();
@@ -204,6 +207,9 @@ impl<'n> Walker<'n> {
                     }),
                 }
             })?;
+        }
+        if let Some(paths) = &mut self.paths {
+            paths.finish(&mut bytes);
         }
         Ok(LinkUse { bytes, total, flows })
     }
@@ -221,7 +227,7 @@ impl<'n> Walker<'n> {
             }
         };
         if let Some(paths) = &mut self.paths {
-            paths.forget_sets();
+            paths.begin();
             for part in &job.flows {
                 part.by_destination(|dst, sources| {
                     paths.passing(&self.links, (dst, sources), sets, |w, [a, b]| {

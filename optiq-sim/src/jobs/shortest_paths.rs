@@ -9,115 +9,175 @@
 //! ```
 //!
 //! where `p(v)` is the part of what is at `v` that passes a link of a set. All hosts that hang on a switch by a single
-//! cable have the same distances but for 1, so distances and `closer` are found once for each such switch, by a search that begins
-//! there (E. Moore, "The Shortest Path through a Maze", 1959), and serve all of its hosts; their own cables are weights of the
-//! switch, at both ends. The sums are those of one search for each host, in the same order.
+//! cable have the same distances but for 1, so everything is found once for each such switch, from a search that begins
+//! there (E. Moore, "The Shortest Path through a Maze", 1959), and serves all of its hosts: `b` is linear in what is sent, so that what is
+//! for several hosts of a switch is divided together; and where a part `r` of what comes to the switch passes a link of the set
+//! behind it, `p(v) = p0(v) + q(v) r`, with `p0` for `r = 0`, and `q(v)` the part that meets no link of the set before. Hosts' own
+//! cables are weights of the switch, at both ends.
 
 use crate::error::SimError;
 use crate::jobs::link_use::{PhysicalLinks, entry};
 use optiq_net::{LinkId, Network, NodeId};
-use std::collections::VecDeque;
+use std::ops::Range;
+
+/// A bundle of links on the way.
+#[derive(Clone, Copy, Debug)]
+struct Bundle {
+    /// Its other end: where it leads, or comes from.
+    other: NodeId,
+    /// Its physical links.
+    first: u32,
+    lanes: u32,
+}
+
+impl Bundle {
+    fn physical(self) -> Range<usize> {
+        self.first as usize..(self.first + self.lanes) as usize
+    }
+}
+
+/// The bundles of all vertices, one behind the other.
+#[derive(Debug, Default)]
+struct Bundles {
+    all: Vec<Bundle>,
+    /// Per vertex, where its own begin; and how many there are in all.
+    first: Vec<u32>,
+}
+
+impl Bundles {
+    fn of(&self, at: usize) -> &[Bundle] {
+        &self.all[self.first[at] as usize..self.first[at + 1] as usize]
+    }
+
+    fn close(&mut self) {
+        self.first.push(self.all.len() as u32);
+    }
+
+    fn clear(&mut self) {
+        self.all.clear();
+        self.first.clear();
+        self.first.push(0);
+    }
+}
+
+/// How packets reach or leave a host.
+type Cable<T> = (NodeId, Option<T>);
 
 /// Shortest paths to one vertex after the other. What was found for the last one is kept.
 #[derive(Debug)]
 pub(crate) struct ShortestPaths<'n> {
     network: &'n Network,
-    /// Hosts are joined by switches: no path leads through a host.
-    is_switched: bool,
     /// Per host: where its packets leave it, and the physical link to there, if there is only one.
-    entries: Vec<(NodeId, Option<u32>)>,
+    entries: Vec<Cable<u32>>,
     /// Per host: the vertex from which all packets for it come, and the link from there, if there is only one.
-    exits: Vec<(NodeId, Option<LinkId>)>,
+    exits: Vec<Cable<LinkId>>,
+    /// Per vertex: hosts that are ends only.
+    is_end: Vec<bool>,
+    /// Per vertex, to and from all that are not weights of a switch.
+    outgoing: Bundles,
+    incoming: Bundles,
     /// To where the paths below lead.
     root: Option<NodeId>,
     /// Per vertex.
     distance: Vec<u32>,
-    /// Vertices by their distance, without the root and without hosts that are weights of their switch; and where their links
-    /// begin below.
-    order: Vec<(NodeId, u32)>,
-    /// Links that lead closer, vertex by vertex.
-    closer: Vec<LinkId>,
-    /// Per vertex: bytes that come by there.
+    /// Vertices by their distance, the root first; and, in this order, their bundles that lead closer.
+    order: Vec<NodeId>,
+    closer: Bundles,
+    /// Per vertex: bytes that come by there on their way to the root, and are not divided yet; whether there are any.
     at: Vec<f64>,
-    /// Per vertex: which part of what is there passes a link of each set; and of which root, with which parts there.
-    parts: Vec<[f64; 2]>,
-    parts_of: Option<(NodeId, [f64; 2])>,
+    is_pending: bool,
+    /// Per vertex, of each of two sets: `p0` and `q` at the top of the file; whether they are those of the root.
+    parts: Vec<[[f64; 2]; 2]>,
+    has_parts: bool,
 }
 
 impl<'n> ShortestPaths<'n> {
     pub(crate) fn new(network: &'n Network, links: &PhysicalLinks<'n>) -> Self {
         let hosts = || (0..network.hosts() as u32).map(NodeId);
+        let entries: Vec<Cable<u32>> = hosts().map(|host| entry(network, links, host)).collect();
+        let exits: Vec<Cable<LinkId>> = hosts().map(|host| exit(network, host)).collect();
+        let is_weight =
+            |v: NodeId| network.is_host(v) && entries[v.index()].1.is_some() && exits[v.index()].1.is_some();
+        let bundle = |link: LinkId, other: NodeId| {
+            let physical = links.all(link);
+            Bundle { other, first: physical.start as u32, lanes: physical.len() as u32 }
+        };
+        let (mut outgoing, mut incoming) = (Bundles::default(), Bundles::default());
+        outgoing.clear();
+        incoming.clear();
+        for v in (0..network.vertices() as u32).map(NodeId) {
+            let to = network.out_links(v).map(|link| bundle(link, network.link(link).to));
+            outgoing.all.extend(to.filter(|bundle| !is_weight(v) && !is_weight(bundle.other)));
+            outgoing.close();
+            let from = network.in_links(v).iter().map(|&link| bundle(link, network.link(link).from));
+            incoming.all.extend(from.filter(|bundle| !is_weight(v) && !is_weight(bundle.other)));
+            incoming.close();
+        }
+        let is_switched = network.hosts() < network.vertices();
         Self {
             network,
-            is_switched: network.hosts() < network.vertices(),
-            entries: hosts().map(|host| entry(network, links, host)).collect(),
-            exits: hosts().map(|host| exit(network, host)).collect(),
+            entries,
+            exits,
+            is_end: (0..network.vertices() as u32).map(|v| is_switched && network.is_host(NodeId(v))).collect(),
+            outgoing,
+            incoming,
             root: None,
             distance: Vec::new(),
             order: Vec::new(),
-            closer: Vec::new(),
+            closer: Bundles::default(),
             at: vec![0.0; network.vertices()],
-            parts: vec![[0.0; 2]; network.vertices()],
-            parts_of: None,
+            is_pending: false,
+            parts: vec![[[0.0; 2]; 2]; network.vertices()],
+            has_parts: false,
         }
     }
 
-    fn is_weight(&self, at: NodeId) -> bool {
-        self.network.is_host(at) && self.entries[at.index()].1.is_some()
-    }
-
-    /// Finds the paths to a vertex, if they are not at hand.
+    /// Finds the paths to a vertex; nothing is under way to another one.
     fn lead_to(&mut self, root: NodeId) {
-        if self.root.replace(root) == Some(root) {
-            return;
-        }
-        self.parts_of = None;
+        self.root = Some(root);
+        self.has_parts = false;
         self.distance.clear();
         self.distance.resize(self.network.vertices(), u32::MAX);
         self.distance[root.index()] = 0;
         self.order.clear();
-        let mut queue = VecDeque::from([root]);
-        while let Some(at) = queue.pop_front() {
-            if at != root && !self.is_weight(at) {
-                self.order.push((at, 0));
+        self.order.push(root);
+        self.closer.clear();
+        let mut next = 0;
+        while let Some(&at) = self.order.get(next) {
+            next += 1;
+            let away = self.distance[at.index()];
+            if at != root {
+                // All that are closer have their distances.
+                let leads_on = |to: NodeId| to == root || !self.is_end[to.index()];
+                let is_closer = |b: &&Bundle| self.distance[b.other.index()] < away && leads_on(b.other);
+                self.closer.all.extend(self.outgoing.of(at.index()).iter().filter(is_closer));
             }
-            if self.is_switched && at != root && self.network.is_host(at) {
+            self.closer.close();
+            if at != root && self.is_end[at.index()] {
                 continue;
             }
-            for &link in self.network.in_links(at) {
-                let from = self.network.link(link).from;
-                if self.distance[from.index()] == u32::MAX {
-                    self.distance[from.index()] = self.distance[at.index()] + 1;
-                    queue.push_back(from);
+            for bundle in self.incoming.of(at.index()) {
+                let distance = &mut self.distance[bundle.other.index()];
+                if *distance == u32::MAX {
+                    *distance = away + 1;
+                    self.order.push(bundle.other);
                 }
             }
         }
-        self.closer.clear();
-        for (at, first) in &mut self.order {
-            *first = self.closer.len() as u32;
-            let away = self.distance[at.index()];
-            self.closer.extend(self.network.out_links(*at).filter(|&link| {
-                let to = self.network.link(link).to;
-                let leads_on = !self.is_switched || !self.network.is_host(to) || to == root;
-                leads_on && self.distance[to.index()].checked_add(1) == Some(away)
-            }));
-        }
     }
 
-    /// The links of a place in the order that lead closer.
-    fn closer(&self, place: usize) -> &[LinkId] {
-        let end = self.order.get(place + 1).map_or(self.closer.len(), |&(_, first)| first as usize);
-        &self.closer[self.order[place].1 as usize..end]
-    }
-
-    fn lanes(&self, links: &[LinkId]) -> f64 {
-        f64::from(links.iter().map(|&link| self.network.link(link).lanes).sum::<u32>())
-    }
-
-    /// As [`ShortestPaths::lead_to`] where packets for `dst` come from; the link from there, if it is not `dst` itself.
-    fn lead_to_host(&mut self, dst: NodeId, sources: &[(NodeId, f64)]) -> Result<Option<LinkId>, SimError> {
+    /// Has the paths to where packets for `dst` come from; the link from there, if it is not `dst` itself.
+    fn lead_to_host(
+        &mut self,
+        dst: NodeId,
+        sources: &[(NodeId, f64)],
+        bytes: &mut [f64],
+    ) -> Result<Option<LinkId>, SimError> {
         let (root, last) = self.exits[dst.index()];
-        self.lead_to(root);
+        if self.root != Some(root) {
+            self.finish(bytes);
+            self.lead_to(root);
+        }
         match sources.iter().find(|s| self.distance[self.entries[s.0.index()].0.index()] == u32::MAX) {
             None => Ok(last),
             Some(&(src, _)) => {
@@ -127,7 +187,8 @@ impl<'n> ShortestPaths<'n> {
         }
     }
 
-    /// Adds the bytes from sources to `dst` to those of each physical link.
+    /// Adds the bytes from sources to `dst` to those of each physical link; those of links between others than hosts are added by
+    /// [`ShortestPaths::finish`] at the latest.
     ///
     /// # Errors
     /// A source from which no path leads to `dst`.
@@ -137,41 +198,53 @@ impl<'n> ShortestPaths<'n> {
         (dst, sources): (NodeId, &[(NodeId, f64)]),
         bytes: &mut [f64],
     ) -> Result<(), SimError> {
-        let last = self.lead_to_host(dst, sources)?;
-        let mut carried = std::mem::take(&mut self.at);
-        carried.fill(0.0);
+        let last = self.lead_to_host(dst, sources, bytes)?;
         let mut all = 0.0;
         for &(src, w) in sources {
             let (at, link) = self.entries[src.index()];
-            carried[at.index()] += w;
+            self.at[at.index()] += w;
             all += w;
             if let Some(link) = link {
                 bytes[link as usize] += w;
             }
         }
-        for (place, &(at, _)) in self.order.iter().enumerate().rev() {
-            let w = carried[at.index()];
-            if w > 0.0 {
-                let closer = self.closer(place);
-                let lanes = self.lanes(closer);
-                for &link in closer {
-                    links.all(link).for_each(|i| bytes[i] += w / lanes);
-                    let (to, of) = (self.network.link(link).to, self.network.link(link).lanes);
-                    carried[to.index()] += w * f64::from(of) / lanes;
-                }
-            }
-        }
+        self.is_pending = true;
         if let Some(last) = last {
             let range = links.all(last);
             let lanes = range.len() as f64;
             range.for_each(|i| bytes[i] += all / lanes);
         }
-        self.at = carried;
         Ok(())
     }
 
+    /// Divides what is under way to the last destinations.
+    pub(crate) fn finish(&mut self, bytes: &mut [f64]) {
+        if !std::mem::take(&mut self.is_pending) {
+            return;
+        }
+        for (place, &at) in self.order.iter().enumerate().rev() {
+            let w = std::mem::take(&mut self.at[at.index()]);
+            let closer = self.closer.of(place);
+            if w > 0.0 && !closer.is_empty() {
+                let each = w / f64::from(closer.iter().map(|bundle| bundle.lanes).sum::<u32>());
+                for bundle in closer {
+                    bundle.physical().for_each(|i| bytes[i] += each);
+                    self.at[bundle.other.index()] += each * f64::from(bundle.lanes);
+                }
+            }
+        }
+    }
+
+    /// Other flows or sets follow; what failed before is forgotten.
+    pub(crate) fn begin(&mut self) {
+        self.has_parts = false;
+        if std::mem::take(&mut self.is_pending) {
+            self.at.fill(0.0);
+        }
+    }
+
     /// Calls `add` for each source with which part of its bytes for `dst` passes a link of each of two sets; `sets` as in
-    /// [`super::link_use::Walker::passing`], the same ones until [`ShortestPaths::forget_sets`].
+    /// [`super::link_use::Walker::passing`], the same ones until [`ShortestPaths::begin`].
     ///
     /// # Errors
     /// As [`ShortestPaths::spread`].
@@ -182,50 +255,52 @@ impl<'n> ShortestPaths<'n> {
         sets: &[u8],
         mut add: impl FnMut(f64, [f64; 2]),
     ) -> Result<(), SimError> {
-        let last = self.lead_to_host(dst, sources)?;
-        let at_root = last.map_or([0.0; 2], |last| {
+        let last = self.lead_to_host(dst, sources, &mut [])?;
+        if !self.has_parts {
+            self.find_parts(sets);
+        }
+        let behind = last.map_or([0.0; 2], |last| {
             let of = &sets[links.all(last)];
             [0, 1].map(|set| of.iter().filter(|&&of| of >> set & 1 == 1).count() as f64 / of.len() as f64)
         });
-        let root = self.exits[dst.index()].0;
-        if self.parts_of.replace((root, at_root)) != Some((root, at_root)) {
-            self.find_parts(links, root, at_root, sets);
-        }
         for &(src, w) in sources {
             let (at, link) = self.entries[src.index()];
-            let behind = self.parts[at.index()];
+            let [none, rest] = self.parts[at.index()];
             let own = link.map_or(0, |link| sets[link as usize]);
-            add(w, [0, 1].map(|set| if own >> set & 1 == 1 { 1.0 } else { behind[set] }));
+            let part = |set: usize| if own >> set & 1 == 1 { 1.0 } else { none[set] + rest[set] * behind[set] };
+            add(w, [part(0), part(1)]);
         }
         Ok(())
     }
 
-    /// Other sets follow.
-    pub(crate) fn forget_sets(&mut self) {
-        self.parts_of = None;
-    }
-
-    fn find_parts(&mut self, links: &PhysicalLinks<'_>, root: NodeId, at_root: [f64; 2], sets: &[u8]) {
-        let mut parts = std::mem::take(&mut self.parts);
-        parts[root.index()] = at_root;
-        for (place, &(at, _)) in self.order.iter().enumerate() {
-            let closer = self.closer(place);
-            let lanes = self.lanes(closer);
-            let mut sums = [0.0; 2];
-            for &link in closer {
-                let behind = parts[self.network.link(link).to.index()];
-                for &of in &sets[links.all(link)] {
-                    (0..2).for_each(|i| sums[i] += if of >> i & 1 == 1 { 1.0 } else { behind[i] });
+    /// `p0` and `q` of all vertices.
+    fn find_parts(&mut self, sets: &[u8]) {
+        self.has_parts = true;
+        for (place, &at) in self.order.iter().enumerate() {
+            let closer = self.closer.of(place);
+            if closer.is_empty() {
+                self.parts[at.index()] = [[0.0; 2], [1.0; 2]];
+                continue;
+            }
+            let (mut sums, mut lanes) = ([[0.0; 2]; 2], 0);
+            for bundle in closer {
+                let behind = self.parts[bundle.other.index()];
+                lanes += bundle.lanes;
+                for of in &sets[bundle.physical()] {
+                    for set in 0..2 {
+                        let is_in = of >> set & 1 == 1;
+                        sums[0][set] += if is_in { 1.0 } else { behind[0][set] };
+                        sums[1][set] += if is_in { 0.0 } else { behind[1][set] };
+                    }
                 }
             }
-            parts[at.index()] = if lanes > 0.0 { sums.map(|sum| sum / lanes) } else { [0.0; 2] };
+            self.parts[at.index()] = sums.map(|of| of.map(|sum| sum / f64::from(lanes)));
         }
-        self.parts = parts;
     }
 }
 
 /// Where packets for a host come from: its switch, if a single bundle of links leads to it.
-fn exit(network: &Network, host: NodeId) -> (NodeId, Option<LinkId>) {
+fn exit(network: &Network, host: NodeId) -> Cable<LinkId> {
     match network.in_links(host) {
         &[link] if !network.is_host(network.link(link).from) => (network.link(link).from, Some(link)),
         _ => (host, None),
@@ -348,6 +423,7 @@ mod tests {
                     assert!(same, "{spec}, {src:?} to {dst:?}: {found:?}, {expected:?} are expected");
                 }
             }
+            paths.finish(&mut bytes[1]);
             for (i, (a, b)) in bytes[0].iter().zip(&bytes[1]).enumerate() {
                 assert!((a - b).abs() < 1e-9, "{spec}, physical link {i}: {b}, {a} are expected");
             }
