@@ -287,11 +287,11 @@ impl<'n> ShortestPaths<'n> {
                 let behind = self.parts[bundle.other.index()];
                 lanes += bundle.lanes;
                 for of in &sets[bundle.physical()] {
-                    for set in 0..2 {
+                    (0..2).for_each(|set| {
                         let is_in = of >> set & 1 == 1;
                         sums[0][set] += if is_in { 1.0 } else { behind[0][set] };
                         sums[1][set] += if is_in { 0.0 } else { behind[1][set] };
-                    }
+                    });
                 }
             }
             self.parts[at.index()] = sums.map(|of| of.map(|sum| sum / f64::from(lanes)));
