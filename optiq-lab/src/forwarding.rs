@@ -2,6 +2,7 @@
 
 use crate::error::LabError;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+use std::process::Child;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// The most runs at once.
@@ -73,6 +74,18 @@ impl Forwarding {
         Ok(slot)
     }
 
+    /// As [`Forwarding::add`]; a supervisor for which there is no place is ended, and with it its run, before the error is told.
+    ///
+    /// # Errors
+    /// As [`Forwarding::add`].
+    pub(crate) fn add_or_end(&self, supervisor: &mut Child) -> Result<usize, LabError> {
+        self.add(supervisor.id()).inspect_err(|_| {
+            send(supervisor.id() as i32, Signal::SIGTERM as i32);
+            // It has ended, or cannot be waited for; the error above says what matters.
+            let _ = supervisor.wait();
+        })
+    }
+
     /// A supervisor that has ended gets none.
     pub(crate) fn remove(&self, slot: usize) {
         SUPERVISORS[slot].store(0, Ordering::SeqCst);
@@ -92,5 +105,30 @@ impl Drop for Forwarding {
             let _ = unsafe { sigaction(*signal, before) };
         }
         TAKEN.store(false, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
+    #[test]
+    fn a_run_without_a_place_is_ended() {
+        let sleep = || Command::new("sleep").arg("60").spawn().unwrap();
+        let (mut other, mut late) = (sleep(), sleep());
+        let forwarding = Forwarding::start().unwrap();
+        let slots: Vec<usize> = (0..MOST_RUNS).map(|_| forwarding.add(other.id()).unwrap()).collect();
+        assert_eq!(slots, (0..MOST_RUNS).collect::<Vec<_>>());
+        let why = forwarding.add_or_end(&mut late).unwrap_err().to_string();
+        assert_eq!(why, "more than 64 runs at once; fewer are expected");
+        assert_eq!(late.try_wait().unwrap().unwrap().signal(), Some(Signal::SIGTERM as i32));
+        assert!(other.try_wait().unwrap().is_none());
+        forwarding.remove(5);
+        assert_eq!(forwarding.add_or_end(&mut other).unwrap(), 5);
+        forwarding.end_all();
+        other.wait().unwrap();
     }
 }

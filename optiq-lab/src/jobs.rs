@@ -4,7 +4,7 @@ use crate::error::LabError;
 use crate::forwarding::Forwarding;
 use crate::lab::Lab;
 use crate::mpi::Placement;
-use crate::run::{Outcome, RunOptions, StartedRun, Streams};
+use crate::run::{Outcome, RunOptions, StartedRun, Streams, SupervisedRun};
 use crate::supervise::End;
 use std::ffi::OsString;
 use std::sync::mpsc::channel;
@@ -44,22 +44,24 @@ impl Lab {
         let blueprint = self.state()?.blueprint;
         let placements = placements(jobs, options, may_share, &|name| blueprint.host(name))?;
         let forwarding = Forwarding::start()?;
-        let mut runs: Vec<(StartedRun, usize)> = Vec::new();
+        let mut runs: Vec<StartedRun<'_>> = Vec::new();
         for (job, placement) in jobs.iter().zip(&placements) {
-            let started = || -> Result<(StartedRun, usize), LabError> {
+            let started = || -> Result<StartedRun<'_>, LabError> {
                 let run_dir = self.run_dir()?;
                 let launch = self.launch(&blueprint, &run_dir, placement, &job.program, options)?;
                 let prefix = (jobs.len() > 1).then(|| format!("{}: ", job.name));
                 let streams = Streams { capture: options.capture, filter: true, prefix };
-                let run = self.start_supervised(0, &launch, run_dir, options.timeout, streams)?;
-                let slot = forwarding.add(run.child.id())?;
-                Ok((run, slot))
+                let timeout = options.timeout;
+                self.start_supervised(
+                    SupervisedRun { namespace: 0, launch: &launch, run_dir, timeout, streams },
+                    &forwarding,
+                )
             };
             match started() {
                 Ok(run) => runs.push(run),
                 Err(e) => {
                     forwarding.end_all();
-                    runs.into_iter().for_each(|(run, _)| _ = run.finish());
+                    runs.into_iter().for_each(|run| _ = run.finish());
                     return Err(e.into());
                 }
             }
@@ -70,18 +72,17 @@ impl Lab {
 
 /// Waits for all runs, and ends them when one has failed.
 fn watch<E: From<LabError>>(
-    runs: Vec<(StartedRun, usize)>,
+    runs: Vec<StartedRun<'_>>,
     forwarding: &Forwarding,
     meanwhile: impl FnOnce(&dyn Fn() -> bool) -> Result<(), E>,
 ) -> Result<Vec<Outcome>, E> {
     let count = runs.len();
     let (told, tells) = channel();
     thread::scope(|scope| {
-        for (job, (run, slot)) in runs.into_iter().enumerate() {
+        for (job, run) in runs.into_iter().enumerate() {
             let told = told.clone();
             scope.spawn(move || {
                 let outcome = run.finish();
-                forwarding.remove(slot);
                 if !matches!(&outcome, Ok(Outcome { end: End::Exited, status: 0, .. })) {
                     forwarding.end_all();
                 }

@@ -73,18 +73,36 @@ pub(crate) struct Streams {
     pub prefix: Option<String>,
 }
 
-/// A run that has been started.
-pub(crate) struct StartedRun {
-    pub child: Child,
+/// A run that is to be started, under a supervisor.
+pub(crate) struct SupervisedRun<'a> {
+    /// In which namespace of the lab; 0 is the management's.
+    pub namespace: usize,
+    /// What is run.
+    pub launch: &'a Launch,
+    /// Where it keeps what it needs.
+    pub run_dir: RunDir,
+    /// The longest time that it may take.
+    pub timeout: Option<Duration>,
+    /// What becomes of its output.
+    pub streams: Streams,
+}
+
+/// A run that has been started, to which signals are passed.
+pub(crate) struct StartedRun<'a> {
+    child: Child,
+    forwarding: &'a Forwarding,
+    /// Its number there.
+    slot: usize,
     /// What lets its output through.
     copies: Vec<JoinHandle<()>>,
     run_dir: RunDir,
 }
 
-impl StartedRun {
-    /// Waits for its end.
+impl StartedRun<'_> {
+    /// Waits for its end; no signals are passed to it any more.
     pub(crate) fn finish(self) -> Result<Outcome, LabError> {
         let output = self.child.wait_with_output();
+        self.forwarding.remove(self.slot);
         // The run's process namespace is gone, so no process holds the other end any more.
         self.copies.into_iter().for_each(|copy| _ = copy.join());
         let output = output.map_err(LabError::io("wait for the run"))?;
@@ -117,7 +135,7 @@ impl Lab {
         let run_dir = self.run_dir()?;
         let launch = self.launch(&blueprint, &run_dir, &placement, program, options)?;
         let streams = Streams { capture: options.capture, filter: true, prefix: None };
-        self.supervised(0, &launch, run_dir, options.timeout, streams)
+        self.supervised(SupervisedRun { namespace: 0, launch: &launch, run_dir, timeout: options.timeout, streams })
     }
 
     /// What starts an MPI program on the hosts that a placement has.
@@ -155,34 +173,25 @@ impl Lab {
         environment.extend(std::env::var_os(mpi::PRELOAD).map(|libraries| (mpi::PRELOAD.into(), libraries)));
         let launch = Launch { command, environment };
         let streams = Streams { capture, ..Streams::default() };
-        self.supervised(host.namespace, &launch, self.run_dir()?, timeout, streams)
+        let run_dir = self.run_dir()?;
+        self.supervised(SupervisedRun { namespace: host.namespace, launch: &launch, run_dir, timeout, streams })
     }
 
-    fn supervised(
-        &self,
-        namespace: usize,
-        launch: &Launch,
-        run_dir: RunDir,
-        timeout: Option<Duration>,
-        streams: Streams,
-    ) -> Result<Outcome, LabError> {
+    fn supervised(&self, run: SupervisedRun<'_>) -> Result<Outcome, LabError> {
         let forwarding = Forwarding::start()?;
-        let run = self.start_supervised(namespace, launch, run_dir, timeout, streams)?;
-        let slot = forwarding.add(run.child.id())?;
-        let outcome = run.finish();
-        forwarding.remove(slot);
-        outcome
+        self.start_supervised(run, &forwarding)?.finish()
     }
 
-    /// Starts a run, and lets its output through as it comes.
-    pub(crate) fn start_supervised(
+    /// Starts a run, lets its output through as it comes, and passes signals to it.
+    ///
+    /// # Errors
+    /// [`LabError::Io`] if it cannot be started; as [`Forwarding::add`], and then it has ended.
+    pub(crate) fn start_supervised<'f>(
         &self,
-        namespace: usize,
-        launch: &Launch,
-        run_dir: RunDir,
-        timeout: Option<Duration>,
-        streams: Streams,
-    ) -> Result<StartedRun, LabError> {
+        run: SupervisedRun<'_>,
+        forwarding: &'f Forwarding,
+    ) -> Result<StartedRun<'f>, LabError> {
+        let SupervisedRun { namespace, launch, run_dir, timeout, streams } = run;
         let binary = current_binary()?;
         let task = supervise::Task { namespace, run_dir: run_dir.path().clone(), timeout };
         let task = serde_json::to_string(&task).map_err(LabError::io("tell the supervisor what to do"))?;
@@ -198,6 +207,7 @@ impl Lab {
             .stderr(piped(streams.filter))
             .spawn()
             .map_err(LabError::io(format!("start {}", binary.display())))?;
+        let slot = forwarding.add_or_end(&mut child)?;
         let (prefix, out) = (streams.prefix.clone().unwrap_or_default(), streams.prefix);
         let mut copies = Vec::new();
         copies.extend(child.stderr.take().map(|pipe| thread::spawn(move || pass_on(pipe, &prefix, &mut io::stderr()))));
@@ -205,7 +215,7 @@ impl Lab {
             let pipe = child.stdout.take();
             copies.extend(pipe.map(|pipe| thread::spawn(move || pass_on(pipe, &prefix, &mut io::stdout()))));
         }
-        Ok(StartedRun { child, copies, run_dir })
+        Ok(StartedRun { child, forwarding, slot, copies, run_dir })
     }
 
     /// Makes a directory for one run.

@@ -55,6 +55,9 @@ pub enum Arbitration {
     RoundRobin,
     /// The packet that was injected first.
     Age,
+    /// The packet that came to the switch first; it waits for space in the next buffer in front of all that need the same
+    /// class of virtual channels, so that none waits for ever however full the network is.
+    FirstCome,
 }
 
 /// When a router sends a packet on.

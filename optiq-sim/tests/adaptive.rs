@@ -43,8 +43,11 @@ fn open(pattern: Pattern, bytes: u64, gap: u64, messages: u64) -> Open {
 /// Far beyond what the networks carry, with buffers of one packet or two, and lanes or not.
 #[test]
 fn nothing_deadlocks_under_overload() {
-    for (packets, lanes) in [(1, 1), (2, 1), (1, 3)] {
+    let first_come = Arbitration::FirstCome;
+    let others = [(1, 1, Arbitration::RoundRobin), (2, 1, Arbitration::RoundRobin), (1, 3, Arbitration::RoundRobin)];
+    for (packets, lanes, arbitration) in others.into_iter().chain([(1, 1, first_come), (2, 3, first_come)]) {
         let mut model = Model::default();
+        model.router.arbitration = arbitration;
         model.link.packet_bytes = 1024;
         model.router.buffer_bytes = packets * 1024;
         model.router.lanes = lanes;
@@ -63,11 +66,13 @@ fn threads_make_no_difference() {
     for (spec, routing) in CASES {
         let mut model = Model::for_topology(spec);
         model.router.buffer_bytes = 2 * (model.link.packet_bytes + model.link.header_bytes);
-        for gap in [20_000_000, 1_000_000] {
+        for (gap, arbitration) in
+            [(20_000_000, Arbitration::RoundRobin), (1_000_000, Arbitration::Age), (1_000_000, Arbitration::FirstCome)]
+        {
+            model.router.arbitration = arbitration;
             if gap == 1_000_000 {
                 // Everything that also makes a difference to who goes first.
                 model.router.lanes = 2;
-                model.router.arbitration = Arbitration::Age;
                 model.router.switching = Switching::StoreAndForward;
                 model.host.eager_bytes = 10_000;
             }

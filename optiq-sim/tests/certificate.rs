@@ -39,11 +39,12 @@ fn model(which: u64) -> Model {
     let mut model = Model::default();
     model.link.packet_bytes = 2048;
     model.router.buffer_bytes = 4096;
-    match which % 6 {
+    match which % 7 {
         0 => model.router.arbitration = Arbitration::Age,
         1 => model.router.switching = Switching::StoreAndForward,
         2 => (model.router.input_speedup, model.router.lanes) = (1, 2),
         3 => model.host.eager_bytes = 4000,
+        5 => model.router.arbitration = Arbitration::FirstCome,
         4 => {
             let allocator = if which.is_multiple_of(4) { Allocator::Islip } else { Allocator::SeparableInputFirst };
             model.router.pipeline = Some(Pipeline { cycle_picoseconds: 1_000_000, allocator, ..Pipeline::default() });

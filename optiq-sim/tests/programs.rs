@@ -188,6 +188,13 @@ fn messages_in_closed_loops() {
     let began = starts(&report.rank(1));
     assert!(began.windows(2).all(|w| w[1] - w[0] == wire(1000) + wire(32) + 3_000_000));
     assert!(report.rank(0).samples.is_empty() && report.rank(0).complete.is_some());
+    // A put is complete when its confirmation is back, however long a processor would take for a message.
+    let mut case = Case::star(2, 0);
+    case.model.host.receive_overhead_picoseconds = 9_000_000;
+    let (report, _) = case.run("incast,message=1000,by=puts,samples=5,warmup=0");
+    assert_eq!(picoseconds(&report.rank(1)), [wire(1000) + wire(32); 5]);
+    let (report, _) = case.run("incast,message=1000,samples=1,warmup=0");
+    assert_eq!(picoseconds(&report.rank(1)), [wire(1000) + 9_000_000]);
     // All to one: its link is never idle, so 9 messages arrive in 9 times the bytes of one.
     let (report, _) = Case::star(10, 0).run("incast,message=100000,samples=20,warmup=5");
     let mean = report.durations().iter().map(|t| t.seconds()).sum::<f64>() / 180.0;
@@ -297,6 +304,7 @@ const ALL: &[(&str, u32)] = &[
     ("alltoallv,message=20KB,demands=random;count=40,samples=4", 0),
     ("samplesort,total=50KB,samples=4", 0),
     ("incast,message=3KB,root=3,samples=12", 0),
+    ("incast,message=9KB,by=puts,samples=12", 0),
     ("io-write,request=9KB,samples=12,depth=2,stripes=2,window=20us,server-memory=20KB,service=1us", 4),
     ("io-read,request=9KB,samples=12,think=5us,server-rate=3GB/s", 4),
     ("idle", 0),

@@ -2,7 +2,7 @@
 
 use crate::axis::Axis;
 use crate::colours::SERIES;
-use crate::svg::{Anchor, Drawing};
+use crate::svg::{Anchor, Drawing, shortened};
 use maud::Markup;
 use std::fmt::Write;
 
@@ -72,14 +72,6 @@ pub fn style() -> String {
     text
 }
 
-/// The beginning of words that are too long.
-fn shortened(words: &str) -> String {
-    match words.chars().count() {
-        n if n > MOST_CHARACTERS => words.chars().take(MOST_CHARACTERS - 1).chain(['\u{2026}']).collect(),
-        _ => words.to_owned(),
-    }
-}
-
 /// A length that can be drawn.
 fn drawn(v: f64) -> f64 {
     if v.is_finite() { v.max(0.0) } else { 0.0 }
@@ -140,7 +132,7 @@ impl Bars {
 impl Bar {
     fn draw(&self, drawing: &mut Drawing, x: &Axis, top: f64) {
         let (upper, middle) = (top + (ROW - BAR) / 2.0, top + ROW / 2.0 + 4.0);
-        drawing.words("", Anchor::End, (x.at(0.0) - 8.0, middle), &shortened(&self.name));
+        drawing.words("", Anchor::End, (x.at(0.0) - 8.0, middle), &shortened(&self.name, MOST_CHARACTERS));
         let mut from = 0.0;
         for (part, length) in self.parts.iter().copied().map(drawn).enumerate() {
             if length > 0.0 {
@@ -155,7 +147,7 @@ impl Bar {
             drawing.line("least", (at, upper - 4.0), (at, upper + BAR + 4.0));
         }
         let end = from.max(self.least.map_or(0.0, drawn));
-        drawing.words("", Anchor::Start, (x.at(end) + 8.0, middle), &shortened(&self.words));
+        drawing.words("", Anchor::Start, (x.at(end) + 8.0, middle), &shortened(&self.words, MOST_CHARACTERS));
     }
 }
 

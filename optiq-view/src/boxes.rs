@@ -5,7 +5,7 @@
 
 use crate::axis::Axis;
 use crate::colours::SERIES;
-use crate::svg::{Anchor, Drawing};
+use crate::svg::{Anchor, Drawing, shortened};
 use crate::table;
 use maud::Markup;
 use std::fmt::Write;
@@ -16,7 +16,10 @@ const BOX: f64 = 18.0;
 const TOP: f64 = 10.0;
 const RIGHT: f64 = 24.0;
 const CHARACTER: f64 = 6.8;
-const MOST_CHARACTERS: usize = 40;
+/// Of a label: the longest one has its room, but boxes have half of the picture. What is left out, who points at the box sees.
+const MOST_CHARACTERS: usize = ((WIDTH / 2.0 - BESIDE_LABELS) / CHARACTER) as usize;
+/// Before and behind labels, together.
+const BESIDE_LABELS: f64 = 16.0;
 /// Beyond this ratio of the largest value to the smallest lower quartile the axis is logarithmic.
 const WIDE: f64 = 20.0;
 
@@ -82,8 +85,8 @@ impl TimeBox {
 
     fn draw(&self, drawing: &mut Drawing, x: &Axis, top: f64) {
         let (upper, middle, lower) = (top + (ROW - BOX) / 2.0, top + ROW / 2.0, top + (ROW + BOX) / 2.0);
-        let name: String = self.name.chars().take(MOST_CHARACTERS).collect();
-        drawing.words("", Anchor::End, (x.at(x.ends().0) - 8.0, middle + 4.0), &name);
+        let name = shortened(&self.name, MOST_CHARACTERS);
+        drawing.words("", Anchor::End, (x.at(x.ends().0) - BESIDE_LABELS / 2.0, middle + 4.0), &name);
         let [low, median, high] = self.quartiles.map(|v| x.at(v));
         let [least, p99, most, mean] = [self.minimum, self.p99, self.maximum, self.mean].map(|v| x.at(v));
         drawing.line("whisker", (least, middle), (low, middle));
@@ -108,7 +111,7 @@ impl Boxes {
             return None;
         }
         let longest = boxes.iter().map(|b| b.name.chars().count().min(MOST_CHARACTERS)).max().unwrap_or(0);
-        let (left, right) = (longest as f64 * CHARACTER + 16.0, WIDTH - RIGHT);
+        let (left, right) = (longest as f64 * CHARACTER + BESIDE_LABELS, WIDTH - RIGHT);
         let least = boxes.iter().flat_map(|b| b.values()).fold(f64::INFINITY, f64::min);
         let quartile = boxes.iter().map(|b| b.quartiles[0]).fold(f64::INFINITY, f64::min);
         let x = match least > 0.0 && high > WIDE * quartile {
@@ -153,6 +156,25 @@ mod tests {
         assert!(svg.contains(&expected), "{expected} {svg}");
         assert!(svg.contains(&format!("class=\"median\" x1=\"{:.1}\"", at(3.0))) && svg.contains("time, s"), "{svg}");
         assert!(svg.contains("&lt;a&gt;") && !svg.contains("<a>"));
+    }
+
+    #[test]
+    fn the_longest_label_has_its_room() {
+        let named = |name: &str| {
+            let mut boxes = boxes([1.0; 7]);
+            boxes.boxes[0].name = name.into();
+            boxes.svg().unwrap().into_string()
+        };
+        let label = "solver: OPTIQ's plan beside the measured load of the others";
+        let (svg, left) = (named(label), label.len() as f64 * CHARACTER + BESIDE_LABELS);
+        assert!(svg.contains(&format!(">{label}</text>")), "{svg}");
+        assert!(svg.contains(&format!("x=\"{:.1}\"", left - BESIDE_LABELS / 2.0)), "{svg}");
+        // Half of the picture is for boxes: the rest of a longer one is in the box's title.
+        let long = "m".repeat(200);
+        let svg = named(&long);
+        assert!(svg.contains(&format!(">{}\u{2026}</text>", &long[..MOST_CHARACTERS - 1])), "{svg}");
+        assert!(svg.contains(&format!("<title>{long}: mean")), "{svg}");
+        assert!((80..100).contains(&MOST_CHARACTERS));
     }
 
     #[test]

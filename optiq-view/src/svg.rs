@@ -31,6 +31,14 @@ impl Anchor {
     }
 }
 
+/// Words of at most so many characters: of longer ones the beginning, and an ellipsis.
+pub fn shortened(words: &str, most: usize) -> String {
+    match words.chars().count() {
+        n if n > most => words.chars().take(most.saturating_sub(1)).chain(['\u{2026}']).collect(),
+        _ => words.to_owned(),
+    }
+}
+
 /// Shapes in the order in which they were added; later ones lie above. Writing to a string does not fail.
 #[derive(Default)]
 pub struct Drawing {

@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use clap::Args;
 use optiq_net::Network;
 use optiq_sim::jobs::congestion::{
-    BANDWIDTH_BYTES, CONGESTOR_SHARE, CongestionOptions, CongestionTable, OperationTimes, Victim, WARMUP, congestion,
+    BANDWIDTH_BYTES, CONGESTOR_SHARE, CongestionOptions, CongestionTable, OperationTimes, Victim, congestion,
 };
 use optiq_sim::{Model, Policy};
 use optiq_view::table;
@@ -37,21 +37,36 @@ pub struct Arguments {
     /// How routers choose, as optiq simulate --routing has it [default: fabric]
     #[arg(long, value_name = "NAME")]
     routing: Option<Policy>,
-    /// The part of hosts that are congestors
-    #[arg(long, value_name = "PART", default_value_t = CONGESTOR_SHARE, allow_hyphen_values = true)]
-    share: f64,
-    /// How many operations of each victim are measured
-    #[arg(long, value_name = "NUMBER", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    samples: u32,
-    /// Of everything that is random
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    victims: VictimArguments,
     /// Simulations at once; the results are the same with any number
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     threads: u8,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+}
+
+/// Who is a victim, and what is measured of one.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct VictimArguments {
+    /// The part of hosts that are congestors
+    #[arg(long, value_name = "PART", default_value_t = CONGESTOR_SHARE, allow_hyphen_values = true)]
+    pub share: f64,
+    /// How many operations of each victim are measured
+    #[arg(long, value_name = "NUMBER", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub samples: u32,
+    /// Of everything that is random
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub seed: u64,
+}
+
+impl VictimArguments {
+    /// What is asked for; all else is as it is without options.
+    pub fn options(&self) -> CongestionOptions<'static> {
+        let &Self { share, samples, seed } = self;
+        CongestionOptions { share, samples, seed, ..CongestionOptions::default() }
+    }
 }
 
 /// The document. Its keys are a contract with scripts.
@@ -128,14 +143,11 @@ impl Arguments {
         let found = {
             let tell = |at: usize, all: usize| progress.now(format!("simulation {} of {all}", at + 1));
             let options = CongestionOptions {
-                share: self.share,
-                samples: self.samples,
-                warmup: WARMUP,
-                seed: self.seed,
                 routing: self.routing.unwrap_or_default(),
                 threads: usize::from(self.threads),
                 stop: Some(stop),
                 progress: Some(&tell),
+                ..self.victims.options()
             };
             congestion(&network, &model, &options)?
         };
@@ -144,8 +156,8 @@ impl Arguments {
             network: &network,
             model: &model.title,
             routing: self.routing.unwrap_or_default().to_string(),
-            seed: self.seed,
-            samples: self.samples,
+            seed: self.victims.seed,
+            samples: self.victims.samples,
         };
         show(&about, &found, self.json)?;
         Ok(ExitCode::SUCCESS)

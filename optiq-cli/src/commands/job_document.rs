@@ -5,31 +5,38 @@ use optiq_sim::jobs::allocation::Allocation;
 use optiq_sim::jobs::file::JobFile;
 use optiq_sim::jobs::statistics::Slowdown;
 use optiq_sim::model::Model;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The file, and what it was read as.
 #[derive(Serialize)]
 pub struct JobFileDocument<'a> {
     title: &'a str,
-    topology: &'a str,
-    network_fingerprint: String,
-    model: &'a str,
-    routing: String,
-    seed: u64,
-    placement_seed: u64,
+    #[serde(flatten)]
+    setting: SettingDocument,
+}
+
+/// In which network and how the jobs run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SettingDocument {
+    pub topology: String,
+    pub network_fingerprint: String,
+    pub model: String,
+    pub routing: String,
+    pub seed: u64,
+    pub placement_seed: u64,
 }
 
 /// A job of it, and where it is.
-#[derive(Serialize)]
-pub struct PlacedJobDocument<'a> {
-    name: &'a str,
-    program: String,
-    placement: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    servers_placement: Option<String>,
-    hosts: usize,
-    ranks: u32,
-    servers: usize,
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PlacedJobDocument {
+    pub name: String,
+    pub program: String,
+    pub placement: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub servers_placement: Option<String>,
+    pub hosts: usize,
+    pub ranks: u32,
+    pub servers: usize,
 }
 
 /// A slowdown, without its intervals.
@@ -47,12 +54,17 @@ impl From<&Slowdown> for SlowdownValues {
 }
 
 impl<'a> JobFileDocument<'a> {
-    pub fn new(file: &'a JobFile, network: &'a Network, model: &'a Model) -> Self {
+    pub fn new(file: &'a JobFile, network: &Network, model: &Model) -> Self {
+        Self { title: &file.title, setting: SettingDocument::new(file, network, model) }
+    }
+}
+
+impl SettingDocument {
+    pub fn new(file: &JobFile, network: &Network, model: &Model) -> Self {
         Self {
-            title: &file.title,
-            topology: network.spec(),
+            topology: network.spec().to_owned(),
             network_fingerprint: network.fingerprint().to_string(),
-            model: &model.title,
+            model: model.title.clone(),
             routing: file.routing.to_string(),
             seed: file.seed,
             placement_seed: file.placement_seed,
@@ -60,11 +72,11 @@ impl<'a> JobFileDocument<'a> {
     }
 }
 
-impl<'a> PlacedJobDocument<'a> {
-    pub fn new(file: &'a JobFile, allocation: &Allocation, job: usize) -> Self {
+impl PlacedJobDocument {
+    pub fn new(file: &JobFile, allocation: &Allocation, job: usize) -> Self {
         let (entry, hosts) = (&file.jobs[job], &allocation.jobs[job]);
         Self {
-            name: &entry.name,
+            name: entry.name.clone(),
             program: entry.program.to_string(),
             placement: entry.placement.to_string(),
             servers_placement: entry.servers.as_ref().map(ToString::to_string),

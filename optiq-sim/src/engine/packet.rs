@@ -14,11 +14,13 @@ use optiq_net::random::SplitMix64;
 pub(crate) struct Step(u32);
 
 const CHANNEL_BITS: u32 = 26;
+/// More classes than a [`Step`] can have there are not.
+pub(crate) const CLASSES: u32 = 32;
 
 impl Step {
     /// With `lanes`, `channel` is the first of several parallel lanes, of which the least busy one is taken.
     pub(crate) fn new(channel: u32, class: u32, lanes: bool) -> Self {
-        debug_assert!(channel < 1 << CHANNEL_BITS && class < 32);
+        debug_assert!(channel < 1 << CHANNEL_BITS && class < CLASSES);
         Step(channel | class << CHANNEL_BITS | u32::from(lanes) << 31)
     }
 
@@ -27,7 +29,7 @@ impl Step {
     }
 
     pub(crate) fn class(self) -> u32 {
-        self.0 >> CHANNEL_BITS & 31
+        self.0 >> CHANNEL_BITS & (CLASSES - 1)
     }
 
     pub(crate) fn any_lane(self) -> bool {

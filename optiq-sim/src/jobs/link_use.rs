@@ -8,14 +8,14 @@
 //! `fattree:brown1296` that is some 10^5 steps in place of 5 * 10^6. Other deterministic routings are followed pair by pair.
 //!
 //! Where routers choose, nothing is known but that most packets take shortest paths: bytes are then divided evenly over the
-//! links that lead closer to the destination, at every vertex, and what is found is an estimate.
+//! links that lead closer to the destination, at every vertex ([`crate::jobs::shortest_paths`]), and what is found is an estimate.
 //!
 //! Parallel links of one pair of vertices are told apart where the routing does ([`Network::lane`]). Where it does not, a
 //! packet may take any, and a flow counts on all of them.
 
 use crate::error::SimError;
+use crate::jobs::shortest_paths::ShortestPaths;
 use optiq_net::{LinkId, Network, NodeId, Routing};
-use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Bytes between hosts.
@@ -82,7 +82,7 @@ pub(crate) struct PhysicalLinks<'n> {
 }
 
 impl<'n> PhysicalLinks<'n> {
-    fn new(network: &'n Network) -> Self {
+    pub(crate) fn new(network: &'n Network) -> Self {
         let mut first = Vec::with_capacity(network.links().len() + 1);
         let mut sum = 0;
         for link in network.links() {
@@ -93,7 +93,7 @@ impl<'n> PhysicalLinks<'n> {
         Self { network, first }
     }
 
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.first.last().map_or(0, |&n| n as usize)
     }
 
@@ -109,7 +109,7 @@ impl<'n> PhysicalLinks<'n> {
         }
     }
 
-    fn all(&self, link: LinkId) -> Range<usize> {
+    pub(crate) fn all(&self, link: LinkId) -> Range<usize> {
         self.first[link.index()] as usize..self.first[link.index() + 1] as usize
     }
 
@@ -144,7 +144,6 @@ pub(crate) struct LinkUse {
 pub(crate) struct Walker<'n> {
     network: &'n Network,
     pub(crate) links: PhysicalLinks<'n>,
-    walk: Walk,
     by_tree: bool,
     /// Per host: where its packets enter the tree, and the physical link that leads there, if there is only one.
     entries: Vec<(NodeId, Option<u32>)>,
@@ -152,8 +151,6 @@ pub(crate) struct Walker<'n> {
     at: Vec<f64>,
     /// Per vertex: in which sets of links there is one between it and the destination.
     passes: Vec<u8>,
-    /// Per vertex: which part of what is there passes a link of each set.
-    parts: Vec<[f64; 2]>,
     /// Per vertex: the round in which it was last met.
     met: Vec<u32>,
     round: u32,
@@ -162,30 +159,28 @@ pub(crate) struct Walker<'n> {
     /// Where chains end.
     ends: Vec<usize>,
     route: Vec<LinkId>,
-    distance: Vec<u32>,
-    order: Vec<NodeId>,
+    /// Where packets go by all shortest paths.
+    paths: Option<ShortestPaths<'n>>,
 }
 
 impl<'n> Walker<'n> {
     pub(crate) fn new(network: &'n Network, walk: Walk) -> Self {
         let (vertices, links) = (network.vertices(), PhysicalLinks::new(network));
         let entries = (0..network.hosts() as u32).map(|h| entry(network, &links, NodeId(h))).collect();
+        let paths = (walk == Walk::ShortestPaths).then(|| ShortestPaths::new(network, &links));
         Self {
             network,
             links,
-            walk,
             by_tree: network.routing().is_destination_based(),
             entries,
             at: vec![0.0; vertices],
             passes: vec![0; vertices],
-            parts: Vec::new(),
             met: vec![0; vertices],
             round: 0,
             steps: Vec::new(),
             ends: Vec::new(),
             route: Vec::new(),
-            distance: Vec::new(),
-            order: Vec::new(),
+            paths,
         }
     }
 
@@ -196,17 +191,25 @@ impl<'n> Walker<'n> {
     pub(crate) fn follow(&mut self, flows: Vec<HostFlows>) -> Result<LinkUse, SimError> {
         let mut bytes = vec![0.0; self.links.len()];
         let mut total = 0.0;
+        if let Some(paths) = &mut self.paths {
+            paths.begin();
+        }
         for part in &flows {
             part.by_destination(|dst, sources| {
                 total += sources.iter().map(|s| s.1).sum::<f64>();
-                match (self.walk, self.by_tree) {
-                    (Walk::ShortestPaths, _) => self.spread(dst, sources, &mut bytes),
-                    (Walk::Routes, true) => self.sum_up(dst, sources, &mut bytes),
-                    (Walk::Routes, false) => self.each_route(dst, sources, |links, range, w| {
+                if let Some(paths) = &mut self.paths {
+                    return paths.spread(&self.links, (dst, sources), &mut bytes);
+                }
+                match self.by_tree {
+                    true => self.sum_up(dst, sources, &mut bytes),
+                    false => self.each_route(dst, sources, |links, range, w| {
                         range.for_each(|i| bytes[i] += w / links);
                     }),
                 }
             })?;
+        }
+        if let Some(paths) = &mut self.paths {
+            paths.finish(&mut bytes);
         }
         Ok(LinkUse { bytes, total, flows })
     }
@@ -223,19 +226,22 @@ impl<'n> Walker<'n> {
                 *sum += if passes >> i & 1 == 1 { w } else { 0.0 };
             }
         };
-        for part in &job.flows {
-            part.by_destination(|dst, sources| match (self.walk, self.by_tree) {
-                (Walk::ShortestPaths, _) => {
-                    self.spread_over(dst, sources, sets)?;
-                    for &(src, w) in sources {
-                        let [a, b] = self.parts[src.index()];
+        if let Some(paths) = &mut self.paths {
+            paths.begin();
+            for part in &job.flows {
+                part.by_destination(|dst, sources| {
+                    paths.passing(&self.links, (dst, sources), sets, |w, [a, b]| {
                         add(w * a, 1);
                         add(w * b, 2);
-                    }
-                    Ok(())
-                }
-                (Walk::Routes, true) => self.look_down(dst, sources, sets, &mut add),
-                (Walk::Routes, false) => sources.iter().try_for_each(|&source| {
+                    })
+                })?;
+            }
+            return Ok(passing);
+        }
+        for part in &job.flows {
+            part.by_destination(|dst, sources| match self.by_tree {
+                true => self.look_down(dst, sources, sets, &mut add),
+                false => sources.iter().try_for_each(|&source| {
                     let mut passes = 0;
                     self.each_route(dst, &[source], |_, range, _| passes |= union(&sets[range]))?;
                     add(source.1, passes);
@@ -359,94 +365,6 @@ impl<'n> Walker<'n> {
         }
         Ok(())
     }
-
-    /// Distances to `dst`, with the vertices in their order. Hosts on switches are ends only.
-    fn measure(&mut self, dst: NodeId) {
-        let switched = self.network.hosts() < self.network.vertices();
-        self.distance.clear();
-        self.distance.resize(self.network.vertices(), u32::MAX);
-        self.order.clear();
-        self.distance[dst.index()] = 0;
-        let mut queue = VecDeque::from([dst]);
-        while let Some(at) = queue.pop_front() {
-            self.order.push(at);
-            if switched && at != dst && self.network.is_host(at) {
-                continue;
-            }
-            for &link in self.network.in_links(at) {
-                let from = self.network.link(link).from;
-                if self.distance[from.index()] == u32::MAX {
-                    self.distance[from.index()] = self.distance[at.index()] + 1;
-                    queue.push_back(from);
-                }
-            }
-        }
-    }
-
-    /// The links of a vertex that lead closer, and their lanes in all.
-    fn closer(&self, at: NodeId) -> (impl Iterator<Item = LinkId>, f64) {
-        let switched = self.network.hosts() < self.network.vertices();
-        let is_closer = move |link: &LinkId| {
-            let to = self.network.link(*link).to;
-            let forwards = !switched || !self.network.is_host(to) || self.distance[to.index()] == 0;
-            forwards && self.distance[to.index()].checked_add(1) == Some(self.distance[at.index()])
-        };
-        let lanes = self.network.out_links(at).filter(is_closer).map(|l| self.network.link(l).lanes).sum::<u32>();
-        (self.network.out_links(at).filter(is_closer), f64::from(lanes))
-    }
-
-    fn check_reached(&self, dst: NodeId, sources: &[(NodeId, f64)]) -> Result<(), SimError> {
-        match sources.iter().find(|s| self.distance[s.0.index()] == u32::MAX) {
-            None => Ok(()),
-            Some(&(src, _)) => {
-                let [from, to] = [src, dst].map(|v| self.network.name(v).to_owned());
-                Err(optiq_net::NetError::Unreachable { from, to }.into())
-            }
-        }
-    }
-
-    /// Divides bytes over all shortest paths.
-    fn spread(&mut self, dst: NodeId, sources: &[(NodeId, f64)], bytes: &mut [f64]) -> Result<(), SimError> {
-        self.measure(dst);
-        self.check_reached(dst, sources)?;
-        let mut carried = std::mem::take(&mut self.at);
-        carried.fill(0.0);
-        sources.iter().for_each(|&(src, w)| carried[src.index()] += w);
-        for &at in self.order.iter().rev().filter(|&&at| at != dst) {
-            let w = carried[at.index()];
-            if w > 0.0 {
-                let (links, lanes) = self.closer(at);
-                for link in links {
-                    self.links.all(link).for_each(|i| bytes[i] += w / lanes);
-                    carried[self.network.link(link).to.index()] += w * f64::from(self.network.link(link).lanes) / lanes;
-                }
-            }
-        }
-        self.at = carried;
-        Ok(())
-    }
-
-    /// Which part of the bytes of each vertex passes a link of each set, if each packet takes any shortest path.
-    fn spread_over(&mut self, dst: NodeId, sources: &[(NodeId, f64)], sets: &[u8]) -> Result<(), SimError> {
-        self.measure(dst);
-        self.check_reached(dst, sources)?;
-        let mut parts = std::mem::take(&mut self.parts);
-        parts.clear();
-        parts.resize(self.network.vertices(), [0.0; 2]);
-        for &at in self.order.iter().filter(|&&at| at != dst) {
-            let (links, lanes) = self.closer(at);
-            let mut sums = [0.0; 2];
-            for link in links {
-                let behind = parts[self.network.link(link).to.index()];
-                for &of in &sets[self.links.all(link)] {
-                    (0..2).for_each(|i| sums[i] += if of >> i & 1 == 1 { 1.0 } else { behind[i] });
-                }
-            }
-            parts[at.index()] = if lanes > 0.0 { sums.map(|sum| sum / lanes) } else { [0.0; 2] };
-        }
-        self.parts = parts;
-        Ok(())
-    }
 }
 
 /// The sets that any of these links is in.
@@ -455,7 +373,7 @@ fn union(sets: &[u8]) -> u8 {
 }
 
 /// Where packets of a host enter the trees of routes: at its switch, if it hangs there by a single cable.
-fn entry(network: &Network, links: &PhysicalLinks<'_>, host: NodeId) -> (NodeId, Option<u32>) {
+pub(crate) fn entry(network: &Network, links: &PhysicalLinks<'_>, host: NodeId) -> (NodeId, Option<u32>) {
     let out = network.out_range(host);
     let link = LinkId(out.start);
     if out.len() != 1 || network.link(link).lanes != 1 || network.is_host(network.link(link).to) {

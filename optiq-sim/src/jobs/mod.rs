@@ -18,6 +18,7 @@ pub mod programs;
 pub mod real_time;
 pub mod run;
 pub mod sharing;
+mod shortest_paths;
 pub mod sites;
 pub mod statistics;
 pub mod sweep;

@@ -165,6 +165,12 @@ pub const KEYS: &[KeyEntry] = &[
         "no limit",
     ),
     key("root", "incast", "the rank to which all send", "0"),
+    key(
+        "by",
+        "incast",
+        "what it is sent by: messages, or puts, which cost the receiver's processor nothing and need no permission",
+        "messages",
+    ),
 ];
 
 /// The keys that a program takes, in the order of [`KEYS`].

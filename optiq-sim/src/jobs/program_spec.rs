@@ -121,6 +121,8 @@ pub enum ProgramKind {
         message: u64,
         /// The rank to which all send.
         root: u32,
+        /// By puts, which cost the root's processor nothing, in place of messages.
+        puts: bool,
     },
     /// Nothing.
     Idle,
@@ -416,7 +418,9 @@ fn kind(keys: &Keys<'_>) -> Result<ProgramKind, String> {
         "io-write" | "io-read" => ProgramKind::Io(io(keys)?),
         "incast" => {
             let root = keys.or("root", 0, |text| whole(text, 0, u64::from(u32::MAX)))?;
-            ProgramKind::Incast { message: message()?, root }
+            keys.exclusive(&["interval", "by"])?;
+            let puts = keys.or("by", false, |text| word(text, &[("messages", false), ("puts", true)]))?;
+            ProgramKind::Incast { message: message()?, root, puts }
         }
         // The table of programs has no other.
         _ => ProgramKind::Idle,
@@ -616,7 +620,10 @@ impl ProgramKind {
             ProgramKind::SampleSort { total } => write!(f, ",total={}", format_bytes(*total)),
             ProgramKind::Goal { file } => write!(f, ",file={}", file.display()),
             ProgramKind::Io(io) => io.write_keys(f),
-            ProgramKind::Incast { message, root } => write!(f, ",message={},root={root}", format_bytes(*message)),
+            ProgramKind::Incast { message, root, puts } => {
+                let by = if *puts { ",by=puts" } else { "" };
+                write!(f, ",message={},root={root}{by}", format_bytes(*message))
+            }
             ProgramKind::Idle => Ok(()),
         }
     }

@@ -14,7 +14,8 @@
 //! - *A link sends* when it is free, by the requests for it, by whether the inputs of these can be read, and by the credits of
 //!   the buffer at its own end (`shard/arbitration.rs`). Requests come from the heads of buffers of links that come before it
 //!   on some route, so these links are the same job's. Round robin goes around the inputs that request *this* link; who has no
-//!   request is skipped and leaves no trace. By age, only packets that request this link are compared.
+//!   request is skipped and leaves no trace. By age or arrival, only packets that request this link are compared, and only
+//!   these wait for each other.
 //! - *A buffer* belongs to one virtual channel of one link: a packet waits behind others only in a buffer that both entered by
 //!   the same link. There is no buffer that the inputs or the outputs of a router share, so two flows that share no link share
 //!   no buffer; credits count one such buffer, and come back to the link that they are for. So back-pressure, too, goes from a

@@ -1,12 +1,53 @@
 //! Requests for channels, and which of them is granted.
+//!
+//! # Who waits for ever, and who does not
+//!
+//! A request can be granted when the packet may leave, its input can be read, and a virtual channel of its class has credits
+//! for it. Round robin and age look only at requests that can be granted *now*. Let inputs `A` and `B` ask one output for class 0,
+//! whose credits come back one packet at a time, and `C` for class 1, which always has some. Whenever `A` is granted, `C` is
+//! next, as `B` has no credits then; the search then begins behind `C`, and the next credit is `A`'s again. `B` loses
+//! its turn for as long as the others have packets. The same happens to a large packet behind small ones, which use up credits
+//! before there are enough for it.
+//!
+//! [`Arbitration::FirstCome`] keeps a line for each output and class, in the order in which packets came to the switch:
+//!
+//! ```text
+//!     line of class k     = requests of class k by (time of the tail at this switch, input)
+//!     may be granted      = the first of each line, if it can be granted now; of several the one that came first
+//! ```
+//!
+//! A packet has only those in front of it that came before, finitely many, and nobody takes the credits that it waits for. So it
+//! leaves as long as credits of its class come back, which freedom from deadlock promises. It waits for what its class waited
+//! for anyway, so no dependency between channels is new. This is the order of CODES's switches: one list for each output
+//! port and virtual channel, to which packets are appended as they come (`switch_packet_receive` of
+//! `src/networks/model-net/fattree.c`, `router_packet_receive` of `dragonfly-plus.cxx`, github.com/codes-org/codes). BookSim
+//! comes to the same by other means: a packet holds its virtual channel before it waits for credits (`router/pipeline.rs`,
+//! stage 2). Decision 046.
 
 use super::state::Shard;
-use crate::engine::packet::Packet;
+use crate::engine::packet::{CLASSES, Packet};
 use crate::engine::store::NONE;
 use crate::model::{Arbitration, Switching};
 use crate::router::adaptive::router_view::RESERVED;
 use crate::router::channels::{Buffer, Request};
 use crate::time::Time;
+
+/// Of requests in the order in which they came: which is granted, or when the first one can be.
+struct FirstCome {
+    /// (when the packet's tail was here, the input's bit, the buffer), and the virtual channel that it takes.
+    best: Option<((Time, u32, u32), u32)>,
+    soonest: Time,
+}
+
+impl FirstCome {
+    fn add(&mut self, came: (Time, u32, u32), (ready, lane): (Time, u32), now: Time) {
+        if ready > now {
+            self.soonest = self.soonest.min(ready);
+        } else if self.best.is_none_or(|(other, _)| came < other) {
+            self.best = Some((came, lane));
+        }
+    }
+}
 
 impl Shard<'_> {
     /// The packet at the head of a buffer requests its next channel.
@@ -70,6 +111,9 @@ impl Shard<'_> {
                 (ready, _) => self.wake(channel, ready),
             };
         }
+        if self.model.router.arbitration == Arbitration::FirstCome {
+            return self.grant_first_come(channel);
+        }
         let (first_input, words) = (output.first_input, output.requests.words().len() as u32);
         let start = output.last + 1;
         let mut soonest = Time::NEVER;
@@ -107,6 +151,39 @@ impl Shard<'_> {
         match oldest {
             Some((_, _, vc, lane)) => self.send(channel, vc, lane),
             None if soonest < Time::NEVER => self.wake(channel, soonest),
+            None => {}
+        }
+    }
+
+    /// As [`Shard::grant`], for a channel that is free: in the order in which packets came to the switch (top of the file).
+    fn grant_first_come(&mut self, channel: u32) {
+        let output = &self.outputs[channel as usize];
+        let (first_input, words, ejects) = (output.first_input, output.requests.words().len(), output.ejects());
+        let mut first_in_line = [None; CLASSES as usize];
+        let mut found = FirstCome { best: None, soonest: Time::NEVER };
+        for word in 0..words {
+            let mut set = self.outputs[channel as usize].requests.words()[word];
+            while set != 0 {
+                let bit = word as u32 * 64 + set.trailing_zeros();
+                set &= set - 1;
+                let vc = self.fabric.inputs[(first_input + bit) as usize];
+                let &Buffer { head, request: Request { class, .. }, .. } = &self.buffers[vc as usize];
+                let came = (self.packets.get(head).tail, bit, vc);
+                match first_in_line.get_mut(class as usize) {
+                    // Memory has no credits, and what has reserved some waits for none: no lines.
+                    Some(first) if !ejects => {
+                        *first = Some(first.map_or(came, |other: (Time, u32, u32)| other.min(came)))
+                    }
+                    _ => found.add(came, self.ready(channel, vc), self.now),
+                }
+            }
+        }
+        for came in first_in_line.into_iter().flatten() {
+            found.add(came, self.ready(channel, came.2), self.now);
+        }
+        match found.best {
+            Some(((_, _, vc), lane)) => self.send(channel, vc, lane),
+            None if found.soonest < Time::NEVER => self.wake(channel, found.soonest),
             None => {}
         }
     }

@@ -29,8 +29,8 @@ const SUBJECTS: &[Subject] = &[
     subject("star:64", 30, 10),
     subject("fattree:k=8", 30, 10),
     subject("fattree:brown1296", 2, 3),
-    subject("bgq:512", 2, 3),
-    subject("torus:8x8x8", 2, 3),
+    subject("bgq:512", 1, 1),
+    subject("torus:8x8x8", 5, 5),
     subject("dragonfly:5586", 1, 1),
     subject("dragonfly+:3456", 1, 1),
 ];
@@ -168,7 +168,9 @@ impl CongestionContent {
             "`optiq congestion`: {:.0} % of the hosts, at random, make congestion of one kind, and the others measure latency (8 B) and bandwidth \
              (128 KiB) in a random ring and an allreduce (8 B), as GPCNeT does. An impact is the time of an operation beside the congestor over that without, \
              at the mean and at the 99th percentile. All are simulated, from one seed, with the fabric's own routes and, where a network \
-             has several ways, with adaptive routing. To limit the cost, victims of large networks have few operations: then there are \
+             has several ways, with adaptive routing. Routers serve the packet that came first, not the round robin of other pages, by which \
+             runs on saturated switches do not end (decision 046). The two incasts differ where a model's hosts take time for a message or \
+             ask before they send 4 KiB. To limit the cost, victims of large networks have few operations: then there are \
              many victims, but congestion is younger than after the ten operations of warm-up that the command has, so that impacts are \
              lower than they become. No figure here was compared with a machine.\n\n",
             CONGESTOR_SHARE * 100.0

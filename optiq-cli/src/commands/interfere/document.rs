@@ -15,16 +15,16 @@ pub struct InterfereDocument<'a> {
     /// `routes`, `adaptive-estimate` or `ties-estimate`.
     basis: &'static str,
     certified: bool,
-    jobs: Vec<JobDocument<'a>>,
+    jobs: Vec<JobDocument>,
     pairs: Vec<PairDocument<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<AdviceDocument>,
 }
 
 #[derive(Serialize)]
-struct JobDocument<'a> {
+struct JobDocument {
     #[serde(flatten)]
-    placed: PlacedJobDocument<'a>,
+    placed: PlacedJobDocument,
     links: usize,
     /// Of one operation of each rank, between hosts.
     operation_bytes: f64,
@@ -105,7 +105,7 @@ impl<'a> InterfereDocument<'a> {
     }
 }
 
-fn job<'a>(found: &Found<'a>, i: usize) -> JobDocument<'a> {
+fn job(found: &Found<'_>, i: usize) -> JobDocument {
     let traffic = &found.certificate.jobs[i];
     JobDocument {
         placed: PlacedJobDocument::new(found.file, found.allocation, i),

@@ -2,13 +2,13 @@
 
 use super::real_jobs::{self, RealJob};
 use crate::arguments::duration;
-use crate::commands::congestion::{About, show};
+use crate::commands::congestion::{About, VictimArguments, show};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use clap::Args;
 use optiq_lab::Lab;
 use optiq_net::{Network, NodeId};
-use optiq_sim::jobs::congestion::{CONGESTOR_SHARE, CongestionOptions, CongestionRun, OperationTimes, congestion_runs};
+use optiq_sim::jobs::congestion::{CongestionRun, OperationTimes, congestion_runs};
 use optiq_sim::jobs::placed::{PlacedJob, job_seed};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -30,15 +30,8 @@ pub struct CongestionOf {
     /// The lab's name, where there are several
     #[arg(long, default_value = Lab::DEFAULT_NAME)]
     name: String,
-    /// The part of hosts that are congestors
-    #[arg(long, value_name = "PART", default_value_t = CONGESTOR_SHARE, allow_hyphen_values = true)]
-    share: f64,
-    /// How many operations of each victim are measured
-    #[arg(long, value_name = "NUMBER", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    samples: u32,
-    /// Of everything that is random
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    victims: VictimArguments,
     /// The longest time that one of the 15 runs may take, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = duration, default_value = "300")]
     timeout: Duration,
@@ -52,13 +45,7 @@ impl CongestionOf {
         let lab = Lab::open(&self.name, None)?;
         let status = lab.status()?;
         let network = Network::from_spec(&status.topology)?;
-        let options = CongestionOptions {
-            share: self.share,
-            samples: self.samples,
-            seed: self.seed,
-            ..CongestionOptions::default()
-        };
-        let planned = congestion_runs(network.hosts(), &options)?;
+        let planned = congestion_runs(network.hosts(), &self.victims.options())?;
         let progress = Progress::start("");
         let mut times = Vec::new();
         for (at, run) in planned.runs.iter().enumerate() {
@@ -68,7 +55,8 @@ impl CongestionOf {
         drop(progress);
         let model = format!("measured in a lab, profile {}", status.profile);
         let routing = optiq_sim::Policy::default().to_string();
-        let about = About { network: &network, model: &model, routing, seed: self.seed, samples: self.samples };
+        let VictimArguments { seed, samples, .. } = self.victims;
+        let about = About { network: &network, model: &model, routing, seed, samples };
         show(&about, &planned.table(&times), self.json)?;
         Ok(ExitCode::SUCCESS)
     }
@@ -80,7 +68,7 @@ impl CongestionOf {
             program: placed.program.clone(),
             hosts: placed.hosts.iter().map(|&host| network.name(NodeId(host)).to_owned()).collect(),
             servers: placed.servers as usize,
-            seed: job_seed(self.seed, at as u64),
+            seed: job_seed(self.victims.seed, at as u64),
             is_measured: placed.is_measured,
         };
         let jobs: Vec<RealJob> = run.jobs.iter().enumerate().map(job).collect();

@@ -1,5 +1,6 @@
 //! The JSON documents of `optiq sweep`: of a run, and of all. Their keys are a contract with scripts.
 
+use crate::commands::job_document::{PlacedJobDocument, SettingDocument};
 use optiq_sim::jobs::allocation::Allocation;
 use optiq_sim::jobs::file::JobFile;
 use optiq_sim::jobs::run::{JobResult, JobResults};
@@ -11,12 +12,8 @@ use std::collections::BTreeMap;
 /// A run. It says nothing of lists, as runs are the same in all sweeps that have them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunDocument {
-    pub topology: String,
-    pub network_fingerprint: String,
-    pub model: String,
-    pub routing: String,
-    pub seed: u64,
-    pub placement_seed: u64,
+    #[serde(flatten)]
+    pub setting: SettingDocument,
     /// Of all simulations of the run.
     pub packets: u64,
     pub events: u64,
@@ -26,14 +23,8 @@ pub struct RunDocument {
 /// A job of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct JobDocument {
-    pub name: String,
-    pub program: String,
-    pub placement: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub servers_placement: Option<String>,
-    pub hosts: usize,
-    pub ranks: u32,
-    pub servers: usize,
+    #[serde(flatten)]
+    pub placed: PlacedJobDocument,
     pub measured: bool,
     /// Of which simulation the figures are: `together`, or `alone` if there is no other.
     pub run: String,
@@ -97,12 +88,7 @@ impl RunDocument {
         let runs = || results.alone.iter().flatten().chain(&results.together);
         let job = |(number, result): (usize, &JobResult)| document_of_job(file, allocation, number, result);
         RunDocument {
-            topology: machine.network.spec().to_owned(),
-            network_fingerprint: machine.network.fingerprint().to_string(),
-            model: machine.model.title.clone(),
-            routing: file.routing.to_string(),
-            seed: file.seed,
-            placement_seed: file.placement_seed,
+            setting: SettingDocument::new(file, &machine.network, &machine.model),
             packets: runs().map(|run| run.packets).sum(),
             events: runs().map(|run| run.events).sum(),
             jobs: results.jobs.iter().enumerate().map(job).collect(),
@@ -111,21 +97,14 @@ impl RunDocument {
 }
 
 fn document_of_job(file: &JobFile, allocation: &Allocation, number: usize, result: &JobResult) -> JobDocument {
-    let (entry, hosts) = (&file.jobs[number], &allocation.jobs[number]);
     let [together, alone] =
         [&result.together, &result.alone].map(|run| run.as_ref().and_then(|r| result.statistics(r)));
     let run = if result.together.is_some() { "together" } else { "alone" };
     let shown = if result.together.is_some() { &together } else { &alone };
     let beside = alone.as_ref().filter(|_| result.together.is_some());
     JobDocument {
-        name: entry.name.clone(),
-        program: entry.program.to_string(),
-        placement: entry.placement.to_string(),
-        servers_placement: entry.servers.as_ref().map(ToString::to_string),
-        hosts: hosts.hosts.len(),
-        ranks: hosts.ranks(),
-        servers: hosts.servers.len(),
-        measured: entry.is_measured,
+        placed: PlacedJobDocument::new(file, allocation, number),
+        measured: file.jobs[number].is_measured,
         run: run.to_owned(),
         samples: shown.as_ref().map_or(0, |s| s.samples),
         times: shown.as_ref().map(Times::new),

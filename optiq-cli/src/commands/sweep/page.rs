@@ -135,7 +135,7 @@ fn figures(sweep: &Sweep, found: &SweepDocument, roles: &Roles) -> (Vec<Figure>,
                 left_out += 1;
                 continue;
             }
-            let name = &group[0].0.jobs[job].name;
+            let name = &group[0].0.jobs[job].placed.name;
             let of = words(axes, &roles.pictures, &group[0].1);
             let title = if of.is_empty() { name.clone() } else { format!("{name}, {of}") };
             let lines: Vec<_> = grouped(&group, &roles.lines).into_values().collect();
@@ -212,13 +212,14 @@ fn boxes(sweep: &Sweep, found: &SweepDocument) -> (Vec<(String, Boxes)>, usize) 
             // Names are short; what their values are of, the title says.
             let choices = sweep.choices(result.run);
             let values: Vec<&str> = swept.iter().map(|&i| axes[i].values[choices[i]].as_str()).collect();
-            let name = if values.is_empty() { first.name.clone() } else { values.join(", ") };
+            let name = if values.is_empty() { first.placed.name.clone() } else { values.join(", ") };
             let Some(this) = result.jobs.get(job) else { continue };
             boxes.extend(this.times.as_ref().map(|times| time_box(&name, 1 + job, times)));
             boxes.extend(this.alone.as_ref().map(|times| time_box("alone", 0, times)));
         }
-        let label = format!("Times of the operations of {}, run by run", first.name);
-        let title = if swept.is_empty() { first.name.clone() } else { format!("{}, by {lists}", first.name) };
+        let label = format!("Times of the operations of {}, run by run", first.placed.name);
+        let title =
+            if swept.is_empty() { first.placed.name.clone() } else { format!("{}, by {lists}", first.placed.name) };
         (title, Boxes { label, horizontal: "time of an operation".into(), boxes })
     };
     (jobs.iter().enumerate().map(of_job).collect(), found.results.len() - shown)

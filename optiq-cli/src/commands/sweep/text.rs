@@ -14,7 +14,7 @@ pub fn rows(sweep: &Sweep, found: &SweepDocument) -> (Vec<String>, Vec<Vec<Strin
     }
     let jobs = found.results.first().map_or(&[][..], |result| &result.jobs);
     for job in jobs {
-        heads.extend([format!("{} mean", job.name), "99 %".into(), "slowdown".into()]);
+        heads.extend([format!("{} mean", job.placed.name), "99 %".into(), "slowdown".into()]);
     }
     let rows = found.results.iter().map(|result| {
         let mut row: Vec<String> = sweep.axes().iter().map(|axis| result.values[&axis.name].clone()).collect();

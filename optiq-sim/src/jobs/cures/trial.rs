@@ -20,7 +20,7 @@ use super::remedies::{Action, ExchangeMethod, Refused, Remedy, Selection, remedi
 use crate::error::SimError;
 use crate::jobs::file::JobFile;
 use crate::jobs::parallel::in_parallel;
-use crate::jobs::run::{JobProgress, JobResult, JobRun, JobRunOptions, Jobs, Kind, run_kind};
+use crate::jobs::run::{JobProgress, JobResult, JobRun, JobRunOptions, Jobs, Kind, RunOutcome, run_kind};
 use crate::jobs::statistics::{JobStatistics, Slowdown};
 use crate::jobs::throttle;
 use crate::model::Model;
@@ -112,8 +112,8 @@ struct Task {
     kind: Kind,
 }
 
-/// What links carried in a run, and what each job in it did.
-type Simulated = (MeasuredLoad, Vec<(usize, JobRun)>);
+/// A run, and what each job in it did.
+type Simulated = (RunOutcome, Vec<(usize, JobRun)>);
 
 /// A run that is over: what each job in it did.
 type Found = Result<Option<Vec<(usize, JobRun)>>, SimError>;
@@ -228,7 +228,7 @@ impl<'a> Trial<'a> {
             JobRunOptions { threads, series, stop: self.options.stop, progress: Some(&progress), ..Default::default() };
         let (outcome, of_jobs) = run_kind(&jobs, kind, &options)?;
         self.tell(run, 2.0);
-        Ok(outcome.is_complete().then(|| (MeasuredLoad::of(&outcome, &of_jobs), of_jobs)))
+        Ok(outcome.is_complete().then_some((outcome, of_jobs)))
     }
 
     /// What all jobs but each of these load links with, as they are.
@@ -238,7 +238,7 @@ impl<'a> Trial<'a> {
         let found = in_parallel(threads, jobs.len(), |at| {
             self.simulate((0, Kind::Without(jobs[at])), &[], (at, each, Recording::Links))
         });
-        found.into_iter().map(|found| Ok(found?.map(|(load, _)| load))).collect()
+        found.into_iter().map(|found| Ok(found?.map(|(outcome, jobs)| MeasuredLoad::of(&outcome, &jobs)))).collect()
     }
 
     /// The run of a task. `left` has the networks that are left for the jobs that are planned beside the others.

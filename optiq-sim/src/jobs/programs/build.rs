@@ -36,8 +36,8 @@ pub struct BuiltJob {
 
 /// How one rank's messages are chosen, once a specification is checked against the ranks.
 pub(super) enum Traffic {
-    /// A closed loop of messages.
-    Closed(Rule, u64),
+    /// A closed loop of messages, or of puts.
+    Closed { rule: Rule, bytes: u64, puts: bool },
     /// An open one.
     Open(OpenRule, u64, Intervals),
     /// Operations in phases.
@@ -63,6 +63,7 @@ pub(super) fn traffic_of(spec: &ProgramSpec, setting: &JobSetting<'_>) -> Result
         0 => Err(problem(format!("with shift={shift} each of {ranks} ranks sends to itself"))),
         by => Ok(Rule::Shift(by)),
     };
+    let mut by_puts = false;
     let (rule, bytes) = match &spec.kind {
         ProgramKind::Open { message, rate, poisson, shift: by } => {
             let rule = by.map_or(Ok(Rule::Uniform), shift)?;
@@ -79,7 +80,10 @@ pub(super) fn traffic_of(spec: &ProgramSpec, setting: &JobSetting<'_>) -> Result
         ProgramKind::Incast { root, .. } if *root >= ranks => {
             return bad(format!("found root={root}; a rank below {ranks} is expected"));
         }
-        ProgramKind::Incast { message, root } => (Rule::One(*root), *message),
+        ProgramKind::Incast { message, root, puts } => {
+            by_puts = *puts;
+            (Rule::One(*root), *message)
+        }
         ProgramKind::Stencil { message, dims } => return stencil(spec, *message, *dims, ranks),
         ProgramKind::AllToAll { message, pairwise } => {
             return Ok(Traffic::Phases(Arc::new(AllToAll { ranks, bytes: *message, pairwise: *pairwise })));
@@ -103,7 +107,7 @@ pub(super) fn traffic_of(spec: &ProgramSpec, setting: &JobSetting<'_>) -> Result
     };
     Ok(match spec.pace.interval {
         Some(mean) => Traffic::Open(OpenRule::Message(rule), bytes, intervals(spec, mean, false)),
-        None => Traffic::Closed(rule, bytes),
+        None => Traffic::Closed { rule, bytes, puts: by_puts },
     })
 }
 
@@ -155,7 +159,7 @@ pub fn build(spec: &ProgramSpec, setting: &JobSetting<'_>) -> Result<BuiltJob, S
     setting.check(spec)?;
     let job = Builder { spec, setting, ranks: setting.ranks() };
     match traffic_of(spec, setting)? {
-        Traffic::Closed(rule, bytes) => job.closed(&rule, bytes),
+        Traffic::Closed { rule, bytes, puts } => job.closed(&rule, bytes, puts),
         Traffic::Open(rule, bytes, intervals) => job.open(&rule, bytes, intervals),
         Traffic::Phases(exchange) => job.phases(&exchange),
         Traffic::Other => match &spec.kind {
@@ -207,7 +211,7 @@ impl Builder<'_> {
         self.each(0, |member, report| self.silent(member, report))
     }
 
-    fn closed(&self, rule: &Rule, bytes: u64) -> Result<BuiltJob, SimError> {
+    fn closed(&self, rule: &Rule, bytes: u64, puts: bool) -> Result<BuiltJob, SimError> {
         let (skip, samples) = self.sampling();
         self.each(samples, |member, report| {
             if matches!(rule, Rule::One(root) if *root == member.rank) {
@@ -217,6 +221,7 @@ impl Builder<'_> {
                 member,
                 destinations: Destinations::new(rule.clone(), member.rank, member.ranks, self.setting.seed),
                 bytes,
+                puts,
                 control: self.setting.model.host.control_bytes,
                 clock: self.clock(member),
                 recorder: report.recorder(member.rank, skip, samples),

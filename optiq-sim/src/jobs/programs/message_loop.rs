@@ -5,7 +5,8 @@
 //!               next  ◄────── confirmation ◄─ (32 bytes)   the think time counts from here
 //! ```
 //!
-//! The confirmation's token says how long the message took, so the sender has the sample without that of the way back.
+//! The confirmation's token says how long the message took, so the sender has the sample without that of the way back. A put is
+//! confirmed by the receiver's network interface, without its program; its sample is until then, as that of a put with a flush.
 
 use super::destinations::Destinations;
 use super::member::Member;
@@ -31,6 +32,8 @@ pub(super) struct MessageLoop {
     pub(super) member: Member,
     pub(super) destinations: Destinations,
     pub(super) bytes: u64,
+    /// Whether it puts in place of sending messages.
+    pub(super) puts: bool,
     pub(super) control: u64,
     pub(super) clock: Clock,
     pub(super) recorder: Recorder,
@@ -46,7 +49,17 @@ impl MessageLoop {
         if let Some(to) = self.destinations.next() {
             self.started = host.now();
             self.is_open = true;
-            self.member.send(host, to, self.bytes, 0, Notice::None);
+            let notice = if self.puts { Notice::Put } else { Notice::None };
+            self.member.send(host, to, self.bytes, 0, notice);
+        }
+    }
+
+    /// Its message is confirmed; how long it took.
+    fn complete(&mut self, host: &mut Host<'_>, took: Time) {
+        self.is_open = false;
+        self.recorder.record(host, self.started, took);
+        if self.keep_going || !self.recorder.is_complete() {
+            self.clock.wait(host, self.started, Wake(0));
         }
     }
 }
@@ -67,12 +80,12 @@ impl Program for MessageLoop {
     fn received(&mut self, host: &mut Host<'_>, delivery: Delivery) {
         confirm(&self.member, host, &delivery, self.control);
         if delivery.token & CONFIRMATION != 0 {
-            self.is_open = false;
-            self.recorder.record(host, self.started, Time::picoseconds(delivery.token & !CONFIRMATION));
-            if self.keep_going || !self.recorder.is_complete() {
-                self.clock.wait(host, self.started, Wake(0));
-            }
+            self.complete(host, Time::picoseconds(delivery.token & !CONFIRMATION));
         }
+    }
+
+    fn sent(&mut self, host: &mut Host<'_>, _: u64) {
+        self.complete(host, host.now() - self.started);
     }
 
     fn waits_for(&self) -> Option<String> {

@@ -36,7 +36,7 @@ pub fn traffic(spec: &ProgramSpec, setting: &JobSetting<'_>) -> Result<Vec<Flows
     let ranks = setting.ranks();
     let by_rendezvous = |bytes: u64| bytes > setting.model.host.eager_bytes;
     match traffic_of(spec, setting)? {
-        Traffic::Closed(rule, bytes) => list.rule(&rule, ranks, bytes, true, by_rendezvous(bytes)),
+        Traffic::Closed { rule, bytes, puts } => list.rule(&rule, ranks, bytes, true, !puts && by_rendezvous(bytes)),
         Traffic::Open(OpenRule::Message(rule), bytes, _) => list.rule(&rule, ranks, bytes, false, by_rendezvous(bytes)),
         Traffic::Open(OpenRule::Stencil(dims), bytes, _) => list.stencil(dims, bytes, by_rendezvous(bytes)),
         Traffic::Phases(exchange) => match &spec.kind {

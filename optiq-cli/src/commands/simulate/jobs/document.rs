@@ -15,7 +15,7 @@ pub struct JobsDocument<'a> {
     finite: bool,
     /// Whether all runs that were wanted have measured all samples of their measured jobs.
     complete: bool,
-    jobs: Vec<JobDocument<'a>>,
+    jobs: Vec<JobDocument>,
     runs: Vec<RunDocument<'a>>,
     /// The busiest ones of the run of all jobs.
     links: Vec<LinkDocument<'a>>,
@@ -26,9 +26,9 @@ pub struct JobsDocument<'a> {
 }
 
 #[derive(Serialize)]
-struct JobDocument<'a> {
+struct JobDocument {
     #[serde(flatten)]
-    placed: PlacedJobDocument<'a>,
+    placed: PlacedJobDocument,
     measured: bool,
     /// Of which run the figures are: `together`, or `alone` if only that was wanted.
     run: &'static str,
@@ -210,7 +210,7 @@ impl<'a> JobsDocument<'a> {
     }
 }
 
-fn document_of_job<'a>(found: &Found<'a>, job: usize) -> JobDocument<'a> {
+fn document_of_job(found: &Found<'_>, job: usize) -> JobDocument {
     let (result, figures) = (&found.results.jobs[job], &found.figures[job]);
     let alone = result.alone.as_ref().map(|run| FiguresDocument::new(run, figures.alone.as_ref()));
     let together = result.together.as_ref().map(|run| FiguresDocument::new(run, figures.together.as_ref()));
