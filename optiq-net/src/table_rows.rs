@@ -51,7 +51,9 @@ pub(crate) fn decode(text: &str, via: &[NodeId], hosts: usize) -> Result<Vec<u32
         let (Some(times), Some(vertex)) = (times, vertex) else {
             let word = crate::text_file::shorten(word);
             let most = via.len().saturating_sub(1);
-            return Err(format!("found \"{word}\" in next; - or a number up to {most}, perhaps with *times, is expected"));
+            return Err(format!(
+                "found \"{word}\" in next; - or a number up to {most}, perhaps with *times, is expected"
+            ));
         };
         if times > hosts - next.len() {
             return Err(format!("next has more entries than the network has hosts; {hosts} are expected"));
@@ -83,7 +85,10 @@ mod tests {
             ("2 0*4", "found \"2\" in next; - or a number up to 1, perhaps with *times, is expected"),
             ("0*0", "found \"0*0\" in next; - or a number up to 1, perhaps with *times, is expected"),
             ("x", "found \"x\" in next; - or a number up to 1, perhaps with *times, is expected"),
-            ("0*99999999999999999999", "found \"0*99999999999999999999\" in next; - or a number up to 1, perhaps with *times, is expected"),
+            (
+                "0*99999999999999999999",
+                "found \"0*99999999999999999999\" in next; - or a number up to 1, perhaps with *times, is expected",
+            ),
             ("0*4 1*2", "next has more entries than the network has hosts; 5 are expected"),
             ("0*18446744073709551615", "next has more entries than the network has hosts; 5 are expected"),
             ("0*4", "next has 4 entries; 5 are expected, one for each host"),

@@ -208,13 +208,20 @@ impl Collected {
     /// Says what a node is and how it calls itself; where files differ, the first stands.
     pub fn describe(&mut self, node: u32, kind: NodeKind, name: &str, place: Place) {
         let known = &mut self.nodes[node as usize];
-        if !name.is_empty() && (known.name.is_empty() || matches!(&known.identity, Identity::Name(n) if *n == known.name)) {
+        if !name.is_empty()
+            && (known.name.is_empty() || matches!(&known.identity, Identity::Name(n) if *n == known.name))
+        {
             known.name = name.to_owned();
         }
         if known.kind == NodeKind::Unknown {
             known.kind = kind;
         } else if kind != NodeKind::Unknown && known.kind != kind {
-            let why = format!("{} is a {} here and a {} before", self.label(node), word(kind), word(self.nodes[node as usize].kind));
+            let why = format!(
+                "{} is a {} here and a {} before",
+                self.label(node),
+                word(kind),
+                word(self.nodes[node as usize].kind)
+            );
             self.trouble(place, &why);
         }
     }
@@ -239,7 +246,8 @@ impl Collected {
     /// [`NetError::Spec`] for too many ports.
     pub fn lid(&mut self, node: u32, port: u32, lid: u64, lmc: u64, place: Place) -> Result<(), NetError> {
         let Some(lid) = u16::try_from(lid).ok().filter(|lid| *lid < FIRST_MULTICAST) else {
-            let why = format!("found the LID {lid} of {}; at most {} is expected", self.label(node), FIRST_MULTICAST - 1);
+            let why =
+                format!("found the LID {lid} of {}; at most {} is expected", self.label(node), FIRST_MULTICAST - 1);
             self.trouble(place, &why);
             return Ok(());
         };
@@ -255,7 +263,8 @@ impl Collected {
             known.lmc = known.lmc.max(lmc as u8);
         }
         if before != 0 && before != lid {
-            let why = format!("{} has the LID {lid} here and {before} before, which stands", self.port_label(node, port));
+            let why =
+                format!("{} has the LID {lid} here and {before} before, which stands", self.port_label(node, port));
             self.trouble(place, &why);
         }
         Ok(())

@@ -260,7 +260,10 @@ fn parts(nodes: &[Node]) -> Vec<u32> {
 fn unique<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = (K, u32)>) -> HashMap<K, Option<u32>> {
     let mut found = HashMap::new();
     for (key, node) in keys {
-        found.entry(key).and_modify(|known: &mut Option<u32>| *known = known.filter(|n| *n == node)).or_insert(Some(node));
+        found
+            .entry(key)
+            .and_modify(|known: &mut Option<u32>| *known = known.filter(|n| *n == node))
+            .or_insert(Some(node));
     }
     found
 }
@@ -330,7 +333,8 @@ fn assign_lids(all: &mut Collected) {
             }
         }
     }
-    let by_name = unique((0u32..).zip(&all.nodes).map(|(n, node)| ((node.name.clone(), node.kind == NodeKind::Switch), n)));
+    let by_name =
+        unique((0u32..).zip(&all.nodes).map(|(n, node)| ((node.name.clone(), node.kind == NodeKind::Switch), n)));
     let (mut strangers, mut other) = (Vec::new(), Vec::new());
     for LidOwner { lid, guid, is_switch, name } in owners {
         let named = by_guid.get(&guid).copied().or_else(|| {
@@ -356,7 +360,9 @@ fn assign_lids(all: &mut Collected) {
             other.push(format!("{} has the LID {lid} there and {known} in the file with its cable", all.label(node)));
         }
     }
-    for (list, what) in [(strangers, "LIDs in tables belong to ports without a cable"), (other, "LIDs in tables are others than")] {
+    for (list, what) in
+        [(strangers, "LIDs in tables belong to ports without a cable"), (other, "LIDs in tables are others than")]
+    {
         if let Some(first) = list.first() {
             let sentence = match what.ends_with("than") {
                 true => format!("{} {what} those of the file with the cables: {first}", list.len()),

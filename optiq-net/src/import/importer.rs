@@ -19,8 +19,12 @@ use optiq_files::input::Input;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The largest file that is read. The tables of 3,456 hosts in three levels are 130 MB.
-const MAX_BYTES: u64 = 4 << 30;
+/// The largest file that is read. The tables of 3,456 hosts in three levels are 130 MB, and those of the largest fabric whose tables a
+/// network can have less than 1 GiB.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// How much of a file is looked at for a line of a known form, in bytes.
+const MAX_FOREIGN: usize = 16 << 20;
 
 /// What files may be.
 const EXPECTED: &str = "what ibnetdiscover, dump_lfts or dump_fts print, opensm-subnet.lst, opensm-lfts.dump, opensm.fdbs, a net file of \
@@ -76,7 +80,7 @@ impl Importer {
     /// Reads the regular file at `path`, or standard input where the program permits that.
     ///
     /// # Errors
-    /// [`NetError::Spec`] if it cannot be read, is larger than 4 GiB, or is of no known form.
+    /// [`NetError::Spec`] if it cannot be read, is larger than 1 GiB, or is of no known form.
     pub fn read_file(&mut self, path: &Path) -> Result<(), NetError> {
         let label = optiq_files::input::name(path);
         let input = Input::open(path).and_then(|input| input.at_most(MAX_BYTES));
@@ -95,17 +99,17 @@ impl Importer {
         into.files.push(label.to_owned());
         let unreadable = |e: io::Error| NetError::Spec(format!("fabric file {label}: {e}"));
         let mut lines = Lines::new(input).map_err(unreadable)?;
-        let mut reader = FileReader {
-            into,
-            section: Section::None,
-            preface: Preface::default(),
-            known: 0,
-            first: String::new(),
-        };
+        let mut reader =
+            FileReader { into, section: Section::None, preface: Preface::default(), known: 0, first: String::new() };
         let mut place = Place { file, line: 0 };
+        let mut foreign = 0;
         while let Some(line) = lines.next().map_err(unreadable)? {
             place.line = line.number;
+            foreign += line.length;
             reader.line(line.text, line.ended, place)?;
+            if reader.known == 0 && foreign > MAX_FOREIGN {
+                break;
+            }
         }
         reader.end_section(place);
         let (known, first) = (reader.known, std::mem::take(&mut reader.first));
@@ -234,8 +238,11 @@ impl FileReader<'_> {
     fn end_section(&mut self, place: Place) {
         match std::mem::replace(&mut self.section, Section::None) {
             Section::Table(table) if table.is_cut() => {
-                let Some((begin, entries)) = self.into.tables.last().map(|t| (t.place, t.entries.len())) else { return };
-                let why = format!("the table ends after {entries} LIDs without the line that counts them, as if it were cut");
+                let Some((begin, entries)) = self.into.tables.last().map(|t| (t.place, t.entries.len())) else {
+                    return;
+                };
+                let why =
+                    format!("the table ends after {entries} LIDs without the line that counts them, as if it were cut");
                 self.into.trouble(begin, &why);
             }
             Section::Slurm(mut lines) => lines.end(place, self.into),

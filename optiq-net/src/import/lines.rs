@@ -23,6 +23,8 @@ pub(super) struct Line<'l> {
     pub number: u32,
     /// Without spaces behind it.
     pub text: &'l str,
+    /// Bytes of all of it.
+    pub length: usize,
     /// Whether a line end follows: the last line of a file that was cut has none.
     pub ended: bool,
 }
@@ -43,8 +45,7 @@ impl<'r> Lines<'r> {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, why));
             }
             let units = bytes[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
-            let text: String =
-                char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+            let text: String = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
             reader = Box::new(Cursor::new(text.into_bytes()));
         }
         Ok(Lines { reader, bytes: Vec::new(), text: String::new(), number: 0 })
@@ -65,7 +66,7 @@ impl<'r> Lines<'r> {
                 &self.text
             }
         };
-        Ok(Some(Line { number: self.number, text: text.trim_end(), ended }))
+        Ok(Some(Line { number: self.number, text: text.trim_end(), length: self.bytes.len(), ended }))
     }
 }
 

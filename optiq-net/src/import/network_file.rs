@@ -160,7 +160,8 @@ fn tables(vertices: &Vertices<'_>, walk: &Walk, text: &mut String) {
     };
     for (number, &switch) in vertices.switches.iter().enumerate() {
         let ports = &walk.next[number * hosts..][..hosts];
-        let mut next = ports.iter().map(|port| Some(*port).filter(|p| *p > 0).and_then(|p| beyond(switch, u32::from(p))));
+        let mut next =
+            ports.iter().map(|port| Some(*port).filter(|p| *p > 0).and_then(|p| beyond(switch, u32::from(p))));
         row((hosts + number) as u32, &mut next);
     }
     for (number, host) in vertices.hosts.iter().enumerate().filter(|(_, host)| host.ports.len() > 1) {

@@ -80,7 +80,9 @@ pub(super) struct Roles {
 /// The host's name in what an adapter says of itself: `node1` of `node1 HCA-2` and `node1 mlx5_0`.
 fn host_name(description: &str) -> &str {
     let mut words = description.split_whitespace();
-    let (Some(first), Some(second), None) = (words.next(), words.next(), words.next()) else { return description.trim() };
+    let (Some(first), Some(second), None) = (words.next(), words.next(), words.next()) else {
+        return description.trim();
+    };
     let lower = second.to_ascii_lowercase();
     let is_device = ["hca", "mlx", "mthca", "qib", "hfi", "ibp", "bnxt", "rocep", "cxgb", "ipath", "irdma", "erdma"];
     let numbered = lower.ends_with(|c: char| c.is_ascii_digit());
@@ -234,9 +236,15 @@ mod tests {
     #[test]
     fn rules_are_lists_with_stars() {
         let rule = HostRule::parse("node[08-10],gpu*,*-ib*x").unwrap();
-        for (name, expected) in
-            [("node08", true), ("node8", false), ("gpu", true), ("gpu7", true), ("a-ibx", true), ("a-ib1xy", false), ("xgpu", false)]
-        {
+        for (name, expected) in [
+            ("node08", true),
+            ("node8", false),
+            ("gpu", true),
+            ("gpu7", true),
+            ("a-ibx", true),
+            ("a-ib1xy", false),
+            ("xgpu", false),
+        ] {
             assert_eq!(rule.matches(name), expected, "{name}");
         }
         assert!(is_like("*a*b*", "xaybz") && !is_like("*a*b*", "xbya") && is_like("a*", "a") && !is_like("ab*b", "ab"));

@@ -91,7 +91,10 @@ mod tests {
 
     #[test]
     fn numbers_are_read_in_either_base() {
-        assert_eq!((hex("0x1F"), hex("1f"), hex(""), hex("+1"), hex("0x"), hex("g")), (Some(31), Some(31), None, None, None, None));
+        assert_eq!(
+            (hex("0x1F"), hex("1f"), hex(""), hex("+1"), hex("0x"), hex("g")),
+            (Some(31), Some(31), None, None, None, None)
+        );
         assert_eq!((number("0x10"), number("10"), number("1f"), number("")), (Some(16), Some(10), None, None));
         assert_eq!(hex_behind("switch Lid 3 guid 0x00ab ('x')", "guid"), Some(0xab));
         assert_eq!(number_behind("base port 0 lid 0x13 lmc 1", "lid"), Some(19));

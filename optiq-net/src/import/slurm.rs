@@ -56,7 +56,12 @@ impl SlurmLines {
         let line = std::mem::take(&mut self.begun);
         let list = |key| value_of(&line, key).map(|list| vec![list.to_owned()]).unwrap_or_default();
         if let Some(name) = value_of(&line, "SwitchName").filter(|name| !name.is_empty()) {
-            into.slurm.push(SlurmSwitch { name: name.to_owned(), nodes: list("Nodes"), switches: list("Switches"), place });
+            into.slurm.push(SlurmSwitch {
+                name: name.to_owned(),
+                nodes: list("Nodes"),
+                switches: list("Switches"),
+                place,
+            });
             return true;
         }
         if let Some(name) = value_of(&line, "BlockName").filter(|name| !name.is_empty()) {

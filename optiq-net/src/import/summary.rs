@@ -7,8 +7,8 @@ use super::network_file::{self, Vertices};
 use super::roles::{HostRule, ImportedHost, Roles, clean, natural, with_identity};
 use super::walk::{Stop, StopReason, Walk};
 use crate::error::NetError;
-use crate::routing::table::NextHops;
 use crate::limits::DEFAULT_CAPACITY;
+use crate::routing::table::NextHops;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::time::Instant;
@@ -91,7 +91,7 @@ impl ImportedFabric {
     /// # Errors
     /// [`NetError::Spec`] for a fabric without hosts, [`NetError::Routing`] for one that is too large for tables.
     pub(super) fn new(mut fabric: Fabric, options: &ImportOptions) -> Result<Self, NetError> {
-        let roles = Roles::new(&mut fabric, options.hosts.as_ref(), options.others.as_ref());
+        let mut roles = Roles::new(&mut fabric, options.hosts.as_ref(), options.others.as_ref());
         if roles.hosts.is_empty() {
             let files = fabric.all.files.join(", ");
             let others = roles.others;
@@ -101,14 +101,14 @@ impl ImportedFabric {
             )));
         }
         let levels = levels(&fabric, &roles.hosts);
-        let (switch_nodes, switch_names) = switches(&fabric, &roles.hosts, &levels);
+        let (switch_nodes, mut switch_names) = switches(&fabric, &roles.hosts, &levels);
+        tell_apart(roles.hosts.iter_mut().map(|host| &mut host.name).chain(&mut switch_names));
         let vertices = roles.hosts.len() + switch_nodes.len();
         if fabric.has_tables {
             NextHops::check_entries(roles.hosts.len(), vertices)?;
         }
         let began = Instant::now();
-        let walk =
-            fabric.has_tables.then(|| Walk::new(&fabric, &roles.hosts, &switch_nodes, options.lid_offset));
+        let walk = fabric.has_tables.then(|| Walk::new(&fabric, &roles.hosts, &switch_nodes, options.lid_offset));
         let routing_seconds = began.elapsed().as_secs_f64();
         let hosts = roles.hosts.len() as u64;
         let parts: BTreeSet<u32> =
@@ -199,7 +199,11 @@ impl ImportedFabric {
         for ((at, why), (pairs, stop)) in places {
             let at = at.map_or("their source".to_owned(), |at| format!("\"{}\"", switch(at)));
             let why = why.words();
-            told.push(format!("{pairs} pairs of hosts stop at {at}, such as {} to {}: {why}", host(stop.from), host(stop.to)));
+            told.push(format!(
+                "{pairs} pairs of hosts stop at {at}, such as {} to {}: {why}",
+                host(stop.from),
+                host(stop.to)
+            ));
         }
         if walk.more_stops > 0 {
             told.push(format!("{} further pairs of hosts do not arrive and are not listed", walk.more_stops));
@@ -306,6 +310,19 @@ fn switches(fabric: &Fabric, hosts: &[ImportedHost], levels: &[Option<u32>]) -> 
     }
     switches.sort_by(|(a, a_name), (b, b_name)| level(*a).cmp(&level(*b)).then_with(|| natural(a_name, b_name)));
     switches.into_iter().unzip()
+}
+
+/// Makes names different that still are not, which takes files that were made for it.
+fn tell_apart<'n>(names: impl Iterator<Item = &'n mut String>) {
+    let mut taken = BTreeSet::new();
+    for name in names {
+        let mut number = 1usize;
+        let plain = name.clone();
+        while !taken.insert(name.clone()) {
+            number += 1;
+            *name = format!("{plain}-{number}");
+        }
+    }
 }
 
 /// Ordered pairs of hosts that are in one connected part.

@@ -39,7 +39,8 @@ pub(super) fn heading(line: &str, place: Place, into: &mut Collected) -> TableLi
     let name = owner.split_once('(').map_or("", |(_, name)| name.rsplit_once(')').map_or(name, |(name, _)| name));
     // Only the part before the name: it may have any words.
     let ids = owner.split_once('(').map_or(owner, |(ids, _)| ids);
-    let guid = hex_behind(ids, "guid").or_else(|| ids.split_whitespace().next().filter(|w| w.len() > 8).and_then(number));
+    let guid =
+        hex_behind(ids, "guid").or_else(|| ids.split_whitespace().next().filter(|w| w.len() > 8).and_then(number));
     let lid = if ids.contains("DR path") { None } else { number_behind(&ids.to_ascii_lowercase(), "lid") };
     let lid = lid.and_then(|lid| u16::try_from(lid).ok());
     into.table(TableOwner { guid, name: unquoted(name).to_owned(), lid }, place);

@@ -44,8 +44,8 @@ impl NextHops {
     }
 
     /// The table for `network` whose rows give, per vertex and host in their order, the next vertex or
-    /// [`crate::table_rows::NONE`]. A host without a row, an empty one, sends by its link if it has a single one; a switch without one
-    /// forwards nothing.
+    /// [`crate::table_rows::NONE`]. A host without a row, an empty one, sends by its link if it has a single one and that leads to
+    /// a switch or the destination; a switch without one forwards nothing.
     ///
     /// # Errors
     /// As [`NextHops::new`].
@@ -54,6 +54,7 @@ impl NextHops {
         let mut table = Table { hosts, vertices, next: vec![NONE; entries] };
         for (at, row) in (0..vertices as u32).map(NodeId).zip(rows) {
             let out = network.out_range(at);
+            let single = (out.len() == 1 && network.is_host(at)).then(|| network.ends[out.start as usize] as usize);
             // Rows name few neighbours, and often the one before.
             let mut known = (crate::table_rows::NONE, NONE);
             for dst in (0..hosts).filter(|dst| *dst != at.index()) {
@@ -61,7 +62,7 @@ impl NextHops {
                     Some(&crate::table_rows::NONE) => NONE,
                     Some(&to) if to == known.0 => known.1,
                     Some(&to) => network.link_between(at, NodeId(to)).map_or(NONE, |link| link.0),
-                    None if out.len() == 1 && network.is_host(at) => out.start,
+                    None if single.is_some_and(|to| to == dst || to >= hosts) => out.start,
                     None => NONE,
                 };
                 known = row.get(dst).map_or(known, |to| (*to, link));
