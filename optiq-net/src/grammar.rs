@@ -144,7 +144,11 @@ pub const ROUTINGS: &[Entry] = &[
 pub const FILE_KEYS: &[FileKey] = &[
     key("[network]", "name", "a title for people"),
     key("[network]", "capacity", "of links that give none, as \"100Mbit/s\" or bytes per second; 1GB/s unless given"),
-    key("[network]", "routing", "see ROUTINGS; dor on a grid, dmodk elsewhere, tables where there are [[tables]] or [[next_hops]]"),
+    key(
+        "[network]",
+        "routing",
+        "see ROUTINGS; dor on a grid, dmodk elsewhere, tables where there are [[tables]] or [[next_hops]]",
+    ),
     key("[network]", "seed", "of routing ecmp, zone0 and zone1"),
     key("[hosts]", "names", "a list of names, in TOML or as \"node[001-144]\"; the first is host 0"),
     key("[hosts]", "count", "in place of names: how many, called h0, h1, ..."),
@@ -163,7 +167,11 @@ pub const FILE_KEYS: &[FileKey] = &[
         "via",
         "... each vertex of the table sends to the neighbour that it names; one with a single link needs no entry",
     ),
-    key("[[tables]]", "at", "the forwarding table of this switch, or of this host with several links; there is one row for each"),
+    key(
+        "[[tables]]",
+        "at",
+        "the forwarding table of this switch, or of this host with several links; there is one row for each",
+    ),
     key("[[tables]]", "via", "names of its neighbours, which next counts from 0"),
     key(
         "[[tables]]",

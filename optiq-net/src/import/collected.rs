@@ -280,6 +280,7 @@ impl Collected {
         match known.peer {
             None => known.peer = Some(to),
             Some(before) if before.node == to.node && (before.port == to.port || to.port == 0) => {}
+            Some(before) if before.node == to.node && before.port == 0 => known.peer = Some(to),
             Some(before) => {
                 let (here, there) = (self.port_label(to.node, to.port), self.port_label(before.node, before.port));
                 let why = format!(

@@ -1,6 +1,8 @@
 //! What all files say, joined to one fabric: every cable at both of its ends, every table at its switch, every LID at its port.
 
-use super::collected::{Collected, Identity, LidOwner, Node, NodeKind, Peer, Place, SlurmSwitch, Table, Troubles};
+use super::collected::{
+    Collected, Identity, LidOwner, Node, NodeKind, Peer, Place, Port, SlurmSwitch, Table, Troubles,
+};
 use crate::error::NetError;
 use crate::hostlist;
 use crate::limits::MAX_HOSTS;
@@ -206,7 +208,7 @@ fn join_ends(all: &mut Collected) -> Result<(), NetError> {
     }
     // What lost its other end to a cable that was given earlier.
     for a in 0..all.nodes.len() as u32 {
-        let loose = |(&port, p): (&u32, &super::collected::Port)| {
+        let loose = |(&port, p): (&u32, &Port)| {
             let peer = p.peer?;
             let back = all.nodes[peer.node as usize].ports.get(&peer.port).and_then(|far| far.peer);
             (back.map(|b| (b.node, b.port)) != Some((a, port))).then_some(port)
@@ -307,11 +309,9 @@ fn join_tables(all: &mut Collected) -> Vec<Vec<(u16, u8)>> {
         });
         table.shrink_to_fit();
         if other > 0 {
-            let again = if before > 0 { " that was read before" } else { "" };
-            let why = format!(
-                "the table of {} gives {other} LIDs another port than a line{again} above it; the first stands",
-                all.label(node)
-            );
+            let than = if before > 0 { "a table that was read before" } else { "a line above" };
+            let why =
+                format!("the table of {} gives {other} LIDs another port than {than}, which stands", all.label(node));
             all.trouble(place, &why);
         }
     }
@@ -336,10 +336,11 @@ fn assign_lids(all: &mut Collected) {
     let by_name =
         unique((0u32..).zip(&all.nodes).map(|(n, node)| ((node.name.clone(), node.kind == NodeKind::Switch), n)));
     let (mut strangers, mut other) = (Vec::new(), Vec::new());
+    let mut seen_lids = HashMap::new();
     for LidOwner { lid, guid, is_switch, name } in owners {
         let named = by_guid.get(&guid).copied().or_else(|| {
             let node = by_name.get(&(name.clone(), is_switch)).copied().flatten().filter(|_| !name.is_empty())?;
-            let free = |(_, p): &(&u32, &super::collected::Port)| p.peer.is_some() && p.guid.is_none();
+            let free = |(_, p): &(&u32, &Port)| p.peer.is_some() && p.guid.is_none();
             let port = if is_switch { 0 } else { *all.nodes[node as usize].ports.iter().find(free)?.0 };
             by_guid.insert(guid, (node, port));
             Some((node, port))
@@ -350,10 +351,13 @@ fn assign_lids(all: &mut Collected) {
         };
         let known = all.nodes[node as usize].ports.entry(port).or_default();
         known.guid.get_or_insert(guid);
+        let seen = seen_lids.entry((node, port)).or_insert(0u16);
+        let (seen, count) = ((*seen).max((1 << known.lmc.min(7)) - 1), seen);
+        *count = count.saturating_add(1);
         if known.lid == 0 {
             known.lid = lid;
-        } else if lid >= known.lid && lid - known.lid < MAX_LIDS {
-            // As many bits as tell the LIDs of the port apart.
+        } else if lid >= known.lid && lid - known.lid <= seen && seen < MAX_LIDS {
+            // One behind the other: as many bits as tell the LIDs of the port apart.
             known.lmc = known.lmc.max((u16::BITS - (lid - known.lid).leading_zeros()) as u8);
         } else {
             let known = known.lid;

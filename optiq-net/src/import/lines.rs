@@ -37,7 +37,7 @@ impl<'r> Lines<'r> {
         if start.starts_with(&[0xEF, 0xBB, 0xBF]) {
             reader.consume(3);
         } else if start.starts_with(&[0xFF, 0xFE]) || start.starts_with(&[0xFE, 0xFF]) {
-            let unit = if start[0] == 0xFF { u16::from_le_bytes } else { u16::from_be_bytes };
+            let unit: fn([u8; 2]) -> u16 = if start[0] == 0xFF { u16::from_le_bytes } else { u16::from_be_bytes };
             let mut bytes = Vec::new();
             reader.take(MAX_UTF16 + 1).read_to_end(&mut bytes)?;
             if bytes.len() as u64 > MAX_UTF16 {

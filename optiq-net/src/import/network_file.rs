@@ -86,18 +86,15 @@ fn quoted(name: &str) -> String {
 fn list<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let mut text = String::from("[");
     let mut line = 0;
-    for name in names {
-        let name = quoted(name);
-        if line + name.len() > WIDTH && line > 0 {
-            text.push_str("\n ");
-            line = 0;
+    for name in names.map(quoted) {
+        if line > 0 {
+            let too_long = line + name.len() > WIDTH;
+            text.push_str(if too_long { ",\n " } else { ", " });
+            line = if too_long { 0 } else { line };
         }
         line += name.len() + 2;
         text.push_str(&name);
-        text.push_str(", ");
     }
-    let kept = text.trim_end_matches([' ', ',']).len();
-    text.truncate(kept);
     text.push(']');
     text
 }

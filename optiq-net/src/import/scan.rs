@@ -41,7 +41,7 @@ impl<'t> Scan<'t> {
         self.until(']')?.trim().parse().ok().filter(|port| *port < MAX_PORT)
     }
 
-    /// A quoted text. Texts that have quotes in them end at the last one before `stop`, if that is given.
+    /// What comes next in quotes.
     pub fn quoted(&mut self) -> Option<&'t str> {
         self.spaces();
         if !self.eat("\"") {

@@ -55,6 +55,10 @@ pub(super) fn is_heading(line: &str) -> bool {
     key.starts_with("topology:") || (item && (key.starts_with("switch:") || key.starts_with("block:")))
 }
 
+fn unquoted(text: &str) -> &str {
+    text.trim().trim_matches(['"', '\''])
+}
+
 /// `key: value` pairs of a line; in braces there may be several, separated by commas outside of brackets.
 fn pairs(line: &str) -> Vec<(&str, &str)> {
     let inner = line.trim().trim_start_matches('{').trim_end_matches('}');
@@ -71,14 +75,8 @@ fn pairs(line: &str) -> Vec<(&str, &str)> {
         }
     }
     parts.push(&inner[start..]);
-    let pair = |part: &'_ str| part.find(':').map(|at| (at, part.len()));
-    parts
-        .into_iter()
-        .filter_map(|part| {
-            let (at, _) = pair(part)?;
-            Some((part[..at].trim().trim_matches(['"', '\'']), part[at + 1..].trim().trim_matches(['"', '\''])))
-        })
-        .collect()
+    let pairs = parts.into_iter().filter_map(|part| part.split_once(':'));
+    pairs.map(|(key, value)| (unquoted(key), unquoted(value))).collect()
 }
 
 impl SlurmYaml {

@@ -73,12 +73,9 @@ impl TableLines {
         }
         into.entry(lid, port, place)?;
         if let Some(guid) = hex_behind(scan.0, "portguid") {
-            // Further LIDs of a port have the same GUID; the lowest is its base LID.
-            let is_path = scan.0.contains("(path #");
-            if !is_path {
-                let is_switch = scan.0.contains("Switch portguid");
-                into.lid_owner(lid, guid, is_switch, || name_of(scan.0).to_owned());
-            }
+            // Further LIDs of a port have the same GUID, and no name in some forms.
+            let is_switch = scan.0.contains("Switch portguid");
+            into.lid_owner(lid, guid, is_switch, || name_of(scan.0).to_owned());
         }
         Ok(true)
     }
