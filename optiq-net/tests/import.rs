@@ -177,7 +177,7 @@ fn a_table_that_names_a_port_without_a_cable_is_told() {
         })
         .collect();
     let fabric = import(&[&cables.join("\n\n"), &data("opensm-lfts.dump")]);
-    warned(&fabric, "stop at \"S2-1\", such as node0001 to node0014: its table names port 8, which has no cable");
+    warned(&fabric, "stop at \"S2-1\", such as node0001 to node0016: its table names port 8, which has no cable");
     let stop = fabric.unresolved.iter().find(|u| u.at.as_deref() == Some("S2-1") && u.to == "node0016").unwrap();
     assert!(stop.pairs >= 1 && stop.why.ends_with("no cable"), "{stop:?}");
     assert_eq!(fabric.unresolved.iter().map(|u| u.pairs).sum::<u64>(), fabric.pairs_unresolved());
