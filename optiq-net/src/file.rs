@@ -150,7 +150,7 @@ struct NextHopEntry {
 #[serde(deny_unknown_fields)]
 struct TableRow {
     at: String,
-    via: OneOrMany,
+    via: Option<OneOrMany>,
     next: String,
 }
 
@@ -592,8 +592,8 @@ impl Reader<'_> {
             let find = |name: &String| network.names.find(name).ok_or_else(|| self.unknown(row.span(), name));
             let TableRow { at, via, next: text } = row.get_ref();
             let at = find(at)?;
-            let names = self.known(row.span(), via, network.vertices())?;
-            let via = names.iter().map(find).collect::<Result<Vec<NodeId>, _>>()?;
+            let names = via.as_ref().map(|via| self.known(row.span(), via, network.vertices())).transpose()?;
+            let via = names.as_deref().unwrap_or_default().iter().map(find).collect::<Result<Vec<NodeId>, _>>()?;
             if let Some(far) = via.iter().find(|to| network.link_between(at, **to).is_none()) {
                 let [at, far] = [at, *far].map(|v| network.name(v));
                 return Err(error(format!("there is no link from \"{at}\" to \"{far}\"")));

@@ -172,7 +172,7 @@ pub const FILE_KEYS: &[FileKey] = &[
         "at",
         "the forwarding table of this switch, or of this host with several links; there is one row for each",
     ),
-    key("[[tables]]", "via", "names of its neighbours, which next counts from 0"),
+    key("[[tables]]", "via", "names of its neighbours, which next counts from 0; without them the row has - only"),
     key(
         "[[tables]]",
         "next",

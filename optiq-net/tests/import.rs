@@ -223,7 +223,7 @@ fn other_stops_are_named() {
         .split_once("Unicast lids [0x0-0x4] of switch Lid 1 guid 0x0000000000000002")
         .map(|(a, b)| (a.to_owned(), b.to_owned()))
         .unwrap();
-    warned(&import(&[PAIR, &first]), "stop at \"s1\", such as a to b: no file has its table");
+    warned(&import(&[PAIR, &first]), "stop at \"s1\", such as b to a: no file has its table");
     warned(
         &import(&[PAIR, &pair_tables("001").replace("(s1)", "(s9)")]),
         "the table of 0x0000000000000002 \"s9\" is left out",

@@ -20,8 +20,6 @@ pub(super) struct Fabric {
     pub parts: Vec<u32>,
     /// Per node: its table, sorted by LID; empty if it has none.
     pub tables: Vec<Vec<(u16, u8)>>,
-    /// Whether any switch has a table.
-    pub has_tables: bool,
     /// The nodes that Slurm lists, where others say how they are joined.
     pub listed: Option<BTreeSet<String>>,
 }
@@ -51,8 +49,7 @@ impl Fabric {
         let tables = join_tables(&mut all);
         assign_lids(&mut all);
         check_lids(&mut all, &parts);
-        let has_tables = tables.iter().any(|table| !table.is_empty());
-        Ok(Fabric { all, parts, tables, has_tables, listed })
+        Ok(Fabric { all, parts, tables, listed })
     }
 
     pub fn node(&self, node: u32) -> &Node {

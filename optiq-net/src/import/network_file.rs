@@ -144,12 +144,12 @@ fn tables(vertices: &Vertices<'_>, walk: &Walk, text: &mut String) {
     let of_nodes = vertices.of_nodes();
     let mut row = |at: u32, next: &mut dyn Iterator<Item = Option<u32>>| {
         let next: Vec<Option<u32>> = next.collect();
-        if next.iter().all(Option::is_none) {
-            return;
-        }
         let (via, next) = table_rows::encode(&next);
         let _ = write!(text, "\n[[tables]]\nat = {}\n", quoted(vertices.name(at)));
-        let _ = write!(text, "via = {}\nnext = \"{next}\"\n", list(via.iter().map(|v| vertices.name(*v))));
+        if !via.is_empty() {
+            let _ = writeln!(text, "via = {}", list(via.iter().map(|v| vertices.name(*v))));
+        }
+        let _ = writeln!(text, "next = \"{next}\"");
     };
     let beyond = |node: u32, port: u32| {
         let peer = vertices.fabric.node(node).ports.get(&port)?.peer?;

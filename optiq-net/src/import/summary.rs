@@ -104,11 +104,12 @@ impl ImportedFabric {
         let (switch_nodes, mut switch_names) = switches(&fabric, &roles.hosts, &levels);
         tell_apart(roles.hosts.iter_mut().map(|host| &mut host.name).chain(&mut switch_names));
         let vertices = roles.hosts.len() + switch_nodes.len();
-        if fabric.has_tables {
+        let has_tables = switch_nodes.iter().any(|n| !fabric.tables[*n as usize].is_empty());
+        if has_tables {
             NextHops::check_entries(roles.hosts.len(), vertices)?;
         }
         let began = Instant::now();
-        let walk = fabric.has_tables.then(|| Walk::new(&fabric, &roles.hosts, &switch_nodes, options.lid_offset));
+        let walk = has_tables.then(|| Walk::new(&fabric, &roles.hosts, &switch_nodes, options.lid_offset));
         let routing_seconds = began.elapsed().as_secs_f64();
         let hosts = roles.hosts.len() as u64;
         let parts: BTreeSet<u32> =
