@@ -1,4 +1,5 @@
 //! `optiq fabric import`: exit statuses, and what its file is to other commands.
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 mod support;
 

@@ -18,6 +18,9 @@ use support::Folder;
 /// What has `ibsim`'s clients talk to it in place of a kernel.
 const SIMULATED: &str = "/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so";
 
+/// Routes by the names at their ends.
+type Routes = BTreeMap<(String, String), String>;
+
 /// A fat tree: pods of leaves, with `per_leaf` hosts each; every leaf has `leaf_lanes` cables to each of `mids` switches of its pod, and each
 /// of those `lanes` cables to each of its own `tops` switches, which all pods share. Without tops there is one pod.
 #[derive(Clone, Copy)]
@@ -148,7 +151,7 @@ impl Fabric {
     }
 
     /// The imported route of every pair, and what the import printed.
-    fn import(&self, offset: u32) -> (BTreeMap<(String, String), String>, serde_json::Value) {
+    fn import(&self, offset: u32) -> (Routes, serde_json::Value) {
         let line = format!(
             "fabric import ibnetdiscover.txt dump_fts.txt --lid-offset {offset} --output net.toml --routes routes.csv --json"
         );
@@ -162,7 +165,7 @@ impl Fabric {
     }
 
     /// Routes as the simulator's console finds them for pairs of LIDs, in the form of imported ones, by the names at their ends.
-    fn console(&mut self, pairs: &[(u32, u32)]) -> BTreeMap<(String, String), String> {
+    fn console(&mut self, pairs: &[(u32, u32)]) -> Routes {
         let commands: String = pairs.iter().map(|(from, to)| format!("route {from} {to}\n")).collect();
         self.folder.write("commands", commands);
         let before = self.folder.read("ibsim.log").len();

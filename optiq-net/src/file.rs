@@ -285,7 +285,7 @@ impl Network {
     ///
     /// Further tables: `[hosts.aliases]` with `"further.name" = "a"`; `[grid]` with `dims` and `wrap`, whose links need
     /// not be listed and where `[[links]]` give single links another capacity; `[[next_hops]]` with
-    /// `to = "b"` and `via = { s0 = "b" }` for `routing = "tables"`; `[[io]]` with `host` and `capacity`.
+    /// `to = "b"` and `via = { s0 = "b" }` for `routing = "tables"`, or `[[tables]]`, a row for each switch; `[[io]]` with `host` and `capacity`.
     ///
     /// # Errors
     /// [`NetError::Spec`], naming the line, for anything that is not such a file; [`NetError::Invalid`] and
