@@ -1,8 +1,9 @@
-//! Imported routes beside those of the fabric's own tools: `ibsim` simulates switches, OpenSM routes them, and every route that the import
-//! finds must be the one that the simulator's console (`route FROM TO`, along the switches' own tables) and `ibtracert` find, port by port.
+//! Imported routes beside those of the fabric's own tools: `ibsim` simulates switches, OpenSM routes them, and every
+//! route that the import finds must be the one that the simulator's console (`route FROM TO`, along the switches' own
+//! tables) and `ibtracert` find, port by port.
 //!
-//! Needs Debian's packages opensm, ibsim-utils and infiniband-diags, and minutes, so that all is ignored unless asked for:
-//! `cargo test --release -p optiq-cli --test ibsim -- --ignored --nocapture --test-threads 1`.
+//! Needs Debian's packages opensm, ibsim-utils and infiniband-diags, and minutes, so that all is ignored unless asked
+//! for: `cargo test --release -p optiq-cli --test ibsim -- --ignored --nocapture --test-threads 1`.
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 mod support;
@@ -21,8 +22,9 @@ const SIMULATED: &str = "/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so";
 /// Routes by the names at their ends.
 type Routes = BTreeMap<(String, String), String>;
 
-/// A fat tree: pods of leaves, with `per_leaf` hosts each; every leaf has `leaf_lanes` cables to each of `mids` switches of its pod, and each
-/// of those `lanes` cables to each of its own `tops` switches, which all pods share. Without tops there is one pod.
+/// A fat tree: pods of leaves, with `per_leaf` hosts each; every leaf has `leaf_lanes` cables to each of `mids`
+/// switches of its pod, and each of those `lanes` cables to each of its own `tops` switches, which all pods share.
+/// Without tops there is one pod.
 #[derive(Clone, Copy)]
 struct Tree {
     pods: usize,
@@ -164,7 +166,8 @@ impl Fabric {
         (routes.collect(), document)
     }
 
-    /// Routes as the simulator's console finds them for pairs of LIDs, in the form of imported ones, by the names at their ends.
+    /// Routes as the simulator's console finds them for pairs of LIDs, in the form of imported ones, by the names at
+    /// their ends.
     fn console(&mut self, pairs: &[(u32, u32)]) -> Routes {
         let commands: String = pairs.iter().map(|(from, to)| format!("route {from} {to}\n")).collect();
         self.folder.write("commands", commands);

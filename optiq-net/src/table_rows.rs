@@ -16,7 +16,8 @@ use std::fmt::Write as _;
 /// No next hop.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The row of next vertices `next`, one for each host: the vertices in it in ascending order, and the text that refers to them.
+/// The row of next vertices `next`, one for each host: the vertices in it in ascending order, and the text that refers
+/// to them.
 pub(crate) fn encode(next: &[Option<u32>]) -> (Vec<u32>, String) {
     let numbers: BTreeMap<u32, usize> = next.iter().flatten().map(|vertex| (*vertex, 0)).collect();
     let via: Vec<u32> = numbers.into_keys().collect();
@@ -38,7 +39,8 @@ pub(crate) fn encode(next: &[Option<u32>]) -> (Vec<u32>, String) {
     (via, text)
 }
 
-/// The next vertices that `text` gives for `hosts` hosts, [`NONE`] where it has none. The error is the rest of a sentence.
+/// The next vertices that `text` gives for `hosts` hosts, [`NONE`] where it has none. The error is the rest of a
+/// sentence.
 pub(crate) fn decode(text: &str, via: &[NodeId], hosts: usize) -> Result<Vec<u32>, String> {
     let mut next = Vec::new();
     for word in text.split_ascii_whitespace() {

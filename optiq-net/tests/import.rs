@@ -1,4 +1,5 @@
-//! Fabrics from what their tools print. The files in data/fabrics/ are of OpenSM on a simulated fabric; data/fabrics/README.md says which.
+//! Fabrics from what their tools print. The files in data/fabrics/ are of OpenSM on a simulated fabric;
+//! data/fabrics/README.md says which.
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use optiq_net::import::{HostRule, ImportOptions, ImportedFabric, Importer};
@@ -412,7 +413,8 @@ mod random {
     use super::*;
     use proptest::prelude::*;
 
-    /// Switches, hosts (the switch of each), cables between switches, and a table for each switch with a port for each host.
+    /// Switches, hosts (the switch of each), cables between switches, and a table for each switch with a port for each
+    /// host.
     #[derive(Debug)]
     struct RandomFabric {
         switches: usize,

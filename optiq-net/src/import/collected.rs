@@ -1,7 +1,7 @@
 //! What all files of a fabric say, as they say it: nodes, cables, tables, and whose LIDs are which.
 //!
-//! Files contradict each other and end in the middle. Nothing is decided here but which of two contradicting statements stands (the
-//! first), and everything that is not used is told ([`Troubles`]).
+//! Files contradict each other and end in the middle. Nothing is decided here but which of two contradicting statements
+//! stands (the first), and everything that is not used is told ([`Troubles`]).
 
 use crate::error::NetError;
 use crate::text_file::shorten;

@@ -1,4 +1,5 @@
-//! What all files say, joined to one fabric: every cable at both of its ends, every table at its switch, every LID at its port.
+//! What all files say, joined to one fabric: every cable at both of its ends, every table at its switch, every LID at
+//! its port.
 
 use super::collected::{
     Collected, Identity, LidOwner, Node, NodeKind, Peer, Place, Port, SlurmSwitch, Table, Troubles,
@@ -34,7 +35,8 @@ impl Fabric {
         let slurm = std::mem::take(&mut all.slurm);
         if all.nodes.is_empty() && slurm.is_empty() {
             return Err(NetError::Spec(format!(
-                "no cables are in {}; what ibnetdiscover prints, opensm-subnet.lst or another file that has them is expected",
+                "no cables are in {}; what ibnetdiscover prints, opensm-subnet.lst or another file that has them is \
+                 expected",
                 all.files.join(", ")
             )));
         }
@@ -149,7 +151,8 @@ fn settle_kinds(all: &mut Collected) {
     }
     if let Some(&first) = missing.first() {
         let sentence = format!(
-            "{} of {} nodes are only named at the other end of cables and described nowhere, the first of them {}, as if a file were cut",
+            "{} of {} nodes are only named at the other end of cables and described nowhere, the first of them {}, \
+             as if a file were cut",
             missing.len(),
             all.nodes.len(),
             all.label(first)
@@ -315,7 +318,8 @@ fn join_tables(all: &mut Collected) -> Vec<Vec<(u16, u8)>> {
     joined
 }
 
-/// Takes LIDs from what tables say of their destinations where the files with cables have none, and compares both elsewhere.
+/// Takes LIDs from what tables say of their destinations where the files with cables have none, and compares both
+/// elsewhere.
 fn assign_lids(all: &mut Collected) {
     let mut owners = std::mem::take(&mut all.owners);
     owners.sort_by_key(|owner| owner.lid);

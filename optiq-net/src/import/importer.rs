@@ -1,7 +1,8 @@
 //! From files to what they say: which parser gets which line.
 //!
-//! A line is known by how it begins, whatever the file is called: headings begin a section, and what follows belongs to it until the
-//! next heading. So files may be joined with `cat`, and may have the words of other tools around and between sections.
+//! A line is known by how it begins, whatever the file is called: headings begin a section, and what follows belongs to
+//! it until the next heading. So files may be joined with `cat`, and may have the words of other tools around and
+//! between sections.
 
 use super::collected::{Collected, Place};
 use super::fabric::Fabric;
@@ -19,16 +20,16 @@ use optiq_files::input::Input;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The largest file that is read. The tables of 3,456 hosts in three levels are 130 MB, and those of the largest fabric whose tables a
-/// network can have less than 1 GiB.
+/// The largest file that is read. The tables of 3,456 hosts in three levels are 130 MB, and those of the largest fabric
+/// whose tables a network can have less than 1 GiB.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// How much of a file is looked at for a line of a known form, in bytes.
 const MAX_FOREIGN: usize = 16 << 20;
 
 /// What files may be.
-const EXPECTED: &str = "what ibnetdiscover, dump_lfts or dump_fts print, opensm-subnet.lst, opensm-lfts.dump, opensm.fdbs, a net file of \
-                        ibsim, or Slurm's topology.conf or topology.yaml is expected";
+const EXPECTED: &str = "what ibnetdiscover, dump_lfts or dump_fts print, opensm-subnet.lst, opensm-lfts.dump, \
+                        opensm.fdbs, a net file of ibsim, or Slurm's topology.conf or topology.yaml is expected";
 
 /// Reads the files of a fabric, in any order.
 ///
@@ -123,8 +124,8 @@ impl Importer {
     /// Joins what the files say to one fabric, and walks every pair of hosts along its tables.
     ///
     /// # Errors
-    /// [`NetError::Spec`] if no file says what is joined to what, if there are no hosts, and for rules and lists of hosts that cannot
-    /// be read; [`NetError::Routing`] for tables that are too large.
+    /// [`NetError::Spec`] if no file says what is joined to what, if there are no hosts, and for lists of hosts that
+    /// cannot be read; [`NetError::Routing`] for tables that are too large.
     pub fn finish(self, options: &ImportOptions) -> Result<ImportedFabric, NetError> {
         ImportedFabric::new(Fabric::join(self.collected)?, options)
     }

@@ -1,7 +1,7 @@
 //! Levels of switches: how far they are from the nearest host. A switch that a host is joined to is on level 1.
 //!
-//! A breadth-first search from all hosts at once. Levels come from hosts alone: an adapter that is no host, wherever it is joined, makes
-//! no leaf of a switch.
+//! A breadth-first search from all hosts at once. Levels come from hosts alone: an adapter that is no host, wherever it
+//! is joined, makes no leaf of a switch.
 
 use super::fabric::Fabric;
 use super::roles::ImportedHost;

@@ -2,8 +2,8 @@
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
-/// The longest line that is looked at in one piece, in bytes. What is longer is cut there, and its rest is a line of its own: a file
-/// of one line without end takes no memory.
+/// The longest line that is looked at in one piece, in bytes. What is longer is cut there, and its rest is a line of
+/// its own: a file of one line without end takes no memory.
 const MAX_LINE: u64 = 1 << 20;
 
 /// The most bytes of UTF-16 text, which is converted as a whole.

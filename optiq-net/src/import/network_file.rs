@@ -99,8 +99,8 @@ fn list<'n>(names: impl Iterator<Item = &'n str>) -> String {
     text
 }
 
-/// The network file: vertices, links, and the tables where the fabric has some. `capacity` is that of links whose rate is not known, in
-/// bytes per second.
+/// The network file: vertices, links, and the tables where the fabric has some. `capacity` is that of links whose rate
+/// is not known, in bytes per second.
 pub(super) fn toml(vertices: &Vertices<'_>, walk: Option<&Walk>, title: &str, capacity: f64) -> String {
     let mut text = String::from("# Made by optiq fabric import.\n[network]\n");
     // Writing to a string does not fail.

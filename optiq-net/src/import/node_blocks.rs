@@ -10,8 +10,8 @@
 //! [1](2c9020020fe75)  "S-0008f10400411f56"[1]   # lid 5 lmc 0 "ISR9024 Voltaire" lid 2 4xDDR
 //! ```
 //!
-//! Older ones say `Hca` for `Ca`, leave out quotes around names, the words `base` and `enhanced`, GUIDs of ports, rates and LMC. Net
-//! files of `ibsim` have names in place of GUIDs, no LIDs, and may leave out the port at the far end.
+//! Older ones say `Hca` for `Ca`, leave out quotes around names, the words `base` and `enhanced`, GUIDs of ports, rates
+//! and LMC. Net files of `ibsim` have names in place of GUIDs, no LIDs, and may leave out the port at the far end.
 
 use super::collected::{Collected, Identity, NodeKind, Peer, Place};
 use super::rates::rate_of_word;

@@ -1,8 +1,8 @@
 //! What a link of InfiniBand carries: lanes times the data rate of one.
 //!
-//! Signalling rate times code, from the InfiniBand Architecture Specification, volume 2 (release 1.7, chapter "Physical layer"; its
-//! names SDR to XDR): SDR, DDR and QDR 2.5, 5 and 10 Gbit/s with 8b/10b; FDR10 10.3125, FDR 14.0625 and EDR 25.78125 Gbit/s with
-//! 64b/66b; HDR, NDR and XDR carry 50, 100 and 200 Gbit/s of data a lane.
+//! Signalling rate times code, from the InfiniBand Architecture Specification, volume 2 (release 1.7, chapter "Physical
+//! layer"; its names SDR to XDR): SDR, DDR and QDR 2.5, 5 and 10 Gbit/s with 8b/10b; FDR10 10.3125, FDR 14.0625 and EDR
+//! 25.78125 Gbit/s with 64b/66b; HDR, NDR and XDR carry 50, 100 and 200 Gbit/s of data a lane.
 
 /// Data rate of one lane in bytes per second, by the name of its speed.
 fn lane(speed: &str) -> Option<f64> {

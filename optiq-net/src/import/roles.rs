@@ -1,14 +1,14 @@
 //! Which channel adapters are hosts, and what hosts and switches are called.
 //!
-//! Not every adapter is a host's: switches have aggregation nodes inside, and management and storage are joined where there is a free
-//! port. Names say nothing reliable of that. What adapters are joined to does, in two cases:
+//! Not every adapter is a host's: switches have aggregation nodes inside, and management and storage are joined where
+//! there is a free port. Names say nothing reliable of that. What adapters are joined to does, in two cases:
 //!
-//! - *Inside a switch.* Switches have an even number of ports for cables; one with an odd number has its last port inside, and what is
-//!   joined to that is part of the switch.
-//! - *Above the leaves.* A switch that has many cables to switches and few adapters, where those with many adapters have fewer cables to
-//!   switches, is above those: an adapter there is no host. "Few" is less than half of the median number of adapters a switch, counted
-//!   over adapters; "more cables" is more than any switch has that is not so. Leaves that are partly empty have no more cables than full
-//!   ones and stay leaves; so do all switches of dragonflies.
+//! - *Inside a switch.* Switches have an even number of ports for cables; one with an odd number has its last port
+//!   inside, and what is joined to that is part of the switch.
+//! - *Above the leaves.* A switch that has many cables to switches and few adapters, where those with many adapters have
+//!   fewer cables to switches, is above those: an adapter there is no host. "Few" is less than half of the median number
+//!   of adapters a switch, counted over adapters; "more cables" is more than any switch has that is not so. Leaves that
+//!   are partly empty have no more cables than full ones and stay leaves; so do all switches of dragonflies.
 //!
 //! What is joined to a leaf like a host is one, unless a rule of the user's, or a list of Slurm's, says otherwise.
 
@@ -212,7 +212,8 @@ fn grouped(fabric: &mut Fabric, adapters: Vec<u32>) -> Vec<ImportedHost> {
     }
     if unclear > 0 {
         let sentence = format!(
-            "{unclear} adapters share their names with others, such as \"{}\", and are hosts of their own, named by their GUIDs",
+            "{unclear} adapters share their names with others, such as \"{}\", and are hosts of their own, named by \
+             their GUIDs",
             shorten(&first)
         );
         fabric.troubles().tell(sentence);

@@ -17,7 +17,8 @@
 //!         nodes: node[01-04]
 //! ```
 //!
-//! Only this form of YAML is read: keys with a value in a line, and lists of them with `- `; braces may stand around an entry.
+//! Only this form of YAML is read: keys with a value in a line, and lists of them with `- `; braces may stand around an
+//! entry.
 
 use super::collected::{Collected, Place, SlurmSwitch};
 use super::slurm::join_blocks;

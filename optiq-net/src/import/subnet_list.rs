@@ -5,8 +5,8 @@
 //! { SW Ports:08 ... {L-00} LID:0004 PN:01 } PHY=4x LOG=ACT SPD=2.5
 //! ```
 //!
-//! (in one line). All numbers but the port's are hexadecimal, with `0x` or without. The node that OpenSM runs on is `CA-SM` or `SW-SM`.
-//! It has no LMC.
+//! (in one line). All numbers but the port's are hexadecimal, with `0x` or without. The node that OpenSM runs on is
+//! `CA-SM` or `SW-SM`. It has no LMC.
 
 use super::collected::{Collected, Identity, NodeKind, Peer, Place};
 use super::rates::rate;

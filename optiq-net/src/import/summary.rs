@@ -96,7 +96,8 @@ impl ImportedFabric {
             let files = fabric.all.files.join(", ");
             let others = roles.others;
             return Err(NetError::Spec(format!(
-                "no hosts are in {files}; at least one channel adapter that is joined to something is expected, and {others} are joined \
+                "no hosts are in {files}; at least one channel adapter that is joined to something is expected, and \
+                 {others} are joined \
                  that are no hosts by a rule"
             )));
         }
@@ -222,8 +223,9 @@ impl ImportedFabric {
         }
     }
 
-    /// The network file ([`crate::network::Network::from_toml`]) of the fabric, in which `title` is its name for people. With tables every
-    /// route of that network is the tables'; without them it is chosen by destination among equal paths.
+    /// The network file ([`crate::network::Network::from_toml`]) of the fabric, in which `title` is its name for
+    /// people. With tables every route of that network is the tables'; without them it is chosen by destination among
+    /// equal paths.
     ///
     /// # Errors
     /// [`NetError::Spec`] if the file would be larger than those that are read.
@@ -239,8 +241,8 @@ impl ImportedFabric {
         }
     }
 
-    /// Writes the route of every pair that arrives, a line each: `from,to,route`. The route has a word for each link, such as
-    /// `5>spine0/1`: the port where it leaves, the vertex that it leads to, and the port there.
+    /// Writes the route of every pair that arrives, a line each: `from,to,route`. The route has a word for each link,
+    /// such as `5>spine0/1`: the port where it leaves, the vertex that it leads to, and the port there.
     ///
     /// # Errors
     /// What `out` says.

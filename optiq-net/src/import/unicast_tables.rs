@@ -9,8 +9,8 @@
 //! 21 valid lids dumped
 //! ```
 //!
-//! The heading has a directed route or `Lid 3` for the switch, names in quotes or without; OpenSM writes `#` for `:`. Ports are decimal;
-//! LIDs too, if they have no `0x`. Port 255 is none.
+//! The heading has a directed route or `Lid 3` for the switch, names in quotes or without; OpenSM writes `#` for `:`.
+//! Ports are decimal; LIDs too, if they have no `0x`. Port 255 is none.
 
 use super::collected::{Collected, FIRST_MULTICAST, Place, TableOwner};
 use super::scan::{Scan, hex_behind, number, number_behind};

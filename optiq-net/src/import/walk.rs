@@ -1,12 +1,14 @@
 //! Every pair of hosts along the forwarding tables.
 //!
-//! A packet carries the LID of a port of its destination, and every switch looks up the port by which it goes on: for one LID the tables
-//! are a function from switches to switches. So one pass over the switches of a destination, which remembers where each of them leads,
-//! walks the pairs of all sources; it finds the switches where they stop and the loops they end in (R. Floyd's "tortoise and hare" is not
-//! needed, as a switch that is met again on the same way closes a loop). The cost is destinations times switches.
+//! A packet carries the LID of a port of its destination, and every switch looks up the port by which it goes on: for
+//! one LID the tables are a function from switches to switches. So one pass over the switches of a destination, which
+//! remembers where each of them leads, walks the pairs of all sources; it finds the switches where they stop and the
+//! loops they end in (R. Floyd's "tortoise and hare" is not needed, as a switch that is met again on the same way
+//! closes a loop). The cost is destinations times switches.
 //!
-//! A host with several ports is a destination with several LIDs. At each switch the first of them is taken that arrives from there. A
-//! next switch on the way to it arrives as well, so that the choice never goes back to a later one: the joined tables have no loops.
+//! A host with several ports is a destination with several LIDs. At each switch the first of them is taken that arrives
+//! from there. A next switch on the way to it arrives as well, so that the choice never goes back to a later one: the
+//! joined tables have no loops.
 
 use super::fabric::Fabric;
 use super::roles::ImportedHost;
@@ -100,8 +102,8 @@ struct Walker<'f> {
 }
 
 impl Walk {
-    /// Walks all pairs of `hosts` over `switches`, nodes of the fabric. Where ports have several LIDs, packets carry the one that is
-    /// `offset` above the first, counted modulo their number.
+    /// Walks all pairs of `hosts` over `switches`, nodes of the fabric. Where ports have several LIDs, packets carry
+    /// the one that is `offset` above the first, counted modulo their number.
     pub fn new(fabric: &Fabric, hosts: &[ImportedHost], switches: &[u32], offset: u16) -> Walk {
         let mut walker = Walker::new(fabric, hosts, switches);
         let several = |host: &ImportedHost| if host.ports.len() > 1 { vec![u8::MAX; hosts.len()] } else { Vec::new() };

@@ -44,8 +44,8 @@ impl NextHops {
     }
 
     /// The table for `network` whose rows give, per vertex and host in their order, the next vertex or
-    /// [`crate::table_rows::NONE`]. A host without a row, an empty one, sends by its link if it has a single one and that leads to
-    /// a switch or the destination; a switch without one forwards nothing.
+    /// [`crate::table_rows::NONE`]. A host without a row, an empty one, sends by its link if it has a single one and
+    /// that leads to a switch or the destination; a switch without one forwards nothing.
     ///
     /// # Errors
     /// As [`NextHops::new`].

@@ -20,10 +20,10 @@ const MAX_SHOWN: usize = 20;
 
 /// Make a network file of what a fabric's tools print, with its forwarding tables
 ///
-/// Files are told apart by what is in them: ibnetdiscover, dump_lfts and dump_fts, OpenSM's opensm-subnet.lst, opensm-lfts.dump and
-/// opensm.fdbs, net files of ibsim, Slurm's topology.conf and topology.yaml. Several are joined to one fabric: one may have the cables
-/// and another the tables. With tables every route is theirs, and pairs of hosts that do not arrive are named with the switch where they
-/// stop.
+/// Files are told apart by what is in them: ibnetdiscover, dump_lfts and dump_fts, OpenSM's opensm-subnet.lst,
+/// opensm-lfts.dump and opensm.fdbs, net files of ibsim, Slurm's topology.conf and topology.yaml. Several are joined to
+/// one fabric: one may have the cables and another the tables. With tables every route is theirs, and pairs of hosts
+/// that do not arrive are named with the switch where they stop.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit status: 0 if everything was used; 3 if what can be used was, and the rest is listed; 2 for what is no fabric.
