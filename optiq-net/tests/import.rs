@@ -272,6 +272,13 @@ fn what_was_cut_is_told() {
             network(&fabric);
         }
     }
+    let list = data("opensm-subnet.lst");
+    for end in [list.len() - 3, list.len() - 100, list.len() - 240] {
+        let fabric = import(&[&list[..end], &tables]);
+        assert_eq!(fabric.pairs_resolved, 240);
+        // Of the speed only a digit is gone.
+        assert_eq!(fabric.warnings.len(), if end == list.len() - 3 { 0 } else { 1 }, "{:?}", fabric.warnings);
+    }
     warned(&import(&[&cables, &tables[..400]]), "as if it were cut");
     warned(&import(&[&cables[..1500], &tables]), "are only named at the other end of cables");
 }

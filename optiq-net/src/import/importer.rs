@@ -142,7 +142,7 @@ impl FileReader<'_> {
         // Of a number at the end of a file that was cut, digits may be missing.
         let cut = !ended && !self.is_whole(line);
         let read = match &mut self.section {
-            Section::None => true,
+            Section::None => ended || !line.starts_with('{'),
             Section::Block(block) if line.starts_with('[') => !cut && block.line(line, place, self.into)?,
             Section::Block(_) => true,
             Section::Table(table) => !cut && table.line(line, place, self.into)?,

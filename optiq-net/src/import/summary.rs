@@ -97,8 +97,7 @@ impl ImportedFabric {
             let others = roles.others;
             return Err(NetError::Spec(format!(
                 "no hosts are in {files}; at least one channel adapter that is joined to something is expected, and \
-                 {others} are joined \
-                 that are no hosts by a rule"
+                 {others} are joined that are no hosts by a rule"
             )));
         }
         let levels = levels(&fabric, &roles.hosts);
@@ -319,6 +318,9 @@ fn switches(fabric: &Fabric, hosts: &[ImportedHost], levels: &[Option<u32>]) -> 
 fn tell_apart<'n>(names: impl Iterator<Item = &'n mut String>) {
     let mut taken = BTreeSet::new();
     for name in names {
+        if name.is_empty() {
+            name.push_str("unnamed");
+        }
         let mut number = 1usize;
         let plain = name.clone();
         while !taken.insert(name.clone()) {
