@@ -109,7 +109,9 @@ impl Fabric {
         let lmc = lmc.to_string();
         fabric.run(&["opensm", "-o", "-e", "-R", routing, "-l", &lmc, "-D", "0x43", "-f", "opensm.log"], "opensm.out");
         let log = String::from_utf8_lossy(&fabric.folder.read("opensm.log")).into_owned();
-        assert!(log.contains(&format!("{routing} tables configured")), "OpenSM did not route by {routing}: {log}");
+        // OpenSM's ftree does not know LMC above 0, and falls back.
+        let used = if routing == "ftree" && lmc != "0" { "minhop" } else { routing };
+        assert!(log.contains(&format!("{used} tables configured")), "OpenSM did not route by {used}: {log}");
         fabric.run(&["ibnetdiscover"], "ibnetdiscover.txt");
         fabric.run(&["dump_fts"], "dump_fts.txt");
         fabric
