@@ -20,6 +20,7 @@ pub const TARGETS: &[Target] = &[
     ("checkpoint", checkpoint),
     ("conf", conf),
     ("demands", demands),
+    ("fabric", fabric),
     ("goal", goal),
     ("jobs", jobs),
     ("learned", learned),
@@ -85,6 +86,26 @@ pub fn topology(data: &[u8]) {
         let _ = network.route(optiq_net::NodeId(0), last, &mut links);
         let _ = network.route(last, optiq_net::NodeId(0), &mut links);
     }
+}
+
+/// What tools of fabrics print. What is imported must make a network file that is read, with the routes that were walked.
+pub fn fabric(data: &[u8]) {
+    let mut importer = optiq_net::import::Importer::new();
+    if importer.read(data, "fuzz").is_err() {
+        return;
+    }
+    let Ok(fabric) = importer.finish(&optiq_net::import::ImportOptions::default()) else { return };
+    let network = fabric.toml("fuzz").and_then(|text| Network::from_toml(&text, "fuzz.toml")).expect("a network");
+    assert_eq!(network.hosts(), fabric.hosts);
+    if fabric.pairs > SMALL || fabric.routes_per_link_max.is_none() {
+        return;
+    }
+    let (mut links, mut arrive) = (Vec::new(), 0);
+    for (from, to) in (0..fabric.hosts as u32).flat_map(|a| (0..fabric.hosts as u32).map(move |b| (a, b))) {
+        arrive += u64::from(network.route(optiq_net::NodeId(from), optiq_net::NodeId(to), &mut links).is_ok());
+        links.clear();
+    }
+    assert_eq!(arrive, fabric.pairs_resolved + fabric.hosts as u64);
 }
 
 /// A file of background load.

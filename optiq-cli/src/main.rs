@@ -2,7 +2,8 @@
 //!
 //! Contract with scripts: results go to standard output, one JSON document with `--json`; everything else goes to
 //! standard error. The exit status is 0 for success, 2 for bad input or arguments and 1 for other failures, each of the
-//! latter two with one sentence `optiq: ...`. `optiq lab run` and `exec` pass on the status of the program they ran; so does
+//! latter two with one sentence `optiq: ...`. `optiq fabric import` ends with 3 if it used what it could and lists the rest, which is
+//! in its results. `optiq lab run` and `exec` pass on the status of the program they ran; so does
 //! `optiq wrap`, which ends with 127 if the program is not found and with 126 if it cannot be executed, as shells do.
 
 mod arguments;

@@ -31,6 +31,8 @@ macro_rules! schemas {
 schemas! {
     /// `optiq topology`.
     Topology: "topology",
+    /// `optiq fabric import`.
+    FabricImport: "fabric-import",
     /// `optiq paths`.
     Paths: "paths",
     /// `optiq plan`.

@@ -104,6 +104,8 @@ fn documents_are_as_their_schemas_say() {
     folder.write("background.txt", "* * 10%\n");
     folder.write("one.txt", "0 3 1MB\n");
     folder.write("ring.goal", "num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0\n}\n");
+    folder
+        .write("tree.conf", "SwitchName=s0 Nodes=a[1-2]\nSwitchName=s1 Nodes=b[1-2]\nSwitchName=s2 Switches=s[0-1]\n");
     write_job_files(&folder);
     let library = std::env::current_exe().unwrap();
     let wrap = format!("wrap --library {} --topology torus:2x2 --json -- mpirun.openmpi -n 2 true", library.display());
@@ -116,6 +118,7 @@ fn documents_are_as_their_schemas_say() {
     for (name, line) in [
         ("topology", "topology torus:4x4,io=0@2GB/s+10 --route h0 h5 --neighbours h0 --json"),
         ("topology", "topology fattree:k=4 --html t.html --json"),
+        ("fabric-import", "fabric import tree.conf --output fabric.toml --routes fabric.csv --json"),
         ("paths", "paths --topology torus:4x4 --from h0 --to h5 --k 3 --json"),
         ("paths", "paths --topology torus:4x4 --hosts 0-3 --output p.paths --json"),
         (
@@ -158,6 +161,12 @@ fn documents_are_as_their_schemas_say() {
     ] {
         valid(name, &folder.succeed(line));
     }
+    // Tables that lead nowhere: exit status 3.
+    folder.write("cables.txt", "Switch 4 \"s\"\n[1] \"a\"[1]\n[2] \"b\"[1]\n\nHca 1 \"a\"\n\nHca 1 \"b\"\n");
+    folder
+        .write("tables.txt", "Unicast lids [0-9] of switch Lid 1 guid 0x01 (s):\n0x0002 001 # CA portguid 0x11: 'a'\n");
+    let output = folder.command(&["fabric", "import", "cables.txt", "tables.txt", "--json"]).output().unwrap();
+    valid("fabric-import", &String::from_utf8(output.stdout).unwrap());
     let run = std::fs::read_dir(folder.path("swept/runs")).unwrap().next().unwrap().unwrap().path();
     valid("sweep-run", &std::fs::read_to_string(run).unwrap());
     valid("plan-links", &String::from_utf8(folder.read("l.json")).unwrap());

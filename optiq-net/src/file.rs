@@ -26,6 +26,15 @@
 //! via = { s0 = "node-b" }       # ... s0 sends to node-b; a vertex with one link needs no entry
 //! ```
 //!
+//! Whole forwarding tables are shorter as `[[tables]]`, a row for each switch ([`crate::table_rows`]):
+//!
+//! ```toml
+//! [[tables]]                    # routing = "tables"; a host with one link needs no row
+//! at = "s0"
+//! via = ["node-a", "node-b"]    # neighbours of s0 ...
+//! next = "0 1*3 -"              # ... which of them is next, for each host in order: 1*3 is three times 1, - is none
+//! ```
+//!
 //! `[[io]]` marks I/O hosts ([`Network::io_hosts`]):
 //!
 //! ```toml
@@ -42,13 +51,15 @@ use crate::builder::{End, NetworkBuilder};
 use crate::error::NetError;
 use crate::geometry::{Geometry, Grid};
 use crate::hostlist;
+use crate::ids::NodeId;
 use crate::io_list::IoHost;
-use crate::limits::{MAX_HOSTS, MAX_LINKS};
+use crate::limits::{DEFAULT_CAPACITY, MAX_HOSTS, MAX_LINKS};
 use crate::network::Network;
 use crate::routing::Routing;
 use crate::routing::equal_cost::EqualCost;
 use crate::routing::table::NextHops;
 use crate::spec::{RoutingName, checked, grid_links};
+use crate::table_rows;
 use crate::text_file;
 use crate::text_file::shorten;
 use crate::toml_keys::{Fields, WrongKey, fields_of, first_wrong};
@@ -63,7 +74,7 @@ use std::path::Path;
 use toml::Spanned;
 
 /// The largest file that is read.
-const MAX_BYTES: u64 = 16 << 20;
+pub(crate) const MAX_BYTES: u64 = 16 << 20;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -79,6 +90,8 @@ struct TopologyDocument {
     links: Vec<Spanned<LinkEntry>>,
     #[serde(default)]
     next_hops: Vec<Spanned<NextHopEntry>>,
+    #[serde(default)]
+    tables: Vec<Spanned<TableRow>>,
     #[serde(default)]
     io: Vec<Spanned<IoEntry>>,
 }
@@ -135,6 +148,14 @@ struct NextHopEntry {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct TableRow {
+    at: String,
+    via: Option<OneOrMany>,
+    next: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct IoEntry {
     host: OneOrMany,
     capacity: Option<Rate>,
@@ -149,6 +170,7 @@ fn fields(path: &str) -> Option<Fields> {
         "grid" => Some(fields_of::<GridShape>()),
         "links" => Some(fields_of::<LinkEntry>()),
         "next_hops" => Some(fields_of::<NextHopEntry>()),
+        "tables" => Some(fields_of::<TableRow>()),
         "io" => Some(fields_of::<IoEntry>()),
         _ => None,
     }
@@ -263,7 +285,7 @@ impl Network {
     ///
     /// Further tables: `[hosts.aliases]` with `"further.name" = "a"`; `[grid]` with `dims` and `wrap`, whose links need
     /// not be listed and where `[[links]]` give single links another capacity; `[[next_hops]]` with
-    /// `to = "b"` and `via = { s0 = "b" }` for `routing = "tables"`; `[[io]]` with `host` and `capacity`.
+    /// `to = "b"` and `via = { s0 = "b" }` for `routing = "tables"`, or `[[tables]]`, a row for each switch; `[[io]]` with `host` and `capacity`.
     ///
     /// # Errors
     /// [`NetError::Spec`], naming the line, for anything that is not such a file; [`NetError::Invalid`] and
@@ -468,7 +490,7 @@ impl Reader<'_> {
         grid: Option<&Grid>,
         mut links: BTreeMap<(End, End), &Spanned<LinkEntry>>,
     ) -> Result<(), NetError> {
-        let default = document.network.capacity.map_or(1e9, |rate| rate.0);
+        let default = document.network.capacity.map_or(DEFAULT_CAPACITY, |rate| rate.0);
         let capacity = |entry: &LinkEntry| entry.capacity.map_or(default, |rate| rate.0);
         if let Some(grid) = grid {
             for (from, to, lanes) in grid_links(grid) {
@@ -493,14 +515,22 @@ impl Reader<'_> {
     fn tables(&self, document: &TopologyDocument) -> Result<bool, NetError> {
         let routing = document.network.routing.as_ref();
         let named = routing.map(|r| matches!(r.get_ref().as_str(), "tables" | "table"));
-        match (named, document.next_hops.first(), routing) {
-            (Some(true), None, Some(r)) => {
-                Err(self.error(r.span(), "routing = \"tables\" needs [[next_hops]]; there are none"))
+        let (hop, row) = (document.next_hops.first().map(Spanned::span), document.tables.first().map(Spanned::span));
+        match (named, hop, row) {
+            (_, Some(_), Some(row)) => {
+                Err(self.error(row, "found [[tables]] together with [[next_hops]]; one or the other is expected"))
             }
-            (Some(false), Some(entry), _) => {
-                Err(self.error(entry.span(), "[[next_hops]] need routing = \"tables\"; another routing is given"))
+            (Some(true), None, None) => {
+                let at = routing.map_or(0..0, Spanned::span);
+                Err(self.error(at, "routing = \"tables\" needs [[next_hops]] or [[tables]]; there are none"))
             }
-            (_, first, _) => Ok(first.is_some()),
+            (Some(false), Some(at), None) => {
+                Err(self.error(at, "[[next_hops]] need routing = \"tables\"; another routing is given"))
+            }
+            (Some(false), None, Some(at)) => {
+                Err(self.error(at, "[[tables]] need routing = \"tables\"; another routing is given"))
+            }
+            (_, hop, row) => Ok(hop.is_some() || row.is_some()),
         }
     }
 
@@ -554,9 +584,35 @@ impl Reader<'_> {
         if marked.is_empty() { Ok(network) } else { network.with_io_hosts(&marked).map_err(|e| self.whole(e)) }
     }
 
+    /// The network under the tables that the file gives in rows.
+    fn with_rows(&self, network: Network, rows: &[Spanned<TableRow>]) -> Result<Network, NetError> {
+        let mut next: Vec<Vec<u32>> = vec![Vec::new(); network.vertices()];
+        for row in rows {
+            let error = |why: String| self.error(row.span(), why);
+            let find = |name: &String| network.names.find(name).ok_or_else(|| self.unknown(row.span(), name));
+            let TableRow { at, via, next: text } = row.get_ref();
+            let at = find(at)?;
+            let names = via.as_ref().map(|via| self.known(row.span(), via, network.vertices())).transpose()?;
+            let via = names.as_deref().unwrap_or_default().iter().map(find).collect::<Result<Vec<NodeId>, _>>()?;
+            if let Some(far) = via.iter().find(|to| network.link_between(at, **to).is_none()) {
+                let [at, far] = [at, *far].map(|v| network.name(v));
+                return Err(error(format!("there is no link from \"{at}\" to \"{far}\"")));
+            }
+            if !next[at.index()].is_empty() {
+                return Err(error(format!("the table of \"{}\" is given twice", network.name(at))));
+            }
+            next[at.index()] = table_rows::decode(text, &via, network.hosts()).map_err(error)?;
+        }
+        let table = NextHops::from_rows(&network, &next).map_err(|e| self.whole(e))?;
+        network.with_routing(Routing::Table(table)).map_err(|e| self.whole(e))
+    }
+
     /// The network under the file's next-hop tables.
     fn with_tables(&self, network: Network, document: &TopologyDocument) -> Result<Network, NetError> {
         NextHops::check_size(&network).map_err(|e| self.whole(e))?;
+        if !document.tables.is_empty() {
+            return self.with_rows(network, &document.tables);
+        }
         let mut next = BTreeMap::new();
         for entry in &document.next_hops {
             let error = |why: String| self.error(entry.span(), why);

@@ -131,7 +131,7 @@ pub const ROUTINGS: &[Entry] = &[
     entry("smodk", "fat trees: the source's number chooses", "fattree:k=4,routing=smodk"),
     entry("minimal", "dragonflies: local, global, local; their default", "dragonfly:p=2,a=4,h=2,routing=minimal"),
     entry("ecmp", "files: a hash of source and destination chooses among equal paths; seed = N for another draw", ""),
-    entry("tables", "files: next hops from the file's [[next_hops]]", ""),
+    entry("tables", "files: next hops from the file's [[tables]] or [[next_hops]]", ""),
     entry(
         "shortest",
         "all: the lowest-numbered link of those that lead closer. It leaves equal paths unused, as no fabric does: there is a \
@@ -144,7 +144,11 @@ pub const ROUTINGS: &[Entry] = &[
 pub const FILE_KEYS: &[FileKey] = &[
     key("[network]", "name", "a title for people"),
     key("[network]", "capacity", "of links that give none, as \"100Mbit/s\" or bytes per second; 1GB/s unless given"),
-    key("[network]", "routing", "see ROUTINGS; dor on a grid, dmodk elsewhere, tables where there are [[next_hops]]"),
+    key(
+        "[network]",
+        "routing",
+        "see ROUTINGS; dor on a grid, dmodk elsewhere, tables where there are [[tables]] or [[next_hops]]",
+    ),
     key("[network]", "seed", "of routing ecmp, zone0 and zone1"),
     key("[hosts]", "names", "a list of names, in TOML or as \"node[001-144]\"; the first is host 0"),
     key("[hosts]", "count", "in place of names: how many, called h0, h1, ..."),
@@ -162,6 +166,18 @@ pub const FILE_KEYS: &[FileKey] = &[
         "[[next_hops]]",
         "via",
         "... each vertex of the table sends to the neighbour that it names; one with a single link needs no entry",
+    ),
+    key(
+        "[[tables]]",
+        "at",
+        "the forwarding table of this switch, or of this host with several links; there is one row for each",
+    ),
+    key("[[tables]]", "via", "names of its neighbours, which next counts from 0; without them the row has - only"),
+    key(
+        "[[tables]]",
+        "next",
+        "\"0 1*3 -\": for each host in order, the neighbour that is next; 1*3 is three times 1, - is none. A host with a single link \
+         needs no row",
     ),
     key(
         "[grid]",
@@ -235,6 +251,7 @@ mod tests {
             ("[grid]\nx = 1", "[grid]"),
             ("[[links]]\nx = 1", "[[links]]"),
             ("[[next_hops]]\nx = 1", "[[next_hops]]"),
+            ("[[tables]]\nx = 1", "[[tables]]"),
             ("[[io]]\nx = 1", "[[io]]"),
         ] {
             let error = Network::from_toml(text, "x").unwrap_err().to_string();

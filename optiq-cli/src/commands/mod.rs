@@ -15,6 +15,7 @@ mod cures;
 #[cfg(feature = "mpi")]
 mod demo;
 mod explain;
+mod fabric;
 mod generate;
 mod info;
 mod interfere;
@@ -71,6 +72,7 @@ macro_rules! commands {
 
 commands! {
     Topology(topology),
+    Fabric(fabric),
     Paths(paths),
     Plan(plan),
     Explain(explain),

@@ -43,14 +43,49 @@ impl NextHops {
         Ok(NextHops(Hops::Table(table)))
     }
 
+    /// The table for `network` whose rows give, per vertex and host in their order, the next vertex or
+    /// [`crate::table_rows::NONE`]. A host without a row, an empty one, sends by its link if it has a single one and
+    /// that leads to a switch or the destination; a switch without one forwards nothing.
+    ///
+    /// # Errors
+    /// As [`NextHops::new`].
+    pub(crate) fn from_rows(network: &Network, rows: &[Vec<u32>]) -> Result<Self, NetError> {
+        let (hosts, vertices, entries) = NextHops::check_size(network)?;
+        let mut table = Table { hosts, vertices, next: vec![NONE; entries] };
+        for (at, row) in (0..vertices as u32).map(NodeId).zip(rows) {
+            let out = network.out_range(at);
+            let single = (out.len() == 1 && network.is_host(at)).then(|| network.ends[out.start as usize] as usize);
+            // Rows name few neighbours, and often the one before.
+            let mut known = (crate::table_rows::NONE, NONE);
+            for dst in (0..hosts).filter(|dst| *dst != at.index()) {
+                let link = match row.get(dst) {
+                    Some(&crate::table_rows::NONE) => NONE,
+                    Some(&to) if to == known.0 => known.1,
+                    Some(&to) => network.link_between(at, NodeId(to)).map_or(NONE, |link| link.0),
+                    None if single.is_some_and(|to| to == dst || to >= hosts) => out.start,
+                    None => NONE,
+                };
+                known = row.get(dst).map_or(known, |to| (*to, link));
+                table.next[dst * vertices + at.index()] = link;
+            }
+        }
+        table.check(network)?;
+        Ok(NextHops(Hops::Table(table)))
+    }
+
     /// Destinations, vertices and entries of a table for `network`, unless it is too large for one.
     pub(crate) fn check_size(network: &Network) -> Result<(usize, usize, usize), NetError> {
         let (hosts, vertices) = (network.hosts(), network.vertices());
+        NextHops::check_entries(hosts, vertices).map(|entries| (hosts, vertices, entries))
+    }
+
+    /// How many entries a table for so many hosts and vertices has, unless there are too many.
+    pub(crate) fn check_entries(hosts: usize, vertices: usize) -> Result<usize, NetError> {
         match hosts.saturating_mul(vertices) {
             entries if entries > MAX_ENTRIES => Err(NetError::Routing(format!(
                 "a table of {hosts} destinations times {vertices} vertices; at most {MAX_ENTRIES} entries are supported"
             ))),
-            entries => Ok((hosts, vertices, entries)),
+            entries => Ok(entries),
         }
     }
 

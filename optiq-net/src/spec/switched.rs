@@ -3,6 +3,7 @@
 use crate::builder::{End, NetworkBuilder};
 use crate::error::NetError;
 use crate::geometry::Geometry;
+use crate::limits::DEFAULT_CAPACITY;
 use crate::network::Network;
 use crate::routing::Routing;
 use crate::routing::table::{NextHops, Rule};
@@ -14,8 +15,6 @@ use crate::text_file::shorten;
 use crate::units::{format_rate, parse_rate};
 use std::fmt;
 use std::sync::Arc;
-
-const DEFAULT_CAPACITY: f64 = 1e9;
 
 const GIB: f64 = 1_073_741_824.0;
 
