@@ -22,6 +22,7 @@ mod job_document;
 mod lab;
 mod paths;
 mod plan;
+mod postcards;
 mod reproduce;
 pub(crate) mod simulate;
 mod sweep;
@@ -80,6 +81,7 @@ commands! {
     Congestion(congestion),
     Sweep(sweep),
     Throttle(throttle),
+    Postcards(postcards),
     Cures(cures),
     Reproduce(reproduce),
     Lab(lab),

@@ -13,7 +13,8 @@ use super::pacing::{Clock, Wake};
 use super::samples::Recorder;
 use crate::nic::program::{Delivery, Host, Notice, Program};
 use crate::time::Time;
-use optiq_transport::codec;
+use optiq_trace::codec;
+use std::panic::Location;
 
 /// A token with it is a confirmation; the rest is how long the message took.
 const CONFIRMATION: u64 = 1 << 63;
@@ -73,6 +74,10 @@ impl Program for MessageLoop {
                 self.clock.wait(host, self.started, Wake(0));
             }
         }
+    }
+
+    fn receives_in(&self) -> Option<&'static Location<'static>> {
+        Some(Location::caller())
     }
 
     fn waits_for(&self) -> Option<String> {
