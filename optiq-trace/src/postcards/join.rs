@@ -2,7 +2,7 @@
 //!
 //! A postcard with `next` and one with `previous` are of one packet if each names the other's component, their headers are the
 //! same, and the second one's arrival is one wire after the first one's departure, by the corrected clocks, within a slack that
-//! the clocks' own residual gives. Where several fit, the nearest ones are joined and the path is called ambiguous.
+//! is far above the clocks' own residual and far below the time in which a source uses a tag again. Where several fit, the nearest ones are joined and the path is called ambiguous.
 //!
 //! What is left are pieces of paths. A piece that ends before its destination and one that begins behind its source, with the
 //! same header, are of one packet if the second begins within the time that the slowest whole path took; the components between
@@ -115,10 +115,11 @@ struct Piece {
     operation: Option<Operation>,
 }
 
-/// What is more than this times the clocks' residual away is of another packet: the residual is that of 95 % of the packets.
-const SLACK_RESIDUALS: f64 = 4.0;
-/// Times are whole nanoseconds: of a packet at both ends of a wire, and in the estimate of every wire between the reference and these.
-const ROUNDING_NS: f64 = 8.0;
+/// What is more than this times the clocks' residual away is of another packet. The residual is that of 95 % of the packets; wires with few
+/// packets are known less well, and a packet with the same header that comes so soon behind is another choice, which is said.
+const SLACK_RESIDUALS: f64 = 256.0;
+/// And this, in nanoseconds: times are whole ones, at both ends of the wire of a packet and of every wire in the estimate of their clocks.
+const ROUNDING_NS: f64 = 256.0;
 
 /// Joins the postcards of a collection; see the top of the file.
 pub fn join(collection: &Collection, clocks: &Clocks) -> Joined {
