@@ -28,6 +28,7 @@ pub const TARGETS: &[Target] = &[
     ("paths", paths),
     ("plan_binary", plan_binary),
     ("plan_json", plan_json),
+    ("postcards", postcards),
     ("scores", scores),
     ("spec", spec),
     ("sweeps", sweeps),
@@ -223,6 +224,16 @@ pub fn scores(data: &[u8]) {
 /// A rank's trace.
 pub fn trace(data: &[u8]) {
     let _ = optiq_trace::RankTrace::parse(data, Path::new("fuzz.trace"));
+}
+
+/// Postcards: read, and joined if they are few.
+pub fn postcards(data: &[u8]) {
+    use optiq_trace::postcards::{Clocks, decode, join};
+    if let Ok(collection) = decode(data)
+        && collection.postcards() < 1000
+    {
+        let _ = join(&collection, &Clocks::estimate(&collection));
+    }
 }
 
 /// A GOAL schedule: read, and replayed if it is small.

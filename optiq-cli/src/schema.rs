@@ -63,6 +63,10 @@ schemas! {
     SweepRun: "sweep-run",
     /// `optiq sweep --plan-only`.
     SweepPlan: "sweep-plan",
+    /// `optiq postcards join`.
+    PostcardsJoin: "postcards-join",
+    /// `optiq postcards record`.
+    PostcardsRecord: "postcards-record",
     /// `optiq throttle`.
     Throttle: "throttle",
     /// `optiq cures`.

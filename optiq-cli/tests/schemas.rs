@@ -147,6 +147,8 @@ fn documents_are_as_their_schemas_say() {
         ("sweep-plan", "sweep sweep.toml --plan-only --json"),
         ("throttle", "throttle --jobs two.toml --target slowdown=1.5 --json"),
         ("cures", "cures --jobs cures.toml --json"),
+        ("postcards-record", "postcards record --jobs two.toml --one-in 2 --lost 5% --output p.postcards --json"),
+        ("postcards-join", "postcards join p.postcards --report p.html --json"),
         ("interfere", "interfere --jobs two.toml --advise --seeds 1 --json"),
         ("congestion", "congestion --topology star:10 --samples 2 --json"),
         ("simulate-goal", "simulate --topology star:2 --goal ring.goal --json"),

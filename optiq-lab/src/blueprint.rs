@@ -268,10 +268,26 @@ pub fn network_at(spec: &str, rate: Rate) -> Result<Network, LabError> {
             "the links of {spec} have the capacities that the file gives; write {rate} there instead of asking for it"
         )));
     }
-    let mut parts: Vec<&str> = spec.split(',').filter(|p| !p.trim_start().starts_with("capacity=")).collect();
+    let mut parts: Vec<&str> = spec.split(',').filter(|part| !is_capacity(part)).collect();
     let capacity = format!("capacity={}bit/s", rate.bits());
     parts.push(&capacity);
     Ok(Network::from_spec(&parts.join(","))?)
+}
+
+fn is_capacity(part: &str) -> bool {
+    part.trim_start().starts_with("capacity=")
+}
+
+/// The network of the specification `spec` as it says itself, if it gives its links a capacity or is a file; with `rate` otherwise.
+///
+/// # Errors
+/// [`LabError::Topology`] if the specification cannot be read.
+pub fn network_as_given(spec: &str, rate: Rate) -> Result<Network, LabError> {
+    if spec.trim().starts_with("file:") || spec.split(',').any(is_capacity) {
+        Ok(Network::from_spec(spec.trim())?)
+    } else {
+        network_at(spec, rate)
+    }
 }
 
 /// A switch always forwards; a host does unless its only neighbour is a switch.
@@ -509,6 +525,9 @@ mod tests {
         let replaced = network_at("torus:4x4,capacity=3GB/s,routing=longest", "50mbit".parse().unwrap()).unwrap();
         assert_eq!(replaced.unit_capacity(), 6.25e6);
         assert!(network_at("file:net.toml", Rate::MAX).unwrap_err().to_string().contains("the file"));
+        let given = |spec| network_as_given(spec, "50mbit".parse().unwrap()).unwrap().unit_capacity();
+        assert_eq!(given("torus:4x4,capacity=2.5MB/s,routing=longest"), 2.5e6);
+        assert_eq!(given("torus:4x4,routing=longest"), 6.25e6);
     }
 
     #[test]

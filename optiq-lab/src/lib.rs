@@ -51,7 +51,7 @@ mod tables;
 mod tools;
 mod tuning;
 
-pub use blueprint::{Blueprint, Host, MAX_NAMESPACES, Namespace, Probe, Role, network_at};
+pub use blueprint::{Blueprint, Host, MAX_NAMESPACES, Namespace, Probe, Role, network_as_given, network_at};
 pub use counters::Traffic;
 pub use error::LabError;
 pub use jobs::LabJob;

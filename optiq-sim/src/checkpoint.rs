@@ -17,7 +17,7 @@ use crate::time::Time;
 use bincode::{Decode, Encode};
 use optiq_files::input;
 use optiq_net::fingerprint::{Fingerprint, Hasher};
-use optiq_transport::codec;
+use optiq_trace::codec;
 use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,7 +34,7 @@ pub struct Checkpoints<'a> {
 }
 
 const MAGIC: &[u8; 8] = b"OPTIQSIM";
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 const HEADER: usize = 44;
 /// The largest file that is read, in bytes.
 const MAX_FILE: u64 = 64 << 30;

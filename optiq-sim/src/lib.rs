@@ -36,6 +36,7 @@ pub use error::SimError;
 pub use model::Model;
 pub use nic::layout::{Layout, MAX_JOBS, Process};
 pub use nic::program::{Delivery, Host, Idle, Notice, Program};
+pub use observers::postcards::{PostcardOptions, Postcards};
 pub use observers::series::{JobSeries, QueueKind, QueueSeries, Recording, Series};
 pub use options::RunOptions;
 pub use outcome::{JobOutcome, Outcome};

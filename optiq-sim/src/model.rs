@@ -183,6 +183,18 @@ impl Carry {
     }
 }
 
+/// When a receiver grants requests of large messages (rendezvous).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grants {
+    /// Each as soon as its processor has seen it: the messages share the receiver's link.
+    #[default]
+    AtOnce,
+    /// The next one when the message before has arrived: receivers pull one message at a time, of one sender after the other in the order of
+    /// their numbers, as a program does that receives from each in turn.
+    OneByOne,
+}
+
 /// What a host does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -208,6 +220,8 @@ pub struct HostModel {
     pub copies_forwarded: bool,
     /// Messages above this size are sent by rendezvous: a request to the receiver first.
     pub eager_bytes: u64,
+    /// When these are granted.
+    pub grants: Grants,
     /// What carries chunks along planned paths unless a caller says otherwise.
     pub chunks_by: Carry,
     /// The size of that request, of its grant, and of confirmations.
@@ -279,6 +293,7 @@ impl Default for HostModel {
             copy_bytes_per_second: 0.0,
             copies_forwarded: false,
             eager_bytes: u64::MAX >> 1,
+            grants: Grants::default(),
             chunks_by: Carry::default(),
             control_bytes: 32,
         }

@@ -2,6 +2,7 @@
 
 use crate::checkpoint::Checkpoints;
 use crate::engine::limits::Limits;
+use crate::observers::postcards::PostcardOptions;
 use crate::observers::series::Recording;
 use crate::router::policy::Policy;
 use crate::time::Time;
@@ -26,6 +27,9 @@ pub struct RunOptions<'a> {
     pub progress: Option<&'a (dyn Fn(Time, u64) + Sync)>,
     /// What of [`crate::Outcome::series`] is wanted. It takes time and memory.
     pub series: Recording,
+    /// How postcards of marked packets are written, if they are wanted ([`crate::Outcome::postcards`]). It takes time and memory, and
+    /// cannot be saved in a checkpoint.
+    pub postcards: Option<PostcardOptions>,
     /// When checkpoints are made.
     pub checkpoints: Option<Checkpoints<'a>>,
     /// A checkpoint to resume from, of the same network, model, routing, seed, layout and workload. The number of threads is the

@@ -3,6 +3,7 @@
 use crate::engine::limits::End;
 use crate::engine::statistics::Counters;
 use crate::nic::program::Program;
+use crate::observers::postcards::Postcards;
 use crate::observers::series::Series;
 use crate::time::Time;
 use hdrhistogram::Histogram;
@@ -103,6 +104,8 @@ pub struct Outcome {
     pub link_busy: Vec<Time>,
     /// What happened over time, if it was recorded.
     pub series: Option<Series>,
+    /// Postcards of marked packets, if they were wanted ([`crate::RunOptions::postcards`]).
+    pub postcards: Option<Postcards>,
     /// The programs, as they ended, by process.
     pub programs: Vec<Box<dyn Program>>,
     /// What the simulation itself took, in seconds.

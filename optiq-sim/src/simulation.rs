@@ -12,6 +12,7 @@ use crate::nic::hosts::{Hosts, MemoryQueues};
 use crate::nic::layout::Layout;
 use crate::nic::program::{Idle, Program};
 use crate::observers::jobs::JobRecorder;
+use crate::observers::postcards::PostcardRecorder;
 use crate::observers::recorder::Recorder;
 use crate::observers::run_observer::RunObserver;
 use crate::observers::series::Series;
@@ -64,12 +65,17 @@ pub fn simulate_jobs(
     let adaptive = Adaptive::new(network, &fabric, model, options.routing, options.seed);
     layout.check(fabric.hosts, programs.len())?;
     let identity = identity(network, model, layout, options);
+    if options.postcards.is_some() && (options.resume.is_some() || options.checkpoints.is_some()) {
+        let text = "postcards cannot be saved in a checkpoint; a simulation with one of them is expected";
+        return Err(SimError::Checkpoint(text.into()));
+    }
     let resumed = options.resume.map(|bytes| checkpoint::read(identity, bytes)).transpose()?;
     let threads = resumed.as_ref().map_or(options.threads, |saved| saved.shards.len());
     let (shards, owner, lookahead) = divide(network, &fabric, threads);
     let memory_queues = MemoryQueues::new(&fabric);
     let links = network.links().len();
-    let observe = |_| RunObserver::new(&fabric, links, memory_queues.len(), layout.jobs(), options.series);
+    let sizes = (links, memory_queues.len(), layout.jobs());
+    let observe = |_| RunObserver::new(&fabric, model, sizes, (options.series, options.postcards));
     let mut observers: Vec<Option<RunObserver<'_>>> = (0..shards).map(observe).collect();
     let resumes = resumed.is_some();
     let run_all = || {
@@ -83,11 +89,16 @@ pub fn simulate_jobs(
         begin(&mut parts, resumed)?;
         let (end, wall_seconds) = run(&mut parts, lookahead, (layout, identity), options)?;
         let found = Found { end, wall_seconds, ..Found::of(parts, network, &machine) };
-        let (series, jobs): (Vec<_>, Vec<_>) = observers.into_iter().flatten().map(RunObserver::into_parts).unzip();
-        let series = series.into_iter().flatten().collect();
+        let (mut series, mut jobs, mut postcards) = (Vec::new(), Vec::new(), Vec::new());
+        for parts in observers.into_iter().flatten().map(RunObserver::into_parts) {
+            series.extend(parts.0);
+            jobs.extend(parts.1);
+            postcards.extend(parts.2);
+        }
         let series = Recorder::merge(series, &fabric, &memory_queues, network, found.time);
-        let jobs = JobRecorder::merge(jobs.into_iter().flatten().collect(), &fabric, links);
-        Ok(found.outcome(jobs, series))
+        let jobs = JobRecorder::merge(jobs, &fabric, links);
+        let postcards = PostcardRecorder::merge(postcards, network, layout);
+        Ok(Outcome { postcards, ..found.outcome(jobs, series) })
     };
     if resumes { checkpoint::contain(run_all) } else { run_all() }
 }
@@ -279,6 +290,7 @@ impl Found {
             link_bytes,
             link_busy,
             series,
+            postcards: None,
             packet_latency: counters.packet_latency,
             message_latency: counters.message_latency,
             programs,

@@ -202,7 +202,7 @@ impl Rate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use optiq_transport::codec;
+    use optiq_trace::codec;
 
     #[test]
     fn rates_are_exact_where_they_can_be() {

@@ -31,6 +31,7 @@ pub mod progress;
 mod published;
 mod published_dragonfly_plus;
 mod published_interference;
+mod published_postcards;
 pub mod quartiles;
 pub mod real_jobs;
 pub mod selection;

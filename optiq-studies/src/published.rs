@@ -4,6 +4,7 @@ use crate::compared_method::ComparedMethod;
 use crate::failure::Failure;
 use crate::published_dragonfly_plus::DragonflyPlus;
 use crate::published_interference::Interference;
+use crate::published_postcards::PublishedPostcards;
 use optiq_solver::planner::PlannerName;
 use serde::Deserialize;
 
@@ -32,6 +33,7 @@ pub struct Published {
     pub couplings: Couplings,
     pub hacc: Hacc,
     pub dragonfly_plus: DragonflyPlus,
+    pub postcards: PublishedPostcards,
     pub interference: Interference,
 }
 

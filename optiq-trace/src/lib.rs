@@ -39,6 +39,7 @@
 //! as received after the poll returned, so that on one clock no chunk arrives before it leaves.
 
 mod clock;
+pub mod codec;
 mod decode;
 mod encode;
 mod error;
@@ -49,6 +50,7 @@ mod merge;
 mod meter;
 mod options;
 pub mod perfetto;
+pub mod postcards;
 mod protobuf;
 mod rank_trace;
 mod record;

@@ -20,7 +20,6 @@ pub mod backends;
 mod backoff;
 mod capabilities;
 mod chunk;
-pub mod codec;
 pub mod constants;
 mod error;
 mod execute;

@@ -13,13 +13,13 @@
 //! Credits travel only while the sender still needs them (`n - w` in all), in batches of half a window, so that
 //! when both sides are done no credit is left in flight.
 
-use crate::codec;
 use crate::error::TransportError;
 use crate::hop::{Hop, Sink};
 use crate::protocol::{Credit, Post, Region, Transmit};
 use crate::schedule::Schedule;
 use crate::timetable::{Side, end_of, start_of};
 use bincode::{Decode, Encode};
+use optiq_trace::codec;
 use optiq_trace::ids::{PathId, Rank};
 use std::borrow::Borrow;
 use std::cmp::Reverse;

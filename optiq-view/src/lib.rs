@@ -36,6 +36,7 @@ mod matrices;
 pub mod network;
 pub mod page;
 pub mod plan;
+pub mod postcards;
 pub mod ratios;
 pub mod report;
 mod sketch;

@@ -23,6 +23,7 @@ mod job_document;
 mod lab;
 mod paths;
 mod plan;
+mod postcards;
 mod reproduce;
 pub(crate) mod simulate;
 mod sweep;
@@ -82,6 +83,7 @@ commands! {
     Congestion(congestion),
     Sweep(sweep),
     Throttle(throttle),
+    Postcards(postcards),
     Cures(cures),
     Reproduce(reproduce),
     Lab(lab),

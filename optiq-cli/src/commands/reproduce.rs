@@ -28,7 +28,9 @@ simulated), 91 (all 91 cases with one planner: gaps), and, of MPI and I/O on one
 B9 (small requests under large messages), B10 and B11 (the threshold of I/O congestion, and beyond), B12 and B13 (MPI under
 I/O), B14 (adaptive routing), B15 (sizes of jobs), B16 and B17 (placements of jobs, of servers) and B18 (a throttle). Of Kang et
 al., jobs on a Dragonfly+ of 3,456 hosts, simulated: K1 (structure), K2 and K3 (uniform random alone and beside a background), K4
-(stencil and tornado by placement), K5 (tornado beside a background), K6 and K7 (broadcast: latency and rate), K8 (adaptive routing).
+(stencil and tornado by placement), K5 (tornado beside a background), K6 and K7 (broadcast: latency and rate), K8 (adaptive
+routing). Of Yoga and Chabbi, paths of marked packets on a simulated dragonfly of 5,586 hosts: Y1 (whole paths), Y2 (NCAST), Y3 (lines of
+programs), Y4 (overhead), Y5 (buffers).
 
 Examples:
   optiq reproduce O1
@@ -39,7 +41,7 @@ Examples:
 
 A claim that is not shown is no failure: the exit status is 0, and the verdict says what was seen. With --nodes a claim runs
 on another partition than the published one, and its published numbers are shown but not judged by. O5 to O13, O15 to
-O19, 91, B9 to B18 and K2 to K8 take minutes, O6 twenty. O6 to O11, O18 and O19 move fewer bytes in larger packets than published; their pages say
+O19, 91, B9 to B18, K2 to K8 and Y1 to Y5 take minutes, O6 twenty. O6 to O11, O18 and O19 move fewer bytes in larger packets than published; their pages say
 what that changes. With --scale and --packets they take others, and with more than their own nothing is judged.")]
 pub struct Arguments {
     /// Claims, such as O1, or 91 for the 91 cases

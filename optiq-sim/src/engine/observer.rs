@@ -3,7 +3,29 @@
 //! The engine has an `Option` of an observer, and tests it where something happens that an observer may want to know. Without
 //! an observer that test is all that recording costs.
 
+use crate::engine::packet::Label;
 use crate::time::Time;
+use std::panic::Location;
+
+/// What happens to marked messages, and to their marked packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum MarkedEvent<'a> {
+    /// A program handed it to its adapter, in this line.
+    Issued { label: &'a Label, line: &'static Location<'static> },
+    /// It waits in its adapter.
+    Queued { label: &'a Label },
+    /// The packet is in the input buffer of a virtual channel, from where it may leave. `slot` is its number in this partition as long
+    /// as it is in that buffer; so many bytes are before it there.
+    Arrived { slot: u32, vc: u32, bytes: u32, waiting_bytes: u32 },
+    /// The packet begins to leave memory or a router by a channel.
+    Left { slot: u32, label: &'a Label, mark: u32, channel: u32 },
+    /// The packet has left a channel into memory.
+    Reached { label: &'a Label, mark: u32, channel: u32, bytes: u32 },
+    /// All packets of the message are in memory.
+    Complete { label: &'a Label },
+    /// A program has the message, in a line of it, if that is known.
+    Taken { label: &'a Label, line: Option<&'static Location<'static>> },
+}
 
 /// Records what happens over time in one partition. An observer must not change what happens.
 pub(crate) trait Observer: Send {
@@ -24,6 +46,20 @@ pub(crate) trait Observer: Send {
 
     /// `bytes` more, or fewer, wait in a queue in a host's memory.
     fn memory_queue_changed(&mut self, queue: u32, time: Time, bytes: i64);
+
+    /// Whether one packet of a message is to be marked, so that components write postcards of it.
+    fn marks(&mut self, _label: &Label) -> bool {
+        false
+    }
+
+    /// A packet begins to leave memory by a channel; the last one of its message, or not. Gives its
+    /// [mark](crate::engine::packet::Packet::mark).
+    fn injected(&mut self, _label: &Label, _channel: u32, _time: Time, _last: bool) -> u32 {
+        0
+    }
+
+    /// Something has happened to a marked message or packet.
+    fn marked(&mut self, _event: MarkedEvent<'_>, _time: Time) {}
 
     /// Its state, for a checkpoint.
     fn save(&self) -> Vec<u8>;

@@ -99,6 +99,8 @@ pub(crate) struct Label {
     pub(crate) kind: PacketKind,
     /// It is part of a warm-up: its latency is in no histogram.
     pub(crate) warms_up: bool,
+    /// Components write postcards of one of its packets.
+    pub(crate) marked: bool,
     /// Its size; that of a request is [`crate::model::HostModel::control_bytes`].
     pub(crate) bytes: u64,
     /// What the program calls it.
@@ -183,6 +185,8 @@ pub(crate) struct Packet {
     pub(crate) hop: u16,
     /// As in its [`Label`].
     pub(crate) job: u16,
+    /// Beyond its tag by one, if components write postcards of it; 0 if not.
+    pub(crate) mark: u32,
 }
 
 impl Packet {
@@ -199,6 +203,7 @@ impl Packet {
             state: RouteState::START,
             hop: 0,
             job,
+            mark: 0,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::time::Time;
 use hdrhistogram::Histogram;
-use optiq_transport::codec;
+use optiq_trace::codec;
 
 /// Counters of a shard, or of a job in one; those of all shards add up to the simulation's.
 #[derive(Clone, Debug)]

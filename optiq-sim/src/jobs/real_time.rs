@@ -126,7 +126,7 @@ impl RealTimeProcess {
         f(&mut *self.program, &mut host);
         for command in commands.drain(..) {
             match command {
-                Command::Send { to, bytes, token, notice } => {
+                Command::Send { to, bytes, token, notice, line: _ } => {
                     let send = RealTimeSend { to, bytes, token, notice, ordered: now };
                     if self.busy_until > now {
                         self.later(self.busy_until, Pending::Sends(send));

@@ -19,6 +19,7 @@ use crate::jobs::statistics::{self, JobStatistics, NodeSamples, Slowdown};
 use crate::model::Model;
 use crate::nic::layout::{Layout, Process};
 use crate::nic::program::{Idle, Program};
+use crate::observers::postcards::{PostcardOptions, Postcards};
 use crate::observers::series::{Recording, Series};
 use crate::options::RunOptions;
 use crate::outcome::{JobOutcome, Outcome};
@@ -95,6 +96,8 @@ pub struct JobRunOptions<'a> {
     pub limits: Limits,
     /// What is recorded over time.
     pub series: Recording,
+    /// How postcards of marked packets are written, if they are wanted.
+    pub postcards: Option<PostcardOptions>,
     /// Whether the ranks of measured jobs end after their samples, as a job of a fixed number of operations does; otherwise they go on until
     /// all measured jobs have theirs. Late samples then meet an emptier network, and a job that is over early slows no other
     /// any more.
@@ -135,6 +138,8 @@ pub struct RunOutcome {
     /// What happened over time, if it was wanted. Its jobs are by number in a run of all together; alone, the job itself is
     /// the first one, and nothing belongs to a second one. Without entries for jobs if the file has only one.
     pub series: Option<Series>,
+    /// Postcards of marked packets, if they were wanted.
+    pub postcards: Option<Postcards>,
     /// What the simulation itself took, in seconds.
     pub wall_seconds: f64,
 }
@@ -379,6 +384,7 @@ impl<'a> Runner<'a> {
             stop: Some(&self.halt),
             progress: Some(&tell),
             series: self.options.series,
+            postcards: self.options.postcards,
             ..RunOptions::default()
         };
         let Jobs { network, model, file, .. } = self.jobs;
@@ -411,6 +417,7 @@ impl<'a> Runner<'a> {
             link_bytes: outcome.link_bytes,
             link_busy: outcome.link_busy,
             series: outcome.series,
+            postcards: outcome.postcards,
             wall_seconds: outcome.wall_seconds,
         };
         // Alone the job comes first, and the one behind it is nothing.

@@ -18,8 +18,8 @@ use crate::router::fabric::Fabric;
 use crate::time::Time;
 use bincode::{Decode, Encode};
 use optiq_net::random::SplitMix64;
-use optiq_transport::codec;
-use std::collections::BTreeMap;
+use optiq_trace::codec;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// What a process is going to do at some time.
@@ -53,6 +53,12 @@ pub(crate) struct ProcessState {
     incoming: BTreeMap<(u32, u32), u64>,
     /// Messages that wait for a grant, by number.
     pub(crate) requested: BTreeMap<u32, OutgoingMessage>,
+    /// Who grants one by one: the message that was granted last has not arrived.
+    pub(crate) pulls: bool,
+    /// And from which process on the next one is taken that has asked.
+    pub(crate) turn: u32,
+    /// And what is to be granted next: the process that asks, and the number of its message.
+    pub(crate) asked: BTreeSet<(u32, u64)>,
 }
 
 /// The hosts of a shard, with their processes.
@@ -143,6 +149,9 @@ impl Hosts {
             next_event: 0,
             incoming: BTreeMap::new(),
             requested: BTreeMap::new(),
+            pulls: false,
+            turn: 0,
+            asked: BTreeSet::new(),
         }));
     }
 
@@ -271,8 +280,9 @@ impl Hosts {
             let host = state.place.host;
             let program = program.ok_or_else(|| format!("the program on host {host} cannot be saved"))?;
             let ProcessState { busy_until, next_message, next_event, random, incoming, requested, .. } = &**state;
+            let pulled = (state.pulls, state.turn, &state.asked);
             let numbers = (number as u32, *busy_until, *next_message, *next_event, random.state());
-            states.push((numbers, (state.warms_up, state.done), (incoming, requested), program));
+            states.push((numbers, (state.warms_up, state.done), (incoming, requested, pulled), program));
         }
         Ok(codec::encode(&(states, &self.queues, &self.actions)))
     }
@@ -282,7 +292,8 @@ impl Hosts {
     /// # Errors
     /// A sentence, if it was not of such hosts.
     pub(crate) fn restore(&mut self, state: &[u8]) -> Result<(), String> {
-        type Waiting = (BTreeMap<(u32, u32), u64>, BTreeMap<u32, OutgoingMessage>);
+        type Pulled = (bool, u32, BTreeSet<(u32, u64)>);
+        type Waiting = (BTreeMap<(u32, u32), u64>, BTreeMap<u32, OutgoingMessage>, Pulled);
         type State = ((u32, Time, u32, u32, u64), (bool, Time), Waiting, Vec<u8>);
         let (states, queues, actions): (Vec<State>, Vec<PairRoundRobin>, Store<Action>) = codec::decode(state)?;
         if queues.len() != self.queues.len() || states.len() != self.states.iter().flatten().count() {
@@ -298,7 +309,7 @@ impl Hosts {
             place.random = SplitMix64::new(random);
             (place.busy_until, place.next_message, place.next_event) = (busy_until, next_message, next_event);
             (place.warms_up, place.done) = (warms_up, done);
-            (place.incoming, place.requested) = waiting;
+            (place.incoming, place.requested, (place.pulls, place.turn, place.asked)) = waiting;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::layout::Process;
 use crate::time::Time;
 use bincode::{Decode, Encode};
 use optiq_net::random::SplitMix64;
+use std::panic::Location;
 
 /// How a sender learns that a message is over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub struct Delivery {
 /// Order of a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Command {
-    Send { to: u32, bytes: u64, token: u64, notice: Notice },
+    Send { to: u32, bytes: u64, token: u64, notice: Notice, line: &'static Location<'static> },
     Wake { at: Time, token: u64 },
     Work { time: Time, token: Option<u64> },
     WarmUp(bool),
@@ -80,8 +81,15 @@ impl Host<'_> {
 
     /// Sends `bytes` to another process, or to itself. `token` is what the receiver sees, and the argument of
     /// [`Program::sent`]. Between processes of one host it is a copy in memory, which the sender's core makes.
+    /// Postcards name the line of the caller.
+    #[track_caller]
     pub fn send(&mut self, to: u32, bytes: u64, token: u64, notice: Notice) {
-        self.commands.push(Command::Send { to, bytes, token, notice });
+        self.commands.push(Command::Send { to, bytes, token, notice, line: Location::caller() });
+    }
+
+    /// Passes on an order of another program.
+    pub(crate) fn order(&mut self, command: Command) {
+        self.commands.push(command);
     }
 
     /// Calls [`Program::woken`] at a time.
@@ -125,6 +133,11 @@ pub trait Program: Send {
 
     /// The time of [`Host::wake_at`] has come, or the work of [`Host::work_then`] is done.
     fn woken(&mut self, _host: &mut Host<'_>, _token: u64) {}
+
+    /// The line of the program that waits for messages, for postcards; `None` if it does not say.
+    fn receives_in(&self) -> Option<&'static Location<'static>> {
+        None
+    }
 
     /// Its state, for a checkpoint ([`crate::Checkpoints`]); `None` if it cannot be saved.
     fn save(&self) -> Option<Vec<u8>> {

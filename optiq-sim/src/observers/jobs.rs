@@ -4,7 +4,7 @@ use crate::engine::statistics::Counters;
 use crate::router::fabric::Fabric;
 use crate::time::Time;
 use optiq_net::LinkId;
-use optiq_transport::codec;
+use optiq_trace::codec;
 
 /// What one shard knows of each job. With one job the shard's own counters say the same.
 pub(crate) struct JobRecorder {

@@ -2,6 +2,7 @@
 
 pub(crate) mod jobs;
 mod level;
+pub mod postcards;
 pub(crate) mod recorder;
 pub(crate) mod run_observer;
 pub(crate) mod series;

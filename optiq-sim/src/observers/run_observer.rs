@@ -1,18 +1,22 @@
 //! All that is recorded of one shard beside its counters: series over time, and what belongs to each job.
 
 use super::jobs::JobRecorder;
+use super::postcards::{PostcardOptions, PostcardRecorder};
 use super::recorder::Recorder;
 use super::series::Recording;
-use crate::engine::observer::Observer;
+use crate::engine::observer::{MarkedEvent, Observer};
+use crate::engine::packet::Label;
+use crate::model::Model;
 use crate::router::fabric::Fabric;
 use crate::time::Time;
-use optiq_transport::codec;
+use optiq_trace::codec;
 
 /// Observes one shard of a fabric.
 pub(crate) struct RunObserver<'n> {
     fabric: &'n Fabric,
     series: Option<Recorder>,
     jobs: Option<JobRecorder>,
+    postcards: Option<PostcardRecorder<'n>>,
 }
 
 impl<'n> RunObserver<'n> {
@@ -20,19 +24,20 @@ impl<'n> RunObserver<'n> {
     /// memory.
     pub(crate) fn new(
         fabric: &'n Fabric,
-        links: usize,
-        host_queues: usize,
-        jobs: usize,
-        what: Recording,
+        model: &'n Model,
+        (links, host_queues, jobs): (usize, usize, usize),
+        (series, postcards): (Recording, Option<PostcardOptions>),
     ) -> Option<Self> {
-        let series = Recorder::new(fabric, links, host_queues, jobs, what);
+        let series = Recorder::new(fabric, links, host_queues, jobs, series);
         let jobs = JobRecorder::new(fabric, jobs);
-        (series.is_some() || jobs.is_some()).then_some(Self { fabric, series, jobs })
+        let postcards = postcards.map(|options| PostcardRecorder::new(fabric, model, options));
+        let records = series.is_some() || jobs.is_some() || postcards.is_some();
+        records.then_some(Self { fabric, series, jobs, postcards })
     }
 
     /// What it has recorded.
-    pub(crate) fn into_parts(self) -> (Option<Recorder>, Option<JobRecorder>) {
-        (self.series, self.jobs)
+    pub(crate) fn into_parts(self) -> (Option<Recorder>, Option<JobRecorder>, Option<PostcardRecorder<'n>>) {
+        (self.series, self.jobs, self.postcards)
     }
 }
 
@@ -76,6 +81,20 @@ impl Observer for RunObserver<'_> {
     fn memory_queue_changed(&mut self, queue: u32, time: Time, bytes: i64) {
         if let Some(series) = &mut self.series {
             series.queued(queue, time, bytes);
+        }
+    }
+
+    fn marks(&mut self, label: &Label) -> bool {
+        self.postcards.as_ref().is_some_and(|postcards| postcards.marks(label))
+    }
+
+    fn injected(&mut self, label: &Label, channel: u32, time: Time, last: bool) -> u32 {
+        self.postcards.as_mut().map_or(0, |postcards| postcards.injected(label, channel, time, last))
+    }
+
+    fn marked(&mut self, event: MarkedEvent<'_>, time: Time) {
+        if let Some(postcards) = &mut self.postcards {
+            postcards.marked(event, time);
         }
     }
 

@@ -32,7 +32,7 @@ use crate::model::{Allocator, Model};
 use crate::router::fabric::Fabric;
 use crate::time::Time;
 use bincode::{Decode, Encode};
-use optiq_transport::codec;
+use optiq_trace::codec;
 
 /// A buffer's place in the pipeline.
 #[derive(Clone, Copy, Debug, Decode, Encode)]

@@ -51,6 +51,10 @@ impl Shard<'_> {
             }
             self.outputs[channel as usize].waiting -= u32::from(left.is_some());
             let at = self.packet(message, bytes, left.is_some());
+            if let Some(observer) = &mut self.observer {
+                let label = &self.messages.get(message).label;
+                self.packets.get_mut(at).mark = observer.injected(label, channel, self.now, left.is_some());
+            }
             let tell = (left == Some(true)).then(|| self.messages.get(message).label);
             let takes = self.transmit(channel, at, vc);
             if let Some(label) = tell {

@@ -1,14 +1,17 @@
 //! What processes do: the calls of programs, the protocols of messages, and the processor's time.
 
 use super::state::Shard;
+use crate::engine::observer::MarkedEvent;
 use crate::engine::packet::{Label, Message, PacketKind, Route};
 use crate::engine::queue::Event;
 use crate::error::SimError;
+use crate::model::Grants;
 use crate::nic::hosts::Action;
 use crate::nic::layout::Process;
 use crate::nic::program::{Command, Delivery, Host, Idle, Notice, Program};
 use crate::nic::round_robin::OutgoingMessage;
 use crate::time::{Rate, Time};
+use std::panic::Location;
 
 impl Shard<'_> {
     /// All processes begin.
@@ -48,7 +51,9 @@ impl Shard<'_> {
         state.program = program;
         for command in commands.drain(..) {
             match command {
-                Command::Send { to, bytes, token, notice } => self.post(process, to, bytes, token, notice),
+                Command::Send { to, bytes, token, notice, line } => {
+                    self.post(process, to, (bytes, token), notice, line);
+                }
                 Command::Wake { at, token } => self.schedule(process, at.max(now), Action::Woken(token)),
                 Command::Work { time, token } => {
                     let over = self.occupy(process, time);
@@ -91,7 +96,14 @@ impl Shard<'_> {
     }
 
     /// A program sends a message.
-    pub(super) fn post(&mut self, process: u32, to: u32, bytes: u64, token: u64, notice: Notice) {
+    pub(super) fn post(
+        &mut self,
+        process: u32,
+        to: u32,
+        (bytes, token): (u64, u64),
+        notice: Notice,
+        line: &'static Location<'static>,
+    ) {
         let Some(&Process { host: destination, .. }) = self.layout.processes().get(to as usize) else {
             return self.no_such_process(process, to);
         };
@@ -107,6 +119,7 @@ impl Shard<'_> {
         };
         let tell = notice == Notice::Left;
         let Some(message) = self.message(process, to, kind, bytes, token, tell) else { return };
+        self.tell_marked(message.message, |label| MarkedEvent::Issued { label, line });
         if bytes > self.model.host.eager_bytes && kind != PacketKind::Put {
             let number = self.messages.get(message.message).label.message;
             self.hosts.state(process).requested.insert(number, message);
@@ -162,9 +175,20 @@ impl Shard<'_> {
         let message = state.next_message;
         state.next_message = message.wrapping_add(1);
         let (job, warms_up) = (state.place.job, state.warms_up);
-        let label = Label { src, dst, from, to, message, job, kind, warms_up, bytes, token, born };
+        let marked = false;
+        let mut label = Label { src, dst, from, to, message, job, kind, warms_up, marked, bytes, token, born };
+        label.marked = self.observer.as_mut().is_some_and(|observer| observer.marks(&label));
         let message = self.messages.add(Message { label, route, uses: 1 });
         Some(OutgoingMessage { message, src: from, dst: to, tell, bytes, sent: 0 })
+    }
+
+    /// Tells the observer what happens to a message at its source, if it is marked.
+    fn tell_marked<'a>(&'a mut self, message: u32, event: impl FnOnce(&'a Label) -> MarkedEvent<'a>) {
+        let Self { messages, observer: Some(observer), now, .. } = self else { return };
+        let label = &messages.get(message).label;
+        if label.marked {
+            observer.marked(event(label), *now);
+        }
     }
 
     /// A message of the protocol.
@@ -191,6 +215,7 @@ impl Shard<'_> {
         if let Some(observer) = &mut self.observer {
             observer.memory_queue_changed(queue, self.now, i64::try_from(message.bytes).unwrap_or(i64::MAX));
         }
+        self.tell_marked(message.message, |label| MarkedEvent::Queued { label });
         self.hosts.enqueue(queue, message);
         self.outputs[step.channel() as usize].waiting += 1;
         self.touch(step.channel());
@@ -200,13 +225,23 @@ impl Shard<'_> {
     pub(super) fn message_complete(&mut self, label: Label) {
         let (process, sender) = (label.to, label.from);
         let overhead = Time::picoseconds(self.model.host.receive_overhead_picoseconds);
+        if let (true, Some(observer)) = (label.marked, &mut self.observer) {
+            observer.marked(MarkedEvent::Complete { label: &label }, self.now);
+        }
         match label.kind {
             PacketKind::Data | PacketKind::Confirmed => {
                 let at = self.occupy(process, overhead);
                 self.count_message(&label, at);
+                if let (true, Some(observer)) = (label.marked, &mut self.observer) {
+                    let line = self.hosts.state(process).program.receives_in();
+                    observer.marked(MarkedEvent::Taken { label: &label, line }, at);
+                }
                 let delivery = Delivery { from: sender, bytes: label.bytes, token: label.token, sent: label.born };
                 if label.kind == PacketKind::Confirmed {
                     self.control(process, sender, PacketKind::Confirmation, label.token, at);
+                }
+                if label.bytes > self.model.host.eager_bytes {
+                    self.grant_next(process, at);
                 }
                 self.deliver(process, at, delivery);
             }
@@ -216,7 +251,13 @@ impl Shard<'_> {
             }
             PacketKind::Request => {
                 let at = self.occupy(process, overhead);
-                self.control(process, sender, PacketKind::Grant, label.token, at);
+                let one_by_one = self.model.host.grants == Grants::OneByOne;
+                let state = self.hosts.state(process);
+                if one_by_one && std::mem::replace(&mut state.pulls, true) {
+                    state.asked.insert((sender, label.token));
+                } else {
+                    self.control(process, sender, PacketKind::Grant, label.token, at);
+                }
             }
             PacketKind::Grant => {
                 let at = self.occupy(process, overhead);
@@ -226,6 +267,19 @@ impl Shard<'_> {
                 }
             }
             PacketKind::Confirmation => self.call(process, |program, context| program.sent(context, label.token)),
+        }
+    }
+
+    /// A large message has arrived: a process that pulls one at a time grants the next one of the next sender that has asked.
+    fn grant_next(&mut self, process: u32, at: Time) {
+        let state = self.hosts.state(process);
+        let behind = state.asked.range((state.turn, 0)..).next();
+        let next = behind.or_else(|| state.asked.first()).copied();
+        state.pulls = next.is_some();
+        if let Some((sender, message)) = next {
+            state.asked.remove(&(sender, message));
+            state.turn = sender.saturating_add(1);
+            self.control(process, sender, PacketKind::Grant, message, at);
         }
     }
 

@@ -38,7 +38,7 @@ use crate::router::fabric::Fabric;
 use crate::router::pipeline::Pipelines;
 use crate::router::routes::{Routes, Scratch};
 use crate::time::Time;
-use optiq_transport::codec;
+use optiq_trace::codec;
 use std::collections::VecDeque;
 
 /// Below 2^32 of an event's key: what happens at a channel.

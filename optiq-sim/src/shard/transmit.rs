@@ -1,6 +1,7 @@
 //! Packets on channels, and where they arrive.
 
 use super::state::{ARRIVAL, Remote, Shard};
+use crate::engine::observer::MarkedEvent;
 use crate::engine::packet::{Message, Packet, PacketKind};
 use crate::engine::queue::Event;
 use crate::engine::store::NONE;
@@ -20,7 +21,7 @@ impl Shard<'_> {
         let wire = &mut self.wires[channel as usize];
         // At least a picosecond, so that no two packets arrive at one time.
         let packet = self.packets.get_mut(at);
-        let (bytes, job) = (packet.bytes, packet.job);
+        let (bytes, job, mark) = (packet.bytes, packet.job, packet.mark);
         let takes = wire.rate.time(u64::from(bytes)).max(Time::PICOSECOND);
         wire.bytes += u64::from(bytes);
         wire.busy += takes;
@@ -44,6 +45,10 @@ impl Shard<'_> {
         self.outputs[channel as usize].busy_until = start + takes;
         if let Some(observer) = &mut self.observer {
             observer.sent(channel, start, bytes, job);
+            if mark > 0 {
+                let label = &self.messages.get(self.packets.get(at).message).label;
+                observer.marked(MarkedEvent::Left { slot: at, label, mark, channel }, start);
+            }
         }
         if self.owns(to) {
             self.queue.push(Event { time, key: u64::from(channel) << 32 | ARRIVAL, payload: at });
@@ -61,10 +66,14 @@ impl Shard<'_> {
     /// A packet is at the end of a channel: in a buffer, from where it may leave, or in memory.
     pub(super) fn arrive(&mut self, channel: u32, at: u32) {
         if self.inputs[channel as usize].ejects {
-            return self.arrive_in_memory(at);
+            return self.arrive_in_memory(channel, at);
         }
-        let &Packet { vc, bytes, .. } = self.packets.get(at);
+        let &Packet { vc, bytes, mark, .. } = self.packets.get(at);
+        let waiting_bytes = if mark > 0 { self.bytes_in(vc) } else { 0 };
         if let Some(observer) = &mut self.observer {
+            if mark > 0 {
+                observer.marked(MarkedEvent::Arrived { slot: at, vc, bytes, waiting_bytes }, self.now);
+            }
             observer.buffer_changed(vc, self.now, i64::from(bytes));
         }
         let buffer = &mut self.buffers[vc as usize];
@@ -77,8 +86,15 @@ impl Shard<'_> {
         }
     }
 
-    pub(super) fn arrive_in_memory(&mut self, at: u32) {
-        let &Packet { message, bytes, injected, .. } = self.packets.get(at);
+    /// What waits in the buffer of a virtual channel.
+    fn bytes_in(&self, vc: u32) -> u32 {
+        let next = |at: &u32| Some(self.packets.get(*at).next).filter(|&next| next != NONE);
+        let first = Some(self.buffers[vc as usize].head).filter(|&head| head != NONE);
+        std::iter::successors(first, next).map(|at| self.packets.get(at).bytes).sum()
+    }
+
+    pub(super) fn arrive_in_memory(&mut self, channel: u32, at: u32) {
+        let &Packet { message, bytes, injected, mark, .. } = self.packets.get(at);
         self.packets.remove(at);
         let label = self.messages.get(message).label;
         self.release(message);
@@ -89,6 +105,9 @@ impl Shard<'_> {
         self.counters.delivered(delivered, latency);
         if let Some(observer) = &mut self.observer {
             observer.delivered(label.job, self.now, delivered, latency);
+            if mark > 0 {
+                observer.marked(MarkedEvent::Reached { label: &label, mark, channel, bytes }, self.now);
+            }
         }
         if self.hosts.is_complete(&label, payload) {
             self.message_complete(label);

@@ -8,7 +8,7 @@ use crate::error::SimError;
 use crate::model::{Carry, Model};
 use crate::nic::program::{Delivery, Host, Notice, Program};
 use crate::time::{Rate, Time};
-use optiq_transport::codec;
+use optiq_trace::codec;
 use optiq_transport::in_order::InOrder;
 use optiq_transport::{Path, PathId, QueueOrder, Schedule, ScheduleOptions, Scheduler, TransportError};
 use std::sync::Arc;

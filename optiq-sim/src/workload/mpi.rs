@@ -4,7 +4,7 @@ use super::message::Message;
 use super::report::SharedReport;
 use crate::nic::program::{Delivery, Host, Notice, Program};
 use crate::time::Time;
-use optiq_transport::codec;
+use optiq_trace::codec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use crate::nic::program::{Delivery, Host, Notice, Program};
 use crate::time::Time;
 use optiq_net::random::SplitMix64;
-use optiq_transport::codec;
+use optiq_trace::codec;
 
 /// To whom messages go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use optiq_sim::time::Time;
 use optiq_sim::{Delivery, Host, Notice, Program};
-use optiq_transport::codec;
+use optiq_trace::codec;
 use std::sync::{Arc, Mutex};
 
 /// A closed loop: a rank of a job sends to another one at random, waits until that is confirmed, thinks, and sends again. With

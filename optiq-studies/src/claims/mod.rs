@@ -13,6 +13,7 @@ pub mod interference;
 pub mod list;
 mod machine;
 pub mod page;
+mod postcards;
 mod program;
 mod scaling;
 pub(crate) mod setting;

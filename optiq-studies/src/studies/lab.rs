@@ -53,7 +53,7 @@ const SHARED_MEMORY: &[&str] = &[
     "21",
 ];
 
-/// Of the labs' links.
+/// Of the labs' links where a topology does not say another capacity; what `optiq lab up` takes then.
 pub const RATE: &str = "100Mbit/s";
 /// The labs' profile where nothing else is said.
 pub const TUNED: &str = "tuned";
@@ -317,11 +317,6 @@ fn machine_bench(workspace: &Workspace, ranks: &str, repetitions: u32) -> Result
     Ok(LabBench { title: format!("{ranks} ranks"), role: None, command, suite })
 }
 
-/// The speed of a lab's links: the capacity in the specification of its network, or [`RATE`].
-fn rate_of(topology: &str) -> &str {
-    topology.split(',').find_map(|part| part.strip_prefix("capacity=")).unwrap_or(RATE)
-}
-
 /// Brings a lab up, measures, and takes the lab down whatever came of it; gives what the lab's calibration printed.
 ///
 /// # Errors
@@ -332,8 +327,7 @@ pub fn in_lab(
     profile: &str,
     measure: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<String, Failure> {
-    let rate = rate_of(topology);
-    let up = ["lab", "up", "--topology", topology, "--rate", rate, "--name", NAME, "--lifetime", "7200", "--profile"];
+    let up = ["lab", "up", "--topology", topology, "--name", NAME, "--lifetime", "7200", "--profile"];
     let calibration = workspace::capture(workspace.optiq(&up).arg(profile))?;
     let measured = measure();
     let mut down: Command = workspace.optiq(&["lab", "down", "--name", NAME]);
@@ -472,12 +466,6 @@ mod tests {
         let benches = vec![bench(CaseRole::Training, 0.4, 0.1), bench(CaseRole::HeldOut, 0.2, 0.1)];
         let labs = vec![LabRuns { topology: "star:16".into(), calibration: "99 %\n".into(), benches }];
         LabContent { rate: RATE.into(), repetitions: 3, labs, machine: Vec::new() }
-    }
-
-    #[test]
-    fn links_are_as_fast_as_the_case_says() {
-        assert_eq!(rate_of("torus:4x4,capacity=2.5MB/s"), "2.5MB/s");
-        assert_eq!(rate_of("torus:4x4"), RATE);
     }
 
     #[test]

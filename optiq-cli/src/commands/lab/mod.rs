@@ -19,9 +19,8 @@ use clap::{Args, Subcommand};
 use job_argument::JobArgument;
 use optiq_lab::{
     End, Lab, LabError, LabJob, LabLink, LinkRate, MpiFlavour, Outcome, Profile, Rate, RunOptions, Status, Stream,
-    UpOptions, network_at,
+    UpOptions, network_as_given, network_at,
 };
-use optiq_net::Network;
 use optiq_view::table;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -83,7 +82,8 @@ struct Up {
     /// [default: OPTIQ_TOPOLOGY]
     #[arg(long, value_name = "SPEC")]
     topology: Option<String>,
-    /// The speed of every link, such as 100Mbit/s or 12.5MB/s [default: 100Mbit/s, or as the file says]
+    /// The speed of every link, such as 100Mbit/s or 12.5MB/s [default: as the topology says, or
+    /// 100Mbit/s]
     #[arg(long, value_name = "RATE")]
     rate: Option<Rate>,
     /// Another speed for one link, in this direction, below --rate; * stands for any vertex; may be given several times,
@@ -351,8 +351,8 @@ impl Up {
         let topology = specification(self.topology.as_deref(), "--topology SPEC")?;
         let progress = Progress::start(format!("bringing up {topology}"));
         let network = match self.rate {
-            None if topology.trim().starts_with("file:") => Network::from_spec(&topology)?,
-            rate => network_at(&topology, rate.map_or_else(|| Rate::from_bits(100e6), Ok)?)?,
+            Some(rate) => network_at(&topology, rate)?,
+            None => network_as_given(&topology, Rate::from_bits(100e6)?)?,
         };
         let options = UpOptions {
             name: self.which.name,

@@ -9,7 +9,8 @@ use super::pacing::{Clock, Wake};
 use super::samples::Recorder;
 use crate::nic::program::{Delivery, Host, Notice, Program};
 use crate::time::Time;
-use optiq_transport::codec;
+use optiq_trace::codec;
+use std::panic::Location;
 
 /// The children of a rank, the one with the largest subtree first. Linear: all others are rank 0's.
 pub(super) fn children(rank: u32, ranks: u32, tree: bool) -> Vec<u32> {
@@ -104,6 +105,10 @@ impl Program for Broadcast {
     fn waits_for(&self) -> Option<String> {
         let Self { missing, .. } = self;
         (*missing > 0).then(|| format!("rank {} waits for confirmations of {missing} ranks", self.member.rank))
+    }
+
+    fn receives_in(&self) -> Option<&'static Location<'static>> {
+        Some(Location::caller())
     }
 
     fn save(&self) -> Option<Vec<u8>> {

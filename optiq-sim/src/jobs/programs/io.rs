@@ -19,8 +19,9 @@ use crate::jobs::program_spec::IoSpec;
 use crate::nic::program::{Delivery, Host, Notice, Program};
 use crate::time::{Rate, Time};
 use bincode::{Decode, Encode};
-use optiq_transport::codec;
+use optiq_trace::codec;
 use std::collections::VecDeque;
+use std::panic::Location;
 
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,6 +160,10 @@ impl Program for Client {
         (open > 0).then(|| format!("client {} waits for {open} answers of servers", self.member.rank))
     }
 
+    fn receives_in(&self) -> Option<&'static Location<'static>> {
+        Some(Location::caller())
+    }
+
     fn save(&self) -> Option<Vec<u8>> {
         let Self { loops, next_server, issued, .. } = self;
         Some(codec::encode(&(self.clock.save(), self.recorder.save(), loops, next_server, issued)))
@@ -278,6 +283,10 @@ impl Program for Server {
     fn sent(&mut self, host: &mut Host<'_>, token: u64) {
         let (_, _, bytes) = parts(token);
         self.release(host, bytes);
+    }
+
+    fn receives_in(&self) -> Option<&'static Location<'static>> {
+        Some(Location::caller())
     }
 
     fn save(&self) -> Option<Vec<u8>> {

@@ -33,6 +33,7 @@ pub(super) struct Member {
 
 impl Member {
     /// Sends to another rank, or to a server by its number after all ranks.
+    #[track_caller]
     pub(super) fn send(&self, host: &mut Host<'_>, to: u32, bytes: u64, token: u64, notice: Notice) {
         host.send(self.first + to, bytes, token, notice);
     }

@@ -14,7 +14,8 @@ use super::pacing::{Clock, Wake};
 use super::samples::Recorder;
 use crate::nic::program::{Delivery, Host, Notice, Program};
 use crate::time::Time;
-use optiq_transport::codec;
+use optiq_trace::codec;
+use std::panic::Location;
 
 /// A token with it is a confirmation; the rest is how long the message took.
 const CONFIRMATION: u64 = 1 << 63;
@@ -86,6 +87,10 @@ impl Program for MessageLoop {
 
     fn sent(&mut self, host: &mut Host<'_>, _: u64) {
         self.complete(host, host.now() - self.started);
+    }
+
+    fn receives_in(&self) -> Option<&'static Location<'static>> {
+        Some(Location::caller())
     }
 
     fn waits_for(&self) -> Option<String> {

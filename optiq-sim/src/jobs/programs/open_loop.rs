@@ -12,7 +12,8 @@ use crate::nic::program::{Delivery, Host, Notice, Program};
 use crate::time::Time;
 use crate::workload::synthetic::exponential;
 use optiq_net::random::SplitMix64;
-use optiq_transport::codec;
+use optiq_trace::codec;
+use std::panic::Location;
 
 /// To whom each round of messages goes.
 pub(super) enum Targets {
@@ -157,6 +158,10 @@ impl Program for OpenLoop {
         if (self.skip..self.last).contains(&delivery.token) {
             self.recorder.record(host, delivery.sent, host.now() - delivery.sent);
         }
+    }
+
+    fn receives_in(&self) -> Option<&'static Location<'static>> {
+        Some(Location::caller())
     }
 
     fn save(&self) -> Option<Vec<u8>> {

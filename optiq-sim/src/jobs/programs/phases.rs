@@ -10,8 +10,9 @@ use super::pacing::{Clock, Wake};
 use super::samples::Recorder;
 use crate::nic::program::{Delivery, Host, Notice, Program};
 use crate::time::Time;
-use optiq_transport::codec;
+use optiq_trace::codec;
 use std::collections::BTreeMap;
+use std::panic::Location;
 use std::sync::Arc;
 
 /// What ranks send to whom in each phase.
@@ -138,6 +139,10 @@ impl Program for Phased {
         let rank = self.member.rank;
         let text = || format!("rank {rank} waits for {missing} messages to arrive and {unsent} to leave");
         self.is_active.then(text)
+    }
+
+    fn receives_in(&self) -> Option<&'static Location<'static>> {
+        Some(Location::caller())
     }
 
     fn save(&self) -> Option<Vec<u8>> {

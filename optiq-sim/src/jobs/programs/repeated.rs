@@ -13,7 +13,7 @@ use super::samples::{JobReport, Recorder};
 use crate::nic::program::{Command, Delivery, Host, Notice, Program};
 use crate::time::Time;
 use optiq_net::random::SplitMix64;
-use optiq_transport::codec;
+use optiq_trace::codec;
 use std::collections::BTreeSet;
 
 /// What a rank runs once for each operation.
@@ -130,9 +130,9 @@ impl Repeated {
         }
         for command in commands.drain(..) {
             match command {
-                Command::Send { to, bytes, token, notice } => {
-                    let token = self.tagged(token, self.tag());
-                    self.member.send(host, to, bytes, token, notice);
+                Command::Send { to, bytes, token, notice, line } => {
+                    let (to, token) = (self.member.first + to, self.tagged(token, self.tag()));
+                    host.order(Command::Send { to, bytes, token, notice, line });
                 }
                 // What runs within neither warms up nor is done: this program says so.
                 Command::WarmUp(_) | Command::Done => {}

@@ -4,6 +4,7 @@ use super::member::Member;
 use super::message_loop::confirm;
 use super::samples::Recorder;
 use crate::nic::program::{Delivery, Host, Program};
+use std::panic::Location;
 
 /// A rank that measures nothing.
 pub(super) struct Silent {
@@ -21,11 +22,15 @@ impl Program for Silent {
         confirm(&self.member, host, &delivery, self.control);
     }
 
+    fn receives_in(&self) -> Option<&'static Location<'static>> {
+        Some(Location::caller())
+    }
+
     fn save(&self) -> Option<Vec<u8>> {
-        Some(optiq_transport::codec::encode(&self.recorder.save()))
+        Some(optiq_trace::codec::encode(&self.recorder.save()))
     }
 
     fn restore(&mut self, _: u32, state: &[u8]) -> Result<(), String> {
-        self.recorder.restore(optiq_transport::codec::decode(state)?)
+        self.recorder.restore(optiq_trace::codec::decode(state)?)
     }
 }

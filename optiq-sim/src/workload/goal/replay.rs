@@ -21,7 +21,7 @@ use crate::simulation::simulate;
 use crate::time::Time;
 use bincode::{Decode, Encode};
 use optiq_net::Network;
-use optiq_transport::codec;
+use optiq_trace::codec;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;

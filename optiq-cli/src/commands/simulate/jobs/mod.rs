@@ -80,6 +80,7 @@ pub fn run(asked: &Asked<'_>) -> Result<ExitCode, Failure> {
         stop: Some(interrupt::watch()?),
         progress: Some(&tell),
         is_finite: asked.finite,
+        ..JobRunOptions::default()
     };
     progress.now("building the jobs' programs");
     let results = run::run_jobs(&jobs, &options)?;

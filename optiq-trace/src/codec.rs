@@ -1,6 +1,7 @@
-//! State as bytes, for checkpoints of simulations: bincode 2, standard configuration, with a limit on what lengths can claim.
+//! State as bytes, for checkpoints of simulations and for postcards: bincode 2, standard configuration, with a limit on what lengths can claim.
 //!
-//! A scheduler saves its state in them, and the simulator all else. Plans have records and limits of their own (optiq-solver).
+//! A scheduler saves its state in them, and the simulator all else; collections of postcards are files of them. Plans have records
+//! and limits of their own (optiq-solver).
 
 use bincode::{Decode, Encode};
 
