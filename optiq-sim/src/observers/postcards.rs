@@ -233,7 +233,7 @@ impl<'n> PostcardRecorder<'n> {
         {
             ring.collected.push(oldest);
             ring.waiting.pop_front();
-            ring.drained_until = ring.drained_until + takes;
+            ring.drained_until += takes;
         }
         if ring.waiting.is_empty() {
             ring.drained_until = time;

@@ -121,6 +121,9 @@ impl Wire {
     }
 }
 
+/// Whether packets cross a cable in both directions, and how many do.
+type Weight = (bool, usize);
+
 /// All wires with what packets say of them.
 type Wires = BTreeMap<(Component, Component), Wire>;
 
@@ -176,7 +179,7 @@ impl Clocks {
 
     /// Goes from component to component over the wires with the most packets.
     fn span(&mut self, wires: &Wires, relation: &dyn Fn(Component, Component) -> (f64, Line)) {
-        let mut neighbours: BTreeMap<Component, Vec<(Component, (bool, usize))>> = BTreeMap::new();
+        let mut neighbours: BTreeMap<Component, Vec<(Component, Weight)>> = BTreeMap::new();
         for (&(u, v), wire) in wires {
             let back = wires.get(&(v, u)).map_or(0, |wire| wire.samples.len());
             let weight = (back > 0, wire.samples.len() + back);
