@@ -246,6 +246,6 @@ fn bincode_has_the_users_that_the_map_names() {
             }
         }
     }
-    let named = ["optiq-solver/src/plan/codec.rs", "optiq-transport/src/codec.rs"];
+    let named = ["optiq-solver/src/plan/codec.rs", "optiq-trace/src/codec.rs"];
     assert_eq!(users, named.map(String::from).into(), "files that encode by bincode; ARCHITECTURE.md names them");
 }
