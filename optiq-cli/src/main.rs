@@ -3,7 +3,7 @@
 //! Contract with scripts: results go to standard output, one JSON document with `--json`; everything else goes to
 //! standard error. The exit status is 0 for success, 2 for bad input or arguments and 1 for other failures, each of the
 //! latter two with one sentence `optiq: ...`. `optiq lab run` and `exec` pass on the status of the program they ran; so does
-//! `optiq wrap`, which ends with 127 if the program is not found and with 126 if it cannot be executed, as shells do.
+//! `optiq wrap` and `optiq profile`, which end with 127 if the program is not found and with 126 if it cannot be executed, as shells do.
 
 mod arguments;
 mod commands;
@@ -13,6 +13,7 @@ mod failure;
 mod logger;
 mod names;
 mod output;
+mod preload;
 mod progress;
 #[cfg(feature = "mpi")]
 mod ranks;

@@ -22,12 +22,14 @@ mod job_document;
 mod lab;
 mod paths;
 mod plan;
+mod profile;
 mod reproduce;
 pub(crate) mod simulate;
 mod sweep;
 mod throttle;
 mod topology;
 mod trace;
+mod traffic;
 mod transfers;
 mod wrap;
 
@@ -90,6 +92,8 @@ commands! {
     #[cfg(feature = "mpi")]
     Demo(demo),
     Trace(trace),
+    Profile(profile),
+    Traffic(traffic),
     Wrap(wrap),
     Info(info),
 }
