@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::Run;
+use common::{Run, preload_library as library};
 use optiq_transport::mpi::Library;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,17 +13,6 @@ use std::process::Command;
 use std::sync::Mutex;
 
 const IS_MPICH: bool = matches!(Library::CURRENT, Library::Mpich);
-
-/// Where cargo left the library: beside the programs, or among the dependencies.
-fn library() -> String {
-    let programs = common::programs();
-    let places = [programs.join("deps"), programs];
-    let files: Vec<_> = places.iter().map(|p| p.join("liboptiq_pmpi.so")).collect();
-    // The one that was built last is the one that this test was built with.
-    let made = |file: &&PathBuf| file.metadata().and_then(|m| m.modified()).ok();
-    let newest = files.iter().filter(|f| made(f).is_some()).max_by_key(made);
-    newest.unwrap_or_else(|| panic!("there is no liboptiq_pmpi.so in {places:?}")).to_str().unwrap().to_string()
-}
 
 fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/preload").join(name)

@@ -3,8 +3,8 @@
 //! Contract with scripts: results go to standard output, one JSON document with `--json`; everything else goes to
 //! standard error. The exit status is 0 for success, 2 for bad input or arguments and 1 for other failures, each of the
 //! latter two with one sentence `optiq: ...`. `optiq fabric import` ends with 3 if it used what it could and lists the rest, which is
-//! in its results. `optiq lab run` and `exec` pass on the status of the program they ran; so does
-//! `optiq wrap`, which ends with 127 if the program is not found and with 126 if it cannot be executed, as shells do.
+//! in its results. `optiq lab run` and `exec` pass on the status of the program they ran; so do `optiq wrap` and `optiq profile`, which
+//! end with 127 if the program is not found and with 126 if it cannot be executed, as shells do.
 
 mod arguments;
 mod commands;
@@ -14,6 +14,7 @@ mod failure;
 mod logger;
 mod names;
 mod output;
+mod preload;
 mod progress;
 #[cfg(feature = "mpi")]
 mod ranks;

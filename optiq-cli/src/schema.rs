@@ -101,6 +101,15 @@ schemas! {
     Demo: "demo",
     /// `optiq trace`.
     Trace: "trace",
+    /// `optiq profile show`.
+    Profile: "profile",
+    /// `optiq profile`, of what it would run.
+    ProfileRun: "profile-run",
+    /// The file of a rank, which the preload library writes.
+    #[allow(dead_code, reason = "not written by the command")]
+    ProfileRank: "profile-rank",
+    /// `optiq traffic`.
+    Traffic: "traffic",
     /// `optiq wrap`.
     Wrap: "wrap",
     /// `optiq info`.

@@ -98,6 +98,25 @@ fn write_job_files(folder: &Folder) {
     );
 }
 
+/// The files of two ranks, with all ways of moving bytes.
+fn write_profile(folder: &Folder) {
+    for rank in 0..2u32 {
+        let rows = serde_json::json!([[1 - rank, 2, 1000]]);
+        let region = |name: &str| {
+            let (put, got) = (&rows, &rows);
+            serde_json::json!({"name": name, "entries": 1, "seconds": 0.25, "sent": rows, "put": put, "got": got})
+        };
+        let file = serde_json::json!({
+            "schema": "optiq-profile-rank/1", "job": "1", "rank": rank, "ranks": 2, "host": format!("h{rank}"),
+            "library": "Open MPI v4.1.4", "source": {"name": "pml_monitoring", "collectives": true}, "complete": true,
+            "unmatched_ends": 0, "merged_entries": 0,
+            "interfaces": [{"name": "eth0", "sent_bytes": 1, "received_bytes": 2}],
+            "regions": [region(""), region("solve")],
+        });
+        folder.write(&format!("optiq-profile-{rank:05}.json"), file.to_string());
+    }
+}
+
 #[test]
 fn documents_are_as_their_schemas_say() {
     let folder = Folder::new("schemas");
@@ -107,6 +126,7 @@ fn documents_are_as_their_schemas_say() {
     folder
         .write("tree.conf", "SwitchName=s0 Nodes=a[1-2]\nSwitchName=s1 Nodes=b[1-2]\nSwitchName=s2 Switches=s[0-1]\n");
     write_job_files(&folder);
+    write_profile(&folder);
     let library = std::env::current_exe().unwrap();
     let wrap = format!("wrap --library {} --topology torus:2x2 --json -- mpirun.openmpi -n 2 true", library.display());
     // The header of a 64-bit program with one program header, which loads something: it has no dynamic loader.
@@ -114,6 +134,7 @@ fn documents_are_as_their_schemas_say() {
     program[..6].copy_from_slice(b"\x7fELF\x02\x01");
     (program[16], program[32], program[54], program[56], program[64]) = (2, 64, 56, 1, 1);
     folder.write("static", program);
+    let profile_run = wrap.replace("wrap", "profile").replace(" --topology torus:2x2", "");
     let wrap_static = format!("wrap --library {} --json -- ./static", library.display());
     for (name, line) in [
         ("topology", "topology torus:4x4,io=0@2GB/s+10 --route h0 h5 --neighbours h0 --json"),
@@ -154,6 +175,11 @@ fn documents_are_as_their_schemas_say() {
         ("simulate-goal", "simulate --topology star:2 --goal ring.goal --json"),
         ("reproduce", "reproduce O4 --nodes 512 --output r --json"),
         ("wrap", &wrap),
+        ("profile-run", &profile_run),
+        ("profile", "profile show . --json"),
+        ("profile", "profile show . --region solve --json"),
+        ("traffic", "traffic --topology fattree:2x2:1x1 --profile . --region solve --what-if plan --json"),
+        ("traffic", "traffic --topology torus:2x2 --profile . --one-sided add --json"),
         ("wrap", &wrap_static),
         ("info", "info --json"),
         ("info-options", "info -cf --json"),
@@ -169,6 +195,7 @@ fn documents_are_as_their_schemas_say() {
         .write("tables.txt", "Unicast lids [0-9] of switch Lid 1 guid 0x01 (s):\n0x0002 001 # CA portguid 0x11: 'a'\n");
     let output = folder.command(&["fabric", "import", "cables.txt", "tables.txt", "--json"]).output().unwrap();
     valid("fabric-import", &String::from_utf8(output.stdout).unwrap());
+    valid("profile-rank", &String::from_utf8(folder.read("optiq-profile-00001.json")).unwrap());
     let run = std::fs::read_dir(folder.path("swept/runs")).unwrap().next().unwrap().unwrap().path();
     valid("sweep-run", &std::fs::read_to_string(run).unwrap());
     valid("plan-links", &String::from_utf8(folder.read("l.json")).unwrap());

@@ -29,6 +29,7 @@ pub mod gather;
 pub mod guessed_network;
 pub mod learned;
 pub mod legs;
+pub mod link_traffic;
 pub mod lower;
 pub mod machine;
 pub mod model;

@@ -4,8 +4,9 @@
 //! library, and what happens before and after. Dispatch is static: a call that is passed on must not cost an indirect jump.
 //! A handler that only observes wraps another one, and calls it where [`ServeOrPass`] calls `next`.
 
-use optiq::c_api::interpose::{self, Call, Function, Place};
-use std::ffi::c_int;
+use optiq::c_api::interpose::{self, Call, Function, Place, profile};
+use std::ffi::{c_char, c_int, c_void};
+use std::marker::PhantomData;
 
 /// One function for each way in which MPI functions are handled. All return MPI's code for the program. `call` and `requests`
 /// read the program's arguments when they are called, and need not be called; `next` makes the same call in the next library.
@@ -50,6 +51,16 @@ pub trait Handler {
 
     /// `MPI_Finalize`.
     fn finalize(next: impl FnOnce() -> c_int) -> c_int;
+
+    /// `MPI_Pcontrol`: `arguments` gives the level, and the second argument, or whatever is in its place if there is none.
+    ///
+    /// # Safety
+    /// As for the MPI function; `next` must make the same call.
+    unsafe fn control(
+        arguments: impl FnOnce() -> (c_int, *mut c_void),
+        function: Function,
+        next: impl FnOnce() -> c_int,
+    ) -> c_int;
 }
 
 /// Serves a call over planned paths, or passes it on ([`optiq::c_api::interpose`]).
@@ -101,5 +112,87 @@ impl Handler for ServeOrPass {
     #[inline]
     fn finalize(next: impl FnOnce() -> c_int) -> c_int {
         interpose::finalize(next)
+    }
+
+    #[inline]
+    unsafe fn control(
+        _arguments: impl FnOnce() -> (c_int, *mut c_void),
+        _function: Function,
+        next: impl FnOnce() -> c_int,
+    ) -> c_int {
+        next()
+    }
+}
+
+/// Observes what another handler does: a profile begins after its `MPI_Init`, and ends between its part of `MPI_Finalize` and the next
+/// library's ([`optiq::c_api::interpose::profile`]). All other calls are the other handler's.
+pub struct Observed<H>(PhantomData<H>);
+
+/// The rows that are observed: no other call pays for the profiler.
+pub type Profiled = Observed<ServeOrPass>;
+
+impl<H: Handler> Handler for Observed<H> {
+    #[inline]
+    fn is_passed(function: Function) -> bool {
+        H::is_passed(function)
+    }
+
+    #[inline]
+    unsafe fn blocking(call: impl FnOnce() -> Call, function: Function, next: impl Fn() -> c_int) -> c_int {
+        // SAFETY: passed on.
+        unsafe { H::blocking(call, function, next) }
+    }
+
+    #[inline]
+    unsafe fn begin<P: Place>(call: impl FnOnce() -> (Call, P), function: Function, next: impl Fn() -> c_int) -> c_int {
+        // SAFETY: passed on.
+        unsafe { H::begin(call, function, next) }
+    }
+
+    #[inline]
+    unsafe fn start<P: Place>(
+        requests: impl FnOnce() -> (c_int, P),
+        function: Function,
+        next: impl FnOnce() -> c_int,
+    ) -> c_int {
+        // SAFETY: passed on.
+        unsafe { H::start(requests, function, next) }
+    }
+
+    #[inline]
+    unsafe fn free<P: Place>(
+        requests: impl FnOnce() -> (c_int, P),
+        function: Function,
+        next: impl FnOnce() -> c_int,
+    ) -> c_int {
+        // SAFETY: passed on.
+        unsafe { H::free(requests, function, next) }
+    }
+
+    #[inline]
+    fn initialize(next: impl FnOnce() -> c_int) -> c_int {
+        profile::initialize(|| H::initialize(next))
+    }
+
+    #[inline]
+    fn finalize(next: impl FnOnce() -> c_int) -> c_int {
+        H::finalize(|| {
+            profile::finalize();
+            next()
+        })
+    }
+
+    #[inline]
+    unsafe fn control(
+        arguments: impl FnOnce() -> (c_int, *mut c_void),
+        function: Function,
+        next: impl FnOnce() -> c_int,
+    ) -> c_int {
+        let (level, name) = arguments();
+        // SAFETY: the name may be anything.
+        unsafe {
+            profile::control(level, name.cast::<c_char>());
+            H::control(|| (level, name), function, next)
+        }
     }
 }

@@ -6,7 +6,7 @@
 
 #[cfg(optiq_fortran)]
 use crate::fortran::Read;
-use crate::handler::{Handler, ServeOrPass};
+use crate::handler::{Handler, Profiled, ServeOrPass};
 use crate::kinds::{Any, ArgumentKind, Comm, Info, Int, Ints, Received, Request, Sent, Type};
 use crate::next::Next;
 use optiq::c_api::interpose::{Blocks, Call, Function, ffi};
@@ -249,18 +249,22 @@ entry_points! {
     ServeOrPass free AlltoallvInit: MPI_Request_free(request: Request) => (1, request);
         mpi_request_free, mpi_request_free_, mpi_request_free__, MPI_REQUEST_FREE, mpi_request_free_f08_;
 
-    ServeOrPass initialize Ialltoallv: MPI_Init(argc: Any, argv: Any) => (); ;
+    Profiled initialize Ialltoallv: MPI_Init(argc: Any, argv: Any) => (); ;
 
-    ServeOrPass initialize Ialltoallv: MPI_Init_thread(argc: Any, argv: Any, required: Int, provided: Any) => (); ;
+    Profiled initialize Ialltoallv: MPI_Init_thread(argc: Any, argv: Any, required: Int, provided: Any) => (); ;
 
-    ServeOrPass finalize Alltoallv: MPI_Finalize() => ();
+    // Any further arguments are on the stack or in registers, where a function that takes two finds them under the calling conventions of
+    // Linux (x86-64, AArch64, POWER, RISC-V). Fortran's function has only the level, and is left to MPI.
+    Profiled control Alltoallv: MPI_Pcontrol(level: Int, name: Any) => (level, name); ;
+
+    Profiled finalize Alltoallv: MPI_Finalize() => ();
         mpi_finalize, mpi_finalize_, mpi_finalize__, MPI_FINALIZE, mpi_finalize_f08_;
 }
 
 // MPICH's Fortran functions come to those in C, except for this one.
-entry_points! { @entry [#[cfg(not(optiq_fortran))]] ServeOrPass finalize Alltoallv, (), (), mpi_finalize_f08_ }
+entry_points! { @entry [#[cfg(not(optiq_fortran))]] Profiled finalize Alltoallv, (), (), mpi_finalize_f08_ }
 
 // Fortran's have other arguments.
-entry_points! { @fortran [] ServeOrPass initialize Ialltoallv, (), (), mpi_init, mpi_init_, mpi_init__, MPI_INIT, mpi_init_f08_ }
-entry_points! { @fortran [] ServeOrPass initialize Ialltoallv, (), (required: Int, provided: Any),
+entry_points! { @fortran [] Profiled initialize Ialltoallv, (), (), mpi_init, mpi_init_, mpi_init__, MPI_INIT, mpi_init_f08_ }
+entry_points! { @fortran [] Profiled initialize Ialltoallv, (), (required: Int, provided: Any),
 mpi_init_thread, mpi_init_thread_, mpi_init_thread__, MPI_INIT_THREAD, mpi_init_thread_f08_ }

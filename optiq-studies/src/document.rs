@@ -13,6 +13,7 @@ use crate::studies::io::IoContent;
 use crate::studies::lab::LabContent;
 use crate::studies::lab_jobs::LabJobsContent;
 use crate::studies::preload::PreloadContent;
+use crate::studies::profiler::ProfilerContent;
 use crate::studies::profiles::ProfilesContent;
 use crate::studies::programs::ProgramsContent;
 use crate::studies::race::RaceContent;
@@ -74,6 +75,8 @@ pub enum StudyContent {
     Io(IoContent),
     /// The cost of calls that the preload library passes on.
     Preload(PreloadContent),
+    /// The cost of the profiler.
+    Profiler(ProfilerContent),
     /// Whole programs in labs.
     Programs(ProgramsContent),
     /// OPTIQ beside other algorithms.
@@ -155,6 +158,7 @@ impl StudyDocument {
             StudyContent::Profiles(c) => titled(ProfilesContent::TITLE, &about, &c.body()),
             StudyContent::Io(c) => titled(IoContent::TITLE, &about, &c.body()),
             StudyContent::Preload(c) => titled(PreloadContent::TITLE, &about, &c.body()),
+            StudyContent::Profiler(c) => titled(ProfilerContent::TITLE, &about, &c.body()),
             StudyContent::Programs(c) => titled(ProgramsContent::TITLE, &about, &c.body()),
             StudyContent::Race(c) => titled(RaceContent::TITLE, &about, &c.body()),
             StudyContent::Scale(c) => titled(ScaleContent::TITLE, &about, &c.body()),
@@ -185,6 +189,7 @@ impl StudyDocument {
             StudyContent::Profiles(_) => ProfilesContent::TITLE.into(),
             StudyContent::Io(_) => IoContent::TITLE.into(),
             StudyContent::Preload(_) => PreloadContent::TITLE.into(),
+            StudyContent::Profiler(_) => ProfilerContent::TITLE.into(),
             StudyContent::Programs(_) => ProgramsContent::TITLE.into(),
             StudyContent::Race(_) => RaceContent::TITLE.into(),
             StudyContent::Scale(_) => ScaleContent::TITLE.into(),

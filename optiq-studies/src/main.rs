@@ -15,8 +15,8 @@ use optiq_studies::index;
 use optiq_studies::progress::Progress;
 use optiq_studies::selection::Selection;
 use optiq_studies::studies::{
-    booksim, codes, congestion, cures, direct, executor, io, lab, lab_jobs, preload, profiles, programs, race, scale,
-    simulator, table_vii,
+    booksim, codes, congestion, cures, direct, executor, io, lab, lab_jobs, preload, profiler, profiles, programs,
+    race, scale, simulator, table_vii,
 };
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
@@ -83,6 +83,8 @@ enum Part {
     Io,
     /// What the preload library costs
     Preload,
+    /// What the profiler costs collectives; minutes
+    Profiler,
     /// Whole programs under `optiq wrap` in labs; NPB_BIN names the folder of the NAS benchmarks; about an hour
     Programs,
     /// OPTIQ beside other algorithms in labs; MPI_ADVANCE and ALLTOALLV_3STAGE name checkouts of rivals; about half an hour with
@@ -117,11 +119,11 @@ struct ResultsArguments {
     /// Of the claims only this one; may be given more than once [default: all]
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
-    /// Of lab, lab-jobs, direct, profiles, io, preload, programs, race, simulator, scale, cures, congestion and executor only these cases: a group of data/cases.toml, or
+    /// Of lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, simulator, scale, cures, congestion and executor only these cases: a group of data/cases.toml, or
     /// another name that the study has; may be given more than once [default: all]
     #[arg(long, value_name = "NAME", requires = "only")]
     cases: Vec<String>,
-    /// Timed runs of either kind in lab, lab-jobs, direct, profiles, io, preload, programs and race [default: 7; 3 in lab-jobs and programs]
+    /// Timed runs of either kind in lab, lab-jobs, direct, profiles, io, preload, profiler, programs and race [default: 7; 3 in lab-jobs and programs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: Option<u32>,
     /// The folder of the pages, with the documents in its folder `data` [default: docs/results of the checkout]
@@ -204,6 +206,7 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
         Part::Profiles,
         Part::Io,
         Part::Preload,
+        Part::Profiler,
         Part::Programs,
         Part::Race,
         Part::Simulator,
@@ -241,6 +244,7 @@ impl Part {
             Part::Profiles => "measure in labs of all profiles",
             Part::Io => "access files in the lab",
             Part::Preload => "pass calls on",
+            Part::Profiler => "profile collectives",
             Part::Programs => "run programs in labs",
             Part::Race => "race in labs",
             Part::Simulator => "simulate",
@@ -261,6 +265,7 @@ impl Part {
             Part::Profiles => Some(profiles::case_names()),
             Part::Io => Some(io::case_names()),
             Part::Preload => Some(preload::case_names()),
+            Part::Profiler => Some(profiler::case_names()),
             Part::Programs => Some(programs::case_names()?),
             Part::Race => Some(race::case_names()?),
             Part::Simulator => Some(simulator::case_names()?),
@@ -292,6 +297,7 @@ impl Part {
             Part::Profiles => StudyContent::Profiles(profiles::run(workspace, repetitions, selection)?),
             Part::Io => StudyContent::Io(io::run(workspace, repetitions, selection)?),
             Part::Preload => StudyContent::Preload(preload::run(workspace, repetitions, selection)?),
+            Part::Profiler => StudyContent::Profiler(profiler::run(workspace, repetitions, selection)?),
             Part::Programs => StudyContent::Programs(programs::run(workspace, repetitions, selection)?),
             Part::Race => StudyContent::Race(race::run(workspace, repetitions, selection)?),
             Part::Simulator => {
@@ -310,6 +316,7 @@ impl Part {
             | Part::Profiles
             | Part::Io
             | Part::Preload
+            | Part::Profiler
             | Part::Programs
             | Part::Race => {
                 format!(" --repetitions {repetitions}")
@@ -325,7 +332,7 @@ impl Part {
 /// The parts that have names of cases, with these.
 fn case_names(parts: &[Part]) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let names = |part: &Part| {
-        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, programs, race, simulator, scale, cures, congestion and executor; --only has another part";
+        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, simulator, scale, cures, congestion and executor; --only has another part";
         let names = part.case_names()?.ok_or_else(|| Failure::Input(fitting.into()))?;
         Ok((part.name(), names))
     };

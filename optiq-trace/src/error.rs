@@ -24,6 +24,14 @@ pub enum TraceError {
         /// What is wrong, and where.
         what: String,
     },
+    /// Not a rank's profile, or a damaged one.
+    #[error("{path} is no profile that can be read: {what}", path = path.display())]
+    Profile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        what: String,
+    },
     /// Files that do not belong together.
     #[error("{0}")]
     Set(String),

@@ -14,6 +14,8 @@
 //!   Tracer ──► file of one rank (encode) ──► RankTrace (decode) ──► Run: all ranks on one clock (merge) ──► perfetto
 //! ```
 //!
+//! Beside traces there are profiles, which only count: module [`profile`].
+//!
 //! # Where the time goes
 //!
 //! The time line of a call is cut at polls and sends. Every nanosecond from the call's start to its end is in exactly
@@ -51,6 +53,7 @@ mod meter;
 mod options;
 pub mod perfetto;
 pub mod postcards;
+pub mod profile;
 mod protobuf;
 mod rank_trace;
 mod record;

@@ -81,7 +81,7 @@ module optiq
   public :: optiq_comm_set_option, optiq_comm_set_info, optiq_jobs_create, optiq_job_read_jobs_from_file
   public :: optiq_jobs_write, optiq_jobs_free, optiq_jobs_add, optiq_jobs_get_count, optiq_jobs_get
   public :: optiq_jobs_set_demand, optiq_jobs_set_buffers, optiq_jobs_set_receive_buffer, optiq_jobs_get_received
-  public :: optiq_file_write_at_all, optiq_file_read_at_all
+  public :: optiq_file_write_at_all, optiq_file_read_at_all, optiq_region_begin, optiq_region_end
   public :: optiq_execute_jobs, optiq_execute_jobs_from_file, optiq_topology_init, optiq_topology_finalize
   public :: optiq_topology_get_size, optiq_topology_get_torus, optiq_topology_get_coordinate
   public :: optiq_topology_get_nodeId, optiq_topology_get_node_of_rank, optiq_topology_get_nodes, optiq_alg_init
@@ -332,6 +332,19 @@ contains
     end if
     value = joined(place(:size(place) - 1))
     call finish(status, 'optiq_get_option', ierror)
+  end subroutine
+
+  ! A region of the code, which optiq profile counts apart.
+  subroutine optiq_region_begin(name, ierror)
+    character(*), intent(in) :: name
+    integer(c_int), intent(out), optional :: ierror
+    call finish(c_region_begin(c_text(name)), 'optiq_region_begin', ierror)
+  end subroutine
+
+  subroutine optiq_region_end(name, ierror)
+    character(*), intent(in) :: name
+    integer(c_int), intent(out), optional :: ierror
+    call finish(c_region_end(c_text(name)), 'optiq_region_end', ierror)
   end subroutine
 
   subroutine comm_set_option_integer(comm, name, value, ierror)

@@ -396,6 +396,27 @@ int optiq_execute_jobs_from_file(const char *jobfile,
                                  MPI_Comm comm);
 
 /*
+ Begins a region of the code: what this process sends until its end is counted apart by `optiq profile`. Regions may lie within
+ each other. `name` has 1 to 128 bytes of printable UTF-8 text, which are copied. Without a profiler it does nothing. Local. Since 0.1.
+
+ Returns 0 or a status code. Thread-safe; the regions are the process's, not the thread's.
+
+ Requirements:
+ `name` must be NULL or a string that ends with a zero byte.
+ */
+int optiq_region_begin(const char *name);
+
+/*
+ Ends the region of this name, and those that were begun within it and not ended. Local. Since 0.1.
+
+ Returns 0 or a status code. Thread-safe; the regions are the process's, not the thread's.
+
+ Requirements:
+ `name` must be NULL or a string that ends with a zero byte.
+ */
+int optiq_region_end(const char *name);
+
+/*
  Plans an exchange that will be started many times, as `MPI_Alltoallv_init` (MPI 4.0, section 6.13.8): all arguments
  are those of `optiq_alltoallv`; the arrays may be changed afterwards, the buffers must stay. Collective over `comm`.
  Since 0.1.

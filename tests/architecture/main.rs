@@ -60,7 +60,17 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     (
         "tests/mpi",
-        &["optiq", "optiq-lab", "optiq-lower", "optiq-net", "optiq-solver", "optiq-suite", "optiq-transport"],
+        &[
+            "optiq",
+            "optiq-lab",
+            "optiq-lower",
+            "optiq-net",
+            "optiq-pmpi",
+            "optiq-solver",
+            "optiq-suite",
+            "optiq-trace",
+            "optiq-transport",
+        ],
     ),
     ("xtask", &[]),
 ];

@@ -87,6 +87,18 @@ pub fn library() -> PathBuf {
     found.unwrap_or_else(|| panic!("there is no liboptiq.so in {places:?}")).clone()
 }
 
+/// Where cargo left `liboptiq_pmpi.so`: beside the programs, or among the dependencies.
+#[allow(dead_code, reason = "not every test program preloads it")]
+pub fn preload_library() -> String {
+    let programs = programs();
+    let places = [programs.join("deps"), programs];
+    let files: Vec<_> = places.iter().map(|p| p.join("liboptiq_pmpi.so")).collect();
+    // The one that was built last is the one that this test was built with.
+    let made = |file: &&PathBuf| file.metadata().and_then(|m| m.modified()).ok();
+    let newest = files.iter().filter(|f| made(f).is_some()).max_by_key(made);
+    newest.unwrap_or_else(|| panic!("there is no liboptiq_pmpi.so in {places:?}")).to_str().unwrap().to_string()
+}
+
 /// Compiles a C program with the MPI wrapper against the committed header and the shared library.
 #[allow(dead_code, reason = "not every test program compiles")]
 pub fn compile_c(source: &str, program: &Path) {
@@ -114,6 +126,7 @@ fn root() -> &'static Path {
 }
 
 /// Runs `program` on `ranks` ranks of this machine, with these `OPTIQ_*` variables and no others.
+#[allow(dead_code, reason = "not every test program needs it")]
 pub fn mpirun(ranks: u32, program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
     mpirun_under(&[], ranks, program, arguments, environment)
 }

@@ -24,12 +24,14 @@ mod lab;
 mod paths;
 mod plan;
 mod postcards;
+mod profile;
 mod reproduce;
 pub(crate) mod simulate;
 mod sweep;
 mod throttle;
 mod topology;
 mod trace;
+mod traffic;
 mod transfers;
 mod wrap;
 
@@ -94,6 +96,8 @@ commands! {
     #[cfg(feature = "mpi")]
     Demo(demo),
     Trace(trace),
+    Profile(profile),
+    Traffic(traffic),
     Wrap(wrap),
     Info(info),
 }

@@ -14,6 +14,7 @@
 //! packet may take any, and a flow counts on all of them.
 
 use crate::error::SimError;
+use crate::jobs::physical_links::{PhysicalLinks, entry};
 use crate::jobs::shortest_paths::ShortestPaths;
 use optiq_net::{LinkId, Network, NodeId, Routing};
 use std::ops::Range;
@@ -70,53 +71,6 @@ impl HostFlows {
             }
         }
         Ok(())
-    }
-}
-
-/// The physical links of a network, numbered bundle by bundle.
-#[derive(Clone, Debug)]
-pub(crate) struct PhysicalLinks<'n> {
-    network: &'n Network,
-    /// Per link, its first physical one; and how many there are in all.
-    first: Vec<u32>,
-}
-
-impl<'n> PhysicalLinks<'n> {
-    pub(crate) fn new(network: &'n Network) -> Self {
-        let mut first = Vec::with_capacity(network.links().len() + 1);
-        let mut sum = 0;
-        for link in network.links() {
-            first.push(sum);
-            sum += link.lanes;
-        }
-        first.push(sum);
-        Self { network, first }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.first.last().map_or(0, |&n| n as usize)
-    }
-
-    /// Those that a packet may take.
-    fn taken(&self, link: LinkId, src: NodeId, dst: NodeId) -> Range<usize> {
-        let all = self.all(link);
-        if all.len() == 1 {
-            return all;
-        }
-        match self.network.lane(link, src, dst) {
-            Some(lane) => all.start + lane as usize..all.start + lane as usize + 1,
-            None => all,
-        }
-    }
-
-    pub(crate) fn all(&self, link: LinkId) -> Range<usize> {
-        self.first[link.index()] as usize..self.first[link.index() + 1] as usize
-    }
-
-    /// The link and the lane of a physical link.
-    pub(crate) fn place(&self, physical: usize) -> (LinkId, u32) {
-        let link = self.first.partition_point(|&f| f as usize <= physical) - 1;
-        (LinkId(link as u32), physical as u32 - self.first[link])
     }
 }
 
@@ -370,16 +324,6 @@ impl<'n> Walker<'n> {
 /// The sets that any of these links is in.
 fn union(sets: &[u8]) -> u8 {
     sets.iter().fold(0, |all, &of| all | of)
-}
-
-/// Where packets of a host enter the trees of routes: at its switch, if it hangs there by a single cable.
-pub(crate) fn entry(network: &Network, links: &PhysicalLinks<'_>, host: NodeId) -> (NodeId, Option<u32>) {
-    let out = network.out_range(host);
-    let link = LinkId(out.start);
-    if out.len() != 1 || network.link(link).lanes != 1 || network.is_host(network.link(link).to) {
-        return (host, None);
-    }
-    (network.link(link).to, Some(links.all(link).start as u32))
 }
 
 #[cfg(test)]

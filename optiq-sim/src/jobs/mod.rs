@@ -10,6 +10,7 @@ pub mod cures;
 pub mod file;
 pub mod link_use;
 mod parallel;
+pub(crate) mod physical_links;
 pub mod placed;
 pub mod placement;
 pub mod program_grammar;

@@ -16,7 +16,7 @@
 //! cables are weights of the switch, at both ends.
 
 use crate::error::SimError;
-use crate::jobs::link_use::{PhysicalLinks, entry};
+use crate::jobs::physical_links::{PhysicalLinks, entry};
 use optiq_net::{LinkId, Network, NodeId};
 use std::ops::Range;
 

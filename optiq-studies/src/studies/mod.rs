@@ -11,6 +11,7 @@ pub mod io;
 pub mod lab;
 pub mod lab_jobs;
 pub mod preload;
+pub mod profiler;
 pub mod profiles;
 pub mod program_runs;
 pub mod programs;

@@ -11,12 +11,13 @@
 //! `communicators`). Arguments that MPI surely refuses are passed on at once, at this rank alone, as MPI returns at once.
 //! Everything else is agreed upon: whatever only one rank knows (a datatype with gaps, GPU memory) goes through the
 //! session's reduction, and then all ranks pass the call on together. What goes on while the program does something else is
-//! in module `nonblocking`.
+//! in module `nonblocking`. Module [`profile`] only observes.
 
 mod call;
 mod communicators;
 mod counts;
 mod nonblocking;
+pub mod profile;
 mod serve;
 mod started;
 mod state;

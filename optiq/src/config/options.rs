@@ -12,7 +12,7 @@ use std::str::FromStr;
 /// What an option can be set for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Only the environment: it says where the rest is read.
+    /// Only the environment: it says where the rest is read, or is asked by every process that the preload library is loaded into.
     Environment,
     /// The whole process, before `optiq_init`.
     Process,
@@ -319,6 +319,22 @@ pub const OPTIONS: &[OptionRecord] = &[
         doc: "At the end rank 0 says on standard error how many calls planned paths served, and how many MPI, for which reasons: all ranks' calls under liboptiq_pmpi.so, its own in a program that calls the library.",
         scope: Scope::Process,
         set: |c, v| put(&mut c.report, switch(v)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_PROFILE",
+        takes: "directory",
+        default: "",
+        doc: "Under liboptiq_pmpi.so, with Open MPI: where each rank writes at MPI_Finalize how many messages and bytes it sent to each other rank, those inside collectives among them, by region of the code; for `optiq profile show` and `optiq traffic`; made if it is not there.",
+        scope: Scope::Environment,
+        set: |c, v| put(&mut c.profile, Some(v.into())),
+    },
+    OptionRecord {
+        name: "OPTIQ_PROFILE_SIGNAL",
+        takes: "USR1 | USR2",
+        default: "",
+        doc: "With OPTIQ_PROFILE: the profile is also written when the process gets SIGUSR1 or SIGUSR2, if the program does not handle that itself.",
+        scope: Scope::Environment,
+        set: |c, v| put(&mut c.profile_signal, Some(parsed(v)?)),
     },
     OptionRecord {
         name: "OPTIQ_LOG",

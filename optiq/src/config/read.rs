@@ -371,6 +371,7 @@ mod tests {
             "OPTIQ_CONF",
             "OPTIQ_IO_HOSTS",
             "OPTIQ_LEARNED",
+            "OPTIQ_PROFILE",
         ];
         for option in OPTIONS.iter().filter(|o| !any.contains(&o.name)) {
             let error = read(&[(option.name, "nonsense")]).error.unwrap().to_string();

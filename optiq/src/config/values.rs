@@ -109,10 +109,35 @@ pub struct Config {
     pub report: bool,
     /// `OPTIQ_LEARNED`.
     pub learned: Option<String>,
+    /// `OPTIQ_PROFILE`.
+    pub profile: Option<String>,
+    /// `OPTIQ_PROFILE_SIGNAL`.
+    pub profile_signal: Option<ProfileSignal>,
     /// `OPTIQ_LOG`.
     pub log: log::LevelFilter,
     /// The option or file of options that was rejected, and why, in a sentence; everything is left to plain MPI then.
     pub rejected: Option<String>,
+}
+
+/// A signal upon which a profile is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProfileSignal {
+    /// `SIGUSR1`.
+    Usr1,
+    /// `SIGUSR2`.
+    Usr2,
+}
+
+impl FromStr for ProfileSignal {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "USR1" => Ok(ProfileSignal::Usr1),
+            "USR2" => Ok(ProfileSignal::Usr2),
+            _ => Err(()),
+        }
+    }
 }
 
 /// The MPI functions that the preload library takes over.
@@ -188,6 +213,8 @@ impl Default for Config {
             preload: Preload::default(),
             report: false,
             learned: None,
+            profile: None,
+            profile_signal: None,
             log: log::LevelFilter::Warn,
             rejected: None,
         }
@@ -211,6 +238,8 @@ impl Config {
             disable: false,
             report: false,
             learned: learned.as_ref().map(|_| String::new()),
+            profile: None,
+            profile_signal: None,
             log: log::LevelFilter::Off,
             rejected: None,
             ..self.clone()

@@ -421,11 +421,7 @@ impl Communicator {
     /// # Errors
     /// [`TransportError::Mpi`] with what MPI reports.
     pub fn library_version(&self) -> Result<String, TransportError> {
-        let text = text_of(ffi::MPI_MAX_LIBRARY_VERSION_STRING as usize, |text, length| {
-            // SAFETY: the buffer has the size that the standard asks for.
-            unsafe { ffi::PMPI_Get_library_version(text, length) }
-        });
-        text.map_err(|code| failed(code, "MPI_Get_library_version"))
+        library_version()
     }
 
     /// The name of the processor that this rank runs on, as MPI knows it: usually the host name.
@@ -433,14 +429,34 @@ impl Communicator {
     /// # Errors
     /// [`TransportError::Mpi`] with what MPI reports.
     pub fn processor_name(&self) -> Result<String, TransportError> {
-        // SAFETY: the constant of the library that is linked.
-        let longest = unsafe { ffi::RSMPI_MAX_PROCESSOR_NAME };
-        let text = text_of(longest.max(0) as usize, |text, length| {
-            // SAFETY: the buffer has the size that the standard asks for.
-            unsafe { ffi::PMPI_Get_processor_name(text, length) }
-        });
-        text.map_err(|code| failed(code, "MPI_Get_processor_name"))
+        processor_name()
     }
+}
+
+/// What the MPI library says of itself.
+///
+/// # Errors
+/// [`TransportError::Mpi`] with what MPI reports.
+pub fn library_version() -> Result<String, TransportError> {
+    let text = text_of(ffi::MPI_MAX_LIBRARY_VERSION_STRING as usize, |text, length| {
+        // SAFETY: the buffer has the size that the standard asks for.
+        unsafe { ffi::PMPI_Get_library_version(text, length) }
+    });
+    text.map_err(|code| failed(code, "MPI_Get_library_version"))
+}
+
+/// The name of the processor that this process runs on, as MPI, which must be initialised, knows it: usually the host name.
+///
+/// # Errors
+/// [`TransportError::Mpi`] with what MPI reports.
+pub fn processor_name() -> Result<String, TransportError> {
+    // SAFETY: the constant of the library that is linked.
+    let longest = unsafe { ffi::RSMPI_MAX_PROCESSOR_NAME };
+    let text = text_of(longest.max(0) as usize, |text, length| {
+        // SAFETY: the buffer has the size that the standard asks for.
+        unsafe { ffi::PMPI_Get_processor_name(text, length) }
+    });
+    text.map_err(|code| failed(code, "MPI_Get_processor_name"))
 }
 
 /// A collective operation on words that has begun.

@@ -13,13 +13,16 @@ mod fortran;
 mod info;
 mod library;
 mod messages;
+pub mod monitoring;
 mod one_sided;
 mod reduction;
 mod requests;
 mod shared;
 mod two_sided;
 
-pub use comm::{Communicator, Pending, PendingWords, check, in_place, is_initialized, quietly};
+pub use comm::{
+    Communicator, Pending, PendingWords, check, in_place, is_initialized, library_version, processor_name, quietly,
+};
 pub use datatype::{contiguous_bytes, element_bytes, handle_bits, is_committed, is_named};
 pub use fortran::{
     buffer_from_fortran, comm_from_fortran, file_from_fortran, ignores_status, info_from_fortran, request_from_fortran,

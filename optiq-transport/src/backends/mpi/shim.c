@@ -1,4 +1,5 @@
 /* What MPI libraries define as macros or leave to the implementation, under names that Rust can link to. */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
 #include <mpi.h>
 
 void *optiq_mpi_in_place(void) { return MPI_IN_PLACE; }
@@ -27,3 +28,24 @@ int optiq_mpi_combiner(int combiner) {
     default: return OPTIQ_OTHER;
     }
 }
+
+/* Has Open MPI's monitoring component register its performance variables again; 0 if the component is not loaded (monitoring.rs). */
+#ifdef OPEN_MPI
+#include <dlfcn.h>
+int optiq_mpi_monitoring_register(void) {
+    static const char *const names[] = {"libmca_common_monitoring.so.50", "libmca_common_monitoring.so.60",
+                                        "libmca_common_monitoring.so"};
+    static const char function[] = "mca_common_monitoring_register";
+    void *found = dlsym(RTLD_DEFAULT, function);
+    for (unsigned i = 0; !found && i < sizeof names / sizeof *names; i++) {
+        /* Loads nothing; the reference is kept for good, so that the library stays. */
+        void *library = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+        if (library) found = dlsym(library, function);
+    }
+    if (!found) return 0;
+    ((void (*)(void *))found)(0);
+    return 1;
+}
+#else
+int optiq_mpi_monitoring_register(void) { return 0; }
+#endif

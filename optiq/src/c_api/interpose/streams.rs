@@ -234,7 +234,7 @@ pub(super) fn leave() {
 }
 
 /// A thread inherits the signals that are blocked: ours must not run the program's handlers.
-fn without_signals<T>(make: impl FnOnce() -> T) -> T {
+pub(super) fn without_signals<T>(make: impl FnOnce() -> T) -> T {
     // SAFETY: sets of this function's own; the mask is put back.
     unsafe {
         let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());

@@ -1,0 +1,205 @@
+//! `optiq profile` and `optiq traffic`: what is set, what is shown of files that were written by hand, and how gaps are told.
+//! Runs under MPI are in tests/profile.rs.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod support;
+
+use serde_json::{Value, json};
+use std::process::Command;
+use support::Folder;
+
+/// A rank's file: rank `r` of `ranks` on host `host`, with regions and what was sent in them.
+fn file(rank: u32, ranks: u32, host: &str, regions: &[(&str, Value)]) -> String {
+    let region = |(name, sent): &(&str, Value)| json!({"name": name, "entries": 1, "seconds": 0.5, "sent": sent, "put": [], "got": []});
+    json!({
+        "schema": "optiq-profile-rank/1", "job": "17", "rank": rank, "ranks": ranks, "host": host,
+        "library": "Open MPI v4.1.4", "source": {"name": "pml_monitoring", "collectives": true}, "complete": true,
+        "unmatched_ends": 0, "merged_entries": 0,
+        "interfaces": [{"name": "eth0", "sent_bytes": 100 + rank, "received_bytes": 7}],
+        "regions": regions.iter().map(region).collect::<Vec<_>>(),
+    })
+    .to_string()
+}
+
+/// Five ranks on the hosts of two leaves: h0 has ranks 0 and 1, the others one each.
+fn profiled(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    let write = |rank: u32, host: &str, regions: &[(&str, Value)]| {
+        folder.write(&format!("optiq-profile-{rank:05}.json"), file(rank, 5, host, regions));
+    };
+    write(0, "h0", &[("", json!([[1, 1, 50]])), ("solve", json!([[3, 2, 100], [4, 1, 10]]))]);
+    write(1, "h0", &[("", json!([[3, 1, 20]]))]);
+    write(2, "h1", &[("", json!([[0, 1, 3], [4, 1, 7]]))]);
+    write(3, "h2", &[("", json!([])), ("solve", json!([])), ("solve/halo", json!([[0, 1, 1000]]))]);
+    write(4, "h3", &[("", json!([]))]);
+    folder
+}
+
+const TREE: &str = "fattree:2x2:1x1";
+
+#[test]
+fn totals_regions_and_pairs_are_shown() {
+    let folder = profiled("profile-show");
+    let document: Value = serde_json::from_str(&folder.succeed("profile show . --json")).unwrap();
+    assert_eq!((&document["bytes"], &document["messages"]), (&json!(1190), &json!(8)));
+    let bytes: Vec<_> = document["regions"].as_array().unwrap().iter().map(|r| (&r["name"], &r["bytes"])).collect();
+    assert_eq!(bytes, [(&json!(""), &json!(80)), (&json!("solve"), &json!(110)), (&json!("solve/halo"), &json!(1000))]);
+    assert_eq!(document["ranks"][0]["received_bytes"], 1003);
+    // One host has two ranks, which see the same interface.
+    assert_eq!(document["interfaces"].as_array().unwrap().len(), 4);
+    assert_eq!(document["interfaces"][0]["sent_bytes"], 101);
+    let solve: Value = serde_json::from_str(&folder.succeed("profile show . --region solve --json")).unwrap();
+    assert_eq!((&solve["bytes"], &solve["only_region"]), (&json!(1110), &json!("solve")));
+    let csv = folder.succeed("profile show . --csv");
+    assert_eq!(csv.lines().next(), Some("region,moved,from_rank,to_rank,messages,bytes"));
+    assert!(csv.contains("\nsolve/halo,sent,3,0,1,1000\n"), "{csv}");
+    let sum: u64 = csv.lines().skip(1).map(|l| l.rsplit(',').next().unwrap().parse::<u64>().unwrap()).sum();
+    assert_eq!(sum, 1190);
+    let text = folder.succeed("profile show .");
+    assert!(text.starts_with("job 17 of 5 ranks on 4 hosts\ncounted at the sender by pml_monitoring"), "{text}");
+    assert!(text.contains("(in no region)") && text.contains("from / to"), "{text}");
+}
+
+/// By hand: h0 sends 120 to h2 and 10 to h3; h1 7 to h3 and 3 to h0; h2 1000 to h0. h0 and h1 share a leaf, as do h2 and h3.
+#[test]
+fn link_ends_carry_what_a_walk_by_hand_gives() {
+    let folder = profiled("traffic");
+    let line = format!("traffic --topology {TREE} --profile . --json");
+    let document: Value = serde_json::from_str(&folder.succeed(&line)).unwrap();
+    assert_eq!((&document["bytes"], &document["inside_bytes"]), (&json!(1140), &json!(50)));
+    let link = |from: &str, to: &str| {
+        let links = document["links"].as_array().unwrap();
+        let is_end = |l: &&Value, key: &str, name: &str| l[key] == name;
+        links.iter().find(|l| is_end(l, "from", from) && is_end(l, "to", to)).map(|l| l["bytes"].as_u64().unwrap())
+    };
+    let topology: Value =
+        serde_json::from_str(&folder.succeed(&format!("topology {TREE} --neighbours h0 --json"))).unwrap();
+    assert!(topology.is_object());
+    let csv = folder.succeed(&format!("traffic --topology {TREE} --profile . --csv"));
+    let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|l| l.split(',').collect()).collect();
+    let of =
+        |from: &str, to: &str| rows.iter().find(|r| r[0] == from && r[1] == to).unwrap()[6].parse::<u64>().unwrap();
+    let up = |host: &str| rows.iter().find(|r| r[0] == host).unwrap()[1];
+    let (left, right) = (up("h0"), up("h2"));
+    let spine = rows.iter().find(|r| r[0] == left && r[3] == "2").unwrap()[1];
+    assert_eq!([of("h0", left), of("h1", left), of("h2", right), of("h3", right)], [130, 10, 1000, 0]);
+    assert_eq!([of(left, "h0"), of(left, "h1"), of(right, "h2"), of(right, "h3")], [1003, 0, 120, 17]);
+    assert_eq!([of(left, spine), of(spine, right), of(right, spine), of(spine, left)], [137, 137, 1000, 1000]);
+    assert_eq!((link("h0", left), link(right, "h3")), (Some(130), Some(17)));
+    // Levels: from hosts up, and down again.
+    let levels: Vec<u64> =
+        document["levels"].as_array().unwrap().iter().map(|l| l["bytes"].as_u64().unwrap()).collect();
+    assert_eq!(levels, [1140, 1140, 1137, 1137]);
+    let busiest = &document["busiest"][0];
+    assert_eq!((&busiest["bytes"], &busiest["makers"][0]["region"]), (&json!(1003), &json!("solve/halo")));
+    assert_eq!(busiest["makers"][1], json!({"from_host": "h1", "to_host": "h0", "region": "", "bytes": 3}));
+    // One region alone.
+    let halo: Value = serde_json::from_str(&folder.succeed(&format!("{line} --region solve/halo"))).unwrap();
+    assert_eq!(halo["bytes"], 1000);
+}
+
+#[test]
+fn what_would_be_otherwise() {
+    let folder = profiled("traffic-what-if");
+    let run = |more: &str| -> Value {
+        serde_json::from_str(&folder.succeed(&format!("traffic --topology {TREE} --profile . --json {more}"))).unwrap()
+    };
+    // All on two hosts: ranks 0 to 3 send each other nothing over links, and rank 4 is on the second host.
+    let moved = run("--what-if placement=rank:4");
+    assert_eq!(moved["what_if"], "placement=rank:4");
+    let sum =
+        |d: &Value| d["levels"].as_array().unwrap().iter().map(|l| l["what_if_bytes"].as_u64().unwrap()).sum::<u64>();
+    // 10 and 7 bytes to rank 4: up to the leaf and down.
+    assert_eq!(sum(&moved), 2 * 17);
+    // A tree has one path for each pair.
+    let planned = run("--what-if plan");
+    assert_eq!(planned["what_if_congestion_seconds"], planned["congestion_seconds"]);
+    let text = folder.succeed(&format!("traffic --topology {TREE} --profile . --what-if plan"));
+    assert!(text.contains("; with plan ") && text.contains("h2 to h0 in solve/halo 1.00 kB"), "{text}");
+}
+
+#[test]
+fn hosts_are_never_guessed() {
+    let folder = profiled("traffic-hosts");
+    let sentence = |line: &str| {
+        let output = folder.run(line);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && output.stdout.is_empty() && text.lines().count() == 1, "{text}");
+        text
+    };
+    let other = sentence("traffic --topology fattree:2x2:1x1,names=n[0-3] --profile .");
+    assert!(other.contains("rank 0 of the profile ran on \"h0\", which is no host of"), "{other}");
+    folder.write("map", "h0 n2 # a comment\n\nh1 n3\nh2 n0\nh3 n1\n");
+    let text = folder.succeed("traffic --topology fattree:2x2:1x1,names=n[0-3] --profile . --hosts map --csv");
+    let from_n2: u64 = text
+        .lines()
+        .filter(|l| l.starts_with("n2,"))
+        .map(|l| l.split(',').nth(6).unwrap().parse::<u64>().unwrap())
+        .sum();
+    assert_eq!(from_n2, 130);
+    for (map, says) in [
+        ("h0 n9\n", "map:1: "),
+        ("h0 n0\nh1\n", "map:2: found 1 words; a processor name and a host are expected"),
+        ("h0 n0\nh0 n1\n", "map:2: \"h0\" is on line 1 already"),
+        ("h0 n0\nh1 n0\nh2 n1\nh3 n2\n", "the processors \"h0\" and \"h1\" would both be the host \"n0\""),
+    ] {
+        folder.write("map", map);
+        let text = sentence("traffic --topology fattree:2x2:1x1,names=n[0-3] --profile . --hosts map");
+        assert!(text.contains(says), "{text}");
+    }
+}
+
+#[test]
+fn gaps_are_told_and_the_rest_is_shown() {
+    let folder = profiled("profile-gaps");
+    std::fs::remove_file(folder.path("optiq-profile-00002.json")).unwrap();
+    folder.write("optiq-profile-00003.json", "{\n\"schema\":\"optiq-profile-rank/1\",\n\"job\":7}");
+    let early = file(4, 5, "h3", &[("", json!([]))]).replace("\"complete\":true", "\"complete\":false");
+    folder.write("optiq-profile-00004.json", early);
+    for line in ["profile show . --json".to_owned(), format!("traffic --topology {TREE} --profile . --json")] {
+        let output = folder.run(&line);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        for words in [
+            "optiq-profile-00003.json is no profile that can be read: invalid type: integer `7`, expected a string at line 3",
+            "no profile of rank 2-3: what they sent is not known",
+            "rank 4 did not come to MPI_Finalize",
+        ] {
+            assert!(said.contains(words), "{said}");
+        }
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(document["gaps"].as_array().unwrap().len(), 3);
+        if line.starts_with("traffic") {
+            // 120 bytes to rank 3, whose host is not known any more.
+            assert_eq!((&document["unplaced_bytes"], &document["bytes"]), (&json!(120), &json!(10)));
+        }
+    }
+}
+
+/// A library that can be preloaded into everything: this test.
+fn library() -> String {
+    std::env::current_exe().unwrap().to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_launcher_is_told_and_old_files_are_refused() {
+    let folder = Folder::new("profile-run");
+    let library = library();
+    let run = |more: &[&str]| {
+        let words = [&["profile", "--library", &library, "--output", "p", "--json"][..], more].concat();
+        let mut command: Command = folder.command(&words);
+        command.env_remove("LD_PRELOAD").output().unwrap()
+    };
+    let output = run(&["--signal", "usr2", "--", "mpirun.openmpi", "-n", "2", "a"]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let command: Vec<&str> = document["command"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(command[0], "mpirun.openmpi");
+    let profile = command.iter().find(|w| w.starts_with("OPTIQ_PROFILE=")).unwrap();
+    assert!(profile.starts_with("OPTIQ_PROFILE=/") && profile.ends_with("/p"), "{profile}");
+    assert!(command.contains(&"OPTIQ_PROFILE_SIGNAL=USR2") && command.contains(&"OPTIQ_ALGORITHM=mpi"), "{command:?}");
+    std::fs::create_dir(folder.path("p")).unwrap();
+    folder.write("p/optiq-profile-00000.json", "");
+    let output = run(&["--", "mpirun.openmpi", "-n", "2", "a"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && said.contains("--output p holds the profile of another run"), "{said}");
+}

@@ -1,0 +1,311 @@
+//! What was sent to whom in which region of the code, from readings of counters that only grow.
+//!
+//! Let `c(p, t)` be the counter of peer `p` at time `t`, and `t0 < t1 < ...` the bounds of regions. The bytes of region `r` are the sum of
+//! `c(p, t(i+1)) - c(p, t(i))` over the intervals during which `r` was the innermost region. The intervals do not overlap and leave nothing
+//! out, so the sum over regions is the counter. Counters are read at bounds only; in between the recorder costs nothing.
+//!
+//! Memory: 16 B for each peer in use and region, and 24 B more for each peer in use; it does not grow with time. Regions beyond
+//! [`MOST_REGIONS`] are not kept apart.
+
+use optiq_trace::profile::rank_file::{Region, Row};
+use optiq_transport::mpi::monitoring::Counted;
+use std::collections::BTreeMap;
+
+/// Regions that are kept apart, in any nesting. 1,024 with 10,000 peers each are 160 MB, and no page shows more.
+pub(super) const MOST_REGIONS: usize = 1024;
+
+/// Regions within regions. Deeper ones are part of the one around them: a program that never ends its regions must not grow.
+const DEEPEST: usize = 64;
+
+/// Messages and bytes.
+type Count = [u64; 2];
+
+/// The counters of one kind as they were read last: for each peer in use its rank and its place in rows; places in order of use.
+#[derive(Default)]
+struct Peers {
+    /// Ascending by peer.
+    places: Vec<(u32, u32)>,
+    last: Vec<Count>,
+}
+
+impl Peers {
+    /// Hands on what grew since the last reading, by place.
+    fn advance(&mut self, messages: &[u64], bytes: &[u64], mut grew: impl FnMut(usize, Count)) {
+        let mut known = 0;
+        for (peer, now) in messages.iter().zip(bytes).map(|(m, b)| [*m, *b]).enumerate() {
+            let peer = peer as u32;
+            let is_known = self.places.get(known).is_some_and(|place| place.0 == peer);
+            if !is_known {
+                if now == [0, 0] {
+                    continue;
+                }
+                self.places.insert(known, (peer, self.last.len() as u32));
+                self.last.push([0, 0]);
+            }
+            let place = self.places[known].1 as usize;
+            known += 1;
+            let last = std::mem::replace(&mut self.last[place], now);
+            if now != last {
+                // A tool that resets the counters must not make this panic; what is lost is lost.
+                grew(place, [now[0].saturating_sub(last[0]), now[1].saturating_sub(last[1])]);
+            }
+        }
+    }
+
+    /// The rows of one region.
+    fn rows(&self, counts: &[Count]) -> Vec<Row> {
+        let row = |&(peer, place): &(u32, u32)| {
+            let [messages, bytes] = *counts.get(place as usize)?;
+            (messages > 0 || bytes > 0).then_some(Row(peer, messages, bytes))
+        };
+        self.places.iter().filter_map(row).collect()
+    }
+}
+
+#[derive(Default)]
+struct RegionRecord {
+    path: String,
+    inner: BTreeMap<String, usize>,
+    entries: u64,
+    seconds: f64,
+    /// By kind and place; as long as the last place in use.
+    counts: [Vec<Count>; 3],
+}
+
+/// One that is open.
+struct Open {
+    region: usize,
+    /// Its own name; none if it is part of the one around it, as there are too many.
+    name: Option<String>,
+}
+
+/// The regions of a process and what was sent in them.
+pub(super) struct Recorder {
+    peers: [Peers; 3],
+    regions: Vec<RegionRecord>,
+    open: Vec<Open>,
+    /// Regions that are open beyond the deepest that are kept apart.
+    deeper: u64,
+    /// When the innermost region became that, in seconds.
+    since: f64,
+    /// Ends without a beginning.
+    pub(super) unmatched_ends: u64,
+    /// Entries into regions that are not kept apart.
+    pub(super) merged_entries: u64,
+}
+
+impl Recorder {
+    /// In no region, at a time in seconds.
+    pub(super) fn new(now: f64) -> Self {
+        Self {
+            peers: [const { Peers { places: Vec::new(), last: Vec::new() } }; 3],
+            regions: vec![RegionRecord { entries: 1, ..RegionRecord::default() }],
+            open: Vec::new(),
+            deeper: 0,
+            since: now,
+            unmatched_ends: 0,
+            merged_entries: 0,
+        }
+    }
+
+    fn innermost(&mut self) -> &mut RegionRecord {
+        let at = self.open.last().map_or(0, |open| open.region);
+        &mut self.regions[at]
+    }
+
+    /// Takes a reading of one kind of counters, by peer: what grew belongs to the innermost region.
+    pub(super) fn read(&mut self, counted: Counted, messages: &[u64], bytes: &[u64]) {
+        let kind = counted as usize;
+        let at = self.open.last().map_or(0, |open| open.region);
+        let counts = &mut self.regions[at].counts[kind];
+        self.peers[kind].advance(messages, bytes, |place, grown| {
+            if counts.len() <= place {
+                counts.resize(place + 1, [0, 0]);
+            }
+            for (sum, more) in counts[place].iter_mut().zip(grown) {
+                *sum = sum.saturating_add(more);
+            }
+        });
+    }
+
+    /// What passed until `now` belongs to the innermost region.
+    pub(super) fn pass(&mut self, now: f64) {
+        let passed = (now - self.since).max(0.0);
+        self.innermost().seconds += passed;
+        self.since = now;
+    }
+
+    /// A region begins within the innermost one. Readings up to now must have been taken.
+    pub(super) fn begin(&mut self, name: &str) {
+        if self.open.len() >= DEEPEST {
+            self.deeper += 1;
+            self.merged_entries += 1;
+            return;
+        }
+        let around = self.open.last().map_or(0, |open| open.region);
+        let known = self.regions[around].inner.get(name).copied();
+        let full = self.regions.len() >= MOST_REGIONS;
+        let (region, own) = match known {
+            Some(region) => (region, true),
+            None if full => (around, false),
+            None => {
+                let region = self.regions.len();
+                let outer = &mut self.regions[around];
+                let path = if outer.path.is_empty() { name.to_owned() } else { format!("{}/{name}", outer.path) };
+                outer.inner.insert(name.to_owned(), region);
+                self.regions.push(RegionRecord { path, ..RegionRecord::default() });
+                (region, true)
+            }
+        };
+        if own {
+            self.regions[region].entries += 1;
+        } else {
+            self.merged_entries += 1;
+        }
+        self.open.push(Open { region, name: own.then(|| name.to_owned()) });
+    }
+
+    /// The region of this name ends, and those that are open within it; without a name the innermost one. Readings up to now must
+    /// have been taken.
+    pub(super) fn end(&mut self, name: Option<&str>) {
+        if self.deeper > 0 {
+            self.deeper -= 1;
+            return;
+        }
+        let is_meant = |open: &Open| match (name, &open.name) {
+            (Some(name), Some(own)) => own == name,
+            _ => true,
+        };
+        match self.open.iter().rposition(is_meant) {
+            Some(at) => self.open.truncate(at),
+            None => self.unmatched_ends += 1,
+        }
+    }
+
+    /// All regions, the one without a name first.
+    pub(super) fn regions(&self) -> Vec<Region> {
+        let rows = |record: &RegionRecord, kind: usize| self.peers[kind].rows(&record.counts[kind]);
+        let region = |record: &RegionRecord| Region {
+            name: record.path.clone(),
+            entries: record.entries,
+            seconds: record.seconds,
+            sent: rows(record, 0),
+            put: rows(record, 1),
+            got: rows(record, 2),
+        };
+        self.regions.iter().map(region).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SENT: Counted = Counted::Sent;
+
+    fn named<'a>(regions: &'a [Region], name: &str) -> &'a Region {
+        regions.iter().find(|r| r.name == name).unwrap()
+    }
+
+    #[test]
+    fn a_region_has_what_grew_while_it_was_the_innermost() {
+        let mut recorder = Recorder::new(1.0);
+        recorder.read(SENT, &[0, 1, 0], &[0, 10, 0]);
+        recorder.pass(2.0);
+        recorder.begin("a");
+        recorder.read(SENT, &[0, 1, 2], &[0, 10, 40]);
+        recorder.pass(2.5);
+        recorder.begin("b");
+        recorder.read(SENT, &[3, 1, 3], &[9, 10, 41]);
+        recorder.read(Counted::Put, &[0, 1, 0], &[0, 7, 0]);
+        recorder.pass(3.0);
+        recorder.end(Some("a"));
+        recorder.read(SENT, &[3, 1, 4], &[9, 10, 42]);
+        let regions = recorder.regions();
+        assert_eq!(named(&regions, "").sent, [Row(1, 1, 10), Row(2, 1, 1)]);
+        assert_eq!(named(&regions, "a").sent, [Row(2, 2, 40)]);
+        assert_eq!(named(&regions, "a/b").sent, [Row(0, 3, 9), Row(2, 1, 1)]);
+        assert_eq!(named(&regions, "a/b").put, [Row(1, 1, 7)]);
+        assert_eq!(
+            (named(&regions, "").seconds, named(&regions, "a").seconds, named(&regions, "a/b").seconds),
+            (1.0, 0.5, 0.5)
+        );
+    }
+
+    #[test]
+    fn ends_without_a_beginning_are_counted_and_change_nothing() {
+        let mut recorder = Recorder::new(0.0);
+        recorder.end(None);
+        recorder.begin("a");
+        recorder.end(Some("b"));
+        recorder.read(SENT, &[1], &[5]);
+        recorder.end(None);
+        recorder.read(SENT, &[2], &[6]);
+        assert_eq!(recorder.unmatched_ends, 2);
+        let regions = recorder.regions();
+        assert_eq!(
+            (&named(&regions, "a").sent[..], &named(&regions, "").sent[..]),
+            (&[Row(0, 1, 5)][..], &[Row(0, 1, 1)][..])
+        );
+    }
+
+    #[test]
+    fn no_more_regions_than_are_kept_apart_and_none_deeper() {
+        let mut recorder = Recorder::new(0.0);
+        for i in 0..MOST_REGIONS + 10 {
+            recorder.begin(&i.to_string());
+            recorder.end(Some(&i.to_string()));
+        }
+        assert_eq!((recorder.regions.len(), recorder.merged_entries), (MOST_REGIONS, 11));
+        let mut recorder = Recorder::new(0.0);
+        (0..DEEPEST + 5).for_each(|_| recorder.begin("x"));
+        assert_eq!((recorder.open.len(), recorder.merged_entries), (DEEPEST, 5));
+        (0..DEEPEST + 5).for_each(|_| recorder.end(Some("x")));
+        assert!(recorder.open.is_empty() && recorder.unmatched_ends == 0);
+    }
+
+    #[test]
+    fn memory_is_16_bytes_for_a_peer_in_use_and_region() {
+        let mut recorder = Recorder::new(0.0);
+        let mut counters = vec![0u64; 1000];
+        for round in 0..50 {
+            recorder.begin(if round % 2 == 0 { "even" } else { "odd" });
+            // Ten peers of a thousand.
+            counters.iter_mut().step_by(100).for_each(|c| *c += 1);
+            recorder.read(SENT, &counters, &counters);
+            recorder.end(None);
+        }
+        let in_rows: usize = recorder.regions.iter().map(|r| size_of::<Count>() * r.counts[0].len()).sum();
+        assert_eq!(in_rows, 16 * 10 * 2);
+        assert_eq!(size_of::<(u32, u32)>() + size_of::<Count>(), 24);
+    }
+
+    proptest! {
+        /// Whatever begins and ends, the regions together have what the counters have.
+        #[test]
+        fn regions_sum_to_the_whole(steps in prop::collection::vec((0u8..4, 0usize..6, 0u64..1000), 0..200)) {
+            let mut recorder = Recorder::new(0.0);
+            let mut counters = [[0u64; 6]; 2];
+            for (what, peer, bytes) in steps {
+                match what {
+                    0 => recorder.begin(["a", "b", "c"][peer % 3]),
+                    1 => recorder.end(Some(["a", "b", "c"][peer % 3])),
+                    2 => recorder.end(None),
+                    _ => {
+                        counters[0][peer] += 1;
+                        counters[1][peer] += bytes;
+                    }
+                }
+                recorder.read(SENT, &counters[0], &counters[1]);
+            }
+            let regions = recorder.regions();
+            let all = counters[0].iter().zip(&counters[1]);
+            for (peer, (messages, bytes)) in all.enumerate() {
+                let rows = regions.iter().flat_map(|r| &r.sent).filter(|row| row.0 == peer as u32);
+                let sum = rows.fold([0, 0], |sum, row| [sum[0] + row.1, sum[1] + row.2]);
+                prop_assert_eq!(sum, [*messages, *bytes]);
+            }
+        }
+    }
+}
