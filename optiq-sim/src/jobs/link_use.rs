@@ -8,7 +8,7 @@
 //! `fattree:brown1296` that is some 10^5 steps in place of 5 * 10^6. Other deterministic routings are followed pair by pair.
 //!
 //! Where routers choose, nothing is known but that most packets take shortest paths: bytes are then divided evenly over the
-//! links that lead closer to the destination, at every vertex ([`crate::jobs::shortest_paths`]), and what is found is an estimate.
+//! links that lead closer to the destination, at every vertex (`shortest_paths.rs`), and what is found is an estimate.
 //!
 //! Parallel links of one pair of vertices are told apart where the routing does ([`Network::lane`]). Where it does not, a
 //! packet may take any, and a flow counts on all of them.

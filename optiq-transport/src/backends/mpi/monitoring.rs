@@ -25,6 +25,7 @@ use std::ffi::{CStr, OsString, c_char, c_int, c_void};
 
 unsafe extern "C" {
     fn optiq_mpi_monitoring_register() -> c_int;
+    fn optiq_mpi_pvar_class_size() -> c_int;
 }
 
 /// The variable that switches the component on.
@@ -130,7 +131,7 @@ impl Monitoring {
         // SAFETY: a string and an out-parameter.
         let known = unsafe {
             let [name, _] = Counted::Sent.variables();
-            ffi::PMPI_T_pvar_get_index(name.as_ptr(), CLASS, &mut index) == SUCCESS
+            ffi::PMPI_T_pvar_get_index(name.as_ptr(), class(), &mut index) == SUCCESS
                 || optiq_mpi_monitoring_register() != 0
         };
         if !known {
@@ -187,7 +188,11 @@ impl Monitoring {
 }
 
 const SUCCESS: c_int = ffi::MPI_SUCCESS as c_int;
-const CLASS: c_int = ffi::MPI_T_PVAR_CLASS_SIZE as c_int;
+
+fn class() -> c_int {
+    // SAFETY: gives a constant, which is none that Rust can see with every library.
+    unsafe { optiq_mpi_pvar_class_size() }
+}
 
 fn told(code: c_int, function: &str) -> Result<(), String> {
     if code == SUCCESS { Ok(()) } else { Err(format!("{function} ended with code {code}")) }
@@ -202,7 +207,7 @@ fn pair(session: ffi::MPI_T_pvar_session, counted: Counted, ranks: usize) -> Opt
         let made = unsafe {
             let mut world = ffi::RSMPI_COMM_WORLD;
             let object = (&raw mut world).cast::<c_void>();
-            ffi::PMPI_T_pvar_get_index(name.as_ptr(), CLASS, &mut index) == SUCCESS
+            ffi::PMPI_T_pvar_get_index(name.as_ptr(), class(), &mut index) == SUCCESS
                 && ffi::PMPI_T_pvar_handle_alloc(session, index, object, handle, &mut count) == SUCCESS
                 && usize::try_from(count) == Ok(ranks)
                 && ffi::PMPI_T_pvar_start(session, *handle) == SUCCESS

@@ -29,6 +29,9 @@ int optiq_mpi_combiner(int combiner) {
     }
 }
 
+/* The class of performance variables that count bytes or messages of each peer: an enumerator or a macro. */
+int optiq_mpi_pvar_class_size(void) { return MPI_T_PVAR_CLASS_SIZE; }
+
 /* Has Open MPI's monitoring component register its performance variables again; 0 if the component is not loaded (monitoring.rs). */
 #ifdef OPEN_MPI
 #include <dlfcn.h>

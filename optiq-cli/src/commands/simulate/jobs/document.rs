@@ -137,6 +137,7 @@ impl FiguresDocument {
 
 impl Times {
     /// Mean, quartiles with the median between them, and the 99 % quantile.
+    #[cfg(feature = "mpi")]
     pub fn seconds(&self) -> [f64; 5] {
         [self.mean_seconds, self.q1_seconds, self.median_seconds, self.q3_seconds, self.p99_seconds]
     }
@@ -167,6 +168,7 @@ impl Times {
 
 impl SlowdownDocument {
     /// Of the mean.
+    #[cfg(feature = "mpi")]
     pub fn mean(&self) -> f64 {
         self.slowdown_mean
     }
