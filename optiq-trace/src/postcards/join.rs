@@ -210,26 +210,49 @@ fn chains(pieces: &[Piece], clocks: &Clocks, slack_ns: f64) -> Vec<(Vec<usize>, 
     for (i, a) in pieces.iter().enumerate() {
         fits.extend(pieces.iter().enumerate().filter_map(|(j, b)| Some((distance(a, b)?, i, j))));
     }
-    let mut choices = vec![(0, 0); pieces.len()];
-    for &(_, i, j) in &fits {
-        choices[i].0 += 1;
-        choices[j].1 += 1;
-    }
     fits.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-    let (mut next, mut has_previous) = (vec![None; pieces.len()], vec![false; pieces.len()]);
-    for (_, i, j) in fits {
-        if next[i].is_none() && !has_previous[j] {
-            next[i] = Some(j);
-            has_previous[j] = true;
-        }
-    }
-    let starts = (0..pieces.len()).filter(|&i| !has_previous[i]);
-    let chain = |start: usize| {
-        let chain: Vec<usize> = std::iter::successors(Some(start), |&i| next[i]).collect();
-        let is_ambiguous = chain.iter().any(|&i| choices[i].0 > 1 || choices[i].1 > 1);
+    let matched = Matched::new(pieces.len(), fits.into_iter().map(|(_, i, j)| (i, j)));
+    let flagged = |chain: Vec<usize>| {
+        let is_ambiguous = matched.has_choice(&chain);
         (chain, is_ambiguous)
     };
-    starts.map(chain).collect()
+    matched.chains().map(flagged).collect()
+}
+
+/// What follows what, where each has one successor and one predecessor at most.
+struct Matched {
+    next: Vec<Option<usize>>,
+    has_previous: Vec<bool>,
+    /// How many would have fitted behind each, and before it.
+    choices: Vec<(usize, usize)>,
+}
+
+impl Matched {
+    /// Of `count` things, from pairs that fit, the best ones first: each takes the first that is left.
+    fn new(count: usize, fits: impl Iterator<Item = (usize, usize)>) -> Self {
+        let (next, has_previous, choices) = (vec![None; count], vec![false; count], vec![(0, 0); count]);
+        let mut matched = Self { next, has_previous, choices };
+        for (i, j) in fits {
+            matched.choices[i].0 += 1;
+            matched.choices[j].1 += 1;
+            if matched.next[i].is_none() && !matched.has_previous[j] {
+                matched.next[i] = Some(j);
+                matched.has_previous[j] = true;
+            }
+        }
+        matched
+    }
+
+    /// Each from its first one on.
+    fn chains(&self) -> impl Iterator<Item = Vec<usize>> {
+        let starts = (0..self.next.len()).filter(|&i| !self.has_previous[i]);
+        starts.map(|start| std::iter::successors(Some(start), |&i| self.next[i]).collect())
+    }
+
+    /// Whether another one would have fitted somewhere in it.
+    fn has_choice(&self, chain: &[usize]) -> bool {
+        chain.iter().any(|&i| self.choices[i].0 > 1 || self.choices[i].1 > 1)
+    }
 }
 
 /// Joins pieces of paths with one header over gaps of at most `longest` nanoseconds.
@@ -253,26 +276,14 @@ fn bridge(packet: Packet, mut chains: Vec<(Vec<Piece>, bool)>, longest: f64) -> 
         let later = chains.iter().enumerate().skip(i + 1);
         fits.extend(later.filter_map(|(j, b)| Some((fit(&a.0, &b.0)?, i, j))));
     }
-    let mut choices = vec![(0, 0); chains.len()];
-    for &(_, i, j) in &fits {
-        choices[i].0 += 1;
-        choices[j].1 += 1;
-    }
     fits.sort_by(|a, b| a.0.0.cmp(&b.0.0).then(a.0.1.total_cmp(&b.0.1)).then((a.1, a.2).cmp(&(b.1, b.2))));
-    let (mut next, mut has_previous) = (vec![None; chains.len()], vec![false; chains.len()]);
-    for (_, i, j) in fits {
-        if next[i].is_none() && !has_previous[j] {
-            next[i] = Some(j);
-            has_previous[j] = true;
-        }
-    }
-    let whole = |start: usize| {
-        let parts: Vec<usize> = std::iter::successors(Some(start), |&i| next[i]).collect();
-        let is_ambiguous = parts.iter().any(|&i| chains[i].1 || choices[i].0 > 1 || choices[i].1 > 1);
+    let matched = Matched::new(chains.len(), fits.into_iter().map(|(_, i, j)| (i, j)));
+    let whole = |parts: Vec<usize>| {
+        let is_ambiguous = matched.has_choice(&parts) || parts.iter().any(|&i| chains[i].1);
         let parts: Vec<Vec<Piece>> = parts.into_iter().map(|i| chains[i].0.clone()).collect();
         path(packet, &parts, is_ambiguous)
     };
-    (0..chains.len()).filter(|&i| !has_previous[i]).map(whole).collect()
+    matched.chains().map(whole).collect()
 }
 
 /// A path of parts between which postcards are missing.
