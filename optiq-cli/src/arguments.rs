@@ -159,7 +159,7 @@ pub struct Planning {
 }
 
 /// A fraction, as `1%` or `0.01`; the caller checks its range.
-fn fraction(text: &str) -> Option<f64> {
+pub fn fraction(text: &str) -> Option<f64> {
     let (number, divisor) = match text.trim().strip_suffix('%') {
         Some(percent) => (percent, 100.0),
         None => (text, 1.0),

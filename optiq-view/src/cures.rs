@@ -35,14 +35,10 @@ impl CuresPage {
     pub fn page(&self) -> String {
         let body = html! {
             main {
-                header {
-                    h1 { (self.heading) }
-                    p #subtitle { (self.subtitle) }
-                    @for note in &self.notes { p.note.partial { (note) } }
-                }
+                (page::header(&self.heading, &self.subtitle, &self.notes))
                 section aria-labelledby="figures-heading" {
                     h2 #figures-heading { "Cures" }
-                    div.scroll.figures { (markup(&self.figures)) }
+                    div.scroll.figures { (table::with_heads(&self.figures)) }
                     p.note { (FIGURES) }
                 }
                 @for (name, boxes) in &self.boxes {
@@ -56,7 +52,7 @@ impl CuresPage {
                 @for limits in &self.limits {
                     section {
                         h2 { (limits.title) }
-                        div.scroll { (markup(&limits.rows)) }
+                        div.scroll { (table::with_heads(&limits.rows)) }
                         p.note { (LIMITS) }
                     }
                 }
@@ -66,12 +62,6 @@ impl CuresPage {
         let style = [&curves::style(), &boxes::style(), include_str!("sweep.css"), STYLE].concat();
         page::page(&self.heading, Drawn::Already, &style, body)
     }
-}
-
-fn markup(rows: &[Vec<String>]) -> maud::Markup {
-    let (heads, rows) = rows.split_first().map_or((&[][..], &[][..]), |(heads, rows)| (&heads[..], rows));
-    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    table::markup(&heads, heads.len(), rows.iter().cloned())
 }
 
 const STYLE: &str = ".figures td:nth-child(2), .figures th:nth-child(2) { text-align: left; }\n";

@@ -55,6 +55,17 @@ pub fn card(number: &str, what: &str, more: Option<&str>) -> Markup {
     }
 }
 
+/// The top of a page: what it is of, on what and how, and what is missing in it.
+pub fn header(heading: &str, subtitle: &str, notes: &[String]) -> Markup {
+    html! {
+        header {
+            h1 { (heading) }
+            p #subtitle { (subtitle) }
+            @for note in notes { p.note.partial { (note) } }
+        }
+    }
+}
+
 /// Text as it stands in markup.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")

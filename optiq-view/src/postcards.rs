@@ -33,11 +33,7 @@ impl PostcardsPage {
     pub fn page(&self) -> String {
         let body = html! {
             main {
-                header {
-                    h1 { (self.heading) }
-                    p #subtitle { (self.subtitle) }
-                    @for note in &self.notes { p.note.partial { (note) } }
-                }
+                (page::header(&self.heading, &self.subtitle, &self.notes))
                 div.cards { @for (number, what) in &self.cards { (page::card(number, what, None)) } }
                 @if let Some((heat, [half, high])) = &self.senders {
                     section aria-labelledby="senders-heading" {
@@ -50,7 +46,7 @@ impl PostcardsPage {
                 @if self.lines.len() > 1 {
                     section {
                         h2 { "Lines of programs" }
-                        div.scroll { (markup(&self.lines)) }
+                        div.scroll { (table::with_heads(&self.lines)) }
                     }
                 }
                 @for (title, way) in &self.ways { (bars(title, way, "")) }
@@ -72,12 +68,6 @@ fn bars(title: &str, bars: &Bars, note: &str) -> Markup {
             }
         }
     }
-}
-
-fn markup(rows: &[Vec<String>]) -> Markup {
-    let (heads, rows) = rows.split_first().map_or((&[][..], &[][..]), |(heads, rows)| (&heads[..], rows));
-    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    table::markup(&heads, 1, rows.iter().cloned())
 }
 
 const SENDERS: &str = "A row is a sender, or several that follow each other; a cell is coloured if one of their marked packets began then. Packets that \

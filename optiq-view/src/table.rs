@@ -50,6 +50,13 @@ pub fn markup(heads: &[&str], words_from: usize, rows: impl IntoIterator<Item = 
     }
 }
 
+/// As [`markup`], of figures whose first row has the names of the columns.
+pub fn with_heads(rows: &[Vec<String>]) -> Markup {
+    let (heads, rows) = rows.split_first().map_or((&[][..], &[][..]), |(heads, rows)| (&heads[..], rows));
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    markup(&heads, heads.len(), rows.iter().cloned())
+}
+
 /// Whether sizes are shown with binary units. It concerns what people read and nothing else, so it is one for the process.
 static BINARY: AtomicBool = AtomicBool::new(false);
 

@@ -1,5 +1,6 @@
 //! `optiq postcards record`.
 
+use crate::arguments::fraction;
 use crate::commands::simulate::interrupt;
 use crate::failure::Failure;
 use crate::output::{self, Schema};
@@ -67,11 +68,7 @@ pub struct Arguments {
 }
 
 fn part(text: &str) -> Result<f64, String> {
-    let number = match text.trim().strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().map(|p| p / 100.0),
-        None => text.trim().parse(),
-    };
-    let part = number.ok().filter(|part| (0.0..1.0).contains(part));
+    let part = fraction(text).filter(|part| (0.0..1.0).contains(part));
     part.ok_or_else(|| "a part from 0 to below 1 is expected, such as 10% or 0.1".into())
 }
 
