@@ -7,13 +7,13 @@
 //! that shares no link with a congestor has an impact of exactly 1 under deterministic routes, since its draws are the same.
 //!
 //! Congestors have the sizes of GPCNeT 1.3 (`INCAST_MSG_COUNT`, `BCAST_MSG_COUNT` and `A2A_MSG_COUNT` of `network_load_test.c` are 512 words
-//! of 8 bytes), and as much under way as one of its processes a host: `rma_incast_congestor` and `rma_bcast_congestor` of
+//! of 8 bytes), and as much in flight as one of its processes a host: `rma_incast_congestor` and `rma_bcast_congestor` of
 //! `congestors.c` flush after each put and get.
 //!
 //! What differs from GPCNeT: all congestors of a run are of one kind, and one incast or broadcast has a single host at its hot
 //! end (GPCNeT runs all kinds at once, each on a quarter of the congestors). A message of the two-sided incast waits for the one before, as
 //! messages between a pair are confirmed in all loops of [`crate::jobs::programs`]; GPCNeT's `MPI_Send` returns before, where it is
-//! eager. The bandwidth test has one message under way to one neighbour in place of eight to both.
+//! eager. The bandwidth test has one message in flight to one neighbour in place of eight to both.
 //!
 //! Congestion saturates switches, so routers serve who came first ([`Arbitration::FirstCome`]), whatever the model says: with the
 //! default a victim's packet may be overtaken for ever, and a run does not end (decision 046).

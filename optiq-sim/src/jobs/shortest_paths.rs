@@ -132,7 +132,7 @@ impl<'n> ShortestPaths<'n> {
         }
     }
 
-    /// Finds the paths to a vertex; nothing is under way to another one.
+    /// Finds the paths to a vertex; nothing is left to divide for another one.
     fn lead_to(&mut self, root: NodeId) {
         self.root = Some(root);
         self.has_parts = false;
@@ -217,7 +217,7 @@ impl<'n> ShortestPaths<'n> {
         Ok(())
     }
 
-    /// Divides what is under way to the last destinations.
+    /// Divides what is pending for the last destinations.
     pub(crate) fn finish(&mut self, bytes: &mut [f64]) {
         if !std::mem::take(&mut self.is_pending) {
             return;
