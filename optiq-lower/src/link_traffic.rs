@@ -5,7 +5,7 @@
 //! what arrives at its end at `v`. What goes the other way is another link's. Ranks of one host send each other nothing over links.
 
 use optiq_net::{LinkId, LinkLoad, NetError, Network, NodeId};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// What one host sent to another one in one region of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,28 +92,6 @@ impl HostTraffics {
     }
 }
 
-/// How far each vertex is from the nearest host: 0 for hosts, 1 for the switches that hosts are joined to, and so on; `None` for
-/// a network without switches, and for vertices that no host reaches.
-pub fn levels(network: &Network) -> Option<Vec<Option<u32>>> {
-    if network.vertices() == network.hosts() {
-        return None;
-    }
-    let mut levels = vec![None; network.vertices()];
-    let mut next: VecDeque<NodeId> = (0..network.hosts() as u32).map(NodeId).collect();
-    next.iter().for_each(|host| levels[host.index()] = Some(0));
-    while let Some(at) = next.pop_front() {
-        let level = levels[at.index()].map(|level: u32| level + 1);
-        for link in network.out_links(at) {
-            let to = network.link(link).to;
-            if levels[to.index()].is_none() {
-                levels[to.index()] = level;
-                next.push_back(to);
-            }
-        }
-    }
-    Some(levels)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
@@ -147,16 +125,6 @@ mod tests {
         let makers = traffic.makers(&net, &[up]).unwrap();
         let bytes: Vec<_> = makers[0].iter().map(|t| (t.src, t.dst, t.region, t.bytes)).collect();
         assert_eq!(bytes, [(h(0), h(2), 0, 100), (h(0), h(2), 1, 20), (h(1), h(3), 0, 7)]);
-    }
-
-    #[test]
-    fn levels_are_distances_from_hosts() {
-        let net = tree();
-        let levels = levels(&net).unwrap();
-        assert_eq!(levels.iter().filter(|l| **l == Some(0)).count(), 4);
-        assert_eq!(levels.iter().filter(|l| **l == Some(1)).count(), 2);
-        assert_eq!(levels.iter().filter(|l| **l == Some(2)).count(), 1);
-        assert!(super::levels(&Network::from_spec("torus:4").unwrap()).is_none());
     }
 
     proptest! {

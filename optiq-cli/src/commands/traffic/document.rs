@@ -1,7 +1,8 @@
 //! The document of `optiq traffic`, and its text.
 
 use crate::failure::Failure;
-use optiq_lower::link_traffic::{HostTraffic, HostTraffics, levels};
+use optiq_lower::link_traffic::{HostTraffic, HostTraffics};
+use optiq_net::structure::levels;
 use optiq_net::{LinkId, LinkLoad, Network};
 use optiq_trace::profile::job::{JobProfile, Moved};
 use optiq_view::table;

@@ -178,7 +178,7 @@ impl Arguments {
 
 /// A line for every link: what is sent at its first end, which arrives at its second.
 fn csv(net: &Network, load: &LinkLoad, other: Option<&Other>) -> String {
-    let levels = optiq_lower::link_traffic::levels(net);
+    let levels = optiq_net::structure::levels(net);
     let more = if other.is_some() { ",what_if_bytes" } else { "" };
     let mut text = format!("from,to,from_level,to_level,lanes,capacity_bytes_per_second,bytes,seconds{more}\n");
     for (i, link) in net.links().iter().enumerate() {
