@@ -29,6 +29,38 @@ pub struct HostTraffics {
     pub inside_bytes: u64,
 }
 
+/// Traffic on every link; see [`HostTraffics::on_links`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnLinks {
+    /// In sum.
+    pub load: LinkLoad,
+    /// Per region: bytes on each link.
+    pub regions: Vec<Vec<u64>>,
+    /// Per link.
+    pub makers: Vec<PairsOnLink>,
+}
+
+/// The pairs of hosts that send over a link.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PairsOnLink {
+    /// How many there are.
+    pub pairs: u32,
+    /// Those with the most bytes, the largest first; among equals those with the lower numbers.
+    pub most: Vec<(NodeId, NodeId, u64)>,
+}
+
+impl PairsOnLink {
+    /// Adds a pair. Pairs come in the order of their numbers, so that equals stay in it.
+    fn add(&mut self, pair: (NodeId, NodeId, u64), most: usize) {
+        self.pairs += 1;
+        let place = self.most.partition_point(|kept| kept.2 >= pair.2);
+        if place < most {
+            self.most.truncate(most - 1);
+            self.most.insert(place, pair);
+        }
+    }
+}
+
 impl HostTraffics {
     /// Adds up what ranks sent: (region, from, to, bytes), each end being the rank's host.
     pub fn new(sent: impl IntoIterator<Item = (u32, NodeId, NodeId, u64)>) -> Self {
@@ -67,6 +99,36 @@ impl HostTraffics {
     /// As [`Network::route_load`].
     pub fn load(&self, network: &Network) -> Result<LinkLoad, NetError> {
         network.route_load(self.pairs())
+    }
+
+    /// What every link carries, region by region, and which pairs of hosts make most of it: one walk of each pair. `regions` is
+    /// how many there are, `most` how many pairs are kept for each link.
+    ///
+    /// # Errors
+    /// As [`Network::route`], and [`NetError::Overflow`] for sums beyond 64 bits.
+    pub fn on_links(&self, network: &Network, regions: usize, most: usize) -> Result<OnLinks, NetError> {
+        let links = network.links().len();
+        let mut found = OnLinks {
+            load: LinkLoad::empty(network),
+            regions: vec![vec![0; links]; regions],
+            makers: vec![PairsOnLink::default(); links],
+        };
+        let mut route = Vec::new();
+        let same = |a: &HostTraffic, b: &HostTraffic| (a.src, a.dst) == (b.src, b.dst);
+        for run in self.all.chunk_by(same) {
+            route.clear();
+            network.route(run[0].src, run[0].dst, &mut route)?;
+            let bytes = run.iter().map(|t| t.bytes).fold(0, u64::saturating_add);
+            found.load.add(network, &route, bytes)?;
+            for link in &route {
+                for t in run {
+                    // No more than the sum over all regions, which fits.
+                    found.regions[t.region as usize][link.index()] += t.bytes;
+                }
+                found.makers[link.index()].add((run[0].src, run[0].dst, bytes), most);
+            }
+        }
+        Ok(found)
     }
 
     /// What makes the load of each of `links`: its traffic, the largest first.
@@ -138,6 +200,22 @@ mod tests {
             let makers = traffic.makers(&net, &links).unwrap();
             for (makers, bytes) in makers.iter().zip(&load.bytes) {
                 prop_assert_eq!(makers.iter().map(|m| m.bytes).sum::<u64>(), *bytes);
+            }
+            // All at once.
+            let found = traffic.on_links(&net, 3, 2).unwrap();
+            prop_assert_eq!(&found.load, &load);
+            for (i, makers) in makers.iter().enumerate() {
+                for region in 0..3 {
+                    let sum: u64 = makers.iter().filter(|m| m.region == region).map(|m| m.bytes).sum();
+                    prop_assert_eq!(found.regions[region as usize][i], sum);
+                }
+                let mut pairs: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
+                makers.iter().for_each(|m| *pairs.entry((m.src, m.dst)).or_default() += m.bytes);
+                prop_assert_eq!(found.makers[i].pairs as usize, pairs.len());
+                let mut most: Vec<_> = pairs.into_iter().map(|((src, dst), bytes)| (src, dst, bytes)).collect();
+                most.sort_by_key(|p| (std::cmp::Reverse(p.2), p.0, p.1));
+                most.truncate(2);
+                prop_assert_eq!(&found.makers[i].most, &most);
             }
             let from_hosts: u64 = net.links().iter().zip(&load.bytes).filter(|(l, _)| net.is_host(l.from)).map(|(_, b)| b).sum();
             prop_assert_eq!(from_hosts, traffic.bytes());

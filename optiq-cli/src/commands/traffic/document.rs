@@ -21,6 +21,8 @@ pub struct Other {
     /// What was chosen: `plan` or `placement=rank:2`.
     pub name: String,
     pub load: LinkLoad,
+    /// Who would send what to whom on the fabric's own routes; none over planned paths.
+    pub traffics: Option<HostTraffics>,
 }
 
 /// What is shown.
