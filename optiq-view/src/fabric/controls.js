@@ -318,7 +318,18 @@ function start() {
   window.addEventListener("beforeprint", whole);
   window.matchMedia("print").addEventListener("change", (event) => (event.matches ? whole() : repaint()));
   window.addEventListener("afterprint", repaint);
-  window.optiqFabric = { view, counts, filter };
+  // For those who look at the page with a program: places are in pixels of the window.
+  const onPage = (x, y) => {
+    const box = pictures[0].canvas.getBoundingClientRect();
+    return [(x - view.x) * view.scale + box.left + box.width / 2, (y - view.y) * view.scale + box.top + box.height / 2];
+  };
+  const placeOf = (name) => onPage(X[names.indexOf(name)], Y[names.indexOf(name)]);
+  const placeOfEnd = (from, to, share = 0.5) => {
+    const end = ofVertex[names.indexOf(from)].find((e) => names[vertexAt(otherEnd(e))] === to);
+    const [x0, y0, x1, y1] = halves.slice(4 * end, 4 * end + 4);
+    return onPage(x0 + (x1 - x0) * share, y0 + (y1 - y0) * share);
+  };
+  window.optiqFabric = { view, counts, move, zoom, fit, placeOf, placeOfEnd };
 }
 
 start();

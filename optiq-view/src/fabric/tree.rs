@@ -150,11 +150,12 @@ impl Tree<'_> {
         }
     }
 
-    /// Rows: hosts at 0, leaves as high as the fan of their hosts is wide, and the levels above so that all is twice as wide as high.
+    /// Rows: hosts at 0, leaves as high as the fan of their hosts is wide, and the levels above so that all is about twice as wide as high.
     fn heights(&self, width: f64, widest: usize, places: &mut [Point]) {
         let s = self.structure;
         let leaf = (0.8 * widest as f64).clamp(2.5, (0.25 * width).max(2.5));
-        let step = (0.42 * width / f64::from(s.top.max(2))).max(leaf);
+        let high = if s.rails > 1 { 0.28 } else { 0.48 };
+        let step = (high * width / f64::from(s.top.saturating_sub(1)).max(1.4)).max(leaf);
         let all = leaf + step * f64::from(s.top.saturating_sub(1));
         for (v, place) in places.iter_mut().enumerate() {
             let (Some(rail), Some(level)) = (s.rail[v], s.levels[v]) else { continue };
