@@ -215,3 +215,23 @@ fn the_page_has_arrays_for_both_ends() {
     assert_eq!(data["series"][0]["makers"]["first"], serde_json::json!([0, 1, 2, 3, 4]));
     assert_eq!((&data["series"][0]["makers"]["most"], &data["hosts"]), (&1.into(), &2.into()));
 }
+
+#[test]
+fn a_rail_that_is_not_used_is_seen_at_a_glance() {
+    let (net, layout) = layout("fattree:4x3:1x2,rails=2");
+    let is_first = |v: NodeId| layout.structure.rail[v.index()] != Some(1);
+    let bytes = net.links().iter().map(|l| u64::from(is_first(l.from) && is_first(l.to))).collect();
+    let series = [LinkSeries { name: "broadcast".into(), bytes, ..LinkSeries::default() }];
+    let svg = picture(&net, &layout, &series).svg();
+    let y = |text: &str| text.split(' ').nth(1).unwrap().parse::<f64>().unwrap();
+    let of = |class: &str| {
+        let line = svg.lines().find(|l| l.starts_with(&format!("<path class=\"{class}\""))).unwrap();
+        let path = line.split("d=\"").nth(1).unwrap().split('"').next().unwrap();
+        let points: Vec<f64> = path[1..].split(['M', 'L']).map(y).collect();
+        let low = points.iter().copied().fold(f64::INFINITY, f64::min);
+        (low, points.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+    };
+    // Everything that is used stands above everything that is not; they meet at the row of the hosts.
+    let (used, idle) = (of("h20"), of("h0"));
+    assert!(used.0 < used.1 && idle.0 < idle.1 && (used.1 - idle.0).abs() < 0.11, "{used:?} {idle:?}");
+}
