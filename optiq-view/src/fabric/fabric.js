@@ -6,6 +6,9 @@
 
 /** Links' ends and vertices that are drawn in a frame, at most: a few milliseconds of a processor that draws without help. */
 const ITEMS_PER_FRAME = 3000;
+/** Of these so many at once; the next ones wait for the next frame once a frame has taken as long as this, in milliseconds. */
+const ITEMS_AT_ONCE = 500;
+const LONGEST_WORK = 6;
 /** How far a sheet reaches beyond the window, in parts of the window on each side. */
 const MARGIN = 0.4;
 /** Shades of the scale. */
@@ -68,6 +71,7 @@ function choosePart() {
   });
   worst = 0;
   for (const { time } of loads) for (const t of time) worst = Math.max(worst, t);
+  for (const load of loads) load.shade = Uint8Array.from(load.time, shadeOf);
   version += 1;
 }
 /** Where the time of an end lies on the scale: 0 for nothing, else 1 to SHADES. */
@@ -125,20 +129,33 @@ function itemsOf(load, sheet) {
   const [left, right] = [-1, 1].map((side) => at.x + side * width / 2 / at.scale);
   const [top, bottom] = [-1, 1].map((side) => at.y + side * height / 2 / at.scale);
   const bundled = at.scale < BUNDLED;
-  const buckets = Array.from({ length: SHADES + 1 }, () => []);
+  const seen = new Int32Array(endCount);
+  const ofShade = new Int32Array(SHADES + 2);
+  const shade = load ? load.shade : new Uint8Array(endCount);
+  let count = 0;
   for (let end = 0; end < endCount; end += 1) {
     if (!isCableShown[end >> 1] || (bundled && isHostCable[end >> 1] && bundles.length)) continue;
     const i = 4 * end;
     if (Math.max(halves[i], halves[i + 2]) < left || Math.min(halves[i], halves[i + 2]) > right
       || Math.max(halves[i + 1], halves[i + 3]) < top || Math.min(halves[i + 1], halves[i + 3]) > bottom) continue;
-    buckets[load ? shadeOf(load.time[end]) : SHADES].push(end);
+    seen[count] = end;
+    count += 1;
+    ofShade[shade[end] + 1] += 1;
+  }
+  // Sorted by counting: where the ends of each shade begin.
+  for (let i = 0; i <= SHADES; i += 1) ofShade[i + 1] += ofShade[i];
+  const ends = new Int32Array(count);
+  for (let i = 0; i < count; i += 1) {
+    const bucket = shade[seen[i]];
+    ends[ofShade[bucket]] = seen[i];
+    ofShade[bucket] += 1;
   }
   const wide = bundled ? bundles.filter(({ own }) => isCableShown[own[0] >> 1]) : [];
   const vertices = [];
   for (let v = 0; v < names.length; v += 1) {
     if (X[v] >= left - 1 && X[v] <= right + 1 && Y[v] >= top - 1 && Y[v] <= bottom + 1) vertices.push(v);
   }
-  return { wide, ends: buckets.flatMap((ends, shade) => ends.map((end) => ({ end, shade }))), vertices };
+  return { wide, ends, shade, vertices };
 }
 
 function lineWidth(shade, scale) {
@@ -149,7 +166,7 @@ function lineWidth(shade, scale) {
 /** Draws items from `from` on, at most `most`; returns how many. */
 function drawItems(sheet, load, from, most) {
   const { context, items, view: at, width, height } = sheet;
-  const place = (x, y) => [(x - at.x) * at.scale + width / 2, (y - at.y) * at.scale + height / 2];
+  const [across, down] = [width / 2 - at.x * at.scale, height / 2 - at.y * at.scale];
   const until = Math.min(sheet.total, from + most);
   let [drawn, style] = [from, null];
   const begin = (next, shade, wide = lineWidth(shade, at.scale)) => {
@@ -162,23 +179,23 @@ function drawItems(sheet, load, from, most) {
     context.lineWidth = !load ? 0.5 * lineWidth(0, at.scale) + 0.2 : wide;
   };
   const line = (x0, y0, x1, y1) => {
-    context.moveTo(...place(x0, y0));
-    context.lineTo(...place(x1, y1));
+    context.moveTo(x0 * at.scale + across, y0 * at.scale + down);
+    context.lineTo(x1 * at.scale + across, y1 * at.scale + down);
   };
   for (; drawn < until && drawn < items.wide.length; drawn += 1) {
     const { v, middle, own } = items.wide[drawn];
     const most = (ends) => load ? ends.reduce((m, end) => Math.max(m, load.time[end]), 0) : 0;
-    const [down, up] = [most(own), most(own.map(otherEnd))].map(shadeOf);
+    const [away, back] = [most(own), most(own.map(otherEnd))].map(shadeOf);
     const half = [(X[v] + middle[0]) / 2, (Y[v] + middle[1]) / 2];
     const thick = Math.min(8, 1.5 + own.length / 6);
-    begin(`bundle ${drawn} down`, down, thick);
+    begin(`bundle ${drawn} away`, away, thick);
     line(X[v], Y[v], ...half);
-    begin(`bundle ${drawn} up`, up, thick);
+    begin(`bundle ${drawn} back`, back, thick);
     line(...middle, ...half);
   }
   for (; drawn < until && drawn < items.wide.length + items.ends.length; drawn += 1) {
-    const { end, shade } = items.ends[drawn - items.wide.length];
-    begin(`shade ${shade}`, shade);
+    const end = items.ends[drawn - items.wide.length];
+    begin(items.shade[end], items.shade[end]);
     const i = 4 * end;
     line(halves[i], halves[i + 1], halves[i + 2], halves[i + 3]);
   }
@@ -189,7 +206,7 @@ function drawItems(sheet, load, from, most) {
     for (let i = drawn; i < until; i += 1) {
       const v = items.vertices[i - items.wide.length - items.ends.length];
       if ((v < hosts) !== isHost) continue;
-      const [x, y] = place(X[v], Y[v]);
+      const [x, y] = [X[v] * at.scale + across, Y[v] * at.scale + down];
       const r = (isHost ? size.host : size.other) / 2;
       context.rect(x - r, y - r, 2 * r, 2 * r);
     }
@@ -239,8 +256,12 @@ function picture(series, canvas) {
       own.begin(false);
     }
     if (!own.next) return 0;
-    const drawn = drawItems(own.next, loads[series], own.next.done, most);
-    own.next.done += drawn;
+    const [from, start] = [own.next.done, performance.now()];
+    const until = Math.min(own.next.total, from + most);
+    do {
+      own.next.done += drawItems(own.next, loads[series], own.next.done, Math.min(ITEMS_AT_ONCE, until - own.next.done));
+    } while (own.next.done < until && (most === Infinity || performance.now() - start < LONGEST_WORK));
+    const drawn = own.next.done - from;
     if (own.next.done >= own.next.total) own.finish();
     return drawn;
   };
