@@ -12,7 +12,7 @@
 //! Both count as groups only if there are two or more, of two switches or more each, and at least half of all pairs that could be
 //! joined within them are.
 
-use super::{Adjacency, parts};
+use super::adjacency::{Adjacency, parts};
 use std::collections::BTreeMap;
 
 /// Per switch its group, and how many there are.

@@ -12,7 +12,7 @@
 //! A whole pod without hosts is reached from the top: its upper switches are siblings of those of other pods, and what is below them
 //! was counted upwards. A switch whose neighbours towards hosts were all put lower is put one level below the lowest of them.
 
-use super::Adjacency;
+use super::adjacency::Adjacency;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Per vertex of a graph whose first `hosts` vertices are the hosts: its level; `None` for what no host reaches.

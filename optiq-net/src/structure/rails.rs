@@ -5,7 +5,7 @@
 //! Parts are coloured so that rails of each other differ: each in turn, the one with the lowest host and switch first, gets the
 //! lowest number that none of its rails has.
 
-use super::{Adjacency, parts};
+use super::adjacency::{Adjacency, parts};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Per switch its rail, `None` for hosts; and how many rails there are, at least 1.

@@ -2,6 +2,7 @@
 use super::*;
 use crate::builder::{End, NetworkBuilder};
 use crate::geometry::Geometry;
+use crate::network::Network;
 use crate::routing::Routing;
 
 fn of(spec: &str) -> Structure {

@@ -11,11 +11,9 @@
 
 use super::{sweeps, tree};
 use crate::layers::{RingGroup, ring_places};
+use crate::svg::Point;
 use optiq_net::structure::{Arrangement, Structure};
 use optiq_net::{Grid, Network, NodeId, natural_order};
-
-/// A place; `y` points down.
-pub type Point = (f64, f64);
 
 /// How far the third and higher dimensions of a grid lean, so that links of different blocks do not lie on each other.
 const LEAN: f64 = 0.16;
@@ -24,8 +22,8 @@ const LEAN: f64 = 0.16;
 pub struct FabricLayout {
     /// What it is built like.
     pub structure: Structure,
-    /// Per vertex.
-    pub places: Vec<Point>,
+    /// Per vertex; `y` points down.
+    pub places: Vec<(f64, f64)>,
     /// Links that close a ring of a grid, which are drawn as stubs at their ends.
     pub stubs: Vec<bool>,
     /// What the picture shows, in a few words.
@@ -56,7 +54,7 @@ impl FabricLayout {
     }
 
     /// The corners of a box around all places, the lower one first.
-    pub fn bounds(&self) -> (Point, Point) {
+    pub fn bounds(&self) -> ((f64, f64), (f64, f64)) {
         let low = self.places.iter().fold((f64::INFINITY, f64::INFINITY), |m, p| (m.0.min(p.0), m.1.min(p.1)));
         let high = self.places.iter().fold((f64::NEG_INFINITY, f64::NEG_INFINITY), |m, p| (m.0.max(p.0), m.1.max(p.1)));
         (low, high)

@@ -10,7 +10,7 @@
 //! Where there are switches, these are laid out, and hosts hang below theirs. A sweep looks at each link twice, so that all takes
 //! `O(SWEEPS * (links + vertices log vertices))`.
 
-use super::layout::Point;
+use crate::svg::Point;
 use optiq_net::structure::{Structure, parts};
 use std::collections::VecDeque;
 

@@ -10,7 +10,7 @@
 //! The first rail stands above the hosts and the second one below them, mirrored (K. Brown, 2018, section 4.3.2); further ones behind these. Leaves
 //! of the second rail stand below the middle of their hosts, which are in the order of the first one.
 
-use super::layout::Point;
+use crate::svg::Point;
 use optiq_net::structure::Structure;
 
 /// Between two leaves, in distances of hosts.
