@@ -1,7 +1,7 @@
 //! All of it for a network.
 
 use super::adjacency::{Adjacency, neighbours};
-use super::{groups, levels, rails};
+use super::{groups, rails};
 use crate::network::Network;
 
 /// What switches form.
@@ -43,7 +43,7 @@ impl Structure {
     pub fn of(network: &Network) -> Self {
         let neighbours = neighbours(network);
         let hosts = network.hosts();
-        let levels = levels::of(&neighbours, hosts);
+        let levels = super::levels::of(&neighbours, hosts);
         let top = levels.iter().flatten().copied().max().unwrap_or(0);
         let (rail, rails) = rails::of(&neighbours, hosts);
         let no_hosts = |v: usize| neighbours[v].iter().all(|&w| w as usize >= hosts);
@@ -68,5 +68,5 @@ impl Structure {
 /// How far each vertex is from the nearest host: 0 for hosts, 1 for leaf switches, and so on (see [`Structure::levels`]); `None`
 /// for a network without switches.
 pub fn levels(network: &Network) -> Option<Vec<Option<u32>>> {
-    (network.vertices() > network.hosts()).then(|| levels::of(&neighbours(network), network.hosts()))
+    (network.vertices() > network.hosts()).then(|| super::levels::of(&neighbours(network), network.hosts()))
 }
