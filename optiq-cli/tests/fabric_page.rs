@@ -10,7 +10,7 @@ mod support;
 
 use devtools::{Browser, chromium};
 use profiled::{file, profiled};
-use serde_json::{Value, json};
+use serde_json::json;
 use support::Folder;
 
 /// Two leaves of two hosts each, and a spine.
@@ -164,8 +164,10 @@ fn the_work_of_a_frame_does_not_grow_with_the_network() {
     for (spec, hosts) in [("fattree:brown1296", 1296u32), ("dragonfly+:3456", 3456)] {
         let folder = Folder::new("fabric-page-frames");
         for rank in 0..hosts {
-            let to = |i: u32| json!([(rank + 1 + i * i * 37) % hosts, 1, 1000 * (1 + (rank + i) % 50)]);
-            let sent: Vec<Value> = (1..5).map(to).collect();
+            // Peers ascend.
+            let mut sent: Vec<[u32; 3]> =
+                (1..5).map(|i| [(rank + 1 + i * i * 37) % hosts, 1, 1000 * (1 + (rank + i) % 50)]).collect();
+            sent.sort_unstable();
             let name = format!("optiq-profile-{rank:05}.json");
             folder.write(&name, file(rank, hosts, &format!("h{rank}"), &[("solve", json!(sent))]));
         }
