@@ -37,7 +37,7 @@ impl FabricPicture<'_> {
             if let Some(series) = series.filter(|_| head > 0.0) {
                 drawing.words("strong", Anchor::Start, (MARGIN, top + 14.0), &series.name);
             }
-            drawing.raw(&format!("<g transform=\"translate(0 {:.1})\">", top + head));
+            drawing.raw(&format!("<g transform=\"translate(0 {:.1})\">\n", top + head));
             scene.draw(series, &mut drawing);
             drawing.raw("</g>\n");
         }
