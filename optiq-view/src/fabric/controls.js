@@ -170,7 +170,7 @@ function describe(found, one, place) {
         const maker = makersOf(makers, end)[i];
         return maker ? `${names[maker[0]]} \u2192 ${names[maker[1]]} ${bytes(maker[2])}` : "";
       };
-      if (ends.some((end) => cell(end))) all(i === 0 ? "made by" : "", cell);
+      if (ends.some((end) => cell(end))) all(i > 0 ? "" : filter.region === null ? "made by" : "made by, all regions", cell);
     }
     all("pairs of hosts", (end) => number(makers.pairs[end]));
   }

@@ -67,7 +67,9 @@ function choosePart() {
   isCableShown = Array.from({ length: cableCount }, (_, cable) => isShown(cable));
   loads = data.series.map((series) => {
     const sent = bytesOf(series);
-    return { name: series.name, sent, time: sent.map((b, end) => b / capacityAt[end]) };
+    // What planned paths carry is not known by region.
+    const all = filter.region !== null && !series.regions.length ? ", all regions" : "";
+    return { name: series.name + all, sent, time: sent.map((b, end) => b / capacityAt[end]) };
   });
   worst = 0;
   for (const { time } of loads) for (const t of time) worst = Math.max(worst, t);
