@@ -34,7 +34,9 @@ function bound() {
   const least = fitted(width, height).scale / 2;
   view.scale = Math.min(400, Math.max(least, view.scale));
   view.x = Math.min(xs.high, Math.max(xs.low, view.x));
-  view.y = Math.min(ys.high, Math.max(ys.low, view.y));
+  // What is fitted may lie a little beside the middle.
+  const beside = height / 4 / view.scale;
+  view.y = Math.min(ys.high + beside, Math.max(ys.low - beside, view.y));
   request();
 }
 function fit() {

@@ -117,10 +117,17 @@ for (let v = hosts; v < names.length; v += 1) {
 
 const xs = { low: X.reduce((a, b) => Math.min(a, b), Infinity), high: X.reduce((a, b) => Math.max(a, b), -Infinity) };
 const ys = { low: Y.reduce((a, b) => Math.min(a, b), Infinity), high: Y.reduce((a, b) => Math.max(a, b), -Infinity) };
+// Hosts side by side have room for names that are turned; for others they are written across.
+const isTurned = data.rows.length > 0 && data.rails === 1;
+const NAMES_FROM = isTurned ? 11 : 22;
+const longestName = names.slice(0, hosts).reduce((most, name) => Math.max(most, Math.min(28, name.length)), 0);
+/** The view of everything, with room for the names of hosts where they are written. */
 function fitted(width, height) {
   const room = Math.min(70, width / 12);
-  const scale = Math.min((width - 2 * room) / Math.max(xs.high - xs.low, 1e-9), (height - 90) / Math.max(ys.high - ys.low, 1e-9));
-  return { x: (xs.low + xs.high) / 2, y: (ys.low + ys.high) / 2, scale: Math.min(scale, 90) };
+  const of = (below) => Math.min((width - 2 * room) / Math.max(xs.high - xs.low, 1e-9), (height - 90 - below) / Math.max(ys.high - ys.low, 1e-9), 90);
+  let below = isTurned ? 6.4 * longestName : 0;
+  if (of(below) <= NAMES_FROM) below = 0;
+  return { x: (xs.low + xs.high) / 2, y: (ys.low + ys.high) / 2 + below / 2 / of(below), scale: of(below) };
 }
 
 // --- sheets
@@ -371,9 +378,7 @@ function drawNames(context, width, height) {
     if (!turned && free(x - wide / 2, y - 24, wide, 12)) write(words, x - wide / 2, y - 17, ink.ink, false);
   };
   if (marked !== null) one(marked, false);
-  // Hosts side by side have room for names that are turned.
-  const turned = data.rows.length > 0 && data.rails === 1;
   for (let v = hosts; v < names.length && calls < MOST_NAMES && view.scale > 1; v += 1) if (v !== marked) one(v, false);
-  for (let v = 0; v < hosts && calls < MOST_NAMES && view.scale > (turned ? 11 : 22); v += 1) if (v !== marked) one(v, turned);
+  for (let v = 0; v < hosts && calls < MOST_NAMES && view.scale > NAMES_FROM; v += 1) if (v !== marked) one(v, isTurned);
   return calls;
 }
