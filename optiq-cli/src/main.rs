@@ -10,6 +10,7 @@ mod arguments;
 mod commands;
 mod csv;
 mod elf;
+mod fabric_pictures;
 mod failure;
 mod logger;
 mod names;

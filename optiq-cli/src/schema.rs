@@ -33,6 +33,8 @@ schemas! {
     Topology: "topology",
     /// `optiq fabric import`.
     FabricImport: "fabric-import",
+    /// `optiq fabric show`.
+    FabricShow: "fabric-show",
     /// `optiq paths`.
     Paths: "paths",
     /// `optiq plan`.

@@ -3,25 +3,17 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
+#[path = "support/devtools.rs"]
+mod devtools;
 mod support;
 
+use devtools::chromium;
 use serde_json::Value;
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use support::Folder;
-
-fn chromium() -> Option<PathBuf> {
-    let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-    let found = std::env::split_paths(&std::env::var_os("PATH")?)
-        .flat_map(|dir| names.map(|n| dir.join(n)))
-        .find(|path| path.is_file());
-    if found.is_none() {
-        println!("skipped: none of {} is in the path", names.join(", "));
-    }
-    found
-}
 
 /// Runs `probe`, the body of a function that returns a value, in the page, and returns that value. `__errors` of it is
 /// what went wrong in the page.

@@ -57,3 +57,32 @@ fn standard_input_and_output_serve() {
     assert!(String::from_utf8(output.stdout).unwrap().starts_with("# Made by optiq fabric import.\n[network]\n"));
     assert!(String::from_utf8(output.stderr).unwrap().contains("240 arrive"));
 }
+
+#[test]
+fn an_imported_fabric_is_shown_and_drawn() {
+    let folder = Folder::new("fabric-show");
+    // A switch without hosts that is joined to both spines, as leaves are.
+    let cables = String::from_utf8(data("ibsim.net")).unwrap().replace("Switch\t8 \"S2", "Switch\t10 \"S2");
+    folder.write("fabric.net", cables + "\nSwitch 8 \"empty\"\n[1] \"S2-0\"[9]\n[2] \"S2-1\"[9]\n");
+    folder.command(&["fabric", "import", "fabric.net", "--output", "net.toml"]).output().unwrap();
+    let shown = folder.succeed("fabric show net.toml --svg fabric.svg --report fabric.html --json");
+    let document: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let found = ["arrangement", "hosts", "levels", "rails", "unpopulated_leaves"].map(|key| document[key].clone());
+    assert_eq!(found, [serde_json::json!("tree"), 16.into(), 2.into(), 1.into(), 1.into()], "{shown}");
+    let svg = String::from_utf8(folder.read("fabric.svg")).unwrap();
+    assert!(
+        svg.starts_with("<svg xmlns=") && svg.contains(">node0001</text>") && svg.contains(">leaf switches</text>")
+    );
+    assert!(String::from_utf8(folder.read("fabric.html")).unwrap().contains("\"optiq-fabric-picture/1\""));
+    // The same lines in another order: the same picture.
+    let text = String::from_utf8(folder.read("net.toml")).unwrap();
+    let (head, links) = text.split_at(text.find("[[links]]").unwrap());
+    let mut tables: Vec<&str> = links.split("[[links]]").skip(1).collect();
+    tables.reverse();
+    folder.write(
+        "turned.toml",
+        head.to_owned() + &tables.iter().map(|t| format!("[[links]]{}\n", t.trim_end())).collect::<String>(),
+    );
+    folder.succeed("fabric show turned.toml --svg turned.svg");
+    assert_eq!(svg, String::from_utf8(folder.read("turned.svg")).unwrap());
+}

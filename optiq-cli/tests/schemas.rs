@@ -180,6 +180,8 @@ fn documents_are_as_their_schemas_say() {
         ("profile", "profile show . --region solve --json"),
         ("traffic", "traffic --topology fattree:2x2:1x1 --profile . --region solve --what-if plan --json"),
         ("traffic", "traffic --topology torus:2x2 --profile . --one-sided add --json"),
+        ("fabric-show", "fabric show fattree:2x2:1x1,rails=2 --json"),
+        ("fabric-show", "fabric show dragonfly+:p=2,l=2,s=2,h=2 --svg d.svg --report d.html --json"),
         ("wrap", &wrap_static),
         ("info", "info --json"),
         ("info-options", "info -cf --json"),

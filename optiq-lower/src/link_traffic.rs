@@ -5,7 +5,7 @@
 //! what arrives at its end at `v`. What goes the other way is another link's. Ranks of one host send each other nothing over links.
 
 use optiq_net::{LinkId, LinkLoad, NetError, Network, NodeId};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// What one host sent to another one in one region of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,38 @@ pub struct HostTraffics {
     pub all: Vec<HostTraffic>,
     /// Bytes between ranks of one host, which take no link.
     pub inside_bytes: u64,
+}
+
+/// Traffic on every link; see [`HostTraffics::on_links`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnLinks {
+    /// In sum.
+    pub load: LinkLoad,
+    /// Per region: bytes on each link.
+    pub regions: Vec<Vec<u64>>,
+    /// Per link.
+    pub makers: Vec<PairsOnLink>,
+}
+
+/// The pairs of hosts that send over a link.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PairsOnLink {
+    /// How many there are.
+    pub pairs: u32,
+    /// Those with the most bytes, the largest first; among equals those with the lower numbers.
+    pub most: Vec<(NodeId, NodeId, u64)>,
+}
+
+impl PairsOnLink {
+    /// Adds a pair. Pairs come in the order of their numbers, so that equals stay in it.
+    fn add(&mut self, pair: (NodeId, NodeId, u64), most: usize) {
+        self.pairs += 1;
+        let place = self.most.partition_point(|kept| kept.2 >= pair.2);
+        if place < most {
+            self.most.truncate(most - 1);
+            self.most.insert(place, pair);
+        }
+    }
 }
 
 impl HostTraffics {
@@ -69,6 +101,36 @@ impl HostTraffics {
         network.route_load(self.pairs())
     }
 
+    /// What every link carries, region by region, and which pairs of hosts make most of it: one walk of each pair. `regions` is
+    /// how many there are, `most` how many pairs are kept for each link.
+    ///
+    /// # Errors
+    /// As [`Network::route`], and [`NetError::Overflow`] for sums beyond 64 bits.
+    pub fn on_links(&self, network: &Network, regions: usize, most: usize) -> Result<OnLinks, NetError> {
+        let links = network.links().len();
+        let mut found = OnLinks {
+            load: LinkLoad::empty(network),
+            regions: vec![vec![0; links]; regions],
+            makers: vec![PairsOnLink::default(); links],
+        };
+        let mut route = Vec::new();
+        let same = |a: &HostTraffic, b: &HostTraffic| (a.src, a.dst) == (b.src, b.dst);
+        for run in self.all.chunk_by(same) {
+            route.clear();
+            network.route(run[0].src, run[0].dst, &mut route)?;
+            let bytes = run.iter().map(|t| t.bytes).fold(0, u64::saturating_add);
+            found.load.add(network, &route, bytes)?;
+            for link in &route {
+                for t in run {
+                    // No more than the sum over all regions, which fits.
+                    found.regions[t.region as usize][link.index()] += t.bytes;
+                }
+                found.makers[link.index()].add((run[0].src, run[0].dst, bytes), most);
+            }
+        }
+        Ok(found)
+    }
+
     /// What makes the load of each of `links`: its traffic, the largest first.
     ///
     /// # Errors
@@ -90,28 +152,6 @@ impl HostTraffics {
         }
         Ok(makers)
     }
-}
-
-/// How far each vertex is from the nearest host: 0 for hosts, 1 for the switches that hosts are joined to, and so on; `None` for
-/// a network without switches, and for vertices that no host reaches.
-pub fn levels(network: &Network) -> Option<Vec<Option<u32>>> {
-    if network.vertices() == network.hosts() {
-        return None;
-    }
-    let mut levels = vec![None; network.vertices()];
-    let mut next: VecDeque<NodeId> = (0..network.hosts() as u32).map(NodeId).collect();
-    next.iter().for_each(|host| levels[host.index()] = Some(0));
-    while let Some(at) = next.pop_front() {
-        let level = levels[at.index()].map(|level: u32| level + 1);
-        for link in network.out_links(at) {
-            let to = network.link(link).to;
-            if levels[to.index()].is_none() {
-                levels[to.index()] = level;
-                next.push_back(to);
-            }
-        }
-    }
-    Some(levels)
 }
 
 #[cfg(test)]
@@ -149,16 +189,6 @@ mod tests {
         assert_eq!(bytes, [(h(0), h(2), 0, 100), (h(0), h(2), 1, 20), (h(1), h(3), 0, 7)]);
     }
 
-    #[test]
-    fn levels_are_distances_from_hosts() {
-        let net = tree();
-        let levels = levels(&net).unwrap();
-        assert_eq!(levels.iter().filter(|l| **l == Some(0)).count(), 4);
-        assert_eq!(levels.iter().filter(|l| **l == Some(1)).count(), 2);
-        assert_eq!(levels.iter().filter(|l| **l == Some(2)).count(), 1);
-        assert!(super::levels(&Network::from_spec("torus:4").unwrap()).is_none());
-    }
-
     proptest! {
         /// Every link's makers have its bytes, and the links that leave hosts have all.
         #[test]
@@ -170,6 +200,22 @@ mod tests {
             let makers = traffic.makers(&net, &links).unwrap();
             for (makers, bytes) in makers.iter().zip(&load.bytes) {
                 prop_assert_eq!(makers.iter().map(|m| m.bytes).sum::<u64>(), *bytes);
+            }
+            // All at once.
+            let found = traffic.on_links(&net, 3, 2).unwrap();
+            prop_assert_eq!(&found.load, &load);
+            for (i, makers) in makers.iter().enumerate() {
+                for region in 0..3 {
+                    let sum: u64 = makers.iter().filter(|m| m.region == region).map(|m| m.bytes).sum();
+                    prop_assert_eq!(found.regions[region as usize][i], sum);
+                }
+                let mut pairs: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
+                makers.iter().for_each(|m| *pairs.entry((m.src, m.dst)).or_default() += m.bytes);
+                prop_assert_eq!(found.makers[i].pairs as usize, pairs.len());
+                let mut most: Vec<_> = pairs.into_iter().map(|((src, dst), bytes)| (src, dst, bytes)).collect();
+                most.sort_by_key(|p| (std::cmp::Reverse(p.2), p.0, p.1));
+                most.truncate(2);
+                prop_assert_eq!(&found.makers[i].most, &most);
             }
             let from_hosts: u64 = net.links().iter().zip(&load.bytes).filter(|(l, _)| net.is_host(l.from)).map(|(_, b)| b).sum();
             prop_assert_eq!(from_hosts, traffic.bytes());

@@ -82,6 +82,12 @@ pub fn scale_for_scripts() -> String {
     format!("const VIRIDIS = [{}];\n", colours.join(", "))
 }
 
+/// The colour of an amount, 0 to 1, on light paper, turned so that large amounts stand out from it.
+pub fn amount(share: f64) -> String {
+    let [r, g, b] = viridis(0.92 * (1.0 - share));
+    format!("rgb({r} {g} {b})")
+}
+
 /// `count` shades of amounts as `--h1`, `--h2`, ..., turned so that large amounts stand out from the paper.
 pub fn amounts(count: usize) -> String {
     let (mut light, mut dark) = (String::new(), String::new());

@@ -8,7 +8,7 @@
 //! Dragonfly+ inside of those; links between groups cross the middle. Routers of one group that are all joined
 //! to each other lie on an arc that bulges inwards, so that no link passes through a router.
 
-use optiq_net::{Network, NodeId};
+use optiq_net::{Network, NodeId, structure};
 use std::f64::consts::TAU;
 
 type Point = (f64, f64);
@@ -29,29 +29,9 @@ fn neighbours(net: &Network, v: NodeId) -> impl Iterator<Item = usize> {
     out.chain(net.in_links(v).iter().map(|&l| net.link(l).from.index()))
 }
 
-/// Per vertex: links to the nearest host, at most. `None` without switches, or if some hang on nothing.
+/// Per vertex: its level above the hosts. `None` without switches, or if some hang on nothing.
 pub fn levels(net: &Network) -> Option<Vec<usize>> {
-    if net.vertices() == net.hosts() {
-        return None;
-    }
-    let mut levels: Vec<Option<usize>> = (0..net.vertices()).map(|v| (v < net.hosts()).then_some(0)).collect();
-    let mut row: Vec<usize> = (0..net.hosts()).collect();
-    for level in 1.. {
-        let mut next = Vec::new();
-        for v in row {
-            for w in neighbours(net, NodeId(v as u32)) {
-                if levels[w].is_none() {
-                    levels[w] = Some(level);
-                    next.push(w);
-                }
-            }
-        }
-        if next.is_empty() {
-            break;
-        }
-        row = next;
-    }
-    levels.into_iter().collect()
+    structure::levels(net)?.into_iter().map(|level| level.map(|l| l as usize)).collect()
 }
 
 /// How many groups of equal shape a dragonfly has, by its specification: `dragonfly:p=2,a=4,h=2,g=9`.
@@ -68,30 +48,49 @@ pub fn groups(net: &Network) -> Option<usize> {
 /// Hosts and switches are numbered group after group.
 fn rings(net: &Network, levels: &[usize], groups: usize) -> Vec<Point> {
     let (hosts, switches) = (net.hosts() / groups, (net.vertices() - net.hosts()) / groups);
-    // Between two groups there is a gap of one host.
-    let slots = hosts + 1;
-    let radius = (0.5 * (slots * groups) as f64 / TAU).max(2.2);
-    let at = |group: usize, place: f64, r: f64| {
-        let angle = TAU * (group as f64 + (place + 0.5) / slots as f64) / groups as f64;
-        (r * radius * angle.sin(), -r * radius * angle.cos())
-    };
     let top = levels.iter().copied().max().unwrap_or(1);
-    let mut places = vec![(0.0, 0.0); net.vertices()];
-    for group in 0..groups {
-        for h in 0..hosts {
-            places[group * hosts + h] = at(group, h as f64, 1.0);
-        }
+    let group = |group: usize| {
         let of_group = (0..switches).map(|s| net.hosts() + group * switches + s);
-        for level in 1..=top {
-            let row: Vec<usize> = of_group.clone().filter(|&v| levels[v] == level).collect();
+        let row = |level: usize| of_group.clone().filter(|&v| levels[v] == level).collect();
+        RingGroup { hosts: (group * hosts..(group + 1) * hosts).collect(), switches: (1..=top).map(row).collect() }
+    };
+    ring_places(&(0..groups).map(group).collect::<Vec<_>>(), net.vertices())
+}
+
+/// A group on a circle.
+pub struct RingGroup {
+    /// Its hosts from left to right, as seen from the middle.
+    pub hosts: Vec<usize>,
+    /// Its switches on each level from 1 on.
+    pub switches: Vec<Vec<usize>>,
+}
+
+/// The places of `vertices` vertices, all of which are in groups: hosts half a unit apart.
+pub fn ring_places(groups: &[RingGroup], vertices: usize) -> Vec<Point> {
+    // Switches without hosts need their places as well. Between two groups there is a gap of one host.
+    let wide = |group: &RingGroup| group.hosts.len().max(group.switches.first().map_or(0, Vec::len)).max(1);
+    let slots: usize = groups.iter().map(|group| wide(group) + 1).sum();
+    let radius = (0.5 * slots as f64 / TAU).max(2.2);
+    let mut places = vec![(0.0, 0.0); vertices];
+    let mut before = 0;
+    for group in groups {
+        let at = |place: f64, r: f64| {
+            let angle = TAU * (before as f64 + place + 0.5) / slots as f64;
+            (r * radius * angle.sin(), -r * radius * angle.cos())
+        };
+        for (h, &v) in group.hosts.iter().enumerate() {
+            places[v] = at(h as f64, 1.0);
+        }
+        for (level, row) in (1..).zip(&group.switches) {
             for (i, &v) in row.iter().enumerate() {
                 let place = (i as f64 + 0.5) / row.len() as f64;
                 // From -1 at one end of the row to 1 at the other.
                 let t = if row.len() > 1 { 2.0 * i as f64 / (row.len() - 1) as f64 - 1.0 } else { 0.0 };
-                let bulge = if top == 1 { 0.14 * (1.0 - t * t) } else { 0.0 };
-                places[v] = at(group, place * hosts as f64 - 0.5, 1.0 - 0.24 * level as f64 - bulge);
+                let bulge = if group.switches.len() == 1 { 0.14 * (1.0 - t * t) } else { 0.0 };
+                places[v] = at(place * wide(group) as f64 - 0.5, 1.0 - 0.24 * f64::from(level) - bulge);
             }
         }
+        before += wide(group) + 1;
     }
     places
 }

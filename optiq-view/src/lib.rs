@@ -11,6 +11,7 @@
 //!                           ├── explanation  the page of `optiq explain`; network: that of `optiq topology`
 //!                           ├── boxes        box plots; stacks: bars of parts of several owners ── jobs, cures: pages of jobs
 //!                           ├── ratios       the page of many comparisons with MPI
+//!                           ├── fabric       a fabric with what its links carry: page, SVG
 //!                           └── timeline     the page of a traced run
 //! ```
 
@@ -23,6 +24,7 @@ pub mod context;
 pub mod cures;
 pub mod curves;
 pub mod explanation;
+pub mod fabric;
 mod flights;
 mod folded;
 mod gap;

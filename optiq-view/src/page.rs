@@ -44,6 +44,30 @@ pub fn data(data: &impl Serialize) -> serde_json::Result<Markup> {
     Ok(html! { script type="application/json" id="data" { (PreEscaped(text)) } })
 }
 
+/// What goes wrong in a drawing script stands in the page, where the tests look for it.
+const CATCH_ERRORS: &str = r#"
+window.addEventListener("error", (e) => {
+  document.documentElement.dataset.errors = `${document.documentElement.dataset.errors || ""}${e.message}; `;
+});
+"#;
+
+/// The end of the body of a page that is drawn by scripts: its [`data()`], and the scripts behind what they share (`script.js`), in the
+/// order in which they are given.
+pub fn drawing(data: &Markup, scripts: &[&str]) -> Markup {
+    let shared = ["\n\"use strict\";\n(() => {\n", &colours::scale_for_scripts(), include_str!("script.js")].concat();
+    let drawing = [&shared, &scripts.concat(), "})();\n"].concat();
+    html! {
+        noscript {
+            p { "This page draws itself with a script; its numbers are in the block \"data\" of its source." }
+        }
+        div #tip role="status" aria-live="polite" hidden {}
+        svg #seed width="0" height="0" aria-hidden="true" {}
+        script { (PreEscaped(CATCH_ERRORS)) }
+        (data)
+        script { (PreEscaped(drawing)) }
+    }
+}
+
 /// A headline number with what it is, and more about it.
 pub fn card(number: &str, what: &str, more: Option<&str>) -> Markup {
     html! {

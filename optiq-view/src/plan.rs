@@ -10,8 +10,8 @@ use crate::context::Context;
 use crate::layout::Layout;
 use crate::maps::Maps;
 use crate::page::{self, Drawn};
-use crate::{colours, gap, table};
-use maud::{Markup, PreEscaped, html};
+use crate::{gap, table};
+use maud::{Markup, html};
 use optiq_net::{LinkLoad, Network, NodeId};
 use optiq_solver::{Plan, Report};
 use serde::Serialize;
@@ -158,15 +158,6 @@ impl<'a> Picture<'a> {
     pub fn page(&self) -> io::Result<String> {
         let data = page::data(self)?;
         let title = format!("{}: {} beside direct", self.title, self.planner);
-        let drawing = [
-            "\n\"use strict\";\n(() => {\n",
-            &colours::scale_for_scripts(),
-            include_str!("panels.js"),
-            include_str!("histogram.js"),
-            include_str!("page.js"),
-            "})();\n",
-        ]
-        .concat();
         let body = html! {
             main {
                 header {
@@ -195,26 +186,12 @@ impl<'a> Picture<'a> {
                     div.panels #tables {}
                 }
                 footer #footer {}
-                noscript {
-                    p { "This page draws itself with a script; its numbers are in the block \"data\" of its source." }
-                }
             }
-            div #tip role="status" aria-live="polite" hidden {}
-            svg #seed width="0" height="0" aria-hidden="true" {}
-            script { (PreEscaped(CATCH_ERRORS)) }
-            (data)
-            script { (PreEscaped(drawing)) }
+            (page::drawing(&data, &[include_str!("panels.js"), include_str!("histogram.js"), include_str!("page.js")]))
         };
         Ok(page::page(&title, Drawn::ByScript, gap::STYLE, body))
     }
 }
-
-/// What goes wrong in the drawing script stands in the page, where the tests look for it.
-const CATCH_ERRORS: &str = r#"
-window.addEventListener("error", (e) => {
-  document.documentElement.dataset.errors = `${document.documentElement.dataset.errors || ""}${e.message}; `;
-});
-"#;
 
 fn sorted(nodes: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
     let mut nodes: Vec<NodeId> = nodes.collect();

@@ -17,8 +17,8 @@ use super::fabric::Fabric;
 use crate::error::NetError;
 use crate::hostlist;
 use crate::limits::MAX_HOSTS;
+use crate::natural::natural_order;
 use crate::text_file::shorten;
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// A rule for names of hosts: a list in Slurm's grammar, whose names may have `*` for any characters.
@@ -101,33 +101,6 @@ pub(super) fn clean(name: &str) -> String {
     clean.chars().take(64).collect()
 }
 
-/// Compares names so that `node9` comes before `node10`.
-pub(super) fn natural(a: &str, b: &str) -> Ordering {
-    let (mut a_rest, mut b_rest) = (a, b);
-    loop {
-        let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let (n, m) = (digits(a_rest), digits(b_rest));
-        if n > 0 && m > 0 {
-            let number = |text: &str, n: usize| text[..n].trim_start_matches('0').to_owned();
-            let (x, y) = (number(a_rest, n), number(b_rest, m));
-            let order = x.len().cmp(&y.len()).then(x.cmp(&y));
-            if order != Ordering::Equal {
-                return order;
-            }
-            (a_rest, b_rest) = (&a_rest[n..], &b_rest[m..]);
-            continue;
-        }
-        let (mut x, mut y) = (a_rest.chars(), b_rest.chars());
-        match (x.next(), y.next()) {
-            (None, None) => return a.cmp(b),
-            (None, _) => return Ordering::Less,
-            (_, None) => return Ordering::Greater,
-            (Some(c), Some(d)) if c != d => return c.cmp(&d),
-            _ => (a_rest, b_rest) = (x.as_str(), y.as_str()),
-        }
-    }
-}
-
 impl Roles {
     /// Tells hosts from other adapters.
     pub fn new(fabric: &mut Fabric, hosts: Option<&HostRule>, others: Option<&HostRule>) -> Roles {
@@ -148,7 +121,7 @@ impl Roles {
         };
         let others = joined.len() - kept.len();
         let mut hosts = grouped(fabric, kept);
-        hosts.sort_by(|a, b| natural(&a.name, &b.name));
+        hosts.sort_by(|a, b| natural_order(&a.name, &b.name));
         Roles { hosts, others }
     }
 }
@@ -197,7 +170,7 @@ fn grouped(fabric: &mut Fabric, adapters: Vec<u32>) -> Vec<ImportedHost> {
         let systems: BTreeSet<Option<u64>> = nodes.iter().map(|&n| fabric.node(n).system).collect();
         let one_system = systems.len() == 1 && !systems.contains(&None);
         if !name.is_empty() && (nodes.len() == 1 || descriptions.len() == nodes.len() || one_system) {
-            nodes.sort_by(|&a, &b| natural(&fabric.node(a).name, &fabric.node(b).name).then(a.cmp(&b)));
+            nodes.sort_by(|&a, &b| natural_order(&fabric.node(a).name, &fabric.node(b).name).then(a.cmp(&b)));
             hosts.push(ImportedHost { name, ports: ports(fabric, &nodes) });
             continue;
         }
@@ -268,7 +241,7 @@ mod tests {
     #[test]
     fn names_are_in_the_order_of_their_numbers() {
         let mut names = ["n10", "n9", "n09", "m", "n", "n9a"];
-        names.sort_by(|a, b| natural(a, b));
+        names.sort_by(|a, b| natural_order(a, b));
         assert_eq!(names, ["m", "n", "n09", "n9", "n9a", "n10"]);
     }
 }

@@ -4,10 +4,11 @@ use super::collected::Troubles;
 use super::fabric::Fabric;
 use super::levels::levels;
 use super::network_file::{self, Vertices};
-use super::roles::{HostRule, ImportedHost, Roles, clean, natural, with_identity};
+use super::roles::{HostRule, ImportedHost, Roles, clean, with_identity};
 use super::walk::{Stop, StopReason, Walk};
 use crate::error::NetError;
 use crate::limits::DEFAULT_CAPACITY;
+use crate::natural::natural_order;
 use crate::routing::table::NextHops;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -310,7 +311,7 @@ fn switches(fabric: &Fabric, hosts: &[ImportedHost], levels: &[Option<u32>]) -> 
             *name = with_identity(name, &fabric.node(*n).identity);
         }
     }
-    switches.sort_by(|(a, a_name), (b, b_name)| level(*a).cmp(&level(*b)).then_with(|| natural(a_name, b_name)));
+    switches.sort_by(|(a, a_name), (b, b_name)| level(*a).cmp(&level(*b)).then_with(|| natural_order(a_name, b_name)));
     switches.into_iter().unzip()
 }
 

@@ -1,7 +1,8 @@
 //! The document of `optiq traffic`, and its text.
 
 use crate::failure::Failure;
-use optiq_lower::link_traffic::{HostTraffic, HostTraffics, levels};
+use optiq_lower::link_traffic::{HostTraffic, HostTraffics};
+use optiq_net::structure::levels;
 use optiq_net::{LinkId, LinkLoad, Network};
 use optiq_trace::profile::job::{JobProfile, Moved};
 use optiq_view::table;
@@ -20,6 +21,8 @@ pub struct Other {
     /// What was chosen: `plan` or `placement=rank:2`.
     pub name: String,
     pub load: LinkLoad,
+    /// Who would send what to whom on the fabric's own routes; none over planned paths.
+    pub traffics: Option<HostTraffics>,
 }
 
 /// What is shown.

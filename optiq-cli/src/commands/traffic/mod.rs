@@ -2,12 +2,15 @@
 
 mod document;
 mod hosts;
+mod pictures;
 
 use crate::arguments::Topology;
 use crate::csv::quoted;
+use crate::fabric_pictures::FabricPictures;
 use crate::failure::Failure;
 use crate::output::{self, Schema};
 use crate::progress::Progress;
+use crate::target::check_distinct;
 use clap::{Args, ValueEnum};
 use document::{Other, Shown, TrafficDocument};
 use hosts::HostMap;
@@ -18,6 +21,8 @@ use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_trace::ids::Rank;
 use optiq_trace::profile::job::{JobProfile, Moved};
+use optiq_view::fabric::{FabricLayout, LinkSeries};
+use optiq_view::table;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -32,6 +37,7 @@ Examples:
   optiq traffic --topology fattree:k=8,names=node[001-128] --profile run1 --region solve --busiest 20
   optiq traffic --topology net.toml --profile run1 --hosts map.txt --csv > links.csv
   optiq traffic --topology net.toml --profile run1 --what-if plan
+  optiq traffic --topology net.toml --profile run1 --what-if plan --report links.html --svg links.svg
   optiq traffic --topology net.toml --profile run1 --what-if placement=rank:2 --json
 
 A line of the file of --hosts has a processor name of the profile and a host of the network: node17.site.gov h17; # begins a comment.")]
@@ -54,6 +60,12 @@ pub struct Arguments {
     /// as in OPTIQ_PLACEMENT (names, rank:K, file:FILE)
     #[arg(long, value_name = "CHANGE", value_parser = what_if)]
     what_if: Option<WhatIf>,
+    /// Write a page with the fabric and what its links carry to this file: to move about in, to search, to filter; - is standard output
+    #[arg(long, value_name = "PAGE")]
+    report: Option<PathBuf>,
+    /// Write the same picture, still, to this file; - is standard output
+    #[arg(long, value_name = "FILE.svg")]
+    svg: Option<PathBuf>,
     /// How many of the busiest links to show
     #[arg(long, value_name = "N", default_value_t = 10)]
     busiest: usize,
@@ -91,6 +103,8 @@ fn what_if(text: &str) -> Result<WhatIf, String> {
 
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
+        check_distinct(&[("--report", &self.report), ("--svg", &self.svg)])?;
+        let pictures = FabricPictures::new(self.report.as_deref(), self.svg.as_deref())?;
         let progress = Progress::start("");
         // The smaller input first: what is wrong with it should not wait for a large network.
         let mut profile = JobProfile::load(&self.profile)?;
@@ -99,11 +113,18 @@ impl Arguments {
         }
         let map = self.hosts.as_deref().map(HostMap::read).transpose()?.unwrap_or_default();
         let net = self.topology.load(&progress)?;
+        pictures.check(&net)?;
         progress.now("walking the routes of all pairs");
         let hosts = map.place(&net, &profile)?;
         let (traffics, unplaced) = self.traffics(&profile, |rank| hosts[rank as usize]);
         let load = traffics.load(&net)?;
         let other = self.other(&net, &profile, &traffics, &progress)?;
+        if pictures.is_wanted() {
+            progress.now("drawing the fabric");
+            let series = self.series(&net, &profile, &traffics, other.as_ref())?;
+            let (title, subtitle) = self.heading(&profile, &net, &traffics);
+            pictures.write(&net, &FabricLayout::of(&net), (&title, subtitle), &series, &profile.gaps())?;
+        }
         drop(progress);
         if self.csv {
             output::print(&csv(&net, &load, other.as_ref()))?;
@@ -146,6 +167,35 @@ impl Arguments {
         (HostTraffics::new(sent), unplaced)
     }
 
+    /// What the pictures show: what is measured, and beside it what would be otherwise.
+    fn series(
+        &self,
+        net: &Network,
+        profile: &JobProfile,
+        traffics: &HostTraffics,
+        other: Option<&Other>,
+    ) -> Result<Vec<LinkSeries>, Failure> {
+        let names = profile.regions();
+        let mut series = vec![pictures::series("measured", traffics, net, &names)?];
+        if let Some(other) = other {
+            series.push(match &other.traffics {
+                Some(traffics) => pictures::series(&other.name, traffics, net, &names)?,
+                None => {
+                    LinkSeries { name: other.name.clone(), bytes: other.load.bytes.clone(), ..LinkSeries::default() }
+                }
+            });
+        }
+        Ok(series)
+    }
+
+    /// What stands above the pictures: the job, and a sentence.
+    fn heading(&self, profile: &JobProfile, net: &Network, traffics: &HostTraffics) -> (String, String) {
+        let of = self.region.as_ref().map_or_else(String::new, |region| format!(", region \"{region}\" alone"));
+        let ranks = table::count(profile.ranks() as usize, "rank");
+        let title = format!("Job {} of {ranks} on {}{of}", profile.files[0].job, net.title());
+        (title, format!("{} between hosts", table::bytes(traffics.bytes() as f64)))
+    }
+
     /// What the links would carry otherwise.
     fn other(
         &self,
@@ -154,13 +204,13 @@ impl Arguments {
         traffics: &HostTraffics,
         progress: &Progress,
     ) -> Result<Option<Other>, Failure> {
-        let (name, load) = match &self.what_if {
+        let (name, load, traffics) = match &self.what_if {
             None => return Ok(None),
             Some(WhatIf::Plan) => {
                 progress.now("planning");
                 let demand = |(src, dst, bytes)| Demand { src, dst, bytes, class: 0 };
                 let demands: Vec<Demand> = traffics.pairs().into_iter().map(demand).collect();
-                ("plan".to_owned(), pipeline::run(net, &demands, &PlanOptions::default())?.report.load)
+                ("plan".to_owned(), pipeline::run(net, &demands, &PlanOptions::default())?.report.load, None)
             }
             Some(WhatIf::Placement { text, rule }) => {
                 let mut names = vec![String::new(); profile.ranks() as usize];
@@ -169,16 +219,16 @@ impl Arguments {
                     Failure::Input(format!("--what-if {text}: {}", why.trim_start_matches("OPTIQ_PLACEMENT: ")))
                 })?;
                 let (traffics, _) = self.traffics(profile, |rank| Some(placement.host(Rank(rank))));
-                (text.clone(), traffics.load(net)?)
+                (text.clone(), traffics.load(net)?, Some(traffics))
             }
         };
-        Ok(Some(Other { name, load }))
+        Ok(Some(Other { name, load, traffics }))
     }
 }
 
 /// A line for every link: what is sent at its first end, which arrives at its second.
 fn csv(net: &Network, load: &LinkLoad, other: Option<&Other>) -> String {
-    let levels = optiq_lower::link_traffic::levels(net);
+    let levels = optiq_net::structure::levels(net);
     let more = if other.is_some() { ",what_if_bytes" } else { "" };
     let mut text = format!("from,to,from_level,to_level,lanes,capacity_bytes_per_second,bytes,seconds{more}\n");
     for (i, link) in net.links().iter().enumerate() {
