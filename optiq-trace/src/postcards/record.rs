@@ -32,6 +32,8 @@ pub enum ComponentKind {
     Adapter,
     /// Passes packets on.
     Switch,
+    /// A process that makes packets of its program's bytes, takes them in, and passes those of others on, all by one clock.
+    Rank,
 }
 
 /// What a marked packet is for.
@@ -212,6 +214,7 @@ impl ComponentKind {
             (ComponentKind::Processor { .. }, Postcard::Issued { .. } | Postcard::Received { .. })
                 | (ComponentKind::Adapter, Postcard::Injected { .. } | Postcard::Arrived { .. })
                 | (ComponentKind::Switch, Postcard::Forwarded { .. })
+                | (ComponentKind::Rank, _)
         )
     }
 }
@@ -227,7 +230,8 @@ impl Postcard {
         }
     }
 
-    fn components(&self) -> [Option<Component>; 4] {
+    /// Those that it names.
+    pub(super) fn components(&self) -> [Option<Component>; 4] {
         let of = |p: Packet, a: Component, b: Option<Component>| [Some(p.source), Some(p.destination), Some(a), b];
         match *self {
             Postcard::Issued { destination, .. } => [Some(destination), None, None, None],
@@ -238,7 +242,8 @@ impl Postcard {
         }
     }
 
-    fn context(&self) -> Option<u32> {
+    /// The line of a program that it names.
+    pub(super) fn context(&self) -> Option<u32> {
         match *self {
             Postcard::Issued { context, .. } | Postcard::Received { context, .. } => Some(context),
             _ => None,

@@ -18,6 +18,7 @@ pub struct JoinedDocument<'a> {
     busiest_components: Vec<StayDocument<'a>>,
     lines: Vec<LineDocument>,
     slowest_paths: Vec<PathDocument<'a>>,
+    notes: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -131,6 +132,7 @@ impl<'a> JoinedDocument<'a> {
             busiest_components: summary.components.iter().map(stay).collect(),
             lines: summary.lines.iter().map(line).collect(),
             slowest_paths: summary.slowest.iter().map(|&i| path(summary, &joined.paths[i])).collect(),
+            notes: &summary.notes,
         }
     }
 }
