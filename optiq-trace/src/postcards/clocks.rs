@@ -11,7 +11,7 @@
 //! and where packets cross a cable in both directions, half the sum is the latency and half the difference is how the clocks differ
 //! (D. Mills, "Internet Time Synchronization: the Network Time Protocol", IEEE Trans. Communications 39(10), 1991; there the
 //! delay varies and the smallest one counts). Where packets go one way only, the latency is taken to be the median of the
-//! cables of the same kind that have both. Between a processor and its adapter, and between the ranks of a real run, the delays vary,
+//! cables of the same kind that have both. Between a processor and its adapter, and in real runs, the delays vary,
 //! and the smallest ones stand for the wire; what the others took more bounds what a packet may take there, and rates are taken to be
 //! the same, as kernels discipline those of monotonic clocks. The medians over all packets of a wire make wrong pairs harmless as long
 //! as most are right; clocks that run at different rates show as a slope over time, the same in both directions but for its sign.
@@ -73,8 +73,8 @@ enum WireKind {
     Cable,
     /// Between a processor and its adapter: delays vary.
     Bus,
-    /// From or to a rank of a real run: delays vary.
-    Ranks,
+    /// Of a real run: delays vary.
+    Real,
 }
 
 /// A line `delta = at + slope * time`.
@@ -175,7 +175,7 @@ impl Clocks {
             clocks.latencies.insert((u, v), relation(u, v).0);
         }
         clocks.residual_ns = clocks.residual(&wires);
-        for (&(u, v), wire) in wires.iter().filter(|(_, wire)| wire.kind == WireKind::Ranks) {
+        for (&(u, v), wire) in wires.iter().filter(|(_, wire)| wire.kind == WireKind::Real) {
             let taken = || clocks.taken(u, v, wire);
             let (least, most) = (taken().fold(0.0, f64::min), taken().fold(0.0, f64::max));
             clocks.spreads.insert((u, v), (least, most));
@@ -258,7 +258,7 @@ impl Clocks {
             match wire.kind {
                 WireKind::Bus => {}
                 WireKind::Cable => distances.extend(self.taken(u, v, wire).map(f64::abs)),
-                WireKind::Ranks => {
+                WireKind::Real => {
                     // Only the quickest one tells of the clocks; it counts for all.
                     let quickest = self.taken(u, v, wire).fold(f64::INFINITY, f64::min).abs();
                     distances.extend(wire.samples.iter().map(|_| quickest));
@@ -339,7 +339,7 @@ fn wires(collection: &Collection, ends: &Ends, base: u64) -> Wires {
     let mut wires = Wires::new();
     let kind = |c: Component| match collection.components.get(c.index()).map(|log| log.kind) {
         Some(ComponentKind::Processor { .. }) => WireKind::Bus,
-        Some(ComponentKind::Rank) => WireKind::Ranks,
+        Some(ComponentKind::Rank | ComponentKind::Tap) => WireKind::Real,
         _ => WireKind::Cable,
     };
     for (&(from, to, _), (begins, arrivals)) in ends {
@@ -366,6 +366,7 @@ fn wire_kind(collection: &Collection, u: Component, v: Component) -> (u8, u8) {
         Some(ComponentKind::Processor { .. }) => 0,
         Some(ComponentKind::Adapter) => 1,
         Some(ComponentKind::Rank) => 3,
+        Some(ComponentKind::Tap) => 4,
         _ => 2,
     };
     let (a, b) = (kind(u), kind(v));

@@ -321,7 +321,7 @@ fn add_processors(collection: &Collection, clocks: &Clocks, paths: &mut [Path]) 
         let adapter = match log.kind {
             ComponentKind::Processor { adapter } => adapter,
             ComponentKind::Rank => processor,
-            ComponentKind::Adapter | ComponentKind::Switch => continue,
+            ComponentKind::Adapter | ComponentKind::Switch | ComponentKind::Tap => continue,
         };
         for postcard in &log.postcards {
             let end = |context: u32, at: u64| {

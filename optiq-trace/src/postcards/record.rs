@@ -34,6 +34,8 @@ pub enum ComponentKind {
     Switch,
     /// A process that makes packets of its program's bytes, takes them in, and passes those of others on, all by one clock.
     Rank,
+    /// A host or a switch of a real network, seen from outside: it makes packets, passes them on and takes them in.
+    Tap,
 }
 
 /// What a marked packet is for.
@@ -215,6 +217,10 @@ impl ComponentKind {
                 | (ComponentKind::Adapter, Postcard::Injected { .. } | Postcard::Arrived { .. })
                 | (ComponentKind::Switch, Postcard::Forwarded { .. })
                 | (ComponentKind::Rank, _)
+                | (
+                    ComponentKind::Tap,
+                    Postcard::Injected { .. } | Postcard::Forwarded { .. } | Postcard::Arrived { .. }
+                )
         )
     }
 }

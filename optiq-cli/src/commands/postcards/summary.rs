@@ -114,6 +114,7 @@ impl<'a> Summary<'a> {
             Some(ComponentKind::Processor { .. }) => "processor",
             Some(ComponentKind::Adapter) => "adapter",
             Some(ComponentKind::Rank) => "rank",
+            Some(ComponentKind::Tap) => "tap",
             _ => "switch",
         }
     }

@@ -37,7 +37,7 @@ pub fn text(summary: &Summary<'_>) -> String {
             seconds(stay.mean_ns()),
             seconds(stay.most_ns),
             seconds(stay.total_ns),
-            if matches!(summary.kind(*component), "switch" | "rank") {
+            if matches!(summary.kind(*component), "switch" | "rank" | "tap") {
                 table::bytes(stay.most_waiting_bytes.into())
             } else {
                 "-".into()
