@@ -133,8 +133,8 @@ impl Gathered {
                 all.components.push(log);
             }
         }
+        let several = self.ranks.windows(2).any(|pair| pair[0].head.session != pair[1].head.session);
         let sessions = self.ranks.chunk_by(|a, b| a.head.session == b.head.session);
-        let several = sessions.clone().count() > 1;
         for (session, number) in sessions.zip(1..) {
             let suffix = if several { format!(" of session {number}") } else { String::new() };
             add_session(&mut all, session, &suffix, &context);
