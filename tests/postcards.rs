@@ -95,7 +95,7 @@ fn every_marked_chunk_takes_the_path_of_the_plan_and_names_its_line() {
         assert!(gathered.notes.is_empty(), "{:?}", gathered.notes);
         let (collection, _, joined) = joined(gathered);
         assert_eq!((collection.components.len(), collection.overwritten(), joined.unused), (4, 0, 0));
-        assert!(collection.components.iter().all(|log| log.kind == ComponentKind::Rank));
+        assert!(collection.components.iter().all(|log| log.kind == ComponentKind::Rank { tap: None }));
         let broken: Vec<_> = joined.paths.iter().filter(|way| !way.is_intact()).collect();
         assert!(broken.is_empty(), "{transport}: {broken:?}");
         let mut marked: BTreeMap<Vec<u32>, u64> = BTreeMap::new();

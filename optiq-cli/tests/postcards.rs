@@ -85,3 +85,61 @@ fn a_rank_without_a_file_is_a_gap() {
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(2) && error.contains("are both of rank 0"), "{error}");
 }
+
+/// In a lab, where one is possible: chunks over relays, and the routers between them, which know nothing of OPTIQ.
+#[cfg(feature = "mpi")]
+#[test]
+fn chunks_are_followed_through_routers_of_a_lab() {
+    let folder = Folder::new("postcards-lab");
+    let up =
+        folder.run("lab up --name postcards --topology torus:2x2 --rate 100Mbit/s --no-calibration --lifetime 180");
+    if !up.status.success() {
+        let said = String::from_utf8_lossy(&up.stderr).into_owned();
+        assert!(said.contains("namespace") || said.contains("is not installed"), "{said}");
+        println!("skipped: {said}");
+        return;
+    }
+    folder.write("demands.txt", "h0 h1 900kB\nh3 h0 600kB\n");
+    let program = env!("CARGO_BIN_EXE_optiq");
+    let line = format!(
+        "lab run --name postcards --taps taps --tap-every 4KiB --timeout 120 -- {program} bench alltoallv --demands file:demands.txt \
+         --repetitions 2 --force --json"
+    );
+    let mut command = folder.command(&line.split_whitespace().collect::<Vec<_>>());
+    for (name, value) in [
+        ("OPTIQ_PLANNER", "heu2"),
+        ("OPTIQ_CHUNK", "64KiB"),
+        ("OPTIQ_POSTCARDS", folder.path("cards").to_str().unwrap()),
+        ("OPTIQ_POSTCARDS_EVERY", "1"),
+        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+        ("OMPI_MCA_mpi_yield_when_idle", "1"),
+    ] {
+        command.env(name, value);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    folder.succeed("lab down --name postcards");
+    let all = document(&folder, "postcards join cards taps --json --most 1000000");
+    let (mut between, mut known, mut relayed) = (0, 0, 0);
+    for path in all["slowest_paths"].as_array().unwrap() {
+        let name = |end: &Value| end["name"].as_str().unwrap().to_owned();
+        let hops: Vec<String> = path["hops"].as_array().unwrap().iter().map(name).collect();
+        if !hops[0].starts_with("rank") {
+            continue;
+        }
+        between += hops.len() - 1;
+        relayed += usize::from(hops.len() > 2);
+        for leg in path["legs"].as_array().into_iter().flatten() {
+            let host = |end: &Value| end.as_str().unwrap().split(['(', ')']).nth(1).unwrap().to_owned();
+            let through: Vec<&str> = leg["through"].as_array().unwrap().iter().map(|v| v.as_str().unwrap()).collect();
+            assert_eq!(through[0], format!("{}'s router", host(&leg["from"])), "{leg}");
+            assert_eq!(through[through.len() - 1], format!("{}'s router", host(&leg["to"])), "{leg}");
+            assert_eq!(leg["is_ambiguous"], false, "{leg}");
+            known += 1;
+        }
+    }
+    assert!(relayed > 0 && between > 0, "{} paths of {}", all["intact_paths"], all["paths"]);
+    // What is left of a path's bytes behind its last whole chunk may be less than what is between two followed bytes.
+    assert!(known * 10 >= between * 8, "taps tell {known} of {between} legs");
+}

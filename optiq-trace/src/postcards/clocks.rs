@@ -339,7 +339,7 @@ fn wires(collection: &Collection, ends: &Ends, base: u64) -> Wires {
     let mut wires = Wires::new();
     let kind = |c: Component| match collection.components.get(c.index()).map(|log| log.kind) {
         Some(ComponentKind::Processor { .. }) => WireKind::Bus,
-        Some(ComponentKind::Rank | ComponentKind::Tap) => WireKind::Real,
+        Some(ComponentKind::Rank { .. } | ComponentKind::Tap) => WireKind::Real,
         _ => WireKind::Cable,
     };
     for (&(from, to, _), (begins, arrivals)) in ends {
@@ -365,7 +365,7 @@ fn wire_kind(collection: &Collection, u: Component, v: Component) -> (u8, u8) {
     let kind = |c: Component| match collection.components.get(c.index()).map(|log| log.kind) {
         Some(ComponentKind::Processor { .. }) => 0,
         Some(ComponentKind::Adapter) => 1,
-        Some(ComponentKind::Rank) => 3,
+        Some(ComponentKind::Rank { .. }) => 3,
         Some(ComponentKind::Tap) => 4,
         _ => 2,
     };

@@ -126,8 +126,14 @@ impl Gathered {
             let (contexts, components) = (all.contexts.len() as u32, all.components.len() as u32);
             all.contexts.extend(collection.contexts);
             for mut log in collection.components {
-                if let ComponentKind::Processor { adapter } = &mut log.kind {
-                    adapter.0 += components;
+                match &mut log.kind {
+                    ComponentKind::Processor { adapter: other } | ComponentKind::Rank { tap: Some(other) } => {
+                        other.0 += components;
+                    }
+                    ComponentKind::Adapter
+                    | ComponentKind::Switch
+                    | ComponentKind::Rank { tap: None }
+                    | ComponentKind::Tap => {}
                 }
                 log.postcards.iter_mut().for_each(|p| p.renumber(&|c| Component(c.0 + components), contexts));
                 all.components.push(log);
@@ -148,6 +154,9 @@ fn add_session(all: &mut Collection, files: &[RankPostcards], suffix: &str, cont
     let named = files.iter().flat_map(|f| &f.postcards).flat_map(Postcard::components).flatten().map(|c| c.0);
     let ranks: BTreeSet<u32> = named.chain(files.iter().map(|f| f.head.rank)).collect();
     let first = all.components.len() as u32;
+    // In a lab, the name of a rank's processor is that of its host.
+    let taps = all.components.iter().zip((0..).map(Component)).filter(|(log, _)| log.kind == ComponentKind::Tap);
+    let tap: BTreeMap<String, Component> = taps.map(|(log, component)| (log.name.clone(), component)).collect();
     let component: BTreeMap<u32, Component> = ranks.iter().copied().zip((first..).map(Component)).collect();
     for rank in &ranks {
         let file = files.iter().find(|file| file.head.rank == *rank);
@@ -159,7 +168,7 @@ fn add_session(all: &mut Collection, files: &[RankPostcards], suffix: &str, cont
         postcards.iter_mut().for_each(|p| p.renumber(&renumbered, contexts));
         all.components.push(ComponentLog {
             name: format!("rank {rank}{suffix}{host}"),
-            kind: ComponentKind::Rank,
+            kind: ComponentKind::Rank { tap: file.and_then(|file| tap.get(&file.head.host).copied()) },
             overwritten: file.map_or(0, |file| file.overwritten),
             postcards,
         });

@@ -320,7 +320,7 @@ fn add_processors(collection: &Collection, clocks: &Clocks, paths: &mut [Path]) 
         let processor = Component(number);
         let adapter = match log.kind {
             ComponentKind::Processor { adapter } => adapter,
-            ComponentKind::Rank => processor,
+            ComponentKind::Rank { .. } => processor,
             ComponentKind::Adapter | ComponentKind::Switch | ComponentKind::Tap => continue,
         };
         for postcard in &log.postcards {

@@ -30,6 +30,7 @@ pub mod perfetto;
 mod rank_file;
 mod record;
 mod recorder;
+mod through;
 
 pub use call_sites::CallSites;
 pub use call_stack::{CallStack, Frame, MOST_FRAMES};
@@ -42,3 +43,4 @@ pub use record::{
     Collection, Component, ComponentKind, ComponentLog, Context, MAX_TAG, Operation, POSTCARD_BYTES, Packet, Postcard,
 };
 pub use recorder::{DEFAULT_EVERY, RankOptions, RankRecorder};
+pub use through::{Leg, legs};

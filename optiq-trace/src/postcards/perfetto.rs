@@ -144,7 +144,7 @@ mod tests {
     fn by_hand() -> (Collection, Joined) {
         let log = |name: &str| ComponentLog {
             name: name.into(),
-            kind: ComponentKind::Rank,
+            kind: ComponentKind::Rank { tap: None },
             overwritten: 0,
             postcards: Vec::new(),
         };

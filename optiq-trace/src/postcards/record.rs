@@ -33,7 +33,10 @@ pub enum ComponentKind {
     /// Passes packets on.
     Switch,
     /// A process that makes packets of its program's bytes, takes them in, and passes those of others on, all by one clock.
-    Rank,
+    Rank {
+        /// What taps its host, in a lab.
+        tap: Option<Component>,
+    },
     /// A host or a switch of a real network, seen from outside: it makes packets, passes them on and takes them in.
     Tap,
 }
@@ -192,6 +195,11 @@ impl Collection {
             {
                 return Err(format!("the adapter of {} is component {}, which is none", log.name, adapter.0));
             }
+            if let ComponentKind::Rank { tap: Some(tap) } = log.kind
+                && self.components.get(tap.index()).is_none_or(|host| host.kind != ComponentKind::Tap)
+            {
+                return Err(format!("the tap of {} is component {}, which is none", log.name, tap.0));
+            }
             for (postcard, number) in log.postcards.iter().zip(1..) {
                 let bad = |what: &str| Err(format!("postcard {number} of {} {what}", log.name));
                 if !log.kind.writes(postcard) {
@@ -216,7 +224,7 @@ impl ComponentKind {
             (ComponentKind::Processor { .. }, Postcard::Issued { .. } | Postcard::Received { .. })
                 | (ComponentKind::Adapter, Postcard::Injected { .. } | Postcard::Arrived { .. })
                 | (ComponentKind::Switch, Postcard::Forwarded { .. })
-                | (ComponentKind::Rank, _)
+                | (ComponentKind::Rank { .. }, _)
                 | (
                     ComponentKind::Tap,
                     Postcard::Injected { .. } | Postcard::Forwarded { .. } | Postcard::Arrived { .. }

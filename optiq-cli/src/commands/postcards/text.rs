@@ -27,6 +27,11 @@ pub fn text(summary: &Summary<'_>) -> String {
         table::percent(0.95),
         seconds(summary.clocks.residual_ns),
     );
+    let legs = || summary.legs.iter().flatten();
+    if legs().next().is_some() {
+        let (count, unsure) = (legs().count(), legs().filter(|leg| leg.is_ambiguous).count());
+        out += &format!("between ranks: taps tell what {} passed, {unsure} ambiguous\n", table::count(count, "leg"));
+    }
     summary.notes.iter().for_each(|note| out += &format!("note: {note}\n"));
     let words = |list: &[&str]| list.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
     let mut rows = vec![words(&["component", "packets", "mean", "longest", "in all", "waited there"])];
