@@ -16,7 +16,9 @@ static void move_blocks_by_mpi(void) {
 
 int main(int argc, char **argv) {
     begin(&argc, &argv);
+    int by_mpi = argc > 1 && strcmp(argv[1], "mpi") == 0;
     REQUIRE(ranks_ == 4);
+    if (!by_mpi) OK(optiq_init(&argc, &argv));
     out = calloc(NEAR, 1);
     in = calloc(NEAR, 1);
     /* Rank 0 to rank 1, and rank 3 to rank 0; each has one other at most. */
@@ -24,12 +26,12 @@ int main(int argc, char **argv) {
     if (rank_ == 1) receives[0] = NEAR;
     if (rank_ == 3) sends[0] = FAR;
     for (int i = 0; i < NEAR; i++) out[i] = (unsigned char)(i + rank_);
-    int by_mpi = argc > 1 && strcmp(argv[1], "mpi") == 0;
     for (int call = 0; call < CALLS; call++) {
         if (by_mpi) move_blocks_by_mpi();
         else move_blocks();
     }
     if (rank_ == 1) for (int i = 0; i < NEAR; i++) REQUIRE(in[i] == (unsigned char)i);
     if (rank_ == 0) printf("line %d\n", by_mpi ? MPI_LINE : OPTIQ_LINE);
+    if (!by_mpi) OK(optiq_finalize());
     return end();
 }

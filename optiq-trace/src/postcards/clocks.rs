@@ -354,7 +354,9 @@ fn wires(collection: &Collection, ends: &Ends, base: u64) -> Wires {
             (WireKind::Cable, other) | (other, _) => other,
         };
         let local = |time: u64| time.saturating_sub(base) as f64;
-        wire.samples.extend(begins.iter().zip(&arrivals).map(|(&b, &a)| (local(b), a as f64 - b as f64)));
+        // The difference of whole numbers: nanoseconds since 1970 are too many for a float.
+        let taken = |b: u64, a: u64| a.wrapping_sub(b).cast_signed() as f64;
+        wire.samples.extend(begins.iter().zip(&arrivals).map(|(&b, &a)| (local(b), taken(b, a))));
     }
     wires.values_mut().for_each(|wire| wire.samples.sort_unstable_by(|a, b| a.0.total_cmp(&b.0)));
     wires
