@@ -226,10 +226,15 @@ pub fn trace(data: &[u8]) {
     let _ = optiq_trace::RankTrace::parse(data, Path::new("fuzz.trace"));
 }
 
-/// Postcards: read, and joined if they are few.
+/// Postcards of a simulation or of a rank: read, and joined if they are few.
 pub fn postcards(data: &[u8]) {
-    use optiq_trace::postcards::{Clocks, decode, join};
-    if let Ok(collection) = decode(data)
+    use optiq_trace::postcards::{Clocks, Context, Gathered, decode, decode_rank, join};
+    let of_rank = || {
+        let rank = decode_rank(Path::new("fuzz.postcards"), data).ok()?;
+        let line = |_: &_| Context { file: String::new(), line: 0, function: String::new() };
+        Some(Gathered::of_ranks(vec![rank]).ok()?.collection(line))
+    };
+    if let Some(collection) = decode(data).ok().or_else(of_rank)
         && collection.postcards() < 1000
     {
         let _ = join(&collection, &Clocks::estimate(&collection));

@@ -48,6 +48,7 @@ mod state;
 mod stream;
 mod supervise;
 mod tables;
+mod tap;
 mod tools;
 mod tuning;
 
@@ -65,6 +66,7 @@ pub use run::{Outcome, RunOptions};
 pub use speeds::LinkRate;
 pub use stream::Stream;
 pub use supervise::End;
+pub use tap::{TapRecord, Tapped, Taps};
 pub use tuning::{Queue, Tuning};
 
 use entry::{ENTRY, HOLD_VERB};
@@ -106,6 +108,10 @@ pub fn internal_main(arguments: impl IntoIterator<Item = OsString>) -> Option<i3
         }
         (Some(stream::VERB), [_, state, task]) => match parse(task) {
             Some(task) => tell(stream::main(Path::new(state), &task).map(|rate| println!("{rate}"))),
+            None => misused(),
+        },
+        (Some(tap::VERB), [_, state, task]) => match parse(task) {
+            Some(task) => tell(tap::main(Path::new(state), &task)),
             None => misused(),
         },
         (Some(counters::VERB), [_, state, _]) => tell(counters::main(Path::new(state)).map(|counted| {

@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 type Case = (&'static str, fn(&Path));
 
-const CASES: [Case; 18] = [
+const CASES: [Case; 19] = [
     ("torus", torus),
     ("switches", switches),
     ("routes_by_source", routes_by_source),
@@ -30,6 +30,7 @@ const CASES: [Case; 18] = [
     ("slow_host_runs_half_of_the_time", slow_host_runs_half_of_the_time),
     ("profiles_need_the_kernel", profiles_need_the_kernel),
     ("star_links_change", star_links_change),
+    ("taps_follow_bytes", taps_follow_bytes),
     ("jobs_at_once", jobs_at_once),
     ("interrupted_run_leaves_nothing", interrupted_run_leaves_nothing),
     ("interrupted_up_leaves_nothing", interrupted_up_leaves_nothing),
@@ -104,6 +105,11 @@ fn child(root: &Path, words: &[String]) -> i32 {
         ["jobs", name, program @ ..] => Lab::open(name, Some(root))
             .and_then(|lab| jobs(&lab, &[("a", "h0", program), ("b", "h1", program)], false, false))
             .map(|outcomes| outcomes.iter().map(|outcome| outcome.status).max().unwrap_or(0)),
+        ["tapped", name, program @ ..] => Lab::open(name, Some(root)).and_then(|lab| {
+            let taps = lab.tap(4096)?;
+            let outcome = lab.run(&arguments(program), &RunOptions::default());
+            taps.finish().and(outcome).map(|outcome| outcome.status)
+        }),
         ["exec", name, program @ ..] => Lab::open(name, Some(root))
             .and_then(|lab| lab.exec("h1", &arguments(program), None, false))
             .map(|outcome| outcome.status),
@@ -582,6 +588,38 @@ fn star_links_change(root: &Path) {
     assert!(lab.down().expect("down"));
 }
 
+/// Every followed byte that has arrived has left its host before, came to the switch and left it, by the same kernel's clock.
+fn taps_follow_bytes(root: &Path) {
+    let (lab, status) = up(root, "taps", "star:3");
+    assert!(matches!(lab.tap(3000), Err(LabError::Argument(_))));
+    let taps = lab.tap(1 << 16).expect("taps");
+    lab.calibrate(Duration::from_millis(400)).expect("calibrate");
+    let tapped = taps.finish().expect("what taps saw");
+    assert_eq!(tapped.dropped.iter().sum::<u64>(), 0);
+    let place = |name: &str| tapped.names.iter().position(|n| n == name).expect("a namespace");
+    let hub = place(&status.links.iter().find(|l| l.from == "h0").expect("a link of h0").to);
+    let host = |address| tapped.hosts.iter().find(|h| h.0 == address).expect("a host").1;
+    let mut followed = 0;
+    for end in tapped.records.iter().filter(|r| !r.outgoing && r.namespace == host(r.destination)) {
+        let same = |r: &&optiq_lab::TapRecord| {
+            (r.source, r.destination, r.ports, r.mark) == (end.source, end.destination, end.ports, end.mark)
+        };
+        let first = |namespace, outgoing| {
+            let there = |r: &&optiq_lab::TapRecord| same(r) && r.namespace == namespace && r.outgoing == outgoing;
+            tapped.records.iter().filter(there).map(|r| r.time).min().expect("a tap saw it")
+        };
+        let times = [first(host(end.source), true), first(hub, false), first(hub, true), end.time];
+        assert!(times.is_sorted() && times[0] > 0, "{times:?}");
+        assert_eq!(end.far, hub);
+        followed += 1;
+    }
+    // 0.4 s of 100 Mbit/s are 76 times 64 KiB.
+    assert!(followed > 40, "{followed} bytes were followed");
+    // Taps that nobody reads are closed.
+    drop(lab.tap(1).expect("taps"));
+    assert!(lab.down().expect("down"));
+}
+
 /// The dynamic loader complains of a library that is missing in every process that was to load it: here, in the process that is asked to
 /// run the program, and in the program on each of two hosts, but not in what starts it there.
 fn preloaded_libraries_are_for_the_ranks(root: &Path) {
@@ -653,6 +691,8 @@ fn interrupted_run_leaves_nothing(root: &Path) {
         ("INT", "run", "1001.25"),
         ("INT", "jobs", "1005.25"),
         ("KILL", "jobs", "1006.25"),
+        ("INT", "tapped", "1007.25"),
+        ("KILL", "tapped", "1008.25"),
         ("TERM", "exec", "1002.25"),
         ("KILL", "exec", "1003.25"),
     ];

@@ -46,6 +46,7 @@ mod decode;
 mod encode;
 mod error;
 mod event;
+mod folder;
 mod format;
 pub mod ids;
 mod merge;

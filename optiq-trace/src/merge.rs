@@ -1,6 +1,7 @@
 //! The traces of all ranks of a session, on one clock.
 
 use crate::error::TraceError;
+use crate::folder::in_folder;
 use crate::ids::{NO_PEER, PathId, Rank};
 use crate::options::EXTENSION;
 use crate::rank_trace::{Leg, RankTrace};
@@ -27,23 +28,7 @@ impl Run {
     /// # Errors
     /// [`TraceError`] if the directory cannot be read or holds no trace, or no file in it can be read: what is wrong with the first.
     pub fn load(directory: &Path) -> Result<Vec<Run>, TraceError> {
-        let io = |e: std::io::Error| TraceError::Io {
-            path: directory.to_path_buf(),
-            what: "the directory cannot be read",
-            error: e.to_string(),
-        };
-        let mut paths = Vec::new();
-        for entry in std::fs::read_dir(directory).map_err(io)? {
-            let path = entry.map_err(io)?.path();
-            if path.extension().is_some_and(|e| e == EXTENSION) {
-                paths.push(path);
-            }
-        }
-        if paths.is_empty() {
-            let what = format!("{} holds no file that ends in .{EXTENSION}", directory.display());
-            return Err(TraceError::Set(what));
-        }
-        paths.sort();
+        let paths = in_folder(directory, EXTENSION)?;
         let mut sessions: BTreeMap<u64, Vec<RankTrace>> = BTreeMap::new();
         let mut skipped = Vec::new();
         for path in paths {

@@ -36,13 +36,17 @@ const INSTANT: u64 = 3;
 const STATE_CLEARED: u64 = 1;
 
 /// Writes packets: tracks at once, events at the end, sorted by their time.
-struct Packets<W> {
+pub(crate) struct Packets<W> {
     out: W,
     events: Vec<(u64, u8, Message)>,
     flagged: bool,
 }
 
 impl<W: Write> Packets<W> {
+    pub(crate) fn new(out: W) -> Self {
+        Self { out, events: Vec::new(), flagged: false }
+    }
+
     fn packet(&mut self, message: Message) -> io::Result<()> {
         let mut message = message.number(10, 1);
         if !std::mem::replace(&mut self.flagged, true) {
@@ -51,7 +55,7 @@ impl<W: Write> Packets<W> {
         self.out.write_all(&Message::default().message(1, message).0)
     }
 
-    fn track(&mut self, uuid: u64, parent: Option<u64>, name: &str, process: Option<u64>) -> io::Result<()> {
+    pub(crate) fn track(&mut self, uuid: u64, parent: Option<u64>, name: &str, process: Option<u64>) -> io::Result<()> {
         let mut track = Message::default().number(1, uuid).words(2, name);
         if let Some(pid) = process {
             track = track.message(3, Message::default().number(1, pid).words(6, name));
@@ -63,7 +67,7 @@ impl<W: Write> Packets<W> {
     }
 
     /// An event of its own or the beginning of a slice, which ends `duration` later.
-    fn event(&mut self, track: u64, start: u64, duration: Option<u64>, event: Message) {
+    pub(crate) fn event(&mut self, track: u64, start: u64, duration: Option<u64>, event: Message) {
         let what = if duration.is_some() { SLICE_BEGIN } else { INSTANT };
         // What ends comes before what begins at the same time, or slices of a track would overlap.
         self.events.push((start, 1, event.number(9, what).number(11, track)));
@@ -73,7 +77,7 @@ impl<W: Write> Packets<W> {
         }
     }
 
-    fn finish(mut self) -> io::Result<()> {
+    pub(crate) fn finish(mut self) -> io::Result<()> {
         let mut events = std::mem::take(&mut self.events);
         events.sort_by_key(|e| (e.0, e.1));
         for (time, _, event) in events {
@@ -83,16 +87,38 @@ impl<W: Write> Packets<W> {
     }
 }
 
-fn named(name: &str, category: &str) -> Message {
+pub(crate) fn named(name: &str, category: &str) -> Message {
     Message::default().words(22, category).words(23, name)
 }
 
-fn number(event: Message, name: &str, value: u64) -> Message {
+pub(crate) fn number(event: Message, name: &str, value: u64) -> Message {
     event.message(4, Message::default().words(10, name).number(3, value))
 }
 
-fn words(event: Message, name: &str, value: &str) -> Message {
+pub(crate) fn words(event: Message, name: &str, value: &str) -> Message {
     event.message(4, Message::default().words(10, name).words(6, value))
+}
+
+/// One step of a flow: the last one ends it, so that its number may come again.
+pub(crate) fn flow(event: Message, number: u64, is_last: bool) -> Message {
+    event.fixed(if is_last { 48 } else { 47 }, number)
+}
+
+/// As many tracks as slices need so that those of a track do not overlap.
+#[derive(Default)]
+pub(crate) struct Lanes(Vec<u64>);
+
+impl Lanes {
+    /// The first track that is free from `start` to `end`, given in the order of `start`, and whether it is a new one.
+    pub(crate) fn place(&mut self, start: u64, end: u64) -> (usize, bool) {
+        let free = self.0.iter().position(|&free| free <= start);
+        let lane = free.unwrap_or(self.0.len());
+        if free.is_none() {
+            self.0.push(0);
+        }
+        self.0[lane] = end.max(start + 1);
+        (lane, free.is_none())
+    }
 }
 
 /// Writes a Perfetto trace of a run, or of one call of it, to `out`. It writes many small pieces: pass a buffered writer.
@@ -100,7 +126,7 @@ fn words(event: Message, name: &str, value: &str) -> Message {
 /// # Errors
 /// What `out` reports.
 pub fn write(run: &Run, only: Option<u32>, out: impl Write) -> io::Result<()> {
-    let mut packets = Packets { out, events: Vec::new(), flagged: false };
+    let mut packets = Packets::new(out);
     // Each rank has 2^32 numbers for its tracks: 1 itself, 2 calls, 3 progress, from 16 on chunks.
     let uuid = |rank: Rank, track: u64| (u64::from(rank.0) + 1) << 32 | track;
     for file in run.files() {
@@ -163,20 +189,14 @@ fn chunks<W: Write>(
     }
     for (rank, mut slices) in slices {
         slices.sort_unstable();
-        let mut free: Vec<u64> = Vec::new();
+        let mut lanes = Lanes::default();
         for (start, end, at, i) in slices {
             let (key, journey) = all[at];
-            let lane = match free.iter().position(|&f| f <= start) {
-                Some(lane) => lane,
-                None => {
-                    free.push(0);
-                    let lane = free.len() - 1;
-                    let name = if lane == 0 { "chunks".to_string() } else { format!("chunks {}", lane + 1) };
-                    packets.track(uuid(rank, 16 + lane as u64), Some(uuid(rank, 1)), &name, None)?;
-                    lane
-                }
-            };
-            free[lane] = end.max(start + 1);
+            let (lane, is_new) = lanes.place(start, end);
+            if is_new {
+                let name = if lane == 0 { "chunks".to_string() } else { format!("chunks {}", lane + 1) };
+                packets.track(uuid(rank, 16 + lane as u64), Some(uuid(rank, 1)), &name, None)?;
+            }
             let step = &journey.steps[i];
             let arrived = step.sent.is_none() && step.completed.is_none();
             let event = named(&title(journey, i, key.path, key.sequence), "chunk");
@@ -185,9 +205,7 @@ fn chunks<W: Write>(
                 (Some(received), Some(sent)) => number(event, "held before sending ns", sent.saturating_sub(received)),
                 _ => event,
             };
-            // The last step ends the flow, so that its number may come again.
-            let flow = at as u64 + 1;
-            let event = event.fixed(if i + 1 == journey.steps.len() { 48 } else { 47 }, flow);
+            let event = flow(event, at as u64 + 1, i + 1 == journey.steps.len());
             packets.event(uuid(rank, 16 + lane as u64), start, (!arrived).then_some(end - start), event);
         }
     }
@@ -212,20 +230,20 @@ fn title(journey: &Journey, i: usize, path: PathId, sequence: u64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::rank_trace::{Leg, RankTrace, Table};
     use crate::record::{Call, Record};
 
     /// One field: its number and its value.
     #[derive(Clone, Debug, PartialEq)]
-    enum Field<'a> {
+    pub(crate) enum Field<'a> {
         Number(u64),
         Bytes(&'a [u8]),
     }
 
     /// An independent reader of the wire format; panics at anything else.
-    fn decode(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
+    pub(crate) fn decode(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
         fn varint(bytes: &mut &[u8]) -> u64 {
             let mut value = 0;
             for shift in (0..64).step_by(7) {
@@ -265,14 +283,14 @@ mod tests {
         fields.iter().find(|f| f.0 == number).map(|f| &f.1)
     }
 
-    fn number_of(fields: &[(u64, Field<'_>)], field: u64) -> Option<u64> {
+    pub(crate) fn number_of(fields: &[(u64, Field<'_>)], field: u64) -> Option<u64> {
         find(fields, field).map(|f| match f {
             Field::Number(n) => *n,
             Field::Bytes(_) => panic!("field {field} is no number"),
         })
     }
 
-    fn inside<'a>(fields: &[(u64, Field<'a>)], field: u64) -> Option<&'a [u8]> {
+    pub(crate) fn inside<'a>(fields: &[(u64, Field<'a>)], field: u64) -> Option<&'a [u8]> {
         fields.iter().find(|f| f.0 == field).map(|f| match f.1 {
             Field::Bytes(b) => b,
             Field::Number(_) => panic!("field {field} is a number"),

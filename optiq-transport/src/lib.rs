@@ -40,6 +40,7 @@ pub use backends::fault_injection::Delayed;
 pub use backends::in_process::{InProcess, LinkMap, mesh, paced_mesh};
 #[cfg(feature = "mpi")]
 pub use backends::mpi;
+pub use backends::postcards::Marked;
 pub use backends::tracing::Traced;
 pub use backoff::Backoff;
 pub use capabilities::{Capabilities, SendCompletion};

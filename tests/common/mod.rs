@@ -105,7 +105,7 @@ pub fn compile_c(source: &str, program: &Path) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let library = library();
     let mut command = Command::new(mpicc());
-    command.args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-o"]).arg(program).arg(root.join(source));
+    command.args(["-std=c99", "-g", "-Wall", "-Wextra", "-Werror", "-o"]).arg(program).arg(root.join(source));
     command.arg("-I").arg(root.join("optiq/include")).arg("-L").arg(&library).arg("-loptiq");
     command.arg(format!("-Wl,-rpath,{}", library.display()));
     let output = command.output().expect("the compiler wrapper starts");

@@ -11,9 +11,10 @@
 //! and where packets cross a cable in both directions, half the sum is the latency and half the difference is how the clocks differ
 //! (D. Mills, "Internet Time Synchronization: the Network Time Protocol", IEEE Trans. Communications 39(10), 1991; there the
 //! delay varies and the smallest one counts). Where packets go one way only, the latency is taken to be the median of the
-//! cables of the same kind that have both. Between a processor and its adapter the delays vary, and the smallest ones stand
-//! for the wire. The medians over all packets of a wire make wrong pairs harmless as long as most are right; clocks
-//! that run at different rates show as a slope over time, the same in both directions but for its sign.
+//! cables of the same kind that have both. Between a processor and its adapter, and in real runs, the delays vary,
+//! and the smallest ones stand for the wire; what the others took more bounds what a packet may take there, and rates are taken to be
+//! the same, as kernels discipline those of monotonic clocks. The medians over all packets of a wire make wrong pairs harmless as long
+//! as most are right; clocks that run at different rates show as a slope over time, the same in both directions but for its sign.
 //!
 //! A spanning tree with the most packets (R. Prim, 1957), cables in both directions first, carries this from one component to all
 //! others. Wires that are not in it say how good the estimate is.
@@ -44,6 +45,8 @@ pub struct Clocks {
     /// The earliest time of any component's clock: estimates count from it, as numbers with a fraction are exact near 0 only.
     base: u64,
     latencies: HashMap<(Component, Component), f64>,
+    /// Of wires whose delays vary: how much less and more than the latency the packets took that could be paired, by these clocks.
+    spreads: HashMap<(Component, Component), (f64, f64)>,
 }
 
 /// Postcards of one wire that may be of one packet: by (beginning, end, header, number of a command): times at both ends.
@@ -60,8 +63,18 @@ enum PairKey {
 struct Wire {
     /// (Time at the beginning, what the end showed more), in time order, from `base` on.
     samples: Vec<(f64, f64)>,
-    /// A processor and its adapter.
-    is_bus: bool,
+    kind: WireKind,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum WireKind {
+    /// Takes as long for every packet.
+    #[default]
+    Cable,
+    /// Between a processor and its adapter: delays vary.
+    Bus,
+    /// Of a real run: delays vary.
+    Real,
 }
 
 /// A line `delta = at + slope * time`.
@@ -112,7 +125,7 @@ fn slope(points: &[(f64, f64)], span: f64) -> Option<f64> {
 impl Wire {
     /// What its end shows more than its beginning, as a line with this slope.
     fn line(&self, slope: f64) -> Line {
-        if self.is_bus {
+        if self.kind != WireKind::Cable {
             let least = self.samples.iter().map(|s| s.1).fold(f64::INFINITY, f64::min);
             return Line { at: least, slope: 0.0 };
         }
@@ -129,7 +142,9 @@ type Wires = BTreeMap<(Component, Component), Wire>;
 
 /// Their lines: both directions of a cable have the same slope, but for its sign.
 fn lines(wires: &Wires, span: f64) -> BTreeMap<(Component, Component), Line> {
-    let own = |wire: &Wire| slope(&wire.samples, span).filter(|_| !wire.is_bus).map(|s| (s, wire.samples.len() as f64));
+    let own = |wire: &Wire| {
+        slope(&wire.samples, span).filter(|_| wire.kind == WireKind::Cable).map(|s| (s, wire.samples.len() as f64))
+    };
     let line = |(&(u, v), wire): (&(Component, Component), &Wire)| {
         let back = wires.get(&(v, u)).and_then(own).map(|(slope, weight)| (-slope, weight));
         let (sum, weights) = own(wire).into_iter().chain(back).fold((0.0, 0.0), |(s, w), (a, b)| (s + a * b, w + b));
@@ -153,13 +168,37 @@ impl Clocks {
             residual_ns: 0.0,
             base,
             latencies: HashMap::new(),
+            spreads: HashMap::new(),
         };
         clocks.span(&wires, &relation);
         for &(u, v) in lines.keys() {
             clocks.latencies.insert((u, v), relation(u, v).0);
         }
         clocks.residual_ns = clocks.residual(&wires);
+        for (&(u, v), wire) in wires.iter().filter(|(_, wire)| wire.kind == WireKind::Real) {
+            let taken = || clocks.taken(u, v, wire);
+            let (least, most) = (taken().fold(0.0, f64::min), taken().fold(0.0, f64::max));
+            clocks.spreads.insert((u, v), (least, most));
+        }
         clocks
+    }
+
+    /// What packets took on a wire beyond its latency, by these clocks.
+    fn taken(&self, u: Component, v: Component, wire: &Wire) -> impl Iterator<Item = f64> {
+        let at = |c: Component, time: f64| match self.estimates[c.index()] {
+            Some(ClockEstimate { offset_ns, drift, .. }) => (time - offset_ns) / (1.0 + drift),
+            None => time,
+        };
+        let latency = self.latency_ns(u, v);
+        wire.samples.iter().map(move |(time, delta)| at(v, time + delta) - at(u, *time) - latency)
+    }
+
+    /// How far a packet that was on a wire for `taken_ns`, by these clocks, is from what is usual there, if that is possible when times
+    /// are known to `slack_ns`.
+    pub(super) fn distance_ns(&self, from: Component, to: Component, taken_ns: f64, slack_ns: f64) -> Option<f64> {
+        let more = taken_ns - self.latency_ns(from, to);
+        let (least, most) = self.spreads.get(&(from, to)).copied().unwrap_or((0.0, 0.0));
+        (least - slack_ns..=most + slack_ns).contains(&more).then_some(more.abs())
     }
 
     /// A component's time by its part's reference, in nanoseconds from the earliest time on, and the part. Without an estimate the
@@ -215,14 +254,16 @@ impl Clocks {
 
     fn residual(&self, wires: &Wires) -> f64 {
         let mut distances = Vec::new();
-        for (&(u, v), wire) in wires.iter().filter(|(_, wire)| !wire.is_bus) {
-            let at = |c: Component, time: f64| match self.estimates[c.index()] {
-                Some(ClockEstimate { offset_ns, drift, .. }) => (time - offset_ns) / (1.0 + drift),
-                None => time,
-            };
-            let latency = self.latency_ns(u, v);
-            let distance = |(time, delta): &(f64, f64)| (at(v, time + delta) - at(u, *time) - latency).abs();
-            distances.extend(wire.samples.iter().map(distance));
+        for (&(u, v), wire) in wires {
+            match wire.kind {
+                WireKind::Bus => {}
+                WireKind::Cable => distances.extend(self.taken(u, v, wire).map(f64::abs)),
+                WireKind::Real => {
+                    // Only the quickest one tells of the clocks; it counts for all.
+                    let quickest = self.taken(u, v, wire).fold(f64::INFINITY, f64::min).abs();
+                    distances.extend(wire.samples.iter().map(|_| quickest));
+                }
+            }
         }
         if distances.is_empty() {
             return 0.0;
@@ -296,8 +337,10 @@ fn ends(collection: &Collection) -> (Ends, u64) {
 /// Packets that have as many postcards at one end of a wire as at the other: they keep their order on it.
 fn wires(collection: &Collection, ends: &Ends, base: u64) -> Wires {
     let mut wires = Wires::new();
-    let is_processor = |c: Component| {
-        matches!(collection.components.get(c.index()).map(|log| log.kind), Some(ComponentKind::Processor { .. }))
+    let kind = |c: Component| match collection.components.get(c.index()).map(|log| log.kind) {
+        Some(ComponentKind::Processor { .. }) => WireKind::Bus,
+        Some(ComponentKind::Rank { .. } | ComponentKind::Tap) => WireKind::Real,
+        _ => WireKind::Cable,
     };
     for (&(from, to, _), (begins, arrivals)) in ends {
         if begins.is_empty() || begins.len() != arrivals.len() {
@@ -307,9 +350,13 @@ fn wires(collection: &Collection, ends: &Ends, base: u64) -> Wires {
         begins.sort_unstable();
         arrivals.sort_unstable();
         let wire = wires.entry((from, to)).or_default();
-        wire.is_bus = is_processor(from) || is_processor(to);
+        wire.kind = match (kind(from), kind(to)) {
+            (WireKind::Cable, other) | (other, _) => other,
+        };
         let local = |time: u64| time.saturating_sub(base) as f64;
-        wire.samples.extend(begins.iter().zip(&arrivals).map(|(&b, &a)| (local(b), a as f64 - b as f64)));
+        // The difference of whole numbers: nanoseconds since 1970 are too many for a float.
+        let taken = |b: u64, a: u64| a.wrapping_sub(b).cast_signed() as f64;
+        wire.samples.extend(begins.iter().zip(&arrivals).map(|(&b, &a)| (local(b), taken(b, a))));
     }
     wires.values_mut().for_each(|wire| wire.samples.sort_unstable_by(|a, b| a.0.total_cmp(&b.0)));
     wires
@@ -320,6 +367,8 @@ fn wire_kind(collection: &Collection, u: Component, v: Component) -> (u8, u8) {
     let kind = |c: Component| match collection.components.get(c.index()).map(|log| log.kind) {
         Some(ComponentKind::Processor { .. }) => 0,
         Some(ComponentKind::Adapter) => 1,
+        Some(ComponentKind::Rank { .. }) => 3,
+        Some(ComponentKind::Tap) => 4,
         _ => 2,
     };
     let (a, b) = (kind(u), kind(v));

@@ -57,9 +57,13 @@ pub fn write(path: &Path, collection: &Collection) -> Result<(), TraceError> {
 /// # Errors
 /// [`TraceError::Io`] if it cannot be read, [`TraceError::Format`] if it is none.
 pub fn read(path: &Path) -> Result<Collection, TraceError> {
+    decode(&bytes(path)?).map_err(|what| TraceError::Format { path: path.into(), what })
+}
+
+/// The bytes of a file with postcards.
+pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, TraceError> {
     let failed = |e: io::Error| TraceError::Io { path: path.into(), what: "cannot be read", error: e.to_string() };
-    let bytes = input::read(path, MOST_BYTES).map_err(failed)?;
-    decode(&bytes).map_err(|what| TraceError::Format { path: path.into(), what })
+    input::read(path, MOST_BYTES).map_err(failed)
 }
 
 #[cfg(test)]

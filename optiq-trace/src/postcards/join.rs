@@ -2,7 +2,9 @@
 //!
 //! A postcard with `next` and one with `previous` are of one packet if each names the other's component, their headers are the
 //! same, and the second one's arrival is one wire after the first one's departure, by the corrected clocks, within a slack that
-//! is far above the clocks' own residual and far below the time in which a source uses a tag again. Where several fit, the nearest ones are joined and the path is called ambiguous.
+//! is far above the clocks' own residual and far below the time in which a source uses a tag again; between ranks of a real run, where a
+//! chunk may be slow, as late as the slowest one that could be paired. Where several fit, the nearest ones are joined and the path is
+//! called ambiguous.
 //!
 //! What is left are pieces of paths. A piece that ends before its destination and one that begins behind its source, with the
 //! same header, are of one packet if the second begins within the time that the slowest whole path took; the components between
@@ -202,9 +204,7 @@ fn chains(pieces: &[Piece], clocks: &Clocks, slack_ns: f64) -> Vec<(Vec<usize>, 
         if a.part.is_none() || a.part != b.part {
             return Some(0.0);
         }
-        let latency = clocks.latency_ns(a.hop.component, b.hop.component);
-        let distance = (b.hop.arrived_ns - a.hop.left_ns - latency).abs();
-        (distance <= slack_ns).then_some(distance)
+        clocks.distance_ns(a.hop.component, b.hop.component, b.hop.arrived_ns - a.hop.left_ns, slack_ns)
     };
     let mut fits: Vec<(f64, usize, usize)> = Vec::new();
     for (i, a) in pieces.iter().enumerate() {
@@ -317,8 +317,12 @@ fn add_processors(collection: &Collection, clocks: &Clocks, paths: &mut [Path]) 
     let mut issued: HashMap<(Component, u32), Vec<ProcessorEnd>> = HashMap::new();
     let mut received = issued.clone();
     for (log, number) in collection.components.iter().zip(0..) {
-        let ComponentKind::Processor { adapter } = log.kind else { continue };
         let processor = Component(number);
+        let adapter = match log.kind {
+            ComponentKind::Processor { adapter } => adapter,
+            ComponentKind::Rank { .. } => processor,
+            ComponentKind::Adapter | ComponentKind::Switch | ComponentKind::Tap => continue,
+        };
         for postcard in &log.postcards {
             let end = |context: u32, at: u64| {
                 let at_ns = clocks.corrected(processor, at).1;

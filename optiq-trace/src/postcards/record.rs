@@ -32,6 +32,13 @@ pub enum ComponentKind {
     Adapter,
     /// Passes packets on.
     Switch,
+    /// A process that makes packets of its program's bytes, takes them in, and passes those of others on, all by one clock.
+    Rank {
+        /// What taps its host, in a lab.
+        tap: Option<Component>,
+    },
+    /// A host or a switch of a real network, seen from outside: it makes packets, passes them on and takes them in.
+    Tap,
 }
 
 /// What a marked packet is for.
@@ -188,6 +195,11 @@ impl Collection {
             {
                 return Err(format!("the adapter of {} is component {}, which is none", log.name, adapter.0));
             }
+            if let ComponentKind::Rank { tap: Some(tap) } = log.kind
+                && self.components.get(tap.index()).is_none_or(|host| host.kind != ComponentKind::Tap)
+            {
+                return Err(format!("the tap of {} is component {}, which is none", log.name, tap.0));
+            }
             for (postcard, number) in log.postcards.iter().zip(1..) {
                 let bad = |what: &str| Err(format!("postcard {number} of {} {what}", log.name));
                 if !log.kind.writes(postcard) {
@@ -212,6 +224,11 @@ impl ComponentKind {
             (ComponentKind::Processor { .. }, Postcard::Issued { .. } | Postcard::Received { .. })
                 | (ComponentKind::Adapter, Postcard::Injected { .. } | Postcard::Arrived { .. })
                 | (ComponentKind::Switch, Postcard::Forwarded { .. })
+                | (ComponentKind::Rank { .. }, _)
+                | (
+                    ComponentKind::Tap,
+                    Postcard::Injected { .. } | Postcard::Forwarded { .. } | Postcard::Arrived { .. }
+                )
         )
     }
 }
@@ -227,7 +244,8 @@ impl Postcard {
         }
     }
 
-    fn components(&self) -> [Option<Component>; 4] {
+    /// Those that it names.
+    pub(super) fn components(&self) -> [Option<Component>; 4] {
         let of = |p: Packet, a: Component, b: Option<Component>| [Some(p.source), Some(p.destination), Some(a), b];
         match *self {
             Postcard::Issued { destination, .. } => [Some(destination), None, None, None],
@@ -238,7 +256,8 @@ impl Postcard {
         }
     }
 
-    fn context(&self) -> Option<u32> {
+    /// The line of a program that it names.
+    pub(super) fn context(&self) -> Option<u32> {
         match *self {
             Postcard::Issued { context, .. } | Postcard::Received { context, .. } => Some(context),
             _ => None,

@@ -5,6 +5,7 @@
 //! | [`in_process`] | ranks as threads of one process, joined by channels, optionally at limited rates |
 //! | `mpi` | two-sided (`MPI_Issend`) and one-sided (`MPI_Put`), with the feature `mpi` |
 //! | [`fault_injection`] | middleware that delivers events late |
+//! | [`postcards`] | middleware that follows single chunks |
 //! | [`tracing`] | middleware that records what happens |
 //!
 //! What each of them can do, and what its confirmations mean, is in its [`crate::Capabilities`].
@@ -13,4 +14,5 @@ pub mod fault_injection;
 pub mod in_process;
 #[cfg(feature = "mpi")]
 pub mod mpi;
+pub mod postcards;
 pub mod tracing;

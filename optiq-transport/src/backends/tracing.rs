@@ -37,7 +37,7 @@ impl<T: Transport> Traced<T> {
 }
 
 /// What a trace keeps of a path at this rank.
-fn leg_of(hop: &Hop) -> Leg {
+pub(super) fn leg_of(hop: &Hop) -> Leg {
     let Hop { path, source, destination, bytes, chunk, .. } = *hop;
     let (from, to) = (hop.incoming.map(|i| i.from), hop.outgoing.map(|o| o.to));
     Leg { path, source, destination, from, to, bytes, chunk }

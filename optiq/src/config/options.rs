@@ -297,6 +297,22 @@ pub const OPTIONS: &[OptionRecord] = &[
         set: |c, v| put(&mut c.trace_events, trace_events(v)?),
     },
     OptionRecord {
+        name: "OPTIQ_POSTCARDS",
+        takes: "directory",
+        default: "",
+        doc: "Where each rank writes postcards of the marked chunks that it sends, passes on or receives, for `optiq postcards join`; made if it is not there. The same on all ranks.",
+        scope: Scope::Process,
+        set: |c, v| put(&mut c.postcards, Some(v.into())),
+    },
+    OptionRecord {
+        name: "OPTIQ_POSTCARDS_EVERY",
+        takes: "number",
+        default: "100",
+        doc: "With OPTIQ_POSTCARDS: one chunk in this many is marked. The same on all ranks.",
+        scope: Scope::Process,
+        set: |c, v| put(&mut c.postcards_every, number(v, 1)?),
+    },
+    OptionRecord {
         name: "OPTIQ_DISABLE",
         takes: "0 | 1",
         default: "0",

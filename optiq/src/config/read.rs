@@ -368,6 +368,7 @@ mod tests {
             "OPTIQ_BACKGROUND",
             "OPTIQ_CALIBRATION",
             "OPTIQ_TRACE",
+            "OPTIQ_POSTCARDS",
             "OPTIQ_CONF",
             "OPTIQ_IO_HOSTS",
             "OPTIQ_LEARNED",
@@ -397,6 +398,8 @@ mod tests {
             ("OPTIQ_IO_TIMEOUT", "inf"),
             ("OPTIQ_TRACE_EVENTS", "15"),
             ("OPTIQ_TRACE_EVENTS", "16777217"),
+            ("OPTIQ_POSTCARDS_EVERY", "0"),
+            ("OPTIQ_POSTCARDS_EVERY", "4294967296"),
         ] {
             assert!(read(&[(name, bad)]).error.is_some(), "{name}={bad}");
         }

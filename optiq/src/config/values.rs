@@ -101,6 +101,10 @@ pub struct Config {
     pub trace: Option<String>,
     /// `OPTIQ_TRACE_EVENTS`.
     pub trace_events: usize,
+    /// `OPTIQ_POSTCARDS`.
+    pub postcards: Option<String>,
+    /// `OPTIQ_POSTCARDS_EVERY`.
+    pub postcards_every: u32,
     /// `OPTIQ_DISABLE`.
     pub disable: bool,
     /// `OPTIQ_PRELOAD`.
@@ -209,6 +213,8 @@ impl Default for Config {
             io_timeout: None,
             trace: None,
             trace_events: optiq_trace::DEFAULT_EVENTS,
+            postcards: None,
+            postcards_every: optiq_trace::postcards::DEFAULT_EVERY,
             disable: false,
             preload: Preload::default(),
             report: false,
@@ -235,6 +241,8 @@ impl Config {
             progress: false,
             trace: None,
             trace_events: 0,
+            postcards: None,
+            postcards_every: 0,
             disable: false,
             report: false,
             learned: learned.as_ref().map(|_| String::new()),

@@ -15,6 +15,7 @@
 
 mod agree;
 mod arguments;
+mod call_stack;
 mod calls;
 mod exchange;
 mod fallback_args;

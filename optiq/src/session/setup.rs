@@ -1,5 +1,6 @@
 //! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
 
+use super::call_stack;
 use super::guess::{Guess, LocalSetup};
 use super::learning::Learning;
 use super::parts::Parts;
@@ -16,10 +17,10 @@ use optiq_lower::transport_rule::transport_rule;
 use optiq_net::fingerprint::Fingerprint;
 use optiq_net::spec::is_auto;
 use optiq_net::{Background, Network};
+use optiq_trace::postcards::{RankHead, RankOptions, RankRecorder};
 use optiq_trace::{TraceOptions, Tracer};
-use optiq_transport::Traced;
 use optiq_transport::mpi::{Communicator, HostMemory, MINIMA, OneSided, Reduction, ReductionRecord, TwoSided};
-use optiq_transport::{Rank, Transport};
+use optiq_transport::{Marked, Rank, Traced, Transport};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -50,6 +51,8 @@ struct AgreedSetup {
     shared_processors: bool,
     /// All are to be traced.
     traced: bool,
+    /// All are to leave postcards, of one chunk in this many.
+    postcards_every: Option<u32>,
 }
 
 impl Fabric {
@@ -88,11 +91,26 @@ impl Fabric {
         let [print, placed, settings] = [print, placed, config.agreed_settings()].map(|word| word.max(i64::MIN + 1));
         let traced = i64::from(config.trace.is_some());
         let alone = i64::from(!comm.shares_processor());
-        let mut agreed = [state, print, -print, settings, -settings, traced, -traced, placed, -placed, alone];
+        let every = config.postcards.as_ref().map_or(0, |_| i64::from(config.postcards_every));
+        let mut agreed =
+            [state, print, -print, settings, -settings, traced, -traced, placed, -placed, alone, every, -every];
         parts.end("network and placement");
         comm.all_min(&mut agreed)?;
         parts.end("agreement");
-        let [state, print, print_max, settings, settings_max, traced, traced_max, placed, placed_max, alone] = agreed;
+        let [
+            state,
+            print,
+            print_max,
+            settings,
+            settings_max,
+            traced,
+            traced_max,
+            placed,
+            placed_max,
+            alone,
+            every,
+            every_max,
+        ] = agreed;
         let (same_network, same_settings) = (print == -print_max, settings == -settings_max);
         let same = same_network && same_settings && placed == -placed_max;
         let wrong = match local {
@@ -100,7 +118,13 @@ impl Fabric {
                 if traced != -traced_max && comm.rank() == Rank(0) {
                     logger::warn_once("OPTIQ_TRACE is not set on all ranks; nothing is traced");
                 }
-                let agreed = AgreedSetup { shared_processors: alone == 0, traced: traced == 1 };
+                if every != -every_max && comm.rank() == Rank(0) {
+                    logger::warn_once(
+                        "OPTIQ_POSTCARDS and OPTIQ_POSTCARDS_EVERY are not the same on all ranks; nothing is marked",
+                    );
+                }
+                let postcards_every = u32::try_from(every).ok().filter(|&n| n > 0 && every == -every_max);
+                let agreed = AgreedSetup { shared_processors: alone == 0, traced: traced == 1, postcards_every };
                 return Self::on(comm, config, (network, placement, model, guess), agreed, parts).map(Ok);
             }
             Ok(None) if state == 0 => return Ok(Err(asked_for(config))),
@@ -146,7 +170,7 @@ impl Fabric {
             network.warnings().into_iter().chain(placement.note()).for_each(|note| logger::warn_once(&note));
             log::info!("positions of {} ranks are known by {}", placement.len(), placement.provenance());
         }
-        let (transport, tracer) = watch(comm, config, agreed.traced, back_end(comm, config)?)?;
+        let (transport, tracer) = watch(comm, config, &agreed, back_end(comm, config)?)?;
         let transport = RefCell::new(transport);
         parts.end("transport");
         let (model, patient) = match model {
@@ -197,18 +221,25 @@ fn model_of_file(file: &str, network: Fingerprint, mpi_library: &str) -> Result<
     Ok((model, note))
 }
 
-/// Wraps the transport if the configuration asks for a trace, as `all` ranks or none must; collective. A rank that
-/// cannot write says so and goes on without.
+/// Wraps the transport if all ranks ask for a trace or for postcards; collective. A rank that cannot write says so and goes on without.
 fn watch(
     comm: &Communicator,
     config: &Config,
-    all: bool,
+    agreed: &AgreedSetup,
     transport: Box<dyn Transport>,
 ) -> Result<(Box<dyn Transport>, Option<Tracer>), Error> {
-    let Some(directory) = config.trace.as_ref().filter(|_| all) else {
+    let trace = config.trace.as_ref().filter(|_| agreed.traced);
+    let postcards = config.postcards.as_ref().zip(agreed.postcards_every);
+    if trace.is_none() && postcards.is_none() {
         return Ok((transport, None));
-    };
+    }
+    // Postcards have the number only: their clocks are estimated from themselves.
     let (clock, session) = comm.align()?;
+    let transport = match postcards {
+        Some((directory, every)) => marked(comm, directory, every, session, transport)?,
+        None => transport,
+    };
+    let Some(directory) = trace else { return Ok((transport, None)) };
     let (directory, events) = (PathBuf::from(directory), config.trace_events);
     let options = TraceOptions { directory, events, session, rank: comm.rank(), ranks: comm.size(), clock };
     match Tracer::create(&options, transport.name()) {
@@ -216,6 +247,26 @@ fn watch(
         Err(error) => {
             log::warn!("rank {} is not traced: OPTIQ_TRACE: {error}", comm.rank());
             Ok((transport, None))
+        }
+    }
+}
+
+/// Has this rank leave postcards of one chunk in `every`.
+fn marked(
+    comm: &Communicator,
+    directory: &str,
+    every: u32,
+    session: u64,
+    transport: Box<dyn Transport>,
+) -> Result<Box<dyn Transport>, Error> {
+    let head = RankHead { session, rank: comm.rank().0, ranks: comm.size(), host: comm.processor_name()? };
+    let directory = PathBuf::from(directory);
+    let (call_stack, mappings) = (call_stack::addresses, call_stack::mappings);
+    match RankRecorder::create(RankOptions { directory, every, head, call_stack, mappings }) {
+        Ok(recorder) => Ok(Box::new(Marked::new(transport, recorder))),
+        Err(error) => {
+            log::warn!("rank {} leaves no postcards: OPTIQ_POSTCARDS: {error}", comm.rank());
+            Ok(transport)
         }
     }
 }

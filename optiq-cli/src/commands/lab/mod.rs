@@ -9,6 +9,7 @@ mod jobs;
 mod jobs_document;
 #[cfg(feature = "mpi")]
 mod real_jobs;
+mod taps;
 
 use crate::arguments::duration;
 use crate::arguments::specification;
@@ -21,9 +22,11 @@ use optiq_lab::{
     End, Lab, LabError, LabJob, LabLink, LinkRate, MpiFlavour, Outcome, Profile, Rate, RunOptions, Status, Stream,
     UpOptions, network_as_given, network_at,
 };
+use optiq_net::units::parse_bytes;
 use optiq_view::table;
 use serde::Serialize;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -120,6 +123,7 @@ Examples:
   optiq lab up --topology star:4
   optiq lab run --ranks 2 --timeout 60 -- hostname
   optiq lab run --job 'a@h[0-1]=hostname' --job 'b@h[2-3]=hostname'
+  optiq lab run --taps taps --timeout 60 -- hostname
   optiq lab down
 
 Every line that a job prints begins with its name. Options hold for each job: --ranks-per-host 2 gives each of its hosts two ranks.")]
@@ -146,11 +150,23 @@ struct Run {
     /// Hosts may be in several jobs
     #[arg(long)]
     shared_hosts: bool,
+    /// Follow single bytes of all TCP streams through hosts and switches, as the kernel sees them, and write postcards of
+    /// them into this directory, for optiq postcards join; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    taps: Option<PathBuf>,
+    /// With --taps: one byte of a stream in so many is followed; a power of two
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", requires = "taps", value_parser = power_of_two)]
+    tap_every: u32,
     #[command(flatten)]
     which: Which,
     /// The program and its arguments
     #[arg(last = true, required_unless_present = "jobs", conflicts_with = "jobs", value_name = "PROGRAM")]
     program: Vec<OsString>,
+}
+
+fn power_of_two(text: &str) -> Result<u32, String> {
+    let size = parse_bytes(text).ok().and_then(|bytes| u32::try_from(bytes).ok()).filter(|n| n.is_power_of_two());
+    size.ok_or_else(|| "a power of two from 1B to 2GiB is expected, such as 64KiB".into())
 }
 
 /// Run a plain command on one host of the lab. Its exit status is passed on
@@ -435,12 +451,24 @@ impl Run {
             timeout: self.timeout,
             capture: self.which.json,
         };
-        if !self.jobs.is_empty() {
-            let jobs: Vec<LabJob> = self.jobs.into_iter().map(|JobArgument(job)| job).collect();
-            return run_several(&lab, &jobs, &options, self.shared_hosts);
+        let file = self.taps.as_deref().map(taps::prepare).transpose()?;
+        let every = self.tap_every;
+        let tap = file.as_ref().map(|_| lab.tap(every)).transpose()?;
+        // What the taps saw is kept however the run ends.
+        let ended = match self.jobs.is_empty() {
+            true => {
+                let outcome = lab.run(&self.program, &options);
+                outcome.map_err(Failure::from).and_then(|outcome| pass_on(outcome, self.timeout, self.which.json))
+            }
+            false => {
+                let jobs: Vec<LabJob> = self.jobs.into_iter().map(|JobArgument(job)| job).collect();
+                run_several(&lab, &jobs, &options, self.shared_hosts)
+            }
+        };
+        if let Some((tap, file)) = tap.zip(file) {
+            taps::keep(tap.finish(), every, &file)?;
         }
-        let outcome = lab.run(&self.program, &options)?;
-        pass_on(outcome, self.timeout, self.which.json)
+        ended
     }
 }
 

@@ -1,7 +1,7 @@
 //! The JSON document of `optiq postcards join`.
 
 use super::summary::{Stay, Summary, operation};
-use optiq_trace::postcards::{Component, GapPlace, Path, ProcessorEnd};
+use optiq_trace::postcards::{Component, GapPlace, ProcessorEnd};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -18,6 +18,7 @@ pub struct JoinedDocument<'a> {
     busiest_components: Vec<StayDocument<'a>>,
     lines: Vec<LineDocument>,
     slowest_paths: Vec<PathDocument<'a>>,
+    notes: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -62,6 +63,9 @@ struct PathDocument<'a> {
     issued: Option<EndDocument<'a>>,
     hops: Vec<HopDocument<'a>>,
     gaps: Vec<GapDocument<'a>>,
+    /// What was between the hosts of ranks, where taps tell.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    legs: Vec<LegDocument<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     received: Option<EndDocument<'a>>,
 }
@@ -88,6 +92,16 @@ struct GapDocument<'a> {
     after_hops: usize,
     first: &'a str,
     last: &'a str,
+}
+
+#[derive(Serialize)]
+struct LegDocument<'a> {
+    from: &'a str,
+    to: &'a str,
+    through: Vec<&'a str>,
+    /// Bytes that were followed from host to host in this time.
+    followed: usize,
+    is_ambiguous: bool,
 }
 
 fn seconds(ns: f64) -> f64 {
@@ -130,12 +144,14 @@ impl<'a> JoinedDocument<'a> {
             },
             busiest_components: summary.components.iter().map(stay).collect(),
             lines: summary.lines.iter().map(line).collect(),
-            slowest_paths: summary.slowest.iter().map(|&i| path(summary, &joined.paths[i])).collect(),
+            slowest_paths: summary.slowest.iter().map(|&i| path(summary, i)).collect(),
+            notes: &summary.notes,
         }
     }
 }
 
-fn path<'a>(summary: &'a Summary<'a>, path: &Path) -> PathDocument<'a> {
+fn path<'a>(summary: &'a Summary<'a>, place: usize) -> PathDocument<'a> {
+    let path = &summary.joined.paths[place];
     let name = |component: Component| summary.collection.name(component);
     let end = |end: ProcessorEnd| EndDocument {
         processor: name(end.processor),
@@ -156,6 +172,13 @@ fn path<'a>(summary: &'a Summary<'a>, path: &Path) -> PathDocument<'a> {
         first: name(gap.first),
         last: name(gap.last),
     });
+    let legs = summary.legs[place].iter().map(|leg| LegDocument {
+        from: name(leg.from),
+        to: name(leg.to),
+        through: leg.through.iter().map(|&component| name(component)).collect(),
+        followed: leg.followed,
+        is_ambiguous: leg.is_ambiguous,
+    });
     PathDocument {
         source: name(path.packet.source),
         destination: name(path.packet.destination),
@@ -168,6 +191,7 @@ fn path<'a>(summary: &'a Summary<'a>, path: &Path) -> PathDocument<'a> {
         issued: path.issued.map(end),
         hops: hops.collect(),
         gaps: gaps.collect(),
+        legs: legs.collect(),
         received: path.received.map(end),
     }
 }

@@ -16,10 +16,10 @@ fn seconds(ns: f64) -> String {
     table::seconds(ns / 1e9)
 }
 
-pub fn page(summary: &Summary<'_>, file: &std::path::Path) -> String {
+pub fn page(summary: &Summary<'_>, files: &str) -> String {
     let joined = summary.joined;
     let name = |component: Component| summary.collection.name(component);
-    let mut notes = Vec::new();
+    let mut notes = summary.notes.clone();
     if summary.parts() > 1 {
         notes.push(format!(
             "Clocks fall into {} parts that no packet joined: times of different parts cannot be compared.",
@@ -62,8 +62,7 @@ pub fn page(summary: &Summary<'_>, file: &std::path::Path) -> String {
     PostcardsPage {
         heading: "Paths of marked packets".into(),
         subtitle: format!(
-            "{}: {} of {}, clocks up to {} apart, known within {}",
-            file.display(),
+            "{files}: {} of {}, clocks up to {} apart, known within {}",
             table::count(summary.collection.postcards(), "postcard"),
             table::count(summary.collection.components.len(), "component"),
             seconds(summary.skew_ns()),

@@ -1,6 +1,6 @@
 //! What paths say together: by component, by line of a program, and which took longest.
 
-use optiq_trace::postcards::{Clocks, Collection, Component, ComponentKind, Joined, Operation, Path};
+use optiq_trace::postcards::{Clocks, Collection, Component, ComponentKind, Joined, Leg, Operation, Path, legs};
 use std::collections::BTreeMap;
 
 /// Of all paths in one file.
@@ -14,6 +14,10 @@ pub struct Summary<'a> {
     pub lines: Vec<(u32, Stay)>,
     /// Places of the slowest paths with a program's bytes.
     pub slowest: Vec<usize>,
+    /// By path: what was between the hosts of ranks, where taps tell.
+    pub legs: Vec<Vec<Leg>>,
+    /// What is missing in the files, a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// How long packets were somewhere, in nanoseconds.
@@ -39,7 +43,13 @@ impl Stay {
 }
 
 impl<'a> Summary<'a> {
-    pub fn new(collection: &'a Collection, clocks: &'a Clocks, joined: &'a Joined, most: usize) -> Self {
+    pub fn new(
+        collection: &'a Collection,
+        clocks: &'a Clocks,
+        joined: &'a Joined,
+        most: usize,
+        notes: Vec<String>,
+    ) -> Self {
         let mut components: BTreeMap<Component, Stay> = BTreeMap::new();
         let mut lines: BTreeMap<u32, Stay> = BTreeMap::new();
         for path in &joined.paths {
@@ -64,7 +74,7 @@ impl<'a> Summary<'a> {
         let mut slowest: Vec<usize> = (0..joined.paths.len()).filter(|&i| data(&joined.paths[i])).collect();
         slowest.sort_by(|&a, &b| joined.paths[b].duration_ns().total_cmp(&joined.paths[a].duration_ns()));
         slowest.truncate(most);
-        Self { collection, clocks, joined, components, lines, slowest }
+        Self { collection, clocks, joined, components, lines, slowest, legs: legs(collection, joined), notes }
     }
 
     pub fn intact(&self) -> usize {
@@ -96,6 +106,7 @@ impl<'a> Summary<'a> {
         match self.collection.contexts.get(context as usize) {
             Some(line) if line.line > 0 && line.function.is_empty() => format!("{}:{}", line.file, line.line),
             Some(line) if line.line > 0 => format!("{} ({}:{})", line.function, line.file, line.line),
+            Some(line) if !line.function.is_empty() => line.function.clone(),
             _ => "not known".into(),
         }
     }
@@ -104,6 +115,8 @@ impl<'a> Summary<'a> {
         match self.collection.components.get(component.index()).map(|log| log.kind) {
             Some(ComponentKind::Processor { .. }) => "processor",
             Some(ComponentKind::Adapter) => "adapter",
+            Some(ComponentKind::Rank { .. }) => "rank",
+            Some(ComponentKind::Tap) => "tap",
             _ => "switch",
         }
     }

@@ -27,6 +27,12 @@ pub fn text(summary: &Summary<'_>) -> String {
         table::percent(0.95),
         seconds(summary.clocks.residual_ns),
     );
+    let legs = || summary.legs.iter().flatten();
+    if legs().next().is_some() {
+        let (count, unsure) = (legs().count(), legs().filter(|leg| leg.is_ambiguous).count());
+        out += &format!("between ranks: taps tell what {} passed, {unsure} ambiguous\n", table::count(count, "leg"));
+    }
+    summary.notes.iter().for_each(|note| out += &format!("note: {note}\n"));
     let words = |list: &[&str]| list.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
     let mut rows = vec![words(&["component", "packets", "mean", "longest", "in all", "waited there"])];
     for (component, stay) in &summary.components {
@@ -36,7 +42,7 @@ pub fn text(summary: &Summary<'_>) -> String {
             seconds(stay.mean_ns()),
             seconds(stay.most_ns),
             seconds(stay.total_ns),
-            if summary.kind(*component) == "switch" {
+            if matches!(summary.kind(*component), "switch" | "rank" | "tap") {
                 table::bytes(stay.most_waiting_bytes.into())
             } else {
                 "-".into()
