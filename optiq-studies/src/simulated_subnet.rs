@@ -25,6 +25,9 @@ const ADMINISTRATORS: [&str; 2] = ["/usr/sbin", "/sbin"];
 /// Far above what the simulator takes for the largest fabric here.
 const LIMIT: Duration = Duration::from_secs(900);
 
+/// Between two looks at what the simulator has printed.
+const SHORT: Duration = Duration::from_millis(20);
+
 /// The file of a rail's cables, below its folder.
 pub const CABLES: &str = "ibnetdiscover.txt";
 /// The file of a rail's tables, below its folder.
@@ -277,7 +280,8 @@ impl Subnet {
             if began.elapsed() > LIMIT {
                 return Err(Failure::Work(format!("ibsim does not answer: {log:.500}")));
             }
-            std::thread::sleep(Duration::from_millis(20));
+            // The log of many routes is long.
+            std::thread::sleep(if began.elapsed() < Duration::from_secs(1) { SHORT } else { 10 * SHORT });
         }
     }
 

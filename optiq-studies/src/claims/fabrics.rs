@@ -348,10 +348,9 @@ pub(super) fn one_rail_of_two(setting: &Setting) -> Result<Findings, Failure> {
         let on: Vec<(f64, f64)> =
             loads.iter().zip(shares).map(|((sent, peak), part)| (sent * part, peak * part)).collect();
         let all = on[0].0 + on[1].0;
-        let verdict = match shares {
-            [1.0, _] => Verdict::of(on[0].0 > 0.0 && on[1].0 == 0.0, || format!("{case}: rail 2 has {} B", on[1].0)),
-            _ => Verdict::of(on[0].0 > 0.0 && on[0].0 == on[1].0, || format!("{case}: {} and {} B", on[0].0, on[1].0)),
-        };
+        let expected = if shares[1] == 0.0 { on[1].0 == 0.0 } else { on[0].0 == on[1].0 };
+        let why = || format!("{case}: {} and {} B", on[0].0, on[1].0);
+        let verdict = Verdict::of(on[0].0 > 0.0 && expected, why);
         rows.push(row(case, "rail 1, of all bytes that hosts send", (100.0 * on[0].0 / all, "%"), asked, verdict));
         rows.push(context(case, "rail 2, of all bytes that hosts send", (100.0 * on[1].0 / all, "%")));
         rows.push(context(case, "busiest link of rail 1", (on[0].1 / 1e3, "kB")));

@@ -100,7 +100,7 @@ fn in_lab(runs: &RealRuns, program: &Path, setting: &Setting) -> Result<Vec<Row>
     let up = ["lab", "up", "--topology", topology, "--rate", "200Mbit/s", "--no-calibration", "--name", name];
     workspace::capture(runs.optiq(&up).args(["--lifetime", "900"]))?;
     let mut rows = Vec::new();
-    let measured = KINDS.iter().try_for_each(|kind| {
+    let measured: Result<(), Failure> = KINDS.iter().try_for_each(|kind| {
         setting.progress.now(format!("{kind} in a lab"));
         rows.push(kind_in_lab(runs, program, kind, setting)?);
         Ok(())
