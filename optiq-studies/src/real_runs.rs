@@ -210,3 +210,28 @@ pub fn monitored_pairs(beginning: &Path, ranks: u32) -> Result<BTreeMap<(u32, u3
     }
     Ok(pairs)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn what_open_mpi_writes_is_added_up() {
+        let folder = TempDir::new().unwrap();
+        let beginning = folder.path().join("own");
+        let write = |rank: u32, text: &str| fs::write(format!("{}.{rank}.prof", beginning.display()), text).unwrap();
+        write(
+            0,
+            "# POINT TO POINT\nE\t0\t1\t300 bytes\t2 msgs sent\t0,2\nI\t0\t1\t50 bytes\t1 msgs sent\t0,1\nC\t0\t1\t9 bytes\t1 msgs sent\n",
+        );
+        write(1, "E\t1\t0\t7 bytes\t1 msgs sent\t1\n");
+        let pairs = monitored_pairs(&beginning, 2).unwrap();
+        let expected = [((0, 1), Traffic { messages: 3, bytes: 350 }), ((1, 0), Traffic { messages: 1, bytes: 7 })];
+        assert_eq!(pairs, BTreeMap::from(expected));
+        write(1, "E\t1\tx\n");
+        let said = monitored_pairs(&beginning, 2).unwrap_err().to_string();
+        assert!(said.contains("two ranks, bytes and messages are expected"), "{said}");
+        assert!(monitored_pairs(&beginning, 3).is_err());
+    }
+}
