@@ -87,16 +87,14 @@ impl FatTree {
     /// The level of a switch by its name, from 1; 0 for hosts.
     pub fn level_of(name: &str) -> u32 {
         let kinds = ["node", "leaf", "mid", "top"];
-        let kind = name.trim_start_matches("rail2-");
+        let kind = name.trim_start_matches(prefix(2));
         kinds.iter().position(|k| kind.starts_with(k)).map_or(0, |level| level as u32)
     }
 
     /// A net file of `ibsim`. The first node is where OpenSM runs, and must be a host.
     fn net(&self) -> String {
         let mut ports: BTreeMap<String, Vec<(String, usize)>> = BTreeMap::new();
-        for rail in 0..self.rails {
-            self.join(if rail == 0 { "" } else { "rail2-" }, &mut ports);
-        }
+        (1..=self.rails).for_each(|rail| self.join(prefix(rail), &mut ports));
         let (hosts, switches): (Vec<_>, Vec<_>) = ports.iter().rev().partition(|(name, _)| name.starts_with("node"));
         let mut text = String::new();
         for (name, ports) in hosts.into_iter().chain(switches) {
@@ -131,6 +129,11 @@ impl FatTree {
             tops.for_each(|top| join(&format!("{rail}mid-{pod:02}-{mid:02}"), &format!("{rail}top-{mid:02}-{top:02}")));
         }
     }
+}
+
+/// What the names of a rail's switches begin with.
+const fn prefix(rail: usize) -> &'static str {
+    if rail == 1 { "" } else { "rail2-" }
 }
 
 /// A program in the path, or where administrators' programs are.
@@ -206,12 +209,8 @@ impl Subnet {
     fn route(&self, rail: usize, routing: &str, lmc: u32) -> Result<(), Failure> {
         let folder = self.rail(rail);
         fs::create_dir_all(&folder).map_err(failed("a directory"))?;
-        let (levels, port) = (lmc.to_string(), rail.to_string());
-        let mut words = vec!["opensm", "-o", "-e", "-R", routing, "-l", &levels, "-D", "0x43", "-f", "opensm.log"];
-        let guid = if rail > 1 { self.port_of_the_first_host(rail)? } else { String::new() };
-        if rail > 1 {
-            words.extend(["-g", &guid]);
-        }
+        let bits = lmc.to_string();
+        let words = ["opensm", "-o", "-e", "-R", routing, "-l", &bits, "-D", "0x43", "-f", "opensm.log"];
         self.run(rail, &words, "opensm.out")?;
         let log = self.read(&folder.join("opensm.log"))?;
         // OpenSM's ftree does not know LMC above 0, and falls back.
@@ -220,19 +219,8 @@ impl Subnet {
             let last = log.lines().next_back().unwrap_or_default();
             return Err(Failure::Work(format!("OpenSM did not route rail {rail} by {used}; it ended with: {last}")));
         }
-        self.run(rail, &["ibnetdiscover", "-P", &port], CABLES)?;
-        self.run(rail, &["dump_fts", "-P", &port], TABLES)
-    }
-
-    /// The GUID of a port of the host at which clients are: that of the adapter, which the first rail's cables name first, and the port's number.
-    fn port_of_the_first_host(&self, rail: usize) -> Result<String, Failure> {
-        let text = self.read(&self.file(1, CABLES))?;
-        let wrong = || Failure::Work("ibnetdiscover does not name the host where it runs".into());
-        // # Initiated from node 0000000000100000 port 0000000000100001
-        let words = text.lines().find_map(|line| line.strip_prefix("# Initiated from node ")).ok_or_else(wrong)?;
-        let node = words.split_whitespace().next().ok_or_else(wrong)?;
-        let node = u64::from_str_radix(node, 16).map_err(|_| wrong())?;
-        Ok(format!("{:#x}", node + rail as u64))
+        self.run(rail, &["ibnetdiscover"], CABLES)?;
+        self.run(rail, &["dump_fts"], TABLES)
     }
 
     /// The folder of a rail's files; the first rail is 1.
@@ -264,6 +252,10 @@ impl Subnet {
         let library = client_library().unwrap_or_default();
         let mut command = Command::new(program(words[0]));
         command.args(&words[1..]).current_dir(&folder).env("IBSIM_SOCKNAME", &self.socket).env("LD_PRELOAD", library);
+        // Clients are at the first node unless told otherwise, and see its first port alone.
+        if rail > 1 {
+            command.env("SIM_HOST", format!("{}leaf-00-00", prefix(rail)));
+        }
         command.env("OSM_TMP_DIR", &folder).env("OSM_CACHE_DIR", &folder).stdin(Stdio::null());
         let output = File::create(folder.join(into)).map_err(failed(into))?;
         let status = command.stdout(output).stderr(Stdio::null()).status().map_err(failed(words[0]))?;
@@ -335,8 +327,7 @@ impl Subnet {
     /// # Errors
     /// [`Failure::Work`] if it fails.
     pub fn ibtracert(&self, rail: usize, from: u32, to: u32) -> Result<String, Failure> {
-        let (port, from, to) = (rail.to_string(), from.to_string(), to.to_string());
-        self.run(rail, &["ibtracert", "-P", &port, &from, &to], "ibtracert.txt")?;
+        self.run(rail, &["ibtracert", &from.to_string(), &to.to_string()], "ibtracert.txt")?;
         let mut route = String::new();
         let text = self.read(&self.file(rail, "ibtracert.txt"))?;
         text.lines().filter(|line| line.starts_with('[')).for_each(|line| push_hop(&mut route, line));

@@ -63,8 +63,8 @@ pub(super) fn levels_and_rails(setting: &Setting) -> Result<Findings, Failure> {
         }
     }
     let note = "Levels are distances from the nearest host, from cables alone. The trees' own switches have names by which the level of each is \
-                checked; no rule reads them. Two rails are two trees of the same form that share nothing but hosts, each a subnet with an OpenSM of its own \
-                that gives LIDs from 1; told apart by leaving out the hosts."
+                checked; no rule reads them. Two rails are two trees of the same form that share nothing but hosts, each a subnet with an OpenSM of its own; \
+                told apart by leaving out the hosts."
         .into();
     Ok(Findings::new(COLUMNS, rows, vec![note]))
 }
