@@ -113,7 +113,7 @@ pub(super) fn bytes_on_links(setting: &Setting) -> Result<Findings, Failure> {
     let parallel = FatTree { leaf_lanes: 2, ..FatTree::two_levels(4, 4, 2) };
     let mut rows = Vec::new();
     for (tree, what) in [(parallel, "2 levels, parallel cables"), (FatTree::three_levels(3, 2, 4, 4, 1), "3 levels")] {
-        for routing in ["ftree", "updn", "minhop"] {
+        for routing in ["ftree", "updn"] {
             let case = format!("{what}, {} hosts, {routing}", tree.hosts());
             setting.progress.now(case.clone());
             let subnet = Subnet::start(&tree, routing, 0)?;
