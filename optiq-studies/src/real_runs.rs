@@ -77,7 +77,8 @@ impl RealRuns {
         }
         let launcher = first_of(&["mpirun.openmpi", "mpirun"]).ok_or("no mpirun in the path")?;
         let said = Command::new(&launcher).arg("--version").stdin(Stdio::null()).output();
-        if !said.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("Open MPI")) {
+        let is_open_mpi = |said: &str| said.contains("Open MPI") || said.contains("OpenRTE");
+        if !said.is_ok_and(|output| is_open_mpi(&String::from_utf8_lossy(&output.stdout))) {
             return Err("mpirun is not Open MPI's, which alone counts messages".into());
         }
         let compiler = match env::var_os("MPICC") {
