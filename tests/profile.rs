@@ -5,6 +5,7 @@
 
 mod common;
 
+use optiq_studies::real_runs::monitored_pairs;
 use optiq_trace::profile::job::{JobProfile, Moved, Traffic};
 use optiq_transport::mpi::Library;
 use std::collections::BTreeMap;
@@ -51,17 +52,7 @@ fn profiled(ranks: u32, kinds: &[&str], more: &[(&str, &str)]) -> (JobProfile, P
     ]
     .concat();
     let output = common::mpirun(ranks, program().unwrap(), kinds, &environment).all_well(ranks, &format!("{kinds:?}"));
-    let mut own_pairs = Pairs::new();
-    for rank in 0..ranks {
-        let text = std::fs::read_to_string(format!("{}.{rank}.prof", own.display())).unwrap();
-        // E (or I, inside collectives), from, to, "N bytes", "M msgs sent".
-        for line in text.lines().filter(|l| l.starts_with("E\t") || l.starts_with("I\t")) {
-            let words: Vec<&str> = line.split('\t').collect();
-            let number = |word: &str| word.split(' ').next().unwrap().parse::<u64>().unwrap();
-            let pair = own_pairs.entry((number(words[1]) as u32, number(words[2]) as u32)).or_default();
-            pair.add(number(words[4]), number(words[3]));
-        }
-    }
+    let own_pairs = monitored_pairs(&own, ranks).unwrap();
     (JobProfile::load(&profile).unwrap(), own_pairs, output)
 }
 

@@ -22,6 +22,7 @@ mod ranks;
 mod schema;
 mod target;
 mod topology_help;
+mod yaml;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 use commands::Command;

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 pub use crate::schema::Schema;
+use crate::yaml;
 use serde::Serialize;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,6 +35,16 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// As [`print()`].
 pub fn print_json(schema: Schema, document: &impl Serialize) -> Result<(), Failure> {
     print(&json(schema, document)?)
+}
+
+/// Writes one document to standard output as YAML, with the keys that it has as JSON, sorted.
+///
+/// # Errors
+/// As [`print()`].
+pub fn print_yaml(schema: Schema, document: &impl Serialize) -> Result<(), Failure> {
+    let value = serde_json::from_str(&json(schema, document)?);
+    let value = value.map_err(|e| Failure::Work(format!("cannot write YAML: {e}")))?;
+    print(&yaml::document(&value))
 }
 
 /// A JSON document with its schema as the first key, and a line end behind it.

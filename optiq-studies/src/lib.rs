@@ -10,6 +10,8 @@
 //! - [`studies`]: everything else that is measured (`optiq-studies results`, `optiq-studies race-codes`);
 //! - [`index`]: the page that lists the others;
 //! - [`real_jobs`]: jobs with real messages, which `optiq lab jobs` runs beside each other;
+//! - [`real_runs`]: programs under `mpirun` with the profiler; [`simulated_subnet`]: InfiniBand subnets that `ibsim` simulates and OpenSM
+//!   routes;
 //! - `bench`: what `optiq bench` measures under mpirun, with the feature `mpi`.
 
 #[cfg(feature = "mpi")]
@@ -32,8 +34,11 @@ mod published;
 mod published_dragonfly_plus;
 mod published_interference;
 mod published_postcards;
+mod published_traffic;
 pub mod quartiles;
 pub mod real_jobs;
+pub mod real_runs;
 pub mod selection;
+pub mod simulated_subnet;
 pub mod studies;
 pub mod workspace;

@@ -200,6 +200,8 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
     let workspace = Workspace::locate()?;
     let circumstances = workspace.circumstances()?;
     if [
+        // Claims about profiles start the command and the library.
+        Part::Reproduce,
         Part::Lab,
         Part::LabJobs,
         Part::Direct,
@@ -297,7 +299,7 @@ impl Part {
             Part::Profiles => StudyContent::Profiles(profiles::run(workspace, repetitions, selection)?),
             Part::Io => StudyContent::Io(io::run(workspace, repetitions, selection)?),
             Part::Preload => StudyContent::Preload(preload::run(workspace, repetitions, selection)?),
-            Part::Profiler => StudyContent::Profiler(profiler::run(workspace, repetitions, selection)?),
+            Part::Profiler => StudyContent::Profiler(profiler::run(repetitions, selection)?),
             Part::Programs => StudyContent::Programs(programs::run(workspace, repetitions, selection)?),
             Part::Race => StudyContent::Race(race::run(workspace, repetitions, selection)?),
             Part::Simulator => {

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::published_dragonfly_plus::DragonflyPlus;
 use crate::published_interference::Interference;
 use crate::published_postcards::PublishedPostcards;
+use crate::published_traffic::PublishedTraffic;
 use optiq_solver::planner::PlannerName;
 use serde::Deserialize;
 
@@ -34,6 +35,7 @@ pub struct Published {
     pub hacc: Hacc,
     pub dragonfly_plus: DragonflyPlus,
     pub postcards: PublishedPostcards,
+    pub traffic: PublishedTraffic,
     pub interference: Interference,
 }
 

@@ -1,6 +1,7 @@
 /*
  * Messages of known sizes, each kind in a region of its own: for tests of the profiler. Arguments are the kinds, in order:
- * ring bcast alltoall alltoallv reduce scatter put nested outside wait gone bulk.
+ * ring bcast alltoall alltoallv reduce scatter put nested outside wait gone bulk. Those behind "many" are repeated 100
+ * times, and those behind "large" have ten times as many bytes in a message (but for alltoallv and bulk).
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -13,13 +14,15 @@
 #define MOST 70000
 
 static char from[16 * MOST], into[16 * MOST];
+/* How large messages are. */
+static int blocks = 1;
 
 /* Rank r sends three messages of 1000 (r + 1) bytes to the next one. */
 static void ring(void) {
     int next = (rank + 1) % size, before = (rank + size - 1) % size;
     for (int i = 0; i < 3; i++)
-        MPI_Sendrecv(from, 1000 * (rank + 1), MPI_CHAR, next, 5, into, 1000 * (before + 1), MPI_CHAR, before, 5, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
+        MPI_Sendrecv(from, 1000 * blocks * (rank + 1), MPI_CHAR, next, 5, into, 1000 * blocks * (before + 1), MPI_CHAR, before, 5,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static void alltoallv(void) {
@@ -74,11 +77,11 @@ static void bulk(void) {
 static void one(const char *kind) {
     if (!strcmp(kind, "bulk")) bulk();
     if (!strcmp(kind, "ring")) ring();
-    if (!strcmp(kind, "bcast")) MPI_Bcast(from, 50000, MPI_CHAR, 0, MPI_COMM_WORLD);
-    if (!strcmp(kind, "alltoall")) MPI_Alltoall(from, 3000, MPI_CHAR, into, 3000, MPI_CHAR, MPI_COMM_WORLD);
+    if (!strcmp(kind, "bcast")) MPI_Bcast(from, 50000 * blocks, MPI_CHAR, 0, MPI_COMM_WORLD);
+    if (!strcmp(kind, "alltoall")) MPI_Alltoall(from, 3000 * blocks, MPI_CHAR, into, 3000 * blocks, MPI_CHAR, MPI_COMM_WORLD);
     if (!strcmp(kind, "alltoallv")) alltoallv();
-    if (!strcmp(kind, "reduce")) MPI_Reduce(from, into, 5000, MPI_INT, MPI_BOR, 0, MPI_COMM_WORLD);
-    if (!strcmp(kind, "scatter")) MPI_Scatter(from, 7000, MPI_CHAR, into, 7000, MPI_CHAR, 0, MPI_COMM_WORLD);
+    if (!strcmp(kind, "reduce")) MPI_Reduce(from, into, 5000 * blocks, MPI_INT, MPI_BOR, 0, MPI_COMM_WORLD);
+    if (!strcmp(kind, "scatter")) MPI_Scatter(from, 7000 * blocks, MPI_CHAR, into, 7000 * blocks, MPI_CHAR, 0, MPI_COMM_WORLD);
     if (!strcmp(kind, "put")) put();
     if (!strcmp(kind, "wait")) wait_for_file();
     /* A region within a region, and levels that mean nothing. */
@@ -103,11 +106,16 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (int i = 1; i < argc; i++) {
-        int inside = strcmp(argv[i], "outside") != 0;
-        if (inside) MPI_Pcontrol(1, argv[i]);
-        one(inside ? argv[i] : "ring");
-        if (inside) MPI_Pcontrol(-1, argv[i]);
+    for (int i = 1, times = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "many")) times = 100;
+        else if (!strcmp(argv[i], "large")) blocks = 10;
+        else
+            for (int j = 0; j < times; j++) {
+                int inside = strcmp(argv[i], "outside") != 0;
+                if (inside) MPI_Pcontrol(1, argv[i]);
+                one(inside ? argv[i] : "ring");
+                if (inside) MPI_Pcontrol(-1, argv[i]);
+            }
     }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();

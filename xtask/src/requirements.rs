@@ -141,6 +141,26 @@ pub const BROWSER: &[Requirement] = &[Requirement {
     packages: ["chromium", "chromium", "chromium", "chromium", "chromium"],
 }];
 
+/// What the tests of imported fabrics need besides: a subnet manager, a simulator of switches, and the fabric's tools. Other managers than
+/// Debian's may have no package of the simulator; the names are then those of the projects.
+pub const SUBNET: &[Requirement] = &[
+    Requirement {
+        what: "OpenSM",
+        probe: Probe::Programs(&["opensm"]),
+        packages: ["opensm", "opensm", "opensm", "opensm", "opensm"],
+    },
+    Requirement {
+        what: "ibsim",
+        probe: Probe::Programs(&["ibsim"]),
+        packages: ["ibsim-utils", "ibsim", "ibsim", "ibsim", "ibsim"],
+    },
+    Requirement {
+        what: "ibnetdiscover, ibtracert and dump_fts",
+        probe: Probe::Programs(&["ibnetdiscover", "ibtracert", "dump_fts"]),
+        packages: ["infiniband-diags", "infiniband-diags", "infiniband-diags", "infiniband-diags", "rdma-core"],
+    },
+];
+
 /// With what cargo-c is built sooner, where `cargo xtask install` must build it: otherwise it brings an OpenSSL.
 pub const CARGO_C: &[Requirement] = &[
     PKG_CONFIG,
@@ -237,7 +257,7 @@ mod tests {
     use super::*;
 
     fn everything() -> Vec<&'static Requirement> {
-        OPEN_MPI.iter().chain(BUILD).chain(CLIENTS).chain(LAB).chain(BROWSER).collect()
+        OPEN_MPI.iter().chain(BUILD).chain(CLIENTS).chain(LAB).chain(BROWSER).chain(SUBNET).collect()
     }
 
     #[test]
@@ -254,6 +274,9 @@ mod tests {
             "gfortran",
             "iproute2",
             "chromium",
+            "opensm",
+            "ibsim-utils",
+            "infiniband-diags",
         ];
         assert_eq!(names, expected);
     }
@@ -263,7 +286,20 @@ mod tests {
         let names = packages(&everything(), Manager::Pacman);
         assert_eq!(
             names,
-            ["openmpi", "clang", "gcc", "cmake", "make", "pkgconf", "gcc-fortran", "iproute2", "chromium"]
+            [
+                "openmpi",
+                "clang",
+                "gcc",
+                "cmake",
+                "make",
+                "pkgconf",
+                "gcc-fortran",
+                "iproute2",
+                "chromium",
+                "opensm",
+                "ibsim",
+                "rdma-core"
+            ]
         );
     }
 

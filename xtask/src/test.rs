@@ -16,7 +16,7 @@ use crate::install::Needs;
 use crate::mpi::{self, Library};
 use crate::process::{self, Project};
 use crate::readers;
-use crate::requirements::{BROWSER, BUILD, BUILD_BARE, CLIENTS, LAB, MPICH, OPEN_MPI};
+use crate::requirements::{BROWSER, BUILD, BUILD_BARE, CLIENTS, LAB, MPICH, OPEN_MPI, SUBNET};
 use crate::tally::Tally;
 use std::ffi::OsString;
 use std::time::Instant;
@@ -25,7 +25,7 @@ const HELP: &str = "\
 cargo xtask test [OPTIONS]
 
 Installs what is missing, builds and runs all tests: units, properties, the transports and optiq_alltoallv under
-mpirun, the lab, the command, the pictures in Chromium, programs against an installed tree, and the commands of README and
+mpirun, the lab, the command, the pictures in Chromium, fabrics that OpenSM routes in ibsim, programs against an installed tree, and the commands of README and
 book as their readers would follow them. The last line is \"N passed, N failed, N skipped\".
 
   --quick        only what needs no MPI, no HiGHS and no network namespaces; installs nothing
@@ -99,7 +99,8 @@ pub fn main(arguments: &[String]) -> Outcome {
         for library in libraries {
             needs = match library {
                 Library::OpenMpi => {
-                    needs.required(OPEN_MPI).required(BUILD).required(CLIENTS).required(LAB).wished(BROWSER)
+                    let required = needs.required(OPEN_MPI).required(BUILD).required(CLIENTS).required(LAB);
+                    required.wished(BROWSER).wished(SUBNET)
                 }
                 Library::Mpich => needs.required(MPICH).required(BUILD_BARE).required(CLIENTS),
             };

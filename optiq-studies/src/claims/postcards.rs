@@ -1,9 +1,10 @@
 //! Claims Y1 to Y5: A. Yoga and M. Chabbi, "Path-synchronous Performance Monitoring in HPC Interconnection Networks with Source-code
 //! Attribution": whole paths of marked packets, joined from what unsynchronised components wrote.
 
+use super::facts::{COLUMNS, context, row};
 use super::setting::Setting;
 use crate::failure::Failure;
-use crate::findings::{Cell, Column, Findings, Row, Verdict, column};
+use crate::findings::{Cell, Findings, Row, Verdict};
 use optiq_measure::statistics;
 use optiq_net::Network;
 use optiq_sim::jobs::placed::{PlacedJob, simulate_placed};
@@ -11,14 +12,6 @@ use optiq_sim::model::Grants;
 use optiq_sim::{Model, Outcome, PostcardOptions, Postcards, RunOptions};
 use optiq_trace::postcards::{Clocks, Component, ComponentKind, Joined, Operation, Path, Postcard, join};
 use std::collections::{BTreeMap, BTreeSet};
-
-const COLUMNS: &[Column] = &[
-    column("case", "case", 0),
-    column("what", "what", 0),
-    column("found", "found", 3),
-    column("unit", "unit", 0),
-    column("published or asked", "asked", 0),
-];
 
 /// Of no values, nothing.
 fn median(values: &[f64]) -> f64 {
@@ -30,15 +23,6 @@ fn median(values: &[f64]) -> f64 {
 const EAGER_BYTES: u64 = 8192;
 /// Messages of each rank, and bytes of each, where all send to all: some 2,000 marked commands.
 const UNIFORM: &str = "uniform,message=64KB,think=0,samples=50,warmup=0";
-
-fn row(case: &str, what: &str, (found, unit): (f64, &str), asked: &str, verdict: Verdict) -> Row {
-    let asked = if asked.is_empty() { Cell::Nothing } else { asked.into() };
-    Row::new(vec![case.into(), what.into(), found.into(), unit.into(), asked], verdict)
-}
-
-fn context(case: &str, what: &str, found: (f64, &str)) -> Row {
-    row(case, what, found, "", Verdict::NotJudged)
-}
 
 struct System {
     network: Network,

@@ -3,11 +3,12 @@
 
 use crate::failure::Failure;
 use crate::markdown::TextTable;
+use crate::progress::Progress;
+use crate::real_runs::{RealRuns, Source};
 use crate::selection::Selection;
-use crate::workspace::{self, Workspace};
+use crate::workspace;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::env;
 use std::fmt::Write;
 
 /// Ranks, and the largest block in bytes. As many ranks as the smallest machine has cores: with more, the smallest time is that of a trial in
@@ -45,6 +46,21 @@ pub struct ProfiledTable {
     profiled: Vec<ProfiledRun>,
 }
 
+/// What counting costs one function, over all sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FunctionCost {
+    /// Without `MPI_`.
+    pub function: &'static str,
+    /// What was published, and where.
+    pub published: &'static str,
+    /// The smaller of what was published, in percent.
+    pub target_percent: f64,
+    /// How much more time it takes, mean of all sizes, in percent.
+    pub mean_percent: f64,
+    /// The most of all sizes, in percent.
+    pub most_percent: f64,
+}
+
 /// What was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProfilerContent {
@@ -61,30 +77,41 @@ pub fn case_names() -> Vec<String> {
 ///
 /// # Errors
 /// [`Failure::Work`] if the program cannot be compiled or fails.
-pub fn run(workspace: &Workspace, rounds: u32, selection: &Selection) -> Result<ProfilerContent, Failure> {
-    let program = workspace.built("profiled");
-    let compiler = env::var_os("MPICC").unwrap_or_else(|| "mpicc".into());
-    workspace::run(workspace.command(compiler).args(["-O2", "-o"]).arg(&program).arg("benches/profiled.c"))?;
-    let folder =
-        tempfile::tempdir().map_err(|e| Failure::Work(format!("a temporary directory cannot be made: {e}")))?;
+pub fn run(rounds: u32, selection: &Selection) -> Result<ProfilerContent, Failure> {
+    let runs = RealRuns::find().map_err(Failure::Work)?;
+    Ok(ProfilerContent { rounds, tables: measure(&runs, rounds, selection, &Progress::new(&|_| ()))? })
+}
+
+/// The tables of the selected cases.
+///
+/// # Errors
+/// As [`run`].
+pub fn measure(
+    runs: &RealRuns,
+    rounds: u32,
+    selection: &Selection,
+    progress: &Progress<'_>,
+) -> Result<Vec<ProfiledTable>, Failure> {
+    let program = runs.compile(Source::Profiled)?;
+    let (library, folder) = (runs.library()?, runs.path("profiles"));
     let mut tables = Vec::new();
     for [ranks, largest] in RUNS.into_iter().filter(|[ranks, _]| selection.includes(&format!("ranks-{ranks}"))) {
         let (mut plain, mut profiled) = (Vec::new(), Vec::new());
-        for _ in 0..rounds {
-            for (with, runs) in [(false, &mut plain), (true, &mut profiled)] {
-                let mut command = workspace.command("mpirun");
+        for round in 1..=rounds {
+            progress.now(format!("{ranks} ranks, round {round} of {rounds}"));
+            for (with, times) in [(false, &mut plain), (true, &mut profiled)] {
+                let mut command = runs.command("mpirun");
                 command.args(["--oversubscribe", "-n", ranks]);
                 if with {
-                    let library = workspace.built("liboptiq_pmpi.so");
-                    command.arg("-x").arg(format!("LD_PRELOAD={}", library.display()));
-                    command.arg("-x").arg(format!("OPTIQ_PROFILE={}", folder.path().display()));
+                    command.arg("-x").arg(format!("LD_PRELOAD={library}"));
+                    command.arg("-x").arg(format!("OPTIQ_PROFILE={}", folder.display()));
                 }
-                runs.push(workspace::json(command.arg(&program).arg(largest))?);
+                times.push(workspace::json(command.arg(&program).arg(largest))?);
             }
         }
         tables.push(ProfiledTable { ranks: ranks.into(), plain, profiled });
     }
-    Ok(ProfilerContent { rounds, tables })
+    Ok(tables)
 }
 
 impl ProfilerContent {
@@ -119,6 +146,11 @@ fn smallest(runs: &[ProfiledRun]) -> BTreeMap<(String, u64), f64> {
 }
 
 impl ProfiledTable {
+    /// How many ranks there were.
+    pub fn ranks(&self) -> &str {
+        &self.ranks
+    }
+
     /// (function, bytes, plain seconds, profiled seconds).
     fn pairs(&self) -> Vec<(String, u64, f64, f64)> {
         let profiled = smallest(&self.profiled);
@@ -129,29 +161,37 @@ impl ProfiledTable {
         smallest(&self.plain).into_iter().filter_map(pair).collect()
     }
 
-    /// For each function the mean over all sizes, beside what was published.
-    fn summary(&self) -> String {
+    /// What counting costs each function.
+    pub fn costs(&self) -> Vec<FunctionCost> {
         let pairs = self.pairs();
-        let mut table =
-            TextTable::new(&["function<", "more, mean of all sizes, %", "most, %", "published, %<", "at most that<"]);
-        for (function, published, target) in PUBLISHED {
+        let cost = |(function, published, target_percent): (&'static str, &'static str, f64)| {
             let more: Vec<f64> = pairs
                 .iter()
                 .filter(|p| p.0 == function)
                 .map(|(_, _, plain, with)| 100.0 * (with / plain - 1.0))
                 .collect();
-            if more.is_empty() {
-                continue;
-            }
-            let mean = more.iter().sum::<f64>() / more.len() as f64;
-            let most = more.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let within = if mean <= target { "yes" } else { "no" };
+            (!more.is_empty()).then(|| FunctionCost {
+                function,
+                published,
+                target_percent,
+                mean_percent: more.iter().sum::<f64>() / more.len() as f64,
+                most_percent: more.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            })
+        };
+        PUBLISHED.into_iter().filter_map(cost).collect()
+    }
+
+    /// For each function the mean over all sizes, beside what was published.
+    fn summary(&self) -> String {
+        let mut table =
+            TextTable::new(&["function<", "more, mean of all sizes, %", "most, %", "published, %<", "at most that<"]);
+        for cost in self.costs() {
             table.rows.push(vec![
-                function.into(),
-                format!("{mean:.2}"),
-                format!("{most:.2}"),
-                published.into(),
-                within.into(),
+                cost.function.into(),
+                format!("{:.2}", cost.mean_percent),
+                format!("{:.2}", cost.most_percent),
+                cost.published.into(),
+                if cost.mean_percent <= cost.target_percent { "yes" } else { "no" }.into(),
             ]);
         }
         table.markdown()

@@ -218,6 +218,7 @@ mod tests {
             complete: true,
             unmatched_ends: 0,
             merged_entries: 0,
+            counter_bytes: 0,
             interfaces: Vec::new(),
             regions,
         };

@@ -119,6 +119,9 @@ pub struct RankProfile {
     pub unmatched_ends: u64,
     /// Entries into regions beyond the most that are kept apart; their bytes are in the region around them.
     pub merged_entries: u64,
+    /// Memory of the counters when it was written: 16 B for each peer in use and region. Files of older versions do not say.
+    #[serde(default)]
+    pub counter_bytes: u64,
     /// What the host's network interfaces moved meanwhile.
     pub interfaces: Vec<Interface>,
     /// The regions, the one without a name first.
@@ -280,6 +283,7 @@ mod tests {
             complete: true,
             unmatched_ends: 0,
             merged_entries: 0,
+            counter_bytes: 64,
             interfaces: vec![Interface { name: "eth0".into(), sent_bytes: 5, received_bytes: 6 }],
             regions: vec![
                 Region { sent: vec![Row(0, 1, 10), Row(3, 2, 20)], entries: 1, ..Region::default() },
@@ -299,6 +303,9 @@ mod tests {
             assert!(!RankProfile::is_named(Path::new(other)), "{other}");
         }
         let text = std::fs::read_to_string(&path).unwrap();
+        // What an older version wrote.
+        let older = text.replace("\"counter_bytes\":64,\n", "");
+        assert_eq!(RankProfile::parse(older.as_bytes()).unwrap(), RankProfile { counter_bytes: 0, ..sample() });
         assert!(text.contains("\n\"rank\":1,\n") && text.contains("[\n[0,1,10],\n[3,2,20]],\n"), "{text}");
     }
 

@@ -36,6 +36,7 @@ Examples:
   optiq traffic --topology net.toml --profile run1
   optiq traffic --topology fattree:k=8,names=node[001-128] --profile run1 --region solve --busiest 20
   optiq traffic --topology net.toml --profile run1 --hosts map.txt --csv > links.csv
+  optiq traffic --topology net.toml --profile run1 --yaml > links.yaml
   optiq traffic --topology net.toml --profile run1 --what-if plan
   optiq traffic --topology net.toml --profile run1 --what-if plan --report links.html --svg links.svg
   optiq traffic --topology net.toml --profile run1 --what-if placement=rank:2 --json
@@ -70,8 +71,11 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 10)]
     busiest: usize,
     /// Print a line for every link as CSV
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "yaml"])]
     csv: bool,
+    /// Print the document of --json as YAML
+    #[arg(long, conflicts_with = "json")]
+    yaml: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -142,6 +146,8 @@ impl Arguments {
             let document = TrafficDocument::new(&shown, self.busiest)?;
             if self.json {
                 output::print_json(Schema::Traffic, &document)?;
+            } else if self.yaml {
+                output::print_yaml(Schema::Traffic, &document)?;
             } else {
                 output::print(&document.text())?;
             }

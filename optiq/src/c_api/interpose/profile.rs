@@ -122,6 +122,7 @@ fn begin(folder: &str, config: &Config) -> Result<(), String> {
         complete: false,
         unmatched_ends: 0,
         merged_entries: 0,
+        counter_bytes: 0,
         interfaces: Vec::new(),
         regions: Vec::new(),
     };
@@ -184,6 +185,7 @@ impl Profile {
             complete,
             unmatched_ends: self.recorder.unmatched_ends,
             merged_entries: self.recorder.merged_entries,
+            counter_bytes: self.recorder.counter_bytes(),
             interfaces: interfaces::since(&self.before, interfaces::read(Path::new("/"))),
             regions: self.recorder.regions(),
             ..self.head.clone()

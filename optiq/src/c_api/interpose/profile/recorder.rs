@@ -118,6 +118,7 @@ impl Recorder {
         let kind = counted as usize;
         let at = self.open.last().map_or(0, |open| open.region);
         let counts = &mut self.regions[at].counts[kind];
+        let before = counts.len();
         self.peers[kind].advance(messages, bytes, |place, grown| {
             if counts.len() <= place {
                 counts.resize(place + 1, [0, 0]);
@@ -126,6 +127,16 @@ impl Recorder {
                 *sum = sum.saturating_add(more);
             }
         });
+        if counts.len() > before {
+            // Growing in steps leaves room that nobody needs; peers are new in a region rarely.
+            counts.shrink_to_fit();
+        }
+    }
+
+    /// Memory of the counters, in bytes, as allocated.
+    pub(super) fn counter_bytes(&self) -> u64 {
+        let rows = self.regions.iter().flat_map(|region| &region.counts).map(Vec::capacity).sum::<usize>();
+        (rows * size_of::<Count>()) as u64
     }
 
     /// What passed until `now` belongs to the innermost region.
@@ -276,8 +287,7 @@ mod tests {
             recorder.read(SENT, &counters, &counters);
             recorder.end(None);
         }
-        let in_rows: usize = recorder.regions.iter().map(|r| size_of::<Count>() * r.counts[0].len()).sum();
-        assert_eq!(in_rows, 16 * 10 * 2);
+        assert_eq!(recorder.counter_bytes(), 16 * 10 * 2);
         assert_eq!(size_of::<(u32, u32)>() + size_of::<Count>(), 24);
     }
 
