@@ -60,6 +60,17 @@ pub enum Arbitration {
     FirstCome,
 }
 
+/// Where packets wait in a switch for what is in front of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Queues {
+    /// In the buffer that they came into, one behind the other wherever they go.
+    #[default]
+    Inputs,
+    /// At their outputs, in the order in which they came, as in CODES (`optiq-sim/src/shard/output_queues.rs`).
+    Outputs,
+}
+
 /// When a router sends a packet on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -149,6 +160,8 @@ pub struct RouterModel {
     pub input_speedup: u32,
     /// Which of several inputs goes first.
     pub arbitration: Arbitration,
+    /// Where packets wait; at outputs `input_speedup` and `arbitration` have no effect.
+    pub queues: Queues,
     /// When packets leave.
     pub switching: Switching,
     /// How classes are used in rings.
@@ -272,6 +285,7 @@ impl Default for RouterModel {
             lanes: 1,
             input_speedup: 2,
             arbitration: Arbitration::default(),
+            queues: Queues::default(),
             switching: Switching::default(),
             dateline: Dateline::default(),
             ties: Ties::default(),
@@ -438,6 +452,11 @@ impl Model {
         ];
         if let Some(time) = times.iter().find(|&&t| Time::picoseconds(t) > Time::SECOND) {
             return Err(format!("a latency, delay or overhead is {time} ps; at most a second (10^12 ps) is expected"));
+        }
+        if router.queues == Queues::Outputs && (router.lanes > 1 || router.pipeline.is_some()) {
+            return Err(
+                "router.queues is \"outputs\" with router.lanes above 1 or router.pipeline; neither is expected".into(),
+            );
         }
         router.pipeline.as_ref().map_or(Ok(()), |pipeline| pipeline.check(router.delay_picoseconds))
     }

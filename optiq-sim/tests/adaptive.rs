@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use optiq_net::{Class, LinkId, Network};
-use optiq_sim::model::{Arbitration, Switching};
+use optiq_sim::model::{Arbitration, Queues, Switching};
 use optiq_sim::time::Time;
 use optiq_sim::workload::synthetic::{Gaps, Open, Pattern, Sizes};
 use optiq_sim::{End, Model, Outcome, Policy, Program, RunOptions, simulate};
@@ -66,13 +66,16 @@ fn threads_make_no_difference() {
     for (spec, routing) in CASES {
         let mut model = Model::for_topology(spec);
         model.router.buffer_bytes = 2 * (model.link.packet_bytes + model.link.header_bytes);
-        for (gap, arbitration) in
-            [(20_000_000, Arbitration::RoundRobin), (1_000_000, Arbitration::Age), (1_000_000, Arbitration::FirstCome)]
-        {
-            model.router.arbitration = arbitration;
+        for (gap, arbitration, queues) in [
+            (20_000_000, Arbitration::RoundRobin, Queues::Inputs),
+            (1_000_000, Arbitration::RoundRobin, Queues::Outputs),
+            (1_000_000, Arbitration::Age, Queues::Inputs),
+            (1_000_000, Arbitration::FirstCome, Queues::Inputs),
+        ] {
+            (model.router.arbitration, model.router.queues) = (arbitration, queues);
             if gap == 1_000_000 {
                 // Everything that also makes a difference to who goes first.
-                model.router.lanes = 2;
+                model.router.lanes = if queues == Queues::Outputs { 1 } else { 2 };
                 model.router.switching = Switching::StoreAndForward;
                 model.host.eager_bytes = 10_000;
             }

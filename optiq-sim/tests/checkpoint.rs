@@ -2,8 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use optiq_net::{Fingerprint, Network};
-use optiq_sim::model::Carry;
-use optiq_sim::model::Pipeline;
+use optiq_sim::model::{Carry, Pipeline, Queues};
 use optiq_sim::time::Time;
 use optiq_sim::workload::exchange::{Method, exchange};
 use optiq_sim::workload::goal::replay::replay;
@@ -77,9 +76,14 @@ fn every_preset_and_routing_goes_on() {
             // Routers with a clock have more to remember.
             model.router.pipeline = Some(Pipeline { cycle_picoseconds: 50_000, ..Pipeline::default() });
         }
-        for threads in [1, 2] {
-            let name = format!("{routing} on {spec}");
-            in_pieces(&name, threads, 4, &|o| open(spec, &model, routing.parse().unwrap(), o));
+        for queues in [Queues::Inputs, Queues::Outputs] {
+            if queues == Queues::Outputs {
+                (model.router.queues, model.router.pipeline) = (queues, None);
+            }
+            for threads in [1, 2] {
+                let name = format!("{routing} on {spec}, queues at {queues:?}");
+                in_pieces(&name, threads, 4, &|o| open(spec, &model, routing.parse().unwrap(), o));
+            }
         }
     }
 }

@@ -50,15 +50,21 @@ impl FirstCome {
 }
 
 impl Shard<'_> {
+    /// Where a packet that has come by a channel goes next: the channel, and the class of virtual channels or [`RESERVED`] and
+    /// a virtual channel.
+    #[inline]
+    pub(super) fn next_channel(&mut self, channel: u32, at: u32) -> (u32, u32) {
+        if self.adaptive.is_some() {
+            return self.decide(self.inputs[channel as usize].to, at);
+        }
+        let step = self.packets.get(at).step();
+        (if step.any_lane() { self.idlest_lane(step.channel()) } else { step.channel() }, step.class())
+    }
+
     /// The packet at the head of a buffer requests its next channel.
     pub(super) fn request(&mut self, channel: u32, vc: u32) {
         let head = self.buffers[vc as usize].head;
-        let (out, class) = if self.adaptive.is_some() {
-            self.decide(self.inputs[channel as usize].to, head)
-        } else {
-            let step = self.packets.get(head).step();
-            (if step.any_lane() { self.idlest_lane(step.channel()) } else { step.channel() }, step.class())
-        };
+        let (out, class) = self.next_channel(channel, head);
         let &Packet { tail, bytes, .. } = self.packets.get(head);
         let starts = match self.model.router.switching {
             Switching::CutThrough => tail.saturating_sub(self.wires[out as usize].rate.time(u64::from(bytes))),
@@ -242,6 +248,9 @@ impl Shard<'_> {
         buffer.head = next;
         if next == NONE {
             buffer.tail = NONE;
+        }
+        if !self.outputs[channel as usize].ejects() {
+            self.credits.spend(lane, bytes);
         }
         let to = self.transmit(channel, head, lane);
         let input = &mut self.inputs[input as usize];

@@ -1,6 +1,7 @@
 //! How credits return: from the buffer that a packet leaves to the router at the beginning of the channel.
 
 use super::state::{Remote, Shard};
+use crate::router::channels::Output;
 use crate::time::Time;
 
 impl Shard<'_> {
@@ -22,11 +23,11 @@ impl Shard<'_> {
     pub(super) fn credit(&mut self, vc: u32, time: Time, bytes: u32) {
         if self.credits.come_back(vc, time, bytes, self.now) {
             let channel = self.buffers[vc as usize].channel;
-            if self.outputs[channel as usize].waiting > 0 {
-                self.wake(
-                    channel,
-                    time.max(self.now + Time::PICOSECOND).max(self.outputs[channel as usize].busy_until),
-                );
+            let &Output { waiting, busy_until, .. } = &self.outputs[channel as usize];
+            if waiting > 0 {
+                // A packet gets in the queue of a channel that is busy, but not on the wire.
+                let could = if self.output_queues.is_some() { Time::ZERO } else { busy_until };
+                self.wake(channel, time.max(self.now + Time::PICOSECOND).max(could));
             }
         }
     }

@@ -3,6 +3,7 @@
 mod arbitration;
 mod credits;
 mod injection;
+mod output_queues;
 pub(crate) mod partition;
 mod pipeline;
 mod prefetch;

@@ -110,6 +110,8 @@ impl Shard<'_> {
                     self.inject(channel);
                 } else if self.pipelines.is_some() {
                     self.step(channel);
+                } else if self.output_queues.is_some() {
+                    self.move_on(channel);
                 } else {
                     self.grant(channel, vc);
                 }

@@ -22,6 +22,7 @@
 //! kind at a time: arrivals on one channel never coincide. So the order is the same however components are spread over
 //! shards, and shards only tell each other what happens at least one latency later ([`super::partition::lookahead`]).
 
+use super::output_queues::OutputQueues;
 use crate::engine::observer::Observer;
 use crate::engine::packet::{Message, Packet};
 use crate::engine::queue::{Event, Queue};
@@ -92,6 +93,8 @@ pub(crate) struct Shard<'n> {
     pub(super) observer: Option<&'n mut dyn Observer>,
     /// Routers with a clock, if the model has such.
     pub(super) pipelines: Option<Box<Pipelines>>,
+    /// What waits at outputs, if the model has switches where packets do.
+    pub(super) output_queues: Option<Box<OutputQueues>>,
     /// For each shard, what it must know.
     pub(super) outboxes: Vec<Vec<Remote>>,
     pub(super) now: Time,
@@ -100,10 +103,10 @@ pub(crate) struct Shard<'n> {
 }
 
 /// The parts of a shard's state: events; channels; buffers and credits; packets and messages; hosts, counters, time, routers
-/// with a clock and the observer.
+/// with a clock, queues at outputs and the observer.
 type SavedShard = (Vec<Event>, SavedChannels, SavedBuffers, (Store<Packet>, Store<Message>), SavedOthers);
 type SavedBuffers = (Vec<Buffer>, Vec<ChannelCredits>, Vec<VecDeque<(Time, u32)>>, Vec<u32>);
-type SavedOthers = (Vec<u8>, Vec<u8>, Time, (Option<Vec<u8>>, Option<Vec<u8>>));
+type SavedOthers = (Vec<u8>, Vec<u8>, Time, (Option<Vec<u8>>, Option<OutputQueues>, Option<Vec<u8>>));
 
 /// What all shards of a simulation share.
 #[derive(Clone, Copy)]
@@ -150,6 +153,7 @@ impl<'n> Shard<'n> {
             counters: Counters::new(),
             observer,
             pipelines: Pipelines::new(fabric, model).map(Box::new),
+            output_queues: OutputQueues::new(fabric, &model.router).map(Box::new),
             outboxes: (0..shards).map(|_| Vec::new()).collect(),
             now: Time::ZERO,
             failure: None,
@@ -193,7 +197,7 @@ impl<'n> Shard<'n> {
     pub(crate) fn restore(&mut self, state: &[u8]) -> Result<(), String> {
         let (events, channels, buffers, (packets, messages), others): SavedShard = codec::decode(state)?;
         let (buffers, credits, returns, reserved) = buffers;
-        let (hosts, counters, now, (pipelines, observer)) = others;
+        let (hosts, counters, now, (pipelines, queues, observer)) = others;
         if channels.len() != self.outputs.len() || buffers.len() != self.buffers.len() {
             return Err("another network".into());
         }
@@ -216,6 +220,16 @@ impl<'n> Shard<'n> {
         if let (Some(to), Some(from)) = (&mut self.pipelines, pipelines) {
             to.restore(&from)?;
         }
+        if let (Some(to), Some(from)) = (&mut self.output_queues, queues) {
+            if !from.fits(to) {
+                return Err("queues of another network".into());
+            }
+            self.demand
+                .iter_mut()
+                .zip(from.in_line(self.fabric, &self.packets))
+                .for_each(|(demand, line)| *demand = line);
+            **to = from;
+        }
         if let (Some(to), Some(from)) = (&mut self.observer, observer) {
             to.restore(&from)?;
         }
@@ -237,7 +251,7 @@ impl<'n> Shard<'n> {
         let packets = (&self.packets, &self.messages);
         let pipelines = self.pipelines.as_ref().map(|p| p.save());
         let observer = self.observer.as_ref().map(|o| o.save());
-        let others = (self.hosts.save()?, self.counters.save(), self.now, (pipelines, observer));
+        let others = (self.hosts.save()?, self.counters.save(), self.now, (pipelines, &self.output_queues, observer));
         Ok(codec::encode(&(events, channels, buffers, packets, others)))
     }
 

@@ -9,7 +9,7 @@ use crate::model::Switching;
 use crate::time::Time;
 
 impl Shard<'_> {
-    /// Puts a packet on a channel, now; how long that takes.
+    /// Puts a packet on a channel, now; how long that takes. Credits for it have been spent.
     pub(super) fn transmit(&mut self, channel: u32, at: u32, lane: u32) -> Time {
         self.transmit_from(self.now, channel, at, lane)
     }
@@ -34,7 +34,6 @@ impl Shard<'_> {
         let time = if ejects {
             head + takes
         } else {
-            self.credits.spend(lane, bytes);
             let delay = Time::picoseconds(self.model.router.delay_picoseconds);
             packet.tail = head + takes + delay;
             match self.model.router.switching {
@@ -67,6 +66,9 @@ impl Shard<'_> {
     pub(super) fn arrive(&mut self, channel: u32, at: u32) {
         if self.inputs[channel as usize].ejects {
             return self.arrive_in_memory(channel, at);
+        }
+        if self.output_queues.is_some() {
+            return self.line_up(channel, at);
         }
         let &Packet { vc, bytes, mark, .. } = self.packets.get(at);
         let waiting_bytes = if mark > 0 { self.bytes_in(vc) } else { 0 };

@@ -1,7 +1,7 @@
 //! A channel is awake whenever it could send: results would otherwise depend on what else wakes it up.
 
 use super::state::Shard;
-use crate::model::Model;
+use crate::model::{Model, Queues};
 use crate::nic::program::Program;
 use crate::options::RunOptions;
 use crate::router::policy::Policy;
@@ -13,6 +13,9 @@ use optiq_net::Network;
 impl Shard<'_> {
     /// Looks at all channels after everything that happens at a time; in tests of this crate only.
     pub(super) fn check_wakes(&mut self) {
+        if self.output_queues.is_some() {
+            return self.check_outputs_wake();
+        }
         for channel in 0..self.fabric.channels.len() as u32 {
             let info = self.fabric.channels[channel as usize];
             let (waiting, busy_until, wake_at) = self.channel_state(channel);
@@ -32,6 +35,17 @@ impl Shard<'_> {
     }
 }
 
+/// As the programs below are run.
+fn run_short_of_space(spec: &str, model: &Model, routing: Policy, seed: u64) {
+    let network = Network::from_spec(spec).unwrap();
+    let hosts = network.hosts() as u32;
+    let sizes = Sizes::Either(3000, 20_000);
+    let gaps = Gaps::Poisson(Time::picoseconds(8_000_000));
+    let open = Open { pattern: Pattern::Uniform, gaps, sizes, messages: 6, hosts };
+    let programs = (0..hosts).map(|_| Box::new(open.clone()) as Box<dyn Program>).collect();
+    simulate(&network, model, programs, &RunOptions { seed, routing, ..RunOptions::default() }).unwrap();
+}
+
 #[test]
 fn channels_wake_up_when_they_can_send() {
     for (spec, preset, routing) in [
@@ -44,18 +58,14 @@ fn channels_wake_up_when_they_can_send() {
         ("dragonfly:p=2,a=4,h=2", "edison", Policy::Par),
         ("dragonfly+:p=2,l=2,s=2,h=2", "dragonfly+3456", Policy::Fpar { threshold: 0.5 }),
     ] {
-        let network = Network::from_spec(spec).unwrap();
-        let hosts = network.hosts() as u32;
         for eager in [2048, u64::MAX] {
-            let mut model = Model::read(preset).unwrap();
-            model.host.eager_bytes = eager;
-            model.router.buffer_bytes = 4096;
-            let sizes = Sizes::Either(3000, 20_000);
-            let gaps = Gaps::Poisson(Time::picoseconds(8_000_000));
-            let open = Open { pattern: Pattern::Uniform, gaps, sizes, messages: 6, hosts };
-            let programs = (0..hosts).map(|_| Box::new(open.clone()) as Box<dyn Program>).collect();
-            simulate(&network, &model, programs, &RunOptions { seed: eager, routing, ..RunOptions::default() })
-                .unwrap();
+            for queues in [Queues::Inputs, Queues::Outputs] {
+                let mut model = Model::read(preset).unwrap();
+                model.host.eager_bytes = eager;
+                model.router.buffer_bytes = 4096;
+                model.router.queues = queues;
+                run_short_of_space(spec, &model, routing, eager);
+            }
         }
     }
 }

@@ -50,8 +50,9 @@ impl Tuning {
                 "Held-out cases: the executor's constants were measured on other networks (`data/cases.toml`, decision 024)."
             }
             Tuning::FittedAlone => {
-                "The machine's two free parameters were fitted on published times of one job alone, before any two jobs were simulated \
-                 (`data/sim/brown1296.toml`, decision 042)."
+                "The machine's two free parameters were fitted on published times of one job alone (`data/sim/brown1296.toml`, decision 042). \
+                 **Changed after a failure:** with packets that wait at inputs of switches B9, B10, B12, B14 and B18 had not been shown; now they wait at \
+                 outputs, as in CODES, in which the document simulates, for all ten claims, with the parameters fitted again on one job alone (decision 054)."
             }
             Tuning::OneBaseline => {
                 "One parameter was fitted, on one baseline: the number of 4 KB messages a rank, to the mean of uniform random messages each \

@@ -10,7 +10,7 @@
 //! over the mean of 4 KiB of I/O after 10 us (3.07 us), and the third quartiles of 4 MiB of MPI after 5 ms (351 us) and 1 ms (630 us). No run has two jobs. The best
 //! one is `data/sim/brown1296.toml`.
 //!
-//! *Buffers* were looked at later, after B10 and B18 had not been shown (decision 042), again on one job alone: requests of 4 MiB of a small, a medium
+//! *Buffers* were looked at after B10 and B18 had not been shown (decision 042), with queues at inputs, which the machine had then, again on one job alone: requests of 4 MiB of a small, a medium
 //! and a large I/O job after 2 ms, and of the medium one after 100 us (sections 5.4.1 and 5.4.4). The loss is over three ratios of their means:
 //! medium to small and large to small ("approximately 1.8x and 3x higher", in both readings), and large after 2 ms to medium after 100 us ("equivalent": 1).
 
@@ -19,15 +19,17 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::published::Published;
 use optiq_sim::Model;
-use optiq_sim::model::Switching;
+use optiq_sim::model::{Queues, Switching};
 use optiq_view::table;
 
 /// What a host does for a message that it sends, and for one that it receives, in nanoseconds.
 const OVERHEADS: [u64; 9] = [0, 50, 100, 150, 200, 250, 300, 350, 400];
 const SWITCHINGS: [(Switching, &str); 2] =
     [(Switching::CutThrough, "cut-through"), (Switching::StoreAndForward, "store-and-forward")];
-/// What all candidates share with it.
+/// What all candidates share with it, but for [`QUEUES`].
 const BASE: &str = "fattree-12.5";
+/// Where packets wait in the switches of CODES, in which the document simulates (decision 054).
+const QUEUES: Queues = Queues::Outputs;
 
 /// Of each virtual channel, in bytes, with 32 KiB packets; the last one never fills.
 const BUFFERS: [u64; 6] = [128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20, 1 << 30];
@@ -73,7 +75,7 @@ impl Congested {
     }
 }
 
-/// Simulates the fitted machine with other buffers, I/O alone; a table with the loss of each, in both readings of the published ratios.
+/// Simulates the fitted machine with other buffers and queues at inputs, I/O alone; a table with the loss of each, in both readings of the published ratios.
 ///
 /// # Errors
 /// As its simulations have them.
@@ -85,6 +87,7 @@ pub fn fit_buffers(progress: &Progress) -> Result<String, Failure> {
     for (buffer_bytes, lanes) in queues {
         let mut model = Model::read(MODEL)?;
         (model.router.buffer_bytes, model.router.lanes) = (buffer_bytes, lanes);
+        model.router.queues = Queues::Inputs;
         let mean = |quarters: u32, think: &str| -> Result<f64, Failure> {
             progress.now(format!("buffers of {buffer_bytes} bytes, {lanes} lanes: {quarters} quarters, {think}"));
             let (samples, warmup) = CONGESTED_SAMPLES;
@@ -122,7 +125,7 @@ pub fn fit(progress: &Progress) -> Result<String, Failure> {
     let mut candidates = Vec::new();
     for (switching, name) in SWITCHINGS {
         let mut model = Model::read(BASE)?;
-        model.router.switching = switching;
+        (model.router.switching, model.router.queues) = (switching, QUEUES);
         // Packets are as small as the machine's, as these are what switching is about. A host's microsecond of 340 us is left out.
         let mut messages = [0.0; 2];
         for (found, think) in messages.iter_mut().zip(["5ms", "1ms"]) {
@@ -172,7 +175,7 @@ mod tests {
     fn the_preset_is_a_candidate() {
         let fitted = Model::read(MODEL).unwrap();
         let mut model = Model { title: fitted.title.clone(), ..Model::read(BASE).unwrap() };
-        model.router.switching = fitted.router.switching;
+        (model.router.switching, model.router.queues) = (fitted.router.switching, QUEUES);
         let overhead = fitted.host.send_overhead_picoseconds;
         assert!(OVERHEADS.contains(&(overhead / 1000)));
         (model.host.send_overhead_picoseconds, model.host.receive_overhead_picoseconds) = (overhead, overhead);

@@ -172,9 +172,9 @@ pub fn thresholds(setting: &Setting) -> Result<Findings, Failure> {
              The difference is requests that wait behind those for other servers, which no closed queue of servers alone has."
         ),
         implied(published),
-        "Buffers were looked at after this claim had not been shown, on I/O alone (`optiq-studies fit-interference`, second table; decision 042 has its figures, and what CODES, in \
-         which the document simulates, has for buffers). With B15's reading of \"1.8x and 3x higher\" the baselines do not tell 128 KiB from 1 MiB, with all of which \
-         this threshold is beyond 20 %, and speak against buffers that never fill. With the other reading they prefer these, which no example of CODES has. So the machine is as it was."
+        "Buffers were looked at after this claim had not been shown with queues at inputs, on I/O alone (`optiq-studies fit-interference`, second table; decision 042 has its figures, and \
+         what CODES, in which the document simulates, has for buffers). With B15's reading of \"1.8x and 3x higher\" the baselines do not tell 128 KiB from 1 MiB, with all of which \
+         this threshold is beyond 20 %, and speak against buffers that never fill. With the other reading they prefer these, which no example of CODES has. So buffers are as they were."
             .into(),
         sampling("One job alone.", packets),
     ];
