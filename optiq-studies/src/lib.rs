@@ -32,6 +32,7 @@ mod published;
 mod published_dragonfly_plus;
 mod published_interference;
 mod published_postcards;
+mod published_probes;
 pub mod quartiles;
 pub mod real_jobs;
 pub mod selection;

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::published_dragonfly_plus::DragonflyPlus;
 use crate::published_interference::Interference;
 use crate::published_postcards::PublishedPostcards;
+use crate::published_probes::PublishedProbes;
 use optiq_solver::planner::PlannerName;
 use serde::Deserialize;
 
@@ -35,6 +36,7 @@ pub struct Published {
     pub dragonfly_plus: DragonflyPlus,
     pub postcards: PublishedPostcards,
     pub interference: Interference,
+    pub probes: PublishedProbes,
 }
 
 #[derive(Debug, Deserialize)]

@@ -14,6 +14,7 @@ pub mod list;
 mod machine;
 pub mod page;
 mod postcards;
+mod probes;
 mod program;
 mod scaling;
 pub(crate) mod setting;

@@ -2,7 +2,7 @@
 
 use super::alltoallv;
 use super::broadcast;
-use super::build::{Traffic, traffic_of};
+use super::build::{Traffic, rank_hosts, traffic_of};
 use super::destinations::Rule;
 use super::grid;
 use super::open_loop::OpenRule;
@@ -10,6 +10,8 @@ use super::setting::JobSetting;
 use crate::error::SimError;
 use crate::jobs::program_spec::{AllToAllVAlgorithm, IoSpec, ProgramKind, ProgramSpec};
 use crate::workload::goal::schedule::{Goal, OperationKind};
+use optiq_probe::description;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Bytes from each of some ranks to each of others, a rank to itself left out. Servers are ranks behind all others.
@@ -65,9 +67,38 @@ pub fn traffic(spec: &ProgramSpec, setting: &JobSetting<'_>) -> Result<Vec<Flows
                     list.add(0..ranks, 0..ranks, 0.0);
                 }
             }
+            // All messages of all phases.
+            ProgramKind::Compression { .. } | ProgramKind::Steps { .. } => {
+                let mut sums: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+                let mut rendezvous: BTreeSet<(u32, u32)> = BTreeSet::new();
+                let mut sends = Vec::new();
+                for (phase, rank) in (0..exchange.phases()).flat_map(|phase| (0..ranks).map(move |rank| (phase, rank)))
+                {
+                    sends.clear();
+                    exchange.phase(rank, phase, &mut sends);
+                    for &(to, bytes) in &sends {
+                        *sums.entry((rank, to)).or_default() += bytes as f64;
+                        if by_rendezvous(bytes) {
+                            rendezvous.insert((rank, to));
+                        }
+                    }
+                }
+                for ((from, to), bytes) in sums {
+                    list.pair(from, to, bytes, rendezvous.contains(&(from, to)));
+                }
+            }
             _ => {}
         },
         Traffic::Other => match &spec.kind {
+            ProgramKind::Impact { message } => {
+                let partners = description::pair_up(rank_hosts(setting));
+                let partners = partners.map_err(|e| SimError::Workload(format!("{}: {e}", spec.name())))?;
+                for (rank, partner) in (0..ranks).zip(partners) {
+                    if let Some(partner) = partner {
+                        list.pair(rank, partner.rank, *message as f64, by_rendezvous(*message));
+                    }
+                }
+            }
             ProgramKind::Broadcast { message, tree } => {
                 for rank in 0..ranks {
                     for child in broadcast::children(rank, ranks, *tree) {
