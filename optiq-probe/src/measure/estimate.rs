@@ -119,8 +119,8 @@ mod tests {
         };
         let switch = Calibration::fit(FIXED, &[at(1, 0.3), at(2, 0.6), at(3, 0.85)]).unwrap();
         // E[S^2] / (2 E[S]) = (0.25 + 2.25) / 2 / 2 us = 0.625 us.
-        assert!((switch.residual_seconds / 0.625e-6 - 1.0).abs() < 0.05, "{switch:?}");
-        assert!((switch.queue_seconds / 0.625e-6 - 1.0).abs() < 0.05, "{switch:?}");
+        assert!((switch.residual_seconds / 0.625e-6 - 1.0).abs() < 0.1, "{switch:?}");
+        assert!((switch.queue_seconds / 0.625e-6 - 1.0).abs() < 0.1, "{switch:?}");
     }
 
     #[test]

@@ -118,11 +118,11 @@ pub(in super::super) fn compression(setting: &Setting) -> Result<Findings, Failu
         let sleep = configuration.sleep_nanoseconds as f64 / 1e3;
         let [truth, busiest] = impact.truth.map(|part| part * 100.0);
         truths.push(truth);
-        let sent = published
+        let place = published
             .sleep_cycles
             .iter()
             .position(|&b| CompressionB::of_cycles(1, 1, b).sleep_nanoseconds == configuration.sleep_nanoseconds);
-        plot.set("", &format!("P {} M {}", configuration.partners, configuration.messages), sent.unwrap_or(0), truth);
+        plot.set("", &format!("P {} M {}", configuration.partners, configuration.messages), place.unwrap_or(0), truth);
         let mut cells: Vec<Cell> =
             [configuration.partners, configuration.messages].map(|n| Cell::from(u64::from(n))).into();
         cells.extend([sleep, truth, busiest, impact.mean_seconds() * 1e6, found.value * 100.0].map(Cell::from));
