@@ -38,7 +38,7 @@ impl Arguments {
         let table = TrainingTable::read(&self.table).map_err(told)?;
         let names = || table.applications.iter().map(|a| a.name.as_str());
         let pairs: Vec<(&str, &str)> = match (&self.victim, &self.aggressor) {
-            (Some(victim), Some(aggressor)) => vec![(victim, aggressor)],
+            (Some(victim), Some(aggressor)) => vec![(victim.as_str(), aggressor.as_str())],
             _ => names().flat_map(|victim| names().map(move |aggressor| (victim, aggressor))).collect(),
         };
         output::print(&text(&table, &pairs).map_err(told)?)?;

@@ -221,7 +221,7 @@ impl<'a> System<'a> {
     ) -> Result<Vec<R>, Failure> {
         self.setting.progress.now(format!("{count} runs: {what}"));
         let threads = available_parallelism().map_or(1, usize::from);
-        in_parallel(threads, count, |number| run(number)).into_iter().collect()
+        in_parallel(threads, count, run).into_iter().collect()
     }
 
     /// What pages say of the machine.
