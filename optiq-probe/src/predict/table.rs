@@ -201,7 +201,8 @@ impl TrainingTable {
         }
         let shares: f64 = phases.iter().map(|phase| phase.share).sum();
         let each = |phase: &Phase| phase.share > 0.0 && phase.mean_seconds > 0.0 && phase.mean_seconds.is_finite();
-        if !phases.is_empty() && !(phases.iter().all(each) && (shares - 1.0).abs() < 1e-6) {
+        let are_shares = phases.iter().all(each) && (shares - 1.0).abs() < 1e-6;
+        if !phases.is_empty() && !are_shares {
             return wrong(format!(
                 "found phases with shares of {shares} in all; shares above 0 of 1 in all, with a mean above 0 each, are expected"
             ));
