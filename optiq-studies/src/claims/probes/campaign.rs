@@ -101,7 +101,7 @@ impl Trained {
             let of_it = &timed[number * all.len()..(number + 1) * all.len()];
             let (impact, alone) = (&impacts[number], &alone[number]);
             events.push(impact.events + alone.events + of_it.iter().map(|run| run.events).sum::<u64>());
-            runs.push(1 + of_it.len());
+            runs.push(1 + alone.runs + of_it.iter().map(|run| run.runs).sum::<usize>());
             applications.push(Application {
                 name: name.clone(),
                 impact: impact.perturbation()?,

@@ -98,6 +98,8 @@ pub(super) struct Timed {
     /// The mean of an operation over all ranks, in seconds.
     pub seconds: f64,
     pub operations: u32,
+    /// Of how many simulations, and their events.
+    pub runs: usize,
     pub events: u64,
 }
 
@@ -182,7 +184,7 @@ impl<'a> System<'a> {
         let first = self.timed(application, None, 1)?;
         let operations = (TIMED_SECONDS / first.seconds).ceil().clamp(1.0, MOST_OPERATIONS.into()) as u32;
         let found = self.timed(application, None, operations)?;
-        Ok(Timed { events: first.events + found.events, ..found })
+        Ok(Timed { runs: 2, events: first.events + found.events, ..found })
     }
 
     /// How long it takes beside a load, for this number of operations after one that does not count.
@@ -192,7 +194,7 @@ impl<'a> System<'a> {
         let found = self.run(&Load { program, hosts }, beside, SEED)?;
         let durations: Vec<f64> = found.reports[0].durations().iter().map(|time| time.seconds()).collect();
         let seconds = mean(&durations).ok_or_else(|| Failure::Work("no operations of an application".into()))?;
-        Ok(Timed { seconds, operations, events: found.outcome.events })
+        Ok(Timed { seconds, operations, runs: 1, events: found.outcome.events })
     }
 
     fn run(&self, measured: &Load, beside: Option<&Load>, seed: u64) -> Result<PlacedOutcome, Failure> {
