@@ -29,8 +29,10 @@ pub const TARGETS: &[Target] = &[
     ("plan_binary", plan_binary),
     ("plan_json", plan_json),
     ("postcards", postcards),
+    ("probe_table", probe_table),
     ("scores", scores),
     ("spec", spec),
+    ("steps", steps),
     ("sweeps", sweeps),
     ("topology", topology),
     ("trace", trace),
@@ -250,6 +252,27 @@ pub fn goal(data: &[u8]) {
         let options = optiq_sim::RunOptions { limits, ..optiq_sim::RunOptions::default() };
         let _ = optiq_sim::workload::goal::replay::replay(torus(), &optiq_sim::Model::default(), &schedule, &options);
     }
+}
+
+/// A file of steps.
+pub fn steps(data: &[u8]) {
+    if let Some(text) = text(data) {
+        let _ = optiq_sim::jobs::steps_file::StepsFile::parse(text, "fuzz");
+    }
+}
+
+/// A training table: read, every pair predicted by every method, written and read again.
+pub fn probe_table(data: &[u8]) {
+    use optiq_probe::predict::{table::TrainingTable, training::Method};
+    let Some(table) = text(data).and_then(|text| TrainingTable::parse(text).ok()) else { return };
+    for predictor in Method::ALL.map(|method| method.train(&table)) {
+        for victim in table.applications.iter().take(4) {
+            for aggressor in table.applications.iter().take(4) {
+                assert!(predictor.predict(&victim.name, &aggressor.name).is_ok_and(|slowdown| slowdown >= -1.0));
+            }
+        }
+    }
+    assert_eq!(TrainingTable::parse(&table.text()).as_ref(), Ok(&table));
 }
 
 /// A job file: read, and its jobs placed and certified on a small network if that is theirs. Files that it names are not read.

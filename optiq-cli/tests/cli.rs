@@ -631,3 +631,13 @@ fn options_are_listed_with_where_they_come_from() {
     assert_eq!(status, Some(2));
     assert!(said.contains("site.conf:1: found \"k 3\"; KEY = value is expected"), "{said}");
 }
+
+#[test]
+fn predictions_of_a_table_stand_beside_each_other() {
+    let folder = Folder::new("probe");
+    folder.write("t.toml", include_str!("../../fuzz/corpus/probe_table/seed-small"));
+    // One configuration at 2 us, beside which FFTW is 10 % slower; FFTW itself has 3 us. A curve through (0, 0) ends at 10 % as well.
+    let text = folder.succeed("probe predict t.toml FFTW FFTW");
+    assert!(text.starts_with("t: 2 runs with an application, 1 without"), "{text}");
+    assert_eq!(text.matches("10.0 %").count(), 5, "{text}");
+}

@@ -12,6 +12,11 @@ pub fn read(path: &Path, most: u64) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|e| format!("byte {} is not UTF-8 text", e.utf8_error().valid_up_to()))
 }
 
+/// The line of an offset in a text, from 1 on.
+pub fn line_at(text: &str, offset: usize) -> usize {
+    1 + text.bytes().take(offset).filter(|&b| b == b'\n').count()
+}
+
 /// `text` cut to a length that fits into a message.
 pub fn shorten(text: &str) -> String {
     const KEPT: usize = 80;

@@ -321,6 +321,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("brown1296", include_str!("../../data/sim/brown1296.toml")),
     ("dragonfly+3456", include_str!("../../data/sim/dragonfly+3456.toml")),
     ("edison", include_str!("../../data/sim/edison.toml")),
+    ("cab18", include_str!("../../data/sim/cab18.toml")),
     ("lab", include_str!("../../data/sim/lab.toml")),
     ("lab-jobs", include_str!("../../data/sim/lab-jobs.toml")),
 ];

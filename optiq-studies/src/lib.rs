@@ -34,6 +34,7 @@ mod published;
 mod published_dragonfly_plus;
 mod published_interference;
 mod published_postcards;
+mod published_probes;
 mod published_traffic;
 pub mod quartiles;
 pub mod real_jobs;

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::published_dragonfly_plus::DragonflyPlus;
 use crate::published_interference::Interference;
 use crate::published_postcards::PublishedPostcards;
+use crate::published_probes::PublishedProbes;
 use crate::published_traffic::PublishedTraffic;
 use optiq_solver::planner::PlannerName;
 use serde::Deserialize;
@@ -37,6 +38,7 @@ pub struct Published {
     pub postcards: PublishedPostcards,
     pub traffic: PublishedTraffic,
     pub interference: Interference,
+    pub probes: PublishedProbes,
 }
 
 #[derive(Debug, Deserialize)]
@@ -286,6 +288,11 @@ mod tests {
         // 308 to 1,157 seconds for an LP plan at 2,048 nodes.
         let whole: Vec<u64> = (0..3).map(|p| published.table_xiii.whole(p).round() as u64).collect();
         assert_eq!(whole, [308, 729, 1157]);
+        // Table 1 of document 004: rows of 83, 24, 30, 59, 25 and 21.
+        let rows = published.probes.slowdown_percent.map(|row| row.iter().sum::<f64>());
+        assert_eq!(rows, [83.0, 24.0, 30.0, 59.0, 25.0, 21.0]);
+        // Sleeps of Table 2 fall.
+        assert!(published.probes.training_sleep_cycles.is_sorted_by(|a, b| a > b));
         // The couplings of 46, 23 and 29 %, and partitions of 2,048 to 32,768 cores.
         let gain =
             |c: &Coupling| ((c.gigabytes_per_second[2] / c.gigabytes_per_second[0] - 1.0) * 100.0).round() as u64;

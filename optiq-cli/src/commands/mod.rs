@@ -24,6 +24,7 @@ mod lab;
 mod paths;
 mod plan;
 mod postcards;
+mod probe;
 mod profile;
 mod reproduce;
 pub(crate) mod simulate;
@@ -86,6 +87,7 @@ commands! {
     Sweep(sweep),
     Throttle(throttle),
     Postcards(postcards),
+    Probe(probe),
     Cures(cures),
     Reproduce(reproduce),
     Lab(lab),

@@ -28,7 +28,7 @@ use crate::nic::layout::MAX_JOBS;
 use crate::router::policy::Policy;
 use optiq_files::input;
 use optiq_net::Network;
-use optiq_net::text_file::{self, shorten};
+use optiq_net::text_file::{self, line_at, shorten};
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;
@@ -233,11 +233,6 @@ impl JobFile {
         let (line, name) = self.jobs.get(job).map_or((1, ""), |job| (job.line, &job.name));
         SimError::Workload(format!("job file {}, line {line}: job {name}: {why}", self.label))
     }
-}
-
-/// The line of an offset in a text, from 1 on.
-pub(crate) fn line_at(text: &str, offset: usize) -> usize {
-    1 + text.bytes().take(offset).filter(|&b| b == b'\n').count()
 }
 
 struct Reader<'a> {

@@ -6,7 +6,7 @@ use std::thread;
 
 /// What `work` gives for each of `count` numbers, in their order, by at most `threads` threads. Work begins in the order of
 /// the numbers.
-pub(super) fn in_parallel<R: Send>(threads: usize, count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
+pub fn in_parallel<R: Send>(threads: usize, count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
     let found = Mutex::new(Vec::with_capacity(count));
     let next = AtomicUsize::new(0);
     let take = || {

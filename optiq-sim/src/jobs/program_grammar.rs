@@ -87,27 +87,42 @@ pub const PROGRAMS: &[ProgramEntry] = &[
     ),
     program("io-read", "as io-write; the servers send the bytes", "io-read,request=4MB,think=1ms"),
     program("incast", "all ranks send to one, each again when its message has arrived", "incast,message=64KB"),
+    program(
+        "impact",
+        "ImpactB: hosts are paired, and the ranks on one of a pair exchange a message with those on the other, now and then",
+        "impact,message=1KiB,think=100ms",
+    ),
+    program(
+        "compression",
+        "CompressionB: each rank sends messages= to each of the partners= hosts before its own, and again when all have arrived and \
+         window= is over",
+        "compression,message=40KiB,partners=4,messages=10,window=96us",
+    ),
+    program("steps", "exchanges with computing between them, in a file", "steps,file=data/jobs/proxies/fftw.toml"),
     program("idle", "nothing", "idle"),
 ];
 
-const LOOPS: &str =
-    "pairs uniform tornado incast stencil broadcast alltoall allreduce alltoallv samplesort io-write io-read";
-const SAMPLED: &str =
-    "open pairs uniform tornado incast stencil broadcast alltoall allreduce alltoallv samplesort goal io-write io-read";
+const LOOPS: &str = "pairs uniform tornado incast stencil broadcast alltoall allreduce alltoallv samplesort io-write io-read impact compression steps";
+const SAMPLED: &str = "open pairs uniform tornado incast stencil broadcast alltoall allreduce alltoallv samplesort goal io-write io-read impact compression steps";
 const IO: &str = "io-write io-read";
 
 /// The keys of programs.
 pub const KEYS: &[KeyEntry] = &[
     key(
         "message",
-        "open pairs uniform tornado incast stencil broadcast alltoall allreduce alltoallv",
+        "open pairs uniform tornado incast stencil broadcast alltoall allreduce alltoallv impact compression",
         "the size of a message; to each neighbour (stencil), for each pair (alltoall, and patterns of alltoallv)",
         "must be given",
     ),
     key("samples", SAMPLED, "how many operations of each rank are measured", "30; of goal 1; as many as total= needs"),
     key("warmup", SAMPLED, "how many operations come before, which are not", "3; with total= and of goal 0"),
     key("think", LOOPS, "from the completion of an operation to the start of the next one (a closed loop)", "0"),
-    key("jitter", LOOPS, "think times, windows and intervals differ by up to this, each time by another draw", "0"),
+    key(
+        "jitter",
+        LOOPS,
+        "think times, windows, intervals and the computing of steps differ by up to this, each time by another draw",
+        "0",
+    ),
     key("compute", LOOPS, "how long the processor is busy after the think time, before an operation starts", "0"),
     key("window", LOOPS, "a throttle: the next operation starts this long after the last one, or later", "none"),
     key("window-from", LOOPS, "what the window counts from: start or completion of the last operation", "start"),
@@ -152,7 +167,9 @@ pub const KEYS: &[KeyEntry] = &[
         "bytes in all of each rank, or each client",
         "of samplesort must be given",
     ),
-    key("file", "goal", "the path of a GOAL file", "must be given"),
+    key("file", "goal steps", "the path of a GOAL file, or of one of steps", "must be given"),
+    key("partners", "compression", "to how many hosts a rank sends", "1"),
+    key("messages", "compression", "how many messages to each of them", "1"),
     key("request", IO, "the size of a request", "must be given"),
     key("stripes", IO, "over how many servers, one after the other, a request is spread", "1"),
     key("depth", IO, "how many requests a client has open; each is a loop of its own", "1"),

@@ -20,7 +20,7 @@ const MAX_BYTES: u64 = 1 << 48;
 const MAX_TIME: Time = Time::picoseconds(100_000 * Time::SECOND.as_picoseconds());
 /// The most bytes of a specification.
 const MAX_TEXT: usize = 8192;
-/// The most servers of a request, and open requests of a client.
+/// The most servers of a request, open requests of a client, partners and messages of a round.
 const MAX_STRIPES: u64 = 4096;
 const MILLION: u32 = 1_000_000;
 
@@ -124,6 +124,25 @@ pub enum ProgramKind {
         /// By puts, which cost the root's processor nothing, in place of messages.
         puts: bool,
     },
+    /// ImpactB: a ping-pong between paired hosts ([`optiq_probe::description::ImpactB`]).
+    Impact {
+        /// The size of a message.
+        message: u64,
+    },
+    /// CompressionB: rounds of messages to hosts before one's own ([`optiq_probe::description::CompressionB`]).
+    Compression {
+        /// The size of a message.
+        message: u64,
+        /// To how many hosts.
+        partners: u32,
+        /// How many messages to each.
+        messages: u32,
+    },
+    /// Exchanges with computing between them, in a file.
+    Steps {
+        /// Its path.
+        file: PathBuf,
+    },
     /// Nothing.
     Idle,
 }
@@ -226,6 +245,9 @@ impl ProgramSpec {
             ProgramKind::Io(io) if io.is_read => "io-read",
             ProgramKind::Io(_) => "io-write",
             ProgramKind::Incast { .. } => "incast",
+            ProgramKind::Impact { .. } => "impact",
+            ProgramKind::Compression { .. } => "compression",
+            ProgramKind::Steps { .. } => "steps",
             ProgramKind::Idle => "idle",
         }
     }
@@ -368,6 +390,10 @@ fn whole(text: &str, least: u64, most: u64) -> Result<u32, String> {
     number.ok_or_else(|| format!("a whole number from {least} to {most} is expected"))
 }
 
+fn path(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() { Err("a path is expected".into()) } else { Ok(text.into()) }
+}
+
 fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
     let expected = || words.iter().map(|w| w.0).collect::<Vec<_>>().join(" or ");
     words.iter().find(|w| w.0 == text).map(|w| w.1).ok_or_else(|| format!("{} is expected", expected()))
@@ -411,10 +437,14 @@ fn kind(keys: &Keys<'_>) -> Result<ProgramKind, String> {
         "allreduce" => ProgramKind::AllReduce { message: message()? },
         "alltoallv" => alltoallv(keys)?,
         "samplesort" => ProgramKind::SampleSort { total: keys.needed("total", bytes)? },
-        "goal" => {
-            let path = |text: &str| if text.is_empty() { Err("a path is expected".into()) } else { Ok(text.into()) };
-            ProgramKind::Goal { file: keys.needed("file", path)? }
-        }
+        "goal" => ProgramKind::Goal { file: keys.needed("file", path)? },
+        "steps" => ProgramKind::Steps { file: keys.needed("file", path)? },
+        "impact" => ProgramKind::Impact { message: message()? },
+        "compression" => ProgramKind::Compression {
+            message: message()?,
+            partners: keys.or("partners", 1, |text| whole(text, 1, MAX_STRIPES))?,
+            messages: keys.or("messages", 1, |text| whole(text, 1, MAX_STRIPES))?,
+        },
         "io-write" | "io-read" => ProgramKind::Io(io(keys)?),
         "incast" => {
             let root = keys.or("root", 0, |text| whole(text, 0, u64::from(u32::MAX)))?;
@@ -588,8 +618,12 @@ impl ProgramKind {
                 write_shift(f, *shift)?;
                 if *poisson { Ok(()) } else { f.write_str(",gaps=fixed") }
             }
-            ProgramKind::Pairs { message } | ProgramKind::Uniform { message } | ProgramKind::AllReduce { message } => {
-                write!(f, ",message={}", format_bytes(*message))
+            ProgramKind::Pairs { message }
+            | ProgramKind::Uniform { message }
+            | ProgramKind::Impact { message }
+            | ProgramKind::AllReduce { message } => write!(f, ",message={}", format_bytes(*message)),
+            ProgramKind::Compression { message, partners, messages } => {
+                write!(f, ",message={},partners={partners},messages={messages}", format_bytes(*message))
             }
             ProgramKind::Tornado { message, shift } => {
                 write!(f, ",message={}", format_bytes(*message))?;
@@ -618,7 +652,7 @@ impl ProgramKind {
                 write!(f, ",message={},demands={demands},algorithm={name}", format_bytes(*message))
             }
             ProgramKind::SampleSort { total } => write!(f, ",total={}", format_bytes(*total)),
-            ProgramKind::Goal { file } => write!(f, ",file={}", file.display()),
+            ProgramKind::Goal { file } | ProgramKind::Steps { file } => write!(f, ",file={}", file.display()),
             ProgramKind::Io(io) => io.write_keys(f),
             ProgramKind::Incast { message, root, puts } => {
                 let by = if *puts { ",by=puts" } else { "" };

@@ -16,6 +16,7 @@ pub mod list;
 mod machine;
 pub mod page;
 mod postcards;
+mod probes;
 mod profiler;
 mod program;
 mod scaling;

@@ -12,6 +12,7 @@ const CRATES: &[(&str, &[Constant])] = &[
     ("optiq-solver", optiq_solver::constants::CONSTANTS),
     ("optiq-transport", optiq_transport::constants::CONSTANTS),
     ("optiq-lower", optiq_lower::constants::CONSTANTS),
+    ("optiq-probe", optiq_probe::constants::CONSTANTS),
     ("optiq-sim", optiq_sim::constants::CONSTANTS),
     ("optiq", optiq::constants::CONSTANTS),
     ("optiq-lab", optiq_lab::constants::CONSTANTS),

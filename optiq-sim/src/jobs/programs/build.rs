@@ -6,21 +6,25 @@ use super::collectives::{AllReduce, AllToAll, Demands, SampleSort, Stencil};
 use super::destinations::{Destinations, Rule, partners};
 use super::grid;
 use super::io::{Client, Server};
-use super::member::Member;
+use super::member::{Member, Stream, stream};
 use super::message_loop::MessageLoop;
 use super::open_loop::{Intervals, OpenLoop, OpenRule, expected};
 use super::pacing::Clock;
 use super::phases::{Exchange, Phased};
+use super::ping_pong::PingPong;
 use super::repeated::{Once, Repeated};
 use super::samples::JobReport;
 use super::setting::JobSetting;
 use super::silent::Silent;
+use super::steps::{Round, Step, Steps};
 use crate::error::SimError;
 use crate::jobs::program_spec::{AllToAllVAlgorithm, IoSpec, OpenRate, Pace, ProgramKind, ProgramSpec};
+use crate::jobs::steps_file::{FileStep, StepsFile};
 use crate::nic::program::Program;
 use crate::time::Time;
 use crate::workload::goal::schedule::Goal;
 use optiq_net::NodeId;
+use optiq_probe::description::{self, Rings};
 use std::sync::Arc;
 
 /// The most draws of destinations that are made before an open loop begins.
@@ -99,7 +103,13 @@ pub(super) fn traffic_of(spec: &ProgramSpec, setting: &JobSetting<'_>) -> Result
         ProgramKind::SampleSort { total } => {
             return Ok(Traffic::Phases(Arc::new(SampleSort::new(ranks, *total, setting.seed))));
         }
-        ProgramKind::Broadcast { .. }
+        ProgramKind::Compression { message, partners, messages } => {
+            let rings = Rings::new(rank_hosts(setting), *partners).map_err(|e| problem(e.to_string()))?;
+            return Ok(Traffic::Phases(Arc::new(Round { rings, bytes: *message, messages: *messages })));
+        }
+        ProgramKind::Steps { file } => return Ok(Traffic::Phases(Arc::new(steps(&StepsFile::read(file)?, setting)?))),
+        ProgramKind::Impact { .. }
+        | ProgramKind::Broadcast { .. }
         | ProgramKind::AllToAllV { .. }
         | ProgramKind::Goal { .. }
         | ProgramKind::Io(_)
@@ -109,6 +119,31 @@ pub(super) fn traffic_of(spec: &ProgramSpec, setting: &JobSetting<'_>) -> Result
         Some(mean) => Traffic::Open(OpenRule::Message(rule), bytes, intervals(spec, mean, false)),
         None => Traffic::Closed { rule, bytes, puts: by_puts },
     })
+}
+
+/// The host of each rank.
+pub(super) fn rank_hosts<'a>(setting: &JobSetting<'a>) -> &'a [u32] {
+    &setting.hosts[..setting.ranks() as usize]
+}
+
+/// The steps of a file, for as many ranks as it is of.
+fn steps(file: &StepsFile, setting: &JobSetting<'_>) -> Result<Steps, SimError> {
+    let ranks = setting.ranks();
+    if file.ranks != ranks {
+        let text = format!("steps: found a file of {} ranks for {ranks}; the same number is expected", file.ranks);
+        return Err(SimError::Workload(text));
+    }
+    let step = |step: &FileStep| {
+        let exchange = match &step.exchange {
+            None => None,
+            Some(spec) => match traffic_of(spec, setting)? {
+                Traffic::Phases(exchange) => Some(exchange),
+                _ => return Err(SimError::Workload(format!("steps: {spec} is no exchange in phases"))),
+            },
+        };
+        Ok(Step { computing: step.compute, exchange })
+    };
+    Ok(Steps::new(file.steps.iter().map(step).collect::<Result<_, SimError>>()?))
 }
 
 fn stencil(spec: &ProgramSpec, bytes: u64, dims: Option<[u32; 3]>, ranks: u32) -> Result<Traffic, SimError> {
@@ -167,6 +202,7 @@ pub fn build(spec: &ProgramSpec, setting: &JobSetting<'_>) -> Result<BuiltJob, S
             ProgramKind::AllToAllV { message, demands, .. } => job.planned(*message, demands),
             ProgramKind::Goal { file } => job.goal(&Goal::read(file)?),
             ProgramKind::Io(io) => job.io(*io),
+            ProgramKind::Impact { message } => job.impact(*message),
             _ => job.idle(),
         },
     }
@@ -250,12 +286,42 @@ impl Builder<'_> {
         })
     }
 
+    fn impact(&self, bytes: u64) -> Result<BuiltJob, SimError> {
+        let (skip, samples) = self.sampling();
+        let partners = description::pair_up(rank_hosts(self.setting));
+        let partners = partners.map_err(|e| SimError::Workload(format!("{}: {e}", self.spec.name())))?;
+        self.each(samples, |member, report| {
+            let partner = partners[member.rank as usize];
+            let (skip, wanted) = if partner.is_some_and(|p| p.begins) { (skip, samples) } else { (0, 0) };
+            Box::new(PingPong {
+                member,
+                partner,
+                bytes,
+                clock: self.clock(member),
+                recorder: report.recorder(member.rank, skip, wanted),
+                keep_going: self.setting.keep_going,
+                started: Time::ZERO,
+                is_open: false,
+            })
+        })
+    }
+
+    /// When the operations of all ranks of `steps` begin: anywhere in the computing of one, so that jobs of one program are not in step.
+    fn delay(&self, exchange: &dyn Exchange) -> Time {
+        if !matches!(self.spec.kind, ProgramKind::Steps { .. }) || self.spec.pace.starts_together {
+            return Time::ZERO;
+        }
+        let computing: u64 = (0..exchange.phases()).map(|phase| exchange.computing(phase).as_picoseconds()).sum();
+        Time::picoseconds(stream(self.setting.seed, 0, Stream::Job).below(computing.max(1)))
+    }
+
     fn phases(&self, exchange: &Arc<dyn Exchange>) -> Result<BuiltJob, SimError> {
         let (skip, samples) = self.sampling();
+        let delay = self.delay(&**exchange);
         self.each(samples, |member, report| {
             let recorder = report.recorder(member.rank, skip, samples);
             let clock = self.clock(member);
-            Box::new(Phased::new(member, Arc::clone(exchange), clock, recorder, self.setting.keep_going))
+            Box::new(Phased::new(member, Arc::clone(exchange), clock, recorder, self.setting.keep_going).delayed(delay))
         })
     }
 

@@ -48,6 +48,11 @@ impl Clock {
         completed.saturating_add(think).max(throttled)
     }
 
+    /// A time with the jitter of this loop.
+    pub(super) fn jittered(&mut self, time: Time) -> Time {
+        jittered(time, self.pace.jitter_millionths, &mut self.random)
+    }
+
     /// Orders a call of `woken(token)` when the next operation starts, after one that started then and is completed now.
     pub(super) fn wait(&mut self, host: &mut Host<'_>, started: Time, token: Wake) {
         let next = self.next(started, host.now());
@@ -83,7 +88,7 @@ impl Clock {
 }
 
 /// What is to start: a number below 2^63. Tokens of `woken` have it, and whether the processor is to compute first.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wake(pub(super) u64);
 
 impl Wake {
@@ -92,7 +97,8 @@ impl Wake {
         Self(token >> 1)
     }
 
-    fn start(self) -> u64 {
+    /// The token of its start.
+    pub(super) fn start(self) -> u64 {
         self.0 << 1
     }
 

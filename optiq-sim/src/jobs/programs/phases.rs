@@ -1,6 +1,6 @@
 //! Operations in phases: in each a rank sends some messages and waits until they have left and those for it have arrived.
 //!
-//! `stencil` and `alltoall` with all messages at once have one phase, `alltoall` in steps has one for each partner, `samplesort`
+//! `stencil`, `compression` and `alltoall` with all messages at once have one phase, `steps` has those of all its exchanges, `alltoall` in steps has one for each partner, `samplesort`
 //! three. Ranks are not held together: one may be in the next phase, or operation, when others are not. A message carries the
 //! number of its operation and phase; what comes early is counted until it is needed. A rank that needs a message from each
 //! other one can be ahead by one phase only, and none is ahead further than its partners let it, so these counts are few.
@@ -21,7 +21,16 @@ pub(super) trait Exchange: Send + Sync {
     fn phases(&self) -> u32;
     /// Adds what a rank sends in a phase, (rank, bytes), to `sends`; returns how many messages it receives.
     fn phase(&self, rank: u32, phase: u32, sends: &mut Vec<(u32, u64)>) -> u32;
+    /// How long a rank's processor is busy before it enters a phase, besides jitter.
+    fn computing(&self, _phase: u32) -> Time {
+        Time::ZERO
+    }
 }
+
+/// What wakes a rank: an operation starts.
+const START: Wake = Wake(0);
+/// The processor is ready for the phase `at`.
+const COMPUTED: Wake = Wake(1);
 
 /// A rank.
 pub(super) struct Phased {
@@ -32,7 +41,7 @@ pub(super) struct Phased {
     keep_going: bool,
     /// Of operation and phase: `operation * phases + phase`; of the next one while it waits for its start.
     at: u64,
-    /// Whether it is in that phase.
+    /// Whether it is in that phase, and not still to compute or to start.
     is_active: bool,
     started: Time,
     unsent: u32,
@@ -40,6 +49,8 @@ pub(super) struct Phased {
     /// Messages of later phases that are there.
     early: BTreeMap<u64, u32>,
     sends: Vec<(u32, u64)>,
+    /// Before the first operation.
+    delay: Time,
 }
 
 impl Phased {
@@ -68,13 +79,31 @@ impl Phased {
             missing: 0,
             early,
             sends,
+            delay: Time::ZERO,
         }
+    }
+
+    /// The first operation comes later by this.
+    pub(super) fn delayed(self, delay: Time) -> Self {
+        Self { delay, ..self }
     }
 
     fn begin(&mut self, host: &mut Host<'_>) {
         self.started = host.now();
-        self.enter(host);
-        self.advance(host);
+        if self.is_ready(host) {
+            self.enter(host);
+            self.advance(host);
+        }
+    }
+
+    /// Whether the phase `at` can be entered. If not, the processor computes first.
+    fn is_ready(&mut self, host: &mut Host<'_>) -> bool {
+        let computing = self.exchange.computing((self.at % u64::from(self.exchange.phases())) as u32);
+        if computing > Time::ZERO {
+            let computing = self.clock.jittered(computing);
+            host.work_then(computing, COMPUTED.start());
+        }
+        computing == Time::ZERO
     }
 
     /// Enters the phase `at`.
@@ -94,14 +123,16 @@ impl Phased {
     fn advance(&mut self, host: &mut Host<'_>) {
         while self.is_active && self.unsent == 0 && self.missing <= 0 {
             self.at += 1;
+            self.is_active = false;
             if !self.at.is_multiple_of(u64::from(self.exchange.phases())) {
-                self.enter(host);
+                if self.is_ready(host) {
+                    self.enter(host);
+                }
                 continue;
             }
-            self.is_active = false;
             self.recorder.record(host, self.started, host.now() - self.started);
             if self.keep_going || !self.recorder.is_complete() {
-                self.clock.wait(host, self.started, Wake(0));
+                self.clock.wait(host, self.started, START);
             }
         }
     }
@@ -110,12 +141,15 @@ impl Phased {
 impl Program for Phased {
     fn start(&mut self, host: &mut Host<'_>) {
         self.recorder.start(host);
-        let first = self.clock.first();
-        self.clock.wait_until(host, first, Wake(0));
+        let first = self.clock.first() + self.delay;
+        self.clock.wait_until(host, first, START);
     }
 
     fn woken(&mut self, host: &mut Host<'_>, token: u64) {
-        if self.clock.woken(host, token) {
+        if Wake::of(token) == COMPUTED {
+            self.enter(host);
+            self.advance(host);
+        } else if self.clock.woken(host, token) {
             self.begin(host);
         }
     }

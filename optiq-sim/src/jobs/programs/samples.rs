@@ -2,8 +2,9 @@
 //!
 //! What a sample is depends on the program. Of messages (`open`, `pairs`, `uniform`, `tornado`, `incast`, `broadcast`; `stencil` with
 //! `interval=`) it is the time from the order to send until the receiver's program has the message. Of operations of several
-//! messages (`stencil`, `alltoall`, `alltoallv`, `samplesort`, `goal`) it is the time from a rank's start until this rank is
+//! messages (`stencil`, `alltoall`, `alltoallv`, `samplesort`, `goal`, `steps`, `compression`) it is the time from a rank's start until this rank is
 //! done. Of requests it is the time from a client's start until the last server has confirmed, or the last byte is there.
+//! Of `impact` it is half of a round trip, and the rank that begins has it.
 //! In a closed loop of messages the sender has the sample; in an open loop, and of broadcasts, the receiver.
 
 use crate::error::SimError;

@@ -2,14 +2,17 @@
 
 use super::alltoallv;
 use super::broadcast;
-use super::build::{Traffic, traffic_of};
+use super::build::{Traffic, rank_hosts, traffic_of};
 use super::destinations::Rule;
 use super::grid;
 use super::open_loop::OpenRule;
+use super::phases::Exchange;
 use super::setting::JobSetting;
 use crate::error::SimError;
 use crate::jobs::program_spec::{AllToAllVAlgorithm, IoSpec, ProgramKind, ProgramSpec};
 use crate::workload::goal::schedule::{Goal, OperationKind};
+use optiq_probe::description;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Bytes from each of some ranks to each of others, a rank to itself left out. Servers are ranks behind all others.
@@ -65,9 +68,13 @@ pub fn traffic(spec: &ProgramSpec, setting: &JobSetting<'_>) -> Result<Vec<Flows
                     list.add(0..ranks, 0..ranks, 0.0);
                 }
             }
+            ProgramKind::Compression { .. } | ProgramKind::Steps { .. } => {
+                list.phases(&*exchange, ranks, by_rendezvous)
+            }
             _ => {}
         },
         Traffic::Other => match &spec.kind {
+            ProgramKind::Impact { message } => list.impact(setting, *message, by_rendezvous(*message))?,
             ProgramKind::Broadcast { message, tree } => {
                 for rank in 0..ranks {
                     for child in broadcast::children(rank, ranks, *tree) {
@@ -115,6 +122,33 @@ impl List {
         if rendezvous {
             self.add(to..to + 1, from..from + 1, self.control);
         }
+    }
+
+    /// All messages of all phases.
+    fn phases(&mut self, exchange: &dyn Exchange, ranks: u32, by_rendezvous: impl Fn(u64) -> bool) {
+        // Bytes of each pair, and whether any of its messages is large.
+        let mut sums: BTreeMap<(u32, u32), (f64, bool)> = BTreeMap::new();
+        let mut sends = Vec::new();
+        for (phase, rank) in (0..exchange.phases()).flat_map(|phase| (0..ranks).map(move |rank| (phase, rank))) {
+            sends.clear();
+            exchange.phase(rank, phase, &mut sends);
+            for &(to, bytes) in &sends {
+                let sum = sums.entry((rank, to)).or_default();
+                *sum = (sum.0 + bytes as f64, sum.1 || by_rendezvous(bytes));
+            }
+        }
+        sums.into_iter().for_each(|((from, to), (bytes, rendezvous))| self.pair(from, to, bytes, rendezvous));
+    }
+
+    fn impact(&mut self, setting: &JobSetting<'_>, bytes: u64, rendezvous: bool) -> Result<(), SimError> {
+        let partners = description::pair_up(rank_hosts(setting));
+        let partners = partners.map_err(|e| SimError::Workload(format!("impact: {e}")))?;
+        for (rank, partner) in (0..).zip(partners) {
+            if let Some(partner) = partner {
+                self.pair(rank, partner.rank, bytes as f64, rendezvous);
+            }
+        }
+        Ok(())
     }
 
     /// Any to any.

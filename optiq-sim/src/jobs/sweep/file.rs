@@ -29,9 +29,9 @@
 use super::axis::Axis;
 use super::template::{Edit, Made};
 use crate::error::SimError;
-use crate::jobs::file::{JobFile, MAX_BYTES, line_at};
+use crate::jobs::file::{JobFile, MAX_BYTES};
 use optiq_files::input;
-use optiq_net::text_file::{self, shorten};
+use optiq_net::text_file::{self, line_at, shorten};
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;

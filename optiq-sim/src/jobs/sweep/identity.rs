@@ -80,7 +80,7 @@ fn files_of<'a>(
     servers: Option<&'a ServerPlacement>,
 ) -> impl Iterator<Item = &'a str> {
     let of_program = match &program.kind {
-        ProgramKind::Goal { file } => file.to_str(),
+        ProgramKind::Goal { file } | ProgramKind::Steps { file } => file.to_str(),
         ProgramKind::AllToAllV { demands, .. } => demands.strip_prefix("file:"),
         _ => None,
     };

@@ -1,6 +1,6 @@
 //! Texts that are made from another one by replacing parts of it, and which line of it each place came from.
 
-use crate::jobs::file::line_at;
+use optiq_net::text_file::line_at;
 use std::ops::Range;
 
 /// A part that is replaced; an empty one is a place where something is put in.
