@@ -12,14 +12,14 @@
 //! Both count as groups only if there are two or more, of two switches or more each, and at least half of all pairs that could be
 //! joined within them are.
 
-use super::adjacency::{Adjacency, parts};
+use super::adjacency::parts;
 use std::collections::BTreeMap;
 
 /// Per switch its group, and how many there are.
 pub(super) type Groups = (Vec<Option<u32>>, u32);
 
 /// The groups, if the switches form some.
-pub(super) fn of(neighbours: &Adjacency, hosts: usize, levels: &[Option<u32>]) -> Option<Groups> {
+pub(super) fn of(neighbours: &[Vec<u32>], hosts: usize, levels: &[Option<u32>]) -> Option<Groups> {
     if levels[hosts..].iter().any(Option::is_none) || levels.len() == hosts {
         return None;
     }
@@ -55,7 +55,7 @@ fn edge(v: usize, w: usize) -> (usize, usize) {
 }
 
 /// For each link between switches, the lower end first, whether it is local.
-fn local_links(neighbours: &Adjacency, hosts: usize) -> BTreeMap<(usize, usize), bool> {
+fn local_links(neighbours: &[Vec<u32>], hosts: usize) -> BTreeMap<(usize, usize), bool> {
     let mut common: BTreeMap<(usize, usize), u32> = BTreeMap::new();
     let mut most = vec![0; neighbours.len()];
     let mut mark = vec![usize::MAX; neighbours.len()];

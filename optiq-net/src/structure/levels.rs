@@ -12,16 +12,15 @@
 //! A whole pod without hosts is reached from the top: its upper switches are siblings of those of other pods, and what is below them
 //! was counted upwards. A switch whose neighbours towards hosts were all put lower is put one level below the lowest of them.
 
-use super::adjacency::Adjacency;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Per vertex of a graph whose first `hosts` vertices are the hosts: its level; `None` for what no host reaches.
-pub(super) fn of(neighbours: &Adjacency, hosts: usize) -> Vec<Option<u32>> {
+pub(super) fn of(neighbours: &[Vec<u32>], hosts: usize) -> Vec<Option<u32>> {
     with_siblings(neighbours, 0..hosts as u32)
 }
 
 /// As [`of`], of any set of hosts.
-pub(crate) fn with_siblings(neighbours: &Adjacency, hosts: impl Iterator<Item = u32>) -> Vec<Option<u32>> {
+pub(crate) fn with_siblings(neighbours: &[Vec<u32>], hosts: impl Iterator<Item = u32>) -> Vec<Option<u32>> {
     let distances = distances(neighbours, hosts);
     let mut levels = distances.clone();
     let mut order: Vec<u32> =
@@ -43,7 +42,7 @@ pub(crate) fn with_siblings(neighbours: &Adjacency, hosts: impl Iterator<Item = 
     levels
 }
 
-fn distances(neighbours: &Adjacency, hosts: impl Iterator<Item = u32>) -> Vec<Option<u32>> {
+fn distances(neighbours: &[Vec<u32>], hosts: impl Iterator<Item = u32>) -> Vec<Option<u32>> {
     let mut distances = vec![None; neighbours.len()];
     let mut next: VecDeque<u32> = hosts.collect();
     next.iter().for_each(|&host| distances[host as usize] = Some(0));
@@ -59,7 +58,7 @@ fn distances(neighbours: &Adjacency, hosts: impl Iterator<Item = u32>) -> Vec<Op
     distances
 }
 
-fn has_sibling(neighbours: &Adjacency, distances: &[Option<u32>], v: u32, distance: u32) -> bool {
+fn has_sibling(neighbours: &[Vec<u32>], distances: &[Option<u32>], v: u32, distance: u32) -> bool {
     let at =
         |of: u32, d: u32| neighbours[of as usize].iter().copied().filter(move |&w| distances[w as usize] == Some(d));
     if distance == 3 && (at(v, 3).next().is_some() || at(v, 4).next().is_some()) {

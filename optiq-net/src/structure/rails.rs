@@ -5,11 +5,11 @@
 //! Parts are coloured so that rails of each other differ: each in turn, the one with the lowest host and switch first, gets the
 //! lowest number that none of its rails has.
 
-use super::adjacency::{Adjacency, parts};
+use super::adjacency::parts;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Per switch its rail, `None` for hosts; and how many rails there are, at least 1.
-pub(super) fn of(neighbours: &Adjacency, hosts: usize) -> (Vec<Option<u32>>, u32) {
+pub(super) fn of(neighbours: &[Vec<u32>], hosts: usize) -> (Vec<Option<u32>>, u32) {
     let is_switch = |v: usize| v >= hosts;
     let part = parts(neighbours, is_switch, |_, _| true);
     let mut of_part: BTreeMap<u32, u32> = BTreeMap::new();
