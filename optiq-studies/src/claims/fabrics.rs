@@ -239,7 +239,7 @@ pub(super) fn tighter_node_set(setting: &Setting) -> Result<Findings, Failure> {
     let ranks = published.samplesort_ranks;
     setting.progress.now(format!("samplesort of {ranks} ranks"));
     let program = runs.compile(Source::SampleSort)?;
-    let whole = runs.profile("samplesort", ranks, &program, &[KEYS], &[])?;
+    let whole = runs.profile("profile-of-samplesort", ranks, &program, &[KEYS], &[])?;
     let profile = whole.only("exchange").map_err(|e| Failure::Work(e.to_string()))?;
     let bytes: u64 = profile.pairs(Moved::Sent).values().map(|t| t.bytes).sum();
     let mut rows = vec![context("the program", "bytes between ranks in its exchange", (bytes as f64, "B"))];
