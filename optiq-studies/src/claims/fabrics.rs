@@ -263,7 +263,8 @@ pub(super) fn tighter_node_set(setting: &Setting) -> Result<Findings, Failure> {
         "A samplesort of {ranks} real ranks (`benches/samplesort.c`) on this machine, 1 MiB of keys a rank where {:.0} GB was published: a thousandth, \
          which scales all links alike. Its profiled exchange is put on the tables that OpenSM makes, one rank a host: on the first {ranks} hosts, all \
          in one island of 144, and on {DRAWS} random sets of the whole machine. Judged on the trees that have a quarter of the cables above \
-         their islands, decided before the run: where the bisection is full and `ftree` routes, a host's own link carries as much as any other, and no \
+         their islands. They were chosen before any load was known, but because a cut was expected there: **so this shows the claim for trees with few cables \
+         above islands, or with `minhop`, and for no others**. Where the bisection is full and `ftree` routes, a host's own link carries as much as any other, and no \
          choice of nodes lowers that; which links were oversubscribed on TSUBAME 2.5 that day is not published. Negative: the tight set's peak is higher.",
         published.samplesort_bytes_per_rank / 1e9
     );
