@@ -4,6 +4,7 @@ pub(crate) mod adaptive;
 pub(crate) mod channels;
 pub(crate) mod credits;
 pub(crate) mod fabric;
+pub(crate) mod output_queues;
 pub(crate) mod pipeline;
 pub(crate) mod policy;
 pub(crate) mod routes;

@@ -22,7 +22,6 @@
 //! kind at a time: arrivals on one channel never coincide. So the order is the same however components are spread over
 //! shards, and shards only tell each other what happens at least one latency later ([`super::partition::lookahead`]).
 
-use super::output_queues::OutputQueues;
 use crate::engine::observer::Observer;
 use crate::engine::packet::{Message, Packet};
 use crate::engine::queue::{Event, Queue};
@@ -36,6 +35,7 @@ use crate::router::adaptive::Adaptive;
 use crate::router::channels::{self, Buffer, Input, Output, Request, SavedChannels, Wire};
 use crate::router::credits::{ChannelCredits, Credits};
 use crate::router::fabric::Fabric;
+use crate::router::output_queues::OutputQueues;
 use crate::router::pipeline::Pipelines;
 use crate::router::routes::{Routes, Scratch};
 use crate::time::Time;
