@@ -249,9 +249,6 @@ impl Shard<'_> {
         if next == NONE {
             buffer.tail = NONE;
         }
-        if !self.outputs[channel as usize].ejects() {
-            self.credits.spend(lane, bytes);
-        }
         let to = self.transmit(channel, head, lane);
         let input = &mut self.inputs[input as usize];
         if !input.injects {

@@ -56,9 +56,6 @@ impl Shard<'_> {
                 self.packets.get_mut(at).mark = observer.injected(label, channel, self.now, left.is_some());
             }
             let tell = (left == Some(true)).then(|| self.messages.get(message).label);
-            if !info.ejects {
-                self.credits.spend(vc, bytes);
-            }
             let takes = self.transmit(channel, at, vc);
             if let Some(label) = tell {
                 self.schedule(label.from, self.now + takes, Action::Sent(label.token));

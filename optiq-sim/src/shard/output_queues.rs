@@ -133,7 +133,7 @@ impl Shard<'_> {
         let Some(queues) = &mut self.output_queues else { return Time::NEVER };
         queues.queues[channel as usize].pop(&self.packets);
         let more = queues.queues[channel as usize].head != NONE;
-        let takes = self.transmit(channel, at, vc);
+        let takes = self.put_on_wire(self.now, channel, at, vc);
         if ejects {
             self.credit(vc, self.now + self.wires[channel as usize].latency + takes, bytes);
         }

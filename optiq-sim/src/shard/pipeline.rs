@@ -115,9 +115,6 @@ impl Shard<'_> {
             Stage { free_at: last + p.step, requests_at: Time::NEVER, lane: NONE, since: Time::ZERO };
         let through = (now + p.step * 2).next_multiple_of(p.cycle).max(p.cycle);
         let start = (through - p.cycle).max(now).max(self.outputs[output as usize].busy_until);
-        if !to.ejects {
-            self.credits.spend(lane, bytes);
-        }
         self.transmit_from(start, output, head, lane);
         let delay = self.model.router.pipeline.as_ref().map_or(0, |m| m.credit_delay_picoseconds);
         let read = p.cycle * (last / p.cycle) + p.cycle;

@@ -9,13 +9,21 @@ use crate::model::Switching;
 use crate::time::Time;
 
 impl Shard<'_> {
-    /// Puts a packet on a channel, now; how long that takes. Credits for it have been spent.
+    /// Puts a packet on a channel, now; how long that takes.
     pub(super) fn transmit(&mut self, channel: u32, at: u32, lane: u32) -> Time {
         self.transmit_from(self.now, channel, at, lane)
     }
 
     /// As [`Shard::transmit`], from a time on that is not before now.
     pub(super) fn transmit_from(&mut self, start: Time, channel: u32, at: u32, lane: u32) -> Time {
+        if !self.outputs[channel as usize].ejects() {
+            self.credits.spend(lane, self.packets.get(at).bytes);
+        }
+        self.put_on_wire(start, channel, at, lane)
+    }
+
+    /// As [`Shard::transmit_from`], of a packet that has its credits.
+    pub(super) fn put_on_wire(&mut self, start: Time, channel: u32, at: u32, lane: u32) -> Time {
         let output = &self.outputs[channel as usize];
         let (ejects, to) = (output.ejects(), output.to);
         let wire = &mut self.wires[channel as usize];
