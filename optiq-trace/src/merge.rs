@@ -1,7 +1,7 @@
 //! The traces of all ranks of a session, on one clock.
 
 use crate::error::TraceError;
-use crate::folder::in_folder;
+use crate::folder::with_extension;
 use crate::ids::{NO_PEER, PathId, Rank};
 use crate::options::EXTENSION;
 use crate::rank_trace::{Leg, RankTrace};
@@ -28,7 +28,7 @@ impl Run {
     /// # Errors
     /// [`TraceError`] if the directory cannot be read or holds no trace, or no file in it can be read: what is wrong with the first.
     pub fn load(directory: &Path) -> Result<Vec<Run>, TraceError> {
-        let paths = in_folder(directory, EXTENSION)?;
+        let paths = with_extension(directory, EXTENSION)?;
         let mut sessions: BTreeMap<u64, Vec<RankTrace>> = BTreeMap::new();
         let mut skipped = Vec::new();
         for path in paths {

@@ -5,7 +5,7 @@ use super::file;
 use super::rank_file::{self, RankPostcards};
 use super::record::{Collection, Component, ComponentKind, ComponentLog, Context, Packet, Postcard};
 use crate::error::TraceError;
-use crate::folder::in_folder;
+use crate::folder::with_extension;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -77,7 +77,7 @@ impl Gathered {
     }
 
     fn add_folder(&mut self, folder: &Path) -> Result<(), TraceError> {
-        let files = in_folder(folder, file::EXTENSION)?;
+        let files = with_extension(folder, file::EXTENSION)?;
         let mut failed = None;
         let mut read = 0;
         for path in files {

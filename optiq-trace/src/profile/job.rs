@@ -5,6 +5,7 @@
 
 use super::rank_file::{RankProfile, Region, Row};
 use crate::error::TraceError;
+use crate::folder::in_folder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -54,23 +55,8 @@ impl JobProfile {
     /// [`TraceError`] if the folder cannot be read or holds no profile, if no file can be read (what is wrong with the first), and
     /// if the files are not of one job.
     pub fn load(folder: &Path) -> Result<Self, TraceError> {
-        let io = |e: std::io::Error| TraceError::Io {
-            path: folder.to_path_buf(),
-            what: "the directory cannot be read",
-            error: e.to_string(),
-        };
-        let mut paths = Vec::new();
-        for entry in std::fs::read_dir(folder).map_err(io)? {
-            let path = entry.map_err(io)?.path();
-            if RankProfile::is_named(&path) {
-                paths.push(path);
-            }
-        }
-        paths.sort();
-        if paths.is_empty() {
-            let expected = "files such as optiq-profile-00000.json are expected, as a run under optiq profile writes";
-            return Err(TraceError::Set(format!("{} holds no profile; {expected}", folder.display())));
-        }
+        let none = "holds no profile; files such as optiq-profile-00000.json are expected, as a run under optiq profile writes";
+        let paths = in_folder(folder, RankProfile::is_named, none)?;
         let (mut files, mut unreadable) = (Vec::new(), Vec::new());
         for path in paths {
             match RankProfile::read(&path) {
