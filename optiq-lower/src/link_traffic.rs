@@ -83,14 +83,18 @@ impl HostTraffics {
         self.all.iter().map(|t| t.bytes).fold(0, u64::saturating_add)
     }
 
+    /// The traffic of each pair of hosts, by region.
+    fn by_pair(&self) -> impl Iterator<Item = &[HostTraffic]> {
+        self.all.chunk_by(|a, b| (a.src, a.dst) == (b.src, b.dst))
+    }
+
     /// Pairs of hosts with their bytes, whatever the region.
     pub fn pairs(&self) -> Vec<(NodeId, NodeId, u64)> {
-        let same = |a: &HostTraffic, b: &HostTraffic| (a.src, a.dst) == (b.src, b.dst);
         let pair = |run: &[HostTraffic]| {
             let bytes = run.iter().map(|t| t.bytes).fold(0, u64::saturating_add);
             (run[0].src, run[0].dst, bytes)
         };
-        self.all.chunk_by(same).map(pair).collect()
+        self.by_pair().map(pair).collect()
     }
 
     /// The load on every link, on the fabric's own routes.
@@ -114,8 +118,7 @@ impl HostTraffics {
             makers: vec![PairsOnLink::default(); links],
         };
         let mut route = Vec::new();
-        let same = |a: &HostTraffic, b: &HostTraffic| (a.src, a.dst) == (b.src, b.dst);
-        for run in self.all.chunk_by(same) {
+        for run in self.by_pair() {
             route.clear();
             network.route(run[0].src, run[0].dst, &mut route)?;
             let bytes = run.iter().map(|t| t.bytes).fold(0, u64::saturating_add);
@@ -139,8 +142,7 @@ impl HostTraffics {
         let at: BTreeMap<LinkId, usize> = links.iter().enumerate().map(|(i, link)| (*link, i)).collect();
         let mut makers = vec![Vec::new(); links.len()];
         let mut route = Vec::new();
-        let same = |a: &HostTraffic, b: &HostTraffic| (a.src, a.dst) == (b.src, b.dst);
-        for run in self.all.chunk_by(same) {
+        for run in self.by_pair() {
             route.clear();
             network.route(run[0].src, run[0].dst, &mut route)?;
             for i in route.iter().filter_map(|link| at.get(link)) {

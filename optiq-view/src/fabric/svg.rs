@@ -132,8 +132,9 @@ impl<'a> Scene<'a> {
             drawing.path(&class, path, None);
         }
         self.vertices(drawing);
+        let ((_, low), _) = self.picture.layout.bounds();
         for (words, y) in self.picture.rows() {
-            let y = 20.0 + (y - self.picture.layout.bounds().0.1) * self.scale;
+            let y = 20.0 + (y - low) * self.scale;
             drawing.words("soft", Anchor::Start, (MARGIN, y + 4.0), &words);
         }
     }

@@ -6,12 +6,15 @@ use crate::failure::Failure;
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
-/// Probes of a switch: who slows whom, from runs of each application alone
-#[derive(Debug, Args)]
-#[command(after_help = "\
+/// Of the only one of them so far, too.
+const EXAMPLES: &str = "\
 Examples:
   optiq probe predict table.toml
-  optiq probe predict table.toml FFTW AMG")]
+  optiq probe predict table.toml FFTW AMG";
+
+/// Probes of a switch: who slows whom, from runs of each application alone
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(subcommand)]
     what: What,

@@ -17,10 +17,7 @@ use std::process::ExitCode;
 /// A prediction stands for each method, and below all of them the mean error in percentage points when each configuration of CompressionB
 /// is predicted from the others.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  optiq probe predict table.toml
-  optiq probe predict table.toml FFTW AMG")]
+#[command(after_help = super::EXAMPLES)]
 pub struct Arguments {
     /// The training table; - is standard input
     #[arg(value_name = "TABLE")]
