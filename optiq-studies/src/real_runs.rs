@@ -58,9 +58,7 @@ pub struct RealRuns {
 
 /// The first of these programs in the path.
 fn first_of(names: &[&str]) -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = env::split_paths(&path).collect();
-    names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name))).find(|file| file.is_file())
+    names.iter().find_map(|name| workspace::in_path(name))
 }
 
 impl RealRuns {
@@ -189,7 +187,7 @@ pub fn load(folder: &Path) -> Result<JobProfile, Failure> {
 /// `BEGINNING.RANK.prof`: messages between pairs of ranks, by (from, to).
 ///
 /// # Errors
-/// [`Failure::Work`] for a file that is not there or is of another form.
+/// [`Failure::Work`] for a file that is missing or of another form.
 pub fn monitored_pairs(beginning: &Path, ranks: u32) -> Result<BTreeMap<(u32, u32), Traffic>, Failure> {
     let mut pairs: BTreeMap<(u32, u32), Traffic> = BTreeMap::new();
     for rank in 0..ranks {

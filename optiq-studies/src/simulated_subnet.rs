@@ -2,9 +2,9 @@
 //! tools print what they see. In Debian these are the packages opensm, ibsim-utils and infiniband-diags.
 
 use crate::failure::Failure;
+use crate::workspace::in_path;
 use optiq_net::import::{ImportOptions, ImportedFabric, Importer};
 use std::collections::BTreeMap;
-use std::env;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -138,9 +138,9 @@ const fn prefix(rail: usize) -> &'static str {
 
 /// A program in the path, or where administrators' programs are.
 fn find(program: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let folders = env::split_paths(&path).chain(ADMINISTRATORS.iter().map(PathBuf::from));
-    folders.map(|folder| folder.join(program)).find(|file| file.is_file())
+    let elsewhere =
+        || ADMINISTRATORS.map(|folder| Path::new(folder).join(program)).into_iter().find(|file| file.is_file());
+    in_path(program).or_else(elsewhere)
 }
 
 /// What has clients of `ibsim` talk to it in place of a kernel.

@@ -91,6 +91,12 @@ impl Workspace {
     }
 }
 
+/// The first file of this name in the folders of `PATH`.
+pub fn in_path(program: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
 /// Says what is done, does it, and says how many seconds it took.
 ///
 /// # Errors

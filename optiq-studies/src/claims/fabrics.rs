@@ -8,9 +8,10 @@ use crate::findings::{Findings, Row, Verdict};
 use crate::real_runs::{RealRuns, Source};
 use crate::simulated_subnet::{self, CABLES, FatTree, OPENSM_FILES, Subnet, TABLES};
 use optiq_lower::link_traffic::HostTraffics;
+use optiq_measure::statistics::mean;
 use optiq_net::import::ImportedFabric;
 use optiq_net::random::SplitMix64;
-use optiq_net::structure::levels;
+use optiq_net::structure::{Structure, parts};
 use optiq_net::{LinkLoad, Network, NodeId};
 use optiq_trace::profile::job::{JobProfile, Moved};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,21 +21,13 @@ fn network(fabric: &ImportedFabric) -> Result<Network, Failure> {
 }
 
 /// Parts of a network that are left connected without its hosts, each with the number of its switches on every level; the larger ones first.
-fn planes(net: &Network, levels: &[Option<u32>]) -> Vec<BTreeMap<u32, usize>> {
-    let mut seen = vec![false; net.vertices()];
-    let mut planes = Vec::new();
-    for start in (net.hosts()..net.vertices()).map(|v| NodeId(v as u32)) {
-        let (mut plane, mut open) = (BTreeMap::new(), vec![start]);
-        while let Some(at) = open.pop() {
-            if !std::mem::replace(&mut seen[at.index()], true) {
-                *plane.entry(levels[at.index()].unwrap_or(0)).or_default() += 1;
-                let next = net.out_links(at).map(|link| net.link(link).to);
-                open.extend(next.filter(|to| !net.is_host(*to) && !seen[to.index()]));
-            }
-        }
-        planes.push(plane);
+fn planes(net: &Network, structure: &Structure) -> Vec<BTreeMap<u32, usize>> {
+    let part = parts(&structure.neighbours, |v| v >= net.hosts(), |_, _| true);
+    let mut planes: BTreeMap<u32, BTreeMap<u32, usize>> = BTreeMap::new();
+    for (part, level) in part.iter().zip(&structure.levels).skip(net.hosts()) {
+        *planes.entry(*part).or_default().entry(level.unwrap_or(0)).or_default() += 1;
     }
-    planes.retain(|plane| !plane.is_empty());
+    let mut planes: Vec<_> = planes.into_values().collect();
     planes.sort_by_key(|plane| std::cmp::Reverse(plane.values().sum::<usize>()));
     planes
 }
@@ -72,10 +65,10 @@ pub(super) fn levels_and_rails(setting: &Setting) -> Result<Findings, Failure> {
 
 fn facts_of(case: &str, tree: &FatTree, fabric: &ImportedFabric) -> Result<Vec<Row>, Failure> {
     let net = network(fabric)?;
-    let of_vertices = levels(&net).unwrap_or_default();
+    let structure = Structure::of(&net);
     let switches = (net.hosts()..net.vertices()).map(|v| NodeId(v as u32));
-    let wrong = switches.filter(|v| of_vertices[v.index()] != Some(FatTree::level_of(net.name(*v)))).count();
-    let planes = planes(&net, &of_vertices);
+    let wrong = switches.filter(|v| structure.levels[v.index()] != Some(FatTree::level_of(net.name(*v)))).count();
+    let planes = planes(&net, &structure);
     let mirrored = planes.windows(2).all(|pair| pair[0] == pair[1]);
     let judged = |what: &str, found: usize, expected: usize| {
         let why = || format!("{case}: {what}: {found}, and {expected} were built");
@@ -291,7 +284,6 @@ fn two_node_sets(
         inner.push(peak_and_top(net, &load, true).0 as f64);
         cuts.push(100.0 * (1.0 - peak as f64 / spread as f64));
     }
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let least = cuts.iter().copied().fold(f64::INFINITY, f64::min);
     let verdict = match cut {
         None => Verdict::NotJudged,
@@ -304,8 +296,12 @@ fn two_node_sets(
         Verdict::NotJudged
     };
     Ok(vec![
-        context(case, "busiest link, random nodes, mean", (mean(&peaks) / 1e6, "MB")),
-        context(case, "busiest link between switches, random nodes, mean", (mean(&inner) / 1e6, "MB")),
+        context(case, "busiest link, random nodes, mean", (mean(&peaks).unwrap_or(f64::NAN) / 1e6, "MB")),
+        context(
+            case,
+            "busiest link between switches, random nodes, mean",
+            (mean(&inner).unwrap_or(f64::NAN) / 1e6, "MB"),
+        ),
         context(case, "busiest link, tight set", (peak as f64 / 1e6, "MB")),
         context(
             case,
@@ -313,7 +309,7 @@ fn two_node_sets(
             (peak_and_top(net, &tight, true).0 as f64 / 1e6, "MB"),
         ),
         row(case, "tight set's bytes on level 3", (top as f64, "B"), if cut.is_some() { "none" } else { "" }, unused),
-        context(case, "cut of the peak, mean of the sets", (mean(&cuts), "%")),
+        context(case, "cut of the peak, mean of the sets", (mean(&cuts).unwrap_or(f64::NAN), "%")),
         row(case, "cut of the peak, least of the sets", (least, "%"), &asked, verdict),
     ])
 }
@@ -376,7 +372,7 @@ mod tests {
     #[test]
     fn planes_are_what_is_left_without_hosts() {
         let net = Network::from_spec("fattree:2x2:1x1").unwrap();
-        let found = planes(&net, &levels(&net).unwrap());
+        let found = planes(&net, &Structure::of(&net));
         assert_eq!(found, [BTreeMap::from([(1, 2), (2, 1)])]);
     }
 }

@@ -122,12 +122,12 @@ fn kind_in_lab(runs: &RealRuns, program: &Path, kind: &str, setting: &Setting) -
     let after = (0..hosts).map(|host| moves(runs, host)).collect::<Result<Vec<_>, _>>()?;
     let profile = load(&folder)?;
     let rank_on: BTreeMap<u32, String> = profile.files.iter().map(|f| (f.rank, f.host.clone())).collect();
+    let pairs = profile.pairs(Moved::Sent);
     let (mut most, mut ends, mut sum) = (0f64, 0, 0);
     for (host, (before, after)) in (0..hosts).zip(before.iter().zip(&after)) {
         let is_here = |rank: u32| rank_on.get(&rank).is_some_and(|name| *name == format!("h{host}"));
         for way in 0..2 {
             let of = |(from, to): (u32, u32)| is_here(from) != is_here(to) && is_here(if way == 0 { from } else { to });
-            let pairs = profile.pairs(Moved::Sent);
             let counted: u64 = pairs.iter().filter(|(pair, _)| of(**pair)).map(|(_, t)| t.bytes).sum();
             if counted >= LEAST_BYTES {
                 let interface = after.0[way].saturating_sub(before.0[way]);

@@ -122,9 +122,11 @@ impl<'a> Runner<'a> {
             let folder = self.npb.as_ref().ok_or("NPB_BIN names no folder")?;
             return if folder.join(name).is_file() { Ok(()) } else { Err(format!("no {name} in NPB_BIN")) };
         }
-        let path = env::var_os("PATH").unwrap_or_default();
-        let found = env::split_paths(&path).any(|folder| folder.join(command).is_file());
-        if found { Ok(()) } else { Err(format!("no {command} in PATH; the package is not installed")) }
+        if workspace::in_path(command).is_some() {
+            Ok(())
+        } else {
+            Err(format!("no {command} in PATH; the package is not installed"))
+        }
     }
 
     /// All runs of a program on the network that is up, the four ways in turn, after one run that only learns.

@@ -4,6 +4,7 @@ use super::system::{BIN_SECONDS, Impact, System, Timed};
 use crate::failure::Failure;
 use optiq_probe::description::CompressionB;
 use optiq_probe::measure::calibration::{Calibration, KnownLoad};
+use optiq_probe::measure::estimate::{self, Estimate};
 use optiq_probe::measure::pollaczek_khinchine::Service;
 use optiq_probe::predict::table::{Application, Configuration, TrainingTable};
 
@@ -40,6 +41,12 @@ impl Calibrated {
         Ok(Self { idle, calibration, printed, events })
     }
 
+    /// The utilisation that a probe's latencies tell; 0 without any.
+    pub fn estimate(&self, impact: &Impact) -> Estimate {
+        let found = estimate::utilisation(&self.calibration, &impact.latencies());
+        found.unwrap_or(Estimate { value: 0.0, interval: None })
+    }
+
     pub fn sentence(&self) -> String {
         let Calibration { fixed_seconds, residual_seconds, queue_seconds } = self.calibration;
         format!(
@@ -68,6 +75,18 @@ pub(super) fn configurations(system: &System, all: &[CompressionB]) -> Result<Ve
     })
 }
 
+/// ImpactB beside each application.
+pub(super) fn beside_applications(system: &System) -> Result<Vec<Impact>, Failure> {
+    system.all("ImpactB beside applications", system.published.applications.len(), |number| {
+        system.impact(Some(system.application(number)), 300 + number as u64)
+    })
+}
+
+/// How long each application takes alone.
+pub(super) fn applications_alone(system: &System) -> Result<Vec<Timed>, Failure> {
+    system.all("applications alone", system.published.applications.len(), |number| system.alone(number))
+}
+
 /// A training table, what it cost, and what applications take alone.
 pub(super) struct Trained {
     pub table: TrainingTable,
@@ -85,10 +104,8 @@ impl Trained {
     pub fn new(system: &System, calibrated: &Calibrated, all: &[CompressionB]) -> Result<Self, Failure> {
         let names = &system.published.applications;
         let beside = configurations(system, all)?;
-        let impacts = system.all("ImpactB beside applications", names.len(), |number| {
-            system.impact(Some(system.application(number)), 300 + number as u64)
-        })?;
-        let alone = system.all("applications alone", names.len(), |number| system.alone(number))?;
+        let impacts = beside_applications(system)?;
+        let alone = applications_alone(system)?;
         let timed = system.all("applications beside CompressionB", names.len() * all.len(), |number| {
             let (application, configuration) = (number / all.len(), number % all.len());
             let load = system.compression(&all[configuration]);

@@ -6,6 +6,7 @@ use super::system::System;
 use crate::failure::Failure;
 use crate::findings::{Cell, Column, Findings, Row, Verdict, column};
 use crate::plot::{Plot, PlotKind};
+use optiq_measure::statistics::mean;
 use optiq_probe::description::CompressionB;
 use optiq_probe::predict::accuracy::{Accuracy, PairError};
 use optiq_probe::predict::cross_validation::leave_one_out;
@@ -127,15 +128,14 @@ pub(in super::super) fn predictors(setting: &Setting) -> Result<Findings, Failur
 
 /// The mean of all slowdowns of a table, in points: the error of predicting none.
 fn slowdown_mean(table: &TrainingTable) -> f64 {
-    let all = table.applications.iter().flat_map(|a| &a.slowdowns);
-    let (sum, count) = all.fold((0.0, 0usize), |(sum, count), s| (sum + s.abs(), count + 1));
-    sum / count.max(1) as f64 * 100.0
+    let all: Vec<f64> = table.applications.iter().flat_map(|a| &a.slowdowns).map(|s| s.abs()).collect();
+    mean(&all).unwrap_or(0.0) * 100.0
 }
 
 fn notes(system: &System, calibrated: &Calibrated, trained: &Trained) -> Vec<String> {
     let published = system.published;
     let flat: Vec<f64> = published.slowdown_percent.iter().flatten().copied().collect();
-    let mean = flat.iter().sum::<f64>() / flat.len() as f64;
+    let mean = mean(&flat).unwrap_or(0.0);
     let below = flat.iter().filter(|&&v| v < 10.0).count() as f64 / flat.len() as f64;
     let utilisations = trained.table.applications.iter().zip(&trained.truth[1]).map(|(application, truth)| {
         let estimate = trained.table.calibration.utilisation(application.impact.mean_seconds);
@@ -281,7 +281,7 @@ pub(in super::super) fn cost(setting: &Setting) -> Result<Findings, Failure> {
     let k = all.len();
     let mut rows = Vec::new();
     let per_application: Vec<f64> = of_applications.iter().map(|&events| events as f64).collect();
-    let mean = per_application.iter().sum::<f64>() / per_application.len() as f64;
+    let mean = mean(&per_application).unwrap_or(0.0);
     for n in 1..=of_applications.len() {
         let runs = trained.runs[..n].iter().sum::<usize>() + k;
         let formula = n * (k + 3) + k;

@@ -1,14 +1,14 @@
 //! C1, C2 and C3: what probes see and cost, what CompressionB loads, and how far the estimated utilisation is from the true one.
 
 use super::super::setting::Setting;
-use super::campaign::{Calibrated, configurations, told};
+use super::campaign::{Calibrated, applications_alone, beside_applications, configurations, told};
 use super::system::System;
 use crate::failure::Failure;
 use crate::findings::{Cell, Column, Findings, Row, Verdict, column};
 use crate::plot::{Plot, PlotKind};
 use optiq_measure::statistics::Interval;
 use optiq_probe::description::CompressionB;
-use optiq_probe::measure::estimate::{self, Estimate, mean_latency};
+use optiq_probe::measure::estimate::{Estimate, mean_latency};
 use optiq_probe::measure::pollaczek_khinchine::Service;
 
 /// Latencies beyond this are those that the source says have shifted (section 3.1).
@@ -44,10 +44,8 @@ pub(in super::super) fn impact(setting: &Setting) -> Result<Findings, Failure> {
     let published = system.published;
     let names = &published.applications;
     let idle = system.impact(None, 1)?;
-    let seen = system.all("ImpactB beside applications", names.len(), |number| {
-        system.impact(Some(system.application(number)), 300 + number as u64)
-    })?;
-    let alone = system.all("applications alone", names.len(), |number| system.alone(number))?;
+    let seen = beside_applications(&system)?;
+    let alone = applications_alone(&system)?;
     let probes = system.probes();
     let probed = system.all("applications beside ImpactB", names.len(), |number| {
         system.timed(number, Some(&probes), alone[number].operations)
@@ -113,8 +111,7 @@ pub(in super::super) fn compression(setting: &Setting) -> Result<Findings, Failu
     let title = "Utilisation of the switch by CompressionB, counted at the ports";
     let mut plot = Plot::new(PlotKind::Lines, title, "utilisation, %", "sleep B, us", sleeps);
     for (configuration, impact) in all.iter().zip(&beside) {
-        let found = estimate::utilisation(&calibrated.calibration, &impact.latencies());
-        let found = found.unwrap_or(Estimate { value: 0.0, interval: None });
+        let found = calibrated.estimate(impact);
         let sleep = configuration.sleep_nanoseconds as f64 / 1e3;
         let [truth, busiest] = impact.truth.map(|part| part * 100.0);
         truths.push(truth);
@@ -175,8 +172,7 @@ pub(in super::super) fn estimates(setting: &Setting) -> Result<Findings, Failure
     let title = "Estimated and true utilisation of the simulated switch";
     let mut plot = Plot::new(PlotKind::Lines, title, "utilisation, %", "offered load, %", categories);
     for (number, (load, impact)) in loads.iter().zip(&impacts).enumerate() {
-        let found = estimate::utilisation(&calibrated.calibration, &impact.latencies());
-        let found = found.unwrap_or(Estimate { value: 0.0, interval: None });
+        let found = calibrated.estimate(impact);
         let (truth, estimated) = (impact.truth[0] * 100.0, found.value * 100.0);
         let formula = printed(&calibrated.printed, impact.mean_seconds())?;
         for (name, value) in [("true", truth), ("estimated", estimated), ("printed formula", formula)] {
