@@ -7,8 +7,8 @@ mod common;
 
 use optiq_trace::Run;
 use optiq_trace::postcards::{
-    CallSites, Clocks, Collection, ComponentKind, GapPlace, Gathered, Joined, Path as Way, Postcard, RankPostcards,
-    decode_rank, join,
+    CallSites, Clocks, Collection, ComponentKind, GapPlace, Gathered, Joined, Path as ChunkPath, Postcard,
+    RankPostcards, decode_rank, join,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -70,7 +70,7 @@ fn joined(gathered: Gathered) -> (Collection, Clocks, Joined) {
 }
 
 /// Ranks have their components in order, if all are there.
-fn chain(way: &Way) -> Vec<u32> {
+fn chain(way: &ChunkPath) -> Vec<u32> {
     way.hops.iter().map(|hop| hop.component.0).collect()
 }
 
@@ -122,7 +122,7 @@ fn an_unchanged_program_names_its_line_as_well() {
     let library = common::preload_library();
     let (folder, line) = run(&["mpi"], &[("LD_PRELOAD", &library)]);
     let (collection, _, joined) = joined(Gathered::read(&[folder.path().join("cards")]).unwrap());
-    assert!(!joined.paths.is_empty() && joined.paths.iter().all(Way::is_intact));
+    assert!(!joined.paths.is_empty() && joined.paths.iter().all(ChunkPath::is_intact));
     let context = &collection.contexts[joined.paths[0].issued.unwrap().context as usize];
     assert!(context.file.ends_with("tests/c/postcards.c") && context.function == "move_blocks_by_mpi", "{context:?}");
     assert_eq!(context.line, line);
@@ -152,7 +152,7 @@ fn clocks_that_differ_are_found_and_what_is_missing_is_said() {
     let mut skewed = files(&folder);
     skewed.iter_mut().enumerate().for_each(|(rank, file)| shift(file, ahead(rank)));
     let (_, found, again) = joined(Gathered::of_ranks(skewed).unwrap());
-    assert!(again.paths.iter().all(Way::is_intact));
+    assert!(again.paths.iter().all(ChunkPath::is_intact));
     assert_eq!(chains(&again), chains(&whole));
     let offset = |clocks: &Clocks, rank: usize| clocks.estimates[rank].unwrap().offset_ns;
     for rank in 1..4 {

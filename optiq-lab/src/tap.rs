@@ -80,7 +80,7 @@ pub struct Tapped {
     pub hosts: Vec<(Ipv4Addr, usize)>,
     /// In no order.
     pub records: Vec<TapRecord>,
-    /// By namespace: packets for which a socket had no room.
+    /// By namespace: packets that did not fit into a socket's buffer.
     pub dropped: Vec<u64>,
 }
 
@@ -414,11 +414,11 @@ fn open(filter: &[libc::sock_filter]) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: it was made above, and nobody else has it.
+    // SAFETY: it was made above, and no other owner has it.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
     set(&socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)?;
-    // The larger one needs a right that not everybody has.
+    // The larger one needs a capability that not every user has.
     set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &SOCKET_BYTES)
         .or_else(|_| set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &SOCKET_BYTES))?;
     set(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &(1 as libc::c_int))?;
@@ -485,7 +485,7 @@ fn stamp(message: &libc::msghdr) -> u64 {
     0
 }
 
-/// Packets for which a socket had no room.
+/// Packets that did not fit into a socket's buffer.
 fn dropped(socket: &OwnedFd) -> u64 {
     // SAFETY: plain numbers, of which zeros are valid.
     let mut statistics: libc::tpacket_stats = unsafe { zeroed() };

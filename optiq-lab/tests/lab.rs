@@ -615,7 +615,7 @@ fn taps_follow_bytes(root: &Path) {
     }
     // 0.4 s of 100 Mbit/s are 76 times 64 KiB.
     assert!(followed > 40, "{followed} bytes were followed");
-    // Taps that nobody reads are closed.
+    // Taps whose reader is gone are closed.
     drop(lab.tap(1).expect("taps"));
     assert!(lab.down().expect("down"));
 }

@@ -55,7 +55,7 @@ fn run(queues: Queues, buffer_bytes: u64, sends: &[(u32, u64, u32, u64)]) -> Vec
 }
 
 /// Hosts 0 and 1 send five packets each across the link, which is busy with them until 11 us. At 6 us host 0 has sent all of its own
-/// and sends a packet to host 4, which nobody else does: two links of 1,001 ns. At the head of host 0's input wait packets
+/// and sends a packet to host 4, which no other host does: two links of 1,001 ns. At the head of host 0's input wait packets
 /// for the link, of which two leave each 2 us; the last one leaves before 10 us or 11 us.
 #[test]
 fn nobody_waits_behind_packets_for_another_output() {

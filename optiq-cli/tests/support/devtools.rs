@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// How long an answer may take before the browser counts as stuck.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Where Chromium is; says so if it is nowhere.
 pub fn chromium() -> Option<PathBuf> {
@@ -88,7 +88,7 @@ impl Browser {
         self.commands.write_all(format!("{message}\0").as_bytes()).unwrap();
         self.commands.flush().unwrap();
         loop {
-            let answer = self.answers.recv_timeout(PATIENCE).unwrap_or_else(|e| panic!("{method}: {e}"));
+            let answer = self.answers.recv_timeout(TIMEOUT).unwrap_or_else(|e| panic!("{method}: {e}"));
             if answer["id"] == self.last {
                 assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
                 return answer["result"].clone();
@@ -115,7 +115,7 @@ impl Browser {
 
     /// Waits until an expression holds.
     pub fn wait(&mut self, expression: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while self.value(&format!("Boolean({expression})")) != json!(true) {
             assert!(Instant::now() < deadline, "never: {expression}");
             std::thread::sleep(Duration::from_millis(20));

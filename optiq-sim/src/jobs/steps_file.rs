@@ -121,7 +121,7 @@ impl StepsFile {
             let file_step = FileStep { compute, exchange: exchange.transpose()? };
             steps.extend(std::iter::repeat_n(file_step, times as usize));
             if steps.len() > MAX_STEPS {
-                return Err(error(0, &format!("found more than {MAX_STEPS} steps; at most so many are expected")));
+                return Err(error(0, &format!("found more than {MAX_STEPS} steps; at most {MAX_STEPS} are expected")));
             }
         }
         if steps.is_empty() || steps.iter().all(|step| step.compute == Time::ZERO && step.exchange.is_none()) {

@@ -125,7 +125,7 @@ impl RankRecorder {
         })
     }
 
-    /// Nanoseconds since 1970 by this rank's own clock, which nobody sets while it runs.
+    /// Nanoseconds since 1970 by this rank's own clock, which is not set while it runs.
     fn now(&self) -> u64 {
         self.wall + self.epoch.elapsed().as_nanos() as u64
     }

@@ -24,18 +24,18 @@ pub struct Leg {
 }
 
 /// A byte's way from host to host: when it began and ended, and what is between.
-struct Way {
+struct TappedPath {
     began: u64,
     ended: u64,
     through: Vec<Component>,
 }
 
 /// By hosts, in the order of their beginnings.
-type Ways = HashMap<(Component, Component), Vec<Way>>;
+type TappedPaths = HashMap<(Component, Component), Vec<TappedPath>>;
 
 /// The legs of all paths in their order; of a path that is none of a chunk, and where nothing was followed, there are none.
 pub fn legs(collection: &Collection, joined: &Joined) -> Vec<Vec<Leg>> {
-    let mut ways = Ways::new();
+    let mut ways = TappedPaths::new();
     for path in joined.paths.iter().filter(|path| path.is_intact()) {
         if let Some(way) = way(collection, path) {
             ways.entry((path.packet.source, path.packet.destination)).or_default().push(way);
@@ -58,7 +58,7 @@ fn postcard<'a>(collection: &'a Collection, hop: &super::join::Hop) -> Option<&'
 }
 
 /// The way of a byte that taps saw from host to host.
-fn way(collection: &Collection, path: &Path) -> Option<Way> {
+fn way(collection: &Collection, path: &Path) -> Option<TappedPath> {
     let [first, between @ .., last] = path.hops.as_slice() else { return None };
     let (Postcard::Injected { left, .. }, Postcard::Arrived { arrived, .. }) =
         (postcard(collection, first)?, postcard(collection, last)?)
@@ -67,10 +67,10 @@ fn way(collection: &Collection, path: &Path) -> Option<Way> {
     };
     let is_tap = kind(collection, first.component) == Some(ComponentKind::Tap);
     let through = between.iter().map(|hop| hop.component).collect();
-    is_tap.then_some(Way { began: *left, ended: *arrived, through })
+    is_tap.then_some(TappedPath { began: *left, ended: *arrived, through })
 }
 
-fn leg(collection: &Collection, ways: &Ways, [a, b]: [&super::join::Hop; 2]) -> Option<Leg> {
+fn leg(collection: &Collection, ways: &TappedPaths, [a, b]: [&super::join::Hop; 2]) -> Option<Leg> {
     let host = |component| match kind(collection, component) {
         Some(ComponentKind::Rank { tap }) => tap,
         _ => None,

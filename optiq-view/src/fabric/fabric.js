@@ -6,7 +6,7 @@
 
 /** Links' ends and vertices that are drawn in a frame, at most: a few milliseconds of a processor that draws without help. */
 const ITEMS_PER_FRAME = 3000;
-/** Of these so many at once; the next ones wait for the next frame once a frame has taken as long as this, in milliseconds. */
+/** Items that are drawn at once; the next ones wait for the next frame once a frame has taken as long as this, in milliseconds. */
 const ITEMS_AT_ONCE = 500;
 const LONGEST_WORK = 6;
 /** How far a sheet reaches beyond the window, in parts of the window on each side. */
@@ -123,8 +123,8 @@ const NAMES_FROM = isTurned ? 11 : 22;
 const longestName = names.slice(0, hosts).reduce((most, name) => Math.max(most, Math.min(28, name.length)), 0);
 /** The view of everything, with room for the names of hosts where they are written. */
 function fitted(width, height) {
-  const room = Math.min(70, width / 12);
-  const of = (below) => Math.min((width - 2 * room) / Math.max(xs.high - xs.low, 1e-9), (height - 90 - below) / Math.max(ys.high - ys.low, 1e-9), 90);
+  const margin = Math.min(70, width / 12);
+  const of = (below) => Math.min((width - 2 * margin) / Math.max(xs.high - xs.low, 1e-9), (height - 90 - below) / Math.max(ys.high - ys.low, 1e-9), 90);
   let below = isTurned ? 6.4 * longestName : 0;
   if (of(below) <= NAMES_FROM) below = 0;
   return { x: (xs.low + xs.high) / 2, y: (ys.low + ys.high) / 2 + below / 2 / of(below), scale: of(below) };

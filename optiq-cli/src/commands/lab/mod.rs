@@ -154,7 +154,7 @@ struct Run {
     /// them into this directory, for optiq postcards join; made if it is not there
     #[arg(long, value_name = "DIR")]
     taps: Option<PathBuf>,
-    /// With --taps: one byte of a stream in so many is followed; a power of two
+    /// With --taps: the distance of two followed bytes of a stream; a power of two
     #[arg(long, value_name = "SIZE", default_value = "64KiB", requires = "taps", value_parser = power_of_two)]
     tap_every: u32,
     #[command(flatten)]

@@ -73,7 +73,7 @@ fn collection(tapped: Tapped, every: u32) -> Collection {
                 let before = left_at.entry((here, far)).or_default();
                 let waited = before.len() - before.partition_point(|&left| left < arrived);
                 before.push(time);
-                // One byte in `every` is followed, so each stands for so many.
+                // One byte in `every` is followed, so each stands for `every` bytes.
                 let waiting_bytes = u32::try_from(waited as u64 * u64::from(every)).unwrap_or(u32::MAX);
                 let (previous, next) = (component(from), neighbour);
                 log.push(Postcard::Forwarded { packet, previous, next, arrived, left: time, waiting_bytes });

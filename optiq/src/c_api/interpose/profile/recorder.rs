@@ -128,7 +128,7 @@ impl Recorder {
             }
         });
         if counts.len() > before {
-            // Growing in steps leaves room that nobody needs; peers are new in a region rarely.
+            // Growing in steps leaves memory unused; peers are new in a region rarely.
             counts.shrink_to_fit();
         }
     }
