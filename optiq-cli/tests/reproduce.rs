@@ -212,6 +212,23 @@ fn aggregation_runs_small() {
 }
 
 #[test]
+fn urgent_messages_are_timed_small() {
+    let folder = Folder::new("reproduce-o21");
+    let document = json(&folder, &format!("reproduce O21 {SMALL}"));
+    let rows = document["claims"][0]["rows"].as_array().unwrap();
+    let found = |case: &str, what: &str| {
+        let row = rows.iter().find(|r| r["case"] == case && r["what"] == what);
+        row.unwrap_or_else(|| panic!("no {what} of {case}"))["found"].as_f64().unwrap()
+    };
+    for pattern in ["disjoint", "overlap", "subset"] {
+        let case = format!("1 MiB of class 1 beside {pattern}");
+        let of = |what: &str| found(&case, what);
+        assert!(of("urgent alone") > 0.0 && of("bulk alone") > 0.0);
+        assert!(of("urgent beside it, with classes") < of("urgent beside it, without classes"), "{pattern}");
+    }
+}
+
+#[test]
 fn jobs_on_a_dragonfly_plus_run_small() {
     let folder = Folder::new("reproduce-k");
     let structure = json(&folder, "reproduce K1 --json");

@@ -61,10 +61,10 @@ pub struct Arguments {
     /// 91, O6 and O15: take the cases from a file like data/thesis91.toml instead; - is standard input
     #[arg(long, value_name = "FILE")]
     cases: Option<PathBuf>,
-    /// O5 to O11, O18, O19: divide all bytes by N instead of the claim's own divisor; K2 to K5, K8: numbers of messages by N
+    /// O5 to O11, O18, O19, O21: divide all bytes by N instead of the claim's own divisor; K2 to K5, K8: numbers of messages by N
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     scale: Option<u64>,
-    /// O5 to O11, O18, O19: packets N times as large as the machine's instead of the claim's own factor; K2 to K5: N times the
+    /// O5 to O11, O18, O19, O21: packets N times as large as the machine's instead of the claim's own factor; K2 to K5: N times the
     /// claim's own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     packets: Option<u64>,
