@@ -1,6 +1,7 @@
 //! O21: what the thesis leaves to later work, and this project has: priorities (7.2.3), a choice among solutions that are as good
 //! (7.2.1), and the time to solve at scale (7.2.4).
 
+use super::applications::draw;
 use super::facts::{COLUMNS, context, row};
 use super::machine::{Machine, Scale};
 use super::setting::{MESSAGE, Setting, with_planner};
@@ -12,8 +13,9 @@ use optiq_sim::RunOptions;
 use optiq_sim::simulated_exchange::method::{Executor, MpiAlgorithm, TransferMethod};
 use optiq_sim::simulated_exchange::run::{ExchangeSetting, SimulatedRun};
 use optiq_solver::demands::{self, Demand};
-use optiq_solver::pipeline::PlanOptions;
+use optiq_solver::pipeline::{self, PlanOptions, Planned};
 use optiq_solver::planner::PlannerName;
+use optiq_solver::{Assignment, Flow, Problem, Report, Share};
 use optiq_transport::ScheduleOptions;
 use std::collections::BTreeSet;
 
@@ -46,6 +48,7 @@ pub(super) fn later_work(setting: &Setting) -> Result<Findings, Failure> {
         rows.extend(among_solutions(setting, &machine, &partition.net, pattern)?);
     }
     if judged {
+        rows.extend(couplings(setting, &machine)?);
         rows.extend(at_scale(setting)?);
     }
     if !judged {
@@ -168,6 +171,50 @@ fn among_solutions(setting: &Setting, machine: &Machine, net: &Network, pattern:
                 format!("{case}: {:.3} ms with the second goal, {:.3} ms without", chosen.2, any.2)
             })
         }),
+    ])
+}
+
+/// All couplings of CESM at one time (6.5.1), planned together, and each as if it were alone.
+fn couplings(setting: &Setting, machine: &Machine) -> Result<Vec<Row>, Failure> {
+    let published = &setting.published.couplings;
+    let net = setting.network(published.nodes)?;
+    let case = "couplings of CESM at one time";
+    setting.progress.now(case.to_owned());
+    let mut all: Vec<Demand> = Vec::new();
+    let mut apart: Vec<Vec<Share>> = Vec::new();
+    for one in &published.coupling {
+        let taken: BTreeSet<_> = all.iter().map(|d| (d.src, d.dst)).collect();
+        let mut demands = machine.scaled(draw(setting, &net, one, 1)?);
+        // A pair that two models have goes with the first.
+        demands.retain(|d| !taken.contains(&(d.src, d.dst)));
+        let Some(planned) = setting.plan(&net, &demands, &with_planner(PlannerName::Optimal), None)? else {
+            return Ok(Vec::new());
+        };
+        let shares =
+            |flows: &Vec<Flow>| flows.iter().map(|f| Share { links: f.links.clone(), bytes: f.bytes }).collect();
+        apart.extend(planned.plan.flows.iter().map(shares));
+        all.extend(&planned.plan.demands);
+    }
+    let problem = Problem::new(&net, &all, None)?;
+    let assignment = Assignment { shares: apart, ..Assignment::default() };
+    let apart = pipeline::finish(&problem, "apart", assignment)?;
+    let Some(together) = setting.plan(&net, &all, &with_planner(PlannerName::Optimal), None)? else {
+        return Ok(Vec::new());
+    };
+    let bounds = [apart.congestion_seconds * 1e3, together.plan.congestion_seconds * 1e3];
+    let apart = Planned { report: Report::new(&apart, &net)?, plan: apart, ..together.clone() };
+    let seconds = |planned: Planned| -> Result<f64, Failure> {
+        let method = TransferMethod::Planned(Box::new(planned), ScheduleOptions::default());
+        Ok(machine.run(&net, &all, method)?.seconds() * 1e3)
+    };
+    let (apart, together) = (seconds(apart)?, seconds(together)?);
+    let mpi = machine.run(&net, &all, TransferMethod::Mpi(MpiAlgorithm::Linear))?.seconds() * 1e3;
+    Ok(vec![
+        context(case, "simulated, MPI", (mpi, "ms")),
+        context(case, "link bound, planned apart", (bounds[0], "ms")),
+        context(case, "link bound, planned together", (bounds[1], "ms")),
+        context(case, "simulated, planned apart", (apart, "ms")),
+        context(case, "simulated, planned together", (together, "ms")),
     ])
 }
 
