@@ -90,6 +90,7 @@ fn seconds(chunk: u64, total: u64, rate: Option<f64>, directory: Option<&std::pa
         source_offset: u64::from(id) * bytes,
         destination_offset: u64::from(id) * bytes,
         starts_at: None,
+        class: 0,
     };
     let paths: Vec<Path> = (0..).zip(&CHAINS).map(path).collect();
     let options = ScheduleOptions { chunk: ChunkRule::Fixed(chunk), ..ScheduleOptions::default() };

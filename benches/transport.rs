@@ -101,6 +101,7 @@ fn paths(chains: &[&[u32]], copies: usize, total: u64) -> Vec<Path> {
         source_offset: id * bytes,
         destination_offset: id * bytes,
         starts_at: None,
+        class: 0,
     };
     (0..n).zip(chains.iter().cycle()).map(path).collect()
 }

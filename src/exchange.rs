@@ -76,6 +76,7 @@ pub fn random_paths(ranks: u32, count: usize, largest: u64, seed: u64) -> Vec<Pa
             source_offset: random.below(100),
             destination_offset,
             starts_at: None,
+            class: 0,
         }
     };
     (0..count).map(path).collect()

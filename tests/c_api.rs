@@ -14,8 +14,8 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Compiles `tests/c/NAME.c` and runs it, which must end well.
-fn passes(name: &str, ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> String {
+/// Compiles `tests/c/NAME.c` and runs it.
+fn run(name: &str, ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> common::Run {
     let program = folder(name).join("program");
     {
         // Two tests may run the same program: one compiles it, the other one waits.
@@ -25,7 +25,12 @@ fn passes(name: &str, ranks: u32, arguments: &[&str], environment: &[(&str, &str
             compiled.push(name.to_string());
         }
     }
-    let run = common::mpirun(ranks, &program, arguments, environment);
+    common::mpirun(ranks, &program, arguments, environment)
+}
+
+/// The same, which must end well.
+fn passes(name: &str, ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> String {
+    let run = run(name, ranks, arguments, environment);
     assert!(
         run.success && run.output.contains("all is well"),
         "{name} on {ranks} ranks {environment:?}:\n{}",
@@ -108,6 +113,35 @@ fn a_program_that_calls_the_library_gets_a_report() {
     assert!(output.contains("  optiq_alltoallv: 0 served by planned paths, 2 by plain MPI\n"), "{output}");
     assert!(output.contains("    1: OPTIQ_TOPOLOGY is not set"), "{output}");
     assert!(!passes("report", 2, &[], &planned[..3]).contains("calls of rank 0"));
+}
+
+#[test]
+fn a_transport_given_from_c_carries_every_byte() {
+    let planned = [PLACED, ("OPTIQ_TOPOLOGY", "torus:2x4"), ("OPTIQ_ALGORITHM", "multipath")];
+    let output = passes("transport", 8, &["good"], &planned);
+    assert!(output.contains("messages carried by the program's transport: "), "{output}");
+    // Small windows, so that there are credits.
+    passes(
+        "transport",
+        8,
+        &["good"],
+        &[planned[0], planned[1], planned[2], ("OPTIQ_CHUNK", "4KiB"), ("OPTIQ_BUDGET", "64KiB")],
+    );
+    // What a transport does wrong is an error that names the function, on the rank where it happens.
+    for (wrong, said) in [
+        ("send", "the transport counting: send returned 7"),
+        ("receive", "the transport counting: receive returned 7"),
+        ("test", "the transport counting: test returned 7"),
+        ("complete", "the transport counting: test says 2 of operation"),
+        ("bytes", "has 1 bytes, where"),
+    ] {
+        let run = run("transport", 8, &[wrong, said], &planned);
+        assert!(!run.success && run.output.contains("the error is the right one"), "{wrong}: {}", run.output);
+    }
+    // Where one rank cannot connect, all take MPI; if OPTIQ must not fall back, all fail.
+    let output = passes("transport", 8, &["connect"], &planned);
+    assert!(output.contains("the transport counting: connect returned 7 and failed; chunks travel by MPI"), "{output}");
+    passes("transport", 8, &["strict"], &[planned[0], planned[1], planned[2], ("OPTIQ_STRICT", "1")]);
 }
 
 #[test]

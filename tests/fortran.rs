@@ -195,6 +195,10 @@ fn of_the_header() -> BTreeMap<String, (String, Vec<Parameter>)> {
     let text = lines.collect::<Vec<_>>().join(" ");
     let mut functions = BTreeMap::new();
     for statement in text.split([';', '{', '}']) {
+        // A member of a struct that is a function.
+        if statement.contains("(*") {
+            continue;
+        }
         let Some((head, parameters)) = statement.split_once('(') else { continue };
         let (returned, name) = head.trim().rsplit_once([' ', '*']).unwrap();
         let parameter = |p: &str| {
@@ -258,6 +262,9 @@ fn fortran(c: &str) -> String {
     }
 }
 
+/// Functions that Fortran has no form of: their table is one of functions with C's calling convention.
+const ONLY_IN_C: [&str; 1] = ["optiq_set_transport"];
+
 #[test]
 fn the_module_has_every_function_of_the_header() {
     let (header, module) = (of_the_header(), of_the_module());
@@ -269,7 +276,7 @@ fn the_module_has_every_function_of_the_header() {
         .flat_map(|l| l.split(','))
         .map(str::trim)
         .collect();
-    for (name, (returned, parameters)) in &header {
+    for (name, (returned, parameters)) in header.iter().filter(|(name, _)| !ONLY_IN_C.contains(&name.as_str())) {
         // Handles of MPI's are integers in Fortran: such functions have a form for it.
         let own = name.replacen("optiq_", "optiq_fortran_", 1);
         let has_handles = parameters.iter().any(|(of, ..)| of.starts_with("MPI_"));

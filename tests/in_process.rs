@@ -36,7 +36,7 @@ fn messages(demands: &[optiq_solver::Demand], per_host: u32) -> Vec<Message> {
             let (a, b) = (pair as u32 / per_host, pair as u32 % per_host);
             if bytes > 0 {
                 let (source, destination) = (Rank(demand.src.0 * per_host + a), Rank(demand.dst.0 * per_host + b));
-                list.push(Message { source, destination, bytes });
+                list.push(Message { source, destination, bytes, class: 0 });
             }
         }
     }

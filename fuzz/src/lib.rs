@@ -359,7 +359,7 @@ pub fn a_checkpoint() -> Vec<u8> {
 fn resume(from: Option<&[u8]>, checkpoints: Option<optiq_sim::Checkpoints<'_>>) {
     use optiq_sim::workload::exchange::{Method, exchange};
     use optiq_sim::workload::message::Message;
-    let message = |source, destination, bytes| Message { source, destination, bytes };
+    let message = |source, destination, bytes| Message { source, destination, bytes, class: 0 };
     let messages = [message(0, 5, 20_000), message(3, 9, 90_000)];
     let limits = optiq_sim::Limits { events: Some(40), ..optiq_sim::Limits::default() };
     let options = optiq_sim::RunOptions { limits, resume: from, checkpoints, ..optiq_sim::RunOptions::default() };

@@ -212,6 +212,23 @@ fn aggregation_runs_small() {
 }
 
 #[test]
+fn urgent_messages_are_timed_small() {
+    let folder = Folder::new("reproduce-o21");
+    let document = json(&folder, &format!("reproduce O21 {SMALL}"));
+    let rows = document["claims"][0]["rows"].as_array().unwrap();
+    let found = |case: &str, what: &str| {
+        let row = rows.iter().find(|r| r["case"] == case && r["what"] == what);
+        row.unwrap_or_else(|| panic!("no {what} of {case}"))["found"].as_f64().unwrap()
+    };
+    for pattern in ["disjoint", "overlap", "subset"] {
+        let case = format!("1 MiB of class 1 beside {pattern}");
+        let of = |what: &str| found(&case, what);
+        assert!(of("urgent alone") > 0.0 && of("bulk alone") > 0.0);
+        assert!(of("urgent beside it, with classes") < of("urgent beside it, without classes"), "{pattern}");
+    }
+}
+
+#[test]
 fn jobs_on_a_dragonfly_plus_run_small() {
     let folder = Folder::new("reproduce-k");
     let structure = json(&folder, "reproduce K1 --json");
@@ -290,7 +307,7 @@ fn bad_input_gets_one_sentence() {
     for (line, says) in [
         (
             "reproduce O99",
-            "there is no claim \"O99\"; the claims are O1, O2, O3, O4, O5, O6, O7, O8, O9, O10, O11, O12, O13, O14, O15, O16, O17, O18, O19, B1, B2, B3, B4, B5, B7, B8, B9, B10, B11, B12, B13, B14, B15, B16, B17, B18, K1, K2, K3, K4, K5, K6, K7, K8, C1, C2, C3, C4, C5, C6, Y1, Y2, Y3, Y4, Y5, 91",
+            "there is no claim \"O99\"; the claims are O1, O2, O3, O4, O5, O6, O7, O8, O9, O10, O11, O12, O13, O14, O15, O16, O17, O18, O19, O20, O21, B1, B2, B3, B4, B5, B7, B8, B9, B10, B11, B12, B13, B14, B15, B16, B17, B18, K1, K2, K3, K4, K5, K6, K7, K8, C1, C2, C3, C4, C5, C6, Y1, Y2, Y3, Y4, Y5, 91",
         ),
         ("reproduce", "required"),
         ("reproduce O1 --nodes 1000", "--nodes is 1000; 512, 1024, 2048 or 4096 is expected"),

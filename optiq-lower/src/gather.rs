@@ -47,8 +47,11 @@ pub struct Gathered {
 }
 
 /// Whether messages are small enough, and numerous enough on a host pair, for packing to pay; `pieces` is the number of paths that
-/// [`crate::lower::lower`] makes.
+/// [`crate::lower::lower`] makes. Messages of several classes are not packed: urgent bytes would wait for the others.
 pub fn pays(plan: &Plan, pieces: usize) -> bool {
+    if plan.has_classes() {
+        return false;
+    }
     let flows: usize = plan.flows.iter().map(Vec::len).sum();
     let bytes: u64 = plan.demands.iter().map(|d| d.bytes).sum();
     let mean = bytes / pieces.max(1) as u64;
@@ -119,6 +122,7 @@ pub fn gather(plan: &Plan, messages: &[Message], placement: &Placement) -> Resul
                 source_offset: out,
                 destination_offset: into,
                 starts_at: None,
+                class: demand.class,
             });
             out += flow.bytes;
             into += flow.bytes;
@@ -151,7 +155,7 @@ mod tests {
             for destination in 0..17 {
                 if source != destination && random.below(3) > 0 {
                     let (source, destination) = (Rank(source), Rank(destination));
-                    messages.push(Message { source, destination, bytes: 1 + random.below(500) });
+                    messages.push(Message { source, destination, bytes: 1 + random.below(500), class: 0 });
                 }
             }
         }

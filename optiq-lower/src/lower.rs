@@ -1,6 +1,6 @@
 //! From messages between ranks to demands between hosts, and from a plan between hosts back to paths of ranks.
 //!
-//! All messages from host A to host B are one demand (thesis 6.5.1.2). The plan splits its bytes over paths
+//! All messages of one priority class from host A to host B are one demand (thesis 6.5.1.2, 7.2.3). The plan splits its bytes over paths
 //! `p_1 .. p_m`. Packed in the order (source rank, destination rank), the messages are a byte string of the same
 //! length; path `p_i` takes the interval `[p_1 + .. + p_{i-1}, p_1 + .. + p_i)` of it. Each piece of a
 //! message within one interval becomes one path of ranks, so there are at most (paths + messages - 1) pieces per
@@ -24,19 +24,21 @@ pub struct Message {
     pub destination: Rank,
     /// How many bytes; above zero.
     pub bytes: u64,
+    /// Their priority class; higher ones are more urgent.
+    pub class: u8,
 }
 
-/// Merges messages by host pair into demands, ascending by (source host, destination host). Messages within a
-/// host are not demands.
+/// Merges messages by host pair and class into demands, ascending by (source host, destination host, class). Messages within
+/// a host are not demands.
 ///
 /// # Errors
 /// A sentence if a host pair's bytes exceed 64 bits.
 pub fn merge(messages: &[Message], placement: &Placement) -> Result<Vec<Demand>, String> {
-    let mut sums: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
+    let mut sums: BTreeMap<(NodeId, NodeId, u8), u64> = BTreeMap::new();
     for m in messages {
         let (src, dst) = (placement.host(m.source), placement.host(m.destination));
         if src != dst {
-            let sum = sums.entry((src, dst)).or_default();
+            let sum = sums.entry((src, dst, m.class)).or_default();
             *sum = sum.checked_add(m.bytes).ok_or_else(|| {
                 format!(
                     "the bytes from rank {} to rank {} and their hosts' other messages exceed 2^64",
@@ -45,7 +47,7 @@ pub fn merge(messages: &[Message], placement: &Placement) -> Result<Vec<Demand>,
             })?;
         }
     }
-    Ok(sums.into_iter().map(|((src, dst), bytes)| Demand::new(src, dst, bytes)).collect())
+    Ok(sums.into_iter().map(|((src, dst, class), bytes)| Demand { src, dst, bytes, class }).collect())
 }
 
 /// Turns messages into direct paths with a place in a timetable of the demands that they are merged into ([`merge`]). Messages
@@ -60,7 +62,7 @@ pub fn lower_by_timetable(
 ) -> Result<Vec<Path>, String> {
     let mut paths: Vec<Path> = Vec::new();
     for m in messages.iter().filter(|m| placement.host(m.source) == placement.host(m.destination)) {
-        push(&mut paths, vec![m.source, m.destination], m.bytes, 0)?;
+        push(&mut paths, m, vec![m.source, m.destination], m.bytes, 0)?;
     }
     let by_hosts = by_hosts(messages, placement);
     if by_hosts.len() != timetable.turns.len() {
@@ -74,7 +76,7 @@ pub fn lower_by_timetable(
         let ends: Vec<u64> = ends.collect();
         let mut done = 0;
         for (m, turn, offset, bytes) in pieces(messages, turns.iter().map(|turn| turn.bytes))? {
-            push(&mut paths, vec![m.source, m.destination], bytes, offset)?;
+            push(&mut paths, m, vec![m.source, m.destination], bytes, offset)?;
             // Pieces come in the order in which the turns take them.
             let left = ends[turn] - done;
             done += bytes;
@@ -86,13 +88,16 @@ pub fn lower_by_timetable(
     Ok(paths)
 }
 
-/// The messages between different hosts, by hosts.
-pub(crate) fn by_hosts(messages: &[Message], placement: &Placement) -> BTreeMap<(NodeId, NodeId), Vec<Message>> {
+/// What a demand is told by: hosts, and class.
+pub(crate) type DemandKey = (NodeId, NodeId, u8);
+
+/// The messages between different hosts, by the demands that they are merged into.
+pub(crate) fn by_hosts(messages: &[Message], placement: &Placement) -> BTreeMap<DemandKey, Vec<Message>> {
     let mut groups: BTreeMap<_, Vec<Message>> = BTreeMap::new();
     for m in messages {
         let hosts = (placement.host(m.source), placement.host(m.destination));
         if hosts.0 != hosts.1 {
-            groups.entry(hosts).or_default().push(*m);
+            groups.entry((hosts.0, hosts.1, m.class)).or_default().push(*m);
         }
     }
     groups
@@ -109,12 +114,12 @@ pub fn lower(plan: Option<&Plan>, messages: &[Message], placement: &Placement) -
     let mut paths: Vec<Path> = Vec::new();
     let within = |m: &&Message| plan.is_none() || placement.host(m.source) == placement.host(m.destination);
     for m in messages.iter().filter(within) {
-        push(&mut paths, vec![m.source, m.destination], m.bytes, 0)?;
+        push(&mut paths, m, vec![m.source, m.destination], m.bytes, 0)?;
     }
     let Some(plan) = plan else { return Ok(paths) };
     let mut by_hosts = by_hosts(messages, placement);
     for (demand, flows) in plan.demands.iter().zip(&plan.flows) {
-        let Some(messages) = by_hosts.remove(&(demand.src, demand.dst)) else {
+        let Some(messages) = by_hosts.remove(&(demand.src, demand.dst, demand.class)) else {
             return Err(format!(
                 "the plan moves bytes from host {} to {}, which no rank sends",
                 demand.src.0, demand.dst.0
@@ -124,7 +129,7 @@ pub fn lower(plan: Option<&Plan>, messages: &[Message], placement: &Placement) -
     }
     match by_hosts.keys().next() {
         None => Ok(paths),
-        Some((a, b)) => Err(format!("the plan has nothing for the bytes from host {} to {}", a.0, b.0)),
+        Some((a, b, _)) => Err(format!("the plan has nothing for the bytes from host {} to {}", a.0, b.0)),
     }
 }
 
@@ -169,14 +174,15 @@ fn cut(paths: &mut Vec<Path>, messages: &[Message], flows: &[Flow], placement: &
             ranks.push(placement.carrier(host, paths.len()).ok_or_else(none)?);
         }
         ranks.push(m.destination);
-        push(paths, ranks, bytes, offset)?;
+        push(paths, m, ranks, bytes, offset)?;
     }
     Ok(())
 }
 
-fn push(paths: &mut Vec<Path>, ranks: Vec<Rank>, bytes: u64, offset: u64) -> Result<(), String> {
+fn push(paths: &mut Vec<Path>, message: &Message, ranks: Vec<Rank>, bytes: u64, offset: u64) -> Result<(), String> {
     let id =
         u32::try_from(paths.len()).map(PathId).map_err(|_| "the exchange needs more than 2^32 paths".to_string())?;
-    paths.push(Path { id, ranks, bytes, source_offset: offset, destination_offset: offset, starts_at: None });
+    let class = message.class;
+    paths.push(Path { id, ranks, bytes, source_offset: offset, destination_offset: offset, starts_at: None, class });
     Ok(())
 }

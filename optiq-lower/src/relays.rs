@@ -138,7 +138,7 @@ mod tests {
 
     fn path(ranks: &[u32], bytes: u64) -> Path {
         let ranks = ranks.iter().copied().map(Rank).collect();
-        Path { id: PathId(0), ranks, bytes, source_offset: 0, destination_offset: 0, starts_at: None }
+        Path { id: PathId(0), ranks, bytes, source_offset: 0, destination_offset: 0, starts_at: None, class: 0 }
     }
 
     #[test]

@@ -63,9 +63,10 @@ pub fn order(network: &Network, demands: &[Demand], choice: DirectOrder) -> Dire
 }
 
 /// When the messages of a plan go, if it has no forwarders and `choice`, or its network and its demands, make it a timetable ([`order`]).
+/// Where some are more urgent than others there is none: those go first, and a timetable has an order of its own.
 pub fn of_plan(network: &Network, plan: &Plan, choice: DirectOrder) -> Option<Timetable> {
     let is_direct = plan.flows.iter().flatten().all(|flow| flow.stops.len() == 2);
-    if !is_direct || order(network, &plan.demands, choice) != DirectOrder::Timetable {
+    if !is_direct || plan.has_classes() || order(network, &plan.demands, choice) != DirectOrder::Timetable {
         return None;
     }
     let mut timetable = Timetable::by_shifts(&plan.demands);

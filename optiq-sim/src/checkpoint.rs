@@ -34,7 +34,7 @@ pub struct Checkpoints<'a> {
 }
 
 const MAGIC: &[u8; 8] = b"OPTIQSIM";
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 const HEADER: usize = 44;
 /// The largest file that is read, in bytes.
 const MAX_FILE: u64 = 64 << 30;

@@ -91,7 +91,7 @@ fn every_preset_and_routing_goes_on() {
 #[test]
 fn exchanges_and_replays_go_on() {
     let network = Network::from_spec("torus:3x3,capacity=2GB/s").unwrap();
-    let message = |source, destination, bytes| Message { source, destination, bytes };
+    let message = |source, destination, bytes| Message { source, destination, bytes, class: 0 };
     let messages = [message(0, 4, 3_000_000), message(1, 8, 1_000_000), message(2, 2, 5000)];
     let path = |id, ranks: &[u32], bytes, offset| Path {
         id: PathId(id),
@@ -100,6 +100,7 @@ fn exchanges_and_replays_go_on() {
         source_offset: offset,
         destination_offset: offset,
         starts_at: None,
+        class: 0,
     };
     let paths = vec![
         path(0, &[0, 1, 4], 1_000_000, 0),

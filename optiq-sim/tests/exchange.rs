@@ -21,7 +21,7 @@ fn model() -> Model {
 
 fn path(id: u32, ranks: &[u32], bytes: u64, offset: u64) -> Path {
     let ranks = ranks.iter().copied().map(Rank).collect();
-    Path { id: PathId(id), ranks, bytes, source_offset: offset, destination_offset: offset, starts_at: None }
+    Path { id: PathId(id), ranks, bytes, source_offset: offset, destination_offset: offset, starts_at: None, class: 0 }
 }
 
 fn paths(paths: Vec<Path>) -> Method {
@@ -32,7 +32,7 @@ fn paths(paths: Vec<Path>) -> Method {
 #[test]
 fn two_ways_are_twice_as_fast() {
     let network = Network::from_spec("torus:4,capacity=1GB/s").unwrap();
-    let messages = [Message { source: 0, destination: 2, bytes: 8 * MB }];
+    let messages = [Message { source: 0, destination: 2, bytes: 8 * MB, class: 0 }];
     let method = paths(vec![path(0, &[0, 1, 2], 4 * MB, 0), path(1, &[0, 3, 2], 4 * MB, 4 * MB)]);
     let options = RunOptions::default();
     let two = exchange(&network, &model(), &messages, &method, &options).unwrap();
@@ -55,7 +55,7 @@ fn puts_need_no_questions() {
     model.host.eager_bytes = 2048;
     model.host.send_overhead_picoseconds = 20_000_000;
     model.host.receive_overhead_picoseconds = 20_000_000;
-    let messages = [Message { source: 0, destination: 2, bytes: 8 * MB }];
+    let messages = [Message { source: 0, destination: 2, bytes: 8 * MB, class: 0 }];
     let run = |carry| {
         let paths = vec![path(0, &[0, 1, 2], 4 * MB, 0), path(1, &[0, 3, 2], 4 * MB, 4 * MB)];
         let method = Method::Paths { paths, options: ScheduleOptions::default(), order: QueueOrder::default(), carry };
@@ -74,7 +74,7 @@ fn plain_algorithms_deliver_everything_also_to_oneself() {
     let network = Network::from_spec("fattree:k=4").unwrap();
     let all = (0..16).flat_map(|s| (0..16).map(move |d| (s, d)));
     let messages: Vec<Message> = all
-        .map(|(source, destination)| Message { source, destination, bytes: u64::from(source * destination) })
+        .map(|(source, destination)| Message { source, destination, bytes: u64::from(source * destination), class: 0 })
         .collect();
     let bytes: u64 = messages.iter().filter(|m| m.source != m.destination).map(|m| m.bytes).sum();
     for method in [Method::Linear, Method::Pairwise] {
@@ -87,8 +87,10 @@ fn plain_algorithms_deliver_everything_also_to_oneself() {
 #[test]
 fn threads_make_no_difference_to_an_exchange() {
     let network = Network::from_spec("torus:3x3,capacity=2GB/s").unwrap();
-    let messages =
-        [Message { source: 0, destination: 4, bytes: 3 * MB }, Message { source: 1, destination: 8, bytes: MB }];
+    let messages = [
+        Message { source: 0, destination: 4, bytes: 3 * MB, class: 0 },
+        Message { source: 1, destination: 8, bytes: MB, class: 0 },
+    ];
     let method = paths(vec![
         path(0, &[0, 1, 4], MB, 0),
         path(1, &[0, 3, 4], 2 * MB, MB),
@@ -107,7 +109,7 @@ fn threads_make_no_difference_to_an_exchange() {
 #[test]
 fn unknown_hosts_are_refused() {
     let network = Network::from_spec("star:4").unwrap();
-    let messages = [Message { source: 0, destination: 4, bytes: 1 }];
+    let messages = [Message { source: 0, destination: 4, bytes: 1, class: 0 }];
     let text = match exchange(&network, &model(), &messages, &Method::Linear, &RunOptions::default()) {
         Err(error) => error.to_string(),
         Ok(_) => panic!("host 4 of 4 was accepted"),

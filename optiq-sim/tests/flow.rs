@@ -300,7 +300,7 @@ fn tens_of_thousands_of_flows_are_quick() {
 #[test]
 fn packets_agree_with_fluids() {
     const MB: u64 = 1_000_000;
-    let message = |source, destination, bytes| Message { source, destination, bytes };
+    let message = |source, destination, bytes| Message { source, destination, bytes, class: 0 };
     let every = |hosts: u32, by: &[u32], bytes| -> Vec<Message> {
         by.iter().flat_map(|by| (0..hosts).map(move |h| message(h, (h + by) % hosts, bytes))).collect()
     };
@@ -340,9 +340,9 @@ fn packets_agree_with_fluids() {
 #[test]
 fn packets_of_presets_agree_with_fluids() {
     let shift = |hosts: u32, by: u32, bytes| -> Vec<Message> {
-        (0..hosts).map(|h| Message { source: h, destination: (h + by) % hosts, bytes }).collect()
+        (0..hosts).map(|h| Message { source: h, destination: (h + by) % hosts, bytes, class: 0 }).collect()
     };
-    let one = |to, bytes| vec![Message { source: 0, destination: to, bytes }];
+    let one = |to, bytes| vec![Message { source: 0, destination: to, bytes, class: 0 }];
     let bgq = "torus:2x2x2x2x2,capacity=2GB/s";
     let fat_tree = "fattree:6x6x4:1x6x2:1x1x3,capacity=12.5GB/s";
     let plus = "dragonfly+:p=2,l=4,s=4,h=4,terminal=17GB/s,local=5.6GB/s,global=4.7GB/s";

@@ -28,7 +28,7 @@ fn run(
     if jobs {
         return run_jobs(&net, &options);
     }
-    let message = |source, destination, bytes| Message { source, destination, bytes };
+    let message = |source, destination, bytes| Message { source, destination, bytes, class: 0 };
     let messages = [message(0, 5, 20_000), message(3, 9, 90_000), message(12, 1, 40_000)];
     exchange(&net, &Model::default(), &messages, &Method::Linear, &options).map(drop)
 }

@@ -26,6 +26,16 @@ const SAMPLESORT: [(&str, &str); 1] = [("samplesort.c", include_str!("../../benc
 /// What is timed for claim B2.
 const PROFILED: [(&str, &str); 1] = [("profiled.c", include_str!("../../benches/profiled.c"))];
 
+/// The thesis's Table IV and its source examples, with the library's header.
+const HEADER: (&str, &str) = ("optiq.h", include_str!("../../optiq/include/optiq.h"));
+const TABLE_IV: [(&str, &str); 3] = [
+    ("table_iv.c", include_str!("../../tests/c/table_iv.c")),
+    ("check.h", include_str!("../../tests/c/check.h")),
+    HEADER,
+];
+const ALLTOALLV: [(&str, &str); 2] = [("alltoallv.c", include_str!("../../examples/alltoallv.c")), HEADER];
+const AGGREGATE: [(&str, &str); 2] = [("aggregate.c", include_str!("../../examples/aggregate.c")), HEADER];
+
 /// A program that is compiled from source that this crate carries.
 #[derive(Clone, Copy, Debug)]
 pub enum Source {
@@ -35,6 +45,12 @@ pub enum Source {
     SampleSort,
     /// `benches/profiled.c`.
     Profiled,
+    /// `tests/c/table_iv.c`, which calls the library.
+    TableIv,
+    /// `examples/alltoallv.c`, which calls the library.
+    Alltoallv,
+    /// `examples/aggregate.c`, which calls the library.
+    Aggregate,
 }
 
 impl Source {
@@ -43,7 +59,15 @@ impl Source {
             Source::Traffic => &TRAFFIC,
             Source::SampleSort => &SAMPLESORT,
             Source::Profiled => &PROFILED,
+            Source::TableIv => &TABLE_IV,
+            Source::Alltoallv => &ALLTOALLV,
+            Source::Aggregate => &AGGREGATE,
         }
+    }
+
+    /// The text of its first file.
+    pub fn text(self) -> &'static str {
+        self.files()[0].1
     }
 }
 
@@ -104,6 +128,11 @@ impl RealRuns {
         let program = self.path(files[0].0.trim_end_matches(".c"));
         let mut command = Command::new(&self.compiler);
         command.args(["-std=gnu99", "-O2", "-o"]).arg(&program).arg(self.path(files[0].0));
+        if files.contains(&HEADER) {
+            let library = self.optiq.parent().unwrap_or(Path::new("."));
+            command.arg("-I").arg(self.folder.path()).arg("-L").arg(library).arg("-loptiq");
+            command.arg(format!("-Wl,-rpath,{}", library.display()));
+        }
         workspace::run(&mut command)?;
         Ok(program)
     }

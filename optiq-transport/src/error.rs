@@ -58,6 +58,16 @@ pub enum TransportError {
         /// The rank that left.
         peer: Rank,
     },
+    /// A function that the program gave did not do what it should.
+    #[error("the transport {name}: {call} {problem}")]
+    Functions {
+        /// The name that the program gave.
+        name: &'static str,
+        /// The function.
+        call: &'static str,
+        /// What it did.
+        problem: String,
+    },
     /// The MPI library returned an error.
     #[error("{call} failed: {message}")]
     Mpi {

@@ -112,7 +112,7 @@ mod tests {
     fn schedules(budget: u64) -> Vec<Schedule> {
         let path = |id: u32, ranks: &[u32], bytes: u64| {
             let ranks = ranks.iter().map(|&r| Rank(r)).collect();
-            Path { id: PathId(id), ranks, bytes, source_offset: 0, destination_offset: 0, starts_at: None }
+            Path { id: PathId(id), ranks, bytes, source_offset: 0, destination_offset: 0, starts_at: None, class: 0 }
         };
         let paths = [path(0, &[0, 1, 2], 1_000_000), path(1, &[1, 0], 250_000)];
         Schedule::all(3, &paths, &ScheduleOptions { budget, ..ScheduleOptions::default() }).unwrap()

@@ -61,6 +61,8 @@ pub struct Hop {
     pub destination_offset: u64,
     /// As [`crate::Path::starts_at`].
     pub starts_at: Option<u64>,
+    /// As [`crate::Path::class`].
+    pub class: u8,
     /// Where it comes from; `None` at the source.
     pub incoming: Option<Incoming>,
     /// Where it goes; `None` at the destination.

@@ -37,6 +37,7 @@ mod timetable;
 mod transport;
 
 pub use backends::fault_injection::Delayed;
+pub use backends::functions::{ByFunctions, Functions};
 pub use backends::in_process::{InProcess, LinkMap, mesh, paced_mesh};
 #[cfg(feature = "mpi")]
 pub use backends::mpi;

@@ -21,6 +21,8 @@ pub struct Path {
     /// When its first byte leaves in the exchange's timetable (`timetable.rs`), in bytes that a port has carried by then;
     /// `None` for a path that goes as soon as it can. Only direct paths have a place in a timetable.
     pub starts_at: Option<u64>,
+    /// The priority class of its bytes; higher ones are more urgent, and go first at every rank (thesis 7.2.3).
+    pub class: u8,
 }
 
 impl Path {

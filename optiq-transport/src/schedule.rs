@@ -288,6 +288,7 @@ fn assemble(
                 source_offset: path.source_offset,
                 destination_offset: path.destination_offset,
                 starts_at: path.starts_at,
+                class: path.class,
                 incoming,
                 outgoing,
             });

@@ -22,7 +22,7 @@ use bincode::{Decode, Encode};
 use optiq_trace::codec;
 use optiq_trace::ids::{PathId, Rank};
 use std::borrow::Borrow;
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
 #[cfg(test)]
@@ -57,9 +57,18 @@ struct Progress {
     queued: bool,
 }
 
-/// Hops whose next chunk may be sent. The path that is furthest behind its share comes first, so that all paths of a
-/// message finish together: the key is the fraction sent, in units of 2^-32, then the hop.
+/// Hops whose next chunk may be sent. The most urgent class comes first (thesis 7.2.3), then the path that is furthest behind
+/// its share, so that all paths of a message finish together: the key is [`key_of`], then the hop.
 type Queue = BinaryHeap<Reverse<(u64, usize)>>;
+
+/// Where in a key the class begins; below it is the fraction sent, in units of 2^-32, at most 2^32.
+const CLASS_SHIFT: u32 = 40;
+
+/// The key of a hop in a [`Queue`], the smaller the earlier: its class, turned around, then the fraction of it that was sent.
+fn key_of(hop: &Hop, sent: u64) -> u64 {
+    let behind = (u128::from(sent) << 32) / u128::from(hop.chunks());
+    u64::from(u8::MAX - hop.class) << CLASS_SHIFT | behind as u64
+}
 
 /// What waits for, and is in flight to, one next rank.
 #[derive(Debug, Default, Decode, Encode)]
@@ -88,17 +97,31 @@ impl Lane {
         self.in_flight == 0 || u128::from(self.in_flight) + u128::from(bytes) <= u128::from(limit) + part
     }
 
-    /// The queue that is to be served next.
+    /// The queue that is to be served next: that of the more urgent class, and of two of the same class as `order` says.
     fn next(&mut self, order: QueueOrder) -> &mut Queue {
-        let local_first = match (order, self.forward.peek(), self.local.peek()) {
-            (_, _, None) => false,
-            (_, None, _) => true,
-            (QueueOrder::ForwardFirst, ..) => false,
-            (QueueOrder::LocalFirst, ..) => true,
-            (QueueOrder::RoundRobin, ..) => self.local_turn,
-            (QueueOrder::Proportional, Some(Reverse((forward, _))), Some(Reverse((local, _)))) => local < forward,
+        let local_first = match (self.forward.peek(), self.local.peek()) {
+            (_, None) => false,
+            (None, _) => true,
+            (Some(Reverse((forward, _))), Some(Reverse((local, _)))) => {
+                match (forward >> CLASS_SHIFT).cmp(&(local >> CLASS_SHIFT)) {
+                    Ordering::Less => false,
+                    Ordering::Greater => true,
+                    Ordering::Equal => match order {
+                        QueueOrder::ForwardFirst => false,
+                        QueueOrder::LocalFirst => true,
+                        QueueOrder::RoundRobin => self.local_turn,
+                        QueueOrder::Proportional => local < forward,
+                    },
+                }
+            }
         };
         if local_first { &mut self.local } else { &mut self.forward }
+    }
+
+    /// The class of what is to be served next, turned around; `None` if nothing waits.
+    fn class(&self) -> Option<u64> {
+        let heads = self.forward.peek().into_iter().chain(self.local.peek());
+        heads.map(|Reverse((key, _))| key >> CLASS_SHIFT).min()
     }
 }
 
@@ -120,6 +143,8 @@ pub struct Scheduler<S> {
     turn: usize,
     /// What this rank sends by a timetable: the next that is to be sent.
     departures: Side,
+    /// Whether some paths here are more urgent than others.
+    classes: bool,
     /// The same paths: the oldest that is not confirmed.
     confirmations: Side,
     /// What this rank receives by a timetable: the oldest that is not here.
@@ -135,6 +160,7 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
     pub fn new(schedule: S, order: QueueOrder) -> Self {
         let list = schedule.borrow().hops();
         let hops = list.len();
+        let classes = list.windows(2).any(|pair| pair[0].class != pair[1].class);
         let departures = Side::new(list, |hop| hop.outgoing.is_some());
         let arrivals = Side::new(list, |hop| hop.incoming.is_some());
         let mut scheduler = Self {
@@ -146,6 +172,7 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
             lanes: Vec::new(),
             lane_of: vec![0; hops],
             turn: 0,
+            classes,
             confirmations: departures.clone(),
             departures,
             arrivals,
@@ -267,7 +294,15 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
     /// The hop whose next chunk is to be sent, of those that have no place in a timetable.
     fn pick_by_turns(&mut self) -> Option<usize> {
         let lanes = self.lanes.len();
-        let (lane, i) = (self.turn..lanes).chain(0..self.turn).find_map(|lane| Some((lane, self.pick(lane)?)))?;
+        let in_turn = (self.turn..lanes).chain(0..self.turn);
+        let (lane, i) = if self.classes {
+            // Lanes with more urgent chunks before the others: they may share the port, whichever rank they lead to.
+            let mut ranked: Vec<(u64, usize)> = in_turn.filter_map(|l| Some((self.lanes[l].class()?, l))).collect();
+            ranked.sort_by_key(|&(class, _)| class);
+            ranked.into_iter().find_map(|(_, lane)| Some((lane, self.pick(lane)?)))?
+        } else {
+            in_turn.into_iter().find_map(|lane| Some((lane, self.pick(lane)?)))?
+        };
         self.turn = (lane + 1) % lanes;
         Some(i)
     }
@@ -427,10 +462,10 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
             return;
         }
         p.queued = true;
-        let behind = (u128::from(p.sent) << 32) / u128::from(hop.chunks());
+        let key = key_of(&hop, p.sent);
         let lane = &mut self.lanes[self.lane_of[i]];
         let queue = if hop.incoming.is_some() { &mut lane.forward } else { &mut lane.local };
-        queue.push(Reverse((behind as u64, i)));
+        queue.push(Reverse((key, i)));
     }
 
     /// The oldest slot of a receiving end is free again: post the next receive, and tell the sender in batches.

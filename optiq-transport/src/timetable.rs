@@ -100,7 +100,7 @@ mod tests {
 
     fn path(id: u32, ranks: &[u32], bytes: u64, starts_at: Option<u64>) -> Path {
         let ranks = ranks.iter().map(|&r| Rank(r)).collect();
-        Path { id: PathId(id), ranks, bytes, source_offset: 0, destination_offset: 0, starts_at }
+        Path { id: PathId(id), ranks, bytes, source_offset: 0, destination_offset: 0, starts_at, class: 0 }
     }
 
     fn options(ahead: u64) -> ScheduleOptions {

@@ -18,7 +18,7 @@ fn byte_of(source: Rank, offset: u64) -> u8 {
 /// Between the beginnings of both buffers.
 fn path(id: u32, ranks: &[u32], bytes: u64) -> Path {
     let ranks = ranks.iter().copied().map(Rank).collect();
-    Path { id: PathId(id), ranks, bytes, source_offset: 0, destination_offset: 0, starts_at: None }
+    Path { id: PathId(id), ranks, bytes, source_offset: 0, destination_offset: 0, starts_at: None, class: 0 }
 }
 
 /// Runs an exchange with one thread per rank.
@@ -71,7 +71,8 @@ fn verify(paths: &[Path], outcomes: &[Outcome]) {
     }
 }
 
-/// Random paths over `ranks` ranks; receive offsets do not overlap. Some of the direct ones have a place in a timetable.
+/// Random paths over `ranks` ranks, of several classes; receive offsets do not overlap. Some of the direct ones have a place in a
+/// timetable.
 fn paths(ranks: u32) -> impl Strategy<Value = Vec<Path>> {
     let timed = proptest::option::of(0u64..3000);
     let one = (
@@ -80,12 +81,13 @@ fn paths(ranks: u32) -> impl Strategy<Value = Vec<Path>> {
         1u64..4000,
         0u64..50,
         timed,
+        prop_oneof![2 => Just(0u8), 1 => 0u8..=255],
     );
     proptest::collection::vec(one, 0..14).prop_map(move |list| {
         let mut end = vec![0u64; ranks as usize];
         let (mut sends_until, mut receives_until) = (end.clone(), end.clone());
         let mut paths = Vec::new();
-        for (id, (mut chain, length, bytes, gap, timed)) in list.into_iter().enumerate() {
+        for (id, (mut chain, length, bytes, gap, timed, class)) in list.into_iter().enumerate() {
             chain.truncate(length);
             let last = &mut end[chain[length - 1].index()];
             let destination_offset = *last + gap;
@@ -97,7 +99,7 @@ fn paths(ranks: u32) -> impl Strategy<Value = Vec<Path>> {
                 start
             });
             let id = PathId(id as u32 * 3);
-            paths.push(Path { id, ranks: chain, bytes, source_offset: gap, destination_offset, starts_at });
+            paths.push(Path { id, ranks: chain, bytes, source_offset: gap, destination_offset, starts_at, class });
         }
         paths
     })

@@ -22,7 +22,7 @@ fn folder() -> (TempDir, PathBuf) {
 
 fn path(id: u32, ranks: &[u32], bytes: u64, at: u64) -> Path {
     let ranks = ranks.iter().copied().map(Rank).collect();
-    Path { id: PathId(id), ranks, bytes, source_offset: at, destination_offset: at, starts_at: None }
+    Path { id: PathId(id), ranks, bytes, source_offset: at, destination_offset: at, starts_at: None, class: 0 }
 }
 
 /// 0 to 3 directly, over 1 and over 1 and 2; 2 to 0 over 3; chunks of 1000 bytes.

@@ -81,6 +81,7 @@ module optiq
   public :: optiq_comm_set_option, optiq_comm_set_info, optiq_jobs_create, optiq_job_read_jobs_from_file
   public :: optiq_jobs_write, optiq_jobs_free, optiq_jobs_add, optiq_jobs_get_count, optiq_jobs_get
   public :: optiq_jobs_set_demand, optiq_jobs_set_buffers, optiq_jobs_set_receive_buffer, optiq_jobs_get_received
+  public :: optiq_jobs_set_class, optiq_jobs_get_class
   public :: optiq_file_write_at_all, optiq_file_read_at_all, optiq_region_begin, optiq_region_end
   public :: optiq_execute_jobs, optiq_execute_jobs_from_file, optiq_topology_init, optiq_topology_finalize
   public :: optiq_topology_get_size, optiq_topology_get_torus, optiq_topology_get_coordinate
@@ -116,6 +117,12 @@ module optiq
   end interface
   interface optiq_jobs_set_demand
     module procedure jobs_set_demand_i32_i32, jobs_set_demand_i32_i64, jobs_set_demand_i64_i32, jobs_set_demand_i64_i64
+  end interface
+  interface optiq_jobs_set_class
+    module procedure jobs_set_class_i32, jobs_set_class_i64
+  end interface
+  interface optiq_jobs_get_class
+    module procedure jobs_get_class_i32, jobs_get_class_i64
   end interface
   interface optiq_jobs_set_buffers
     module procedure jobs_set_buffers_i32, jobs_set_buffers_i64
@@ -439,6 +446,38 @@ contains
     integer(c_int64_t), intent(out), optional :: bytes
     integer(c_int), intent(out), optional :: ierror
     call finish(c_jobs_get(jobs, job, source, destination, bytes, paths), 'optiq_jobs_get', ierror)
+  end subroutine
+
+  subroutine jobs_set_class_i32(jobs, job, priority_class, ierror)
+    type(optiq_jobs), intent(in) :: jobs
+    integer(c_int), intent(in) :: job
+    integer(c_int), intent(in) :: priority_class
+    integer(c_int), intent(out), optional :: ierror
+    call finish(c_jobs_set_class(jobs, int(job, c_int64_t), priority_class), 'optiq_jobs_set_class', ierror)
+  end subroutine
+
+  subroutine jobs_set_class_i64(jobs, job, priority_class, ierror)
+    type(optiq_jobs), intent(in) :: jobs
+    integer(c_int64_t), intent(in) :: job
+    integer(c_int), intent(in) :: priority_class
+    integer(c_int), intent(out), optional :: ierror
+    call finish(c_jobs_set_class(jobs, job, priority_class), 'optiq_jobs_set_class', ierror)
+  end subroutine
+
+  subroutine jobs_get_class_i32(jobs, job, priority_class, ierror)
+    type(optiq_jobs), intent(in) :: jobs
+    integer(c_int), intent(in) :: job
+    integer(c_int), intent(out) :: priority_class
+    integer(c_int), intent(out), optional :: ierror
+    call finish(c_jobs_get_class(jobs, int(job, c_int64_t), priority_class), 'optiq_jobs_get_class', ierror)
+  end subroutine
+
+  subroutine jobs_get_class_i64(jobs, job, priority_class, ierror)
+    type(optiq_jobs), intent(in) :: jobs
+    integer(c_int64_t), intent(in) :: job
+    integer(c_int), intent(out) :: priority_class
+    integer(c_int), intent(out), optional :: ierror
+    call finish(c_jobs_get_class(jobs, job, priority_class), 'optiq_jobs_get_class', ierror)
   end subroutine
 
   subroutine jobs_set_demand_i32_i32(jobs, job, bytes, ierror)

@@ -16,6 +16,8 @@ mod config;
 pub mod constants;
 mod error;
 #[cfg(feature = "mpi")]
+mod given_transport;
+#[cfg(feature = "mpi")]
 mod gpu;
 pub mod io;
 #[cfg(feature = "mpi")]

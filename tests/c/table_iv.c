@@ -155,6 +155,20 @@ int main(int argc, char **argv) {
     OK(optiq_execute_jobs(plain, MPI_COMM_WORLD));
     arrived(plain);
 
+    /* Urgent jobs beside the others. */
+    OK(optiq_jobs_set_class(plain, 0, 255));
+    OK(optiq_jobs_set_class(plain, JOBS - 1, 1));
+    int urgent = -1;
+    OK(optiq_jobs_get_class(plain, 0, &urgent));
+    REQUIRE(urgent == 255);
+    OK(optiq_jobs_get_class(plain, 1, &urgent));
+    REQUIRE(urgent == 0);
+    attach(plain);
+    OK(optiq_execute_jobs(plain, MPI_COMM_WORLD));
+    arrived(plain);
+    OK(optiq_jobs_set_class(plain, 1, rank_ == 5 ? 2 : 1));
+    FAILS(optiq_execute_jobs(plain, MPI_COMM_WORLD), OPTIQ_STATUS_ARGUMENT, "the ranks have different lists of jobs");
+
     /* What goes wrong goes wrong everywhere, and nothing hangs. */
     int status = optiq_execute_jobs_from_file(rank_ == 3 ? "missing.txt" : file, 0, NULL, NULL, 0, MPI_COMM_WORLD);
     REQUIRE(status == OPTIQ_STATUS_ARGUMENT);
@@ -172,6 +186,10 @@ int main(int argc, char **argv) {
     FAILS(optiq_jobs_add(other, 0, rank_ == 5 ? 2 : 1, 10), OPTIQ_STATUS_ARGUMENT, "is given twice");
     FAILS(optiq_jobs_add(other, -1, 1, 10), OPTIQ_STATUS_ARGUMENT, "the rank -1 is negative");
     FAILS(optiq_jobs_add(other, 1, 3, -10), OPTIQ_STATUS_ARGUMENT, "-10 bytes");
+    FAILS(optiq_jobs_set_class(other, 0, 256), OPTIQ_STATUS_ARGUMENT, "the class 256 is given; 0 to 255 are expected");
+    FAILS(optiq_jobs_set_class(other, 0, -1), OPTIQ_STATUS_ARGUMENT, "the class -1 is given; 0 to 255 are expected");
+    FAILS(optiq_jobs_set_class(other, 1, 1), OPTIQ_STATUS_ARGUMENT, "there is no job 1; there are 1");
+    FAILS(optiq_jobs_get_class(other, 0, NULL), OPTIQ_STATUS_ARGUMENT, "the class of the job");
     FAILS(optiq_jobs_set_demand(other, 1, 1), OPTIQ_STATUS_ARGUMENT, "there is no job 1; there are 1");
     OK(optiq_jobs_add(other, 0, 16, 10));
     FAILS(optiq_alg_generate_kpaths(algorithms, NULL, other, 3), OPTIQ_STATUS_ARGUMENT, "there is no rank 16; there are 16 ranks");

@@ -24,7 +24,7 @@ The claims: O1 to O4 (Table VII: loads of MPI, the LP, heuristic 2, heuristic 1)
 VI: gains in 91 cases, simulated), O7 to O11 (Figures 8 and 10, Table VIII, Figure 12, Table IX: by nodes, sizes, distance,
 destinations, pairing, simulated), O12 and O13 (Figures 13 and 14: chunk and message sizes, simulated), O14 (Table X:
 maxload), O15 (Tables XI, XIII, XIV: seconds), O16 (Table XII: candidate paths), O17 (solvers), O18 and O19 (CESM and HACC I/O,
-simulated), 91 (all 91 cases with one planner: gaps). Of Brown, the profiler under Open MPI and traffic on fat trees that OpenSM routes in ibsim: B1
+simulated), O20 (Table IV in C), O21 (priorities, several solutions, time at scale), 91 (all 91 cases with one planner: gaps). Of Brown, the profiler under Open MPI and traffic on fat trees that OpenSM routes in ibsim: B1
 (counts), B2 (costs), B3 (memory), B4 (levels), B5 (bytes on links), B7 (samplesort on two node sets), B8 (one rail of two); and, of MPI and I/O on one fat tree (Brown, chapters 5 and 6, simulated),
 B9 (small requests under large messages), B10 and B11 (the threshold of I/O congestion, and beyond), B12 and B13 (MPI under
 I/O), B14 (adaptive routing), B15 (sizes of jobs), B16 and B17 (placements of jobs, of servers) and B18 (a throttle). Of Kang et
@@ -43,7 +43,7 @@ Examples:
 
 A claim that is not shown is no failure: the exit status is 0, and the verdict says what was seen. With --nodes a claim runs
 on another partition than the published one, and its published numbers are shown but not judged by. O5 to O13, O15 to
-O19, 91, B1 to B18, K2 to K8, C4, C5 and Y1 to Y5 take minutes, O6 twenty. O6 to O11, O18 and O19 move fewer bytes in larger packets than published; their pages say
+O19, O21, 91, B1 to B18, K2 to K8, C4, C5 and Y1 to Y5 take minutes, O6 twenty. O6 to O11, O18 and O19 move fewer bytes in larger packets than published; their pages say
 what that changes. With --scale and --packets they take others, and with more than their own nothing is judged.")]
 pub struct Arguments {
     /// Claims, such as O1, or 91 for the 91 cases
@@ -61,10 +61,10 @@ pub struct Arguments {
     /// 91, O6 and O15: take the cases from a file like data/thesis91.toml instead; - is standard input
     #[arg(long, value_name = "FILE")]
     cases: Option<PathBuf>,
-    /// O5 to O11, O18, O19: divide all bytes by N instead of the claim's own divisor; K2 to K5, K8: numbers of messages by N
+    /// O5 to O11, O18, O19, O21: divide all bytes by N instead of the claim's own divisor; K2 to K5, K8: numbers of messages by N
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     scale: Option<u64>,
-    /// O5 to O11, O18, O19: packets N times as large as the machine's instead of the claim's own factor; K2 to K5: N times the
+    /// O5 to O11, O18, O19, O21: packets N times as large as the machine's instead of the claim's own factor; K2 to K5: N times the
     /// claim's own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     packets: Option<u64>,

@@ -7,14 +7,14 @@
 //! job 0 5 8MiB
 //! path 4194304 0 1 5
 //! path 4194304 0 4 5
-//! job 1 6 8MiB
+//! job 1 6 8MiB class=1
 //! ```
 //!
 //! The first line says what it is. `topology`, a specification, and `network`, a fingerprint, say what the paths were found
-//! on; the second must be there if there are paths. A `job` has the rank that sends, the rank that receives and the bytes;
-//! its `path` lines have their share of the bytes, or `-` on all of them where a planner is to choose, and the numbers of
+//! on; the second must be there if there are paths. A `job` has the rank that sends, the rank that receives, the bytes
+//! and, where it is more urgent than others, its priority class (0 to 255, 0 by default); its `path` lines have their share of the bytes, or `-` on all of them where a planner is to choose, and the numbers of
 //! the vertices from the source's host to the destination's. `#` starts a comment. In JSON, an object with the keys
-//! `optiq_jobs` (1), `topology`, `network`, `jobs`, these with `source_rank`, `destination_rank`, `bytes` and `paths`, these
+//! `optiq_jobs` (1), `topology`, `network`, `jobs`, these with `source_rank`, `destination_rank`, `bytes`, `class` and `paths`, these
 //! with `bytes` (or null) and `vertices`.
 
 use super::list::{MAX_VERTICES, Transfer, TransferList, TransferPath};
@@ -23,6 +23,7 @@ use optiq_files::output;
 use optiq_net::text_file::{self, shorten};
 use optiq_net::units::parse_bytes;
 use optiq_net::{Fingerprint, NodeId};
+use optiq_solver::demands::class_word;
 use optiq_transport::Rank;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -50,8 +51,15 @@ struct TransferRecord {
     source_rank: u32,
     destination_rank: u32,
     bytes: u64,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    class: u8,
     #[serde(default)]
     paths: Vec<PathRecord>,
+}
+
+/// Whether a class need not be written.
+fn is_usual(class: &u8) -> bool {
+    *class == 0
 }
 
 #[derive(Serialize, Deserialize)]
@@ -98,6 +106,7 @@ impl TransferList {
                 .transfers
                 .push(Rank(transfer.source_rank), Rank(transfer.destination_rank), transfer.bytes, 0)
                 .map_err(bad)?;
+            reading.transfers.list[index].class = transfer.class;
             for path in transfer.paths {
                 reading.path(index, path.bytes, path.vertices.into_iter().map(NodeId).collect()).map_err(bad)?;
             }
@@ -133,7 +142,11 @@ impl TransferList {
             let _ = writeln!(text, "network {network}");
         }
         for transfer in &self.list {
-            let _ = writeln!(text, "job {} {} {}", transfer.source, transfer.destination, transfer.bytes);
+            let _ = write!(text, "job {} {} {}", transfer.source, transfer.destination, transfer.bytes);
+            if transfer.class > 0 {
+                let _ = write!(text, " class={}", transfer.class);
+            }
+            text.push('\n');
             for path in &transfer.paths {
                 let share = path.bytes.map_or("-".into(), |b| b.to_string());
                 let _ = write!(text, "path {share}");
@@ -156,6 +169,7 @@ impl TransferList {
             source_rank: j.source.0,
             destination_rank: j.destination.0,
             bytes: j.bytes,
+            class: j.class,
             paths: j.paths.iter().map(path).collect(),
         };
         let document = TransferDocument {
@@ -205,11 +219,18 @@ impl Reader {
             }
             "job" => {
                 let words: Vec<&str> = rest.split_whitespace().collect();
-                let &[source, destination, bytes] = words.as_slice() else {
-                    return Err(format!("\"{}\" is found; job SOURCE DESTINATION BYTES is expected", shorten(line)));
+                let (source, destination, bytes, class) = match *words.as_slice() {
+                    [source, destination, bytes] => (source, destination, bytes, 0),
+                    [source, destination, bytes, word] => (source, destination, bytes, class_word(word)?),
+                    _ => {
+                        let form = "job SOURCE DESTINATION BYTES [class=N]";
+                        return Err(format!("\"{}\" is found; {form} is expected", shorten(line)));
+                    }
                 };
                 let bytes = parse_bytes(bytes).map_err(|e| e.to_string())?;
-                self.transfers.push(rank(source)?, rank(destination)?, bytes, number).map(|_| ())
+                let index = self.transfers.push(rank(source)?, rank(destination)?, bytes, number)?;
+                self.transfers.list[index].class = class;
+                Ok(())
             }
             "path" => {
                 let mut words = rest.split_whitespace();
@@ -289,7 +310,7 @@ mod tests {
     fn text_and_json_hold_the_same() {
         let text = format!(
             "# made by hand\n{VERSION}\ntopology torus:4x4 # ours\n{NETWORK}job 0 5 1KiB\npath 1000 0 1 5\npath 24 0 4 5\n\
-             job 1 6 7\npath - 1 2 6\npath - 1 5 6\njob 2 2 0\n"
+             job 1 6 7 class=3\npath - 1 2 6\npath - 1 5 6\njob 2 2 0\n"
         );
         let transfers = parse(&text).unwrap();
         assert_eq!((transfers.list().len(), transfers.ranks(), transfers.topology()), (3, 7, Some("torus:4x4")));
@@ -299,6 +320,7 @@ mod tests {
             TransferPath { vertices: vec![NodeId(0), NodeId(4), NodeId(5)], bytes: Some(24) }
         );
         assert_eq!(transfers.list()[1].paths[0].bytes, None);
+        assert_eq!(transfers.list().iter().map(|t| t.class).collect::<Vec<_>>(), [0, 3, 0]);
         let again = parse(&transfers.to_text()).unwrap();
         assert_eq!(again.to_text(), transfers.to_text());
         let json = TransferList::parse(&transfers.to_json().unwrap(), "jobs.json").unwrap();
@@ -310,7 +332,12 @@ mod tests {
         for (lines, expected) in [
             ("", "jobs.txt: it is empty; \"optiq-jobs 1\" is expected"),
             ("optiq-jobs 2", "jobs.txt:1: found \"optiq-jobs 2\"; \"optiq-jobs 1\" is expected"),
-            ("optiq-jobs 1\njob 0 1", "jobs.txt:2: \"job 0 1\" is found; job SOURCE DESTINATION BYTES is expected"),
+            (
+                "optiq-jobs 1\njob 0 1",
+                "jobs.txt:2: \"job 0 1\" is found; job SOURCE DESTINATION BYTES [class=N] is expected",
+            ),
+            ("optiq-jobs 1\njob 0 1 5 urgent", "jobs.txt:2: \"urgent\" is found where class=N is expected"),
+            ("optiq-jobs 1\njob 0 1 5 class=256", "jobs.txt:2: class=256: a whole number from 0 to 255 is expected"),
             ("optiq-jobs 1\njob 0 +1 5", "jobs.txt:2: \"+1\" is not a rank; a whole number is expected"),
             ("optiq-jobs 1\n\njob 0 1 5\njob 0 1 6", "jobs.txt:4: the job from rank 0 to rank 1 is given twice"),
             ("optiq-jobs 1\njob 0 4294967295 5", "names a rank beyond 2^32 - 2"),

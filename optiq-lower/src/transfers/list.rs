@@ -27,6 +27,8 @@ pub struct Transfer {
     pub destination: Rank,
     /// How many.
     pub bytes: u64,
+    /// Their priority class; higher ones are more urgent (thesis 7.2.3).
+    pub class: u8,
     /// The paths that they take; none: whatever a planner finds, or the fabric's own route beside transfers that have paths.
     pub paths: Vec<TransferPath>,
     /// Where it stands in its file; 0 if in none.
@@ -89,7 +91,7 @@ impl TransferList {
         if !self.pairs.insert((source, destination)) {
             return Err(format!("the job from rank {source} to rank {destination} is given twice"));
         }
-        self.list.push(Transfer { source, destination, bytes, paths: Vec::new(), line });
+        self.list.push(Transfer { source, destination, bytes, class: 0, paths: Vec::new(), line });
         Ok(self.list.len() - 1)
     }
 
@@ -98,21 +100,33 @@ impl TransferList {
     /// # Errors
     /// [`LowerError::Argument`] if there is no such transfer.
     pub fn set_bytes(&mut self, transfer: usize, bytes: u64) -> Result<(), LowerError> {
-        let transfers = self.list.len();
-        let found = self.list.get_mut(transfer);
-        found
-            .ok_or_else(|| LowerError::Argument(format!("there is no job {transfer}; there are {transfers}")))?
-            .bytes = bytes;
+        self.get_mut(transfer)?.bytes = bytes;
         Ok(())
     }
 
-    /// A number for everything but the sizes: the pairs and their paths.
+    /// Sets the priority class of a transfer: higher ones are planned first, and their chunks go first at every rank
+    /// (thesis 7.2.3). It is 0 until it is set.
+    ///
+    /// # Errors
+    /// [`LowerError::Argument`] if there is no such transfer.
+    pub fn set_class(&mut self, transfer: usize, class: u8) -> Result<(), LowerError> {
+        self.get_mut(transfer)?.class = class;
+        Ok(())
+    }
+
+    fn get_mut(&mut self, transfer: usize) -> Result<&mut Transfer, LowerError> {
+        let transfers = self.list.len();
+        let none = || LowerError::Argument(format!("there is no job {transfer}; there are {transfers}"));
+        self.list.get_mut(transfer).ok_or_else(none)
+    }
+
+    /// A number for everything but the sizes: the pairs, their classes and their paths.
     pub fn shape(&self) -> u64 {
         let mut h = Hasher::new("optiq jobs 1");
         h.u64(self.list.len() as u64);
         for transfer in &self.list {
             h.u64(u64::from(transfer.source.0) << 32 | u64::from(transfer.destination.0));
-            h.u64(transfer.paths.len() as u64);
+            h.u64(u64::from(transfer.class) << 32 | transfer.paths.len() as u64);
             for path in &transfer.paths {
                 h.u64(path.bytes.map_or(u64::MAX, |b| b));
                 h.u64(path.vertices.len() as u64);
@@ -160,7 +174,10 @@ impl TransferList {
 
     /// The transfers as messages of these sizes, ascending by (source, destination), without those of a rank to itself or of 0 bytes.
     pub fn messages(&self, bytes: &[u64]) -> Vec<Message> {
-        let message = |(j, &bytes): (&Transfer, &u64)| Message { source: j.source, destination: j.destination, bytes };
+        let message = |(j, &bytes): (&Transfer, &u64)| {
+            let Transfer { source, destination, class, .. } = *j;
+            Message { source, destination, bytes, class }
+        };
         let mut messages: Vec<Message> = self.list.iter().zip(bytes).map(message).collect();
         messages.retain(|m| m.bytes > 0 && m.source != m.destination);
         messages.sort_unstable();

@@ -62,7 +62,7 @@ impl TransferList {
         let by_hosts = by_hosts(messages, placement);
         let mut paths: BTreeMap<(Rank, Rank), Vec<TransferPath>> = BTreeMap::new();
         for (demand, flows) in plan.demands.iter().zip(&plan.flows) {
-            let messages = by_hosts.get(&(demand.src, demand.dst)).map_or(&[][..], Vec::as_slice);
+            let messages = by_hosts.get(&(demand.src, demand.dst, demand.class)).map_or(&[][..], Vec::as_slice);
             for (m, flow, _, bytes) in pieces(messages, flows.iter().map(|f| f.bytes)).map_err(LowerError::BadPlan)? {
                 let path = TransferPath { vertices: vertices(net, &flows[flow].links), bytes: Some(bytes) };
                 paths.entry((m.source, m.destination)).or_default().push(path);
@@ -95,12 +95,12 @@ impl TransferList {
         self.is_for(net)?;
         let demands = merge(messages, placement).map_err(LowerError::Argument)?;
         let transfers: BTreeMap<_, &Transfer> = self.list.iter().map(|j| ((j.source, j.destination), j)).collect();
-        let index: BTreeMap<_, usize> = demands.iter().enumerate().map(|(i, d)| ((d.src, d.dst), i)).collect();
+        let index: BTreeMap<_, usize> = demands.iter().enumerate().map(|(i, d)| ((d.src, d.dst, d.class), i)).collect();
         let mut assignment = Assignment { shares: vec![Vec::new(); demands.len()], ..Assignment::default() };
         for message in messages {
             let hosts = (placement.host(message.source), placement.host(message.destination));
             let (Some(&demand), Some(transfer)) =
-                (index.get(&hosts), transfers.get(&(message.source, message.destination)))
+                (index.get(&(hosts.0, hosts.1, message.class)), transfers.get(&(message.source, message.destination)))
             else {
                 continue;
             };

@@ -39,7 +39,7 @@ pub fn exchange(network: &Network, model: &Model, messages: &[Message]) -> Resul
     let mut sent = vec![0u64; network.hosts()];
     let mut route = Vec::new();
     for i in order {
-        let Message { source, destination, bytes } = messages[i];
+        let Message { source, destination, bytes, .. } = messages[i];
         let flow = &mut flows[i];
         sent[source as usize] += 1;
         flow.start = (send * sent[source as usize]).seconds();

@@ -21,6 +21,7 @@ use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::{self, Planned};
 use optiq_solver::plan;
 use optiq_transport::{Path, QueueOrder, Rank, ScheduleOptions};
+use std::collections::BTreeMap;
 
 /// What is exchanged, and on what.
 #[derive(Clone, Copy)]
@@ -66,6 +67,11 @@ impl SimulatedRun {
     /// Whether it came to its end.
     pub fn finished(&self) -> bool {
         self.exchanged.outcome.end == End::Finished
+    }
+
+    /// When the last byte of each priority class had arrived, in seconds; nothing if all demands are of one class.
+    pub fn class_seconds(&self) -> BTreeMap<u8, f64> {
+        self.exchanged.class_done.iter().map(|(&class, time)| (class, time.seconds())).collect()
     }
 
     /// When the last host was done, in seconds; when the run ended, if it was ended early.
@@ -124,7 +130,10 @@ impl<'a> ExchangeSetting<'a> {
         let Self { network, model, executor, .. } = self;
         let placement = Placement::by_rank(network, network.hosts(), 1).map_err(SimError::Workload)?;
         // Rank `r` is on host `r`.
-        let message = |d: &Demand| lower::Message { source: Rank(d.src.0), destination: Rank(d.dst.0), bytes: d.bytes };
+        let message = |d: &Demand| {
+            let (source, destination) = (Rank(d.src.0), Rank(d.dst.0));
+            lower::Message { source, destination, bytes: d.bytes, class: d.class }
+        };
         let messages = self.demands.iter().map(message).collect();
         let lowered = lower_planned((network, model), executor, (&placement, messages), planned, options)?;
         let LoweredPlan { paths, options, legs, predicted } = lowered;
@@ -191,7 +200,15 @@ pub(crate) fn lower_planned(
     Ok(LoweredPlan { paths, options, legs: chosen, predicted })
 }
 
-impl PreparedExchange<'_> {
+impl<'a> PreparedExchange<'a> {
+    /// With the time of each class of these demands in what the simulation finds, whatever the classes of those that were
+    /// planned: the same pairs and bytes.
+    #[must_use]
+    pub fn timed_by_class(mut self, demands: &'a [Demand]) -> Self {
+        self.setting.demands = demands;
+        self
+    }
+
     /// The name of the planner, or of an algorithm of MPI.
     pub fn name(&self) -> &str {
         &self.name
@@ -218,7 +235,10 @@ impl PreparedExchange<'_> {
     /// As [`exchange`].
     pub fn simulate(self, options: &RunOptions<'_>) -> Result<SimulatedRun, SimError> {
         let ExchangeSetting { network, model, demands, .. } = self.setting;
-        let message = |d: &Demand| Message { source: d.src.0, destination: d.dst.0, bytes: d.bytes };
+        let message = |d: &Demand| {
+            let (source, destination) = (d.src.0, d.dst.0);
+            Message { source, destination, bytes: d.bytes, class: d.class }
+        };
         let messages: Vec<Message> = demands.iter().map(message).collect();
         let exchanged = exchange(network, model, &messages, &self.method, options)?;
         // The flow model takes time that grows with the square of the flows.

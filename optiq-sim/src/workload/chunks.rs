@@ -3,7 +3,7 @@
 //! A chunk is a message whose receiver confirms it, as an MPI send in synchronous mode, so that the bytes in flight are known;
 //! a credit is a message of control size.
 
-use super::report::SharedReport;
+use super::report::{ClassArrivals, SharedReport};
 use crate::error::SimError;
 use crate::model::{Carry, Model};
 use crate::nic::program::{Delivery, Host, Notice, Program};
@@ -20,11 +20,12 @@ pub(super) fn programs(
     paths: &[Path],
     options: &ScheduleOptions,
     (order, carry): (QueueOrder, Carry),
-    report: &SharedReport,
+    (arrivals, report): (Vec<ClassArrivals>, &SharedReport),
 ) -> Result<Vec<Box<dyn Program>>, SimError> {
     let schedules = Schedule::all(hosts, paths, options)?;
     let costs = ChunkCosts::new(model, order, carry);
-    Ok(schedules.into_iter().map(|schedule| costs.program(Arc::new(schedule), report)).collect())
+    let made = schedules.into_iter().zip(arrivals);
+    Ok(made.map(|(schedule, arrivals)| costs.program(Arc::new(schedule), arrivals, report)).collect())
 }
 
 /// What chunks cost a rank, and how they travel.
@@ -50,7 +51,12 @@ impl ChunkCosts {
     }
 
     /// The program of a rank; it runs on the host with the rank's number and reports when it is done.
-    pub(crate) fn program(&self, schedule: Arc<Schedule>, report: &SharedReport) -> Box<dyn Program> {
+    pub(crate) fn program(
+        &self,
+        schedule: Arc<Schedule>,
+        arrivals: ClassArrivals,
+        report: &SharedReport,
+    ) -> Box<dyn Program> {
         let Self { forward, copy, control, order, carry } = *self;
         Box::new(Chunks {
             scheduler: Scheduler::new(Arc::clone(&schedule), order),
@@ -62,6 +68,7 @@ impl ChunkCosts {
             control,
             carry,
             over: None,
+            arrivals,
             report: Arc::clone(report),
         })
     }
@@ -79,6 +86,7 @@ struct Chunks {
     carry: Carry,
     /// When it was done.
     over: Option<Time>,
+    arrivals: ClassArrivals,
     report: SharedReport,
 }
 
@@ -133,6 +141,10 @@ impl Program for Chunks {
             for sequence in self.arrived.due(path, number) {
                 let result = self.scheduler.handle_received(path, sequence);
                 self.check(result);
+                let hop = self.schedule.find(path).map(|i| self.schedule.hops()[i]);
+                if let Some(hop) = hop.filter(|hop| hop.outgoing.is_none()) {
+                    self.arrivals.arrived(hop.source.0, host.now(), &self.report);
+                }
             }
         }
         self.drive(host);
@@ -157,13 +169,15 @@ impl Program for Chunks {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        Some(codec::encode(&(self.scheduler.save(), &self.arrived, &self.confirmed, self.over)))
+        let Self { arrived, confirmed, over, arrivals, .. } = self;
+        Some(codec::encode(&(self.scheduler.save(), arrived, confirmed, over, arrivals.save())))
     }
 
     fn restore(&mut self, host: u32, state: &[u8]) -> Result<(), String> {
-        let (scheduler, arrived, confirmed, over): (Vec<u8>, _, _, _) = codec::decode(state)?;
+        let (scheduler, arrived, confirmed, over, classes): (Vec<u8>, _, _, _, _) = codec::decode(state)?;
         self.scheduler.restore(&scheduler).map_err(|e| e.to_string())?;
         (self.arrived, self.confirmed, self.over) = (arrived, confirmed, over);
+        self.arrivals.restore(classes, &self.report);
         self.report.lock().done[host as usize] = over.unwrap_or(Time::ZERO);
         Ok(())
     }

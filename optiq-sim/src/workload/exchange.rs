@@ -4,7 +4,7 @@
 //! synchronous mode, so that the bytes in flight are known; a credit is a message of control size.
 
 use super::message::Message;
-use super::report::{Report, SharedReport};
+use super::report::{ClassArrivals, Report, SharedReport};
 use super::{chunks, mpi};
 use crate::engine::limits::End;
 use crate::error::SimError;
@@ -16,6 +16,7 @@ use crate::time::Time;
 use optiq_net::Network;
 use optiq_transport::{Path, QueueOrder, ScheduleOptions};
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -44,6 +45,8 @@ pub enum Method {
 pub struct Exchanged {
     /// When each host was done.
     pub done: Vec<Time>,
+    /// When the last byte of each priority class had arrived, if there is more than one.
+    pub class_done: BTreeMap<u8, Time>,
     /// All that the simulation found.
     pub outcome: Outcome,
 }
@@ -71,20 +74,22 @@ pub fn exchange(
         let text = format!("a message from host {} to host {}; there are {hosts} hosts", m.source, m.destination);
         return Err(SimError::Workload(text));
     }
-    let report: SharedReport = Arc::new(Mutex::new(Report { done: vec![Time::ZERO; hosts as usize], failure: None }));
+    let report: SharedReport =
+        Arc::new(Mutex::new(Report { done: vec![Time::ZERO; hosts as usize], ..Report::default() }));
     let programs = match method {
         Method::Paths { paths, options, order, carry } => {
-            chunks::programs(hosts, model, paths, options, (*order, *carry), &report)?
+            let arrivals = ClassArrivals::of_messages(hosts, messages);
+            chunks::programs(hosts, model, paths, options, (*order, *carry), (arrivals, &report))?
         }
         Method::Linear | Method::Pairwise => mpi::programs(hosts, messages, *method == Method::Pairwise, &report),
     };
     let options = RunOptions { workload: options.fingerprint_of(&(method, messages)), ..*options };
     let outcome = simulate(network, model, programs, &options);
-    let Report { done, failure } = std::mem::take(&mut *report.lock());
+    let Report { done, class_done, failure } = std::mem::take(&mut *report.lock());
     match failure {
         // It says more than the deadlock does.
         Some(failure) => Err(failure.into()),
-        None => Ok(Exchanged { done, outcome: outcome? }),
+        None => Ok(Exchanged { done, class_done, outcome: outcome? }),
     }
 }
 
@@ -113,13 +118,16 @@ struct BarePath<'a>(&'a Path);
 
 impl fmt::Debug for BarePath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Path { id, ranks, bytes, source_offset, destination_offset, starts_at } = self.0;
+        let Path { id, ranks, bytes, source_offset, destination_offset, starts_at, class } = self.0;
         let ranks: Vec<u32> = ranks.iter().map(|rank| rank.0).collect();
         let mut path = f.debug_struct("Path");
         path.field("id", &id.0).field("ranks", &ranks).field("bytes", bytes);
         path.field("source_offset", source_offset).field("destination_offset", destination_offset);
         if let Some(start) = starts_at {
             path.field("starts_at", start);
+        }
+        if *class > 0 {
+            path.field("class", class);
         }
         path.finish()
     }
@@ -146,7 +154,8 @@ mod tests {
     #[test]
     fn what_checkpoints_are_compared_by_has_bare_numbers() {
         let ranks = vec![Rank(0), Rank(2)];
-        let path = Path { id: PathId(3), ranks, bytes: 5, source_offset: 7, destination_offset: 0, starts_at: None };
+        let path =
+            Path { id: PathId(3), ranks, bytes: 5, source_offset: 7, destination_offset: 0, starts_at: None, class: 0 };
         let (options, order) = (ScheduleOptions::default(), QueueOrder::default());
         let method = Method::Paths { paths: vec![path], options, order, carry: Carry::OneSided };
         let path = "Path { id: 3, ranks: [0, 2], bytes: 5, source_offset: 7, destination_offset: 0 }";

@@ -9,4 +9,6 @@ pub struct Message {
     pub destination: u32,
     /// Its size.
     pub bytes: u64,
+    /// Its priority class; higher ones are more urgent. MPI's algorithms know none.
+    pub class: u8,
 }

@@ -1,7 +1,7 @@
 //! Exchanges by MPI's own algorithms.
 
 use super::message::Message;
-use super::report::SharedReport;
+use super::report::{ClassArrivals, SharedReport};
 use crate::nic::program::{Delivery, Host, Notice, Program};
 use crate::time::Time;
 use optiq_trace::codec;
@@ -21,18 +21,22 @@ pub(super) fn programs(
         sends[m.source as usize].push(((m.destination + hosts - m.source) % hosts, m.bytes));
         expected[m.destination as usize] += 1;
     }
-    let make = |(mut sends, missing): (Vec<(u32, u64)>, u64)| -> Box<dyn Program> {
+    let make = |((mut sends, missing), arrivals): ((Vec<(u32, u64)>, u64), ClassArrivals)| -> Box<dyn Program> {
         // To itself last, as a copy; the others by how far on they are.
         sends.sort_by_key(|s| s.0);
         let report = Arc::clone(report);
         match pairwise {
-            true => Box::new(Steps { hosts, sends, step: 0, open: 0, early: BTreeSet::new(), over: None, report }),
+            true => {
+                let (early, over) = (BTreeSet::new(), None);
+                Box::new(Steps { hosts, sends, step: 0, open: 0, early, over, arrivals, report })
+            }
             false => {
-                Box::new(AllAtOnce { hosts, missing, unsent: sends.len() as u64, sends, over: Time::ZERO, report })
+                let (unsent, over) = (sends.len() as u64, Time::ZERO);
+                Box::new(AllAtOnce { hosts, missing, unsent, sends, over, arrivals, report })
             }
         }
     };
-    sends.into_iter().zip(expected).map(make).collect()
+    sends.into_iter().zip(expected).zip(ClassArrivals::of_messages(hosts, messages)).map(make).collect()
 }
 
 /// A rank of `Method::Linear`.
@@ -44,6 +48,7 @@ struct AllAtOnce {
     unsent: u64,
     /// When it was done.
     over: Time,
+    arrivals: ClassArrivals,
     report: SharedReport,
 }
 
@@ -63,7 +68,8 @@ impl Program for AllAtOnce {
         }
     }
 
-    fn received(&mut self, host: &mut Host<'_>, _: Delivery) {
+    fn received(&mut self, host: &mut Host<'_>, delivery: Delivery) {
+        self.arrivals.arrived(delivery.from, host.now(), &self.report);
         self.missing -= 1;
         self.look(host);
     }
@@ -79,11 +85,13 @@ impl Program for AllAtOnce {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        Some(codec::encode(&(self.missing, self.unsent, self.over)))
+        Some(codec::encode(&(self.missing, self.unsent, self.over, self.arrivals.save())))
     }
 
     fn restore(&mut self, host: u32, state: &[u8]) -> Result<(), String> {
-        (self.missing, self.unsent, self.over) = codec::decode(state)?;
+        let classes;
+        (self.missing, self.unsent, self.over, classes) = codec::decode(state)?;
+        self.arrivals.restore(classes, &self.report);
         self.report.lock().done[host as usize] = self.over;
         Ok(())
     }
@@ -100,6 +108,7 @@ struct Steps {
     early: BTreeSet<u32>,
     /// When it was done.
     over: Option<Time>,
+    arrivals: ClassArrivals,
     report: SharedReport,
 }
 
@@ -126,6 +135,9 @@ impl Program for Steps {
     }
 
     fn received(&mut self, host: &mut Host<'_>, delivery: Delivery) {
+        if delivery.bytes > 0 {
+            self.arrivals.arrived(delivery.from, host.now(), &self.report);
+        }
         let step = delivery.token as u32;
         if step == self.step {
             self.open -= 1;
@@ -145,11 +157,13 @@ impl Program for Steps {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        Some(codec::encode(&(self.step, self.open, &self.early, self.over)))
+        Some(codec::encode(&(self.step, self.open, &self.early, self.over, self.arrivals.save())))
     }
 
     fn restore(&mut self, host: u32, state: &[u8]) -> Result<(), String> {
-        (self.step, self.open, self.early, self.over) = codec::decode(state)?;
+        let classes;
+        (self.step, self.open, self.early, self.over, classes) = codec::decode(state)?;
+        self.arrivals.restore(classes, &self.report);
         self.report.lock().done[host as usize] = self.over.unwrap_or(Time::ZERO);
         Ok(())
     }

@@ -98,16 +98,22 @@ fn line(text: &str, net: &Network) -> Result<Option<Demand>, String> {
     let (src, dst, bytes, class) = match *words.as_slice() {
         [] => return Ok(None),
         [src, dst, bytes] => (src, dst, bytes, 0),
-        [src, dst, bytes, word] => {
-            let number = word.strip_prefix("class=");
-            let number = number.ok_or_else(|| format!("\"{word}\" is found where class=N is expected"))?;
-            (src, dst, bytes, parse_class(number).map_err(|e| format!("{word}: {e}"))?)
-        }
+        [src, dst, bytes, word] => (src, dst, bytes, class_word(word)?),
         _ => return Err(format!("{} words; SRC DST BYTES [class=N] are expected", words.len())),
     };
     let (src, dst) = (host(src, net)?, host(dst, net)?);
     let bytes = units::parse_bytes(bytes).map_err(|e| e.to_string())?;
     Ok((src != dst).then_some(Demand { class, ..Demand::new(src, dst, bytes) }))
+}
+
+/// The class in a word `class=N`.
+///
+/// # Errors
+/// A sentence with the word, if it is none.
+pub fn class_word(word: &str) -> Result<u8, String> {
+    let number = word.strip_prefix("class=");
+    let number = number.ok_or_else(|| format!("\"{word}\" is found where class=N is expected"))?;
+    parse_class(number).map_err(|e| format!("{word}: {e}"))
 }
 
 fn host(text: &str, net: &Network) -> Result<NodeId, String> {

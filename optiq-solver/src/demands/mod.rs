@@ -7,6 +7,7 @@ mod keys;
 mod pattern;
 
 pub use demand::{Demand, MAX_DEMANDS, by_pair, fingerprint};
+pub use file::class_word;
 
 use crate::error::DemandError;
 use optiq_files::input::STANDARD;

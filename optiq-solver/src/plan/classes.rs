@@ -39,6 +39,11 @@ pub(crate) fn classes(demands: &[Demand]) -> Vec<u8> {
 }
 
 impl Plan {
+    /// Whether its demands are of more than one class.
+    pub fn has_classes(&self) -> bool {
+        self.demands.windows(2).any(|pair| pair[0].class != pair[1].class)
+    }
+
     /// The figures of every class that some demand has, the most urgent first. `net` is the network that the plan was
     /// made for.
     ///

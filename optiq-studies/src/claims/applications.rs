@@ -51,6 +51,12 @@ fn coupling(all: &Couplings, one: &Coupling, seed: u32) -> String {
     )
 }
 
+/// One draw of a coupling's demands on a network.
+pub(super) fn draw(setting: &Setting, net: &Network, one: &Coupling, seed: u32) -> Result<Vec<Demand>, Failure> {
+    let all = &setting.published.couplings;
+    Ok(demands::parse(&coupling(all, one, seed), net, all.point_bytes)?)
+}
+
 /// O18: the couplings of CESM.
 pub fn couplings(setting: &Setting) -> Result<Findings, Failure> {
     let published = &setting.published.couplings;
@@ -58,7 +64,7 @@ pub fn couplings(setting: &Setting) -> Result<Findings, Failure> {
     let net = partition.net;
     let machine = Machine::new(setting, COUPLED)?;
     let judged = partition.published && machine.judged;
-    let draw = |one: &Coupling, seed| demands::parse(&coupling(published, one, seed), &net, published.point_bytes);
+    let draw = |one: &Coupling, seed| draw(setting, &net, one, seed);
     let title = format!("Table XVI: couplings of CESM on {} nodes", partition.nodes);
     let categories = published.coupling.iter().map(|c| c.name.clone()).collect();
     let mut plot = Plot::new(PlotKind::Bars, &title, "GB/s", "coupling", categories);

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`in_process`] | ranks as threads of one process, joined by channels, optionally at limited rates |
 //! | `mpi` | two-sided (`MPI_Issend`) and one-sided (`MPI_Put`), with the feature `mpi` |
+//! | [`functions`] | any library, by functions that a program gives (`optiq_set_transport` in C) |
 //! | [`fault_injection`] | middleware that delivers events late |
 //! | [`postcards`] | middleware that follows single chunks |
 //! | [`tracing`] | middleware that records what happens |
@@ -11,6 +12,7 @@
 //! What each of them can do, and what its confirmations mean, is in its [`crate::Capabilities`].
 
 pub mod fault_injection;
+pub mod functions;
 pub mod in_process;
 #[cfg(feature = "mpi")]
 pub mod mpi;

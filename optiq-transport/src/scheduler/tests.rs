@@ -13,7 +13,7 @@ use optiq_trace::ids::{PathId, Rank};
 
 fn path(id: u32, ranks: &[u32], bytes: u64) -> Path {
     let ranks = ranks.iter().copied().map(Rank).collect();
-    Path { id: PathId(id), ranks, bytes, source_offset: 0, destination_offset: 0, starts_at: None }
+    Path { id: PathId(id), ranks, bytes, source_offset: 0, destination_offset: 0, starts_at: None, class: 0 }
 }
 
 fn schedules(ranks: u32, paths: &[Path], options: ScheduleOptions) -> Vec<Schedule> {
@@ -272,4 +272,41 @@ fn whose_chunks_go_first() {
         let sent: Vec<u32> = std::iter::from_fn(|| relay.poll_transmit()).map(|t| t.header.path.0).collect();
         assert_eq!(sent, expected, "{order:?}");
     }
+}
+
+/// Rank 1 has bytes of its own for rank 2 and passes on others' for it; the class decides before the order of queues, and between
+/// next ranks as well.
+#[test]
+fn urgent_classes_go_first_to_every_next_rank() {
+    let of_class = |class: u8, p: Path| Path { class, ..p };
+    let paths = [
+        of_class(0, path(0, &[1, 2], 8)),
+        of_class(2, path(1, &[1, 2, 3], 8)),
+        of_class(0, path(2, &[1, 3], 8)),
+        of_class(7, path(3, &[1, 0], 8)),
+        of_class(2, path(4, &[1, 3], 8)),
+    ];
+    let s = schedules(4, &paths, options(4, 1 << 10, 8));
+    for order in [QueueOrder::ForwardFirst, QueueOrder::LocalFirst, QueueOrder::RoundRobin, QueueOrder::Proportional] {
+        let mut scheduler = Scheduler::new(&s[1], order);
+        while scheduler.poll_post().is_some() {}
+        let sent: Vec<u32> = std::iter::from_fn(|| scheduler.poll_transmit()).map(|t| t.header.path.0).collect();
+        // Class 7 to rank 0, then both of class 2 in turn, ranks 2 and 3, then those without a class in turn, and rank 3 was last.
+        assert_eq!(sent, [3, 3, 1, 4, 1, 4, 0, 2, 0, 2], "{order:?}");
+        scheduler.check_invariants();
+    }
+}
+
+#[test]
+fn a_forwarder_passes_urgent_chunks_on_before_its_own() {
+    let forwarded = |class| Path { class, ..path(0, &[0, 1, 2], 4) };
+    let first = |class: u8, order| {
+        let s = schedules(3, &[forwarded(class), path(1, &[1, 2], 4)], options(4, 1 << 10, 8));
+        let mut scheduler = Scheduler::new(&s[1], order);
+        while scheduler.poll_post().is_some() {}
+        scheduler.handle_received(PathId(0), 0).unwrap();
+        scheduler.poll_transmit().unwrap().header.path.0
+    };
+    assert_eq!([0, 1].map(|class| first(class, QueueOrder::LocalFirst)), [1, 0]);
+    assert_eq!([0, 1].map(|class| first(class, QueueOrder::ForwardFirst)), [0, 0]);
 }

@@ -226,6 +226,38 @@ pub extern "C" fn optiq_jobs_set_demand(jobs: JobList, job: i64, bytes: i64) -> 
     })
 }
 
+/// Sets the priority class of a job, from 0 (as it comes) to 255 (most urgent). More urgent jobs are planned first, the others
+/// around them, and their chunks go first at every rank. All ranks set the same. Local. Since 0.1.
+///
+/// Returns 0 or a status code.
+#[unsafe(no_mangle)]
+pub extern "C" fn optiq_jobs_set_class(jobs: JobList, job: i64, priority_class: c_int) -> c_int {
+    guard(|| {
+        let jobs = JOBS.get(jobs, "optiq_jobs_set_class")?;
+        let mut jobs = jobs.lock();
+        let job = jobs.checked(job)?;
+        let wrong = |_| Error::Argument(format!("the class {priority_class} is given; 0 to 255 are expected"));
+        Ok(jobs.list.set_class(job, u8::try_from(priority_class).map_err(wrong)?)?)
+    })
+}
+
+/// The priority class of a job. Since 0.1.
+///
+/// Returns 0 or a status code. Thread-safe.
+///
+/// # Safety
+/// `priority_class` must be NULL or valid for writing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn optiq_jobs_get_class(jobs: JobList, job: i64, priority_class: *mut c_int) -> c_int {
+    guard(|| {
+        let jobs = JOBS.get(jobs, "optiq_jobs_get_class")?;
+        let jobs = jobs.lock();
+        let class = c_int::from(jobs.list.list()[jobs.checked(job)?].class);
+        // SAFETY: by this function's contract.
+        unsafe { write(priority_class, class, "the class of the job") }
+    })
+}
+
 /// Sets where a job's bytes are, which matters at its source, and where they go, which matters at its destination; either may
 /// be NULL elsewhere. Without a place of their own, bytes go where `optiq_jobs_set_receive_buffer` says. Both stay the
 /// program's, and must stay valid until the jobs were executed. Local. Since 0.1.

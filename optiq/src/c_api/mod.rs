@@ -28,6 +28,7 @@ mod sessions;
 mod settings;
 mod threads;
 mod topology;
+mod transports;
 
 pub use alltoallv::*;
 pub use io::*;
@@ -39,3 +40,4 @@ pub use requests::*;
 pub use schedule::*;
 pub use settings::*;
 pub use topology::*;
+pub use transports::*;

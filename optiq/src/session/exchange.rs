@@ -240,7 +240,7 @@ impl Session {
         let sources = (0..).map(Rank).zip(&lengths).flat_map(|(rank, &n)| std::iter::repeat_n(rank, n / 2));
         let message = |(source, pair): (Rank, &[u64])| {
             let destination = Rank(pair[0] as u32);
-            Message { source, destination, bytes: pair[1] }
+            Message { source, destination, bytes: pair[1], class: 0 }
         };
         Ok(sources.zip(words.chunks_exact(2)).map(message).collect())
     }

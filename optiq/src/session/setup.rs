@@ -7,6 +7,7 @@ use super::parts::Parts;
 use crate::config::Config;
 use crate::constants::{CALIBRATION_REDUCTIONS, MOST_CALIBRATION_SECONDS};
 use crate::error::Error;
+use crate::given_transport;
 use crate::logger;
 use crate::networks;
 use optiq_lower::choices::{Algorithm, TransportChoice};
@@ -88,7 +89,8 @@ impl Fabric {
             Ok(None) => (0, 0, 0),
             Err(_) => (-1, 0, 0),
         };
-        let [print, placed, settings] = [print, placed, config.agreed_settings()].map(|word| word.max(i64::MIN + 1));
+        let settings = config.agreed_settings() ^ given_transport::number();
+        let [print, placed, settings] = [print, placed, settings].map(|word| word.max(i64::MIN + 1));
         let traced = i64::from(config.trace.is_some());
         let alone = i64::from(!comm.shares_processor());
         let every = config.postcards.as_ref().map_or(0, |_| i64::from(config.postcards_every));
@@ -389,8 +391,11 @@ fn processor_names(comm: &Communicator) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// What the user asks for, or the rule for this MPI library; two-sided where windows cannot be had.
+/// What the program gives, what the user asks for, or the rule for this MPI library; two-sided where windows cannot be had.
 fn back_end(comm: &Rc<Communicator>, config: &Config) -> Result<Box<dyn Transport>, Error> {
+    if let Some(transport) = given_transport::connected(comm, config.strict)? {
+        return Ok(transport);
+    }
     let choice = match config.transport {
         TransportChoice::Auto => {
             let version = comm.library_version()?;

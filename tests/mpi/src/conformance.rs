@@ -70,7 +70,10 @@ pub fn cases(transport_name: &str) -> Result<(), String> {
         let names = vec![String::new(); ranks as usize];
         let placement = Placement::new(&network, &names, &PlacementRule::Ranks { per_host: 1 })?;
         // Rank `r` is on host `r`.
-        let message = |d: &Demand| Message { source: Rank(d.src.0), destination: Rank(d.dst.0), bytes: d.bytes };
+        let message = |d: &Demand| {
+            let (source, destination) = (Rank(d.src.0), Rank(d.dst.0));
+            Message { source, destination, bytes: d.bytes, class: d.class }
+        };
         let mut messages: Vec<Message> = demands.iter().map(message).collect();
         messages.sort_unstable();
         let mut paths = lower(Some(&planned.plan), &messages, &placement)?;

@@ -13,6 +13,7 @@ use optiq_sim::{End, Model, Outcome, Policy};
 use optiq_view::context::Context;
 use optiq_view::table;
 use serde::{Serialize, Serializer};
+use std::collections::BTreeSet;
 
 /// Its keys are a contract with scripts.
 #[derive(Serialize)]
@@ -45,6 +46,9 @@ struct Figures {
     /// What flows that share links fairly would take in place of packets, for MPI's messages all at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     flow_model_seconds: Option<f64>,
+    /// When the last byte of each priority class had arrived, the most urgent first; if there is more than one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    classes: Vec<ClassTime>,
     paths: usize,
     /// Where chunks were stored and forwarded: planned or hops.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "by_name")]
@@ -73,6 +77,13 @@ struct Figures {
     /// Of all that was simulated: the same on any number of threads, with any checkpoints.
     outcome_fingerprint: String,
     simulation_seconds: f64,
+}
+
+/// What a priority class took.
+#[derive(Serialize)]
+struct ClassTime {
+    class: u8,
+    seconds: f64,
 }
 
 /// As the option is written.
@@ -144,6 +155,12 @@ impl<'a> ExchangeDocument<'a> {
                 wire_bound_seconds: wire,
                 share_of_wire_bound: if complete && seconds > 0.0 { wire / seconds } else { 0.0 },
                 flow_model_seconds: run.flow_seconds,
+                classes: run
+                    .class_seconds()
+                    .into_iter()
+                    .rev()
+                    .map(|(class, seconds)| ClassTime { class, seconds })
+                    .collect(),
                 paths: run.paths,
                 legs: run.executor.map(|e| e.legs),
                 transport: run.executor.map(|e| e.carry),
@@ -209,6 +226,14 @@ impl<'a> ExchangeDocument<'a> {
             row("events", &|r| r.events.to_string()),
             row("simulated in", &|r| table::seconds(r.simulation_seconds)),
         ];
+        let classes: BTreeSet<u8> = self.runs.iter().flat_map(|r| r.classes.iter().map(|c| c.class)).collect();
+        for class in classes {
+            let cell = |r: &Figures| {
+                let found = r.classes.iter().find(|c| c.class == class);
+                found.map_or("-".into(), |c| table::seconds(c.seconds))
+            };
+            rows.insert(2, row(&format!("class {class} done"), &cell));
+        }
         if self.runs.iter().any(|r| r.times_as_fast_as_mpi.is_some()) {
             let ratio = |r: &Figures| r.times_as_fast_as_mpi.map_or("-".into(), |ratio| format!("{ratio:.2} x"));
             rows.insert(2, row("times as fast as MPI", &ratio));

@@ -11,6 +11,7 @@ use crate::time::Time;
 use crate::workload::chunks::ChunkCosts;
 use crate::workload::goal::replay::Replay;
 use crate::workload::goal::schedule::Goal;
+use crate::workload::report::ClassArrivals;
 use crate::workload::report::{Report, SharedReport};
 use optiq_lower::lower;
 use optiq_lower::placement::{Placement, PlacementRule};
@@ -87,8 +88,12 @@ pub(super) fn plan(demands: &[(u32, u32, u64)], setting: &JobSetting<'_>) -> Res
     let planned = plan_between_hosts(&between_hosts(demands, setting), setting)?;
     let names: Vec<String> = hosts.iter().map(|&host| network.name(NodeId(host)).to_owned()).collect();
     let placement = Placement::new(network, &names, &PlacementRule::Names).map_err(SimError::Workload)?;
-    let message =
-        |&(from, to, bytes): &(u32, u32, u64)| lower::Message { source: Rank(from), destination: Rank(to), bytes };
+    let message = |&(from, to, bytes): &(u32, u32, u64)| lower::Message {
+        source: Rank(from),
+        destination: Rank(to),
+        bytes,
+        class: 0,
+    };
     let messages = demands.iter().map(message).collect();
     let executor = Executor::of(model);
     let schedule = ScheduleOptions::default();
@@ -108,12 +113,12 @@ impl PlannedExchange {
             return Err(SimError::Workload(text));
         }
         let report: SharedReport =
-            Arc::new(Mutex::new(Report { done: vec![Time::NEVER; ranks as usize], failure: None }));
+            Arc::new(Mutex::new(Report { done: vec![Time::NEVER; ranks as usize], ..Report::default() }));
         let costs = ChunkCosts::new(model, QueueOrder::default(), self.executor.carry);
         let schedules = Schedule::all(ranks, &self.paths, &self.options)?;
         let make = |(rank, schedule): (u32, Schedule)| -> Box<dyn Once> {
             let (schedule, report) = (Arc::new(schedule), Arc::clone(&report));
-            let program = costs.program(Arc::clone(&schedule), &report);
+            let program = costs.program(Arc::clone(&schedule), ClassArrivals::default(), &report);
             Box::new(ChunkRank { rank, costs, schedule, program, report })
         };
         Ok((0..).zip(schedules).map(make).collect())
@@ -136,7 +141,7 @@ impl ChunkRank {
 
 impl Once for ChunkRank {
     fn renew(&mut self) {
-        self.program = self.costs.program(Arc::clone(&self.schedule), &self.report);
+        self.program = self.costs.program(Arc::clone(&self.schedule), ClassArrivals::default(), &self.report);
         self.set_done(false);
     }
 
