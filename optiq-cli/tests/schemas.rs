@@ -122,6 +122,7 @@ fn documents_are_as_their_schemas_say() {
     let folder = Folder::new("schemas");
     folder.write("background.txt", "* * 10%\n");
     folder.write("one.txt", "0 3 1MB\n");
+    folder.write("t.toml", include_str!("../../fuzz/corpus/probe_table/seed-small"));
     folder.write("ring.goal", "num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0\n}\n");
     folder
         .write("tree.conf", "SwitchName=s0 Nodes=a[1-2]\nSwitchName=s1 Nodes=b[1-2]\nSwitchName=s2 Switches=s[0-1]\n");
@@ -166,6 +167,7 @@ fn documents_are_as_their_schemas_say() {
         ("simulate-jobs", "simulate --jobs two.toml --only alone --seed 4 --json"),
         ("sweep", "sweep sweep.toml --output swept --json"),
         ("sweep-plan", "sweep sweep.toml --plan-only --json"),
+        ("probe-predict", "probe predict t.toml --html slowdowns.html --json"),
         ("throttle", "throttle --jobs two.toml --target slowdown=1.5 --json"),
         ("cures", "cures --jobs cures.toml --json"),
         ("postcards-record", "postcards record --jobs two.toml --one-in 2 --lost 5% --output p.postcards --json"),
@@ -262,6 +264,10 @@ mod under_mpirun {
             ("bench-alltoallv-cases", "bench alltoallv --message 1B,10B --repetitions 2 --json"),
             ("bench-io", "bench io --repetitions 2 --least 7KB --most 8KB --json"),
             ("bench-job", "bench job --program alltoall,message=10KB,samples=2 --json"),
+            ("probe-run", "probe impact --interval 1ms --samples 30 --json"),
+            ("probe-run", "probe compression --samples 3 --json"),
+            ("probe-run", "probe link --interval 1ms --samples 3 --json"),
+            ("probe-run", "probe proxy VPFFT --samples 1 --json"),
         ] {
             valid(name, &printed(&folder, "2", line, &placed));
         }
@@ -297,6 +303,10 @@ mod under_mpirun {
         );
         for (name, line) in [
             ("lab-jobs", "lab jobs jobs.toml --name schemas --repetitions 1 --json"),
+            (
+                "lab-jobs",
+                "lab jobs jobs.toml --name schemas --repetitions 1 --only-together --samples --no-simulation --json",
+            ),
             ("lab-outcomes", "lab run --name schemas --json --job a@h0=true --job b@h1=true"),
             ("lab-links", "lab rate --name schemas --json h0 h1 10Mbit/s"),
             ("lab-list", "lab status --json"),
