@@ -44,7 +44,7 @@ fn missing(columns: usize, why: &str) -> Row {
 /// Latencies in the lab shift by queueing behind bytes of other messages: beyond the time of one more of its own packets on both links.
 const SHIFTED_IN_THE_LAB_SECONDS: f64 = SHIFTED_SECONDS * super::lab::STRETCH;
 /// An application is timed in the lab for about this long, twice alone and twice beside ImpactB in turn.
-const TIMED_IN_THE_LAB_SECONDS: f64 = 6.0;
+const TIMED_IN_THE_LAB_SECONDS: f64 = 4.0;
 const LAB_ROUNDS: usize = 2;
 
 /// C1 in the lab: its rows, and how noisy the scheduler was, or why there is no lab.
@@ -215,8 +215,8 @@ pub(in super::super) fn compression(setting: &Setting) -> Result<Findings, Failu
 const LAB_KNOWN: [f64; 4] = [0.25, 0.5, 0.7, 0.85];
 const LAB_ASKED: [f64; 4] = [0.15, 0.35, 0.6, 0.8];
 /// How long ImpactB runs beside a known load, and beside a configuration.
-const LAB_KNOWN_SECONDS: f64 = 8.0;
-const LAB_CONFIGURATION_SECONDS: f64 = 4.0;
+const LAB_KNOWN_SECONDS: f64 = 6.0;
+const LAB_CONFIGURATION_SECONDS: f64 = 3.0;
 /// Partners of a process in the lab: the published ones that differ most, of those that 16 nodes can have.
 const LAB_PARTNERS: [u32; 2] = [1, 14];
 /// By how much an estimate may be off there, in points.
