@@ -97,6 +97,10 @@ schemas! {
     BenchIo: "bench-io",
     /// `optiq bench job`.
     BenchJob: "bench-job",
+    /// `optiq probe impact`, `compression`, `link` and `proxy`.
+    ProbeRun: "probe-run",
+    /// `optiq probe predict`.
+    ProbePredict: "probe-predict",
     /// `optiq calibrate`.
     Calibrate: "calibrate",
     /// `optiq demo`.

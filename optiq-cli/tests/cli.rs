@@ -640,4 +640,21 @@ fn predictions_of_a_table_stand_beside_each_other() {
     let text = folder.succeed("probe predict t.toml FFTW FFTW");
     assert!(text.starts_with("t: 2 runs with an application, 1 without"), "{text}");
     assert_eq!(text.matches("10.0 %").count(), 5, "{text}");
+    let found = json(&folder, "probe predict t.toml --html page.html --json");
+    let pair = &found["pairs"][0];
+    assert_eq!((&pair["slowed"], &pair["beside"]), (&"FFTW".into(), &"FFTW".into()));
+    assert!(pair["slowdowns"].as_array().unwrap().iter().all(|s| (s.as_f64().unwrap() - 0.1).abs() < 1e-9), "{pair}");
+    // With one configuration none is left to predict it from.
+    assert!(found["methods"].as_array().unwrap().len() == 5 && found["no_slowdown"]["mean_error_points"].is_null());
+    let page = std::fs::read_to_string(folder.path("page.html")).unwrap();
+    assert_eq!(page.matches("10.0 %").count(), 5, "{page}");
+    // Two configurations: each is predicted from the other, 20 points off; no slowdown at all is off by 10 and 30.
+    let two =
+        include_str!("../../fuzz/corpus/probe_table/seed-small").replace("slowdowns = [0.1]", "slowdowns = [0.1, 0.3]");
+    let again = "[[configuration]]\nname = \"more\"\nimpact = { mean_seconds = 4e-6, deviation_seconds = 1e-6, counts = [0, 3, 9, 4] }\n[[application]]";
+    folder.write("two.toml", two.replacen("[[application]]", again, 1));
+    let found = json(&folder, "probe predict two.toml --json");
+    assert!((found["no_slowdown"]["mean_error_points"].as_f64().unwrap() - 20.0).abs() < 1e-9, "{found}");
+    assert!((found["methods"][0]["mean_error_points"].as_f64().unwrap() - 20.0).abs() < 1e-9, "{found}");
+    assert!(folder.succeed("probe predict two.toml").contains("20.0"));
 }

@@ -69,8 +69,9 @@ fn valid(name: &str, text: &str) {
     check(&document, &schema_of(&document), name);
 }
 
-/// Two jobs each: three sets of them, and a sweep.
+/// Two jobs each: three sets of them, and a sweep; and a table of probes.
 fn write_job_files(folder: &Folder) {
+    folder.write("t.toml", include_str!("../../fuzz/corpus/probe_table/seed-small"));
     let pairs = "hosts = 4\nprogram = \"pairs,message=4KB\"\n";
     let io = "hosts = 2\nservers = \"spread-target:2\"\nprogram = \"io-write,request=1MB\"\n";
     folder.write(
@@ -166,6 +167,7 @@ fn documents_are_as_their_schemas_say() {
         ("simulate-jobs", "simulate --jobs two.toml --only alone --seed 4 --json"),
         ("sweep", "sweep sweep.toml --output swept --json"),
         ("sweep-plan", "sweep sweep.toml --plan-only --json"),
+        ("probe-predict", "probe predict t.toml --html slowdowns.html --json"),
         ("throttle", "throttle --jobs two.toml --target slowdown=1.5 --json"),
         ("cures", "cures --jobs cures.toml --json"),
         ("postcards-record", "postcards record --jobs two.toml --one-in 2 --lost 5% --output p.postcards --json"),
@@ -262,6 +264,10 @@ mod under_mpirun {
             ("bench-alltoallv-cases", "bench alltoallv --message 1B,10B --repetitions 2 --json"),
             ("bench-io", "bench io --repetitions 2 --least 7KB --most 8KB --json"),
             ("bench-job", "bench job --program alltoall,message=10KB,samples=2 --json"),
+            ("probe-run", "probe impact --interval 1ms --samples 30 --json"),
+            ("probe-run", "probe compression --samples 3 --json"),
+            ("probe-run", "probe link --interval 1ms --samples 3 --json"),
+            ("probe-run", "probe proxy VPFFT --samples 1 --json"),
         ] {
             valid(name, &printed(&folder, "2", line, &placed));
         }
@@ -297,6 +303,10 @@ mod under_mpirun {
         );
         for (name, line) in [
             ("lab-jobs", "lab jobs jobs.toml --name schemas --repetitions 1 --json"),
+            (
+                "lab-jobs",
+                "lab jobs jobs.toml --name schemas --repetitions 1 --only-together --samples --no-simulation --json",
+            ),
             ("lab-outcomes", "lab run --name schemas --json --job a@h0=true --job b@h1=true"),
             ("lab-links", "lab rate --name schemas --json h0 h1 10Mbit/s"),
             ("lab-list", "lab status --json"),

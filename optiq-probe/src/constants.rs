@@ -15,6 +15,10 @@ constants! {
     pub const IMPACT_INTERVAL_NANOSECONDS: u64 = 100_000_000, "ns", "probe.impact_interval",
         Published { source: "Casas and Bronevetsky, section 3.1: 100 ms" };
 
+    /// By what part the intervals of probes differ, in millionths; without it they stay in step with what they measure.
+    pub const JITTER_MILLIONTHS: u32 = 50_000, "1e-6", "probe.interval_jitter",
+        Chosen { reason: "far less than an interval, and over 20 probes a whole one; the source says nothing of it" };
+
     /// Bytes of a message of CompressionB.
     pub const COMPRESSION_MESSAGE_BYTES: u64 = 40_960, "bytes", "probe.compression_message_bytes",
         Published { source: "Casas and Bronevetsky, section 3.2: 40 KB" };

@@ -169,6 +169,11 @@ impl Rings {
         (1..=self.partners as usize).map(move |by| self.by_node[(node + nodes - by) % nodes][place])
     }
 
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.by_node.len()
+    }
+
     /// To how many ranks each sends.
     pub fn partners(&self) -> u32 {
         self.partners

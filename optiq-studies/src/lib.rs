@@ -10,6 +10,7 @@
 //! - [`studies`]: everything else that is measured (`optiq-studies results`, `optiq-studies race-codes`);
 //! - [`index`]: the page that lists the others;
 //! - [`real_jobs`]: jobs with real messages, which `optiq lab jobs` runs beside each other;
+//! - [`proxies`]: the communication of six applications, as files of steps;
 //! - [`real_runs`]: programs under `mpirun` with the profiler; [`simulated_subnet`]: InfiniBand subnets that `ibsim` simulates and OpenSM
 //!   routes;
 //! - `bench`: what `optiq bench` measures under mpirun, with the feature `mpi`.
@@ -30,6 +31,7 @@ pub mod markdown;
 pub mod measurement_cases;
 pub mod plot;
 pub mod progress;
+pub mod proxies;
 mod published;
 mod published_dragonfly_plus;
 mod published_interference;

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use std::fmt::Write;
 
 /// Shades of the scale; nothing at all has none.
-const SHADES: usize = 20;
+pub(crate) const SHADES: usize = 20;
 
 const WIDTH: f64 = 580.0;
 const RIGHT: f64 = 10.0;

@@ -42,6 +42,7 @@ pub mod postcards;
 pub mod ratios;
 pub mod report;
 mod sketch;
+pub mod slowdowns;
 pub mod stacks;
 mod svg;
 pub mod sweep;

@@ -31,7 +31,7 @@ I/O), B14 (adaptive routing), B15 (sizes of jobs), B16 and B17 (placements of jo
 al., jobs on a Dragonfly+ of 3,456 hosts, simulated: K1 (structure), K2 and K3 (uniform random alone and beside a background), K4
 (stencil and tornado by placement), K5 (tornado beside a background), K6 and K7 (broadcast: latency and rate), K8 (adaptive
 routing). Of Yoga and Chabbi, paths of marked packets on a simulated dragonfly of 5,586 hosts: Y1 (whole paths), Y2 (NCAST), Y3 (lines of
-programs), Y4 (overhead), Y5 (buffers). Of Casas and Bronevetsky, probes of one switch of 18 hosts, simulated: C1 (what probes see
+programs), Y4 (overhead), Y5 (buffers). Of Casas and Bronevetsky, probes of one switch of 18 hosts, simulated, and C1 and C2 in a lab of 16: C1 (what probes see
 and cost), C2 (the load of CompressionB), C3 (utilisation from latency), C4 (predictors of slowdowns), C5 (training sets), C6 (the cost of training).
 
 Examples:
@@ -43,7 +43,7 @@ Examples:
 
 A claim that is not shown is no failure: the exit status is 0, and the verdict says what was seen. With --nodes a claim runs
 on another partition than the published one, and its published numbers are shown but not judged by. O5 to O13, O15 to
-O19, O21, 91, B1 to B18, K2 to K8, C4, C5 and Y1 to Y5 take minutes, O6 twenty. O6 to O11, O18 and O19 move fewer bytes in larger packets than published; their pages say
+O19, O21, 91, B1 to B18, K2 to K8, C1, C2, C4, C5 and Y1 to Y5 take minutes, O6 twenty. O6 to O11, O18 and O19 move fewer bytes in larger packets than published; their pages say
 what that changes. With --scale and --packets they take others, and with more than their own nothing is judged.")]
 pub struct Arguments {
     /// Claims, such as O1, or 91 for the 91 cases

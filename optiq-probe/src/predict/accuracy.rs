@@ -20,6 +20,11 @@ impl PairError {
     pub fn points(&self) -> f64 {
         (self.predicted - self.measured).abs() * 100.0
     }
+
+    /// The same pairs, when no slowdown at all is predicted of each: what every method has to be better than.
+    pub fn of_no_slowdown(errors: &[PairError]) -> Vec<PairError> {
+        errors.iter().map(|error| PairError { predicted: 0.0, ..error.clone() }).collect()
+    }
 }
 
 /// Errors of many pairs, in percentage points.

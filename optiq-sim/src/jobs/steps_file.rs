@@ -21,8 +21,9 @@ use crate::jobs::program_spec::{AllToAllVAlgorithm, Pace, ProgramKind, ProgramSp
 use crate::time::Time;
 use optiq_files::input;
 use optiq_net::text_file::{self, line_at, shorten};
-use optiq_net::units::parse_picoseconds;
+use optiq_net::units::{format_picoseconds, parse_picoseconds};
 use serde::Deserialize;
+use std::fmt::Write;
 use std::path::Path;
 use toml::Spanned;
 
@@ -129,6 +130,64 @@ impl StepsFile {
         }
         Ok(Self { title: form.title, ranks, processes, steps })
     }
+
+    /// The same application on another number of ranks and slower links, with the work and the bytes of a rank as they are: a stencil
+    /// keeps its faces, on the grid of those ranks whose lengths differ least; in an exchange of all with all a rank has as many bytes
+    /// for fewer partners, so messages grow by `ranks - 1` over the new number less one; sums keep their size. Computing takes `stretch`
+    /// times as long: with links that are slower by as much, both keep their shares.
+    ///
+    /// # Errors
+    /// [`SimError::Workload`] for fewer than 2 ranks, a stretch that is no number from 1 to a million, a step that computes too long then,
+    /// and exchanges whose sizes do not follow from the number of ranks (alltoallv, samplesort).
+    pub fn scaled(&self, ranks: u32, stretch: f64) -> Result<Self, SimError> {
+        let wrong = |text: String| Err(SimError::Workload(format!("{}: {text}", self.title)));
+        if ranks < 2 {
+            return wrong(format!("found {ranks} ranks; at least 2 are expected"));
+        }
+        if !(1.0..=1e6).contains(&stretch) {
+            return wrong(format!("found computing stretched {stretch} times; 1 to 1,000,000 is expected"));
+        }
+        let mut scaled = Self { ranks, processes: 1, ..self.clone() };
+        for step in &mut scaled.steps {
+            // To whole nanoseconds, so that a time has a short text.
+            let nanoseconds = (step.compute.as_picoseconds() as f64 * stretch / 1e3).round();
+            step.compute = Time::picoseconds(nanoseconds as u64 * 1000);
+            if step.compute > MAX_COMPUTE {
+                return wrong(format!(
+                    "a step computes for {:.0} s then; at most 1000 s are expected",
+                    nanoseconds / 1e9
+                ));
+            }
+            match step.exchange.as_mut().map(|spec| &mut spec.kind) {
+                None | Some(ProgramKind::AllReduce { .. }) => {}
+                Some(_) if ranks == self.ranks => {}
+                Some(ProgramKind::Stencil { dims, .. }) => *dims = None,
+                Some(ProgramKind::AllToAll { message, .. }) => {
+                    *message = (*message * u64::from(self.ranks.max(2) - 1)).div_ceil(u64::from(ranks - 1));
+                }
+                Some(_) => {
+                    return wrong(format!("its sizes on {ranks} ranks are not known; {} are expected", self.ranks));
+                }
+            }
+        }
+        Ok(scaled)
+    }
+
+    /// The text of its file, without comments.
+    pub fn text(&self) -> String {
+        let title = self.title.escape_default();
+        let mut text = format!("title = \"{title}\"\nranks = {}\nprocesses = {}\n", self.ranks, self.processes);
+        for same in self.steps.chunk_by(|a, b| a == b) {
+            let _ = write!(text, "\n[[step]]\ntimes = {}\n", same.len());
+            if same[0].compute > Time::ZERO {
+                let _ = writeln!(text, "compute = \"{}\"", format_picoseconds(same[0].compute.as_picoseconds()));
+            }
+            if let Some(spec) = &same[0].exchange {
+                let _ = writeln!(text, "exchange = \"{}\"", spec.to_string().escape_default());
+            }
+        }
+        text
+    }
 }
 
 fn compute(text: &str) -> Result<Time, String> {
@@ -176,6 +235,40 @@ mod tests {
         assert_eq!((found.ranks, found.processes, found.steps.len()), (144, 8, 11));
         assert_eq!(found.steps[0].compute, Time::picoseconds(760_000_000));
         assert!(found.steps[10].exchange.is_none());
+    }
+
+    const FILE: &str = "title = \"a\"\nranks = 144\nprocesses = 8\n[[step]]\ntimes = 2\ncompute = \"760us\"\nexchange = \"alltoall,message=3086B\"\n\
+                        [[step]]\nexchange = \"stencil,message=12KiB,dims=6x6x4\"\n[[step]]\nexchange = \"allreduce,message=8B\"\n[[step]]\ncompute = \"1ms\"\n";
+
+    #[test]
+    fn what_is_written_is_read() {
+        let file = StepsFile::parse(FILE, "a").unwrap();
+        assert_eq!(StepsFile::parse(&file.text(), "b").unwrap(), file);
+        let scaled = file.scaled(16, 200.0).unwrap();
+        assert_eq!(StepsFile::parse(&scaled.text(), "b").unwrap(), scaled);
+    }
+
+    #[test]
+    fn a_rank_keeps_its_bytes_and_its_work() {
+        let file = StepsFile::parse(FILE, "a").unwrap();
+        let scaled = file.scaled(16, 200.0).unwrap();
+        let exchange = |at: usize| scaled.steps[at].exchange.as_ref().map(ToString::to_string).unwrap();
+        assert_eq!((scaled.ranks, scaled.processes, scaled.steps.len()), (16, 1, 5));
+        // 760 us 200 times; 143 messages of 3,086 B are 441,298 B, and 15 of 29,420 B as many but for the last byte.
+        assert_eq!(scaled.steps[0].compute, Time::picoseconds(152_000_000_000));
+        assert!(exchange(0).contains("message=29420B"), "{}", exchange(0));
+        assert!(exchange(2).contains("message=12KiB") && !exchange(2).contains("dims"), "{}", exchange(2));
+        assert!(exchange(3).contains("message=8B"), "{}", exchange(3));
+        assert_eq!(file.scaled(144, 1.0).unwrap().steps, file.steps);
+        let refused = |file: &StepsFile, ranks, stretch| file.scaled(ranks, stretch).unwrap_err().to_string();
+        assert_eq!(refused(&file, 1, 1.0), "a: found 1 ranks; at least 2 are expected");
+        assert!(refused(&file, 4, f64::NAN).contains("stretched NaN times"));
+        assert!(
+            refused(&StepsFile::parse("ranks = 2\n[[step]]\ncompute = \"2s\"", "a").unwrap(), 4, 1e3)
+                .contains("computes for 2000 s")
+        );
+        let sort = StepsFile::parse("ranks = 4\n[[step]]\nexchange = \"samplesort,total=1MB\"", "a").unwrap();
+        assert!(refused(&sort, 8, 1.0).contains("its sizes on 8 ranks are not known"));
     }
 
     #[test]

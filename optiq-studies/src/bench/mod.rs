@@ -9,4 +9,5 @@ pub mod comparison;
 mod exchange;
 pub mod io;
 pub mod job;
+pub mod probe;
 pub mod timing;

@@ -4,6 +4,7 @@
 //! such as `optiq lab jobs`, tells them when to go and when to end.
 
 pub mod control;
+pub mod probe_report;
 pub mod samples;
 
 use optiq_sim::jobs::program_spec::{AllToAllVAlgorithm, ProgramKind, ProgramSpec};

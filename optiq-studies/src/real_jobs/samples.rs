@@ -1,6 +1,7 @@
 //! The document of `optiq bench job`: what each rank of a job has measured.
 
 use crate::failure::Failure;
+use optiq_probe::measure::noise::WakeUps;
 use optiq_sim::jobs::programs::samples::{RankSamples, Sample};
 use optiq_sim::time::Time;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,9 @@ pub struct ProcessSamples {
     pub start_seconds: Vec<f64>,
     /// How long it took.
     pub duration_seconds: Vec<f64>,
+    /// How late it woke up while it had nothing to do.
+    #[serde(default)]
+    pub wake_ups: WakeUps,
 }
 
 /// What a job has measured.
@@ -43,13 +47,14 @@ pub struct RealJobDocument {
 
 impl ProcessSamples {
     /// Of one process.
-    pub fn new(host: &str, samples: &RankSamples) -> Self {
+    pub fn new(host: &str, samples: &RankSamples, wake_ups: WakeUps) -> Self {
         let of = |time: fn(&Sample) -> Time| samples.samples.iter().map(|sample| time(sample).seconds()).collect();
         Self {
             host: host.to_owned(),
             complete: samples.complete.is_some(),
             start_seconds: of(|sample| sample.start),
             duration_seconds: of(|sample| sample.duration),
+            wake_ups,
         }
     }
 
@@ -106,7 +111,7 @@ mod tests {
             messages: 2,
             message_bytes: 1064,
             seconds: 0.04,
-            processes: vec![ProcessSamples::new("h0", &rank)],
+            processes: vec![ProcessSamples::new("h0", &rank, WakeUps::default())],
         };
         let text = serde_json::to_vec(&document).unwrap();
         let read = RealJobDocument::parse(&text).unwrap();

@@ -376,19 +376,7 @@ fn asked_for(config: &Config) -> String {
 
 /// The processor names of all ranks, in rank order.
 fn processor_names(comm: &Communicator) -> Result<Vec<String>, Error> {
-    let name = comm.processor_name()?;
-    // One word per byte: small, once per communicator, and no second collective to write.
-    let words: Vec<u64> = name.bytes().map(u64::from).collect();
-    let (lengths, all) = comm.all_gather(&words)?;
-    let mut rest = &all[..];
-    let mut names = Vec::with_capacity(lengths.len());
-    for length in lengths {
-        let (mine, others) = rest.split_at(length);
-        let bytes: Vec<u8> = mine.iter().map(|&w| w as u8).collect();
-        names.push(String::from_utf8_lossy(&bytes).into_owned());
-        rest = others;
-    }
-    Ok(names)
+    Ok(comm.all_texts(&comm.processor_name()?)?)
 }
 
 /// What the program gives, what the user asks for, or the rule for this MPI library; two-sided where windows cannot be had.

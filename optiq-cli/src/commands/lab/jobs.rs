@@ -1,7 +1,7 @@
 //! `optiq lab jobs`: the jobs of a file with real messages, each alone and all together, beside what is simulated.
 
 use super::jobs_document::{self, Measured, Setting};
-use super::real_jobs::{self, RealJob};
+use super::real_jobs::{self, Counted, RealJob};
 use crate::arguments::duration;
 use crate::failure::Failure;
 use crate::output::{self, Schema};
@@ -12,7 +12,6 @@ use optiq_net::{Network, NodeId};
 use optiq_sim::Model;
 use optiq_sim::jobs::allocation::Allocation;
 use optiq_sim::jobs::file::JobFile;
-use optiq_sim::jobs::programs::samples::RankSamples;
 use optiq_sim::jobs::run::{JobRunOptions, Jobs, run_jobs};
 use optiq_studies::real_jobs::check_program;
 use optiq_studies::real_jobs::samples::RealJobDocument;
@@ -60,6 +59,12 @@ pub struct JobsOf {
     /// The longest time that a single run may take, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = duration, default_value = "300")]
     timeout: Duration,
+    /// Run all together only, and no job alone
+    #[arg(long)]
+    only_together: bool,
+    /// Have all samples of the runs with all jobs in the document
+    #[arg(long, requires = "json")]
+    samples: bool,
     /// Measure only, and simulate nothing
     #[arg(long)]
     no_simulation: bool,
@@ -82,7 +87,7 @@ impl JobsOf {
         let model = model(&file, &network)?;
         let allocation = Allocation::new(&file, &network)?;
         let jobs: Vec<RealJob> = (0..file.jobs.len()).map(|job| real_job(&file, &network, &allocation, job)).collect();
-        let measured = measure(&lab, &jobs, self.repetitions, self.timeout, &progress)?;
+        let (measured, counted) = self.measure(&lab, &jobs, &progress)?;
         progress.now("simulating the same");
         let simulated = match self.no_simulation {
             true => None,
@@ -105,13 +110,45 @@ impl JobsOf {
             allocation: &allocation,
             profile: status.profile,
             repetitions: self.repetitions,
+            links: &status.links,
+            with_samples: self.samples,
         };
-        let document = jobs_document::LabJobsDocument::new(&setting, &measured, simulated.as_ref());
+        let document = jobs_document::LabJobsDocument::new(&setting, &measured, simulated.as_ref(), &counted);
         match self.json {
             true => output::print_json(Schema::LabJobs, &document)?,
             false => output::print(&document.text())?,
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Each job alone, and all together, this number of times in turn; and what the links carried meanwhile when all ran together,
+    /// or the only job did.
+    fn measure(&self, lab: &Lab, jobs: &[RealJob], progress: &Progress) -> Result<(Vec<Measured>, Counted), Failure> {
+        let mut measured: Vec<Measured> = jobs.iter().map(|_| Measured::default()).collect();
+        let mut counted = Counted::default();
+        for repetition in 1..=self.repetitions {
+            let tell = |what: &str| progress.now(format!("repetition {repetition} of {}: {what}", self.repetitions));
+            for (job, of) in jobs.iter().zip(&mut measured).filter(|_| !self.only_together) {
+                tell(&format!("{} alone", job.name));
+                // Alone every job is measured, as it is when it is simulated.
+                let alone = RealJob { is_measured: true, ..job.clone() };
+                let (documents, carried) = real_jobs::run_counted(lab, &[alone], self.timeout)?;
+                of.alone.extend(documents.iter().map(RealJobDocument::ranks));
+                if jobs.len() == 1 {
+                    counted.add(&carried);
+                }
+            }
+            if jobs.len() > 1 || self.only_together {
+                tell("all together");
+                let (documents, carried) = real_jobs::run_counted(lab, jobs, self.timeout)?;
+                counted.add(&carried);
+                for (of, document) in measured.iter_mut().zip(documents) {
+                    of.together.push(document.ranks());
+                    of.processes.extend(document.processes.into_iter().filter(|_| self.samples));
+                }
+            }
+        }
+        Ok((measured, counted))
     }
 }
 
@@ -149,31 +186,4 @@ fn real_job(file: &JobFile, network: &Network, allocation: &Allocation, job: usi
         seed: file.job_seed(job),
         is_measured: entry.is_measured,
     }
-}
-
-/// Each job alone, and all together, this number of times in turn.
-fn measure(
-    lab: &Lab,
-    jobs: &[RealJob],
-    repetitions: u32,
-    timeout: Duration,
-    progress: &Progress,
-) -> Result<Vec<Measured>, Failure> {
-    let mut measured: Vec<Measured> = jobs.iter().map(|_| Measured::default()).collect();
-    for repetition in 1..=repetitions {
-        let tell = |what: &str| progress.now(format!("repetition {repetition} of {repetitions}: {what}"));
-        for (job, of) in jobs.iter().zip(&mut measured) {
-            tell(&format!("{} alone", job.name));
-            // Alone every job is measured, as it is when it is simulated.
-            let alone = RealJob { is_measured: true, ..job.clone() };
-            of.alone.extend(real_jobs::run(lab, &[alone], timeout)?.iter().map(RealJobDocument::ranks));
-        }
-        if jobs.len() > 1 {
-            tell("all together");
-            let found: Vec<Vec<RankSamples>> =
-                real_jobs::run(lab, jobs, timeout)?.iter().map(RealJobDocument::ranks).collect();
-            measured.iter_mut().zip(found).for_each(|(of, ranks)| of.together.push(ranks));
-        }
-    }
-    Ok(measured)
 }

@@ -1,7 +1,8 @@
 //! What `optiq lab jobs` prints, as a document and for people. The names of figures are those of `optiq simulate --jobs`.
 
+use super::real_jobs::Counted;
 use crate::commands::simulate::jobs::document::{SlowdownDocument, Times};
-use optiq_lab::Profile;
+use optiq_lab::{LabLink, Profile, Traffic};
 use optiq_net::Network;
 use optiq_sim::Model;
 use optiq_sim::jobs::allocation::{Allocation, JobHosts};
@@ -9,6 +10,7 @@ use optiq_sim::jobs::file::JobFile;
 use optiq_sim::jobs::programs::samples::RankSamples;
 use optiq_sim::jobs::run::{JobResult, JobResults, JobRun};
 use optiq_sim::jobs::statistics::{JobStatistics, NodeSamples, slowdown};
+use optiq_studies::real_jobs::samples::ProcessSamples;
 use optiq_view::table;
 use serde::Serialize;
 
@@ -17,6 +19,8 @@ use serde::Serialize;
 pub struct Measured {
     pub alone: Vec<Vec<RankSamples>>,
     pub together: Vec<Vec<RankSamples>>,
+    /// All processes of the runs with all jobs, repetition by repetition, where they are asked for.
+    pub processes: Vec<ProcessSamples>,
 }
 
 /// What was asked for.
@@ -27,6 +31,8 @@ pub struct Setting<'a> {
     pub allocation: &'a Allocation,
     pub profile: Profile,
     pub repetitions: u32,
+    pub links: &'a [LabLink],
+    pub with_samples: bool,
 }
 
 #[derive(Serialize)]
@@ -41,6 +47,20 @@ pub struct LabJobsDocument<'a> {
     placement_seed: u64,
     repetitions: u32,
     jobs: Vec<LabJobDocument<'a>>,
+    /// What ports counted while all jobs ran.
+    links: Vec<LinkDocument<'a>>,
+    /// For how long, all repetitions together.
+    counted_seconds: f64,
+}
+
+#[derive(Serialize)]
+struct LinkDocument<'a> {
+    from: &'a str,
+    to: &'a str,
+    bytes: u64,
+    dropped_packets: u64,
+    /// Of what the link carries in that time.
+    utilisation_share: f64,
 }
 
 #[derive(Serialize)]
@@ -67,6 +87,8 @@ struct LabJobDocument<'a> {
     /// The measured slowdown of the mean over the simulated one.
     #[serde(skip_serializing_if = "Option::is_none")]
     slowdown_ratio: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    processes: Option<&'a [ProcessSamples]>,
 }
 
 #[derive(Serialize, Default)]
@@ -111,7 +133,12 @@ fn nodes(hosts: &JobHosts) -> Vec<u32> {
 }
 
 impl<'a> LabJobsDocument<'a> {
-    pub fn new(setting: &Setting<'a>, measured: &[Measured], simulated: Option<&JobResults>) -> Self {
+    pub fn new(
+        setting: &Setting<'a>,
+        measured: &'a [Measured],
+        simulated: Option<&JobResults>,
+        counted: &Counted,
+    ) -> Self {
         let file = setting.file;
         let job = |at: usize| document_of_job(setting, at, &measured[at], simulated.map(|found| &found.jobs[at]));
         Self {
@@ -124,6 +151,8 @@ impl<'a> LabJobsDocument<'a> {
             placement_seed: file.placement_seed,
             repetitions: setting.repetitions,
             jobs: (0..file.jobs.len()).map(job).collect(),
+            links: setting.links.iter().zip(&counted.links).map(|(l, t)| link(l, t, counted.seconds)).collect(),
+            counted_seconds: counted.seconds,
         }
     }
 
@@ -157,6 +186,10 @@ impl<'a> LabJobsDocument<'a> {
         );
         out += &table::list(&rows);
         out.push('\n');
+        let busiest = self.links.iter().max_by(|a, b| a.utilisation_share.total_cmp(&b.utilisation_share));
+        out += &busiest.map_or(String::new(), |link| {
+            format!("busiest link {} -> {}: {}\n", link.from, link.to, table::percent(link.utilisation_share))
+        });
         self.jobs.iter().for_each(|job| out += &job.words());
         out
     }
@@ -178,10 +211,21 @@ impl LabJobDocument<'_> {
     }
 }
 
+fn link<'a>(link: &'a LabLink, counted: &Traffic, seconds: f64) -> LinkDocument<'a> {
+    let capacity = link.rate.bytes() * seconds;
+    LinkDocument {
+        from: &link.from,
+        to: &link.to,
+        bytes: counted.bytes,
+        dropped_packets: counted.dropped,
+        utilisation_share: if capacity > 0.0 { counted.bytes as f64 / capacity } else { 0.0 },
+    }
+}
+
 fn document_of_job<'a>(
     setting: &Setting<'a>,
     at: usize,
-    measured: &Measured,
+    measured: &'a Measured,
     simulated: Option<&JobResult>,
 ) -> LabJobDocument<'a> {
     let (entry, hosts) = (&setting.file.jobs[at], &setting.allocation.jobs[at]);
@@ -208,9 +252,10 @@ fn document_of_job<'a>(
         figures: FiguresDocument::new(of(shown).as_ref()),
         slowdown: found.as_ref().map(SlowdownDocument::new),
         slowdown_mean_by_repetition: each.map(|s| s.mean.value).collect(),
-        alone: is_compared.then(|| FiguresDocument::new(of(&alone).as_ref())),
+        alone: (is_compared && !measured.alone.is_empty()).then(|| FiguresDocument::new(of(&alone).as_ref())),
         simulated: simulated.map(|result| document_of_simulated(result, predicted.as_ref().map(SlowdownDocument::new))),
         slowdown_ratio: ratio,
+        processes: setting.with_samples.then_some(measured.processes.as_slice()),
     }
 }
 

@@ -5,8 +5,9 @@
 //! ([`crate::real_jobs::control`]). Then no program is asked any more, and what is under way is received, so that nothing is left.
 //!
 //! A process that has nothing to do sleeps for a moment: where ranks share processors, those that poll take them from the kernel,
-//! which moves the bytes.
+//! which moves the bytes. How late it wakes up is kept: latencies have that in them as well.
 
+use super::clocks;
 use super::messages::{Head, Kind, Messages};
 use super::places::Places;
 use crate::real_jobs::check_program;
@@ -15,7 +16,9 @@ use crate::real_jobs::samples::{ProcessSamples, RealJobDocument};
 use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
 use optiq_net::{Network, NodeId};
-use optiq_sim::jobs::program_spec::ProgramSpec;
+use optiq_probe::measure::clocks::Offset;
+use optiq_probe::measure::noise::WakeUps;
+use optiq_sim::jobs::program_spec::{ProgramKind, ProgramSpec};
 use optiq_sim::jobs::programs::build::build;
 use optiq_sim::jobs::programs::samples::{JobReport, RankSamples, Sample};
 use optiq_sim::jobs::programs::setting::JobSetting;
@@ -30,6 +33,8 @@ use std::time::{Duration, Instant};
 /// Polls without anything new before a process sleeps, and for how long.
 const POLLS: u32 = 4;
 const NAP: Duration = Duration::from_micros(50);
+/// A start that is further away than this by a rank's clock is none: the clocks are wrong.
+const FARTHEST_START: u64 = 60_000_000_000;
 /// From the decision to begin until a job begins that has no other starter.
 const LEAD: Duration = Duration::from_millis(50);
 
@@ -54,17 +59,46 @@ struct Clock {
 }
 
 impl Clock {
-    /// From nanoseconds since 1970, which ranks of one machine have in common.
-    fn at(nanoseconds: u64) -> Self {
-        let (now, wall) = (Instant::now(), wall_nanoseconds());
+    /// From nanoseconds since 1970 by the clock that all ranks have in common.
+    ///
+    /// # Errors
+    /// A sentence, if that is not near.
+    fn at(nanoseconds: u64, offset: Offset) -> Result<Self, String> {
+        let (now, wall) = (Instant::now(), common_nanoseconds(offset));
+        if nanoseconds.abs_diff(wall) > FARTHEST_START {
+            let apart = nanoseconds.abs_diff(wall) as f64 / 1e9;
+            let limit = FARTHEST_START as f64 / 1e9;
+            return Err(format!(
+                "the job begins {apart:.0} s from now by this rank's clock; clocks within {limit:.0} s of each other are expected"
+            ));
+        }
         let ahead = Duration::from_nanos(nanoseconds.saturating_sub(wall));
         let behind = Duration::from_nanos(wall.saturating_sub(nanoseconds));
-        Self { start: (now + ahead).checked_sub(behind).unwrap_or(now) }
+        Ok(Self { start: (now + ahead).checked_sub(behind).unwrap_or(now) })
     }
 
     fn now(&self) -> Time {
         let since = Instant::now().saturating_duration_since(self.start);
         Time::picoseconds(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1000))
+    }
+}
+
+/// Nanoseconds since 1970 by rank 0's clock.
+fn common_nanoseconds(offset: Offset) -> u64 {
+    wall_nanoseconds().wrapping_add_signed(offset.nanoseconds)
+}
+
+/// Whether samples are differences of two ranks' clocks.
+fn compares_clocks(program: &ProgramSpec) -> bool {
+    match program.kind {
+        ProgramKind::Open { .. }
+        | ProgramKind::Pairs { .. }
+        | ProgramKind::Uniform { .. }
+        | ProgramKind::Tornado { .. }
+        | ProgramKind::Broadcast { .. }
+        | ProgramKind::Incast { puts: false, .. } => true,
+        ProgramKind::Stencil { .. } => program.pace.interval.is_some(),
+        _ => false,
     }
 }
 
@@ -89,6 +123,19 @@ pub fn run(
         }
     };
     let places = places(&comm, network, request)?;
+    run_at(&comm, network, &places, request)
+}
+
+/// Runs a job whose processes are there; collective over the communicator, whose rank 0 has the document.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_at(
+    comm: &Communicator,
+    network: &Network,
+    places: &Places,
+    request: &Request,
+) -> Result<Option<RealJobDocument>, String> {
     let model = Model::for_network(network);
     let setting = JobSetting {
         network,
@@ -105,12 +152,18 @@ pub fn run(
     let program = built.programs.swap_remove(me);
     let place = Process { host: places.hosts[me], job: 0 };
     let ranks = places.ranks.iter().map(|&rank| Rank(rank)).collect();
+    // What has started the job runs all of it on one machine, whose clock it is.
+    let offset = match request.control {
+        None => clocks::against_first(comm, &wall_nanoseconds)?,
+        Some(_) => Offset::default(),
+    };
     let mut job = RealJob {
         process: RealTimeProcess::new(me as u32, place, request.seed, program),
-        messages: Messages::new(&comm, ranks, me as u32),
+        messages: Messages::new(comm, ranks, me as u32),
         report: built.report,
         control: request.control.as_ref().filter(|_| me == 0),
         clock: Clock { start: Instant::now() },
+        offset,
         go: None,
         early: Vec::new(),
         done: 0,
@@ -118,12 +171,20 @@ pub fn run(
         is_ended: false,
         looked: Instant::now(),
         sends: Vec::new(),
+        wake_ups: WakeUps::default(),
     };
     job.connect()?;
     job.begin()?;
     let seconds = job.go_on()?;
-    job.drain(&comm)?;
-    document(&comm, (network, &places), request, &job, seconds)
+    job.drain(comm)?;
+    if request.control.is_none() {
+        let clock = job.clock.start;
+        let end = clocks::against_first(comm, &|| clock.elapsed().as_nanos() as u64)?;
+        if compares_clocks(&request.program) {
+            offset.kept_pace(end, seconds).map_err(|e| e.to_string())?;
+        }
+    }
+    document(comm, (network, places), request, &job, seconds)
 }
 
 /// Where processes are; collective.
@@ -142,6 +203,8 @@ struct RealJob<'a> {
     /// Of the first process.
     control: Option<&'a Control>,
     clock: Clock,
+    /// From this machine's clock to the one that all have in common.
+    offset: Offset,
     /// When the job begins, once the first process has said so.
     go: Option<u64>,
     /// What has come before this process began.
@@ -153,6 +216,7 @@ struct RealJob<'a> {
     /// When the first process last looked at the files of its control.
     looked: Instant,
     sends: Vec<RealTimeSend>,
+    wake_ups: WakeUps,
 }
 
 impl RealJob<'_> {
@@ -210,7 +274,7 @@ impl RealJob<'_> {
                 sleep(POLL);
             }
         };
-        self.clock = Clock::at(at);
+        self.clock = Clock::at(at, self.offset)?;
         while Instant::now() < self.clock.start {
             self.greetings()?;
             let rest = self.clock.start.saturating_duration_since(Instant::now());
@@ -220,7 +284,7 @@ impl RealJob<'_> {
     }
 
     fn decided_start(&self) -> Result<u64, String> {
-        let Some(control) = self.control else { return Ok(wall_nanoseconds() + LEAD.as_nanos() as u64) };
+        let Some(control) = self.control else { return Ok(common_nanoseconds(self.offset) + LEAD.as_nanos() as u64) };
         control.say_ready().map_err(|e| e.to_string())?;
         loop {
             if let Some(at) = control.go().map_err(|e| e.to_string())? {
@@ -320,13 +384,17 @@ impl RealJob<'_> {
     }
 
     /// Leaves the processor to others, for long enough but not beyond what is due.
-    fn rest(&self, idle: u32) {
+    fn rest(&mut self, idle: u32) {
         if idle <= POLLS {
             return yield_now();
         }
         let due = self.process.next().map(|next| next.saturating_sub(self.clock.now()));
         let due = due.map_or(NAP, |due| Duration::from_nanos(due.as_picoseconds() / 1000));
-        sleep(due.min(NAP));
+        let (nap, asleep) = (due.min(NAP), Instant::now());
+        sleep(nap);
+        if nap > Duration::ZERO {
+            self.wake_ups.add(asleep.elapsed().saturating_sub(nap).as_secs_f64());
+        }
     }
 
     /// Receives what is under way.
@@ -357,6 +425,9 @@ fn document(
     let mine = job.report.rank(job.messages.process());
     let mut words = vec![job.messages.sent.iter().sum(), job.messages.bytes_sent];
     words.push(mine.complete.map_or(u64::MAX, Time::as_picoseconds));
+    let late = &job.wake_ups;
+    words.push(late.count);
+    words.extend([late.mean_seconds, late.least_seconds, late.most_seconds].map(f64::to_bits));
     words.extend(mine.samples.iter().flat_map(|s| [s.start.as_picoseconds(), s.duration.as_picoseconds()]));
     let (counts, all) = comm.all_gather(&words).map_err(|e| e.to_string())?;
     if comm.rank().0 != 0 {
@@ -383,7 +454,7 @@ fn document(
         processes: Vec::new(),
     };
     for (&rank, &host) in places.ranks.iter().zip(&places.hosts) {
-        let [messages, bytes, complete, samples @ ..] = of_rank[rank as usize] else {
+        let [messages, bytes, complete, count, mean, least, most, samples @ ..] = of_rank[rank as usize] else {
             return Err(format!("rank {rank} has said nothing of what it has measured"));
         };
         document.messages += messages;
@@ -392,7 +463,9 @@ fn document(
         let sample = |pair: &[u64]| Sample { start: time(pair[0]), duration: time(pair[1]) };
         let complete = (*complete != u64::MAX).then(|| time(*complete));
         let samples = RankSamples { samples: samples.chunks_exact(2).map(sample).collect(), complete };
-        document.processes.push(ProcessSamples::new(network.name(NodeId(host)), &samples));
+        let [mean_seconds, least_seconds, most_seconds] = [mean, least, most].map(|&bits| f64::from_bits(bits));
+        let wake_ups = WakeUps { count: *count, mean_seconds, least_seconds, most_seconds };
+        document.processes.push(ProcessSamples::new(network.name(NodeId(host)), &samples, wake_ups));
     }
     Ok(Some(document))
 }

@@ -23,6 +23,7 @@ const PREDICTIONS: &[Column] = &[
     column("PDFLT", "density_percent", 1),
     column("Queue", "queue_percent", 1),
     column("Phases", "phases_percent", 1),
+    column("no slowdown", "no_slowdown_percent", 1),
 ];
 
 /// The errors of a method over all pairs; slowdowns of victims (rows) by aggressors.
@@ -43,10 +44,11 @@ fn accuracy(errors: &[PairError]) -> Result<Accuracy, Failure> {
     Accuracy::of(errors).ok_or_else(|| Failure::Work("no pairs".into()))
 }
 
-/// A row with an amount for each method.
+/// A row with an amount for each method, and for predicting no slowdown at all.
 fn summary(what: &str, published: Cell, nothing: f64, values: [f64; 5], verdict: Verdict) -> Row {
-    let mut cells = vec![what.into(), Cell::Nothing, published, nothing.into()];
+    let mut cells = vec![what.into(), Cell::Nothing, published, Cell::Nothing];
     cells.extend(values.map(Cell::from));
+    cells.push(nothing.into());
     Row::new(cells, verdict)
 }
 
@@ -71,20 +73,21 @@ pub(in super::super) fn predictors(setting: &Setting) -> Result<Findings, Failur
             (measured[victim][aggressor] * 100.0).into(),
         ];
         cells.extend(by_method.iter().map(|errors| Cell::from(errors[pair].predicted * 100.0)));
+        cells.push(0.0.into());
         rows.push(Row::new(cells, Verdict::NotJudged));
     }
     let found = by_method.iter().map(|errors| accuracy(errors)).collect::<Result<Vec<_>, _>>()?;
-    let nothing: Vec<PairError> = by_method[0].iter().map(|e| PairError { predicted: 0.0, ..e.clone() }).collect();
-    let nothing = accuracy(&nothing)?;
+    let nothing = accuracy(&PairError::of_no_slowdown(&by_method[0]))?;
     let each = |of: &dyn Fn(&Accuracy) -> f64| -> [f64; 5] { std::array::from_fn(|method| of(&found[method])) };
     let [queue, ours] = [&found[3], &found[4]];
-    let mean =
-        Verdict::of(ours.points.mean <= published.mean_error_points && ours.points.mean <= queue.points.mean, || {
-            format!(
-                "the mean error of Phases is {:.1} points, that of Queue {:.1}",
-                ours.points.mean, queue.points.mean
-            )
-        });
+    let least =
+        [published.mean_error_points, queue.points.mean, nothing.points.mean].into_iter().fold(f64::MAX, f64::min);
+    let mean = Verdict::of(ours.points.mean <= least, || {
+        format!(
+            "the mean error of Phases is {:.1} points, that of Queue {:.1}, that of predicting no slowdown {:.1}",
+            ours.points.mean, queue.points.mean, nothing.points.mean
+        )
+    });
     let share = Verdict::of(ours.share_below_10 * 100.0 >= published.below_10_percent, || {
         format!("Phases has {:.0} % of pairs below 10 points", ours.share_below_10 * 100.0)
     });
@@ -143,9 +146,9 @@ fn notes(system: &System, calibrated: &Calibrated, trained: &Trained) -> Vec<Str
     });
     vec![
         format!(
-            "Of the rows below the pairs the column of simulated slowdowns has what predicting no slowdown at all gives. Judged: the mean error of Phases is no \
-             more than the published {} points of the queue model and no more than that of Queue here; at least {} % of pairs below 10 points. \
-             Predicting no slowdown at all has a mean error of {mean:.1} points on the published Table 1, with {:.0} % of pairs below 10: less than the \
+            "Judged: the mean error of Phases is no more than the published {} points of the queue model, than that of Queue here, and than that of predicting no \
+             slowdown at all; at least {} % of pairs below 10 points. (That it has to be better than no slowdown was added after a first run, in which it was: \
+             most slowdowns are small, and a method that is no better says nothing.) Predicting no slowdown at all has a mean error of {mean:.1} points on the published Table 1, with {:.0} % of pairs below 10: less than the \
              published queue model.",
             published.mean_error_points,
             published.below_10_percent,

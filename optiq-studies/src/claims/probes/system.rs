@@ -5,9 +5,11 @@
 
 use super::super::setting::Setting;
 use crate::failure::Failure;
+use crate::proxies::PROXIES;
 use crate::published_probes::PublishedProbes;
 use optiq_measure::statistics::mean;
 use optiq_net::Network;
+use optiq_probe::constants::JITTER_MILLIONTHS;
 use optiq_probe::description::{CompressionB, ImpactB};
 use optiq_probe::predict::table::{Perturbation, Phase};
 use optiq_sim::jobs::parallel::in_parallel;
@@ -20,16 +22,6 @@ use std::thread::available_parallelism;
 
 /// The preset of the machine.
 pub(super) const MODEL: &str = "cab18";
-/// The proxies of the applications, in the order of Table 1.
-const PROXIES: [(&str, &str); 6] = [
-    ("fftw.toml", include_str!("../../../../data/jobs/proxies/fftw.toml")),
-    ("lulesh.toml", include_str!("../../../../data/jobs/proxies/lulesh.toml")),
-    ("mcb.toml", include_str!("../../../../data/jobs/proxies/mcb.toml")),
-    ("milc.toml", include_str!("../../../../data/jobs/proxies/milc.toml")),
-    ("vpfft.toml", include_str!("../../../../data/jobs/proxies/vpfft.toml")),
-    ("amg.toml", include_str!("../../../../data/jobs/proxies/amg.toml")),
-];
-
 /// From the end of a simulated ping-pong to the next one.
 pub(super) const INTERVAL_NANOSECONDS: u64 = 200_000;
 /// Samples of each pair: 24 ms, twice the longest iteration of a proxy.
@@ -38,8 +30,6 @@ const SAMPLES: u32 = 120;
 const TIMED_SECONDS: f64 = 8e-3;
 /// The most operations that are timed.
 const MOST_OPERATIONS: u32 = 3;
-/// Intervals of probes, and times of computing, differ by this.
-const JITTER_MILLIONTHS: u32 = 50_000;
 /// The time over which latencies are averaged for a phase of an application.
 const PHASE_SECONDS: f64 = 500e-6;
 /// Bins of the histograms: 0.1 us up to 100 us, and one for all beyond.
@@ -125,10 +115,10 @@ impl<'a> System<'a> {
         let told = |e: std::io::Error| Failure::Work(format!("the proxies cannot be written: {e}"));
         let folder = tempfile::tempdir().map_err(told)?;
         let mut applications = Vec::new();
-        for (name, text) in PROXIES {
-            let file = folder.path().join(name);
-            std::fs::write(&file, text).map_err(told)?;
-            let StepsFile { ranks, processes, .. } = StepsFile::parse(text, name)?;
+        for proxy in PROXIES {
+            let file = folder.path().join(proxy.file);
+            std::fs::write(&file, proxy.text()).map_err(told)?;
+            let StepsFile { ranks, processes, .. } = proxy.steps()?;
             let mut program: ProgramSpec = "steps,file=x,samples=1,warmup=1".parse()?;
             program.kind = ProgramKind::Steps { file };
             program.pace.jitter_millionths = JITTER_MILLIONTHS;

@@ -319,6 +319,25 @@ impl Communicator {
         Ok((counts.into_iter().map(|c| c as usize).collect(), all))
     }
 
+    /// A short text of every rank, in rank order.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    pub fn all_texts(&self, mine: &str) -> Result<Vec<String>, TransportError> {
+        // One word per byte: small, seldom, and no second collective to write.
+        let words: Vec<u64> = mine.bytes().map(u64::from).collect();
+        let (lengths, all) = self.all_gather(&words)?;
+        let mut rest = &all[..];
+        let mut texts = Vec::with_capacity(lengths.len());
+        for length in lengths {
+            let (these, others) = rest.split_at(length);
+            let bytes: Vec<u8> = these.iter().map(|&w| w as u8).collect();
+            texts.push(String::from_utf8_lossy(&bytes).into_owned());
+            rest = others;
+        }
+        Ok(texts)
+    }
+
     /// The root's bytes, on every rank.
     ///
     /// # Errors
