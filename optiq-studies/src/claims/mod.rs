@@ -15,6 +15,7 @@ pub mod interference;
 pub mod list;
 mod machine;
 pub mod page;
+mod picture;
 mod postcards;
 mod probes;
 mod profiler;
