@@ -357,6 +357,44 @@ fn a_folder_that_cannot_be_written_is_one_warning() {
     assert!(!wrong.exists());
 }
 
+/// A file system that is full before all ranks have written: a sentence, a program that goes on, and no part of a file.
+#[test]
+fn a_full_disk_costs_files_and_nothing_else() {
+    let may = std::process::Command::new("unshare").args(["-rm", "true"]).status().is_ok_and(|s| s.success());
+    if program().is_none() || !may {
+        println!("skipped: no user namespaces here, in which a file system could be mounted");
+        return;
+    }
+    let library = common::preload_library();
+    let (full, seen) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let places = [full.path(), seen.path()].map(|path| path.to_str().unwrap().to_owned());
+    let inside = format!(
+        "mount -t tmpfs -o size=8k none {0} && \"$@\"; status=$?; cp -r {0} {1}/copy; exit $status",
+        places[0], places[1]
+    );
+    let environment = [("LD_PRELOAD", library.as_str()), ("OPTIQ_PROFILE", places[0].as_str())];
+    let prefix = ["unshare", "-rm", "sh", "-c", &inside, "sh"];
+    let run = common::mpirun_under(
+        &prefix,
+        6,
+        program().unwrap(),
+        &["ring", "bcast", "alltoall", "reduce", "nested"],
+        &environment,
+    );
+    let output = run.all_well(6, "on a full disk");
+    // Two pages have place for two of six files; who comes first is chance.
+    let copy = seen.path().join("copy");
+    let left: Vec<_> = std::fs::read_dir(&copy).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(left.len() < 6 && left.iter().all(|name| name.to_str().unwrap().ends_with(".json")), "{left:?}");
+    // The first rank of a host speaks for all of them, if it is among those that cannot write.
+    let is_said = output.contains("no profile is written") && output.contains("No space left");
+    assert_eq!(is_said, !copy.join("optiq-profile-00000.json").exists(), "{output}");
+    match JobProfile::load(&copy) {
+        Ok(profile) => assert!(profile.unreadable.is_empty() && profile.missing.len() == 6 - left.len()),
+        Err(error) => assert!(left.is_empty(), "{error}"),
+    }
+}
+
 #[test]
 fn nothing_is_written_and_nothing_said_if_it_is_not_asked_for() {
     if program().is_none() {
