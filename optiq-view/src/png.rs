@@ -25,8 +25,10 @@ pub fn png(svg: &str) -> Result<Vec<u8>, String> {
     let sans = resvg::usvg::fontdb::Family::SansSerif;
     let query = resvg::usvg::fontdb::Query { families: &[sans], ..Default::default() };
     if fonts.query(&query).is_none() {
-        let family = fonts.faces().find_map(|face| face.families.first().map(|(name, _)| name.clone()));
-        fonts.set_sans_serif_family(family.unwrap_or_default());
+        let names = || fonts.faces().filter_map(|face| face.families.first().map(|(name, _)| name.as_str()));
+        let sans = names().find(|name| name.contains("Sans") && !name.contains("Mono"));
+        let family = sans.or_else(|| names().next()).unwrap_or_default().to_owned();
+        fonts.set_sans_serif_family(family);
     }
     let tree = Tree::from_str(svg, &options).map_err(|e| format!("the picture cannot be read as SVG: {e}"))?;
     let size = tree.size();
