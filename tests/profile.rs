@@ -63,8 +63,7 @@ fn bytes_of_lines(profile: &JobProfile, moved: Moved) -> BTreeMap<String, u64> {
         let Some(number) = region.call_site.and_then(|site| found.number(file, site)) else { return };
         let line = &found.lines[number as usize];
         assert!(line.file.ends_with("traffic.c"), "{line:?}");
-        // A call of several lines may be that of any of them.
-        let text = lines[(line.line as usize).saturating_sub(2)..(line.line as usize + 1).min(lines.len())].join(" ");
+        let text = lines[line.line as usize - 1];
         let call = text.split("MPI_").nth(1).unwrap_or_default().split('(').next().unwrap_or_default();
         *bytes.entry(call.to_owned()).or_default() += t.bytes;
     });

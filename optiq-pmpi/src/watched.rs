@@ -422,7 +422,12 @@ entry_points! {
         mpi_compare_and_swap, mpi_compare_and_swap_, mpi_compare_and_swap__, MPI_COMPARE_AND_SWAP,
         mpi_compare_and_swap_f08_;
 
-    // Files.
+    // Files. What is sent to open one belongs to that call; Fortran's has the length of the name behind its arguments, and is left to MPI.
+    Profiled message Alltoallv: MPI_File_open(comm: Comm, filename: Any, amode: Int, info: Info, fh: Any) => Moves::Other; ;
+
+    Profiled message Alltoallv: MPI_File_close(fh: Any) => Moves::Other;
+        mpi_file_close, mpi_file_close_, mpi_file_close__, MPI_FILE_CLOSE, mpi_file_close_f08_;
+
     Profiled file Alltoallv: MPI_File_read(fh: File, buf: Received, count: Int, datatype: Type, status: Any) =>
         Moves::Read(Elements { count, datatype });
         mpi_file_read, mpi_file_read_, mpi_file_read__, MPI_FILE_READ, mpi_file_read_f08_;
