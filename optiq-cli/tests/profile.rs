@@ -234,6 +234,60 @@ fn gaps_are_told_and_the_rest_is_shown() {
     }
 }
 
+/// Files that are of no use: all are named, nothing is printed as if it were a result.
+#[test]
+fn profiles_of_other_jobs_and_empty_ones_are_refused() {
+    let refused = |folder: &Folder, says: &str| {
+        for line in ["profile show . --json".to_owned(), format!("traffic --topology {TREE} --profile . --json")] {
+            let output = folder.run(&line);
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(output.status.code() == Some(2) && output.stdout.is_empty(), "{line}: {said}");
+            assert!(said.contains(says) && said.lines().count() == 1, "{line}: {said}");
+        }
+    };
+    let mixed = profiled("profile-mixed");
+    mixed.write("optiq-profile-00002.json", file(2, 5, "h1", &[("", json!([]))]).replace("\"17\"", "\"18\""));
+    refused(&mixed, "of job \"18\" with 5 ranks; the files of one job are expected");
+    let empty = Folder::new("profile-empty");
+    refused(&empty, "holds no profile; files such as optiq-profile-00000.json are expected");
+    empty.write("optiq-profile-00000.json", "");
+    refused(&empty, "it is empty; a JSON object is expected");
+    // Ranks that sent nothing are a profile all the same.
+    empty.write("optiq-profile-00000.json", file(0, 1, "h0", &[("", json!([]))]));
+    let document: Value =
+        serde_json::from_str(&empty.succeed(&format!("traffic --topology {TREE} --profile . --json"))).unwrap();
+    assert_eq!((&document["bytes"], &document["links"]), (&json!(0), &json!([])));
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_leaves_no_part_of_a_file() {
+    let folder = profiled("traffic-full");
+    let line = format!("traffic --topology {TREE} --profile . --csv");
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let output = folder.command(&words).stdout(full()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && said.contains("No space left"), "{said}");
+    let may = Command::new("unshare").args(["-rm", "true"]).status().is_ok_and(|s| s.success());
+    if !may {
+        println!("skipped: no user namespaces here, in which a file system could be mounted");
+        return;
+    }
+    // One page, which is taken.
+    std::fs::create_dir(folder.path("full")).unwrap();
+    let inside =
+        "mount -t tmpfs -o size=4k none full && echo x > full/taken && \"$@\"; status=$?; ls -A full; exit $status";
+    for option in ["--report", "--svg", "--png"] {
+        let mut command = Command::new("unshare");
+        command.args(["-rm", "sh", "-c", inside, "sh", env!("CARGO_BIN_EXE_optiq")]).current_dir(folder.path(""));
+        command.args(["traffic", "--topology", TREE, "--profile", ".", "--csv", option, "full/picture"]);
+        let output = command.env("OPTIQ_CONF", "none").output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && said.contains("No space left"), "{option}: {said}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "taken\n", "{option}");
+    }
+}
+
 /// A library that can be preloaded into everything: this test.
 fn library() -> String {
     std::env::current_exe().unwrap().to_str().unwrap().to_owned()
