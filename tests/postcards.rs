@@ -10,6 +10,7 @@ use optiq_trace::postcards::{
     CallSites, Clocks, Collection, ComponentKind, GapPlace, Gathered, Joined, Path as ChunkPath, Postcard,
     RankPostcards, decode_rank, join,
 };
+use optiq_trace::profile::job::JobProfile;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -29,6 +30,14 @@ fn program() -> &'static Path {
 
 /// Four ranks at the corners of a square, over planned paths with relays; the folder with traces and postcards, and the line.
 fn run(arguments: &[&str], more: &[(&str, &str)]) -> (TempDir, u32) {
+    let (folder, run) = started(arguments, more);
+    assert!(run.success && run.output.contains("all is well"), "{}", run.output);
+    let line = run.output.lines().find_map(|l| l.strip_prefix("line ")).unwrap().parse().unwrap();
+    (folder, line)
+}
+
+/// The folder, and how the run ended.
+fn started(arguments: &[&str], more: &[(&str, &str)]) -> (TempDir, common::Run) {
     let folder = TempDir::new().unwrap();
     let (trace, cards) = (folder.path().join("trace"), folder.path().join("cards"));
     let every = EVERY.to_string();
@@ -47,9 +56,7 @@ fn run(arguments: &[&str], more: &[(&str, &str)]) -> (TempDir, u32) {
     ]
     .concat();
     let run = common::mpirun(4, program(), arguments, &environment);
-    assert!(run.success && run.output.contains("all is well"), "{}", run.output);
-    let line = run.output.lines().find_map(|l| l.strip_prefix("line ")).unwrap().parse().unwrap();
-    (folder, line)
+    (folder, run)
 }
 
 fn files(folder: &TempDir) -> Vec<RankPostcards> {
@@ -175,4 +182,26 @@ fn clocks_that_differ_are_found_and_what_is_missing_is_said() {
     let intact = rest.paths.iter().filter(|way| way.is_intact()).count();
     let without = whole.paths.iter().filter(|way| !chain(way).contains(&1)).count();
     assert!(intact > 0 && intact <= without, "{intact} of {without}");
+}
+
+/// Rank 2 is killed before the last of three calls, with postcards and a profile: what all have written before is joined, and the rest is said.
+#[test]
+fn a_rank_that_is_killed_leaves_what_it_wrote() {
+    let library = common::preload_library();
+    let profile = TempDir::new().unwrap();
+    let more = [("LD_PRELOAD", library.as_str()), ("OPTIQ_PROFILE", profile.path().to_str().unwrap())];
+    let (folder, run) = started(&["mpi", "killed"], &more);
+    assert!(!run.success, "{}", run.output);
+    let gathered = Gathered::read(&[folder.path().join("cards")]).unwrap();
+    let notes = gathered.notes.join("\n");
+    assert!(notes.contains("rank 2 has died or is running; what it wrote is joined"), "{notes}");
+    let (_, _, joined) = joined(gathered);
+    // Those of two calls of three at least, through relays as well.
+    let intact: Vec<_> = joined.paths.iter().filter(|way| way.is_intact()).map(chain).collect();
+    assert!(intact.iter().any(|ranks| ranks.len() > 2), "{intact:?}");
+    let JobProfile { missing, files, .. } = JobProfile::load(profile.path()).unwrap();
+    assert!(missing == [2] && files.len() == 3 && files.iter().all(|f| !f.complete), "{missing:?}");
+    let sent: u64 = files.iter().flat_map(|f| &f.regions).flat_map(|r| &r.sent).map(|row| row.2).sum();
+    // Of each of two calls 900,000 and 300,000 bytes, by one leg at least; only rank 2's legs are missing.
+    assert!(sent >= 2 * 600_000, "{sent}");
 }

@@ -7,6 +7,7 @@ mod common;
 
 use optiq_studies::real_runs::monitored_pairs;
 use optiq_trace::profile::job::{JobProfile, Moved, Traffic};
+use optiq_trace::profile::rank_file::FileTraffic;
 use optiq_transport::mpi::Library;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,20 +21,156 @@ const KINDS: [&str; 6] = ["ring", "bcast", "alltoall", "alltoallv", "reduce", "s
 
 /// The program, or a word about why there is nothing to test.
 fn program() -> Option<&'static Path> {
-    static PROGRAM: OnceLock<std::path::PathBuf> = OnceLock::new();
     if Library::CURRENT != Library::OpenMpi {
         println!("skipped: only Open MPI counts messages");
         return None;
     }
-    Some(PROGRAM.get_or_init(|| {
+    Some(any_program())
+}
+
+/// The program, whatever the MPI library.
+fn any_program() -> &'static Path {
+    static PROGRAM: OnceLock<std::path::PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
         let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("profile-traffic");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/preload/traffic.c");
-        let flags = ["-std=gnu99", "-Wall", "-Wextra", "-Werror", "-O1", "-o"];
+        let flags = ["-std=gnu99", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-o"];
         let output =
             std::process::Command::new(common::mpicc()).args(flags).arg(&program).arg(source).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         program
-    }))
+    })
+}
+
+/// Runs the program under the library, whatever MPI library it is, and returns the profile.
+fn profiled_anywhere(ranks: u32, kinds: &[&str], more: &[(&str, &str)]) -> JobProfile {
+    let folder = TempDir::new().unwrap();
+    let library = common::preload_library();
+    let environment =
+        [&[("LD_PRELOAD", library.as_str()), ("OPTIQ_PROFILE", folder.path().to_str().unwrap())], more].concat();
+    common::mpirun(ranks, any_program(), kinds, &environment).all_well(ranks, &format!("{kinds:?}"));
+    JobProfile::load(folder.path()).unwrap()
+}
+
+/// The bytes of each line of the program that called MPI, by its function and the call that stands there.
+fn bytes_of_lines(profile: &JobProfile, moved: Moved) -> BTreeMap<String, u64> {
+    let source =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/preload/traffic.c")).unwrap();
+    let lines: Vec<&str> = source.lines().collect();
+    let found = profile.call_lines();
+    let mut bytes = BTreeMap::new();
+    profile.for_each_record(moved, |file, region, _, _, t| {
+        let Some(number) = region.call_site.and_then(|site| found.number(file, site)) else { return };
+        let line = &found.lines[number as usize];
+        assert!(line.file.ends_with("traffic.c"), "{line:?}");
+        let text = lines[line.line as usize - 1];
+        let call = text.split("MPI_").nth(1).unwrap_or_default().split('(').next().unwrap_or_default();
+        *bytes.entry(call.to_owned()).or_default() += t.bytes;
+    });
+    bytes
+}
+
+#[test]
+fn lines_of_the_program_have_what_their_calls_sent() {
+    if program().is_none() {
+        return;
+    }
+    let kinds = ["ring", "bcast", "alltoall", "reduce", "put", "outside"];
+    let (profile, own, _) = profiled(4, &kinds, &[("OPTIQ_PROFILE_CALL_SITES", "1")]);
+    assert_eq!(profile.pairs(Moved::Sent), own);
+    let by_line = bytes_of_lines(&profile, Moved::Sent);
+    let region =
+        |name: &str| -> u64 { profile.clone().only(name).unwrap().pairs(Moved::Sent).values().map(|t| t.bytes).sum() };
+    assert_eq!(by_line["Sendrecv"], 60_000, "{by_line:?}");
+    for (call, name) in [("Bcast", "bcast"), ("Alltoall", "alltoall"), ("Reduce", "reduce")] {
+        assert_eq!(by_line[call], region(name), "{by_line:?}");
+    }
+    assert_eq!(bytes_of_lines(&profile, Moved::Put), BTreeMap::from([("Put".to_owned(), 4000)]));
+    assert_eq!(bytes_of_lines(&profile, Moved::Got), BTreeMap::from([("Get".to_owned(), 500)]));
+    // The ring is called three times in each of two regions; what is in no call is what MPI_Init and others send.
+    let ring = |name: &str| {
+        let regions = profile.files[0].regions.iter().filter(|r| r.name == name && r.call_site.is_some());
+        regions.map(|r| r.entries).max().unwrap()
+    };
+    assert_eq!((ring("ring"), ring("bcast")), (3, 1));
+}
+
+#[test]
+fn files_are_counted_by_region() {
+    let profile = profiled_anywhere(2, &["files", "ring"], &[]);
+    for file in &profile.files {
+        let of = |name: &str| file.regions.iter().find(|r| r.name == name).unwrap().files;
+        let FileTraffic { reads, read_bytes, writes, written_bytes } = of("files");
+        assert_eq!([reads, read_bytes, writes, written_bytes], [1, 1000, 1, 3000]);
+        assert!(of("ring").is_none() && of("").is_none());
+    }
+}
+
+/// The arguments of calls, where the MPI library does not count: the program's own messages, and nothing of collectives.
+#[test]
+fn calls_are_counted_by_their_arguments() {
+    let calls = [("OPTIQ_PROFILE_SOURCE", "calls"), ("OPTIQ_PROFILE_CALL_SITES", "1")];
+    let profile = profiled_anywhere(4, &["ring", "bcast", "alltoall", "put"], &calls);
+    assert!(profile.files.iter().all(|f| f.source.name == "calls" && !f.source.collectives));
+    let by_hand: Pairs =
+        (0..4).map(|r| ((r, (r + 1) % 4), Traffic { messages: 3, bytes: 3000 * (u64::from(r) + 1) })).collect();
+    assert_eq!(profile.pairs(Moved::Sent), by_hand);
+    assert_eq!(bytes_of_lines(&profile, Moved::Sent), BTreeMap::from([("Sendrecv".to_owned(), 30_000)]));
+    let one = |moved| profile.pairs(moved).into_iter().map(|(pair, t)| (pair, t.bytes)).collect::<Vec<_>>();
+    assert_eq!((one(Moved::Put), one(Moved::Got)), (vec![((0, 1), 4000)], vec![((1, 0), 500)]));
+    // What OPTIQ's own transports carry, leg by leg.
+    let planned = [
+        ("OPTIQ_PROFILE_SOURCE", "calls"),
+        ("OPTIQ_TOPOLOGY", "torus:2x2"),
+        ("OPTIQ_PLACEMENT", "rank"),
+        ("OPTIQ_ALGORITHM", "multipath"),
+    ];
+    let profile = profiled_anywhere(4, &["alltoallv"], &planned);
+    let bytes: u64 =
+        [Moved::Sent, Moved::Put].iter().flat_map(|m| profile.pairs(*m).into_values()).map(|t| t.bytes).sum();
+    let demands: u64 =
+        (0..4).flat_map(|r| (0..4).filter(move |i| *i != r).map(move |i| 20_000 + 100 * r + 10 * i)).sum();
+    assert!(bytes >= demands && bytes <= 3 * demands, "{bytes} of {demands}");
+}
+
+/// Which interface carried how much to whom: the kernel's counts of this process's connections.
+#[test]
+fn connections_tell_what_each_interface_carried() {
+    if program().is_none() {
+        return;
+    }
+    let tcp = [("OMPI_MCA_btl", "tcp,self"), ("OMPI_MCA_btl_tcp_if_include", "lo"), ("OMPI_MCA_pml", "ob1")];
+    let (profile, own, _) = profiled(2, &["bulk"], &tcp);
+    for file in &profile.files {
+        let sent: u64 = own.iter().filter(|((from, _), _)| *from == file.rank).map(|(_, t)| t.bytes).sum();
+        let lo = file.connections.iter().find(|c| c.interface == "lo").unwrap();
+        // With MPI's headers, and what the launcher says to its processes.
+        let most = sent + sent / 20 + 100_000;
+        assert!((sent..most).contains(&lo.sent_bytes), "{sent} bytes, and {lo:?}");
+    }
+}
+
+/// A rank is killed while the others wait for it: they are ended by the launcher, and have written what they had sent.
+#[test]
+fn a_rank_that_is_killed_is_a_gap_and_the_others_are_there() {
+    if program().is_none() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let library = common::preload_library();
+    let environment = [("LD_PRELOAD", library.as_str()), ("OPTIQ_PROFILE", folder.path().to_str().unwrap())];
+    let run = common::mpirun(4, program().unwrap(), &["ring", "killed"], &environment);
+    assert!(!run.success, "{}", run.output);
+    let profile = JobProfile::load(folder.path()).unwrap();
+    assert_eq!(profile.missing, [1], "{:?}", profile.gaps());
+    assert!(profile.files.iter().all(|f| !f.complete));
+    let pairs = profile.clone().only("ring").unwrap().pairs(Moved::Sent);
+    assert_eq!(pairs[&(2, 3)], Traffic { messages: 3, bytes: 9000 });
+    let gaps = profile.gaps().join("; ");
+    assert!(
+        gaps.contains("no profile of rank 1") && gaps.contains("rank 0, 2-3 did not come to MPI_Finalize"),
+        "{gaps}"
+    );
 }
 
 /// Runs the program under the library, and returns the profile, Open MPI's own count, and what was printed.
@@ -217,6 +354,44 @@ fn a_folder_that_cannot_be_written_is_one_warning() {
         assert_eq!(output.matches("warning").count(), 1, "{output}");
     }
     assert!(!wrong.exists());
+}
+
+/// A file system that is full before all ranks have written: a sentence, a program that goes on, and no part of a file.
+#[test]
+fn a_full_disk_costs_files_and_nothing_else() {
+    let may = std::process::Command::new("unshare").args(["-rm", "true"]).status().is_ok_and(|s| s.success());
+    if program().is_none() || !may {
+        println!("skipped: no user namespaces here, in which a file system could be mounted");
+        return;
+    }
+    let library = common::preload_library();
+    let (full, seen) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let places = [full.path(), seen.path()].map(|path| path.to_str().unwrap().to_owned());
+    let inside = format!(
+        "mount -t tmpfs -o size=8k none {0} && \"$@\"; status=$?; cp -r {0} {1}/copy; exit $status",
+        places[0], places[1]
+    );
+    let environment = [("LD_PRELOAD", library.as_str()), ("OPTIQ_PROFILE", places[0].as_str())];
+    let prefix = ["unshare", "-rm", "sh", "-c", &inside, "sh"];
+    let run = common::mpirun_under(
+        &prefix,
+        6,
+        program().unwrap(),
+        &["ring", "bcast", "alltoall", "reduce", "nested"],
+        &environment,
+    );
+    let output = run.all_well(6, "on a full disk");
+    // Two pages have place for two of six files; who comes first is chance.
+    let copy = seen.path().join("copy");
+    let left: Vec<_> = std::fs::read_dir(&copy).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(left.len() < 6 && left.iter().all(|name| name.to_str().unwrap().ends_with(".json")), "{left:?}");
+    // The first rank of a host speaks for all of them, if it is among those that cannot write.
+    let is_said = output.contains("no profile is written") && output.contains("No space left");
+    assert_eq!(is_said, !copy.join("optiq-profile-00000.json").exists(), "{output}");
+    match JobProfile::load(&copy) {
+        Ok(profile) => assert!(profile.unreadable.is_empty() && profile.missing.len() == 6 - left.len()),
+        Err(error) => assert!(left.is_empty(), "{error}"),
+    }
 }
 
 #[test]

@@ -1,31 +1,49 @@
-//! The files with a picture of a fabric that commands write: `--report` and `--svg`.
+//! The files with a picture of a fabric that commands write: `--report`, `--svg` and `--png`.
 
 use crate::failure::Failure;
-use crate::target::Target;
+use crate::target::{Target, check_distinct};
+use clap::Args;
 use optiq_net::Network;
 use optiq_view::fabric::{FabricLayout, FabricPicture, LinkSeries};
 use optiq_view::plan::check_size;
-use std::path::Path;
+use optiq_view::png::png;
+use std::path::PathBuf;
+
+/// The arguments that name the files.
+#[derive(Debug, Args)]
+pub struct PictureFiles {
+    /// Write a page with the fabric and what its links carry to this file: to move about in, to search, to filter; - is standard output
+    #[arg(long, value_name = "PAGE")]
+    report: Option<PathBuf>,
+    /// Write the same picture, still, to this file; - is standard output
+    #[arg(long, value_name = "FILE.svg")]
+    svg: Option<PathBuf>,
+    /// Write the still picture as a PNG of 2,400 pixels across, with letters from the fonts of this machine
+    #[arg(long, value_name = "FILE.png")]
+    png: Option<PathBuf>,
+}
 
 /// Where pictures are to be written.
 pub struct FabricPictures {
     report: Option<Target>,
     svg: Option<Target>,
+    png: Option<Target>,
 }
 
 impl FabricPictures {
     /// Checks that the files can be written.
     ///
     /// # Errors
-    /// As [`Target::new`].
-    pub fn new(report: Option<&Path>, svg: Option<&Path>) -> Result<Self, Failure> {
-        let [report, svg] = [report, svg].map(|path| path.map(Target::new).transpose());
-        Ok(Self { report: report?, svg: svg? })
+    /// As [`Target::new`], and for a file that is named twice.
+    pub fn new(files: &PictureFiles) -> Result<Self, Failure> {
+        check_distinct(&[("--report", &files.report), ("--svg", &files.svg), ("--png", &files.png)])?;
+        let target = |path: &Option<PathBuf>| path.as_deref().map(Target::new).transpose();
+        Ok(Self { report: target(&files.report)?, svg: target(&files.svg)?, png: target(&files.png)? })
     }
 
     /// Whether any is to be written.
     pub fn is_wanted(&self) -> bool {
-        self.report.is_some() || self.svg.is_some()
+        self.report.is_some() || self.svg.is_some() || self.png.is_some()
     }
 
     /// Refuses a network that is too large for the pictures that are wanted, before it is laid out.
@@ -56,9 +74,16 @@ impl FabricPictures {
             let page = picture.page().map_err(|e| Failure::Work(format!("cannot make the page: {e}")))?;
             target.write(|out| out.write_all(page.as_bytes()))?;
         }
+        if self.svg.is_none() && self.png.is_none() {
+            return Ok(());
+        }
+        let svg = picture.svg();
         if let Some(target) = &self.svg {
-            let svg = picture.svg();
             target.write(|out| out.write_all(svg.as_bytes()))?;
+        }
+        if let Some(target) = &self.png {
+            let png = png(&svg).map_err(|why| Failure::Work(format!("--png: {why}")))?;
+            target.write(|out| out.write_all(&png))?;
         }
         Ok(())
     }

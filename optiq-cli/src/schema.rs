@@ -3,9 +3,9 @@
 //!
 //! A key that is added leaves the version as it is; one that is renamed, removed or changes its meaning raises it.
 
-/// Declares the schemas from lines `Name: "name"`; all are of version 1.
+/// Declares the schemas from lines `Name: "name"`, of version 1, or `Name: "name" / version`.
 macro_rules! schemas {
-    ($($(#[$attribute:meta])* $variant:ident: $name:literal,)*) => {
+    ($($(#[$attribute:meta])* $variant:ident: $name:literal $(/ $version:literal)?,)*) => {
         /// What a document is.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "some commands need MPI"))]
@@ -17,7 +17,7 @@ macro_rules! schemas {
             /// As documents have it: `optiq-plan/1`.
             pub fn id(self) -> &'static str {
                 match self {
-                    $(Schema::$variant => concat!("optiq-", $name, "/1"),)*
+                    $(Schema::$variant => schemas!(@id $name $($version)?),)*
                 }
             }
         }
@@ -25,6 +25,12 @@ macro_rules! schemas {
         /// The JSON Schemas: the names of their files, and what is in them.
         pub const FILES: &[(&str, &str)] =
             &[$((concat!($name, ".json"), include_str!(concat!("../schemas/", $name, ".json"))),)*];
+    };
+    (@id $name:literal) => {
+        concat!("optiq-", $name, "/1")
+    };
+    (@id $name:literal $version:literal) => {
+        concat!("optiq-", $name, "/", $version)
     };
 }
 
@@ -113,7 +119,7 @@ schemas! {
     ProfileRun: "profile-run",
     /// The file of a rank, which the preload library writes.
     #[allow(dead_code, reason = "not written by the command")]
-    ProfileRank: "profile-rank",
+    ProfileRank: "profile-rank" / 2,
     /// `optiq traffic`.
     Traffic: "traffic",
     /// `optiq wrap`.

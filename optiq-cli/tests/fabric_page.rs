@@ -9,7 +9,7 @@ mod profiled;
 mod support;
 
 use devtools::{Browser, chromium};
-use profiled::{file, profiled};
+use profiled::{file, profiled, two_jobs};
 use serde_json::json;
 use support::Folder;
 
@@ -97,10 +97,7 @@ fn the_wheel_zooms_where_the_pointer_is_and_dragging_moves() {
     let (x, y) = (500.0, 600.0);
     browser.mouse("mouseMoved", &[x, y]);
     browser.mouse("mousePressed", &[x, y]);
-    browser.call(
-        "Input.dispatchMouseEvent",
-        json!({"type": "mouseMoved", "x": x - 30.0, "y": y - 10.0, "button": "left", "buttons": 1}),
-    );
+    browser.drag(&[x - 30.0, y - 10.0]);
     browser.mouse("mouseReleased", &[x - 30.0, y - 10.0]);
     let moved = browser.numbers("optiqFabric.placeOf('h3')");
     assert!(
@@ -136,13 +133,6 @@ fn hosts_are_found_and_parts_are_chosen() {
     browser.type_text("nothing");
     browser.wait("document.getElementById('found').textContent.startsWith('no host or switch')");
     // Only the region solve and what is inside it: h0 sends 100 + 10.
-    let choose = |label: &str, words: &str| {
-        format!(
-            "(() => {{ const s = document.querySelector('select[aria-label=\"{label}\"]'); \
-             s.value = [...s.options].find((o) => o.textContent === '{words}').value; \
-             s.dispatchEvent(new Event('change')); optiqFabric.fit(); }})()"
-        )
-    };
     browser.value(&choose("Region", "solve"));
     let place = browser.numbers(&format!("optiqFabric.placeOfEnd('h0', '{left}', 0.6)"));
     browser.mouse("mouseMoved", &place);
@@ -155,6 +145,53 @@ fn hosts_are_found_and_parts_are_chosen() {
     browser.mouse("mouseMoved", &[5.0, 5.0]);
     browser.mouse("mouseMoved", &place);
     assert_eq!(tip(&mut browser), Vec::<String>::new());
+}
+
+/// Chooses in one of the lists, and shows everything.
+fn choose(label: &str, words: &str) -> String {
+    format!(
+        "(() => {{ const s = document.querySelector('select[aria-label=\"{label}\"]'); \
+         s.value = [...s.options].find((o) => o.textContent === '{words}').value; \
+         s.dispatchEvent(new Event('change')); optiqFabric.fit(); }})()"
+    )
+}
+
+/// Two mirrored trees: a link of a host is in one of two rails, and the bytes of two jobs are told apart.
+#[test]
+fn jobs_and_rails_are_chosen() {
+    let folder = two_jobs("fabric-page-jobs");
+    let tree = format!("{TREE},rails=2");
+    folder.succeed(&format!("traffic --topology {tree} --profile one --profile two --report page.html --json"));
+    let csv = folder.succeed(&format!("traffic --topology {tree} --profile one --csv"));
+    let leaf = csv.lines().map(|l| l.split(',').collect::<Vec<_>>()).find(|l| l[0] == "h0" && l[6] == "1000").unwrap()
+        [1]
+    .to_owned();
+    let other = csv.lines().map(|l| l.split(',').collect::<Vec<_>>()).find(|l| l[0] == "h0" && l[1] != leaf).unwrap()
+        [1]
+    .to_owned();
+    let Some(mut browser) = open(&folder, "page.html") else { return };
+    let bytes = |browser: &mut Browser, host: &str, leaf: &str| {
+        let place = browser.numbers(&format!("optiqFabric.placeOfEnd('{host}', '{leaf}', 0.6)"));
+        browser.mouse("mouseMoved", &[5.0, 5.0]);
+        browser.mouse("mouseMoved", &place);
+        tip(browser).get(2).cloned().unwrap_or_default()
+    };
+    assert_eq!(bytes(&mut browser, "h0", &leaf), "bytes|1.00 kB|100 B");
+    browser.value(&choose("Job", "two (two)"));
+    assert_eq!(bytes(&mut browser, "h0", &leaf), "bytes|0 B|0 B");
+    browser.value(&choose("Region", "solve"));
+    assert_eq!(bytes(&mut browser, "h0", &leaf), "bytes|0 B|0 B");
+    browser.value(&choose("Job", "one (one)"));
+    assert_eq!(bytes(&mut browser, "h0", &leaf), "bytes|1.00 kB|100 B");
+    browser.value(&choose("Job", "all"));
+    // Each rail has one of the two links of h0, and hides the other.
+    let shown: Vec<[bool; 2]> = ["1", "2"]
+        .map(|rail| {
+            browser.value(&choose("Rail", rail));
+            [&leaf, &other].map(|leaf| !bytes(&mut browser, "h0", leaf).is_empty())
+        })
+        .to_vec();
+    assert!(shown == [[true, false], [false, true]] || shown == [[false, true], [true, false]], "{shown:?}");
 }
 
 /// Frames while everything moves: how many a second are printed; what must hold is that no frame draws more than its share, however

@@ -6,7 +6,7 @@
 mod profiled;
 mod support;
 
-use profiled::{file, profiled};
+use profiled::{file, file_with_sites, profiled, two_jobs};
 use serde_json::{Value, json};
 use std::process::Command;
 use support::Folder;
@@ -72,6 +72,88 @@ fn link_ends_carry_what_a_walk_by_hand_gives() {
     // One region alone.
     let halo: Value = serde_json::from_str(&folder.succeed(&format!("{line} --region solve/halo"))).unwrap();
     assert_eq!(halo["bytes"], 1000);
+}
+
+/// h0 sends 100 to h2 from one line and 20 from another, h1 sends 7 to h3 from a line that h0 has as well: the leaf sends 127 up.
+#[test]
+fn busiest_links_name_the_lines_that_load_them() {
+    let folder = Folder::new("traffic-lines");
+    let write = |rank: u32, host: &str, records: &[(&str, Option<u32>, Value)]| {
+        // The same two calls, at other addresses of the list in each rank.
+        let addresses = if rank == 1 { [0x40, 0x20] } else { [0x20, 0x40] };
+        folder.write(&format!("optiq-profile-{rank:05}.json"), file_with_sites(rank, 4, host, &addresses, records));
+    };
+    write(0, "h0", &[("", None, json!([])), ("s", Some(0), json!([[2, 4, 100]])), ("s", Some(1), json!([[2, 1, 20]]))]);
+    write(1, "h1", &[("", None, json!([])), ("", Some(0), json!([[3, 1, 7]]))]);
+    write(2, "h2", &[("", None, json!([]))]);
+    write(3, "h3", &[("", None, json!([]))]);
+    let document: Value =
+        serde_json::from_str(&folder.succeed(&format!("traffic --topology {TREE} --profile . --json"))).unwrap();
+    let up = document["busiest"].as_array().unwrap().iter().find(|link| link["bytes"] == 127).unwrap();
+    let line = |function: &str, bytes: u64| json!({"file": "", "line": 0, "function": function, "bytes": bytes});
+    assert_eq!(up["call_sites"], json!([line("app+0x20", 100), line("app+0x40", 27)]));
+    assert_eq!((&up["makers"][0]["call_site"], &up["makers"][0]["region"]), (&json!("app+0x20"), &json!("s")));
+    let text = folder.succeed(&format!("traffic --topology {TREE} --profile ."));
+    assert!(text.contains("h0 to h2 in s at app+0x20 100 B"), "{text}");
+    let shown: Value = serde_json::from_str(&folder.succeed("profile show . --json")).unwrap();
+    let calls: Vec<_> =
+        shown["call_sites"].as_array().unwrap().iter().map(|c| (&c["function"], &c["bytes"], &c["calls"])).collect();
+    assert_eq!(calls, [(&json!("app+0x20"), &json!(100), &json!(1)), (&json!("app+0x40"), &json!(27), &json!(2))]);
+    assert!(shown["notes"][0].as_str().unwrap().contains("/gone/app"), "{shown}");
+    // A region's time is that of all its records.
+    assert_eq!((&shown["regions"][1]["name"], &shown["regions"][1]["seconds_max"]), (&json!("s"), &json!(1.0)));
+    let text = folder.succeed("profile show . --region s");
+    assert!(text.contains("called from") && !text.contains("27 B"), "{text}");
+}
+
+#[test]
+fn several_jobs_are_told_apart() {
+    let folder = two_jobs("traffic-jobs");
+    let line = format!("traffic --topology {TREE} --profile one --profile two");
+    let document: Value = serde_json::from_str(&folder.succeed(&format!("{line} --json"))).unwrap();
+    assert_eq!((&document["bytes"], &document["rank_count"]), (&json!(1540), &json!(4)));
+    assert_eq!(document["jobs"][1], json!({"job": "two (two)", "rank_count": 2, "bytes": 440}));
+    // Both jobs send from one leaf to the other.
+    let up = document["busiest"].as_array().unwrap().iter().find(|link| link["bytes"] == 1400).unwrap();
+    assert_eq!(up["jobs"], json!([{"job": "one (one)", "bytes": 1000}, {"job": "two (two)", "bytes": 400}]));
+    for (more, says) in [
+        ("--what-if placement=rank:2", "--what-if placement=rank:2 is for one job, and --profile names 2"),
+        ("--profile one", "--profile one is given twice"),
+    ] {
+        let output = folder.run(&format!("{line} {more}"));
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && text.contains(says), "{text}");
+    }
+}
+
+/// What goes by one-sided calls is seen at both ends, and files by rank.
+#[test]
+fn one_sided_traffic_and_files_are_shown_at_their_ranks() {
+    let folder = Folder::new("profile-ends");
+    for rank in 0..2u32 {
+        let mut value: Value =
+            serde_json::from_str(&file(rank, 2, &format!("h{rank}"), &[("", json!([])), ("io", json!([]))])).unwrap();
+        value["schema"] = json!("optiq-profile-rank/2");
+        if rank == 0 {
+            value["regions"][0]["put"] = json!([[1, 1, 4000]]);
+            value["regions"][0]["got"] = json!([[1, 1, 500]]);
+        }
+        value["regions"][1]["files"] = json!({"reads": 1, "read_bytes": 10 + rank, "writes": 2, "written_bytes": 300});
+        value["connections"] =
+            json!([{"interface": "eth0", "peer": "10.0.0.9", "connections": 1, "sent_bytes": 70, "received_bytes": 7}]);
+        folder.write(&format!("optiq-profile-{rank:05}.json"), value.to_string());
+    }
+    let document: Value = serde_json::from_str(&folder.succeed("profile show . --json")).unwrap();
+    let of = |rank: usize| {
+        ["one_sided_sent_bytes", "one_sided_received_bytes", "read_bytes", "written_bytes"]
+            .map(|key| document["ranks"][rank][key].as_u64().unwrap())
+    };
+    assert_eq!([of(0), of(1)], [[4000, 500, 10, 300], [500, 4000, 11, 300]]);
+    assert_eq!((&document["read_bytes"], &document["regions"][1]["written_bytes"]), (&json!(21), &json!(600)));
+    assert_eq!(document["connections"][0]["sent_bytes"], 70);
+    let text = folder.succeed("profile show .");
+    assert!(text.contains("one-sided sent") && text.contains("files: 21 B read, 600 B written"), "{text}");
+    assert!(text.contains("10.0.0.9"), "{text}");
 }
 
 #[test]
@@ -149,6 +231,60 @@ fn gaps_are_told_and_the_rest_is_shown() {
             // 120 bytes to rank 3, whose host is not known any more.
             assert_eq!((&document["unplaced_bytes"], &document["bytes"]), (&json!(120), &json!(10)));
         }
+    }
+}
+
+/// Files that are of no use: all are named, nothing is printed as if it were a result.
+#[test]
+fn profiles_of_other_jobs_and_empty_ones_are_refused() {
+    let refused = |folder: &Folder, says: &str| {
+        for line in ["profile show . --json".to_owned(), format!("traffic --topology {TREE} --profile . --json")] {
+            let output = folder.run(&line);
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(output.status.code() == Some(2) && output.stdout.is_empty(), "{line}: {said}");
+            assert!(said.contains(says) && said.lines().count() == 1, "{line}: {said}");
+        }
+    };
+    let mixed = profiled("profile-mixed");
+    mixed.write("optiq-profile-00002.json", file(2, 5, "h1", &[("", json!([]))]).replace("\"17\"", "\"18\""));
+    refused(&mixed, "of job \"18\" with 5 ranks; the files of one job are expected");
+    let empty = Folder::new("profile-empty");
+    refused(&empty, "holds no profile; files such as optiq-profile-00000.json are expected");
+    empty.write("optiq-profile-00000.json", "");
+    refused(&empty, "it is empty; a JSON object is expected");
+    // Ranks that sent nothing are a profile all the same.
+    empty.write("optiq-profile-00000.json", file(0, 1, "h0", &[("", json!([]))]));
+    let document: Value =
+        serde_json::from_str(&empty.succeed(&format!("traffic --topology {TREE} --profile . --json"))).unwrap();
+    assert_eq!((&document["bytes"], &document["links"]), (&json!(0), &json!([])));
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_leaves_no_part_of_a_file() {
+    let folder = profiled("traffic-full");
+    let line = format!("traffic --topology {TREE} --profile . --csv");
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let output = folder.command(&words).stdout(full()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && said.contains("No space left"), "{said}");
+    let may = Command::new("unshare").args(["-rm", "true"]).status().is_ok_and(|s| s.success());
+    if !may {
+        println!("skipped: no user namespaces here, in which a file system could be mounted");
+        return;
+    }
+    // One page, which is taken.
+    std::fs::create_dir(folder.path("full")).unwrap();
+    let inside =
+        "mount -t tmpfs -o size=4k none full && echo x > full/taken && \"$@\"; status=$?; ls -A full; exit $status";
+    for option in ["--report", "--svg", "--png"] {
+        let mut command = Command::new("unshare");
+        command.args(["-rm", "sh", "-c", inside, "sh", env!("CARGO_BIN_EXE_optiq")]).current_dir(folder.path(""));
+        command.args(["traffic", "--topology", TREE, "--profile", ".", "--csv", option, "full/picture"]);
+        let output = command.env("OPTIQ_CONF", "none").output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && said.contains("No space left"), "{option}: {said}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "taken\n", "{option}");
     }
 }
 

@@ -61,11 +61,17 @@ fn check(value: &Value, schema: &Value, at: &str) {
     }
 }
 
+/// A document's name with its version.
+fn id_of(name: &str) -> String {
+    let version = if name == "profile-rank" { 2 } else { 1 };
+    format!("optiq-{name}/{version}")
+}
+
 /// Checks what a command printed; other text may follow the document.
 fn valid(name: &str, text: &str) {
     let document = serde_json::Deserializer::from_str(text).into_iter::<Value>().next();
     let document = document.unwrap_or_else(|| panic!("{name}: nothing")).unwrap_or_else(|e| panic!("{name}: {e}"));
-    assert_eq!(document["schema"], format!("optiq-{name}/1"));
+    assert_eq!(document["schema"], id_of(name));
     check(&document, &schema_of(&document), name);
 }
 
@@ -99,22 +105,31 @@ fn write_job_files(folder: &Folder) {
     );
 }
 
-/// The files of two ranks, with all ways of moving bytes.
+/// The files of two ranks, with all ways of moving bytes, twice.
 fn write_profile(folder: &Folder) {
+    std::fs::create_dir(folder.path("other")).unwrap();
     for rank in 0..2u32 {
         let rows = serde_json::json!([[1 - rank, 2, 1000]]);
         let region = |name: &str| {
             let (put, got) = (&rows, &rows);
-            serde_json::json!({"name": name, "entries": 1, "seconds": 0.25, "sent": rows, "put": put, "got": got})
+            serde_json::json!({
+                "name": name, "entries": 1, "seconds": 0.25, "sent": rows, "put": put, "got": got,
+                "files": {"reads": 1, "read_bytes": 8, "writes": 1, "written_bytes": 9},
+            })
         };
+        let mut at_call_site = region("solve");
+        at_call_site["call_site"] = 0.into();
         let file = serde_json::json!({
-            "schema": "optiq-profile-rank/1", "job": "1", "rank": rank, "ranks": 2, "host": format!("h{rank}"),
+            "schema": "optiq-profile-rank/2", "job": "1", "rank": rank, "ranks": 2, "host": format!("h{rank}"),
             "library": "Open MPI v4.1.4", "source": {"name": "pml_monitoring", "collectives": true}, "complete": true,
             "unmatched_ends": 0, "merged_entries": 0,
             "interfaces": [{"name": "eth0", "sent_bytes": 1, "received_bytes": 2}],
-            "regions": [region(""), region("solve")],
+            "connections": [{"interface": "eth0", "peer": "10.0.0.1", "connections": 1, "sent_bytes": 3, "received_bytes": 4}],
+            "call_sites": [{"module": "/gone/app", "base": 0, "address": 32}],
+            "regions": [region(""), region("solve"), at_call_site],
         });
         folder.write(&format!("optiq-profile-{rank:05}.json"), file.to_string());
+        folder.write(&format!("other/optiq-profile-{rank:05}.json"), file.to_string());
     }
 }
 
@@ -182,6 +197,7 @@ fn documents_are_as_their_schemas_say() {
         ("profile", "profile show . --region solve --json"),
         ("traffic", "traffic --topology fattree:2x2:1x1 --profile . --region solve --what-if plan --json"),
         ("traffic", "traffic --topology torus:2x2 --profile . --one-sided add --json"),
+        ("traffic", "traffic --topology torus:2x2 --profile . --profile other --json"),
         ("fabric-show", "fabric show fattree:2x2:1x1,rails=2 --json"),
         ("fabric-show", "fabric show dragonfly+:p=2,l=2,s=2,h=2 --svg d.svg --report d.html --json"),
         ("wrap", &wrap_static),
@@ -219,7 +235,7 @@ fn schemas_are_installed() {
         let written = folder.read(&format!("schemas/{name}"));
         assert_eq!(written, std::fs::read(directory.join(name)).unwrap(), "{name}");
         let schema: Value = serde_json::from_slice(&written).unwrap();
-        let id = format!("optiq-{}/1", name.trim_end_matches(".json"));
+        let id = id_of(name.trim_end_matches(".json"));
         assert_eq!(
             (&schema["$id"], &schema["properties"]["schema"]["const"]),
             (&Value::from(id.clone()), &Value::from(id))

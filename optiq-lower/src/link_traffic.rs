@@ -78,6 +78,12 @@ impl HostTraffics {
         Self { all: sums.into_iter().map(traffic).collect(), inside_bytes }
     }
 
+    /// The same traffic by other numbers of regions: `numbers[r]` is that of `r`, and several may become one.
+    pub fn merged(&self, numbers: &[u32]) -> Self {
+        let all = self.all.iter().map(|t| (numbers[t.region as usize], t.src, t.dst, t.bytes));
+        Self { inside_bytes: self.inside_bytes, ..Self::new(all) }
+    }
+
     /// Bytes that take links.
     pub fn bytes(&self) -> u64 {
         self.all.iter().map(|t| t.bytes).fold(0, u64::saturating_add)
@@ -186,6 +192,8 @@ mod tests {
         assert_eq!((bytes(left, spine), bytes(spine, right), bytes(spine, left)), (127, 127, 0));
         assert_eq!((bytes(right, h(2)), bytes(right, h(3)), bytes(left, h(0))), (120, 7, 3));
         let up = net.link_between(left, spine).unwrap();
+        let one = traffic.merged(&[4, 4]);
+        assert_eq!((one.all[0].region, one.all[0].bytes, one.bytes(), one.inside_bytes), (4, 120, 130, 50));
         let makers = traffic.makers(&net, &[up]).unwrap();
         let bytes: Vec<_> = makers[0].iter().map(|t| (t.src, t.dst, t.region, t.bytes)).collect();
         assert_eq!(bytes, [(h(0), h(2), 0, 100), (h(0), h(2), 1, 20), (h(1), h(3), 0, 7)]);

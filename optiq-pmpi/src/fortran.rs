@@ -1,9 +1,11 @@
 //! What Fortran passes, in C's terms.
 
-use crate::kinds::{ArgumentKind, Comm, Info, Int, Ints, Received, Request, Sent, Type};
+use crate::kinds::{
+    Aint, Any, ArgumentKind, Comm, File, Group, Info, Int, Ints, Offset, Op, Received, Request, Sent, Type, Win,
+};
 use optiq::c_api::interpose::{
     Place, buffer_from_fortran, comm_from_fortran, ffi, info_from_fortran, request_from_fortran, request_to_fortran,
-    type_from_fortran,
+    type_from_fortran, window_from_fortran,
 };
 use std::ffi::{c_int, c_void};
 
@@ -76,6 +78,30 @@ impl Read for Info {
         info_from_fortran(unsafe { *argument })
     }
 }
+
+impl Read for Win {
+    type Seen = <Self as ArgumentKind>::C;
+
+    unsafe fn to_c(argument: *const c_int) -> ffi::MPI_Win {
+        // SAFETY: by this function's contract.
+        window_from_fortran(unsafe { *argument })
+    }
+}
+
+/// Arguments that no handler looks at: they stay what Fortran has passed.
+macro_rules! not_looked_at {
+    ($($kind:ident),*) => {$(
+        impl Read for $kind {
+            type Seen = <Self as ArgumentKind>::Fortran;
+
+            unsafe fn to_c(argument: Self::Fortran) -> Self::Fortran {
+                argument
+            }
+        }
+    )*};
+}
+
+not_looked_at!(Aint, Any, File, Group, Offset, Op);
 
 impl Read for Request {
     type Seen = Requests;

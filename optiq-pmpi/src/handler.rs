@@ -4,7 +4,8 @@
 //! library, and what happens before and after. Dispatch is static: a call that is passed on must not cost an indirect jump.
 //! A handler that only observes wraps another one, and calls it where [`ServeOrPass`] calls `next`.
 
-use optiq::c_api::interpose::{self, Call, Function, Place, profile};
+use optiq::c_api::interpose::profile::{self, Moves};
+use optiq::c_api::interpose::{self, Call, Function, Place};
 use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
 
@@ -13,6 +14,24 @@ use std::marker::PhantomData;
 pub trait Handler {
     /// Whether calls of this function go on without a look at their arguments; asked first, on every call.
     fn is_passed(function: Function) -> bool;
+
+    /// Whether calls that send go on without a look at their arguments; asked first, on every call.
+    fn passes_messages() -> bool;
+
+    /// Whether calls that move bytes of files do.
+    fn passes_files() -> bool;
+
+    /// A call that sends and is not served: `moves` says what it sends.
+    ///
+    /// # Safety
+    /// As for the MPI function; `next` must make the same call.
+    unsafe fn message(moves: impl FnOnce() -> Moves, function: Function, next: impl FnOnce() -> c_int) -> c_int;
+
+    /// A call that reads a file or writes to it, as [`Handler::message`].
+    ///
+    /// # Safety
+    /// As for the MPI function; `next` must make the same call.
+    unsafe fn file(moves: impl FnOnce() -> Moves, function: Function, next: impl FnOnce() -> c_int) -> c_int;
 
     /// A call that is complete when it returns.
     ///
@@ -73,6 +92,26 @@ impl Handler for ServeOrPass {
     }
 
     #[inline]
+    fn passes_messages() -> bool {
+        true
+    }
+
+    #[inline]
+    fn passes_files() -> bool {
+        true
+    }
+
+    #[inline]
+    unsafe fn message(_moves: impl FnOnce() -> Moves, _function: Function, next: impl FnOnce() -> c_int) -> c_int {
+        next()
+    }
+
+    #[inline]
+    unsafe fn file(_moves: impl FnOnce() -> Moves, _function: Function, next: impl FnOnce() -> c_int) -> c_int {
+        next()
+    }
+
+    #[inline]
     unsafe fn blocking(call: impl FnOnce() -> Call, function: Function, next: impl Fn() -> c_int) -> c_int {
         // SAFETY: passed on.
         unsafe { interpose::blocking(call, function, next) }
@@ -125,28 +164,50 @@ impl Handler for ServeOrPass {
 }
 
 /// Observes what another handler does: a profile begins after its `MPI_Init`, and ends between its part of `MPI_Finalize` and the next
-/// library's ([`optiq::c_api::interpose::profile`]). All other calls are the other handler's.
+/// library's ([`optiq::c_api::interpose::profile`]). Of calls that send or move bytes of files it learns if a profile wants that.
 pub struct Observed<H>(PhantomData<H>);
 
-/// The rows that are observed: no other call pays for the profiler.
+/// The rows that are observed.
 pub type Profiled = Observed<ServeOrPass>;
 
 impl<H: Handler> Handler for Observed<H> {
     #[inline]
     fn is_passed(function: Function) -> bool {
-        H::is_passed(function)
+        !profile::watches_messages() && H::is_passed(function)
+    }
+
+    #[inline]
+    fn passes_messages() -> bool {
+        !profile::watches_messages()
+    }
+
+    #[inline]
+    fn passes_files() -> bool {
+        !profile::watches_files()
+    }
+
+    #[inline]
+    unsafe fn message(moves: impl FnOnce() -> Moves, function: Function, next: impl FnOnce() -> c_int) -> c_int {
+        // SAFETY: passed on; the other handler learns nothing of what is moved.
+        profile::call(moves, || unsafe { H::message(|| Moves::Other, function, next) })
+    }
+
+    #[inline]
+    unsafe fn file(moves: impl FnOnce() -> Moves, function: Function, next: impl FnOnce() -> c_int) -> c_int {
+        // SAFETY: as above.
+        profile::call(moves, || unsafe { H::file(|| Moves::Other, function, next) })
     }
 
     #[inline]
     unsafe fn blocking(call: impl FnOnce() -> Call, function: Function, next: impl Fn() -> c_int) -> c_int {
         // SAFETY: passed on.
-        unsafe { H::blocking(call, function, next) }
+        profile::call(|| Moves::Other, || unsafe { H::blocking(call, function, next) })
     }
 
     #[inline]
     unsafe fn begin<P: Place>(call: impl FnOnce() -> (Call, P), function: Function, next: impl Fn() -> c_int) -> c_int {
         // SAFETY: passed on.
-        unsafe { H::begin(call, function, next) }
+        profile::call(|| Moves::Other, || unsafe { H::begin(call, function, next) })
     }
 
     #[inline]
@@ -156,7 +217,7 @@ impl<H: Handler> Handler for Observed<H> {
         next: impl FnOnce() -> c_int,
     ) -> c_int {
         // SAFETY: passed on.
-        unsafe { H::start(requests, function, next) }
+        profile::call(|| Moves::Other, || unsafe { H::start(requests, function, next) })
     }
 
     #[inline]

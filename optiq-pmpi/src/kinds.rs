@@ -23,6 +23,18 @@ pub struct Int;
 pub struct Type;
 /// A communicator.
 pub struct Comm;
+/// An operation of a reduction.
+pub struct Op;
+/// A group of processes.
+pub struct Group;
+/// A window.
+pub struct Win;
+/// A file.
+pub struct File;
+/// An address or a distance in memory.
+pub struct Aint;
+/// A place in a file.
+pub struct Offset;
 /// An info object.
 pub struct Info;
 /// Where a request is, or is returned; an array of them.
@@ -58,6 +70,36 @@ impl ArgumentKind for Type {
 impl ArgumentKind for Comm {
     type C = ffi::MPI_Comm;
     type Fortran = *const c_int;
+}
+
+impl ArgumentKind for Op {
+    type C = ffi::MPI_Op;
+    type Fortran = *const c_int;
+}
+
+impl ArgumentKind for Group {
+    type C = ffi::MPI_Group;
+    type Fortran = *const c_int;
+}
+
+impl ArgumentKind for Win {
+    type C = ffi::MPI_Win;
+    type Fortran = *const c_int;
+}
+
+impl ArgumentKind for File {
+    type C = ffi::MPI_File;
+    type Fortran = *const c_int;
+}
+
+impl ArgumentKind for Aint {
+    type C = ffi::MPI_Aint;
+    type Fortran = *const ffi::MPI_Aint;
+}
+
+impl ArgumentKind for Offset {
+    type C = ffi::MPI_Offset;
+    type Fortran = *const ffi::MPI_Offset;
 }
 
 impl ArgumentKind for Info {

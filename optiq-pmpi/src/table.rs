@@ -47,6 +47,12 @@ macro_rules! passed {
     ($handler:ident begin $function:ident) => {
         <$handler as Handler>::is_passed(Function::$function)
     };
+    ($handler:ident message $function:ident) => {
+        <$handler as Handler>::passes_messages()
+    };
+    ($handler:ident file $function:ident) => {
+        <$handler as Handler>::passes_files()
+    };
     ($handler:ident $other:ident $function:ident) => {
         false
     };
@@ -63,7 +69,10 @@ macro_rules! converted {
     };
     ($other:ident, $call:expr, $($argument:ident: $kind:ident),*) => {{
         // SAFETY: arguments that Fortran has passed.
-        $(let $argument = unsafe { <$kind as Read>::to_c($argument) };)*
+        $(
+            #[allow(unused_variables, reason = "no handler looks at all arguments")]
+            let $argument = unsafe { <$kind as Read>::to_c($argument) };
+        )*
         $call
     }};
 }
@@ -147,8 +156,12 @@ macro_rules! entry_points {
     };
 }
 
+#[cfg(optiq_fortran)]
+pub(crate) use converted;
+pub(crate) use {act, entry_points, passed, symbol};
+
 entry_points! {
-    ServeOrPass blocking Alltoallv: MPI_Alltoallv(
+    Profiled blocking Alltoallv: MPI_Alltoallv(
         send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
         receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm
     ) => Call {
@@ -165,7 +178,7 @@ entry_points! {
     };
         mpi_alltoallv, mpi_alltoallv_, mpi_alltoallv__, MPI_ALLTOALLV, mpi_alltoallv_f08_;
 
-    ServeOrPass blocking Alltoall: MPI_Alltoall(
+    Profiled blocking Alltoall: MPI_Alltoall(
         send: Sent, send_count: Int, send_type: Type, receive: Received, receive_count: Int, receive_type: Type, comm: Comm
     ) => Call {
         function: Function::Alltoall,
@@ -178,7 +191,7 @@ entry_points! {
     };
         mpi_alltoall, mpi_alltoall_, mpi_alltoall__, MPI_ALLTOALL, mpi_alltoall_f08_;
 
-    ServeOrPass begin Ialltoallv: MPI_Ialltoallv(
+    Profiled begin Ialltoallv: MPI_Ialltoallv(
         send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
         receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
         request: Request
@@ -197,7 +210,7 @@ entry_points! {
         mpi_ialltoallv, mpi_ialltoallv_, mpi_ialltoallv__, MPI_IALLTOALLV, mpi_ialltoallv_f08_;
 
     #[cfg(optiq_init = "mpi")]
-    ServeOrPass begin AlltoallvInit: MPI_Alltoallv_init(
+    Profiled begin AlltoallvInit: MPI_Alltoallv_init(
         send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
         receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
         info: Info, request: Request
@@ -219,7 +232,7 @@ entry_points! {
         mpi_alltoallv_init, mpi_alltoallv_init_, mpi_alltoallv_init__, MPI_ALLTOALLV_INIT, mpi_alltoallv_init_f08_;
 
     #[cfg(optiq_init = "mpix")]
-    ServeOrPass begin AlltoallvInit: MPIX_Alltoallv_init(
+    Profiled begin AlltoallvInit: MPIX_Alltoallv_init(
         send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
         receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
         info: Info, request: Request
@@ -240,10 +253,10 @@ entry_points! {
     };
         mpix_alltoallv_init, mpix_alltoallv_init_, mpix_alltoallv_init__, MPIX_ALLTOALLV_INIT, mpix_alltoallv_init_f08_;
 
-    ServeOrPass start AlltoallvInit: MPI_Start(request: Request) => (1, request);
+    Profiled start AlltoallvInit: MPI_Start(request: Request) => (1, request);
         mpi_start, mpi_start_, mpi_start__, MPI_START, mpi_start_f08_;
 
-    ServeOrPass start AlltoallvInit: MPI_Startall(count: Int, requests: Request) => (count, requests);
+    Profiled start AlltoallvInit: MPI_Startall(count: Int, requests: Request) => (count, requests);
         mpi_startall, mpi_startall_, mpi_startall__, MPI_STARTALL, mpi_startall_f08_;
 
     ServeOrPass free AlltoallvInit: MPI_Request_free(request: Request) => (1, request);

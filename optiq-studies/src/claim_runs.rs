@@ -207,7 +207,7 @@ mod tests {
         let Err(Failure::Input(sentence)) = named(&["O99".into()]) else { panic!() };
         assert_eq!(
             sentence,
-            "there is no claim \"O99\"; the claims are O1, O2, O3, O4, O5, O6, O7, O8, O9, O10, O11, O12, O13, O14, O15, O16, O17, O18, O19, O20, O21, B1, B2, B3, B4, B5, B7, B8, B9, B10, B11, B12, B13, B14, B15, B16, B17, B18, K1, K2, K3, K4, K5, K6, K7, K8, C1, C2, C3, C4, C5, C6, Y1, Y2, Y3, Y4, Y5, 91"
+            "there is no claim \"O99\"; the claims are O1, O2, O3, O4, O5, O6, O7, O8, O9, O10, O11, O12, O13, O14, O15, O16, O17, O18, O19, O20, O21, B1, B2, B3, B4, B5, B6, B7, B8, B9, B10, B11, B12, B13, B14, B15, B16, B17, B18, K1, K2, K3, K4, K5, K6, K7, K8, C1, C2, C3, C4, C5, C6, Y1, Y2, Y3, Y4, Y5, 91"
         );
     }
 }

@@ -17,6 +17,7 @@
 
 #[cfg(feature = "mpi")]
 pub mod bench;
+pub mod browser;
 pub mod circumstances;
 pub mod claim_runs;
 pub mod claims;

@@ -16,6 +16,8 @@ pub struct PublishedTraffic {
     pub broadcast_nodes: u32,
     /// Of the profiler's counters, for a port and a peer: sent and received.
     pub counter_bytes: u64,
+    /// What this project asks of the picture while it moves.
+    pub frames_per_second: f64,
     /// What this project asks for where counts are compared with what interfaces count.
     pub interface_counts_within_percent: f64,
 }

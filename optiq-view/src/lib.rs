@@ -38,6 +38,7 @@ mod matrices;
 pub mod network;
 pub mod page;
 pub mod plan;
+pub mod png;
 pub mod postcards;
 pub mod ratios;
 pub mod report;

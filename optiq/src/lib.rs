@@ -29,8 +29,8 @@ mod networks;
 mod session;
 
 pub use config::{
-    Config, ConfigError, OPTIONS, OptionRecord, Origin, PlannerChoice, Preload, ProfileSignal, Read, Scope, Setting,
-    Settings,
+    Config, ConfigError, OPTIONS, OptionRecord, Origin, PlannerChoice, Preload, ProfileSignal, ProfileSource, Read,
+    Scope, Setting, Settings,
 };
 pub use error::{Error, Status};
 // What a Rust program needs beside the session, so that it depends on this crate only. Crates of this workspace import from

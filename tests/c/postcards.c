@@ -1,5 +1,8 @@
-/* Moves blocks by one line of its own: by optiq_alltoallv, or with the argument "mpi" by MPI_Alltoallv. */
+/* Moves blocks by one line of its own: by optiq_alltoallv, or with the argument "mpi" by MPI_Alltoallv. With "killed" behind it, rank 2 is killed
+ * before the last call. */
+#define _POSIX_C_SOURCE 200809L
 #include "check.h"
+#include <signal.h>
 
 enum { CALLS = 3, NEAR = 900000, FAR = 300000 };
 static int sends[4], receives[4], zeros[4];
@@ -27,6 +30,7 @@ int main(int argc, char **argv) {
     if (rank_ == 3) sends[0] = FAR;
     for (int i = 0; i < NEAR; i++) out[i] = (unsigned char)(i + rank_);
     for (int call = 0; call < CALLS; call++) {
+        if (argc > 2 && call == CALLS - 1 && rank_ == 2) raise(SIGKILL);
         if (by_mpi) move_blocks_by_mpi();
         else move_blocks();
     }

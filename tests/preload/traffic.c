@@ -1,6 +1,6 @@
 /*
  * Messages of known sizes, each kind in a region of its own: for tests of the profiler. Arguments are the kinds, in order:
- * ring bcast alltoall alltoallv reduce scatter put nested outside wait gone bulk. Those behind "many" are repeated 100
+ * ring bcast alltoall alltoallv reduce scatter put files nested outside wait gone bulk killed. Those behind "many" are repeated 100
  * times, and those behind "large" have ten times as many bytes in a message (but for alltoallv and bulk).
  */
 #define _GNU_SOURCE
@@ -51,6 +51,26 @@ static void put(void) {
     MPI_Win_free(&win);
 }
 
+/* Each rank writes 3000 bytes of a file together with the others, and reads 1000 of them. */
+static void files(void) {
+    MPI_File file;
+    char name[4096];
+    snprintf(name, sizeof name, "%s/file", getenv("OPTIQ_PROFILE") ? getenv("OPTIQ_PROFILE") : "/tmp");
+    memset(from, 'a' + rank % 16, 3000);
+    MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+    MPI_File_write_at_all(file, 3000 * rank, from, 750, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_read_at(file, 3000 * rank, into, 1000, MPI_CHAR, MPI_STATUS_IGNORE);
+    REQUIRE(into[999] == 'a' + rank % 16, "byte 999 of the file is %d", into[999]);
+    MPI_File_close(&file);
+}
+
+/* Rank 1 is killed after the exchange, and the others wait for it. */
+static void killed(void) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) kill(getpid(), SIGKILL);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* The file of rank 0 is written when it gets a signal; it waits for that. */
 static void wait_for_file(void) {
     const char *folder = getenv("OPTIQ_PROFILE");
@@ -83,6 +103,8 @@ static void one(const char *kind) {
     if (!strcmp(kind, "reduce")) MPI_Reduce(from, into, 5000 * blocks, MPI_INT, MPI_BOR, 0, MPI_COMM_WORLD);
     if (!strcmp(kind, "scatter")) MPI_Scatter(from, 7000 * blocks, MPI_CHAR, into, 7000 * blocks, MPI_CHAR, 0, MPI_COMM_WORLD);
     if (!strcmp(kind, "put")) put();
+    if (!strcmp(kind, "files")) files();
+    if (!strcmp(kind, "killed")) killed();
     if (!strcmp(kind, "wait")) wait_for_file();
     /* A region within a region, and levels that mean nothing. */
     if (!strcmp(kind, "nested")) {

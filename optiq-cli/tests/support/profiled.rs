@@ -16,6 +16,48 @@ pub fn file(rank: u32, ranks: u32, host: &str, regions: &[(&str, Value)]) -> Str
     .to_string()
 }
 
+/// The same for call sites: a record has the region, the call site, and what was sent.
+#[allow(dead_code, reason = "not every test program needs it")]
+pub fn file_with_sites(
+    rank: u32,
+    ranks: u32,
+    host: &str,
+    addresses: &[u64],
+    records: &[(&str, Option<u32>, Value)],
+) -> String {
+    let mut file: Value = serde_json::from_str(&file(rank, ranks, host, &[])).unwrap();
+    let record = |(name, site, sent): &(&str, Option<u32>, Value)| {
+        let mut record = json!({"name": name, "entries": 1, "seconds": 0.5, "sent": sent, "put": [], "got": []});
+        if let Some(site) = site {
+            record["call_site"] = json!(site);
+        }
+        record
+    };
+    file["schema"] = json!("optiq-profile-rank/2");
+    file["regions"] = records.iter().map(record).collect();
+    // No such program: its lines are named by where they are in it.
+    file["call_sites"] = addresses.iter().map(|a| json!({"module": "/gone/app", "base": 0, "address": a})).collect();
+    file.to_string()
+}
+
+/// Two jobs of two ranks each: job `one` on h0 and h2, `two` on h1 and h3, in folders of these names.
+#[allow(dead_code, reason = "not every test program needs it")]
+pub fn two_jobs(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    for (job, hosts, bytes) in [("one", ["h0", "h2"], 1000), ("two", ["h1", "h3"], 400)] {
+        std::fs::create_dir(folder.path(job)).unwrap();
+        for rank in 0..2 {
+            let sent = json!([[1 - rank, 1, bytes / (1 + 9 * rank)]]);
+            let text = file(rank, 2, hosts[rank as usize], &[("", json!([])), ("solve", sent)]);
+            folder.write(
+                &format!("{job}/optiq-profile-{rank:05}.json"),
+                text.replace("\"job\":\"17\"", &format!("\"job\":\"{job}\"")),
+            );
+        }
+    }
+    folder
+}
+
 /// Five ranks on the hosts of two leaves: h0 has ranks 0 and 1, the others one each.
 pub fn profiled(name: &str) -> Folder {
     let folder = Folder::new(name);

@@ -2,8 +2,8 @@
 
 use super::setting::Setting;
 use super::{
-    all_cases, applications, dragonfly_plus, fabrics, gains, heuristics, interface, interference, outlook, postcards,
-    probes, profiler, program, scaling, simulated, table_vii,
+    all_cases, applications, dragonfly_plus, fabrics, gains, heuristics, interface, interference, outlook, picture,
+    postcards, probes, profiler, program, scaling, simulated, table_vii,
 };
 use crate::failure::Failure;
 use crate::findings::Findings;
@@ -290,6 +290,15 @@ pub const CLAIMS: &[Claim] = &[
         shown_when: "byte counts equal to walking ibtracert for every pair",
         tuning: Tuning::Untuned,
         run: |setting, _| fabrics::bytes_on_links(setting),
+    },
+    Claim {
+        id: "B6",
+        title: "section 4.3, the picture of traffic",
+        statement: "Each end of a link has the colour of its own direction; the picture can be zoomed, moved and filtered.",
+        shown_when: "in a real browser: colours and bytes of a small fabric with two rails and two jobs, wheel, drag, search and filters; 60 frames a second \
+                     while 1,296 and 3,456 hosts are moved",
+        tuning: Tuning::Untuned,
+        run: |setting, _| picture::of_traffic(setting),
     },
     Claim {
         id: "B7",

@@ -17,6 +17,7 @@ pub mod list;
 mod machine;
 mod outlook;
 pub mod page;
+mod picture;
 mod postcards;
 mod probes;
 mod profiler;

@@ -3,6 +3,7 @@
 //! Messages are counted where they are sent, so what a rank received is what the others sent to it: the sum over their files, by
 //! *their* regions. Of a rank whose file is missing nothing is known of what it sent.
 
+use super::call_lines::CallLines;
 use super::rank_file::{RankProfile, Region, Row};
 use crate::error::TraceError;
 use crate::folder::in_folder;
@@ -129,14 +130,24 @@ impl JobProfile {
     /// Calls `each` with (region, source, destination, messages and bytes) for everything that was moved in one way, by region and
     /// rank. What was got has its owner as the source.
     pub fn for_each(&self, moved: Moved, mut each: impl FnMut(&str, u32, u32, Traffic)) {
-        for file in &self.files {
+        self.for_each_record(moved, |_, region, from, to, t| each(&region.name, from, to, t));
+    }
+
+    /// As [`JobProfile::for_each`], with the index of the file in [`JobProfile::files`] and the record of the region.
+    pub fn for_each_record(&self, moved: Moved, mut each: impl FnMut(usize, &Region, u32, u32, Traffic)) {
+        for (index, file) in self.files.iter().enumerate() {
             for region in &file.regions {
                 for &Row(peer, messages, bytes) in rows(region, moved) {
                     let (from, to) = if moved == Moved::Got { (peer, file.rank) } else { (file.rank, peer) };
-                    each(&region.name, from, to, Traffic { messages, bytes });
+                    each(index, region, from, to, Traffic { messages, bytes });
                 }
             }
         }
+    }
+
+    /// The calls of the program that were counted apart: lines, by debug information that is read now.
+    pub fn call_lines(&self) -> CallLines {
+        CallLines::of(&self.files)
     }
 
     /// What was moved in one way between pairs of ranks, by (source, destination).
@@ -206,6 +217,8 @@ mod tests {
             merged_entries: 0,
             counter_bytes: 0,
             interfaces: Vec::new(),
+            connections: Vec::new(),
+            call_sites: Vec::new(),
             regions,
         };
         (PathBuf::from(format!("f{rank}")), profile)

@@ -7,8 +7,10 @@
 //!
 //! ```text
 //! {
-//! "schema":"optiq-profile-rank/1",
+//! "schema":"optiq-profile-rank/2",
 //! "job":"2391867393", "rank":3, "ranks":16, "host":"h3", ...   (one to a line)
+//! "call_sites":[
+//! {"module":"/home/me/app", "base":94558134272000, "address":94558134276617}],   (one key to a line)
 //! "regions":[
 //! {
 //! "name":"solve",
@@ -25,6 +27,13 @@
 //! `peer` being a rank of `MPI_COMM_WORLD`. Peers ascend, and those to which nothing went are left out. The regions are disjoint in time:
 //! a region has what was sent while it was the innermost one, so all regions together have everything. The name of a region within
 //! another is `outer/inner`; the first region, whose name is empty, is what is in no other.
+//!
+//! With call sites a region has several records: one without `call_site`, for what was sent outside of calls that were looked at, and one
+//! for each place of the program that called MPI in it, `call_site` being its number in `call_sites`. These are disjoint in time as well.
+//!
+//! # Versions
+//!
+//! Version 1 had no call sites, files and connections; its files are read as files without any.
 
 use crate::error::TraceError;
 use optiq_files::{input, output};
@@ -35,7 +44,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// What the first key of a file says.
-pub const SCHEMA: &str = "optiq-profile-rank/1";
+pub const SCHEMA: &str = "optiq-profile-rank/2";
+
+/// What it said before there were call sites, files and connections.
+const FIRST_SCHEMA: &str = "optiq-profile-rank/1";
 
 /// What the names of the files begin and end with; the rank is between.
 const NAME: (&str, &str) = ("optiq-profile-", ".json");
@@ -70,6 +82,72 @@ pub struct Region {
     pub put: Vec<Row>,
     /// What was got by one-sided calls, by peer.
     pub got: Vec<Row>,
+    /// The place of the program that called MPI, by its number in [`RankProfile::call_sites`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_site: Option<u32>,
+    /// What was read from files and written to them by `MPI_File_*`.
+    #[serde(default, skip_serializing_if = "FileTraffic::is_none")]
+    pub files: FileTraffic,
+}
+
+/// What a rank asked MPI's file functions to move: count times the size of the datatype, of calls that succeeded, as Darshan counts. Where
+/// a file ended early, fewer bytes were read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileTraffic {
+    /// Calls that read.
+    pub reads: u64,
+    /// Bytes that they asked for.
+    pub read_bytes: u64,
+    /// Calls that write.
+    pub writes: u64,
+    /// Bytes that they were given.
+    pub written_bytes: u64,
+}
+
+impl FileTraffic {
+    /// Whether nothing was read or written.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Adds what others moved; no more than 64 bits can count.
+    pub fn add(&mut self, other: Self) {
+        let sum = |to: &mut u64, more: u64| *to = to.saturating_add(more);
+        sum(&mut self.reads, other.reads);
+        sum(&mut self.read_bytes, other.read_bytes);
+        sum(&mut self.writes, other.writes);
+        sum(&mut self.written_bytes, other.written_bytes);
+    }
+}
+
+/// A place of the program that called MPI: a return address, whose line follows from debug information when the profile is read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallAddress {
+    /// The file of the program or library that has the call; empty if none is mapped there.
+    pub module: String,
+    /// Where its first byte was in memory.
+    pub base: u64,
+    /// The return address.
+    pub address: u64,
+}
+
+/// What this process moved over TCP between one local interface and one address of a peer, as the kernel counts it; connections that were
+/// closed before the end are missing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Connection {
+    /// The interface that has the local address; the address itself, if none does.
+    pub interface: String,
+    /// The peer's address.
+    pub peer: String,
+    /// Connections between them.
+    pub connections: u64,
+    /// Payload bytes that the peer has acknowledged.
+    pub sent_bytes: u64,
+    /// Payload bytes received.
+    pub received_bytes: u64,
 }
 
 /// Who counted.
@@ -77,7 +155,7 @@ pub struct Region {
 #[serde(deny_unknown_fields)]
 pub struct Source {
     /// `pml_monitoring`: the monitoring component of Open MPI, which counts messages at the sender. It knows no ports, and only
-    /// peers of the same `MPI_COMM_WORLD`.
+    /// peers of the same `MPI_COMM_WORLD`. `calls`: the arguments of the program's calls, with any MPI library, and OPTIQ's own chunks.
     pub name: String,
     /// Whether messages inside collectives are among `sent`.
     pub collectives: bool,
@@ -124,6 +202,12 @@ pub struct RankProfile {
     pub counter_bytes: u64,
     /// What the host's network interfaces moved meanwhile.
     pub interfaces: Vec<Interface>,
+    /// What this process moved over TCP, by interface and peer.
+    #[serde(default)]
+    pub connections: Vec<Connection>,
+    /// The places of the program that called MPI, if they were asked for.
+    #[serde(default)]
+    pub call_sites: Vec<CallAddress>,
     /// The regions, the one without a name first.
     pub regions: Vec<Region>,
 }
@@ -180,7 +264,7 @@ impl RankProfile {
 
     /// What JSON alone does not say.
     fn check(&self) -> Result<(), String> {
-        if self.schema != SCHEMA {
+        if self.schema != SCHEMA && self.schema != FIRST_SCHEMA {
             return Err(format!("its schema is \"{}\"; \"{SCHEMA}\" is expected", self.schema));
         }
         if self.rank >= self.ranks {
@@ -194,8 +278,15 @@ impl RankProfile {
         }
         let mut names = BTreeSet::new();
         for region in &self.regions {
-            if !names.insert(&region.name) {
+            if !names.insert((&region.name, region.call_site)) {
                 return Err(format!("region \"{}\" is there twice; each region once is expected", region.name));
+            }
+            let sites = self.call_sites.len();
+            if let Some(site) = region.call_site.filter(|site| *site as usize >= sites) {
+                return Err(format!(
+                    "region \"{}\" has call site {site} of {sites}; a number below that is expected",
+                    region.name
+                ));
             }
             for rows in [&region.sent, &region.put, &region.got] {
                 self.check_rows(&region.name, rows)?;
@@ -285,8 +376,21 @@ mod tests {
             merged_entries: 0,
             counter_bytes: 64,
             interfaces: vec![Interface { name: "eth0".into(), sent_bytes: 5, received_bytes: 6 }],
+            connections: vec![Connection {
+                interface: "eth0".into(),
+                peer: "10.0.0.2".into(),
+                connections: 1,
+                sent_bytes: 4,
+                received_bytes: 3,
+            }],
+            call_sites: vec![CallAddress { module: "/a".into(), base: 4096, address: 5000 }],
             regions: vec![
                 Region { sent: vec![Row(0, 1, 10), Row(3, 2, 20)], entries: 1, ..Region::default() },
+                Region {
+                    call_site: Some(0),
+                    files: FileTraffic { reads: 1, read_bytes: 9, ..FileTraffic::default() },
+                    ..Region::default()
+                },
                 Region { name: "solve".into(), put: vec![Row(2, 1, 8)], ..Region::default() },
             ],
         }
@@ -304,8 +408,11 @@ mod tests {
         }
         let text = std::fs::read_to_string(&path).unwrap();
         // What an older version wrote.
-        let older = text.replace("\"counter_bytes\":64,\n", "");
-        assert_eq!(RankProfile::parse(older.as_bytes()).unwrap(), RankProfile { counter_bytes: 0, ..sample() });
+        let older = r#"{"schema":"optiq-profile-rank/1","job":"17","rank":1,"ranks":4,"host":"h1","library":"","source":{"name":"pml_monitoring",
+            "collectives":true},"complete":true,"unmatched_ends":0,"merged_entries":0,"interfaces":[],"regions":[{"name":"","entries":1,
+            "seconds":0.5,"sent":[[0,1,10]],"put":[],"got":[]}]}"#;
+        let older = RankProfile::parse(older.as_bytes()).unwrap();
+        assert_eq!((older.counter_bytes, older.call_sites.len(), older.regions[0].sent[0]), (0, 0, Row(0, 1, 10)));
         assert!(text.contains("\n\"rank\":1,\n") && text.contains("[\n[0,1,10],\n[3,2,20]],\n"), "{text}");
     }
 
@@ -324,9 +431,10 @@ mod tests {
         assert!(wrong("[3,2,20]", "[3,2,-20]").contains("expected u64"));
         assert!(wrong("[3,2,20]", "[4,2,20]").contains("peer 4; a rank below 4 is expected"));
         assert!(wrong("[3,2,20]", "[0,2,20]").contains("peer 0 behind 0; ascending"));
-        assert!(wrong("rank/1", "rank/7").contains("\"optiq-profile-rank/1\" is expected"));
+        assert!(wrong("rank/2", "rank/7").contains("\"optiq-profile-rank/2\" is expected"));
         assert!(wrong("\"rank\":1", "\"rank\":4").contains("a rank below 4 is expected"));
         assert!(wrong("\"solve\"", "\"\"").contains("is there twice"));
+        assert!(wrong("\"call_site\":0", "\"call_site\":1").contains("call site 1 of 1; a number below"));
         assert!(wrong("\"h1\"", "\"\"").contains("the processor name is expected"));
         assert!(RankProfile::parse(b"").unwrap_err().contains("it is empty"));
         assert!(RankProfile::parse(&text.as_bytes()[..text.len() / 2]).unwrap_err().contains("line "));

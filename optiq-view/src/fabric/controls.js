@@ -172,7 +172,7 @@ function describe(found, one, place) {
         const maker = makersOf(makers, end)[i];
         return maker ? `${names[maker[0]]} \u2192 ${names[maker[1]]} ${bytes(maker[2])}` : "";
       };
-      if (ends.some((end) => cell(end))) all(i > 0 ? "" : filter.region === null ? "made by" : "made by, all regions", cell);
+      if (ends.some((end) => cell(end))) all(i > 0 ? "" : isPart() ? `made by, all ${filter.region === null ? "jobs" : "regions"}` : "made by", cell);
     }
     all("pairs of hosts", (end) => number(makers.pairs[end]));
   }
@@ -242,6 +242,11 @@ function controls() {
     legend();
     request();
   };
+  const jobs = data.series[0]?.jobs ?? [];
+  if (jobs.length > 1) {
+    box.append(chooser("Job", [option("all", "all"), ...jobs.map(({ name }, i) => option(i, name))],
+      (value) => part({ job: value === "all" ? null : Number(value) })));
+  }
   const regions = [...new Set(data.series.flatMap((series) => series.regions.map(({ name }) => name)))];
   if (regions.length > 1 || data.regions_left_out) {
     box.append(chooser("Region", [option("all", "all"), ...regions.map((name, i) => option(i, name || "(in no region)"))],

@@ -27,10 +27,23 @@ pub struct LinkSeries {
     pub name: String,
     /// Bytes on each link.
     pub bytes: Vec<u64>,
-    /// Regions of the code with their bytes on each link; may be empty.
-    pub regions: Vec<(String, Vec<u64>)>,
+    /// The names of the jobs; may be empty.
+    pub jobs: Vec<String>,
+    /// What each region of each job's code has put there; may be empty.
+    pub parts: Vec<LinkPart>,
     /// Who makes each link's bytes; empty where that is not known.
     pub makers: Vec<LinkMakers>,
+}
+
+/// What one region of a job's code has put on the links.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkPart {
+    /// The job, by its place in [`LinkSeries::jobs`].
+    pub job: usize,
+    /// The region; empty for what is in none.
+    pub region: String,
+    /// Bytes on each link.
+    pub bytes: Vec<u64>,
 }
 
 /// A picture of a fabric.
@@ -97,15 +110,18 @@ struct SeriesData<'a> {
     name: &'a str,
     /// Per end.
     bytes: Vec<u64>,
-    regions: Vec<RegionData<'a>>,
+    regions: Vec<PartData<'a>>,
+    /// If there are several.
+    jobs: Vec<PartData<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     makers: Option<MakerData>,
 }
 
 /// Ends with bytes: the first one, and how much further each next one is.
 #[derive(Serialize)]
-struct RegionData<'a> {
+struct PartData<'a> {
     name: &'a str,
+    job: usize,
     ends: Vec<usize>,
     bytes: Vec<u64>,
 }
@@ -199,12 +215,7 @@ impl FabricPicture<'_> {
             cables: arrays,
             capacities: capacities.clone(),
             series: self.series.iter().map(|series| series.data(&ends)).collect(),
-            regions_left_out: self
-                .series
-                .iter()
-                .map(|s| s.regions.len().saturating_sub(MAX_REGIONS))
-                .max()
-                .unwrap_or(0),
+            regions_left_out: self.series.iter().map(|s| s.parts.len().saturating_sub(MAX_REGIONS)).max().unwrap_or(0),
         }
     }
 }
@@ -212,14 +223,13 @@ impl FabricPicture<'_> {
 impl LinkSeries {
     fn data(&self, ends: &[Option<LinkId>]) -> SeriesData<'_> {
         let of = |bytes: &[u64]| ends.iter().map(|link| link.map_or(0, |link| bytes[link.index()])).collect::<Vec<_>>();
-        let mut largest: Vec<usize> = (0..self.regions.len()).collect();
-        let sum = |r: usize| self.regions[r].1.iter().copied().fold(0, u64::saturating_add);
+        let mut largest: Vec<usize> = (0..self.parts.len()).collect();
+        let sum = |r: usize| self.parts[r].bytes.iter().copied().fold(0, u64::saturating_add);
         largest.sort_by_cached_key(|&r| std::cmp::Reverse(sum(r)));
         largest.truncate(MAX_REGIONS);
         largest.sort_unstable();
-        let region = |r: usize| {
-            let (name, bytes) = &self.regions[r];
-            let mut data = RegionData { name, ends: Vec::new(), bytes: Vec::new() };
+        let part = |name, job, bytes: &[u64]| {
+            let mut data = PartData { name, job, ends: Vec::new(), bytes: Vec::new() };
             let mut before = 0;
             for (end, bytes) in of(bytes).into_iter().enumerate().filter(|(_, bytes)| *bytes > 0) {
                 data.ends.push(end - before);
@@ -228,10 +238,21 @@ impl LinkSeries {
             }
             data
         };
+        let region = |r: usize| part(self.parts[r].region.as_str(), self.parts[r].job, &self.parts[r].bytes);
+        // All regions of a job, also those that are left out.
+        let job = |(job, name)| {
+            let mut sums = vec![0u64; self.bytes.len()];
+            for own in self.parts.iter().filter(|part| part.job == job) {
+                sums.iter_mut().zip(&own.bytes).for_each(|(sum, bytes)| *sum = sum.saturating_add(*bytes));
+            }
+            (name, sums)
+        };
+        let jobs: Vec<_> = self.jobs.iter().enumerate().filter(|_| self.jobs.len() > 1).map(job).collect();
         SeriesData {
             name: &self.name,
             bytes: of(&self.bytes),
             regions: largest.into_iter().map(region).collect(),
+            jobs: (0..).zip(&jobs).map(|(i, (name, bytes))| part(name.as_str(), i, bytes)).collect(),
             makers: (!self.makers.is_empty()).then(|| self.maker_data(ends)),
         }
     }

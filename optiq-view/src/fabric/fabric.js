@@ -7,7 +7,7 @@
 /** Links' ends and vertices that are drawn in a frame, at most: a few milliseconds of a processor that draws without help. */
 const ITEMS_PER_FRAME = 3000;
 /** Items that are drawn at once; the next ones wait for the next frame once a frame has taken as long as this, in milliseconds. */
-const ITEMS_AT_ONCE = 500;
+const ITEMS_AT_ONCE = 100;
 const LONGEST_WORK = 6;
 /** How far a sheet reaches beyond the window, in parts of the window on each side. */
 const MARGIN = 0.4;
@@ -32,18 +32,18 @@ for (let end = 0; end < endCount; end += 1) ofVertex[vertexAt(end)].push(end);
 
 // --- what is shown
 
-const filter = { region: null, level: "all", rail: "all" };
+const filter = { region: null, job: null, level: "all", rail: "all" };
 const view = { x: 0, y: 0, scale: 1 };
 let marked = null;
 let version = 0;
 
-/** Bytes that are sent at each end, in all regions or in one and those inside it. */
+/** Bytes that are sent at each end: all, or those of one job, or in one region and those inside it. */
 function bytesOf(series) {
-  if (filter.region === null || !series.regions.length) return Float64Array.from(series.bytes);
+  if ((filter.region === null && filter.job === null) || !series.regions.length) return Float64Array.from(series.bytes);
   const sums = new Float64Array(endCount);
-  for (const { name, ends, bytes: amounts } of series.regions) {
-    const inside = name === filter.region || (filter.region !== "" && name.startsWith(`${filter.region}/`));
-    if (!inside) continue;
+  for (const { name, job, ends, bytes: amounts } of filter.region === null ? series.jobs : series.regions) {
+    const inside = filter.region === null || name === filter.region || (filter.region !== "" && name.startsWith(`${filter.region}/`));
+    if (!inside || (filter.job !== null && job !== filter.job)) continue;
     let end = 0;
     ends.forEach((step, i) => { sums[(end += step)] += amounts[i]; });
   }
@@ -60,6 +60,11 @@ function isShown(cable) {
   return (filter.level === "all" || levelPair(cable) === filter.level) && (filter.rail === "all" || railOf(cable) === Number(filter.rail));
 }
 
+/** Whether a job or a region is shown alone. */
+function isPart() {
+  return filter.region !== null || filter.job !== null;
+}
+
 let loads = [];
 let worst = 0;
 let isCableShown = [];
@@ -67,8 +72,8 @@ function choosePart() {
   isCableShown = Array.from({ length: cableCount }, (_, cable) => isShown(cable));
   loads = data.series.map((series) => {
     const sent = bytesOf(series);
-    // What planned paths carry is not known by region.
-    const all = filter.region !== null && !series.regions.length ? ", all regions" : "";
+    // What planned paths carry is not known by region or job.
+    const all = isPart() && !series.regions.length ? `, all ${filter.region === null ? "jobs" : "regions"}` : "";
     return { name: series.name + all, sent, time: sent.map((b, end) => b / capacityAt[end]) };
   });
   worst = 0;
@@ -269,6 +274,9 @@ function picture(series, canvas) {
     const until = Math.min(own.next.total, from + most);
     do {
       own.next.done += drawItems(own.next, loads[series], own.next.done, Math.min(ITEMS_AT_ONCE, until - own.next.done));
+      // Browsers note what is drawn and do it when the canvas is used first: a whole sheet in one frame, a tenth of a second. A pixel
+      // that is read has it done now, where its time is seen.
+      own.next.context.getImageData(0, 0, 1, 1);
     } while (own.next.done < until && (most === Infinity || performance.now() - start < LONGEST_WORK));
     const drawn = own.next.done - from;
     if (own.next.done >= own.next.total) own.finish();

@@ -11,7 +11,7 @@ mod svg;
 mod sweeps;
 mod tree;
 
-pub use data::{FabricPicture, LinkMakers, LinkSeries};
+pub use data::{FabricPicture, LinkMakers, LinkPart, LinkSeries};
 pub use layout::FabricLayout;
 
 #[cfg(test)]

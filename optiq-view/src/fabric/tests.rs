@@ -203,7 +203,13 @@ fn the_page_has_arrays_for_both_ends() {
     let bytes: Vec<u64> = (1..=net.links().len() as u64).collect();
     let makers = vec![LinkMakers { pairs: 1, most: vec![(NodeId(0), NodeId(1), 5)] }; bytes.len()];
     let solve = bytes.iter().map(|b| b % 2).collect();
-    let series = [LinkSeries { name: "m".into(), bytes, regions: vec![("solve".into(), solve)], makers }];
+    let series = [LinkSeries {
+        name: "m".into(),
+        bytes,
+        parts: vec![LinkPart { region: "solve".into(), bytes: solve, ..LinkPart::default() }],
+        makers,
+        ..LinkSeries::default()
+    }];
     let page = picture(&net, &layout, &series).page().unwrap();
     let (_, rest) = page.split_once("id=\"data\">").unwrap();
     let data: serde_json::Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
@@ -211,7 +217,10 @@ fn the_page_has_arrays_for_both_ends() {
     assert_eq!(data["cables"]["a"], serde_json::json!([0, 1]));
     assert_eq!(data["series"][0]["bytes"], serde_json::json!([1, 3, 2, 4]));
     // Ends 0 and 1 have an odd number.
-    assert_eq!(data["series"][0]["regions"][0], serde_json::json!({"name": "solve", "ends": [0, 1], "bytes": [1, 1]}));
+    assert_eq!(
+        data["series"][0]["regions"][0],
+        serde_json::json!({"name": "solve", "job": 0, "ends": [0, 1], "bytes": [1, 1]})
+    );
     assert_eq!(data["series"][0]["makers"]["first"], serde_json::json!([0, 1, 2, 3, 4]));
     assert_eq!((&data["series"][0]["makers"]["most"], &data["hosts"]), (&1.into(), &2.into()));
 }

@@ -30,7 +30,7 @@ use counts::{CallOutcome, count};
 use optiq_transport::mpi::is_initialized;
 pub use optiq_transport::mpi::{
     buffer_from_fortran, comm_from_fortran, ffi, info_from_fortran, request_from_fortran, request_to_fortran,
-    type_from_fortran,
+    type_from_fortran, window_from_fortran,
 };
 use serve::{decide, look};
 use state::{BUSY, Busy, PASSING, SERVING, STATE, UNDECIDED, flush};

@@ -6,4 +6,4 @@ mod values;
 
 pub use options::{OPTIONS, OptionRecord, Scope};
 pub use read::{ConfigError, Origin, Read, Setting, Settings};
-pub use values::{Config, PlannerChoice, Preload, ProfileSignal};
+pub use values::{Config, PlannerChoice, Preload, ProfileSignal, ProfileSource};

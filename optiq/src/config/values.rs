@@ -117,10 +117,38 @@ pub struct Config {
     pub profile: Option<String>,
     /// `OPTIQ_PROFILE_SIGNAL`.
     pub profile_signal: Option<ProfileSignal>,
+    /// `OPTIQ_PROFILE_CALL_SITES`.
+    pub profile_call_sites: bool,
+    /// `OPTIQ_PROFILE_SOURCE`.
+    pub profile_source: ProfileSource,
     /// `OPTIQ_LOG`.
     pub log: log::LevelFilter,
     /// The option or file of options that was rejected, and why, in a sentence; everything is left to plain MPI then.
     pub rejected: Option<String>,
+}
+
+/// Who counts messages for a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProfileSource {
+    /// The MPI library where it can, else calls.
+    Auto,
+    /// The MPI library.
+    Monitoring,
+    /// The arguments of calls.
+    Calls,
+}
+
+impl FromStr for ProfileSource {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "auto" => Ok(ProfileSource::Auto),
+            "monitoring" => Ok(ProfileSource::Monitoring),
+            "calls" => Ok(ProfileSource::Calls),
+            _ => Err(()),
+        }
+    }
 }
 
 /// A signal upon which a profile is written.
@@ -221,6 +249,8 @@ impl Default for Config {
             learned: None,
             profile: None,
             profile_signal: None,
+            profile_call_sites: false,
+            profile_source: ProfileSource::Auto,
             log: log::LevelFilter::Warn,
             rejected: None,
         }
@@ -248,6 +278,8 @@ impl Config {
             learned: learned.as_ref().map(|_| String::new()),
             profile: None,
             profile_signal: None,
+            profile_call_sites: false,
+            profile_source: ProfileSource::Auto,
             log: log::LevelFilter::Off,
             rejected: None,
             ..self.clone()

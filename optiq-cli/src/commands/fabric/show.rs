@@ -1,18 +1,16 @@
 //! `optiq fabric show`.
 
 use crate::arguments::specification;
-use crate::fabric_pictures::FabricPictures;
+use crate::fabric_pictures::{FabricPictures, PictureFiles};
 use crate::failure::Failure;
 use crate::output::{self, Schema};
 use crate::progress::Progress;
-use crate::target::check_distinct;
 use clap::Args;
 use optiq_net::Network;
 use optiq_net::structure::{Arrangement, Structure};
 use optiq_view::fabric::FabricLayout;
 use optiq_view::table;
 use serde::Serialize;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -24,18 +22,14 @@ use std::time::Instant;
 #[command(after_help = "\
 Examples:
   optiq fabric show net.toml --report fabric.html
-  optiq fabric show fattree:brown1296 --svg fabric.svg
+  optiq fabric show fattree:brown1296 --svg fabric.svg --png fabric.png
   optiq fabric show dragonfly+:3456 --json")]
 pub struct Arguments {
     /// The network: a file, or a specification as in --topology [default: OPTIQ_TOPOLOGY]
     #[arg(value_name = "NETWORK")]
     network: Option<String>,
-    /// Write a page with the fabric to this file: to move about in, and to search; - is standard output
-    #[arg(long, value_name = "PAGE")]
-    report: Option<PathBuf>,
-    /// Write the same picture, still, to this file; - is standard output
-    #[arg(long, value_name = "FILE.svg")]
-    svg: Option<PathBuf>,
+    #[command(flatten)]
+    pictures: PictureFiles,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -64,8 +58,7 @@ struct ShowDocument {
 
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        check_distinct(&[("--report", &self.report), ("--svg", &self.svg)])?;
-        let pictures = FabricPictures::new(self.report.as_deref(), self.svg.as_deref())?;
+        let pictures = FabricPictures::new(&self.pictures)?;
         let spec = specification(self.network.as_deref(), "NETWORK")?;
         let progress = Progress::start(format!("reading {spec}"));
         let net = Network::from_spec(&spec)?;

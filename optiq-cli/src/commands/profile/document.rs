@@ -1,7 +1,8 @@
 //! The document of `optiq profile show`, and its text.
 
+use super::lines::{CallLine, call_lines};
 use optiq_trace::profile::job::{JobProfile, Moved, Traffic};
-use optiq_trace::profile::rank_file::Source;
+use optiq_trace::profile::rank_file::{FileTraffic, Source};
 use optiq_view::table;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -25,13 +26,19 @@ pub struct ProfileDocument {
     bytes: u64,
     put_bytes: u64,
     got_bytes: u64,
+    read_bytes: u64,
+    written_bytes: u64,
     unmatched_ends: u64,
     merged_entries: u64,
     regions: Vec<RegionLine>,
+    call_sites: Vec<CallLine>,
     ranks: Vec<RankLine>,
     pairs: Vec<PairLine>,
     interfaces: Vec<InterfaceLine>,
+    connections: Vec<ConnectionLine>,
     gaps: Vec<String>,
+    /// What is not known of lines of the program.
+    notes: Vec<String>,
 }
 
 #[derive(Default, Serialize)]
@@ -45,6 +52,8 @@ struct RegionLine {
     bytes: u64,
     put_bytes: u64,
     got_bytes: u64,
+    read_bytes: u64,
+    written_bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -56,6 +65,23 @@ struct RankLine {
     sent_messages: u64,
     sent_bytes: u64,
     received_messages: u64,
+    received_bytes: u64,
+    /// One-sided: what it put into windows of others, and what others got from its own.
+    one_sided_sent_bytes: u64,
+    /// What it got, and what others put into its window.
+    one_sided_received_bytes: u64,
+    read_bytes: u64,
+    written_bytes: u64,
+}
+
+/// TCP connections between an interface of a host and an address, of all its ranks.
+#[derive(Serialize)]
+struct ConnectionLine {
+    host: String,
+    interface: String,
+    peer: String,
+    connections: u64,
+    sent_bytes: u64,
     received_bytes: u64,
 }
 
@@ -86,6 +112,9 @@ impl ProfileDocument {
         hosts.sort_unstable();
         hosts.dedup();
         let pairs = pairs(profile);
+        let (call_sites, notes) = call_lines(profile);
+        let mut files = FileTraffic::default();
+        profile.files.iter().flat_map(|f| &f.regions).for_each(|region| files.add(region.files));
         let sum = |of: fn(&PairLine) -> u64| pairs.iter().map(of).fold(0, u64::saturating_add);
         Self {
             job: first.job.clone(),
@@ -98,12 +127,17 @@ impl ProfileDocument {
             bytes: sum(|p| p.bytes),
             put_bytes: sum(|p| p.put_bytes),
             got_bytes: sum(|p| p.got_bytes),
+            read_bytes: files.read_bytes,
+            written_bytes: files.written_bytes,
             unmatched_ends: profile.files.iter().map(|f| f.unmatched_ends).sum(),
             merged_entries: profile.files.iter().map(|f| f.merged_entries).sum(),
             regions: regions(profile),
+            call_sites,
             ranks: ranks(profile, &pairs),
             interfaces: interfaces(profile),
+            connections: connections(profile),
             gaps: profile.gaps(),
+            notes,
             pairs,
         }
     }
@@ -125,6 +159,7 @@ impl ProfileDocument {
         );
         text.push_str(&self.region_table());
         text.push('\n');
+        text.push_str(&super::lines::call_table(&self.call_sites));
         text.push_str(&self.rank_table());
         if self.rank_count <= MATRIX {
             text.push('\n');
@@ -136,6 +171,20 @@ impl ProfileDocument {
                 table::bytes(self.put_bytes as f64),
                 table::bytes(self.got_bytes as f64)
             ));
+        }
+        if self.read_bytes > 0 || self.written_bytes > 0 {
+            text.push_str(&format!(
+                "\nfiles: {} read, {} written, as MPI's file functions were asked for\n",
+                table::bytes(self.read_bytes as f64),
+                table::bytes(self.written_bytes as f64)
+            ));
+        }
+        if !self.connections.is_empty() {
+            text.push('\n');
+            text.push_str(&self.connection_table());
+        }
+        for note in &self.notes {
+            text.push_str(&format!("\n{note}\n"));
         }
         if self.unmatched_ends > 0 {
             text.push_str(&format!(
@@ -157,15 +206,43 @@ impl ProfileDocument {
     }
 
     fn rank_table(&self) -> String {
-        let head = ["rank", "host", "sent", "received"].map(str::to_owned).to_vec();
+        let mut head = ["rank", "host", "sent", "received"].map(str::to_owned).to_vec();
+        let one_sided = self.put_bytes > 0 || self.got_bytes > 0;
+        let files = self.read_bytes > 0 || self.written_bytes > 0;
+        head.extend(["one-sided sent", "received"].map(str::to_owned).into_iter().filter(|_| one_sided));
+        head.extend(["read", "written"].map(str::to_owned).into_iter().filter(|_| files));
         let line = |r: &RankLine| {
             let host = r.host.clone().unwrap_or_else(|| "not known".into());
-            vec![r.rank.to_string(), host, table::bytes(r.sent_bytes as f64), table::bytes(r.received_bytes as f64)]
+            let mut line = vec![r.rank.to_string(), host];
+            let mut add = |moved: [u64; 2]| line.extend(moved.map(|bytes| table::bytes(bytes as f64)));
+            add([r.sent_bytes, r.received_bytes]);
+            if one_sided {
+                add([r.one_sided_sent_bytes, r.one_sided_received_bytes]);
+            }
+            if files {
+                add([r.read_bytes, r.written_bytes]);
+            }
+            line
         };
         let lines = self.ranks.iter().take(RANK_LINES).map(line);
         let mut text = table::table(&std::iter::once(head).chain(lines).collect::<Vec<_>>());
         if self.ranks.len() > RANK_LINES {
             text.push_str(&format!("and {} more; --json and --csv have all\n", self.ranks.len() - RANK_LINES));
+        }
+        text
+    }
+
+    fn connection_table(&self) -> String {
+        let head = ["host", "interface", "peer", "TCP sent", "received"].map(str::to_owned).to_vec();
+        let line = |c: &ConnectionLine| {
+            let moved = [c.sent_bytes, c.received_bytes].map(|bytes| table::bytes(bytes as f64));
+            let [sent, received] = moved;
+            vec![c.host.clone(), c.interface.clone(), c.peer.clone(), sent, received]
+        };
+        let lines = self.connections.iter().take(RANK_LINES).map(line);
+        let mut text = table::table(&std::iter::once(head).chain(lines).collect::<Vec<_>>());
+        if self.connections.len() > RANK_LINES {
+            text.push_str(&format!("and {} more; --json has all\n", self.connections.len() - RANK_LINES));
         }
         text
     }
@@ -188,10 +265,22 @@ fn regions(profile: &JobProfile) -> Vec<RegionLine> {
     let mut lines: Vec<RegionLine> =
         profile.regions().iter().map(|name| RegionLine { name: (*name).into(), ..RegionLine::default() }).collect();
     let at: BTreeMap<String, usize> = lines.iter().enumerate().map(|(i, line)| (line.name.clone(), i)).collect();
-    for region in profile.files.iter().flat_map(|f| &f.regions) {
-        let line = &mut lines[at[&region.name]];
-        line.entries_max = line.entries_max.max(region.entries);
-        line.seconds_max = line.seconds_max.max(region.seconds);
+    for file in &profile.files {
+        // Call sites are parts of their regions.
+        let mut seconds: BTreeMap<&str, f64> = BTreeMap::new();
+        for region in &file.regions {
+            let line = &mut lines[at[&region.name]];
+            if region.call_site.is_none() {
+                line.entries_max = line.entries_max.max(region.entries);
+            }
+            line.read_bytes = line.read_bytes.saturating_add(region.files.read_bytes);
+            line.written_bytes = line.written_bytes.saturating_add(region.files.written_bytes);
+            *seconds.entry(&region.name).or_default() += region.seconds;
+        }
+        for (name, seconds) in seconds {
+            let line = &mut lines[at[name]];
+            line.seconds_max = line.seconds_max.max(seconds);
+        }
     }
     profile.for_each(Moved::Sent, |region, _, _, t| {
         let line = &mut lines[at[region]];
@@ -220,19 +309,31 @@ fn pairs(profile: &JobProfile) -> Vec<PairLine> {
 }
 
 fn ranks(profile: &JobProfile, pairs: &[PairLine]) -> Vec<RankLine> {
-    let mut sums = vec![[Traffic::default(); 2]; profile.ranks() as usize];
+    // Sent and received, as messages and by one-sided calls.
+    let mut sums = vec![[Traffic::default(); 4]; profile.ranks() as usize];
     for pair in pairs {
+        let one_sided = (pair.put_messages + pair.got_messages, pair.put_bytes.saturating_add(pair.got_bytes));
         sums[pair.from as usize][0].add(pair.messages, pair.bytes);
         sums[pair.to as usize][1].add(pair.messages, pair.bytes);
+        sums[pair.from as usize][2].add(one_sided.0, one_sided.1);
+        sums[pair.to as usize][3].add(one_sided.0, one_sided.1);
+    }
+    let mut files = vec![FileTraffic::default(); profile.ranks() as usize];
+    for file in &profile.files {
+        file.regions.iter().for_each(|region| files[file.rank as usize].add(region.files));
     }
     let mut hosts = profile.files.iter().map(|f| (f.rank, f.host.clone())).collect::<BTreeMap<_, _>>();
-    let line = |(rank, [sent, received]): (u32, [Traffic; 2])| RankLine {
+    let line = |(rank, [sent, received, given, taken]): (u32, [Traffic; 4])| RankLine {
         rank,
         host: hosts.remove(&rank),
         sent_messages: sent.messages,
         sent_bytes: sent.bytes,
         received_messages: received.messages,
         received_bytes: received.bytes,
+        one_sided_sent_bytes: given.bytes,
+        one_sided_received_bytes: taken.bytes,
+        read_bytes: files[rank as usize].read_bytes,
+        written_bytes: files[rank as usize].written_bytes,
     };
     (0..).zip(sums).map(line).collect()
 }
@@ -252,4 +353,26 @@ fn interfaces(profile: &JobProfile) -> Vec<InterfaceLine> {
         received_bytes,
     };
     most.into_iter().map(line).collect()
+}
+
+/// Summed over the ranks of each host.
+fn connections(profile: &JobProfile) -> Vec<ConnectionLine> {
+    let mut sums: BTreeMap<(&str, &str, &str), [u64; 3]> = BTreeMap::new();
+    for (file, c) in profile.files.iter().flat_map(|f| f.connections.iter().map(move |c| (f, c))) {
+        let sum = sums.entry((&file.host, &c.interface, &c.peer)).or_default();
+        let more = [c.connections, c.sent_bytes, c.received_bytes];
+        sum.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(more));
+    }
+    let line = |((host, interface, peer), sum): ((&str, &str, &str), [u64; 3])| {
+        let [connections, sent_bytes, received_bytes] = sum;
+        ConnectionLine {
+            host: host.into(),
+            interface: interface.into(),
+            peer: peer.into(),
+            connections,
+            sent_bytes,
+            received_bytes,
+        }
+    };
+    sums.into_iter().map(line).collect()
 }

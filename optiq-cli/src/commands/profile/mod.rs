@@ -1,6 +1,7 @@
 //! `optiq profile`: who sends what to whom.
 
 mod document;
+mod lines;
 mod show;
 
 use crate::failure::Failure;
@@ -19,7 +20,8 @@ pub use show::complete;
 ///
 /// Counts by region of the code, and inside collectives too. Sets LD_PRELOAD and becomes the command, as optiq wrap does, in front of a
 /// program or of its launcher; but no call is taken over.
-/// Open MPI 4 or later counts the messages (its component pml_monitoring, part of a stock build). Each rank writes one file
+/// Open MPI 4 or later counts the messages (its component pml_monitoring, part of a stock build); with other MPI libraries the arguments of
+/// point-to-point and one-sided calls are counted, which leaves out what collectives send. Each rank writes one file
 /// at MPI_Finalize. Regions are marked by MPI_Pcontrol(1, "name") and MPI_Pcontrol(-1, "name"), or by optiq_region_begin and
 /// optiq_region_end. To profile a program while its exchanges go over planned paths: optiq wrap --profile DIR.
 #[derive(Debug, Args)]
@@ -31,6 +33,7 @@ Examples:
   optiq profile -- mpirun -n 16 ./app input.nml
   optiq profile --output run1 --signal usr1 -- mpirun -n 16 ./app
   mpirun -n 16 optiq profile --output run2 -- ./app
+  optiq profile --call-sites --output run3 -- mpirun -n 16 ./app
   optiq profile show run1
   optiq profile show run1 --region solve --csv > solve.csv
 
@@ -64,6 +67,24 @@ impl Signal {
     }
 }
 
+/// Who counts messages.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Counter {
+    /// Open MPI's monitoring component, inside collectives too
+    Monitoring,
+    /// The arguments of point-to-point and one-sided calls, and OPTIQ's own transports
+    Calls,
+}
+
+impl Counter {
+    fn option(self) -> &'static str {
+        match self {
+            Counter::Monitoring => "monitoring",
+            Counter::Calls => "calls",
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 struct RunArguments {
     /// The directory for the files, one of each rank; made if it is not there
@@ -72,6 +93,13 @@ struct RunArguments {
     /// Also write when the ranks get this signal, as of then; mpirun hands it on to them
     #[arg(long, value_name = "SIGNAL")]
     signal: Option<Signal>,
+    /// Also count by the line of the program that called MPI, which costs a few microseconds for each call that sends; lines need
+    /// debug information (-g) when the profile is shown
+    #[arg(long)]
+    call_sites: bool,
+    /// Who counts messages [default: Open MPI where it is the library, else calls]
+    #[arg(long, value_name = "SOURCE")]
+    source: Option<Counter>,
     /// The preload library [default: liboptiq_pmpi.so beside this program, or in ../lib or ../lib64 from there]
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
@@ -122,6 +150,12 @@ impl RunArguments {
         ]);
         if let Some(signal) = self.signal {
             set.insert("OPTIQ_PROFILE_SIGNAL".into(), signal.option().into());
+        }
+        if self.call_sites {
+            set.insert("OPTIQ_PROFILE_CALL_SITES".into(), "1".into());
+        }
+        if let Some(source) = self.source {
+            set.insert("OPTIQ_PROFILE_SOURCE".into(), source.option().into());
         }
         add_options(&self.options, &mut set)?;
         checked(&set)?;

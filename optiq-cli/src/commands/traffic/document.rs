@@ -1,10 +1,13 @@
 //! The document of `optiq traffic`, and its text.
 
+use super::jobs::{Job, JobTraffics, Part};
 use crate::failure::Failure;
-use optiq_lower::link_traffic::{HostTraffic, HostTraffics};
+use optiq_lower::link_traffic::HostTraffic;
 use optiq_net::structure::levels;
 use optiq_net::{LinkId, LinkLoad, Network};
-use optiq_trace::profile::job::{JobProfile, Moved};
+use optiq_trace::postcards::Context;
+use optiq_trace::profile::call_lines::words;
+use optiq_trace::profile::job::Moved;
 use optiq_view::table;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -22,18 +25,17 @@ pub struct Other {
     pub name: String,
     pub load: LinkLoad,
     /// Who would send what to whom on the fabric's own routes; none over planned paths.
-    pub traffics: Option<HostTraffics>,
+    pub traffics: Option<JobTraffics>,
 }
 
 /// What is shown.
 pub struct Shown<'a> {
     pub net: &'a Network,
-    pub profile: &'a JobProfile,
+    pub jobs: &'a [Job],
     pub region: Option<&'a str>,
-    pub traffics: &'a HostTraffics,
+    pub measured: &'a JobTraffics,
     pub load: &'a LinkLoad,
     pub other: Option<&'a Other>,
-    pub unplaced_bytes: u64,
     pub one_sided_added: bool,
 }
 
@@ -41,8 +43,11 @@ pub struct Shown<'a> {
 pub struct TrafficDocument {
     topology: String,
     network_fingerprint: String,
+    /// Of several jobs, the first one.
     job: String,
+    /// Of all jobs.
     rank_count: u32,
+    jobs: Vec<JobLine>,
     #[serde(skip_serializing_if = "Option::is_none")]
     only_region: Option<String>,
     /// Bytes between hosts.
@@ -65,6 +70,14 @@ pub struct TrafficDocument {
     busiest: Vec<BusyLink>,
     links: Vec<LinkLine>,
     gaps: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct JobLine {
+    job: String,
+    rank_count: u32,
+    /// Bytes between hosts.
+    bytes: u64,
 }
 
 /// All links between two levels of switches, in one direction; level 0 is hosts.
@@ -101,13 +114,37 @@ struct BusyLink {
     maker_count: usize,
     makers: Vec<Maker>,
     regions: Vec<RegionShare>,
+    call_sites: Vec<CallShare>,
+    /// If there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    jobs: Vec<JobShare>,
 }
 
 #[derive(Serialize)]
 struct Maker {
     from_host: String,
     to_host: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job: Option<String>,
     region: String,
+    /// The line of the program, if those were counted apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call_site: Option<String>,
+    bytes: u64,
+}
+
+/// What a line of the program has put on a link.
+#[derive(Serialize)]
+struct CallShare {
+    file: String,
+    line: u32,
+    function: String,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct JobShare {
+    job: String,
     bytes: u64,
 }
 
@@ -128,19 +165,22 @@ impl TrafficDocument {
         let links_used = order.len();
         order.truncate(busiest);
         let ids: Vec<LinkId> = order.iter().map(|i| LinkId(*i as u32)).collect();
-        let makers = shown.traffics.makers(net, &ids)?;
+        let makers = shown.measured.traffics.makers(net, &ids)?;
         let busiest = order.iter().zip(makers).map(|(i, makers)| shown.busy(*i, &makers)).collect();
-        let one_sided =
-            [Moved::Put, Moved::Got].map(|way| shown.profile.pairs(way).values().map(|t| t.bytes).sum::<u64>());
+        let one_sided = [Moved::Put, Moved::Got].map(|way| {
+            let pairs = shown.jobs.iter().flat_map(|job| job.profile.pairs(way).into_values());
+            pairs.map(|t| t.bytes).fold(0, u64::saturating_add)
+        });
         Ok(Self {
             topology: net.spec().into(),
             network_fingerprint: net.fingerprint().to_string(),
-            job: shown.profile.files[0].job.clone(),
-            rank_count: shown.profile.ranks(),
+            job: shown.jobs[0].profile.files[0].job.clone(),
+            rank_count: shown.jobs.iter().map(|job| job.profile.ranks()).fold(0, u32::saturating_add),
+            jobs: shown.job_lines(),
             only_region: shown.region.map(str::to_owned),
-            bytes: shown.traffics.bytes(),
-            inside_bytes: shown.traffics.inside_bytes,
-            unplaced_bytes: shown.unplaced_bytes,
+            bytes: shown.measured.traffics.bytes(),
+            inside_bytes: shown.measured.traffics.inside_bytes,
+            unplaced_bytes: shown.measured.unplaced_bytes,
             one_sided_bytes: one_sided.iter().sum(),
             one_sided_added: shown.one_sided_added,
             congestion_seconds: load.statistics(net).congestion_seconds,
@@ -150,7 +190,7 @@ impl TrafficDocument {
             levels: shown.levels(),
             busiest,
             links: (0..load.bytes.len()).filter(in_use).map(|i| shown.link(i)).collect(),
-            gaps: shown.profile.gaps(),
+            gaps: shown.jobs.iter().flat_map(|job| job.profile.gaps()).collect(),
         })
     }
 
@@ -212,8 +252,10 @@ impl TrafficDocument {
             ];
             line.extend(b.link.what_if_bytes.map(|bytes| table::bytes(bytes as f64)));
             let maker = |m: &Maker| {
+                let job = m.job.as_ref().map_or_else(String::new, |job| format!(" of job {job}"));
                 let region = if m.region.is_empty() { String::new() } else { format!(" in {}", m.region) };
-                format!("{} to {}{region} {}", m.from_host, m.to_host, table::bytes(m.bytes as f64))
+                let call = m.call_site.as_ref().map_or_else(String::new, |line| format!(" at {line}"));
+                format!("{} to {}{job}{region}{call} {}", m.from_host, m.to_host, table::bytes(m.bytes as f64))
             };
             let mut makers: Vec<String> = b.makers.iter().take(MAKERS_IN_TEXT).map(maker).collect();
             if b.maker_count > MAKERS_IN_TEXT {
@@ -244,24 +286,49 @@ impl Shown<'_> {
         }
     }
 
+    fn part(&self, t: &HostTraffic) -> &Part {
+        &self.measured.parts[t.region as usize]
+    }
+
+    /// The name of a part's job, if there are several.
+    fn job(&self, part: &Part) -> Option<String> {
+        (self.jobs.len() > 1).then(|| self.jobs[part.job].name.clone())
+    }
+
+    fn job_lines(&self) -> Vec<JobLine> {
+        let sums = shares(&self.measured.traffics.all, |t| self.part(t).job);
+        let of = |job: usize| sums.iter().find(|(other, _)| *other == job).map_or(0, |(_, bytes)| *bytes);
+        let line =
+            |(i, job): (usize, &Job)| JobLine { job: job.name.clone(), rank_count: job.profile.ranks(), bytes: of(i) };
+        self.jobs.iter().enumerate().map(line).collect()
+    }
+
     fn busy(&self, i: usize, makers: &[HostTraffic]) -> BusyLink {
-        let names = self.profile.regions();
-        let maker = |m: &HostTraffic| Maker {
-            from_host: self.net.name(m.src).into(),
-            to_host: self.net.name(m.dst).into(),
-            region: names[m.region as usize].into(),
-            bytes: m.bytes,
+        let maker = |m: &HostTraffic| {
+            let part = self.part(m);
+            Maker {
+                from_host: self.net.name(m.src).into(),
+                to_host: self.net.name(m.dst).into(),
+                job: self.job(part),
+                region: part.region.clone(),
+                call_site: part.line.as_ref().map(words),
+                bytes: m.bytes,
+            }
         };
-        let mut regions: BTreeMap<u32, u64> = BTreeMap::new();
-        makers.iter().for_each(|m| *regions.entry(m.region).or_default() += m.bytes);
-        let share = |(region, bytes): (u32, u64)| RegionShare { region: names[region as usize].into(), bytes };
-        let mut regions: Vec<RegionShare> = regions.into_iter().map(share).collect();
-        regions.sort_by_key(|r| Reverse(r.bytes));
+        let regions = shares(makers, |m| &self.part(m).region).into_iter();
+        let lines = shares(makers, |m| &self.part(m).line).into_iter();
+        let line = |(line, bytes): (&Option<Context>, u64)| {
+            let Context { file, line, function } = line.clone()?;
+            Some(CallShare { file, line, function, bytes })
+        };
+        let jobs = shares(makers, |m| self.job(self.part(m))).into_iter();
         BusyLink {
             link: self.link(i),
             maker_count: makers.len(),
             makers: makers.iter().take(MAKERS).map(maker).collect(),
-            regions,
+            regions: regions.map(|(region, bytes)| RegionShare { region: region.clone(), bytes }).collect(),
+            call_sites: lines.filter_map(line).collect(),
+            jobs: jobs.filter_map(|(job, bytes)| Some(JobShare { job: job?, bytes })).collect(),
         }
     }
 
@@ -290,4 +357,16 @@ impl Shown<'_> {
         }
         lines.into_values().collect()
     }
+}
+
+/// The bytes of each key, those with the most first; among equals the lower key.
+fn shares<'a, K: Ord>(all: &'a [HostTraffic], key: impl Fn(&'a HostTraffic) -> K) -> Vec<(K, u64)> {
+    let mut sums: BTreeMap<K, u64> = BTreeMap::new();
+    for t in all {
+        let sum = sums.entry(key(t)).or_default();
+        *sum = sum.saturating_add(t.bytes);
+    }
+    let mut sums: Vec<(K, u64)> = sums.into_iter().collect();
+    sums.sort_by_key(|(_, bytes)| Reverse(*bytes));
+    sums
 }

@@ -2,25 +2,25 @@
 
 mod document;
 mod hosts;
+mod jobs;
 mod pictures;
 
 use crate::arguments::Topology;
 use crate::csv::quoted;
-use crate::fabric_pictures::FabricPictures;
+use crate::fabric_pictures::{FabricPictures, PictureFiles};
 use crate::failure::Failure;
 use crate::output::{self, Schema};
 use crate::progress::Progress;
-use crate::target::check_distinct;
 use clap::{Args, ValueEnum};
 use document::{Other, Shown, TrafficDocument};
 use hosts::HostMap;
-use optiq_lower::link_traffic::HostTraffics;
+use jobs::{Job, JobTraffics};
 use optiq_lower::placement::{Placement, PlacementRule};
 use optiq_net::{LinkLoad, Network, NodeId};
 use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_trace::ids::Rank;
-use optiq_trace::profile::job::{JobProfile, Moved};
+use optiq_trace::profile::job::Moved;
 use optiq_view::fabric::{FabricLayout, LinkSeries};
 use optiq_view::table;
 use std::path::PathBuf;
@@ -35,19 +35,20 @@ use std::process::ExitCode;
 Examples:
   optiq traffic --topology net.toml --profile run1
   optiq traffic --topology fattree:k=8,names=node[001-128] --profile run1 --region solve --busiest 20
+  optiq traffic --topology net.toml --profile run1 --profile run2 --report both.html
   optiq traffic --topology net.toml --profile run1 --hosts map.txt --csv > links.csv
   optiq traffic --topology net.toml --profile run1 --yaml > links.yaml
   optiq traffic --topology net.toml --profile run1 --what-if plan
-  optiq traffic --topology net.toml --profile run1 --what-if plan --report links.html --svg links.svg
+  optiq traffic --topology net.toml --profile run1 --what-if plan --report links.html --svg links.svg --png links.png
   optiq traffic --topology net.toml --profile run1 --what-if placement=rank:2 --json
 
 A line of the file of --hosts has a processor name of the profile and a host of the network: node17.site.gov h17; # begins a comment.")]
 pub struct Arguments {
     #[command(flatten)]
     topology: Topology,
-    /// The directory with the ranks' files, as optiq profile writes them
-    #[arg(long, value_name = "DIR")]
-    profile: PathBuf,
+    /// The directory with the ranks' files, as optiq profile writes them; given several times for jobs that run beside each other
+    #[arg(long, value_name = "DIR", required = true)]
+    profile: Vec<PathBuf>,
     /// Only this region of the code and those inside it; \"\" is what is in no region
     #[arg(long, value_name = "REGION")]
     region: Option<String>,
@@ -61,12 +62,8 @@ pub struct Arguments {
     /// as in OPTIQ_PLACEMENT (names, rank:K, file:FILE)
     #[arg(long, value_name = "CHANGE", value_parser = what_if)]
     what_if: Option<WhatIf>,
-    /// Write a page with the fabric and what its links carry to this file: to move about in, to search, to filter; - is standard output
-    #[arg(long, value_name = "PAGE")]
-    report: Option<PathBuf>,
-    /// Write the same picture, still, to this file; - is standard output
-    #[arg(long, value_name = "FILE.svg")]
-    svg: Option<PathBuf>,
+    #[command(flatten)]
+    pictures: PictureFiles,
     /// How many of the busiest links to show
     #[arg(long, value_name = "N", default_value_t = 10)]
     busiest: usize,
@@ -107,27 +104,25 @@ fn what_if(text: &str) -> Result<WhatIf, String> {
 
 impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
-        check_distinct(&[("--report", &self.report), ("--svg", &self.svg)])?;
-        let pictures = FabricPictures::new(self.report.as_deref(), self.svg.as_deref())?;
+        let pictures = FabricPictures::new(&self.pictures)?;
         let progress = Progress::start("");
         // The smaller input first: what is wrong with it should not wait for a large network.
-        let mut profile = JobProfile::load(&self.profile)?;
-        if let Some(region) = &self.region {
-            profile = profile.only(region)?;
-        }
+        let mut jobs = jobs::load(&self.profile, self.region.as_deref())?;
+        self.check_jobs(&jobs)?;
         let map = self.hosts.as_deref().map(HostMap::read).transpose()?.unwrap_or_default();
         let net = self.topology.load(&progress)?;
         pictures.check(&net)?;
         progress.now("walking the routes of all pairs");
-        let hosts = map.place(&net, &profile)?;
-        let (traffics, unplaced) = self.traffics(&profile, |rank| hosts[rank as usize]);
-        let load = traffics.load(&net)?;
-        let other = self.other(&net, &profile, &traffics, &progress)?;
+        jobs::place(&mut jobs, &net, &map)?;
+        let measured = JobTraffics::measured(&jobs, self.ways());
+        let load = measured.traffics.load(&net)?;
+        let other = self.other(&net, &jobs, &measured, &progress)?;
+        let gaps: Vec<String> = jobs.iter().flat_map(|job| job.profile.gaps()).collect();
         if pictures.is_wanted() {
             progress.now("drawing the fabric");
-            let series = self.series(&net, &profile, &traffics, other.as_ref())?;
-            let (title, subtitle) = self.heading(&profile, &net, &traffics);
-            pictures.write(&net, &FabricLayout::of(&net), (&title, subtitle), &series, &profile.gaps())?;
+            let series = self.series(&net, &jobs, &measured, other.as_ref())?;
+            let (title, subtitle) = self.heading(&jobs, &net, &measured);
+            pictures.write(&net, &FabricLayout::of(&net), (&title, subtitle), &series, &gaps)?;
         }
         drop(progress);
         if self.csv {
@@ -135,12 +130,11 @@ impl Arguments {
         } else {
             let shown = Shown {
                 net: &net,
-                profile: &profile,
+                jobs: &jobs,
                 region: self.region.as_deref(),
-                traffics: &traffics,
+                measured: &measured,
                 load: &load,
                 other: other.as_ref(),
-                unplaced_bytes: unplaced,
                 one_sided_added: self.one_sided == OneSided::Add,
             };
             let document = TrafficDocument::new(&shown, self.busiest)?;
@@ -152,37 +146,38 @@ impl Arguments {
                 output::print(&document.text())?;
             }
         }
-        super::profile::complete(&profile)
+        super::profile::complete(&gaps)
     }
 
-    /// Traffic between hosts, and the bytes of which an end is not known.
-    fn traffics(&self, profile: &JobProfile, host: impl Fn(u32) -> Option<NodeId>) -> (HostTraffics, u64) {
-        let names = profile.regions();
-        let number: std::collections::BTreeMap<&str, u32> = names.iter().copied().zip(0..).collect();
-        let (mut sent, mut unplaced) = (Vec::new(), 0u64);
-        let ways: &[Moved] = match self.one_sided {
+    /// What can be said of one job only.
+    fn check_jobs(&self, jobs: &[Job]) -> Result<(), Failure> {
+        match (&self.what_if, jobs.len()) {
+            (Some(WhatIf::Placement { text, .. }), 2..) => Err(Failure::Input(format!(
+                "--what-if {text} is for one job, and --profile names {}; one directory is expected",
+                jobs.len()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The ways of moving bytes that count.
+    fn ways(&self) -> &'static [Moved] {
+        match self.one_sided {
             OneSided::Leave => &[Moved::Sent],
             OneSided::Add => &[Moved::Sent, Moved::Put, Moved::Got],
-        };
-        for way in ways {
-            profile.for_each(*way, |region, from, to, t| match (host(from), host(to)) {
-                (Some(src), Some(dst)) => sent.push((number[region], src, dst, t.bytes)),
-                _ => unplaced = unplaced.saturating_add(t.bytes),
-            });
         }
-        (HostTraffics::new(sent), unplaced)
     }
 
     /// What the pictures show: what is measured, and beside it what would be otherwise.
     fn series(
         &self,
         net: &Network,
-        profile: &JobProfile,
-        traffics: &HostTraffics,
+        jobs: &[Job],
+        measured: &JobTraffics,
         other: Option<&Other>,
     ) -> Result<Vec<LinkSeries>, Failure> {
-        let names = profile.regions();
-        let mut series = vec![pictures::series("measured", traffics, net, &names)?];
+        let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+        let mut series = vec![pictures::series("measured", measured, net, &names)?];
         if let Some(other) = other {
             series.push(match &other.traffics {
                 Some(traffics) => pictures::series(&other.name, traffics, net, &names)?,
@@ -194,39 +189,44 @@ impl Arguments {
         Ok(series)
     }
 
-    /// What stands above the pictures: the job, and a sentence.
-    fn heading(&self, profile: &JobProfile, net: &Network, traffics: &HostTraffics) -> (String, String) {
+    /// What stands above the pictures: the jobs, and a sentence.
+    fn heading(&self, jobs: &[Job], net: &Network, measured: &JobTraffics) -> (String, String) {
         let of = self.region.as_ref().map_or_else(String::new, |region| format!(", region \"{region}\" alone"));
-        let ranks = table::count(profile.ranks() as usize, "rank");
-        let title = format!("Job {} of {ranks} on {}{of}", profile.files[0].job, net.title());
-        (title, format!("{} between hosts", table::bytes(traffics.bytes() as f64)))
+        let title = match jobs {
+            [job] => {
+                let ranks = table::count(job.profile.ranks() as usize, "rank");
+                format!("Job {} of {ranks} on {}{of}", job.name, net.title())
+            }
+            jobs => format!("{} on {}{of}", table::count(jobs.len(), "job"), net.title()),
+        };
+        (title, format!("{} between hosts", table::bytes(measured.traffics.bytes() as f64)))
     }
 
     /// What the links would carry otherwise.
     fn other(
         &self,
         net: &Network,
-        profile: &JobProfile,
-        traffics: &HostTraffics,
+        jobs: &[Job],
+        measured: &JobTraffics,
         progress: &Progress,
     ) -> Result<Option<Other>, Failure> {
-        let (name, load, traffics) = match &self.what_if {
-            None => return Ok(None),
-            Some(WhatIf::Plan) => {
+        let (name, load, traffics) = match (&self.what_if, jobs) {
+            (Some(WhatIf::Plan), _) => {
                 progress.now("planning");
                 let demand = |(src, dst, bytes)| Demand { src, dst, bytes, class: 0 };
-                let demands: Vec<Demand> = traffics.pairs().into_iter().map(demand).collect();
+                let demands: Vec<Demand> = measured.traffics.pairs().into_iter().map(demand).collect();
                 ("plan".to_owned(), pipeline::run(net, &demands, &PlanOptions::default())?.report.load, None)
             }
-            Some(WhatIf::Placement { text, rule }) => {
-                let mut names = vec![String::new(); profile.ranks() as usize];
-                profile.files.iter().for_each(|f| names[f.rank as usize].clone_from(&f.host));
+            (Some(WhatIf::Placement { text, rule }), [job]) => {
+                let mut names = vec![String::new(); job.profile.ranks() as usize];
+                job.profile.files.iter().for_each(|f| names[f.rank as usize].clone_from(&f.host));
                 let placement = Placement::new(net, &names, rule).map_err(|why| {
                     Failure::Input(format!("--what-if {text}: {}", why.trim_start_matches("OPTIQ_PLACEMENT: ")))
                 })?;
-                let (traffics, _) = self.traffics(profile, |rank| Some(placement.host(Rank(rank))));
-                (text.clone(), traffics.load(net)?, Some(traffics))
+                let moved = JobTraffics::on(jobs, self.ways(), |_, rank| Some(placement.host(Rank(rank))));
+                (text.clone(), moved.traffics.load(net)?, Some(moved))
             }
+            _ => return Ok(None),
         };
         Ok(Some(Other { name, load, traffics }))
     }

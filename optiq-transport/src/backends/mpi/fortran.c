@@ -20,6 +20,8 @@ MPI_Info optiq_fortran_to_info(MPI_Fint info) { return optiq_mpi_is_initialized(
 
 MPI_File optiq_fortran_to_file(MPI_Fint file) { CONVERT(MPI_File, PMPI_File_f2c, file, MPI_FILE_NULL); }
 
+MPI_Win optiq_fortran_to_win(MPI_Fint win) { CONVERT(MPI_Win, PMPI_Win_f2c, win, MPI_WIN_NULL); }
+
 MPI_Request optiq_fortran_to_request(MPI_Fint request) { CONVERT(MPI_Request, PMPI_Request_f2c, request, MPI_REQUEST_NULL); }
 MPI_Fint optiq_request_to_fortran(MPI_Request request) { return PMPI_Request_c2f(request); }
 

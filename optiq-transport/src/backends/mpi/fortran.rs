@@ -10,6 +10,7 @@ unsafe extern "C" {
     fn optiq_fortran_to_type(datatype: c_int) -> ffi::MPI_Datatype;
     fn optiq_fortran_to_info(info: c_int) -> ffi::MPI_Info;
     fn optiq_fortran_to_file(file: c_int) -> ffi::MPI_File;
+    fn optiq_fortran_to_win(window: c_int) -> ffi::MPI_Win;
     fn optiq_fortran_ignores(status: *const c_int) -> c_int;
     fn optiq_status_to_fortran(status: *const ffi::MPI_Status, into: *mut c_int) -> c_int;
     fn optiq_fortran_to_request(request: c_int) -> ffi::MPI_Request;
@@ -28,6 +29,12 @@ pub fn comm_from_fortran(comm: c_int) -> ffi::MPI_Comm {
 pub fn type_from_fortran(datatype: c_int) -> ffi::MPI_Datatype {
     // SAFETY: as above.
     unsafe { optiq_fortran_to_type(datatype) }
+}
+
+/// A window's handle in C, as [`comm_from_fortran`].
+pub fn window_from_fortran(window: c_int) -> ffi::MPI_Win {
+    // SAFETY: as above.
+    unsafe { optiq_fortran_to_win(window) }
 }
 
 /// An info object's handle in C, as [`comm_from_fortran`], but an invalid one if there is no such object: the null handle is valid.

@@ -18,6 +18,7 @@ mod one_sided;
 mod reduction;
 mod requests;
 mod shared;
+pub mod tally;
 mod two_sided;
 
 pub use comm::{
@@ -26,7 +27,7 @@ pub use comm::{
 pub use datatype::{contiguous_bytes, element_bytes, handle_bits, is_committed, is_named};
 pub use fortran::{
     buffer_from_fortran, comm_from_fortran, file_from_fortran, ignores_status, info_from_fortran, request_from_fortran,
-    request_to_fortran, status_to_fortran, type_from_fortran,
+    request_to_fortran, status_to_fortran, type_from_fortran, window_from_fortran,
 };
 pub use info::{entries_of, info_entries};
 pub use library::Library;

@@ -13,6 +13,8 @@ use super::comm::{Communicator, Pending, byte, check, is_initialized};
 use super::control::{Control, ControlKind, ControlRecord};
 use super::convert::{LARGEST_COUNT, c_count, c_rank};
 use super::ffi;
+use super::monitoring::Counted;
+use super::tally;
 use crate::capabilities::{Capabilities, SendCompletion};
 use crate::constants::LEAST_WINDOW_BYTES;
 use crate::error::TransportError;
@@ -177,6 +179,7 @@ impl Transport for OneSided {
             let (to, at) = (c_rank(transmit.to), transmit.remote_slot as ffi::MPI_Aint);
             let code = ffi::PMPI_Put(address.cast(), count, byte(), to, at, count, byte(), window.raw);
             check(code, "MPI_Put")?;
+            tally::one_sided(Counted::Put, transmit.header.bytes, to, window.raw);
         }
         self.unflushed.entry(transmit.to).or_default().push((transmit.header.path, transmit.header.sequence));
         Ok(())

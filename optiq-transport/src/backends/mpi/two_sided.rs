@@ -12,6 +12,7 @@ use super::convert::{LARGEST_COUNT, c_count, c_rank};
 use super::ffi;
 use super::library::Library;
 use super::requests::Requests;
+use super::tally;
 use crate::capabilities::{Capabilities, SendCompletion};
 use crate::constants::EAGER;
 use crate::error::TransportError;
@@ -127,6 +128,7 @@ impl Transport for TwoSided {
             let (address, _) = memory.address(transmit.data, self.slots.as_mut_ptr());
             let (to, comm) = (c_rank(transmit.to), self.comm.raw());
             check(ffi::PMPI_Issend(address.cast(), count, byte(), to, tag, comm, &mut request), "MPI_Issend")?;
+            tally::message(transmit.header.bytes, to, comm);
             request
         };
         let (path, sequence) = (transmit.header.path, transmit.header.sequence);

@@ -1,22 +1,25 @@
 //! The profiler of the preload library: who sent what to whom, by region of the code.
 //!
-//! It observes only: `MPI_Init`, `MPI_Finalize` and `MPI_Pcontrol` come by here on their way, and no other call does. The MPI library
-//! counts messages itself ([`optiq_transport::mpi::monitoring`]); the counts are read at the bounds of regions and at the end. Without
-//! `OPTIQ_PROFILE` in the environment nothing is done.
+//! It observes only: `MPI_Init`, `MPI_Finalize`, `MPI_Pcontrol` and the functions of files come by here on their way. The MPI library
+//! counts messages itself ([`optiq_transport::mpi::monitoring`]); the counts are read at the bounds of regions and at the end. Calls that send
+//! come by here as well if call sites are wanted (`OPTIQ_PROFILE_CALL_SITES`), or if the library does not count and their arguments are all
+//! that there is ([`optiq_transport::mpi::tally`]): module `watch`. Without `OPTIQ_PROFILE` in the environment nothing is done.
 //!
 //! Messages of OPTIQ's own executor are point-to-point messages of MPI, so they are counted as well: a profile of a program
 //! whose exchanges go over planned paths has what each *leg* carried.
 
+mod connections;
 mod interfaces;
 mod recorder;
 mod signal;
+mod watch;
 
 use super::communicators;
-use crate::config::Config;
+use crate::config::{Config, ProfileSource};
 use crate::logger;
-use optiq_trace::profile::rank_file::{Interface, RankProfile, SCHEMA, Source};
+use optiq_trace::profile::rank_file::{FileTraffic, Interface, RankProfile, SCHEMA, Source};
 use optiq_transport::mpi::monitoring::{self, Counted, Monitoring};
-use optiq_transport::mpi::{ffi, is_initialized, library_version, processor_name};
+use optiq_transport::mpi::{Library, ffi, is_initialized, library_version, processor_name, tally};
 use recorder::Recorder;
 use std::ffi::{c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,6 +27,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
+pub use watch::{Elements, Moves, call, watches_files, watches_messages};
+use watch::{OwnCode, Sites};
 
 /// The variable that switches the profiler on; nothing else does, so that a process without it only looks for it.
 const VARIABLE: &str = "OPTIQ_PROFILE";
@@ -32,10 +37,68 @@ const VARIABLE: &str = "OPTIQ_PROFILE";
 static RUNS: AtomicBool = AtomicBool::new(false);
 static PROFILE: Mutex<Option<Profile>> = Mutex::new(None);
 
+/// Who counts messages.
+enum Counters {
+    /// The MPI library.
+    Monitoring(Monitoring),
+    /// Calls and OPTIQ's transports, by their arguments.
+    Calls,
+}
+
+impl Counters {
+    /// As the user wants it: by default the MPI library where it can.
+    fn open(wanted: ProfileSource) -> Result<Self, String> {
+        let calls = match wanted {
+            ProfileSource::Monitoring => false,
+            ProfileSource::Calls => true,
+            ProfileSource::Auto => Library::CURRENT != Library::OpenMpi,
+        };
+        if calls {
+            tally::begin();
+            return Ok(Self::Calls);
+        }
+        Monitoring::open()
+            .map(Self::Monitoring)
+            .map_err(|why| format!("{why}; OPTIQ_PROFILE_SOURCE=calls counts what calls say"))
+    }
+
+    fn source(&self) -> Source {
+        match self {
+            Self::Monitoring(monitoring) => {
+                Source { name: "pml_monitoring".into(), collectives: monitoring.collectives() }
+            }
+            Self::Calls => Source { name: "calls".into(), collectives: false },
+        }
+    }
+
+    fn ranks(&self) -> usize {
+        match self {
+            Self::Monitoring(monitoring) => monitoring.ranks(),
+            Self::Calls => tally::ranks().unwrap_or(0),
+        }
+    }
+
+    fn read(&self, counted: Counted, messages: &mut [u64], bytes: &mut [u64]) -> bool {
+        match self {
+            Self::Monitoring(monitoring) => monitoring.read(counted, messages, bytes),
+            Self::Calls => tally::read(counted, messages, bytes),
+        }
+    }
+
+    fn close(self) {
+        if let Self::Monitoring(monitoring) = self {
+            monitoring.close();
+        }
+    }
+}
+
 /// What a profile needs until it is written.
 struct Profile {
-    monitoring: Monitoring,
+    counters: Counters,
     recorder: Recorder,
+    /// Places of the program, if they are wanted.
+    sites: Sites,
+    own_code: OwnCode,
     /// For a reading: an element for each rank.
     messages: Vec<u64>,
     bytes: Vec<u64>,
@@ -63,8 +126,10 @@ pub fn initialize(next: impl FnOnce() -> c_int) -> c_int {
     else {
         return next();
     };
-    // SAFETY: MPI_Init is about to begin, before which a program with threads must not use the environment either.
-    unsafe { monitoring::request() };
+    if read.config.profile_source != ProfileSource::Calls {
+        // SAFETY: MPI_Init is about to begin, before which a program with threads must not use the environment either.
+        unsafe { monitoring::request() };
+    }
     let code = next();
     if code == ffi::MPI_SUCCESS as c_int && is_initialized() {
         let begun = catch_unwind(|| begin(&folder, &read.config));
@@ -95,20 +160,27 @@ fn begin(folder: &str, config: &Config) -> Result<(), String> {
         ffi::PMPI_Comm_size(ffi::RSMPI_COMM_WORLD, &mut ranks);
     }
     logger::init(&format!(" [rank {rank}]"), config.log);
-    let monitoring = Monitoring::open()?;
+    let counters = Counters::open(config.profile_source)?;
+    let source = counters.source();
     let made = std::fs::create_dir_all(folder).and_then(|()| Path::new(folder).canonicalize());
     let folder = match made {
         Ok(folder) => folder,
         Err(error) => {
-            monitoring.close();
+            counters.close();
             return Err(format!("the directory {folder} of {VARIABLE} cannot be made: {error}"));
         }
     };
-    if !monitoring.collectives() && rank == 0 {
-        logger::warn_once(
-            "OMPI_MCA_pml_monitoring_enable is not 1: the profile leaves out messages inside collectives, which MPI then \
-             counts apart",
-        );
+    if !source.collectives && rank == 0 {
+        logger::warn_once(match counters {
+            Counters::Monitoring(_) => {
+                "OMPI_MCA_pml_monitoring_enable is not 1: the profile leaves out messages inside collectives, which MPI then \
+                 counts apart"
+            }
+            Counters::Calls => {
+                "the profile has what the arguments of point-to-point and one-sided calls say, and OPTIQ's own chunks: messages \
+                 inside MPI's collectives are not seen"
+            }
+        });
     }
     let library = library_version().unwrap_or_default();
     let head = RankProfile {
@@ -118,18 +190,25 @@ fn begin(folder: &str, config: &Config) -> Result<(), String> {
         ranks: ranks.unsigned_abs(),
         host: processor_name().map_err(|e| e.to_string())?,
         library: library.split([',', '\n']).next().unwrap_or_default().trim().into(),
-        source: Source { name: "pml_monitoring".into(), collectives: monitoring.collectives() },
+        source,
         complete: false,
         unmatched_ends: 0,
         merged_entries: 0,
         counter_bytes: 0,
         interfaces: Vec::new(),
+        connections: Vec::new(),
+        call_sites: Vec::new(),
         regions: Vec::new(),
     };
-    let elements = monitoring.ranks();
+    let elements = counters.ranks();
+    let arguments = if matches!(counters, Counters::Calls) { watch::ARGUMENTS } else { 0 };
+    let call_sites = if config.profile_call_sites { watch::CALL_SITES } else { 0 };
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     *place = Some(Profile {
-        monitoring,
+        counters,
         recorder: Recorder::new(0.0),
+        sites: Sites::default(),
+        own_code: OwnCode::new(&maps, begin as fn(&str, &Config) -> Result<(), String> as usize),
         messages: vec![0; elements],
         bytes: vec![0; elements],
         folder,
@@ -139,9 +218,8 @@ fn begin(folder: &str, config: &Config) -> Result<(), String> {
     });
     RUNS.store(true, Relaxed);
     drop(place);
-    if let Some(wanted) = config.profile_signal
-        && let Err(why) = signal::on(wanted, || with(|profile| profile.write(false)))
-    {
+    watch::watch(watch::FILES | arguments | call_sites);
+    if let Err(why) = signal::on(config.profile_signal, || with(|profile| profile.write(false))) {
         logger::warn_once(&format!("the profile is written at the end only: {why}"));
     }
     Ok(())
@@ -171,11 +249,33 @@ impl Profile {
     /// Reads the counters: what grew belongs to the innermost region.
     fn advance(&mut self) {
         for counted in Counted::ALL {
-            if self.monitoring.read(counted, &mut self.messages, &mut self.bytes) {
+            if self.counters.read(counted, &mut self.messages, &mut self.bytes) {
                 self.recorder.read(counted, &self.messages, &self.bytes);
             }
         }
-        self.recorder.pass(self.start.elapsed().as_secs_f64());
+        self.recorder.pass(self.now());
+    }
+
+    /// In seconds.
+    fn now(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+
+    /// A call of the program begins; `caller` says where.
+    fn call_begins(&mut self, caller: impl FnOnce(&OwnCode) -> usize) {
+        let site = self.sites.number(caller(&self.own_code));
+        if self.recorder.site() == Some(site) {
+            self.recorder.pass(self.now());
+        } else {
+            self.advance();
+        }
+        self.recorder.call_begins(site);
+    }
+
+    /// It returns, having moved bytes of a file.
+    fn call_ends(&mut self, files: FileTraffic) {
+        self.recorder.call_ends(self.now());
+        self.recorder.files(files);
     }
 
     /// Writes the file as of now; `complete` at the end.
@@ -187,6 +287,8 @@ impl Profile {
             merged_entries: self.recorder.merged_entries,
             counter_bytes: self.recorder.counter_bytes(),
             interfaces: interfaces::since(&self.before, interfaces::read(Path::new("/"))),
+            connections: connections::read(),
+            call_sites: self.sites.written(),
             regions: self.recorder.regions(),
             ..self.head.clone()
         };
@@ -201,10 +303,11 @@ pub fn finalize() {
     if !RUNS.swap(false, Relaxed) {
         return;
     }
+    watch::watch(0);
     with(|profile| profile.write(true));
     let ended = PROFILE.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(profile) = ended {
-        profile.monitoring.close();
+        profile.counters.close();
     }
 }
 

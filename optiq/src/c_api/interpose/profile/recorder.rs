@@ -4,15 +4,23 @@
 //! `c(p, t(i+1)) - c(p, t(i))` over the intervals during which `r` was the innermost region. The intervals do not overlap and leave nothing
 //! out, so the sum over regions is the counter. Counters are read at bounds only; in between the recorder costs nothing.
 //!
-//! Memory: 16 B for each peer in use and region, and 24 B more for each peer in use; it does not grow with time. Regions beyond
-//! [`MOST_REGIONS`] are not kept apart.
+//! Call sites are regions within regions: from the beginning of a call of MPI on, what grows belongs to the place of the program that made it,
+//! up to the next call or bound of a region. Between calls nothing is sent, so that readings are needed only where the place changes, and
+//! what a library sends later, for a call that returned at once, belongs to the place where it was started, unless another call came between.
+//! Time is that inside of calls.
+//!
+//! Memory: 16 B for each peer in use and record (of a region, or of a call site in one), and 24 B more for each peer in use; it does not grow
+//! with time. Regions beyond [`MOST_REGIONS`] and records beyond [`MOST_RECORDS`] are not kept apart.
 
-use optiq_trace::profile::rank_file::{Region, Row};
+use optiq_trace::profile::rank_file::{FileTraffic, Region, Row};
 use optiq_transport::mpi::monitoring::Counted;
 use std::collections::BTreeMap;
 
 /// Regions that are kept apart, in any nesting. 1,024 with 10,000 peers each are 160 MB, and no page shows more.
 pub(super) const MOST_REGIONS: usize = 1024;
+
+/// Records of regions and of call sites in them.
+pub(super) const MOST_RECORDS: usize = 4 * MOST_REGIONS;
 
 /// Regions within regions. Deeper ones are part of the one around them: a program that never ends its regions must not grow.
 const DEEPEST: usize = 64;
@@ -66,6 +74,11 @@ impl Peers {
 struct RegionRecord {
     path: String,
     inner: BTreeMap<String, usize>,
+    /// The records of call sites in it, by their number.
+    sites: BTreeMap<u32, usize>,
+    /// Of a record that is a call site's: which.
+    site: Option<u32>,
+    files: FileTraffic,
     entries: u64,
     seconds: f64,
     /// By kind and place; as long as the last place in use.
@@ -84,6 +97,12 @@ pub(super) struct Recorder {
     peers: [Peers; 3],
     regions: Vec<RegionRecord>,
     open: Vec<Open>,
+    /// How many records are regions.
+    region_count: usize,
+    /// The call site whose call was the last one to begin in the innermost region, and its record.
+    site: Option<(u32, usize)>,
+    /// Whether that call goes on.
+    is_inside: bool,
     /// Regions that are open beyond the deepest that are kept apart.
     deeper: u64,
     /// When the innermost region became that, in seconds.
@@ -101,6 +120,9 @@ impl Recorder {
             peers: [const { Peers { places: Vec::new(), last: Vec::new() } }; 3],
             regions: vec![RegionRecord { entries: 1, ..RegionRecord::default() }],
             open: Vec::new(),
+            region_count: 1,
+            site: None,
+            is_inside: false,
             deeper: 0,
             since: now,
             unmatched_ends: 0,
@@ -108,15 +130,59 @@ impl Recorder {
         }
     }
 
-    fn innermost(&mut self) -> &mut RegionRecord {
-        let at = self.open.last().map_or(0, |open| open.region);
-        &mut self.regions[at]
+    /// The record of the innermost region.
+    fn innermost(&self) -> usize {
+        self.open.last().map_or(0, |open| open.region)
+    }
+
+    /// The record to which belongs what grows.
+    fn current(&self) -> usize {
+        self.site.map_or_else(|| self.innermost(), |(_, record)| record)
+    }
+
+    /// The number of the call site to which belongs what grows.
+    pub(super) fn site(&self) -> Option<u32> {
+        self.site.map(|(site, _)| site)
+    }
+
+    /// A call begins at a call site. Readings up to now must have been taken, unless it is [`Recorder::site`].
+    pub(super) fn call_begins(&mut self, site: u32) {
+        let around = self.innermost();
+        let record = match self.regions[around].sites.get(&site) {
+            Some(record) => *record,
+            None if self.regions.len() >= MOST_RECORDS => around,
+            None => {
+                let record = self.regions.len();
+                let path = self.regions[around].path.clone();
+                self.regions.push(RegionRecord { path, site: Some(site), ..RegionRecord::default() });
+                self.regions[around].sites.insert(site, record);
+                record
+            }
+        };
+        if record == around {
+            self.merged_entries += 1;
+        } else {
+            self.regions[record].entries += 1;
+        }
+        (self.site, self.is_inside) = (Some((site, record)), true);
+    }
+
+    /// The call returns, at a time in seconds.
+    pub(super) fn call_ends(&mut self, now: f64) {
+        self.pass(now);
+        self.is_inside = false;
+    }
+
+    /// What a call has read or written.
+    pub(super) fn files(&mut self, moved: FileTraffic) {
+        let at = self.current();
+        self.regions[at].files.add(moved);
     }
 
     /// Takes a reading of one kind of counters, by peer: what grew belongs to the innermost region.
     pub(super) fn read(&mut self, counted: Counted, messages: &[u64], bytes: &[u64]) {
         let kind = counted as usize;
-        let at = self.open.last().map_or(0, |open| open.region);
+        let at = self.current();
         let counts = &mut self.regions[at].counts[kind];
         let before = counts.len();
         self.peers[kind].advance(messages, bytes, |place, grown| {
@@ -142,12 +208,14 @@ impl Recorder {
     /// What passed until `now` belongs to the innermost region.
     pub(super) fn pass(&mut self, now: f64) {
         let passed = (now - self.since).max(0.0);
-        self.innermost().seconds += passed;
+        let at = if self.is_inside { self.current() } else { self.innermost() };
+        self.regions[at].seconds += passed;
         self.since = now;
     }
 
     /// A region begins within the innermost one. Readings up to now must have been taken.
     pub(super) fn begin(&mut self, name: &str) {
+        (self.site, self.is_inside) = (None, false);
         if self.open.len() >= DEEPEST {
             self.deeper += 1;
             self.merged_entries += 1;
@@ -155,7 +223,7 @@ impl Recorder {
         }
         let around = self.open.last().map_or(0, |open| open.region);
         let known = self.regions[around].inner.get(name).copied();
-        let full = self.regions.len() >= MOST_REGIONS;
+        let full = self.region_count >= MOST_REGIONS || self.regions.len() >= MOST_RECORDS;
         let (region, own) = match known {
             Some(region) => (region, true),
             None if full => (around, false),
@@ -165,6 +233,7 @@ impl Recorder {
                 let path = if outer.path.is_empty() { name.to_owned() } else { format!("{}/{name}", outer.path) };
                 outer.inner.insert(name.to_owned(), region);
                 self.regions.push(RegionRecord { path, ..RegionRecord::default() });
+                self.region_count += 1;
                 (region, true)
             }
         };
@@ -179,6 +248,7 @@ impl Recorder {
     /// The region of this name ends, and those that are open within it; without a name the innermost one. Readings up to now must
     /// have been taken.
     pub(super) fn end(&mut self, name: Option<&str>) {
+        (self.site, self.is_inside) = (None, false);
         if self.deeper > 0 {
             self.deeper -= 1;
             return;
@@ -203,6 +273,8 @@ impl Recorder {
             sent: rows(record, 0),
             put: rows(record, 1),
             got: rows(record, 2),
+            call_site: record.site,
+            files: record.files,
         };
         self.regions.iter().map(region).collect()
     }
@@ -242,6 +314,49 @@ mod tests {
             (named(&regions, "").seconds, named(&regions, "a").seconds, named(&regions, "a/b").seconds),
             (1.0, 0.5, 0.5)
         );
+    }
+
+    #[test]
+    fn call_sites_have_what_grew_from_their_calls_on() {
+        let mut recorder = Recorder::new(0.0);
+        let site = |regions: &[Region], name: &str, site| {
+            regions.iter().find(|r| r.name == name && r.call_site == Some(site)).unwrap().clone()
+        };
+        recorder.begin("a");
+        recorder.pass(1.0);
+        recorder.call_begins(7);
+        recorder.call_ends(1.5);
+        recorder.files(FileTraffic { reads: 1, read_bytes: 8, ..FileTraffic::default() });
+        // It is sent after the call has returned.
+        recorder.read(SENT, &[1], &[10]);
+        recorder.pass(2.0);
+        recorder.call_begins(3);
+        recorder.call_ends(2.25);
+        recorder.read(SENT, &[2], &[15]);
+        recorder.end(Some("a"));
+        recorder.read(SENT, &[3], &[16]);
+        recorder.call_begins(7);
+        recorder.read(SENT, &[4], &[18]);
+        let regions = recorder.regions();
+        let seven = site(&regions, "a", 7);
+        assert_eq!(
+            (&seven.sent[..], seven.seconds, seven.entries, seven.files.read_bytes),
+            (&[Row(0, 1, 10)][..], 0.5, 1, 8)
+        );
+        assert_eq!((&site(&regions, "a", 3).sent[..], site(&regions, "a", 3).seconds), (&[Row(0, 1, 5)][..], 0.25));
+        assert_eq!(site(&regions, "", 7).sent, [Row(0, 1, 2)]);
+        let plain = |name| regions.iter().find(|r| r.name == name && r.call_site.is_none()).unwrap();
+        assert_eq!((plain("a").sent.len(), plain("a").seconds, &plain("").sent[..]), (0, 1.5, &[Row(0, 1, 1)][..]));
+    }
+
+    #[test]
+    fn no_more_records_than_are_kept_apart() {
+        let mut recorder = Recorder::new(0.0);
+        (0..MOST_RECORDS as u32 + 10).for_each(|site| recorder.call_begins(site));
+        assert_eq!((recorder.regions.len(), recorder.merged_entries), (MOST_RECORDS, 11));
+        recorder.begin("too many");
+        recorder.read(SENT, &[1], &[5]);
+        assert_eq!(recorder.regions()[0].sent, [Row(0, 1, 5)]);
     }
 
     #[test]
@@ -294,7 +409,7 @@ mod tests {
     proptest! {
         /// Whatever begins and ends, the regions together have what the counters have.
         #[test]
-        fn regions_sum_to_the_whole(steps in prop::collection::vec((0u8..4, 0usize..6, 0u64..1000), 0..200)) {
+        fn regions_sum_to_the_whole(steps in prop::collection::vec((0u8..6, 0usize..6, 0u64..1000), 0..200)) {
             let mut recorder = Recorder::new(0.0);
             let mut counters = [[0u64; 6]; 2];
             for (what, peer, bytes) in steps {
@@ -302,6 +417,8 @@ mod tests {
                     0 => recorder.begin(["a", "b", "c"][peer % 3]),
                     1 => recorder.end(Some(["a", "b", "c"][peer % 3])),
                     2 => recorder.end(None),
+                    3 => recorder.call_begins(peer as u32),
+                    4 => recorder.call_ends(0.0),
                     _ => {
                         counters[0][peer] += 1;
                         counters[1][peer] += bytes;
