@@ -7,6 +7,7 @@ mod job_argument;
 mod jobs;
 #[cfg(feature = "mpi")]
 mod jobs_document;
+mod load;
 #[cfg(feature = "mpi")]
 mod real_jobs;
 mod taps;
@@ -52,6 +53,8 @@ enum Action {
     Congestion(congestion::CongestionOf),
     Exec(Exec),
     Rate(RateOf),
+    Load(load::Load),
+    Counters(load::Counters),
     Cut(Cut),
     Restore(Restore),
     Status(StatusOf),
@@ -354,6 +357,8 @@ impl Arguments {
             Action::Congestion(congestion) => congestion.run(),
             Action::Exec(exec) => exec.run(),
             Action::Rate(rate) => rate.run(),
+            Action::Load(load) => load.run(),
+            Action::Counters(counters) => counters.run(),
             Action::Cut(cut) => cut.link.change(|lab, from, to| lab.cut(from, to)),
             Action::Restore(restore) => restore.link.change(|lab, from, to| lab.restore(from, to)),
             Action::Status(status) => status.run(),
