@@ -51,6 +51,11 @@ impl Pace {
         (self.expected_seconds, self.slow, self.urgent) = (0.0, 0, 1);
     }
 
+    /// The last look has to be confirmed.
+    pub fn hurry(&mut self) {
+        self.urgent = self.urgent.max(1);
+    }
+
     /// Whether the last call is to be looked at.
     pub fn is_due(&self) -> bool {
         self.calls > 0 && (self.urgent > 0 || f64::from(self.calls) >= self.interval())

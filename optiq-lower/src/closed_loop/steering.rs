@@ -92,6 +92,11 @@ impl Steering {
         self.links.iter().map(|l| l.share).collect()
     }
 
+    /// Whether the last exchange proposed something that is not confirmed.
+    pub fn is_in_doubt(&self) -> bool {
+        self.proposed.is_none() && self.links.iter().any(|l| l.votes > 0 && l.votes < CONFIRMATIONS)
+    }
+
     /// The links that are taken for busy, ascending.
     pub fn busy(&self) -> Vec<Busy> {
         let of = |(i, l): (usize, &LinkState)| {

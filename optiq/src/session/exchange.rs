@@ -57,7 +57,7 @@ impl Session {
         };
         let (side, schedule) = match &entry.schedule {
             None => (None, None),
-            Some(_) => match self.server(&entry, agreement.countable) {
+            Some(_) => match self.server(&entry, agreement.countable, agreement.news.insist) {
                 Side::Plain => (Some(Side::Plain), None),
                 side @ Side::Planned(flow_control) => (Some(side), entry.schedule_with(flow_control)),
             },
@@ -130,7 +130,8 @@ impl Session {
         // Where plain MPI was found to be faster, it needs no agreement until planned paths are due for another trial.
         let tried = self.config.may_fall_back() && agreement.countable;
         let is_settled = entry.trials.get().is_settled_on_plain(self.config.min_gain, entry.bounds);
-        let planned = entry.schedule.is_some() && !(tried && is_settled);
+        // Where load is followed, rank 0 may have news before any call.
+        let planned = entry.schedule.is_some() && (fabric.load.is_some() || !(tried && is_settled));
         let class = if planned { CallClass::Planned } else { CallClass::Fallback };
         if class == CallClass::Fallback && !entry.later {
             self.known_fallbacks.borrow_mut().add(signature);
@@ -148,9 +149,9 @@ impl Session {
         format!("no host sends or receives more than {} bytes, too few to win back an agreement", agreement.host_bytes)
     }
 
-    /// Who serves a planned demand set this time; the same on all ranks.
-    fn server(&self, entry: &Entry, countable: bool) -> Side {
-        if !self.config.may_fall_back() || !countable {
+    /// Who serves a planned demand set this time; the same on all ranks. `insist` on planned paths, as rank 0 has asked all to.
+    fn server(&self, entry: &Entry, countable: bool, insist: bool) -> Side {
+        if !self.config.may_fall_back() || !countable || insist {
             return Side::Planned(entry.trials.get().flow_control());
         }
         let side = entry.next(self.config.min_gain);

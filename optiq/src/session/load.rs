@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Rank 0 decides alone; what others must do with it, it tells them in a word of the reduction that begins every agreed call: *look*, then all gather the
-//! legs of the last call; *take over*, then it sends out the share that is left of each link. So ranks cannot come to differ, whatever they measured,
+//! legs of the last call; *take over*, then it sends out the share that is left of each link; *insist*, then planned paths serve the call, so that
+//! plain MPI does not hide what is to be confirmed. So ranks cannot come to differ, whatever they measured,
 //! and a call without news costs nothing more. From the next look into the plan cache on, keys are those of the network that is left: its
 //! fingerprint is part of them, so that a load that comes again finds its plan again, and the thread's plan is one that rank 0 does not need
 //! to make. The mathematics: `optiq_lower::closed_loop`. Decisions 060 and 061.
@@ -47,16 +48,18 @@ pub(super) struct News {
     look: bool,
     /// Hear what is left of the links from now on.
     take_over: bool,
+    /// Have planned paths serve the call, though plain MPI was found to be faster: what the last one measured is to be confirmed.
+    pub(super) insist: bool,
 }
 
 impl News {
     /// As the minimum over all ranks carries it: that of rank 0, since others have 0.
     pub(super) fn word(self) -> i64 {
-        -(i64::from(self.look) + 2 * i64::from(self.take_over))
+        -(i64::from(self.look) + 2 * i64::from(self.take_over) + 4 * i64::from(self.insist))
     }
 
     pub(super) fn of_word(word: i64) -> Self {
-        Self { look: -word & 1 == 1, take_over: -word & 2 == 2 }
+        Self { look: -word & 1 == 1, take_over: -word & 2 == 2, insist: -word & 4 == 4 }
     }
 }
 
@@ -222,7 +225,8 @@ impl LoadFollower {
         root.collect();
         let take_over = root.made.is_some();
         let look = !take_over && root.making.is_none() && root.pace.is_due() && self.last.borrow().is_some();
-        News { look, take_over }
+        let insist = !take_over && root.making.is_none() && root.steering.is_in_doubt();
+        News { look, take_over, insist }
     }
 }
 
@@ -323,6 +327,9 @@ impl Session {
                 left.and_then(|left| root.steering.counted(&left, loads, now))
             }
         };
+        if root.steering.is_in_doubt() {
+            root.pace.hurry();
+        }
         if let Some(proposal) = proposal {
             let planning = Planning { network: left_of(&load.nominal, &proposal.shares), ..self.planning(fabric) };
             root.make(planning, proposal, last);
@@ -353,6 +360,7 @@ impl Session {
         let network = made.as_ref().map_or_else(|| left_of(&load.nominal, &shares), |made| Arc::clone(&made.network));
         *load.left.borrow_mut() = network;
         *load.last.borrow_mut() = None;
+        self.plans.borrow().begin_trials_anew();
         if let (Some(made), Some(root)) = (made, &load.root) {
             let root = &mut *root.borrow_mut();
             root.steering.take_over();
@@ -444,8 +452,8 @@ mod tests {
 
     #[test]
     fn news_of_rank_0_are_the_minimum() {
-        for (look, take_over) in [(false, false), (true, false), (false, true), (true, true)] {
-            let news = News { look, take_over };
+        for bits in 0..8 {
+            let news = News { look: bits & 1 > 0, take_over: bits & 2 > 0, insist: bits & 4 > 0 };
             assert_eq!(News::of_word(news.word().min(News::default().word())), news);
         }
     }

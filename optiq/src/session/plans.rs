@@ -194,6 +194,11 @@ impl Plans {
         Some(entry)
     }
 
+    /// Forgets all times, which were measured beside another load.
+    pub(super) fn begin_trials_anew(&self) {
+        self.entries.iter().for_each(|(_, entry)| entry.trials.set(entry.trials.get().anew()));
+    }
+
     /// How many were added.
     pub(super) fn made(&self) -> u64 {
         self.made
