@@ -15,8 +15,6 @@
 
 use super::planning::{Planned, Planning};
 use super::plans::{Entry, Key};
-use super::setup::Fabric;
-use super::state::Session;
 use super::trials::Side;
 use crate::busy_links::{self, BusyLink};
 use crate::config::Config;
@@ -30,6 +28,7 @@ use optiq_lower::constants::{LEAST_SHARE, REPLAN_GAIN};
 use optiq_lower::placement::Placement;
 use optiq_net::{LinkLoad, Network, text_file};
 use optiq_solver::{Demand, plan};
+use optiq_transport::mpi::Communicator;
 use optiq_transport::{LegTime, Rank};
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -45,9 +44,9 @@ const MOST_COUNTER_BYTES: u64 = 64 << 20;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct News {
     /// Gather the legs of the last call.
-    look: bool,
+    pub(super) look: bool,
     /// Hear what is left of the links from now on.
-    take_over: bool,
+    pub(super) take_over: bool,
     /// Have planned paths serve the call, though plain MPI was found to be faster: what the last one measured is to be confirmed.
     pub(super) insist: bool,
 }
@@ -136,24 +135,6 @@ fn left_of(network: &Arc<Network>, shares: &[f64]) -> Arc<Network> {
     Arc::new(Network::clone(network).with_measured_load(&used, LEAST_SHARE))
 }
 
-impl Fabric {
-    /// The network with what is left of its links.
-    pub(super) fn left(&self) -> Arc<Network> {
-        self.load.as_ref().map_or_else(|| Arc::clone(&self.network), |load| Arc::clone(&load.left.borrow()))
-    }
-
-    /// The key of a demand set on what is left of the links.
-    pub(super) fn key_on_left(&self, key: Key) -> Key {
-        self.load.as_ref().map_or(key, |load| load.key_on(key, &load.left.borrow()))
-    }
-
-    /// A plan that was made beforehand for this key.
-    pub(super) fn prepared(&self, key: Key) -> Option<Vec<u8>> {
-        let root = &mut *self.load.as_ref()?.root.as_ref()?.borrow_mut();
-        root.prepared.take_if(|prepared| prepared.0 == key).map(|prepared| prepared.1)
-    }
-}
-
 impl LoadFollower {
     pub(super) fn new(network: &Arc<Network>, rank: Rank, config: &Config) -> Self {
         let links = network.links().len();
@@ -218,8 +199,29 @@ impl LoadFollower {
         }
     }
 
+    /// What is left.
+    pub(super) fn left(&self) -> Arc<Network> {
+        Arc::clone(&self.left.borrow())
+    }
+
+    /// The key of a demand set on what is left of the links.
+    pub(super) fn key_on_left(&self, key: Key) -> Key {
+        self.key_on(key, &self.left.borrow())
+    }
+
+    /// A plan that was made beforehand for this key.
+    pub(super) fn prepared(&self, key: Key) -> Option<Vec<u8>> {
+        let root = &mut *self.root.as_ref()?.borrow_mut();
+        root.prepared.take_if(|prepared| prepared.0 == key).map(|prepared| prepared.1)
+    }
+
+    /// The links that are taken for busy; empty but on rank 0.
+    pub(super) fn busy(&self) -> Vec<BusyLink> {
+        self.root.as_ref().map_or_else(Vec::new, |root| root.borrow().busy(&self.nominal))
+    }
+
     /// What rank 0 has to say before the next call.
-    fn news(&self) -> News {
+    pub(super) fn news(&self) -> News {
         let Some(root) = &self.root else { return News::default() };
         let root = &mut *root.borrow_mut();
         root.collect();
@@ -227,6 +229,78 @@ impl LoadFollower {
         let look = !take_over && root.making.is_none() && root.pace.is_due() && self.last.borrow().is_some();
         let insist = !take_over && root.making.is_none() && root.steering.is_in_doubt();
         News { look, take_over, insist }
+    }
+
+    /// Gathers the legs of the last call; rank 0 makes of them what it can; collective.
+    pub(super) fn look(
+        &self,
+        comm: &Communicator,
+        placement: &Placement,
+        planning: impl FnOnce() -> Planning,
+    ) -> Result<(), Error> {
+        let start = Instant::now();
+        let last = self.last.borrow();
+        let legs = last.as_ref().map_or(&[][..], |last| &last.legs);
+        let words: Vec<u64> =
+            legs.iter().flat_map(|leg| [u64::from(leg.to.0), leg.bytes, (leg.seconds * 1e9) as u64]).collect();
+        let (lengths, words) = comm.all_gather(&words)?;
+        let Some(root) = &self.root else { return Ok(()) };
+        let root = &mut *root.borrow_mut();
+        root.pace.looked(start.elapsed().as_secs_f64());
+        let (Some(last), Some(seconds)) = (last.as_ref(), root.seconds.take()) else { return Ok(()) };
+        let legs = between_hosts(placement, &lengths, &words);
+        let exchange = Exchange { planned_seconds: last.planned_seconds, seconds, legs };
+        let now = root.began.elapsed().as_secs_f64();
+        let proposal = match &mut root.counters {
+            None => root.steering.observe(&self.nominal, &exchange, now),
+            Some(counters) => {
+                counters.loads = loads(&self.nominal, &exchange);
+                let loads = counters.loads.clone();
+                let left = counters.read(&self.nominal);
+                left.and_then(|left| root.steering.counted(&left, loads, now))
+            }
+        };
+        if root.steering.is_in_doubt() {
+            root.pace.hurry();
+        }
+        if let Some(proposal) = proposal {
+            let planning = Planning { network: left_of(&self.nominal, &proposal.shares), ..planning() };
+            root.make(planning, proposal, last);
+        }
+        Ok(())
+    }
+
+    /// From now on, what is left of the links is what rank 0 says; collective.
+    pub(super) fn take_over(&self, comm: &Communicator) -> Result<(), Error> {
+        let mut bytes = Vec::new();
+        let made = self.root.as_ref().and_then(|root| root.borrow_mut().made.take());
+        if let Some(made) = &made {
+            let busy = made.shares.iter().enumerate().filter(|(_, share)| **share < 1.0);
+            bytes = busy
+                .flat_map(|(i, share)| [&(i as u32).to_le_bytes()[..], &share.to_le_bytes()[..]].concat())
+                .collect();
+        }
+        comm.broadcast(Rank(0), &mut bytes)?;
+        let mut shares = vec![1.0; self.nominal.links().len()];
+        for pair in bytes.chunks_exact(12) {
+            let (link, share) = pair.split_at(4);
+            let link = u32::from_le_bytes([link[0], link[1], link[2], link[3]]) as usize;
+            // Rank 0 wrote it a moment ago.
+            if let (Some(slot), Ok(share)) = (shares.get_mut(link), share.try_into()) {
+                *slot = f64::from_le_bytes(share);
+            }
+        }
+        let network = made.as_ref().map_or_else(|| left_of(&self.nominal, &shares), |made| Arc::clone(&made.network));
+        *self.left.borrow_mut() = network;
+        *self.last.borrow_mut() = None;
+        if let (Some(made), Some(root)) = (made, &self.root) {
+            let root = &mut *root.borrow_mut();
+            root.steering.take_over();
+            root.pace.restart();
+            root.prepared = Some((self.key_on_left(made.key), made.bytes));
+            root.tell(&self.nominal);
+        }
+        Ok(())
     }
 }
 
@@ -281,101 +355,6 @@ impl CounterFile {
         let own = std::mem::replace(&mut self.own, vec![0; network.links().len()]);
         let unknown = std::mem::replace(&mut self.unknown, false);
         before.filter(|_| !unknown).map(|before| reading.left_since(&before, network, &own))
-    }
-}
-
-impl Session {
-    /// See [`LoadFollower::news`].
-    pub(super) fn news(&self) -> News {
-        let load = self.fabric.as_ref().ok().and_then(|f| f.load.as_ref());
-        load.map_or_else(News::default, LoadFollower::news)
-    }
-
-    /// Does what rank 0 has told; collective.
-    pub(super) fn follow_load(&self, fabric: &Fabric, news: News) -> Result<(), Error> {
-        let Some(load) = &fabric.load else { return Ok(()) };
-        if news.look {
-            self.look(fabric, load)?;
-        }
-        if news.take_over {
-            self.take_over(fabric, load)?;
-        }
-        Ok(())
-    }
-
-    /// Gathers the legs of the last call; rank 0 makes of them what it can.
-    fn look(&self, fabric: &Fabric, load: &LoadFollower) -> Result<(), Error> {
-        let start = Instant::now();
-        let last = load.last.borrow();
-        let legs = last.as_ref().map_or(&[][..], |last| &last.legs);
-        let words: Vec<u64> =
-            legs.iter().flat_map(|leg| [u64::from(leg.to.0), leg.bytes, (leg.seconds * 1e9) as u64]).collect();
-        let (lengths, words) = self.comm.all_gather(&words)?;
-        let Some(root) = &load.root else { return Ok(()) };
-        let root = &mut *root.borrow_mut();
-        root.pace.looked(start.elapsed().as_secs_f64());
-        let (Some(last), Some(seconds)) = (last.as_ref(), root.seconds.take()) else { return Ok(()) };
-        let legs = between_hosts(&fabric.placement, &lengths, &words);
-        let exchange = Exchange { planned_seconds: last.planned_seconds, seconds, legs };
-        let now = root.began.elapsed().as_secs_f64();
-        let proposal = match &mut root.counters {
-            None => root.steering.observe(&load.nominal, &exchange, now),
-            Some(counters) => {
-                counters.loads = loads(&load.nominal, &exchange);
-                let loads = counters.loads.clone();
-                let left = counters.read(&load.nominal);
-                left.and_then(|left| root.steering.counted(&left, loads, now))
-            }
-        };
-        if root.steering.is_in_doubt() {
-            root.pace.hurry();
-        }
-        if let Some(proposal) = proposal {
-            let planning = Planning { network: left_of(&load.nominal, &proposal.shares), ..self.planning(fabric) };
-            root.make(planning, proposal, last);
-        }
-        Ok(())
-    }
-
-    /// From now on, what is left of the links is what rank 0 says.
-    fn take_over(&self, fabric: &Fabric, load: &LoadFollower) -> Result<(), Error> {
-        let mut bytes = Vec::new();
-        let made = load.root.as_ref().and_then(|root| root.borrow_mut().made.take());
-        if let Some(made) = &made {
-            let busy = made.shares.iter().enumerate().filter(|(_, share)| **share < 1.0);
-            bytes = busy
-                .flat_map(|(i, share)| [&(i as u32).to_le_bytes()[..], &share.to_le_bytes()[..]].concat())
-                .collect();
-        }
-        self.comm.broadcast(Rank(0), &mut bytes)?;
-        let mut shares = vec![1.0; load.nominal.links().len()];
-        for pair in bytes.chunks_exact(12) {
-            let (link, share) = pair.split_at(4);
-            let link = u32::from_le_bytes([link[0], link[1], link[2], link[3]]) as usize;
-            // Rank 0 wrote it a moment ago.
-            if let (Some(slot), Ok(share)) = (shares.get_mut(link), share.try_into()) {
-                *slot = f64::from_le_bytes(share);
-            }
-        }
-        let network = made.as_ref().map_or_else(|| left_of(&load.nominal, &shares), |made| Arc::clone(&made.network));
-        *load.left.borrow_mut() = network;
-        *load.last.borrow_mut() = None;
-        self.plans.borrow().begin_trials_anew();
-        if let (Some(made), Some(root)) = (made, &load.root) {
-            let root = &mut *root.borrow_mut();
-            root.steering.take_over();
-            root.pace.restart();
-            root.prepared = Some((fabric.key_on_left(made.key), made.bytes));
-            root.tell(&load.nominal);
-        }
-        Ok(())
-    }
-
-    /// The links that are taken for busy, where load is measured; known on rank 0 only, empty elsewhere.
-    pub fn busy_links(&self) -> Vec<BusyLink> {
-        let root =
-            self.fabric.as_ref().ok().and_then(|f| f.load.as_ref()).and_then(|load| load.root.as_ref().zip(Some(load)));
-        root.map_or_else(Vec::new, |(root, load)| root.borrow().busy(&load.nominal))
     }
 }
 

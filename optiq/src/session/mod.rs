@@ -22,6 +22,7 @@ mod calls;
 mod exchange;
 mod fallback_args;
 mod fast_path;
+mod follow;
 mod forecast;
 mod guess;
 mod i32_counts;

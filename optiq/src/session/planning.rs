@@ -1,7 +1,5 @@
 //! What rank 0 does to make a plan, and what it sends out: on its own thread while all wait, or on another one between calls (`load.rs`).
 
-use super::setup::Fabric;
-use super::state::Session;
 use crate::config::{Config, PlannerChoice};
 use crate::constants::{MOST_PLANNING_SECONDS, PLANNING_PART};
 use crate::error::Error;
@@ -29,23 +27,6 @@ pub(super) struct Planning {
 pub(super) struct Planned {
     pub(super) bytes: Vec<u8>,
     pub(super) congestion_seconds: f64,
-}
-
-impl Session {
-    /// Planning on what is left of the links.
-    pub(super) fn planning(&self, fabric: &Fabric) -> Planning {
-        Planning {
-            network: fabric.left(),
-            model: fabric.model,
-            config: self.config.clone(),
-            forwarders: fabric.placement.can_forward(),
-        }
-    }
-
-    /// What rank 0 sends out: the time it took, a tag, then the reason for plain MPI or the plan.
-    pub(super) fn plan_on_rank_0(&self, fabric: &Fabric, demands: &[Demand], again: bool) -> Result<Vec<u8>, Error> {
-        self.planning(fabric).run(demands, again).map(|planned| planned.bytes)
-    }
 }
 
 impl Planning {
@@ -113,7 +94,7 @@ pub(super) fn direct_seconds(network: &Network, demands: &[Demand]) -> f64 {
     network.route_load(routes).map_or(0.0, |load| plan::congestion(network, &load))
 }
 
-/// See [`Session::plan_on_rank_0`].
+/// What rank 0 sends out: the time it took, a tag, then the reason for plain MPI or the plan.
 pub(super) fn tagged(start: Instant, tag: u8, rest: &[u8]) -> Vec<u8> {
     [&start.elapsed().as_secs_f64().to_le_bytes()[..], &[tag], rest].concat()
 }

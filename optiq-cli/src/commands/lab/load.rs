@@ -1,6 +1,6 @@
 //! `optiq lab load`: others that use the links; `optiq lab counters`: what the links have carried.
 
-use super::Which;
+use super::which::Which;
 use crate::arguments::duration;
 use crate::failure::Failure;
 use crate::output::{self, Schema};

@@ -11,6 +11,7 @@ mod load;
 #[cfg(feature = "mpi")]
 mod real_jobs;
 mod taps;
+mod which;
 
 use crate::arguments::duration;
 use crate::arguments::specification;
@@ -30,6 +31,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+use which::Which;
 
 /// Bring up a real network on this machine (network namespaces, shaped links), and run MPI programs in it
 #[derive(Debug, Args)]
@@ -59,17 +61,6 @@ enum Action {
     Restore(Restore),
     Status(StatusOf),
     Down(Down),
-}
-
-/// Which lab.
-#[derive(Debug, Args)]
-struct Which {
-    /// The lab's name, where there are several
-    #[arg(long, default_value = Lab::DEFAULT_NAME)]
-    name: String,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
 }
 
 /// Bring up a lab: a namespace for each host and router, a veth pair for each link. Says what one stream reaches over a
