@@ -151,7 +151,7 @@ constants! {
     pub const LEAST_SHARE: f64 = 0.1, "1", "lower.least_share",
         Derived { from: "a fair share beside nine others; what is left of a link cannot be told any more where nothing is sent over it" };
 
-    /// After so many exchanges without evidence, a busy link is taken for free again; larger finds out later that a load has ended.
+    /// After this number of exchanges without evidence, a busy link is taken for free again; larger finds out later that a load has ended.
     pub const ASK_AGAIN: u64 = 16, "1", "lower.ask_again",
         Chosen { reason: "an exchange or two on a busy link in 16; doubled while it is in vain; not swept" };
 

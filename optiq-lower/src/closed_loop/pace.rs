@@ -1,7 +1,7 @@
 //! How often exchanges are looked at: so rarely that all looks together take a small part of the time, and at once after one that was slow.
 //!
 //! With `g` the time that a look takes (a gathering of all ranks' legs) and `t` that of a call, one look in `g / (p t)` calls takes the part `p` of
-//! the time ([`LOOK_PART`]). After a call that took [`LATE`] times what calls took before, the next one is looked at, and so many after it
+//! the time ([`LOOK_PART`]). After a call that took [`LATE`] times what calls took before, the next one is looked at, and as many after it
 //! as it takes to be sure; then the new time is what is expected.
 
 use crate::constants::{CONFIRMATIONS, LATE, LOOK_PART};
