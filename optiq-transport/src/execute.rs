@@ -93,7 +93,9 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
         log_begin(&transport.capabilities(), schedule.borrow(), options);
         let scheduler = Scheduler::new(schedule.clone(), options.order);
         let (options, execution, events) = (*options, Execution::default(), Vec::new());
-        let leg_times = options.leg_times.then(LegTimes::default);
+        // Where a send is confirmed by this rank alone, it says nothing of the leg.
+        let confirmed = transport.capabilities().send_completion.is_confirmed_by_target();
+        let leg_times = (options.leg_times && confirmed).then(LegTimes::default);
         Ok(Self { schedule, scheduler, options, execution, events, in_flight: 0, leg_times, idle: None })
     }
 
@@ -119,7 +121,8 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
         Execution { peak_slot_bytes: self.scheduler.peak_slot_bytes(), ..self.execution }
     }
 
-    /// How long each leg of this rank was busy so far; none unless [`ExecuteOptions::leg_times`] is set.
+    /// How long each leg of this rank was busy so far; none unless [`ExecuteOptions::leg_times`] is set
+    /// and the target confirms sends ([`crate::SendCompletion`]).
     pub fn leg_times(&self) -> Vec<LegTime> {
         self.leg_times.as_ref().map_or_else(Vec::new, LegTimes::all)
     }
