@@ -85,6 +85,10 @@ schemas! {
     Lab: "lab",
     /// `optiq lab rate` and its like, of the links that they change.
     LabLinks: "lab-links",
+    /// `optiq lab load`.
+    LabLoad: "lab-load",
+    /// `optiq lab counters`.
+    LabCounters: "lab-counters",
     /// `optiq lab status` of all labs.
     LabList: "lab-list",
     /// `optiq lab down`.
@@ -99,6 +103,8 @@ schemas! {
     BenchAlltoallv: "bench-alltoallv",
     /// `optiq bench alltoallv` of many cases.
     BenchAlltoallvCases: "bench-alltoallv-cases",
+    /// `optiq bench calls`.
+    BenchCalls: "bench-calls",
     /// `optiq bench io`.
     BenchIo: "bench-io",
     /// `optiq bench job`.

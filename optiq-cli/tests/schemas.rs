@@ -277,6 +277,7 @@ mod under_mpirun {
         ];
         for (name, line) in [
             ("bench-alltoallv", "bench alltoallv --message 100kB --repetitions 2 --force --json"),
+            ("bench-calls", "bench calls --message 100kB --calls 2 --json"),
             ("bench-alltoallv-cases", "bench alltoallv --message 1B,10B --repetitions 2 --json"),
             ("bench-io", "bench io --repetitions 2 --least 7KB --most 8KB --json"),
             ("bench-job", "bench job --program alltoall,message=10KB,samples=2 --json"),
@@ -324,6 +325,8 @@ mod under_mpirun {
                 "lab jobs jobs.toml --name schemas --repetitions 1 --only-together --samples --no-simulation --json",
             ),
             ("lab-outcomes", "lab run --name schemas --json --job a@h0=true --job b@h1=true"),
+            ("lab-load", "lab load --name schemas --json --flow h0:h1=1Mbit/s --seconds 0.1"),
+            ("lab-counters", "lab counters --name schemas --json"),
             ("lab-links", "lab rate --name schemas --json h0 h1 10Mbit/s"),
             ("lab-list", "lab status --json"),
             ("lab-outcome", "lab run --name schemas --json -- true"),

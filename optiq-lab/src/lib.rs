@@ -37,6 +37,7 @@ mod member;
 mod mpi;
 mod needed;
 mod netns;
+mod other_load;
 mod proc;
 mod profile;
 mod rate;
@@ -59,6 +60,7 @@ pub use jobs::LabJob;
 pub use lab::{Lab, Status, UpOptions, list};
 pub use link::LabLink;
 pub use mpi::{MpiFlavour, PROFILE_VARIABLE, TOPOLOGY_VARIABLE};
+pub use other_load::LoadFlow;
 pub use proc::ProcessId;
 pub use profile::Profile;
 pub use rate::Rate;
@@ -108,6 +110,10 @@ pub fn internal_main(arguments: impl IntoIterator<Item = OsString>) -> Option<i3
         }
         (Some(stream::VERB), [_, state, task]) => match parse(task) {
             Some(task) => tell(stream::main(Path::new(state), &task).map(|rate| println!("{rate}"))),
+            None => misused(),
+        },
+        (Some(other_load::VERB), [_, state, task]) => match parse(task) {
+            Some(task) => tell(other_load::main(Path::new(state), &task)),
             None => misused(),
         },
         (Some(tap::VERB), [_, state, task]) => match parse(task) {

@@ -125,6 +125,43 @@ constants! {
     /// A cut between I/O hosts moves to the border of a rank's bytes within one part in this of either range.
     pub(crate) const BORDER_SNAP: u128 = 16, "1", "lower.border_snap",
         Chosen { reason: "at most a sixteenth more load on a server; not swept" };
+
+    // The closed loop (`OPTIQ_BACKGROUND=measure`).
+    /// A leg that takes this many times the planned link bound is late; larger notices only heavier load.
+    pub const LATE: f64 = 1.25, "1", "lower.late",
+        Chosen { reason: "between what legs of one exchange differ by in the lab and what half a link makes of them; not swept" };
+
+    /// The part of a link's bytes on legs that exonerate it if they are fast; larger asks more legs.
+    pub const QUANTILE: f64 = 0.2, "1", "lower.leg_quantile",
+        Chosen { reason: "a single leg that is lucky exonerates no link; not swept" };
+
+    /// A link's share must be this far from what was taken for left; larger follows only larger changes.
+    pub const CHANGE: f64 = 0.15, "1", "lower.share_change",
+        Chosen { reason: "above what the estimates of one link differ by from call to call; not swept" };
+
+    /// Exchanges in a row that must say so; larger is slower and surer.
+    pub const CONFIRMATIONS: u32 = 2, "1", "lower.confirmations",
+        Derived { from: "one exchange with a rank that was descheduled must change nothing" };
+
+    /// Shares are whole multiples of this; larger finds plans again in the cache more often.
+    pub const STEP: f64 = 0.05, "1", "lower.share_step",
+        Derived { from: "a third of lower.share_change" };
+
+    /// The least share that is taken for left; smaller keeps off busy links more strictly.
+    pub const LEAST_SHARE: f64 = 0.1, "1", "lower.least_share",
+        Derived { from: "a fair share beside nine others; what is left of a link cannot be told any more where nothing is sent over it" };
+
+    /// After this number of exchanges without evidence, a busy link is taken for free again; larger finds out later that a load has ended.
+    pub const ASK_AGAIN: u64 = 16, "1", "lower.ask_again",
+        Chosen { reason: "an exchange or two on a busy link in 16; doubled while it is in vain; not swept" };
+
+    /// What looking at exchanges takes of the time at most; smaller notices a load later.
+    pub const LOOK_PART: f64 = 0.005, "1", "lower.look_part",
+        Derived { from: "half of the hundredth that issue 21 allows" };
+
+    /// Another plan must have this many times less congestion on what is left; larger plans anew more rarely.
+    pub const REPLAN_GAIN: f64 = 1.1, "1", "lower.replan_gain",
+        Chosen { reason: "below it, what estimates are wrong by decides; not swept" };
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 //! - [`model`]: what planned paths and plain MPI will take; [`scores`]: what a user wants instead of that; [`decide`]: which of
 //!   both serves an exchange; [`transport_rule`]: which MPI calls carry chunks.
 //! - [`machine`]: the record of a measured machine, from which the model's parameters come, and its file.
+//! - [`closed_loop`]: what is left of each link while a program runs, and when another plan is worth it.
 //! - [`learned`]: how fast MPI and OPTIQ were found to be for which kind of demands, and its file.
 //! - [`transfers`]: lists of transfers between ranks, with paths that are found beforehand, and their files.
 //! - [`aggregation`]: which bytes of a file go to which I/O host, in which rounds.
@@ -22,6 +23,7 @@
 
 pub mod aggregation;
 pub mod choices;
+pub mod closed_loop;
 pub mod constants;
 pub mod decide;
 mod error;

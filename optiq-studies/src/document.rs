@@ -4,6 +4,7 @@ use crate::circumstances::Circumstances;
 use crate::claims::page::ClaimContent;
 use crate::failure::Failure;
 use crate::studies::booksim::BooksimContent;
+use crate::studies::closed_loop::ClosedLoopContent;
 use crate::studies::codes::CodesContent;
 use crate::studies::congestion::CongestionContent;
 use crate::studies::cures::CuresContent;
@@ -85,6 +86,8 @@ pub enum StudyContent {
     Scale(ScaleContent),
     /// An exchange beside other jobs.
     Cures(CuresContent),
+    /// Plans that follow the load of links.
+    ClosedLoop(ClosedLoopContent),
     /// Congestion tables of all presets.
     Congestion(CongestionContent),
     /// The simulator's speed and predictions.
@@ -163,6 +166,7 @@ impl StudyDocument {
             StudyContent::Race(c) => titled(RaceContent::TITLE, &about, &c.body()),
             StudyContent::Scale(c) => titled(ScaleContent::TITLE, &about, &c.body()),
             StudyContent::Cures(c) => titled(CuresContent::TITLE, &about, &c.body()),
+            StudyContent::ClosedLoop(c) => titled(ClosedLoopContent::TITLE, &about, &c.body()),
             StudyContent::Congestion(c) => titled(CongestionContent::TITLE, &about, &c.body()),
             StudyContent::Simulator(c) => titled(SimulatorContent::TITLE, &about, &c.body()),
             StudyContent::Executor(c) => titled(ExecutorContent::TITLE, &about, &c.body()),
@@ -174,6 +178,7 @@ impl StudyDocument {
     fn picture(&self) -> Option<String> {
         match &self.content {
             StudyContent::Claim(c) => c.findings.plot.as_ref().map(|plot| plot.svg()),
+            StudyContent::ClosedLoop(c) => Some(c.plot().svg()),
             _ => None,
         }
     }
@@ -194,6 +199,7 @@ impl StudyDocument {
             StudyContent::Race(_) => RaceContent::TITLE.into(),
             StudyContent::Scale(_) => ScaleContent::TITLE.into(),
             StudyContent::Cures(_) => CuresContent::TITLE.into(),
+            StudyContent::ClosedLoop(_) => ClosedLoopContent::TITLE.into(),
             StudyContent::Congestion(_) => CongestionContent::TITLE.into(),
             StudyContent::Simulator(_) => SimulatorContent::TITLE.into(),
             StudyContent::Executor(_) => ExecutorContent::TITLE.into(),

@@ -15,8 +15,8 @@ use optiq_studies::index;
 use optiq_studies::progress::Progress;
 use optiq_studies::selection::Selection;
 use optiq_studies::studies::{
-    booksim, codes, congestion, cures, direct, executor, io, lab, lab_jobs, preload, profiler, profiles, programs,
-    race, scale, simulator, table_vii,
+    booksim, closed_loop, codes, congestion, cures, direct, executor, io, lab, lab_jobs, preload, profiler, profiles,
+    programs, race, scale, simulator, table_vii,
 };
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
@@ -96,6 +96,8 @@ enum Part {
     Scale,
     /// An exchange beside other jobs, by MPI and by OPTIQ, simulated; minutes
     Cures,
+    /// Plans that follow the load of links, in a lab; about ten minutes with --repetitions 1
+    ClosedLoop,
     /// Congestion tables of all presets, simulated; minutes
     Congestion,
     /// Planned paths on a simulated machine, and the constants that its training cases give; about half an hour
@@ -119,11 +121,11 @@ struct ResultsArguments {
     /// Of the claims only this one; may be given more than once [default: all]
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
-    /// Of lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, simulator, scale, cures, congestion and executor only these cases: a group of data/cases.toml, or
+    /// Of lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, simulator, scale, cures, closed-loop, congestion and executor only these cases: a group of data/cases.toml, or
     /// another name that the study has; may be given more than once [default: all]
     #[arg(long, value_name = "NAME", requires = "only")]
     cases: Vec<String>,
-    /// Timed runs of either kind in lab, lab-jobs, direct, profiles, io, preload, profiler, programs and race [default: 7; 3 in lab-jobs and programs]
+    /// Timed runs of either kind in lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race and closed-loop [default: 7; 3 in lab-jobs, programs and closed-loop]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: Option<u32>,
     /// The folder of the pages, with the documents in its folder `data` [default: docs/results of the checkout]
@@ -211,6 +213,7 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
         Part::Profiler,
         Part::Programs,
         Part::Race,
+        Part::ClosedLoop,
         Part::Simulator,
     ]
     .into_iter()
@@ -252,6 +255,7 @@ impl Part {
             Part::Simulator => "simulate",
             Part::Scale => "simulate direct messages",
             Part::Cures => "simulate an exchange beside other jobs",
+            Part::ClosedLoop => "follow load in a lab",
             Part::Congestion => "simulate congestion",
             Part::Executor => "simulate planned paths",
             Part::Booksim => "simulate BookSim's curves",
@@ -273,6 +277,7 @@ impl Part {
             Part::Simulator => Some(simulator::case_names()?),
             Part::Scale => Some(scale::case_names()?),
             Part::Cures => Some(cures::case_names()),
+            Part::ClosedLoop => Some(closed_loop::case_names()),
             Part::Congestion => Some(congestion::case_names()),
             Part::Executor => Some(executor::case_names()?),
             Part::Reproduce | Part::Cases | Part::TableVii | Part::Booksim => None,
@@ -287,8 +292,9 @@ impl Part {
         arguments: &ResultsArguments,
         selection: &Selection,
     ) -> Result<(), Failure> {
-        let repetitions =
-            arguments.repetitions.unwrap_or(if matches!(self, Part::Programs | Part::LabJobs) { 3 } else { 7 });
+        let repetitions = arguments
+            .repetitions
+            .unwrap_or(if matches!(self, Part::Programs | Part::LabJobs | Part::ClosedLoop) { 3 } else { 7 });
         let content = match self {
             Part::Reproduce => return writer.claims(&arguments.claims()),
             Part::Cases => return writer.claims(&["91".to_owned()]),
@@ -307,6 +313,7 @@ impl Part {
             }
             Part::Scale => StudyContent::Scale(scale::run(workspace, selection)?),
             Part::Cures => StudyContent::Cures(cures::run(workspace, selection)?),
+            Part::ClosedLoop => StudyContent::ClosedLoop(closed_loop::run(workspace, repetitions, selection)?),
             Part::Congestion => StudyContent::Congestion(congestion::run(selection)?),
             Part::Executor => StudyContent::Executor(executor::run(workspace, selection)?),
             Part::Booksim => StudyContent::Booksim(booksim::run(workspace)?),
@@ -320,6 +327,7 @@ impl Part {
             | Part::Preload
             | Part::Profiler
             | Part::Programs
+            | Part::ClosedLoop
             | Part::Race => {
                 format!(" --repetitions {repetitions}")
             }
@@ -334,7 +342,7 @@ impl Part {
 /// The parts that have names of cases, with these.
 fn case_names(parts: &[Part]) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let names = |part: &Part| {
-        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, simulator, scale, cures, congestion and executor; --only has another part";
+        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, simulator, scale, cures, closed-loop, congestion and executor; --only has another part";
         let names = part.case_names()?.ok_or_else(|| Failure::Input(fitting.into()))?;
         Ok((part.name(), names))
     };

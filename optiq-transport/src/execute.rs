@@ -4,6 +4,7 @@ use crate::backoff::Backoff;
 use crate::capabilities::Capabilities;
 use crate::constants::{SENDS_IN_FLIGHT, STALL_NOTICE_SECONDS};
 use crate::error::TransportError;
+use crate::leg_times::{LegTime, LegTimes};
 use crate::memory::Memory;
 use crate::protocol::Event;
 use crate::schedule::Schedule;
@@ -22,11 +23,13 @@ pub struct ExecuteOptions {
     pub sends_in_flight: usize,
     /// Give up after this long without any progress; `None` waits for ever, as MPI does.
     pub give_up_after: Option<Duration>,
+    /// Measure how long each leg is busy ([`Running::leg_times`]); a look at the clock for each chunk and confirmation.
+    pub leg_times: bool,
 }
 
 impl Default for ExecuteOptions {
     fn default() -> Self {
-        Self { order: QueueOrder::default(), sends_in_flight: SENDS_IN_FLIGHT, give_up_after: None }
+        Self { order: QueueOrder::default(), sends_in_flight: SENDS_IN_FLIGHT, give_up_after: None, leg_times: false }
     }
 }
 
@@ -69,6 +72,7 @@ pub struct Running<S> {
     execution: Execution,
     events: Vec<Event>,
     in_flight: usize,
+    leg_times: Option<LegTimes>,
     /// Since when nothing has moved, and whether that was said.
     idle: Option<(Instant, bool)>,
 }
@@ -89,7 +93,10 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
         log_begin(&transport.capabilities(), schedule.borrow(), options);
         let scheduler = Scheduler::new(schedule.clone(), options.order);
         let (options, execution, events) = (*options, Execution::default(), Vec::new());
-        Ok(Self { schedule, scheduler, options, execution, events, in_flight: 0, idle: None })
+        // Where a send is confirmed by this rank alone, it says nothing of the leg.
+        let confirmed = transport.capabilities().send_completion.is_confirmed_by_target();
+        let leg_times = (options.leg_times && confirmed).then(LegTimes::default);
+        Ok(Self { schedule, scheduler, options, execution, events, in_flight: 0, leg_times, idle: None })
     }
 
     /// Does what can be done without waiting.
@@ -114,6 +121,12 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
         Execution { peak_slot_bytes: self.scheduler.peak_slot_bytes(), ..self.execution }
     }
 
+    /// How long each leg of this rank was busy so far; none unless [`ExecuteOptions::leg_times`] is set
+    /// and the target confirms sends ([`crate::SendCompletion`]).
+    pub fn leg_times(&self) -> Vec<LegTime> {
+        self.leg_times.as_ref().map_or_else(Vec::new, LegTimes::all)
+    }
+
     fn step<T: Transport + ?Sized>(
         &mut self,
         transport: &mut T,
@@ -129,6 +142,9 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
         while self.in_flight < self.options.sends_in_flight.max(1)
             && let Some(transmit) = self.scheduler.poll_transmit()
         {
+            if let Some(times) = &mut self.leg_times {
+                times.sent(transmit.to, Instant::now());
+            }
             transport.send(memory, &transmit)?;
             self.in_flight += 1;
             if transmit.header.source == me {
@@ -157,6 +173,14 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
                 }
                 Event::Sent { path, sequence } => {
                     self.in_flight -= 1;
+                    if let Some(times) = &mut self.leg_times
+                        && let Some(i) = self.schedule.borrow().find(path)
+                    {
+                        let hop = &self.schedule.borrow().hops()[i];
+                        if let Some(outgoing) = hop.outgoing {
+                            times.confirmed(outgoing.to, hop.chunk_bytes(sequence), Instant::now());
+                        }
+                    }
                     self.scheduler.handle_sent(path, sequence)?;
                 }
                 Event::Credit { path, chunks } => self.scheduler.handle_credit(path, chunks)?,

@@ -42,8 +42,12 @@ fn run<T: Transport + Send>(
                     let send: Vec<u8> = (0..length).map(|i| byte_of(rank, i as u64)).collect();
                     let mut receive = vec![0xee; extent(|p| (p.destination(), p.destination_offset + p.bytes), rank)];
                     let schedule = Schedule::new(rank, ranks, paths, options)?;
-                    let run =
-                        ExecuteOptions { order, give_up_after: Some(Duration::from_secs(20)), sends_in_flight: 4 };
+                    let run = ExecuteOptions {
+                        order,
+                        give_up_after: Some(Duration::from_secs(20)),
+                        sends_in_flight: 4,
+                        ..Default::default()
+                    };
                     let memory = Memory::new(&send, &mut receive);
                     let execution = execute(&mut end, &schedule, &run, &memory)?;
                     assert!(execution.peak_slot_bytes <= options.budget);

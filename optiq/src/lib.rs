@@ -11,6 +11,8 @@
 #[cfg(feature = "mpi")]
 mod blocks;
 #[cfg(feature = "mpi")]
+mod busy_links;
+#[cfg(feature = "mpi")]
 pub mod c_api;
 mod config;
 pub mod constants;
@@ -35,6 +37,8 @@ pub use config::{
 pub use error::{Error, Status};
 // What a Rust program needs beside the session, so that it depends on this crate only. Crates of this workspace import from
 // optiq-lower.
+#[cfg(feature = "mpi")]
+pub use busy_links::BusyLink;
 pub use optiq_lower::choices::{Algorithm, LegsChoice, TransportChoice};
 pub use optiq_lower::decide::Decision;
 pub use optiq_lower::model::{CostModel, Prediction};

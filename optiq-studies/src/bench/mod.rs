@@ -4,6 +4,7 @@
 
 pub mod alltoallv;
 pub mod calibration;
+pub mod calls;
 pub mod cases;
 pub mod comparison;
 mod exchange;

@@ -2,6 +2,7 @@
 //! body of its page.
 
 pub mod booksim;
+pub mod closed_loop;
 pub mod codes;
 pub mod congestion;
 pub mod cures;

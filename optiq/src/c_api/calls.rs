@@ -5,7 +5,7 @@
 //! and nothing is sent for it.
 
 use super::message::remember;
-use crate::{learned, networks};
+use crate::{busy_links, learned, networks};
 use optiq_lower::decide::Decision;
 use optiq_transport::mpi::ffi;
 use parking_lot::Mutex;
@@ -87,7 +87,7 @@ pub(super) fn report() {
     learned::save();
     if wanted {
         let calls = lines(&COUNTS.lock(), UNAGREED.load(Relaxed));
-        let text = calls + &networks::guessed_line() + &learned::lines();
+        let text = calls + &networks::guessed_line() + &busy_links::lines() + &learned::lines();
         // One write, so that it stays one block. A failure cannot be reported anywhere.
         let _ = std::io::stderr().write_all(text.as_bytes());
     }

@@ -74,11 +74,19 @@ pub const OPTIONS: &[OptionRecord] = &[
     },
     OptionRecord {
         name: "OPTIQ_BACKGROUND",
-        takes: "file",
+        takes: "file | measure",
         default: "",
-        doc: "What others use of the links: a file with a line `FROM TO USED` for each, USED a rate or a share such as `50%`, `*` for any end; plans use what is left.",
+        doc: "What others use of the links: a file with a line `FROM TO USED` for each, USED a rate or a share such as `50%`, `*` for any end; plans use what is left. measure learns it while the program runs, from the times of its own exchanges or from OPTIQ_COUNTERS, and plans anew when it changes.",
         scope: Scope::Communicator,
         set: |c, v| put(&mut c.background, Some(v.into())),
+    },
+    OptionRecord {
+        name: "OPTIQ_COUNTERS",
+        takes: "file",
+        default: "",
+        doc: "With OPTIQ_BACKGROUND=measure: what every link has carried, in a file that somebody writes again and again: a line `seconds S`, and `FROM TO BYTES` for each link. Rank 0 reads it.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.counters, Some(v.into())),
     },
     OptionRecord {
         name: "OPTIQ_MAX_HOSTS",

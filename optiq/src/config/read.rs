@@ -366,6 +366,7 @@ mod tests {
         let any = [
             "OPTIQ_TOPOLOGY",
             "OPTIQ_BACKGROUND",
+            "OPTIQ_COUNTERS",
             "OPTIQ_CALIBRATION",
             "OPTIQ_TRACE",
             "OPTIQ_POSTCARDS",

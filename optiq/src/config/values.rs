@@ -42,6 +42,9 @@ impl fmt::Display for PlannerChoice {
     }
 }
 
+/// In place of a file of background load: it is measured.
+pub const MEASURE: &str = "measure";
+
 /// All settings of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -49,6 +52,8 @@ pub struct Config {
     pub topology: Option<String>,
     /// `OPTIQ_BACKGROUND`.
     pub background: Option<String>,
+    /// `OPTIQ_COUNTERS`.
+    pub counters: Option<String>,
     /// `OPTIQ_MAX_HOSTS`.
     pub max_hosts: usize,
     /// `OPTIQ_PLACEMENT`.
@@ -215,6 +220,7 @@ impl Default for Config {
         Self {
             topology: None,
             background: None,
+            counters: None,
             max_hosts: 131_072,
             placement: PlacementRule::Auto,
             algorithm: Algorithm::Auto,
@@ -266,7 +272,7 @@ impl Config {
         let local = Config {
             // The rate of a network that is guessed is measured together.
             topology: topology.clone().filter(|spec| is_auto(spec)).map(|_| AUTO.into()),
-            background: None,
+            background: self.background.clone().filter(|_| self.measures_background()),
             calibration: calibration.as_ref().map(|_| String::new()),
             progress: false,
             trace: None,
@@ -285,6 +291,16 @@ impl Config {
             ..self.clone()
         };
         xxhash_rust::xxh3::xxh3_64(format!("{local:?}").as_bytes()) as i64
+    }
+
+    /// Whether what others use of the links is measured: `OPTIQ_BACKGROUND=measure`.
+    pub fn measures_background(&self) -> bool {
+        self.background.as_deref() == Some(MEASURE)
+    }
+
+    /// The file that says what others use of the links.
+    pub fn background_file(&self) -> Option<&str> {
+        self.background.as_deref().filter(|_| !self.measures_background())
     }
 
     /// What the decision between planned paths and plain MPI depends on.

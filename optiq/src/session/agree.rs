@@ -1,6 +1,7 @@
 //! What all ranks must know before a call: one reduction.
 
 use super::forecast::{Agreed, CallClass};
+use super::load::News;
 use super::plans::{Key, Measured};
 use super::state::Session;
 use super::trials::Side;
@@ -33,6 +34,8 @@ pub(super) struct Agreement {
     pub(super) countable: bool,
     /// No host sends or receives more bytes than this.
     pub(super) host_bytes: u64,
+    /// What rank 0 has to tell about the load of links; see `load.rs`.
+    pub(super) news: News,
     seconds_per_call: f64,
     misprediction: bool,
 }
@@ -61,11 +64,12 @@ impl Session {
         let took = measured.as_ref().map_or(UNMEASURED, |m| nanos(m.seconds));
         let servable = i64::from(offer.blocks.is_some());
         let countable = i64::from(offer.countable);
-        let minima: [i64; MINIMA] = [status, servable, countable, -bytes, -per_call, -misprediction, -took];
+        let news = self.news().word();
+        let minima: [i64; MINIMA] = [status, servable, countable, -bytes, -per_call, -misprediction, -took, news];
         let key = offer.blocks.map_or(Key::default(), |(send, receive)| Key::share(self.rank(), 0, send, receive));
         let mut record = ReductionRecord { minima, sums: key.0 };
         self.reduction.reduce(&self.comm, &mut record)?;
-        let [status, servable, countable, bytes, per_call, misprediction, took] = record.minima;
+        let [status, servable, countable, bytes, per_call, misprediction, took, news] = record.minima;
         // If the call failed at one rank, it counts for none, or ranks would come to differ.
         if let Some(Measured { entry, side, .. }) = measured
             && -took < UNMEASURED
@@ -75,6 +79,9 @@ impl Session {
             entry.record(side, -took as f64 / 1e9 + agreement);
             if let Ok(fabric) = &self.fabric {
                 fabric.learning.keep(&entry);
+                if let Some(load) = &fabric.load {
+                    load.took(side, -took as f64 / 1e9);
+                }
             }
         }
         Ok(Agreement {
@@ -83,6 +90,7 @@ impl Session {
             key: Key(record.sums),
             countable: countable == 1,
             host_bytes: -bytes as u64,
+            news: News::of_word(news),
             seconds_per_call: -per_call as f64 / 1e9,
             misprediction: misprediction < 0,
         })

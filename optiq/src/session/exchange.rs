@@ -4,26 +4,21 @@ use super::agree::{Agreement, Offer};
 use super::arguments::{ByMpi, Local};
 use super::forecast::CallClass;
 use super::outcome::Outcome;
+use super::planning::{LATER, PLANNED, TRIED};
 use super::plans::{Entry, Measured, Staged};
 use super::setup::Fabric;
 use super::state::Session;
 use super::trials::{LinkBounds, Side};
 use crate::blocks::Blocks;
-use crate::config::{Config, PlannerChoice};
-use crate::constants::{MOST_PLANNING_SECONDS, PLANNING_PART};
+use crate::config::Config;
 use crate::error::Error;
-use optiq_lower::constants::LEAST_PLANNING_SECONDS;
-use optiq_lower::decide::{BeforePlanning, Decision, decide, decide_before_planning, multipath};
+use optiq_lower::decide::{Decision, multipath};
 use optiq_lower::gather::{Gathered, gather, pays};
 use optiq_lower::learned::Paths;
 use optiq_lower::lower::{Message, lower, lower_by_timetable, merge};
 use optiq_lower::ports::PortLoads;
 use optiq_lower::relays::RelayPolicy;
 use optiq_lower::timetable;
-use optiq_net::Network;
-use optiq_solver::pipeline::{self, PlanOptions};
-use optiq_solver::plan;
-use optiq_solver::planner::PlannerName;
 use optiq_solver::{Demand, Plan};
 use optiq_transport::{Execution, Rank, Schedule, ScheduleOptions};
 use std::cell::Cell;
@@ -62,7 +57,7 @@ impl Session {
         };
         let (side, schedule) = match &entry.schedule {
             None => (None, None),
-            Some(_) => match self.server(&entry, agreement.countable) {
+            Some(_) => match self.server(&entry, agreement.countable, agreement.news.insist) {
                 Side::Plain => (Some(Side::Plain), None),
                 side @ Side::Planned(flow_control) => (Some(side), entry.schedule_with(flow_control)),
             },
@@ -83,6 +78,9 @@ impl Session {
             }
         }?;
         let seconds = start.elapsed().as_secs_f64();
+        if let Some(load) = &fabric.load {
+            load.served(&entry, side, agreement.key);
+        }
         self.measured.set(Some(Measured { entry, side, seconds }));
         Ok(outcome)
     }
@@ -101,7 +99,9 @@ impl Session {
             Ok(Local::Bytes(send, receive)) => Some((send, receive)),
             _ => None,
         };
-        let agreement = self.agree(&Offer { failed: local.is_err(), blocks, countable })?;
+        let mut agreement = self.agree(&Offer { failed: local.is_err(), blocks, countable })?;
+        self.follow_load(fabric, agreement.news)?;
+        agreement.key = fabric.key_on_left(agreement.key);
         if let Some(rank) = agreement.failed {
             self.learn(&agreement, CallClass::Fallback, false, 0.0);
             // A rank's own error says more.
@@ -130,7 +130,8 @@ impl Session {
         // Where plain MPI was found to be faster, it needs no agreement until planned paths are due for another trial.
         let tried = self.config.may_fall_back() && agreement.countable;
         let is_settled = entry.trials.get().is_settled_on_plain(self.config.min_gain, entry.bounds);
-        let planned = entry.schedule.is_some() && !(tried && is_settled);
+        // Where load is followed, rank 0 may have news before any call.
+        let planned = entry.schedule.is_some() && (fabric.load.is_some() || !(tried && is_settled));
         let class = if planned { CallClass::Planned } else { CallClass::Fallback };
         if class == CallClass::Fallback && !entry.later {
             self.known_fallbacks.borrow_mut().add(signature);
@@ -148,9 +149,9 @@ impl Session {
         format!("no host sends or receives more than {} bytes, too few to win back an agreement", agreement.host_bytes)
     }
 
-    /// Who serves a planned demand set this time; the same on all ranks.
-    fn server(&self, entry: &Entry, countable: bool) -> Side {
-        if !self.config.may_fall_back() || !countable {
+    /// Who serves a planned demand set this time; the same on all ranks. `insist` on planned paths, as rank 0 has asked all to.
+    fn server(&self, entry: &Entry, countable: bool, insist: bool) -> Side {
+        if !self.config.may_fall_back() || !countable || insist {
             return Side::Planned(entry.trials.get().flow_control());
         }
         let side = entry.next(self.config.min_gain);
@@ -219,7 +220,10 @@ impl Session {
         // A rank to itself is a copy, not a message.
         let messages: Vec<Message> = messages.into_iter().filter(|m| m.source != m.destination).collect();
         let beyond = (!countable).then_some(", but counts are beyond 2^31 - 1 elements");
-        let make = |demands: &[Demand]| self.plan_on_rank_0(fabric, demands, again);
+        let make = |demands: &[Demand]| match fabric.prepared(agreement.key) {
+            Some(plan) => Ok(plan),
+            None => self.plan_on_rank_0(fabric, demands, again),
+        };
         let made = self.entry(fabric, &messages, send, receive, beyond, make);
         let entry = match self.usable(made)? {
             Ok(entry) => entry,
@@ -284,7 +288,7 @@ impl Session {
         let reason = || String::from_utf8_lossy(rest).into_owned();
         let (decision, plan) = match tag {
             PLANNED | TRIED => {
-                let plan = Plan::from_bytes(rest, &fabric.network).map_err(|e| Error::BadPlan(e.to_string()))?;
+                let plan = Plan::from_bytes(rest, &fabric.left()).map_err(|e| Error::BadPlan(e.to_string()))?;
                 (multipath(&plan), Some(plan))
             }
             _ => match obliged {
@@ -298,6 +302,7 @@ impl Session {
         let (schedule, staged) = self.schedule(fabric, messages, plan.as_ref(), send, receive)?;
         let entry = Entry { planning_seconds, staged, ..Entry::new(decision, Some(schedule)) };
         let Some(plan) = plan else { return Ok(entry) };
+        let demands = if self.rank() == Rank(0) && fabric.load.is_some() { plan.demands.clone() } else { Vec::new() };
         let bounds = LinkBounds {
             planned: plan.congestion_seconds,
             direct: plan.direct_congestion_seconds.max(f64::MIN_POSITIVE),
@@ -310,7 +315,7 @@ impl Session {
         if tag == TRIED && self.rank() == Rank(0) {
             log::debug!("direct messages, {kind}: {}", trials.get());
         }
-        Ok(Entry { bounds, trials, kind: Some((paths, kind)), ..entry })
+        Ok(Entry { bounds, trials, kind: Some((paths, kind)), demands, ..entry })
     }
 
     /// This rank's part of a plan, or of direct messages without one, and its copies if messages are packed; collective.
@@ -333,7 +338,7 @@ impl Session {
         };
         // Packed messages are few and go as fast as they can.
         let direct = plan.filter(|_| gathered.is_none());
-        let timetable = direct.and_then(|plan| timetable::of_plan(&fabric.network, plan, self.config.direct_order));
+        let timetable = direct.and_then(|plan| timetable::of_plan(&fabric.left(), plan, self.config.direct_order));
         if let Some(timetable) = &timetable {
             paths = lower_by_timetable(timetable, messages, &fabric.placement).map_err(Error::BadPlan)?;
         }
@@ -363,8 +368,8 @@ impl Session {
             }
         };
         if let Some(plan) = plan.filter(|_| timetable.is_none()) {
-            let Fabric { network, placement, model, .. } = fabric;
-            let congestion_seconds = plan.congestion_seconds;
+            let Fabric { placement, model, .. } = fabric;
+            let (network, congestion_seconds) = (&*fabric.left(), plan.congestion_seconds);
             let policy = RelayPolicy { network, placement, model, chunk, congestion_seconds };
             (_, options.chunk) = policy.apply(&mut paths, self.config.legs)?;
         }
@@ -395,60 +400,6 @@ impl Session {
         self.finish_started();
         memory.borrow_mut().reserve(bytes)?;
         Ok(Some(gathered))
-    }
-
-    /// What rank 0 sends out: the time it took, a tag, then the reason for plain MPI or the plan.
-    pub(super) fn plan_on_rank_0(&self, fabric: &Fabric, demands: &[Demand], again: bool) -> Result<Vec<u8>, Error> {
-        let start = Instant::now();
-        let tagged = |tag: u8, rest: &[u8]| tagged(start, tag, rest);
-        let Fabric { network, model, .. } = fabric;
-        let direct = direct_seconds(network, demands);
-        match decide_before_planning(demands, direct, &self.config.decision_options(), model, again) {
-            BeforePlanning::Fallback(reason) => {
-                log::debug!("no plan: {reason}");
-                return Ok(tagged(PLAIN_MPI, reason.as_bytes()));
-            }
-            BeforePlanning::Later(reason) => {
-                log::debug!("no plan yet: {reason}");
-                return Ok(tagged(LATER, reason.as_bytes()));
-            }
-            BeforePlanning::Plan => {}
-        }
-        let planned = pipeline::run(network, demands, &self.plan_options(fabric, demands, direct))?;
-        let (tag, plan) = match decide(&planned.plan, network, &self.config.decision_options(), model) {
-            // Other paths gain little; what is to be gained over MPI on the fabric's own routes is measured.
-            Decision::Mpi { .. } => (TRIED, self.direct_plan(network, demands)?),
-            _ => (PLANNED, planned.plan),
-        };
-        Ok(tagged(tag, &plan.to_bytes().map_err(|e| Error::BadPlan(e.to_string()))?))
-    }
-
-    /// Demands on the fabric's own routes.
-    fn direct_plan(&self, network: &Network, demands: &[Demand]) -> Result<Plan, Error> {
-        let options = PlanOptions { planner: PlannerName::Direct, ..PlanOptions::default() };
-        Ok(pipeline::run(network, demands, &options)?.plan)
-    }
-
-    /// `direct` is the demands' link bound on the fabric's own routes, in seconds.
-    pub(super) fn plan_options(&self, fabric: &Fabric, demands: &[Demand], direct: f64) -> PlanOptions {
-        let planner = match self.config.planner {
-            PlannerChoice::Named(name) => name,
-            PlannerChoice::Auto => PlannerName::Optimal,
-        };
-        // A host without a rank cannot forward.
-        let forwarders = Some(fabric.placement.can_forward());
-        // Heuristic 2 splits in units of its chunk: fine enough for the largest demand, never absurdly small.
-        let largest = demands.iter().map(|d| d.bytes).max().unwrap_or(0);
-        let chunk = (largest / 32).clamp(1 << 10, 64 << 10);
-        // While rank 0 plans, all wait. All take its plan, so that it may depend on its clock.
-        let limit = (PLANNING_PART * direct).clamp(LEAST_PLANNING_SECONDS, MOST_PLANNING_SECONDS);
-        log::debug!(
-            "planner {planner}{}, at most {limit:.3} s: link bound {direct:.6} s on the fabric's own routes, {} demands",
-            if self.config.planner == PlannerChoice::Auto { " (OPTIQ_PLANNER=auto)" } else { "" },
-            demands.len()
-        );
-        let time_limit = Some(std::time::Duration::from_secs_f64(limit));
-        PlanOptions { planner, k: Some(self.config.k), chunk, forwarders, time_limit, ..PlanOptions::default() }
     }
 
     /// Moves the bytes along planned paths, after everything that was started before.
@@ -500,23 +451,6 @@ impl Session {
         Ok(Outcome { decision, planned: None, execution: Execution::default() })
     }
 }
-
-/// The link bound of the demands on the fabric's own routes, in seconds.
-pub(super) fn direct_seconds(network: &Network, demands: &[Demand]) -> f64 {
-    let routes = demands.iter().map(|d| (d.src, d.dst, d.bytes));
-    network.route_load(routes).map_or(0.0, |load| plan::congestion(network, &load))
-}
-
-/// See [`Session::plan_on_rank_0`].
-pub(super) fn tagged(start: Instant, tag: u8, rest: &[u8]) -> Vec<u8> {
-    [&start.elapsed().as_secs_f64().to_le_bytes()[..], &[tag], rest].concat()
-}
-
-const PLAIN_MPI: u8 = 0;
-pub(super) const PLANNED: u8 = 1;
-const LATER: u8 = 2;
-/// A plan of the fabric's own routes, which is tried after plain MPI.
-const TRIED: u8 = 3;
 
 /// Bytes from one rank to another; messages are ascending by (source, destination).
 fn sent(messages: &[Message], from: Rank, to: Rank) -> u64 {

@@ -53,7 +53,7 @@ pub(super) struct Guess {
 impl Guess {
     /// What this rank makes of its configuration. Nothing where there is one host, and so no network.
     pub(super) fn local(names: &[String], config: &Config, mpi_library: &str) -> Result<Option<LocalSetup>, String> {
-        if config.background.is_some() {
+        if config.background_file().is_some() {
             return Err("OPTIQ_BACKGROUND names links of a network that is known, and OPTIQ_TOPOLOGY is auto".into());
         }
         let hosts = match &config.placement {

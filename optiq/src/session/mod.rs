@@ -12,6 +12,8 @@
 //!
 //! The cost model decides about demands that were never seen. How long calls take travels with later agreements, and
 //! after a trial of each the fastest of plain MPI and planned paths with each flow control serves it (module `trials`).
+//!
+//! With `OPTIQ_BACKGROUND=measure`, what others leave of each link is measured as well, and plans follow it (module `load`).
 
 mod agree;
 mod arguments;
@@ -20,14 +22,17 @@ mod calls;
 mod exchange;
 mod fallback_args;
 mod fast_path;
+mod follow;
 mod forecast;
 mod guess;
 mod i32_counts;
 mod learning;
+mod load;
 mod operation;
 mod outcome;
 mod parts;
 mod persistent;
+mod planning;
 mod plans;
 mod queue;
 mod setup;

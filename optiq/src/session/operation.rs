@@ -282,7 +282,8 @@ impl Session {
     /// The next thing that one exchange can do without waiting.
     fn step(&self, fabric: &Fabric, started: &mut Started) -> Result<Step, Error> {
         let transport = &mut **fabric.transport.borrow_mut();
-        let options = ExecuteOptions { order: self.config.order, ..ExecuteOptions::default() };
+        let leg_times = fabric.load.is_some();
+        let options = ExecuteOptions { order: self.config.order, leg_times, ..ExecuteOptions::default() };
         let mut begin = |schedule: &Arc<Schedule>, memory: &Memory<'_>| {
             let running = Running::begin(transport, Arc::clone(schedule), &options, memory)?;
             Ok::<_, TransportError>(Phase::Moving(Box::new(running)))
@@ -314,6 +315,9 @@ impl Session {
             Phase::Moving(mut running) => {
                 let progress = running.advance(transport, &started.memory)?;
                 if progress == Progress::Done {
+                    if let Some(load) = &fabric.load {
+                        load.moved(running.leg_times());
+                    }
                     let Some(shared) = fabric.shared.as_ref().filter(|_| started.staged.is_some()) else {
                         return Ok(Step::Done(running.execution()));
                     };

@@ -8,6 +8,7 @@ use optiq_lower::learned::Paths;
 use optiq_lower::ports::DemandKind;
 use optiq_net::Fingerprint;
 use optiq_net::fingerprint::Hasher;
+use optiq_solver::Demand;
 use optiq_transport::{FlowControl, Rank, Schedule};
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
@@ -32,6 +33,8 @@ pub(super) struct Entry {
     pub(super) trials: Rc<Cell<Trials>>,
     /// Which way the schedule sends which kind of demands, where it has a plan.
     pub(super) kind: Option<(Paths, DemandKind)>,
+    /// What it is a plan for; on rank 0, where load is followed.
+    pub(super) demands: Vec<Demand>,
 }
 
 impl Entry {
@@ -72,6 +75,7 @@ impl Entry {
             bounds: LinkBounds::default(),
             trials: Rc::default(),
             kind: None,
+            demands: Vec::new(),
         }
     }
 }
@@ -137,6 +141,12 @@ impl Key {
         let Fingerprint(share) = hasher.finish();
         Self([share as u64, (share >> 64) as u64])
     }
+
+    /// The key of the same demand set on a network of this fingerprint, other than the one that a session began with.
+    pub(super) fn on(self, Fingerprint(network): Fingerprint) -> Self {
+        let [low, high] = self.0;
+        Self([low ^ network as u64, high ^ (network >> 64) as u64])
+    }
 }
 
 /// Signatures of this rank's arguments in large calls that ranks agreed to leave to plain MPI: when they come again, that is no
@@ -182,6 +192,11 @@ impl Plans {
         let entry = Rc::clone(&found.1);
         self.entries.push(found);
         Some(entry)
+    }
+
+    /// Forgets all times, which were measured beside another load.
+    pub(super) fn begin_trials_anew(&self) {
+        self.entries.iter().for_each(|(_, entry)| entry.trials.set(entry.trials.get().anew()));
     }
 
     /// How many were added.

@@ -3,6 +3,7 @@
 use super::call_stack;
 use super::guess::{Guess, LocalSetup};
 use super::learning::Learning;
+use super::load::LoadFollower;
 use super::parts::Parts;
 use crate::config::Config;
 use crate::constants::{CALIBRATION_REDUCTIONS, MOST_CALIBRATION_SECONDS};
@@ -44,6 +45,8 @@ pub(super) struct Fabric {
     pub(super) learning: Learning,
     /// Whether agreements are patient ([`Reduction::new`]); the same on all ranks.
     pub(super) patient: bool,
+    /// With `OPTIQ_BACKGROUND=measure`.
+    pub(super) load: Option<LoadFollower>,
 }
 
 /// What all ranks found to be so.
@@ -187,7 +190,8 @@ impl Fabric {
             parts.log();
         }
         let gathered = Cell::new(0);
-        Ok(Self { network, placement, transport, tracer, model, shared, gathered, learning, patient })
+        let load = config.measures_background().then(|| LoadFollower::new(&network, comm.rank(), config));
+        Ok(Self { network, placement, transport, tracer, model, shared, gathered, learning, patient, load })
     }
 
     /// What this rank makes of its configuration: a network, a placement, and the cost model if a file has it; nothing;
@@ -203,7 +207,7 @@ impl Fabric {
         let mut network = networks::network(spec, config.max_hosts)?;
         // What others use of the links does not make it another network to a calibration file.
         let file = config.calibration.as_deref().map(|file| (file, network.fingerprint()));
-        if let Some(file) = &config.background {
+        if let Some(file) = config.background_file() {
             let background = Background::from_file(Path::new(file));
             let left = background.and_then(|background| Arc::unwrap_or_clone(network).with_background(&background));
             network = left.map(Arc::new).map_err(|e| format!("OPTIQ_BACKGROUND: {e}"))?;

@@ -4,8 +4,8 @@
 //! transfers), and then move the bytes as in any other exchange: along the transfers' paths, or along paths that rank 0 plans for
 //! them. Plans stay in the session's cache for the next time. Without a network, plain messages move them.
 
-use super::exchange::{PLANNED, direct_seconds, tagged};
 use super::outcome::Outcome;
+use super::planning::{PLANNED, direct_seconds, tagged};
 use super::plans::{Entry, Key};
 use super::setup::Fabric;
 use super::state::Session;
@@ -160,13 +160,13 @@ impl Session {
         send: &Blocks,
         receive: &Blocks,
     ) -> Result<Entry, Error> {
-        let Fabric { network, placement, .. } = fabric;
+        let (network, placement) = (&*fabric.left(), &fabric.placement);
         self.entry(fabric, messages, send, receive, Some(""), |demands| {
             if !transfers.has_paths() {
                 return self.plan_on_rank_0(fabric, demands, true);
             }
             let start = Instant::now();
-            let options = self.plan_options(fabric, demands, direct_seconds(network, demands));
+            let options = self.planning(fabric).plan_options(demands, direct_seconds(network, demands));
             let plan = transfers.plan(network, placement, messages, &options)?;
             Ok(tagged(start, PLANNED, &plan.to_bytes().map_err(|e| Error::BadPlan(e.to_string()))?))
         })

@@ -131,6 +131,16 @@ impl Trials {
         Self { flow_controls, ..self }
     }
 
+    /// The same from the beginning, with the flow control that was best: what was measured is no longer so.
+    #[must_use]
+    pub(super) fn anew(self) -> Self {
+        let first = match self.first {
+            Side::Planned(_) => Side::Planned(self.flow_control()),
+            Side::Plain => Side::Plain,
+        };
+        Self::beginning_with(first).with_flow_controls(self.flow_controls)
+    }
+
     /// Trials that go on from what an earlier run measured. With both sides known, there is no first trial; with one, the other one has
     /// it as if this run had measured that; with none, they begin with `first`.
     pub(super) fn known(times: &Times, first: Side) -> Self {
@@ -549,6 +559,19 @@ mod tests {
         let (served, best) = sides(Side::Plain, bounds, 8, time);
         assert_eq!(served[..2], [Side::Plain, Side::PLANNED]);
         assert_eq!(best, Side::Planned(FlowControl::ShortestQueues), "{served:?}");
+    }
+
+    #[test]
+    fn trials_that_begin_anew_know_the_flow_control_and_no_times() {
+        let mut trials = Trials::default().with_flow_controls(true);
+        trials.record(Side::PLANNED, 9.0);
+        trials.record(Side::Planned(FlowControl::ShortQueues), 2.0);
+        trials.record(Side::Plain, 1.0);
+        assert_eq!(trials.best(1.02), Side::Plain);
+        let mut again = trials.anew();
+        assert_eq!(again.next(1.02, LinkBounds::default()), Side::Planned(FlowControl::ShortQueues));
+        assert_eq!((again.times().mpi_bounds, again.times().optiq_bounds), (None, None));
+        assert_eq!(Trials::beginning_with(Side::Plain).anew().best(1.02), Side::Plain);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::support::{rank, size};
 
 fn how(order: QueueOrder, sends_in_flight: usize) -> ExecuteOptions {
-    ExecuteOptions { order, sends_in_flight, give_up_after: Some(Duration::from_secs(60)) }
+    ExecuteOptions { order, sends_in_flight, give_up_after: Some(Duration::from_secs(60)), ..Default::default() }
 }
 
 /// `rounds` times three exchanges of random paths under large and small budgets, and two of large messages, one after the

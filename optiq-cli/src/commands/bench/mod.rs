@@ -1,5 +1,6 @@
 //! `optiq bench`: measurements under `mpirun`.
 
+mod calls;
 mod io;
 mod job;
 
@@ -21,6 +22,7 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   optiq bench alltoallv --help
+  optiq bench calls --help
   optiq bench io --help
   optiq bench job --help
 
@@ -37,6 +39,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 enum What {
     Alltoallv(Alltoallv),
+    Calls(calls::Calls),
     Io(io::Io),
     Job(job::Job),
 }
@@ -93,6 +96,7 @@ impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let a = match self.what {
             What::Alltoallv(a) => a,
+            What::Calls(calls) => return calls.run().map(|()| ExitCode::SUCCESS),
             What::Io(io) => return io.run().map(|()| ExitCode::SUCCESS),
             What::Job(job) => return job.run().map(|()| ExitCode::SUCCESS),
         };

@@ -7,9 +7,11 @@ mod job_argument;
 mod jobs;
 #[cfg(feature = "mpi")]
 mod jobs_document;
+mod load;
 #[cfg(feature = "mpi")]
 mod real_jobs;
 mod taps;
+mod which;
 
 use crate::arguments::duration;
 use crate::arguments::specification;
@@ -29,6 +31,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+use which::Which;
 
 /// Bring up a real network on this machine (network namespaces, shaped links), and run MPI programs in it
 #[derive(Debug, Args)]
@@ -52,21 +55,12 @@ enum Action {
     Congestion(congestion::CongestionOf),
     Exec(Exec),
     Rate(RateOf),
+    Load(load::Load),
+    Counters(load::Counters),
     Cut(Cut),
     Restore(Restore),
     Status(StatusOf),
     Down(Down),
-}
-
-/// Which lab.
-#[derive(Debug, Args)]
-struct Which {
-    /// The lab's name, where there are several
-    #[arg(long, default_value = Lab::DEFAULT_NAME)]
-    name: String,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
 }
 
 /// Bring up a lab: a namespace for each host and router, a veth pair for each link. Says what one stream reaches over a
@@ -354,6 +348,8 @@ impl Arguments {
             Action::Congestion(congestion) => congestion.run(),
             Action::Exec(exec) => exec.run(),
             Action::Rate(rate) => rate.run(),
+            Action::Load(load) => load.run(),
+            Action::Counters(counters) => counters.run(),
             Action::Cut(cut) => cut.link.change(|lab, from, to| lab.cut(from, to)),
             Action::Restore(restore) => restore.link.change(|lab, from, to| lab.restore(from, to)),
             Action::Status(status) => status.run(),

@@ -1,7 +1,7 @@
 //! How many calls went which way, and the report of it at `MPI_Finalize`.
 
 use crate::config::Config;
-use crate::{learned, networks};
+use crate::{busy_links, learned, networks};
 use optiq_transport::mpi::{ffi, is_initialized, quietly};
 use std::ffi::{c_int, c_void};
 use std::fmt::Write;
@@ -214,7 +214,7 @@ fn snapshot() -> Vec<u64> {
 
 fn print(who: &str, counts: &[u64]) {
     let calls = lines(who, counts, UNUSABLE.get().map(String::as_str));
-    let text = calls + &networks::guessed_line() + &learned::lines();
+    let text = calls + &networks::guessed_line() + &busy_links::lines() + &learned::lines();
     // One write, so that it stays one block. A failure cannot be reported anywhere.
     let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
 }

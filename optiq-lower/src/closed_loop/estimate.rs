@@ -1,0 +1,173 @@
+//! Which links were slow in an exchange, from the times of its legs alone.
+//!
+//! Leg `e` carries `b_e` bytes over the links `R(e)` and is busy for `t_e` seconds: something is in flight on it. Link `l` carries
+//! `w_l = sum of b_e over the legs across it`, of a nominal capacity `C_l` of which the share `s_l` is left to us. The executor keeps bytes in flight in
+//! proportion to planned bytes (`optiq-transport/src/in_flight.rs`), so the legs across a saturated link share it in that proportion and finish
+//! together, and a leg finishes with the last of its links:
+//!
+//! ```text
+//!     t_e = max over l in R(e) of x_l,        x_l = w_l / (f s_l C_l)      where l is saturated,
+//! ```
+//!
+//! with `f` the part of a link's capacity that this executor reaches on links without other load. This is a linear system in the max-plus algebra. It has
+//! a greatest solution, found by residuation (R. Cuninghame-Green, *Minimax Algebra*, Springer 1979, chapter 14):
+//!
+//! ```text
+//!     x_l = min over legs e across l of t_e,
+//! ```
+//!
+//! so a link is exonerated by the fastest leg across it. Times are noisy, so the minimum is a lower quantile by bytes ([`QUANTILE`]). With `T` the link
+//! bound that was planned, everything should be over after `T / f`; a leg is *late* if it took [`LATE`] times that. A late leg needs one slow link
+//! among those with `x_l` close to `t_e`; of all sets of links that explain all late legs, one with few links is taken: the link that explains
+//! the most late bytes first, again and again (greedy set cover: V. Chvátal, "A Greedy Heuristic for the Set-Covering Problem",
+//! Mathematics of Operations Research 4(3), 1979). Its share is `s_l = w_l / (f x_l C_l)`. Of a link that is not blamed, the same formula is a lower bound.
+//!
+//! `f` comes from the exchange itself: the largest `w_l / (x_l s_l C_l)` over links that were planned to be busy for half of `T` or more. If all links
+//! are slow together, `f` is small and no link is blamed: no other plan would help.
+
+use crate::constants::{LATE, QUANTILE};
+use optiq_net::{LinkId, Network, NodeId};
+use std::collections::BTreeMap;
+
+/// What one leg did in one exchange.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LegTime {
+    /// The host that sent.
+    pub from: NodeId,
+    /// The host that received.
+    pub to: NodeId,
+    /// What it carried.
+    pub bytes: u64,
+    /// For how long something was in flight on it, in seconds.
+    pub seconds: f64,
+}
+
+/// One exchange on planned paths, as it was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exchange {
+    /// The link bound of the plan on what was taken for left of each link, in seconds.
+    pub planned_seconds: f64,
+    /// From its beginning until the last rank was through, in seconds.
+    pub seconds: f64,
+    /// All legs of all ranks, in any order.
+    pub legs: Vec<LegTime>,
+}
+
+/// A leg with the links under it.
+struct Leg {
+    links: Vec<LinkId>,
+    bytes: u64,
+    seconds: f64,
+}
+
+/// What an exchange says of the links, see the top of the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// By link: the bytes of all legs across it.
+    pub loads: Vec<u64>,
+    /// By link: the share of its nominal capacity that it gave at least; nothing where no leg crossed it.
+    pub reached: Vec<Option<f64>>,
+    /// Links that explain the late legs, with the share of their nominal capacity that was left, ascending by link.
+    pub slow: Vec<(LinkId, f64)>,
+    /// `f`; nothing if no leg was usable.
+    pub efficiency: Option<f64>,
+}
+
+/// The legs that can be used: with bytes, a time that is possible, and a route that is known. Clocks that jump and ranks that measured another exchange
+/// give times beyond the exchange's own.
+fn usable(network: &Network, exchange: &Exchange) -> Vec<Leg> {
+    let possible = |leg: &LegTime| {
+        let hosts = leg.from != leg.to && network.is_host(leg.from) && network.is_host(leg.to);
+        hosts && leg.bytes > 0 && leg.seconds > 0.0 && leg.seconds <= exchange.seconds * LATE
+    };
+    let with_links = |leg: &LegTime| {
+        let mut links = Vec::new();
+        // Which port a host with several took, is not told.
+        if network.chooses_port(leg.from) {
+            return None;
+        }
+        network.route(leg.from, leg.to, &mut links).ok()?;
+        Some(Leg { links, bytes: leg.bytes, seconds: leg.seconds })
+    };
+    exchange.legs.iter().filter(|leg| possible(leg)).filter_map(with_links).collect()
+}
+
+/// The value below which the part [`QUANTILE`] of all bytes lies.
+fn lower_quantile(times: &mut [(f64, u64)]) -> f64 {
+    times.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let all: f64 = times.iter().map(|t| t.1 as f64).sum();
+    let mut passed = 0.0;
+    for &(seconds, bytes) in &*times {
+        passed += bytes as f64;
+        if passed >= QUANTILE * all {
+            return seconds;
+        }
+    }
+    0.0
+}
+
+/// What `exchange` says of the links of `network`, whose capacities are nominal, where `assumed` is the share of each that was taken for left, and `known` the efficiency
+/// that earlier exchanges reached, if any. `preferred` says of a link whether it is to be blamed where another one explains as much.
+pub fn estimate(
+    network: &Network,
+    assumed: &[f64],
+    known: Option<f64>,
+    exchange: &Exchange,
+    preferred: impl Fn(LinkId) -> bool,
+) -> Estimate {
+    let legs = usable(network, exchange);
+    let mut across: BTreeMap<LinkId, Vec<(f64, u64)>> = BTreeMap::new();
+    let mut loads = vec![0u64; network.links().len()];
+    for leg in &legs {
+        for &link in &leg.links {
+            across.entry(link).or_default().push((leg.seconds, leg.bytes));
+            loads[link.index()] = loads[link.index()].saturating_add(leg.bytes);
+        }
+    }
+    let mut times = vec![0.0; loads.len()];
+    for (link, list) in &mut across {
+        times[link.index()] = lower_quantile(list);
+    }
+    let nominal = |link: LinkId| network.link(link).capacity;
+    let ideal = |link: LinkId| loads[link.index()] as f64 / nominal(link);
+    let busy = |link: &&LinkId| ideal(**link) / assumed[link.index()] >= exchange.planned_seconds / 2.0;
+    let used = |link: &LinkId| ideal(*link) / assumed[link.index()] / times[link.index()];
+    let best = across.keys().filter(busy).map(used).fold(0.0, f64::max).min(1.0);
+    let efficiency = (best > 0.0).then(|| best.max(known.unwrap_or(0.0)));
+    let Some(f) = efficiency else {
+        return Estimate { reached: vec![None; loads.len()], loads, slow: Vec::new(), efficiency };
+    };
+    let share = |link: LinkId| (ideal(link) / (f * times[link.index()])).min(1.0);
+    let mut reached = vec![None; loads.len()];
+    across.keys().for_each(|&link| reached[link.index()] = Some(share(link)));
+    let late_after = LATE * exchange.planned_seconds / f;
+    let slow = blame(&legs, &times, late_after, preferred).into_iter().map(|link| (link, share(link))).collect();
+    Estimate { loads, reached, slow, efficiency }
+}
+
+/// A link that explains nearly as many late bytes as another is as good.
+const AS_GOOD: f64 = 0.9;
+
+/// The links that explain all legs which took longer than `late_after`, few of them, ascending.
+fn blame(legs: &[Leg], times: &[f64], late_after: f64, preferred: impl Fn(LinkId) -> bool) -> Vec<LinkId> {
+    let explains =
+        |link: LinkId, leg: &Leg| times[link.index()] > late_after && times[link.index()] >= leg.seconds / LATE;
+    let mut open: Vec<&Leg> = legs.iter().filter(|leg| leg.seconds > late_after).collect();
+    let mut blamed = Vec::new();
+    loop {
+        let mut explained: BTreeMap<LinkId, u64> = BTreeMap::new();
+        for leg in &open {
+            for &link in leg.links.iter().filter(|&&link| explains(link, leg)) {
+                *explained.entry(link).or_default() += leg.bytes;
+            }
+        }
+        let Some(most) = explained.values().copied().max() else { break };
+        let good = explained.iter().filter(|(_, bytes)| **bytes as f64 >= AS_GOOD * most as f64);
+        let order = |link: LinkId, bytes: u64| (preferred(link), bytes, std::cmp::Reverse(link));
+        let Some((&link, _)) = good.max_by_key(|(link, bytes)| order(**link, **bytes)) else { break };
+        open.retain(|leg| !(leg.links.contains(&link) && explains(link, leg)));
+        blamed.push(link);
+    }
+    blamed.sort_unstable();
+    blamed
+}

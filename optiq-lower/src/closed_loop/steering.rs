@@ -1,0 +1,228 @@
+//! What is taken for left of each link, from exchange to exchange, and when that has changed enough for another plan.
+//!
+//! For each link the state is the share of its capacity that is taken for left, 1 at first. An exchange that was looked at *proposes* a share: what
+//! the [estimate](super::estimate) gives for a link that is blamed; 1 for one that was taken for busy and reached clearly more than was taken
+//! for left, for then all is asked anew (what it reached, where that was in vain before); else what it was. A share changes when [`CONFIRMATIONS`] exchanges in a row propose one that is
+//! [`CHANGE`] away, and becomes their mean, in steps of [`STEP`], so that what comes again has the same fingerprint. One exchange in which a rank
+//! was late changes nothing.
+//!
+//! **Forgetting.** A link that is taken for busy may carry nothing of ours any more, and then no exchange says when its load ends. Two rules: when
+//! the load of other links changes, it may have moved, and links without fresh evidence are taken for free again; and after [`ASK_AGAIN`] exchanges without
+//! evidence a link is. If it is found to be busy soon after, it was asked in vain, and the next question waits twice as long, 64 times at
+//! most: questions in vain take a vanishing part of the time (the doubling of A. Karlin et al., "Competitive Snoopy Caching",
+//! Algorithmica 3, 1988).
+
+use super::estimate::{Estimate, Exchange, estimate};
+use crate::constants::{ASK_AGAIN, CHANGE, CONFIRMATIONS, LEAST_SHARE, STEP};
+use optiq_net::{LinkId, Network};
+
+#[derive(Clone, Copy, Debug)]
+struct LinkState {
+    /// What is taken for left.
+    share: f64,
+    /// Exchanges in a row that propose another share, and the sum of their proposals.
+    votes: u32,
+    sum: f64,
+    /// Since which exchange, and which second, it is taken for busy.
+    since: (u64, f64),
+    /// The exchange in which it was last taken for free again.
+    asked: Option<u64>,
+    /// Questions in vain, one after the other.
+    in_vain: u32,
+    /// The last exchange with evidence of it.
+    seen: u64,
+}
+
+/// A link that is taken for busy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Busy {
+    /// Which.
+    pub link: LinkId,
+    /// The share of its capacity that is left.
+    pub share: f64,
+    /// The number of the exchange, of those looked at, since which it is taken for busy.
+    pub exchange: u64,
+    /// The same in seconds of the clock that [`Steering::observe`] was told.
+    pub seconds: f64,
+}
+
+/// See the top of the file.
+#[derive(Clone, Debug)]
+pub struct Steering {
+    links: Vec<LinkState>,
+    efficiency: Option<f64>,
+    exchanges: u64,
+    /// Shares that were looked into and found not to be worth another plan.
+    declined: Option<Vec<f64>>,
+    /// Those of a plan that is being made.
+    proposed: Option<Vec<f64>>,
+}
+
+/// What an exchange led to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// By link: the share of its capacity that is taken for left.
+    pub shares: Vec<f64>,
+    /// By link: the bytes of the exchange, to judge whether another plan is better.
+    pub loads: Vec<u64>,
+}
+
+/// What is left of the efficiency after every exchange that reaches less.
+const EFFICIENCY_DECAY: f64 = 0.97;
+
+/// A question is in vain if the link is found to be busy within this many exchanges.
+const SOON: u64 = 8;
+
+/// Doublings at most.
+const MOST_DOUBLINGS: u32 = 6;
+
+fn stepped(share: f64) -> f64 {
+    ((share / STEP).round() * STEP).clamp(LEAST_SHARE, 1.0)
+}
+
+impl Steering {
+    /// For a network of this many links, of which nothing is known.
+    pub fn new(links: usize) -> Self {
+        let state = LinkState { share: 1.0, votes: 0, sum: 0.0, since: (0, 0.0), asked: None, in_vain: 0, seen: 0 };
+        Self { links: vec![state; links], efficiency: None, exchanges: 0, declined: None, proposed: None }
+    }
+
+    /// By link: the share of its capacity that is taken for left.
+    pub fn shares(&self) -> Vec<f64> {
+        self.links.iter().map(|l| l.share).collect()
+    }
+
+    /// Whether the last exchange proposed something that is not confirmed.
+    pub fn is_in_doubt(&self) -> bool {
+        self.proposed.is_none() && self.links.iter().any(|l| l.votes > 0 && l.votes < CONFIRMATIONS)
+    }
+
+    /// The links that are taken for busy, ascending.
+    pub fn busy(&self) -> Vec<Busy> {
+        let of = |(i, l): (usize, &LinkState)| {
+            let (exchange, seconds) = l.since;
+            (l.share < 1.0).then_some(Busy { link: LinkId(i as u32), share: l.share, exchange, seconds })
+        };
+        self.links.iter().enumerate().filter_map(of).collect()
+    }
+
+    /// An exchange on planned paths over `network`, whose capacities are nominal, at second `now` of any clock. Something if another plan is worth a
+    /// look; the caller then says what came of it, by [`Steering::take_over`] or [`Steering::decline`].
+    pub fn observe(&mut self, network: &Network, exchange: &Exchange, now: f64) -> Option<Proposal> {
+        let assumed = self.shares();
+        let known = self.efficiency.map(|f| f * EFFICIENCY_DECAY);
+        let voted = |link: LinkId| self.links[link.index()].votes > 0 || assumed[link.index()] < 1.0;
+        let found = estimate(network, &assumed, known, exchange, voted);
+        self.efficiency = found.efficiency.or(self.efficiency);
+        let worth = |link: usize| {
+            let ideal = found.loads[link] as f64 / network.links()[link].capacity / assumed[link];
+            ideal >= exchange.planned_seconds * EVIDENCE
+        };
+        let fresh: Vec<bool> = (0..assumed.len()).map(worth).collect();
+        let proposals = self.proposals(&found, &fresh);
+        self.count(&proposals, &fresh, now, found.loads)
+    }
+
+    /// Port counters say what others leave of each link, as a share of its capacity; nothing for a link that they do not say anything of. As
+    /// [`Steering::observe`]; `loads` are the bytes of the last exchange.
+    pub fn counted(&mut self, left: &[Option<f64>], loads: Vec<u64>, now: f64) -> Option<Proposal> {
+        let proposals: Vec<f64> = self
+            .links
+            .iter()
+            .zip(left)
+            .map(|(l, left)| left.map_or(l.share, |share| share.clamp(LEAST_SHARE, 1.0)))
+            .collect();
+        let fresh: Vec<bool> = left.iter().map(Option::is_some).collect();
+        self.count(&proposals, &fresh, now, loads)
+    }
+
+    /// What an exchange proposes for each link.
+    fn proposals(&self, found: &Estimate, fresh: &[bool]) -> Vec<f64> {
+        let slow = |i: usize| found.slow.iter().find(|(link, _)| link.index() == i).map(|s| s.1.max(LEAST_SHARE));
+        let proposal = |(i, l): (usize, &LinkState)| match (slow(i), found.reached[i]) {
+            // A link that is blamed gives less than was taken for left, or blaming it explains nothing.
+            (Some(share), _) => share.min(l.share),
+            (None, Some(reached)) if fresh[i] && l.share < 1.0 && reached >= l.share + CHANGE => {
+                if l.in_vain == 0 {
+                    1.0
+                } else {
+                    reached
+                }
+            }
+            _ => l.share,
+        };
+        self.links.iter().enumerate().map(proposal).collect()
+    }
+
+    /// Counts votes, and forgets.
+    fn count(&mut self, proposals: &[f64], fresh: &[bool], now: f64, loads: Vec<u64>) -> Option<Proposal> {
+        self.exchanges += 1;
+        let number = self.exchanges;
+        let mut shares = self.shares();
+        let mut changed = false;
+        for ((l, &proposed), share) in self.links.iter_mut().zip(proposals).zip(&mut shares) {
+            if (proposed - l.share).abs() < CHANGE {
+                (l.votes, l.sum) = (0, 0.0);
+                continue;
+            }
+            (l.votes, l.sum) = (l.votes + 1, l.sum + proposed);
+            if l.votes >= CONFIRMATIONS {
+                *share = stepped(l.sum / f64::from(l.votes));
+                changed = true;
+            }
+        }
+        for (i, l) in self.links.iter_mut().enumerate() {
+            if fresh[i] {
+                l.seen = number;
+            }
+            let waits = ASK_AGAIN << l.in_vain;
+            let due = number - l.seen >= waits || (changed && l.in_vain == 0);
+            if l.share < 1.0 && l.votes == 0 && !fresh[i] && due {
+                shares[i] = 1.0;
+                changed = true;
+            }
+        }
+        let known = |list: &Option<Vec<f64>>| list.as_ref() == Some(&shares);
+        if !changed || self.proposed.is_some() || known(&self.declined) {
+            return None;
+        }
+        self.note_time(&shares, now);
+        self.proposed = Some(shares.clone());
+        Some(Proposal { shares, loads })
+    }
+
+    /// Since when links are taken for busy counts from when that was noticed.
+    fn note_time(&mut self, shares: &[f64], now: f64) {
+        for (l, &share) in self.links.iter_mut().zip(shares) {
+            if share < 1.0 && l.share >= 1.0 {
+                l.since = (self.exchanges, now);
+            }
+        }
+    }
+
+    /// A plan for the proposed shares serves from now on.
+    pub fn take_over(&mut self) {
+        let Some(shares) = self.proposed.take() else { return };
+        let number = self.exchanges;
+        for (l, share) in self.links.iter_mut().zip(shares) {
+            if share >= 1.0 && l.share < 1.0 {
+                l.asked = Some(number);
+            } else if share < 1.0 && l.share >= 1.0 {
+                let vain = l.asked.take().is_some_and(|asked| number - asked <= SOON);
+                l.in_vain = if vain { (l.in_vain + 1).min(MOST_DOUBLINGS) } else { 0 };
+                l.seen = number;
+            }
+            (l.share, l.votes, l.sum) = (share, 0, 0.0);
+        }
+        self.declined = None;
+    }
+
+    /// No plan for the proposed shares is enough better.
+    pub fn decline(&mut self) {
+        self.declined = self.proposed.take();
+        self.links.iter_mut().for_each(|l| (l.votes, l.sum) = (0, 0.0));
+    }
+}
+
+/// A link that was planned to be busy for this part of the exchange or longer gives evidence of what is left of it.
+const EVIDENCE: f64 = 0.2;

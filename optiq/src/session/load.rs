@@ -1,0 +1,462 @@
+//! The closed loop, `OPTIQ_BACKGROUND=measure`: plans follow what others leave of the links.
+//!
+//! ```text
+//!   call ──► each rank: how long its legs were busy ──► (look) rank 0: which links are slow ──► another plan, on a thread of rank 0
+//!    ▲                                                                                                        │
+//!    └───────────────── (take over) all ranks, before the same call: the network that is left, the plan ◄─────┘
+//! ```
+//!
+//! Rank 0 decides alone; what others must do with it, it tells them in a word of the reduction that begins every agreed call: *look*, then all gather the
+//! legs of the last call; *take over*, then it sends out the share that is left of each link; *insist*, then planned paths serve the call, so that
+//! plain MPI does not hide what is to be confirmed. So ranks cannot come to differ, whatever they measured,
+//! and a call without news costs nothing more. From the next look into the plan cache on, keys are those of the network that is left: its
+//! fingerprint is part of them, so that a load that comes again finds its plan again, and the thread's plan is one that rank 0 does not need
+//! to make. The mathematics: `optiq_lower::closed_loop`. Decisions 060 and 061.
+
+use super::planning::{Planned, Planning};
+use super::plans::{Entry, Key};
+use super::trials::Side;
+use crate::busy_links::{self, BusyLink};
+use crate::config::Config;
+use crate::error::Error;
+use crate::logger;
+use optiq_lower::closed_loop::counters::Reading;
+use optiq_lower::closed_loop::estimate::{Exchange, LegTime as HostLegTime};
+use optiq_lower::closed_loop::pace::Pace;
+use optiq_lower::closed_loop::steering::{Proposal, Steering};
+use optiq_lower::constants::{LEAST_SHARE, REPLAN_GAIN};
+use optiq_lower::placement::Placement;
+use optiq_net::{LinkLoad, Network, text_file};
+use optiq_solver::{Demand, plan};
+use optiq_transport::mpi::Communicator;
+use optiq_transport::{LegTime, Rank};
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+/// The largest file of counters that is read, in bytes.
+const MOST_COUNTER_BYTES: u64 = 64 << 20;
+
+/// What rank 0 has all ranks do before a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct News {
+    /// Gather the legs of the last call.
+    pub(super) look: bool,
+    /// Hear what is left of the links from now on.
+    pub(super) take_over: bool,
+    /// Have planned paths serve the call, though plain MPI was found to be faster: what the last one measured is to be confirmed.
+    pub(super) insist: bool,
+}
+
+impl News {
+    /// As the minimum over all ranks carries it: that of rank 0, since others have 0.
+    pub(super) fn word(self) -> i64 {
+        -(i64::from(self.look) + 2 * i64::from(self.take_over) + 4 * i64::from(self.insist))
+    }
+
+    pub(super) fn of_word(word: i64) -> Self {
+        Self { look: -word & 1 == 1, take_over: -word & 2 == 2, insist: -word & 4 == 4 }
+    }
+}
+
+/// The last call on planned paths, at this rank.
+struct LastCall {
+    planned_seconds: f64,
+    key: Key,
+    entry: Rc<Entry>,
+    legs: Vec<LegTime>,
+}
+
+/// See the top of the file.
+pub(super) struct LoadFollower {
+    /// With all capacity.
+    nominal: Arc<Network>,
+    /// What is left.
+    left: RefCell<Arc<Network>>,
+    /// Legs of the exchange that was completed last.
+    moved: RefCell<Vec<LegTime>>,
+    last: RefCell<Option<LastCall>>,
+    /// On rank 0.
+    root: Option<RefCell<Root>>,
+}
+
+/// What only rank 0 knows.
+struct Root {
+    steering: Steering,
+    pace: Pace,
+    began: Instant,
+    /// Of the last call on planned paths, on the slowest rank; nothing before it is known.
+    seconds: Option<f64>,
+    making: Option<Making>,
+    /// Made, and worth to take over: what is left, and for which demand set the plan is.
+    made: Option<Made>,
+    /// A plan that was made on a thread, under the key under which it will be looked for.
+    prepared: Option<(Key, Vec<u8>)>,
+    counters: Option<CounterFile>,
+}
+
+struct Making {
+    thread: JoinHandle<Result<Planned, Error>>,
+    /// The link bound of the plan that serves, on the network that is left.
+    before_seconds: f64,
+    network: Arc<Network>,
+    shares: Vec<f64>,
+    key: Key,
+}
+
+struct Made {
+    network: Arc<Network>,
+    shares: Vec<f64>,
+    key: Key,
+    bytes: Vec<u8>,
+}
+
+/// `OPTIQ_COUNTERS`.
+struct CounterFile {
+    path: PathBuf,
+    last: Option<Reading>,
+    /// What we have sent over each link since, as far as known.
+    own: Vec<u64>,
+    /// By link: the bytes of a call on planned paths.
+    loads: Vec<u64>,
+    /// Something was sent since of which the links are not known.
+    unknown: bool,
+}
+
+/// `network` with this share of each link.
+fn left_of(network: &Arc<Network>, shares: &[f64]) -> Arc<Network> {
+    if shares.iter().all(|&share| share >= 1.0) {
+        return Arc::clone(network);
+    }
+    let used: Vec<f64> = network.links().iter().zip(shares).map(|(l, share)| l.capacity * (1.0 - share)).collect();
+    Arc::new(Network::clone(network).with_measured_load(&used, LEAST_SHARE))
+}
+
+impl LoadFollower {
+    pub(super) fn new(network: &Arc<Network>, rank: Rank, config: &Config) -> Self {
+        let links = network.links().len();
+        let counters = config.counters.as_ref().map(|path| CounterFile {
+            path: PathBuf::from(path),
+            last: None,
+            own: vec![0; links],
+            loads: Vec::new(),
+            unknown: true,
+        });
+        let root = Root {
+            steering: Steering::new(links),
+            pace: Pace::default(),
+            began: Instant::now(),
+            seconds: None,
+            making: None,
+            made: None,
+            prepared: None,
+            counters,
+        };
+        Self {
+            nominal: Arc::clone(network),
+            left: RefCell::new(Arc::clone(network)),
+            moved: RefCell::default(),
+            last: RefCell::default(),
+            root: (rank == Rank(0)).then(|| RefCell::new(root)),
+        }
+    }
+
+    fn key_on(&self, key: Key, network: &Arc<Network>) -> Key {
+        if Arc::ptr_eq(network, &self.nominal) { key } else { key.on(network.fingerprint()) }
+    }
+
+    /// The legs of an exchange that is complete.
+    pub(super) fn moved(&self, legs: Vec<LegTime>) {
+        *self.moved.borrow_mut() = legs;
+    }
+
+    /// A call is over, under the key under which its plan was found.
+    pub(super) fn served(&self, entry: &Rc<Entry>, side: Side, key: Key) {
+        let legs = self.moved.take();
+        let planned = matches!(side, Side::Planned(_)) && entry.kind.is_some();
+        let planned_seconds = entry.bounds.planned;
+        // The key without the network's fingerprint: it is its own inverse.
+        let key = self.key_on(key, &self.left.borrow());
+        *self.last.borrow_mut() = planned.then(|| LastCall { planned_seconds, key, entry: Rc::clone(entry), legs });
+        if let Some(root) = &self.root {
+            let root = &mut *root.borrow_mut();
+            root.seconds = None;
+            if let Some(counters) = &mut root.counters {
+                counters.served(planned);
+            }
+        }
+    }
+
+    /// What the last call took on the slowest rank.
+    pub(super) fn took(&self, side: Side, seconds: f64) {
+        if let (Some(root), Side::Planned(_)) = (&self.root, side) {
+            let root = &mut *root.borrow_mut();
+            root.pace.call(seconds);
+            root.seconds = Some(seconds);
+        }
+    }
+
+    /// What is left.
+    pub(super) fn left(&self) -> Arc<Network> {
+        Arc::clone(&self.left.borrow())
+    }
+
+    /// The key of a demand set on what is left of the links.
+    pub(super) fn key_on_left(&self, key: Key) -> Key {
+        self.key_on(key, &self.left.borrow())
+    }
+
+    /// A plan that was made beforehand for this key.
+    pub(super) fn prepared(&self, key: Key) -> Option<Vec<u8>> {
+        let root = &mut *self.root.as_ref()?.borrow_mut();
+        root.prepared.take_if(|prepared| prepared.0 == key).map(|prepared| prepared.1)
+    }
+
+    /// The links that are taken for busy; empty but on rank 0.
+    pub(super) fn busy(&self) -> Vec<BusyLink> {
+        self.root.as_ref().map_or_else(Vec::new, |root| root.borrow().busy(&self.nominal))
+    }
+
+    /// What rank 0 has to say before the next call.
+    pub(super) fn news(&self) -> News {
+        let Some(root) = &self.root else { return News::default() };
+        let root = &mut *root.borrow_mut();
+        root.collect();
+        let take_over = root.made.is_some();
+        let look = !take_over && root.making.is_none() && root.pace.is_due() && self.last.borrow().is_some();
+        let insist = !take_over && root.making.is_none() && root.steering.is_in_doubt();
+        News { look, take_over, insist }
+    }
+
+    /// Gathers the legs of the last call; rank 0 makes of them what it can; collective.
+    pub(super) fn look(
+        &self,
+        comm: &Communicator,
+        placement: &Placement,
+        planning: impl FnOnce() -> Planning,
+    ) -> Result<(), Error> {
+        let start = Instant::now();
+        let last = self.last.borrow();
+        let legs = last.as_ref().map_or(&[][..], |last| &last.legs);
+        let words: Vec<u64> =
+            legs.iter().flat_map(|leg| [u64::from(leg.to.0), leg.bytes, (leg.seconds * 1e9) as u64]).collect();
+        let (lengths, words) = comm.all_gather(&words)?;
+        let Some(root) = &self.root else { return Ok(()) };
+        let root = &mut *root.borrow_mut();
+        root.pace.looked(start.elapsed().as_secs_f64());
+        let (Some(last), Some(seconds)) = (last.as_ref(), root.seconds.take()) else { return Ok(()) };
+        let legs = between_hosts(placement, &lengths, &words);
+        let exchange = Exchange { planned_seconds: last.planned_seconds, seconds, legs };
+        let now = root.began.elapsed().as_secs_f64();
+        let proposal = match &mut root.counters {
+            None => root.steering.observe(&self.nominal, &exchange, now),
+            Some(counters) => {
+                counters.loads = loads(&self.nominal, &exchange);
+                let loads = counters.loads.clone();
+                let left = counters.read(&self.nominal);
+                left.and_then(|left| root.steering.counted(&left, loads, now))
+            }
+        };
+        if root.steering.is_in_doubt() {
+            root.pace.hurry();
+        }
+        if let Some(proposal) = proposal {
+            let planning = Planning { network: left_of(&self.nominal, &proposal.shares), ..planning() };
+            root.make(planning, proposal, last);
+        }
+        Ok(())
+    }
+
+    /// From now on, what is left of the links is what rank 0 says; collective.
+    pub(super) fn take_over(&self, comm: &Communicator) -> Result<(), Error> {
+        let mut bytes = Vec::new();
+        let made = self.root.as_ref().and_then(|root| root.borrow_mut().made.take());
+        if let Some(made) = &made {
+            let busy = made.shares.iter().enumerate().filter(|(_, share)| **share < 1.0);
+            bytes = busy
+                .flat_map(|(i, share)| [&(i as u32).to_le_bytes()[..], &share.to_le_bytes()[..]].concat())
+                .collect();
+        }
+        comm.broadcast(Rank(0), &mut bytes)?;
+        let mut shares = vec![1.0; self.nominal.links().len()];
+        for pair in bytes.chunks_exact(12) {
+            let (link, share) = pair.split_at(4);
+            let link = u32::from_le_bytes([link[0], link[1], link[2], link[3]]) as usize;
+            // Rank 0 wrote it a moment ago.
+            if let (Some(slot), Ok(share)) = (shares.get_mut(link), share.try_into()) {
+                *slot = f64::from_le_bytes(share);
+            }
+        }
+        let network = made.as_ref().map_or_else(|| left_of(&self.nominal, &shares), |made| Arc::clone(&made.network));
+        *self.left.borrow_mut() = network;
+        *self.last.borrow_mut() = None;
+        if let (Some(made), Some(root)) = (made, &self.root) {
+            let root = &mut *root.borrow_mut();
+            root.steering.take_over();
+            root.pace.restart();
+            root.prepared = Some((self.key_on_left(made.key), made.bytes));
+            root.tell(&self.nominal);
+        }
+        Ok(())
+    }
+}
+
+impl Root {
+    /// Sees whether the thread has made a plan, and whether it is worth to take over.
+    fn collect(&mut self) {
+        let Some(making) = self.making.take_if(|making| making.thread.is_finished()) else { return };
+        let Making { thread, before_seconds, network, shares, key } = making;
+        match thread.join() {
+            Ok(Ok(planned)) if before_seconds >= REPLAN_GAIN * planned.congestion_seconds => {
+                self.made = Some(Made { network, shares, key, bytes: planned.bytes });
+            }
+            Ok(Ok(planned)) => {
+                let after = planned.congestion_seconds;
+                log::debug!(
+                    "another plan would take {after:.6} s in place of {before_seconds:.6} s on what is left; the old one stays"
+                );
+                self.steering.decline();
+            }
+            Ok(Err(error)) => {
+                log::warn!("no plan on what is left of the links: {error}; the old one stays");
+                self.steering.decline();
+            }
+            Err(_) => {
+                log::warn!("planning on what is left of the links has failed; the old plan stays");
+                self.steering.decline();
+            }
+        }
+    }
+}
+
+impl CounterFile {
+    fn served(&mut self, planned: bool) {
+        if !planned || self.loads.is_empty() {
+            self.unknown = true;
+            return;
+        }
+        self.own.iter_mut().zip(&self.loads).for_each(|(own, load)| *own = own.saturating_add(*load));
+    }
+
+    /// What others leave of each link since the last reading; nothing if that cannot be said.
+    fn read(&mut self, network: &Network) -> Option<Vec<Option<f64>>> {
+        let text = text_file::read(&self.path, MOST_COUNTER_BYTES);
+        let reading = match text.and_then(|text| Reading::parse(&text, network)) {
+            Ok(reading) => reading,
+            Err(error) => {
+                logger::warn_once(&format!("OPTIQ_COUNTERS: {}: {error}; counters are not used", self.path.display()));
+                return None;
+            }
+        };
+        let before = self.last.replace(reading.clone());
+        let own = std::mem::replace(&mut self.own, vec![0; network.links().len()]);
+        let unknown = std::mem::replace(&mut self.unknown, false);
+        before.filter(|_| !unknown).map(|before| reading.left_since(&before, network, &own))
+    }
+}
+
+impl Root {
+    /// Has a thread make a plan.
+    fn make(&mut self, planning: Planning, proposal: Proposal, last: &LastCall) {
+        let Proposal { shares, loads } = proposal;
+        let mut load = LinkLoad::empty(&planning.network);
+        load.bytes = loads;
+        let before_seconds = plan::congestion(&planning.network, &load);
+        let network = Arc::clone(&planning.network);
+        let demands: Vec<Demand> = last.entry.demands.clone();
+        let key = last.key;
+        let run = move || planning.run(&demands, true);
+        match std::thread::Builder::new().name("optiq-plan".into()).spawn(run) {
+            Ok(thread) => self.making = Some(Making { thread, before_seconds, network, shares, key }),
+            Err(error) => {
+                log::warn!("no thread to plan on: {error}; the old plan stays");
+                self.steering.decline();
+            }
+        }
+    }
+
+    fn busy(&self, network: &Network) -> Vec<BusyLink> {
+        let now = self.began.elapsed().as_secs_f64();
+        let of = |busy: optiq_lower::closed_loop::steering::Busy| {
+            let link = network.link(busy.link);
+            let (from, to) = (network.name(link.from).to_string(), network.name(link.to).to_string());
+            BusyLink { from, to, share_left: busy.share, seconds_ago: now - busy.seconds }
+        };
+        self.steering.busy().into_iter().map(of).collect()
+    }
+
+    /// Says in the log, and keeps for the report, which links are taken for busy.
+    fn tell(&self, network: &Network) {
+        let busy = self.busy(network);
+        let list: Vec<String> = busy.iter().map(BusyLink::to_string).collect();
+        match list.len() {
+            0 => log::info!("all links are taken for free of other load; the plan for that takes over"),
+            n => log::info!("{n} links are taken for busy, another plan takes over: {}", list.join("; ")),
+        }
+        busy_links::keep(busy);
+    }
+}
+
+/// What ranks measured, between hosts. Words are (receiver, bytes, nanoseconds), as many as `lengths` says from each rank.
+fn between_hosts(placement: &Placement, lengths: &[usize], words: &[u64]) -> Vec<HostLegTime> {
+    let mut rest = words;
+    let mut legs = Vec::new();
+    for (from, &length) in (0..).map(Rank).zip(lengths) {
+        let (mine, others) = rest.split_at(length.min(rest.len()));
+        rest = others;
+        for leg in mine.chunks_exact(3) {
+            // A rank that does not exist was measured by a rank that is broken.
+            let Some(to) = u32::try_from(leg[0]).ok().filter(|&to| (to as usize) < placement.len()) else { continue };
+            let (from, to) = (placement.host(from), placement.host(Rank(to)));
+            legs.push(HostLegTime { from, to, bytes: leg[1], seconds: leg[2] as f64 / 1e9 });
+        }
+    }
+    legs
+}
+
+/// The bytes of an exchange on each link.
+fn loads(network: &Network, exchange: &Exchange) -> Vec<u64> {
+    let routes = exchange.legs.iter().filter(|leg| leg.from != leg.to).map(|leg| (leg.from, leg.to, leg.bytes));
+    network.route_load(routes).map_or_else(|_| vec![0; network.links().len()], |load| load.bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use optiq_net::LinkId;
+
+    #[test]
+    fn news_of_rank_0_are_the_minimum() {
+        for bits in 0..8 {
+            let news = News { look: bits & 1 > 0, take_over: bits & 2 > 0, insist: bits & 4 > 0 };
+            assert_eq!(News::of_word(news.word().min(News::default().word())), news);
+        }
+    }
+
+    #[test]
+    fn no_load_is_the_network_itself() {
+        let network = Arc::new(Network::from_spec("torus:4").unwrap());
+        assert!(Arc::ptr_eq(&left_of(&network, &[1.0; 8]), &network));
+        let left = left_of(&network, &[1.0, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
+        assert_eq!(left.link(LinkId(1)).capacity, 0.5e9);
+        assert_ne!(left.fingerprint(), network.fingerprint());
+        assert_eq!(left_of(&network, &[1.0, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]).fingerprint(), left.fingerprint());
+    }
+
+    #[test]
+    fn legs_of_ranks_are_legs_of_hosts() {
+        let network = Network::from_spec("torus:4").unwrap();
+        let names: Vec<String> = ["h0", "h0", "h1"].map(String::from).to_vec();
+        let placement = Placement::new(&network, &names, &optiq_lower::placement::PlacementRule::Auto).unwrap();
+        // Rank 1 sends 10 B to rank 2 in 1 us, and something to a rank that does not exist; rank 2 says nothing.
+        let legs = between_hosts(&placement, &[0, 6, 0], &[2, 10, 1000, 99, 1, 1]);
+        assert_eq!(legs.len(), 1);
+        assert_eq!((legs[0].from, legs[0].to, legs[0].bytes), (placement.host(Rank(1)), placement.host(Rank(2)), 10));
+        assert!((legs[0].seconds - 1e-6).abs() < 1e-15);
+        assert!(between_hosts(&placement, &[3, 3, 3], &[2, 10]).is_empty());
+    }
+}

@@ -1,0 +1,106 @@
+//! What rank 0 does to make a plan, and what it sends out: on its own thread while all wait, or on another one between calls (`load.rs`).
+
+use crate::config::{Config, PlannerChoice};
+use crate::constants::{MOST_PLANNING_SECONDS, PLANNING_PART};
+use crate::error::Error;
+use optiq_lower::constants::LEAST_PLANNING_SECONDS;
+use optiq_lower::decide::{BeforePlanning, Decision, decide, decide_before_planning};
+use optiq_lower::model::CostModel;
+use optiq_net::Network;
+use optiq_solver::pipeline::{self, PlanOptions};
+use optiq_solver::plan;
+use optiq_solver::planner::PlannerName;
+use optiq_solver::{Demand, Plan};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// All that a plan depends on but the demands.
+pub(super) struct Planning {
+    pub(super) network: Arc<Network>,
+    pub(super) model: CostModel,
+    pub(super) config: Config,
+    /// A host without a rank cannot forward.
+    pub(super) forwarders: Vec<bool>,
+}
+
+/// What rank 0 sends out, and the link bound of what it planned; infinite if plain MPI is to serve.
+pub(super) struct Planned {
+    pub(super) bytes: Vec<u8>,
+    pub(super) congestion_seconds: f64,
+}
+
+impl Planning {
+    /// Decides and plans. `again` if the demands are known to come again.
+    pub(super) fn run(&self, demands: &[Demand], again: bool) -> Result<Planned, Error> {
+        let start = Instant::now();
+        let unplanned = |tag: u8, reason: &str| {
+            let bytes = tagged(start, tag, reason.as_bytes());
+            Ok(Planned { bytes, congestion_seconds: f64::INFINITY })
+        };
+        let Self { network, model, config, .. } = self;
+        let direct = direct_seconds(network, demands);
+        match decide_before_planning(demands, direct, &config.decision_options(), model, again) {
+            BeforePlanning::Fallback(reason) => {
+                log::debug!("no plan: {reason}");
+                return unplanned(PLAIN_MPI, &reason);
+            }
+            BeforePlanning::Later(reason) => {
+                log::debug!("no plan yet: {reason}");
+                return unplanned(LATER, &reason);
+            }
+            BeforePlanning::Plan => {}
+        }
+        let planned = pipeline::run(network, demands, &self.plan_options(demands, direct))?;
+        let (tag, plan) = match decide(&planned.plan, network, &config.decision_options(), model) {
+            // Other paths gain little; what is to be gained over MPI on the fabric's own routes is measured.
+            Decision::Mpi { .. } => (TRIED, direct_plan(network, demands)?),
+            _ => (PLANNED, planned.plan),
+        };
+        let bytes = tagged(start, tag, &plan.to_bytes().map_err(|e| Error::BadPlan(e.to_string()))?);
+        Ok(Planned { bytes, congestion_seconds: plan.congestion_seconds })
+    }
+
+    /// `direct` is the demands' link bound on the fabric's own routes, in seconds.
+    pub(super) fn plan_options(&self, demands: &[Demand], direct: f64) -> PlanOptions {
+        let planner = match self.config.planner {
+            PlannerChoice::Named(name) => name,
+            PlannerChoice::Auto => PlannerName::Optimal,
+        };
+        let forwarders = Some(self.forwarders.clone());
+        // Heuristic 2 splits in units of its chunk: fine enough for the largest demand, never absurdly small.
+        let largest = demands.iter().map(|d| d.bytes).max().unwrap_or(0);
+        let chunk = (largest / 32).clamp(1 << 10, 64 << 10);
+        // While rank 0 plans, all wait. All take its plan, so that it may depend on its clock.
+        let limit = (PLANNING_PART * direct).clamp(LEAST_PLANNING_SECONDS, MOST_PLANNING_SECONDS);
+        log::debug!(
+            "planner {planner}{}, at most {limit:.3} s: link bound {direct:.6} s on the fabric's own routes, {} demands",
+            if self.config.planner == PlannerChoice::Auto { " (OPTIQ_PLANNER=auto)" } else { "" },
+            demands.len()
+        );
+        let time_limit = Some(std::time::Duration::from_secs_f64(limit));
+        PlanOptions { planner, k: Some(self.config.k), chunk, forwarders, time_limit, ..PlanOptions::default() }
+    }
+}
+
+/// Demands on the fabric's own routes.
+fn direct_plan(network: &Network, demands: &[Demand]) -> Result<Plan, Error> {
+    let options = PlanOptions { planner: PlannerName::Direct, ..PlanOptions::default() };
+    Ok(pipeline::run(network, demands, &options)?.plan)
+}
+
+/// The link bound of the demands on the fabric's own routes, in seconds.
+pub(super) fn direct_seconds(network: &Network, demands: &[Demand]) -> f64 {
+    let routes = demands.iter().map(|d| (d.src, d.dst, d.bytes));
+    network.route_load(routes).map_or(0.0, |load| plan::congestion(network, &load))
+}
+
+/// What rank 0 sends out: the time it took, a tag, then the reason for plain MPI or the plan.
+pub(super) fn tagged(start: Instant, tag: u8, rest: &[u8]) -> Vec<u8> {
+    [&start.elapsed().as_secs_f64().to_le_bytes()[..], &[tag], rest].concat()
+}
+
+const PLAIN_MPI: u8 = 0;
+pub(super) const PLANNED: u8 = 1;
+pub(super) const LATER: u8 = 2;
+/// A plan of the fabric's own routes, which is tried after plain MPI.
+pub(super) const TRIED: u8 = 3;

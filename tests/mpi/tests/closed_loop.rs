@@ -1,0 +1,140 @@
+//! `OPTIQ_BACKGROUND=measure` under real `mpirun`: a link that becomes slow while a program runs, a load that is known from counters, and what cannot be
+//! used.
+//!
+//! Has a main of its own because the lab starts the running binary again. The cases in the lab are skipped, with the reason,
+//! where the system permits no namespaces. Every run has a hard limit, and no time is asserted.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+#[path = "../../common/mod.rs"]
+mod common;
+
+use optiq_lab::{End, Lab, LabError, RunOptions, UpOptions, internal_main, network_at};
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::exit;
+use std::time::Duration;
+
+/// No run takes longer, however busy the machine.
+const LIMIT: Duration = Duration::from_secs(150);
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_optiq-mpi-tests");
+
+fn main() {
+    if let Some(status) = internal_main(env::args_os()) {
+        exit(status);
+    }
+    // Programs in the lab see the caller's OPTIQ_* variables; here each case says which there are.
+    for (name, _) in env::vars_os().filter(|(n, _)| n.to_string_lossy().starts_with("OPTIQ_")) {
+        // SAFETY: no other thread exists yet.
+        unsafe { env::remove_var(name) };
+    }
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    if arguments.iter().any(|a| a == "--list") {
+        println!("on_one_machine: test\na_link_that_becomes_slow: test");
+        return;
+    }
+    let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with('-')).collect();
+    let selected = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(f.as_str()));
+    if selected("on_one_machine") {
+        on_one_machine();
+        println!("test on_one_machine ... ok");
+    }
+    if selected("a_link_that_becomes_slow") {
+        let root = tempfile::tempdir().unwrap();
+        match up(root.path()) {
+            Ok(lab) => {
+                a_link_that_becomes_slow(&lab);
+                lab.down().expect("down");
+                println!("test a_link_that_becomes_slow ... ok");
+            }
+            Err(LabError::Missing(why)) => println!("test a_link_that_becomes_slow ... skipped: {why}"),
+            Err(e) => panic!("{e}"),
+        }
+    }
+}
+
+/// The lab goes with this process, whatever becomes of that.
+fn up(root: &Path) -> Result<Lab, LabError> {
+    let options = UpOptions {
+        name: "closed-loop".into(),
+        root: Some(root.to_path_buf()),
+        lifetime: Some(Duration::from_secs(600)),
+        attached: true,
+        ..UpOptions::default()
+    };
+    Lab::up(&network_at("torus:2x3", "50Mbit/s".parse()?)?, &options)
+}
+
+/// What is said on one machine, where no link is slow: all bytes arrive, whatever is measured, and nothing hangs.
+fn on_one_machine() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let counters = file.path().to_str().unwrap();
+    let measured = [
+        ("OPTIQ_TOPOLOGY", "torus:2x2"),
+        ("OPTIQ_PLACEMENT", "rank:1"),
+        ("OPTIQ_ALGORITHM", "multipath"),
+        ("OPTIQ_BACKGROUND", "measure"),
+        ("OPTIQ_LOG", "info"),
+    ];
+    let mpirun = |environment: &[(&str, &str)], words: &[&str]| {
+        let run = common::mpirun(4, Path::new(PROGRAM), words, &[&measured[..], environment].concat());
+        assert!(run.success && run.output.matches("all is well").count() == 4, "{}", run.output);
+        run.output
+    };
+    let output = mpirun(&[], &["fault", "uniform", "200000", "rounds=20"]);
+    assert!(output.contains("paths by planner"), "{output}");
+    // A rank that stands still in the midst of a call is no link.
+    mpirun(&[], &["fault", "uniform", "200000", "rounds=6", "stop=1:0.5"]);
+    mpirun(&[], &["alltoallv"]);
+    mpirun(&[], &["persistent"]);
+    // Counters that are empty, not there, above what links carry, or of clocks that stand still.
+    let output = mpirun(&[("OPTIQ_COUNTERS", counters)], &["fault", "uniform", "200000", "rounds=6"]);
+    assert!(output.contains("OPTIQ_COUNTERS: ") && output.contains("no line `seconds S`"), "{output}");
+    let output = mpirun(&[("OPTIQ_COUNTERS", "no/such/file")], &["fault", "uniform", "200000", "rounds=6"]);
+    assert!(output.contains("OPTIQ_COUNTERS: no/such/file: "), "{output}");
+    std::fs::write(file.path(), "seconds 1\nh0 h1 18446744073709551615\n").unwrap();
+    let output = mpirun(&[("OPTIQ_COUNTERS", counters)], &["fault", "uniform", "200000", "rounds=6"]);
+    assert!(!output.contains("taken for busy"), "{output}");
+    // Ranks that do not all measure would wait for each other without end.
+    let script = "case $OMPI_COMM_WORLD_RANK$PMI_RANK in 1) unset OPTIQ_BACKGROUND;; esac; exec \"$@\"";
+    let words = ["-c", script, "sh", PROGRAM, "fault", "uniform", "200000"];
+    let run = common::mpirun(4, Path::new("sh"), &words, &measured);
+    assert!(run.success && run.output.matches("all is well").count() == 4, "{}", run.output);
+    assert!(run.output.contains("options that all ranks must share are not the same"), "{}", run.output);
+}
+
+/// A link falls to a fifth of its speed while a program runs: it is found, and named with what is left of it.
+fn a_link_that_becomes_slow(lab: &Lab) {
+    let options = RunOptions { timeout: Some(LIMIT), capture: true, ranks_per_host: 1, ..RunOptions::default() };
+    let script = "exec \"$@\" 2>&1";
+    let words = [
+        "env",
+        "OPTIQ_ALGORITHM=multipath",
+        "OPTIQ_BACKGROUND=measure",
+        "OPTIQ_LOG=info",
+        "sh",
+        "-c",
+        script,
+        "sh",
+        PROGRAM,
+        "fault",
+        "uniform",
+        "300000",
+        "rounds=60",
+    ];
+    let program: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+    let outcome = std::thread::scope(|scope| {
+        let running = scope.spawn(|| lab.run(&program, &options));
+        std::thread::sleep(Duration::from_secs(5));
+        lab.set_rate("h0", "h1", "10Mbit/s".parse().unwrap()).expect("set rate");
+        running.join().unwrap().expect("run")
+    });
+    let output = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    assert_eq!((outcome.end, outcome.status), (End::Exited, 0), "{output}");
+    assert_eq!(output.matches("all is well").count(), 6, "{output}");
+    let said = output.lines().filter(|line| line.contains("taken for busy"));
+    let said: Vec<&str> = said.collect();
+    println!("{}", said.join("\n"));
+    assert!(said.iter().any(|line| line.contains("h0 -> h1, ")), "{output}");
+}
