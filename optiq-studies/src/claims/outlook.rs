@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 const NODES: u32 = 512;
 /// All bytes, in packets of 4 KiB.
 const PACKETS: Scale = Scale { bytes: 1, packets: 8 };
-/// Urgent messages beside a bulk of one pattern: so many pairs, drawn with this seed, and their sizes.
+/// Urgent messages beside a bulk of one pattern: the number of their pairs, the seed they are drawn with, and their sizes.
 const URGENT_PAIRS: usize = 64;
 const SEED: u64 = 1;
 const URGENT_BYTES: [u64; 2] = [64 << 10, 1 << 20];
