@@ -22,7 +22,7 @@ pub struct Estimate {
 /// The mean latency of samples in the order of time, in their unit; `None` without samples.
 pub fn mean_latency(samples: &[f64]) -> Option<Estimate> {
     let value = mean(samples)?;
-    // All of one size, or one sample more: a batch that counts for more samples than others would not be seen to.
+    // Sizes differ by one sample at most, so that none weighs more than others.
     let place = |batch: usize| batch * samples.len() / BATCHES;
     let interval = if samples.len() < BATCHES {
         None
