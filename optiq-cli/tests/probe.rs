@@ -90,10 +90,11 @@ fn latencies_of_pairs_with_the_noise_beside_them() {
     let of = |when: &str| number(&noise[when]["mean_seconds"]) - number(&noise[when]["least_seconds"]);
     let most = of("before").max(of("during")).max(number(&noise["timer_seconds"]));
     assert!(number(&noise["during"]["count"]) > 0.0);
-    assert_eq!(found["is_worthless"], queueing <= most, "{found}");
-    assert_eq!(found["worthless_because"].as_array().unwrap().len(), usize::from(queueing <= most));
     let processors = std::thread::available_parallelism().unwrap().get();
     assert_eq!(noise["shares_processors"], processors < 4);
+    let drowned = queueing <= if processors < 4 { 10.0 * most } else { most };
+    assert_eq!(found["is_worthless"], drowned, "{found}");
+    assert_eq!(found["worthless_because"].as_array().unwrap().len(), usize::from(drowned));
     // The table's probe has 1.25 us at no load; what is above that is queueing, and a utilisation follows.
     assert!(found["utilisation"].is_null());
     let found = run(&folder, "probe impact --interval 1ms --samples 20 --table t.toml --json");

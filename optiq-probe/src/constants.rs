@@ -27,6 +27,11 @@ constants! {
     pub const CYCLES_PER_NANOSECOND: f64 = 2.6, "1/ns", "probe.cycles_per_nanosecond",
         Published { source: "Casas and Bronevetsky, section 2: Xeon E5-2670 of 2.6 GHz" };
 
+    /// Where ranks share processors, latencies must be above the smallest by this many times the noise of wake-ups; with less, they tell of the
+    /// processes that had the processor.
+    pub const SHARED_FACTOR: f64 = 10.0, "1", "probe.shared_factor",
+        Chosen { reason: "two ranks with shared memory and no switch on two busy processors were 2.4 and 7.8 times the noise above it (2026-11-25)" };
+
     /// Batches into which latencies are put for a confidence interval; with fewer the interval is wider than it has to be, with more
     /// the means of neighbouring batches resemble each other.
     pub const BATCHES: usize = 20, "1", "probe.batches",

@@ -22,14 +22,12 @@ pub struct Estimate {
 /// The mean latency of samples in the order of time, in their unit; `None` without samples.
 pub fn mean_latency(samples: &[f64]) -> Option<Estimate> {
     let value = mean(samples)?;
-    let batch = samples.len() / BATCHES;
-    let interval = if batch == 0 {
+    // Sizes differ by one sample at most, so that none weighs more than others.
+    let place = |batch: usize| batch * samples.len() / BATCHES;
+    let interval = if samples.len() < BATCHES {
         None
     } else {
-        // What is left over goes with the last batch: fewer batches than samples, all of about one size.
-        let means: Vec<f64> = (0..BATCHES)
-            .filter_map(|i| mean(&samples[i * batch..if i + 1 == BATCHES { samples.len() } else { (i + 1) * batch }]))
-            .collect();
+        let means: Vec<f64> = (0..BATCHES).filter_map(|i| mean(&samples[place(i)..place(i + 1)])).collect();
         mean_interval(&means)
     };
     Some(Estimate { value, interval })
@@ -121,6 +119,15 @@ mod tests {
         // E[S^2] / (2 E[S]) = (0.25 + 2.25) / 2 / 2 us = 0.625 us.
         assert!((switch.residual_seconds / 0.625e-6 - 1.0).abs() < 0.1, "{switch:?}");
         assert!((switch.queue_seconds / 0.625e-6 - 1.0).abs() < 0.1, "{switch:?}");
+    }
+
+    #[test]
+    fn an_interval_is_around_the_mean_whatever_is_left_over() {
+        // 30 samples, of which the last eleven are ten times as long: 10 batches of one sample and 10 of two.
+        let samples: Vec<f64> = (0..30).map(|i| if i < 19 { 1.0 } else { 10.0 }).collect();
+        let Estimate { value, interval } = mean_latency(&samples).unwrap();
+        assert!((value - 4.3).abs() < 1e-12);
+        assert!(interval.is_some_and(|i| i.low < value && value < i.high && i.high < 7.0), "{interval:?}");
     }
 
     #[test]

@@ -9,9 +9,11 @@
 //!     noise     =  mean d - smallest d
 //! ```
 //!
-//! Where the noise is as large as the queueing, latencies tell of the scheduler and not of the switch (T. Hoefler, T. Schneider and
+//! Where ranks share processors, a message waits not only for a wake-up but also for what others do with the processor, of which sleeps see a
+//! part: there the queueing must be [`SHARED_FACTOR`] times the noise. Where the noise is as large as the queueing, latencies tell of the scheduler and not of the switch (T. Hoefler, T. Schneider and
 //! A. Lumsdaine, "Characterizing the Influence of System Noise on Large-Scale Applications by Simulation", SC 2010, has the effect).
 
+use crate::constants::SHARED_FACTOR;
 use serde::{Deserialize, Serialize};
 
 /// How much later than asked sleeps ended.
@@ -77,20 +79,18 @@ impl Noise {
         self.before.noise_seconds().max(self.during.noise_seconds()).max(self.timer_seconds)
     }
 
-    fn owner(&self) -> &'static str {
-        if self.shares_processors {
-            "the scheduler's noise, with ranks that share processors,"
-        } else {
-            "the scheduler's noise"
-        }
-    }
-
     /// Why latencies with this queueing say nothing, if they do.
     pub fn drowns(&self, queueing_seconds: f64) -> Option<String> {
         let noise = self.seconds();
-        (queueing_seconds.is_nan() || queueing_seconds <= noise).then(|| {
+        let (factor, asked) = match self.shares_processors {
+            true => {
+                (SHARED_FACTOR, format!("; with ranks that share processors {SHARED_FACTOR} times that is expected"))
+            }
+            false => (1.0, String::new()),
+        };
+        (queueing_seconds.is_nan() || queueing_seconds <= factor * noise).then(|| {
             let found = format!("latencies are {} above the smallest on average", micro(queueing_seconds));
-            format!("{found}, and {} is {}", self.owner(), micro(noise))
+            format!("{found}, and the scheduler's noise is {}{asked}", micro(noise))
         })
     }
 

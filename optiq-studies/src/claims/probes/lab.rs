@@ -178,9 +178,11 @@ impl<'a> LabSwitch<'a> {
     /// Something that is over after a time, on the first two hosts: it computes, and sends nothing.
     fn timer(&self, seconds: f64) -> Result<LabJob<'static>, Failure> {
         let file = self.runs.path("timer.toml");
-        let text = format!("ranks = 2\n[[step]]\ncompute = \"{:.0}ms\"\n", seconds * 1e3);
+        // Steps begin anywhere in the first one, so they are short.
+        let text = "ranks = 2\n[[step]]\ncompute = \"100ms\"\n";
+        let steps = (seconds * 10.0).round();
         fs::write(&file, text).map_err(|e| Failure::Work(format!("timer.toml cannot be written: {e}")))?;
-        let program = format!("steps,file={},samples=1,warmup=0,start=together", file.display());
+        let program = format!("steps,file={},samples={steps},warmup=0", file.display());
         Ok(LabJob { name: "timer", program, hosts: "0-1".into(), is_measured: true })
     }
 
@@ -235,7 +237,7 @@ impl<'a> LabSwitch<'a> {
         let steps = proxy.steps()?.scaled(HOSTS, STRETCH)?;
         let file = self.runs.path(proxy.file);
         fs::write(&file, steps.text()).map_err(|e| Failure::Work(format!("{} cannot be written: {e}", proxy.file)))?;
-        let program = format!("steps,file={},samples={operations},warmup=1,start=together", file.display());
+        let program = format!("steps,file={},samples={operations},warmup=1", file.display());
         let application = LabJob { name: "application", program, hosts: Self::all_hosts(), is_measured: true };
         let probes = is_probed.then(|| Self::probes(ImpactB::default().interval_nanoseconds));
         let jobs: Vec<LabJob<'_>> = std::iter::once(application).chain(probes).collect();
