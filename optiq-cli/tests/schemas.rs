@@ -133,14 +133,19 @@ fn write_profile(folder: &Folder) {
     }
 }
 
-#[test]
-fn documents_are_as_their_schemas_say() {
-    let folder = Folder::new("schemas");
+/// Small files of several kinds.
+fn write_small_files(folder: &Folder) {
     folder.write("background.txt", "* * 10%\n");
     folder.write("one.txt", "0 3 1MB\n");
     folder.write("ring.goal", "num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0\n}\n");
     folder
         .write("tree.conf", "SwitchName=s0 Nodes=a[1-2]\nSwitchName=s1 Nodes=b[1-2]\nSwitchName=s2 Switches=s[0-1]\n");
+}
+
+#[test]
+fn documents_are_as_their_schemas_say() {
+    let folder = Folder::new("schemas");
+    write_small_files(&folder);
     write_job_files(&folder);
     write_profile(&folder);
     let library = std::env::current_exe().unwrap();
