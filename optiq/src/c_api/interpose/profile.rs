@@ -27,8 +27,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
-pub use watch::{Elements, Moves, call, watches_files, watches_messages};
-use watch::{OwnCode, Sites};
+pub use watch::{Elements, Moves, watches_files, watches_messages};
+use watch::{OwnCode, Sites, Watching};
 
 /// The variable that switches the profiler on; nothing else does, so that a process without it only looks for it.
 const VARIABLE: &str = "OPTIQ_PROFILE";
@@ -261,9 +261,9 @@ impl Profile {
         self.start.elapsed().as_secs_f64()
     }
 
-    /// A call of the program begins; `caller` says where.
-    fn call_begins(&mut self, caller: impl FnOnce(&OwnCode) -> usize) {
-        let site = self.sites.number(caller(&self.own_code));
+    /// A call of the program begins.
+    fn call_begins(&mut self) {
+        let site = self.sites.number(watch::caller(&self.own_code));
         if self.recorder.site() == Some(site) {
             self.recorder.pass(self.now());
         } else {
@@ -296,6 +296,26 @@ impl Profile {
             give_up(&format!("{}: {error}", self.folder.display()));
         }
     }
+}
+
+/// Makes a call and notes what it moves; `moves` reads its arguments.
+pub fn call(moves: impl FnOnce() -> Moves, next: impl FnOnce() -> c_int) -> c_int {
+    let Some(watching) = Watching::begin() else { return next() };
+    let moves = moves();
+    let has_sites = watching.what & watch::CALL_SITES != 0;
+    if has_sites {
+        with(Profile::call_begins);
+    }
+    let code = next();
+    let is_done = code == ffi::MPI_SUCCESS as c_int;
+    if is_done && watching.what & watch::ARGUMENTS != 0 {
+        watch::count(moves);
+    }
+    let files = if is_done { watch::files(moves) } else { FileTraffic::default() };
+    if has_sites || !files.is_none() {
+        with(|profile| profile.call_ends(files));
+    }
+    code
 }
 
 /// `MPI_Finalize`, before it is called.

@@ -1,7 +1,7 @@
 //! What the profiler learns of single calls: where in the program they were made, which bytes of files they moved, and, where the MPI library
 //! does not count messages itself, what their arguments say.
 
-use super::with;
+use super::recorder::MOST_RECORDS;
 use optiq_trace::postcards::CallStack;
 use optiq_trace::profile::rank_file::{CallAddress, FileTraffic};
 use optiq_transport::mpi::monitoring::Counted;
@@ -67,26 +67,25 @@ pub fn watches_files() -> bool {
     WATCHED.load(Relaxed) != 0
 }
 
-/// Makes a call and notes what it moves; `moves` reads its arguments.
-pub fn call(moves: impl FnOnce() -> Moves, next: impl FnOnce() -> c_int) -> c_int {
-    let watched = WATCHED.load(Relaxed);
-    if watched == 0 || INSIDE.replace(true) {
-        return next();
+/// What is looked at of a call that begins now, in bits as for [`watch`], and whether this thread is in no other one; the call is over when
+/// this is dropped.
+pub(super) struct Watching {
+    pub(super) what: u8,
+}
+
+impl Watching {
+    /// None if nothing is looked at.
+    #[inline]
+    pub(super) fn begin() -> Option<Self> {
+        let what = WATCHED.load(Relaxed);
+        (what != 0 && !INSIDE.replace(true)).then_some(Self { what })
     }
-    let moves = moves();
-    if watched & CALL_SITES != 0 {
-        with(|profile| profile.call_begins(caller));
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        INSIDE.set(false);
     }
-    let code = next();
-    if code == ffi::MPI_SUCCESS as c_int && watched & ARGUMENTS != 0 {
-        count(moves);
-    }
-    let files = if code == ffi::MPI_SUCCESS as c_int { files(moves) } else { FileTraffic::default() };
-    if watched & CALL_SITES != 0 || !files.is_none() {
-        with(|profile| profile.call_ends(files));
-    }
-    INSIDE.set(false);
-    code
 }
 
 /// Count times the size of the datatype, in bytes.
@@ -98,7 +97,8 @@ fn bytes(elements: Elements) -> u64 {
     u64::try_from(size).unwrap_or(0).saturating_mul(u64::try_from(elements.count).unwrap_or(0))
 }
 
-fn count(moves: Moves) {
+/// Counts what a call has sent, by its arguments.
+pub(super) fn count(moves: Moves) {
     // SAFETY: the program's communicator or window, which MPI has just used.
     unsafe {
         match moves {
@@ -110,7 +110,8 @@ fn count(moves: Moves) {
     }
 }
 
-fn files(moves: Moves) -> FileTraffic {
+/// What a call has moved of a file.
+pub(super) fn files(moves: Moves) -> FileTraffic {
     let none = FileTraffic::default();
     match moves {
         Moves::Read(elements) => FileTraffic { reads: 1, read_bytes: bytes(elements), ..none },
@@ -149,7 +150,7 @@ impl OwnCode {
 }
 
 /// The return address in the program of the call that is being made; 0 where the C library cannot tell.
-fn caller(own: &OwnCode) -> usize {
+pub(super) fn caller(own: &OwnCode) -> usize {
     #[cfg(target_env = "gnu")]
     {
         let mut frames = [std::ptr::null_mut::<libc::c_void>(); FRAMES];
@@ -178,7 +179,7 @@ impl Sites {
         if let Some(number) = self.numbers.get(&address) {
             return *number;
         }
-        if self.addresses.len() >= super::recorder::MOST_RECORDS {
+        if self.addresses.len() >= MOST_RECORDS {
             return self.addresses.len() as u32;
         }
         let number = self.addresses.len() as u32;
@@ -197,7 +198,7 @@ impl Sites {
             CallAddress { module, base, address: *address as u64 }
         };
         let mut all: Vec<CallAddress> = self.addresses.iter().map(of).collect();
-        if all.len() >= super::recorder::MOST_RECORDS {
+        if all.len() >= MOST_RECORDS {
             all.push(CallAddress { module: String::new(), base: 0, address: 0 });
         }
         all
