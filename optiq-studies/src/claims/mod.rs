@@ -4,7 +4,8 @@
 //! Published numbers are data (`published.rs`), so are the 91 cases (`thesis_cases.rs`).
 
 mod all_cases;
-mod applications;
+pub(crate) mod applications;
+pub mod baselines;
 mod dragonfly_plus;
 mod exchange;
 mod fabrics;
@@ -14,6 +15,7 @@ mod heuristics;
 pub mod interference;
 pub mod list;
 mod machine;
+pub mod marks;
 pub mod page;
 mod postcards;
 mod probes;

@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use clap::{Args, ValueEnum};
 use document::ExchangeDocument;
 use optiq_lower::choices::{DirectOrder, LegsChoice};
-use optiq_net::units;
+use optiq_net::{Network, Routing, units};
 use optiq_sim::model::Carry;
 use optiq_sim::simulated_exchange::method::{Executor, MpiAlgorithm, TransferMethod};
 use optiq_sim::simulated_exchange::run::{ExchangeSetting, SimulatedRun};
@@ -54,7 +54,7 @@ Examples:
   optiq simulate --topology bgq:1024 --demands pattern:disjoint --checkpoint run.ckpt --every 600
   optiq simulate --topology bgq:1024 --demands pattern:disjoint --resume run.ckpt
 
-The model says how packets, links, routers and hosts behave: bgq, fattree-12.5, brown1296, dragonfly+3456, edison, cab18, or a TOML file with
+The model says how packets, links, routers and hosts behave: bgq, mira, fattree-12.5, brown1296, dragonfly+3456, edison, cab18, or a TOML file with
 the same keys. One rank runs on each host. wire_bound_seconds is the link bound, with what headers and protocols take of the
 links: no execution is faster. Ctrl-C ends a run; what was found by then is shown, and marked.
 
@@ -271,7 +271,7 @@ impl Arguments {
         let progress = Progress::start("");
         let parameters = PlannerOptions { maxload: self.planning.maxload, chunk: self.planning.chunk };
         planner::create(self.planning.planner(), &parameters)?;
-        let net = self.topology.load(&progress)?;
+        let net = self.fabric(self.topology.load(&progress)?)?;
         let model = match self.model.as_str() {
             "auto" => Model::for_network(&net),
             name => Model::read(name)?,
@@ -319,6 +319,13 @@ impl Arguments {
         }
         // Half a result is none to build upon.
         Ok(if runs.iter().all(SimulatedRun::finished) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// The network that plans are made for: with `--routing adaptive` one whose routers choose, as planners know then what direct
+    /// messages put on its links and that they control a path hop by hop only.
+    fn fabric(&self, net: Network) -> Result<Network, Failure> {
+        let adaptive = self.routing == Some(Policy::MinimalAdaptive) && net.geometry().grid().is_some();
+        Ok(if adaptive { net.with_routing(Routing::MinimalAdaptive)? } else { net })
     }
 
     fn runs(&self, runner: &run::Runner<'_>) -> Result<Vec<SimulatedRun>, Failure> {
