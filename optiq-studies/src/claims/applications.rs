@@ -38,6 +38,9 @@ const COUPLINGS: &[Column] = &[
     column("share of the bound, %", "share_of_bound_percent", 1),
 ];
 
+const PAIRS_OF_ATMOSPHERE: &str =
+    "Table XVI gives 2,911 paths of MPI for CPL-ATM, which Table XV has for the land; the pairs are those of Table XV.";
+
 /// The specification of one draw's demands.
 pub(crate) fn coupling(all: &Couplings, one: &Coupling, seed: u32) -> String {
     // Ranges of ranks to ranges of nodes.
@@ -78,8 +81,7 @@ pub fn couplings(setting: &Setting) -> Result<Findings, Failure> {
         }
         let count = draws.len() as f64;
         let mpi = draws.iter().map(|d| d[0].gigabytes).sum::<f64>() / count;
-        let of_strongest = |m: &Measured| m.strongest.map_or(0.0, |s| m.gigabytes * m.seconds / s.seconds);
-        let strongest = draws.iter().map(|d| of_strongest(&d[0])).sum::<f64>() / count;
+        let strongest = draws.iter().map(|d| d[0].strongest_gigabytes()).sum::<f64>() / count;
         for i in 0..draws[0].len() {
             let each = || draws.iter().map(|d| &d[i]);
             let mean = |of: fn(&Measured) -> f64| each().map(of).sum::<f64>() / count;
@@ -134,10 +136,7 @@ pub fn couplings(setting: &Setting) -> Result<Findings, Failure> {
         ));
     }
     notes.push(baselines::note(net.hosts()));
-    notes.push(
-        "Table XVI gives 2,911 paths of MPI for CPL-ATM, which Table XV has for the land; the pairs are those of Table XV."
-            .into(),
-    );
+    notes.push(PAIRS_OF_ATMOSPHERE.into());
     Ok(Findings::new(COUPLINGS, rows, notes).with_plot(plot))
 }
 

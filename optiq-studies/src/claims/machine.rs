@@ -100,6 +100,11 @@ impl Measured {
         self.strongest.map(|strongest| strongest.seconds / self.seconds)
     }
 
+    /// GB/s of the strongest MPI for the same demands; 0 where it was not looked for.
+    pub fn strongest_gigabytes(&self) -> f64 {
+        self.strongest.map_or(0.0, |strongest| self.gigabytes * self.seconds / strongest.seconds)
+    }
+
     /// The cells of [`STRONGEST_SETUP`] and [`TIMES_STRONGEST`].
     pub fn beside_the_strongest(&self) -> [Cell; 2] {
         let setup = self.strongest.filter(|_| self.method == ComparedMethod::Mpi).map(|s| s.setup.to_string());

@@ -377,9 +377,7 @@ pub fn pairings(setting: &Setting) -> Result<Findings, Failure> {
             let (published, base, ours) = (ix.of(method)[p], ix.mpi[p], mean(i));
             let times = ours / mean(0);
             // The mean throughput of the strongest MPI of each draw.
-            let of_strongest =
-                |d: &Vec<Measured>| d[0].strongest.map_or(0.0, |s| d[0].gigabytes * d[0].seconds / s.seconds);
-            let strongest = draws.iter().map(of_strongest).sum::<f64>() / draws.len() as f64;
+            let strongest = draws.iter().map(|d| d[0].strongest_gigabytes()).sum::<f64>() / draws.len() as f64;
             let each = || draws.iter().map(|d| d[i].times_mpi);
             let verdict = match method {
                 ComparedMethod::Planned(PlannerName::Heuristic2 | PlannerName::Optimal) if judged => {

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 /// OPTIQ may be so much slower than the strongest MPI.
 const NEVER_BELOW: f64 = 0.97;
 
-/// Every tenth of the 91 cases, and the first.
+/// Of the 91 cases each eleventh is run, from the first on: nine.
 const STEP: usize = 11;
 /// Of which the bytes are divided, and packets are larger, by this.
 const CASE_BYTES: u64 = 16;
