@@ -317,7 +317,6 @@ impl Default for HostModel {
 /// The presets by name, with their files.
 const PRESETS: &[(&str, &str)] = &[
     ("bgq", include_str!("../../data/sim/bgq.toml")),
-    ("mira", include_str!("../../data/sim/mira.toml")),
     ("fattree-12.5", include_str!("../../data/sim/fattree-12.5.toml")),
     ("brown1296", include_str!("../../data/sim/brown1296.toml")),
     ("dragonfly+3456", include_str!("../../data/sim/dragonfly+3456.toml")),

@@ -59,7 +59,8 @@ pub fn page(documents: &[StudyDocument], undocumented: &[UndocumentedPage]) -> S
     );
     listed.iter().for_each(|(_, line)| text.push_str(line));
     if documents.iter().any(|d| !marks_of(d, direction_only).is_empty()) {
-        let _ = write!(text, "\n{}\n", marks::LEGEND);
+        let direction = if direction_only { format!(" {}", marks::DIRECTION_LEGEND) } else { String::new() };
+        let _ = write!(text, "\n{}{direction}\n", marks::LEGEND);
     }
     let mut old: Vec<&UndocumentedPage> =
         undocumented.iter().filter(|page| documents.iter().all(|d| d.name != page.name)).collect();
