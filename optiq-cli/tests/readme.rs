@@ -3,8 +3,8 @@
 //! The picture, docs/picture.svg, is drawn here from the document of docs/results/lab.md. After new measurements,
 //! `OPTIQ_BLESS=1 cargo test --release -p optiq-cli --features mpi --test readme` writes it.
 //!
-//! Text between the lines `<!-- figures: PAGE -->` and `<!-- end of figures -->` may state a number with a decimal point only
-//! if PAGE has it as well; text outside states none.
+//! Text between the lines `<!-- figures: PAGE -->` and `<!-- end of figures -->` is copied from the document of PAGE by `cargo run -p
+//! optiq-studies -- readme`. It may state a number with a decimal point only if PAGE has it as well; text outside states none.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
@@ -183,6 +183,13 @@ fn the_readme_is_short_and_its_links_lead_somewhere() {
 fn figures(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !(c.is_ascii_digit() || c == '.')).map(|w| w.trim_matches('.'));
     words.filter(|w| w.split_once('.').is_some_and(|(a, b)| !a.is_empty() && !b.is_empty())).map(String::from).collect()
+}
+
+#[test]
+fn the_figures_of_the_readme_are_copied_from_pages() {
+    let text = read("README.md");
+    let copied = optiq_studies::readme::with_figures(&text, &root().join("docs/results")).unwrap();
+    assert!(copied == text, "README.md is not what the documents say; cargo run -p optiq-studies -- readme");
 }
 
 #[test]

@@ -27,9 +27,16 @@ impl Tables {
     /// The tables of the network's own routing.
     ///
     /// # Errors
-    /// [`LabError::Topology`] if a route leaves a vertex twice by different links, or if too many routes depend on
+    /// [`LabError::Topology`] if routers choose, if a route leaves a vertex twice by different links, or if too many routes depend on
     /// their sources that the tables are beyond reason.
     pub(crate) fn new(network: &Network) -> Result<Self, LabError> {
+        if network.routing().is_adaptive() {
+            return Err(LabError::Topology(format!(
+                "the lab cannot express the routing of {}: routers choose packet by packet, and a kernel's routes are fixed; another \
+                 routing is expected",
+                network.spec()
+            )));
+        }
         let hosts = network.hosts();
         let mut tables = Tables {
             next: vec![vec![None; hosts]; network.vertices()],
@@ -125,6 +132,13 @@ mod tests {
             .collect();
         let row = |at: &str, s, d| (at.to_string(), s, d, "s3".to_string());
         assert_eq!(named, [row("s0", 1, 2), row("s0", 1, 3), row("s1", 3, 0), row("s1", 3, 1)]);
+    }
+
+    #[test]
+    fn routers_that_choose_have_no_tables() {
+        let network = network_at("torus:4x4,routing=adaptive", "100mbit".parse().unwrap()).unwrap();
+        let error = Tables::new(&network).unwrap_err().to_string();
+        assert!(error.contains("routers choose packet by packet"), "{error}");
     }
 
     #[test]

@@ -124,6 +124,12 @@ pub const ROUTINGS: &[Entry] = &[
         "bgq:512,routing=zone2",
     ),
     entry(
+        "adaptive",
+        "torus, mesh, bgq:, grids in files: routers choose among all directions that lead closer; a plan relays at every host, and \
+         what messages put on links is an estimate",
+        "bgq:512,routing=adaptive",
+    ),
+    entry(
         "dmodk",
         "fat trees, files: the destination's number chooses among equal paths; their default",
         "fattree:k=4,routing=dmodk",

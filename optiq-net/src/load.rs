@@ -93,17 +93,21 @@ impl LinkLoad {
 }
 
 impl Network {
-    fn overflow(&self, link: &Link) -> NetError {
+    pub(crate) fn overflow(&self, link: &Link) -> NetError {
         NetError::Overflow { from: self.name(link.from).to_string(), to: self.name(link.to).to_string() }
     }
 
     /// The load that `demands` (source, destination, bytes) put on every link when each travels on the fabric's own
-    /// route. A demand of a vertex to itself, or of no bytes, does not travel.
+    /// route; where routers choose, an estimate ([`Network::spread_load`]). A demand of a vertex to itself, or of no
+    /// bytes, does not travel.
     ///
     /// # Errors
     /// [`NetError::Unreachable`] for a demand without a route, [`NetError::Unknown`] for one that names a vertex
     /// that does not exist, [`NetError::Overflow`] for sums beyond 64 bits.
     pub fn route_load(&self, demands: impl IntoIterator<Item = (NodeId, NodeId, u64)>) -> Result<LinkLoad, NetError> {
+        if self.routing().is_adaptive() {
+            return self.spread_load(demands);
+        }
         let mut load = LinkLoad::empty(self);
         let mut route = Vec::new();
         for (src, dst, bytes) in demands {

@@ -52,6 +52,8 @@ pub struct FixedOrder {
     tied: Vec<bool>,
     /// Per vertex: bit `d` says whether ties in dimension `d` go up for packets from there. Empty if all go up.
     ties_up: Vec<u32>,
+    /// Whether routers choose, so that only a single hop is sure to be a route.
+    one_hop: bool,
 }
 
 impl Ports {
@@ -124,6 +126,7 @@ impl FixedOrder {
             dims,
             rank,
             ties_up,
+            one_hop: routing.is_adaptive(),
         })
     }
 
@@ -158,6 +161,9 @@ impl FixedOrder {
                 break;
             }
             reached += 1;
+            if self.one_hop {
+                break;
+            }
         }
         reached
     }

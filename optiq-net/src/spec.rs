@@ -21,7 +21,7 @@
 //! | --- | --- |
 //! | `capacity=100Mbit/s` | of every physical link, in each direction |
 //! | `wrap=11110` | which dimensions close to rings, one digit for each |
-//! | `routing=` | `dor`, `longest`, `bgq`, `zone0` to `zone3`, `shortest` |
+//! | `routing=` | `dor`, `longest`, `bgq`, `zone0` to `zone3`, `adaptive`, `shortest` |
 //! | `seed=7` | of the random choices of zones 0 and 1 |
 //! | `io=0+10@2GB/s` | I/O hosts, with what their links to the storage carry; on any network, see [`Network::io_hosts`] |
 //! | `names=node[001-144]` | the names of all hosts, as a list in Slurm's grammar; on any network |
@@ -191,11 +191,12 @@ pub(crate) enum RoutingName {
     Longest,
     BlueGene,
     Zone(u8),
+    Adaptive,
     Shortest,
 }
 
 impl RoutingName {
-    pub const EXPECTED: &str = "dor, longest, bgq, zone0, zone1, zone2, zone3 or shortest";
+    pub const EXPECTED: &str = "dor, longest, bgq, zone0, zone1, zone2, zone3, adaptive or shortest";
 
     pub fn parse(text: &str) -> Option<Self> {
         Some(match text {
@@ -206,6 +207,7 @@ impl RoutingName {
             "zone1" => RoutingName::Zone(1),
             "zone2" => RoutingName::Zone(2),
             "zone3" => RoutingName::Zone(3),
+            "adaptive" => RoutingName::Adaptive,
             "shortest" => RoutingName::Shortest,
             _ => return None,
         })
@@ -228,6 +230,7 @@ impl RoutingName {
             RoutingName::Longest => Routing::DimensionOrder(DimensionOrder::longest_first(grid)),
             RoutingName::BlueGene => Routing::DimensionOrder(DimensionOrder::blue_gene(grid)),
             RoutingName::Zone(id) => Routing::Zone(Zone::new(id, seed)?),
+            RoutingName::Adaptive => Routing::MinimalAdaptive,
             RoutingName::Shortest => Routing::Shortest,
         })
     }
@@ -240,6 +243,7 @@ impl fmt::Display for RoutingName {
             RoutingName::Longest => f.write_str("longest"),
             RoutingName::BlueGene => f.write_str("bgq"),
             RoutingName::Zone(id) => write!(f, "zone{id}"),
+            RoutingName::Adaptive => f.write_str("adaptive"),
             RoutingName::Shortest => f.write_str("shortest"),
         }
     }
@@ -535,8 +539,8 @@ pub(crate) mod tests {
             ("torus:4x4,capacity=fast", "decimal number"),
             ("torus:4x4,capacity=inf", "decimal number"),
             ("torus:4x4,capacity=0", "above zero"),
-            ("torus:4x4,routing=best", "zone3 or shortest"),
-            ("torus:4x4,routing=zone4", "zone3 or shortest"),
+            ("torus:4x4,routing=best", "adaptive or shortest"),
+            ("torus:4x4,routing=zone4", "adaptive or shortest"),
             ("torus:4x4,seed=1", "zone0"),
             ("torus:4x4,routing=zone2,seed=1", "zone0"),
             ("torus:4x4,routing=zone0,seed=-1", "2^64"),

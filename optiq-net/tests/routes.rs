@@ -246,7 +246,7 @@ fn grids() -> impl Strategy<Value = String> {
 }
 
 fn routings() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(vec!["dor", "longest", "bgq", "zone0", "zone1", "zone2", "zone3", "shortest"])
+    prop::sample::select(vec!["dor", "longest", "bgq", "zone0", "zone1", "zone2", "zone3", "adaptive", "shortest"])
 }
 
 proptest! {

@@ -21,11 +21,11 @@ constants! {
 
     /// Share of the link bound that puts reach on the model bgq with relays at every host. A larger value makes these be
     /// chosen for shorter messages.
-    pub const PUT_STORE_AND_FORWARD_LINK_EFFICIENCY: f64 = 0.93, "1", "sim.put_store_and_forward_link_efficiency",
+    pub const PUT_STORE_AND_FORWARD_LINK_EFFICIENCY: f64 = 0.88, "1", "sim.put_store_and_forward_link_efficiency",
         Measured {
-            command: "cargo xtask results --only executor",
-            date: "2026-11-23",
-            cases: "executor-shapes (torus:8x8x8 and torus:4x4x4x4x4, 3 MiB; decision 024)",
+            command: "cargo xtask results --only executor, and optiq simulate --model bgq --legs hops --plan-only on executor-fill",
+            date: "2026-11-25",
+            cases: "executor-shapes and executor-fill (torus:8x8x8 and torus:4x4x4x4x4, 256 KiB to 3 MiB; decision 024)",
         };
 
     /// The part of a link's capacity that a plan beside the measured load of other jobs may use however full the link is. With a

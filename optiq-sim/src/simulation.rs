@@ -61,6 +61,7 @@ pub fn simulate_jobs(
     programs: Vec<Box<dyn Program>>,
     options: &RunOptions<'_>,
 ) -> Result<Outcome, SimError> {
+    let options = &RunOptions { routing: options.routing.on(network), ..*options };
     let (routes, fabric) = fabric_of(network, model, options.routing)?;
     let adaptive = Adaptive::new(network, &fabric, model, options.routing, options.seed);
     layout.check(fabric.hosts, programs.len())?;

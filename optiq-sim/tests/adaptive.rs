@@ -206,3 +206,16 @@ fn adaptive_routing_spreads_what_the_fabric_does_not() {
     println!("random-up: {random:.2}");
     assert!(random > gain, "{random} {gain}");
 }
+
+/// A network whose own routing is adaptive is simulated with it, to the bit as if it were asked for.
+#[test]
+fn the_fabric_s_own_routing_may_be_adaptive() {
+    let traffic = || open(Pattern::Shift(5), 4096, 1000, 20);
+    let own = run("torus:4x4,routing=adaptive", &Model::default(), traffic(), &RunOptions::default());
+    let options = RunOptions { routing: Policy::MinimalAdaptive, ..RunOptions::default() };
+    let asked = run("torus:4x4", &Model::default(), traffic(), &options);
+    let fixed = run("torus:4x4", &Model::default(), traffic(), &RunOptions::default());
+    assert_eq!(own.link_bytes, asked.link_bytes);
+    assert_eq!(own.time, asked.time);
+    assert_ne!(own.link_bytes, fixed.link_bytes);
+}

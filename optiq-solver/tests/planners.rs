@@ -324,3 +324,23 @@ fn too_many_demands_are_refused_at_once() {
          takes any number)"
     );
 }
+
+/// Where routers choose, software controls a path hop by hop: every plan relays at every host, for each planner, and the direct load that
+/// it is compared with is that of routers that choose.
+#[test]
+fn plans_for_adaptive_routers_relay_at_every_host() {
+    let net = net("torus:4x4x2,routing=adaptive");
+    let demands = [demand(0, 26, 4 << 20), demand(0, 13, 1 << 20), demand(3, 26, 1 << 20)];
+    for name in planners() {
+        let planned = pipeline::run(&net, &demands, &options(name)).unwrap();
+        planned.plan.check(&net).unwrap();
+        let flows = || planned.plan.flows.iter().flatten();
+        assert!(flows().all(|f| f.stops.len() == f.links.len() + 1), "{name}");
+        let spread = net.spread_load(demands.iter().map(|d| (d.src, d.dst, d.bytes))).unwrap();
+        assert_eq!(planned.report.direct_load, spread, "{name}");
+    }
+    // The same demands where a route is a leg: planner direct has one for each demand.
+    let fixed = self::net("torus:4x4x2");
+    let planned = pipeline::run(&fixed, &demands, &options("direct")).unwrap();
+    assert!(planned.plan.flows.iter().flatten().all(|f| f.stops.len() == 2));
+}

@@ -3,6 +3,7 @@
 use crate::circumstances::Circumstances;
 use crate::claims::page::ClaimContent;
 use crate::failure::Failure;
+use crate::studies::baselines::BaselinesContent;
 use crate::studies::booksim::BooksimContent;
 use crate::studies::closed_loop::ClosedLoopContent;
 use crate::studies::codes::CodesContent;
@@ -13,6 +14,7 @@ use crate::studies::executor::ExecutorContent;
 use crate::studies::io::IoContent;
 use crate::studies::lab::LabContent;
 use crate::studies::lab_jobs::LabJobsContent;
+use crate::studies::mira::MiraContent;
 use crate::studies::preload::PreloadContent;
 use crate::studies::profiler::ProfilerContent;
 use crate::studies::profiles::ProfilesContent;
@@ -94,6 +96,10 @@ pub enum StudyContent {
     Simulator(SimulatorContent),
     /// Planned paths on simulated machines.
     Executor(ExecutorContent),
+    /// OPTIQ beside the strongest MPI.
+    Baselines(BaselinesContent),
+    /// Blue Gene/Q's parameters fitted on one table.
+    Mira(MiraContent),
     /// The simulator beside BookSim2.
     Booksim(BooksimContent),
     /// The simulator beside CODES.
@@ -170,6 +176,8 @@ impl StudyDocument {
             StudyContent::Congestion(c) => titled(CongestionContent::TITLE, &about, &c.body()),
             StudyContent::Simulator(c) => titled(SimulatorContent::TITLE, &about, &c.body()),
             StudyContent::Executor(c) => titled(ExecutorContent::TITLE, &about, &c.body()),
+            StudyContent::Baselines(c) => titled(BaselinesContent::TITLE, &about, &c.body()),
+            StudyContent::Mira(c) => titled(MiraContent::TITLE, &about, &c.body()),
             StudyContent::Booksim(c) => titled(BooksimContent::TITLE, &about, &c.body()),
             StudyContent::Codes(c) => titled(CodesContent::TITLE, &about, &c.body()),
         }
@@ -203,9 +211,24 @@ impl StudyDocument {
             StudyContent::Congestion(_) => CongestionContent::TITLE.into(),
             StudyContent::Simulator(_) => SimulatorContent::TITLE.into(),
             StudyContent::Executor(_) => ExecutorContent::TITLE.into(),
+            StudyContent::Baselines(_) => BaselinesContent::TITLE.into(),
+            StudyContent::Mira(_) => MiraContent::TITLE.into(),
             StudyContent::Booksim(_) => BooksimContent::TITLE.into(),
             StudyContent::Codes(_) => CodesContent::TITLE.into(),
         }
+    }
+
+    /// The claim that it is of; nothing of other studies.
+    pub fn claim(&self) -> Option<&str> {
+        match &self.content {
+            StudyContent::Claim(c) => Some(&c.id),
+            _ => None,
+        }
+    }
+
+    /// Whether it says that throughputs of the simulated Blue Gene/Q are too far off to be compared as numbers.
+    pub fn says_direction_only(&self) -> bool {
+        matches!(&self.content, StudyContent::Mira(c) if c.is_direction_only())
     }
 
     /// Whether a published claim was shown; nothing of studies that judge none.

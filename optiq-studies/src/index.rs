@@ -1,5 +1,6 @@
 //! The page that lists the others, made from the documents, and from a list of the pages that have none yet.
 
+use crate::claims::marks;
 use crate::document::StudyDocument;
 use crate::failure::Failure;
 use serde::Deserialize;
@@ -44,9 +45,10 @@ pub fn undocumented() -> Result<Vec<UndocumentedPage>, Failure> {
 
 /// The page: a line for each document, and one for each page without.
 pub fn page(documents: &[StudyDocument], undocumented: &[UndocumentedPage]) -> String {
+    let direction_only = documents.iter().any(StudyDocument::says_direction_only);
     let mut listed: Vec<(&str, String)> = Vec::new();
     for d in documents {
-        let verdict = d.verdict().map(|verdict| format!("**{verdict}**"));
+        let verdict = d.verdict().map(|verdict| format!("**{verdict}**{}", marks_of(d, direction_only)));
         listed.push((&d.name, line(&d.title(), &d.name, verdict)));
     }
     listed.sort_by_key(|(name, _)| order(name));
@@ -56,6 +58,10 @@ pub fn page(documents: &[StudyDocument], undocumented: &[UndocumentedPage]) -> S
          `cargo run -p optiq-studies -- pages` makes the pages again without measuring anything.\n\n",
     );
     listed.iter().for_each(|(_, line)| text.push_str(line));
+    if documents.iter().any(|d| !marks_of(d, direction_only).is_empty()) {
+        let direction = if direction_only { format!(" {}", marks::DIRECTION_LEGEND) } else { String::new() };
+        let _ = write!(text, "\n{}{direction}\n", marks::LEGEND);
+    }
     let mut old: Vec<&UndocumentedPage> =
         undocumented.iter().filter(|page| documents.iter().all(|d| d.name != page.name)).collect();
     old.sort_by_key(|page| order(&page.name));
@@ -71,6 +77,13 @@ pub fn page(documents: &[StudyDocument], undocumented: &[UndocumentedPage]) -> S
         let _ = writeln!(text, "{}; again: `{}`", line.trim_end(), page.run_again);
     }
     text
+}
+
+/// The marks of a document's claim, in brackets; nothing of others.
+fn marks_of(document: &StudyDocument, direction_only: bool) -> String {
+    let marks = document.claim().map_or(Vec::new(), |id| marks::of(id, direction_only));
+    let words: Vec<String> = marks.iter().map(ToString::to_string).collect();
+    if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
 }
 
 fn line(title: &str, name: &str, verdict: Option<String>) -> String {

@@ -40,6 +40,7 @@ mod published_postcards;
 mod published_probes;
 mod published_traffic;
 pub mod quartiles;
+pub mod readme;
 pub mod real_jobs;
 pub mod real_runs;
 pub mod selection;

@@ -5,6 +5,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use optiq_files::output;
+use optiq_net::text_file;
 use optiq_studies::circumstances::Circumstances;
 use optiq_studies::claim_runs::{ClaimOptions, ClaimRuns};
 use optiq_studies::claims::interference::baselines;
@@ -13,16 +14,20 @@ use optiq_studies::document::{self, StudyContent, StudyDocument};
 use optiq_studies::failure::Failure;
 use optiq_studies::index;
 use optiq_studies::progress::Progress;
+use optiq_studies::readme;
 use optiq_studies::selection::Selection;
 use optiq_studies::studies::{
-    booksim, closed_loop, codes, congestion, cures, direct, executor, io, lab, lab_jobs, preload, profiler, profiles,
-    programs, race, scale, simulator, table_vii,
+    baselines as mpi_baselines, booksim, closed_loop, codes, congestion, cures, direct, executor, io, lab, lab_jobs,
+    mira, preload, profiler, profiles, programs, race, scale, simulator, table_vii,
 };
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// The largest README that is read, in bytes.
+const MAX_README: u64 = 1 << 20;
 
 /// Runs OPTIQ's studies, and makes the pages with their results
 #[derive(Debug, Parser)]
@@ -50,6 +55,10 @@ enum StudyCommand {
     RaceCodes(RaceArguments),
     /// Simulate jobs of document 000 alone with all candidate parameters, and print the loss of each; about eight minutes
     FitInterference,
+    /// Fit four parameters of the simulated Blue Gene/Q on Table VII alone, and print the loss of each candidate; some minutes
+    FitBgq,
+    /// Copy the figures of the README from the documents of pages
+    Readme,
     /// Make all pages again from their documents, without measuring anything
     Pages(PagesArguments),
 }
@@ -102,6 +111,10 @@ enum Part {
     Congestion,
     /// Planned paths on a simulated machine, and the constants that its training cases give; about half an hour
     Executor,
+    /// OPTIQ beside the strongest MPI on the same simulated fabric; about half an hour
+    Baselines,
+    /// Blue Gene/Q's parameters fitted on one table of the thesis, and the errors on the others; about fifteen minutes
+    Mira,
     /// Load-latency curves beside BookSim2's
     Booksim,
 }
@@ -121,7 +134,7 @@ struct ResultsArguments {
     /// Of the claims only this one; may be given more than once [default: all]
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
-    /// Of lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, simulator, scale, cures, closed-loop, congestion and executor only these cases: a group of data/cases.toml, or
+    /// Of lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, simulator, scale, cures, closed-loop, congestion, executor and baselines only these cases: a group of data/cases.toml, or
     /// another name that the study has; may be given more than once [default: all]
     #[arg(long, value_name = "NAME", requires = "only")]
     cases: Vec<String>,
@@ -179,6 +192,8 @@ fn main() -> ExitCode {
         StudyCommand::Results(arguments) => results(&arguments),
         StudyCommand::RaceCodes(arguments) => race_codes(arguments),
         StudyCommand::FitInterference => fit_interference(),
+        StudyCommand::FitBgq => fit_bgq(),
+        StudyCommand::Readme => copy_figures(),
         StudyCommand::Pages(arguments) => pages(arguments.directory),
     };
     match done {
@@ -258,6 +273,8 @@ impl Part {
             Part::ClosedLoop => "follow load in a lab",
             Part::Congestion => "simulate congestion",
             Part::Executor => "simulate planned paths",
+            Part::Baselines => "simulate MPI at its strongest",
+            Part::Mira => "fit the simulated Blue Gene/Q",
             Part::Booksim => "simulate BookSim's curves",
         }
     }
@@ -280,7 +297,8 @@ impl Part {
             Part::ClosedLoop => Some(closed_loop::case_names()),
             Part::Congestion => Some(congestion::case_names()),
             Part::Executor => Some(executor::case_names()?),
-            Part::Reproduce | Part::Cases | Part::TableVii | Part::Booksim => None,
+            Part::Baselines => Some(mpi_baselines::case_names()),
+            Part::Reproduce | Part::Cases | Part::TableVii | Part::Mira | Part::Booksim => None,
         })
     }
 
@@ -316,6 +334,8 @@ impl Part {
             Part::ClosedLoop => StudyContent::ClosedLoop(closed_loop::run(workspace, repetitions, selection)?),
             Part::Congestion => StudyContent::Congestion(congestion::run(selection)?),
             Part::Executor => StudyContent::Executor(executor::run(workspace, selection)?),
+            Part::Baselines => StudyContent::Baselines(mpi_baselines::run(selection)?),
+            Part::Mira => StudyContent::Mira(mira::run(&Progress::new(&|doing| log::info!("{doing}")))?),
             Part::Booksim => StudyContent::Booksim(booksim::run(workspace)?),
         };
         let times = match self {
@@ -342,7 +362,7 @@ impl Part {
 /// The parts that have names of cases, with these.
 fn case_names(parts: &[Part]) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let names = |part: &Part| {
-        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, simulator, scale, cures, closed-loop, congestion and executor; --only has another part";
+        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, simulator, scale, cures, closed-loop, congestion, executor and baselines; --only has another part";
         let names = part.case_names()?.ok_or_else(|| Failure::Input(fitting.into()))?;
         Ok((part.name(), names))
     };
@@ -367,6 +387,20 @@ fn fit_interference() -> Result<(), Failure> {
     println!("{}", baselines::fit(&progress)?);
     print!("{}", baselines::fit_buffers(&progress)?);
     Ok(())
+}
+
+fn fit_bgq() -> Result<(), Failure> {
+    let say = |doing: String| log::info!("{doing}");
+    print!("{}", mira::fit(&Progress::new(&say))?);
+    Ok(())
+}
+
+fn copy_figures() -> Result<(), Failure> {
+    let workspace = Workspace::locate()?;
+    let path = workspace.path("README.md");
+    let text = text_file::read(&path, MAX_README)
+        .map_err(|e| Failure::Input(format!("{} cannot be read: {e}", path.display())))?;
+    write(&path, &readme::with_figures(&text, &workspace.path("docs/results"))?)
 }
 
 fn pages(directory: Option<PathBuf>) -> Result<(), Failure> {

@@ -202,6 +202,8 @@ pub struct TableXii {
     pub nodes: u32,
     pub k: [usize; 4],
     pub gigabytes_per_second: [[f64; 4]; 3],
+    /// By pattern.
+    pub mpi: [f64; 3],
 }
 
 #[derive(Debug, Deserialize)]

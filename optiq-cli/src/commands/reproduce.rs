@@ -43,7 +43,7 @@ Examples:
 
 A claim that is not shown is no failure: the exit status is 0, and the verdict says what was seen. With --nodes a claim runs
 on another partition than the published one, and its published numbers are shown but not judged by. O5 to O13, O15 to
-O19, O21, 91, B1 to B18, K2 to K8, C1, C2, C4, C5 and Y1 to Y5 take minutes, O6 twenty. O6 to O11, O18 and O19 move fewer bytes in larger packets than published; their pages say
+O19, O21, 91, B1 to B18, K2 to K8, C1, C2, C4, C5 and Y1 to Y5 take minutes, O6 an hour. O6 to O11, O14, O18 and O19 move fewer bytes in larger packets than published; their pages say
 what that changes. With --scale and --packets they take others, and with more than their own nothing is judged.")]
 pub struct Arguments {
     /// Claims, such as O1, or 91 for the 91 cases
@@ -61,10 +61,10 @@ pub struct Arguments {
     /// 91, O6 and O15: take the cases from a file like data/thesis91.toml instead; - is standard input
     #[arg(long, value_name = "FILE")]
     cases: Option<PathBuf>,
-    /// O5 to O11, O18, O19, O21: divide all bytes by N instead of the claim's own divisor; K2 to K5, K8: numbers of messages by N
+    /// O5 to O11, O14, O18, O19, O21: divide all bytes by N instead of the claim's own divisor; K2 to K5, K8: numbers of messages by N
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     scale: Option<u64>,
-    /// O5 to O11, O18, O19, O21: packets N times as large as the machine's instead of the claim's own factor; K2 to K5: N times the
+    /// O5 to O11, O14, O18, O19, O21: packets N times as large as the machine's instead of the claim's own factor; K2 to K5: N times the
     /// claim's own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     packets: Option<u64>,

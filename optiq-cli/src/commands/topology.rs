@@ -330,6 +330,7 @@ pub fn routing(routing: &Routing) -> String {
         }
         Routing::Zone(zone) if zone.is_random() => format!("Blue Gene/Q zone {}, seed {}", zone.id(), zone.seed()),
         Routing::Zone(zone) => format!("Blue Gene/Q zone {}", zone.id()),
+        Routing::MinimalAdaptive => "minimal adaptive: any direction that leads closer, packet by packet".into(),
         Routing::Table(t) => t.describe().into(),
     }
 }

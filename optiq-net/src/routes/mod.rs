@@ -3,6 +3,7 @@
 mod equal_cost;
 mod grid;
 mod shortest;
+mod spread;
 mod table;
 
 use crate::error::NetError;
@@ -10,6 +11,7 @@ use crate::geometry::Grid;
 use crate::ids::{LinkId, NodeId};
 use crate::network::{Derived, Network};
 use crate::routing::Routing;
+use crate::routing::dimension_order::DimensionOrder;
 
 fn grid_of<'n>(network: &'n Network, what: &str) -> Result<&'n Grid, NetError> {
     let none = || NetError::Routing(format!("{what} needs a mesh or a torus; this network has no grid"));
@@ -93,6 +95,7 @@ impl Network {
             Routing::Shortest | Routing::EqualCost(_) => Ok(()),
             Routing::DimensionOrder(order) => order.check(grid_of(self, "dimension-order routing")?),
             Routing::Zone(_) => grid_of(self, "zone routing").map(|_| ()),
+            Routing::MinimalAdaptive => grid_of(self, "minimal adaptive routing").map(|_| ()),
             Routing::Table(table) => table.check(self),
         }
     }
@@ -105,6 +108,10 @@ impl Network {
             Routing::EqualCost(rule) => rule.route(self, src, src, dst, route),
             Routing::DimensionOrder(order) => order.route(self, src, dst, route),
             Routing::Zone(zone) => zone.route(self, src, dst, route),
+            Routing::MinimalAdaptive => {
+                let grid = self.geometry.grid();
+                grid.and_then(|grid| DimensionOrder::ascending(grid).route(self, src, dst, route))
+            }
             Routing::Table(table) => table.route(self, src, src, dst, route),
         };
         if done.is_none() {

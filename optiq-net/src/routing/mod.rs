@@ -30,6 +30,10 @@ pub enum Routing {
     DimensionOrder(DimensionOrder),
     /// One of Blue Gene/Q's four routing zones on a grid.
     Zone(Zone),
+    /// On a grid, any direction that leads closer, packet by packet (minimal adaptive). Software knows what that puts on links
+    /// ([`Network::spread_load`](crate::Network::spread_load)), but of no single packet which links it takes: it controls a path only
+    /// hop by hop. [`Network::route`](crate::Network::route) is the escape route, dimension by dimension.
+    MinimalAdaptive,
     /// Next hops from a table, or computed: d-mod-k and s-mod-k on fat trees, minimal routing on dragonflies.
     Table(NextHops),
 }
@@ -43,8 +47,13 @@ impl Routing {
             Routing::EqualCost(rule) => rule.is_destination_based(),
             Routing::Table(table) => table.is_destination_based(),
             Routing::DimensionOrder(order) => order.is_destination_based(),
-            Routing::Zone(_) => false,
+            Routing::Zone(_) | Routing::MinimalAdaptive => false,
         }
+    }
+
+    /// Whether routers choose packet by packet, so that a path is controlled hop by hop only.
+    pub fn is_adaptive(&self) -> bool {
+        *self == Routing::MinimalAdaptive
     }
 
     /// The order of the dimensions of `grid` and the tie rule, if they are the same for all packets.
@@ -52,6 +61,7 @@ impl Routing {
         match self {
             Routing::DimensionOrder(order) => Some((order.order().to_vec(), order.ties())),
             Routing::Zone(zone) => zone.fixed_order(grid),
+            Routing::MinimalAdaptive => Some((DimensionOrder::ascending(grid).order().to_vec(), Ties::Positive)),
             Routing::Shortest | Routing::EqualCost(_) | Routing::Table(_) => None,
         }
     }
@@ -78,6 +88,7 @@ impl Routing {
                 h.u64(u64::from(zone.id()));
                 h.u64(if zone.is_random() { zone.seed() } else { 0 });
             }
+            Routing::MinimalAdaptive => h.u64(7),
             Routing::Table(table) => table.fingerprint(h),
         }
     }

@@ -66,7 +66,7 @@ impl Basis {
     /// What routing and model allow.
     pub fn of(network: &Network, routing: Policy, model: &Model) -> Self {
         let draws = model.router.ties == Ties::Random && network.geometry().grid().is_some();
-        match routing {
+        match routing.on(network) {
             Policy::Fabric if draws => Basis::TiesEstimate,
             Policy::Fabric => Basis::Routes,
             _ => Basis::AdaptiveEstimate,

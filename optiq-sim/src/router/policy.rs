@@ -52,6 +52,12 @@ impl Policy {
         }
     }
 
+    /// What packets do on a network where this is asked for: the fabric's own routing is adaptive where the network says so
+    /// ([`optiq_net::Routing::MinimalAdaptive`]).
+    pub fn on(self, network: &Network) -> Self {
+        if self == Policy::Fabric && network.routing().is_adaptive() { Policy::MinimalAdaptive } else { self }
+    }
+
     /// Without its threshold.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -112,6 +118,14 @@ impl FromStr for Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_network_with_adaptive_routing_is_simulated_so() {
+        let on = |spec: &str, policy: Policy| policy.on(&Network::from_spec(spec).unwrap());
+        assert_eq!(on("torus:4x4,routing=adaptive", Policy::Fabric), Policy::MinimalAdaptive);
+        assert_eq!(on("torus:4x4", Policy::Fabric), Policy::Fabric);
+        assert_eq!(on("torus:4x4", Policy::MinimalAdaptive), Policy::MinimalAdaptive);
+    }
 
     #[test]
     fn names_are_read_as_they_are_written() {

@@ -121,7 +121,7 @@ impl<'n> Routes<'n> {
             let wraps = grid.wrap().iter().zip(grid.dims()).any(|(&wrap, &length)| wrap && length > 2);
             self.rank = (0..dims).collect();
             match (network.routing(), ports.order()) {
-                (Routing::DimensionOrder(_) | Routing::Zone(_), Some(order)) => {
+                (Routing::DimensionOrder(_) | Routing::Zone(_) | Routing::MinimalAdaptive, Some(order)) => {
                     order.dims().iter().enumerate().for_each(|(i, &d)| self.rank[usize::from(d)] = i as u32);
                     return Ok(if wraps { Classes::Datelines(0) } else { Classes::One });
                 }

@@ -33,6 +33,9 @@ pub fn cost_model(model: &Model, network: &Network, carry: Carry) -> CostModel {
         // The chunk, and the message that announces it.
         Carry::OneSided => (2, PUT_PLANNED_LINK_EFFICIENCY, PUT_STORE_AND_FORWARD_LINK_EFFICIENCY),
     };
+    // Where routers choose, every plan has relays at every host.
+    let adaptive = network.routing().is_adaptive();
+    let planned = if adaptive { store_and_forward } else { planned };
     let chunk = send * messages + receive + forward;
     CostModel {
         agreement_seconds: f64::from(steps) * latency,

@@ -178,7 +178,9 @@ pub fn congestion(net: &Network, load: &LinkLoad) -> f64 {
 /// The load of the demands on the fabric's own routes.
 pub(crate) fn direct_load(net: &Network, demands: &[Demand]) -> Result<LinkLoad, NetError> {
     let load = |part: &[Demand]| net.route_load(part.iter().map(|d| (d.src, d.dst, d.bytes)));
-    let (first, second) = in_two(demands, demands.len() >= MANY, load);
+    // Where routers choose, what one demand takes depends on the others.
+    let apart = demands.len() >= MANY && !net.routing().is_adaptive();
+    let (first, second) = in_two(demands, apart, load);
     let mut sum = first?;
     if let Some(second) = second {
         sum.merge(net, &second?)?;

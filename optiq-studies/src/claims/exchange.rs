@@ -6,7 +6,7 @@ use optiq_net::Network;
 use optiq_sim::simulated_exchange::method::{Executor, TransferMethod};
 use optiq_sim::simulated_exchange::run::{ExchangeSetting, SimulatedRun};
 use optiq_sim::time::Time;
-use optiq_sim::{Model, RunOptions};
+use optiq_sim::{Limits, Model, RunOptions};
 use optiq_solver::demands::Demand;
 use std::time::Instant;
 
@@ -17,6 +17,17 @@ pub fn simulate(
     demands: &[Demand],
     method: TransferMethod,
     progress: &Progress,
+) -> Result<SimulatedRun, Failure> {
+    simulate_within(network, model, demands, method, (None, progress))
+}
+
+/// As [`simulate`], but the run ends after so many seconds of simulated time, if any are given.
+pub fn simulate_within(
+    network: &Network,
+    model: &Model,
+    demands: &[Demand],
+    method: TransferMethod,
+    (seconds, progress): (Option<f64>, &Progress),
 ) -> Result<SimulatedRun, Failure> {
     let prepared = ExchangeSetting { network, model, demands, executor: Executor::of(model) }.prepare(method)?;
     let (name, link_bound) = (prepared.name().to_owned(), prepared.link_bound());
@@ -30,6 +41,7 @@ pub fn simulate(
             rate / 1e6,
         ));
     };
-    let options = RunOptions { threads: 1, seed: 1, progress: Some(&tell), ..RunOptions::default() };
+    let limits = Limits { time: seconds.map(Time::from_seconds), ..Limits::default() };
+    let options = RunOptions { threads: 1, seed: 1, limits, progress: Some(&tell), ..RunOptions::default() };
     Ok(prepared.simulate(&options)?)
 }

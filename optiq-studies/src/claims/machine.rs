@@ -1,15 +1,19 @@
 //! The simulated machine of the claims that were measured on Mira, and how far runs on it are smaller than the published
 //! ones.
 
+use super::baselines::{self, Strongest};
 use super::exchange::simulate;
 use super::setting::{Setting, with_planner};
 use crate::compared_method::ComparedMethod;
 use crate::failure::Failure;
+use crate::findings::{Cell, Column, column};
 use optiq_net::Network;
 use optiq_sim::Model;
 use optiq_sim::simulated_exchange::method::{MpiAlgorithm, TransferMethod};
 use optiq_sim::simulated_exchange::run::SimulatedRun;
+use optiq_solver::CandidateMethod;
 use optiq_solver::Demand;
+use optiq_solver::pipeline::{K, PlanOptions};
 use optiq_solver::planner::PlannerName;
 use optiq_transport::ScheduleOptions;
 
@@ -40,13 +44,22 @@ pub struct Machine<'a> {
     setting: &'a Setting<'a>,
     model: Model,
     scale: Scale,
+    candidates: CandidateMethod,
     /// Whether runs are no smaller than the claim's own: smaller ones are not judged.
     pub judged: bool,
 }
 
+/// The set-up of the strongest MPI, in rows of MPI; see [`Measured::beside_the_strongest`].
+pub const STRONGEST_SETUP: Column = column("strongest MPI", "strongest_mpi", 0);
+
+/// The throughput over that of the strongest MPI.
+pub const TIMES_STRONGEST: Column = column("times the strongest MPI", "times_strongest_mpi", 2);
+
 /// How one method of moving the bytes did.
 pub struct Measured {
     pub method: ComparedMethod,
+    /// The strongest MPI for the same demands, where it was looked for.
+    pub strongest: Option<Strongest>,
     pub seconds: f64,
     /// GB/s (decimal), all bytes over the time.
     pub gigabytes: f64,
@@ -57,6 +70,46 @@ pub struct Measured {
     pub paths: usize,
     pub paths_per_pair_max: usize,
     pub paths_per_pair_mean: f64,
+}
+
+impl Measured {
+    /// Of a run, beside MPI's; paths, the most of a pair and their mean.
+    fn of(
+        method: ComparedMethod,
+        run: &SimulatedRun,
+        (demands, mpi): (&[Demand], Option<&Measured>),
+        (paths, paths_per_pair_max, paths_per_pair_mean): (usize, usize, f64),
+    ) -> Self {
+        let seconds = run.seconds();
+        let bytes = demands.iter().map(|d| d.bytes as f64).sum::<f64>();
+        Measured {
+            method,
+            strongest: None,
+            seconds,
+            gigabytes: bytes / seconds / 1e9,
+            times_mpi: mpi.map_or(1.0, |mpi| mpi.seconds / seconds),
+            share_of_bound: run.link_bound / seconds,
+            paths,
+            paths_per_pair_max,
+            paths_per_pair_mean,
+        }
+    }
+
+    /// Over the throughput of the strongest MPI, where that was looked for.
+    pub fn times_strongest(&self) -> Option<f64> {
+        self.strongest.map(|strongest| strongest.seconds / self.seconds)
+    }
+
+    /// GB/s of the strongest MPI for the same demands; 0 where it was not looked for.
+    pub fn strongest_gigabytes(&self) -> f64 {
+        self.strongest.map_or(0.0, |strongest| self.gigabytes * self.seconds / strongest.seconds)
+    }
+
+    /// The cells of [`STRONGEST_SETUP`] and [`TIMES_STRONGEST`].
+    pub fn beside_the_strongest(&self) -> [Cell; 2] {
+        let setup = self.strongest.filter(|_| self.method == ComparedMethod::Mpi).map(|s| s.setup.to_string());
+        [setup.map_or(Cell::Nothing, Cell::Text), self.times_strongest().into()]
+    }
 }
 
 impl<'a> Machine<'a> {
@@ -84,7 +137,18 @@ impl<'a> Machine<'a> {
         model.link.packet_bytes = model.link.packet_bytes.saturating_mul(scale.packets);
         model.router.buffer_bytes = model.router.buffer_bytes.saturating_mul(scale.packets);
         model.check().map_err(|e| Failure::Input(format!("--packets {}: {e}", scale.packets)))?;
-        Ok(Machine { setting, model, scale, judged })
+        Ok(Machine { setting, model, scale, candidates: CandidateMethod::default(), judged })
+    }
+
+    /// The same machine with plans over the thesis's candidates, the 50 shortest paths of each pair.
+    pub fn with_thesis_candidates(self) -> Self {
+        Machine { candidates: CandidateMethod::Yen, ..self }
+    }
+
+    /// The options of a planner.
+    fn options(&self, name: PlannerName) -> PlanOptions {
+        let k = (self.candidates == CandidateMethod::Yen).then_some(K);
+        PlanOptions { method: self.candidates, k, ..with_planner(name) }
     }
 
     /// Demands with their bytes divided; none becomes empty.
@@ -111,39 +175,48 @@ impl<'a> Machine<'a> {
         planners: &[PlannerName],
         what: &str,
     ) -> Result<Vec<Measured>, Failure> {
-        let mut found: Vec<Measured> = Vec::with_capacity(1 + planners.len());
-        let bytes = demands.iter().map(|d| d.bytes as f64).sum::<f64>();
-        let mut add = |method, run: &SimulatedRun, (paths, most, mean): (usize, usize, f64)| {
-            let seconds = run.seconds();
-            let times_mpi = found.first().map_or(1.0, |mpi| mpi.seconds / seconds);
-            found.push(Measured {
-                method,
-                seconds,
-                gigabytes: bytes / seconds / 1e9,
-                times_mpi,
-                share_of_bound: run.link_bound / seconds,
-                paths,
-                paths_per_pair_max: most,
-                paths_per_pair_mean: mean,
-            });
-        };
         self.setting.progress.now(format!("{what}: MPI"));
-        add(
-            ComparedMethod::Mpi,
-            &self.run(net, demands, TransferMethod::Mpi(MpiAlgorithm::Linear))?,
-            (demands.len(), 1, 1.0),
-        );
+        let run = self.run(net, demands, TransferMethod::Mpi(MpiAlgorithm::Linear))?;
+        let mpi = Measured::of(ComparedMethod::Mpi, &run, (demands, None), (demands.len(), 1, 1.0));
+        let planned = self.compare_planned(net, demands, planners, Some(&mpi), what)?;
+        Ok(std::iter::once(mpi).chain(planned).collect())
+    }
+
+    /// Each of the planners that this build has, beside what was measured of MPI.
+    pub fn compare_planned(
+        &self,
+        net: &Network,
+        demands: &[Demand],
+        planners: &[PlannerName],
+        mpi: Option<&Measured>,
+        what: &str,
+    ) -> Result<Vec<Measured>, Failure> {
+        let mut found = Vec::with_capacity(planners.len());
         for &name in planners {
             self.setting.progress.now(format!("{what}: planning with {name}"));
-            let Some(planned) = self.setting.plan(net, demands, &with_planner(name), None)? else { continue };
+            let Some(planned) = self.setting.plan(net, demands, &self.options(name), None)? else { continue };
             let r = &planned.report;
             let paths = (r.paths, r.paths_per_demand_max, r.paths_per_demand_mean);
-            add(
-                ComparedMethod::Planned(name),
-                &self.run(net, demands, TransferMethod::Planned(Box::new(planned), ScheduleOptions::default()))?,
-                paths,
-            );
+            let method = TransferMethod::Planned(Box::new(planned), ScheduleOptions::default());
+            let run = self.run(net, demands, method)?;
+            found.push(Measured::of(ComparedMethod::Planned(name), &run, (demands, mpi), paths));
         }
+        Ok(found)
+    }
+
+    /// [`Machine::compare`], with the strongest MPI beside each.
+    pub fn compare_with_strongest(
+        &self,
+        net: &Network,
+        demands: &[Demand],
+        planners: &[PlannerName],
+        what: &str,
+    ) -> Result<Vec<Measured>, Failure> {
+        let mut found = self.compare(net, demands, planners, what)?;
+        let Some(published) = found.first().map(|mpi| mpi.seconds) else { return Ok(found) };
+        let waiting = (what, self.setting.progress);
+        let strongest = baselines::strongest(net, &self.model, demands, published, waiting)?;
+        found.iter_mut().for_each(|m| m.strongest = Some(strongest));
         Ok(found)
     }
 

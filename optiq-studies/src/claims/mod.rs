@@ -4,7 +4,8 @@
 //! Published numbers are data (`published.rs`), so are the 91 cases (`thesis_cases.rs`).
 
 mod all_cases;
-mod applications;
+pub(crate) mod applications;
+pub mod baselines;
 mod dragonfly_plus;
 mod exchange;
 mod fabrics;
@@ -15,6 +16,7 @@ mod interface;
 pub mod interference;
 pub mod list;
 mod machine;
+pub mod marks;
 mod outlook;
 pub mod page;
 mod picture;

@@ -2,7 +2,8 @@
 //!
 //! All of these are among the 91 cases, and are found there by their names.
 
-use super::machine::{Machine, Measured, ORDER, PLANNERS, Scale};
+use super::baselines;
+use super::machine::{Machine, Measured, ORDER, PLANNERS, STRONGEST_SETUP, Scale, TIMES_STRONGEST};
 use super::setting::Setting;
 use super::thesis_cases::{self, Case};
 use crate::compared_method::ComparedMethod;
@@ -17,8 +18,8 @@ use optiq_solver::planner::PlannerName;
 /// A sixteenth of the published bytes in packets of 4 KiB: within minutes, and each page says what that changes.
 pub const SCALE: Scale = Scale { bytes: 16, packets: 8 };
 
-/// An eighth where throughputs at different distances are compared: latencies must not matter.
-const FEW: Scale = Scale { bytes: 8, packets: 8 };
+/// All bytes where throughputs at different distances are compared: latencies must not matter.
+const ALL_BYTES: Scale = Scale { bytes: 1, packets: 8 };
 
 /// The partition of the one case that is run both scaled and in full.
 pub const CHECKED: u32 = 512;
@@ -29,12 +30,14 @@ struct Family<'a> {
     machine: Machine<'a>,
     cases: Vec<Case>,
     rows: Vec<Row>,
+    /// Of the largest partition that was simulated.
+    most_hosts: usize,
 }
 
 impl<'a> Family<'a> {
     fn new(setting: &'a Setting<'a>, scale: Scale) -> Result<Self, Failure> {
         let machine = Machine::new(setting, scale)?;
-        Ok(Family { setting, machine, cases: thesis_cases::built_in()?, rows: Vec::new() })
+        Ok(Family { setting, machine, cases: thesis_cases::built_in()?, rows: Vec::new(), most_hosts: 0 })
     }
 
     fn full(&self, id: &str, net: &Network) -> Result<Vec<Demand>, Failure> {
@@ -43,10 +46,11 @@ impl<'a> Family<'a> {
         Ok(case.demands(net.hosts())?)
     }
 
-    fn compare(&self, id: &str, net: &Network) -> Result<(Vec<Demand>, Vec<Measured>), Failure> {
+    fn compare(&mut self, id: &str, net: &Network) -> Result<(Vec<Demand>, Vec<Measured>), Failure> {
         let demands = self.machine.scaled(self.full(id, net)?);
         let what = format!("case {id} on {} nodes", net.hosts());
-        let found = self.machine.compare(net, &demands, &PLANNERS, &what)?;
+        self.most_hosts = self.most_hosts.max(net.hosts());
+        let found = self.machine.compare_with_strongest(net, &demands, &PLANNERS, &what)?;
         Ok((demands, found))
     }
 
@@ -66,6 +70,7 @@ impl<'a> Family<'a> {
         let what = format!("case {id} on {CHECKED} nodes");
         let scaled = self.machine.note(&net, &self.full(id, &net)?, &what)?;
         notes.splice(0..0, scaled);
+        notes.push(baselines::note(self.most_hosts));
         Ok(Findings::new(columns, self.rows, notes).with_plot(plot))
     }
 }
@@ -87,6 +92,8 @@ const BY_NODES: &[Column] = &[
     column("planner", "planner", 0),
     column("simulated, GB/s", "gigabytes_per_second", 1),
     column("times MPI", "times_mpi", 2),
+    STRONGEST_SETUP,
+    TIMES_STRONGEST,
     column("of the gain on the fewest nodes, %", "of_first_percent", 1),
     column("share of the bound, %", "share_of_bound_percent", 1),
 ];
@@ -122,12 +129,15 @@ fn by_nodes(setting: &Setting, title: &str, id: impl Fn(&str) -> String) -> Resu
                     }),
                 };
                 plot.set(pattern, m.method.as_str(), i, m.times_mpi);
+                let [setup, times_strongest] = m.beside_the_strongest();
                 let cells = vec![
                     pattern.into(),
                     u64::from(nodes).into(),
                     m.method.as_str().into(),
                     m.gigabytes.into(),
                     m.times_mpi.into(),
+                    setup,
+                    times_strongest,
                     percent(left),
                     percent(m.share_of_bound),
                 ];
@@ -168,6 +178,8 @@ const BY_DISTANCE: &[Column] = &[
     column("ours", "paths", 0),
     column("simulated, GB/s", "gigabytes_per_second", 1),
     column("times MPI", "times_mpi", 2),
+    STRONGEST_SETUP,
+    TIMES_STRONGEST,
     column("at its link bound, GB/s", "bound_gigabytes_per_second", 1),
     column("share of the bound, %", "share_of_bound_percent", 1),
 ];
@@ -176,7 +188,7 @@ const BY_DISTANCE: &[Column] = &[
 pub fn distances(setting: &Setting) -> Result<Findings, Failure> {
     let viii = &setting.published.table_viii;
     let partition = setting.partition(viii.nodes)?;
-    let mut family = Family::new(setting, FEW)?;
+    let mut family = Family::new(setting, ALL_BYTES)?;
     let judged = partition.published && family.machine.judged;
     let positions: Vec<usize> = (1..=viii.disjoint.distance_max.len()).collect();
     let title = format!("Figure 11, simulated: destinations farther and farther away, {} nodes", partition.nodes);
@@ -210,6 +222,7 @@ pub fn distances(setting: &Setting) -> Result<Findings, Failure> {
                     limits.push((m.method, near.gigabytes / near.share_of_bound, m.gigabytes / m.share_of_bound));
                 }
                 plot.set(pattern, m.method.as_str(), i, m.gigabytes);
+                let [setup, times_strongest] = m.beside_the_strongest();
                 let cells = vec![
                     pattern.into(),
                     positions[i].into(),
@@ -222,6 +235,8 @@ pub fn distances(setting: &Setting) -> Result<Findings, Failure> {
                     m.paths.into(),
                     m.gigabytes.into(),
                     m.times_mpi.into(),
+                    setup,
+                    times_strongest,
                     (m.gigabytes / m.share_of_bound).into(),
                     percent(m.share_of_bound),
                 ];
@@ -282,6 +297,8 @@ const BY_DESTINATIONS: &[Column] = &[
     column("planner", "planner", 0),
     column("simulated, GB/s", "gigabytes_per_second", 1),
     column("times MPI", "times_mpi", 2),
+    STRONGEST_SETUP,
+    TIMES_STRONGEST,
     column("share of the bound, %", "share_of_bound_percent", 1),
 ];
 
@@ -308,12 +325,15 @@ pub fn destinations(setting: &Setting) -> Result<Findings, Failure> {
                     }),
                 };
                 plot.set(pattern, m.method.as_str(), i, m.times_mpi);
+                let [setup, times_strongest] = m.beside_the_strongest();
                 let cells = vec![
                     pattern.into(),
                     u64::from(each).into(),
                     m.method.as_str().into(),
                     m.gigabytes.into(),
                     m.times_mpi.into(),
+                    setup,
+                    times_strongest,
                     percent(m.share_of_bound),
                 ];
                 family.row(cells, verdict);
@@ -332,6 +352,7 @@ const BY_PAIRING: &[Column] = &[
     column("simulated mean, GB/s", "gigabytes_per_second", 2),
     column("published times MPI", "published_times_mpi", 2),
     column("simulated times MPI", "times_mpi", 2),
+    TIMES_STRONGEST,
     column("of the draws, least", "times_mpi_min", 2),
     column("most", "times_mpi_max", 2),
 ];
@@ -355,6 +376,8 @@ pub fn pairings(setting: &Setting) -> Result<Findings, Failure> {
             let method = draws[0][i].method;
             let (published, base, ours) = (ix.of(method)[p], ix.mpi[p], mean(i));
             let times = ours / mean(0);
+            // The mean throughput of the strongest MPI of each draw.
+            let strongest = draws.iter().map(|d| d[0].strongest_gigabytes()).sum::<f64>() / draws.len() as f64;
             let each = || draws.iter().map(|d| d[i].times_mpi);
             let verdict = match method {
                 ComparedMethod::Planned(PlannerName::Heuristic2 | PlannerName::Optimal) if judged => {
@@ -373,6 +396,7 @@ pub fn pairings(setting: &Setting) -> Result<Findings, Failure> {
                 ours.into(),
                 (published / base).into(),
                 times.into(),
+                (ours / strongest).into(),
                 each().fold(f64::INFINITY, f64::min).into(),
                 each().fold(0.0, f64::max).into(),
             ];

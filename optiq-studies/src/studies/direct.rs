@@ -137,6 +137,22 @@ impl DirectContent {
     /// Of the page.
     pub const TITLE: &'static str = "Direct messages: OPTIQ beside MPI's algorithms where forwarding gains little";
 
+    /// What the README says of it; nothing without held-out cases.
+    pub fn for_readers(&self, page: &str) -> Option<String> {
+        let held_out = self.benches.iter().filter(|bench| bench.role == CaseRole::HeldOut);
+        let cases: Vec<Compared<'_>> = held_out.flat_map(|bench| bench.compared()).collect();
+        let over_mpi: Vec<f64> = cases.iter().map(|c| c.case.ratio).collect();
+        let over_best: Vec<f64> = cases.iter().map(Compared::over_best).collect();
+        Some(format!(
+            "Where forwarding does not help, direct messages go by a timetable: over {} held-out cases on a switch, a fat tree and a \
+             dragonfly OPTIQ is {:.3} x as fast as MPI as it comes, and {:.3} x as fast as the better of Open MPI's two algorithms, case by \
+             case; [all figures]({page}).",
+            cases.len(),
+            geometric_mean(&over_mpi)?,
+            geometric_mean(&over_best)?
+        ))
+    }
+
     /// The page below its circumstances.
     pub fn body(&self) -> String {
         let mut page = format!(

@@ -1,6 +1,7 @@
 //! What is measured beside the thesis's claims. Each study has its content, which documents keep, a function that runs it, and the
 //! body of its page.
 
+pub mod baselines;
 pub mod booksim;
 pub mod closed_loop;
 pub mod codes;
@@ -11,6 +12,7 @@ pub mod executor;
 pub mod io;
 pub mod lab;
 pub mod lab_jobs;
+pub mod mira;
 pub mod preload;
 pub mod profiler;
 pub mod profiles;

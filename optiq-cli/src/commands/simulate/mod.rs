@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use clap::{Args, ValueEnum};
 use document::ExchangeDocument;
 use optiq_lower::choices::{DirectOrder, LegsChoice};
-use optiq_net::units;
+use optiq_net::{Network, Routing, units};
 use optiq_sim::model::Carry;
 use optiq_sim::simulated_exchange::method::{Executor, MpiAlgorithm, TransferMethod};
 use optiq_sim::simulated_exchange::run::{ExchangeSetting, SimulatedRun};
@@ -271,7 +271,7 @@ impl Arguments {
         let progress = Progress::start("");
         let parameters = PlannerOptions { maxload: self.planning.maxload, chunk: self.planning.chunk };
         planner::create(self.planning.planner(), &parameters)?;
-        let net = self.topology.load(&progress)?;
+        let net = self.fabric(self.topology.load(&progress)?)?;
         let model = match self.model.as_str() {
             "auto" => Model::for_network(&net),
             name => Model::read(name)?,
@@ -319,6 +319,13 @@ impl Arguments {
         }
         // Half a result is none to build upon.
         Ok(if runs.iter().all(SimulatedRun::finished) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// The network that plans are made for: with `--routing adaptive` one whose routers choose, as planners know then what direct
+    /// messages put on its links and that they control a path hop by hop only.
+    fn fabric(&self, net: Network) -> Result<Network, Failure> {
+        let adaptive = self.routing == Some(Policy::MinimalAdaptive) && net.geometry().grid().is_some();
+        Ok(if adaptive { net.with_routing(Routing::MinimalAdaptive)? } else { net })
     }
 
     fn runs(&self, runner: &run::Runner<'_>) -> Result<Vec<SimulatedRun>, Failure> {
