@@ -98,7 +98,8 @@ impl Noise {
     pub fn blurs(&self, what: &str, asked_seconds: f64) -> Option<String> {
         let noise = self.seconds();
         (asked_seconds > 0.0 && asked_seconds <= noise).then(|| {
-            format!("{what} of {} is asked for, and {} is {}", micro(asked_seconds), self.owner(), micro(noise))
+            let [asked, noise] = [asked_seconds, noise].map(micro);
+            format!("{what} of {asked} is asked for, and the scheduler's noise is {noise}")
         })
     }
 }
