@@ -145,6 +145,14 @@ pub const OPTIONS: &[OptionRecord] = &[
         set: |c, v| put(&mut c.direct_order, parsed(v)?),
     },
     OptionRecord {
+        name: "OPTIQ_COMBINE",
+        takes: "auto | no | always, with ,radix=R ,carriers=C ,message=SIZE",
+        default: "auto",
+        doc: "Whether messages of the ranks of a host travel together, in calls so small that ranks do not agree on them: gathered in shared memory, carried by C ranks of each host in rounds of Bruck's algorithm with radix R, up to a message of SIZE between two ranks; auto does so where it is predicted to pay and was measured to be faster than MPI, and chooses what is not given.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.combine, parsed(v)?),
+    },
+    OptionRecord {
         name: "OPTIQ_CHUNK",
         takes: "auto | thesis | size",
         default: "auto",

@@ -41,6 +41,8 @@ pub(super) struct Fabric {
     /// Gathered exchanges so far: they use the two halves of the shared memory in turn.
     pub(super) gathered: Cell<u64>,
     pub(super) learning: Learning,
+    /// Some rank shares its processor; the same on all ranks.
+    pub(super) shared_processors: bool,
     /// Whether agreements are patient ([`Reduction::new`]); the same on all ranks.
     pub(super) patient: bool,
 }
@@ -185,7 +187,19 @@ impl Fabric {
             parts.log();
         }
         let gathered = Cell::new(0);
-        Ok(Self { network, placement, transport, tracer, model, shared, gathered, learning, patient })
+        let shared_processors = agreed.shared_processors;
+        Ok(Self {
+            network,
+            placement,
+            transport,
+            tracer,
+            model,
+            shared,
+            gathered,
+            learning,
+            shared_processors,
+            patient,
+        })
     }
 
     /// What this rank makes of its configuration: a network, a placement, and the cost model if a file has it; nothing;

@@ -112,6 +112,41 @@ fn alltoallv_equals_mpi_with_several_ranks_per_host_and_a_small_budget() {
     }
 }
 
+/// Where exchanges are too small for agreements, whatever they are: datatypes with gaps, in place, messages of their own beside combined
+/// ones, uneven hosts, every radix.
+#[test]
+fn combined_messages_equal_mpi() {
+    let uneven = |hosts: &[u32]| {
+        let lines = hosts.iter().enumerate().flat_map(|(host, &ranks)| vec![format!("{host}\n"); ranks as usize]);
+        lines.collect::<String>()
+    };
+    let directory = tempfile::tempdir().unwrap();
+    // Nodes with 7 and 8 ranks and with one; ranks of a host that are not neighbours.
+    let files = [("a", uneven(&[7, 8, 1])), ("b", uneven(&[3, 1, 2, 1])), ("c", "0\n1\n2\n0\n1\n2\n0\n".into())];
+    for (name, text) in &files {
+        std::fs::write(directory.path().join(name), text).unwrap();
+    }
+    let file = |name: &str| format!("file:{}", directory.path().join(name).display());
+    for (ranks, placement, how) in [
+        (16, file("a"), "always"),
+        (16, "rank:2".into(), "always,radix=2,carriers=2,message=256"),
+        (16, "rank:2".into(), "always,radix=3,carriers=1,message=5000"),
+        (7, file("b"), "always,radix=2"),
+        (7, file("c"), "always,radix=2,message=100KiB"),
+        (4, "rank:2".into(), "always,message=16"),
+    ] {
+        let environment = [
+            ("OPTIQ_TOPOLOGY", "star:8"),
+            ("OPTIQ_PLACEMENT", &placement),
+            ("OPTIQ_MIN_BYTES", "1GB"),
+            ("OPTIQ_COMBINE", how),
+        ];
+        let output = passes(ranks, &["alltoallv"], &environment);
+        let combined = output.matches("served by combined messages").count();
+        assert!(combined > 30, "{how}, {placement}: {combined} cases\n{output}");
+    }
+}
+
 #[test]
 fn small_messages_of_a_hosts_ranks_are_gathered() {
     for (ranks, topology, placement, transport) in [

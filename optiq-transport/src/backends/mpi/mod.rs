@@ -4,6 +4,7 @@
 //! our own preload library on top of MPI never sees, and never disturbs, what happens in here.
 
 mod align;
+mod combined;
 mod comm;
 mod control;
 mod convert;
@@ -20,6 +21,7 @@ mod requests;
 mod shared;
 mod two_sided;
 
+pub use combined::{Combined, CombinedOptions, Side};
 pub use comm::{
     Communicator, Pending, PendingWords, check, in_place, is_initialized, library_version, processor_name, quietly,
 };
