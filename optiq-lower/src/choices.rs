@@ -58,6 +58,8 @@ pub enum TransportChoice {
     TwoSided,
     /// `MPI_Put`.
     OneSided,
+    /// `MPI_Rget`, by the receiver.
+    Pull,
 }
 
 /// Who sends to whom when, where messages go directly.
@@ -126,7 +128,7 @@ impl FromStr for Combine {
 words!(CombineChoice { Auto = "auto", No = "no", Always = "always" });
 words!(Algorithm { Auto = "auto", Multipath = "multipath", Mpi = "mpi" });
 words!(LegsChoice { Auto = "auto", Planned = "planned", Hops = "hops" });
-words!(TransportChoice { Auto = "auto", TwoSided = "two-sided", OneSided = "one-sided" });
+words!(TransportChoice { Auto = "auto", TwoSided = "two-sided", OneSided = "one-sided", Pull = "pull" });
 words!(DirectOrder { Auto = "auto", Timetable = "timetable", Proportion = "proportion" });
 
 #[cfg(test)]

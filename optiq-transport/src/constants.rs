@@ -156,6 +156,10 @@ constants! {
     pub const CONTROL_RECEIVES: usize = 16, "1", "transport.control_receives",
         Chosen { reason: "not recorded when it was set; a few messages from each neighbour of a torus" };
 
+    /// Memory of a rank from which others fetch its chunks; less holds chunks back, more takes memory beyond the budget.
+    pub const PULL_RING_BYTES: u64 = 16 << 20, "B", "transport.pull_ring_bytes",
+        Chosen { reason: "more than forty times the bytes in flight on the busiest leg, and a quarter of the default budget; not swept" };
+
     /// The smallest window of memory that is allocated for puts.
     pub const LEAST_WINDOW_BYTES: u64 = 4096, "B", "transport.least_window_bytes",
         Derived { from: "a page of memory" };

@@ -122,9 +122,9 @@ pub const OPTIONS: &[OptionRecord] = &[
     },
     OptionRecord {
         name: "OPTIQ_TRANSPORT",
-        takes: "auto | two-sided | one-sided",
+        takes: "auto | two-sided | one-sided | pull",
         default: "auto",
-        doc: "The MPI calls that carry chunks; auto follows the rule for the MPI library (`optiq info`), and one-sided falls back to two-sided where windows cannot be had.",
+        doc: "The MPI calls that carry chunks; auto follows the rule for the MPI library (`optiq info`), one-sided puts, with pull receivers fetch, and both fall back to two-sided where windows cannot be had.",
         scope: Scope::Communicator,
         set: |c, v| put(&mut c.transport, parsed(v)?),
     },

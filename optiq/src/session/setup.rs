@@ -19,7 +19,7 @@ use optiq_net::spec::is_auto;
 use optiq_net::{Background, Network};
 use optiq_trace::postcards::{RankHead, RankOptions, RankRecorder};
 use optiq_trace::{TraceOptions, Tracer};
-use optiq_transport::mpi::{Communicator, HostMemory, MINIMA, OneSided, Reduction, ReductionRecord, TwoSided};
+use optiq_transport::mpi::{Communicator, HostMemory, MINIMA, OneSided, Pull, Reduction, ReductionRecord, TwoSided};
 use optiq_transport::{Marked, Rank, Traced, Transport};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -417,9 +417,13 @@ fn back_end(comm: &Rc<Communicator>, config: &Config) -> Result<Box<dyn Transpor
         }
         asked => asked,
     };
-    if choice == TransportChoice::OneSided {
-        match OneSided::new(Rc::clone(comm)) {
-            Ok(transport) => return Ok(Box::new(transport)),
+    if matches!(choice, TransportChoice::OneSided | TransportChoice::Pull) {
+        let made: Result<Box<dyn Transport>, _> = match choice {
+            TransportChoice::Pull => Pull::new(Rc::clone(comm)).map(|transport| Box::new(transport) as _),
+            _ => OneSided::new(Rc::clone(comm)).map(|transport| Box::new(transport) as _),
+        };
+        match made {
+            Ok(transport) => return Ok(transport),
             Err(e) if comm.rank() == Rank(0) => {
                 logger::warn_once(&format!("one-sided transport cannot be had ({e}); using two-sided"));
             }

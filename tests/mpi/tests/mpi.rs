@@ -37,6 +37,18 @@ fn one_sided_conforms() {
 }
 
 #[test]
+fn pulling_conforms() {
+    for ranks in ALL {
+        let rounds = if common::ranks_spin() && ranks > 4 { "3" } else { "12" };
+        passes(ranks, &["conformance", "pull", rounds], &[]);
+    }
+    if Library::CURRENT == Library::OpenMpi {
+        // Gets that its component makes of messages, which need the owner's progress.
+        passes(4, &["conformance", "pull", "12"], &[("OMPI_MCA_osc", "pt2pt"), ("OMPI_MCA_btl", "tcp,self")]);
+    }
+}
+
+#[test]
 fn one_sided_conforms_where_puts_need_the_target() {
     let (rounds, environment) = match Library::CURRENT {
         // UCX emulates puts with messages. Not over TCP, as for Open MPI: MPI_Finalize of MPICH 4.0 hangs there now and then,
@@ -63,6 +75,7 @@ fn cases_over_both_back_ends() {
     for ranks in [2, 3, 4, 5, 9, 16] {
         passes(ranks, &["cases", "two-sided"], &[]);
         passes(ranks, &["cases", "one-sided"], &[]);
+        passes(ranks, &["cases", "pull"], &[]);
     }
 }
 
@@ -79,9 +92,9 @@ fn topology(ranks: u32) -> &'static str {
 #[test]
 fn alltoallv_equals_mpi() {
     for ranks in ALL {
-        for transport in ["two-sided", "one-sided"] {
+        for transport in ["two-sided", "one-sided", "pull"] {
             // A minute and a half on two processors; `one_sided_conforms` has 16 of them.
-            if common::ranks_spin() && transport == "one-sided" && ranks > 7 {
+            if common::ranks_spin() && transport != "two-sided" && ranks > 7 {
                 continue;
             }
             let environment = [

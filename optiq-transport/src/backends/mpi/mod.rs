@@ -16,10 +16,12 @@ mod library;
 mod messages;
 pub mod monitoring;
 mod one_sided;
+mod pull;
 mod reduction;
 mod requests;
 mod shared;
 mod two_sided;
+mod window;
 
 pub use combined::{Combined, CombinedOptions, Side};
 pub use comm::{
@@ -34,6 +36,7 @@ pub use info::{entries_of, info_entries};
 pub use library::Library;
 pub use messages::Message;
 pub use one_sided::OneSided;
+pub use pull::Pull;
 pub use reduction::{MINIMA, Reduction, ReductionRecord};
 pub use shared::HostMemory;
 pub use two_sided::TwoSided;
