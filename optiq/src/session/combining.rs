@@ -4,7 +4,7 @@ use super::agree::Agreement;
 use super::arguments::Arguments;
 use super::outcome::Outcome;
 use super::setup::Fabric;
-use super::small_calls::{Served, SmallCalls, Way};
+use super::small_calls::{Served, Way};
 use super::state::Session;
 use crate::constants::COMBINED_MESSAGE_BYTES;
 use crate::error::Error;
@@ -17,37 +17,6 @@ use optiq_transport::{Execution, Rank, TransportError};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 use std::time::Instant;
-
-/// What a session keeps for combined messages.
-pub(super) struct Combining {
-    pub(super) calls: SmallCalls,
-    /// Once it was worth having.
-    combined: Option<Combined>,
-    /// Whether it was found to be worth having, and was had or not.
-    is_settled: bool,
-    radix: u32,
-    decision: Arc<Decision>,
-    measured_decision: Arc<Decision>,
-}
-
-impl Combining {
-    pub(super) fn new(min_gain: f64) -> Self {
-        let mpi = |reason: &str| Arc::new(Decision::Mpi { reason: reason.into() });
-        Self {
-            calls: SmallCalls::new(min_gain),
-            combined: None,
-            is_settled: false,
-            radix: 0,
-            decision: mpi("no call yet"),
-            measured_decision: mpi("it is measured against combined messages, or was found to be faster"),
-        }
-    }
-
-    /// Whether it holds memory that other ranks see.
-    pub(super) fn shares_memory(&self) -> bool {
-        self.combined.is_some()
-    }
-}
 
 /// The ranks of each host, by host, and how many carry messages.
 fn nodes(fabric: &Fabric, ranks: u32) -> Vec<Vec<Rank>> {

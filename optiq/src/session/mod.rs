@@ -17,6 +17,7 @@ mod agree;
 mod arguments;
 mod call_stack;
 mod calls;
+mod combined_state;
 mod combining;
 mod exchange;
 mod fallback_args;

@@ -1,6 +1,6 @@
 //! What a session holds, how it is made, and what can be asked of it.
 
-use super::combining::Combining;
+use super::combined_state::Combining;
 use super::fast_path::FastPath;
 use super::forecast::Forecast;
 use super::i32_counts::I32Counts;

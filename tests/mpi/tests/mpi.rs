@@ -160,6 +160,31 @@ fn combined_messages_equal_mpi() {
     }
 }
 
+/// By itself a session measures both ways, whichever is faster here, and every byte is right meanwhile.
+#[test]
+fn small_calls_that_come_again_are_right_whoever_serves_them() {
+    let environment = [("OPTIQ_TOPOLOGY", "star:4"), ("OPTIQ_PLACEMENT", "rank:3"), ("OPTIQ_LOG", "debug")];
+    let output = passes(8, &["small", "8,300", "3"], &environment);
+    assert!(output.contains("messages of up to 4096 bytes are combined"), "nothing was prepared:\n{output}");
+    let never = passes(8, &["small", "8", "1"], &[&environment[..], &[("OPTIQ_COMBINE", "no")]].concat());
+    assert!(never.contains("combined in 0 of 7") && !never.contains("are combined, in"), "{never}");
+}
+
+/// Without memory for it, MPI serves.
+#[test]
+fn combined_messages_that_do_not_fit_the_budget_are_not_combined() {
+    let environment = [
+        ("OPTIQ_TOPOLOGY", "star:4"),
+        ("OPTIQ_PLACEMENT", "rank:2"),
+        ("OPTIQ_BUDGET", "1KiB"),
+        ("OPTIQ_COMBINE", "always"),
+        ("OPTIQ_LOG", "info"),
+    ];
+    let output = passes(4, &["small", "8", "1"], &environment);
+    assert!(output.contains("are not combined: 512 bytes of each rank are too few"), "{output}");
+    assert!(output.contains("combined in 0 of 7"), "{output}");
+}
+
 #[test]
 fn small_messages_of_a_hosts_ranks_are_gathered() {
     for (ranks, topology, placement, transport) in [

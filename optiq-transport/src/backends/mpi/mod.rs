@@ -9,6 +9,7 @@ mod comm;
 mod control;
 mod convert;
 mod datatype;
+mod ending;
 pub mod ffi;
 mod fortran;
 mod info;

@@ -9,9 +9,10 @@
 //! target's progress: every rank stays in the progress loop, or in the final barrier, until all are done. The
 //! barrier also keeps a fast rank from putting data of the next exchange over slots of this one.
 
-use super::comm::{Communicator, Pending, byte, check};
+use super::comm::{Communicator, byte, check};
 use super::control::{Control, ControlKind, ControlRecord};
 use super::convert::{LARGEST_COUNT, c_count, c_rank};
+use super::ending::Ending;
 use super::ffi;
 use super::window::Window;
 use crate::capabilities::{Capabilities, SendCompletion};
@@ -37,11 +38,7 @@ pub struct OneSided {
     unflushed: BTreeMap<Rank, Vec<(PathId, u64)>>,
     arrived: InOrder,
     meter: Meter,
-    /// Of the barriers at the ends of exchanges. Ranks come to these at any time between their other collective calls, whose order
-    /// must be the same on all ranks of a communicator (MPI 4.0, section 6.14).
-    ends: Communicator,
-    /// Of the exchange that is ending.
-    barrier: Option<Pending>,
+    ending: Ending,
 }
 
 impl OneSided {
@@ -69,9 +66,8 @@ impl OneSided {
         let control = Control::new(Rc::clone(&comm))?;
         let (posted, unflushed) = (BTreeMap::new(), BTreeMap::new());
         let (arrived, meter) = (InOrder::default(), Meter::default());
-        // SAFETY: a valid communicator of ours.
-        let ends = unsafe { Communicator::duplicate(comm.raw())? };
-        Ok(Self { comm, control, window, posted, unflushed, arrived, meter, ends, barrier: None })
+        let ending = Ending::new(&comm)?;
+        Ok(Self { comm, control, window, posted, unflushed, arrived, meter, ending })
     }
 
     fn window(&self) -> Result<&Window, TransportError> {
@@ -168,19 +164,7 @@ impl Transport for OneSided {
     }
 
     fn end(&mut self) -> Result<bool, TransportError> {
-        let barrier = match self.barrier.take() {
-            Some(barrier) => barrier,
-            None => {
-                // Not once others may have left the barrier: what arrives then is of the next exchange.
-                self.control.poll(|_| ())?;
-                if !self.control.is_quiet() {
-                    return Ok(false);
-                }
-                self.ends.start_barrier()?
-            }
-        };
-        self.barrier = barrier.test()?;
-        Ok(self.barrier.is_none())
+        self.ending.advance(&mut self.control)
     }
 
     fn abandon(&mut self) {

@@ -16,9 +16,10 @@
 //! As with puts, an emulated window needs its owner's progress: every rank stays in the progress loop, or in the final barrier, until all
 //! are done; the barrier also keeps announcements of the next exchange out of this one.
 
-use super::comm::{Communicator, Pending, byte, check};
+use super::comm::{Communicator, byte, check};
 use super::control::{Control, ControlKind, ControlRecord};
 use super::convert::{LARGEST_COUNT, c_count, c_rank};
+use super::ending::Ending;
 use super::ffi;
 use super::requests::Requests;
 use super::window::Window;
@@ -109,9 +110,7 @@ pub struct Pull {
     received: InOrder,
     sent: InOrder,
     meter: Meter,
-    /// Of the barriers at the ends of exchanges, as for puts.
-    ends: Communicator,
-    barrier: Option<Pending>,
+    ending: Ending,
 }
 
 impl Pull {
@@ -136,8 +135,7 @@ impl Pull {
     pub fn new(comm: Rc<Communicator>) -> Result<Self, TransportError> {
         let window = Some(Window::first(&comm)?);
         let control = Control::new(Rc::clone(&comm))?;
-        // SAFETY: a valid communicator of ours.
-        let ends = unsafe { Communicator::duplicate(comm.raw())? };
+        let ending = Ending::new(&comm)?;
         Ok(Self {
             comm,
             control,
@@ -153,8 +151,7 @@ impl Pull {
             received: InOrder::default(),
             sent: InOrder::default(),
             meter: Meter::default(),
-            ends,
-            barrier: None,
+            ending,
         })
     }
 
@@ -316,19 +313,7 @@ impl Transport for Pull {
     }
 
     fn end(&mut self) -> Result<bool, TransportError> {
-        let barrier = match self.barrier.take() {
-            Some(barrier) => barrier,
-            None => {
-                // Not once others may have left the barrier: what arrives then is of the next exchange.
-                self.control.poll(|_| ())?;
-                if !self.control.is_quiet() {
-                    return Ok(false);
-                }
-                self.ends.start_barrier()?
-            }
-        };
-        self.barrier = barrier.test()?;
-        Ok(self.barrier.is_none())
+        self.ending.advance(&mut self.control)
     }
 
     fn abandon(&mut self) {

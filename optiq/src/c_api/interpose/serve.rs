@@ -46,6 +46,7 @@ pub(super) unsafe fn look(call: &Call, next: &dyn Fn() -> c_int) -> c_int {
             }
             code
         }
+        // SAFETY: passed on.
         Err(CallOutcome::NoAgreement) => unsafe { without_agreement(call, next) },
         Err(reason) => {
             count(call.function, reason);

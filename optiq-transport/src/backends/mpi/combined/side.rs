@@ -171,14 +171,11 @@ impl Side {
         tag: c_int,
         comm: &Communicator,
     ) -> Result<ffi::MPI_Request, TransportError> {
-        // SAFETY: a constant, overwritten; a block of the caller's buffer.
-        unsafe {
-            let mut request = ffi::RSMPI_REQUEST_NULL;
-            let (from, count) = (self.address(rank).cast(), self.count(rank));
-            let code = ffi::PMPI_Isend(from, count, self.datatype, rank.0 as c_int, tag, comm.raw(), &mut request);
-            check(code, "MPI_Isend")?;
-            Ok(request)
-        }
+        let (to, raw) = (rank.0 as c_int, comm.raw());
+        // SAFETY: a block of the caller's buffer, by this function's contract.
+        self.begin("MPI_Isend", rank, |block, count, request| unsafe {
+            ffi::PMPI_Isend(block, count, self.datatype, to, tag, raw, request)
+        })
     }
 
     /// Begins to receive a rank's block by itself.
@@ -191,13 +188,23 @@ impl Side {
         tag: c_int,
         comm: &Communicator,
     ) -> Result<ffi::MPI_Request, TransportError> {
-        // SAFETY: a constant, overwritten; a block of the caller's buffer.
-        unsafe {
-            let mut request = ffi::RSMPI_REQUEST_NULL;
-            let (into, count) = (self.address(rank).cast(), self.count(rank));
-            let code = ffi::PMPI_Irecv(into, count, self.datatype, rank.0 as c_int, tag, comm.raw(), &mut request);
-            check(code, "MPI_Irecv")?;
-            Ok(request)
-        }
+        let (from, raw) = (rank.0 as c_int, comm.raw());
+        // SAFETY: a block of the caller's buffer, by this function's contract.
+        self.begin("MPI_Irecv", rank, |block, count, request| unsafe {
+            ffi::PMPI_Irecv(block, count, self.datatype, from, tag, raw, request)
+        })
+    }
+
+    /// A request for a rank's block.
+    fn begin(
+        &self,
+        call: &'static str,
+        rank: Rank,
+        begin: impl FnOnce(*mut c_void, c_int, &mut ffi::MPI_Request) -> c_int,
+    ) -> Result<ffi::MPI_Request, TransportError> {
+        // SAFETY: a constant, overwritten.
+        let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+        check(begin(self.address(rank).cast(), self.count(rank), &mut request), call)?;
+        Ok(request)
     }
 }

@@ -1,4 +1,4 @@
-//! One call of [`Combined`] at one rank, as a state that is stepped.
+//! One call at one rank, as a state that is stepped.
 //!
 //! 1. It packs what it sends and says so; larger messages leave by themselves.
 //! 2. When all ranks of the node have packed, it sends and receives the messages that it carries, each when the blocks are there.
@@ -8,7 +8,8 @@ use super::super::comm::{byte, check};
 use super::super::ffi;
 use super::super::requests::Requests;
 use super::layout::Layout;
-use super::{Combined, Side};
+use super::node::{NO_TAG, Node};
+use super::side::Side;
 use crate::combining::pieces;
 use crate::error::TransportError;
 use optiq_trace::ids::Rank;
@@ -17,8 +18,6 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 /// Of messages that are sent by themselves.
 const ALONE: c_int = 0;
-/// Of nothing.
-pub(super) const NO_TAG: c_int = 32_767;
 /// The message of number `m` has the tag `m` more than this; modulo what every MPI library has, as messages between two ranks with
 /// one tag keep their order.
 const FIRST_TAG: c_int = 1;
@@ -44,7 +43,7 @@ enum Arrival {
 
 /// See the top of the file.
 pub(super) struct Turn<'a> {
-    c: &'a Combined,
+    c: &'a Node,
     receive: Side,
     is_packed: bool,
     carried: Vec<Carried>,
@@ -61,9 +60,9 @@ impl<'a> Turn<'a> {
     /// Packs.
     ///
     /// # Safety
-    /// As [`Combined::exchange`]; the turn must end before the buffers do.
+    /// As for `MPI_Alltoallv`; the turn must end before the buffers do.
     pub(super) unsafe fn begin(
-        c: &'a Combined,
+        c: &'a Node,
         send: &Side,
         receive: &Side,
         in_place: bool,
