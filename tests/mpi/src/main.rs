@@ -73,6 +73,7 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         ["checked"] => persistent::checked(),
         ["progress-thread"] => persistent::thread(),
         ["fault", rest @ ..] => faults::run(rest),
+        ["small-disagreeing"] => small::disagreeing(),
         ["small", sizes, one_in] => small::run(sizes, one_in),
         ["soak", calls, seed] => soak::run(calls, seed),
         ["io", "random", rounds, largest] => io::random(rounds, largest, true),

@@ -170,6 +170,12 @@ fn small_calls_that_come_again_are_right_whoever_serves_them() {
     assert!(never.contains("combined in 0 of 7") && !never.contains("are combined, in"), "{never}");
 }
 
+#[test]
+fn counts_that_disagree_in_combined_messages_are_an_error_where_they_are_seen() {
+    let environment = [("OPTIQ_TOPOLOGY", "star:4"), ("OPTIQ_PLACEMENT", "rank:2"), ("OPTIQ_COMBINE", "always")];
+    passes(4, &["small-disagreeing"], &environment);
+}
+
 /// Without memory for it, MPI serves.
 #[test]
 fn combined_messages_that_do_not_fit_the_budget_are_not_combined() {
