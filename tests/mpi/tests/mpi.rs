@@ -162,7 +162,7 @@ fn combined_messages_equal_mpi() {
 
 /// By itself a session measures both ways, whichever is faster here, and every byte is right meanwhile.
 #[test]
-fn small_calls_that_come_again_are_right_whoever_serves_them() {
+fn small_calls_are_right_combined_or_not() {
     let environment = [("OPTIQ_TOPOLOGY", "star:4"), ("OPTIQ_PLACEMENT", "rank:3"), ("OPTIQ_LOG", "debug")];
     let output = passes(8, &["small", "8,300", "3"], &environment);
     assert!(output.contains("messages of up to 4096 bytes are combined"), "nothing was prepared:\n{output}");
