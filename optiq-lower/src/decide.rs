@@ -35,6 +35,17 @@ pub enum Decision {
         /// Link bound of the fabric's own routes, in seconds.
         direct_congestion_seconds: f64,
     },
+    /// Messages of the ranks of a host, combined ([`crate::combining`]).
+    Combined {
+        /// Hosts with ranks.
+        hosts: u32,
+        /// The radix of their numbers.
+        radix: u32,
+        /// Messages that each host sends.
+        messages: usize,
+        /// Rounds in which it sends them.
+        rounds: u32,
+    },
     /// `MPI_Alltoallv`.
     Mpi {
         /// Why, in words.
@@ -67,6 +78,14 @@ impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Decision::Mpi { reason } => write!(f, "MPI_Alltoallv: {reason}"),
+            Decision::Combined { hosts, radix, messages, rounds } => {
+                let [m, r] = [*messages, *rounds as usize].map(|n| if n == 1 { "" } else { "s" });
+                write!(
+                    f,
+                    "combined messages of the ranks of {hosts} hosts: each host sends at most {messages} message{m} in {rounds} round{r} (radix \
+                     {radix})"
+                )
+            }
             Decision::Aggregation { io_hosts, rounds, moved } => {
                 let s = if *rounds == 1 { "" } else { "s" };
                 write!(f, "aggregation at {io_hosts} I/O hosts in {rounds} round{s}; bytes moved by {moved}")

@@ -8,6 +8,7 @@
 //! - [`lower`]: messages of ranks to demands of hosts, and a plan back to paths of ranks; [`gather`]: the same with small
 //!   messages packed in memory that the ranks of a host share; [`relays`]: at which hosts on the path chunks are stored and
 //!   forwarded.
+//! - [`combining`]: in which rounds the messages of the ranks of a host travel together, where they are too small for plans.
 //! - [`model`]: what planned paths and plain MPI will take; [`scores`]: what a user wants instead of that; [`decide`]: which of
 //!   both serves an exchange; [`transport_rule`]: which MPI calls carry chunks.
 //! - [`machine`]: the record of a measured machine, from which the model's parameters come, and its file.
@@ -24,6 +25,7 @@
 pub mod aggregation;
 pub mod choices;
 pub mod closed_loop;
+pub mod combining;
 pub mod constants;
 pub mod decide;
 mod error;

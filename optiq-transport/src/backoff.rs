@@ -31,6 +31,12 @@ impl Backoff {
         self.idle = 0;
     }
 
+    /// Whether another process was found to use the processor.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn shares_processor(&self) -> bool {
+        self.shared && self.idle > BACKOFF_POLLS
+    }
+
     /// Nothing moved: leaves the processor to others for a moment.
     pub fn idle(&mut self) {
         self.idle = self.idle.saturating_add(1);

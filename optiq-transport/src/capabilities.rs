@@ -24,7 +24,7 @@ impl SendCompletion {
 /// What a transport can do, and what its confirmations mean. All ranks of an exchange see the same values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// A name for logs and results: `in-process`, `mpi-two-sided`, `mpi-one-sided`.
+    /// A name for logs and results: `in-process`, `mpi-two-sided`, `mpi-one-sided`, `mpi-pull`.
     pub name: &'static str,
     /// The largest message, in bytes, that leaves at once, without asking the receiver first; `None` if that is unknown or
     /// if there is no such limit. Chunks should not be larger.

@@ -156,9 +156,22 @@ constants! {
     pub const CONTROL_RECEIVES: usize = 16, "1", "transport.control_receives",
         Chosen { reason: "not recorded when it was set; a few messages from each neighbour of a torus" };
 
+    /// Memory of a rank from which others fetch its chunks; less holds chunks back, more takes memory beyond the budget.
+    pub const PULL_RING_BYTES: u64 = 16 << 20, "B", "transport.pull_ring_bytes",
+        Chosen { reason: "more than forty times the bytes in flight on the busiest leg, and a quarter of the default budget; not swept" };
+
     /// The smallest window of memory that is allocated for puts.
     pub const LEAST_WINDOW_BYTES: u64 = 4096, "B", "transport.least_window_bytes",
         Derived { from: "a page of memory" };
+
+    /// How long a rank sleeps at most while it waits for ranks of its node. Longer delays the program's other messages, as MPI makes
+    /// progress only while it is called; shorter takes processor time from ranks with work.
+    pub const COMBINED_SLEEP_MICROSECONDS: u64 = 1_000, "us", "transport.combined_sleep_microseconds",
+        Chosen { reason: "ten times the sleep of a progress loop, as ranks are woken by what they wait for; not swept" };
+
+    /// Where not even messages of this size can be combined within the budget, none are.
+    pub const LEAST_COMBINED_BYTES: u64 = 16, "B", "transport.least_combined_bytes",
+        Chosen { reason: "two words: smaller ones are rare; not swept" };
 
     /// Messages to rank 0 by which a rank aligns its clock; the quickest answer counts. More take longer, fewer may all be
     /// slow.

@@ -20,6 +20,7 @@ pub mod backends;
 mod backoff;
 mod capabilities;
 mod chunk;
+pub mod combining;
 pub mod constants;
 mod error;
 mod execute;

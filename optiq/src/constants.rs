@@ -81,6 +81,24 @@ constants! {
     pub(crate) const TRIAL_PART: f64 = 0.01, "1", "optiq.trial_part",
         Chosen { reason: "below what a call differs from the next; what trials may cost by issue 18" };
 
+    /// The largest message between two ranks of different hosts that is combined with others; larger copies more, smaller sends more
+    /// messages.
+    pub(crate) const COMBINED_MESSAGE_BYTES: u64 = 4 << 10, "B", "optiq.combined_message",
+        Chosen { reason: "a message costs what the copies of some ten kB cost; not swept" };
+
+    /// Calls of plain MPI and of combined messages each that are measured before the faster one serves; larger chooses later, smaller
+    /// after chance.
+    pub(crate) const FIRST_SMALL_USES: f64 = 8.0, "1", "optiq.first_small_uses",
+        Chosen { reason: "an average of eight small calls differs by less than what combining gains; not swept" };
+
+    /// The first calls of each that are not counted.
+    pub(crate) const UNCOUNTED_SMALL_USES: u64 = 2, "1", "optiq.uncounted_small_uses",
+        Derived { from: "the first call opens connections, and ranks may be late for the second" };
+
+    /// A small call counts as this many times the average at most; larger lets single slow calls change who serves.
+    pub(crate) const SMALL_OUTLIER: f64 = 4.0, "1", "optiq.small_outlier",
+        Chosen { reason: "calls of different sizes are averaged together, so that more than optiq.outlier is usual; not swept" };
+
     /// A call counts as this many times the moving average at most; larger lets single slow calls change sides.
     pub const OUTLIER: f64 = 1.5, "1", "optiq.outlier",
         Chosen { reason: "a descheduled rank makes a call ten times longer; not swept" };

@@ -209,9 +209,13 @@ impl Bench<'_> {
             calls,
             served_by: match &decision {
                 Decision::Multipath { paths, .. } => optiq_view::table::count(*paths, "path"),
+                Decision::Combined { .. } => "combined".into(),
                 _ => "MPI".into(),
             },
-            is_served_by_mpi: !matches!(decision, Decision::Multipath { .. } | Decision::Direct { .. }),
+            is_served_by_mpi: !matches!(
+                decision,
+                Decision::Multipath { .. } | Decision::Direct { .. } | Decision::Combined { .. }
+            ),
             decision: decision.to_string(),
             repetitions_on_paths: on_paths,
             transport: self.session.transport().to_string(),

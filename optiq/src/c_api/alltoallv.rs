@@ -151,6 +151,16 @@ unsafe fn left_to_mpi(arguments: &Arguments, comm: ffi::MPI_Comm) -> Option<c_in
     if !fast_path.skips(bytes, known_fallback) {
         return None;
     }
+    if fast_path.is_watched() {
+        return Some(guard(|| {
+            let session = shared.lock();
+            // SAFETY: by this function's contract.
+            let served = unsafe { session.unagreed_alltoallv(arguments, fast_path.comm()) };
+            served.map_err(|e| report(&session, comm, "optiq_alltoallv", e))?;
+            calls::record(EXCHANGE, &session.decided());
+            Ok(())
+        }));
+    }
     if log::max_level() >= log::LevelFilter::Info {
         shared.lock().log_unagreed();
     }

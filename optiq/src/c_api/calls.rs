@@ -56,7 +56,7 @@ pub(super) fn count(function: &'static str, decision: &Decision) {
     let counts = all.entry(function).or_default();
     match decision {
         Decision::Multipath { .. } => counts.planned += 1,
-        Decision::Aggregation { .. } | Decision::Direct { .. } => counts.otherwise += 1,
+        Decision::Aggregation { .. } | Decision::Direct { .. } | Decision::Combined { .. } => counts.otherwise += 1,
         Decision::Mpi { reason } | Decision::MpiFile { reason, .. } => {
             counts.mpi += 1;
             let known = counts.reasons.len() < MOST_REASONS || counts.reasons.contains_key(reason);

@@ -130,9 +130,9 @@ pub const OPTIONS: &[OptionRecord] = &[
     },
     OptionRecord {
         name: "OPTIQ_TRANSPORT",
-        takes: "auto | two-sided | one-sided",
+        takes: "auto | two-sided | one-sided | pull",
         default: "auto",
-        doc: "The MPI calls that carry chunks; auto follows the rule for the MPI library (`optiq info`), and one-sided falls back to two-sided where windows cannot be had.",
+        doc: "The MPI calls that carry chunks; auto follows the rule for the MPI library (`optiq info`), one-sided puts, with pull receivers fetch, and both fall back to two-sided where windows cannot be had.",
         scope: Scope::Communicator,
         set: |c, v| put(&mut c.transport, parsed(v)?),
     },
@@ -151,6 +151,14 @@ pub const OPTIONS: &[OptionRecord] = &[
         doc: "Who sends to whom when, where messages go directly: in step with a timetable in which no port serves two others at one time, or all at once with bytes in flight in proportion; auto takes the timetable for small messages and where all ports have about the same load, on networks of less than 1.5 GB/s only.",
         scope: Scope::Communicator,
         set: |c, v| put(&mut c.direct_order, parsed(v)?),
+    },
+    OptionRecord {
+        name: "OPTIQ_COMBINE",
+        takes: "auto | no | always, with ,radix=R ,carriers=C ,message=SIZE",
+        default: "auto",
+        doc: "Whether messages of the ranks of a host travel together, in calls so small that ranks do not agree on them: gathered in shared memory, carried by C ranks of each host in rounds of Bruck's algorithm with radix R, up to a message of SIZE between two ranks; auto does so where it is predicted to pay and was measured to be faster than MPI, and chooses what is not given.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.combine, parsed(v)?),
     },
     OptionRecord {
         name: "OPTIQ_CHUNK",

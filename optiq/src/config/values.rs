@@ -1,7 +1,7 @@
 //! The values of all options of a session.
 
 use optiq_lower::aggregation::assign::Assignment;
-use optiq_lower::choices::{Algorithm, DirectOrder, LegsChoice, TransportChoice};
+use optiq_lower::choices::{Algorithm, Combine, DirectOrder, LegsChoice, TransportChoice};
 use optiq_lower::decide::DecisionOptions;
 use optiq_lower::placement::PlacementRule;
 use optiq_lower::scores::Scores;
@@ -70,6 +70,8 @@ pub struct Config {
     pub legs: LegsChoice,
     /// `OPTIQ_DIRECT_ORDER`.
     pub direct_order: DirectOrder,
+    /// `OPTIQ_COMBINE`.
+    pub combine: Combine,
     /// `OPTIQ_CHUNK`.
     pub chunk: ChunkRule,
     /// `OPTIQ_WINDOW`.
@@ -229,6 +231,7 @@ impl Default for Config {
             transport: TransportChoice::Auto,
             legs: LegsChoice::Auto,
             direct_order: DirectOrder::Auto,
+            combine: Combine::default(),
             chunk: ChunkRule::Auto,
             window: 32,
             budget: 64 << 20,

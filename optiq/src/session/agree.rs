@@ -65,11 +65,14 @@ impl Session {
         let servable = i64::from(offer.blocks.is_some());
         let countable = i64::from(offer.countable);
         let news = self.news().word();
-        let minima: [i64; MINIMA] = [status, servable, countable, -bytes, -per_call, -misprediction, -took, news];
+        let [by_mpi, combined] = self.combining.borrow().calls.since().map(nanos);
+        let minima: [i64; MINIMA] =
+            [status, servable, countable, -bytes, -per_call, -misprediction, -took, news, -by_mpi, -combined];
         let key = offer.blocks.map_or(Key::default(), |(send, receive)| Key::share(self.rank(), 0, send, receive));
         let mut record = ReductionRecord { minima, sums: key.0 };
         self.reduction.reduce(&self.comm, &mut record)?;
-        let [status, servable, countable, bytes, per_call, misprediction, took, news] = record.minima;
+        let [status, servable, countable, bytes, per_call, misprediction, took, news, by_mpi, combined] = record.minima;
+        self.combining.borrow_mut().calls.learn([by_mpi, combined].map(|nanos| -nanos as f64 / 1e9));
         // If the call failed at one rank, it counts for none, or ranks would come to differ.
         if let Some(Measured { entry, side, .. }) = measured
             && -took < UNMEASURED
@@ -133,8 +136,17 @@ impl Session {
         }
     }
 
-    /// Tells the forecast what the call turned out to be.
-    pub(super) fn learn(&self, agreement: &Agreement, class: CallClass, later: bool, planning_seconds: f64) {
+    /// Tells the forecast what the call turned out to be; collective.
+    ///
+    /// # Errors
+    /// What MPI reports where combined messages are prepared.
+    pub(super) fn learn(
+        &self,
+        agreement: &Agreement,
+        class: CallClass,
+        later: bool,
+        planning_seconds: f64,
+    ) -> Result<(), Error> {
         let &Agreement { seconds_per_call, misprediction, .. } = agreement;
         let agreement_seconds = self.agreement_seconds();
         let agreed = Agreed { class, misprediction, later, seconds_per_call, planning_seconds, agreement_seconds };
@@ -145,7 +157,17 @@ impl Session {
                  {seconds_per_call:.3e} s, an agreement {agreement_seconds:.3e} s"
             );
         }
-        self.fast_path.allow(if self.forecasts { skip } else { 0 });
+        let skip = if self.forecasts { skip } else { 0 };
+        if let (Ok(fabric), CallClass::Fallback) = (&self.fabric, class) {
+            self.prepare_combining(fabric, agreement, skip)?;
+        }
+        let calls = &mut self.combining.borrow_mut().calls;
+        let watched = calls.window(skip);
+        if watched > 0 && self.rank() == Rank(0) {
+            log::debug!("{watched} of {skip} calls ask who serves them ({:?}): {calls}", calls.served());
+        }
+        self.fast_path.allow(skip, watched);
+        Ok(())
     }
 
     /// What an agreement takes, as it was calibrated: the same on all ranks.

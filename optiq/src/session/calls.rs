@@ -55,6 +55,10 @@ impl Session {
         {
             let bytes = sent.elements.max(received.elements).saturating_mul(size);
             if self.fast_path.skips(bytes, || self.is_known_fallback(signature([lists[0], lists[2]], size))) {
+                if self.fast_path.is_watched() {
+                    // SAFETY: as below.
+                    return unsafe { self.unagreed_alltoallv(arguments, self.fast_path.comm()) };
+                }
                 if log::max_level() >= log::LevelFilter::Info {
                     self.log_unagreed();
                 }
@@ -108,6 +112,13 @@ impl Session {
         signature: u64,
     ) -> Result<(), Error> {
         if self.fast_path.skips(0, || true) {
+            if self.fast_path.is_watched()
+                && local.is_ok()
+                && let Some(arguments) = &arguments
+            {
+                // SAFETY: passed on.
+                return unsafe { self.unagreed_alltoallv(arguments, self.plain.raw()) };
+            }
             // The other ranks do not know of this call, so ranks cannot refuse it together.
             // SAFETY: passed on.
             return unsafe { self.unagreed(local, arguments) };

@@ -103,19 +103,19 @@ impl Session {
         self.follow_load(fabric, agreement.news)?;
         agreement.key = fabric.key_on_left(agreement.key);
         if let Some(rank) = agreement.failed {
-            self.learn(&agreement, CallClass::Fallback, false, 0.0);
+            self.learn(&agreement, CallClass::Fallback, false, 0.0)?;
             // A rank's own error says more.
             return if local.is_err() { Ok((agreement, None)) } else { Err(Error::ArgumentElsewhere(rank)) };
         }
         let (Some((send, receive)), true) = (blocks, agreement.servable) else {
-            self.learn(&agreement, CallClass::Fallback, false, 0.0);
+            self.learn(&agreement, CallClass::Fallback, false, 0.0)?;
             return Ok((agreement, None));
         };
         if self.config.check {
             self.compare_counts(send, receive)?;
         }
         if self.falls_back(fabric, &agreement) {
-            self.learn(&agreement, CallClass::Fallback, false, 0.0);
+            self.learn(&agreement, CallClass::Fallback, false, 0.0)?;
             return Ok((agreement, None));
         }
         let found = self.plans.borrow_mut().take(agreement.key);
@@ -136,7 +136,7 @@ impl Session {
         if class == CallClass::Fallback && !entry.later {
             self.known_fallbacks.borrow_mut().add(signature);
         }
-        self.learn(&agreement, class, entry.later, planning_seconds);
+        self.learn(&agreement, class, entry.later, planning_seconds)?;
         Ok((agreement, Some(entry)))
     }
 

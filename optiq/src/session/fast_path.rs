@@ -15,6 +15,8 @@ pub(crate) struct FastPath {
     always: bool,
     /// Calls that still go there before ranks agree again.
     calls: AtomicU64,
+    /// Of these, calls that ask the session who serves them.
+    watched: AtomicU64,
     /// Calls since the last agreement.
     passed: AtomicU32,
     /// One of them moved `misprediction_bytes` or more at this rank, and was not known to go to plain MPI anyway.
@@ -41,6 +43,7 @@ impl FastPath {
         Self {
             always,
             calls: AtomicU64::new(0),
+            watched: AtomicU64::new(0),
             passed: AtomicU32::new(0),
             misprediction: AtomicBool::new(false),
             misprediction_bytes,
@@ -67,6 +70,17 @@ impl FastPath {
             self.passed.store(self.passed.load(Relaxed).wrapping_add(1), Relaxed);
         }
         self.last.store(true, Relaxed);
+        true
+    }
+
+    /// Whether a call that [`FastPath::skips`] asks the session who serves it.
+    #[inline]
+    pub(crate) fn is_watched(&self) -> bool {
+        let watched = self.watched.load(Relaxed);
+        if watched == 0 {
+            return false;
+        }
+        self.watched.store(watched - 1, Relaxed);
         true
     }
 
@@ -147,9 +161,10 @@ impl FastPath {
         (self.passed.swap(0, Relaxed), self.misprediction.swap(false, Relaxed))
     }
 
-    /// The next `calls` calls take the fast path.
-    pub(super) fn allow(&self, calls: u64) {
+    /// The next `calls` calls take the fast path, of which the first `watched` ask the session.
+    pub(super) fn allow(&self, calls: u64, watched: u64) {
         self.calls.store(calls, Relaxed);
+        self.watched.store(watched, Relaxed);
     }
 }
 
@@ -166,9 +181,9 @@ mod tests {
     fn as_many_calls_as_allowed_and_large_ones_are_mispredictions() {
         let q = fast_path(false);
         assert!(!q.skips(1, || false));
-        q.allow(3);
-        assert!(q.skips(999, || unreachable!()) && q.was_last());
-        assert!(q.skips(1000, || true));
+        q.allow(3, 1);
+        assert!(q.skips(999, || unreachable!()) && q.was_last() && q.is_watched());
+        assert!(q.skips(1000, || true) && !q.is_watched());
         assert_eq!(q.take(), (2, false));
         assert!(q.skips(1000, || false));
         assert!(!q.skips(1, || false));

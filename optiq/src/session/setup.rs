@@ -21,7 +21,7 @@ use optiq_net::spec::is_auto;
 use optiq_net::{Background, Network};
 use optiq_trace::postcards::{RankHead, RankOptions, RankRecorder};
 use optiq_trace::{TraceOptions, Tracer};
-use optiq_transport::mpi::{Communicator, HostMemory, MINIMA, OneSided, Reduction, ReductionRecord, TwoSided};
+use optiq_transport::mpi::{Communicator, HostMemory, MINIMA, OneSided, Pull, Reduction, ReductionRecord, TwoSided};
 use optiq_transport::{Marked, Rank, Traced, Transport};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -43,6 +43,8 @@ pub(super) struct Fabric {
     /// Gathered exchanges so far: they use the two halves of the shared memory in turn.
     pub(super) gathered: Cell<u64>,
     pub(super) learning: Learning,
+    /// Some rank shares its processor; the same on all ranks.
+    pub(super) shared_processors: bool,
     /// Whether agreements are patient ([`Reduction::new`]); the same on all ranks.
     pub(super) patient: bool,
     /// With `OPTIQ_BACKGROUND=measure`.
@@ -191,7 +193,20 @@ impl Fabric {
         }
         let gathered = Cell::new(0);
         let load = config.measures_background().then(|| LoadFollower::new(&network, comm.rank(), config));
-        Ok(Self { network, placement, transport, tracer, model, shared, gathered, learning, patient, load })
+        let shared_processors = agreed.shared_processors;
+        Ok(Self {
+            network,
+            placement,
+            transport,
+            tracer,
+            model,
+            shared,
+            gathered,
+            learning,
+            shared_processors,
+            patient,
+            load,
+        })
     }
 
     /// What this rank makes of its configuration: a network, a placement, and the cost model if a file has it; nothing;
@@ -400,9 +415,13 @@ fn back_end(comm: &Rc<Communicator>, config: &Config) -> Result<Box<dyn Transpor
         }
         asked => asked,
     };
-    if choice == TransportChoice::OneSided {
-        match OneSided::new(Rc::clone(comm)) {
-            Ok(transport) => return Ok(Box::new(transport)),
+    if matches!(choice, TransportChoice::OneSided | TransportChoice::Pull) {
+        let made: Result<Box<dyn Transport>, _> = match choice {
+            TransportChoice::Pull => Pull::new(Rc::clone(comm)).map(|transport| Box::new(transport) as _),
+            _ => OneSided::new(Rc::clone(comm)).map(|transport| Box::new(transport) as _),
+        };
+        match made {
+            Ok(transport) => return Ok(transport),
             Err(e) if comm.rank() == Rank(0) => {
                 logger::warn_once(&format!("one-sided transport cannot be had ({e}); using two-sided"));
             }

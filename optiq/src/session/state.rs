@@ -1,5 +1,6 @@
 //! What a session holds, how it is made, and what can be asked of it.
 
+use super::combined_state::Combining;
 use super::fast_path::FastPath;
 use super::forecast::Forecast;
 use super::i32_counts::I32Counts;
@@ -47,6 +48,8 @@ pub struct Session {
     pub(super) queue: RefCell<Queue>,
     /// The last error was found in a call that was not agreed upon.
     pub(super) refused: Cell<bool>,
+    /// Combined messages, for calls that are not agreed upon.
+    pub(super) combining: RefCell<Combining>,
     /// Copies of a call's counts and displacements as C has them.
     pub(super) i32_counts: RefCell<I32Counts>,
 }
@@ -135,6 +138,7 @@ impl Session {
             unagreed_decision: Arc::new(Decision::Mpi { reason }),
             queue: RefCell::default(),
             refused: Cell::new(false),
+            combining: RefCell::new(Combining::new(config.min_gain)),
             i32_counts: RefCell::default(),
             comm,
             plain,
@@ -145,7 +149,11 @@ impl Session {
 
     /// Whether the session holds memory that other ranks see, which takes a collective call to give back.
     pub(crate) fn shares_memory(&self) -> bool {
-        self.fabric.as_ref().is_ok_and(|f| f.shared.is_some() || f.transport.borrow().capabilities().drop_is_collective)
+        self.combining.borrow().shares_memory()
+            || self
+                .fabric
+                .as_ref()
+                .is_ok_and(|f| f.shared.is_some() || f.transport.borrow().capabilities().drop_is_collective)
     }
 
     /// This process's rank in the communicator.

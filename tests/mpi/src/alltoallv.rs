@@ -149,7 +149,11 @@ fn compare(what: &str, call: &Call) -> Result<(), String> {
     }
     if rank() == 0 {
         let decision = text(optiq_last_decision());
-        let by = if decision.starts_with("MPI_Alltoallv") { "plain MPI" } else { "planned paths" };
+        let by = match &decision {
+            mpi if mpi.starts_with("MPI_Alltoallv") => "plain MPI",
+            combined if combined.starts_with("combined") => "combined messages",
+            _ => "planned paths",
+        };
         println!("{what}: served by {by}: {decision}");
     }
     Ok(())

@@ -7,6 +7,7 @@ mod faults;
 mod io;
 mod load;
 mod persistent;
+mod small;
 mod soak;
 mod support;
 mod transport;
@@ -72,6 +73,8 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         ["checked"] => persistent::checked(),
         ["progress-thread"] => persistent::thread(),
         ["fault", rest @ ..] => faults::run(rest),
+        ["small-disagreeing"] => small::disagreeing(),
+        ["small", sizes, one_in] => small::run(sizes, one_in),
         ["soak", calls, seed] => soak::run(calls, seed),
         ["io", "random", rounds, largest] => io::random(rounds, largest, true),
         ["io", "errors"] => io::errors(),

@@ -1,6 +1,6 @@
 //! The transports that the program tests.
 
-use optiq_transport::mpi::{Communicator, OneSided, TwoSided, ffi};
+use optiq_transport::mpi::{Communicator, OneSided, Pull, TwoSided, ffi};
 use std::rc::Rc;
 
 /// A transport by name, on a duplicate of the world.
@@ -10,6 +10,7 @@ pub fn transport(name: &str) -> Result<Box<dyn optiq_transport::Transport>, Stri
     match name {
         "two-sided" => Ok(Box::new(TwoSided::new(comm).map_err(|e| e.to_string())?)),
         "one-sided" => Ok(Box::new(OneSided::new(comm).map_err(|e| e.to_string())?)),
+        "pull" => Ok(Box::new(Pull::new(comm).map_err(|e| e.to_string())?)),
         _ => Err(format!("there is no transport {name}")),
     }
 }

@@ -37,6 +37,18 @@ fn one_sided_conforms() {
 }
 
 #[test]
+fn pulling_conforms() {
+    for ranks in ALL {
+        let rounds = if common::ranks_spin() && ranks > 4 { "3" } else { "12" };
+        passes(ranks, &["conformance", "pull", rounds], &[]);
+    }
+    if Library::CURRENT == Library::OpenMpi {
+        // Gets that its component makes of messages, which need the owner's progress.
+        passes(4, &["conformance", "pull", "12"], &[("OMPI_MCA_osc", "pt2pt"), ("OMPI_MCA_btl", "tcp,self")]);
+    }
+}
+
+#[test]
 fn one_sided_conforms_where_puts_need_the_target() {
     let (rounds, environment) = match Library::CURRENT {
         // UCX emulates puts with messages. Not over TCP, as for Open MPI: MPI_Finalize of MPICH 4.0 hangs there now and then,
@@ -63,6 +75,7 @@ fn cases_over_both_back_ends() {
     for ranks in [2, 3, 4, 5, 9, 16] {
         passes(ranks, &["cases", "two-sided"], &[]);
         passes(ranks, &["cases", "one-sided"], &[]);
+        passes(ranks, &["cases", "pull"], &[]);
     }
 }
 
@@ -79,9 +92,9 @@ fn topology(ranks: u32) -> &'static str {
 #[test]
 fn alltoallv_equals_mpi() {
     for ranks in ALL {
-        for transport in ["two-sided", "one-sided"] {
+        for transport in ["two-sided", "one-sided", "pull"] {
             // A minute and a half on two processors; `one_sided_conforms` has 16 of them.
-            if common::ranks_spin() && transport == "one-sided" && ranks > 7 {
+            if common::ranks_spin() && transport != "two-sided" && ranks > 7 {
                 continue;
             }
             let environment = [
@@ -110,6 +123,72 @@ fn alltoallv_equals_mpi_with_several_ranks_per_host_and_a_small_budget() {
         ];
         passes(ranks, &["alltoallv"], &environment);
     }
+}
+
+/// Where exchanges are too small for agreements, whatever they are: datatypes with gaps, in place, messages of their own beside combined
+/// ones, uneven hosts, every radix.
+#[test]
+fn combined_messages_equal_mpi() {
+    let uneven = |hosts: &[u32]| {
+        let lines = hosts.iter().enumerate().flat_map(|(host, &ranks)| vec![format!("{host}\n"); ranks as usize]);
+        lines.collect::<String>()
+    };
+    let directory = tempfile::tempdir().unwrap();
+    // Nodes with 7 and 8 ranks and with one; ranks of a host that are not neighbours.
+    let files = [("a", uneven(&[7, 8, 1])), ("b", uneven(&[3, 1, 2, 1])), ("c", "0\n1\n2\n0\n1\n2\n0\n".into())];
+    for (name, text) in &files {
+        std::fs::write(directory.path().join(name), text).unwrap();
+    }
+    let file = |name: &str| format!("file:{}", directory.path().join(name).display());
+    for (ranks, placement, how) in [
+        (16, file("a"), "always"),
+        (16, "rank:2".into(), "always,radix=2,carriers=2,message=256"),
+        (16, "rank:2".into(), "always,radix=3,carriers=1,message=5000"),
+        (7, file("b"), "always,radix=2"),
+        (7, file("c"), "always,radix=2,message=100KiB"),
+        (4, "rank:2".into(), "always,message=16"),
+    ] {
+        let environment = [
+            ("OPTIQ_TOPOLOGY", "star:8"),
+            ("OPTIQ_PLACEMENT", &placement),
+            ("OPTIQ_MIN_BYTES", "1GB"),
+            ("OPTIQ_COMBINE", how),
+        ];
+        let output = passes(ranks, &["alltoallv"], &environment);
+        let combined = output.matches("served by combined messages").count();
+        assert!(combined > 30, "{how}, {placement}: {combined} cases\n{output}");
+    }
+}
+
+/// By itself a session measures both ways, whichever is faster here, and every byte is right meanwhile.
+#[test]
+fn small_calls_are_right_combined_or_not() {
+    let environment = [("OPTIQ_TOPOLOGY", "star:4"), ("OPTIQ_PLACEMENT", "rank:3"), ("OPTIQ_LOG", "debug")];
+    let output = passes(8, &["small", "8,300", "3"], &environment);
+    assert!(output.contains("messages of up to 4096 bytes are combined"), "nothing was prepared:\n{output}");
+    let never = passes(8, &["small", "8", "1"], &[&environment[..], &[("OPTIQ_COMBINE", "no")]].concat());
+    assert!(never.contains("combined in 0 of 7") && !never.contains("are combined, in"), "{never}");
+}
+
+#[test]
+fn counts_that_disagree_in_combined_messages_are_an_error_where_they_are_seen() {
+    let environment = [("OPTIQ_TOPOLOGY", "star:4"), ("OPTIQ_PLACEMENT", "rank:2"), ("OPTIQ_COMBINE", "always")];
+    passes(4, &["small-disagreeing"], &environment);
+}
+
+/// Without memory for it, MPI serves.
+#[test]
+fn combined_messages_that_do_not_fit_the_budget_are_not_combined() {
+    let environment = [
+        ("OPTIQ_TOPOLOGY", "star:4"),
+        ("OPTIQ_PLACEMENT", "rank:2"),
+        ("OPTIQ_BUDGET", "1KiB"),
+        ("OPTIQ_COMBINE", "always"),
+        ("OPTIQ_LOG", "info"),
+    ];
+    let output = passes(4, &["small", "8", "1"], &environment);
+    assert!(output.contains("are not combined: 512 bytes of each rank are too few"), "{output}");
+    assert!(output.contains("combined in 0 of 7"), "{output}");
 }
 
 #[test]

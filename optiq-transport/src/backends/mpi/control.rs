@@ -23,11 +23,17 @@ pub(super) enum ControlKind {
     Credit = 0,
     /// Chunk `number` lies in its slot.
     Arrived = 1,
+    /// A chunk can be fetched; `number` says which one, and where.
+    Exposed = 2,
+    /// Chunk `number` was fetched.
+    Fetched = 3,
 }
 
 impl ControlKind {
     fn from_code(code: u64) -> Option<Self> {
-        [ControlKind::Credit, ControlKind::Arrived].into_iter().find(|kind| *kind as u64 == code)
+        [ControlKind::Credit, ControlKind::Arrived, ControlKind::Exposed, ControlKind::Fetched]
+            .into_iter()
+            .find(|kind| *kind as u64 == code)
     }
 }
 

@@ -4,10 +4,12 @@
 //! our own preload library on top of MPI never sees, and never disturbs, what happens in here.
 
 mod align;
+mod combined;
 mod comm;
 mod control;
 mod convert;
 mod datatype;
+mod ending;
 pub mod ffi;
 mod fortran;
 mod info;
@@ -15,12 +17,15 @@ mod library;
 mod messages;
 pub mod monitoring;
 mod one_sided;
+mod pull;
 mod reduction;
 mod requests;
 mod shared;
 pub mod tally;
 mod two_sided;
+mod window;
 
+pub use combined::{Combined, CombinedOptions, Side};
 pub use comm::{
     Communicator, Pending, PendingWords, check, in_place, is_initialized, library_version, processor_name, quietly,
 };
@@ -33,6 +38,7 @@ pub use info::{entries_of, info_entries};
 pub use library::Library;
 pub use messages::Message;
 pub use one_sided::OneSided;
+pub use pull::Pull;
 pub use reduction::{MINIMA, Reduction, ReductionRecord};
 pub use shared::HostMemory;
 pub use two_sided::TwoSided;

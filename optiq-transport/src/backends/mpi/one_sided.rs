@@ -9,14 +9,15 @@
 //! target's progress: every rank stays in the progress loop, or in the final barrier, until all are done. The
 //! barrier also keeps a fast rank from putting data of the next exchange over slots of this one.
 
-use super::comm::{Communicator, Pending, byte, check, is_initialized};
+use super::comm::{Communicator, byte, check};
 use super::control::{Control, ControlKind, ControlRecord};
 use super::convert::{LARGEST_COUNT, c_count, c_rank};
+use super::ending::Ending;
 use super::ffi;
 use super::monitoring::Counted;
 use super::tally;
+use super::window::Window;
 use crate::capabilities::{Capabilities, SendCompletion};
-use crate::constants::LEAST_WINDOW_BYTES;
 use crate::error::TransportError;
 use crate::in_order::InOrder;
 use crate::memory::Memory;
@@ -26,52 +27,7 @@ use crate::transport::Transport;
 use optiq_trace::Meter;
 use optiq_trace::ids::{PathId, Rank};
 use std::collections::{BTreeMap, VecDeque};
-use std::ffi::{c_int, c_void};
 use std::rc::Rc;
-
-/// A window of slots, the same size on every rank.
-struct Window {
-    raw: ffi::MPI_Win,
-    base: *mut u8,
-    bytes: u64,
-}
-
-impl Window {
-    /// Collective.
-    fn allocate(comm: &Communicator, bytes: u64) -> Result<Self, TransportError> {
-        let mut base: *mut c_void = std::ptr::null_mut();
-        // SAFETY: out-parameters of the right types; the communicator is ours.
-        unsafe {
-            let mut raw = ffi::RSMPI_WIN_NULL;
-            let slot = (&raw mut base).cast::<c_void>();
-            let size = bytes as ffi::MPI_Aint;
-            check(
-                ffi::PMPI_Win_allocate(size, 1, ffi::RSMPI_INFO_NULL, comm.raw(), slot, &mut raw),
-                "MPI_Win_allocate",
-            )?;
-            let window = Self { raw, base: base.cast(), bytes };
-            check(ffi::PMPI_Win_set_errhandler(raw, ffi::RSMPI_ERRORS_RETURN), "MPI_Win_set_errhandler")?;
-            check(ffi::PMPI_Win_lock_all(ffi::MPI_MODE_NOCHECK as c_int, raw), "MPI_Win_lock_all")?;
-            Ok(window)
-        }
-    }
-
-    /// Collective.
-    fn free(mut self) {
-        if is_initialized() {
-            // SAFETY: ours, locked by `allocate`. An error cannot be reported here.
-            unsafe {
-                ffi::PMPI_Win_unlock_all(self.raw);
-                ffi::PMPI_Win_free(&mut self.raw);
-            }
-        }
-    }
-}
-
-/// The size of the window for `needed` bytes: the next power of two, at least a page.
-fn grown(needed: u64) -> u64 {
-    needed.max(LEAST_WINDOW_BYTES).checked_next_power_of_two().unwrap_or(needed)
-}
 
 /// The one-sided MPI back end (`MPI_Put`, passive target).
 pub struct OneSided {
@@ -84,11 +40,7 @@ pub struct OneSided {
     unflushed: BTreeMap<Rank, Vec<(PathId, u64)>>,
     arrived: InOrder,
     meter: Meter,
-    /// Of the barriers at the ends of exchanges. Ranks come to these at any time between their other collective calls, whose order
-    /// must be the same on all ranks of a communicator (MPI 4.0, section 6.14).
-    ends: Communicator,
-    /// Of the exchange that is ending.
-    barrier: Option<Pending>,
+    ending: Ending,
 }
 
 impl OneSided {
@@ -112,26 +64,12 @@ impl OneSided {
     /// # Errors
     /// What MPI reports, on every rank alike; then use the two-sided back end.
     pub fn new(comm: Rc<Communicator>) -> Result<Self, TransportError> {
-        let tried = Window::allocate(&comm, LEAST_WINDOW_BYTES);
-        // Some ranks may have got a window and others not: all must use the same back end.
-        let mut ok = [i64::from(tried.is_ok())];
-        comm.all_min(&mut ok)?;
-        match tried {
-            Ok(window) if ok[0] == 1 => {
-                let control = Control::new(Rc::clone(&comm))?;
-                let window = Some(window);
-                let (posted, unflushed) = (BTreeMap::new(), BTreeMap::new());
-                let (arrived, meter) = (InOrder::default(), Meter::default());
-                // SAFETY: a valid communicator of ours.
-                let ends = unsafe { Communicator::duplicate(comm.raw())? };
-                Ok(Self { comm, control, window, posted, unflushed, arrived, meter, ends, barrier: None })
-            }
-            Ok(_) => {
-                let message = "another rank could not allocate a window".into();
-                Err(TransportError::Mpi { call: "MPI_Win_allocate", message })
-            }
-            Err(e) => Err(e),
-        }
+        let window = Some(Window::first(&comm)?);
+        let control = Control::new(Rc::clone(&comm))?;
+        let (posted, unflushed) = (BTreeMap::new(), BTreeMap::new());
+        let (arrived, meter) = (InOrder::default(), Meter::default());
+        let ending = Ending::new(&comm)?;
+        Ok(Self { comm, control, window, posted, unflushed, arrived, meter, ending })
     }
 
     fn window(&self) -> Result<&Window, TransportError> {
@@ -147,17 +85,7 @@ impl Transport for OneSided {
 
     fn begin(&mut self, schedule: &Schedule) -> Result<(), TransportError> {
         // The same number on every rank, so all reallocate together or none does.
-        let needed = schedule.largest_slot_bytes();
-        if self.window.as_ref().is_none_or(|w| w.bytes < needed) {
-            if let Some(window) = self.window.take() {
-                window.free();
-            }
-            // The window may grow: making a window is a collective operation, and slowly growing exchanges would make
-            // one each time.
-            let bytes = grown(needed);
-            log::debug!("rank {}: a window of {bytes} bytes, for slots of {needed} bytes", self.comm.rank());
-            self.window = Some(Window::allocate(&self.comm, bytes)?);
-        }
+        self.window = Some(Window::of_at_least(self.window.take(), &self.comm, schedule.largest_slot_bytes())?);
         self.posted.clear();
         self.unflushed.clear();
         self.arrived.clear();
@@ -208,6 +136,8 @@ impl Transport for OneSided {
             ControlKind::Arrived => {
                 ready.extend(arrived.due(record.path, record.number).map(|sequence| (record.path, sequence)));
             }
+            // Of the back end that pulls.
+            ControlKind::Exposed | ControlKind::Fetched => {}
         })?;
         if ready.is_empty() {
             return Ok(());
@@ -237,19 +167,7 @@ impl Transport for OneSided {
     }
 
     fn end(&mut self) -> Result<bool, TransportError> {
-        let barrier = match self.barrier.take() {
-            Some(barrier) => barrier,
-            None => {
-                // Not once others may have left the barrier: what arrives then is of the next exchange.
-                self.control.poll(|_| ())?;
-                if !self.control.is_quiet() {
-                    return Ok(false);
-                }
-                self.ends.start_barrier()?
-            }
-        };
-        self.barrier = barrier.test()?;
-        Ok(self.barrier.is_none())
+        self.ending.advance(&mut self.control)
     }
 
     fn abandon(&mut self) {
@@ -282,10 +200,5 @@ mod tests {
         assert!(capabilities.flush_blocks && capabilities.end_waits_for_all_ranks && !capabilities.delivers_in_place);
         let options = ScheduleOptions::default();
         assert_eq!(options.within(&capabilities), options);
-    }
-
-    #[test]
-    fn windows_grow_by_powers_of_two() {
-        assert_eq!([grown(0), grown(4096), grown(4097), grown(u64::MAX)], [4096, 4096, 8192, u64::MAX]);
     }
 }

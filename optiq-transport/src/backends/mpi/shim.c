@@ -12,6 +12,28 @@ int optiq_mpi_is_initialized(void) {
 }
 
 
+/* Sleeps while a word in shared memory has this value, until it is woken, for some nanoseconds at most; wakes those that sleep. */
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+void optiq_mpi_sleep_on(const unsigned *word, unsigned value, long nanoseconds) {
+    struct timespec longest = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+    syscall(SYS_futex, word, FUTEX_WAIT, value, &longest, (void *)0, 0);
+}
+void optiq_mpi_wake(const unsigned *word, int sleepers) {
+    syscall(SYS_futex, word, FUTEX_WAKE, sleepers, (void *)0, (void *)0, 0);
+}
+#else
+#include <sched.h>
+void optiq_mpi_sleep_on(const unsigned *word, unsigned value, long nanoseconds) {
+    (void)word, (void)value, (void)nanoseconds;
+    sched_yield();
+}
+void optiq_mpi_wake(const unsigned *word, int sleepers) { (void)word, (void)sleepers; }
+#endif
+
 const MPI_Datatype optiq_mpi_byte = MPI_BYTE;
 const int optiq_mpi_tag_ub = MPI_TAG_UB;
 const int optiq_mpi_lock_mode_nocheck = MPI_MODE_NOCHECK;

@@ -50,12 +50,14 @@ pub(super) enum CallOutcome {
     NoThreads,
     Failed,
     OneHost,
+    Combined,
 }
 
 /// Who serves the calls of a [`CallOutcome`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     Paths,
+    Combined,
     Mpi,
     Next,
 }
@@ -83,6 +85,7 @@ const ALL: [CallOutcome; REASONS.len()] = [
     CallOutcome::NoThreads,
     CallOutcome::Failed,
     CallOutcome::OneHost,
+    CallOutcome::Combined,
 ];
 
 /// The way of this number.
@@ -91,7 +94,7 @@ pub(super) fn reason(number: usize) -> Option<CallOutcome> {
     ALL.get(number).copied()
 }
 
-const REASONS: [(By, &str); 22] = [
+const REASONS: [(By, &str); 23] = [
     (By::Paths, "planned paths"),
     (By::Mpi, "measured against planned paths, or found to be faster"),
     (By::Mpi, "planned paths were not predicted to pay, or another rank's arguments need MPI"),
@@ -114,6 +117,7 @@ const REASONS: [(By, &str); 22] = [
     (By::Next, "MPI_THREAD_MULTIPLE was not provided on all ranks"),
     (By::Next, "failures"),
     (By::Next, "communicators whose ranks are all on one host, with OPTIQ_TOPOLOGY=auto"),
+    (By::Combined, "combined messages of the ranks of a host"),
 ];
 
 static COUNTS: [[AtomicU64; REASONS.len()]; FUNCTIONS.len()] =
@@ -224,17 +228,18 @@ fn lines(who: &str, counts: &[u64], unusable: Option<&str>) -> String {
     let mut text = format!("optiq: calls of {who}\n");
     for (function, counts) in FUNCTIONS.iter().zip(counts.chunks_exact(REASONS.len())) {
         let by = |who: By| REASONS.iter().zip(counts).filter(|(w, _)| w.0 == who).map(|(_, n)| n).sum::<u64>();
-        let (planned, mpi, next) = (by(By::Paths), by(By::Mpi), by(By::Next));
-        if planned + mpi + next == 0 {
+        let (planned, combined, mpi, next) = (by(By::Paths), by(By::Combined), by(By::Mpi), by(By::Next));
+        if planned + combined + mpi + next == 0 {
             continue;
         }
         // Writing to a string does not fail.
+        let combined = if combined > 0 { format!(", {combined} by combined messages") } else { String::new() };
         let _ = writeln!(
             text,
-            "  {function}: {planned} served by planned paths, {mpi} by plain MPI through OPTIQ, {next} passed on"
+            "  {function}: {planned} served by planned paths{combined}, {mpi} by plain MPI through OPTIQ, {next} passed on"
         );
         let reasons = REASONS.iter().zip(counts).enumerate();
-        for (i, ((_, why), n)) in reasons.filter(|(_, ((by, _), n))| *by != By::Paths && **n > 0) {
+        for (i, ((_, why), n)) in reasons.filter(|(_, ((by, _), n))| matches!(by, By::Mpi | By::Next) && **n > 0) {
             let said = unusable.filter(|_| i == CallOutcome::Unusable as usize);
             let said = said.map_or(String::new(), |said| format!(": {said}"));
             let _ = writeln!(text, "    {n}: {why}{said}");
@@ -265,11 +270,15 @@ mod tests {
         assert!(text.contains("does not fit the communicator: OPTIQ_K is \"0\"\n"), "{text}");
         assert!(text.contains("MPI_Alltoall: 0 served by planned paths, 0 by plain MPI through OPTIQ, 7 passed on\n"));
         assert!(!text.contains("Ialltoallv"));
+        counts[CallOutcome::Combined as usize] = 9;
+        let text = lines("all 4 ranks", &counts, None);
+        assert!(text.contains("5 served by planned paths, 9 by combined messages, 2 by plain MPI"), "{text}");
+        assert!(!text.contains("    9:"), "{text}");
     }
 
     #[test]
     fn every_way_has_its_words() {
-        assert_eq!(REASONS.len(), CallOutcome::OneHost as usize + 1);
+        assert_eq!(REASONS.len(), CallOutcome::Combined as usize + 1);
         assert!(ALL.iter().enumerate().all(|(i, &w)| w as usize == i));
         assert!(REASONS[CallOutcome::Foreign as usize].1.contains("MPI_COMM_WORLD"));
         assert!(REASONS[CallOutcome::Persistent as usize].1.contains("persistent"));

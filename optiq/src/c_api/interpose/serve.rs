@@ -9,7 +9,7 @@ use crate::config::{Config, Preload};
 use crate::error::Error;
 use crate::logger;
 use crate::networks;
-use crate::session::{Arguments, ByMpi, Local};
+use crate::session::{Arguments, ByMpi, FastPath, Local, Sides};
 use optiq_lower::choices::Algorithm;
 use optiq_lower::decide::Decision;
 use optiq_net::spec::is_auto;
@@ -46,12 +46,76 @@ pub(super) unsafe fn look(call: &Call, next: &dyn Fn() -> c_int) -> c_int {
             }
             code
         }
+        // SAFETY: passed on.
+        Err(CallOutcome::NoAgreement) => unsafe { without_agreement(call, next) },
         Err(reason) => {
             count(call.function, reason);
             next()
         }
         // SAFETY: passed on.
         Ok(known) => unsafe { serve(call, known, next) },
+    }
+}
+
+/// A call that ranks do not agree on: MPI serves it, or messages of the ranks of a host are combined.
+///
+/// # Safety
+/// As [`super::blocking`], with valid arguments.
+unsafe fn without_agreement(call: &Call, next: &dyn Fn() -> c_int) -> c_int {
+    // SAFETY: the program does not free the communicator during a call on it.
+    let known = unsafe { communicators::known(call.comm) };
+    let watched = known.filter(|known| known.fast_path().is_some_and(FastPath::is_watched));
+    let Some(known) = watched else {
+        count(call.function, CallOutcome::NoAgreement);
+        return next();
+    };
+    let code = Cell::new(None);
+    let by_mpi = || {
+        let returned = next();
+        code.set(Some(returned));
+        returned
+    };
+    let served = catch_unwind(AssertUnwindSafe(|| {
+        let state = known.lock();
+        let CommState::Serving(session) = &*state else { return Err(Error::NotInitialized("the call")) };
+        // SAFETY: by this function's contract.
+        unsafe { session.unagreed_call(|| sides(call, known), by_mpi) }
+    }));
+    match (served, code.get()) {
+        (_, Some(code)) => {
+            count(call.function, CallOutcome::NoAgreement);
+            code
+        }
+        (Ok(Ok(code)), None) => {
+            count(call.function, CallOutcome::Combined);
+            code
+        }
+        (failed, None) => {
+            count(call.function, CallOutcome::Failed);
+            fail(call, failed.map(Result::err).ok().flatten())
+        }
+    }
+}
+
+/// Both sides of a call.
+///
+/// # Safety
+/// As [`super::blocking`], with valid arguments.
+unsafe fn sides(call: &Call, known: &KnownComm) -> Result<Sides, Error> {
+    let ranks = known.ranks as u32;
+    // SAFETY: passed on.
+    unsafe {
+        match call.blocks {
+            Blocks::Each { send, receive } => {
+                let send = (call.send, send.0, send.1, call.send_type);
+                let receive = (call.receive, receive.0, receive.1, call.receive_type);
+                Sides::new(&Arguments::new(send, receive), ranks)
+            }
+            Blocks::Same { send, receive } => {
+                let send = (call.send, send, call.send_type);
+                Sides::equal(send, (call.receive, receive, call.receive_type), ranks)
+            }
+        }
     }
 }
 

@@ -1,0 +1,202 @@
+//! Combined messages of the ranks of a node, for calls that ranks do not agree on.
+
+use super::agree::Agreement;
+use super::arguments::Arguments;
+use super::outcome::Outcome;
+use super::setup::Fabric;
+use super::small_calls::{Served, Way};
+use super::state::Session;
+use crate::constants::COMBINED_MESSAGE_BYTES;
+use crate::error::Error;
+use crate::gpu;
+use optiq_lower::choices::CombineChoice;
+use optiq_lower::combining::{CombiningCosts, schedule};
+use optiq_lower::decide::Decision;
+use optiq_transport::mpi::{Combined, CombinedOptions, Side, check, ffi, in_place};
+use optiq_transport::{Execution, Rank, TransportError};
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The ranks of each host, by host, and how many carry messages.
+fn nodes(fabric: &Fabric, ranks: u32) -> Vec<Vec<Rank>> {
+    let mut hosts: Vec<_> = (0..ranks).map(|r| fabric.placement.host(Rank(r))).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    hosts.into_iter().map(|host| fabric.placement.ranks(host).to_vec()).collect()
+}
+
+impl Session {
+    /// Before `calls` calls without an agreement: makes what combined messages need, if they are predicted to pay, and chooses the radix;
+    /// collective.
+    pub(super) fn prepare_combining(&self, fabric: &Fabric, agreement: &Agreement, calls: u64) -> Result<(), Error> {
+        let choice = self.config.combine.choice;
+        let mut combining = self.combining.borrow_mut();
+        let combining = &mut *combining;
+        let is_due = calls > 0 && choice != CombineChoice::No && self.config.may_fall_back();
+        if !is_due || (combining.is_settled && combining.combined.is_none()) {
+            return Ok(());
+        }
+        let ranks = nodes(fabric, self.size());
+        let most = ranks.iter().map(Vec::len).max().unwrap_or(0);
+        if ranks.len() < 2 || most < 2 {
+            combining.is_settled = true;
+            return Ok(());
+        }
+        let count = ranks.len() as u32;
+        let carriers = self.config.combine.carriers.unwrap_or(if fabric.shared_processors { 1 } else { most as u32 });
+        let costs = CombiningCosts::new(&fabric.model, fabric.network.unit_capacity());
+        let (radix, seconds) = costs.best_radix(count, carriers, agreement.host_bytes).map_err(Error::BadPlan)?;
+        let radix = self.config.combine.radix.unwrap_or(radix).min(count);
+        let plain = costs.plain_seconds(self.size() - most as u32, agreement.host_bytes);
+        if choice == CombineChoice::Auto && !combining.is_settled && seconds >= plain {
+            return Ok(());
+        }
+        if combining.combined.is_some() && combining.radix == radix {
+            return Ok(());
+        }
+        let schedule = schedule(count, radix, carriers).map_err(Error::BadPlan)?;
+        let messages = schedule.messages.len();
+        let rounds = schedule.rounds();
+        match &mut combining.combined {
+            Some(combined) => combined.follow(schedule),
+            None => {
+                combining.is_settled = true;
+                let message_bytes = self.config.combine.message_bytes.unwrap_or(COMBINED_MESSAGE_BYTES);
+                let options = CombinedOptions { budget: self.config.budget / 2, message_bytes };
+                match Combined::new(&self.comm, ranks, schedule, options)? {
+                    Ok(combined) => {
+                        let (bytes, memory) = (combined.message_bytes(), combined.memory_bytes());
+                        log::debug!(
+                            "messages of up to {bytes} bytes are combined, in {memory} bytes of this host's memory"
+                        );
+                        combining.combined = Some(combined);
+                    }
+                    Err(reason) => {
+                        if self.rank() == Rank(0) {
+                            log::info!("messages of a host's ranks are not combined: {reason}");
+                        }
+                        return Ok(());
+                    }
+                }
+                let always = choice == CombineChoice::Always;
+                combining.calls.serve(if always { Served::Combined } else { Served::ByTheFaster });
+            }
+        }
+        if self.rank() == Rank(0) {
+            log::debug!(
+                "combined messages: radix {radix}, {messages} messages of each host in {rounds} rounds; predicted {seconds:.3e} s, \
+                 {plain:.3e} s by MPI"
+            );
+        }
+        combining.radix = radix;
+        combining.decision = Arc::new(Decision::Combined { hosts: count, radix, messages, rounds });
+        Ok(())
+    }
+
+    /// A call without an agreement that asks who serves it. MPI's code, if MPI serves it.
+    ///
+    /// # Safety
+    /// As for `MPI_Alltoallv`.
+    pub(crate) unsafe fn unagreed_call(
+        &self,
+        sides: impl FnOnce() -> Result<Sides, Error>,
+        by_mpi: impl FnOnce() -> c_int,
+    ) -> Result<c_int, Error> {
+        let way = self.combining.borrow_mut().calls.next();
+        let start = Instant::now();
+        let code = match way {
+            Way::Mpi => by_mpi(),
+            Way::Combined => {
+                let Sides { send, receive, in_place } = sides()?;
+                let mut combining = self.combining.borrow_mut();
+                let combined = combining.combined.as_mut();
+                let combined = combined.ok_or_else(|| Error::Argument("no combined messages".into()))?;
+                // SAFETY: passed on.
+                unsafe { combined.exchange(&send, &receive, in_place)? };
+                ffi::MPI_SUCCESS as c_int
+            }
+        };
+        let seconds = start.elapsed().as_secs_f64();
+        let decision = {
+            let mut combining = self.combining.borrow_mut();
+            combining.calls.record(way, seconds);
+            Arc::clone(if way == Way::Combined { &combining.decision } else { &combining.measured_decision })
+        };
+        if log::max_level() >= log::LevelFilter::Info {
+            self.log(&decision);
+        }
+        self.remember(Outcome { decision, planned: None, execution: Execution::default() });
+        Ok(code)
+    }
+
+    /// The same with the arguments of `MPI_Alltoallv`, which `comm` carries if MPI serves it.
+    ///
+    /// # Safety
+    /// As for `MPI_Alltoallv`.
+    pub(crate) unsafe fn unagreed_alltoallv(&self, arguments: &Arguments, comm: ffi::MPI_Comm) -> Result<(), Error> {
+        // SAFETY: passed on.
+        let code = unsafe { self.unagreed_call(|| Sides::new(arguments, self.size()), || arguments.call(comm))? };
+        Ok(check(code, "MPI_Alltoallv")?)
+    }
+}
+
+/// Both sides of a call.
+pub(crate) struct Sides {
+    send: Side,
+    receive: Side,
+    in_place: bool,
+}
+
+impl Sides {
+    /// Of the arguments of `MPI_Alltoallv`.
+    ///
+    /// # Errors
+    /// What MPI reports.
+    ///
+    /// # Safety
+    /// As for `MPI_Alltoallv`.
+    pub(crate) unsafe fn new(a: &Arguments, ranks: u32) -> Result<Self, Error> {
+        // SAFETY: passed on.
+        unsafe {
+            let receive = Side::new(a.receive, a.receive_counts, a.receive_displacements, a.receive_type)?;
+            let send = || Side::new(a.send.cast_mut(), a.send_counts, a.send_displacements, a.send_type);
+            Self::of(a.send == in_place(), send, receive, ranks)
+        }
+    }
+
+    /// Of the arguments of `MPI_Alltoall`: buffer, count and datatype of both sides.
+    ///
+    /// # Errors
+    /// What MPI reports.
+    ///
+    /// # Safety
+    /// As for `MPI_Alltoall`.
+    pub(crate) unsafe fn equal(
+        (send, send_count, send_type): (*const c_void, c_int, ffi::MPI_Datatype),
+        (receive, count, datatype): (*mut c_void, c_int, ffi::MPI_Datatype),
+        ranks: u32,
+    ) -> Result<Self, Error> {
+        // SAFETY: passed on.
+        unsafe {
+            let receive = Side::equal(receive, count, datatype)?;
+            Self::of(send == in_place(), || Side::equal(send.cast_mut(), send_count, send_type), receive, ranks)
+        }
+    }
+
+    fn of(
+        in_place: bool,
+        send: impl FnOnce() -> Result<Side, TransportError>,
+        receive: Side,
+        ranks: u32,
+    ) -> Result<Self, Error> {
+        // One block of a GPU's memory stands for all of the buffer.
+        let readable = |side: Side| match side.first_used(ranks) {
+            Some(first) if gpu::is_device(first, 1) => side.only_by_mpi(),
+            _ => side,
+        };
+        let receive = readable(receive);
+        let send = if in_place { receive } else { readable(send()?) };
+        Ok(Self { send, receive, in_place })
+    }
+}

@@ -1,0 +1,238 @@
+//! Who serves calls that ranks do not agree on: plain MPI, or messages of a node's ranks combined.
+//!
+//! Such a call may have any sizes, and every rank knows its own only. So ranks do not choose by sizes, but by what both ways took,
+//! on average over the same mix of calls: the way of each call that is measured follows from its number by a hash, so that no
+//! period of the program meets one way only. Times are summed up at every rank; their maxima over all ranks travel with the next
+//! agreement, after which all ranks choose alike.
+//!
+//! The first calls of each way open connections and are not counted. When both have [`FIRST_SMALL_USES`] that are, the faster one serves;
+//! combined messages must be `OPTIQ_MIN_GAIN` times as fast as MPI. From then on the other way gets a pair of further trials whenever
+//! what they take longer is at most a hundredth of the time in calls ([`TRIAL_PART`]).
+
+use crate::constants::{FIRST_SMALL_USES, SMALL_OUTLIER, TRIAL_PART, UNCOUNTED_SMALL_USES};
+use std::fmt;
+
+/// Who serves a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// `MPI_Alltoallv`.
+    Mpi,
+    /// Combined messages.
+    Combined,
+}
+
+/// Who may serve calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Served {
+    ByMpi,
+    ByTheFaster,
+    Combined,
+}
+
+/// What was measured of a way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Uses {
+    /// All of them.
+    made: u64,
+    /// Counted since the last agreement, and what they took at this rank.
+    since: u32,
+    since_seconds: f64,
+    /// What all ranks know: the average of one, of this many.
+    seconds: f64,
+    counted: f64,
+}
+
+/// See the top of the file.
+#[derive(Debug)]
+pub(super) struct SmallCalls {
+    served: Served,
+    /// How many times faster combined messages must be.
+    min_gain: f64,
+    /// Calls so far.
+    number: u64,
+    /// Of MPI and of combined messages.
+    uses: [Uses; 2],
+    /// Calls from here on that are divided between both ways.
+    divided: u64,
+    /// What trials may take longer.
+    credit: f64,
+}
+
+impl SmallCalls {
+    pub(super) fn new(min_gain: f64) -> Self {
+        Self { served: Served::ByMpi, min_gain, number: 0, uses: Default::default(), divided: 0, credit: 0.0 }
+    }
+
+    /// From now on calls are served like this.
+    pub(super) fn serve(&mut self, served: Served) {
+        self.served = served;
+    }
+
+    pub(super) fn served(&self) -> Served {
+        self.served
+    }
+
+    /// Who serves the next call; the same on all ranks.
+    pub(super) fn next(&mut self) -> Way {
+        self.number += 1;
+        let way = match self.served {
+            Served::ByMpi => Way::Mpi,
+            Served::Combined => Way::Combined,
+            Served::ByTheFaster if self.divided > 0 => {
+                self.divided -= 1;
+                self.by_lot()
+            }
+            Served::ByTheFaster => self.best(),
+        };
+        self.uses[way as usize].made += 1;
+        way
+    }
+
+    /// Every second call on average, and no more than two of one way in a row, so that few calls suffice for both.
+    fn by_lot(&self) -> Way {
+        let pair = (self.number / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63;
+        if (self.number ^ pair) & 1 == 0 { Way::Combined } else { Way::Mpi }
+    }
+
+    /// A call of this way took so long at this rank.
+    pub(super) fn record(&mut self, way: Way, seconds: f64) {
+        let uses = &mut self.uses[way as usize];
+        if self.served == Served::ByTheFaster && uses.made > UNCOUNTED_SMALL_USES {
+            let longest = if uses.counted > 0.0 { SMALL_OUTLIER * uses.seconds } else { f64::INFINITY };
+            uses.since += 1;
+            uses.since_seconds += seconds.min(longest);
+        }
+    }
+
+    /// What calls of both ways took at this rank since the last agreement, in seconds.
+    pub(super) fn since(&self) -> [f64; 2] {
+        self.uses.map(|uses| uses.since_seconds)
+    }
+
+    /// The maxima of that over all ranks.
+    pub(super) fn learn(&mut self, seconds: [f64; 2]) {
+        for (uses, seconds) in self.uses.iter_mut().zip(seconds) {
+            if uses.since > 0 {
+                let new = f64::from(uses.since);
+                // What is long ago counts less.
+                let old = uses.counted.min(8.0 * FIRST_SMALL_USES);
+                uses.seconds = (uses.seconds * old + seconds) / (old + new);
+                uses.counted = old + new;
+            }
+            (uses.since, uses.since_seconds) = (0, 0.0);
+        }
+    }
+
+    /// Whether both ways were measured often enough.
+    pub(super) fn is_known(&self) -> bool {
+        self.uses.iter().all(|uses| uses.counted >= FIRST_SMALL_USES)
+    }
+
+    fn best(&self) -> Way {
+        let [mpi, combined] = self.uses.map(|uses| uses.seconds);
+        if self.is_known() && combined * self.min_gain <= mpi { Way::Combined } else { Way::Mpi }
+    }
+
+    /// `calls` calls follow without an agreement: how many of them, from the first one, are to ask who serves them; the others go to MPI.
+    pub(super) fn window(&mut self, calls: u64) -> u64 {
+        match self.served {
+            Served::ByMpi => return 0,
+            Served::Combined => return calls,
+            Served::ByTheFaster => {}
+        }
+        if !self.is_known() {
+            self.divided = calls;
+            return calls;
+        }
+        let best = self.best();
+        let [best_seconds, other] = match best {
+            Way::Mpi => [0, 1],
+            Way::Combined => [1, 0],
+        }
+        .map(|way: usize| self.uses[way].seconds);
+        // Two pairs, of which the other way has one each.
+        let cost = 2.0 * (other - best_seconds).max(0.0);
+        self.credit += TRIAL_PART * calls as f64 * best_seconds;
+        self.divided = 0;
+        if self.credit >= cost && calls >= 4 {
+            self.credit = 0.0;
+            self.divided = 4;
+        }
+        if best == Way::Combined { calls } else { self.divided }
+    }
+}
+
+/// The times on which the choice rests.
+impl fmt::Display for SmallCalls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [mpi, combined] = self.uses;
+        write!(
+            f,
+            "MPI {:.3e} s in {:.0} calls, combined messages {:.3e} s in {:.0}",
+            mpi.seconds, mpi.counted, combined.seconds, combined.counted
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Serves `windows` windows of 32 calls that take what `seconds` says of the way and the call; the ways.
+    fn run(calls: &mut SmallCalls, windows: usize, seconds: impl Fn(Way, usize) -> f64) -> Vec<Way> {
+        let mut ways = Vec::new();
+        for _ in 0..windows {
+            calls.learn(calls.since());
+            let watched = calls.window(32);
+            for call in 0..32 {
+                let way = if call < watched { calls.next() } else { Way::Mpi };
+                if call < watched {
+                    calls.record(way, seconds(way, ways.len()));
+                }
+                ways.push(way);
+            }
+        }
+        ways
+    }
+
+    fn measured() -> SmallCalls {
+        let mut calls = SmallCalls::new(1.02);
+        calls.serve(Served::ByTheFaster);
+        calls
+    }
+
+    fn share(ways: &[Way]) -> f64 {
+        ways.iter().filter(|way| **way == Way::Combined).count() as f64 / ways.len() as f64
+    }
+
+    #[test]
+    fn the_faster_way_serves_and_the_other_one_has_few_trials() {
+        let faster = |way| move |w, _| if w == way { 1e-4 } else { 1e-3 };
+        let ways = run(&mut measured(), 100, faster(Way::Combined));
+        assert!(share(&ways[320..]) > 0.98 && share(&ways[320..]) < 1.0, "{}", share(&ways[320..]));
+        let ways = run(&mut measured(), 100, faster(Way::Mpi));
+        assert!(share(&ways[320..]) < 0.005 && share(&ways[320..]) > 0.0, "{}", share(&ways[320..]));
+        let (mut calls, mut mpi) = (measured(), SmallCalls::new(1.02));
+        assert!(share(&run(&mut calls, 10, |_, _| 1e-4)) < 0.4, "no gain");
+        assert_eq!(share(&run(&mut mpi, 10, |_, _| 1.0)), 0.0);
+    }
+
+    #[test]
+    fn calls_that_differ_in_a_period_do_not_deceive_it() {
+        for period in 2..9 {
+            // Combined messages take twice as long, but one call in a period takes a hundred times as long as the others.
+            let long = |call: usize| if call % period == 1 { 1e-2 } else { 1e-4 };
+            let ways = run(&mut measured(), 60, |way, call| long(call) * if way == Way::Combined { 2.0 } else { 1.0 });
+            assert!(share(&ways[960..]) < 0.2, "period {period}: {}", share(&ways[960..]));
+        }
+    }
+
+    #[test]
+    fn what_changes_is_noticed_and_connections_do_not_count() {
+        let mut calls = measured();
+        let cold = |way, call| if call < 3 { 1.0 } else { 1e-4 * if way == Way::Combined { 1.0 } else { 3.0 } };
+        assert!(share(&run(&mut calls, 10, cold)[96..]) > 0.9);
+        let ways = run(&mut calls, 200, |way, _| if way == Way::Combined { 3e-4 } else { 1e-4 });
+        assert!(share(&ways[3200..]) < 0.1, "{}: {calls}", share(&ways[3200..]));
+    }
+}
