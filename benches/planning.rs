@@ -13,15 +13,20 @@
 //!
 //! - the bounds that cuts prove ([`bound::lower_bound`]), on networks of all kinds, and what sets them.
 //!
+//! - the closed form where hosts are the adapters of nodes ([`planner::adapters`]): 8 nodes of 8, one adapter of each sending twice as much,
+//!   alone and as a whole plan. Issue 22 asks for 1 ms.
+//!
 //! The thesis's search times stand beside ours for orientation; they are of other machines, networks of other sizes
 //! in part, and other solvers.
 
 mod common;
 
 use common::{Document, Subject, in_turn, table};
-use optiq_net::Network;
+use optiq_net::{Network, NodeId};
 use optiq_solver::pipeline::{self, PlanOptions};
-use optiq_solver::{CandidateMethod, Candidates, Demand, PlannerName, PlannerOptions, bound, demands, planner};
+use optiq_solver::{
+    CandidateMethod, Candidates, Demand, PlannerName, PlannerOptions, Problem, bound, demands, planner,
+};
 use serde::Serialize;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -53,6 +58,11 @@ const BOUNDS: [(&str, &str); 13] = [
     ("dragonfly+:3456", "pattern:random,count=50000"),
 ];
 
+/// 64 adapters; each sends to all of other nodes.
+const ADAPTERS: &str = "star:64,capacity=12.5GB/s,nodes=8@100GB/s";
+/// Bytes of a message of the adapters that send less.
+const ADAPTER_MESSAGE: u64 = 64 << 10;
+
 /// What the thesis reports: planner, seconds, and where.
 const PUBLISHED: [(PlannerName, &str, &str); 3] = [
     (PlannerName::Heuristic1, "1.9 to 2.2 s", "Table XI: disjoint, 1,024 nodes, maxload 1 to 32"),
@@ -74,6 +84,7 @@ struct Planning {
     plans: Vec<Plan>,
     stages: Vec<Stages>,
     bounds: Vec<Bounds>,
+    adapters: Adapters,
     published: Vec<Published>,
 }
 
@@ -132,6 +143,18 @@ struct Bounds {
     binding: String,
 }
 
+/// Plans for the adapters of nodes.
+#[derive(Serialize)]
+struct Adapters {
+    topology: &'static str,
+    pairs: usize,
+    /// By which adapter each byte leaves and enters.
+    assign_seconds: f64,
+    /// With bound, direct routes, legs and checks.
+    total_seconds: f64,
+    gap: f64,
+}
+
 #[derive(Serialize)]
 struct Published {
     planner: &'static str,
@@ -170,6 +193,7 @@ fn measure(repetitions: usize) -> Result<Planning, String> {
         plans,
         stages,
         bounds,
+        adapters: adapters(repetitions)?,
         published,
     })
 }
@@ -278,6 +302,31 @@ fn bounds(topology: &'static str, demands: &'static str, repetitions: usize) -> 
     Ok(Bounds { topology, demands, pairs: list.len(), seconds: seconds[0], bound_mib, binding: bound.binding })
 }
 
+/// The closed form for the adapters of nodes.
+fn adapters(repetitions: usize) -> Result<Adapters, String> {
+    let net = Network::from_spec(ADAPTERS).map_err(|e| e.to_string())?;
+    let hosts = net.hosts() as u32;
+    let pairs =
+        (0..hosts).flat_map(|src| (0..hosts).map(move |dst| (src, dst))).filter(|(src, dst)| src / 8 != dst / 8);
+    let bytes = |src: u32| if src % 8 == 0 { 2 * ADAPTER_MESSAGE } else { ADAPTER_MESSAGE };
+    let list: Vec<Demand> = pairs.map(|(src, dst)| Demand::new(NodeId(src), NodeId(dst), bytes(src))).collect();
+    let problem = Problem::new(&net, &list, None).map_err(|e| e.to_string())?;
+    let mut gap = 0.0;
+    let mut assign = || {
+        let start = Instant::now();
+        let found = planner::adapters::assign(&problem, 0.0, planner::optimal::SLACK).map_err(|e| e.to_string())?;
+        found.map(|_| start.elapsed().as_secs_f64()).ok_or_else(|| format!("{ADAPTERS}: no plan"))
+    };
+    let mut whole = || {
+        let planned = pipeline::run(&net, &list, &PlanOptions::default()).map_err(|e| e.to_string())?;
+        gap = planned.plan.gap();
+        Ok(planned.timings.total_seconds)
+    };
+    let seconds = in_turn(repetitions, &mut [Box::new(&mut assign), Box::new(&mut whole)])?;
+    let (assign_seconds, total_seconds) = (seconds[0], seconds[1]);
+    Ok(Adapters { topology: ADAPTERS, pairs: list.len(), assign_seconds, total_seconds, gap })
+}
+
 /// Whether this build has the linear program, and the network is not too large to wait for it.
 fn lp_is_measured(net: &Network) -> bool {
     net.hosts() <= LP_NODES && planner::create(PlannerName::LinearProgram, &PlannerOptions::default()).is_ok()
@@ -297,7 +346,7 @@ impl Document for Planning {
             ["network", "candidates", "pairs", "ms per pair", "times yen", "paths per pair", "links per path"];
         let plan_heads = ["network", "planner", "ms", "times heu2", "worst link", "bound", "paths"];
         format!(
-            "{}, {} MiB a pair, k = {}; medians of {} repetitions\n\n{}\n{}\na whole plan\n{}\nbounds by cuts\n{}\nthe thesis's search times\n{}",
+            "{}, {} MiB a pair, k = {}; medians of {} repetitions\n\n{}\n{}\na whole plan\n{}\nbounds by cuts\n{}\nadapters of nodes\n{}\nthe thesis's search times\n{}",
             self.demands,
             self.message_bytes >> 20,
             self.k,
@@ -306,6 +355,7 @@ impl Document for Planning {
             table(2, &plan_heads, &plans),
             table(3, &stage_heads, &stages),
             table(3, &bound_heads, &bounds),
+            table(1, &["network", "pairs", "closed form ms", "whole plan ms", "gap"], &[self.adapters.cells()]),
             table(3, &["planner", "seconds", "source"], &published),
         )
     }
@@ -322,6 +372,14 @@ impl Search {
             format!("{:.1}", self.paths_per_pair),
             format!("{:.2}", self.links_per_path),
         ]
+    }
+}
+
+impl Adapters {
+    fn cells(&self) -> Vec<String> {
+        let ms = |seconds: f64| format!("{:.3}", seconds * 1e3);
+        let (assign, total) = (ms(self.assign_seconds), ms(self.total_seconds));
+        vec![self.topology.into(), self.pairs.to_string(), assign, total, format!("{:.2} %", self.gap * 100.0)]
     }
 }
 

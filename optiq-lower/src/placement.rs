@@ -94,6 +94,11 @@ pub struct Placement {
 const REMEDY: &str = "name the hosts in the topology (names=node[001-144] or hosts=FILE), or set OPTIQ_PLACEMENT to rank:K \
                       or file:FILE";
 
+fn two_processors(one: &str, other: &str, host: &str) -> String {
+    let (one, other) = (shorten(one), shorten(other));
+    format!("the processors \"{one}\" and \"{other}\" would both be the topology's host \"{host}\"; {REMEDY}")
+}
+
 impl Placement {
     /// Places rank `r`, which runs on a processor of name `processors[r]`, by the rule.
     ///
@@ -105,7 +110,11 @@ impl Placement {
             PlacementRule::File(path) => Self::from_file(network, path, processors.len()),
             PlacementRule::Names => Self::by_name(network, processors),
             PlacementRule::Auto => match processors {
-                [first, rest @ ..] if network.host(first).is_none() && rest.iter().all(|name| name == first) => {
+                [first, rest @ ..]
+                    if network.host(first).is_none()
+                        && network.adapters_of(first).is_none()
+                        && rest.iter().all(|name| name == first) =>
+                {
                     let hosts = vec![NodeId(0); processors.len()];
                     Ok(Self::from_hosts(network, hosts, Provenance::OneProcessor(first.clone())))
                 }
@@ -118,7 +127,18 @@ impl Placement {
         let mut hosts = Vec::with_capacity(processors.len());
         // Names that were found without their domain: two of them for one host may be two machines.
         let mut short: BTreeMap<NodeId, &String> = BTreeMap::new();
+        // Per node whose adapters are hosts, how many of its ranks have one: rank r of the node owns adapter r mod R.
+        let mut owned: BTreeMap<NodeId, (&String, u32)> = BTreeMap::new();
         for (rank, name) in processors.iter().enumerate() {
+            if let Some((first, adapters)) = network.adapters_of(name).filter(|_| network.find_host(name).is_none()) {
+                let (other, ranks) = owned.entry(first).or_insert((name, 0));
+                if *other != name {
+                    return Err(two_processors(other, name, network.name(first)));
+                }
+                hosts.push(NodeId(first.0 + *ranks % adapters));
+                *ranks += 1;
+                continue;
+            }
             let found = network.find_host(name).ok_or_else(|| {
                 let name = shorten(name);
                 format!("rank {rank} runs on \"{name}\", which is not a host of the topology; {REMEDY}")
@@ -129,12 +149,7 @@ impl Placement {
             }
             let other = *short.entry(found.host).or_insert(name);
             if other != name {
-                return Err(format!(
-                    "the processors \"{}\" and \"{}\" would both be the topology's host \"{}\"; {REMEDY}",
-                    shorten(other),
-                    shorten(name),
-                    network.name(found.host)
-                ));
+                return Err(two_processors(other, name, network.name(found.host)));
             }
         }
         Ok(Self::from_hosts(network, hosts, Provenance::Names))
@@ -299,6 +314,25 @@ mod tests {
         let network = Network::from_spec("star:2,names=n1.east,n2.east").unwrap();
         let at = |name: &str| Placement::new(&network, &names(&[name, "n2"]), &PlacementRule::Auto);
         assert!(at("n1").is_ok() && at("n1.east").is_ok() && at("n1.west").is_err());
+    }
+
+    /// By hand: 3 ranks on node a, 5 on node b, of 4 adapters each; b's fifth rank shares adapter 0.
+    #[test]
+    fn ranks_of_a_node_own_its_adapters_in_turn() {
+        let network = Network::from_spec("star:8,nodes=4@50GB/s,names=a,b").unwrap();
+        let place = |list: &[&str], rule: &str| {
+            let p = Placement::new(&network, &names(list), &rule.parse().unwrap())?;
+            Ok::<_, String>((0..p.len() as u32).map(|r| p.host(Rank(r)).0).collect::<Vec<_>>())
+        };
+        assert_eq!(place(&["a", "b", "a", "b", "b", "a", "b", "b"], "auto").unwrap(), [0, 4, 1, 5, 6, 2, 7, 4]);
+        assert_eq!(place(&["b.site", "b.site"], "names").unwrap(), [4, 5]);
+        assert_eq!(place(&["b-3", "a-0", "a"], "names").unwrap(), [7, 0, 0], "who names an adapter has that one");
+        assert!(
+            place(&["b.east", "b.west"], "auto").unwrap_err().contains("would both be the topology's host \"b-0\"")
+        );
+        // A rank that says that it owns an adapter which does not exist.
+        let e = place(&["b-4", "a"], "auto").unwrap_err();
+        assert!(e.starts_with("rank 0 runs on \"b-4\", which is not a host of the topology"), "{e}");
     }
 
     #[test]

@@ -91,8 +91,20 @@ pub const OPTIONS: &[Entry] = &[
     entry("wrap=11110", "which dimensions of a torus or mesh close to rings, one digit for each", "bgq:512,wrap=11110"),
     entry(
         "rails=N",
-        "N mirrored planes of a fat tree's switches, with every host in all of them",
+        "N mirrored planes of the switches of a star, fat tree or dragonfly, with an adapter of every host in each",
         "fattree:18x8:1x9,rails=2",
+    ),
+    entry(
+        "adapters=[HOST.]ADAPTER@SPEED+...",
+        "adapters that differ, by number from 0: a rate, a percentage of what links to hosts carry, or none; of all hosts, of one or of \
+         several (0-3.1@none)",
+        "star:8,rails=4,adapters=1@50%+7.3@none",
+    ),
+    entry(
+        "nodes=ADAPTERS@RATE",
+        "in place of rails, where ranks own adapters: this number of consecutive hosts are the adapters of one node, joined by its \
+         memory, of which each has this rate",
+        "star:16,nodes=4@50GB/s",
     ),
     entry("routing=NAME", "the fabric's own routing, one of those below", "fattree:k=4,routing=smodk"),
     entry("seed=N", "of the random choices of routing zone0 and zone1", "bgq:512,routing=zone1,seed=7"),
@@ -225,7 +237,14 @@ mod tests {
                 .any(|e| e.syntax.split([',', ' ']).any(|part| part == word || part.split('=').next() == Some(word)))
         };
         let parameters = ["p", "a", "h", "g", "l", "s"];
-        for spec in ["torus:4,x=1", "fattree:k=4,x=1", "dragonfly:5586,x=1", "dragonfly:x=1", "dragonfly+:x=1"] {
+        for spec in [
+            "torus:4,x=1",
+            "fattree:k=4,x=1",
+            "star:4,rails=2,x=1",
+            "dragonfly:5586,x=1",
+            "dragonfly:x=1",
+            "dragonfly+:x=1",
+        ] {
             let words = expected(spec, "\"x\"; ");
             assert!(words.len() >= 3, "{spec}: {words:?}");
             for word in words.iter().filter(|w| !parameters.contains(&w.as_str())) {

@@ -5,6 +5,8 @@
 //! fattree:k=8,hosts=hosts.txt        # a file with a line for each host
 //! ```
 //!
+//! Where adapters are hosts (`nodes=`), the names may be those of the nodes: adapter 2 of `node7` is `node7-2`.
+//!
 //! A line of such a file is a name, or a list of names, of the next hosts; or a name and the host's position (its number or,
 //! on a grid, its coordinates), and then all lines have one. `#` starts a comment. Every host needs a name: a
 //! position is never guessed.
@@ -67,6 +69,14 @@ impl HostNames {
             HostNames::File(file) => read(&network, Path::new(file)).map_err(|why| format!("hosts={file}: {why}"))?,
         };
         let option = if matches!(self, HostNames::List(_)) { "names=" } else { "hosts=" };
+        let adapters = network.switched.as_ref().and_then(|shape| shape.node());
+        let names = match adapters {
+            Some(adapters) if names.len() * adapters as usize == expected => {
+                let of_node = |name: String| (0..adapters).map(move |adapter| adapter_name(&name, adapter));
+                names.into_iter().flat_map(of_node).collect()
+            }
+            _ => names,
+        };
         if names.len() != expected {
             return Err(format!("{option} gives {} names, but the network has {expected} hosts", names.len()));
         }
@@ -89,6 +99,11 @@ impl std::fmt::Display for HostNames {
             HostNames::File(file) => write!(f, "hosts={file}"),
         }
     }
+}
+
+/// The name of an adapter of a node, where adapters are hosts.
+pub(crate) fn adapter_name(node: &str, adapter: u32) -> String {
+    format!("{node}-{adapter}")
 }
 
 /// The names in the file at `path`, by host. The error is the rest of a sentence that names the file.
@@ -160,6 +175,7 @@ mod tests {
             ("star:4,io=n2@1GB/s,names=n[1-4]", "star:4,names=n[1-4],io=1@1GB/s", "n4"),
             ("fattree:2x2:1x2,names=r[1-2]n[1-2],rails=2", "fattree:2x2:1x2,rails=2,names=r[1-2]n[1-2]", "r2n2"),
             ("dragonfly:p=1,a=2,h=1,names=n[1-6]", "dragonfly:p=1,a=2,h=1,g=3,names=n[1-6]", "n6"),
+            ("star:8,nodes=4@8GB/s,names=n[1-2]", "star:8,nodes=4@8GB/s,names=n[1-2]", "n2-3"),
             ("bgq:512,names=n[000-511]", "bgq:512,names=n[000-511]", "n511"),
         ] {
             let network = Network::from_spec(spec).unwrap();

@@ -2,6 +2,7 @@
 
 use crate::error::NetError;
 use crate::geometry::Geometry;
+use crate::host_names::adapter_name;
 use crate::ids::NodeId;
 use crate::names::NameMatch;
 use crate::network::Network;
@@ -30,6 +31,24 @@ impl Network {
             NameMatch::Short(host) => HostMatch { host, exact: false },
         };
         self.is_host(found.host).then_some(found)
+    }
+
+    /// The hosts that are the adapters of the node called `name`, with or without its domain: the first of them, and how many; `None`
+    /// if there is no such node, or if adapters are no hosts (no `nodes=`).
+    ///
+    /// ```
+    /// use optiq_net::{Network, NodeId};
+    ///
+    /// let network = Network::from_spec("star:8,nodes=4@50GB/s,names=node[1-2]")?;
+    /// assert_eq!(network.adapters_of("node2"), Some((NodeId(4), 4)));
+    /// assert_eq!(network.name(NodeId(6)), "node2-2");
+    /// # Ok::<(), optiq_net::NetError>(())
+    /// ```
+    pub fn adapters_of(&self, name: &str) -> Option<(NodeId, u32)> {
+        let adapters = self.switched.as_ref()?.node()?;
+        let first = |name: &str| self.host(&adapter_name(name, 0)).filter(|host| host.0.is_multiple_of(adapters));
+        let short = || name.split_once('.').and_then(|(short, _)| first(short));
+        first(name).or_else(short).map(|host| (host, adapters))
     }
 
     /// The vertex that `text` means: a name (as in [`Network::host`], or a switch's), the index of a vertex, or

@@ -15,7 +15,7 @@ use crate::routing::Routing;
 use crate::routing::equal_cost::EqualCostRows;
 use crate::routing::shortest::ShortestRows;
 use crate::switched::cables::Class;
-use crate::switched::closed_form::Switched;
+use crate::switched::rails::Switched;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 

@@ -6,7 +6,8 @@
 
 use crate::ids::NodeId;
 use crate::network::Network;
-use crate::switched::closed_form::Switched;
+use crate::switched::closed_form::Plane;
+use crate::switched::rails::Switched;
 use std::sync::Arc;
 
 /// The parameters of a switched network that a specification made.
@@ -57,64 +58,99 @@ pub struct Shape(Arc<Switched>);
 impl Shape {
     /// The parameters.
     pub fn kind(&self) -> ShapeKind {
-        match &*self.0 {
-            Switched::FatTree(tree) => {
+        match self.0.plane() {
+            Plane::FatTree(tree) => {
                 let [children, parents, parallel] = tree.shape().map(<[u32]>::to_vec);
-                ShapeKind::FatTree { children, parents, parallel, rails: tree.rails() }
+                ShapeKind::FatTree { children, parents, parallel, rails: self.rails() }
             }
-            Switched::Dragonfly(d) => {
+            Plane::Dragonfly(d) => {
                 let [hosts, routers, global, groups] = d.words();
                 ShapeKind::Dragonfly { hosts, routers, global, groups }
             }
-            Switched::DragonflyPlus(d) => {
+            Plane::DragonflyPlus(d) => {
                 let [hosts, leaves, spines, global, groups] = d.words();
                 ShapeKind::DragonflyPlus { hosts, leaves, spines, global, groups }
             }
         }
     }
 
+    /// Mirrored planes of switches; 1 unless the specification says `rails=`.
+    pub fn rails(&self) -> u32 {
+        self.0.rails()
+    }
+
+    /// Whether `host` has an adapter in a rail; `false` for what is no host or no rail.
+    pub fn has_adapter(&self, host: NodeId, rail: u32) -> bool {
+        host.0 < self.0.hosts() && rail < self.0.rails() && self.0.has_adapter(host.0, rail)
+    }
+
+    /// How many consecutive hosts are the adapters of one node; `None` if each host is a node (no `nodes=`).
+    pub fn adapters_per_node(&self) -> Option<u32> {
+        self.0.node()
+    }
+
+    /// The vertex that is the memory of the node of `host`; `None` without `nodes=`.
+    pub fn memory(&self, host: NodeId) -> Option<NodeId> {
+        (host.0 < self.0.hosts()).then(|| self.0.memory(host.0)).flatten().map(|memory| NodeId(memory.0))
+    }
+
+    /// The rail of a switch; `None` for a host, a memory and for what is no vertex.
+    pub fn rail(&self, switch: NodeId) -> Option<u32> {
+        (self.0.hosts()..self.0.first_memory()).contains(&switch.0).then(|| self.0.place(switch.0).0)
+    }
+
     /// The group of a host or a switch of a dragonfly or Dragonfly+; 0 in a fat tree, and for what is no vertex.
     pub fn group(&self, vertex: NodeId) -> u32 {
-        let shape = &*self.0;
-        if vertex.0 >= shape.vertices() {
-            0
-        } else if vertex.0 < shape.hosts() && !matches!(shape, Switched::FatTree(_)) {
-            // A host's switch is in its group.
-            shape.group(shape.next(vertex.0, vertex.0, vertex.0))
-        } else {
-            shape.group(vertex.0)
-        }
+        if vertex.0 < self.0.vertices() { self.0.group(vertex.0) } else { 0 }
     }
 
     /// How far a vertex is above the hosts: 0 for a host; the level in a fat tree; 1 for a dragonfly's router and a
-    /// Dragonfly+'s leaf, 2 for a spine; 0 for what is no vertex.
+    /// Dragonfly+'s leaf, 2 for a spine; 1 for a memory; 0 for what is no vertex.
     pub fn level(&self, vertex: NodeId) -> u32 {
-        match &*self.0 {
-            shape if vertex.0 < shape.hosts() || vertex.0 >= shape.vertices() => 0,
-            Switched::FatTree(tree) => tree.level(vertex.0),
-            Switched::Dragonfly(_) => 1,
-            Switched::DragonflyPlus(d) => 1 + u32::from(d.is_spine(vertex.0)),
+        let shape = &*self.0;
+        if vertex.0 < shape.hosts() || vertex.0 >= shape.vertices() {
+            return 0;
+        }
+        if vertex.0 >= shape.first_memory() {
+            return 1;
+        }
+        let (_, switch) = shape.place(vertex.0);
+        match shape.plane() {
+            Plane::FatTree(tree) => tree.level(switch),
+            Plane::Dragonfly(_) => 1,
+            Plane::DragonflyPlus(d) => 1 + u32::from(d.is_spine(switch)),
         }
     }
 
     /// Whether the way from a switch to a host leads down only: over no parent, no router of the same kind and no other
     /// group. A host covers itself.
     pub fn covers(&self, vertex: NodeId, host: NodeId) -> bool {
-        match &*self.0 {
-            shape if vertex.0.max(host.0) >= shape.vertices() || host.0 >= shape.hosts() => false,
-            shape if vertex.0 < shape.hosts() => vertex == host,
-            Switched::FatTree(tree) => tree.covers(vertex.0, host.0),
-            Switched::DragonflyPlus(d) if d.is_spine(vertex.0) => self.group(vertex) == self.group(host),
-            // The host's one switch.
-            shape => shape.next(host.0, host.0, host.0) == vertex.0,
+        let shape = &*self.0;
+        if vertex.0.max(host.0) >= shape.vertices() || host.0 >= shape.hosts() {
+            return false;
         }
+        if vertex.0 < shape.hosts() {
+            return vertex == host;
+        }
+        if vertex.0 >= shape.first_memory() {
+            return self.memory(host) == Some(vertex);
+        }
+        let (rail, switch) = shape.place(vertex.0);
+        shape.has_adapter(host.0, rail)
+            && match shape.plane() {
+                Plane::FatTree(tree) => tree.covers(switch, host.0),
+                Plane::DragonflyPlus(d) if d.is_spine(switch) => self.group(vertex) == self.group(host),
+                // The host's one switch.
+                plane => plane.next(host.0, host.0, host.0) == switch,
+            }
     }
 
     /// The next vertex from `at` towards the host `dst` by the fabric's minimal routing (d-mod-k in a fat tree), whatever
-    /// routing the network has; `None` if `at` is `dst` or one of them is out of range.
+    /// routing the network has; `None` if `at` is `dst`, if one of them is out of range, or if `at` is a switch of a rail in which
+    /// `dst` has no adapter.
     pub fn next(&self, at: NodeId, dst: NodeId) -> Option<NodeId> {
         let inside = at.0 < self.0.vertices() && dst.0 < self.0.hosts() && at != dst;
-        inside.then(|| NodeId(self.0.next(at.0, dst.0, dst.0)))
+        inside.then(|| self.0.next(at.0, dst.0, dst.0).map(NodeId)).flatten()
     }
 }
 
@@ -146,6 +182,11 @@ mod tests {
             ("fattree:3x3x2:1x3x2:1x1x2,rails=2", 3),
             ("dragonfly:p=2,a=3,h=2,g=4", 1),
             ("dragonfly+:p=2,l=3,s=2,h=2,g=4", 2),
+            ("star:4,rails=3", 1),
+            ("fattree:2x2x2:1x2x1,nodes=2@4GB/s", 3),
+            ("dragonfly:p=2,a=3,h=2,g=4,nodes=2@4GB/s", 1),
+            ("dragonfly:p=2,a=3,h=2,g=4,rails=2", 1),
+            ("dragonfly+:p=2,l=3,s=2,h=2,g=4,rails=3", 2),
         ] {
             let network = Network::from_spec(spec).unwrap();
             let shape = network.switched_shape().unwrap();
@@ -158,7 +199,11 @@ mod tests {
             }
             for dst in (0..network.hosts() as u32).map(NodeId) {
                 for at in vertices().filter(|&v| v != dst) {
-                    let next = shape.next(at, dst).unwrap();
+                    // The memory of a node leads nowhere else.
+                    let Some(next) = shape.next(at, dst) else {
+                        assert!(shape.rail(at).is_none() && !network.is_host(at), "{spec}");
+                        continue;
+                    };
                     assert!(network.link_between(at, next).is_some(), "{spec}");
                     // Down exactly from what covers the host, and to what covers it.
                     let down = shape.level(next) < shape.level(at) && shape.covers(next, dst);

@@ -29,11 +29,14 @@
 //!
 //! Fat trees and dragonflies have options of their own: `capacity`; `terminal`, `local` and `global` for the capacities
 //! of a dragonfly's links to hosts, within and between groups; `routing=dmodk` (the default), `smodk` or `shortest` on
-//! a fat tree, `minimal` (the default) or `shortest` on a dragonfly; `rails=2` for a fat tree of two mirrored planes of
-//! switches with every host in both.
+//! a fat tree, `minimal` (the default) or `shortest` on a dragonfly. Stars have those of fat trees as soon as one of these two is
+//! given: `rails=4` for four mirrored planes of switches with an adapter of every host in each, and `adapters=1@50%+7.3@none` for
+//! adapters that are slower or missing, see `adapters.rs`; or `nodes=4@50GB/s`: every four consecutive hosts are the adapters of
+//! one node, which ranks own, joined by memory that gives each of them this rate.
 //!
 //! Unless named, hosts are called `h0`, `h1`, ... and switches `s0`, `s1`, ...
 
+mod adapters;
 mod switched;
 
 use crate::builder::{End, NetworkBuilder};
@@ -90,8 +93,8 @@ impl Network {
     /// The network that `spec` describes: `torus:4x4x4x8x2`, `mesh:4x4`, `bgq:1024`, `star:16` or `file:net.toml`,
     /// the first four with options `,capacity=1.8GB/s`, `,wrap=11110`, `,routing=longest`, `,seed=7`; or a switched
     /// network, `fattree:18x18x4:1x18x2:1x1x9`, `fattree:k=4`, `fattree:brown1296`, `dragonfly:p=4,a=8,h=4`,
-    /// `dragonfly+:p=16,l=24,s=24,h=16,g=9` or `dragonfly+:3456`, with `,capacity=`, `,routing=`, on fat trees
-    /// `,rails=`, and on dragonflies `,terminal=`, `,local=`, `,global=` capacities. All but files with `,io=0+10@2GB/s`,
+    /// `dragonfly+:p=16,l=24,s=24,h=16,g=9` or `dragonfly+:3456`, with `,capacity=`, `,routing=`, `,rails=`,
+    /// `,adapters=`, `,nodes=` (also on stars), and on dragonflies `,terminal=`, `,local=`, `,global=` capacities. All but files with `,io=0+10@2GB/s`,
     /// the I/O hosts, and with `,names=node[001-144]` or `,hosts=FILE`, the names of all hosts. The path of a file needs no `file:`
     /// before it if the file is there.
     ///
@@ -553,8 +556,8 @@ pub(crate) mod tests {
             ("fattree:65536x65536x65536:1x1x1", "at most 4194304"),
             ("fattree:k=3", "even number of ports"),
             ("fattree:k=4,routing=dor", "dmodk, smodk or shortest"),
-            ("fattree:k=4,seed=1", "capacity, rails, routing, names, hosts or io is expected"),
-            ("fattree:k=4,local=1GB/s", "capacity, rails, routing, names, hosts or io is expected"),
+            ("fattree:k=4,seed=1", "capacity, rails, adapters, nodes, routing, names, hosts or io is expected"),
+            ("fattree:k=4,local=1GB/s", "capacity, rails, adapters, nodes, routing, names, hosts or io is expected"),
             ("dragonfly:p=4,a=8", "h= is missing"),
             ("dragonfly:p=4,a=8,h=4,g=34", "at most 33"),
             ("dragonfly:p=4,a=4294967295,h=4294967295", "at most 4194304"),

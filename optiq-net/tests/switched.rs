@@ -265,6 +265,95 @@ fn two_rails_by_hand() {
     check("fattree:2x2:1x2,rails=2,routing=smodk", true, 4);
 }
 
+/// Hosts 0 to 3 and switches 4 and 5, one for each rail. Host 2 lacks adapter 0, so that what goes there by rail 0 takes rail 1.
+#[test]
+fn an_adapter_is_slow_and_one_is_missing() {
+    let net = network("star:4,rails=2,capacity=8B/s,adapters=1@50%+2.0@none");
+    assert_eq!((net.hosts(), net.vertices(), net.diameter()), (4, 6, 2));
+    assert_eq!(route(&net, 0, 1), [0, 5, 1]);
+    assert_eq!(route(&net, 1, 0), [1, 4, 0]);
+    assert_eq!(route(&net, 0, 2), [0, 5, 2], "rail 0 does not lead to host 2");
+    assert_eq!(route(&net, 2, 0), [2, 5, 0]);
+    assert_eq!(by_port(&net, 0, 5, 1), [0, 5, 1]);
+    let to_missing = net.link_between(NodeId(0), NodeId(4)).unwrap();
+    let refused = net.route_by_port(to_missing, NodeId(2), &mut Vec::new());
+    assert!(matches!(refused, Err(NetError::Unreachable { .. })), "{refused:?}");
+    let rate = |from: u32, to: u32| net.link_between(NodeId(from), NodeId(to)).map(|l| net.link(l).capacity);
+    assert_eq!(
+        [rate(0, 4), rate(0, 5), rate(5, 0), rate(2, 4), rate(2, 5)],
+        [Some(8.0), Some(4.0), Some(4.0), None, Some(4.0)]
+    );
+    let shape = net.switched_shape().unwrap();
+    assert_eq!((shape.rails(), shape.rail(NodeId(5)), shape.rail(NodeId(0))), (2, Some(1), None));
+    assert!(!shape.has_adapter(NodeId(2), 0) && shape.has_adapter(NodeId(2), 1) && !shape.has_adapter(NodeId(2), 2));
+    assert!(!shape.covers(NodeId(4), NodeId(2)) && shape.next(NodeId(4), NodeId(2)).is_none());
+    let prints =
+        ["star:4,rails=2", "star:4,rails=2,adapters=1@50%", "star:4,rails=2,adapters=2.0@none", "fattree:4:1,rails=2"]
+            .map(|s| network(s).fingerprint());
+    assert!(prints[0] != prints[1] && prints[1] != prints[2] && prints[0] != prints[2]);
+    assert_eq!(prints[0], prints[3]);
+    // Every pair has a route of two links, by whatever rule.
+    for spec in ["star:5,rails=3,adapters=0.0@none+1-2.1@none", "star:5,rails=2,routing=shortest,adapters=2.0@none"] {
+        let net = network(spec);
+        for (src, dst) in
+            hosts(&net).flat_map(|src| hosts(&net).map(move |dst| (src, dst))).filter(|(src, dst)| src != dst)
+        {
+            assert_eq!(route(&net, src, dst).len(), 3, "{spec}: {src} to {dst}");
+        }
+    }
+}
+
+/// Hosts 0 to 3 are the adapters of two nodes; switch 4, memories 5 and 6.
+#[test]
+fn adapters_of_nodes_by_hand() {
+    let net = network("star:4,nodes=2@8GB/s");
+    assert_eq!((net.hosts(), net.vertices(), net.diameter()), (4, 7, 2));
+    assert_eq!((route(&net, 0, 1), route(&net, 0, 2)), (vec![0, 5, 1], vec![0, 4, 2]));
+    assert_eq!([0, 3, 6].map(|v| net.name(NodeId(v))), ["h0-0", "h1-1", "m1"]);
+    let memory = net.link_between(NodeId(3), NodeId(6)).unwrap();
+    assert_eq!(net.link(memory).capacity, 8e9);
+    assert!(net.route_by_port(memory, NodeId(0), &mut Vec::new()).is_err(), "memory leads to no other node");
+    assert_eq!(by_port(&net, 0, 4, 1), [0, 4, 1], "and software may use the fabric within one");
+    let shape = net.switched_shape().unwrap();
+    assert_eq!((shape.adapters_per_node(), shape.memory(NodeId(2))), (Some(2), Some(NodeId(6))));
+    for spec in ["fattree:2x2x2:1x2x1,nodes=4@4GB/s", "dragonfly+:p=2,l=3,s=2,h=2,g=4,nodes=2@4GB/s,adapters=1.0@50%"] {
+        let (net, plain) = (network(spec), network(spec.split(",nodes").next().unwrap()));
+        let size = net.switched_shape().unwrap().adapters_per_node().unwrap();
+        for (src, dst) in
+            hosts(&net).flat_map(|src| hosts(&net).map(move |dst| (src, dst))).filter(|(src, dst)| src != dst)
+        {
+            let found = route(&net, src, dst);
+            assert_eq!(net.distance(NodeId(src), NodeId(dst)), found.len() as u32 - 1, "{spec}: {src} to {dst}");
+            assert!(
+                src / size == dst / size && found.len() == 3 || found == route(&plain, src, dst),
+                "{spec}: {found:?}"
+            );
+        }
+    }
+}
+
+/// A dragonfly of two rails is two dragonflies that meet at hosts.
+#[test]
+fn rails_of_dragonflies() {
+    for spec in ["dragonfly:p=2,a=3,h=2,g=4", "dragonfly+:p=2,l=3,s=2,h=2,g=4"] {
+        let (one, two) = (network(spec), network(&format!("{spec},rails=2")));
+        let (hosts, switches) = (one.hosts() as u32, (one.vertices() - one.hosts()) as u32);
+        assert_eq!((two.hosts(), two.vertices()), (one.hosts(), one.vertices() + switches as usize));
+        assert_eq!((two.links().len(), two.diameter()), (2 * one.links().len(), one.diameter()));
+        for (src, dst) in [(0, 1), (0, hosts - 1), (hosts - 2, 3), (5, hosts / 2)] {
+            let moved = |v: u32| if v < hosts { v } else { v + dst % 2 * switches };
+            let expected: Vec<u32> = route(&one, src, dst).into_iter().map(moved).collect();
+            assert_eq!(route(&two, src, dst), expected, "{spec}: {src} to {dst}");
+            let other: Vec<u32> = route(&one, src, dst)
+                .into_iter()
+                .map(|v| if v < hosts { v } else { v + (1 - dst % 2) * switches })
+                .collect();
+            assert_eq!(by_port(&two, src, other[1], dst), other);
+        }
+        check(&format!("{spec},rails=2"), true, one.diameter());
+    }
+}
+
 /// Zahavi's argument holds in every plane, whatever planes the packets are sent into: here each into one that its
 /// source and the shift name.
 #[test]
@@ -300,8 +389,20 @@ fn ports_are_chosen_only_where_software_can() {
     assert!(matches!(star.route_by_port(own, NodeId(3), &mut links), Err(NetError::Unknown { .. })));
     for (spec, why) in [
         ("fattree:2x2:1x2,rails=0", "whole number above zero"),
-        ("fattree:2x2:1x2,rails=65", "a fat tree of 65 rails; 1 to 64 are expected"),
-        ("dragonfly:p=1,a=2,h=1,rails=2", "there is no option \"rails\""),
+        ("fattree:2x2:1x2,rails=65", "65 rails; 1 to 64 are expected"),
+        ("star:4,rails=65", "65 rails; 1 to 64 are expected"),
+        ("torus:4,rails=2", "there is no option \"rails\""),
+        ("star:4,rails=2,wrap=1", "there is no option \"wrap\""),
+        ("star:4,rails=2,adapters=2@50%", "adapter 2 of hosts with 2; 0 to 1 are expected"),
+        ("star:4,rails=2,adapters=4.0@none", "hosts of 0 to 3 are expected"),
+        ("star:4,rails=2,adapters=0-1.0@none+1.1@none", "host 1 is left without an adapter"),
+        ("star:4,rails=2,adapters=0.0@none+3.1@none", "hosts 0 and 3 have no rail in common"),
+        ("dragonfly:p=1,a=2,h=1,rails=2,adapters=1@0%", "above 0%"),
+        ("star:8,nodes=3@1GB/s", "8 hosts as nodes of 3 adapters"),
+        ("star:8,nodes=1@1GB/s", "a number above 1"),
+        ("star:8,nodes=4", "ADAPTERS@RATE"),
+        ("star:8,nodes=4@1GB/s,rails=2", "rails= and nodes= are both given"),
+        ("star:8,nodes=4@1GB/s,routing=shortest", "another routing is expected"),
     ] {
         let error = Network::from_spec(spec).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");

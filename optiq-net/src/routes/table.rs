@@ -6,7 +6,7 @@ use crate::network::Network;
 use crate::routes::shortest::follow;
 use crate::routing::shortest::NONE;
 use crate::routing::table::{Hops, NextHops, Table};
-use crate::switched::closed_form::Switched;
+use crate::switched::rails::Switched;
 
 /// The most entries (destinations times vertices) of a table: 256 MiB.
 const MAX_ENTRIES: usize = 1 << 26;
@@ -138,7 +138,7 @@ impl NextHops {
 }
 
 fn step(network: &Network, shape: &Switched, at: NodeId, key: u32, dst: NodeId) -> Option<LinkId> {
-    network.link_between(at, NodeId(shape.next(at.0, key, dst.0)))
+    network.link_between(at, NodeId(shape.next(at.0, key, dst.0)?))
 }
 
 impl Table {

@@ -2,7 +2,8 @@
 
 use crate::fingerprint::Hasher;
 use crate::ids::NodeId;
-use crate::switched::closed_form::Switched;
+use crate::switched::closed_form::Plane;
+use crate::switched::rails::Switched;
 use std::sync::Arc;
 
 /// Whose number chooses among equally good next hops of a computed routing.
@@ -57,9 +58,9 @@ impl NextHops {
     pub fn rule(&self) -> HopRule {
         match &self.0 {
             Hops::Table(_) => HopRule::Table,
-            Hops::Computed(shape, rule) => match (&**shape, rule) {
-                (Switched::FatTree(_), Rule::Destination) => HopRule::DModK,
-                (Switched::FatTree(_), Rule::Source) => HopRule::SModK,
+            Hops::Computed(shape, rule) => match (shape.plane(), rule) {
+                (Plane::FatTree(_), Rule::Destination) => HopRule::DModK,
+                (Plane::FatTree(_), Rule::Source) => HopRule::SModK,
                 _ => HopRule::Minimal,
             },
         }

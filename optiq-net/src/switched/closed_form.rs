@@ -1,42 +1,49 @@
-//! A switched network of any of the topologies, with the closed forms that they have in common.
+//! One plane of switches of any of the topologies, with the closed forms that they have in common.
 
-use crate::fingerprint::Hasher;
-use crate::ids::NodeId;
 use crate::switched::cables::{Cable, Class};
 use crate::switched::dragonfly::Dragonfly;
 use crate::switched::dragonfly_plus::DragonflyPlus;
 use crate::switched::fat_tree::FatTree;
 
-/// A switched network, by its parameters.
+/// A switched network of one rail, by its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Switched {
+pub(crate) enum Plane {
     FatTree(FatTree),
     Dragonfly(Dragonfly),
     DragonflyPlus(DragonflyPlus),
 }
 
-impl Switched {
+impl Plane {
     pub fn hosts(&self) -> u32 {
         match self {
-            Switched::FatTree(t) => t.hosts(),
-            Switched::Dragonfly(d) => d.hosts(),
-            Switched::DragonflyPlus(d) => d.hosts(),
+            Plane::FatTree(t) => t.hosts(),
+            Plane::Dragonfly(d) => d.hosts(),
+            Plane::DragonflyPlus(d) => d.hosts(),
         }
     }
 
     pub fn vertices(&self) -> u32 {
         match self {
-            Switched::FatTree(t) => t.vertices(),
-            Switched::Dragonfly(d) => d.vertices(),
-            Switched::DragonflyPlus(d) => d.vertices(),
+            Plane::FatTree(t) => t.vertices(),
+            Plane::Dragonfly(d) => d.vertices(),
+            Plane::DragonflyPlus(d) => d.vertices(),
+        }
+    }
+
+    /// Directed links, parallel ones as one.
+    pub fn directed_links(&self) -> u64 {
+        match self {
+            Plane::FatTree(t) => t.directed_links(),
+            Plane::Dragonfly(d) => d.directed_links(),
+            Plane::DragonflyPlus(d) => d.directed_links(),
         }
     }
 
     pub fn cables(&self) -> Vec<Cable> {
         match self {
-            Switched::FatTree(t) => t.cables(),
-            Switched::Dragonfly(d) => d.cables(),
-            Switched::DragonflyPlus(d) => d.cables(),
+            Plane::FatTree(t) => t.cables(),
+            Plane::Dragonfly(d) => d.cables(),
+            Plane::DragonflyPlus(d) => d.cables(),
         }
     }
 
@@ -44,16 +51,16 @@ impl Switched {
     /// equally good ways.
     pub fn next(&self, at: u32, key: u32, dst: u32) -> u32 {
         match self {
-            Switched::FatTree(t) => t.next(at, key, dst),
-            Switched::Dragonfly(d) => d.next(at, key, dst),
-            Switched::DragonflyPlus(d) => d.next(at, key, dst),
+            Plane::FatTree(t) => t.next(at, key, dst),
+            Plane::Dragonfly(d) => d.next(at, key, dst),
+            Plane::DragonflyPlus(d) => d.next(at, key, dst),
         }
     }
 
     /// The host whose number chooses for packets that start at `src`: itself, or the first host below a switch.
     pub fn source_key(&self, src: u32) -> u32 {
         match self {
-            Switched::FatTree(t) => t.first_host(src),
+            Plane::FatTree(t) => t.first_host(src),
             _ => src.min(self.hosts() - 1),
         }
     }
@@ -61,9 +68,9 @@ impl Switched {
     /// The group of a switch of a dragonfly; 0 elsewhere.
     pub fn group(&self, switch: u32) -> u32 {
         match self {
-            Switched::FatTree(_) => 0,
-            Switched::Dragonfly(d) => d.group(switch),
-            Switched::DragonflyPlus(d) => d.group(switch),
+            Plane::FatTree(_) => 0,
+            Plane::Dragonfly(d) => d.group(switch),
+            Plane::DragonflyPlus(d) => d.group(switch),
         }
     }
 
@@ -81,34 +88,27 @@ impl Switched {
     /// The cable of a bundle of parallel ones that modulo routing takes; nothing where it does not say.
     pub fn lane(&self, from: u32, to: u32, key: u32, dst: u32) -> Option<u32> {
         match self {
-            Switched::FatTree(t) => Some(t.lane(from, to, key, dst)),
-            Switched::Dragonfly(_) | Switched::DragonflyPlus(_) => None,
+            Plane::FatTree(t) => Some(t.lane(from, to, key, dst)),
+            Plane::Dragonfly(_) | Plane::DragonflyPlus(_) => None,
         }
     }
 
-    /// The distance between two hosts in links; nothing if one of them is a switch.
-    pub fn distance(&self, a: NodeId, b: NodeId) -> Option<u32> {
-        if a.0.max(b.0) >= self.hosts() {
-            return None;
-        }
-        Some(match self {
-            _ if a == b => 0,
-            Switched::FatTree(t) => t.distance(a.0, b.0),
-            Switched::Dragonfly(d) => d.distance(a.0, b.0),
-            Switched::DragonflyPlus(d) => d.distance(a.0, b.0),
-        })
-    }
-
-    pub fn fingerprint(&self, h: &mut Hasher) {
-        let mut words = |kind: u64, words: &[u32]| {
-            h.u64(kind);
-            h.u64(words.len() as u64);
-            words.iter().for_each(|&w| h.u64(u64::from(w)));
-        };
+    /// The distance between two hosts in links.
+    pub fn distance(&self, a: u32, b: u32) -> u32 {
         match self {
-            Switched::FatTree(t) => words(0, &t.words()),
-            Switched::Dragonfly(d) => words(1, &d.words()),
-            Switched::DragonflyPlus(d) => words(2, &d.words()),
+            _ if a == b => 0,
+            Plane::FatTree(t) => t.distance(a, b),
+            Plane::Dragonfly(d) => d.distance(a, b),
+            Plane::DragonflyPlus(d) => d.distance(a, b),
+        }
+    }
+
+    /// What kind it is, and the numbers that describe it.
+    pub fn words(&self) -> (u64, Vec<u32>) {
+        match self {
+            Plane::FatTree(t) => (0, t.words()),
+            Plane::Dragonfly(d) => (1, d.words().to_vec()),
+            Plane::DragonflyPlus(d) => (2, d.words().to_vec()),
         }
     }
 }

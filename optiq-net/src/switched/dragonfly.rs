@@ -58,6 +58,12 @@ impl Dragonfly {
         self.hosts() + self.a * self.g
     }
 
+    /// Directed links: to hosts, within groups, between them.
+    pub fn directed_links(&self) -> u64 {
+        let [p, a, g, n] = [self.p, self.a, self.g, self.n].map(u64::from);
+        2 * p * a * g + g * a * (a - 1) + g * (g - 1) * n
+    }
+
     /// The group of a router.
     pub fn group(&self, router: u32) -> u32 {
         (router - self.hosts()) / self.a

@@ -59,6 +59,12 @@ impl DragonflyPlus {
         self.hosts() + (self.leaves + self.spines) * self.g
     }
 
+    /// Directed links: to hosts, within groups, between them.
+    pub fn directed_links(&self) -> u64 {
+        let [p, leaves, spines, g, n] = [self.p, self.leaves, self.spines, self.g, self.n].map(u64::from);
+        2 * g * leaves * (p + spines) + g * (g - 1) * n
+    }
+
     /// The group of a router.
     pub fn group(&self, router: u32) -> u32 {
         (router - self.hosts()) / (self.leaves + self.spines)

@@ -14,20 +14,11 @@
 //! Schemes in Extended Generalized Fat Tree Networks, 2009). The way down is the only one there is. Zahavi proves that
 //! d-mod-k is free of contention for every shift of all hosts on trees of full bisection with single-ported hosts:
 //! w_{i+1} p_{i+1} = m_i for every level i of switches but the highest.
-//!
-//! With R rails there are R mirrored planes of switches, wired and routed alike, and every host has its w_1 p_1 cables
-//! in each of them. A packet stays in the plane that it is sent into. The fabric's own route takes plane d mod R under
-//! d-mod-k and plane s mod R under s-mod-k; software may send into any other ([`crate::network::Network::route_by_port`]).
-//! Whichever plane each packet takes, a shift of all hosts stays free of contention: every plane carries a part of
-//! what a tree of one rail carries without.
 
 use crate::switched::cables::{Cable, Class, check_size, product};
 
 /// The most levels above the hosts.
 const MAX_LEVELS: usize = 16;
-
-/// The most mirrored planes of switches.
-const MAX_RAILS: u32 = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FatTree {
@@ -38,16 +29,14 @@ pub(crate) struct FatTree {
     /// `below[i]` is M_i, `across[i]` is W_i.
     below: Vec<u32>,
     across: Vec<u32>,
-    /// `first[i]..first[i + 1]` are the vertices of level i; of switches, those of plane 0.
+    /// `first[i]..first[i + 1]` are the vertices of level i.
     first: Vec<u32>,
-    /// Of each vertex of plane 0 its level, A and B.
+    /// Of each vertex its level, A and B.
     places: Vec<(u32, u32, u32)>,
-    /// Planes of switches. Those of plane r follow those of plane r - 1, in the same order.
-    rails: u32,
 }
 
 impl FatTree {
-    pub fn new(children: Vec<u32>, parents: Vec<u32>, parallel: Vec<u32>, rails: u32) -> Result<Self, String> {
+    pub fn new(children: Vec<u32>, parents: Vec<u32>, parallel: Vec<u32>) -> Result<Self, String> {
         let levels = children.len();
         if levels == 0 || levels > MAX_LEVELS {
             return Err(format!("a fat tree of {levels} levels; 1 to {MAX_LEVELS} are expected"));
@@ -59,15 +48,12 @@ impl FatTree {
                 parallel.len()
             ));
         }
-        if rails == 0 || rails > MAX_RAILS {
-            return Err(format!("a fat tree of {rails} rails; 1 to {MAX_RAILS} are expected"));
-        }
         let level_size = |i: usize| product(children[i..].iter().chain(&parents[..i]).copied());
         let switches = (1..=levels).fold(0u64, |sum, i| sum.saturating_add(level_size(i)));
-        let vertices = level_size(0).saturating_add(switches.saturating_mul(rails.into()));
+        let vertices = level_size(0).saturating_add(switches);
         let cables =
             (0..levels).fold(0u64, |sum, i| sum.saturating_add(level_size(i).saturating_mul(parents[i].into())));
-        check_size(vertices, cables.saturating_mul(2).saturating_mul(rails.into()))?;
+        check_size(vertices, cables.saturating_mul(2))?;
         if let Some(p) = parallel.iter().find(|&&p| p > 1 << 16) {
             return Err(format!("{p} parallel cables between two switches; at most {} are supported", 1 << 16));
         }
@@ -85,15 +71,15 @@ impl FatTree {
         let place = |level: usize, i: u32| (level as u32, i / across[level], i % across[level]);
         let places = (0..=levels).flat_map(|level| (0..level_size(level) as u32).map(move |i| (level, i)));
         let places = places.map(|(level, i)| place(level, i)).collect();
-        Ok(FatTree { below: prefix(&children), across, first, places, children, parents, parallel, rails })
+        Ok(FatTree { below: prefix(&children), across, first, places, children, parents, parallel })
     }
 
     /// The classical three-level tree of `k`-port switches with k^3 / 4 hosts (Al-Fares, Loukissas, Vahdat 2008).
-    pub fn classical(k: u32, rails: u32) -> Result<Self, String> {
+    pub fn classical(k: u32) -> Result<Self, String> {
         if k < 2 || !k.is_multiple_of(2) {
             return Err(format!("found k={k}; an even number of ports per switch, at least 2, is expected"));
         }
-        Self::new(vec![k / 2, k / 2, k], vec![1, k / 2, k / 2], vec![1; 3], rails)
+        Self::new(vec![k / 2, k / 2, k], vec![1, k / 2, k / 2], vec![1; 3])
     }
 
     /// Children, parents and parallel cables per level.
@@ -101,15 +87,8 @@ impl FatTree {
         [&self.children, &self.parents, &self.parallel]
     }
 
-    pub fn rails(&self) -> u32 {
-        self.rails
-    }
-
-    /// A tree of one rail has the words that it had before there were rails.
     pub fn words(&self) -> Vec<u32> {
-        let mut words = self.shape().concat();
-        words.extend((self.rails > 1).then_some(self.rails));
-        words
+        self.shape().concat()
     }
 
     fn levels(&self) -> usize {
@@ -121,83 +100,76 @@ impl FatTree {
     }
 
     pub fn vertices(&self) -> u32 {
-        self.hosts() + self.rails * self.switches()
+        self.first[self.levels() + 1]
     }
 
-    /// Switches of one plane.
-    fn switches(&self) -> u32 {
-        self.first[self.levels() + 1] - self.hosts()
+    /// Directed links, parallel ones as one.
+    pub fn directed_links(&self) -> u64 {
+        let level = |i: usize| u64::from(self.first[i + 1] - self.first[i]) * u64::from(self.parents[i]);
+        2 * (0..self.levels()).map(level).sum::<u64>()
     }
 
-    /// Plane (0 for a host), level, A and B of a vertex.
-    fn place(&self, v: u32) -> (u32, usize, u32, u32) {
-        let plane = if self.rails == 1 { 0 } else { v.saturating_sub(self.hosts()) / self.switches() };
-        let (level, a, b) = self.places[(v - plane * self.switches()) as usize];
-        (plane, level as usize, a, b)
+    /// Level, A and B of a vertex.
+    fn place(&self, v: u32) -> (usize, u32, u32) {
+        let (level, a, b) = self.places[v as usize];
+        (level as usize, a, b)
     }
 
-    fn vertex(&self, plane: u32, level: usize, a: u32, b: u32) -> u32 {
-        let plane = if level == 0 { 0 } else { plane };
-        plane * self.switches() + self.first[level] + a * self.across[level] + b
+    fn vertex(&self, level: usize, a: u32, b: u32) -> u32 {
+        self.first[level] + a * self.across[level] + b
     }
 
-    fn parent(&self, (plane, level, a, b): (u32, usize, u32, u32), which: u32) -> u32 {
-        self.vertex(plane, level + 1, a / self.children[level], b + which * self.across[level])
+    fn parent(&self, (level, a, b): (usize, u32, u32), which: u32) -> u32 {
+        self.vertex(level + 1, a / self.children[level], b + which * self.across[level])
     }
 
     /// The level of a vertex; hosts are level 0.
     pub fn level(&self, v: u32) -> u32 {
-        self.place(v).1 as u32
+        self.place(v).0 as u32
     }
 
     /// Whether `host` is below `v`, or is `v`.
     pub fn covers(&self, v: u32, host: u32) -> bool {
-        let (_, level, a, _) = self.place(v);
+        let (level, a, _) = self.place(v);
         host / self.below[level] == a
     }
 
     pub fn first_host(&self, v: u32) -> u32 {
-        let (_, level, a, _) = self.place(v);
+        let (level, a, _) = self.place(v);
         a * self.below[level]
     }
 
     pub fn cables(&self) -> Vec<Cable> {
         let mut cables = Vec::new();
         for v in 0..self.vertices() {
-            let (plane, level, a, b) = self.place(v);
-            if level == self.levels() {
+            let place = self.place(v);
+            if place.0 == self.levels() {
                 continue;
             }
-            let (class, planes) = match level {
-                0 => (Class::Terminal, 0..self.rails),
-                _ => (Class::Local, plane..plane + 1),
-            };
-            for plane in planes {
-                for which in 0..self.parents[level] {
-                    cables.push((v, self.parent((plane, level, a, b), which), self.parallel[level], class));
-                }
+            let class = if place.0 == 0 { Class::Terminal } else { Class::Local };
+            for which in 0..self.parents[place.0] {
+                cables.push((v, self.parent(place, which), self.parallel[place.0], class));
             }
         }
         cables
     }
 
     pub fn next(&self, at: u32, key: u32, dst: u32) -> u32 {
-        let (plane, level, a, b) = self.place(at);
+        let (level, a, b) = self.place(at);
         if level > 0 && dst / self.below[level] == a {
             let child = level - 1;
-            return self.vertex(plane, child, dst / self.below[child], b % self.across[child]);
+            return self.vertex(child, dst / self.below[child], b % self.across[child]);
         }
-        let plane = if level == 0 { key % self.rails } else { plane };
         let ports = u64::from(self.parents[level]) * u64::from(self.parallel[level]);
         let port = u64::from(key / self.across[level]) % ports;
-        self.parent((plane, level, a, b), (port % u64::from(self.parents[level])) as u32)
+        self.parent((level, a, b), (port % u64::from(self.parents[level])) as u32)
     }
 
     /// Which of the parallel cables between two neighbours packets to `dst` take: on the way up the one that belongs to
     /// the port that `key` names, on the way down the one that packets from `dst` would take up under d-mod-k.
     pub fn lane(&self, from: u32, to: u32, key: u32, dst: u32) -> u32 {
-        let (_, a, ..) = self.place(from);
-        let (_, b, ..) = self.place(to);
+        let (a, ..) = self.place(from);
+        let (b, ..) = self.place(to);
         let (level, key) = if a < b { (a, key) } else { (b, dst) };
         let ports = u64::from(self.parents[level]) * u64::from(self.parallel[level]);
         (u64::from(key / self.across[level]) % ports / u64::from(self.parents[level])) as u32

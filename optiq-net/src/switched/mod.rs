@@ -8,3 +8,4 @@ pub(crate) mod closed_form;
 pub(crate) mod dragonfly;
 pub(crate) mod dragonfly_plus;
 pub(crate) mod fat_tree;
+pub(crate) mod rails;

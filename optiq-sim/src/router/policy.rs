@@ -43,7 +43,10 @@ impl Policy {
     /// The strongest adaptive routing that such a network can have; `None` where there is one way only, or nothing is known of
     /// its shape.
     pub fn adaptive_of(network: &Network) -> Option<Self> {
-        match network.switched_shape().map(|shape| shape.kind()) {
+        let shape = network.switched_shape();
+        let several = shape.as_ref().is_some_and(|shape| shape.rails() > 1);
+        match shape.map(|shape| shape.kind()) {
+            Some(ShapeKind::Dragonfly { .. } | ShapeKind::DragonflyPlus { .. }) if several => None,
             Some(ShapeKind::FatTree { children, .. }) => (children.len() > 1).then_some(Policy::AdaptiveUp),
             Some(ShapeKind::DragonflyPlus { .. }) => Some(Policy::Fpar { threshold: Policy::FPAR_THRESHOLD }),
             Some(ShapeKind::Dragonfly { .. }) => Some(Policy::Par),

@@ -10,6 +10,9 @@
 //!    network with switches, where software chooses hosts and not links, the paths to add are chains of legs, and the
 //!    prices prove a second bound, on everything that software can do (module `leg_pricing`).
 //!
+//! Where hosts are the adapters of nodes there is a closed form (module [`crate::planner::adapters`]); the search begins only if what it
+//! finds is not within gap and slack of the bound.
+//!
 //! That ends when congestion and bound, whether of a cut ([`crate::bound`]) or of prices, are within the gap; when there
 //! is nothing left to gain by paths that can be executed; at the time limit; or after so much work that the method must
 //! have stalled. What is found then is the plan, with its true gap.
@@ -41,6 +44,7 @@ use crate::deadline::Deadline;
 use crate::demands::Demand;
 use crate::error::PlanError;
 use crate::legs;
+use crate::planner::adapters;
 use crate::planner::direct::Direct;
 use crate::planner::equilibrium::{Columns, Equilibrium, Seen};
 use crate::planner::interface::Planner;
@@ -119,6 +123,15 @@ impl Planner for Optimal {
         if problem.base().is_none() && direct_seconds <= cut.seconds * (1.0 + self.slack) {
             log::debug!("optimal: the fabric's own routes are within the slack of {}", cut.binding);
             return Ok(Assignment { bound: Some(cut), ..direct });
+        }
+        if let Some(found) = adapters::assign(problem, cut.seconds, self.slack)? {
+            let bound = found.bound.clone().filter(|bound| bound.seconds > cut.seconds).unwrap_or_else(|| cut.clone());
+            // Quotas are rounded up to whole bytes.
+            let byte = problem.net().unit_capacity().recip();
+            if congestion(problem, &found) <= bound.seconds * (1.0 + self.gap) * (1.0 + self.slack) + byte {
+                log::debug!("optimal: the adapters of nodes in closed form, at {}", bound.binding);
+                return Ok(Assignment { bound: Some(bound), ..found });
+            }
         }
         // What follows goes through all flows about as often, however long that takes on this machine.
         let seconds_per_flow = routing.elapsed().as_secs_f64() / demands.len() as f64;

@@ -60,7 +60,9 @@ pub(crate) struct Adaptive<'n> {
 /// # Errors
 /// [`SimError::Routing`] if it does not fit the network.
 pub(crate) fn classes(network: &Network, policy: Policy) -> Result<Option<u32>, SimError> {
-    let kind = network.switched_shape().map(|shape| shape.kind());
+    let shape = network.switched_shape();
+    let several = shape.as_ref().is_some_and(|shape| shape.rails() > 1);
+    let kind = shape.map(|shape| shape.kind());
     let needs = |what: &str| {
         let spec: String = network.spec().chars().take(80).collect();
         let spec = if spec.is_empty() { "this network" } else { &spec };
@@ -74,6 +76,10 @@ pub(crate) fn classes(network: &Network, policy: Policy) -> Result<Option<u32>, 
         },
         (Policy::RandomUp | Policy::AdaptiveUp, Some(ShapeKind::FatTree { .. })) => 1,
         (Policy::RandomUp | Policy::AdaptiveUp, _) => return needs("fat tree"),
+        // Their virtual channels and detours are numbered through one plane.
+        (Policy::Valiant | Policy::Ugal | Policy::Par | Policy::Fpar { .. }, Some(_)) if several => {
+            return needs("network of one rail");
+        }
         (Policy::Valiant | Policy::Ugal, Some(ShapeKind::Dragonfly { .. })) => 3,
         (Policy::Par, Some(ShapeKind::Dragonfly { .. })) => 4,
         (Policy::Valiant | Policy::Ugal | Policy::Par, _) => return needs("dragonfly"),
