@@ -68,7 +68,9 @@ impl Side {
             contiguous_bytes(datatype)?.is_some()
         };
         let element = size.max(0) as u64;
-        Ok(Self { base: base.cast(), blocks, datatype, element, extent: extent as isize, is_plain })
+        #[allow(clippy::unnecessary_cast, reason = "MPICH's is another type of the same size")]
+        let extent = extent as isize;
+        Ok(Self { base: base.cast(), blocks, datatype, element, extent, is_plain })
     }
 
     /// The same in memory that only MPI can read and write, as that of a GPU.
