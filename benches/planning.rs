@@ -308,7 +308,7 @@ fn adapters(repetitions: usize) -> Result<Adapters, String> {
     let hosts = net.hosts() as u32;
     let pairs =
         (0..hosts).flat_map(|src| (0..hosts).map(move |dst| (src, dst))).filter(|(src, dst)| src / 8 != dst / 8);
-    let bytes = |src: u32| if src % 8 == 0 { 2 * ADAPTER_MESSAGE } else { ADAPTER_MESSAGE };
+    let bytes = |src: u32| if src.is_multiple_of(8) { 2 * ADAPTER_MESSAGE } else { ADAPTER_MESSAGE };
     let list: Vec<Demand> = pairs.map(|(src, dst)| Demand::new(NodeId(src), NodeId(dst), bytes(src))).collect();
     let problem = Problem::new(&net, &list, None).map_err(|e| e.to_string())?;
     let mut gap = 0.0;

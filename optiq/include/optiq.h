@@ -107,6 +107,63 @@ typedef uint64_t optiq_transport;
  */
 typedef uint64_t optiq_alg;
 
+/*
+ Functions that carry messages between the ranks of a communicator, in place of MPI. Each returns 0, or another number if it
+ fails, which ends the exchange with an error. Messages from one rank to another with the same tag arrive in the order in which
+ they were sent; tags have 32 bits. Nothing may wait for other ranks but `connect`.
+ */
+struct optiq_transport_functions {
+  /*
+   A name for logs and results; copied.
+   */
+  const char *name;
+  /*
+   The first argument of `connect`.
+   */
+  void *context;
+  /*
+   The largest message in bytes; 0 if there is no limit.
+   */
+  uint64_t largest_bytes;
+  /*
+   Connects the ranks of `comm`, which is OPTIQ's own and stays valid until `disconnect`; collective. Gives what the other
+   functions are called with.
+   */
+  int (*connect)(void *context, MPI_Comm comm, void **connection);
+  /*
+   Starts to send `bytes` bytes at `data` to rank `to`, and gives a number for the operation.
+   */
+  int (*send)(void *connection,
+              int to,
+              uint32_t tag,
+              const void *data,
+              uint64_t bytes,
+              uint64_t *operation);
+  /*
+   Starts to receive the next message with this tag from rank `from`, of `bytes` bytes, to `data`, and gives a number for the
+   operation.
+   */
+  int (*receive)(void *connection,
+                 int from,
+                 uint32_t tag,
+                 void *data,
+                 uint64_t bytes,
+                 uint64_t *operation);
+  /*
+   Sets `complete` to 1 or 0, and `bytes`, of a receive that is complete, to the size of the message. A send is complete when
+   its data may be used again. Operations that are complete are not asked for again.
+   */
+  int (*test)(void *connection, uint64_t operation, int *complete, uint64_t *bytes);
+  /*
+   Gives an operation up after an error: afterwards it touches no memory.
+   */
+  int (*cancel)(void *connection, uint64_t operation);
+  /*
+   Ends a connection, at different times on different ranks.
+   */
+  int (*disconnect)(void *connection);
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -332,6 +389,26 @@ int optiq_jobs_get(optiq_jobs jobs,
 int optiq_jobs_set_demand(optiq_jobs jobs,
                           int64_t job,
                           int64_t bytes);
+
+/*
+ Sets the priority class of a job, from 0 (as it comes) to 255 (most urgent). More urgent jobs are planned first, the others
+ around them, and their chunks go first at every rank. All ranks set the same. Local. Since 0.1.
+
+ Returns 0 or a status code.
+ */
+int optiq_jobs_set_class(optiq_jobs jobs,
+                         int64_t job,
+                         int priority_class);
+
+/*
+ The priority class of a job. Since 0.1.
+
+ Returns 0 or a status code. Thread-safe.
+
+ Requirements:
+ `priority_class` must be NULL or valid for writing.
+ */
+int optiq_jobs_get_class(optiq_jobs jobs, int64_t job, int *priority_class);
 
 /*
  Sets where a job's bytes are, which matters at its source, and where they go, which matters at its destination; either may
@@ -773,6 +850,20 @@ int optiq_alg_generate_kpaths(optiq_alg algorithms,
 int optiq_alg_search_heu(optiq_alg algorithms,
                          optiq_jobs jobs,
                          int search);
+
+/*
+ Has chunks carried by functions of the program's, for communicators whose first use is still to come, and credits and everything
+ else that an exchange needs; OPTIQ still plans, agrees and falls back with MPI. `functions` is copied; NULL takes MPI again. To
+ be called alike on all ranks, after `optiq_init`. Where ranks cannot connect, chunks travel by MPI, or, with the option
+ `strict`, calls fail. Since 0.1.
+
+ Returns 0 or a status code. Not thread-safe.
+
+ Requirements:
+ `functions` must be NULL or valid for reading, with a name that ends with a zero byte and functions that do what is said of
+ them until the last communicator is freed that they are used for, or OPTIQ ended.
+ */
+int optiq_set_transport(const struct optiq_transport_functions *functions);
 
 #ifdef __cplusplus
 }  // extern "C"
