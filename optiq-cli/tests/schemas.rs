@@ -75,9 +75,10 @@ fn valid(name: &str, text: &str) {
     check(&document, &schema_of(&document), name);
 }
 
-/// Two jobs each: three sets of them, and a sweep; and a table of probes.
+/// Two jobs each: three sets of them, and a sweep; a table of probes, and a demand.
 fn write_job_files(folder: &Folder) {
     folder.write("t.toml", include_str!("../../fuzz/corpus/probe_table/seed-small"));
+    folder.write("one.txt", "0 3 1MB\n");
     let pairs = "hosts = 4\nprogram = \"pairs,message=4KB\"\n";
     let io = "hosts = 2\nservers = \"spread-target:2\"\nprogram = \"io-write,request=1MB\"\n";
     folder.write(
@@ -136,7 +137,6 @@ fn write_profile(folder: &Folder) {
 /// Small files of several kinds.
 fn write_small_files(folder: &Folder) {
     folder.write("background.txt", "* * 10%\n");
-    folder.write("one.txt", "0 3 1MB\n");
     folder.write("ring.goal", "num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0\n}\n");
     folder
         .write("tree.conf", "SwitchName=s0 Nodes=a[1-2]\nSwitchName=s1 Nodes=b[1-2]\nSwitchName=s2 Switches=s[0-1]\n");
