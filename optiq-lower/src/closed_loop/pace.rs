@@ -2,7 +2,7 @@
 //!
 //! With `g` the time that a look takes (a gathering of all ranks' legs) and `t` that of a call, one look in `g / (p t)` calls takes the part `p` of
 //! the time ([`LOOK_PART`]). After a call that took [`LATE`] times what calls took before, the next one is looked at, and as many after it
-//! as it takes to be sure; then the new time is what is expected.
+//! as it takes to be sure; then the new time is what is expected. The first call of a plan is not looked at: it may open connections.
 
 use crate::constants::{CONFIRMATIONS, LATE, LOOK_PART};
 
@@ -19,6 +19,8 @@ pub struct Pace {
     urgent: u32,
     /// Calls in a row that were slow.
     slow: u32,
+    /// The first call of the plan is over.
+    is_warm: bool,
 }
 
 /// A moving average's weight of a new value, one part in this.
@@ -27,6 +29,10 @@ const WEIGHT: f64 = 4.0;
 impl Pace {
     /// A call on planned paths took this long on the slowest rank.
     pub fn call(&mut self, seconds: f64) {
+        if !self.is_warm {
+            self.is_warm = true;
+            return;
+        }
         self.calls = self.calls.saturating_add(1);
         if self.expected_seconds <= 0.0 || seconds < self.expected_seconds {
             self.expected_seconds = seconds;
@@ -48,7 +54,7 @@ impl Pace {
 
     /// Another plan serves: other times are expected.
     pub fn restart(&mut self) {
-        (self.expected_seconds, self.slow, self.urgent) = (0.0, 0, 1);
+        *self = Self { look_seconds: self.look_seconds, urgent: 1, ..Self::default() };
     }
 
     /// The last look has to be confirmed.

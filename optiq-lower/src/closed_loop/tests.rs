@@ -199,6 +199,8 @@ fn what_was_declined_is_not_proposed_again() {
 fn a_pace_keeps_to_its_part_of_the_time() {
     let mut pace = Pace::default();
     assert!(!pace.is_due());
+    pace.call(1.0);
+    assert!(!pace.is_due(), "the first call may open connections");
     let mut looks = 0;
     for _ in 0..1000 {
         pace.call(0.01);
@@ -213,6 +215,11 @@ fn a_pace_keeps_to_its_part_of_the_time() {
     pace.looked(0.001);
     pace.call(0.02);
     assert!(pace.is_due(), "a slow call is looked at");
+    pace.restart();
+    pace.call(1.0);
+    assert!(!pace.is_due(), "nor is the first call of another plan");
+    pace.call(0.01);
+    assert!(pace.is_due());
 }
 
 #[test]

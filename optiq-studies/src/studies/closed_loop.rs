@@ -306,7 +306,7 @@ fn series_of(
     for (number, phase) in phases.iter().enumerate() {
         let path = folder.path().join(format!("load-{number}"));
         std::fs::write(&path, background(&phase.loaded)).map_err(unwritten)?;
-        files.push(if phase.loaded.is_empty() { "-".to_owned() } else { path.to_string_lossy().into_owned() });
+        files.push(if phase.loaded.is_empty() { "none".to_owned() } else { path.to_string_lossy().into_owned() });
     }
     let (calls, count) = (CALLS.to_string(), phases.len().to_string());
     let mut command = workspace.optiq(&["lab", "run", "--name", NAME, "--timeout", LIMIT, "--", "env"]);

@@ -38,7 +38,7 @@ pub struct Calls {
     /// Who serves the calls
     #[arg(long, value_name = "WHO", default_value = "optiq")]
     by: Who,
-    /// A file of background load for each phase, in place of OPTIQ_BACKGROUND, each with a session of its own; - for none
+    /// A file of background load for each phase, in place of OPTIQ_BACKGROUND, each with a session of its own; none for no load
     #[arg(long, value_name = "FILES", value_delimiter = ',')]
     backgrounds: Vec<String>,
     /// Print one JSON document
@@ -76,7 +76,7 @@ impl Calls {
                 Who::Mpi => By::Mpi,
                 Who::Optiq => By::Optiq,
             },
-            backgrounds: self.backgrounds.into_iter().map(|file| (file != "-").then_some(file)).collect(),
+            backgrounds: self.backgrounds.into_iter().map(|file| (file != "none").then_some(file)).collect(),
             meet: self.meet,
         };
         let json = self.json;
