@@ -252,7 +252,9 @@ mod tests {
         let planned = plan(PAIR, &[(0, 2, 100)]);
         assert_eq!((planned.plan.congestion_seconds, planned.plan.bound_seconds), (50.0, 50.0));
         assert_eq!(planned.plan.direct_congestion_seconds, 100.0);
-        assert_eq!(planned.plan.binding, "the 2 adapters by which bytes leave the node of h0-0 to h0-1");
+        // The cut around the node is found by both, and named by who looks first.
+        let cut = "the 2 links that leave the group of 2 hosts (h0-0 to h0-1) and 1 switch (m0)";
+        assert_eq!(planned.plan.binding, cut);
         let mut flows: Vec<(u64, Vec<u32>)> =
             planned.plan.flows[0].iter().map(|f| (f.bytes, f.stops.iter().map(|s| s.0).collect())).collect();
         flows.sort();
