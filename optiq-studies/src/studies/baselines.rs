@@ -316,7 +316,8 @@ mod tests {
         let demands = [Demand::new(optiq_net::NodeId(0), optiq_net::NodeId(4), 1 << 20)];
         let found = on_both(&net, &Model::default(), &demands).unwrap();
         assert!((found[0].direct_bound_seconds / found[1].direct_bound_seconds - 2.0).abs() < 1e-9, "{found:?}");
-        assert_eq!(found[0].planned_bound_seconds, found[1].planned_bound_seconds);
+        // Where a route is a leg, the plan gives a little to it, as that has no forwarder.
+        assert!((found[0].planned_bound_seconds / found[1].planned_bound_seconds - 1.0).abs() < 0.02, "{found:?}");
         assert!(found.iter().all(|r| r.ratio() >= NEVER_BELOW), "{found:?}");
     }
 }
