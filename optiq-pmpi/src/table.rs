@@ -68,9 +68,9 @@ macro_rules! converted {
         $call
     };
     ($other:ident, $call:expr, $($argument:ident: $kind:ident),*) => {{
-        // SAFETY: arguments that Fortran has passed.
         $(
             #[allow(unused_variables, reason = "no handler looks at all arguments")]
+            // SAFETY: an argument that Fortran has passed.
             let $argument = unsafe { <$kind as Read>::to_c($argument) };
         )*
         $call
