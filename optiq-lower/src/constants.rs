@@ -83,7 +83,7 @@ constants! {
             command: "optiq simulate --model bgq --legs hops --plan-only; with 2 chunks, relays at every host are predicted to take 20 to 70 % \
                       longer than they do at 256 KiB",
             date: "2026-11-25",
-            cases: "executor-shapes and executor-fill (torus:8x8x8 and torus:4x4x4x4x4, 256 KiB to 3 MiB)",
+            cases: "executor-shapes, executor-fill (torus:8x8x8 and torus:4x4x4x4x4, 256 KiB to 3 MiB)",
         };
 
     /// Messages are packed in shared memory where pieces are smaller on average; larger copies more.

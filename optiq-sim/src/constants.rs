@@ -25,7 +25,7 @@ constants! {
         Measured {
             command: "cargo xtask results --only executor, and optiq simulate --model bgq --legs hops --plan-only on executor-fill",
             date: "2026-11-25",
-            cases: "executor-shapes and executor-fill (torus:8x8x8 and torus:4x4x4x4x4, 256 KiB to 3 MiB; decision 024)",
+            cases: "executor-shapes, executor-fill (torus:8x8x8 and torus:4x4x4x4x4, 256 KiB to 3 MiB; decision 024)",
         };
 
     /// The part of a link's capacity that a plan beside the measured load of other jobs may use however full the link is. With a

@@ -72,19 +72,29 @@ impl Header {
         }
         let code = code.join("\n").trim_end_matches(';').to_string();
         let before = |at: usize| code[..at].rsplit([' ', '*', '\n']).next().unwrap_or_default().to_string();
+        let is_struct = code.starts_with("struct ") && code.contains('{');
         if let Some(rest) = code.strip_prefix("enum ") {
             let name = rest.split([' ', '{']).next().unwrap_or_default().to_string();
             self.enums.push((Declaration { name, code, comment }, values));
-        } else if let Some(parenthesis) = code.find('(').filter(|_| !code.starts_with("typedef")) {
+        } else if let Some(parenthesis) = code.find('(').filter(|_| !code.starts_with("typedef") && !is_struct) {
             self.functions.push(Declaration { name: before(parenthesis), code, comment });
         } else {
             let name = match code.strip_prefix("struct ") {
                 Some(rest) => rest.split([' ', '{']).next().unwrap_or_default().to_string(),
                 None => before(code.len()),
             };
+            let members = values.iter().filter(|_| is_struct).filter(|v| !v.comment.is_empty());
+            let of_members = members.map(|v| format!("`{}`: {}", member(&v.code), v.comment.join(" ")));
+            let comment = comment.into_iter().chain(of_members).collect();
             self.types.push(Declaration { name, code, comment });
         }
     }
+}
+
+/// The name of a struct's member, by its first line.
+fn member(code: &str) -> &str {
+    let function = code.split_once("(*").and_then(|(_, rest)| rest.split_once(')'));
+    function.map_or_else(|| code.trim_end_matches(';').rsplit([' ', '*']).next().unwrap_or(code), |(name, _)| name)
 }
 
 /// Reads the rest of a comment that starts in `first`, in paragraphs.
@@ -153,6 +163,21 @@ typedef uint64_t x_request;
 typedef struct x_opaque x_opaque;
 
 /*
+ What does it.
+ */
+struct x_table {
+  /*
+   Its name.
+   */
+  const char *name;
+  /*
+   Does it.
+   */
+  int (*work)(void *context,
+              int number);
+};
+
+/*
  How many.
  */
 #define X_MANY 3
@@ -186,7 +211,8 @@ const char *x_name(void);
         let header = Header::parse(TEXT);
         let names = |list: &[Declaration]| list.iter().map(|d| d.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(&header.functions), ["x_init", "x_name"]);
-        assert_eq!(names(&header.types), ["x_request", "x_opaque", "X_MANY"]);
+        assert_eq!(names(&header.types), ["x_request", "x_opaque", "x_table", "X_MANY"]);
+        assert_eq!(header.types[2].comment, ["What does it.", "`name`: Its name.", "`work`: Does it."]);
         let init = &header.functions[0];
         assert_eq!(init.comment, ["Starts it, at once.", "Returns 0.", "Requirements: `argc` must be valid."]);
         assert_eq!(init.code, "int x_init(int *argc,\n           char ***argv)");
