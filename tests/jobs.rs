@@ -88,6 +88,9 @@ fn what_does_not_fit_is_said_by_one_sentence() {
     let (status, _, error) = plain(&["jobs", "show", &path]);
     assert_eq!(
         (status, error),
-        (Some(2), format!("optiq: {path}:2: \"job 0 1\" is found; job SOURCE DESTINATION BYTES is expected\n"))
+        (
+            Some(2),
+            format!("optiq: {path}:2: \"job 0 1\" is found; job SOURCE DESTINATION BYTES [class=N] is expected\n")
+        )
     );
 }

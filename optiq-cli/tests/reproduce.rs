@@ -226,7 +226,7 @@ fn urgent_messages_are_timed_small() {
         row.unwrap_or_else(|| panic!("no {what} of {case}"))["found"].as_f64().unwrap()
     };
     for pattern in ["disjoint", "overlap", "subset"] {
-        let case = format!("1 MiB of class 1 beside {pattern}");
+        let case = format!("1MiB of class 1 beside {pattern}");
         let of = |what: &str| found(&case, what);
         assert!(of("urgent alone") > 0.0 && of("bulk alone") > 0.0);
         assert!(of("urgent beside it, with classes") < of("urgent beside it, without classes"), "{pattern}");

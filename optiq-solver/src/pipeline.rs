@@ -52,6 +52,10 @@ pub struct PlanOptions {
     /// `optimal`: how much more congestion than the least, relatively, a plan with fewer forwarded bytes may have
     /// (thesis 7.2.1). Default 0.01, 1 %; finite and at least 0.
     pub slack: f64,
+    /// Plan demands of all classes together, as if they were of one. Default false: class by class, which is right where links
+    /// serve urgent bytes first. Where only ranks do, as they do everywhere so far, urgent paths would be chosen without a look
+    /// at what shares their links, and urgent chunks wait there (claim O21).
+    pub together: bool,
 }
 
 /// Candidate paths per demand where nothing is said, as published.
@@ -104,6 +108,7 @@ impl Default for PlanOptions {
             gap: GAP,
             time_limit: None,
             slack: SLACK,
+            together: false,
         }
     }
 }
@@ -170,6 +175,14 @@ pub fn run_with(
     options: &PlanOptions,
     candidates: Option<&Candidates>,
 ) -> Result<Planned, PlanError> {
+    if options.together && plan::classes::classes(demands).len() > 1 {
+        let as_one: Vec<Demand> = demands.iter().map(|d| Demand { class: 0, ..*d }).collect();
+        let mut planned = run_with(net, &as_one, options, candidates)?;
+        for (planned, given) in planned.plan.demands.iter_mut().zip(demands) {
+            planned.class = given.class;
+        }
+        return Ok(planned);
+    }
     let start = Instant::now();
     if !(options.slack.is_finite() && options.slack >= 0.0) {
         return Err(PlanError::Slack(options.slack));

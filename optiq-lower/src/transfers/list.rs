@@ -104,8 +104,8 @@ impl TransferList {
         Ok(())
     }
 
-    /// Sets the priority class of a transfer: higher ones are planned first, and their chunks go first at every rank
-    /// (thesis 7.2.3). It is 0 until it is set.
+    /// Sets the priority class of a transfer: chunks of higher ones go first at every rank (thesis 7.2.3). It is 0 until it is
+    /// set.
     ///
     /// # Errors
     /// [`LowerError::Argument`] if there is no such transfer.

@@ -192,7 +192,7 @@ impl TransferList {
         given: bool,
     ) -> Result<Plan, LowerError> {
         let demands = merge(messages, placement).map_err(LowerError::Argument)?;
-        let options = PlanOptions { forwarders: Some(placement.can_forward()), ..options.clone() };
+        let options = PlanOptions { forwarders: Some(placement.can_forward()), together: true, ..options.clone() };
         if !given {
             return Ok(pipeline::run(net, &demands, &options)?.plan);
         }

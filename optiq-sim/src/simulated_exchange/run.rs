@@ -18,7 +18,7 @@ use optiq_lower::relays::RelayPolicy;
 use optiq_lower::timetable;
 use optiq_net::Network;
 use optiq_solver::demands::Demand;
-use optiq_solver::pipeline::{self, Planned};
+use optiq_solver::pipeline::{self, PlanOptions, Planned};
 use optiq_solver::plan;
 use optiq_transport::{Path, QueueOrder, Rank, ScheduleOptions};
 use std::collections::BTreeMap;
@@ -103,6 +103,8 @@ impl<'a> ExchangeSetting<'a> {
             TransferMethod::Mpi(algorithm) => self.prepare_mpi(algorithm),
             TransferMethod::Planned(planned, schedule) => self.prepare_planned(&planned, schedule),
             TransferMethod::PlanWith(options, schedule) => {
+                // Routers know no class, so paths are of all demands together; ranks send the urgent ones first.
+                let options = PlanOptions { together: true, ..*options };
                 let planned = pipeline::run(self.network, self.demands, &options)?;
                 self.prepare_planned(&planned, schedule)
             }

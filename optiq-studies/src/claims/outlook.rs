@@ -57,8 +57,9 @@ pub(super) fn later_work(setting: &Setting) -> Result<Findings, Failure> {
     let mut notes = vec![
         format!(
             "Priorities (7.2.3), simulated on {} nodes: {URGENT_PAIRS} random pairs (seed {SEED}) of class {URGENT} beside a pattern with {} for each pair. \
-             Without classes the same demands are planned and sent as one; with classes urgent ones are planned first, the others around them, and urgent \
-             chunks go first at every rank. Routers know no class: chunks that are in the network wait their turn.",
+             Paths are planned for all demands together; with classes urgent chunks go first at every rank. Routers know no class: chunks that are in the network \
+             wait their turn. **Changed after a first run:** urgent demands had been planned first and the others around them, as for links that serve urgent bytes first; \
+             urgent messages then ended later than without classes in 3 of 6 cases, at an eighth of the bytes.",
             partition.nodes,
             units::format_bytes(MESSAGE)
         ),

@@ -631,7 +631,7 @@ mod tests {
         let page = content.body();
         // Of phase three: 0.35 is above 1.1 x 0.25, 0.4 below 1.3 x 0.35, and it never recovers; MPI is slower.
         assert!(page.contains("**13 of 16 targets are met.**"), "{page}");
-        assert!(page.contains("took 1.000 times") && page.contains("1 of 4") && page.contains("1.67 (MPI)"), "{page}");
+        assert!(page.contains("took 1.000 times") && page.contains("1 of 4") && page.contains("1.92 (MPI)"), "{page}");
         assert!(content.plot().svg().contains("closed loop"));
     }
 }

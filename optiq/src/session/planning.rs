@@ -78,7 +78,15 @@ impl Planning {
             demands.len()
         );
         let time_limit = Some(std::time::Duration::from_secs_f64(limit));
-        PlanOptions { planner, k: Some(self.config.k), chunk, forwarders, time_limit, ..PlanOptions::default() }
+        PlanOptions {
+            planner,
+            k: Some(self.config.k),
+            chunk,
+            forwarders,
+            time_limit,
+            together: true,
+            ..PlanOptions::default()
+        }
     }
 }
 
