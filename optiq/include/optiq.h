@@ -391,8 +391,8 @@ int optiq_jobs_set_demand(optiq_jobs jobs,
                           int64_t bytes);
 
 /*
- Sets the priority class of a job, from 0 (as it comes) to 255 (most urgent). More urgent jobs are planned first, the others
- around them, and their chunks go first at every rank. All ranks set the same. Local. Since 0.1.
+ Sets the priority class of a job, from 0 (as it comes) to 255 (most urgent). Chunks of more urgent jobs go first at every rank;
+ paths are planned for all jobs together. All ranks set the same. Local. Since 0.1.
 
  Returns 0 or a status code.
  */
