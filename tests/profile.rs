@@ -65,7 +65,10 @@ fn bytes_of_lines(profile: &JobProfile, moved: Moved) -> BTreeMap<String, u64> {
         assert!(line.file.ends_with("traffic.c"), "{line:?}");
         let text = lines[line.line as usize - 1];
         let call = text.split("MPI_").nth(1).unwrap_or_default().split('(').next().unwrap_or_default();
-        *bytes.entry(call.to_owned()).or_default() += t.bytes;
+        // Messages without bytes, as a window's own, belong to whichever line comes next.
+        if t.bytes > 0 {
+            *bytes.entry(call.to_owned()).or_default() += t.bytes;
+        }
     });
     bytes
 }

@@ -181,6 +181,8 @@ pub fn run_with(
         for (planned, given) in planned.plan.demands.iter_mut().zip(demands) {
             planned.class = given.class;
         }
+        planned.plan.demands_fingerprint = demands::fingerprint(demands);
+        planned.report = Report::new(&planned.plan, net)?;
         return Ok(planned);
     }
     let start = Instant::now();

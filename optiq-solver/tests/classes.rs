@@ -6,7 +6,8 @@ mod common;
 use common::*;
 use optiq_net::{LinkLoad, Network, NodeId};
 use optiq_solver::pipeline::{self, PlanOptions};
-use optiq_solver::{CandidateMethod, Candidates, Demand, PlanError, Problem, demands};
+use optiq_solver::planner::PlannerName;
+use optiq_solver::{CandidateMethod, Candidates, Demand, Plan, PlanError, Problem, demands};
 use proptest::prelude::*;
 
 const MIB: u64 = 1 << 20;
@@ -224,5 +225,24 @@ proptest! {
             prop_assert!(together.plan.bound_seconds <= together.plan.congestion_seconds);
             prop_assert_eq!(figures.iter().map(|c| c.bytes).sum::<u64>(), all.iter().map(|d| d.bytes).sum::<u64>());
         }
+    }
+}
+
+/// Paths are those of the same demands without classes, and the plan is one of the demands with theirs.
+#[test]
+fn together_classes_change_no_path() {
+    let net = Network::from_spec("torus:4x4").unwrap();
+    let demands = demands::parse("pattern:random,count=30,classes=3", &net, 1 << 16).unwrap();
+    let as_one: Vec<Demand> = demands.iter().map(|d| Demand { class: 0, ..*d }).collect();
+    for planner in [PlannerName::Heuristic2, PlannerName::Optimal] {
+        let options = PlanOptions { planner, together: true, ..PlanOptions::default() };
+        let together = pipeline::run(&net, &demands, &options).unwrap();
+        let plain = pipeline::run(&net, &as_one, &options).unwrap();
+        assert_eq!(together.plan.flows, plain.plan.flows, "{planner}");
+        assert_eq!(together.plan.demands, demands, "{planner}");
+        assert_eq!(together.report.classes.len(), 3, "{planner}");
+        // As it is sent to all ranks.
+        let read = Plan::from_bytes(&together.plan.to_bytes().unwrap(), &net).unwrap();
+        assert_eq!(read.demands, demands, "{planner}");
     }
 }
