@@ -141,6 +141,8 @@ impl Program for Chunks {
             for sequence in self.arrived.due(path, number) {
                 let result = self.scheduler.handle_received(path, sequence);
                 self.check(result);
+            }
+            if self.arrivals.is_watching() {
                 let hop = self.schedule.find(path).map(|i| self.schedule.hops()[i]);
                 if let Some(hop) = hop.filter(|hop| hop.outgoing.is_none()) {
                     self.arrivals.arrived(hop.source.0, host.now(), &self.report);

@@ -41,6 +41,11 @@ impl ClassArrivals {
         all
     }
 
+    /// Whether there is anything to know of what arrives.
+    pub(crate) fn is_watching(&self) -> bool {
+        !self.class_of.is_empty()
+    }
+
     /// Bytes of `source` have arrived.
     pub(crate) fn arrived(&mut self, source: u32, now: Time, report: &SharedReport) {
         if let Some(&class) = self.class_of.get(&source) {

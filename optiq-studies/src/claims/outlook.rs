@@ -40,8 +40,11 @@ pub(super) fn later_work(setting: &Setting) -> Result<Findings, Failure> {
     let judged = partition.published && machine.judged;
     let mut rows = Vec::new();
     for pattern in PATTERNS {
+        let bulk = machine.scaled(setting.pattern(pattern, &partition.net)?);
+        let alone = timed(&machine, &partition.net, (&bulk, &bulk), optimal())?.seconds() * 1e3;
+        rows.push(context(&format!("{pattern} alone"), "bulk alone", (alone, "ms")));
         for bytes in URGENT_BYTES {
-            rows.extend(classes(setting, &machine, &partition.net, pattern, bytes)?);
+            rows.extend(classes(setting, &machine, &partition.net, (pattern, &bulk), bytes)?);
         }
     }
     for pattern in PATTERNS {
@@ -105,18 +108,16 @@ fn classes(
     setting: &Setting,
     machine: &Machine,
     net: &Network,
-    pattern: &str,
+    (pattern, bulk): (&str, &[Demand]),
     bytes: u64,
 ) -> Result<Vec<Row>, Failure> {
-    let bulk = machine.scaled(setting.pattern(pattern, net)?);
-    let urgent = machine.scaled(urgent_pairs(net, &bulk, bytes)?);
+    let urgent = machine.scaled(urgent_pairs(net, bulk, bytes)?);
     let all: Vec<Demand> = bulk.iter().chain(&urgent).copied().collect();
     let as_one: Vec<Demand> = all.iter().map(|d| Demand { class: 0, ..*d }).collect();
     let case = format!("{} of class {URGENT} beside {pattern}", units::format_bytes(bytes));
     setting.progress.now(case.clone());
     let milliseconds = |run: &SimulatedRun, class: u8| run.class_seconds().get(&class).copied().unwrap_or(0.0) * 1e3;
     let alone = timed(machine, net, (&urgent, &urgent), optimal())?.seconds() * 1e3;
-    let bulk_alone = timed(machine, net, (&bulk, &bulk), optimal())?.seconds() * 1e3;
     let mpi = timed(machine, net, (&as_one, &all), TransferMethod::Mpi(MpiAlgorithm::Linear))?;
     let without = timed(machine, net, (&as_one, &all), optimal())?;
     let with = timed(machine, net, (&all, &all), optimal())?;
@@ -132,7 +133,6 @@ fn classes(
                 format!("{case}: {after:.3} ms with classes, {before:.3} ms without")
             })
         }),
-        context(&case, "bulk alone", ms(bulk_alone)),
         context(&case, "bulk, without classes", ms(bulk_before)),
         row(&case, "bulk, with classes", ms(bulk_after), "at most 10 % more than without", {
             let late =

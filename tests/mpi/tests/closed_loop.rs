@@ -7,12 +7,11 @@
 
 #[path = "../../common/mod.rs"]
 mod common;
+mod in_lab;
 
-use optiq_lab::{End, Lab, LabError, RunOptions, UpOptions, internal_main, network_at};
-use std::env;
+use optiq_lab::{End, Lab, LabError, RunOptions, network_at};
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::exit;
 use std::time::Duration;
 
 /// No run takes longer, however busy the machine.
@@ -21,26 +20,12 @@ const LIMIT: Duration = Duration::from_secs(150);
 const PROGRAM: &str = env!("CARGO_BIN_EXE_optiq-mpi-tests");
 
 fn main() {
-    if let Some(status) = internal_main(env::args_os()) {
-        exit(status);
-    }
-    // Programs in the lab see the caller's OPTIQ_* variables; here each case says which there are.
-    for (name, _) in env::vars_os().filter(|(n, _)| n.to_string_lossy().starts_with("OPTIQ_")) {
-        // SAFETY: no other thread exists yet.
-        unsafe { env::remove_var(name) };
-    }
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    if arguments.iter().any(|a| a == "--list") {
-        println!("on_one_machine: test\na_link_that_becomes_slow: test");
-        return;
-    }
-    let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with('-')).collect();
-    let selected = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(f.as_str()));
-    if selected("on_one_machine") {
+    let selected = in_lab::begin(["on_one_machine", "a_link_that_becomes_slow"]);
+    if selected.has("on_one_machine") {
         on_one_machine();
         println!("test on_one_machine ... ok");
     }
-    if selected("a_link_that_becomes_slow") {
+    if selected.has("a_link_that_becomes_slow") {
         let root = tempfile::tempdir().unwrap();
         match up(root.path()) {
             Ok(lab) => {
@@ -54,16 +39,8 @@ fn main() {
     }
 }
 
-/// The lab goes with this process, whatever becomes of that.
 fn up(root: &Path) -> Result<Lab, LabError> {
-    let options = UpOptions {
-        name: "closed-loop".into(),
-        root: Some(root.to_path_buf()),
-        lifetime: Some(Duration::from_secs(600)),
-        attached: true,
-        ..UpOptions::default()
-    };
-    Lab::up(&network_at("torus:2x3", "50Mbit/s".parse()?)?, &options)
+    in_lab::up("closed-loop", &network_at("torus:2x3", "50Mbit/s".parse()?)?, root)
 }
 
 /// What is said on one machine, where no link is slow: all bytes arrive, whatever is measured, and nothing hangs.

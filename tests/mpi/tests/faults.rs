@@ -7,13 +7,13 @@
 
 #[path = "../../common/mod.rs"]
 mod common;
+mod in_lab;
 
-use optiq_lab::{End, Lab, LabError, Outcome, RunOptions, UpOptions, internal_main, network_at};
+use optiq_lab::{End, Lab, LabError, Outcome, RunOptions, network_at};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::exit;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -32,27 +32,13 @@ const RANKS: usize = 4;
 const FORCED: [&str; 1] = ["OPTIQ_ALGORITHM=multipath"];
 
 fn main() {
-    if let Some(status) = internal_main(env::args_os()) {
-        exit(status);
-    }
-    // Programs in the lab see the caller's OPTIQ_* variables; here each case says which there are.
-    for (name, _) in env::vars_os().filter(|(n, _)| n.to_string_lossy().starts_with("OPTIQ_")) {
-        // SAFETY: no other thread exists yet.
-        unsafe { env::remove_var(name) };
-    }
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    if arguments.iter().any(|a| a == "--list") {
-        MACHINE.iter().map(|c| c.0).chain(LAB.iter().map(|c| c.0)).for_each(|name| println!("{name}: test"));
-        return;
-    }
-    let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with('-')).collect();
-    let selected = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(f.as_str()));
+    let selected = in_lab::begin(MACHINE.iter().map(|c| c.0).chain(LAB.iter().map(|c| c.0)));
     let (mut passed, mut skipped) = (0, 0);
-    for (name, case) in MACHINE.iter().filter(|(name, _)| selected(name)) {
+    for (name, case) in MACHINE.iter().filter(|(name, _)| selected.has(name)) {
         timed(name, case);
         passed += 1;
     }
-    let chosen: Vec<_> = LAB.iter().filter(|(name, _)| selected(name)).collect();
+    let chosen: Vec<_> = LAB.iter().filter(|(name, _)| selected.has(name)).collect();
     if !chosen.is_empty() {
         let root = Root(env::temp_dir().join(format!("optiq-faults-{}", std::process::id())));
         match up(&root.0) {
@@ -88,16 +74,8 @@ impl Drop for Root {
     }
 }
 
-/// The lab goes with this process, whatever becomes of that.
 fn up(root: &Path) -> Result<Lab, LabError> {
-    let options = UpOptions {
-        name: "faults".into(),
-        root: Some(root.to_path_buf()),
-        lifetime: Some(Duration::from_secs(600)),
-        attached: true,
-        ..UpOptions::default()
-    };
-    Lab::up(&network_at(SPEC, RATE.parse()?)?, &options)
+    in_lab::up("faults", &network_at(SPEC, RATE.parse()?)?, root)
 }
 
 // What needs no network: ranks of this machine.

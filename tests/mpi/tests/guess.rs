@@ -7,13 +7,13 @@
 
 #[path = "../../common/mod.rs"]
 mod common;
+mod in_lab;
 
-use optiq_lab::{End, Lab, LabError, RunOptions, UpOptions, internal_main, network_at};
+use optiq_lab::{End, Lab, LabError, RunOptions, network_at};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::exit;
 use std::time::Duration;
 
 /// No run takes longer, however busy the machine.
@@ -27,33 +27,18 @@ const WORDS: [&str; 4] = ["fault", "few", "300000", "rounds=2"];
 type InTheLab = (&'static str, &'static str, fn(&Lab));
 
 fn main() {
-    if let Some(status) = internal_main(env::args_os()) {
-        exit(status);
-    }
-    // Programs in the lab see the caller's OPTIQ_* variables; here each case says which there are.
-    for (name, _) in env::vars_os().filter(|(n, _)| n.to_string_lossy().starts_with("OPTIQ_")) {
-        // SAFETY: no other thread exists yet.
-        unsafe { env::remove_var(name) };
-    }
     let labs: [InTheLab; 4] = [
         ("one_switch_is_guessed_and_measured", "star:4", one_switch_is_guessed_and_measured),
         ("names_of_one_host", "star:4", names_of_one_host),
         ("a_slow_host_is_not_the_rate", "star:4", a_slow_host_is_not_the_rate),
         ("a_torus_is_no_switch", "torus:4x4", a_torus_is_no_switch),
     ];
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    if arguments.iter().any(|a| a == "--list") {
-        println!("on_one_machine: test");
-        labs.iter().for_each(|(name, ..)| println!("{name}: test"));
-        return;
-    }
-    let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with('-')).collect();
-    let selected = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(f.as_str()));
-    if selected("on_one_machine") {
+    let selected = in_lab::begin(["on_one_machine"].into_iter().chain(labs.iter().map(|lab| lab.0)));
+    if selected.has("on_one_machine") {
         on_one_machine();
         println!("test on_one_machine ... ok");
     }
-    for (name, spec, case) in labs.into_iter().filter(|(name, ..)| selected(name)) {
+    for (name, spec, case) in labs.into_iter().filter(|(name, ..)| selected.has(name)) {
         let root = Root(env::temp_dir().join(format!("optiq-guess-{}", std::process::id())));
         match up(spec, &root.0) {
             Ok(lab) => {
@@ -76,16 +61,8 @@ impl Drop for Root {
     }
 }
 
-/// The lab goes with this process, whatever becomes of that.
 fn up(spec: &str, root: &Path) -> Result<Lab, LabError> {
-    let options = UpOptions {
-        name: "guess".into(),
-        root: Some(root.to_path_buf()),
-        lifetime: Some(Duration::from_secs(600)),
-        attached: true,
-        ..UpOptions::default()
-    };
-    Lab::up(&network_at(spec, "100Mbit/s".parse()?)?, &options)
+    in_lab::up("guess", &network_at(spec, "100Mbit/s".parse()?)?, root)
 }
 
 /// What `ranks` ranks say in the lab; each has found every byte in its place.

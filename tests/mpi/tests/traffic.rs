@@ -6,18 +6,18 @@
 
 #[path = "../../common/mod.rs"]
 mod common;
+mod in_lab;
 
-use optiq_lab::{End, Lab, LabError, RunOptions, UpOptions, internal_main, network_at};
+use optiq_lab::{End, LabError, RunOptions, network_at};
 use optiq_lower::link_traffic::HostTraffics;
 use optiq_lower::placement::{Placement, PlacementRule};
 use optiq_net::Network;
 use optiq_trace::ids::Rank;
 use optiq_trace::profile::job::{JobProfile, Moved};
 use optiq_transport::mpi::Library;
-use std::env;
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, exit};
+use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -30,21 +30,9 @@ const HEADERS: u64 = 14 + 20 + 20 + 12;
 const NETWORKS: [&str; 3] = ["torus:2x2", "fattree:2x2:1x2", "star:4"];
 
 fn main() {
-    if let Some(status) = internal_main(env::args_os()) {
-        exit(status);
-    }
-    for (name, _) in env::vars_os().filter(|(n, _)| n.to_string_lossy().starts_with("OPTIQ_")) {
-        // SAFETY: no other thread exists yet.
-        unsafe { env::remove_var(name) };
-    }
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    if arguments.iter().any(|a| a == "--list") {
-        NETWORKS.iter().for_each(|spec| println!("{spec}: test"));
-        return;
-    }
-    let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with('-')).collect();
+    let selected = in_lab::begin(NETWORKS);
     let folder = TempDir::new().unwrap();
-    for spec in NETWORKS.iter().filter(|s| filters.is_empty() || filters.iter().any(|f| s.contains(f.as_str()))) {
+    for spec in NETWORKS.into_iter().filter(|spec| selected.has(spec)) {
         if Library::CURRENT != Library::OpenMpi {
             println!("test {spec} ... skipped: only Open MPI counts messages");
             continue;
@@ -69,14 +57,7 @@ fn program(folder: &Path) -> OsString {
 
 fn run(spec: &str, folder: &Path) -> Result<(), LabError> {
     let network = network_at(spec, "200Mbit/s".parse()?)?;
-    let options = UpOptions {
-        name: "traffic".into(),
-        root: Some(folder.join("lab")),
-        lifetime: Some(Duration::from_secs(600)),
-        attached: true,
-        ..UpOptions::default()
-    };
-    let lab = Lab::up(&network, &options)?;
+    let lab = in_lab::up("traffic", &network, &folder.join("lab"))?;
     let profile = folder.join(spec.replace(':', "-"));
     let variables =
         [format!("LD_PRELOAD={}", common::preload_library()), format!("OPTIQ_PROFILE={}", profile.display())];
