@@ -156,14 +156,14 @@ impl<'a> Nodes<'a> {
         }
         for first in (0..self.net.hosts()).step_by(self.size) {
             let hosts = first..first + self.size;
-            let mut rooms: Vec<Part> = hosts
+            let mut receivers: Vec<Part> = hosts
                 .clone()
                 .map(|host| Part { bytes: quota(host).saturating_sub(load[host]), adapter: NodeId(host as u32) })
-                .filter(|room| room.bytes > 0)
+                .filter(|receiver| receiver.bytes > 0)
                 .collect();
-            rooms.sort_by_key(|room| (std::cmp::Reverse(room.bytes), room.adapter));
-            let mut rooms = rooms.into_iter();
-            let mut room = rooms.next();
+            receivers.sort_by_key(|receiver| (std::cmp::Reverse(receiver.bytes), receiver.adapter));
+            let mut receivers = receivers.into_iter();
+            let mut receiver = receivers.next();
             for host in hosts.filter(|&host| load[host] > quota(host)) {
                 let mut surplus = load[host] - quota(host);
                 let own = &mut of_adapter[host];
@@ -171,12 +171,12 @@ impl<'a> Nodes<'a> {
                 for &i in own.iter() {
                     let mut left = self.demands[i].bytes.min(surplus);
                     surplus -= left;
-                    while let Some(to) = room.as_mut().filter(|_| left > 0) {
+                    while let Some(to) = receiver.as_mut().filter(|_| left > 0) {
                         let bytes = left.min(to.bytes);
                         parts[i].push(Part { bytes, adapter: to.adapter });
                         (left, to.bytes) = (left - bytes, to.bytes - bytes);
                         if to.bytes == 0 {
-                            room = rooms.next();
+                            receiver = receivers.next();
                         }
                     }
                 }

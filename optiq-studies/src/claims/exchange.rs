@@ -21,7 +21,7 @@ pub fn simulate(
     simulate_within(network, model, demands, method, (None, progress))
 }
 
-/// As [`simulate`], but the run ends after so many seconds of simulated time, if any are given.
+/// As [`simulate`], but the run ends after the seconds of simulated time that are given, if any are.
 pub fn simulate_within(
     network: &Network,
     model: &Model,
