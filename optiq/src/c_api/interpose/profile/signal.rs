@@ -8,6 +8,7 @@ use super::super::streams::without_signals;
 use crate::config::ProfileSignal;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::time::Duration;
 
 /// The end of the pipe that the handler writes to.
 static PIPE: AtomicI32 = AtomicI32::new(-1);
@@ -62,6 +63,10 @@ fn failed<T>(what: &str) -> Result<T, String> {
     Err(format!("{what} failed: {}", std::io::Error::last_os_error()))
 }
 
+/// For how long a process stays after it has acted on SIGTERM. Open MPI's daemon gives its processes one second (`odls_base_sigkill_timeout`), but
+/// in a `sleep` that the end of the first of them cuts short: then all that still write are killed.
+const OTHERS: Duration = Duration::from_millis(500);
+
 /// Reads the numbers of signals for good.
 fn wait(from: c_int, act: impl Fn()) {
     let mut byte = 0u8;
@@ -73,6 +78,7 @@ fn wait(from: c_int, act: impl Fn()) {
             _ => return,
         }
         if c_int::from(byte) == libc::SIGTERM {
+            std::thread::sleep(OTHERS);
             // SAFETY: the default action, and a signal to this process.
             unsafe {
                 libc::signal(libc::SIGTERM, libc::SIG_DFL);
