@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::topology_help;
 use clap::Args;
-use optiq_net::{Background, Network, spec, units};
+use optiq_net::{Background, BusyLink, Network, spec, units};
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::PlanOptions;
 use optiq_solver::{CandidateMethod, PlannerName, PlannerOptions};
@@ -50,6 +50,12 @@ impl Topology {
             Some(file) => Ok(net.with_background(&Background::from_file(file)?)?),
             None => Ok(net),
         }
+    }
+
+    /// The links that the file of background load says a program took for busy, on `net`.
+    pub fn busy_links(&self, net: &Network) -> Result<Vec<BusyLink>, Failure> {
+        let Some(file) = &self.background else { return Ok(Vec::new()) };
+        Ok(Background::from_file(file)?.busy_links(net)?)
     }
 
     /// The file of background load, as given.

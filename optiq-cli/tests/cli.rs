@@ -194,6 +194,18 @@ fn background_load_is_planned_around() {
     bytes.sort_unstable();
     assert_eq!(bytes, [2 << 20, 4 << 20]);
     assert!(folder.succeed(&format!("plan {line}")).contains("beside load.txt"));
+    // As a program writes it that measures the load; the same load, hence the same plan.
+    assert_eq!(explained["links_taken_for_busy"].as_array().unwrap().len(), 0);
+    folder.write("busy.txt", "h0 h1 50.0% # since 2026-11-25T21:30:00Z\n");
+    let busy = json(&folder, "explain p.json --topology torus:4 --background busy.txt --json");
+    let found = &busy["links_taken_for_busy"][0];
+    assert_eq!((&found["from"], &found["to"], found["share_left"].as_f64()), (&"h0".into(), &"h1".into(), Some(0.5)));
+    assert_eq!(found["since"], "2026-11-25T21:30:00Z");
+    let text = folder.succeed("explain p.json --topology torus:4 --background busy.txt");
+    assert!(
+        text.contains("\ntaken for busy by a program\n  h0 -> h1  50.0 % left, since 2026-11-25T21:30:00Z\n"),
+        "{text}"
+    );
     // Plans and paths of the one network are not those of the other.
     refused(&folder, "explain p.json --topology torus:4", "made for network");
     folder.succeed("paths --topology torus:4 --demands file:d.txt --output p.paths");

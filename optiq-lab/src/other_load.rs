@@ -8,6 +8,8 @@ use crate::lab::Lab;
 use crate::member::Member;
 use crate::rate::Rate;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::net::{SocketAddrV4, UdpSocket};
 use std::path::Path;
 use std::thread;
@@ -70,32 +72,35 @@ impl Lab {
 pub(crate) fn main(state_path: &Path, task: &Task) -> Result<(), LabError> {
     let member = Member::join(state_path)?;
     let blueprint = &member.state.blueprint;
-    let mut ready = Vec::new();
+    let (mut ready, mut receivers) = (Vec::new(), HashMap::new());
     for flow in &task.flows {
         let (from, to) = (&blueprint.hosts[blueprint.host(&flow.from)?], &blueprint.hosts[blueprint.host(&flow.to)?]);
         let address = SocketAddrV4::new(to.fabric, PORT);
         let doing = || format!("send from {} to {address} inside the lab", flow.from);
-        // A socket belongs to the namespace in which it was made. Nothing reads at the other end; its kernel drops what arrives.
-        member.enter(to.namespace)?;
-        let receiver = UdpSocket::bind(address).map_err(LabError::io(doing()))?;
+        // A socket belongs to the namespace in which it was made. Nothing reads at the other end; its kernel drops what arrives. Several flows may
+        // have one receiver.
+        if let Entry::Vacant(place) = receivers.entry(address) {
+            member.enter(to.namespace)?;
+            place.insert(UdpSocket::bind(address).map_err(LabError::io(doing()))?);
+        }
         member.enter(from.namespace)?;
         let sender = UdpSocket::bind(SocketAddrV4::new(from.fabric, 0)).map_err(LabError::io(doing()))?;
         sender.connect(address).map_err(LabError::io(doing()))?;
         sender.set_nonblocking(true).map_err(LabError::io(doing()))?;
-        ready.push((sender, receiver, flow.bytes_per_second));
+        ready.push((sender, flow.bytes_per_second));
     }
     send(&ready, task.duration);
     Ok(())
 }
 
-fn send(flows: &[(UdpSocket, UdpSocket, f64)], duration: Duration) {
+fn send(flows: &[(UdpSocket, f64)], duration: Duration) {
     let datagram = [0x5a; DATAGRAM];
     let began = Instant::now();
     let mut sent = vec![0.0f64; flows.len()];
     let parent = std::os::unix::process::parent_id();
     while began.elapsed() < duration && std::os::unix::process::parent_id() == parent {
         let now = began.elapsed().as_secs_f64();
-        for ((sender, _, rate), sent) in flows.iter().zip(&mut sent) {
+        for ((sender, rate), sent) in flows.iter().zip(&mut sent) {
             *sent = sent.max(now * rate - rate / 10.0);
             while *sent < now * rate {
                 // Where the queue is full, the packet is lost, as any other there.

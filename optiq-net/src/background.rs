@@ -8,6 +8,8 @@
 //! * * 1%                         # every link
 //! ```
 //!
+//! A program that measures the load while it runs (`OPTIQ_BUSY_LINKS`) adds `# since TIME` to the lines of links that it took for busy.
+//!
 //! `USED` is a rate above zero or a share of the capacity from `0%` to `100%`, both of the link without background
 //! load and, for a bundle of parallel links, of all of them together. What several lines say of a link adds up. `#`
 //! starts a comment and blank lines are skipped. A link must be left with a millionth of its capacity: plans around
@@ -21,6 +23,7 @@ use crate::ids::{Link, LinkId, NodeId};
 use crate::network::{Derived, Network};
 use crate::text_file::{self, shorten};
 use crate::units::parse_rate;
+use std::io::Write;
 use std::path::Path;
 
 /// The largest file that is read, in bytes.
@@ -46,6 +49,19 @@ struct Line {
     from: Option<String>,
     to: Option<String>,
     used: Used,
+    /// What is behind "# since".
+    since: Option<String>,
+}
+
+/// A link that a program took for busy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BusyLink {
+    /// Which.
+    pub link: LinkId,
+    /// The share of its capacity that others use, from 0 to 1.
+    pub share_used: f64,
+    /// When that was found, as it was written.
+    pub since: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,7 +93,8 @@ impl Background {
         let mut lines = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
             let bad = |problem: String| NetError::Background { path: label.to_owned(), line: number, problem };
-            let words: Vec<&str> = line.split('#').next().unwrap_or_default().split_whitespace().collect();
+            let (said, comment) = line.split_once('#').unwrap_or((line, ""));
+            let words: Vec<&str> = said.split_whitespace().collect();
             let [from, to, used @ ..] = words.as_slice() else {
                 if words.is_empty() {
                     continue;
@@ -90,9 +107,40 @@ impl Background {
             // A space may stand between a number and its unit.
             let used = self::used(&used.join(" ")).map_err(bad)?;
             let end = |word: &str| (word != "*").then(|| word.to_owned());
-            lines.push(Line { number, from: end(from), to: end(to), used });
+            let since = comment.trim().strip_prefix("since ").map(str::to_owned);
+            lines.push(Line { number, from: end(from), to: end(to), used, since });
         }
         Ok(Background { label: label.to_owned(), lines })
+    }
+
+    /// The links that a program took for busy, in the order of the lines that say since when.
+    ///
+    /// # Errors
+    /// [`NetError::Background`] for such a line with a vertex or link that `net` does not have.
+    pub fn busy_links(&self, net: &Network) -> Result<Vec<BusyLink>, NetError> {
+        let mut found = Vec::new();
+        for line in &self.lines {
+            let (Some(since), Used::Share(share_used)) = (&line.since, line.used) else { continue };
+            let links = self.links(line, net)?.into_iter();
+            found.extend(links.map(|link| BusyLink { link, share_used, since: since.clone() }));
+        }
+        Ok(found)
+    }
+
+    /// Writes a file that says these, whole or not at all.
+    ///
+    /// # Errors
+    /// [`NetError::BackgroundFile`] if it cannot be written.
+    pub fn write_busy_links(path: &Path, net: &Network, busy: &[BusyLink]) -> Result<(), NetError> {
+        let line = |busy: &BusyLink| {
+            let link = net.link(busy.link);
+            let percent = 100.0 * busy.share_used;
+            format!("{} {} {percent:.1}% # since {}\n", net.name(link.from), net.name(link.to), busy.since)
+        };
+        let text: String = busy.iter().map(line).collect();
+        optiq_files::output::write(path, 0o644, |out| out.write_all(text.as_bytes())).map_err(|e| {
+            NetError::BackgroundFile { path: path.display().to_string(), problem: format!("it cannot be written: {e}") }
+        })
     }
 
     fn bad(&self, line: &Line, problem: String) -> NetError {

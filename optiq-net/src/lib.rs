@@ -45,7 +45,7 @@ pub mod text_file;
 mod toml_keys;
 pub mod units;
 
-pub use background::Background;
+pub use background::{Background, BusyLink};
 pub use builder::{End, NetworkBuilder};
 pub use error::NetError;
 pub use fingerprint::Fingerprint;

@@ -1,7 +1,7 @@
 //! Background load: what is left of a network, and files that are refused.
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
-use optiq_net::{Background, NetError, Network};
+use optiq_net::{Background, BusyLink, NetError, Network};
 use proptest::prelude::*;
 
 fn left(spec: &str, text: &str) -> Result<Network, NetError> {
@@ -79,6 +79,28 @@ fn refusals_name_file_line_and_link() {
     }
     let alone = left("mesh:1", "* * 5%").unwrap_err().to_string();
     assert_eq!(alone, "load.txt:1: no link leads from * to *");
+}
+
+#[test]
+fn links_that_a_program_took_for_busy() {
+    let net = Network::from_spec("torus:4x4").unwrap();
+    let link = net.link_between(net.resolve("h0").unwrap(), net.resolve("h1").unwrap()).unwrap();
+    let busy = [BusyLink { link, share_used: 0.75, since: "2026-11-25T21:30:00Z".into() }];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("busy.txt");
+    Background::write_busy_links(&path, &net, &busy).unwrap();
+    let read = Background::from_file(&path).unwrap();
+    assert_eq!(read.busy_links(&net).unwrap(), busy);
+    assert_eq!(net.clone().with_background(&read).unwrap().link(link).capacity, 0.25e9);
+    // None is busy, and what is no link that was found to be busy.
+    Background::write_busy_links(&path, &net, &[]).unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "");
+    let others = Background::parse("h0 h1 5%\nh0 h1 5% # since\nh1 h2 1MB/s # since 2026\n# since 2026", "f").unwrap();
+    assert_eq!(others.busy_links(&net).unwrap(), []);
+    let wrong = Background::parse("h0 h5 5% # since 2026", "f").unwrap().busy_links(&net).unwrap_err().to_string();
+    assert_eq!(wrong, "f:1: there is no link from h0 to h5");
+    let nowhere = Background::write_busy_links(&folder.path().join("no/busy.txt"), &net, &[]).unwrap_err().to_string();
+    assert!(nowhere.contains("cannot be written"), "{nowhere}");
 }
 
 #[test]

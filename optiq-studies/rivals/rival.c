@@ -2,7 +2,9 @@
  * compiles it with the sources of a checkout.
  *
  * ADVANCE=METHOD: github mpi-advance/locality_aware, a value of its enum AlltoallvMethod.
- * THROTTLED=FUNCTION: github YuriOku/MPI_Alltoallv_3stage, one of its functions. */
+ * THROTTLED=FUNCTION: github YuriOku/MPI_Alltoallv_3stage, one of its functions.
+ * TUNA=CALL: github KokoFan16/rbruck_alltoallv, a call of one of its functions, whose last arguments are EXCHANGE; RANKS is how many ranks a
+ * node has. As C++. */
 #include <mpi.h>
 
 #if defined(ADVANCE)
@@ -29,8 +31,27 @@ static int serve(const void *from, const int *sent, const int *places, MPI_Datat
                  const int *offsets, MPI_Datatype receives, MPI_Comm comm) {
     return THROTTLED(from, sent, places, sends, into, received, offsets, receives, comm);
 }
+#elif defined(TUNA)
+#include "rbruckv.h"
+
+#define EXCHANGE (char *)from, (int *)sent, (int *)places, sends, (char *)into, (int *)received, (int *)offsets, receives, comm
+#define RANKS ranks
+
+static int serve(const void *from, const int *sent, const int *places, MPI_Datatype sends, void *into, const int *received,
+                 const int *offsets, MPI_Datatype receives, MPI_Comm comm) {
+    static int ranks;
+    if (ranks == 0) {
+        MPI_Comm node;
+        int code = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+        if (code != MPI_SUCCESS)
+            return code;
+        MPI_Comm_size(node, &ranks);
+        MPI_Comm_free(&node);
+    }
+    return TUNA;
+}
 #else
-#error "ADVANCE or THROTTLED is expected"
+#error "ADVANCE, THROTTLED or TUNA is expected"
 #endif
 
 int MPI_Alltoallv(const void *from, const int *sent, const int *places, MPI_Datatype sends, void *into, const int *received,

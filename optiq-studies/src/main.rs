@@ -96,7 +96,7 @@ enum Part {
     Profiler,
     /// Whole programs under `optiq wrap` in labs; NPB_BIN names the folder of the NAS benchmarks; about an hour
     Programs,
-    /// OPTIQ beside other algorithms in labs; MPI_ADVANCE and ALLTOALLV_3STAGE name checkouts of rivals; about half an hour with
+    /// OPTIQ beside other algorithms in labs; MPI_ADVANCE, ALLTOALLV_3STAGE and TUNA name checkouts of rivals; about half an hour with
     /// --repetitions 3
     Race,
     /// How fast the simulator is, and its predictions beside what the document of `lab` says was measured; about ten minutes

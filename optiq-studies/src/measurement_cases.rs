@@ -70,6 +70,8 @@ pub struct CaseGroup {
     pub role: CaseRole,
     /// What they run on.
     pub platform: Platform,
+    /// In labs: all pairs of them on two hosts share what goes from one host to the other.
+    pub ranks_per_host: u32,
     /// Why these; a sentence.
     pub why: String,
     /// At least one.
@@ -95,7 +97,13 @@ struct GroupForm {
     demands: Vec<String>,
     #[serde(default)]
     messages: Vec<String>,
+    #[serde(default = "one")]
+    ranks_per_host: u32,
     why: String,
+}
+
+fn one() -> u32 {
+    1
 }
 
 #[derive(Deserialize)]
@@ -145,8 +153,8 @@ impl GroupForm {
         if cases.is_empty() {
             return Err("it has no cases; topologies, and demands or a list are expected".into());
         }
-        let GroupForm { name, role, platform, why, .. } = self;
-        Ok(CaseGroup { name, role, platform, why, cases })
+        let GroupForm { name, role, platform, ranks_per_host, why, .. } = self;
+        Ok(CaseGroup { name, role, platform, ranks_per_host, why, cases })
     }
 }
 
@@ -236,8 +244,12 @@ mod tests {
         let names: BTreeSet<&str> = groups.iter().map(|g| g.name.as_str()).collect();
         assert_eq!(names.len(), groups.len());
         let in_labs = |g: &&CaseGroup| ![Platform::Simulator, Platform::Scale].contains(&g.platform);
-        for case in groups.iter().filter(in_labs).flat_map(|g| &g.cases) {
-            assert_eq!(Network::from_spec(&case.topology).unwrap().hosts(), 16, "{case:?}");
+        for group in groups.iter().filter(in_labs) {
+            // Two processors cannot run more ranks than these as if each had one.
+            let expected = if group.ranks_per_host == 1 { 16 } else { 64 / group.ranks_per_host as usize };
+            for case in &group.cases {
+                assert_eq!(Network::from_spec(&case.topology).unwrap().hosts(), expected, "{case:?}");
+            }
         }
         assert!(groups.iter().all(|g| g.why.ends_with('.')));
     }

@@ -28,7 +28,9 @@ Examples:
   optiq explain plan.json --topology torus:4x4
   optiq explain plan.json --topology torus:4x4 --from h0 --to h8 --json
   optiq explain --topology torus:4x4 --demands pattern:overlap --planner heu1
-  optiq explain --topology torus:4x4 --demands pattern:disjoint --html why.html")]
+  optiq explain --topology torus:4x4 --demands pattern:disjoint --html why.html
+What a program with OPTIQ_BACKGROUND=measure and OPTIQ_BUSY_LINKS=busy.txt takes for busy, and what it plans for that:
+  optiq explain --topology torus:4x4 --demands pattern:disjoint --background busy.txt")]
 pub struct Arguments {
     /// A plan file (`optiq plan --output`), or - for standard input; without one, the demands are planned now
     #[arg(value_name = "PLAN", required_unless_present = "demands")]
@@ -85,6 +87,7 @@ impl Arguments {
         let context = Context { background, defaults, ..Context::new(&net, &text, &plan.demands) };
         let explainer = Explainer::new(&net, &plan)?;
         let mut document = explainer.document(context, times, &chosen, self.links)?;
+        document.links_taken_for_busy = explainer.busy(&self.topology.busy_links(&net)?);
         if let Some(target) = &html {
             progress.now("drawing the picture");
             let page = document.page(&net, &explainer.load.bytes);

@@ -274,9 +274,12 @@ impl Loading {
         let rate = SHARE * network.unit_capacity() * 8.0 / 1e6;
         loaded.iter().for_each(|(from, to)| _ = command.args(["--flow", &format!("{from}:{to}={rate}Mbit/s")]));
         let child = command.stdin(Stdio::null()).spawn();
-        let child = child.map_err(|e| Failure::Work(format!("optiq lab load cannot be started: {e}")))?;
+        let mut child = child.map_err(|e| Failure::Work(format!("optiq lab load cannot be started: {e}")))?;
         // Until its queues are full.
         std::thread::sleep(Duration::from_millis(700));
+        if let Ok(Some(status)) = child.try_wait() {
+            return Err(Failure::Work(format!("optiq lab load has ended before it was to ({status})")));
+        }
         Ok(Self(Some(child)))
     }
 }

@@ -283,8 +283,14 @@ pub(super) fn suite_by(
     let mut list = tempfile::Builder::new().suffix(".toml").tempfile().map_err(unwritten)?;
     list.write_all(text.as_bytes()).and_then(|()| list.flush()).map_err(unwritten)?;
     let (path, repetitions) = (list.path().to_string_lossy().into_owned(), repetitions.to_string());
-    let words = bench("alltoallv", &["--cases", &path], &repetitions);
-    in_lab_suite(workspace, program, lab_run, environment, &words)
+    let mut words = bench("alltoallv", &["--cases", &path], &repetitions);
+    let ranks_per_host = group.ranks_per_host.to_string();
+    let mut lab_run = lab_run.to_vec();
+    if group.ranks_per_host > 1 {
+        words.push("--all-ranks");
+        lab_run.extend(["--ranks-per-host", &ranks_per_host]);
+    }
+    in_lab_suite(workspace, program, &lab_run, environment, &words)
 }
 
 /// Of `optiq lab run`, in seconds.

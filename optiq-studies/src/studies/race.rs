@@ -315,12 +315,13 @@ impl RaceContent {
     /// The page below its circumstances.
     pub fn body(&self) -> String {
         let mut page = format!(
-            "Labs of 16 hosts, one rank each, with links of {}, `optiq bench alltoallv --cases FILE --repetitions {}` with the cases of \
+            "Labs of 16 hosts with one rank each (race-small: 8 hosts with 8 ranks each, all pairs of which on two hosts share the bytes \
+             of the case), with links of {} unless a title has another capacity, `optiq bench alltoallv --cases FILE --repetitions {}` with the cases of \
              each group of `data/cases.toml`: what OPTIQ decides by itself. `MPI_Alltoallv` as it comes and `optiq_alltoallv` run in turn \
              in one job; every setting of a rival by the same command right after it, in MPI's place: MPI's own algorithms chosen by its \
              tuning variables, others as a preloaded library (`optiq-studies/rivals/rival.c`). Times are medians, in the tables those of \
              each rival's best setting for the case; in brackets the share of the link bound, and which setting. \"Over the best\" is the \
-             best rival's time over OPTIQ's. Where a rival's sources fix how many messages are under way at a time, the number in them is \
+             best rival's time over OPTIQ's. Where a rival's sources fix how many messages are in flight at a time, the number in them is \
              replaced.\n",
             self.rate, self.repetitions
         );

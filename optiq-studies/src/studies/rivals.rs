@@ -65,21 +65,24 @@ struct Repository {
     /// The variable that names the checkout.
     variable: &'static str,
     github: &'static str,
+    /// The variable that names the compiler, and how it is called by default.
+    compiler: (&'static str, &'static str),
     includes: &'static [&'static str],
     sources: &'static [&'static str],
-    /// The text in them that sets how many messages are under way at a time, up to the number, and what is behind it.
+    /// The text in them that sets how many messages are in flight at a time, up to the number, and what is behind it; for settings with such numbers.
     at_a_time: (&'static str, &'static str),
     /// The macro of `rival.c`.
     selects: &'static str,
-    /// What it selects, how it is called on the page, and how many messages are under way at a time.
+    /// What it selects, how it is called on the page, and how many messages are in flight at a time.
     settings: &'static [(&'static str, &'static str, &'static [u32])],
 }
 
-const REPOSITORIES: [Repository; 2] = [
+const REPOSITORIES: [Repository; 3] = [
     Repository {
         name: "MPI Advance",
         variable: "MPI_ADVANCE",
         github: "mpi-advance/locality_aware",
+        compiler: C,
         includes: &["include", "library/include"],
         sources: &[
             "library/bindings/Collective/MPIL_Alltoallv.c",
@@ -105,6 +108,7 @@ const REPOSITORIES: [Repository; 2] = [
         name: "MPI_Alltoallv_3stage",
         variable: "ALLTOALLV_3STAGE",
         github: "YuriOku/MPI_Alltoallv_3stage",
+        compiler: C,
         includes: &["."],
         sources: &["MPI_Alltoallv_custom.c"],
         at_a_time: ("#define COLLECTIVE_ISEND_IRECV_THROTTLE ", "16\n"),
@@ -115,7 +119,33 @@ const REPOSITORIES: [Repository; 2] = [
             ("MPI_Alltoallv_custom3", "all receives first", &[2, 4]),
         ],
     },
+    Repository {
+        name: "TuNA",
+        variable: "TUNA",
+        github: "KokoFan16/rbruck_alltoallv",
+        compiler: ("MPICXX", "mpicxx"),
+        includes: &["src"],
+        sources: &[
+            "src/tuna.cpp",
+            "src/twophase_tunable_rbruckv.cpp",
+            "src/twophase_twolayer_rbruck.cpp",
+            "src/utils.cpp",
+        ],
+        at_a_time: ("", ""),
+        selects: "TUNA",
+        settings: &[
+            ("tuna_algorithm(2, 0, EXCHANGE)", "radix 2", &[]),
+            ("tuna_algorithm(4, 0, EXCHANGE)", "radix 4", &[]),
+            ("tuna_algorithm(8, 0, EXCHANGE)", "radix 8", &[]),
+            ("tuna_algorithm(32, 0, EXCHANGE)", "radix 32", &[]),
+            ("twophase_rbruck_alltoallv(8, EXCHANGE)", "two phases, radix 8", &[]),
+            ("TTPL_BT_alltoallv(RANKS, 2, 0, EXCHANGE)", "two layers, radix 2", &[]),
+            ("TTPL_BT_alltoallv(RANKS, 8, 0, EXCHANGE)", "two layers, radix 8", &[]),
+        ],
+    },
 ];
+
+const C: (&str, &str) = ("MPICC", "mpicc");
 
 /// The largest source, in bytes.
 const MAX_SOURCE: u64 = 1 << 20;
@@ -212,7 +242,7 @@ impl Repository {
             let sizes: Vec<Option<u32>> =
                 if sizes.is_empty() { vec![None] } else { sizes.iter().copied().map(Some).collect() };
             for size in sizes {
-                let name = format!("{selected}-{}", size.unwrap_or_default());
+                let name = format!("{}-{}", self.selects, rivals.len());
                 let library = self.compile(workspace, checkout, &folder.join(&name), (selected, size))?;
                 rivals.push(Rival {
                     name: self.name,
@@ -239,7 +269,8 @@ impl Repository {
         let written = format!("{before}{behind}");
         let mut replaced = size.is_none();
         let library = folder.join("librival.so");
-        let compiler = env::var_os("MPICC").unwrap_or_else(|| "mpicc".into());
+        let (variable, compiler) = self.compiler;
+        let compiler = env::var_os(variable).unwrap_or_else(|| compiler.into());
         let mut compile = workspace.command(compiler);
         compile.args(["-O2", "-w", "-shared", "-fPIC", "-o"]).arg(&library);
         compile.arg(format!("-D{}={selected}", self.selects)).arg("optiq-studies/rivals/rival.c");

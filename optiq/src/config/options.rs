@@ -89,6 +89,14 @@ pub const OPTIONS: &[OptionRecord] = &[
         set: |c, v| put(&mut c.counters, Some(v.into())),
     },
     OptionRecord {
+        name: "OPTIQ_BUSY_LINKS",
+        takes: "file",
+        default: "",
+        doc: "With OPTIQ_BACKGROUND=measure: where rank 0 writes which links it takes for busy and since when, again whenever a plan takes over; in the form that OPTIQ_BACKGROUND and optiq explain --background read.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.busy_links, Some(v.into())),
+    },
+    OptionRecord {
         name: "OPTIQ_MAX_HOSTS",
         takes: "number",
         default: "131072",

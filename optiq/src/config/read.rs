@@ -367,6 +367,7 @@ mod tests {
             "OPTIQ_TOPOLOGY",
             "OPTIQ_BACKGROUND",
             "OPTIQ_COUNTERS",
+            "OPTIQ_BUSY_LINKS",
             "OPTIQ_CALIBRATION",
             "OPTIQ_TRACE",
             "OPTIQ_POSTCARDS",

@@ -54,6 +54,8 @@ pub struct Config {
     pub background: Option<String>,
     /// `OPTIQ_COUNTERS`.
     pub counters: Option<String>,
+    /// `OPTIQ_BUSY_LINKS`.
+    pub busy_links: Option<String>,
     /// `OPTIQ_MAX_HOSTS`.
     pub max_hosts: usize,
     /// `OPTIQ_PLACEMENT`.
@@ -223,6 +225,7 @@ impl Default for Config {
             topology: None,
             background: None,
             counters: None,
+            busy_links: None,
             max_hosts: 131_072,
             placement: PlacementRule::Auto,
             algorithm: Algorithm::Auto,

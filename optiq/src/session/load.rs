@@ -26,12 +26,12 @@ use optiq_lower::closed_loop::pace::Pace;
 use optiq_lower::closed_loop::steering::{Proposal, Steering};
 use optiq_lower::constants::{LEAST_SHARE, REPLAN_GAIN};
 use optiq_lower::placement::Placement;
-use optiq_net::{LinkLoad, Network, text_file};
+use optiq_net::{Background, LinkLoad, Network, text_file};
 use optiq_solver::{Demand, plan};
 use optiq_transport::mpi::Communicator;
 use optiq_transport::{LegTime, Rank};
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -96,6 +96,8 @@ struct Root {
     /// A plan that was made on a thread, under the key under which it will be looked for.
     prepared: Option<(Key, Vec<u8>)>,
     counters: Option<CounterFile>,
+    /// `OPTIQ_BUSY_LINKS`.
+    busy_file: Option<PathBuf>,
 }
 
 struct Making {
@@ -154,6 +156,7 @@ impl LoadFollower {
             made: None,
             prepared: None,
             counters,
+            busy_file: config.busy_links.as_ref().map(PathBuf::from),
         };
         Self {
             nominal: Arc::clone(network),
@@ -397,6 +400,22 @@ impl Root {
             n => log::info!("{n} links are taken for busy, another plan takes over: {}", list.join("; ")),
         }
         busy_links::keep(busy);
+        if let Some(path) = &self.busy_file {
+            self.write(path, network);
+        }
+    }
+
+    fn write(&self, path: &Path, network: &Network) {
+        let now = self.began.elapsed().as_secs_f64();
+        let of = |busy: optiq_lower::closed_loop::steering::Busy| optiq_net::BusyLink {
+            link: busy.link,
+            share_used: 1.0 - busy.share.max(LEAST_SHARE),
+            since: busy_links::time(now - busy.seconds),
+        };
+        let busy: Vec<optiq_net::BusyLink> = self.steering.busy().into_iter().map(of).collect();
+        if let Err(error) = Background::write_busy_links(path, network, &busy) {
+            logger::warn_once(&format!("OPTIQ_BUSY_LINKS: {error}"));
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod common;
 mod in_lab;
 
 use optiq_lab::{End, Lab, LabError, RunOptions, network_at};
+use optiq_net::Background;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
@@ -81,14 +82,18 @@ fn on_one_machine() {
     assert!(run.output.contains("options that all ranks must share are not the same"), "{}", run.output);
 }
 
-/// A link falls to a fifth of its speed while a program runs: it is found, and named with what is left of it.
+/// A link falls to a fifth of its speed while a program runs: it is found, and named with what is left of it, in the log and in a file.
 fn a_link_that_becomes_slow(lab: &Lab) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("busy.txt");
+    let busy_links = format!("OPTIQ_BUSY_LINKS={}", file.display());
     let options = RunOptions { timeout: Some(LIMIT), capture: true, ranks_per_host: 1, ..RunOptions::default() };
     let script = "exec \"$@\" 2>&1";
     let words = [
         "env",
         "OPTIQ_ALGORITHM=multipath",
         "OPTIQ_BACKGROUND=measure",
+        &busy_links,
         "OPTIQ_LOG=info",
         "sh",
         "-c",
@@ -114,4 +119,11 @@ fn a_link_that_becomes_slow(lab: &Lab) {
     let said: Vec<&str> = said.collect();
     println!("{}", said.join("\n"));
     assert!(said.iter().any(|line| line.contains("h0 -> h1, ")), "{output}");
+    // The file has what was said last, in a form that plans can be made for.
+    let network = network_at("torus:2x3", "50Mbit/s".parse().unwrap()).unwrap();
+    let background = Background::from_file(&file).unwrap();
+    let busy = background.busy_links(&network).unwrap();
+    let last = output.lines().rfind(|line| line.contains(" takes over")).unwrap();
+    assert_eq!(last.matches(" % left").count(), busy.len(), "{last}: {busy:?}");
+    network.with_background(&background).unwrap();
 }

@@ -3,7 +3,7 @@
 use crate::arguments::{beside, default_mark};
 use crate::failure::Failure;
 use crate::names;
-use optiq_net::{LinkId, LinkLoad, Network, NodeId};
+use optiq_net::{BusyLink, LinkId, LinkLoad, Network, NodeId};
 use optiq_solver::{ClassFigures, Flow, Plan};
 use optiq_view::context::Context;
 use optiq_view::table;
@@ -32,6 +32,8 @@ pub(super) struct ExplainDocument {
     pub(super) binding_links: usize,
     pub(super) most_loaded_links: Vec<LinkDocument>,
     pub(super) demands_explained: Vec<DemandDocument>,
+    /// As the file of background load says.
+    pub(super) links_taken_for_busy: Vec<BusyDocument>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) html: Option<String>,
 }
@@ -66,6 +68,16 @@ pub(super) struct CrossingDocument {
     pub(super) from: String,
     pub(super) to: String,
     pub(super) bytes: u64,
+}
+
+/// A link that a program took for busy.
+#[derive(Serialize)]
+pub(super) struct BusyDocument {
+    from: String,
+    to: String,
+    share_left: f64,
+    /// In UTC.
+    since: String,
 }
 
 #[derive(Serialize)]
@@ -140,6 +152,7 @@ impl<'a> Explainer<'a> {
             binding_links: all().filter(binds).count(),
             most_loaded_links: self.links(&heaviest),
             demands_explained: demands,
+            links_taken_for_busy: Vec::new(),
             html: None,
         })
     }
@@ -181,6 +194,15 @@ impl<'a> Explainer<'a> {
             }
         };
         links.iter().map(document).collect()
+    }
+
+    pub(super) fn busy(&self, links: &[BusyLink]) -> Vec<BusyDocument> {
+        let of = |busy: &BusyLink| {
+            let link = self.net.link(busy.link);
+            let (from, to) = (self.name(link.from), self.name(link.to));
+            BusyDocument { from, to, share_left: 1.0 - busy.share_used, since: busy.since.clone() }
+        };
+        links.iter().map(of).collect()
     }
 
     fn demand(&self, i: usize) -> Result<DemandDocument, Failure> {
@@ -267,6 +289,10 @@ impl ExplainDocument {
                 ));
             }
         }
+        if !self.links_taken_for_busy.is_empty() {
+            text.push_str("\ntaken for busy by a program\n");
+            text.extend(self.links_taken_for_busy.iter().map(BusyDocument::text));
+        }
         text.push_str("\nmost loaded links\n");
         for link in &self.most_loaded_links {
             text.push_str(&link.text());
@@ -295,6 +321,12 @@ impl ExplainDocument {
              see\n"
                 .into()
         }
+    }
+}
+
+impl BusyDocument {
+    fn text(&self) -> String {
+        format!("  {} -> {}  {} left, since {}\n", self.from, self.to, table::percent(self.share_left), self.since)
     }
 }
 
