@@ -84,6 +84,8 @@ pub enum StudyContent {
     Programs(ProgramsContent),
     /// OPTIQ beside other algorithms.
     Race(RaceContent),
+    /// Of small messages.
+    RaceSmall(RaceContent),
     /// Direct messages on simulated fat trees.
     Scale(ScaleContent),
     /// An exchange beside other jobs.
@@ -170,6 +172,7 @@ impl StudyDocument {
             StudyContent::Profiler(c) => titled(ProfilerContent::TITLE, &about, &c.body()),
             StudyContent::Programs(c) => titled(ProgramsContent::TITLE, &about, &c.body()),
             StudyContent::Race(c) => titled(RaceContent::TITLE, &about, &c.body()),
+            StudyContent::RaceSmall(c) => titled(RaceContent::TITLE_SMALL, &about, &c.body()),
             StudyContent::Scale(c) => titled(ScaleContent::TITLE, &about, &c.body()),
             StudyContent::Cures(c) => titled(CuresContent::TITLE, &about, &c.body()),
             StudyContent::ClosedLoop(c) => titled(ClosedLoopContent::TITLE, &about, &c.body()),
@@ -205,6 +208,7 @@ impl StudyDocument {
             StudyContent::Profiler(_) => ProfilerContent::TITLE.into(),
             StudyContent::Programs(_) => ProgramsContent::TITLE.into(),
             StudyContent::Race(_) => RaceContent::TITLE.into(),
+            StudyContent::RaceSmall(_) => RaceContent::TITLE_SMALL.into(),
             StudyContent::Scale(_) => ScaleContent::TITLE.into(),
             StudyContent::Cures(_) => CuresContent::TITLE.into(),
             StudyContent::ClosedLoop(_) => ClosedLoopContent::TITLE.into(),

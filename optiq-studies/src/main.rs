@@ -13,6 +13,7 @@ use optiq_studies::claims::list::CLAIMS;
 use optiq_studies::document::{self, StudyContent, StudyDocument};
 use optiq_studies::failure::Failure;
 use optiq_studies::index;
+use optiq_studies::measurement_cases::Platform;
 use optiq_studies::progress::Progress;
 use optiq_studies::readme;
 use optiq_studies::selection::Selection;
@@ -99,6 +100,8 @@ enum Part {
     /// OPTIQ beside other algorithms in labs; MPI_ADVANCE, ALLTOALLV_3STAGE and TUNA name checkouts of rivals; about half an hour with
     /// --repetitions 3
     Race,
+    /// The same for small messages between several ranks of each host; about ten minutes
+    RaceSmall,
     /// How fast the simulator is, and its predictions beside what the document of `lab` says was measured; about ten minutes
     Simulator,
     /// Direct messages on simulated networks of up to 1,296 hosts; about twelve minutes
@@ -228,6 +231,7 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
         Part::Profiler,
         Part::Programs,
         Part::Race,
+        Part::RaceSmall,
         Part::ClosedLoop,
         Part::Simulator,
     ]
@@ -267,6 +271,7 @@ impl Part {
             Part::Profiler => "profile collectives",
             Part::Programs => "run programs in labs",
             Part::Race => "race in labs",
+            Part::RaceSmall => "race with small messages in a lab",
             Part::Simulator => "simulate",
             Part::Scale => "simulate direct messages",
             Part::Cures => "simulate an exchange beside other jobs",
@@ -290,7 +295,8 @@ impl Part {
             Part::Preload => Some(preload::case_names()),
             Part::Profiler => Some(profiler::case_names()),
             Part::Programs => Some(programs::case_names()?),
-            Part::Race => Some(race::case_names()?),
+            Part::Race => Some(race::case_names(Platform::Race)?),
+            Part::RaceSmall => Some(race::case_names(Platform::RaceSmall)?),
             Part::Simulator => Some(simulator::case_names()?),
             Part::Scale => Some(scale::case_names()?),
             Part::Cures => Some(cures::case_names()),
@@ -325,7 +331,10 @@ impl Part {
             Part::Preload => StudyContent::Preload(preload::run(workspace, repetitions, selection)?),
             Part::Profiler => StudyContent::Profiler(profiler::run(repetitions, selection)?),
             Part::Programs => StudyContent::Programs(programs::run(workspace, repetitions, selection)?),
-            Part::Race => StudyContent::Race(race::run(workspace, repetitions, selection)?),
+            Part::Race => StudyContent::Race(race::run(workspace, Platform::Race, repetitions, selection)?),
+            Part::RaceSmall => {
+                StudyContent::RaceSmall(race::run(workspace, Platform::RaceSmall, repetitions, selection)?)
+            }
             Part::Simulator => {
                 StudyContent::Simulator(simulator::run(workspace, &writer.measured_in_lab()?, selection)?)
             }
@@ -348,7 +357,8 @@ impl Part {
             | Part::Profiler
             | Part::Programs
             | Part::ClosedLoop
-            | Part::Race => {
+            | Part::Race
+            | Part::RaceSmall => {
                 format!(" --repetitions {repetitions}")
             }
             _ => String::new(),
@@ -362,7 +372,7 @@ impl Part {
 /// The parts that have names of cases, with these.
 fn case_names(parts: &[Part]) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let names = |part: &Part| {
-        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, simulator, scale, cures, closed-loop, congestion, executor and baselines; --only has another part";
+        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, race-small, simulator, scale, cures, closed-loop, congestion, executor and baselines; --only has another part";
         let names = part.case_names()?.ok_or_else(|| Failure::Input(fitting.into()))?;
         Ok((part.name(), names))
     };

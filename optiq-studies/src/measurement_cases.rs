@@ -44,6 +44,8 @@ pub enum Platform {
     Profiles,
     /// The same, beside other algorithms.
     Race,
+    /// The same, for small messages between several ranks of each host.
+    RaceSmall,
     /// The packet-level simulator.
     Simulator,
     /// The same, for messages that go directly between many hosts.

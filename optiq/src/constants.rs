@@ -91,6 +91,14 @@ constants! {
     pub(crate) const FIRST_SMALL_USES: f64 = 8.0, "1", "optiq.first_small_uses",
         Chosen { reason: "an average of eight small calls differs by less than what combining gains; not swept" };
 
+    /// As many suffice where one way takes `optiq.clear_small_ratio` times as long as the other.
+    pub(crate) const CLEAR_SMALL_USES: f64 = 2.0, "1", "optiq.clear_small_uses",
+        Chosen { reason: "one call may be late by chance, two that both take twice as long hardly; further trials find out; not swept" };
+
+    /// How many times as long a way must take, on average, that is found to be slower by few calls; larger is surer, and later.
+    pub(crate) const CLEAR_SMALL_RATIO: f64 = 2.0, "1", "optiq.clear_small_ratio",
+        Chosen { reason: "calls of one kind vary by half on a machine whose processors are shared; not swept" };
+
     /// The first calls of each that are not counted.
     pub(crate) const UNCOUNTED_SMALL_USES: u64 = 2, "1", "optiq.uncounted_small_uses",
         Derived { from: "the first call opens connections, and ranks may be late for the second" };

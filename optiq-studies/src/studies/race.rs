@@ -1,7 +1,7 @@
 //! OPTIQ beside everything else that exchanges data of all ranks with all: the algorithms of Open MPI and MPICH, each forced by its tuning
 //! variables, and those of MPI Advance and of MPI_Alltoallv_3stage, each in several settings ([`super::rivals`]).
 //!
-//! The cases are the groups of `data/cases.toml` on platform `race`. MPI as it comes and OPTIQ run in turn in one job; every setting is
+//! The cases are the groups of `data/cases.toml` on the platforms `race` and `race_small`. MPI as it comes and OPTIQ run in turn in one job; every setting is
 //! measured by the same command right after it in the same lab, in place of MPI. Of these jobs only that side counts: OPTIQ would leave
 //! calls to the rival.
 
@@ -76,17 +76,22 @@ pub struct RaceContent {
 ///
 /// # Errors
 /// As [`crate::measurement_cases::groups`].
-pub fn case_names() -> Result<Vec<String>, Failure> {
-    let groups = lab::groups_on(Platform::Race)?.into_iter().map(|group| group.name);
+pub fn case_names(platform: Platform) -> Result<Vec<String>, Failure> {
+    let groups = lab::groups_on(platform)?.into_iter().map(|group| group.name);
     Ok(groups.chain(LIBRARIES.map(|library| library.option().to_owned())).collect())
 }
 
-/// Measures the selected groups.
+/// Measures the selected groups of a platform.
 ///
 /// # Errors
 /// [`Failure::Work`] if a lab cannot be brought up or OPTIQ fails in it. A rival that fails is reported on the page.
-pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Result<RaceContent, Failure> {
-    let groups = selection.of_kind(lab::groups_on(Platform::Race)?, |group| group.name.clone());
+pub fn run(
+    workspace: &Workspace,
+    platform: Platform,
+    repetitions: u32,
+    selection: &Selection,
+) -> Result<RaceContent, Failure> {
+    let groups = selection.of_kind(lab::groups_on(platform)?, |group| group.name.clone());
     let mut libraries = selection.of_kind(LIBRARIES.to_vec(), |library| library.option().to_owned());
     let mut missing = Vec::new();
     let mpich = if libraries.contains(&RaceLibrary::Mpich) { built_with_mpich(workspace) } else { Err(String::new()) };
@@ -311,11 +316,13 @@ fn case_name(c: &BenchCase) -> String {
 impl RaceContent {
     /// Of the page.
     pub const TITLE: &'static str = "A race: OPTIQ beside other algorithms for the same exchange";
+    /// Of the page with small messages.
+    pub const TITLE_SMALL: &'static str = "A race with small messages: several ranks on each host";
 
     /// The page below its circumstances.
     pub fn body(&self) -> String {
         let mut page = format!(
-            "Labs of 16 hosts with one rank each (race-small: 8 hosts with 8 ranks each, all pairs of which on two hosts share the bytes \
+            "Labs of 16 hosts with one rank each (ranks-8: 8 hosts with 8 ranks each, all pairs of which on two hosts share the bytes \
              of the case), with links of {} unless a title has another capacity, `optiq bench alltoallv --cases FILE --repetitions {}` with the cases of \
              each group of `data/cases.toml`: what OPTIQ decides by itself. `MPI_Alltoallv` as it comes and `optiq_alltoallv` run in turn \
              in one job; every setting of a rival by the same command right after it, in MPI's place: MPI's own algorithms chosen by its \

@@ -52,8 +52,11 @@ impl Session {
                 let text = "some rank has arguments that only MPI can serve, another one counts beyond 2^31 - 1";
                 return Err(Error::Argument(text.into()));
             }
+            let start = Instant::now();
             // SAFETY: passed on.
-            return unsafe { self.hand_over(arguments, Arc::new(Decision::Mpi { reason })) };
+            let outcome = unsafe { self.hand_over(arguments, Arc::new(Decision::Mpi { reason }))? };
+            self.combining.borrow_mut().calls.agreed(start.elapsed().as_secs_f64());
+            return Ok(outcome);
         };
         let (side, schedule) = match &entry.schedule {
             None => (None, None),

@@ -5,11 +5,14 @@
 //! period of the program meets one way only. Times are summed up at every rank; their maxima over all ranks travel with the next
 //! agreement, after which all ranks choose alike.
 //!
-//! The first calls of each way open connections and are not counted. When both have [`FIRST_SMALL_USES`] that are, the faster one serves;
-//! combined messages must be `OPTIQ_MIN_GAIN` times as fast as MPI. From then on the other way gets a pair of further trials whenever
+//! The first calls of each way open connections and are not counted. When both have [`FIRST_SMALL_USES`] that are, or [`CLEAR_SMALL_USES`] that differ
+//! by [`CLEAR_SMALL_RATIO`], the faster one serves, and the other one's calls are completed in pairs; combined messages must be `OPTIQ_MIN_GAIN` times as fast as MPI. They come first, as they are
+//! made only where they are predicted to be faster; calls that ranks agree on go to MPI and count as well. From then on the other way gets a pair of further trials whenever
 //! what they take longer is at most a hundredth of the time in calls ([`TRIAL_PART`]).
 
-use crate::constants::{FIRST_SMALL_USES, SMALL_OUTLIER, TRIAL_PART, UNCOUNTED_SMALL_USES};
+use crate::constants::{
+    CLEAR_SMALL_RATIO, CLEAR_SMALL_USES, FIRST_SMALL_USES, SMALL_OUTLIER, TRIAL_PART, UNCOUNTED_SMALL_USES,
+};
 use std::fmt;
 
 /// Who serves a call.
@@ -54,13 +57,23 @@ pub(super) struct SmallCalls {
     uses: [Uses; 2],
     /// Calls from here on that are divided between both ways.
     divided: u64,
+    /// These are too few for both.
+    is_short: bool,
     /// What trials may take longer.
     credit: f64,
 }
 
 impl SmallCalls {
     pub(super) fn new(min_gain: f64) -> Self {
-        Self { served: Served::ByMpi, min_gain, number: 0, uses: Default::default(), divided: 0, credit: 0.0 }
+        Self {
+            served: Served::ByMpi,
+            min_gain,
+            number: 0,
+            uses: Default::default(),
+            divided: 0,
+            is_short: false,
+            credit: 0.0,
+        }
     }
 
     /// From now on calls are served like this.
@@ -80,7 +93,9 @@ impl SmallCalls {
             Served::Combined => Way::Combined,
             Served::ByTheFaster if self.divided > 0 => {
                 self.divided -= 1;
-                self.by_lot()
+                let first = UNCOUNTED_SMALL_USES + CLEAR_SMALL_USES as u64;
+                let is_first = self.is_short && self.uses[Way::Combined as usize].made < first;
+                if is_first { Way::Combined } else { self.by_lot() }
             }
             Served::ByTheFaster => self.best(),
         };
@@ -96,12 +111,20 @@ impl SmallCalls {
 
     /// A call of this way took so long at this rank.
     pub(super) fn record(&mut self, way: Way, seconds: f64) {
+        // Both ways serve the same mix of calls: what is usual for one of them is no outlier of the other.
+        let usual = self.uses[0].seconds.max(self.uses[1].seconds);
         let uses = &mut self.uses[way as usize];
         if self.served == Served::ByTheFaster && uses.made > UNCOUNTED_SMALL_USES {
-            let longest = if uses.counted > 0.0 { SMALL_OUTLIER * uses.seconds } else { f64::INFINITY };
+            let longest = if uses.counted >= FIRST_SMALL_USES { SMALL_OUTLIER * usual } else { f64::INFINITY };
             uses.since += 1;
             uses.since_seconds += seconds.min(longest);
         }
+    }
+
+    /// MPI has served a call that ranks agreed on, in so long at this rank.
+    pub(super) fn agreed(&mut self, seconds: f64) {
+        self.uses[Way::Mpi as usize].made += 1;
+        self.record(Way::Mpi, seconds);
     }
 
     /// What calls of both ways took at this rank since the last agreement, in seconds.
@@ -123,9 +146,17 @@ impl SmallCalls {
         }
     }
 
+    /// Counted calls of the way that has fewer.
+    fn counted(&self) -> f64 {
+        let [mpi, combined] = self.uses;
+        mpi.counted.min(combined.counted)
+    }
+
     /// Whether both ways were measured often enough.
     pub(super) fn is_known(&self) -> bool {
-        self.uses.iter().all(|uses| uses.counted >= FIRST_SMALL_USES)
+        let [mpi, combined] = self.uses;
+        let is_clear = mpi.seconds.max(combined.seconds) >= CLEAR_SMALL_RATIO * mpi.seconds.min(combined.seconds);
+        self.counted() >= if is_clear { CLEAR_SMALL_USES } else { FIRST_SMALL_USES }
     }
 
     fn best(&self) -> Way {
@@ -142,6 +173,7 @@ impl SmallCalls {
         }
         if !self.is_known() {
             self.divided = calls;
+            self.is_short = (calls as f64) < FIRST_SMALL_USES;
             return calls;
         }
         let best = self.best();
@@ -154,7 +186,9 @@ impl SmallCalls {
         let cost = 2.0 * (other - best_seconds).max(0.0);
         self.credit += TRIAL_PART * calls as f64 * best_seconds;
         self.divided = 0;
-        if self.credit >= cost && calls >= 4 {
+        // What few calls said may have been chance, and is made sure in the next windows.
+        let is_sure = self.counted() >= FIRST_SMALL_USES;
+        if calls >= 4 && (self.credit >= cost || !is_sure) {
             self.credit = 0.0;
             self.divided = 4;
         }
@@ -177,6 +211,7 @@ impl fmt::Display for SmallCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
     /// Serves `windows` windows of 32 calls that take what `seconds` says of the way and the call; the ways.
     fn run(calls: &mut SmallCalls, windows: usize, seconds: impl Fn(Way, usize) -> f64) -> Vec<Way> {
@@ -218,6 +253,30 @@ mod tests {
     }
 
     #[test]
+    fn a_clear_difference_is_known_after_four_calls_beside_those_that_ranks_agree_on() {
+        let mut calls = measured();
+        // The first ones open connections.
+        calls.agreed(1.0);
+        calls.agreed(1.0);
+        let mut ways = Vec::new();
+        // Windows as those of `Forecast`, an agreement before each.
+        for window in [1, 3, 7] {
+            calls.learn(calls.since());
+            calls.agreed(1e-3);
+            let watched = calls.window(window);
+            for _ in 0..watched {
+                let way = calls.next();
+                calls.record(way, if way == Way::Combined { 1e-4 } else { 1e-3 });
+                ways.push(way);
+            }
+        }
+        // In the last one, two pairs make sure.
+        assert_eq!(ways[..4], [Way::Combined; 4]);
+        assert_eq!(share(&ways[4..]), 5.0 / 7.0);
+        assert!(calls.is_known());
+    }
+
+    #[test]
     fn calls_that_differ_in_a_period_do_not_deceive_it() {
         for period in 2..9 {
             // Combined messages take twice as long, but one call in a period takes a hundred times as long as the others.
@@ -227,10 +286,39 @@ mod tests {
         }
     }
 
+    /// Ten times as long: a hundred times would count as [`SMALL_OUTLIER`] averages at most, and takes longer to be found.
+    #[test]
+    fn nor_in_windows_that_grow_as_they_do() {
+        for period in 2..9 {
+            let long = |call: usize| if call % period == 1 { 1e-3 } else { 1e-4 };
+            let (mut calls, mut ways) = (measured(), Vec::new());
+            for window in [1, 3, 7, 15, 31, 63, 127].into_iter().chain([255; 40]) {
+                calls.learn(calls.since());
+                calls.agreed(long(ways.len()));
+                ways.push(Way::Mpi);
+                let watched = calls.window(window);
+                for call in 0..window {
+                    let way = if call < watched { calls.next() } else { Way::Mpi };
+                    if call < watched {
+                        calls.record(way, long(ways.len()) * if way == Way::Combined { 2.0 } else { 1.0 });
+                    }
+                    ways.push(way);
+                }
+            }
+            assert!(share(&ways[5000..]) < 0.2, "period {period}: {}, {calls}", share(&ways[5000..]));
+        }
+    }
+
     #[test]
     fn what_changes_is_noticed_and_connections_do_not_count() {
         let mut calls = measured();
-        let cold = |way, call| if call < 3 { 1.0 } else { 1e-4 * if way == Way::Combined { 1.0 } else { 3.0 } };
+        let made = [Cell::new(0), Cell::new(0)];
+        let cold = |way, _| {
+            let made = &made[way as usize];
+            made.set(made.get() + 1);
+            let seconds = 1e-4 * if way == Way::Combined { 1.0 } else { 3.0 };
+            if made.get() <= UNCOUNTED_SMALL_USES { 1.0 } else { seconds }
+        };
         assert!(share(&run(&mut calls, 10, cold)[96..]) > 0.9);
         let ways = run(&mut calls, 200, |way, _| if way == Way::Combined { 3e-4 } else { 1e-4 });
         assert!(share(&ways[3200..]) < 0.1, "{}: {calls}", share(&ways[3200..]));
