@@ -150,7 +150,10 @@ impl Session {
         let &Agreement { seconds_per_call, misprediction, .. } = agreement;
         let agreement_seconds = self.agreement_seconds();
         let agreed = Agreed { class, misprediction, later, seconds_per_call, planning_seconds, agreement_seconds };
-        let skip = self.forecast.borrow_mut().learn(agreed);
+        let (skip, is_usual) = {
+            let mut forecast = self.forecast.borrow_mut();
+            (forecast.learn(agreed), forecast.is_unplanned())
+        };
         if skip > 0 && self.forecasts && self.rank() == Rank(0) {
             log::debug!(
                 "{skip} calls take the fast path to MPI before the next agreement: the last one was {class:?}, calls take \
@@ -158,15 +161,17 @@ impl Session {
             );
         }
         let skip = if self.forecasts { skip } else { 0 };
+        // This call as well may be served by combined messages.
+        let left = if class == CallClass::Fallback && (skip > 0 || is_usual) { skip + 1 } else { skip };
         if let (Ok(fabric), CallClass::Fallback) = (&self.fabric, class) {
-            self.prepare_combining(fabric, agreement, skip)?;
+            self.prepare_combining(fabric, agreement, left)?;
         }
         let calls = &mut self.combining.borrow_mut().calls;
-        let watched = calls.window(skip);
+        let watched = calls.window(left);
         if watched > 0 && self.rank() == Rank(0) {
-            log::debug!("{watched} of {skip} calls ask who serves them ({:?}): {calls}", calls.served());
+            log::debug!("{watched} of {left} calls ask who serves them ({:?}): {calls}", calls.served());
         }
-        self.fast_path.allow(skip, watched);
+        self.fast_path.allow(skip, watched.saturating_sub(left - skip));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Combined messages of the ranks of a node, for calls that ranks do not agree on.
 
 use super::agree::Agreement;
-use super::arguments::Arguments;
+use super::arguments::{Arguments, ByMpi};
 use super::outcome::Outcome;
 use super::setup::Fabric;
 use super::small_calls::{Served, Way};
@@ -27,7 +27,7 @@ fn nodes(fabric: &Fabric, ranks: u32) -> Vec<Vec<Rank>> {
 }
 
 impl Session {
-    /// Before `calls` calls without an agreement: makes what combined messages need, if they are predicted to pay, and chooses the radix;
+    /// Before `calls` calls that are left to MPI: makes what combined messages need, if they are predicted to pay, and chooses the radix;
     /// collective.
     pub(super) fn prepare_combining(&self, fabric: &Fabric, agreement: &Agreement, calls: u64) -> Result<(), Error> {
         let choice = self.config.combine.choice;
@@ -103,6 +103,24 @@ impl Session {
         sides: impl FnOnce() -> Result<Sides, Error>,
         by_mpi: impl FnOnce() -> c_int,
     ) -> Result<c_int, Error> {
+        // SAFETY: passed on.
+        let (code, decision) = unsafe { self.small_call(sides, by_mpi)? };
+        if log::max_level() >= log::LevelFilter::Info {
+            self.log(&decision);
+        }
+        self.remember(Outcome { decision, planned: None, execution: Execution::default() });
+        Ok(code)
+    }
+
+    /// A call that MPI serves or combined messages, as all ranks know; with what served it.
+    ///
+    /// # Safety
+    /// As for `MPI_Alltoallv`.
+    unsafe fn small_call(
+        &self,
+        sides: impl FnOnce() -> Result<Sides, Error>,
+        by_mpi: impl FnOnce() -> c_int,
+    ) -> Result<(c_int, Arc<Decision>), Error> {
         let way = self.combining.borrow_mut().calls.next();
         let start = Instant::now();
         let code = match way {
@@ -118,16 +136,38 @@ impl Session {
             }
         };
         let seconds = start.elapsed().as_secs_f64();
-        let decision = {
-            let mut combining = self.combining.borrow_mut();
-            combining.calls.record(way, seconds);
-            Arc::clone(if way == Way::Combined { &combining.decision } else { &combining.measured_decision })
-        };
-        if log::max_level() >= log::LevelFilter::Info {
-            self.log(&decision);
+        let mut combining = self.combining.borrow_mut();
+        combining.calls.record(way, seconds);
+        let decision = if way == Way::Combined { &combining.decision } else { &combining.measured_decision };
+        Ok((code, Arc::clone(decision)))
+    }
+
+    /// A call that ranks have agreed to leave to MPI, as there is too little to move; combined messages may serve it all the same. `reason`
+    /// why there is no plan.
+    ///
+    /// # Safety
+    /// As for `MPI_Alltoallv`.
+    pub(super) unsafe fn agreed_small_call(
+        &self,
+        arguments: Option<ByMpi<'_>>,
+        reason: String,
+    ) -> Result<Outcome, Error> {
+        match arguments {
+            Some(ByMpi::Arguments(a)) if self.combining.borrow().combined.is_some() => {
+                let (sides, comm) = (|| unsafe { Sides::new(&a, self.size()) }, self.plain.raw());
+                // SAFETY: passed on; on our duplicate of the caller's communicator.
+                let (code, decision) = unsafe { self.small_call(sides, || a.call(comm))? };
+                check(code, "MPI_Alltoallv")?;
+                Ok(Outcome { decision, planned: None, execution: Execution::default() })
+            }
+            arguments => {
+                let start = Instant::now();
+                // SAFETY: passed on.
+                let outcome = unsafe { self.hand_over(arguments, Arc::new(Decision::Mpi { reason }))? };
+                self.combining.borrow_mut().calls.agreed(start.elapsed().as_secs_f64());
+                Ok(outcome)
+            }
         }
-        self.remember(Outcome { decision, planned: None, execution: Execution::default() });
-        Ok(code)
     }
 
     /// The same with the arguments of `MPI_Alltoallv`, which `comm` carries if MPI serves it.

@@ -52,11 +52,12 @@ impl Session {
                 let text = "some rank has arguments that only MPI can serve, another one counts beyond 2^31 - 1";
                 return Err(Error::Argument(text.into()));
             }
-            let start = Instant::now();
+            if agreement.servable {
+                // SAFETY: passed on.
+                return unsafe { self.agreed_small_call(arguments, reason) };
+            }
             // SAFETY: passed on.
-            let outcome = unsafe { self.hand_over(arguments, Arc::new(Decision::Mpi { reason }))? };
-            self.combining.borrow_mut().calls.agreed(start.elapsed().as_secs_f64());
-            return Ok(outcome);
+            return unsafe { self.hand_over(arguments, Arc::new(Decision::Mpi { reason })) };
         };
         let (side, schedule) = match &entry.schedule {
             None => (None, None),
@@ -444,7 +445,11 @@ impl Session {
     ///
     /// # Safety
     /// As [`Session::exchange`].
-    unsafe fn hand_over(&self, arguments: Option<ByMpi<'_>>, decision: Arc<Decision>) -> Result<Outcome, Error> {
+    pub(super) unsafe fn hand_over(
+        &self,
+        arguments: Option<ByMpi<'_>>,
+        decision: Arc<Decision>,
+    ) -> Result<Outcome, Error> {
         // Agreed upon before: plain MPI is chosen only where all ranks can count so far.
         let Some(a) = arguments else {
             return Err(Error::Argument("counts are beyond 2^31 - 1, further than MPI_Alltoallv can count".into()));

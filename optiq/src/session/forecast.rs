@@ -106,11 +106,16 @@ impl Forecast {
         let mut skip = 0;
         if let Some(period) = self.period() {
             skip = u64::from((self.history << (u128::BITS - period)).leading_zeros());
-        } else if self.unplanned >= UNPLANNED_CALLS {
+        } else if self.is_unplanned() {
             skip = self.rarer(&agreed);
         }
         self.remember(skip);
         skip
+    }
+
+    /// Whether the latest agreed calls were not planned, and more are expected that are not.
+    pub(super) fn is_unplanned(&self) -> bool {
+        self.unplanned >= UNPLANNED_CALLS
     }
 
     fn rarer(&mut self, agreed: &Agreed) -> u64 {

@@ -32,6 +32,11 @@ pub(super) enum Served {
     Combined,
 }
 
+/// Two pairs of calls, so that each way has two whatever the lot says.
+const PAIRS: u64 = 4;
+/// Calls from one such trial to the next while it is not sure which way is faster: one in eight goes to the slower one.
+const SURER_AFTER: u64 = 16;
+
 /// What was measured of a way.
 #[derive(Clone, Copy, Debug, Default)]
 struct Uses {
@@ -59,6 +64,8 @@ pub(super) struct SmallCalls {
     divided: u64,
     /// These are too few for both.
     is_short: bool,
+    /// The number of the call from which on calls are divided again, if the faster way is not known for sure.
+    surer_at: u64,
     /// What trials may take longer.
     credit: f64,
 }
@@ -72,6 +79,7 @@ impl SmallCalls {
             uses: Default::default(),
             divided: 0,
             is_short: false,
+            surer_at: 0,
             credit: 0.0,
         }
     }
@@ -185,14 +193,15 @@ impl SmallCalls {
         // Two pairs, of which the other way has one each.
         let cost = 2.0 * (other - best_seconds).max(0.0);
         self.credit += TRIAL_PART * calls as f64 * best_seconds;
-        self.divided = 0;
-        // What few calls said may have been chance, and is made sure in the next windows.
-        let is_sure = self.counted() >= FIRST_SMALL_USES;
-        if calls >= 4 && (self.credit >= cost || !is_sure) {
-            self.credit = 0.0;
-            self.divided = 4;
+        if self.divided == 0 {
+            // What few calls said may have been chance, and is made sure.
+            let is_unsure = self.counted() < FIRST_SMALL_USES && self.number >= self.surer_at;
+            if self.credit >= cost || is_unsure {
+                (self.credit, self.divided) = (0.0, PAIRS);
+                self.surer_at = self.number + SURER_AFTER;
+            }
         }
-        if best == Way::Combined { calls } else { self.divided }
+        if best == Way::Combined { calls } else { self.divided.min(calls) }
     }
 }
 
@@ -274,6 +283,25 @@ mod tests {
         assert_eq!(ways[..4], [Way::Combined; 4]);
         assert_eq!(share(&ways[4..]), 5.0 / 7.0);
         assert!(calls.is_known());
+    }
+
+    /// Slow calls are all agreed on, and asked about one by one.
+    #[test]
+    fn slow_calls_are_divided_as_well() {
+        for (fast, slow) in [(Way::Combined, Way::Mpi), (Way::Mpi, Way::Combined)] {
+            let (mut calls, mut ways) = (measured(), Vec::new());
+            for _ in 0..200 {
+                calls.learn(calls.since());
+                calls.window(1);
+                let way = calls.next();
+                calls.record(way, if way == fast { 1e-2 } else { 1e-1 });
+                ways.push(way);
+            }
+            let slower = |ways: &[Way]| ways.iter().filter(|way| **way == slow).count();
+            assert!(slower(&ways[12..40]) <= 6, "{ways:?}");
+            // Each trial is paid for by a hundred times its loss.
+            assert!(slower(&ways[80..]) <= 2 && slower(&ways) > 2, "{ways:?}");
+        }
     }
 
     #[test]
