@@ -195,6 +195,79 @@ fn what_is_started_needs_threads_and_must_be_asked_for() {
     assert_eq!((reason(&output, "not in the list of OPTIQ_PRELOAD"), passed), (380, 380), "{output}");
 }
 
+const NEIGHBOURS: [(&str, &str); 4] = [
+    ("OPTIQ_TOPOLOGY", "torus:2x3"),
+    ("OPTIQ_PLACEMENT", "rank"),
+    ("OPTIQ_ALGORITHM", "multipath"),
+    ("OPTIQ_PRELOAD", "neighbor_alltoallv,neighbor_alltoall,ineighbor_alltoallv"),
+];
+
+#[test]
+fn exchanges_among_neighbours_are_planned() {
+    let program = c_program("neighbours");
+    for what in ["cartesian", "graphs"] {
+        let plain = common::mpirun(6, &program, &[what], &[]);
+        assert!(plain.success, "the test itself is wrong:\n{}", plain.output);
+        let output = passes(6, &program, &[what], &NEIGHBOURS);
+        // Three communicators and their duplicates, six rounds of which one has no byte to move, six ranks.
+        assert_eq!(counts(&output, "MPI_Neighbor_alltoallv"), [180, 36, 0], "{what}: {output}");
+        assert_eq!(counts(&output, "MPI_Neighbor_alltoall"), [90, 18, 0], "{what}: {output}");
+        // Where OPTIQ decides, and where the topology does not fit.
+        passes(6, &program, &[what], &[&NEIGHBOURS[..2], &NEIGHBOURS[3..]].concat());
+        passes(4, &program, &[what], &[&[("OPTIQ_TOPOLOGY", "torus:2")], &NEIGHBOURS[1..]].concat());
+    }
+    // Too small for an agreement on each call, with three ranks a host whose messages may travel together.
+    for combine in ["auto", "always"] {
+        let options = [("OPTIQ_TOPOLOGY", "torus:2"), ("OPTIQ_PLACEMENT", "rank:3"), ("OPTIQ_COMBINE", combine)];
+        let output = passes(6, &program, &["many"], &[&options, &NEIGHBOURS[3..]].concat());
+        assert!(output.contains("MPI_Neighbor_alltoallv: ") && output.contains("MPI_Neighbor_alltoall: "), "{output}");
+    }
+    let output = passes(6, &program, &["types"], &NEIGHBOURS);
+    // Ten rounds, of which two have no byte to move, and two with gaps.
+    assert_eq!(counts(&output, "MPI_Neighbor_alltoallv"), [48, 24, 0], "{output}");
+    assert_eq!(reason(&output, "datatypes with gaps"), 2, "{output}");
+}
+
+#[test]
+fn neighbours_that_do_not_fit_are_left_to_mpi_on_all_ranks() {
+    let program = c_program("neighbours");
+    const WHY: &str = "a neighbour is there twice, or lists of neighbours disagree";
+    for (what, each, equal) in [("left", 216, 108), ("disagreeing", 24, 0)] {
+        let plain = common::mpirun(6, &program, &[what], &[]);
+        assert!(plain.success, "the test itself is wrong:\n{}", plain.output);
+        let output = passes(6, &program, &[what], &NEIGHBOURS);
+        assert_eq!(counts(&output, "MPI_Neighbor_alltoallv"), [0, 0, each], "{what}: {output}");
+        assert_eq!(reason(&output, WHY), each, "{what}: {output}");
+        if equal > 0 {
+            assert_eq!(counts(&output, "MPI_Neighbor_alltoall"), [0, 0, equal], "{what}: {output}");
+        }
+    }
+    let output = passes(6, &program, &["refused"], &NEIGHBOURS);
+    // What follows the errors is served, but for a round without a byte.
+    assert_eq!(counts(&output, "MPI_Neighbor_alltoallv")[..2], [12, 6], "{output}");
+    assert!(reason(&output, "that MPI refuses") >= 18, "{output}");
+    // They are not taken over unless that is asked for.
+    let output = passes(6, &program, &["cartesian"], &NEIGHBOURS[..3]);
+    assert_eq!(counts(&output, "MPI_Neighbor_alltoallv"), [0, 0, 216], "{output}");
+}
+
+#[test]
+fn exchanges_among_neighbours_that_go_on() {
+    let program = c_program("neighbours");
+    let plain = common::mpirun(6, &program, &["started"], &[]);
+    assert!(plain.success, "the test itself is wrong:\n{}", plain.output);
+    let output = passes(6, &program, &["started"], &NEIGHBOURS);
+    // Eight on six ranks, one of which has no byte to move: on a grid and a ring, not where a neighbour is there twice, and on a distributed
+    // graph after lists were compared.
+    assert_eq!(counts(&output, "MPI_Ineighbor_alltoallv"), [3 * 42, 3 * 6, 2 * 48], "{output}");
+    assert_eq!(counts(&output, "MPI_Neighbor_alltoallv"), [6, 0, 0], "{output}");
+    // MPICH 4.0's own persistent exchanges do not survive the program of the others.
+    if !IS_MPICH {
+        let output = passes(6, &program, &["persistent"], &NEIGHBOURS);
+        assert_eq!(counts(&output, "MPI_Neighbor_alltoallv_init"), [12, 0, 6], "{output}");
+    }
+}
+
 #[test]
 fn a_configuration_that_cannot_be_used_is_one_warning() {
     let threads = c_program("traps");
@@ -263,6 +336,15 @@ fn fortran_by_all_three_interfaces() {
         let more = if name == "usempif08" { 4 } else { 0 };
         assert_eq!([planned, mpi, passed], [48 + more, 24, 0], "{name}: {output}");
         assert_eq!(counts(&output, "MPI_Alltoall"), [24, 0, 0], "{name}: {output}");
+        for function in ["MPI_Neighbor_alltoallv", "MPI_Neighbor_alltoall"] {
+            assert_eq!(counts(&output, function), [0, 0, 12], "{name}: {output}");
+        }
+        // Three rounds on four ranks.
+        let neighbours = [&PLANNED[..3], &[("OPTIQ_PRELOAD", "neighbor_alltoallv,neighbor_alltoall")]].concat();
+        let output = passes(4, &program, &[], &neighbours);
+        for function in ["MPI_Neighbor_alltoallv", "MPI_Neighbor_alltoall"] {
+            assert_eq!(counts(&output, function), [12, 0, 0], "{name}: {output}");
+        }
     }
 }
 

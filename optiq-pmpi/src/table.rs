@@ -253,6 +253,103 @@ entry_points! {
     };
         mpix_alltoallv_init, mpix_alltoallv_init_, mpix_alltoallv_init__, MPIX_ALLTOALLV_INIT, mpix_alltoallv_init_f08_;
 
+    Profiled blocking NeighborAlltoallv: MPI_Neighbor_alltoallv(
+        send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
+        receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm
+    ) => Call {
+        function: Function::NeighborAlltoallv,
+        send,
+        send_type,
+        receive,
+        receive_type,
+        blocks: Blocks::EachNeighbour {
+            send: (send_counts, send_displacements),
+            receive: (receive_counts, receive_displacements),
+        },
+        comm,
+    };
+        mpi_neighbor_alltoallv, mpi_neighbor_alltoallv_, mpi_neighbor_alltoallv__, MPI_NEIGHBOR_ALLTOALLV,
+        mpi_neighbor_alltoallv_f08_;
+
+    Profiled blocking NeighborAlltoall: MPI_Neighbor_alltoall(
+        send: Sent, send_count: Int, send_type: Type, receive: Received, receive_count: Int, receive_type: Type, comm: Comm
+    ) => Call {
+        function: Function::NeighborAlltoall,
+        send,
+        send_type,
+        receive,
+        receive_type,
+        blocks: Blocks::SameForNeighbours { send: send_count, receive: receive_count },
+        comm,
+    };
+        mpi_neighbor_alltoall, mpi_neighbor_alltoall_, mpi_neighbor_alltoall__, MPI_NEIGHBOR_ALLTOALL,
+        mpi_neighbor_alltoall_f08_;
+
+    Profiled begin IneighborAlltoallv: MPI_Ineighbor_alltoallv(
+        send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
+        receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
+        request: Request
+    ) => (Call {
+        function: Function::IneighborAlltoallv,
+        send,
+        send_type,
+        receive,
+        receive_type,
+        blocks: Blocks::EachNeighbour {
+            send: (send_counts, send_displacements),
+            receive: (receive_counts, receive_displacements),
+        },
+        comm,
+    }, request);
+        mpi_ineighbor_alltoallv, mpi_ineighbor_alltoallv_, mpi_ineighbor_alltoallv__, MPI_INEIGHBOR_ALLTOALLV,
+        mpi_ineighbor_alltoallv_f08_;
+
+    #[cfg(optiq_init = "mpi")]
+    Profiled begin NeighborAlltoallvInit: MPI_Neighbor_alltoallv_init(
+        send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
+        receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
+        info: Info, request: Request
+    ) => {
+        let _ = info;
+        (Call {
+            function: Function::NeighborAlltoallvInit,
+            send,
+            send_type,
+            receive,
+            receive_type,
+            blocks: Blocks::EachNeighbour {
+                send: (send_counts, send_displacements),
+                receive: (receive_counts, receive_displacements),
+            },
+            comm,
+        }, request)
+    };
+        mpi_neighbor_alltoallv_init, mpi_neighbor_alltoallv_init_, mpi_neighbor_alltoallv_init__,
+        MPI_NEIGHBOR_ALLTOALLV_INIT, mpi_neighbor_alltoallv_init_f08_;
+
+    #[cfg(optiq_init = "mpix")]
+    Profiled begin NeighborAlltoallvInit: MPIX_Neighbor_alltoallv_init(
+        send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
+        receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
+        info: Info, request: Request
+    ) => {
+        let _ = info;
+        (Call {
+            function: Function::NeighborAlltoallvInit,
+            send,
+            send_type,
+            receive,
+            receive_type,
+            blocks: Blocks::EachNeighbour {
+                send: (send_counts, send_displacements),
+                receive: (receive_counts, receive_displacements),
+            },
+            comm,
+        }, request)
+    };
+        mpix_neighbor_alltoallv_init, mpix_neighbor_alltoallv_init_, mpix_neighbor_alltoallv_init__,
+        MPIX_NEIGHBOR_ALLTOALLV_INIT, mpix_neighbor_alltoallv_init_f08_;
+
     Profiled start AlltoallvInit: MPI_Start(request: Request) => (1, request);
         mpi_start, mpi_start_, mpi_start__, MPI_START, mpi_start_f08_;
 

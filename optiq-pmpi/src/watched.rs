@@ -251,19 +251,6 @@ entry_points! {
         mpi_neighbor_allgatherv, mpi_neighbor_allgatherv_, mpi_neighbor_allgatherv__, MPI_NEIGHBOR_ALLGATHERV,
         mpi_neighbor_allgatherv_f08_;
 
-    Profiled message Alltoallv: MPI_Neighbor_alltoall(
-        sendbuf: Sent, sendcount: Int, sendtype: Type, recvbuf: Received, recvcount: Int, recvtype: Type, comm: Comm
-    ) => Moves::Other;
-        mpi_neighbor_alltoall, mpi_neighbor_alltoall_, mpi_neighbor_alltoall__, MPI_NEIGHBOR_ALLTOALL,
-        mpi_neighbor_alltoall_f08_;
-
-    Profiled message Alltoallv: MPI_Neighbor_alltoallv(
-        sendbuf: Sent, sendcounts: Ints, sdispls: Ints, sendtype: Type, recvbuf: Received, recvcounts: Ints, rdispls:
-        Ints, recvtype: Type, comm: Comm
-    ) => Moves::Other;
-        mpi_neighbor_alltoallv, mpi_neighbor_alltoallv_, mpi_neighbor_alltoallv__, MPI_NEIGHBOR_ALLTOALLV,
-        mpi_neighbor_alltoallv_f08_;
-
     Profiled message Alltoallv: MPI_Neighbor_alltoallw(
         sendbuf: Sent, sendcounts: Ints, sdispls: Any, sendtypes: Any, recvbuf: Received, recvcounts: Ints, rdispls:
         Any, recvtypes: Any, comm: Comm
@@ -291,13 +278,6 @@ entry_points! {
     ) => Moves::Other;
         mpi_ineighbor_alltoall, mpi_ineighbor_alltoall_, mpi_ineighbor_alltoall__, MPI_INEIGHBOR_ALLTOALL,
         mpi_ineighbor_alltoall_f08_;
-
-    Profiled message Alltoallv: MPI_Ineighbor_alltoallv(
-        sendbuf: Sent, sendcounts: Ints, sdispls: Ints, sendtype: Type, recvbuf: Received, recvcounts: Ints, rdispls:
-        Ints, recvtype: Type, comm: Comm, request: Request
-    ) => Moves::Other;
-        mpi_ineighbor_alltoallv, mpi_ineighbor_alltoallv_, mpi_ineighbor_alltoallv__, MPI_INEIGHBOR_ALLTOALLV,
-        mpi_ineighbor_alltoallv_f08_;
 
     Profiled message Alltoallv: MPI_Ineighbor_alltoallw(
         sendbuf: Sent, sendcounts: Ints, sdispls: Any, sendtypes: Any, recvbuf: Received, recvcounts: Ints, rdispls:

@@ -3,6 +3,7 @@ program mpifh
     include 'mpif.h'
     integer :: rank, ranks, ierr, i, j, n, round, all, wrong = 0
     integer :: absolute
+    integer :: ring
     integer(kind=MPI_ADDRESS_KIND) :: address
     integer, allocatable :: sc(:), sd(:), rc(:), rd(:), zero(:)
     integer, allocatable, asynchronous :: from(:), into(:)

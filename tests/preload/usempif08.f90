@@ -3,6 +3,7 @@ program usempif08
     implicit none
     integer :: rank, ranks, ierr, i, j, n, round, all, wrong = 0
     type(MPI_Datatype) :: absolute
+    type(MPI_Comm) :: ring
     integer(kind=MPI_ADDRESS_KIND) :: address
     integer, allocatable :: sc(:), sd(:), rc(:), rd(:), zero(:)
     integer, allocatable, asynchronous :: from(:), into(:)

@@ -41,7 +41,8 @@ pub struct Arguments {
     /// Whether to use planned paths, as in OPTIQ_ALGORITHM: auto, multipath or mpi
     #[arg(long, value_name = "NAME")]
     algorithm: Option<String>,
-    /// The functions to take over, as in OPTIQ_PRELOAD: a list of alltoallv, alltoall, ialltoallv
+    /// The functions to take over, as in OPTIQ_PRELOAD: a list of alltoallv, alltoall, ialltoallv, neighbor_alltoallv,
+    /// neighbor_alltoall, ineighbor_alltoallv
     #[arg(long, value_name = "LIST")]
     take: Option<String>,
     /// Have each rank write what it sends to whom into this directory as well, as in OPTIQ_PROFILE; see optiq profile

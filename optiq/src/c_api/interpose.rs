@@ -16,6 +16,7 @@
 mod call;
 mod communicators;
 mod counts;
+mod neighbours;
 mod nonblocking;
 pub mod profile;
 mod serve;
@@ -94,7 +95,9 @@ pub unsafe fn begin<P: Place>(call: impl FnOnce() -> (Call, P), function: Functi
     let mut put = |request| unsafe { place.put(request) };
     let begin = || match function {
         // SAFETY: passed on.
-        Function::AlltoallvInit => unsafe { nonblocking::alltoallv_init(&call, &mut put) },
+        Function::AlltoallvInit | Function::NeighborAlltoallvInit => unsafe {
+            nonblocking::alltoallv_init(&call, &mut put)
+        },
         // SAFETY: passed on.
         _ => unsafe { nonblocking::ialltoallv(&call, &mut put) },
     };
@@ -145,7 +148,7 @@ pub fn initialize(next: impl FnOnce() -> c_int) -> c_int {
         // What fails is missing later, and calls are passed on.
         let _ = catch_unwind(|| {
             // For others, nothing is made before the first call.
-            if Config::read().config.preload.ialltoallv && decide().is_ok() {
+            if Config::read().config.preload.starts() && decide().is_ok() {
                 nonblocking::begun();
             }
         });

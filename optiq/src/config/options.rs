@@ -346,9 +346,9 @@ pub const OPTIONS: &[OptionRecord] = &[
     },
     OptionRecord {
         name: "OPTIQ_PRELOAD",
-        takes: "list of alltoallv, alltoall, ialltoallv",
+        takes: "list of alltoallv, alltoall, ialltoallv, neighbor_alltoallv, neighbor_alltoall, ineighbor_alltoallv",
         default: "alltoallv",
-        doc: "Under liboptiq_pmpi.so: the MPI functions that are taken over. With alltoallv also MPI_Alltoallv_init (MPIX_Alltoallv_init in Open MPI 4); that and ialltoallv, which threads carry, only if MPI provides MPI_THREAD_MULTIPLE on all ranks. The same on all ranks, all of which must be preloaded.",
+        doc: "Under liboptiq_pmpi.so: the MPI functions that are taken over. With alltoallv also MPI_Alltoallv_init (MPIX_Alltoallv_init in Open MPI 4), and so with neighbor_alltoallv; these and ialltoallv and ineighbor_alltoallv, which threads carry, only if MPI provides MPI_THREAD_MULTIPLE on all ranks. The same on all ranks, all of which must be preloaded.",
         scope: Scope::Process,
         set: |c, v| put(&mut c.preload, parsed(v)?),
     },

@@ -190,6 +190,12 @@ pub struct Preload {
     pub alltoall: bool,
     /// `MPI_Ialltoallv`.
     pub ialltoallv: bool,
+    /// `MPI_Neighbor_alltoallv`.
+    pub neighbor_alltoallv: bool,
+    /// `MPI_Neighbor_alltoall`.
+    pub neighbor_alltoall: bool,
+    /// `MPI_Ineighbor_alltoallv`.
+    pub ineighbor_alltoallv: bool,
 }
 
 impl Default for Preload {
@@ -199,7 +205,19 @@ impl Default for Preload {
 }
 
 impl Preload {
-    const NONE: Self = Self { alltoallv: false, alltoall: false, ialltoallv: false };
+    const NONE: Self = Self {
+        alltoallv: false,
+        alltoall: false,
+        ialltoallv: false,
+        neighbor_alltoallv: false,
+        neighbor_alltoall: false,
+        ineighbor_alltoallv: false,
+    };
+
+    /// Whether there are functions among them that threads carry.
+    pub fn starts(&self) -> bool {
+        self.ialltoallv || self.ineighbor_alltoallv
+    }
 }
 
 impl FromStr for Preload {
@@ -211,6 +229,9 @@ impl FromStr for Preload {
                 "alltoallv" => &mut on.alltoallv,
                 "alltoall" => &mut on.alltoall,
                 "ialltoallv" => &mut on.ialltoallv,
+                "neighbor_alltoallv" => &mut on.neighbor_alltoallv,
+                "neighbor_alltoall" => &mut on.neighbor_alltoall,
+                "ineighbor_alltoallv" => &mut on.ineighbor_alltoallv,
                 _ => return Err(()),
             };
             *function = true;

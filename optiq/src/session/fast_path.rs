@@ -116,7 +116,19 @@ impl FastPath {
     /// A valid datatype.
     #[inline]
     pub(crate) unsafe fn bytes_of_each(&self, count: c_int, datatype: ffi::MPI_Datatype) -> u64 {
-        let elements = count.max(0) as u64 * self.ranks as u64;
+        // SAFETY: by this function's contract.
+        unsafe { self.bytes_of(count.max(0) as u64 * self.ranks as u64, datatype) }
+    }
+
+    /// The bytes of elements of a datatype.
+    ///
+    /// # Safety
+    /// A valid datatype, or no elements.
+    #[inline]
+    pub(crate) unsafe fn bytes_of(&self, elements: u64, datatype: ffi::MPI_Datatype) -> u64 {
+        if elements == 0 {
+            return 0;
+        }
         // SAFETY: by this function's contract.
         elements.saturating_mul(unsafe { self.size_of(datatype) })
     }

@@ -1,8 +1,10 @@
 //! A call of the program, in C's terms.
 
 use super::counts::Function;
+use super::neighbours::{Expanded, Neighbours, SideBlocks};
 use crate::session::Arguments;
 use optiq_transport::mpi::{ffi, in_place};
+use parking_lot::MutexGuard;
 use std::ffi::{c_int, c_void};
 
 /// Which blocks a call moves.
@@ -21,6 +23,33 @@ pub enum Blocks {
         /// To receive.
         receive: c_int,
     },
+    /// As `MPI_Neighbor_alltoallv`: an element for each destination in the arrays of what is sent, one for each source in the others.
+    EachNeighbour {
+        /// Elements to send, and where they start.
+        send: (*const c_int, *const c_int),
+        /// Elements to receive, and where they start.
+        receive: (*const c_int, *const c_int),
+    },
+    /// As `MPI_Neighbor_alltoall`: elements to send to each destination, and to receive from each source.
+    SameForNeighbours {
+        /// To send.
+        send: c_int,
+        /// To receive.
+        receive: c_int,
+    },
+}
+
+impl Blocks {
+    /// What is sent and what is received, if it is among neighbours.
+    pub(super) fn among_neighbours(&self) -> Option<[SideBlocks; 2]> {
+        match *self {
+            Self::EachNeighbour { send, receive } => {
+                Some([SideBlocks::Each(send.0, send.1), SideBlocks::Each(receive.0, receive.1)])
+            }
+            Self::SameForNeighbours { send, receive } => Some([SideBlocks::Same(send), SideBlocks::Same(receive)]),
+            Self::Each { .. } | Self::Same { .. } => None,
+        }
+    }
 }
 
 /// A call of the program, in C's terms.
@@ -42,14 +71,19 @@ pub struct Call {
 }
 
 /// A call's counts and displacements as `MPI_Alltoallv` has them.
-pub(super) enum Lists {
+pub(super) enum Lists<'a> {
     Given([*const c_int; 4]),
     Made([Vec<c_int>; 4]),
+    /// Of neighbours, with how many blocks are sent and received.
+    Expanded(MutexGuard<'a, Expanded>, [usize; 2]),
 }
 
-impl Lists {
-    /// `None` if a displacement is beyond what `MPI_Alltoallv` counts to.
-    pub(super) fn new(call: &Call, ranks: usize) -> Option<Self> {
+impl<'a> Lists<'a> {
+    /// `None` if a displacement is beyond what `MPI_Alltoallv` counts to. A call among neighbours needs `neighbours`.
+    ///
+    /// # Safety
+    /// The arrays of a call among neighbours must be valid.
+    pub(super) unsafe fn new(call: &Call, ranks: usize, neighbours: Option<&'a Neighbours>) -> Option<Self> {
         match &call.blocks {
             Blocks::Each { send, receive } => Some(Self::Given([send.0, send.1, receive.0, receive.1])),
             Blocks::Same { send, receive } => {
@@ -60,6 +94,11 @@ impl Lists {
                 };
                 Some(Self::Made([vec![*send; ranks], starts(*send)?, vec![*receive; ranks], starts(*receive)?]))
             }
+            Blocks::EachNeighbour { .. } | Blocks::SameForNeighbours { .. } => {
+                let (neighbours, sides) = (neighbours?, call.blocks.among_neighbours()?);
+                // SAFETY: by this function's contract.
+                Some(Self::Expanded(unsafe { neighbours.expand(sides)? }, neighbours.blocks()))
+            }
         }
     }
 
@@ -67,8 +106,17 @@ impl Lists {
         let [a, b, c, d] = match self {
             Self::Given(lists) => *lists,
             Self::Made(lists) => lists.each_ref().map(|l| l.as_ptr()),
+            Self::Expanded(lists, _) => lists.each_ref().map(|l| l.as_ptr()),
         };
-        Arguments::new((call.send, a, b, call.send_type), (call.receive, c, d, call.receive_type))
+        let mut types = [call.send_type, call.receive_type];
+        if let Self::Expanded(_, blocks) = self {
+            // Without neighbours on a side, its datatype may be anything.
+            for (datatype, _) in types.iter_mut().zip(blocks).filter(|(_, blocks)| **blocks == 0) {
+                // SAFETY: a constant.
+                *datatype = unsafe { ffi::RSMPI_UINT8_T };
+            }
+        }
+        Arguments::new((call.send, a, b, types[0]), (call.receive, c, d, types[1]))
     }
 }
 

@@ -10,6 +10,7 @@
 //! they share, is left to `MPI_Finalize`, and done in an order that is the same on all ranks.
 
 use super::counts::{self, CallOutcome};
+use super::neighbours::Neighbours;
 use super::started::Started;
 use super::{state, streams};
 use crate::c_api::sessions::{copy_nothing, info_keys, take_info};
@@ -58,6 +59,8 @@ pub(super) struct KnownComm {
     pub(super) named: [AtomicUsize; 2],
     config: Arc<Config>,
     quiet: Arc<Quiet>,
+    /// Its neighbours, if it has a topology: read at the first call among them.
+    neighbours: OnceLock<Option<Neighbours>>,
     /// What goes on while the program does something else.
     pub(super) started: Started,
 }
@@ -213,6 +216,7 @@ fn look_up(comm: ffi::MPI_Comm) -> Option<*const KnownComm> {
         named: Default::default(),
         config,
         quiet,
+        neighbours: OnceLock::new(),
         started: Started::default(),
     };
     let pointer = Arc::into_raw(Arc::new(known));
@@ -312,9 +316,19 @@ impl KnownComm {
         self.config.budget
     }
 
-    /// One more call, of valid arguments: whether there is a session to serve it; made if it is time. Collective. `common_block` is
-    /// the size of all blocks of all ranks where that is the same, in bytes, or 0.
-    pub(super) fn serves(&self, comm: ffi::MPI_Comm, common_block: u64) -> Result<(), CallOutcome> {
+    /// The neighbours of this communicator, which must be `comm`; `None` if it has no topology. Local.
+    pub(super) fn neighbours(&self, comm: ffi::MPI_Comm) -> Option<&Neighbours> {
+        self.neighbours.get_or_init(|| Neighbours::of(comm, self.ranks)).as_ref()
+    }
+
+    /// One more call, of valid arguments: whether there is a session to serve it; made if it is time, and if `may` allows it, which
+    /// all ranks come to alike. Collective. `common_block` is the size of all blocks of all ranks where that is the same, in bytes, or 0.
+    pub(super) fn serves(
+        &self,
+        comm: ffi::MPI_Comm,
+        common_block: u64,
+        may: impl FnOnce() -> Result<(), CallOutcome>,
+    ) -> Result<(), CallOutcome> {
         let mut state = self.lock();
         let calls = match &mut *state {
             CommState::Serving(_) => return Ok(()),
@@ -329,6 +343,7 @@ impl KnownComm {
             *calls += 1;
             return Err(CallOutcome::Early);
         }
+        may()?;
         match make(comm, &self.config) {
             Ok(session) => {
                 // Set once: a communicator has one session at most.

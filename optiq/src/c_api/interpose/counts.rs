@@ -20,9 +20,26 @@ pub enum Function {
     Ialltoallv,
     /// `MPI_Alltoallv_init`, or `MPIX_Alltoallv_init`.
     AlltoallvInit,
+    /// `MPI_Neighbor_alltoallv`.
+    NeighborAlltoallv,
+    /// `MPI_Neighbor_alltoall`.
+    NeighborAlltoall,
+    /// `MPI_Ineighbor_alltoallv`.
+    IneighborAlltoallv,
+    /// `MPI_Neighbor_alltoallv_init`, or `MPIX_Neighbor_alltoallv_init`.
+    NeighborAlltoallvInit,
 }
 
-pub(super) const FUNCTIONS: [&str; 4] = ["MPI_Alltoallv", "MPI_Alltoall", "MPI_Ialltoallv", "MPI_Alltoallv_init"];
+pub(super) const FUNCTIONS: [&str; 8] = [
+    "MPI_Alltoallv",
+    "MPI_Alltoall",
+    "MPI_Ialltoallv",
+    "MPI_Alltoallv_init",
+    "MPI_Neighbor_alltoallv",
+    "MPI_Neighbor_alltoall",
+    "MPI_Ineighbor_alltoallv",
+    "MPI_Neighbor_alltoallv_init",
+];
 
 /// How a call ended. The order is that of [`REASONS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +68,7 @@ pub(super) enum CallOutcome {
     Failed,
     OneHost,
     Combined,
+    Neighbours,
 }
 
 /// Who serves the calls of a [`CallOutcome`].
@@ -86,6 +104,7 @@ const ALL: [CallOutcome; REASONS.len()] = [
     CallOutcome::Failed,
     CallOutcome::OneHost,
     CallOutcome::Combined,
+    CallOutcome::Neighbours,
 ];
 
 /// The way of this number.
@@ -94,7 +113,7 @@ pub(super) fn reason(number: usize) -> Option<CallOutcome> {
     ALL.get(number).copied()
 }
 
-const REASONS: [(By, &str); 23] = [
+const REASONS: [(By, &str); 24] = [
     (By::Paths, "planned paths"),
     (By::Mpi, "measured against planned paths, or found to be faster"),
     (By::Mpi, "planned paths were not predicted to pay, or another rank's arguments need MPI"),
@@ -118,6 +137,7 @@ const REASONS: [(By, &str); 23] = [
     (By::Next, "failures"),
     (By::Next, "communicators whose ranks are all on one host, with OPTIQ_TOPOLOGY=auto"),
     (By::Combined, "combined messages of the ranks of a host"),
+    (By::Next, "a neighbour is there twice, or lists of neighbours disagree between ranks, or are not compared yet"),
 ];
 
 static COUNTS: [[AtomicU64; REASONS.len()]; FUNCTIONS.len()] =
@@ -278,7 +298,7 @@ mod tests {
 
     #[test]
     fn every_way_has_its_words() {
-        assert_eq!(REASONS.len(), CallOutcome::Combined as usize + 1);
+        assert_eq!(REASONS.len(), CallOutcome::Neighbours as usize + 1);
         assert!(ALL.iter().enumerate().all(|(i, &w)| w as usize == i));
         assert!(REASONS[CallOutcome::Foreign as usize].1.contains("MPI_COMM_WORLD"));
         assert!(REASONS[CallOutcome::Persistent as usize].1.contains("persistent"));

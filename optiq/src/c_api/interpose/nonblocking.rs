@@ -14,10 +14,11 @@
 //! next one takes over when it is freed. The call may wait for others: all agree in it, and what planned paths do not serve is
 //! MPI's from the start.
 
-use super::call::{Call, Lists};
+use super::call::Call;
 use super::communicators::{KnownComm, all_min};
 use super::counts::{CallOutcome, Function, count};
-use super::serve::{conclude, fail, localize, usable};
+use super::neighbours::Neighbours;
+use super::serve::{conclude, fail, fits, lists_of, localize, usable};
 use super::started::Slot;
 use super::state::{SERVING, STATE};
 use super::streams::{self, Completion, Exchange, SendPtr, Stream, StreamTask};
@@ -73,7 +74,8 @@ fn has_threads() -> bool {
 
 /// MPI was just initialised, on all ranks: makes what `MPI_Ialltoallv` needs, if it is to be served.
 pub(super) fn begun() {
-    if STATE.now.load(Relaxed) != SERVING || STATE.taken.load(Relaxed) & (1 << Function::Ialltoallv as usize) == 0 {
+    let started = 1 << Function::Ialltoallv as usize | 1 << Function::IneighborAlltoallv as usize;
+    if STATE.now.load(Relaxed) != SERVING || STATE.taken.load(Relaxed) & started == 0 {
         return;
     }
     // SAFETY: MPI is initialised, and all ranks are here.
@@ -97,13 +99,17 @@ pub(super) fn ending() {
     drop(base);
 }
 
-/// `MPI_Ialltoallv`: what the program is to be given, with its request in `place`.
+/// `MPI_Ialltoallv` and `MPI_Ineighbor_alltoallv`: what the program is to be given, with its request in `place`.
 ///
 /// # Safety
 /// As for the MPI function.
 pub(super) unsafe fn ialltoallv(call: &Call, place: &mut dyn FnMut(ffi::MPI_Request)) -> Result<c_int, CallOutcome> {
     // SAFETY: passed on.
     let known = unsafe { usable(call)? };
+    // The call waits for no other rank. So who has neighbours that others must tell of is served only after a call that could ask.
+    if call.blocks.among_neighbours().is_some() && !known.neighbours(call.comm).is_some_and(Neighbours::are_fit) {
+        return Err(CallOutcome::Neighbours);
+    }
     let Some(base) = BASE.lock().clone() else { return Err(CallOutcome::NoThreads) };
     let mut stream = known.started.stream.lock();
     let stream = match &*stream {
@@ -126,7 +132,8 @@ unsafe fn start(
     stream: &Stream,
     place: &mut dyn FnMut(ffi::MPI_Request),
 ) -> Result<(), Error> {
-    let lists = Lists::new(call, known.ranks).ok_or(Error::NotInitialized("the call"))?;
+    // SAFETY: by this function's contract.
+    let lists = unsafe { lists_of(call, known) }.ok_or(Error::NotInitialized("the call"))?;
     let arguments = lists.arguments(call);
     let mut staged = Vec::new();
     // SAFETY: by this function's contract; what is staged goes along with the exchange.
@@ -137,7 +144,7 @@ unsafe fn start(
     let completion = Completion::new(call.comm)?;
     let request = completion.request(false)?;
     place(request);
-    let exchange = Exchange { local, _staged: staged, kept, signature, completion };
+    let exchange = Exchange { function: call.function, local, _staged: staged, kept, signature, completion };
     if stream.add(StreamTask::Exchange(Box::new(SendPtr::new(exchange)))) {
         Ok(())
     } else {
@@ -238,7 +245,7 @@ fn carry(mut founding: Box<Founding>, tasks: Receiver<StreamTask>) {
         None => {
             let direct = Direct::new(&base.comm, group, tag);
             streams::in_order(tasks, |exchange| {
-                count(Function::Ialltoallv, CallOutcome::Refused);
+                count(exchange.function, CallOutcome::Refused);
                 // SAFETY: the program keeps its buffers until the request is complete.
                 let done = unsafe { direct.exchange(&exchange.kept) };
                 done.inspect_err(|e| log::error!("MPI_Ialltoallv: {e}")).is_ok()
@@ -272,7 +279,7 @@ fn serve(session: &Session, exchange: &mut Exchange) -> bool {
     };
     let (reason, code) = conclude(result, code.get(), only_mpi, &plain, failed);
     // The session was made before it was known whether it can plan.
-    count(Function::Ialltoallv, if session.network().is_none() { CallOutcome::Unusable } else { reason });
+    count(exchange.function, if session.network().is_none() { CallOutcome::Unusable } else { reason });
     code == SUCCESS
 }
 
@@ -368,7 +375,7 @@ impl<'a> Direct<'a> {
     }
 }
 
-/// `MPI_Alltoallv_init`, as [`ialltoallv`]; collective.
+/// `MPI_Alltoallv_init` and `MPI_Neighbor_alltoallv_init`, as [`ialltoallv`]; collective.
 ///
 /// # Safety
 /// As for the MPI function.
@@ -378,6 +385,7 @@ pub(super) unsafe fn alltoallv_init(
 ) -> Result<c_int, CallOutcome> {
     // SAFETY: passed on.
     let known = unsafe { usable(call)? };
+    fits(call, known)?;
     let mut slots = known.started.slots.lock();
     let settings = known.config().agreed_settings().max(i64::MIN + 1);
     let mut words = [0; 5 + SLOTS];
@@ -416,7 +424,8 @@ pub(super) unsafe fn alltoallv_init(
         None => return Err(CallOutcome::Refused),
     };
     drop(slots);
-    let lists = Lists::new(call, known.ranks).ok_or(CallOutcome::Failed)?;
+    // SAFETY: by this function's contract.
+    let lists = unsafe { lists_of(call, known) }.ok_or(CallOutcome::Failed)?;
     let arguments = lists.arguments(call);
     // SAFETY: by this function's contract. What is sent in place changes between starts: MPI's business.
     let (local, kept) = unsafe {

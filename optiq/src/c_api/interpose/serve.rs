@@ -78,8 +78,9 @@ unsafe fn without_agreement(call: &Call, next: &dyn Fn() -> c_int) -> c_int {
     let served = catch_unwind(AssertUnwindSafe(|| {
         let state = known.lock();
         let CommState::Serving(session) = &*state else { return Err(Error::NotInitialized("the call")) };
-        // SAFETY: by this function's contract.
-        unsafe { session.unagreed_call(|| sides(call, known), by_mpi) }
+        let mut lists = None;
+        // SAFETY: by this function's contract; the lists live until the call is over.
+        unsafe { session.unagreed_call(|| sides(call, known, &mut lists), by_mpi) }
     }));
     match (served, code.get()) {
         (_, Some(code)) => {
@@ -97,25 +98,52 @@ unsafe fn without_agreement(call: &Call, next: &dyn Fn() -> c_int) -> c_int {
     }
 }
 
-/// Both sides of a call.
+/// Both sides of a call, whose arrays may be in `lists`.
 ///
 /// # Safety
 /// As [`super::blocking`], with valid arguments.
-unsafe fn sides(call: &Call, known: &KnownComm) -> Result<Sides, Error> {
+unsafe fn sides<'a>(call: &Call, known: &'a KnownComm, lists: &mut Option<Lists<'a>>) -> Result<Sides, Error> {
     let ranks = known.ranks as u32;
     // SAFETY: passed on.
     unsafe {
         match call.blocks {
-            Blocks::Each { send, receive } => {
-                let send = (call.send, send.0, send.1, call.send_type);
-                let receive = (call.receive, receive.0, receive.1, call.receive_type);
-                Sides::new(&Arguments::new(send, receive), ranks)
+            Blocks::Each { .. } | Blocks::EachNeighbour { .. } | Blocks::SameForNeighbours { .. } => {
+                *lists = lists_of(call, known);
+                let lists = lists.as_ref().ok_or_else(|| Error::Argument(BEYOND.into()))?;
+                Sides::new(&lists.arguments(call), ranks)
             }
             Blocks::Same { send, receive } => {
                 let send = (call.send, send, call.send_type);
                 Sides::equal(send, (call.receive, receive, call.receive_type), ranks)
             }
         }
+    }
+}
+
+/// Why there are no lists.
+const BEYOND: &str = "MPI_Alltoallv cannot count so far";
+
+/// The lists of a call in the terms of `MPI_Alltoallv`.
+///
+/// # Safety
+/// As [`super::blocking`], with valid arguments.
+pub(super) unsafe fn lists_of<'a>(call: &Call, known: &'a KnownComm) -> Option<Lists<'a>> {
+    let neighbours = call.blocks.among_neighbours().and_then(|_| known.neighbours(call.comm));
+    // SAFETY: by this function's contract.
+    unsafe { Lists::new(call, known.ranks, neighbours) }
+}
+
+/// Whether a call among neighbours can be served: asked once for a communicator, and the same on all ranks. Collective. Any other
+/// call can.
+pub(super) fn fits(call: &Call, known: &KnownComm) -> Result<(), CallOutcome> {
+    if call.blocks.among_neighbours().is_none() {
+        return Ok(());
+    }
+    let neighbours = known.neighbours(call.comm).ok_or(CallOutcome::Invalid)?;
+    match neighbours.agree(call.comm) {
+        Some(true) => Ok(()),
+        Some(false) => Err(CallOutcome::Neighbours),
+        None => Err(CallOutcome::Failed),
     }
 }
 
@@ -128,6 +156,7 @@ unsafe fn serving_comm<'a>(call: &Call) -> Result<&'a KnownComm, CallOutcome> {
     // SAFETY: passed on.
     let known = unsafe { usable(call)? };
     if let Some(fast_path) = known.fast_path() {
+        fits(call, known)?;
         // SAFETY: by this function's contract; the arguments are valid.
         let bytes = unsafe { bytes(call, known) };
         let known_fallback = || match &*known.lock() {
@@ -138,7 +167,8 @@ unsafe fn serving_comm<'a>(call: &Call) -> Result<&'a KnownComm, CallOutcome> {
         return if fast_path.skips(bytes, known_fallback) { Err(CallOutcome::NoAgreement) } else { Ok(known) };
     }
     // SAFETY: as above.
-    known.serves(call.comm, unsafe { common_block(call) }).map(|()| known)
+    let common_block = unsafe { common_block(call) };
+    known.serves(call.comm, common_block, || fits(call, known)).map(|()| known)
 }
 
 /// The bytes of every block of a call where all ranks have the same: MPI sees to that for `MPI_Alltoall`, whose counts and types
@@ -168,6 +198,13 @@ pub(super) unsafe fn usable<'a>(call: &Call) -> Result<&'a KnownComm, CallOutcom
     let known = unsafe { communicators::known(call.comm) }.ok_or(CallOutcome::Invalid)?;
     if let Some(reason) = known.plain() {
         return Err(reason);
+    }
+    if call.blocks.among_neighbours().is_some() {
+        // Without a topology MPI refuses the call, on all ranks.
+        let neighbours = known.neighbours(call.comm).ok_or(CallOutcome::Invalid)?;
+        if neighbours.are_unfit() {
+            return Err(CallOutcome::Neighbours);
+        }
     }
     // SAFETY: by this function's contract.
     if !unsafe { is_valid(call, known) } {
@@ -244,12 +281,7 @@ fn read_configuration() -> Result<usize, CallOutcome> {
         counts::unusable(&error);
         return Err(CallOutcome::Unusable);
     }
-    let Preload { alltoallv, alltoall, ialltoallv } = read.config.preload;
-    let bit = |on: bool, function: Function| usize::from(on) << function as usize;
-    let taken = bit(alltoallv, Function::Alltoallv)
-        | bit(alltoallv, Function::AlltoallvInit)
-        | bit(alltoall, Function::Alltoall)
-        | bit(ialltoallv, Function::Ialltoallv);
+    let taken = taken(&read.config.preload);
     let (config, instead) = communicators::without_highs(read.config);
     if let Some(instead) = instead {
         warn(instead);
@@ -261,27 +293,60 @@ fn read_configuration() -> Result<usize, CallOutcome> {
     Ok(taken)
 }
 
+/// The functions that are taken over, as bits.
+fn taken(preload: &Preload) -> usize {
+    let &Preload { alltoallv, alltoall, ialltoallv, neighbor_alltoallv, neighbor_alltoall, ineighbor_alltoallv } =
+        preload;
+    let functions = [
+        (alltoallv, Function::Alltoallv),
+        (alltoallv, Function::AlltoallvInit),
+        (alltoall, Function::Alltoall),
+        (ialltoallv, Function::Ialltoallv),
+        (neighbor_alltoallv, Function::NeighborAlltoallv),
+        (neighbor_alltoallv, Function::NeighborAlltoallvInit),
+        (neighbor_alltoall, Function::NeighborAlltoall),
+        (ineighbor_alltoallv, Function::IneighborAlltoallv),
+    ];
+    functions.into_iter().fold(0, |bits, (on, function)| bits | usize::from(on) << function as usize)
+}
+
 /// Whether there is nothing in the arguments that MPI refuses at once, before it speaks to other ranks.
 ///
 /// # Safety
 /// As [`super::blocking`].
 unsafe fn is_valid(call: &Call, known: &KnownComm) -> bool {
-    let sends = call.send != in_place();
-    let counted = match &call.blocks {
-        Blocks::Each { send, receive } => {
-            let is_good = |(counts, displacements): (*const c_int, *const c_int)| {
-                !counts.is_null()
-                    && !displacements.is_null()
-                    // SAFETY: an array of as many ints as there are ranks.
-                    && unsafe { std::slice::from_raw_parts(counts, known.ranks) }.iter().fold(0, |a, b| a | b) >= 0
-            };
-            is_good(*receive) && (!sends || is_good(*send))
+    let in_place = in_place();
+    // How many elements the arrays of both sides have, and whether MPI looks at what is sent and what is received.
+    let (lengths, looks) = match call.blocks.among_neighbours() {
+        Some(_) => {
+            let Some(neighbours) = known.neighbours(call.comm) else { return false };
+            (neighbours.blocks(), neighbours.blocks().map(|blocks| blocks > 0))
         }
-        Blocks::Same { send, receive } => *receive >= 0 && (!sends || *send >= 0),
+        None => ([known.ranks; 2], [call.send != in_place, true]),
     };
-    let types = [(sends, call.send_type), (true, call.receive_type)];
-    // MPICH refuses to receive into MPI_IN_PLACE only if there is something to receive.
-    let refused = Library::CURRENT == Library::OpenMpi && call.receive.cast_const() == in_place();
+    let is_good = |side: usize, (counts, displacements): (*const c_int, *const c_int)| {
+        !looks[side]
+            || (!counts.is_null()
+                && !displacements.is_null()
+                // SAFETY: an array of as many ints as there are blocks.
+                && unsafe { std::slice::from_raw_parts(counts, lengths[side]) }.iter().fold(0, |a, b| a | b) >= 0)
+    };
+    let counted = match call.blocks {
+        Blocks::Each { send, receive } | Blocks::EachNeighbour { send, receive } => {
+            is_good(1, receive) && is_good(0, send)
+        }
+        Blocks::Same { send, receive } | Blocks::SameForNeighbours { send, receive } => {
+            (!looks[1] || receive >= 0) && (!looks[0] || send >= 0)
+        }
+    };
+    let into_place = call.receive.cast_const() == in_place;
+    let refused = match call.blocks.among_neighbours() {
+        // It has no meaning there.
+        Some(_) => into_place || call.send == in_place,
+        // MPICH refuses to receive into MPI_IN_PLACE only if there is something to receive.
+        None => Library::CURRENT == Library::OpenMpi && into_place,
+    };
+    let types = [(looks[0], call.send_type), (looks[1], call.receive_type)];
     counted
         && !refused
         // SAFETY: passed on.
@@ -322,6 +387,12 @@ unsafe fn bytes(call: &Call, known: &KnownComm) -> u64 {
                 fast_path.bytes([send, receive]).unwrap_or(0)
             }
             Blocks::Same { receive, .. } => fast_path.bytes_of_each(*receive, call.receive_type),
+            Blocks::EachNeighbour { .. } | Blocks::SameForNeighbours { .. } => {
+                let sides = call.blocks.among_neighbours().zip(known.neighbours(call.comm));
+                let [sent, received] = sides.map_or([0; 2], |(sides, neighbours)| neighbours.elements(sides));
+                let sent = fast_path.bytes_of(sent, call.send_type);
+                sent.max(fast_path.bytes_of(received, call.receive_type))
+            }
         }
     }
 }
@@ -329,9 +400,8 @@ unsafe fn bytes(call: &Call, known: &KnownComm) -> u64 {
 /// # Safety
 /// As [`super::blocking`], with valid arguments.
 unsafe fn signature(call: &Call, known: &KnownComm) -> u64 {
-    let lists = Lists::new(call, known.ranks);
     // SAFETY: by this function's contract.
-    lists.map_or(0, |lists| unsafe { arguments_signature(&lists.arguments(call), known.ranks) })
+    unsafe { lists_of(call, known).map_or(0, |lists| arguments_signature(&lists.arguments(call), known.ranks)) }
 }
 
 /// A call that the communicator's ranks agree on.
@@ -382,7 +452,14 @@ pub(super) unsafe fn localize(
     known: &KnownComm,
     staged: &mut Vec<u8>,
 ) -> Local {
+    let is_among_neighbours = call.blocks.among_neighbours().is_some();
     let read = match arguments {
+        // A rank without neighbours has no buffers.
+        // SAFETY: by this function's contract.
+        Some(arguments) if is_among_neighbours && unsafe { is_one_way(arguments, known.ranks) } => {
+            // SAFETY: as above.
+            unsafe { read(arguments, known.ranks, known.budget(), staged) }
+        }
         // MPI looks for equal buffers itself, or goes on as the program means it to.
         _ if call.send == call.receive.cast_const() => Ok(Local::OnlyMpi("both buffers are the same".into())),
         _ if call.receive.cast_const() == in_place() => {
@@ -390,10 +467,20 @@ pub(super) unsafe fn localize(
         }
         // SAFETY: by this function's contract.
         Some(arguments) => unsafe { read(arguments, known.ranks, known.budget(), staged) },
-        None => Ok(Local::OnlyMpi("MPI_Alltoallv cannot count so far".into())),
+        None => Ok(Local::OnlyMpi(BEYOND.into())),
     };
     // Whatever is wrong, MPI is to say it.
     read.unwrap_or_else(|error| Local::OnlyMpi(error.to_string()))
+}
+
+/// Whether nothing is sent, or nothing received.
+///
+/// # Safety
+/// Arrays of `ranks` counts.
+unsafe fn is_one_way(arguments: &Arguments, ranks: usize) -> bool {
+    let lists = [arguments.send_counts, arguments.receive_counts];
+    // SAFETY: by this function's contract.
+    lists.iter().any(|&counts| unsafe { std::slice::from_raw_parts(counts, ranks) }.iter().all(|&count| count == 0))
 }
 
 /// Agrees, and has the call served; what was decided for its demands.
@@ -409,7 +496,8 @@ unsafe fn agree(
     let state = known.lock();
     let CommState::Serving(session) = &*state else { return Err(Error::NotInitialized("the call")) };
     let mut staged = Vec::new();
-    let lists = Lists::new(call, known.ranks);
+    // SAFETY: by this function's contract.
+    let lists = unsafe { lists_of(call, known) };
     let arguments = lists.as_ref().map(|l| l.arguments(call));
     // SAFETY: by this function's contract; `staged` lives until the exchange is over.
     let local = unsafe { localize(call, arguments.as_ref(), known, &mut staged) };

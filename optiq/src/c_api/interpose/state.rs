@@ -14,8 +14,8 @@ pub(super) const UNDECIDED: usize = 0;
 pub(super) const SERVING: usize = 1;
 pub(super) const PASSING: usize = 2;
 
-/// All that a call touches that is passed on for good, in one line of the cache: where several ranks share a core, all of
-/// it comes from memory at every call.
+/// All that a call touches that is passed on for good, in one line of the cache (but for the last two functions): where several ranks
+/// share a core, all of it comes from memory at every call.
 #[repr(align(64))]
 pub(super) struct State {
     pub(super) now: AtomicUsize,

@@ -10,6 +10,7 @@
 //! No stream waits for another one, nor for a call of the program that is not on its communicator, and no lock is held in a
 //! call that waits for other ranks: a stream only ever waits for the same stream on other ranks.
 
+use super::counts::Function;
 use crate::error::Error;
 use crate::session::{FallbackArgs, Local, Operation, Session};
 use optiq_transport::mpi::{Communicator, ffi, is_initialized};
@@ -141,6 +142,7 @@ pub(super) unsafe fn complete_on(comm: ffi::MPI_Comm) -> Result<(), Error> {
 
 /// An exchange that was started.
 pub(super) struct Exchange {
+    pub(super) function: Function,
     /// The blocks, as they were read when the program called.
     pub(super) local: Local,
     /// The blocks that are sent, if they are replaced by what arrives: `local` points to them.
