@@ -13,7 +13,7 @@
 #include "check.h"
 
 /* The address that MPI_UNWEIGHTED is, where compilers do not see that nothing is there. */
-static int *volatile unweighted = MPI_UNWEIGHTED;
+static int *volatile unweighted;
 
 /* Elements of a block, by round: counts change from call to call. */
 static const int SCALES[] = {3, 1, 0, 1000, 20000, 7};
@@ -230,26 +230,26 @@ static void types(void) {
     MPI_Comm_free(&comm);
 }
 
+#ifdef OPEN_MPI
 static int class_of(int code) {
     int class = -1;
     MPI_Error_class(code, &class);
     return class;
 }
+#endif
 
-/* What MPI refuses: no topology, and a negative count, at all ranks. */
+/* What MPI refuses: no topology, a negative count, and MPI_IN_PLACE, at all ranks. MPICH 4.0 reads what is not there without a topology, and
+   its errors are of one class or another. */
 static void refused(void) {
-    int c[64] = {0}, d[64] = {0}, b[64] = {0};
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm comm, none;
-    MPI_Comm_dup(MPI_COMM_WORLD, &none);
-    comm = cartesian(2, size / 2, 0, 0);
-    MPI_Comm_set_errhandler(none, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Comm comm = cartesian(2, size / 2, 0, 0);
     for (int round = 0; round < 3; round++) {
-        int ours = MPI_Neighbor_alltoallv(b, c, d, MPI_INT, b + 32, c, d, MPI_INT, none);
-        int mpis = PMPI_Neighbor_alltoallv(b, c, d, MPI_INT, b + 32, c, d, MPI_INT, none);
-        REQUIRE(class_of(ours) == class_of(mpis) && ours != MPI_SUCCESS, "no topology: %d, not %d", ours, mpis);
 #ifdef OPEN_MPI
+        int c[64] = {0}, d[64] = {0}, b[64] = {0}, ours, mpis;
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        ours = MPI_Neighbor_alltoallv(b, c, d, MPI_INT, b + 32, c, d, MPI_INT, MPI_COMM_WORLD);
+        mpis = PMPI_Neighbor_alltoallv(b, c, d, MPI_INT, b + 32, c, d, MPI_INT, MPI_COMM_WORLD);
+        REQUIRE(class_of(ours) == class_of(mpis) && ours != MPI_SUCCESS, "no topology: %d, not %d", ours, mpis);
         c[1] = -1;
         ours = MPI_Neighbor_alltoallv(b, c, d, MPI_INT, b + 32, c, d, MPI_INT, comm);
         mpis = PMPI_Neighbor_alltoallv(b, c, d, MPI_INT, b + 32, c, d, MPI_INT, comm);
@@ -257,12 +257,10 @@ static void refused(void) {
         ours = MPI_Neighbor_alltoallv(MPI_IN_PLACE, c, d, MPI_INT, b, c, d, MPI_INT, comm);
         mpis = PMPI_Neighbor_alltoallv(MPI_IN_PLACE, c, d, MPI_INT, b, c, d, MPI_INT, comm);
         REQUIRE(class_of(ours) == class_of(mpis) && ours != MPI_SUCCESS, "in place: %d, not %d", ours, mpis);
-        c[1] = 0;
 #endif
         exchange(comm, MPI_INT, 1, round, "after errors");
     }
     MPI_Comm_free(&comm);
-    MPI_Comm_free(&none);
 }
 
 /* Four exchanges at a time on one communicator. */
@@ -275,7 +273,8 @@ static void started(MPI_Comm comm, const char *what) {
             struct op *o = &ops[i];
             MPI_Ineighbor_alltoallv(o->send, o->sc, o->sd, o->type, o->receive, o->rc, o->rd, o->type, comm, &requests[i]);
         }
-        MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+        MPI_Status statuses[4];
+        MPI_Waitall(4, requests, statuses);
         for (int i = 0; i < 4; i++) {
             int wrong = done(&ops[i], 0);
             REQUIRE(wrong == 0, "%s, started in round %d: %d wrong", what, round + i, wrong);
@@ -304,6 +303,7 @@ static void persistent(MPI_Comm comm, const char *what) {
 int main(int argc, char **argv) {
     int provided, all;
     const char *what = argc > 1 ? argv[1] : "";
+    unweighted = MPI_UNWEIGHTED;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
