@@ -154,7 +154,9 @@ impl Session {
     ) -> Result<Outcome, Error> {
         match arguments {
             Some(ByMpi::Arguments(a)) if self.combining.borrow().combined.is_some() => {
-                let (sides, comm) = (|| unsafe { Sides::new(&a, self.size()) }, self.plain.raw());
+                let comm = self.plain.raw();
+                // SAFETY: passed on.
+                let sides = || unsafe { Sides::new(&a, self.size()) };
                 // SAFETY: passed on; on our duplicate of the caller's communicator.
                 let (code, decision) = unsafe { self.small_call(sides, || a.call(comm))? };
                 check(code, "MPI_Alltoallv")?;
