@@ -1,5 +1,6 @@
 //! Which links are taken for busy, and since when, for reports.
 
+use optiq_measure::moment;
 use parking_lot::Mutex;
 use serde::Serialize;
 use std::fmt::{self, Write};
@@ -65,25 +66,10 @@ fn text(changes: u32, since: f64, busy: &[BusyLink]) -> String {
     text
 }
 
-/// The time of day, in UTC as RFC 3339 has it, some seconds ago.
+/// The time of day some seconds ago, as [`moment::utc`] writes it.
 pub(crate) fn time(seconds_ago: f64) -> String {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
-    utc((since_1970 - seconds_ago).max(0.0) as u64)
-}
-
-/// Days to a date as in the Gregorian calendar before and after its beginning (H. Hinnant, "chrono-compatible low-level date algorithms",
-/// `civil_from_days`): years begin in March, so that a leap day is the last of its year.
-fn utc(seconds: u64) -> String {
-    let days = seconds / 86_400 + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = 400 * era + year + u64::from(month <= 2);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    moment::utc((since_1970 - seconds_ago).max(0.0) as u64)
 }
 
 #[cfg(test)]
@@ -100,14 +86,5 @@ mod tests {
              since 4.0 s\n"
         );
         assert!(text(1, 3.0, &[]).ends_with("once, the last time 3.0 s ago; no link is taken for busy\n"));
-    }
-    /// As `date -u -d @SECONDS` has them.
-    #[test]
-    fn times_of_day() {
-        assert_eq!(utc(0), "1970-01-01T00:00:00Z");
-        assert_eq!(utc(951_782_399), "2000-02-28T23:59:59Z");
-        assert_eq!(utc(951_782_400), "2000-02-29T00:00:00Z");
-        assert_eq!(utc(1_795_564_800), "2026-11-25T00:00:00Z");
-        assert_eq!(utc(4_107_542_400), "2100-03-01T00:00:00Z");
     }
 }

@@ -162,7 +162,8 @@ impl Session {
         }
         let skip = if self.forecasts { skip } else { 0 };
         // This call as well may be served by combined messages.
-        let left = if class == CallClass::Fallback && (skip > 0 || is_usual) { skip + 1 } else { skip };
+        let is_one_more = self.forecasts && class == CallClass::Fallback && (skip > 0 || is_usual);
+        let left = skip + u64::from(is_one_more);
         if let (Ok(fabric), CallClass::Fallback) = (&self.fabric, class) {
             self.prepare_combining(fabric, agreement, left)?;
         }

@@ -6,6 +6,7 @@ use optiq_transport::mpi::{check, ffi};
 use std::ffi::{c_int, c_void};
 
 /// `MPI_Alltoallv`'s arguments in C terms, for falling back to it.
+#[derive(Clone, Copy)]
 pub(crate) struct Arguments {
     pub(crate) send: *const c_void,
     pub(crate) send_counts: *const c_int,
@@ -73,8 +74,9 @@ impl Arguments {
 pub(crate) enum ByMpi<'a> {
     /// With these arguments, on a duplicate of the communicator.
     Arguments(Arguments),
-    /// The caller does it, on the program's own communicator, and keeps MPI's code, which is returned here as well.
-    Caller(&'a dyn Fn() -> c_int),
+    /// The caller does it, on the program's own communicator, and keeps MPI's code, which is returned here as well; with the arguments if
+    /// combined messages may serve the call instead.
+    Caller(&'a dyn Fn() -> c_int, Option<Arguments>),
 }
 
 impl ByMpi<'_> {
@@ -84,7 +86,7 @@ impl ByMpi<'_> {
         match self {
             // SAFETY: passed on.
             ByMpi::Arguments(arguments) => unsafe { arguments.hand_over(comm) },
-            ByMpi::Caller(call) => check(call(), "MPI_Alltoallv"),
+            ByMpi::Caller(call, _) => check(call(), "MPI_Alltoallv"),
         }
     }
 }

@@ -153,12 +153,19 @@ impl Session {
         reason: String,
     ) -> Result<Outcome, Error> {
         match arguments {
-            Some(ByMpi::Arguments(a)) if self.combining.borrow().combined.is_some() => {
+            Some(by_mpi @ (ByMpi::Arguments(a) | ByMpi::Caller(_, Some(a))))
+                if self.combining.borrow().combined.is_some() =>
+            {
                 let comm = self.plain.raw();
                 // SAFETY: passed on.
                 let sides = || unsafe { Sides::new(&a, self.size()) };
-                // SAFETY: passed on; on our duplicate of the caller's communicator.
-                let (code, decision) = unsafe { self.small_call(sides, || a.call(comm))? };
+                let plain = || match by_mpi {
+                    ByMpi::Caller(call, _) => call(),
+                    // SAFETY: passed on; on our duplicate of the caller's communicator.
+                    ByMpi::Arguments(a) => unsafe { a.call(comm) },
+                };
+                // SAFETY: passed on.
+                let (code, decision) = unsafe { self.small_call(sides, plain)? };
                 check(code, "MPI_Alltoallv")?;
                 Ok(Outcome { decision, planned: None, execution: Execution::default() })
             }

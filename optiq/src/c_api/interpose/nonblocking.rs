@@ -271,7 +271,7 @@ fn serve(session: &Session, exchange: &mut Exchange) -> bool {
     let local = std::mem::replace(&mut exchange.local, nothing);
     let only_mpi = matches!(local, Local::OnlyMpi(_));
     // SAFETY: the program keeps its buffers until the request is complete; what is staged lives as long as the exchange.
-    let agree = || unsafe { session.agreed(Ok(local), Some(ByMpi::Caller(&by_mpi)), exchange.signature) };
+    let agree = || unsafe { session.agreed(Ok(local), Some(ByMpi::Caller(&by_mpi, None)), exchange.signature) };
     let result = catch_unwind(AssertUnwindSafe(agree)).map(|r| r.map(|()| session.planned()));
     let failed = |error: Option<Error>| {
         log::error!("MPI_Ialltoallv: {}", error.map_or("internal error in OPTIQ".into(), |e| e.to_string()));

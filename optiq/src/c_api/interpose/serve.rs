@@ -435,6 +435,7 @@ pub(super) fn conclude(
         (Ok(Ok(_)), Some(code)) if only_mpi => (CallOutcome::OnlyMpi, code),
         (Ok(Ok(Decision::Multipath { .. })), Some(code)) => (CallOutcome::Measured, code),
         (Ok(_), Some(code)) => (CallOutcome::Decided, code),
+        (Ok(Ok(Decision::Combined { .. })), None) => (CallOutcome::Combined, ffi::MPI_SUCCESS as c_int),
         (Ok(Ok(_)), None) => (CallOutcome::Planned, ffi::MPI_SUCCESS as c_int),
         // All ranks have found together that it cannot be served: MPI says what it thinks of it.
         (Ok(Err(error)), None) if !matches!(error, Error::Transport(_)) => (CallOutcome::Disagreeing, next()),
@@ -505,7 +506,7 @@ unsafe fn agree(
     // SAFETY: as above.
     let signature = arguments.map_or(0, |a| unsafe { arguments_signature(&a, known.ranks) });
     // SAFETY: as above.
-    unsafe { session.agreed(Ok(local), Some(ByMpi::Caller(by_mpi)), signature)? };
+    unsafe { session.agreed(Ok(local), Some(ByMpi::Caller(by_mpi, arguments)), signature)? };
     Ok(session.planned())
 }
 
