@@ -29,8 +29,8 @@ Examples:
   optiq explain plan.json --topology torus:4x4 --from h0 --to h8 --json
   optiq explain --topology torus:4x4 --demands pattern:overlap --planner heu1
   optiq explain --topology torus:4x4 --demands pattern:disjoint --html why.html
-What a program with OPTIQ_BACKGROUND=measure and OPTIQ_BUSY_LINKS=busy.txt takes for busy, and what it plans for that:
-  optiq explain --topology torus:4x4 --demands pattern:disjoint --background busy.txt")]
+
+With --background FILE, links are named that a program took for busy and wrote into the file (OPTIQ_BACKGROUND=measure, OPTIQ_BUSY_LINKS=FILE)")]
 pub struct Arguments {
     /// A plan file (`optiq plan --output`), or - for standard input; without one, the demands are planned now
     #[arg(value_name = "PLAN", required_unless_present = "demands")]
