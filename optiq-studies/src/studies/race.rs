@@ -321,9 +321,12 @@ impl RaceContent {
 
     /// The page below its circumstances.
     pub fn body(&self) -> String {
+        let hosts = match self.benches.iter().any(|bench| bench.suite.ranks > 16) {
+            true => "8 hosts, 8 ranks each, all pairs of which on two hosts share the bytes of a case",
+            false => "16 hosts, one rank each",
+        };
         let mut page = format!(
-            "Labs of 16 hosts with one rank each (ranks-8: 8 hosts with 8 ranks each, all pairs of which on two hosts share the bytes \
-             of the case), with links of {} unless a title has another capacity, `optiq bench alltoallv --cases FILE --repetitions {}` with the cases of \
+            "Labs of {hosts}, with links of {} unless a title has another capacity, `optiq bench alltoallv --cases FILE --repetitions {}` with the cases of \
              each group of `data/cases.toml`: what OPTIQ decides by itself. `MPI_Alltoallv` as it comes and `optiq_alltoallv` run in turn \
              in one job; every setting of a rival by the same command right after it, in MPI's place: MPI's own algorithms chosen by its \
              tuning variables, others as a preloaded library (`optiq-studies/rivals/rival.c`). Times are medians, in the tables those of \
