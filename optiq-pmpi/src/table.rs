@@ -10,7 +10,7 @@ use crate::handler::{Handler, Profiled, ServeOrPass};
 use crate::kinds::{Any, ArgumentKind, Comm, Info, Int, Ints, Received, Request, Sent, Type};
 use crate::next::Next;
 use optiq::c_api::interpose::{Blocks, Call, Function, ffi};
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 
 /// The C name as the dynamic linker wants it.
 macro_rules! symbol {
@@ -160,22 +160,36 @@ macro_rules! entry_points {
 pub(crate) use converted;
 pub(crate) use {act, entry_points, passed, symbol};
 
+/// One side of a call: the buffer, elements for each peer, where they start, and their datatype.
+type Side<Buffer> = (Buffer, *const c_int, *const c_int, ffi::MPI_Datatype);
+
+/// A call with an element for each rank in its arrays.
+fn all_to_all(function: Function, send: Side<*const c_void>, receive: Side<*mut c_void>, comm: ffi::MPI_Comm) -> Call {
+    let blocks = Blocks::Each { send: (send.1, send.2), receive: (receive.1, receive.2) };
+    Call { function, send: send.0, send_type: send.3, receive: receive.0, receive_type: receive.3, blocks, comm }
+}
+
+/// A call with an element for each neighbour in its arrays.
+fn among_neighbours(
+    function: Function,
+    send: Side<*const c_void>,
+    receive: Side<*mut c_void>,
+    comm: ffi::MPI_Comm,
+) -> Call {
+    let blocks = Blocks::EachNeighbour { send: (send.1, send.2), receive: (receive.1, receive.2) };
+    Call { blocks, ..all_to_all(function, send, receive, comm) }
+}
+
 entry_points! {
     Profiled blocking Alltoallv: MPI_Alltoallv(
         send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
         receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm
-    ) => Call {
-        function: Function::Alltoallv,
-        send,
-        send_type,
-        receive,
-        receive_type,
-        blocks: Blocks::Each {
-            send: (send_counts, send_displacements),
-            receive: (receive_counts, receive_displacements),
-        },
+    ) => all_to_all(
+        Function::Alltoallv,
+        (send, send_counts, send_displacements, send_type),
+        (receive, receive_counts, receive_displacements, receive_type),
         comm,
-    };
+    );
         mpi_alltoallv, mpi_alltoallv_, mpi_alltoallv__, MPI_ALLTOALLV, mpi_alltoallv_f08_;
 
     Profiled blocking Alltoall: MPI_Alltoall(
@@ -195,18 +209,12 @@ entry_points! {
         send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
         receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
         request: Request
-    ) => (Call {
-        function: Function::Ialltoallv,
-        send,
-        send_type,
-        receive,
-        receive_type,
-        blocks: Blocks::Each {
-            send: (send_counts, send_displacements),
-            receive: (receive_counts, receive_displacements),
-        },
+    ) => (all_to_all(
+        Function::Ialltoallv,
+        (send, send_counts, send_displacements, send_type),
+        (receive, receive_counts, receive_displacements, receive_type),
         comm,
-    }, request);
+    ), request);
         mpi_ialltoallv, mpi_ialltoallv_, mpi_ialltoallv__, MPI_IALLTOALLV, mpi_ialltoallv_f08_;
 
     #[cfg(optiq_init = "mpi")]
@@ -216,18 +224,12 @@ entry_points! {
         info: Info, request: Request
     ) => {
         let _ = info;
-        (Call {
-            function: Function::AlltoallvInit,
-            send,
-            send_type,
-            receive,
-            receive_type,
-            blocks: Blocks::Each {
-                send: (send_counts, send_displacements),
-                receive: (receive_counts, receive_displacements),
-            },
+        (all_to_all(
+            Function::AlltoallvInit,
+            (send, send_counts, send_displacements, send_type),
+            (receive, receive_counts, receive_displacements, receive_type),
             comm,
-        }, request)
+        ), request)
     };
         mpi_alltoallv_init, mpi_alltoallv_init_, mpi_alltoallv_init__, MPI_ALLTOALLV_INIT, mpi_alltoallv_init_f08_;
 
@@ -238,36 +240,24 @@ entry_points! {
         info: Info, request: Request
     ) => {
         let _ = info;
-        (Call {
-            function: Function::AlltoallvInit,
-            send,
-            send_type,
-            receive,
-            receive_type,
-            blocks: Blocks::Each {
-                send: (send_counts, send_displacements),
-                receive: (receive_counts, receive_displacements),
-            },
+        (all_to_all(
+            Function::AlltoallvInit,
+            (send, send_counts, send_displacements, send_type),
+            (receive, receive_counts, receive_displacements, receive_type),
             comm,
-        }, request)
+        ), request)
     };
         mpix_alltoallv_init, mpix_alltoallv_init_, mpix_alltoallv_init__, MPIX_ALLTOALLV_INIT, mpix_alltoallv_init_f08_;
 
     Profiled blocking NeighborAlltoallv: MPI_Neighbor_alltoallv(
         send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
         receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm
-    ) => Call {
-        function: Function::NeighborAlltoallv,
-        send,
-        send_type,
-        receive,
-        receive_type,
-        blocks: Blocks::EachNeighbour {
-            send: (send_counts, send_displacements),
-            receive: (receive_counts, receive_displacements),
-        },
+    ) => among_neighbours(
+        Function::NeighborAlltoallv,
+        (send, send_counts, send_displacements, send_type),
+        (receive, receive_counts, receive_displacements, receive_type),
         comm,
-    };
+    );
         mpi_neighbor_alltoallv, mpi_neighbor_alltoallv_, mpi_neighbor_alltoallv__, MPI_NEIGHBOR_ALLTOALLV,
         mpi_neighbor_alltoallv_f08_;
 
@@ -289,18 +279,12 @@ entry_points! {
         send: Sent, send_counts: Ints, send_displacements: Ints, send_type: Type,
         receive: Received, receive_counts: Ints, receive_displacements: Ints, receive_type: Type, comm: Comm,
         request: Request
-    ) => (Call {
-        function: Function::IneighborAlltoallv,
-        send,
-        send_type,
-        receive,
-        receive_type,
-        blocks: Blocks::EachNeighbour {
-            send: (send_counts, send_displacements),
-            receive: (receive_counts, receive_displacements),
-        },
+    ) => (among_neighbours(
+        Function::IneighborAlltoallv,
+        (send, send_counts, send_displacements, send_type),
+        (receive, receive_counts, receive_displacements, receive_type),
         comm,
-    }, request);
+    ), request);
         mpi_ineighbor_alltoallv, mpi_ineighbor_alltoallv_, mpi_ineighbor_alltoallv__, MPI_INEIGHBOR_ALLTOALLV,
         mpi_ineighbor_alltoallv_f08_;
 
@@ -311,18 +295,12 @@ entry_points! {
         info: Info, request: Request
     ) => {
         let _ = info;
-        (Call {
-            function: Function::NeighborAlltoallvInit,
-            send,
-            send_type,
-            receive,
-            receive_type,
-            blocks: Blocks::EachNeighbour {
-                send: (send_counts, send_displacements),
-                receive: (receive_counts, receive_displacements),
-            },
+        (among_neighbours(
+            Function::NeighborAlltoallvInit,
+            (send, send_counts, send_displacements, send_type),
+            (receive, receive_counts, receive_displacements, receive_type),
             comm,
-        }, request)
+        ), request)
     };
         mpi_neighbor_alltoallv_init, mpi_neighbor_alltoallv_init_, mpi_neighbor_alltoallv_init__,
         MPI_NEIGHBOR_ALLTOALLV_INIT, mpi_neighbor_alltoallv_init_f08_;
@@ -334,18 +312,12 @@ entry_points! {
         info: Info, request: Request
     ) => {
         let _ = info;
-        (Call {
-            function: Function::NeighborAlltoallvInit,
-            send,
-            send_type,
-            receive,
-            receive_type,
-            blocks: Blocks::EachNeighbour {
-                send: (send_counts, send_displacements),
-                receive: (receive_counts, receive_displacements),
-            },
+        (among_neighbours(
+            Function::NeighborAlltoallvInit,
+            (send, send_counts, send_displacements, send_type),
+            (receive, receive_counts, receive_displacements, receive_type),
             comm,
-        }, request)
+        ), request)
     };
         mpix_neighbor_alltoallv_init, mpix_neighbor_alltoallv_init_, mpix_neighbor_alltoallv_init__,
         MPIX_NEIGHBOR_ALLTOALLV_INIT, mpix_neighbor_alltoallv_init_f08_;
