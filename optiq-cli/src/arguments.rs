@@ -42,20 +42,20 @@ impl Topology {
 
     /// Makes the network, or what the background load leaves of it.
     pub fn load(&self, progress: &Progress) -> Result<Network, Failure> {
+        Ok(self.load_with_busy_links(progress)?.0)
+    }
+
+    /// The same, with the links that the file of background load says a program took for busy.
+    pub fn load_with_busy_links(&self, progress: &Progress) -> Result<(Network, Vec<BusyLink>), Failure> {
         let spec = self.spec()?;
         progress.now(format!("reading {spec}"));
         let net = Network::from_spec(&spec)?;
         net.warnings().iter().for_each(|warning| log::warn!("{warning}"));
-        match &self.background {
-            Some(file) => Ok(net.with_background(&Background::from_file(file)?)?),
-            None => Ok(net),
-        }
-    }
-
-    /// The links that the file of background load says a program took for busy, on `net`.
-    pub fn busy_links(&self, net: &Network) -> Result<Vec<BusyLink>, Failure> {
-        let Some(file) = &self.background else { return Ok(Vec::new()) };
-        Ok(Background::from_file(file)?.busy_links(net)?)
+        let Some(file) = &self.background else { return Ok((net, Vec::new())) };
+        let background = Background::from_file(file)?;
+        let net = net.with_background(&background)?;
+        let busy = background.busy_links(&net)?;
+        Ok((net, busy))
     }
 
     /// The file of background load, as given.

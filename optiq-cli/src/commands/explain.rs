@@ -66,7 +66,7 @@ impl Arguments {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let html = self.html.as_deref().map(Target::new).transpose()?;
         let progress = Progress::start("");
-        let net = self.topology.load(&progress)?;
+        let (net, busy) = self.topology.load_with_busy_links(&progress)?;
         let end = |text: &Option<String>| text.as_deref().map(|t| names::host(&net, t)).transpose();
         let (from, to) = (end(&self.from)?, end(&self.to)?);
         let (plan, text, times) = self.plan(&net, &progress)?;
@@ -87,7 +87,7 @@ impl Arguments {
         let context = Context { background, defaults, ..Context::new(&net, &text, &plan.demands) };
         let explainer = Explainer::new(&net, &plan)?;
         let mut document = explainer.document(context, times, &chosen, self.links)?;
-        document.links_taken_for_busy = explainer.busy(&self.topology.busy_links(&net)?);
+        document.links_taken_for_busy = explainer.busy(&busy);
         if let Some(target) = &html {
             progress.now("drawing the picture");
             let page = document.page(&net, &explainer.load.bytes);
