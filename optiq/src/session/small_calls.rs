@@ -5,10 +5,12 @@
 //! period of the program meets one way only. Times are summed up at every rank; their maxima over all ranks travel with the next
 //! agreement, after which all ranks choose alike.
 //!
-//! The first calls of each way open connections and are not counted. When both have [`FIRST_SMALL_USES`] that are, or [`CLEAR_SMALL_USES`] that differ
-//! by [`CLEAR_SMALL_RATIO`], the faster one serves, and the other one's calls are completed in pairs; combined messages must be `OPTIQ_MIN_GAIN` times as fast as MPI. They come first, as they are
-//! made only where they are predicted to be faster; calls that ranks agree on go to MPI and count as well. From then on the other way gets a pair of further trials whenever
-//! what they take longer is at most a hundredth of the time in calls ([`TRIAL_PART`]).
+//! The first calls of each way open connections and are not counted. When both have [`FIRST_SMALL_USES`] that are, or
+//! [`CLEAR_SMALL_USES`] that differ by [`CLEAR_SMALL_RATIO`], the faster one serves; combined messages must be `OPTIQ_MIN_GAIN` times
+//! as fast as MPI. They come first, as they are made only where they are predicted to be faster. What few calls have said is made
+//! sure by pairs of calls later. From then on the other way gets a pair of further trials whenever what they take longer is at most
+//! a hundredth of the time in calls ([`TRIAL_PART`]). Calls that ranks agree to leave to MPI take part: they are divided as the others, and
+//! count for MPI where combined messages do not exist yet or cannot serve them.
 
 use crate::constants::{
     CLEAR_SMALL_RATIO, CLEAR_SMALL_USES, FIRST_SMALL_USES, SMALL_OUTLIER, TRIAL_PART, UNCOUNTED_SMALL_USES,
