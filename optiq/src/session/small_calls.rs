@@ -146,13 +146,21 @@ impl SmallCalls {
                 self.divided -= 1;
                 let first = UNCOUNTED_SMALL_USES + CLEAR_SMALL_USES as u64;
                 let is_first = self.is_short && self.uses[self.at(Way::Combined)].made < first;
-                if is_first { Way::Combined } else { self.by_lot() }
+                if is_first || self.has_enough_of_mpi() { Way::Combined } else { self.by_lot() }
             }
             Served::ByTheFaster => self.best(),
         };
         let at = self.at(way);
         self.uses[at].made += 1;
         way
+    }
+
+    /// Whether MPI has served as many calls, while it is not known which way is faster, as the next agreement needs to tell: the rest is left to
+    /// combined messages, which are predicted to be faster. Numbers of calls are the same on all ranks, times are not.
+    fn has_enough_of_mpi(&self) -> bool {
+        let Uses { counted, since, .. } = self.uses[0];
+        let needed = if counted < CLEAR_SMALL_USES { CLEAR_SMALL_USES } else { FIRST_SMALL_USES };
+        !self.is_known() && counted + f64::from(since) >= needed
     }
 
     /// Every second call on average, and no more than two of one way in a row, so that few calls suffice for both.
