@@ -26,6 +26,10 @@
 //!
 //! for `M_k` messages with `F_k` blocks in round `k`. The radix with the least `T` is taken, the larger one of equals: it has fewer
 //! rounds, and copies less.
+//!
+//! A message whose one block goes straight to the node that it is for is left out where the block is empty, as both nodes know. A
+//! message with several blocks is always sent: other nodes' bytes may be in it. So where a node has bytes for `p` nodes only, no more
+//! than `p` straight messages of a round count in `M_k`, and radix `N` takes one round of `p` messages.
 
 use crate::model::CostModel;
 use optiq_transport::combining::{CombiningSchedule, NodeMessage};
@@ -56,6 +60,15 @@ pub fn schedule(nodes: u32, radix: u32, carriers: u32) -> Result<CombiningSchedu
     CombiningSchedule::new(nodes, carriers, messages)
 }
 
+/// What a node has for others in a call, at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeTraffic {
+    /// Bytes that it sends to other nodes, or receives.
+    pub bytes: u64,
+    /// How many other nodes it has bytes for, or gets bytes from.
+    pub partners: u32,
+}
+
 /// What decides about the radix.
 #[derive(Clone, Copy, Debug)]
 pub struct CombiningCosts {
@@ -77,13 +90,16 @@ impl CombiningCosts {
         }
     }
 
-    /// `T` above, in seconds, of a node that sends `bytes` to others.
-    pub fn seconds(&self, schedule: &CombiningSchedule, bytes: u64) -> f64 {
-        let block = bytes as f64 / f64::from(schedule.nodes.saturating_sub(1).max(1));
+    /// `T` above, in seconds, of nodes with this traffic.
+    pub fn seconds(&self, schedule: &CombiningSchedule, traffic: NodeTraffic) -> f64 {
+        let block = traffic.bytes as f64 / f64::from(schedule.nodes.saturating_sub(1).max(1));
         let round = |number: u32| {
-            let messages = schedule.messages.iter().filter(|m| m.round == number);
-            let (count, blocks) = messages.fold((0u32, 0), |(n, blocks), m| (n + 1, blocks + m.blocks.len()));
-            let turns = f64::from(count.div_ceil(schedule.carriers));
+            let (mut straight, mut others, mut blocks) = (0u32, 0, 0);
+            for (at, message) in schedule.messages.iter().enumerate().filter(|(_, m)| m.round == number) {
+                *(if schedule.is_straight(at) { &mut straight } else { &mut others }) += 1;
+                blocks += message.blocks.len();
+            }
+            let turns = f64::from((others + straight.min(traffic.partners)).div_ceil(schedule.carriers));
             self.latency_seconds + 2.0 * turns * self.message_seconds + self.byte_seconds * block * blocks as f64
         };
         (0..schedule.rounds()).map(round).sum()
@@ -95,18 +111,18 @@ impl CombiningCosts {
         self.latency_seconds + 2.0 * f64::from(others) * self.message_seconds + self.byte_seconds * bytes as f64
     }
 
-    /// The radix that takes least, for nodes that send `bytes` each, and what it takes, in seconds.
+    /// The radix that takes least, for nodes with this traffic, and what it takes, in seconds.
     ///
     /// # Errors
     /// As [`schedule`].
-    pub fn best_radix(&self, nodes: u32, carriers: u32, bytes: u64) -> Result<(u32, f64), String> {
+    pub fn best_radix(&self, nodes: u32, carriers: u32, traffic: NodeTraffic) -> Result<(u32, f64), String> {
         let nodes = nodes.max(2);
-        let mut best = (nodes, self.seconds(&schedule(nodes, nodes, carriers)?, bytes));
+        let mut best = (nodes, self.seconds(&schedule(nodes, nodes, carriers)?, traffic));
         // Few radices differ in their rounds or messages by much: powers of two, and the square root.
         let root = f64::from(nodes).sqrt().ceil() as u32;
         let powers = (1..32).map(|k| 1u32 << k).take_while(|&radix| radix < nodes);
         for radix in powers.chain([root]).filter(|&radix| radix >= 2) {
-            let seconds = self.seconds(&schedule(nodes, radix, carriers)?, bytes);
+            let seconds = self.seconds(&schedule(nodes, radix, carriers)?, traffic);
             if (seconds, best.0) < (best.1, radix) {
                 best = (radix, seconds);
             }
@@ -142,10 +158,16 @@ mod tests {
         let costs =
             |latency_seconds, message_seconds| CombiningCosts { latency_seconds, message_seconds, byte_seconds: 0.01 };
         let close = |found: (u32, f64), radix, seconds: f64| found.0 == radix && (found.1 - seconds).abs() < 1e-9;
-        assert!(close(costs(1.0, 0.1).best_radix(4, 1, 300).unwrap(), 4, 1.0 + 0.6 + 3.0));
-        assert!(close(costs(1.0, 2.0).best_radix(4, 1, 300).unwrap(), 2, 2.0 + 8.0 + 4.0));
+        let all = NodeTraffic { bytes: 300, partners: 3 };
+        assert!(close(costs(1.0, 0.1).best_radix(4, 1, all).unwrap(), 4, 1.0 + 0.6 + 3.0));
+        assert!(close(costs(1.0, 2.0).best_radix(4, 1, all).unwrap(), 2, 2.0 + 8.0 + 4.0));
         // Three ranks carry a message each at the same time.
-        assert!(close(costs(1.0, 2.0).best_radix(4, 3, 300).unwrap(), 4, 1.0 + 4.0 + 3.0));
+        assert!(close(costs(1.0, 2.0).best_radix(4, 3, all).unwrap(), 4, 1.0 + 4.0 + 3.0));
+        // Bytes for one node: radix 2 has a message in each of two rounds all the same, radix 4 one message in one round.
+        let one = NodeTraffic { partners: 1, ..all };
+        assert!(close(costs(1.0, 2.0).best_radix(4, 1, one).unwrap(), 4, 1.0 + 4.0 + 3.0));
+        let none = NodeTraffic { bytes: 0, partners: 0 };
+        assert!(close(costs(1.0, 2.0).best_radix(4, 1, none).unwrap(), 4, 1.0));
     }
 
     /// Carries bytes as nodes do: what every rank of every node gets, by sender.
@@ -214,11 +236,12 @@ mod tests {
         }
 
         #[test]
-        fn no_radix_takes_less_than_the_best(nodes in 2u32..40, carriers in 1u32..9, bytes in 0u64..1_000_000, c in 1e-7f64..1e-3) {
+        fn no_radix_takes_less_than_the_best(nodes in 2u32..40, carriers in 1u32..9, bytes in 0u64..1_000_000, partners in 0u32..40, c in 1e-7f64..1e-3) {
+            let traffic = NodeTraffic { bytes, partners };
             let costs = CombiningCosts { latency_seconds: 1e-4, message_seconds: c, byte_seconds: 1e-9 };
-            let (_, best) = costs.best_radix(nodes, carriers, bytes).unwrap();
+            let (_, best) = costs.best_radix(nodes, carriers, traffic).unwrap();
             for radix in (1..6).map(|k| 1u32 << k).chain([nodes]) {
-                prop_assert!(costs.seconds(&schedule(nodes, radix, carriers).unwrap(), bytes) >= best - 1e-12);
+                prop_assert!(costs.seconds(&schedule(nodes, radix, carriers).unwrap(), traffic) >= best - 1e-12);
             }
         }
     }

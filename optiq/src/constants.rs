@@ -103,6 +103,15 @@ constants! {
     pub(crate) const UNCOUNTED_SMALL_USES: u64 = 2, "1", "optiq.uncounted_small_uses",
         Derived { from: "the first call opens connections, and ranks may be late for the second" };
 
+    /// Calls among which both ways are tried again, once one is known to be faster.
+    pub(crate) const SMALL_TRIAL_CALLS: u64 = 4, "1", "optiq.small_trial_calls",
+        Derived { from: "two pairs, so that each way has two whatever the lot says" };
+
+    /// Calls until the first such trial, and from one to the next, while it is not sure which way is faster: for each time that the slower
+    /// way takes longer by what the faster one takes. Larger is sure later.
+    pub(crate) const SURER_SMALL_CALLS: u64 = 16, "1", "optiq.surer_small_calls",
+        Derived { from: "two of 16 calls take the slower way, which takes an eighth of the time at most" };
+
     /// A small call counts as this many times the average at most; larger lets single slow calls change who serves.
     pub(crate) const SMALL_OUTLIER: f64 = 4.0, "1", "optiq.small_outlier",
         Chosen { reason: "calls of different sizes are averaged together, so that more than optiq.outlier is usual; not swept" };

@@ -8,7 +8,8 @@ use super::trials::Side;
 use crate::blocks::Blocks;
 use crate::error::Error;
 use optiq_transport::Rank;
-use optiq_transport::mpi::{MINIMA, ReductionRecord};
+use optiq_transport::mpi::{Combined, MINIMA, ReductionRecord};
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// What a rank brings to an agreement.
@@ -34,6 +35,11 @@ pub(super) struct Agreement {
     pub(super) countable: bool,
     /// No host sends or receives more bytes than this.
     pub(super) host_bytes: u64,
+    /// How many other hosts a host has bytes for, or gets bytes from, at most: on average over the calls since the last agreement that
+    /// combined messages served; without such calls, by this one, how many a single rank has.
+    pub(super) partners: u32,
+    /// No message between ranks of different hosts has more bytes than this.
+    pub(super) message_bytes: u64,
     /// What rank 0 has to tell about the load of links; see `load.rs`.
     pub(super) news: News,
     seconds_per_call: f64,
@@ -45,6 +51,19 @@ const UNMEASURED: i64 = i64::MAX / 2;
 
 fn nanos(seconds: f64) -> i64 {
     ((seconds * 1e9) as i64).min(UNMEASURED - 1)
+}
+
+/// On how many hosts other than that of `me` there are ranks with bytes, and the most bytes of one of these ranks.
+fn other_hosts<H: Ord>(bytes: &[u64], me: Rank, host: impl Fn(Rank) -> H) -> (u32, u64) {
+    let own = host(me);
+    let with_bytes = (0..).map(Rank).zip(bytes).filter(|(_, bytes)| **bytes > 0);
+    let elsewhere = with_bytes.map(|(rank, &bytes)| (host(rank), bytes)).filter(|(host, _)| *host != own);
+    let (mut hosts, mut largest) = (BTreeSet::new(), 0);
+    for (host, bytes) in elsewhere {
+        hosts.insert(host);
+        largest = largest.max(bytes);
+    }
+    (hosts.len() as u32, largest)
 }
 
 impl Session {
@@ -66,12 +85,27 @@ impl Session {
         let countable = i64::from(offer.countable);
         let news = self.news().word();
         let [by_mpi, combined] = self.combining.borrow().calls.since().map(nanos);
-        let minima: [i64; MINIMA] =
-            [status, servable, countable, -bytes, -per_call, -misprediction, -took, news, -by_mpi, -combined];
+        let (partners, largest) = self.traffic(offer);
+        let minima: [i64; MINIMA] = [
+            status,
+            servable,
+            countable,
+            -bytes,
+            -per_call,
+            -misprediction,
+            -took,
+            news,
+            -by_mpi,
+            -combined,
+            -i64::from(partners),
+            -i64::try_from(largest).unwrap_or(i64::MAX),
+        ];
         let key = offer.blocks.map_or(Key::default(), |(send, receive)| Key::share(self.rank(), 0, send, receive));
         let mut record = ReductionRecord { minima, sums: key.0 };
         self.reduction.reduce(&self.comm, &mut record)?;
-        let [status, servable, countable, bytes, per_call, misprediction, took, news, by_mpi, combined] = record.minima;
+        let [status, servable, countable, bytes, per_call, misprediction, took, news, by_mpi, combined, ..] =
+            record.minima;
+        let [.., partners, largest] = record.minima;
         self.combining.borrow_mut().calls.learn([by_mpi, combined].map(|nanos| -nanos as f64 / 1e9));
         // If the call failed at one rank, it counts for none, or ranks would come to differ.
         if let Some(Measured { entry, side, .. }) = measured
@@ -93,10 +127,26 @@ impl Session {
             key: Key(record.sums),
             countable: countable == 1,
             host_bytes: -bytes as u64,
+            partners: -partners as u32,
+            message_bytes: -largest as u64,
             news: News::of_word(news),
             seconds_per_call: -per_call as f64 / 1e9,
             misprediction: misprediction < 0,
         })
+    }
+
+    /// What this rank knows of [`Agreement::partners`] and [`Agreement::message_bytes`]. Whether there were combined messages since the last
+    /// agreement, all ranks know alike.
+    fn traffic(&self, offer: &Offer<'_>) -> (u32, u64) {
+        let counted = self.combining.borrow_mut().combined.as_mut().and_then(Combined::take_partners);
+        let (mut partners, mut largest) = (0, 0);
+        if let (Ok(fabric), Some((send, receive))) = (&self.fabric, offer.blocks) {
+            for blocks in [send, receive] {
+                let found = other_hosts(&blocks.bytes, self.rank(), |rank| fabric.placement.host(rank));
+                (partners, largest) = (partners.max(found.0), largest.max(found.1));
+            }
+        }
+        (counted.unwrap_or(partners), largest)
     }
 
     /// The same error on all ranks if one has one; collective.
@@ -179,5 +229,19 @@ impl Session {
     /// What an agreement takes, as it was calibrated: the same on all ranks.
     pub(crate) fn agreement_seconds(&self) -> f64 {
         self.fabric.as_ref().map_or(0.0, |f| f.model.agreement_seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_for_other_hosts() {
+        let found = |bytes: &[u64], me| other_hosts(bytes, Rank(me), |rank| rank.0 / 2);
+        // Hosts of two ranks: bytes for the own host, for both ranks of the second one and for one of the third.
+        assert_eq!(found(&[50, 50, 1, 1, 0, 9, 0, 0], 0), (2, 9));
+        assert_eq!(found(&[50, 50, 1, 1, 0, 9, 0, 0], 6), (3, 50));
+        assert_eq!((found(&[0; 8], 3), found(&[], 0)), ((0, 0), (0, 0)));
     }
 }

@@ -3,15 +3,16 @@
 use super::agree::Agreement;
 use super::arguments::{Arguments, ByMpi};
 use super::outcome::Outcome;
-use super::setup::Fabric;
-use super::small_calls::{Served, Way};
+use super::setup::{Fabric, messages_in_a_row};
+use super::small_calls::{Form, Served, Way};
 use super::state::Session;
 use crate::constants::COMBINED_MESSAGE_BYTES;
 use crate::error::Error;
 use crate::gpu;
 use optiq_lower::choices::CombineChoice;
-use optiq_lower::combining::{CombiningCosts, schedule};
+use optiq_lower::combining::{CombiningCosts, NodeTraffic, schedule};
 use optiq_lower::decide::Decision;
+use optiq_lower::model::CostModel;
 use optiq_transport::mpi::{Combined, CombinedOptions, Side, check, ffi, in_place};
 use optiq_transport::{Execution, Rank, TransportError};
 use std::ffi::{c_int, c_void};
@@ -27,6 +28,23 @@ fn nodes(fabric: &Fabric, ranks: u32) -> Vec<Vec<Rank>> {
 }
 
 impl Session {
+    /// Below so many bytes of a host, a call is left to MPI or to combined messages. Where messages are small enough to be combined, even a plan
+    /// without any time on links would have to win back an agreement as it is as a rule, not the shortest.
+    pub(super) fn least_planned_bytes(&self, fabric: &Fabric, agreement: &Agreement) -> u64 {
+        let least = fabric.least_bytes();
+        let combine = &self.config.combine;
+        let fits = agreement.message_bytes <= combine.message_bytes.unwrap_or(COMBINED_MESSAGE_BYTES);
+        let combining = self.combining.borrow();
+        let may_combine =
+            combine.choice != CombineChoice::No && !(combining.is_settled && combining.combined.is_none());
+        if !(fits && may_combine && fabric.shared.is_some()) {
+            return least;
+        }
+        let agreement_seconds = fabric.usual_agreement_seconds.max(fabric.model.agreement_seconds);
+        let usual = CostModel { agreement_seconds, ..fabric.model };
+        usual.least_bytes(fabric.network.unit_capacity())
+    }
+
     /// Before `calls` calls that are left to MPI: makes what combined messages need, if they are predicted to pay, and chooses the radix;
     /// collective.
     pub(super) fn prepare_combining(&self, fabric: &Fabric, agreement: &Agreement, calls: u64) -> Result<(), Error> {
@@ -45,8 +63,12 @@ impl Session {
         }
         let count = ranks.len() as u32;
         let carriers = self.config.combine.carriers.unwrap_or(if fabric.shared_processors { 1 } else { most as u32 });
-        let costs = CombiningCosts::new(&fabric.model, fabric.network.unit_capacity());
-        let (radix, seconds) = costs.best_radix(count, carriers, agreement.host_bytes).map_err(Error::BadPlan)?;
+        let mut costs = CombiningCosts::new(&fabric.model, fabric.network.unit_capacity());
+        // Every round waits for ranks to get a processor, as an agreement does.
+        let usual = fabric.usual_agreement_seconds / messages_in_a_row(self.size());
+        costs.latency_seconds = costs.latency_seconds.max(usual);
+        let traffic = NodeTraffic { bytes: agreement.host_bytes, partners: agreement.partners };
+        let (radix, seconds) = costs.best_radix(count, carriers, traffic).map_err(Error::BadPlan)?;
         let radix = self.config.combine.radix.unwrap_or(radix).min(count);
         let plain = costs.plain_seconds(self.size() - most as u32, agreement.host_bytes);
         if choice == CombineChoice::Auto && !combining.is_settled && seconds >= plain {
@@ -85,11 +107,13 @@ impl Session {
         }
         if self.rank() == Rank(0) {
             log::debug!(
-                "combined messages: radix {radix}, {messages} messages of each host in {rounds} rounds; predicted {seconds:.3e} s, \
-                 {plain:.3e} s by MPI"
+                "combined messages: radix {radix}, {messages} messages of each host in {rounds} rounds, at most {} other hosts with bytes; \
+                 predicted {seconds:.3e} s, {plain:.3e} s by MPI",
+                traffic.partners
             );
         }
         combining.radix = radix;
+        combining.calls.follow(if rounds == 1 { Form::Straight } else { Form::Rounds });
         combining.decision = Arc::new(Decision::Combined { hosts: count, radix, messages, rounds });
         Ok(())
     }
@@ -142,15 +166,15 @@ impl Session {
         Ok((code, Arc::clone(decision)))
     }
 
-    /// A call that ranks have agreed to leave to MPI, as there is too little to move; combined messages may serve it all the same. `reason`
-    /// why there is no plan.
+    /// A call that ranks have agreed to leave to MPI, as there is too little to move or no plan pays; combined messages may serve it all the
+    /// same. `decision` says why there is no plan.
     ///
     /// # Safety
     /// As for `MPI_Alltoallv`.
     pub(super) unsafe fn agreed_small_call(
         &self,
         arguments: Option<ByMpi<'_>>,
-        reason: String,
+        decision: Arc<Decision>,
     ) -> Result<Outcome, Error> {
         match arguments {
             Some(by_mpi @ (ByMpi::Arguments(a) | ByMpi::Caller(_, Some(a))))
@@ -172,7 +196,7 @@ impl Session {
             arguments => {
                 let start = Instant::now();
                 // SAFETY: passed on.
-                let outcome = unsafe { self.hand_over(arguments, Arc::new(Decision::Mpi { reason }))? };
+                let outcome = unsafe { self.hand_over(arguments, decision)? };
                 self.combining.borrow_mut().calls.agreed(start.elapsed().as_secs_f64());
                 Ok(outcome)
             }

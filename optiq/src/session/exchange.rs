@@ -54,7 +54,7 @@ impl Session {
             }
             if agreement.servable {
                 // SAFETY: passed on.
-                return unsafe { self.agreed_small_call(arguments, reason) };
+                return unsafe { self.agreed_small_call(arguments, Arc::new(Decision::Mpi { reason })) };
             }
             // SAFETY: passed on.
             return unsafe { self.hand_over(arguments, Arc::new(Decision::Mpi { reason })) };
@@ -68,7 +68,7 @@ impl Session {
         };
         let Some(side) = side else {
             // SAFETY: passed on.
-            return unsafe { self.hand_over(arguments, Arc::clone(&entry.decision)) };
+            return unsafe { self.agreed_small_call(arguments, Arc::clone(&entry.decision)) };
         };
         let start = Instant::now();
         let outcome = match schedule {
@@ -118,7 +118,10 @@ impl Session {
         if self.config.check {
             self.compare_counts(send, receive)?;
         }
-        if self.falls_back(fabric, &agreement) {
+        if self.falls_back(fabric, &agreement, repeated) {
+            if agreement.host_bytes >= fabric.least_bytes() {
+                self.known_fallbacks.borrow_mut().add(signature);
+            }
             self.learn(&agreement, CallClass::Fallback, false, 0.0)?;
             return Ok((agreement, None));
         }
@@ -144,9 +147,10 @@ impl Session {
         Ok((agreement, Some(entry)))
     }
 
-    /// Whether the exchange is too small to pay for a look at its demands.
-    fn falls_back(&self, fabric: &Fabric, agreement: &Agreement) -> bool {
-        self.config.may_fall_back() && agreement.countable && agreement.host_bytes < fabric.least_bytes()
+    /// Whether the exchange is too small to pay for a look at its demands. Started exchanges, which are `repeated`, are not combined.
+    fn falls_back(&self, fabric: &Fabric, agreement: &Agreement, repeated: bool) -> bool {
+        let least = if repeated { fabric.least_bytes() } else { self.least_planned_bytes(fabric, agreement) };
+        self.config.may_fall_back() && agreement.countable && agreement.host_bytes < least
     }
 
     pub(super) fn too_little(&self, agreement: &Agreement) -> String {

@@ -16,6 +16,7 @@ use optiq_lower::machine::MachineRecord;
 use optiq_lower::model::CostModel;
 use optiq_lower::placement::Placement;
 use optiq_lower::transport_rule::transport_rule;
+use optiq_measure::statistics::median;
 use optiq_net::fingerprint::Fingerprint;
 use optiq_net::spec::is_auto;
 use optiq_net::{Background, Network};
@@ -38,6 +39,9 @@ pub(super) struct Fabric {
     pub(super) tracer: Option<Tracer>,
     /// The same on all ranks.
     pub(super) model: CostModel,
+    /// What an agreement takes as a rule, in seconds: the shortest, which `model` has, takes less where ranks that come last do not wait.
+    /// The same on all ranks.
+    pub(super) usual_agreement_seconds: f64,
     /// Where hosts have several ranks and those share memory.
     pub(super) shared: Option<RefCell<HostMemory>>,
     /// Gathered exchanges so far: they use the two halves of the shared memory in turn.
@@ -180,8 +184,12 @@ impl Fabric {
         let (transport, tracer) = watch(comm, config, &agreed, back_end(comm, config)?)?;
         let transport = RefCell::new(transport);
         parts.end("transport");
-        let (model, patient) = match model {
-            Some(model) => (agree_on(comm, model)?, agreed.shared_processors),
+        let Calibrated { model, usual_agreement_seconds, patient } = match model {
+            Some(model) => {
+                let model = agree_on(comm, model)?;
+                let usual_agreement_seconds = model.agreement_seconds;
+                Calibrated { model, usual_agreement_seconds, patient: agreed.shared_processors }
+            }
             None => calibrate(comm, agreed.shared_processors)?,
         };
         parts.end("cost model");
@@ -200,6 +208,7 @@ impl Fabric {
             transport,
             tracer,
             model,
+            usual_agreement_seconds,
             shared,
             gathered,
             learning,
@@ -305,25 +314,43 @@ fn shared_memory(comm: &Communicator, placement: &Placement) -> Result<Option<Ho
     Ok(memory)
 }
 
+/// What a session measures when it begins; the same on all ranks.
+struct Calibrated {
+    model: CostModel,
+    /// See [`Fabric`].
+    usual_agreement_seconds: f64,
+    patient: bool,
+}
+
 /// Measures what an agreement costs, and whether agreements should be patient; a message's latency follows from it, as a reduction
 /// and its broadcast take two messages for each doubling of the ranks. Collective.
-fn calibrate(comm: &Communicator, shared_processors: bool) -> Result<(CostModel, bool), Error> {
-    let patient = if shared_processors { reductions(comm, true)? } else { [f64::INFINITY; 2] };
+fn calibrate(comm: &Communicator, shared_processors: bool) -> Result<Calibrated, Error> {
+    let patient = if shared_processors { reductions(comm, true)? } else { [f64::INFINITY; 3] };
     // An MPI library that yields is as fast without our help.
     let own = reductions(comm, false)?;
     let nanos = |seconds: f64| (seconds.min(1e6) * 1e9).max(1.0) as i64;
-    let mut agreed = [patient, own].map(|[least, mean]| [nanos(least), -nanos(mean)]).concat();
+    let mut agreed = [patient, own].map(|[least, mean, median]| [nanos(least), -nanos(mean), -nanos(median)]).concat();
     comm.all_min(&mut agreed)?;
     // The longest mean, as ranks that come last to a reduction need not wait in it.
-    let is_patient = -agreed[1] < -agreed[3];
-    let least = agreed[if is_patient { 0 } else { 2 }] as f64 / 1e9;
-    let steps = f64::from(2 * comm.size().next_power_of_two().trailing_zeros().max(1));
-    let model = CostModel { agreement_seconds: least, latency_seconds: least / steps, ..CostModel::default() };
-    Ok((model, is_patient))
+    let is_patient = -agreed[1] < -agreed[4];
+    let chosen = if is_patient { &agreed[..3] } else { &agreed[3..] };
+    let (least, usual_agreement_seconds) = (chosen[0] as f64 / 1e9, -chosen[2] as f64 / 1e9);
+    let model = CostModel {
+        agreement_seconds: least,
+        latency_seconds: least / messages_in_a_row(comm.size()),
+        ..CostModel::default()
+    };
+    Ok(Calibrated { model, usual_agreement_seconds, patient: is_patient })
 }
 
-/// The shortest of some reductions at this rank, in seconds, and their mean but for the first, which opens connections; collective.
-fn reductions(comm: &Communicator, patient: bool) -> Result<[f64; 2], Error> {
+/// The messages of an agreement of so many ranks that wait for each other.
+pub(super) fn messages_in_a_row(ranks: u32) -> f64 {
+    f64::from(2 * ranks.next_power_of_two().trailing_zeros().max(1))
+}
+
+/// The shortest of some reductions at this rank, in seconds, and the mean and the median of all but the first, which opens connections;
+/// collective.
+fn reductions(comm: &Communicator, patient: bool) -> Result<[f64; 3], Error> {
     let mut seconds = Vec::with_capacity(2 * CALIBRATION_REDUCTIONS);
     let reduction = Reduction::new(patient)?;
     let began = Instant::now();
@@ -340,7 +367,7 @@ fn reductions(comm: &Communicator, patient: bool) -> Result<[f64; 2], Error> {
     }
     let least = seconds.iter().copied().fold(f64::INFINITY, f64::min);
     let later = &seconds[usize::from(seconds.len() > 1)..];
-    Ok([least, later.iter().sum::<f64>() / later.len() as f64])
+    Ok([least, later.iter().sum::<f64>() / later.len() as f64, median(later).unwrap_or(least)])
 }
 
 /// The smallest of each rank's parameters.

@@ -8,12 +8,18 @@
 //! The first calls of each way open connections and are not counted. When both have [`FIRST_SMALL_USES`] that are, or
 //! [`CLEAR_SMALL_USES`] that differ by [`CLEAR_SMALL_RATIO`], the faster one serves; combined messages must be `OPTIQ_MIN_GAIN` times
 //! as fast as MPI. They come first, as they are made only where they are predicted to be faster. What few calls have said is made
-//! sure by pairs of calls later. From then on the other way gets a pair of further trials whenever what they take longer is at most
+//! sure by pairs of calls later, which are the rarer, the more the ways differ. From then on the other way gets a pair of further trials whenever what they take longer is at most
 //! a hundredth of the time in calls ([`TRIAL_PART`]). Calls that ranks agree to leave to MPI take part: they are divided as the others, and
 //! count for MPI where combined messages do not exist yet or cannot serve them.
+//!
+//! Combined messages have two forms: in rounds, and straight from node to node, which leaves out nodes without bytes. Which one is
+//! used follows from what all ranks know of the calls before ([`Form`]). Each has times of its own, so that MPI is measured against the one
+//! that is in use. A form that comes into use for the first time takes the place of the other one where that was faster than
+//! MPI; where it was not, a few calls are divided.
 
 use crate::constants::{
-    CLEAR_SMALL_RATIO, CLEAR_SMALL_USES, FIRST_SMALL_USES, SMALL_OUTLIER, TRIAL_PART, UNCOUNTED_SMALL_USES,
+    CLEAR_SMALL_RATIO, CLEAR_SMALL_USES, FIRST_SMALL_USES, SMALL_OUTLIER, SMALL_TRIAL_CALLS, SURER_SMALL_CALLS,
+    TRIAL_PART, UNCOUNTED_SMALL_USES,
 };
 use std::fmt;
 
@@ -34,10 +40,14 @@ pub(super) enum Served {
     Combined,
 }
 
-/// Two pairs of calls, so that each way has two whatever the lot says.
-const PAIRS: u64 = 4;
-/// Calls from one such trial to the next while it is not sure which way is faster: one in eight goes to the slower one.
-const SURER_AFTER: u64 = 16;
+/// How combined messages travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Through other nodes, in several rounds.
+    Rounds,
+    /// In one round.
+    Straight,
+}
 
 /// What was measured of a way.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,14 +70,16 @@ pub(super) struct SmallCalls {
     min_gain: f64,
     /// Calls so far.
     number: u64,
-    /// Of MPI and of combined messages.
-    uses: [Uses; 2],
+    /// The form of combined messages.
+    form: Form,
+    /// Of MPI, and of combined messages of each form.
+    uses: [Uses; 3],
     /// Calls from here on that are divided between both ways.
     divided: u64,
     /// These are too few for both.
     is_short: bool,
     /// The number of the call from which on calls are divided again, if the faster way is not known for sure.
-    surer_at: u64,
+    surer_at: Option<u64>,
     /// What trials may take longer.
     credit: f64,
 }
@@ -78,10 +90,11 @@ impl SmallCalls {
             served: Served::ByMpi,
             min_gain,
             number: 0,
+            form: Form::Rounds,
             uses: Default::default(),
             divided: 0,
             is_short: false,
-            surer_at: 0,
+            surer_at: None,
             credit: 0.0,
         }
     }
@@ -89,6 +102,34 @@ impl SmallCalls {
     /// From now on calls are served like this.
     pub(super) fn serve(&mut self, served: Served) {
         self.served = served;
+    }
+
+    /// From now on combined messages have this form; the same on all ranks, right after [`SmallCalls::learn`].
+    pub(super) fn follow(&mut self, form: Form) {
+        self.form = form;
+    }
+
+    /// The number of a way's uses: of combined messages, those of the form in use.
+    fn at(&self, way: Way) -> usize {
+        match (way, self.form) {
+            (Way::Mpi, _) => 0,
+            (Way::Combined, Form::Rounds) => 1,
+            (Way::Combined, Form::Straight) => 2,
+        }
+    }
+
+    /// Uses of MPI and of combined messages.
+    fn both(&self) -> [Uses; 2] {
+        [Way::Mpi, Way::Combined].map(|way| self.uses[self.at(way)])
+    }
+
+    /// Uses of MPI and of combined messages of the form that is not in use.
+    fn others(&self) -> [Uses; 2] {
+        let other = match self.form {
+            Form::Rounds => 2,
+            Form::Straight => 1,
+        };
+        [self.uses[0], self.uses[other]]
     }
 
     pub(super) fn served(&self) -> Served {
@@ -104,13 +145,22 @@ impl SmallCalls {
             Served::ByTheFaster if self.divided > 0 => {
                 self.divided -= 1;
                 let first = UNCOUNTED_SMALL_USES + CLEAR_SMALL_USES as u64;
-                let is_first = self.is_short && self.uses[Way::Combined as usize].made < first;
-                if is_first { Way::Combined } else { self.by_lot() }
+                let is_first = self.is_short && self.uses[self.at(Way::Combined)].made < first;
+                if is_first || self.has_enough_of_mpi() { Way::Combined } else { self.by_lot() }
             }
             Served::ByTheFaster => self.best(),
         };
-        self.uses[way as usize].made += 1;
+        let at = self.at(way);
+        self.uses[at].made += 1;
         way
+    }
+
+    /// Whether MPI has served as many calls, while it is not known which way is faster, as the next agreement needs to tell: the rest is left to
+    /// combined messages, which are predicted to be faster. Numbers of calls are the same on all ranks, times are not.
+    fn has_enough_of_mpi(&self) -> bool {
+        let Uses { counted, since, .. } = self.uses[0];
+        let needed = if counted < CLEAR_SMALL_USES { CLEAR_SMALL_USES } else { FIRST_SMALL_USES };
+        !self.is_known() && counted + f64::from(since) >= needed
     }
 
     /// Every second call on average, and no more than two of one way in a row, so that few calls suffice for both.
@@ -122,8 +172,9 @@ impl SmallCalls {
     /// A call of this way took so long at this rank.
     pub(super) fn record(&mut self, way: Way, seconds: f64) {
         // Both ways serve the same mix of calls: what is usual for one of them is no outlier of the other.
-        let usual = self.uses[0].seconds.max(self.uses[1].seconds);
-        let uses = &mut self.uses[way as usize];
+        let usual = self.both().map(|uses| uses.seconds).into_iter().fold(0.0, f64::max);
+        let at = self.at(way);
+        let uses = &mut self.uses[at];
         if self.served == Served::ByTheFaster && uses.made > UNCOUNTED_SMALL_USES {
             let longest = if uses.counted >= FIRST_SMALL_USES { SMALL_OUTLIER * usual } else { f64::INFINITY };
             uses.since += 1;
@@ -133,18 +184,20 @@ impl SmallCalls {
 
     /// MPI has served a call that ranks agreed on, in so long at this rank.
     pub(super) fn agreed(&mut self, seconds: f64) {
-        self.uses[Way::Mpi as usize].made += 1;
+        self.uses[0].made += 1;
         self.record(Way::Mpi, seconds);
     }
 
     /// What calls of both ways took at this rank since the last agreement, in seconds.
     pub(super) fn since(&self) -> [f64; 2] {
-        self.uses.map(|uses| uses.since_seconds)
+        self.both().map(|uses| uses.since_seconds)
     }
 
     /// The maxima of that over all ranks.
     pub(super) fn learn(&mut self, seconds: [f64; 2]) {
-        for (uses, seconds) in self.uses.iter_mut().zip(seconds) {
+        let ways = [Way::Mpi, Way::Combined].map(|way| self.at(way));
+        for (at, seconds) in ways.into_iter().zip(seconds) {
+            let uses = &mut self.uses[at];
             if uses.since > 0 {
                 let new = f64::from(uses.since);
                 // What is long ago counts less.
@@ -158,20 +211,28 @@ impl SmallCalls {
 
     /// Counted calls of the way that has fewer.
     fn counted(&self) -> f64 {
-        let [mpi, combined] = self.uses;
+        let [mpi, combined] = self.both();
         mpi.counted.min(combined.counted)
     }
 
     /// Whether both ways were measured often enough.
     pub(super) fn is_known(&self) -> bool {
-        let [mpi, combined] = self.uses;
-        let is_clear = mpi.seconds.max(combined.seconds) >= CLEAR_SMALL_RATIO * mpi.seconds.min(combined.seconds);
-        self.counted() >= if is_clear { CLEAR_SMALL_USES } else { FIRST_SMALL_USES }
+        are_known(&self.both())
+    }
+
+    /// Whether combined messages of the other form were measured often enough, and were faster than MPI.
+    fn other_form_gains(&self) -> Option<bool> {
+        let uses = self.others();
+        are_known(&uses).then(|| self.gains(&uses))
+    }
+
+    fn gains(&self, [mpi, combined]: &[Uses; 2]) -> bool {
+        combined.seconds * self.min_gain <= mpi.seconds
     }
 
     fn best(&self) -> Way {
-        let [mpi, combined] = self.uses.map(|uses| uses.seconds);
-        if self.is_known() && combined * self.min_gain <= mpi { Way::Combined } else { Way::Mpi }
+        let gains = if self.is_known() { self.gains(&self.both()) } else { self.other_form_gains() == Some(true) };
+        if gains { Way::Combined } else { Way::Mpi }
     }
 
     /// `calls` calls follow without an agreement: how many of them, from the first one, are to ask who serves them; the others go to MPI.
@@ -182,35 +243,57 @@ impl SmallCalls {
             Served::ByTheFaster => {}
         }
         if !self.is_known() {
+            match self.other_form_gains() {
+                // All of them measure the form in use.
+                Some(true) if self.both()[1].counted < FIRST_SMALL_USES => {
+                    self.divided = 0;
+                    return calls;
+                }
+                Some(false) => {
+                    self.is_short = false;
+                    self.divided = calls.min(2 * (UNCOUNTED_SMALL_USES + FIRST_SMALL_USES as u64));
+                    return self.divided;
+                }
+                _ => {}
+            }
             self.divided = calls;
             self.is_short = (calls as f64) < FIRST_SMALL_USES;
             return calls;
         }
         let best = self.best();
+        let [mpi, combined] = self.both().map(|uses| uses.seconds);
         let [best_seconds, other] = match best {
-            Way::Mpi => [0, 1],
-            Way::Combined => [1, 0],
-        }
-        .map(|way: usize| self.uses[way].seconds);
+            Way::Mpi => [mpi, combined],
+            Way::Combined => [combined, mpi],
+        };
         // Two pairs, of which the other way has one each.
         let cost = 2.0 * (other - best_seconds).max(0.0);
         self.credit += TRIAL_PART * calls as f64 * best_seconds;
         if self.divided == 0 {
-            // What few calls said may have been chance, and is made sure.
-            let is_unsure = self.counted() < FIRST_SMALL_USES && self.number >= self.surer_at;
+            // What few calls said may have been chance, and is made sure: soon at first, then in an eighth of the time at most.
+            let first = self.number + SURER_SMALL_CALLS;
+            let is_unsure = self.counted() < FIRST_SMALL_USES && self.number >= *self.surer_at.get_or_insert(first);
             if self.credit >= cost || is_unsure {
-                (self.credit, self.divided) = (0.0, PAIRS);
-                self.surer_at = self.number + SURER_AFTER;
+                (self.credit, self.divided) = (0.0, SMALL_TRIAL_CALLS);
+                let longer = (other - best_seconds) / best_seconds.max(f64::MIN_POSITIVE);
+                let calls = SURER_SMALL_CALLS.saturating_mul(longer.max(1.0) as u64);
+                self.surer_at = Some(self.number.saturating_add(calls));
             }
         }
         if best == Way::Combined { calls } else { self.divided.min(calls) }
     }
 }
 
+/// Whether MPI and combined messages were measured often enough.
+fn are_known([mpi, combined]: &[Uses; 2]) -> bool {
+    let is_clear = mpi.seconds.max(combined.seconds) >= CLEAR_SMALL_RATIO * mpi.seconds.min(combined.seconds);
+    mpi.counted.min(combined.counted) >= if is_clear { CLEAR_SMALL_USES } else { FIRST_SMALL_USES }
+}
+
 /// The times on which the choice rests.
 impl fmt::Display for SmallCalls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [mpi, combined] = self.uses;
+        let [mpi, combined] = self.both();
         write!(
             f,
             "MPI {:.3e} s in {:.0} calls, combined messages {:.3e} s in {:.0}",
@@ -281,10 +364,44 @@ mod tests {
                 ways.push(way);
             }
         }
-        // In the last one, two pairs make sure.
-        assert_eq!(ways[..4], [Way::Combined; 4]);
-        assert_eq!(share(&ways[4..]), 5.0 / 7.0);
+        assert_eq!(ways, [Way::Combined; 11]);
         assert!(calls.is_known());
+        // Two pairs make sure after some calls; as the difference is large, the next ones come late.
+        for _ in 0..8 {
+            calls.learn(calls.since());
+            for _ in 0..calls.window(15) {
+                let way = calls.next();
+                calls.record(way, if way == Way::Combined { 1e-4 } else { 1e-3 });
+                ways.push(way);
+            }
+        }
+        assert_eq!(ways.iter().filter(|way| **way == Way::Mpi).count(), 2);
+    }
+
+    /// Calls of ten windows in which combined messages have this form.
+    fn in_form(calls: &mut SmallCalls, form: Form, combined: f64) -> Vec<Way> {
+        calls.learn(calls.since());
+        calls.follow(form);
+        run(calls, 10, |way, _| if way == Way::Combined { combined } else { 1e-3 })
+    }
+
+    #[test]
+    fn each_form_of_combined_messages_has_times_of_its_own() {
+        let mut calls = measured();
+        in_form(&mut calls, Form::Rounds, 3e-4);
+        // One that comes in place of one that gains serves at once, and is left if it does not gain.
+        assert_eq!(share(&in_form(&mut calls, Form::Straight, 1e-4)[..32]), 1.0);
+        let ways = in_form(&mut calls, Form::Rounds, 3e-4);
+        assert!(share(&ways) > 0.95, "what was known is not known any more: {}", share(&ways));
+        let mut calls = measured();
+        in_form(&mut calls, Form::Rounds, 3e-4);
+        let ways = in_form(&mut calls, Form::Straight, 1.5e-3);
+        assert!(share(&ways[128..]) < 0.2, "{}", share(&ways[128..]));
+        // In place of one that does not gain, it is tried.
+        let mut calls = measured();
+        in_form(&mut calls, Form::Rounds, 2e-3);
+        let ways = in_form(&mut calls, Form::Straight, 1e-4);
+        assert!(share(&ways[..32]) < 0.5 && share(&ways[32..]) > 0.9, "{} {}", share(&ways[..32]), share(&ways[32..]));
     }
 
     /// Slow calls are all agreed on, and asked about one by one.

@@ -86,6 +86,53 @@ pub fn run(sizes: &str, one_in: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Calls of each pattern of [`sparse`], and how often they come.
+const SPARSE_CALLS: u64 = 40;
+
+/// Messages of a few sizes between some ranks of hosts with these numbers of ranks (`3,1,2`), by number: one pattern for many calls after the
+/// other, then one after the other. Every byte of every call is checked. Prints what served the last call of each pattern.
+pub fn sparse(hosts: &str) -> Result<(), String> {
+    let number = |text: &str| text.parse::<u32>().map_err(|_| format!("{text}: a number is expected"));
+    let sizes = hosts.split(',').map(number).collect::<Result<Vec<_>, _>>()?;
+    let host_of: Vec<usize> = sizes.iter().enumerate().flat_map(|(host, &n)| vec![host; n as usize]).collect();
+    let host = |rank: u32| host_of[rank as usize];
+    let hosts = sizes.len();
+    let size = |from: u32, to: u32| (1 + 7 * from as usize + 13 * to as usize) % 600;
+    let loads = |pattern: &dyn Fn(u32, u32) -> bool| {
+        Load::new(self::rank(), self::size(), |from, to| if pattern(from, to) { size(from, to) } else { 0 })
+    };
+    let mut patterns: Vec<(&str, Load)> = vec![
+        ("one pair of hosts", loads(&|from, to| host(from) == 0 && host(to) == 1)),
+        ("nothing", loads(&|_, _| false)),
+        ("a ring of hosts", loads(&|from, to| (host(from) + 1) % hosts == host(to))),
+        ("within hosts", loads(&|from, to| host(from) == host(to))),
+        ("one pair of ranks", loads(&|from, to| from + 1 == self::size() && to == 0)),
+        ("some pairs of ranks", loads(&|from, to| (from * 7 + to * 5) % 4 == 0)),
+        ("all", loads(&|_, _| true)),
+        ("to themselves", loads(&|from, to| from == to)),
+        // Larger than what is combined.
+        (
+            "one large message",
+            Load::new(self::rank(), self::size(), |from, to| if (from, to) == (1, 3) { 9000 } else { 0 }),
+        ),
+    ];
+    let session = load::session()?;
+    let mut round = 0;
+    let mut call = |load: &mut Load, name: &str| {
+        round += 1;
+        load.fill(round);
+        load.exchange(&session)?;
+        load.check(round).map_err(|e| format!("{name}: {e}"))
+    };
+    for (name, load) in &mut patterns {
+        (0..SPARSE_CALLS).try_for_each(|_| call(load, name))?;
+        if self::rank() == 0 {
+            println!("{name}: {}", session.decision());
+        }
+    }
+    (0..SPARSE_CALLS).try_for_each(|_| patterns.iter_mut().try_for_each(|(name, load)| call(load, name)))
+}
+
 /// Of 4 ranks on two hosts, rank 0 sends more to rank 2 than that expects, once: an error on the host that sees it, and nowhere else; later
 /// calls are right.
 pub fn disagreeing() -> Result<(), String> {

@@ -170,6 +170,40 @@ fn small_calls_are_right_combined_or_not() {
     assert!(never.contains("combined in 0 of 7") && !never.contains("are combined, in"), "{never}");
 }
 
+/// Bytes between some ranks only, on uneven hosts: ranks with nothing to wait for are ahead of the others, and hosts without bytes get no
+/// messages.
+#[test]
+fn sparse_calls_are_combined_where_there_are_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    for (hosts, how) in [
+        ("2,2,2,2,2", "always"),
+        ("3,1,2,1", "always,carriers=1"),
+        ("3,1,2,1", "always,radix=2"),
+        ("1,4,1,2", "always,carriers=3"),
+        ("2,3,2", "auto"),
+    ] {
+        let sizes: Vec<usize> = hosts.split(',').map(|n| n.parse().unwrap()).collect();
+        let lines = sizes.iter().enumerate().flat_map(|(host, &ranks)| vec![format!("{host}\n"); ranks]);
+        let path = directory.path().join("placement");
+        std::fs::write(&path, lines.collect::<String>()).unwrap();
+        let placement = format!("file:{}", path.display());
+        let environment = [
+            ("OPTIQ_TOPOLOGY", "star:5"),
+            ("OPTIQ_PLACEMENT", &placement),
+            ("OPTIQ_MIN_BYTES", "1GB"),
+            ("OPTIQ_COMBINE", how),
+        ];
+        let output = passes(sizes.iter().sum::<usize>() as u32, &["small-sparse", hosts], &environment);
+        if how == "always" {
+            // Radix 2 takes three rounds whatever there is to carry.
+            for pattern in ["one pair of hosts", "nothing", "a ring of hosts"] {
+                let line = output.lines().find(|line| line.starts_with(pattern)).unwrap_or_default();
+                assert!(line.contains("in 1 round"), "{line}\n{output}");
+            }
+        }
+    }
+}
+
 #[test]
 fn counts_that_disagree_in_combined_messages_are_an_error_where_they_are_seen() {
     let environment = [("OPTIQ_TOPOLOGY", "star:4"), ("OPTIQ_PLACEMENT", "rank:2"), ("OPTIQ_COMBINE", "always")];

@@ -12,6 +12,9 @@ use optiq_trace::ids::Rank;
 /// Combined messages on a communicator. See the top of the module.
 pub struct Combined {
     node: Node,
+    /// Calls since [`Combined::take_partners`], and the partners of this rank's node in them.
+    counted: u64,
+    partners: u64,
     /// Why no further call can be served.
     broken: Option<TransportError>,
 }
@@ -32,7 +35,7 @@ impl Combined {
         schedule: CombiningSchedule,
         options: CombinedOptions,
     ) -> Result<Result<Self, String>, TransportError> {
-        Ok(Node::new(comm, ranks, schedule, options)?.map(|node| Self { node, broken: None }))
+        Ok(Node::new(comm, ranks, schedule, options)?.map(|node| Self { node, counted: 0, partners: 0, broken: None }))
     }
 
     /// Has later calls follow another schedule; the same on all ranks, between the same calls.
@@ -55,6 +58,13 @@ impl Combined {
         self.node.layout.bytes()
     }
 
+    /// How many other nodes this rank's node had bytes for, or got bytes from, whichever is more: the mean of the calls since this was asked
+    /// last, rounded; none without a call. Known at one rank of the node; 0 at the others.
+    pub fn take_partners(&mut self) -> Option<u32> {
+        let (calls, partners) = (std::mem::take(&mut self.counted), std::mem::take(&mut self.partners));
+        (calls > 0).then(|| ((partners + calls / 2) / calls) as u32)
+    }
+
     /// As `MPI_Alltoallv`; collective. With `in_place`, `send` is the same as `receive`, and is sent before it is replaced.
     ///
     /// # Errors
@@ -73,25 +83,41 @@ impl Combined {
             // The other ranks of the node wait for what this one does not do any more.
             self.broken = Some(error.clone());
         }
-        result
+        self.counted += 1;
+        self.partners += u64::from(result?);
+        Ok(())
     }
 
+    /// The partners of the node, as [`Combined::take_partners`] knows them.
+    ///
     /// # Safety
     /// As [`Combined::exchange`].
-    unsafe fn exchange_once(&self, send: &Side, receive: &Side, in_place: bool) -> Result<(), TransportError> {
+    unsafe fn exchange_once(&self, send: &Side, receive: &Side, in_place: bool) -> Result<u32, TransportError> {
+        // A rank that had nothing to wait for has left the last call before others of the node packed for it. They use the other half of the
+        // memory, and counts of packed ranks are those of one call.
+        self.poll(|| Ok((self.node.have_packed(self.node.call - 1), false, true)))?;
         // SAFETY: passed on; the turn ends before this function does.
         let mut turn = unsafe { Turn::begin(&self.node, send, receive, in_place)? };
+        self.poll(|| {
+            let moved = turn.step()?;
+            Ok((turn.is_done(), moved, turn.waits_for_its_node()))
+        })?;
+        turn.verdict()
+    }
+
+    /// Repeats a step until it is done; it says whether it is, whether something moved, and whether it waits for ranks of its node only.
+    fn poll(&self, mut step: impl FnMut() -> Result<(bool, bool, bool), TransportError>) -> Result<(), TransportError> {
         let bell = self.node.bell();
         let mut backoff = Backoff::default();
         loop {
             let rung = bell.rung();
-            let moved = turn.step()?;
-            if turn.is_done() {
-                return turn.verdict();
+            let (is_done, moved, waits_for_its_node) = step()?;
+            if is_done {
+                return Ok(());
             }
             if moved {
                 backoff.moved();
-            } else if backoff.shares_processor() && turn.waits_for_its_node() {
+            } else if backoff.shares_processor() && waits_for_its_node {
                 bell.sleep(rung);
                 self.node.progress();
             } else {

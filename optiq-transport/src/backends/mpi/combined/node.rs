@@ -141,6 +141,22 @@ impl Node {
         &self.ranks[self.node as usize]
     }
 
+    /// The count of packed ranks from which on all of the node have packed for a call.
+    pub(super) fn all_packed(&self, call: u64) -> u64 {
+        call * self.here().len() as u64
+    }
+
+    /// Whether all ranks of the node have packed for a call.
+    pub(super) fn have_packed(&self, call: u64) -> bool {
+        self.counter(Layout::PACKED).load(Acquire) >= self.all_packed(call)
+    }
+
+    /// Whether this rank carries no messages.
+    pub(super) fn is_no_carrier(&self) -> bool {
+        let here = self.here().len();
+        (0..self.schedule.messages.len()).all(|number| self.schedule.carrier(number, here) != self.local)
+    }
+
     /// The value of a block's flag after a round.
     pub(super) fn mark(&self, round: u32) -> u64 {
         // Fewer than 64 rounds: there are fewer than 2^32 nodes.

@@ -3,6 +3,8 @@
 //! 1. It packs what it sends and says so; larger messages leave by themselves.
 //! 2. When all ranks of the node have packed, it sends and receives the messages that it carries, each when the blocks are there.
 //! 3. It copies what is for it into the receive buffer: from ranks of its node at once, from others as their blocks come.
+//!
+//! A rank that carries nothing and gets nothing leaves after step 1. It begins the next call when all have packed for this one.
 
 use super::super::comm::{byte, check};
 use super::super::ffi;
@@ -14,7 +16,7 @@ use crate::combining::pieces;
 use crate::error::TransportError;
 use optiq_trace::ids::Rank;
 use std::ffi::c_int;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use std::sync::atomic::Ordering::{AcqRel, Release};
 
 /// Of messages that are sent by themselves.
 const ALONE: c_int = 0;
@@ -45,13 +47,18 @@ enum Arrival {
 pub(super) struct Turn<'a> {
     c: &'a Node,
     receive: Side,
+    /// All ranks of the node have packed.
     is_packed: bool,
+    /// This rank carries nothing and gets nothing from others of its node, so that it need not wait until they have packed.
+    is_apart: bool,
     carried: Vec<Carried>,
     /// With the buffers that they are sent from.
     sends: Requests<Vec<u8>>,
     receives: Requests<Arrival>,
     /// Distances behind of nodes whose block was not copied yet.
     missing: Vec<u32>,
+    /// Other nodes that this one has bytes for, or gets bytes from, whichever is more; counted at one rank of the node.
+    partners: u32,
     /// What was found to be wrong with the sizes.
     wrong: Option<TransportError>,
 }
@@ -71,10 +78,12 @@ impl<'a> Turn<'a> {
             c,
             receive: *receive,
             is_packed: false,
+            is_apart: c.is_no_carrier() && c.here().iter().all(|&rank| receive.bytes(rank) == 0),
             carried: Vec::new(),
             sends: Requests::default(),
             receives: Requests::default(),
             missing: Vec::new(),
+            partners: 0,
             wrong: None,
         };
         // SAFETY: passed on.
@@ -181,25 +190,23 @@ impl<'a> Turn<'a> {
         }
         c.put_word(starts, nodes as usize, at);
         let packed = c.counter(Layout::PACKED).fetch_add(1, AcqRel) + 1;
-        if packed == self.all_packed() {
+        if packed == c.all_packed(call) {
             c.bell().ring();
         }
         Ok(())
-    }
-
-    /// The count of packed ranks from which on all of the node have packed for this call.
-    fn all_packed(&self) -> u64 {
-        self.c.call * self.c.here().len() as u64
     }
 
     /// Does what can be done without waiting; whether there was anything.
     pub(super) fn step(&mut self) -> Result<bool, TransportError> {
         let mut moved = self.complete()?;
         if !self.is_packed {
-            if self.c.counter(Layout::PACKED).load(Acquire) < self.all_packed() {
+            if !self.c.have_packed(self.c.call) {
                 return Ok(moved);
             }
             self.is_packed = true;
+            if self.c.local == 0 {
+                self.partners = self.partners();
+            }
             self.carry()?;
             self.copy_from_own_node()?;
             moved = true;
@@ -224,7 +231,7 @@ impl<'a> Turn<'a> {
 
     /// Whether nothing is left to do.
     pub(super) fn is_done(&self) -> bool {
-        self.is_packed
+        (self.is_packed || self.is_apart)
             && self.missing.is_empty()
             && self.sends.is_empty()
             && self.receives.is_empty()
@@ -237,9 +244,21 @@ impl<'a> Turn<'a> {
         self.sends.is_empty() && self.receives.is_empty() && !self.carried.iter().any(from_others)
     }
 
-    /// What was wrong with the sizes, if anything.
-    pub(super) fn verdict(self) -> Result<(), TransportError> {
-        self.wrong.map_or(Ok(()), Err)
+    /// What was wrong with the sizes, if anything; the partners of the node, where they are counted.
+    pub(super) fn verdict(self) -> Result<u32, TransportError> {
+        self.wrong.map_or(Ok(self.partners), Err)
+    }
+
+    /// Counts other nodes with bytes for ranks of this one, and such for which ranks of this one have bytes; the larger number.
+    fn partners(&self) -> u32 {
+        let (c, here) = (self.c, self.c.here().len());
+        let sends = |&distance: &usize| {
+            let start = |local, number| c.word(c.layout.starts(c.call, local), number);
+            (0..here).any(|local| start(local, distance + 1) > start(local, distance))
+        };
+        let receives = |&distance: &usize| self.expected_of_node(distance as u32) > 0;
+        let others = 1..c.schedule.nodes as usize;
+        others.clone().filter(sends).count().max(others.filter(receives).count()) as u32
     }
 
     /// Begins to carry: messages with one block, whose ends are known, at once.
