@@ -136,6 +136,8 @@ schemas! {
     InfoOptions: "info-options",
     /// `optiq info --constants`.
     InfoConstants: "info-constants",
+    /// `optiq info --discovery`.
+    InfoDiscovery: "info-discovery",
     /// `optiq info --scores`.
     InfoScores: "info-scores",
     /// `optiq generate`.

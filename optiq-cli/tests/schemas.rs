@@ -208,6 +208,7 @@ fn documents_are_as_their_schemas_say() {
         ("info", "info --json"),
         ("info-options", "info -cf --json"),
         ("info-constants", "info --constants --json"),
+        ("info-discovery", "info --discovery --json"),
         ("info-scores", "info --scores --topology torus:4x4 --json"),
         ("generate", "generate conf --output g --json"),
     ] {

@@ -3,7 +3,8 @@
 //!
 //! Which host a rank is on is no guess: ranks whose processors have the same name share one. That one switch joins the hosts is
 //! one, and so is the rate, which is measured between a few pairs of hosts ([`RateProbe`], [`link_rate`]). A wrong guess costs
-//! speed: planned paths carry every byte to its rank whatever the network is.
+//! speed: planned paths carry every byte to its rank whatever the network is. Where a process manager tells the switches above each
+//! host, those join them instead (decision 074).
 
 use crate::constants::{
     PROBE_FIRST_BYTES, PROBE_IN_FLIGHT, PROBE_LARGEST_BYTES, PROBE_REPETITIONS, PROBE_STEADY, SHARED_RATE,
@@ -11,7 +12,7 @@ use crate::constants::{
 use crate::placement::Placement;
 use optiq_net::text_file::shorten;
 use optiq_net::units::format_rate;
-use optiq_net::{NetError, Network, NodeId};
+use optiq_net::{NetError, Network, NodeId, SwitchPath, SwitchTree};
 use optiq_transport::Rank;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -26,6 +27,10 @@ pub struct GuessedHosts {
     per_host: Option<u32>,
     /// Two names that were taken for one host.
     merged: Option<(String, String)>,
+    /// The switches above the hosts, if somebody told them.
+    tree: Option<SwitchTree>,
+    /// Who told more of the hosts than their processors' names, as the end of a sentence.
+    told_by: Option<String>,
 }
 
 /// A name in small letters, without its domain, and that domain. An IP address has none.
@@ -37,6 +42,12 @@ fn parts(name: &str) -> (String, Option<String>) {
         }
         _ => (lower, None),
     }
+}
+
+/// Whether two names are those of one host: they differ in case only, or one of them has no domain.
+pub fn same_host(one: &str, other: &str) -> bool {
+    let (one, other) = (parts(one), parts(other));
+    one.0 == other.0 && (one.1 == other.1 || one.1.is_none() || other.1.is_none())
 }
 
 impl GuessedHosts {
@@ -72,7 +83,7 @@ impl GuessedHosts {
             }
             host_of.push(host);
         }
-        Self { names, host_of, per_host: None, merged }
+        Self { names, host_of, per_host: None, merged, tree: None, told_by: None }
     }
 
     /// `per_host` ranks to a host, in rank order, as `OPTIQ_PLACEMENT=rank:K` says.
@@ -80,7 +91,65 @@ impl GuessedHosts {
         let per_host = per_host.max(1);
         let host_of: Vec<NodeId> = (0..ranks).map(|rank| NodeId((rank / per_host as usize) as u32)).collect();
         let names = (0..ranks.div_ceil(per_host as usize)).map(|host| format!("h{host}")).collect();
-        Self { names, host_of, per_host: Some(per_host), merged: None }
+        Self { names, host_of, per_host: Some(per_host), merged: None, tree: None, told_by: None }
+    }
+
+    /// The same hosts below the switches of `paths`, one for each rank, which `told_by` tells.
+    ///
+    /// # Errors
+    /// A sentence if ranks of one host have paths to two nodes, those of two hosts to one node, or the paths contradict each other.
+    pub fn below(mut self, paths: &[SwitchPath], told_by: &str) -> Result<Self, String> {
+        let mut of_host: Vec<Option<(usize, &SwitchPath)>> = vec![None; self.len()];
+        let mut host_of_node: BTreeMap<&str, NodeId> = BTreeMap::new();
+        for (rank, (host, path)) in self.host_of.iter().zip(paths).enumerate() {
+            let name = &self.names[host.index()];
+            match &mut of_host[host.index()] {
+                Some((first, known)) if *known != path => {
+                    return Err(format!(
+                        "ranks {first} and {rank} are both on \"{}\", but their addresses are those of \"{}\" and \"{}\"",
+                        shorten(name),
+                        shorten(&known.node),
+                        shorten(&path.node)
+                    ));
+                }
+                Some(_) => {}
+                empty @ None => *empty = Some((rank, path)),
+            }
+            let other = *host_of_node.entry(&path.node).or_insert(*host);
+            if other != *host {
+                return Err(format!(
+                    "the address of rank {rank} is that of \"{}\", which \"{}\" and \"{}\" would both be",
+                    shorten(&path.node),
+                    shorten(&self.names[other.index()]),
+                    shorten(name)
+                ));
+            }
+            if self.per_host.is_none() && !same_host(name, &path.node) {
+                return Err(format!(
+                    "rank {rank} runs on \"{}\", but its address is that of \"{}\"",
+                    shorten(name),
+                    shorten(&path.node)
+                ));
+            }
+        }
+        let paths: Vec<SwitchPath> = of_host.into_iter().flatten().map(|(_, path)| path.clone()).collect();
+        if paths.len() != self.len() {
+            return Err(format!("{} of {} hosts have an address", paths.len(), self.len()));
+        }
+        let tree = SwitchTree::new(&paths).map_err(|e| e.to_string())?;
+        if self.per_host.is_some() {
+            self.names = paths.into_iter().map(|path| path.node).collect();
+        }
+        self.tree = Some(tree);
+        self.told_by = Some(told_by.to_owned());
+        Ok(self)
+    }
+
+    /// The same hosts, which `told_by` confirms.
+    #[must_use]
+    pub fn confirmed(mut self, told_by: &str) -> Self {
+        self.told_by = Some(told_by.to_owned());
+        self
     }
 
     /// Number of hosts.
@@ -93,11 +162,18 @@ impl GuessedHosts {
         self.names.is_empty()
     }
 
-    /// One switch with these hosts, whose links carry `rate` bytes per second in each direction.
+    /// One switch with these hosts, whose links carry `rate` bytes per second in each direction; or the switches that were told, where
+    /// those above others carry `share` (1: all) of what the hosts below can send.
     ///
     /// # Errors
     /// [`NetError::TooLarge`] beyond `most` hosts and switches.
-    pub fn network(&self, rate: u64, most: usize) -> Result<Network, NetError> {
+    pub fn network(&self, rate: u64, share: f64, most: usize) -> Result<Network, NetError> {
+        if let Some(tree) = &self.tree {
+            // A processor may have the name of a switch.
+            let plain = || (0..self.len()).map(|host| format!("host-{host}")).collect::<Vec<_>>();
+            let built = tree.network(&self.names, rate, share, most);
+            return built.or_else(|_| tree.network(&plain(), rate, share, most));
+        }
         let plain = format!("star:{},capacity={}", self.len(), format_rate(rate as f64));
         if self.names.iter().enumerate().all(|(host, name)| *name == format!("h{host}")) {
             return Network::from_spec_within(&plain, most);
@@ -114,7 +190,9 @@ impl GuessedHosts {
 
     /// Whether a network that somebody measured before is this machine's: one switch that has all of these hosts.
     pub fn are_on(&self, network: &Network) -> bool {
-        let one_switch = network.vertices() == network.hosts() + 1 && network.links().len() == 2 * network.hosts();
+        let one_switch = self.tree.is_none()
+            && network.vertices() == network.hosts() + 1
+            && network.links().len() == 2 * network.hosts();
         let all = match self.per_host {
             Some(_) => network.hosts() == self.len(),
             None => self.names.iter().all(|name| network.host(name).is_some_and(|host| network.is_host(host))),
@@ -123,23 +201,41 @@ impl GuessedHosts {
     }
 
     /// The first ranks of pairs of hosts between which rates are measured, one that sends and one that receives: no host is in
-    /// two pairs, and the two of a pair are far apart where neighbours have neighbouring ranks.
+    /// two pairs, and the two of a pair are far apart where neighbours have neighbouring ranks, or below different switches.
     pub fn pairs(&self) -> Vec<(Rank, Rank)> {
         let half = self.len() / 2;
         let mut first = vec![Rank(0); self.len()];
         for (rank, host) in self.host_of.iter().enumerate().rev() {
             first[host.index()] = Rank(rank as u32);
         }
-        (0..half).map(|host| (first[host], first[host + half])).collect()
+        let order = self.tree.as_ref().map_or_else(|| (0..self.len()).collect(), SwitchTree::order);
+        (0..half).map(|i| (first[order[i]], first[order[i + half]])).collect()
     }
 
-    /// Where they are from, in words.
-    pub fn origin(&self) -> &'static str {
-        if self.per_host.is_some() { "OPTIQ_PLACEMENT" } else { "processor names" }
+    /// Whether the switches above the hosts were told.
+    pub fn has_switches(&self) -> bool {
+        self.tree.is_some()
+    }
+
+    /// What they are, and who says so: `one switch with 4 hosts, guessed from processor names`.
+    pub fn describe(&self) -> String {
+        let names = if self.per_host.is_some() { "OPTIQ_PLACEMENT" } else { "processor names" };
+        let hosts = self.len();
+        match (&self.tree, &self.told_by) {
+            (Some(tree), Some(who)) => format!("{} switches with {hosts} hosts, told by {who}", tree.switches()),
+            (_, Some(who)) => format!("one switch with {hosts} hosts, guessed from {names}, which {who}"),
+            (_, None) => format!("one switch with {hosts} hosts, guessed from {names}"),
+        }
+    }
+
+    /// What the user should know: about the names, and about switches that nobody told.
+    pub fn notes(&self) -> Vec<String> {
+        let switches = self.tree.as_ref().and_then(SwitchTree::note).map(|note| format!("OPTIQ_TOPOLOGY=auto: {note}"));
+        self.note().into_iter().chain(switches).collect()
     }
 
     /// What the user should know about the names.
-    pub fn note(&self) -> Option<String> {
+    fn note(&self) -> Option<String> {
         let (one, other) = self.merged.as_ref()?;
         Some(format!(
             "OPTIQ_TOPOLOGY=auto: the processors \"{}\" and \"{}\" differ only in case or domain, and are taken for one host; \
@@ -209,6 +305,14 @@ pub struct LinkRate {
     pub shared: Option<u64>,
 }
 
+impl LinkRate {
+    /// The part of what hosts can send that the links above their switches carry: all, unless the pairs were seen to share links.
+    /// In thousandths, so that all ranks have the same number.
+    pub fn share_permille(&self) -> u64 {
+        self.shared.map_or(1000, |mean| (mean.saturating_mul(1000) / self.bytes_per_second.max(1)).clamp(1, 1000))
+    }
+}
+
 /// The rate of a link, in whole numbers, so that all ranks find the same: `together` are the rates of all pairs at once, `alone`
 /// is that of one pair while no other sends. The larger of `alone` and the third quartile of `together` counts: what disturbs a
 /// measurement makes it slower, a slow host spoils some pairs, and links that pairs share spoil `together`.
@@ -245,13 +349,13 @@ mod tests {
     fn ranks_of_one_name_share_a_host() {
         let two = hosts(&["b", "a", "b", "a"]);
         assert_eq!((two.len(), numbers(&two), two.note()), (2, vec![0, 1, 0, 1], None));
-        let network = two.network(12_500_000, 100).unwrap();
+        let network = two.network(12_500_000, 1.0, 100).unwrap();
         assert_eq!(network.spec(), "star:2,capacity=12.5MB/s,names=b,a");
         assert_eq!((network.unit_capacity(), network.host("a")), (12.5e6, Some(NodeId(1))));
         let placement = two.placement(&network);
         assert_eq!(placement.ranks(NodeId(0)), [Rank(0), Rank(2)]);
         assert_eq!(placement.provenance().to_string(), "processor names, of which one host each was made");
-        assert!(matches!(two.network(1, 2), Err(NetError::TooLarge { .. })));
+        assert!(matches!(two.network(1, 1.0, 2), Err(NetError::TooLarge { .. })));
     }
 
     #[test]
@@ -269,10 +373,10 @@ mod tests {
     #[test]
     fn names_that_no_specification_holds_do_no_harm() {
         for strange in ["1234", "a,b", "x=y", "a[1", "s0", "", " ", "é n"] {
-            let network = hosts(&[strange, "other"]).network(1, 100).unwrap();
+            let network = hosts(&[strange, "other"]).network(1, 1.0, 100).unwrap();
             assert_eq!((network.hosts(), network.vertices()), (2, 3), "{strange}");
         }
-        assert_eq!(hosts(&["h0", "h1"]).network(1_000_000, 9).unwrap().spec(), "star:2,capacity=1MB/s");
+        assert_eq!(hosts(&["h0", "h1"]).network(1_000_000, 1.0, 9).unwrap().spec(), "star:2,capacity=1MB/s");
     }
 
     #[test]
@@ -282,6 +386,38 @@ mod tests {
         assert_eq!(spread.pairs(), [(Rank(0), Rank(4)), (Rank(2), Rank(6))]);
         assert_eq!(hosts(&["a", "b", "c"]).pairs(), [(Rank(0), Rank(1))]);
         assert!(hosts(&["a", "a"]).pairs().is_empty());
+    }
+
+    fn told(addresses: &[&str]) -> Vec<SwitchPath> {
+        addresses.iter().map(|text| SwitchPath::parse(text, "switch.switch.node").unwrap()).collect()
+    }
+
+    #[test]
+    fn switches_that_were_told_join_the_hosts() {
+        let addresses = ["t.a.n1", "t.a.n1", "t.b.n2", "t.a.n3", "t.b.n4"];
+        let names = hosts(&["n1", "n1.site", "n2", "N3", "n4"]);
+        let below = names.clone().below(&told(&addresses), "Slurm").unwrap();
+        assert_eq!(below.describe(), "3 switches with 4 hosts, told by Slurm");
+        let network = below.network(1000, 0.5, 100).unwrap();
+        assert_eq!((network.hosts(), network.vertices()), (4, 7));
+        let distance = |from, to| network.distance(NodeId(from), NodeId(to));
+        assert_eq!((distance(0, 2), distance(0, 1)), (2, 4));
+        // Rates are measured between hosts below different switches.
+        assert_eq!(below.pairs(), [(Rank(0), Rank(2)), (Rank(3), Rank(4))]);
+        assert!(!below.are_on(&Network::from_spec("star:4,names=n[1-4]").unwrap()));
+        let by_rank = GuessedHosts::in_rank_order(2, 1).below(&told(&["t.a.x", "t.b.y"]), "Slurm").unwrap();
+        assert_eq!(by_rank.network(1, 1.0, 9).unwrap().name(NodeId(1)), "y");
+        for (names, addresses, expected) in [
+            (&["n1", "n1"][..], ["t.a.n1", "t.a.n2"], "ranks 0 and 1 are both on \"n1\""),
+            (&["n1", "n2"], ["t.a.n1", "t.a.n1"], "the address of rank 1 is that of \"n1\", which \"n1\" and \"n2\""),
+            (&["n1", "n2"], ["t.a.n1", "t.a.n3"], "rank 1 runs on \"n2\", but its address is that of \"n3\""),
+            (&["n1", "n2"], ["t.a.n1", "a.t.n2"], "\"t\" is below"),
+        ] {
+            let error = hosts(names).below(&told(&addresses), "Slurm").unwrap_err();
+            assert!(error.contains(expected) || error.contains("\"a\" is below"), "{error}");
+        }
+        let share = |shared| LinkRate { bytes_per_second: 1000, shared }.share_permille();
+        assert_eq!((share(None), share(Some(250)), share(Some(0)), share(Some(5000))), (1000, 250, 1, 1000));
     }
 
     #[test]

@@ -73,7 +73,11 @@ pub const KINDS: &[Entry] = &[
         "p=16,l=24,s=24,h=16,g=9 with links of 16 GiB/s to hosts, 5.25 GiB/s within and 4.37 GiB/s between groups",
         "dragonfly+:3456",
     ),
-    entry("file:PATH", "any network, from a file", ""),
+    entry(
+        "file:PATH",
+        "any network, from a file, or from files that tools of a fabric print, with + between several",
+        "",
+    ),
 ];
 
 /// Options of specifications; files have none.

@@ -13,9 +13,9 @@
 //! | `dragonfly:5586` | `p=7,a=14,h=4,g=57`: as many hosts as in Yoga and Chabbi's evaluation, after NERSC's Edison | 10 GB/s to hosts, 5.25 GB/s local, 4.7 GB/s global |
 //! | `dragonfly+:p=16,l=24,s=24,h=16,g=9` | hosts per leaf, leaves and spines per group, global links per spine, groups (s h + 1 unless given) | 1 GB/s |
 //! | `dragonfly+:3456` | the one just above, of Kang et al. 2019, section 2.1 | 16 GiB/s to hosts, 5.25 GiB/s local, 4.37 GiB/s global |
-//! | `file:net.toml`, or `net.toml` if there is such a file | see [`Network::from_toml`]; the rest of the text is the path | |
+//! | `file:net.toml`, or `net.toml` if there is such a file | see [`Network::from_toml`]; or files of a fabric, with `+` between several, see [`crate::import`]; the rest of the text is the path | |
 //!
-//! `auto` is none of them: a program that runs under MPI guesses then, and [`Network::from_spec`] says so.
+//! `auto` is none of them: a program that runs under MPI discovers its network then, and [`Network::from_spec`] says so.
 //!
 //! | option | meaning |
 //! | --- | --- |
@@ -96,7 +96,8 @@ impl Network {
     /// `dragonfly+:p=16,l=24,s=24,h=16,g=9` or `dragonfly+:3456`, with `,capacity=`, `,routing=`, `,rails=`,
     /// `,adapters=`, `,nodes=` (also on stars), and on dragonflies `,terminal=`, `,local=`, `,global=` capacities. All but files with `,io=0+10@2GB/s`,
     /// the I/O hosts, and with `,names=node[001-144]` or `,hosts=FILE`, the names of all hosts. The path of a file needs no `file:`
-    /// before it if the file is there.
+    /// before it if the file is there. It may be a file that the tools of a fabric print, or several with `+` between them
+    /// ([`crate::import`]).
     ///
     /// # Errors
     /// [`NetError::Spec`] for a specification or file that cannot be read or is too large ([`MAX_HOSTS`],
@@ -127,7 +128,7 @@ impl Network {
         // A lone `-` is standard input, which is read as a file.
         let base_text = base.trim();
         let mut network = match base_text.strip_prefix("file:").or((base_text == STANDARD).then_some(STANDARD)) {
-            Some(path) => Network::from_file_within(Path::new(path), most)?,
+            Some(paths) => Network::from_files_within(paths, most)?,
             None => match SwitchedSpec::parse(&base)? {
                 Some(switched) => within(switched.vertices()).and_then(|()| switched.build())?,
                 None => {

@@ -16,6 +16,7 @@ mod busy_links;
 pub mod c_api;
 mod config;
 pub mod constants;
+pub mod discovery;
 mod error;
 #[cfg(feature = "mpi")]
 mod given_transport;
@@ -25,7 +26,6 @@ pub mod io;
 #[cfg(feature = "mpi")]
 mod learned;
 pub mod logger;
-#[cfg(feature = "mpi")]
 mod networks;
 #[cfg(feature = "mpi")]
 mod session;

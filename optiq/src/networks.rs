@@ -3,16 +3,23 @@
 use optiq_net::spec::has_kind;
 use optiq_net::{NetError, Network};
 use parking_lot::Mutex;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+#[cfg(feature = "mpi")]
+use std::sync::OnceLock;
 
 /// The last network that was made without a file, with the specification that it was made from.
 static LAST: Mutex<Option<(String, Arc<Network>)>> = Mutex::new(None);
 
+/// Whether `spec` is the path of a file, or several: it has no kind, or `file:`.
+pub(crate) fn is_file(spec: &str) -> bool {
+    !has_kind(spec) || spec.trim_start().starts_with("file:")
+}
+
 /// Whether `spec` names files, which may be others on other hosts and at another time.
 pub(crate) fn reads_files(spec: &str) -> bool {
-    let is_file = |part: &str| part.trim_start().strip_prefix("hosts").is_some_and(|p| p.trim_start().starts_with('='));
-    // Without a kind it is the path of a file.
-    !has_kind(spec) || spec.trim_start().starts_with("file:") || spec.split(',').any(is_file)
+    let names_hosts =
+        |part: &str| part.trim_start().strip_prefix("hosts").is_some_and(|p| p.trim_start().starts_with('='));
+    is_file(spec) || spec.split(',').any(names_hosts)
 }
 
 /// The network of the specification `spec`, unless it has more than `most` hosts and switches. The error is a sentence.
@@ -31,14 +38,17 @@ pub(crate) fn network(spec: &str, most: usize) -> Result<Arc<Network>, String> {
 }
 
 /// The first network of the process that was guessed, in words.
+#[cfg(feature = "mpi")]
 static GUESSED: OnceLock<String> = OnceLock::new();
 
-/// Keeps for reports what was guessed; the first one counts.
+/// Keeps for reports what was guessed or discovered; the first one counts.
+#[cfg(feature = "mpi")]
 pub(crate) fn guessed(text: String) {
     GUESSED.get_or_init(|| text);
 }
 
-/// The line of a report about a network that was guessed; empty if none was.
+/// The line of a report about a network that was guessed or discovered; empty if none was.
+#[cfg(feature = "mpi")]
 pub(crate) fn guessed_line() -> String {
     GUESSED.get().map_or_else(String::new, |text| format!("  network: {text}\n"))
 }

@@ -68,9 +68,17 @@ pub const OPTIONS: &[OptionRecord] = &[
         name: "OPTIQ_TOPOLOGY",
         takes: "topology specification, or auto",
         default: "",
-        doc: "The network, as `torus:4x4`, `fattree:k=8,names=node[001-128]` or `file:net.toml`; see `optiq-topology`(7). auto takes every processor name for a host, joins them by one switch, and measures the rate of the links at first use, in 0.05 s; a wrong guess costs speed, never data; in the environment it gives way to a topology in a file. Without it every call goes to plain MPI; `optiq wrap` sets auto.",
+        doc: "The network, as `torus:4x4`, `fattree:k=8,names=node[001-128]` or `file:net.toml`; see `optiq-topology`(7). auto discovers it: from OPTIQ_TOPOLOGY_FILES, from what Slurm and other process managers tell, or it takes every processor name for a host and joins them by one switch; rates that nobody tells are measured at first use, in 0.05 s; `optiq info --discovery` shows it; a wrong guess costs speed, never data; in the environment it gives way to a topology in a file. Without it every call goes to plain MPI; `optiq wrap` sets auto.",
         scope: Scope::Communicator,
         set: |c, v| put(&mut c.topology, Some(v.into())),
+    },
+    OptionRecord {
+        name: "OPTIQ_TOPOLOGY_FILES",
+        takes: "FILE[+FILE]...",
+        default: "",
+        doc: "Where OPTIQ_TOPOLOGY=auto looks first: a network file, or files that the tools of the fabric print (ibnetdiscover, OpenSM, Slurm's topology.conf; see `optiq-fabric-import`(1)), joined; for `optiq.conf` of a machine. Not used for a job with a host that is not in them.",
+        scope: Scope::Communicator,
+        set: |c, v| put(&mut c.topology_files, Some(v.into())),
     },
     OptionRecord {
         name: "OPTIQ_BACKGROUND",

@@ -365,6 +365,7 @@ mod tests {
         // These name files or networks: that such a thing exists is looked for later.
         let any = [
             "OPTIQ_TOPOLOGY",
+            "OPTIQ_TOPOLOGY_FILES",
             "OPTIQ_BACKGROUND",
             "OPTIQ_COUNTERS",
             "OPTIQ_BUSY_LINKS",

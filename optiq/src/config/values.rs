@@ -58,6 +58,8 @@ pub struct Config {
     pub busy_links: Option<String>,
     /// `OPTIQ_MAX_HOSTS`.
     pub max_hosts: usize,
+    /// Files with the network, which `OPTIQ_TOPOLOGY=auto` looks at; `+` stands between several.
+    pub topology_files: Option<String>,
     /// `OPTIQ_PLACEMENT`.
     pub placement: PlacementRule,
     /// `OPTIQ_ALGORITHM`.
@@ -248,6 +250,7 @@ impl Default for Config {
             counters: None,
             busy_links: None,
             max_hosts: 131_072,
+            topology_files: None,
             placement: PlacementRule::Auto,
             algorithm: Algorithm::Auto,
             planner: PlannerChoice::Auto,
@@ -299,6 +302,8 @@ impl Config {
         let local = Config {
             // The rate of a network that is guessed is measured together.
             topology: topology.clone().filter(|spec| is_auto(spec)).map(|_| AUTO.into()),
+            // What is in them is compared.
+            topology_files: None,
             background: self.background.clone().filter(|_| self.measures_background()),
             calibration: calibration.as_ref().map(|_| String::new()),
             progress: false,

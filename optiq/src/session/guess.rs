@@ -1,6 +1,6 @@
 //! `OPTIQ_TOPOLOGY=auto`: what a rank makes of its configuration then, and the rate of the links, which ranks measure together.
 //!
-//! The hosts are made of the processors' names, which all ranks have, so that all make the same. The rate is that of a
+//! The hosts are what [`crate::discovery`] found, which is the same on all ranks. The rate is that of a
 //! calibration file of this machine, or of an earlier session of all of these ranks, or it is measured: all pairs of hosts at
 //! once, then one alone, each for [`PROBE_SECONDS`]. Who has nothing to send sleeps
 //! meanwhile, since ranks that spin would take the processors of those that measure.
@@ -14,7 +14,7 @@ use optiq_lower::constants::{PROBE_IN_FLIGHT, PROBE_LARGEST_BYTES, PROBE_SECONDS
 use optiq_lower::guessed_network::{GuessedHosts, LinkRate, RateProbe, link_rate};
 use optiq_lower::machine::MachineRecord;
 use optiq_lower::model::CostModel;
-use optiq_lower::placement::{Placement, PlacementRule};
+use optiq_lower::placement::Placement;
 use optiq_net::Network;
 use optiq_net::fingerprint::Fingerprint;
 use optiq_net::text_file::shorten;
@@ -30,6 +30,9 @@ use std::time::{Duration, Instant};
 
 /// The rate that this process measured last, in bytes per second; 0 before.
 static MEASURED: AtomicU64 = AtomicU64::new(0);
+
+/// The share of links between switches that was measured with it, in thousandths.
+static SHARE: AtomicU64 = AtomicU64::new(1000);
 
 /// The capacity of links until they are measured, in bytes per second. Nothing is planned with it.
 const NOT_YET_MEASURED: u64 = 1_000_000_000;
@@ -52,35 +55,20 @@ pub(super) struct Guess {
 
 impl Guess {
     /// What this rank makes of its configuration. Nothing where there is one host, and so no network.
-    pub(super) fn local(names: &[String], config: &Config, mpi_library: &str) -> Result<Option<LocalSetup>, String> {
+    pub(super) fn local(hosts: GuessedHosts, config: &Config, mpi_library: &str) -> Result<Option<LocalSetup>, String> {
         if config.background_file().is_some() {
             return Err("OPTIQ_BACKGROUND names links of a network that is known, and OPTIQ_TOPOLOGY is auto".into());
         }
-        let hosts = match &config.placement {
-            PlacementRule::Auto | PlacementRule::Names => GuessedHosts::from_processors(names),
-            PlacementRule::Ranks { per_host } => GuessedHosts::in_rank_order(names.len(), *per_host),
-            PlacementRule::File(_) => {
-                return Err("OPTIQ_PLACEMENT names a file, and OPTIQ_TOPOLOGY=auto has no hosts that it could name; \
-                            auto, names or rank:K is expected"
-                    .into());
-            }
-        };
         if hosts.len() < 2 {
             return Ok(None);
         }
         let record = config.calibration.as_deref().map(|file| MachineRecord::read(Path::new(file)));
         let record = record.transpose().map_err(|e| format!("OPTIQ_CALIBRATION: {e}"))?;
-        let mut guess = Self {
-            notes: hosts.note().into_iter().collect(),
-            hosts,
-            rate: None,
-            has_model: false,
-            max_hosts: config.max_hosts,
-        };
+        let mut guess = Self { notes: hosts.notes(), hosts, rate: None, has_model: false, max_hosts: config.max_hosts };
         let file = config.calibration.as_deref().unwrap_or_default();
         let usable = record.filter(|record| guess.is_of_this_machine(record, file));
         let rate = guess.rate.as_ref().map_or(NOT_YET_MEASURED, |(rate, _)| *rate);
-        let network = guess.network(rate)?;
+        let network = guess.network(rate, 1000)?;
         let model = usable.map(|record| {
             // A file that gives no rate has no network that could be another one.
             let measured = guess.rate.is_some().then(|| network.fingerprint());
@@ -95,6 +83,12 @@ impl Guess {
     /// Whether a calibration is of this machine, or does not say of which it is; with the rate of the links, if it has one.
     fn is_of_this_machine(&mut self, record: &MachineRecord, file: &str) -> bool {
         let Some(measured) = &record.measurement else { return true };
+        if self.hosts.has_switches() {
+            self.notes.push(format!(
+                "OPTIQ_CALIBRATION: calibration file {file} has no rates for the switches that the process manager tells, and is not used"
+            ));
+            return false;
+        }
         match Network::from_spec_within(&measured.topology, self.max_hosts).ok().filter(|net| self.hosts.are_on(net)) {
             Some(network) => {
                 self.rate = Some((network.unit_capacity().max(1.0) as u64, file.to_owned()));
@@ -111,8 +105,9 @@ impl Guess {
         }
     }
 
-    fn network(&self, rate: u64) -> Result<Arc<Network>, String> {
-        self.hosts.network(rate, self.max_hosts).map(Arc::new).map_err(networks::told)
+    fn network(&self, rate: u64, share_permille: u64) -> Result<Arc<Network>, String> {
+        let share = share_permille as f64 / 1000.0;
+        self.hosts.network(rate, share, self.max_hosts).map(Arc::new).map_err(networks::told)
     }
 
     /// A number that ranks compare: those that would measure, or have a cost model, while others would not or have none, must
@@ -124,30 +119,29 @@ impl Guess {
     /// The network with the rate of its links; collective, if none is known.
     pub(super) fn settle(self, comm: &Communicator, network: Arc<Network>) -> Result<Arc<Network>, Error> {
         let start = Instant::now();
-        let (network, rate, origin) = match &self.rate {
-            Some((rate, file)) => (network, *rate, format!("as in {file}")),
+        let (network, rate, share, origin) = match &self.rate {
+            Some((rate, file)) => (network, *rate, 1000, format!("as in {file}")),
             None => {
-                let mut known = [MEASURED.load(Relaxed) as i64];
+                let mut known = [MEASURED.load(Relaxed) as i64, SHARE.load(Relaxed) as i64];
                 comm.all_min(&mut known)?;
-                let (rate, origin) = match known[0] {
-                    known if known > 0 => (known as u64, "measured before".to_owned()),
+                let (rate, share, origin) = match known {
+                    [rate, share] if rate > 0 => (rate as u64, share as u64, "measured before".to_owned()),
                     _ => {
                         let found = measure(comm, &self.hosts)?;
                         self.say_shared(comm, &found);
                         let took = start.elapsed().as_secs_f64() * 1e3;
-                        (found.bytes_per_second, format!("measured in {took:.0} ms"))
+                        (found.bytes_per_second, found.share_permille(), format!("measured in {took:.0} ms"))
                     }
                 };
                 MEASURED.store(rate, Relaxed);
-                (self.network(rate).map_err(Error::Setup)?, rate, origin)
+                SHARE.store(share, Relaxed);
+                (self.network(rate, share).map_err(Error::Setup)?, rate, share, origin)
             }
         };
-        let text = format!(
-            "one switch with {} hosts, guessed from {}; links of {}, {origin}",
-            self.hosts.len(),
-            self.hosts.origin(),
-            format_rate(rate as f64)
-        );
+        let mut text = format!("{}; links of {}, {origin}", self.hosts.describe(), format_rate(rate as f64));
+        if self.hosts.has_switches() && share < 1000 {
+            text += &format!("; links above a switch carry {:.0} % of what its hosts can send", share as f64 / 10.0);
+        }
         if comm.rank() == Rank(0) {
             self.notes.iter().for_each(|note| logger::warn_once(note));
             log::info!("network: {text}");
@@ -157,7 +151,9 @@ impl Guess {
     }
 
     fn say_shared(&self, comm: &Communicator, found: &LinkRate) {
-        let Some(together) = found.shared.filter(|_| comm.rank() == Rank(0)) else { return };
+        // Where switches are known, what pairs share is taken for the capacity of the links between them.
+        let is_said = comm.rank() == Rank(0) && !self.hosts.has_switches();
+        let Some(together) = found.shared.filter(|_| is_said) else { return };
         logger::warn_once(&format!(
             "OPTIQ_TOPOLOGY=auto: the network does not look like one switch: {} pairs of hosts reach {} each on average when all \
              send at once, and one alone {}; a topology that describes the network gains more",

@@ -28,6 +28,7 @@ mod follow;
 mod forecast;
 mod guess;
 mod i32_counts;
+mod job_surroundings;
 mod learning;
 mod load;
 mod operation;

@@ -2,15 +2,16 @@
 
 use super::call_stack;
 use super::guess::{Guess, LocalSetup};
+use super::job_surroundings::JobSurroundings;
 use super::learning::Learning;
 use super::load::LoadFollower;
 use super::parts::Parts;
 use crate::config::Config;
 use crate::constants::{CALIBRATION_REDUCTIONS, MOST_CALIBRATION_SECONDS};
+use crate::discovery::Found;
 use crate::error::Error;
 use crate::given_transport;
 use crate::logger;
-use crate::networks;
 use optiq_lower::choices::{Algorithm, TransportChoice};
 use optiq_lower::machine::MachineRecord;
 use optiq_lower::model::CostModel;
@@ -86,9 +87,9 @@ impl Fabric {
     /// Collective. The inner error is why calls go to plain MPI; it is the same way on all ranks.
     pub(super) fn new(comm: &Rc<Communicator>, config: &Config) -> Result<Result<Self, String>, Error> {
         let mut parts = Parts::begin();
-        let names = processor_names(comm)?;
+        let surroundings = JobSurroundings::gather(comm, config)?;
         parts.end("names");
-        let local = Self::local(&names, config, &comm.library_version()?);
+        let local = Self::local(&surroundings, config, &comm.library_version()?, comm.rank() == Rank(0));
         // 1: usable, 0: plain MPI was asked for, -1: wrong. The fingerprints must be the same everywhere.
         let (state, print, placed) = match &local {
             Ok(Some((network, placement, _, guess))) => {
@@ -220,15 +221,19 @@ impl Fabric {
 
     /// What this rank makes of its configuration: a network, a placement, and the cost model if a file has it; nothing;
     /// or a sentence.
-    fn local(names: &[String], config: &Config, mpi_library: &str) -> Result<Option<LocalSetup>, String> {
-        let Some(spec) = &config.topology else { return Ok(None) };
-        if config.algorithm == Algorithm::Mpi {
+    fn local(
+        surroundings: &JobSurroundings,
+        config: &Config,
+        mpi_library: &str,
+        speaks: bool,
+    ) -> Result<Option<LocalSetup>, String> {
+        if config.topology.is_none() || config.algorithm == Algorithm::Mpi {
             return Ok(None);
         }
-        if is_auto(spec) {
-            return Guess::local(names, config, mpi_library);
-        }
-        let mut network = networks::network(spec, config.max_hosts)?;
+        let mut network = match surroundings.discover(config, speaks)? {
+            Found::Hosts(hosts) => return Guess::local(hosts, config, mpi_library),
+            Found::Network(network, _) => network,
+        };
         // What others use of the links does not make it another network to a calibration file.
         let file = config.calibration.as_deref().map(|file| (file, network.fingerprint()));
         if let Some(file) = config.background_file() {
@@ -236,7 +241,7 @@ impl Fabric {
             let left = background.and_then(|background| Arc::unwrap_or_clone(network).with_background(&background));
             network = left.map(Arc::new).map_err(|e| format!("OPTIQ_BACKGROUND: {e}"))?;
         }
-        let placement = Placement::new(&network, names, &config.placement)?;
+        let placement = Placement::new(&network, &surroundings.processors(), &config.placement)?;
         let model = file.map(|(file, network)| model_of_file(file, network, mpi_library)).transpose()?;
         Ok(Some((network, placement, model, None)))
     }
@@ -418,11 +423,6 @@ fn asked_for(config: &Config) -> String {
         }
         _ => "OPTIQ_TOPOLOGY is not set, so nothing is known of the network".into(),
     }
-}
-
-/// The processor names of all ranks, in rank order.
-fn processor_names(comm: &Communicator) -> Result<Vec<String>, Error> {
-    Ok(comm.all_texts(&comm.processor_name()?)?)
 }
 
 /// What the program gives, what the user asks for, or the rule for this MPI library; two-sided where windows cannot be had.

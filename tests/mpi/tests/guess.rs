@@ -1,4 +1,4 @@
-//! `OPTIQ_TOPOLOGY=auto`: a network without a description, where it is one switch, where it is something else, and where there
+//! `OPTIQ_TOPOLOGY=auto`: a network that is discovered, and one without a description, where it is one switch, where it is something else, and where there
 //! is none.
 //!
 //! Has a main of its own because the lab starts the running binary again. The cases in the lab are skipped, with the reason,
@@ -33,10 +33,15 @@ fn main() {
         ("a_slow_host_is_not_the_rate", "star:4", a_slow_host_is_not_the_rate),
         ("a_torus_is_no_switch", "torus:4x4", a_torus_is_no_switch),
     ];
-    let selected = in_lab::begin(["on_one_machine"].into_iter().chain(labs.iter().map(|lab| lab.0)));
-    if selected.has("on_one_machine") {
-        on_one_machine();
-        println!("test on_one_machine ... ok");
+    let local: [(&str, fn()); 3] = [
+        ("on_one_machine", on_one_machine),
+        ("switches_that_slurm_tells", switches_that_slurm_tells),
+        ("files_that_a_machine_has", files_that_a_machine_has),
+    ];
+    let selected = in_lab::begin(local.iter().map(|case| case.0).chain(labs.iter().map(|lab| lab.0)));
+    for (name, case) in local.into_iter().filter(|(name, _)| selected.has(name)) {
+        case();
+        println!("test {name} ... ok");
     }
     for (name, spec, case) in labs.into_iter().filter(|(name, ..)| selected.has(name)) {
         let root = Root(env::temp_dir().join(format!("optiq-guess-{}", std::process::id())));
@@ -116,9 +121,56 @@ fn on_one_machine() {
     }
 }
 
+/// What four ranks say that are hosts of their own, each with variables of its own: `variables` is a piece of shell in which `$r` is
+/// the rank. Every byte is in its place.
+fn discovered(variables: &str) -> String {
+    let script = format!("r=${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}; export {variables}; exec \"$@\"");
+    let environment = [
+        ("OPTIQ_TOPOLOGY", "auto"),
+        ("OPTIQ_PLACEMENT", "rank:1"),
+        ("OPTIQ_LOG", "info"),
+        ("OPTIQ_ALGORITHM", "multipath"),
+    ];
+    let words = [&["-c", &script, "sh", PROGRAM], &WORDS[..]].concat();
+    let run = common::mpirun(4, Path::new("sh"), &words, &environment);
+    assert!(run.success && run.output.matches("all is well").count() == 4, "{}", run.output);
+    assert!(run.output.contains("paths by planner"), "{}", run.output);
+    run.output
+}
+
+/// Two leaves below one switch, as the ranks' variables say together; and variables that contradict each other.
+fn switches_that_slurm_tells() {
+    let pattern = "SLURM_TOPOLOGY_ADDR_PATTERN=switch.switch.node";
+    let output = discovered(&format!("SLURM_TOPOLOGY_ADDR=top.leaf$((r / 2)).n$r {pattern}"));
+    let told = "process-manager found 3 switches with 4 hosts, told by Slurm (SLURM_TOPOLOGY_ADDR)";
+    assert_eq!(output.matches(told).count(), 1, "{output}");
+    assert!(output.contains("network: 3 switches with 4 hosts, told by Slurm"), "{output}");
+    let output = discovered(&format!("SLURM_TOPOLOGY_ADDR=top$((r % 2)).leaf$((r / 2)).n$r {pattern}"));
+    let said = "warning: SLURM_TOPOLOGY_ADDR: switch \"leaf0\" is below \"top0\" in the address of \"n0\", and below \"top1\" in that of \
+                \"n1\"; it is not used";
+    assert_eq!(output.matches(said).count(), 1, "{output}");
+    assert!(output.contains("network: one switch with 4 hosts, guessed from OPTIQ_PLACEMENT"), "{output}");
+    // The environment of one rank has none.
+    let output = discovered(&format!("SLURM_TOPOLOGY_ADDR=$(test $r = 2 || echo top.leaf.n$r) {pattern}"));
+    assert!(output.contains("SLURM_TOPOLOGY_ADDR names switches at rank 0 and none at rank 2"), "{output}");
+}
+
+/// `OPTIQ_TOPOLOGY_FILES`, on all ranks and on all but one.
+fn files_that_a_machine_has() {
+    let folder = tempfile();
+    let file = folder.0.join("topology.conf");
+    fs::write(&file, "SwitchName=a Nodes=n[0-1]\nSwitchName=b Nodes=n[2-3]\nSwitchName=t Switches=a,b\n").unwrap();
+    let file = file.display();
+    let output = discovered(&format!("OPTIQ_TOPOLOGY_FILES={file}"));
+    assert_eq!(output.matches("topology: files found topology.conf (4 hosts, 3 switches)").count(), 1, "{output}");
+    let output = discovered(&format!("OPTIQ_TOPOLOGY_FILES=$(test $r = 3 && echo no/such/file || echo {file})"));
+    assert!(output.contains("OPTIQ_TOPOLOGY_FILES: topology file no/such/file"), "{output}");
+    assert!(output.contains("network: one switch with 4 hosts, guessed from OPTIQ_PLACEMENT"), "{output}");
+}
+
 fn one_switch_is_guessed_and_measured(lab: &Lab) {
     let output = run(lab, 8, 2, &FORCED, &program(&WORDS));
-    assert!(output.contains("network: one switch with 4 hosts, guessed from processor names; links of "), "{output}");
+    assert!(output.contains("network: one switch with 4 hosts, guessed from processor names"), "{output}");
     assert!(output.contains("paths by planner"), "{output}");
     println!("links of {} B/s in a lab of 12.5 MB/s", rate(&output));
     // A rate that a calibration of this machine has is not measured again; one of another machine is named and not used.

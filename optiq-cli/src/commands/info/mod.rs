@@ -1,6 +1,7 @@
 //! `optiq info`.
 
 mod constants;
+mod discovery;
 mod options;
 mod scores;
 
@@ -15,7 +16,7 @@ use serde::Serialize;
 use std::process::ExitCode;
 
 /// Show the version, what was built in, and which planners, topologies and patterns there are; or what would serve which
-/// exchange; or the options; or the tuned constants
+/// exchange; or the options; or the tuned constants; or where programs get their network from
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -24,6 +25,8 @@ Examples:
   optiq info -c
   optiq info -cf | tee optiq.conf
   optiq info --constants
+  optiq info --discovery
+  OPTIQ_TOPOLOGY=auto SLURM_JOB_NODELIST=node[001-004] optiq info --discovery
   optiq info --scores --topology torus:4x4,capacity=12.5MB/s
   OPTIQ_SCORES=0-64KiB=mpi optiq info --scores --topology bgq:512
   OPTIQ_LEARNED=learned.json optiq info --scores --topology star:16")]
@@ -46,6 +49,10 @@ pub struct Arguments {
     /// Show every tuned constant with its value, its unit, where it comes from and what it does
     #[arg(long, conflicts_with_all = ["scores", "config"])]
     constants: bool,
+    /// Show which provider would give programs their network here, and why those before it do not: a specification or a file
+    /// (OPTIQ_TOPOLOGY), and with auto the files of the machine (OPTIQ_TOPOLOGY_FILES), the process manager, or one switch
+    #[arg(long, conflicts_with_all = ["scores", "config", "constants"])]
+    discovery: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -82,6 +89,9 @@ impl Arguments {
         }
         if self.constants {
             return constants::run(self.json);
+        }
+        if self.discovery {
+            return discovery::run(self.json);
         }
         if self.config {
             return options::run(self.full, self.json);

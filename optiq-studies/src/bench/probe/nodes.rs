@@ -39,7 +39,7 @@ impl Nodes {
                 if guessed.len() < 2 {
                     return Err(one_node(names.first().map_or("", String::as_str)));
                 }
-                let network = guessed.network(ANY_RATE, config.max_hosts).map_err(|e| e.to_string())?;
+                let network = guessed.network(ANY_RATE, 1.0, config.max_hosts).map_err(|e| e.to_string())?;
                 let placement = guessed.placement(&network);
                 (network, placement)
             }
