@@ -111,7 +111,8 @@ impl Allocation {
         let process = |job: u16| move |host: NodeId| Process { host: host.0, job };
         let processes = (0..).zip(&self.jobs).flat_map(|(i, job)| job.of_processes().map(process(i))).collect();
         let measured = (0..).zip(&file.jobs).filter(|(_, job)| job.is_measured);
-        measured.fold(Layout::new(processes), |layout, (i, _)| layout.measure(i))
+        let layout = measured.fold(Layout::new(processes), |layout, (i, _)| layout.measure(i));
+        (0..).zip(&file.jobs).fold(layout, |layout, (i, job)| layout.with_class(i, job.class))
     }
 }
 

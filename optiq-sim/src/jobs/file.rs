@@ -89,6 +89,12 @@ pub const KEYS: &[KeyEntry] = &[
         "whether the run goes on until this job has its samples; a job that is not measured keeps going until the others have theirs",
         "true",
     ),
+    key(
+        "job",
+        "class",
+        "its priority class, 0 to 255: where several jobs are on a host, packets of higher ones leave it first",
+        "0",
+    ),
     key("job", "samples", "as above, for this job", "as above"),
     key("job", "warmup", "as above, for this job", "as above"),
 ];
@@ -122,6 +128,7 @@ struct JobForm {
     servers: Option<Spanned<String>>,
     exclusive: Option<bool>,
     measured: Option<bool>,
+    class: Option<Spanned<u32>>,
     samples: Option<Spanned<u32>>,
     warmup: Option<Spanned<u32>>,
 }
@@ -168,6 +175,8 @@ pub struct JobEntry {
     pub is_exclusive: bool,
     /// Whether the run goes on until it has its samples.
     pub is_measured: bool,
+    /// Its priority class; higher ones are more urgent.
+    pub class: u8,
     /// The line where it begins.
     line: usize,
 }
@@ -362,6 +371,7 @@ impl Reader<'_> {
             servers: servers.map(|s| s.0),
             is_exclusive: form.exclusive.unwrap_or(true),
             is_measured: form.measured.unwrap_or(true),
+            class: self.number(form.class.as_ref(), "class", (0, 255), 0)? as u8,
             line: self.line(&spanned.span()),
         })
     }
@@ -457,6 +467,7 @@ program = "io-write,request=4MB,total=4.3GB,think=0,window=2ms"
             ("[[job]]\nname = \"a\"".to_owned(), 1, "missing field"),
             (job("program = \"idle\""), 5, "job a: it sends nothing"),
             (job("program = \"pairs\""), 5, "pairs needs message="),
+            (job(&format!("{pairs}class = 256")), 6, "class is 256; 0 to 255 is expected"),
             (job("program = \"walk\""), 5, "\"walk\" is no program"),
             (job("program = \"io-write,request=4MB\""), 5, "io-write needs servers"),
             (job(&format!("{pairs}servers = \"spread-target:1\"")), 6, "pairs has no use for servers"),

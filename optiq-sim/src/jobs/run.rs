@@ -362,7 +362,10 @@ impl<'a> Runner<'a> {
         };
         let layout = Layout::new(self.hosts.iter().enumerate().flat_map(of_job).collect());
         let measured = (0..file.jobs.len()).filter(|&job| kind.has(job) && self.is_measured(kind, job));
-        measured.fold(layout, |layout, job| layout.measure(number(job)))
+        let layout = measured.fold(layout, |layout, job| layout.measure(number(job)));
+        // Beside one job nothing is urgent, and jobs that are left out send nothing.
+        let present = (0..file.jobs.len()).filter(|&job| kind.has(job));
+        present.fold(layout, |layout, job| layout.with_class(number(job), file.jobs[job].class))
     }
 
     fn run(&self, kind: Kind, number: usize) -> Found {

@@ -204,9 +204,15 @@ impl Hosts {
         self.queues.get(self.memory_queues.first_of(channel)? as usize)
     }
 
+    /// The priority class of the next packet of a queue; 0 if it has none.
+    #[inline]
+    pub(crate) fn next_class(&self, queue: u32, layout: &Layout) -> u8 {
+        self.queues[queue as usize].peek().map_or(0, |message| layout.class_of(message.src))
+    }
+
     /// Puts a message into a queue.
-    pub(crate) fn enqueue(&mut self, queue: u32, message: OutgoingMessage) {
-        self.queues[queue as usize].push(message);
+    pub(crate) fn enqueue(&mut self, queue: u32, message: OutgoingMessage, layout: &Layout) {
+        self.queues[queue as usize].push(message, |process| layout.class_of(process));
     }
 
     /// A random draw of a process's.
@@ -242,13 +248,13 @@ impl Hosts {
     }
 
     /// The message of the next packet of a queue, and if it is its last one, whether to tell the program when it has left.
-    pub(crate) fn take_packet(&mut self, queue: u32, model: &Model) -> (u32, Option<bool>) {
+    pub(crate) fn take_packet(&mut self, queue: u32, model: &Model, layout: &Layout) -> (u32, Option<bool>) {
         let queue = &mut self.queues[queue as usize];
         let message = queue.front().expect("a queue that was found to have a message");
         message.sent += (message.bytes - message.sent).min(model.link.packet_bytes);
         let &mut OutgoingMessage { message, bytes, sent, tell, .. } = message;
         let last = sent == bytes;
-        queue.advance(last);
+        queue.advance(last, |process| layout.class_of(process));
         (message, last.then_some(tell))
     }
 

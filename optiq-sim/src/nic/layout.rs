@@ -25,6 +25,8 @@ pub struct Layout {
     processes: Vec<Process>,
     /// Per job: it is measured.
     measured: Vec<bool>,
+    /// Per job: its priority class. Empty while all are of class 0.
+    classes: Vec<u8>,
 }
 
 impl Layout {
@@ -32,7 +34,7 @@ impl Layout {
     /// measured yet: the run goes on until no event is left.
     pub fn new(processes: Vec<Process>) -> Self {
         let jobs = processes.iter().map(|process| usize::from(process.job) + 1).max().unwrap_or(1);
-        Self { processes, measured: vec![false; jobs] }
+        Self { processes, measured: vec![false; jobs], classes: Vec::new() }
     }
 
     /// One job, with process `i` on host `i`.
@@ -51,6 +53,38 @@ impl Layout {
         }
         self.measured[job] = true;
         self
+    }
+
+    /// The messages of a job are of this priority class: a network interface sends packets of higher classes before those of lower ones
+    /// that wait in the same host (thesis 7.2.3). In the network packets of all classes are alike.
+    #[must_use]
+    pub fn with_class(mut self, job: u16, class: u8) -> Self {
+        let job = usize::from(job);
+        if class > 0 && self.classes.len() <= job {
+            self.classes.resize(job + 1, 0);
+        }
+        if let Some(place) = self.classes.get_mut(job) {
+            *place = class;
+        }
+        self
+    }
+
+    /// The priority class of a job's messages; 0 unless it was given.
+    #[inline]
+    pub fn class(&self, job: u16) -> u8 {
+        self.classes.get(usize::from(job)).copied().unwrap_or(0)
+    }
+
+    /// The priority class of what a process sends.
+    #[inline]
+    pub(crate) fn class_of(&self, process: u32) -> u8 {
+        if self.classes.is_empty() { 0 } else { self.class(self.processes[process as usize].job) }
+    }
+
+    /// Whether any job has a priority class.
+    #[inline]
+    pub(crate) fn has_classes(&self) -> bool {
+        !self.classes.is_empty()
     }
 
     /// The processes, by number.
@@ -118,6 +152,7 @@ impl Layout {
             hasher.u64(u64::from(host) << 16 | u64::from(job));
         }
         self.measured.iter().for_each(|&measured| hasher.u64(measured.into()));
+        self.classes.iter().for_each(|&class| hasher.u64(class.into()));
     }
 }
 
@@ -137,6 +172,14 @@ mod tests {
         assert!(empty.is_err_and(|e| e.to_string() == "job 1 is measured and has no processes"));
         let many = Layout::new(vec![Process { host: 0, job: MAX_JOBS }]);
         assert!(many.check(1, 1).is_err_and(|e| e.to_string().contains("257 jobs")));
+    }
+
+    #[test]
+    fn classes_are_given_job_by_job() {
+        let plain = Layout::new(vec![Process { host: 0, job: 0 }, Process { host: 0, job: 2 }]);
+        assert_eq!((plain.clone().with_class(1, 0), plain.has_classes()), (plain.clone(), false));
+        let layout = plain.with_class(1, 3).with_class(0, 2).with_class(0, 1);
+        assert_eq!((0..4).map(|job| layout.class(job)).collect::<Vec<_>>(), [1, 3, 0, 0]);
     }
 
     #[test]

@@ -21,8 +21,14 @@ impl Shard<'_> {
         let queues = self.hosts.queues(channel);
         let first_queue = queues.start;
         let queues = queues.len() as u32;
+        let mut order: Vec<u32> = Vec::new();
+        if queues > 1 && self.layout.has_classes() {
+            // Queues with more urgent packets before the others, in turn among themselves.
+            order.extend((1..=queues).map(|i| (last + i) % queues));
+            order.sort_by_key(|&queue| u8::MAX - self.hosts.next_class(first_queue + queue, self.layout));
+        }
         for i in 1..=queues {
-            let queue = (last + i) % queues;
+            let queue = order.get(i as usize - 1).copied().unwrap_or((last + i) % queues);
             let Some(bytes) = self.hosts.next_packet(first_queue + queue, self.model) else { continue };
             let class = if self.fabric.queue_per_link { queue } else { 0 };
             let (when, vc) = if info.ejects {
@@ -43,7 +49,7 @@ impl Shard<'_> {
                 continue;
             }
             self.outputs[channel as usize].last = queue;
-            let (message, left) = self.hosts.take_packet(first_queue + queue, self.model);
+            let (message, left) = self.hosts.take_packet(first_queue + queue, self.model, self.layout);
             if let Some(observer) = &mut self.observer {
                 let all = self.messages.get(message).label.bytes;
                 let payload = u64::from(bytes).saturating_sub(self.model.link.header_bytes).min(all);

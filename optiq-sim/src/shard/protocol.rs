@@ -216,7 +216,7 @@ impl Shard<'_> {
             observer.memory_queue_changed(queue, self.now, i64::try_from(message.bytes).unwrap_or(i64::MAX));
         }
         self.tell_marked(message.message, |label| MarkedEvent::Queued { label });
-        self.hosts.enqueue(queue, message);
+        self.hosts.enqueue(queue, message, self.layout);
         self.outputs[step.channel() as usize].waiting += 1;
         self.touch(step.channel());
     }

@@ -70,6 +70,37 @@ fn two_streams_over_one_link_are_twice_as_slow() {
     }
 }
 
+/// A bulk and small messages from one host to another. Without classes both have every second packet while both have some: a small one
+/// of 10 packets takes 20 us for 10. With a class it waits for the packet that is on the link, at most, whatever the bulk has queued.
+#[test]
+fn urgent_packets_leave_a_host_first() {
+    let text = |class: u8| {
+        let job = |name: &str, program: &str, keys: &str| {
+            format!(
+                "[[job]]\nname = \"{name}\"\nplacement = \"hosts:1+0\"\nexclusive = false\nprogram = \"{program}\"\n{keys}"
+            )
+        };
+        let bulk = job("bulk", "incast,message=400kB,samples=5,warmup=1", "");
+        let urgent = job("urgent", "incast,message=10kB,samples=20,warmup=1", &format!("class = {class}\n"));
+        format!("network = \"star:2,capacity=1GB/s\"\n{bulk}{urgent}")
+    };
+    // Mean times in nanoseconds: the bulk's, and those of urgent messages.
+    let means = |class| {
+        let found = run_text(&text(class), &model(), &JobRunOptions::default()).unwrap();
+        let mean = |job: usize| {
+            let samples = &found.jobs[job].together.as_ref().unwrap().ranks[1].samples;
+            samples.iter().map(|s| s.duration.as_picoseconds() / 1000).sum::<u64>() / samples.len() as u64
+        };
+        (mean(0), mean(1))
+    };
+    let (plain, urgent) = (means(0), means(3));
+    println!("bulk and small, without classes {plain:?} ns, with {urgent:?} ns");
+    assert!(plain.1 >= 19_000, "{plain:?}");
+    assert!((10_000..=11_100).contains(&urgent.1), "{urgent:?}");
+    // The link carries the same bytes.
+    assert!(urgent.0 >= plain.0, "{plain:?} {urgent:?}");
+}
+
 #[test]
 fn streams_on_links_of_their_own_do_not_slow_each_other() {
     let options = JobRunOptions { threads: 2, ..JobRunOptions::default() };

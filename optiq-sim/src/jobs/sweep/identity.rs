@@ -64,6 +64,10 @@ pub fn fingerprint(file: &JobFile, machine: &Machine, which: Which) -> Result<Fi
             hasher.bytes(part.as_bytes());
         }
         hasher.bytes(format!("{hosts:?} {processes} {flags:?}").as_bytes());
+        // Documents of runs without classes keep their names.
+        if job.class > 0 {
+            hasher.bytes(format!("class {}", job.class).as_bytes());
+        }
         for path in files_of(&job.program, &job.placement, job.servers.as_ref()) {
             let bytes = input::read(Path::new(path), MAX_FILE);
             let bytes = bytes.map_err(|e| file.error(number, &format!("{path}: {e}")))?;
