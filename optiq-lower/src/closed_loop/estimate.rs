@@ -17,10 +17,13 @@
 //! ```
 //!
 //! so a link is exonerated by the fastest leg across it. Times are noisy, so the minimum is a lower quantile by bytes ([`QUANTILE`]). With `T` the link
-//! bound that was planned, everything should be over after `T / f`; a leg is *late* if it took [`LATE`] times that. A late leg needs one slow link
-//! among those with `x_l` close to `t_e`; of all sets of links that explain all late legs, one with few links is taken: the link that explains
-//! the most late bytes first, again and again (greedy set cover: V. Chvátal, "A Greedy Heuristic for the Set-Covering Problem",
-//! Mathematics of Operations Research 4(3), 1979). Its share is `s_l = w_l / (f x_l C_l)`. Of a link that is not blamed, the same formula is a lower bound.
+//! bound that was planned, everything should be over after `T / f`; a leg is *late* if it took [`LATE`] times that, and [`COMPARABLE`] of the time of the leg that took longest. Legs behind a very
+//! late one get their chunks one by one and so take longer than planned as well; what is slow besides shows when a plan avoids the slowest links. A late leg needs one slow link
+//! among those with `x_l` close to `t_e`; of all sets of links that explain all late legs, one with few links is taken:
+//! the link that explains the most late bytes first, again and again (greedy set cover: V. Chvátal, "A Greedy Heuristic for the Set-Covering Problem",
+//! Mathematics of Operations Research 4(3), 1979). A leg is late as well if its confirmations come back over a link that our own bytes fill; so a link that a single
+//! leg speaks against is let off if that leg's confirmations cross another one that is blamed. The share of a link that is blamed is
+//! `s_l = w_l / (f x_l C_l)`; of one that is not, the same formula is a lower bound.
 //!
 //! `f` comes from the exchange itself: the largest `w_l / (x_l s_l C_l)` over links that were planned to be busy for half of `T` or more. If all links
 //! are slow together, `f` is small and no link is blamed: no other plan would help.
@@ -28,6 +31,7 @@
 use crate::constants::{LATE, QUANTILE};
 use optiq_net::{LinkId, Network, NodeId};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// What one leg did in one exchange.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,9 +57,19 @@ pub struct Exchange {
     pub legs: Vec<LegTime>,
 }
 
+impl fmt::Display for Exchange {
+    /// Planned and measured seconds, then FROM TO BYTES SECONDS of each leg.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.6} s planned, {:.6} s taken", self.planned_seconds, self.seconds)?;
+        self.legs.iter().try_for_each(|leg| write!(f, "; {} {} {} {:.6}", leg.from.0, leg.to.0, leg.bytes, leg.seconds))
+    }
+}
+
 /// A leg with the links under it.
 struct Leg {
     links: Vec<LinkId>,
+    /// Over which its confirmations come back.
+    back: Vec<LinkId>,
     bytes: u64,
     seconds: f64,
 }
@@ -87,7 +101,9 @@ fn usable(network: &Network, exchange: &Exchange) -> Vec<Leg> {
             return None;
         }
         network.route(leg.from, leg.to, &mut links).ok()?;
-        Some(Leg { links, bytes: leg.bytes, seconds: leg.seconds })
+        let mut back = Vec::new();
+        network.route(leg.to, leg.from, &mut back).ok()?;
+        Some(Leg { links, back, bytes: leg.bytes, seconds: leg.seconds })
     };
     exchange.legs.iter().filter(|leg| possible(leg)).filter_map(with_links).collect()
 }
@@ -140,10 +156,14 @@ pub fn estimate(
     let share = |link: LinkId| (ideal(link) / (f * times[link.index()])).min(1.0);
     let mut reached = vec![None; loads.len()];
     across.keys().for_each(|&link| reached[link.index()] = Some(share(link)));
-    let late_after = LATE * exchange.planned_seconds / f;
+    let longest = legs.iter().map(|leg| leg.seconds).fold(0.0, f64::max);
+    let late_after = (LATE * exchange.planned_seconds / f).max(COMPARABLE * longest);
     let slow = blame(&legs, &times, late_after, preferred).into_iter().map(|link| (link, share(link))).collect();
     Estimate { loads, reached, slow, efficiency }
 }
+
+/// Of the time of the leg that took longest: what took less does not limit the exchange now.
+const COMPARABLE: f64 = 0.4;
 
 /// A link that explains nearly as many late bytes as another is as good.
 const AS_GOOD: f64 = 0.9;
@@ -152,8 +172,9 @@ const AS_GOOD: f64 = 0.9;
 fn blame(legs: &[Leg], times: &[f64], late_after: f64, preferred: impl Fn(LinkId) -> bool) -> Vec<LinkId> {
     let explains =
         |link: LinkId, leg: &Leg| times[link.index()] > late_after && times[link.index()] >= leg.seconds / LATE;
-    let mut open: Vec<&Leg> = legs.iter().filter(|leg| leg.seconds > late_after).collect();
-    let mut blamed = Vec::new();
+    let late: Vec<&Leg> = legs.iter().filter(|leg| leg.seconds > late_after).collect();
+    let mut open = late.clone();
+    let mut blamed: Vec<(LinkId, Vec<&Leg>)> = Vec::new();
     loop {
         let mut explained: BTreeMap<LinkId, u64> = BTreeMap::new();
         for leg in &open {
@@ -165,9 +186,31 @@ fn blame(legs: &[Leg], times: &[f64], late_after: f64, preferred: impl Fn(LinkId
         let good = explained.iter().filter(|(_, bytes)| **bytes as f64 >= AS_GOOD * most as f64);
         let order = |link: LinkId, bytes: u64| (preferred(link), bytes, std::cmp::Reverse(link));
         let Some((&link, _)) = good.max_by_key(|(link, bytes)| order(**link, **bytes)) else { break };
-        open.retain(|leg| !(leg.links.contains(&link) && explains(link, leg)));
-        blamed.push(link);
+        let (mine, others) = open.into_iter().partition(|leg| leg.links.contains(&link) && explains(link, leg));
+        open = others;
+        blamed.push((link, mine));
     }
-    blamed.sort_unstable();
-    blamed
+    let mut links = without_echoes(blamed, &late);
+    links.sort_unstable();
+    links
+}
+
+/// Leaves out links that only one late leg speaks against, if its confirmations come back over another link that is blamed. Of two that excuse each
+/// other, the one stays that more late bytes, or their confirmations, cross.
+fn without_echoes(blamed: Vec<(LinkId, Vec<&Leg>)>, late: &[&Leg]) -> Vec<LinkId> {
+    let crossing = |link: LinkId| -> u64 {
+        late.iter().filter(|leg| leg.links.contains(&link) || leg.back.contains(&link)).map(|leg| leg.bytes).sum()
+    };
+    let mut order: Vec<usize> = (0..blamed.len()).collect();
+    order.sort_by_key(|&i| (crossing(blamed[i].0), std::cmp::Reverse(blamed[i].0)));
+    let mut links: Vec<LinkId> = blamed.iter().map(|(link, _)| *link).collect();
+    for i in order {
+        let (link, legs) = &blamed[i];
+        if let [leg] = legs.as_slice()
+            && leg.back.iter().any(|back| back != link && links.contains(back))
+        {
+            links.retain(|l| l != link);
+        }
+    }
+    links
 }

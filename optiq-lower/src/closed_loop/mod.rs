@@ -14,4 +14,6 @@ pub mod pace;
 pub mod steering;
 
 #[cfg(test)]
+mod patterns_tests;
+#[cfg(test)]
 mod tests;

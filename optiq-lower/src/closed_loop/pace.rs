@@ -1,8 +1,11 @@
 //! How often exchanges are looked at: so rarely that all looks together take a small part of the time, and at once after one that was slow.
 //!
 //! With `g` the time that a look takes (a gathering of all ranks' legs) and `t` that of a call, one look in `g / (p t)` calls takes the part `p` of
-//! the time ([`LOOK_PART`]). After a call that took [`LATE`] times what calls took before, the next one is looked at, and as many after it
-//! as it takes to be sure; then the new time is what is expected. The first call of a plan is not looked at: it may open connections.
+//! the time ([`LOOK_PART`]). A call that took [`LATE`] times what calls took before is looked at at once, and every one after it
+//! until all is sure; then the new time is what is expected. The first call of a plan is not looked at: it may open connections.
+//!
+//! Whether a call was late follows from times that all ranks were told, so that every rank knows without a word that there will be a look; the rest
+//! is for rank 0 to decide.
 
 use crate::constants::{CONFIRMATIONS, LATE, LOOK_PART};
 
@@ -27,29 +30,30 @@ pub struct Pace {
 const WEIGHT: f64 = 4.0;
 
 impl Pace {
-    /// A call on planned paths took this long on the slowest rank.
-    pub fn call(&mut self, seconds: f64) {
+    /// A call on planned paths took this long on the slowest rank. Whether it is to be looked at because it was late: the same on all ranks that
+    /// were told the same times and take overs.
+    pub fn call(&mut self, seconds: f64) -> bool {
         if !self.is_warm {
             self.is_warm = true;
-            return;
+            return false;
         }
         self.calls = self.calls.saturating_add(1);
         if self.expected_seconds <= 0.0 || seconds < self.expected_seconds {
             self.expected_seconds = seconds;
             self.slow = 0;
-            return;
+            return false;
         }
         if seconds <= LATE * self.expected_seconds {
             self.expected_seconds += (seconds - self.expected_seconds) / WEIGHT;
             self.slow = 0;
-            return;
+            return false;
         }
         self.slow += 1;
-        self.urgent = self.urgent.max(1);
         if self.slow > 2 * CONFIRMATIONS {
             // It is what is normal now.
             (self.expected_seconds, self.slow, self.urgent) = (seconds, 0, 0);
         }
+        self.slow > 0
     }
 
     /// Another plan serves: other times are expected.
@@ -62,9 +66,9 @@ impl Pace {
         self.urgent = self.urgent.max(1);
     }
 
-    /// Whether the last call is to be looked at.
+    /// Whether the last call is to be looked at, late or not.
     pub fn is_due(&self) -> bool {
-        self.calls > 0 && (self.urgent > 0 || f64::from(self.calls) >= self.interval())
+        self.is_warm && (self.urgent > 0 || (self.calls > 0 && f64::from(self.calls) >= self.interval()))
     }
 
     /// Calls from one look to the next.

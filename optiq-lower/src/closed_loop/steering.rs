@@ -1,13 +1,13 @@
 //! What is taken for left of each link, from exchange to exchange, and when that has changed enough for another plan.
 //!
 //! For each link the state is the share of its capacity that is taken for left, 1 at first. An exchange that was looked at *proposes* a share: what
-//! the [estimate](super::estimate) gives for a link that is blamed; 1 for one that was taken for busy and reached clearly more than was taken
-//! for left, for then all is asked anew (what it reached, where that was in vain before); else what it was. A share changes when [`CONFIRMATIONS`] exchanges in a row propose one that is
-//! [`CHANGE`] away, and becomes their mean, in steps of [`STEP`], so that what comes again has the same fingerprint. One exchange in which a rank
+//! the [estimate](super::estimate) gives for a link that is blamed; 1 for one that was taken for busy and reached nearly all of its capacity, for then all is asked anew (what it reached, where that was in vain before); else what it was. A share changes when [`CONFIRMATIONS`] exchanges in a row propose one that is
+//! [`CHANGE`] away, and becomes the least that they propose, since what begins in empty queues is faster, in steps of [`STEP`], so that what comes again has the same fingerprint. One exchange in which a rank
 //! was late changes nothing.
 //!
 //! **Forgetting.** A link that is taken for busy may carry nothing of ours any more, and then no exchange says when its load ends. Two rules: when
-//! the load of other links changes, it may have moved, and links without fresh evidence are taken for free again; and after [`ASK_AGAIN`] exchanges without
+//! the load of other links changes, it may have moved, and links of which nothing speaks for a load are taken for free again, unless no exchange has confirmed the
+//! last change yet: a load that another one hid shows as soon as a plan avoids that, and a link that was blamed for nothing is found to be free then; and after [`ASK_AGAIN`] exchanges without
 //! evidence a link is. If it is found to be busy soon after, it was asked in vain, and the next question waits twice as long, 64 times at
 //! most: questions in vain take a vanishing part of the time (the doubling of A. Karlin et al., "Competitive Snoopy Caching",
 //! Algorithmica 3, 1988).
@@ -20,9 +20,9 @@ use optiq_net::{LinkId, Network};
 struct LinkState {
     /// What is taken for left.
     share: f64,
-    /// Exchanges in a row that propose another share, and the sum of their proposals.
+    /// Exchanges in a row that propose another share, and the least that they propose.
     votes: u32,
-    sum: f64,
+    least: f64,
     /// Since which exchange, and which second, it is taken for busy.
     since: (u64, f64),
     /// The exchange in which it was last taken for free again.
@@ -56,6 +56,8 @@ pub struct Steering {
     declined: Option<Vec<f64>>,
     /// Those of a plan that is being made.
     proposed: Option<Vec<f64>>,
+    /// An exchange since the last change proposed no other share for any link.
+    is_confirmed: bool,
 }
 
 /// What an exchange led to.
@@ -70,6 +72,9 @@ pub struct Proposal {
 /// What is left of the efficiency after every exchange that reaches less.
 const EFFICIENCY_DECAY: f64 = 0.97;
 
+/// A link that reaches this part of its capacity or more has no other load to speak of.
+const FREE: f64 = 0.8;
+
 /// A question is in vain if the link is found to be busy within this many exchanges.
 const SOON: u64 = 8;
 
@@ -83,8 +88,15 @@ fn stepped(share: f64) -> f64 {
 impl Steering {
     /// For a network of this many links, of which nothing is known.
     pub fn new(links: usize) -> Self {
-        let state = LinkState { share: 1.0, votes: 0, sum: 0.0, since: (0, 0.0), asked: None, in_vain: 0, seen: 0 };
-        Self { links: vec![state; links], efficiency: None, exchanges: 0, declined: None, proposed: None }
+        let state = LinkState { share: 1.0, votes: 0, least: 1.0, since: (0, 0.0), asked: None, in_vain: 0, seen: 0 };
+        Self {
+            links: vec![state; links],
+            efficiency: None,
+            exchanges: 0,
+            declined: None,
+            proposed: None,
+            is_confirmed: true,
+        }
     }
 
     /// By link: the share of its capacity that is taken for left.
@@ -120,7 +132,10 @@ impl Steering {
         };
         let fresh: Vec<bool> = (0..assumed.len()).map(worth).collect();
         let proposals = self.proposals(&found, &fresh);
-        self.count(&proposals, &fresh, now, found.loads)
+        // What gave clearly more than was taken for left does not speak for a load.
+        let loaded = |i: usize| fresh[i] && found.reached[i].is_none_or(|reached| reached < assumed[i] + CHANGE);
+        let loaded: Vec<bool> = (0..assumed.len()).map(loaded).collect();
+        self.count(&proposals, &fresh, &loaded, now, found.loads)
     }
 
     /// Port counters say what others leave of each link, as a share of its capacity; nothing for a link that they do not say anything of. As
@@ -133,7 +148,7 @@ impl Steering {
             .map(|(l, left)| left.map_or(l.share, |share| share.clamp(LEAST_SHARE, 1.0)))
             .collect();
         let fresh: Vec<bool> = left.iter().map(Option::is_some).collect();
-        self.count(&proposals, &fresh, now, loads)
+        self.count(&proposals, &fresh, &fresh, now, loads)
     }
 
     /// What an exchange proposes for each link.
@@ -142,42 +157,47 @@ impl Steering {
         let proposal = |(i, l): (usize, &LinkState)| match (slow(i), found.reached[i]) {
             // A link that is blamed gives less than was taken for left, or blaming it explains nothing.
             (Some(share), _) => share.min(l.share),
-            (None, Some(reached)) if fresh[i] && l.share < 1.0 && reached >= l.share + CHANGE => {
-                if l.in_vain == 0 {
-                    1.0
-                } else {
-                    reached
-                }
+            (None, Some(reached)) if fresh[i] && l.share < 1.0 && reached >= FREE.max(l.share + CHANGE).min(1.0) => {
+                if l.in_vain == 0 { 1.0 } else { reached }
             }
             _ => l.share,
         };
         self.links.iter().enumerate().map(proposal).collect()
     }
 
-    /// Counts votes, and forgets.
-    fn count(&mut self, proposals: &[f64], fresh: &[bool], now: f64, loads: Vec<u64>) -> Option<Proposal> {
+    /// Counts votes, and forgets. Of links that are `fresh` there is evidence, and of those that are `loaded` it speaks for a load.
+    fn count(
+        &mut self,
+        proposals: &[f64],
+        fresh: &[bool],
+        loaded: &[bool],
+        now: f64,
+        loads: Vec<u64>,
+    ) -> Option<Proposal> {
         self.exchanges += 1;
         let number = self.exchanges;
         let mut shares = self.shares();
         let mut changed = false;
         for ((l, &proposed), share) in self.links.iter_mut().zip(proposals).zip(&mut shares) {
             if (proposed - l.share).abs() < CHANGE {
-                (l.votes, l.sum) = (0, 0.0);
+                (l.votes, l.least) = (0, 1.0);
                 continue;
             }
-            (l.votes, l.sum) = (l.votes + 1, l.sum + proposed);
+            (l.votes, l.least) = (l.votes + 1, l.least.min(proposed));
             if l.votes >= CONFIRMATIONS {
-                *share = stepped(l.sum / f64::from(l.votes));
+                *share = stepped(l.least);
                 changed = true;
             }
         }
+        let moved = changed && self.is_confirmed;
+        self.is_confirmed |= self.links.iter().all(|l| l.votes == 0);
         for (i, l) in self.links.iter_mut().enumerate() {
             if fresh[i] {
                 l.seen = number;
             }
             let waits = ASK_AGAIN << l.in_vain;
-            let due = number - l.seen >= waits || (changed && l.in_vain == 0);
-            if l.share < 1.0 && l.votes == 0 && !fresh[i] && due {
+            let due = (!fresh[i] && number - l.seen >= waits) || (!loaded[i] && moved && l.in_vain == 0);
+            if l.share < 1.0 && l.votes == 0 && due {
                 shares[i] = 1.0;
                 changed = true;
             }
@@ -212,15 +232,16 @@ impl Steering {
                 l.in_vain = if vain { (l.in_vain + 1).min(MOST_DOUBLINGS) } else { 0 };
                 l.seen = number;
             }
-            (l.share, l.votes, l.sum) = (share, 0, 0.0);
+            (l.share, l.votes, l.least) = (share, 0, 1.0);
         }
         self.declined = None;
+        self.is_confirmed = false;
     }
 
     /// No plan for the proposed shares is enough better.
     pub fn decline(&mut self) {
         self.declined = self.proposed.take();
-        self.links.iter_mut().for_each(|l| (l.votes, l.sum) = (0, 0.0));
+        self.links.iter_mut().for_each(|l| (l.votes, l.least) = (0, 1.0));
     }
 }
 

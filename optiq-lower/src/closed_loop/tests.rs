@@ -211,14 +211,17 @@ fn a_pace_keeps_to_its_part_of_the_time() {
     }
     // A look takes a tenth of a call, half a percent of the time: one in 20 calls.
     assert!((45..=51).contains(&looks), "{looks}");
-    pace.call(0.01);
+    assert!(!pace.call(0.01));
     pace.looked(0.001);
-    pace.call(0.02);
-    assert!(pace.is_due(), "a slow call is looked at");
+    assert!(pace.call(0.02), "a slow call is looked at");
+    pace.looked(0.001);
+    assert!(!pace.is_due());
+    pace.hurry();
+    assert!(pace.is_due(), "before it is known what the next one took");
+    let late: Vec<bool> = (0..6).map(|_| pace.call(0.02)).collect();
+    assert_eq!(late, [true, true, true, false, false, false], "what is slow for good is what is expected");
     pace.restart();
-    pace.call(1.0);
-    assert!(!pace.is_due(), "nor is the first call of another plan");
-    pace.call(0.01);
+    assert!(!pace.is_due() && !pace.call(1.0), "nor is the first call of another plan");
     assert!(pace.is_due());
 }
 
@@ -285,12 +288,19 @@ proptest! {
         }
     }
 
-    /// A load on up to four links is found within four exchanges, with its share to within 0.15, and no other link is blamed; then nothing is proposed any more.
+    /// A load on up to four links is found, with its share to within 0.15, and no other link is blamed; then nothing is proposed any more. Two exchanges
+    /// must say so. (A link that is much slower than others, or the opposite one, hides it until a plan avoids that, and no plan is made here.)
     #[test]
     fn a_step_of_load_is_found_and_then_all_is_quiet(
-        slow in prop::collection::btree_map(0u32..64, 0.15f64..0.7, 1..=4),
+        slow in prop::collection::btree_map(0u32..64, 0.26f64..0.6, 1..=4),
         noise in prop::collection::vec(0.95f64..1.05, 64),
     ) {
+        let links = torus();
+        let opposite = |a: u32, b: u32| {
+            let (a, b) = (&links.links()[a as usize], &links.links()[b as usize]);
+            (a.from, a.to) == (b.to, b.from)
+        };
+        prop_assume!(!slow.keys().any(|&a| slow.keys().any(|&b| opposite(a, b))));
         let slow: Vec<(LinkId, f64)> = slow.into_iter().map(|(link, share)| (LinkId(link), share)).collect();
         let loads = [vec![with(&[]); 4], vec![with(&slow); 30]].concat();
         let mut next = noise.into_iter().cycle();

@@ -25,10 +25,26 @@ use std::time::{Duration, Instant};
 
 /// The network. Links are half as fast as in other labs, so that load and messages leave the processors alone.
 const TOPOLOGY: &str = "torus:4x4,capacity=50Mbit/s";
+/// As many hosts with twice the links.
+const TOPOLOGY_4D: &str = "torus:2x2x2x2,capacity=50Mbit/s";
 /// Bytes for each pair.
 const MESSAGE: &str = "1MB";
-/// The thesis's patterns.
-const PATTERNS: [&str; 3] = ["disjoint", "overlap", "subset"];
+/// What is exchanged, and where; constants of the loop were chosen on the training cases.
+const CASES: [Asked; 5] = [
+    Asked { name: "disjoint", topology: TOPOLOGY, pattern: "disjoint", held_out: false },
+    Asked { name: "overlap", topology: TOPOLOGY, pattern: "overlap", held_out: false },
+    Asked { name: "subset", topology: TOPOLOGY, pattern: "subset", held_out: false },
+    Asked { name: "disjoint-4d", topology: TOPOLOGY_4D, pattern: "disjoint", held_out: true },
+    Asked { name: "random", topology: TOPOLOGY, pattern: "random,count=24,seed=5", held_out: true },
+];
+
+/// A case before it is measured.
+struct Asked {
+    name: &'static str,
+    topology: &'static str,
+    pattern: &'static str,
+    held_out: bool,
+}
 /// Links that are loaded at a time.
 const LOADED: usize = 4;
 /// The share of their capacity that the load takes.
@@ -155,6 +171,12 @@ pub struct SideSeries {
 pub struct ClosedLoopCase {
     /// Its name.
     pub pattern: String,
+    /// The network.
+    #[serde(default)]
+    pub topology: String,
+    /// No constant was chosen on it.
+    #[serde(default)]
+    pub held_out: bool,
     /// Without load, with load, with other load, without.
     pub phases: Vec<LoadPhase>,
     /// In the order in which they ran.
@@ -182,21 +204,22 @@ pub struct ClosedLoopContent {
 
 /// The names that `--cases` takes.
 pub fn case_names() -> Vec<String> {
-    PATTERNS.map(String::from).to_vec()
+    CASES.iter().map(|case| case.name.into()).collect()
 }
 
-/// Measures the selected patterns.
+/// Measures the selected cases.
 ///
 /// # Errors
 /// [`Failure::Work`] if the lab cannot be brought up or a program in it fails.
 pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Result<ClosedLoopContent, Failure> {
-    let network = Network::from_spec(TOPOLOGY).map_err(|e| Failure::Work(e.to_string()))?;
     let mut cases = Vec::new();
-    for pattern in PATTERNS.into_iter().filter(|pattern| selection.includes(pattern)) {
+    for asked in CASES.iter().filter(|asked| selection.includes(asked.name)) {
+        let &Asked { name, topology, pattern, held_out } = asked;
+        let network = Network::from_spec(topology).map_err(|e| Failure::Work(e.to_string()))?;
         let phases = phases(&network, pattern)?;
         let mut series = Vec::new();
-        workspace::step(&format!("closed loop, {pattern}"), || {
-            lab::in_lab(workspace, TOPOLOGY, TUNED, || {
+        workspace::step(&format!("closed loop, {name}"), || {
+            lab::in_lab(workspace, topology, TUNED, || {
                 for repetition in 0..repetitions as usize {
                     let mut order = SIDES;
                     order.rotate_left(repetition % SIDES.len());
@@ -208,7 +231,7 @@ pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Re
                 Ok(())
             })
         })?;
-        cases.push(ClosedLoopCase { pattern: pattern.into(), phases, series });
+        cases.push(ClosedLoopCase { pattern: name.into(), topology: topology.into(), held_out, phases, series });
     }
     let (topology, message) = (TOPOLOGY.into(), MESSAGE.into());
     Ok(ClosedLoopContent { topology, message, share: SHARE, calls: CALLS, settled: SETTLED, repetitions, cases })
@@ -417,13 +440,14 @@ impl ClosedLoopContent {
     /// The page below its circumstances.
     pub fn body(&self) -> String {
         let mut page = format!(
-            "A lab `{}` of 16 hosts, one rank each; {} for each pair of a pattern. Each series has {} calls in each of four phases: no load; a load on \
+            "Labs of 16 hosts, one rank each, `{}` where nothing else is said; {} for each pair of a pattern. Each series has {} calls in each of four phases: no load; a load on \
              four links; the load on four others; no load. The load is UDP at {:.0} % of the links' capacity, sent by `optiq lab load`, which gives way \
              to no program; it changes between calls. Links were chosen before anything was measured: those that the plan for idle links loads most, \
              then the next four. The plan that knows has the load as a file, in a session of its own for each phase; the closed loop has \
              `OPTIQ_BACKGROUND=measure` and is told nothing. Figures are medians (quartiles) of the calls from number {} of a phase on, over {} series of each \
              side, which ran in turn. MPI ran with Open MPI's own choice and with both of its algorithms; the best of the three is meant by *best MPI*. Link \
-             bounds: what is left of the most loaded link cannot carry its bytes faster; the load's packets count as sent in full.\n\n",
+             bounds: what is left of the most loaded link cannot carry its bytes faster; the load's packets count as sent in full. Constants and rules of the loop \
+             were chosen on the training cases, after an earlier page had shown that targets were missed there; the held-out cases were not run before the loop was as it is here.\n\n",
             self.topology,
             self.message,
             self.calls,
@@ -434,7 +458,9 @@ impl ClosedLoopContent {
         page.push_str(&self.targets());
         page.push_str("\n![Each call of each series](closed-loop.svg)\n");
         for case in &self.cases {
-            let _ = write!(page, "\n## {}\n\n{}", case.pattern, self.table(case));
+            let network = if case.topology.is_empty() { &self.topology } else { &case.topology };
+            let role = if case.held_out { "held out" } else { "training" };
+            let _ = write!(page, "\n## {} (`{network}`, {role})\n\n{}", case.pattern, self.table(case));
             page.push_str(&self.told(case));
         }
         page
@@ -451,7 +477,8 @@ impl ClosedLoopContent {
             "recovered after calls (at most 10)",
             "met<",
         ]);
-        let (mut met, mut asked) = (0, 0);
+        // Of training cases, of held-out ones.
+        let (mut met, mut asked) = ([0; 2], [0; 2]);
         for case in &self.cases {
             for (phase, load) in case.phases.iter().enumerate() {
                 let of = |side| case.median(side, phase, self.settled);
@@ -469,7 +496,8 @@ impl ClosedLoopContent {
                     phase == 0 || recovered.is_some_and(|calls| calls <= SETTLED),
                 ];
                 let good = checks.iter().filter(|c| **c).count();
-                (met, asked) = (met + good, asked + checks.len());
+                met[usize::from(case.held_out)] += good;
+                asked[usize::from(case.held_out)] += checks.len();
                 table.rows.push(vec![
                     case.pattern.clone(),
                     load.name.clone(),
@@ -489,7 +517,14 @@ impl ClosedLoopContent {
                  (geometric mean over patterns; at most 1.01 was asked for: {verdict}).\n"
             )
         });
-        format!("**{met} of {asked} targets are met.** {cost}\n{}", table.markdown())
+        let count = |i: usize, cases: &str| {
+            if asked[i] > 0 {
+                format!("**{} of {} targets are met on {cases} cases.** ", met[i], asked[i])
+            } else {
+                String::new()
+            }
+        };
+        format!("{}{}{cost}\n{}", count(0, "training"), count(1, "held-out"), table.markdown())
     }
 
     /// What the loop costs where there is nothing to follow.
@@ -551,7 +586,9 @@ impl ClosedLoopContent {
     /// Each call, in the order of time, by medians over repetitions.
     pub fn plot(&self) -> Plot {
         let phases = self.cases.first().map_or(0, |case| case.phases.len());
-        let numbers = (1..=phases * self.calls).map(|n| n.to_string()).collect();
+        // More labels than these would overlap.
+        let label = |n: usize| if n % self.calls == 1 { n.to_string() } else { String::new() };
+        let numbers = (1..=phases * self.calls).map(label).collect();
         let title =
             "Time of each call: load comes after the first quarter, moves after the second, goes after the third";
         let mut plot = Plot::new(PlotKind::Lines, title, "seconds", "call", numbers);
@@ -575,8 +612,8 @@ mod tests {
 
     #[test]
     fn loaded_links_are_those_that_the_plan_needs_and_a_plan_that_knows_gains() {
-        let network = Network::from_spec(TOPOLOGY).unwrap();
-        for pattern in PATTERNS {
+        for &Asked { topology, pattern, .. } in &CASES {
+            let network = Network::from_spec(topology).unwrap();
             let phases = phases(&network, pattern).unwrap();
             let loaded: Vec<usize> = phases.iter().map(|p| p.loaded.len()).collect();
             assert_eq!(loaded, [0, LOADED, LOADED, 0], "{pattern}");
@@ -609,6 +646,8 @@ mod tests {
         };
         let case = ClosedLoopCase {
             pattern: "disjoint".into(),
+            topology: TOPOLOGY.into(),
+            held_out: false,
             phases: vec![load("idle", 0), load("one", 4), load("two", 4), load("idle again", 0)],
             series: vec![
                 series(Side::Mpi, [0.4, 0.5, 0.5, 0.4], 1.0),
@@ -633,7 +672,7 @@ mod tests {
         };
         let page = content.body();
         // Of phase three: 0.35 is above 1.1 x 0.25, 0.4 below 1.3 x 0.35, and it never recovers; MPI is slower.
-        assert!(page.contains("**13 of 16 targets are met.**"), "{page}");
+        assert!(page.contains("**13 of 16 targets are met on training cases.**"), "{page}");
         assert!(page.contains("took 1.000 times") && page.contains("1 of 4") && page.contains("1.92 (MPI)"), "{page}");
         assert!(content.plot().svg().contains("closed loop"));
     }

@@ -107,6 +107,7 @@ impl Session {
             record.minima;
         let [.., partners, largest] = record.minima;
         self.combining.borrow_mut().calls.learn([by_mpi, combined].map(|nanos| -nanos as f64 / 1e9));
+        let mut news = News::of_word(news);
         // If the call failed at one rank, it counts for none, or ranks would come to differ.
         if let Some(Measured { entry, side, .. }) = measured
             && -took < UNMEASURED
@@ -117,7 +118,7 @@ impl Session {
             if let Ok(fabric) = &self.fabric {
                 fabric.learning.keep(&entry);
                 if let Some(load) = &fabric.load {
-                    load.took(side, -took as f64 / 1e9);
+                    news.look |= load.took(side, -took as f64 / 1e9) && !news.take_over;
                 }
             }
         }
@@ -129,7 +130,7 @@ impl Session {
             host_bytes: -bytes as u64,
             partners: -partners as u32,
             message_bytes: -largest as u64,
-            news: News::of_word(news),
+            news,
             seconds_per_call: -per_call as f64 / 1e9,
             misprediction: misprediction < 0,
         })

@@ -83,7 +83,7 @@ impl Session {
         }?;
         let seconds = start.elapsed().as_secs_f64();
         if let Some(load) = &fabric.load {
-            load.served(&entry, side, agreement.key);
+            load.served(&fabric.placement, self.rank(), &entry, side, agreement.key);
         }
         self.measured.set(Some(Measured { entry, side, seconds }));
         Ok(outcome)

@@ -6,10 +6,10 @@
 //!    └───────────────── (take over) all ranks, before the same call: the network that is left, the plan ◄─────┘
 //! ```
 //!
-//! Rank 0 decides alone; what others must do with it, it tells them in a word of the reduction that begins every agreed call: *look*, then all gather the
+//! Rank 0 decides alone; what others must do with it, it tells them in a word of the reduction that begins every agreed call: *look*, then it gathers the
 //! legs of the last call; *take over*, then it sends out the share that is left of each link; *insist*, then planned paths serve the call, so that
-//! plain MPI does not hide what is to be confirmed. So ranks cannot come to differ, whatever they measured,
-//! and a call without news costs nothing more. From the next look into the plan cache on, keys are those of the network that is left: its
+//! plain MPI does not hide what is to be confirmed. A call that was late is looked at without a word, since all ranks were told the same times; and where rank 0 has
+//! nothing to say, another rank may ask for a look. So ranks cannot come to differ, whatever they measured, and a call without news costs nothing more. From the next look into the plan cache on, keys are those of the network that is left: its
 //! fingerprint is part of them, so that a load that comes again finds its plan again, and the thread's plan is one that rank 0 does not need
 //! to make. The mathematics: `optiq_lower::closed_loop`. Decisions 060 and 061.
 
@@ -24,13 +24,13 @@ use optiq_lower::closed_loop::counters::Reading;
 use optiq_lower::closed_loop::estimate::{Exchange, LegTime as HostLegTime};
 use optiq_lower::closed_loop::pace::Pace;
 use optiq_lower::closed_loop::steering::{Proposal, Steering};
-use optiq_lower::constants::{LEAST_SHARE, REPLAN_GAIN};
+use optiq_lower::constants::{LATE, LEAST_SHARE, REPLAN_GAIN};
 use optiq_lower::placement::Placement;
-use optiq_net::{Background, LinkLoad, Network, text_file};
+use optiq_net::{Background, LinkId, LinkLoad, Network, text_file};
 use optiq_solver::{Demand, plan};
 use optiq_transport::mpi::Communicator;
 use optiq_transport::{LegTime, Rank};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub(super) struct News {
 }
 
 impl News {
-    /// As the minimum over all ranks carries it: that of rank 0, since others have 0.
+    /// As the minimum over all ranks carries it: that of rank 0, or a look if that has nothing to say and another rank asks for one.
     pub(super) fn word(self) -> i64 {
         -(i64::from(self.look) + 2 * i64::from(self.take_over) + 4 * i64::from(self.insist))
     }
@@ -70,6 +70,12 @@ struct LastCall {
     legs: Vec<LegTime>,
 }
 
+/// Legs of a call, to be compared with those of later ones.
+struct LookedAt {
+    entry: Rc<Entry>,
+    legs: Vec<LegTime>,
+}
+
 /// See the top of the file.
 pub(super) struct LoadFollower {
     /// With all capacity.
@@ -79,6 +85,12 @@ pub(super) struct LoadFollower {
     /// Legs of the exchange that was completed last.
     moved: RefCell<Vec<LegTime>>,
     last: RefCell<Option<LastCall>>,
+    /// The last call that was looked at, if the plan that served it still does.
+    looked_at: RefCell<Option<LookedAt>>,
+    /// A leg across a busy link was faster than then: this rank asks for a look.
+    asks: Cell<bool>,
+    /// What follows from the times of calls is the same on all ranks.
+    pace: RefCell<Pace>,
     /// On rank 0.
     root: Option<RefCell<Root>>,
 }
@@ -86,7 +98,6 @@ pub(super) struct LoadFollower {
 /// What only rank 0 knows.
 struct Root {
     steering: Steering,
-    pace: Pace,
     began: Instant,
     /// Of the last call on planned paths, on the slowest rank; nothing before it is known.
     seconds: Option<f64>,
@@ -149,7 +160,6 @@ impl LoadFollower {
         });
         let root = Root {
             steering: Steering::new(links),
-            pace: Pace::default(),
             began: Instant::now(),
             seconds: None,
             making: None,
@@ -163,6 +173,9 @@ impl LoadFollower {
             left: RefCell::new(Arc::clone(network)),
             moved: RefCell::default(),
             last: RefCell::default(),
+            looked_at: RefCell::default(),
+            asks: Cell::new(false),
+            pace: RefCell::default(),
             root: (rank == Rank(0)).then(|| RefCell::new(root)),
         }
     }
@@ -176,10 +189,13 @@ impl LoadFollower {
         *self.moved.borrow_mut() = legs;
     }
 
-    /// A call is over, under the key under which its plan was found.
-    pub(super) fn served(&self, entry: &Rc<Entry>, side: Side, key: Key) {
+    /// A call is over at this rank, under the key under which its plan was found.
+    pub(super) fn served(&self, placement: &Placement, rank: Rank, entry: &Rc<Entry>, side: Side, key: Key) {
         let legs = self.moved.take();
         let planned = matches!(side, Side::Planned(_)) && entry.kind.is_some();
+        if planned {
+            self.asks.set(self.asks.get() || self.may_be_free(placement, rank, entry, &legs));
+        }
         let planned_seconds = entry.bounds.planned;
         // The key without the network's fingerprint: it is its own inverse.
         let key = self.key_on(key, &self.left.borrow());
@@ -193,13 +209,35 @@ impl LoadFollower {
         }
     }
 
-    /// What the last call took on the slowest rank.
-    pub(super) fn took(&self, side: Side, seconds: f64) {
-        if let (Some(root), Side::Planned(_)) = (&self.root, side) {
-            let root = &mut *root.borrow_mut();
-            root.pace.call(seconds);
-            root.seconds = Some(seconds);
+    /// What the last call took on the slowest rank. Whether it was late, so that all look at it: the same on all ranks.
+    pub(super) fn took(&self, side: Side, seconds: f64) -> bool {
+        let Side::Planned(_) = side else { return false };
+        if let Some(root) = &self.root {
+            root.borrow_mut().seconds = Some(seconds);
         }
+        self.pace.borrow_mut().call(seconds)
+    }
+
+    /// Whether a leg across a link that is taken for busy was so much faster than when calls were looked at that the load may have ended. Looks without
+    /// a reason are rare, and that would be seen too late.
+    fn may_be_free(&self, placement: &Placement, rank: Rank, entry: &Rc<Entry>, legs: &[LegTime]) -> bool {
+        let looked_at = self.looked_at.borrow();
+        let Some(before) = looked_at.as_ref().filter(|before| Rc::ptr_eq(&before.entry, entry)) else { return false };
+        let left = self.left.borrow();
+        if Arc::ptr_eq(&left, &self.nominal) {
+            return false;
+        }
+        let is_busy = |link: &LinkId| left.link(*link).capacity < self.nominal.link(*link).capacity;
+        let crosses_busy = |to: Rank| {
+            let mut route = Vec::new();
+            self.nominal.route(placement.host(rank), placement.host(to), &mut route).is_ok()
+                && route.iter().any(is_busy)
+        };
+        let faster = |leg: &&LegTime| {
+            let mut same = before.legs.iter().filter(|b| b.to == leg.to && b.bytes == leg.bytes);
+            same.any(|b| b.seconds >= LATE * leg.seconds && b.seconds >= entry.bounds.planned / 4.0)
+        };
+        legs.iter().filter(faster).any(|leg| crosses_busy(leg.to))
     }
 
     /// What is left.
@@ -223,13 +261,17 @@ impl LoadFollower {
         self.root.as_ref().map_or_else(Vec::new, |root| root.borrow().busy(&self.nominal))
     }
 
-    /// What rank 0 has to say before the next call.
+    /// What rank 0 has to say before the next call; a look that another rank asks for is heard if rank 0 has nothing to say.
     pub(super) fn news(&self) -> News {
-        let Some(root) = &self.root else { return News::default() };
+        let asks = self.asks.get() && self.last.borrow().is_some();
+        let Some(root) = &self.root else { return News { look: asks, ..News::default() } };
         let root = &mut *root.borrow_mut();
         root.collect();
         let take_over = root.made.is_some();
-        let look = !take_over && root.making.is_none() && root.pace.is_due() && self.last.borrow().is_some();
+        let look = !take_over
+            && root.making.is_none()
+            && (asks || self.pace.borrow().is_due())
+            && self.last.borrow().is_some();
         let insist = !take_over && root.making.is_none() && root.steering.is_in_doubt();
         News { look, take_over, insist }
     }
@@ -246,13 +288,18 @@ impl LoadFollower {
         let legs = last.as_ref().map_or(&[][..], |last| &last.legs);
         let words: Vec<u64> =
             legs.iter().flat_map(|leg| [u64::from(leg.to.0), leg.bytes, (leg.seconds * 1e9) as u64]).collect();
-        let (lengths, words) = comm.all_gather(&words)?;
-        let Some(root) = &self.root else { return Ok(()) };
+        let gathered = comm.gather(Rank(0), &words)?;
+        self.asks.set(false);
+        *self.looked_at.borrow_mut() =
+            last.as_ref().map(|last| LookedAt { entry: Rc::clone(&last.entry), legs: last.legs.clone() });
+        let pace = &mut *self.pace.borrow_mut();
+        pace.looked(start.elapsed().as_secs_f64());
+        let (Some(root), Some((lengths, words))) = (&self.root, gathered) else { return Ok(()) };
         let root = &mut *root.borrow_mut();
-        root.pace.looked(start.elapsed().as_secs_f64());
         let (Some(last), Some(seconds)) = (last.as_ref(), root.seconds.take()) else { return Ok(()) };
         let legs = between_hosts(placement, &lengths, &words);
         let exchange = Exchange { planned_seconds: last.planned_seconds, seconds, legs };
+        log::trace!("looked in {:.6} s at an exchange: {exchange}", start.elapsed().as_secs_f64());
         let now = root.began.elapsed().as_secs_f64();
         let proposal = match &mut root.counters {
             None => root.steering.observe(&self.nominal, &exchange, now),
@@ -264,7 +311,7 @@ impl LoadFollower {
             }
         };
         if root.steering.is_in_doubt() {
-            root.pace.hurry();
+            pace.hurry();
         }
         if let Some(proposal) = proposal {
             let planning = Planning { network: left_of(&self.nominal, &proposal.shares), ..planning() };
@@ -295,11 +342,12 @@ impl LoadFollower {
         }
         let network = made.as_ref().map_or_else(|| left_of(&self.nominal, &shares), |made| Arc::clone(&made.network));
         *self.left.borrow_mut() = network;
-        *self.last.borrow_mut() = None;
+        (*self.last.borrow_mut(), *self.looked_at.borrow_mut()) = (None, None);
+        self.asks.set(false);
+        self.pace.borrow_mut().restart();
         if let (Some(made), Some(root)) = (made, &self.root) {
             let root = &mut *root.borrow_mut();
             root.steering.take_over();
-            root.pace.restart();
             root.prepared = Some((self.key_on_left(made.key), made.bytes));
             root.tell(&self.nominal);
         }
@@ -446,7 +494,6 @@ fn loads(network: &Network, exchange: &Exchange) -> Vec<u64> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use optiq_net::LinkId;
 
     #[test]
     fn news_of_rank_0_are_the_minimum() {

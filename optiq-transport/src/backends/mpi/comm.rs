@@ -281,6 +281,42 @@ impl Communicator {
         Ok(received)
     }
 
+    /// The words of all ranks at one of them, in rank order, with the number of words of each rank; nothing elsewhere, where nobody is waited for.
+    ///
+    /// # Errors
+    /// As [`Communicator::all_gather`].
+    pub fn gather(&self, root: Rank, mine: &[u64]) -> Result<Option<(Vec<usize>, Vec<u64>)>, TransportError> {
+        let too_many =
+            || TransportError::Mpi { call: "MPI_Gatherv", message: "more than 2^31 - 1 words to gather".into() };
+        let own = c_int::try_from(mine.len()).map_err(|_| too_many())?;
+        let is_root = self.rank() == root;
+        let mut counts: Vec<c_int> = vec![0; if is_root { self.size as usize } else { 0 }];
+        let to = root.0 as c_int;
+        // SAFETY: one int from each rank into `size` ints at the root.
+        self.wait("MPI_Igather", |request| unsafe {
+            let (send, recv) = ((&raw const own).cast(), counts.as_mut_ptr().cast());
+            ffi::PMPI_Igather(send, 1, ffi::RSMPI_INT32_T, recv, 1, ffi::RSMPI_INT32_T, to, self.raw, request)
+        })?;
+        let (offsets, total) = offsets(&counts).ok_or_else(too_many)?;
+        let mut all = vec![0u64; total as usize];
+        // SAFETY: counts and offsets describe `all` exactly at the root and are not read elsewhere.
+        self.wait("MPI_Igatherv", |request| unsafe {
+            ffi::PMPI_Igatherv(
+                mine.as_ptr().cast(),
+                own,
+                ffi::RSMPI_UINT64_T,
+                all.as_mut_ptr().cast(),
+                counts.as_ptr(),
+                offsets.as_ptr(),
+                ffi::RSMPI_UINT64_T,
+                to,
+                self.raw,
+                request,
+            )
+        })?;
+        Ok(is_root.then(|| (counts.into_iter().map(|c| c as usize).collect(), all)))
+    }
+
     /// The words of all ranks, in rank order, with the number of words of each rank.
     ///
     /// # Errors
@@ -295,12 +331,7 @@ impl Communicator {
             let (send, recv) = ((&raw const own).cast(), counts.as_mut_ptr().cast());
             ffi::PMPI_Iallgather(send, 1, ffi::RSMPI_INT32_T, recv, 1, ffi::RSMPI_INT32_T, self.raw, request)
         })?;
-        let mut offsets = Vec::with_capacity(counts.len());
-        let mut total: c_int = 0;
-        for &count in &counts {
-            offsets.push(total);
-            total = total.checked_add(count).ok_or_else(too_many)?;
-        }
+        let (offsets, total) = offsets(&counts).ok_or_else(too_many)?;
         let mut all = vec![0u64; total as usize];
         // SAFETY: counts and offsets describe `all` exactly.
         self.wait("MPI_Iallgatherv", |request| unsafe {
@@ -450,6 +481,18 @@ impl Communicator {
     pub fn processor_name(&self) -> Result<String, TransportError> {
         processor_name()
     }
+}
+
+/// Where each part of a list begins that has these lengths, and how long the list is; nothing if MPI cannot count that far.
+fn offsets(counts: &[c_int]) -> Option<(Vec<c_int>, c_int)> {
+    let mut total: c_int = 0;
+    let mut begin = |&count: &c_int| {
+        let offset = total;
+        total = total.checked_add(count)?;
+        Some(offset)
+    };
+    let offsets = counts.iter().map(&mut begin).collect::<Option<Vec<_>>>()?;
+    Some((offsets, total))
 }
 
 /// What the MPI library says of itself.
