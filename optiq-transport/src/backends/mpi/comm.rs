@@ -285,7 +285,7 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::all_gather`].
-    pub fn gather(&self, root: Rank, mine: &[u64]) -> Result<Option<(Vec<usize>, Vec<u64>)>, TransportError> {
+    pub fn gather(&self, root: Rank, mine: &[u64]) -> Result<Option<RankWords>, TransportError> {
         let too_many =
             || TransportError::Mpi { call: "MPI_Gatherv", message: "more than 2^31 - 1 words to gather".into() };
         let own = c_int::try_from(mine.len()).map_err(|_| too_many())?;
@@ -321,7 +321,7 @@ impl Communicator {
     ///
     /// # Errors
     /// [`TransportError::Mpi`] with what MPI reports, or if all words together exceed what MPI can count.
-    pub fn all_gather(&self, mine: &[u64]) -> Result<(Vec<usize>, Vec<u64>), TransportError> {
+    pub fn all_gather(&self, mine: &[u64]) -> Result<RankWords, TransportError> {
         let too_many =
             || TransportError::Mpi { call: "MPI_Allgatherv", message: "more than 2^31 - 1 words to gather".into() };
         let own = c_int::try_from(mine.len()).map_err(|_| too_many())?;
@@ -482,6 +482,9 @@ impl Communicator {
         processor_name()
     }
 }
+
+/// How many words each rank has, and the words of all, in rank order.
+pub type RankWords = (Vec<usize>, Vec<u64>);
 
 /// Where each part of a list begins that has these lengths, and how long the list is; nothing if MPI cannot count that far.
 fn offsets(counts: &[c_int]) -> Option<(Vec<c_int>, c_int)> {
