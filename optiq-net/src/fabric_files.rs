@@ -4,27 +4,11 @@
 //! [`crate::import::Importer`]; here the defaults of [`ImportOptions`] count.
 
 use crate::error::NetError;
+use crate::file_names::named;
 use crate::import::{ImportOptions, Importer};
 use crate::network::Network;
 use optiq_files::input::STANDARD;
-use std::path::{Path, PathBuf};
-
-/// What separates the files of one network.
-const SEPARATOR: char = '+';
-
-/// The files that `text` names: one whose path this is, or several with `+` between them.
-fn named(text: &str) -> Vec<PathBuf> {
-    if !text.contains(SEPARATOR) || Path::new(text).exists() {
-        return vec![text.into()];
-    }
-    text.split(SEPARATOR).map(|path| path.trim().into()).collect()
-}
-
-/// `text` with an absolute path for each of the files that it names.
-pub(crate) fn absolute(text: &str) -> String {
-    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path).display().to_string();
-    named(text).into_iter().map(absolute).collect::<Vec<_>>().join("+")
-}
+use std::path::Path;
 
 impl Network {
     /// The network in the file `text`, or in the files of a fabric that it names (`cables.txt+tables.txt`); one of more than `most`

@@ -11,7 +11,7 @@
 //! on a grid, its coordinates), and then all lines have one. `#` starts a comment. Every host needs a name: a
 //! position is never guessed.
 
-use crate::fabric_files;
+use crate::file_names;
 use crate::hostlist;
 use crate::ids::NodeId;
 use crate::names::Names;
@@ -151,7 +151,7 @@ impl Network {
     pub fn absolute_spec(&self) -> String {
         let absolute = |path: &str| std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
         if let Some(path) = self.spec.strip_prefix("file:") {
-            return format!("file:{}", fabric_files::absolute(path));
+            return format!("file:{}", file_names::absolute(path));
         }
         let part = |part: &str| match part.strip_prefix("hosts=") {
             Some(path) => format!("hosts={}", absolute(path).display()),

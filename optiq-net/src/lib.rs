@@ -17,6 +17,7 @@ mod distance;
 mod error;
 mod fabric_files;
 mod file;
+mod file_names;
 pub mod fingerprint;
 mod geometry;
 pub mod grammar;

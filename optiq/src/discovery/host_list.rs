@@ -1,11 +1,22 @@
 //! The hosts of a job as process managers and batch systems tell them in the environment.
 
-use super::statement::ListStatement;
 use optiq_lower::guessed_network::same_host;
 use optiq_net::expand_host_list;
 use optiq_net::text_file::{self, shorten};
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
+
+/// A list of hosts, without the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ListStatement {
+    pub(super) manager: String,
+    pub(super) variable: String,
+    pub(super) hosts: usize,
+    /// The same for the same list.
+    pub(super) print: u64,
+    /// Whether this process's processor is on it.
+    pub(super) listed: bool,
+}
 
 /// The largest file of hosts that is read, in bytes.
 const MAX_BYTES: u64 = 64 << 20;

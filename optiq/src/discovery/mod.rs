@@ -7,6 +7,7 @@
 //! All ranks come to the same: what only one process can know is in its [`RankStatement`], which all ranks have of all ranks before
 //! any provider is asked, and the rest is compared when a session begins.
 
+mod file_network;
 mod files;
 mod host_list;
 mod process_manager;
@@ -15,7 +16,7 @@ mod provider;
 mod specification;
 mod statement;
 
-pub use files::FileNetwork;
+pub use file_network::FileNetwork;
 pub use provider::{Answer, DiscoveryError, Found, Provider, Surroundings};
 pub use statement::RankStatement;
 

@@ -3,9 +3,9 @@
 //! Slurm tells each task the switches above its node, and all of them give a tree. Others tell the hosts of the job: they say nothing of
 //! switches, so one is taken, but every rank's processor must be a host of the job.
 
+use super::host_list::ListStatement;
 use super::processors;
 use super::provider::{Answer, DiscoveryError, Found, Provider, Surroundings};
-use super::statement::ListStatement;
 use optiq_lower::placement::PlacementRule;
 use optiq_net::SwitchPath;
 use std::collections::BTreeMap;

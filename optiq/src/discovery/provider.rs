@@ -1,6 +1,6 @@
 //! What a provider is: who is asked, what it may look at, and what it answers.
 
-use super::files::FileNetwork;
+use super::file_network::FileNetwork;
 use super::statement::RankStatement;
 use optiq_lower::guessed_network::GuessedHosts;
 use optiq_lower::placement::PlacementRule;

@@ -1,7 +1,7 @@
 //! What one process says to all others before providers are asked: everything that only it can know.
 
-use super::files::FileNetwork;
-use super::host_list::HostList;
+use super::file_network::FileNetwork;
+use super::host_list::{HostList, ListStatement};
 
 /// A process's own part of the surroundings, which travels as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,18 +14,6 @@ pub struct RankStatement {
     pub(super) list: Option<Result<ListStatement, String>>,
     /// A number for the network in `OPTIQ_TOPOLOGY_FILES`; or what is wrong with it.
     pub(super) files: Option<Result<u64, String>>,
-}
-
-/// A list of hosts, without the list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ListStatement {
-    pub(super) manager: String,
-    pub(super) variable: String,
-    pub(super) hosts: usize,
-    /// The same for the same list.
-    pub(super) print: u64,
-    /// Whether this process's processor is on it.
-    pub(super) listed: bool,
 }
 
 /// One line: what ends lines and fields becomes a blank.

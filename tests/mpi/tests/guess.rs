@@ -90,7 +90,10 @@ fn program<'a>(words: &[&'a str]) -> Vec<&'a str> {
 
 /// The bytes per second that were found.
 fn rate(output: &str) -> f64 {
-    let line = output.lines().find(|l| l.contains("guessed from")).unwrap_or_else(|| panic!("{output}"));
+    let line = output
+        .lines()
+        .find(|l| l.contains("guessed from") && l.contains("links of "))
+        .unwrap_or_else(|| panic!("{output}"));
     let text = line.split("links of ").nth(1).and_then(|l| l.split("MB/s").next());
     1e6 * text.and_then(|t| t.parse::<f64>().ok()).unwrap_or_else(|| panic!("{line}"))
 }
