@@ -17,12 +17,12 @@
 //! ```
 //!
 //! so a link is exonerated by the fastest leg across it. Times are noisy, so the minimum is a lower quantile by bytes ([`QUANTILE`]). With `T` the link
-//! bound that was planned, everything should be over after `T / f`; a leg is *late* if it took [`LATE`] times that, and [`COMPARABLE`] of the time of the leg that took longest. Legs behind a very
-//! late one get their chunks one by one and so take longer than planned as well; what is slow besides shows when a plan avoids the slowest links. A late leg needs one slow link
-//! among those with `x_l` close to `t_e`; of all sets of links that explain all late legs, one with few links is taken:
-//! the link that explains the most late bytes first, again and again (greedy set cover: V. Chvátal, "A Greedy Heuristic for the Set-Covering Problem",
-//! Mathematics of Operations Research 4(3), 1979). A leg is late as well if its confirmations come back over a link that our own bytes fill; so a link that a single
-//! leg speaks against is let off if that leg's confirmations cross another one that is blamed. The share of a link that is blamed is
+//! bound that was planned, everything should be over after `T / f`; a leg is *late* if it took [`LATE`] times that, and 0.4 of the time of the leg that
+//! took longest. Legs behind a very late one get their chunks one by one and so take longer than planned as well; what is slow besides shows when a plan
+//! avoids the slowest links. A late leg needs one slow link among those with `x_l` close to `t_e`; of all sets of links that explain all late legs, one
+//! with few links is taken: the link that explains the most late bytes first, again and again (greedy set cover: V. Chvátal, "A Greedy Heuristic for
+//! the Set-Covering Problem", Mathematics of Operations Research 4(3), 1979). A leg is late as well if its confirmations come back over a link that our own
+//! bytes fill; so a link that a single leg speaks against is let off if that leg's confirmations cross another one that is blamed. The share of a link that is blamed is
 //! `s_l = w_l / (f x_l C_l)`; of one that is not, the same formula is a lower bound.
 //!
 //! `f` comes from the exchange itself: the largest `w_l / (x_l s_l C_l)` over links that were planned to be busy for half of `T` or more. If all links

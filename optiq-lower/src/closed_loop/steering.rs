@@ -1,16 +1,17 @@
 //! What is taken for left of each link, from exchange to exchange, and when that has changed enough for another plan.
 //!
 //! For each link the state is the share of its capacity that is taken for left, 1 at first. An exchange that was looked at *proposes* a share: what
-//! the [estimate](super::estimate) gives for a link that is blamed; 1 for one that was taken for busy and reached nearly all of its capacity, for then all is asked anew (what it reached, where that was in vain before); else what it was. A share changes when [`CONFIRMATIONS`] exchanges in a row propose one that is
-//! [`CHANGE`] away, and becomes the least that they propose, since what begins in empty queues is faster, in steps of [`STEP`], so that what comes again has the same fingerprint. One exchange in which a rank
-//! was late changes nothing.
+//! the [estimate](super::estimate) gives for a link that is blamed; 1 for one that was taken for busy and reached nearly all of its capacity, for then
+//! all is asked anew (what it reached, where that was in vain before); else what it was. A share changes when [`CONFIRMATIONS`] exchanges in a row
+//! propose one that is [`CHANGE`] away, and becomes the least that they propose, since what begins in empty queues is faster, in steps of [`STEP`],
+//! so that what comes again has the same fingerprint. One exchange in which a rank was late changes nothing.
 //!
-//! **Forgetting.** A link that is taken for busy may carry nothing of ours any more, and then no exchange says when its load ends. Two rules: when
-//! the load of other links changes, it may have moved, and links of which nothing speaks for a load are taken for free again, unless no exchange has confirmed the
-//! last change yet: a load that another one hid shows as soon as a plan avoids that, and a link that was blamed for nothing is found to be free then; and after [`ASK_AGAIN`] exchanges without
-//! evidence a link is. If it is found to be busy soon after, it was asked in vain, and the next question waits twice as long, 64 times at
-//! most: questions in vain take a vanishing part of the time (the doubling of A. Karlin et al., "Competitive Snoopy Caching",
-//! Algorithmica 3, 1988).
+//! **Forgetting.** A link that is taken for busy may carry nothing of ours any more, and then no exchange says when its load ends. Two rules. When
+//! the load of other links changes, it may have moved, and links of which nothing speaks for a load are taken for free again; not if no exchange
+//! has confirmed the last change yet, since a load that another one hid shows as soon as a plan avoids that, and a link that was blamed for
+//! nothing is found to be free then. And after [`ASK_AGAIN`] exchanges without evidence a link is. If it is found to be busy soon after, it was
+//! asked in vain, and the next question waits twice as long, 64 times at most: questions in vain take a vanishing part of the time (the doubling
+//! of A. Karlin et al., "Competitive Snoopy Caching", Algorithmica 3, 1988).
 
 use super::estimate::{Estimate, Exchange, estimate};
 use crate::constants::{ASK_AGAIN, CHANGE, CONFIRMATIONS, LEAST_SHARE, STEP};
