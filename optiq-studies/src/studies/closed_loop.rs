@@ -53,6 +53,8 @@ const SHARE: f64 = 0.75;
 const CALLS: usize = 16;
 /// What a plan must have done within this many calls after a change; the calls after them count.
 const SETTLED: usize = 10;
+/// To start a load.
+const ATTEMPTS: usize = 5;
 /// Of a run in the lab, in seconds.
 const LIMIT: &str = "240";
 
@@ -293,17 +295,23 @@ impl Loading {
         if loaded.is_empty() {
             return Ok(Self(None));
         }
-        let mut command = workspace.optiq(&["lab", "load", "--name", NAME, "--seconds", LIMIT]);
         let rate = SHARE * network.unit_capacity() * 8.0 / 1e6;
-        loaded.iter().for_each(|(from, to)| _ = command.args(["--flow", &format!("{from}:{to}={rate}Mbit/s")]));
-        let child = command.stdin(Stdio::null()).spawn();
-        let mut child = child.map_err(|e| Failure::Work(format!("optiq lab load cannot be started: {e}")))?;
-        // Until its queues are full.
-        std::thread::sleep(Duration::from_millis(700));
-        if let Ok(Some(status)) = child.try_wait() {
-            return Err(Failure::Work(format!("optiq lab load has ended before it was to ({status})")));
+        let mut ended = None;
+        // The load before this one may still hold a receiver's port.
+        for _ in 0..ATTEMPTS {
+            let mut command = workspace.optiq(&["lab", "load", "--name", NAME, "--seconds", LIMIT]);
+            loaded.iter().for_each(|(from, to)| _ = command.args(["--flow", &format!("{from}:{to}={rate}Mbit/s")]));
+            let child = command.stdin(Stdio::null()).spawn();
+            let mut child = child.map_err(|e| Failure::Work(format!("optiq lab load cannot be started: {e}")))?;
+            // Until its queues are full.
+            std::thread::sleep(Duration::from_millis(700));
+            match child.try_wait() {
+                Ok(Some(status)) => ended = Some(status),
+                _ => return Ok(Self(Some(child))),
+            }
         }
-        Ok(Self(Some(child)))
+        let status = ended.map_or_else(String::new, |status| format!(" ({status})"));
+        Err(Failure::Work(format!("optiq lab load has ended before it was to{status}, {ATTEMPTS} times")))
     }
 }
 
