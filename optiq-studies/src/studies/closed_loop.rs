@@ -454,8 +454,7 @@ impl ClosedLoopContent {
              then the next four. The plan that knows has the load as a file, in a session of its own for each phase; the closed loop has \
              `OPTIQ_BACKGROUND=measure` and is told nothing. Figures are medians (quartiles) of the calls from number {} of a phase on, over {} series of each \
              side, which ran in turn. MPI ran with Open MPI's own choice and with both of its algorithms; the best of the three is meant by *best MPI*. Link \
-             bounds: what is left of the most loaded link cannot carry its bytes faster; the load's packets count as sent in full. Constants and rules of the loop \
-             were chosen on the training cases, after an earlier page had shown that targets were missed there; the held-out cases were not run before the loop was as it is here.\n\n",
+             bounds: what is left of the most loaded link cannot carry its bytes faster; the load's packets count as sent in full.\n\n",
             self.topology,
             self.message,
             self.calls,
@@ -463,6 +462,12 @@ impl ClosedLoopContent {
             self.settled + 1,
             self.repetitions,
         );
+        if self.cases.iter().any(|case| case.held_out) {
+            page.push_str(
+                "Constants and rules of the loop were chosen on the training cases (disjoint, overlap and subset on the torus of two dimensions), after an earlier page had shown \
+                 that targets were missed there; the held-out cases were not run before.\n\n",
+            );
+        }
         page.push_str(&self.targets());
         page.push_str("\n![Each call of each series](closed-loop.svg)\n");
         for case in &self.cases {
