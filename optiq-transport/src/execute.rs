@@ -72,6 +72,7 @@ pub struct Running<S> {
     execution: Execution,
     events: Vec<Event>,
     in_flight: usize,
+    began: Instant,
     leg_times: Option<LegTimes>,
     /// Since when nothing has moved, and whether that was said.
     idle: Option<(Instant, bool)>,
@@ -96,7 +97,8 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
         // Where a send is confirmed by this rank alone, it says nothing of the leg.
         let confirmed = transport.capabilities().send_completion.is_confirmed_by_target();
         let leg_times = (options.leg_times && confirmed).then(LegTimes::default);
-        Ok(Self { schedule, scheduler, options, execution, events, in_flight: 0, leg_times, idle: None })
+        let began = Instant::now();
+        Ok(Self { schedule, scheduler, options, execution, events, in_flight: 0, began, leg_times, idle: None })
     }
 
     /// Does what can be done without waiting.
@@ -143,7 +145,7 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
             && let Some(transmit) = self.scheduler.poll_transmit()
         {
             if let Some(times) = &mut self.leg_times {
-                times.sent(transmit.to, Instant::now());
+                times.sent(transmit.to, self.began.elapsed());
             }
             transport.send(memory, &transmit)?;
             self.in_flight += 1;
@@ -178,7 +180,7 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
                     {
                         let hop = &self.schedule.borrow().hops()[i];
                         if let Some(outgoing) = hop.outgoing {
-                            times.confirmed(outgoing.to, hop.chunk_bytes(sequence), Instant::now());
+                            times.confirmed(outgoing.to, hop.chunk_bytes(sequence), self.began.elapsed());
                         }
                     }
                     self.scheduler.handle_sent(path, sequence)?;

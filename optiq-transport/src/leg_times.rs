@@ -1,11 +1,11 @@
 //! How long each leg of this rank was busy: something was in flight on it.
 //!
 //! The time in which a leg has nothing in flight, since its chunks have not arrived or its receiver has no slot, is not counted: a leg behind a
-//! slow one, or before one, does not look slow.
+//! slow one, or before one, does not look slow. Times are from any origin, so that a simulator's clock serves as well.
 
 use optiq_trace::ids::Rank;
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::Duration;
 
 /// What a leg did in an exchange.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,16 +23,16 @@ struct Leg {
     bytes: u64,
     seconds: f64,
     in_flight: u64,
-    since: Instant,
+    since: Duration,
 }
 
 /// See the top of the file.
-#[derive(Debug, Default)]
-pub(crate) struct LegTimes(BTreeMap<Rank, Leg>);
+#[derive(Clone, Debug, Default)]
+pub struct LegTimes(BTreeMap<Rank, Leg>);
 
 impl LegTimes {
-    /// A chunk was handed over.
-    pub(crate) fn sent(&mut self, to: Rank, now: Instant) {
+    /// A chunk was handed over to the leg to this receiver.
+    pub fn sent(&mut self, to: Rank, now: Duration) {
         let leg = self.0.entry(to).or_insert(Leg { bytes: 0, seconds: 0.0, in_flight: 0, since: now });
         if leg.in_flight == 0 {
             leg.since = now;
@@ -40,18 +40,18 @@ impl LegTimes {
         leg.in_flight += 1;
     }
 
-    /// A chunk is through.
-    pub(crate) fn confirmed(&mut self, to: Rank, bytes: u64, now: Instant) {
+    /// A chunk of so many bytes is through.
+    pub fn confirmed(&mut self, to: Rank, bytes: u64, now: Duration) {
         let Some(leg) = self.0.get_mut(&to) else { return };
         leg.bytes += bytes;
         leg.in_flight = leg.in_flight.saturating_sub(1);
         if leg.in_flight == 0 {
-            leg.seconds += now.saturating_duration_since(leg.since).as_secs_f64();
+            leg.seconds += now.saturating_sub(leg.since).as_secs_f64();
         }
     }
 
     /// All legs, ascending by receiver.
-    pub(crate) fn all(&self) -> Vec<LegTime> {
+    pub fn all(&self) -> Vec<LegTime> {
         self.0.iter().map(|(&to, leg)| LegTime { to, bytes: leg.bytes, seconds: leg.seconds }).collect()
     }
 }
@@ -59,12 +59,10 @@ impl LegTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn only_time_with_something_in_flight_counts() {
-        let start = Instant::now();
-        let at = |millis| start + Duration::from_millis(millis);
+        let at = Duration::from_millis;
         let mut times = LegTimes::default();
         // Two chunks overlap for 1 to 4 ms; 6 ms without; then one for 2 ms. Another leg for 5 ms.
         times.sent(Rank(3), at(1));

@@ -53,7 +53,7 @@ pub use error::TransportError;
 pub use execute::{ExecuteOptions, Execution, Progress, Running, execute};
 pub use flow_control::FlowControl;
 pub use hop::{Hop, Incoming, Outgoing, Roles, Sink};
-pub use leg_times::LegTime;
+pub use leg_times::{LegTime, LegTimes};
 pub use memory::Memory;
 pub use optiq_trace::ids::{PathId, Rank};
 pub use path::{Header, Path};

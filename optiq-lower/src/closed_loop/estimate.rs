@@ -21,7 +21,9 @@
 //! took longest. Legs behind a very late one get their chunks one by one and so take longer than planned as well; what is slow besides shows when a plan
 //! avoids the slowest links. A late leg needs one slow link among those with `x_l` close to `t_e`; of all sets of links that explain all late legs, one
 //! with few links is taken: the link that explains the most late bytes first, again and again (greedy set cover: V. Chvátal, "A Greedy Heuristic for
-//! the Set-Covering Problem", Mathematics of Operations Research 4(3), 1979). A leg is late as well if its confirmations come back over a link that our own
+//! the Set-Covering Problem", Mathematics of Operations Research 4(3), 1979). Links that explain the same late legs cannot be told apart and are blamed
+//! together, so that a plan keeps off all of them; but not the only link of a host, over which nothing but that host's own bytes go, while
+//! another one explains as much. A leg is late as well if its confirmations come back over a link that our own
 //! bytes fill; so a link that a single leg speaks against is let off if that leg's confirmations cross another one that is blamed. The share of a link that is blamed is
 //! `s_l = w_l / (f x_l C_l)`; of one that is not, the same formula is a lower bound.
 //!
@@ -29,7 +31,7 @@
 //! are slow together, `f` is small and no link is blamed: no other plan would help.
 
 use crate::constants::{LATE, QUANTILE};
-use optiq_net::{LinkId, Network, NodeId};
+use optiq_net::{Link, LinkId, Network, NodeId};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -158,7 +160,8 @@ pub fn estimate(
     across.keys().for_each(|&link| reached[link.index()] = Some(share(link)));
     let longest = legs.iter().map(|leg| leg.seconds).fold(0.0, f64::max);
     let late_after = (LATE * exchange.planned_seconds / f).max(COMPARABLE * longest);
-    let slow = blame(&legs, &times, late_after, preferred).into_iter().map(|link| (link, share(link))).collect();
+    let order = |link: LinkId| (!is_only_link_of_a_host(network, link), preferred(link));
+    let slow = blame(&legs, &times, late_after, order).into_iter().map(|link| (link, share(link))).collect();
     Estimate { loads, reached, slow, efficiency }
 }
 
@@ -168,8 +171,17 @@ const COMPARABLE: f64 = 0.4;
 /// A link that explains nearly as many late bytes as another is as good.
 const AS_GOOD: f64 = 0.9;
 
-/// The links that explain all legs which took longer than `late_after`, few of them, ascending.
-fn blame(legs: &[Leg], times: &[f64], late_after: f64, preferred: impl Fn(LinkId) -> bool) -> Vec<LinkId> {
+/// Whether all that crosses a link is from or for one host.
+fn is_only_link_of_a_host(network: &Network, link: LinkId) -> bool {
+    let Link { from, to, .. } = *network.link(link);
+    let leaves_alone = network.is_host(from) && network.out_links(from).all(|other| other == link);
+    let enters_alone = network.is_host(to) && network.in_links(to).iter().all(|&other| other == link);
+    leaves_alone || enters_alone
+}
+
+/// The links that explain all legs which took longer than `late_after`, few of them, ascending. Of links that explain as much, one of the highest `rank`
+/// is taken, with those of that rank that explain the same.
+fn blame<R: Ord>(legs: &[Leg], times: &[f64], late_after: f64, rank: impl Fn(LinkId) -> R) -> Vec<LinkId> {
     let explains =
         |link: LinkId, leg: &Leg| times[link.index()] > late_after && times[link.index()] >= leg.seconds / LATE;
     let late: Vec<&Leg> = legs.iter().filter(|leg| leg.seconds > late_after).collect();
@@ -184,11 +196,16 @@ fn blame(legs: &[Leg], times: &[f64], late_after: f64, preferred: impl Fn(LinkId
         }
         let Some(most) = explained.values().copied().max() else { break };
         let good = explained.iter().filter(|(_, bytes)| **bytes as f64 >= AS_GOOD * most as f64);
-        let order = |link: LinkId, bytes: u64| (preferred(link), bytes, std::cmp::Reverse(link));
+        let order = |link: LinkId, bytes: u64| (rank(link), bytes, std::cmp::Reverse(link));
         let Some((&link, _)) = good.max_by_key(|(link, bytes)| order(**link, **bytes)) else { break };
-        let (mine, others) = open.into_iter().partition(|leg| leg.links.contains(&link) && explains(link, leg));
+        let explained_by = |link: LinkId| move |leg: &&Leg| leg.links.contains(&link) && explains(link, leg);
+        let (mine, others): (Vec<&Leg>, Vec<&Leg>) = open.iter().partition(|leg| explained_by(link)(leg));
+        let same = |other: &LinkId| {
+            let is_same = |leg: &&Leg| explained_by(*other)(leg) == explained_by(link)(leg);
+            rank(*other) == rank(link) && open.iter().all(is_same)
+        };
+        blamed.extend(explained.keys().filter(|other| same(other)).map(|&other| (other, mine.clone())));
         open = others;
-        blamed.push((link, mine));
     }
     let mut links = without_echoes(blamed, &late);
     links.sort_unstable();

@@ -2,11 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::estimate::{Exchange, LegTime};
-use super::steering::Steering;
-use crate::constants::REPLAN_GAIN;
+use super::steering::{Steering, is_worth, left_of};
 use optiq_net::{LinkId, Network};
 use optiq_solver::pipeline::{self, PlanOptions};
-use optiq_solver::{Demand, Plan, demands, plan};
+use optiq_solver::{Demand, Plan, demands};
 use std::collections::BTreeMap;
 
 /// Exchanges in each phase.
@@ -16,11 +15,6 @@ const REACHED: f64 = 0.95;
 
 fn planned(network: &Network, list: &[Demand]) -> Plan {
     pipeline::run(network, list, &PlanOptions { together: true, ..PlanOptions::default() }).unwrap().plan
-}
-
-fn left_of(network: &Network, shares: &[f64]) -> Network {
-    let used: Vec<f64> = network.links().iter().zip(shares).map(|(l, share)| l.capacity * (1.0 - share)).collect();
-    network.clone().with_measured_load(&used, 0.1)
 }
 
 /// `plan` carried out where `left` is left of each link.
@@ -81,10 +75,8 @@ fn series(pattern: &str, share_left: f64, seed: u64, noise_part: f64) -> Vec<Vec
             }
             if let Some(proposal) = steering.observe(&network, &exchange, 0.0) {
                 let left = left_of(&network, &proposal.shares);
-                let mut now = optiq_net::LinkLoad::empty(&left);
-                now.bytes = proposal.loads;
                 let better = planned(&left, &list);
-                if plan::congestion(&left, &now) >= REPLAN_GAIN * better.congestion_seconds {
+                if is_worth(proposal.congestion_seconds(&left), better.congestion_seconds) {
                     next = Some((better, 1));
                 } else {
                     steering.decline();

@@ -14,8 +14,9 @@
 //! of A. Karlin et al., "Competitive Snoopy Caching", Algorithmica 3, 1988).
 
 use super::estimate::{Estimate, Exchange, estimate};
-use crate::constants::{ASK_AGAIN, CHANGE, CONFIRMATIONS, LEAST_SHARE, STEP};
-use optiq_net::{LinkId, Network};
+use crate::constants::{ASK_AGAIN, CHANGE, CONFIRMATIONS, LEAST_SHARE, REPLAN_GAIN, STEP};
+use optiq_net::{LinkId, LinkLoad, Network};
+use optiq_solver::plan;
 
 #[derive(Clone, Copy, Debug)]
 struct LinkState {
@@ -68,6 +69,26 @@ pub struct Proposal {
     pub shares: Vec<f64>,
     /// By link: the bytes of the exchange, to judge whether another plan is better.
     pub loads: Vec<u64>,
+}
+
+impl Proposal {
+    /// The link bound of the exchange as it went, in seconds, on what is left of the links by [`left_of`].
+    pub fn congestion_seconds(&self, left: &Network) -> f64 {
+        let mut load = LinkLoad::empty(left);
+        load.bytes.clone_from(&self.loads);
+        plan::congestion(left, &load)
+    }
+}
+
+/// What these shares, by link, leave of `network`, whose capacities are nominal.
+pub fn left_of(network: &Network, shares: &[f64]) -> Network {
+    let used = network.links().iter().zip(shares).map(|(l, share)| l.capacity * (1.0 - share));
+    network.clone().with_measured_load(&used.collect::<Vec<f64>>(), LEAST_SHARE)
+}
+
+/// Whether a plan is enough better to take over: its link bound on what is left, beside that of the one that serves, both in seconds.
+pub fn is_worth(now_seconds: f64, planned_seconds: f64) -> bool {
+    now_seconds >= REPLAN_GAIN * planned_seconds
 }
 
 /// What is left of the efficiency after every exchange that reaches less.

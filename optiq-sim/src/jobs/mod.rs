@@ -4,6 +4,7 @@
 pub mod adviser;
 pub mod allocation;
 pub mod certificate;
+pub mod closed_loop;
 pub mod closed_queue;
 pub mod congestion;
 pub mod cures;

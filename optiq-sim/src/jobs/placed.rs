@@ -6,7 +6,7 @@
 
 use crate::error::SimError;
 use crate::jobs::program_spec::ProgramSpec;
-use crate::jobs::programs::build::build;
+use crate::jobs::programs::build::{BuiltJob, build};
 use crate::jobs::programs::samples::JobReport;
 use crate::jobs::programs::setting::JobSetting;
 use crate::model::Model;
@@ -55,6 +55,17 @@ pub fn simulate_placed(
     jobs: &[PlacedJob],
     options: &RunOptions<'_>,
 ) -> Result<PlacedOutcome, SimError> {
+    let build = |placed: &PlacedJob, setting: &JobSetting<'_>| build(&placed.program, setting);
+    simulate_built((network, model), jobs, build, options)
+}
+
+/// The same with programs that `build` makes, where a job file could not say them.
+pub(super) fn simulate_built(
+    (network, model): (&Network, &Model),
+    jobs: &[PlacedJob],
+    build: impl Fn(&PlacedJob, &JobSetting<'_>) -> Result<BuiltJob, SimError>,
+    options: &RunOptions<'_>,
+) -> Result<PlacedOutcome, SimError> {
     let mut programs: Vec<Box<dyn Program>> = Vec::new();
     let mut processes: Vec<Process> = Vec::new();
     let mut reports = Vec::with_capacity(jobs.len());
@@ -69,7 +80,7 @@ pub fn simulate_placed(
             keep_going: !placed.is_measured,
             planning_network: None,
         };
-        let built = build(&placed.program, &setting)?;
+        let built = build(placed, &setting)?;
         programs.extend(built.programs);
         processes.extend(placed.hosts.iter().map(|&host| Process { host, job }));
         reports.push(built.report);

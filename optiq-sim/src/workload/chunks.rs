@@ -10,8 +10,9 @@ use crate::nic::program::{Delivery, Host, Notice, Program};
 use crate::time::{Rate, Time};
 use optiq_trace::codec;
 use optiq_transport::in_order::InOrder;
-use optiq_transport::{Path, PathId, QueueOrder, Schedule, ScheduleOptions, Scheduler, TransportError};
+use optiq_transport::{LegTimes, Path, PathId, QueueOrder, Rank, Schedule, ScheduleOptions, Scheduler, TransportError};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A program for each host, for an exchange along paths.
 pub(super) fn programs(
@@ -36,6 +37,7 @@ pub(crate) struct ChunkCosts {
     control: u64,
     order: QueueOrder,
     carry: Carry,
+    leg_times: bool,
 }
 
 impl ChunkCosts {
@@ -47,7 +49,13 @@ impl ChunkCosts {
             control: model.host.control_bytes,
             order,
             carry,
+            leg_times: false,
         }
+    }
+
+    /// Ranks report how long each of their legs was busy, when they are done.
+    pub(crate) fn with_leg_times(self) -> Self {
+        Self { leg_times: true, ..self }
     }
 
     /// The program of a rank; it runs on the host with the rank's number and reports when it is done.
@@ -57,7 +65,7 @@ impl ChunkCosts {
         arrivals: ClassArrivals,
         report: &SharedReport,
     ) -> Box<dyn Program> {
-        let Self { forward, copy, control, order, carry } = *self;
+        let Self { forward, copy, control, order, carry, leg_times } = *self;
         Box::new(Chunks {
             scheduler: Scheduler::new(Arc::clone(&schedule), order),
             schedule,
@@ -67,6 +75,7 @@ impl ChunkCosts {
             copy,
             control,
             carry,
+            leg_times: leg_times.then(LegTimes::default),
             over: None,
             arrivals,
             report: Arc::clone(report),
@@ -84,6 +93,8 @@ struct Chunks {
     copy: Rate,
     control: u64,
     carry: Carry,
+    /// No part of checkpoints: who wants them runs to the end.
+    leg_times: Option<LegTimes>,
     /// When it was done.
     over: Option<Time>,
     arrivals: ClassArrivals,
@@ -99,6 +110,11 @@ fn parts(token: u64) -> (PathId, u64, bool) {
     (PathId((token >> 32) as u32), token >> 1 & 0x7fff_ffff, token & 1 == 1)
 }
 
+/// Simulated time as legs are timed in it.
+fn since_start(host: &Host<'_>) -> Duration {
+    Duration::from_nanos(host.now().as_picoseconds() / 1000)
+}
+
 impl Chunks {
     /// As `Running::step` does over a real transport. Rank `r` is on host `r`.
     fn drive(&mut self, host: &mut Host<'_>) {
@@ -111,12 +127,19 @@ impl Chunks {
             if header.source.0 != host.number() {
                 host.work(self.forward + self.copy.time(header.bytes));
             }
+            if let Some(times) = &mut self.leg_times {
+                times.sent(transmit.to, since_start(host));
+            }
             let notice = if self.carry == Carry::OneSided { Notice::Put } else { Notice::Received };
             host.send(transmit.to.0, header.bytes, token(header.path, header.sequence, false), notice);
         }
         if self.scheduler.is_done() && self.over.is_none() {
             self.over = Some(host.now());
-            self.report.lock().done[host.number() as usize] = host.now();
+            let mut report = self.report.lock();
+            report.done[host.number() as usize] = host.now();
+            if let Some(times) = &self.leg_times {
+                report.legs.insert(Rank(host.number()), times.all());
+            }
         }
     }
 
@@ -158,7 +181,11 @@ impl Program for Chunks {
             let result = self.scheduler.handle_sent(path, sequence);
             self.check(result);
             let hop = self.schedule.find(path).map(|i| self.schedule.hops()[i]);
-            if let (Carry::OneSided, Some(to)) = (self.carry, hop.and_then(|hop| hop.outgoing)) {
+            let Some((hop, to)) = hop.and_then(|hop| Some((hop, hop.outgoing?))) else { continue };
+            if let Some(times) = &mut self.leg_times {
+                times.confirmed(to.to, hop.chunk_bytes(sequence), since_start(host));
+            }
+            if self.carry == Carry::OneSided {
                 // The chunk is in memory.
                 host.send(to.to.0, self.control, token(path, sequence, false), Notice::None);
             }

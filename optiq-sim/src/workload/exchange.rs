@@ -85,7 +85,7 @@ pub fn exchange(
     };
     let options = RunOptions { workload: options.fingerprint_of(&(method, messages)), ..*options };
     let outcome = simulate(network, model, programs, &options);
-    let Report { done, class_done, failure } = std::mem::take(&mut *report.lock());
+    let Report { done, class_done, failure, .. } = std::mem::take(&mut *report.lock());
     match failure {
         // It says more than the deadlock does.
         Some(failure) => Err(failure.into()),

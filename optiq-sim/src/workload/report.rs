@@ -2,17 +2,18 @@
 
 use super::message::Message;
 use crate::time::Time;
-use optiq_transport::TransportError;
+use optiq_transport::{LegTime, Rank, TransportError};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What programs report: when they were done, when the bytes of each priority class had arrived, and the first thing that went
-/// wrong.
+/// What programs report: when they were done, when the bytes of each priority class had arrived, how long the legs of each rank were busy if
+/// that was wanted, and the first thing that went wrong.
 #[derive(Default)]
 pub(crate) struct Report {
     pub(crate) done: Vec<Time>,
     pub(crate) class_done: BTreeMap<u8, Time>,
+    pub(crate) legs: BTreeMap<Rank, Vec<LegTime>>,
     pub(crate) failure: Option<TransportError>,
 }
 

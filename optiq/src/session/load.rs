@@ -23,11 +23,11 @@ use crate::logger;
 use optiq_lower::closed_loop::counters::Reading;
 use optiq_lower::closed_loop::estimate::{Exchange, LegTime as HostLegTime};
 use optiq_lower::closed_loop::pace::Pace;
-use optiq_lower::closed_loop::steering::{Proposal, Steering};
-use optiq_lower::constants::{LATE, LEAST_SHARE, REPLAN_GAIN};
+use optiq_lower::closed_loop::steering::{self, Proposal, Steering};
+use optiq_lower::constants::{LATE, LEAST_SHARE};
 use optiq_lower::placement::Placement;
-use optiq_net::{Background, LinkId, LinkLoad, Network, text_file};
-use optiq_solver::{Demand, plan};
+use optiq_net::{Background, LinkId, Network, text_file};
+use optiq_solver::Demand;
 use optiq_transport::mpi::Communicator;
 use optiq_transport::{LegTime, Rank};
 use std::cell::{Cell, RefCell};
@@ -144,8 +144,7 @@ fn left_of(network: &Arc<Network>, shares: &[f64]) -> Arc<Network> {
     if shares.iter().all(|&share| share >= 1.0) {
         return Arc::clone(network);
     }
-    let used: Vec<f64> = network.links().iter().zip(shares).map(|(l, share)| l.capacity * (1.0 - share)).collect();
-    Arc::new(Network::clone(network).with_measured_load(&used, LEAST_SHARE))
+    Arc::new(steering::left_of(network, shares))
 }
 
 impl LoadFollower {
@@ -361,7 +360,7 @@ impl Root {
         let Some(making) = self.making.take_if(|making| making.thread.is_finished()) else { return };
         let Making { thread, before_seconds, network, shares, key } = making;
         match thread.join() {
-            Ok(Ok(planned)) if before_seconds >= REPLAN_GAIN * planned.congestion_seconds => {
+            Ok(Ok(planned)) if steering::is_worth(before_seconds, planned.congestion_seconds) => {
                 self.made = Some(Made { network, shares, key, bytes: planned.bytes });
             }
             Ok(Ok(planned)) => {
@@ -412,10 +411,8 @@ impl CounterFile {
 impl Root {
     /// Has a thread make a plan.
     fn make(&mut self, planning: Planning, proposal: Proposal, last: &LastCall) {
-        let Proposal { shares, loads } = proposal;
-        let mut load = LinkLoad::empty(&planning.network);
-        load.bytes = loads;
-        let before_seconds = plan::congestion(&planning.network, &load);
+        let before_seconds = proposal.congestion_seconds(&planning.network);
+        let shares = proposal.shares;
         let network = Arc::clone(&planning.network);
         let demands: Vec<Demand> = last.entry.demands.clone();
         let key = last.key;

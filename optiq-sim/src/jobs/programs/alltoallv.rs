@@ -27,7 +27,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// What [`demands::parse`] reports.
-pub(super) fn rank_demands(text: &str, ranks: u32, message: u64) -> Result<Vec<(u32, u32, u64)>, SimError> {
+pub(in crate::jobs) fn rank_demands(text: &str, ranks: u32, message: u64) -> Result<Vec<(u32, u32, u64)>, SimError> {
     // Only the number of its hosts matters.
     let as_hosts = Network::from_spec(&format!("star:{ranks}"))?;
     let found = demands::parse(text, &as_hosts, message).map_err(|e| SimError::Workload(format!("alltoallv: {e}")))?;
@@ -40,10 +40,12 @@ pub(super) fn rank_demands(text: &str, ranks: u32, message: u64) -> Result<Vec<(
 }
 
 /// An exchange that is planned: the paths between ranks, and how they are carried out.
-pub(super) struct PlannedExchange {
+pub(in crate::jobs) struct PlannedExchange {
     pub(super) paths: Vec<Path>,
     options: ScheduleOptions,
     executor: Executor,
+    /// The plan's link bound on the network as its planner saw it.
+    pub(in crate::jobs) congestion_seconds: f64,
 }
 
 /// What an exchange moves between the hosts of a job, each pair once; without what stays on a host.
@@ -82,7 +84,10 @@ pub(in crate::jobs) fn plan_between_hosts(demands: &[Demand], setting: &JobSetti
 ///
 /// # Errors
 /// What planner, lowering and routing report.
-pub(super) fn plan(demands: &[(u32, u32, u64)], setting: &JobSetting<'_>) -> Result<PlannedExchange, SimError> {
+pub(in crate::jobs) fn plan(
+    demands: &[(u32, u32, u64)],
+    setting: &JobSetting<'_>,
+) -> Result<PlannedExchange, SimError> {
     let JobSetting { network, model, hosts, .. } = *setting;
     let seen = setting.planning_network.unwrap_or(network);
     let planned = plan_between_hosts(&between_hosts(demands, setting), setting)?;
@@ -98,7 +103,8 @@ pub(super) fn plan(demands: &[(u32, u32, u64)], setting: &JobSetting<'_>) -> Res
     let executor = Executor::of(model);
     let schedule = ScheduleOptions::default();
     let lowered = lower_planned((seen, model), executor, (&placement, messages), &planned, schedule)?;
-    Ok(PlannedExchange { paths: lowered.paths, options: lowered.options, executor })
+    let congestion_seconds = planned.report.congestion_seconds;
+    Ok(PlannedExchange { paths: lowered.paths, options: lowered.options, executor, congestion_seconds })
 }
 
 impl PlannedExchange {
@@ -107,6 +113,20 @@ impl PlannedExchange {
     /// # Errors
     /// What the chunk scheduler reports; more paths than tokens have numbers for.
     pub(super) fn ranks(&self, ranks: u32, model: &Model) -> Result<Vec<Box<dyn Once>>, SimError> {
+        let costs = ChunkCosts::new(model, QueueOrder::default(), self.executor.carry);
+        Ok(self.ranks_at(ranks, costs)?.0)
+    }
+
+    /// The same, and where they report how long their legs were busy.
+    ///
+    /// # Errors
+    /// As [`PlannedExchange::ranks`].
+    pub(in crate::jobs) fn watched_ranks(&self, ranks: u32, model: &Model) -> Result<Watched, SimError> {
+        let costs = ChunkCosts::new(model, QueueOrder::default(), self.executor.carry);
+        self.ranks_at(ranks, costs.with_leg_times())
+    }
+
+    fn ranks_at(&self, ranks: u32, costs: ChunkCosts) -> Result<Watched, SimError> {
         let most = 1 << ChunkRank::PATH_BITS;
         if let Some(path) = self.paths.iter().find(|path| path.id.0 >= most) {
             let text = format!("alltoallv: found path {}; fewer than {most} paths are expected", path.id.0);
@@ -114,16 +134,18 @@ impl PlannedExchange {
         }
         let report: SharedReport =
             Arc::new(Mutex::new(Report { done: vec![Time::NEVER; ranks as usize], ..Report::default() }));
-        let costs = ChunkCosts::new(model, QueueOrder::default(), self.executor.carry);
         let schedules = Schedule::all(ranks, &self.paths, &self.options)?;
         let make = |(rank, schedule): (u32, Schedule)| -> Box<dyn Once> {
             let (schedule, report) = (Arc::new(schedule), Arc::clone(&report));
             let program = costs.program(Arc::clone(&schedule), ClassArrivals::default(), &report);
             Box::new(ChunkRank { rank, costs, schedule, program, report })
         };
-        Ok((0..).zip(schedules).map(make).collect())
+        Ok(((0..).zip(schedules).map(make).collect(), Arc::clone(&report)))
     }
 }
+
+/// What each rank runs, and what they report.
+pub(in crate::jobs) type Watched = (Vec<Box<dyn Once>>, SharedReport);
 
 /// A rank with a chunk scheduler.
 struct ChunkRank {

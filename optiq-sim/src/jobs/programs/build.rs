@@ -208,6 +208,18 @@ pub fn build(spec: &ProgramSpec, setting: &JobSetting<'_>) -> Result<BuiltJob, S
     }
 }
 
+/// A job whose ranks run these again and again, as often as `spec` says.
+///
+/// # Errors
+/// [`SimError::Workload`]: too many samples.
+pub(in crate::jobs) fn build_repeated(
+    spec: &ProgramSpec,
+    setting: &JobSetting<'_>,
+    ranks: Vec<Box<dyn Once>>,
+) -> Result<BuiltJob, SimError> {
+    Builder { spec, setting, ranks: setting.ranks() }.repeated(ranks, setting.keep_going)
+}
+
 struct Builder<'a> {
     spec: &'a ProgramSpec,
     setting: &'a JobSetting<'a>,

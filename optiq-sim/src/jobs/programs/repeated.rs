@@ -17,7 +17,7 @@ use optiq_trace::codec;
 use std::collections::BTreeSet;
 
 /// What a rank runs once for each operation.
-pub(super) trait Once: Send {
+pub(in crate::jobs) trait Once: Send {
     /// Makes it new.
     fn renew(&mut self);
     /// What runs.

@@ -1,0 +1,324 @@
+//! A series of exchanges whose plan follows the load of other jobs, learned from the times of its own legs: `OPTIQ_BACKGROUND=measure`, simulated.
+//!
+//! ```text
+//!   call k: one simulation, the exchange beside the load of its phase ──► times of legs ──► estimate, steering (optiq_lower::closed_loop)
+//!      ▲                                                                                            │ which shares are left
+//!      └── call k + 2: the plan on what is left takes over, if it is enough better ◄── planner ◄────┘
+//! ```
+//!
+//! The rules are those of programs, called as a session of the library calls them (`optiq/src/session/load.rs`): which calls are looked at, what follows
+//! from them, which plan is worth it. Here alone: calls are simulated one after the other, each in an empty network in which the load begins with it, and with
+//! another seed; a plan is made during one call; a look takes what sending all legs' times to one rank takes by the model's link and
+//! overhead, which is added to the call; a rank never asks for a look by itself.
+//!
+//! What the load is, nobody tells the loop. The plan that knows is made on what a run of the load alone leaves of each link
+//! ([`MeasuredLoad`]).
+
+use super::cures::measured_load::MeasuredLoad;
+use super::placed::{PlacedJob, PlacedOutcome, simulate_built};
+use super::programs::alltoallv::{self, PlannedExchange};
+use super::programs::build::{build, build_repeated};
+use super::programs::setting::JobSetting;
+use super::run::{JobRunOptions, Jobs, Kind, run_kind};
+use crate::error::SimError;
+use crate::jobs::allocation::Allocation;
+use crate::jobs::file::JobFile;
+use crate::jobs::program_spec::{AllToAllVAlgorithm, ProgramKind, ProgramSpec};
+use crate::model::Model;
+use crate::observers::series::Recording;
+use crate::options::RunOptions;
+use crate::router::policy::Policy;
+use crate::workload::report::SharedReport;
+use optiq_lower::closed_loop::estimate::{Exchange, LegTime};
+use optiq_lower::closed_loop::pace::Pace;
+use optiq_lower::closed_loop::steering::{Steering, is_worth, left_of};
+use optiq_net::{Network, NodeId};
+use std::cell::RefCell;
+use std::time::Instant;
+
+/// The exchange is the first job of the file, an `alltoallv`; each other one is a load.
+const EXCHANGE: usize = 0;
+
+/// What a rank tells of a leg: receiver, bytes, nanoseconds.
+const BYTES_A_LEG: usize = 24;
+
+/// An exchange, the loads beside which it may run, and where they are.
+#[derive(Clone, Copy)]
+pub struct LoopSetting<'a> {
+    /// The jobs; the first one exchanges.
+    pub file: &'a JobFile,
+    /// Their network.
+    pub network: &'a Network,
+    /// The machine's parameters.
+    pub model: &'a Model,
+    /// Where the jobs are.
+    pub allocation: &'a Allocation,
+    /// Threads of a simulation; the results are the same with any number.
+    pub threads: usize,
+}
+
+/// A call of the loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoopCall {
+    /// Until the last rank was done, and the look if there was one.
+    pub seconds: f64,
+    /// The link bound of its plan on what was taken for left of the links.
+    pub planned_seconds: f64,
+    /// Of what the look took; 0 without one.
+    pub look_seconds: f64,
+    /// Another plan served for the first time.
+    pub took_over: bool,
+    /// How many links were taken for busy.
+    pub busy_links: usize,
+}
+
+/// A series of calls.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoopSeries {
+    /// By phase, in order.
+    pub phases: Vec<Vec<LoopCall>>,
+    /// What each plan took to make on this machine, in seconds: the first one, and those on what is left.
+    pub planning_seconds: Vec<f64>,
+}
+
+/// What serves calls that learn nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fixed {
+    /// An algorithm of MPI, and how packets are routed.
+    Mpi(AllToAllVAlgorithm, Policy),
+    /// OPTIQ's plan for a network without load.
+    Unaware,
+    /// OPTIQ's plan on what the load leaves.
+    Knows,
+}
+
+/// An exchange that was simulated.
+struct Simulated {
+    seconds: f64,
+    legs: Vec<LegTime>,
+}
+
+impl LoopSetting<'_> {
+    fn hosts(&self, job: usize) -> Vec<u32> {
+        self.allocation.jobs[job].of_processes().map(|host| host.0).collect()
+    }
+
+    /// The exchange of each call: once.
+    fn exchange(&self, algorithm: AllToAllVAlgorithm) -> Result<ProgramSpec, SimError> {
+        let entry = &self.file.jobs[EXCHANGE];
+        let ProgramKind::AllToAllV { message, demands, .. } = &entry.program.kind else {
+            return Err(self.file.error(EXCHANGE, "an alltoallv is expected, whose plan follows the load"));
+        };
+        let kind = ProgramKind::AllToAllV { message: *message, demands: demands.clone(), algorithm };
+        Ok(ProgramSpec { kind, samples: 1, warmup: 0, ..entry.program.clone() })
+    }
+
+    /// The plan of the exchange on what is left of the links.
+    fn plan(&self, left: Option<&Network>) -> Result<PlannedExchange, SimError> {
+        let program = self.exchange(AllToAllVAlgorithm::Optiq)?;
+        let ProgramKind::AllToAllV { message, demands, .. } = &program.kind else {
+            return Err(self.file.error(EXCHANGE, "an alltoallv is expected"));
+        };
+        let hosts = self.hosts(EXCHANGE);
+        let setting = self.allocation.setting(self.file, EXCHANGE, (self.network, self.model), &hosts);
+        let setting = JobSetting { planning_network: left, ..setting };
+        let demands = alltoallv::rank_demands(demands, setting.ranks(), *message)?;
+        alltoallv::plan(&demands, &setting).map_err(|e| self.file.error(EXCHANGE, &e.to_string()))
+    }
+
+    /// The exchange, once, beside the load of this job; its plan, or nothing for an algorithm of MPI.
+    fn simulate(
+        &self,
+        program: &ProgramSpec,
+        plan: Option<&PlannedExchange>,
+        (load, seed, routing): (Option<usize>, u64, Policy),
+    ) -> Result<Simulated, SimError> {
+        let placed = |job: usize, program: &ProgramSpec, is_measured: bool| PlacedJob {
+            program: program.clone(),
+            hosts: self.hosts(job),
+            servers: self.allocation.jobs[job].servers.len() as u32,
+            is_measured,
+        };
+        let mut jobs = vec![placed(EXCHANGE, program, true)];
+        jobs.extend(load.map(|job| placed(job, &self.file.jobs[job].program, false)));
+        let report: RefCell<Option<SharedReport>> = RefCell::default();
+        let make = |job: &PlacedJob, setting: &JobSetting<'_>| match plan {
+            Some(plan) if job.is_measured => {
+                let (ranks, watched) = plan.watched_ranks(setting.ranks(), self.model)?;
+                *report.borrow_mut() = Some(watched);
+                build_repeated(&job.program, setting, ranks)
+            }
+            _ => build(&job.program, setting),
+        };
+        let options = RunOptions { threads: self.threads, seed, routing, ..RunOptions::default() };
+        let PlacedOutcome { reports, .. } = simulate_built((self.network, self.model), &jobs, make, &options)?;
+        let legs = report.take().map_or_else(Vec::new, |report| self.between_hosts(&report));
+        Ok(Simulated { seconds: reports[EXCHANGE].makespan().seconds(), legs })
+    }
+
+    /// The legs that ranks report, between their hosts.
+    fn between_hosts(&self, report: &SharedReport) -> Vec<LegTime> {
+        let hosts = self.hosts(EXCHANGE);
+        let report = report.lock();
+        let all = report.legs.iter().flat_map(|(from, legs)| legs.iter().map(move |leg| (from, leg)));
+        let host = |rank: u32| NodeId(hosts[rank as usize]);
+        all.map(|(from, leg)| LegTime {
+            from: host(from.0),
+            to: host(leg.to.0),
+            bytes: leg.bytes,
+            seconds: leg.seconds,
+        })
+        .collect()
+    }
+
+    /// What the load of this job leaves of the links, by a run of it alone.
+    ///
+    /// # Errors
+    /// As [`run_kind`].
+    pub fn left_beside(&self, load: Option<usize>) -> Result<Network, SimError> {
+        let Some(job) = load else { return Ok(self.network.clone()) };
+        let Self { file, network, model, allocation, threads } = *self;
+        let jobs = Jobs { file, network, model, allocation, planning_networks: &[] };
+        let options = JobRunOptions { threads, series: Recording::Links, ..JobRunOptions::default() };
+        let (outcome, of_jobs) = run_kind(&jobs, Kind::Alone(job), &options)?;
+        Ok(MeasuredLoad::of(&outcome, &of_jobs).left(network, model))
+    }
+
+    /// What a look takes: all legs' times to one rank.
+    fn look_seconds(&self, legs: usize) -> f64 {
+        let ranks = self.allocation.jobs[EXCHANGE].ranks();
+        let received = f64::from(ranks) * self.model.host.receive_overhead_picoseconds as f64 / 1e12;
+        received + (legs * BYTES_A_LEG) as f64 / self.network.unit_capacity()
+    }
+
+    /// So many calls in each phase, without learning anything; a phase is the job that loads the links, or nothing. Seconds of each call, by phase.
+    ///
+    /// # Errors
+    /// What planner and simulator report; [`SimError::Workload`] if the first job is no `alltoallv`.
+    pub fn fixed(&self, side: Fixed, phases: &[Option<usize>], calls: usize) -> Result<Vec<Vec<f64>>, SimError> {
+        let (algorithm, routing) = match side {
+            Fixed::Mpi(algorithm, routing) => (algorithm, routing),
+            Fixed::Unaware | Fixed::Knows => (AllToAllVAlgorithm::Optiq, self.file.routing),
+        };
+        let program = self.exchange(algorithm)?;
+        let mut all = Vec::new();
+        for (number, &load) in phases.iter().enumerate() {
+            let plan = match side {
+                Fixed::Mpi(..) => None,
+                Fixed::Unaware => Some(self.plan(None)?),
+                Fixed::Knows => Some(self.plan(Some(&self.left_beside(load)?))?),
+            };
+            let one = |call: usize| {
+                let seed = self.seed(number * calls + call);
+                Ok(self.simulate(&program, plan.as_ref(), (load, seed, routing))?.seconds)
+            };
+            all.push((0..calls).map(one).collect::<Result<Vec<f64>, SimError>>()?);
+        }
+        Ok(all)
+    }
+
+    /// Of the load's random numbers: the same for call `number` of every side.
+    fn seed(&self, number: usize) -> u64 {
+        self.file.seed.wrapping_add(number as u64)
+    }
+
+    /// So many calls in each phase, whose plan follows the load.
+    ///
+    /// # Errors
+    /// As [`LoopSetting::fixed`].
+    pub fn follow(&self, phases: &[Option<usize>], calls: usize) -> Result<LoopSeries, SimError> {
+        let program = self.exchange(AllToAllVAlgorithm::Optiq)?;
+        let started = Instant::now();
+        let first = self.plan(None)?;
+        let planning_seconds = vec![started.elapsed().as_secs_f64()];
+        let steering = Steering::new(self.network.links().len());
+        let mut following = Following {
+            setting: self,
+            steering,
+            pace: Pace::default(),
+            plan: first,
+            next: None,
+            planning_seconds,
+            now: 0.0,
+        };
+        let mut all = Vec::new();
+        for (number, &load) in phases.iter().enumerate() {
+            let mut of_phase = Vec::new();
+            for call in 0..calls {
+                let took_over = following.take_over();
+                let seed = self.seed(number * calls + call);
+                let found = self.simulate(&program, Some(&following.plan), (load, seed, self.file.routing))?;
+                of_phase.push(following.learn(found, took_over)?);
+            }
+            all.push(of_phase);
+        }
+        Ok(LoopSeries { phases: all, planning_seconds: following.planning_seconds })
+    }
+}
+
+/// The loop from call to call.
+struct Following<'a> {
+    setting: &'a LoopSetting<'a>,
+    steering: Steering,
+    pace: Pace,
+    plan: PlannedExchange,
+    /// Made, and in how many calls it takes over.
+    next: Option<(PlannedExchange, u32)>,
+    planning_seconds: Vec<f64>,
+    /// The time of all calls so far.
+    now: f64,
+}
+
+/// A plan is made during so many calls.
+const CALLS_OF_PLANNING: u32 = 1;
+
+impl Following<'_> {
+    /// Has a plan that is ready serve; whether there is one.
+    fn take_over(&mut self) -> bool {
+        match self.next.take() {
+            Some((plan, 0)) => {
+                self.plan = plan;
+                self.steering.take_over();
+                self.pace.restart();
+                true
+            }
+            Some((plan, wait)) => {
+                self.next = Some((plan, wait - 1));
+                false
+            }
+            None => false,
+        }
+    }
+
+    fn learn(&mut self, found: Simulated, took_over: bool) -> Result<LoopCall, SimError> {
+        let Simulated { seconds, legs } = found;
+        let planned_seconds = self.plan.congestion_seconds;
+        self.now += seconds;
+        let mut call =
+            LoopCall { seconds, planned_seconds, look_seconds: 0.0, took_over, busy_links: self.steering.busy().len() };
+        let is_late = self.pace.call(seconds);
+        if self.next.is_some() || !(is_late || self.pace.is_due()) {
+            return Ok(call);
+        }
+        call.look_seconds = self.setting.look_seconds(legs.len());
+        call.seconds += call.look_seconds;
+        self.pace.looked(call.look_seconds);
+        let network = self.setting.network;
+        let proposal = self.steering.observe(network, &Exchange { planned_seconds, seconds, legs }, self.now);
+        if self.steering.is_in_doubt() {
+            self.pace.hurry();
+        }
+        if let Some(proposal) = proposal {
+            let left = left_of(network, &proposal.shares);
+            let started = Instant::now();
+            let plan = self.setting.plan(Some(&left))?;
+            self.planning_seconds.push(started.elapsed().as_secs_f64());
+            if is_worth(proposal.congestion_seconds(&left), plan.congestion_seconds) {
+                self.next = Some((plan, CALLS_OF_PLANNING));
+            } else {
+                self.steering.decline();
+            }
+        }
+        Ok(call)
+    }
+}
