@@ -17,7 +17,7 @@
 //! ```
 //!
 //! so a link is exonerated by the fastest leg across it. Times are noisy, so the minimum is a lower quantile by bytes ([`QUANTILE`]). With `T` the link
-//! bound that was planned, everything should be over after `T / f`; a leg is *late* if it took [`LATE`] times that, and 0.4 of the time of the leg that
+//! bound that was planned, everything should be over after `T / f`; a leg is *late* if it took [`LATE`] times that, and [`COMPARABLE`] of the time of the leg that
 //! took longest. Legs behind a very late one get their chunks one by one and so take longer than planned as well; what is slow besides shows when a plan
 //! avoids the slowest links. A late leg needs one slow link among those with `x_l` close to `t_e`; of all sets of links that explain all late legs, one
 //! with few links is taken: the link that explains the most late bytes first, again and again (greedy set cover: V. Chvátal, "A Greedy Heuristic for
@@ -28,7 +28,7 @@
 //! `f` comes from the exchange itself: the largest `w_l / (x_l s_l C_l)` over links that were planned to be busy for half of `T` or more. If all links
 //! are slow together, `f` is small and no link is blamed: no other plan would help.
 
-use crate::constants::{LATE, QUANTILE};
+use crate::constants::{AS_GOOD, COMPARABLE, LATE, QUANTILE};
 use optiq_net::{LinkId, Network, NodeId};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -161,12 +161,6 @@ pub fn estimate(
     let slow = blame(&legs, &times, late_after, preferred).into_iter().map(|link| (link, share(link))).collect();
     Estimate { loads, reached, slow, efficiency }
 }
-
-/// Of the time of the leg that took longest: what took less does not limit the exchange now.
-const COMPARABLE: f64 = 0.4;
-
-/// A link that explains nearly as many late bytes as another is as good.
-const AS_GOOD: f64 = 0.9;
 
 /// The links that explain all legs which took longer than `late_after`, few of them, ascending.
 fn blame(legs: &[Leg], times: &[f64], late_after: f64, preferred: impl Fn(LinkId) -> bool) -> Vec<LinkId> {

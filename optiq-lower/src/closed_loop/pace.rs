@@ -7,7 +7,7 @@
 //! Whether a call was late follows from times that all ranks were told, so that every rank knows without a word that there will be a look; the rest
 //! is for rank 0 to decide.
 
-use crate::constants::{CONFIRMATIONS, LATE, LOOK_PART};
+use crate::constants::{CONFIRMATIONS, LATE, LOOK_PART, PACE_WEIGHT};
 
 /// See the top of the file.
 #[derive(Clone, Debug, Default)]
@@ -26,9 +26,6 @@ pub struct Pace {
     is_warm: bool,
 }
 
-/// A moving average's weight of a new value, one part in this.
-const WEIGHT: f64 = 4.0;
-
 impl Pace {
     /// A call on planned paths took this long on the slowest rank. Whether it is to be looked at because it was late: the same on all ranks that
     /// were told the same times and take overs.
@@ -44,7 +41,7 @@ impl Pace {
             return false;
         }
         if seconds <= LATE * self.expected_seconds {
-            self.expected_seconds += (seconds - self.expected_seconds) / WEIGHT;
+            self.expected_seconds += (seconds - self.expected_seconds) / PACE_WEIGHT;
             self.slow = 0;
             return false;
         }
@@ -78,7 +75,7 @@ impl Pace {
 
     /// A look took this long.
     pub fn looked(&mut self, seconds: f64) {
-        self.look_seconds += (seconds - self.look_seconds) / if self.look_seconds > 0.0 { WEIGHT } else { 1.0 };
+        self.look_seconds += (seconds - self.look_seconds) / if self.look_seconds > 0.0 { PACE_WEIGHT } else { 1.0 };
         (self.calls, self.urgent) = (0, self.urgent.saturating_sub(1));
     }
 }

@@ -14,7 +14,9 @@
 //! of A. Karlin et al., "Competitive Snoopy Caching", Algorithmica 3, 1988).
 
 use super::estimate::{Estimate, Exchange, estimate};
-use crate::constants::{ASK_AGAIN, CHANGE, CONFIRMATIONS, LEAST_SHARE, STEP};
+use crate::constants::{
+    ASK_AGAIN, CHANGE, CONFIRMATIONS, EFFICIENCY_DECAY, EVIDENCE, FREE, LEAST_SHARE, MOST_DOUBLINGS, SOON, STEP,
+};
 use optiq_net::{LinkId, Network};
 
 #[derive(Clone, Copy, Debug)]
@@ -69,18 +71,6 @@ pub struct Proposal {
     /// By link: the bytes of the exchange, to judge whether another plan is better.
     pub loads: Vec<u64>,
 }
-
-/// What is left of the efficiency after every exchange that reaches less.
-const EFFICIENCY_DECAY: f64 = 0.97;
-
-/// A link that reaches this part of its capacity or more has no other load to speak of.
-const FREE: f64 = 0.8;
-
-/// A question is in vain if the link is found to be busy within this many exchanges.
-const SOON: u64 = 8;
-
-/// Doublings at most.
-const MOST_DOUBLINGS: u32 = 6;
 
 fn stepped(share: f64) -> f64 {
     ((share / STEP).round() * STEP).clamp(LEAST_SHARE, 1.0)
@@ -245,6 +235,3 @@ impl Steering {
         self.links.iter_mut().for_each(|l| (l.votes, l.least) = (0, 1.0));
     }
 }
-
-/// A link that was planned to be busy for this part of the exchange or longer gives evidence of what is left of it.
-const EVIDENCE: f64 = 0.2;
