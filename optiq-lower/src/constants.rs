@@ -132,13 +132,35 @@ constants! {
         Chosen { reason: "at most a sixteenth more load on a server; not swept" };
 
     // The closed loop (`OPTIQ_BACKGROUND=measure`).
-    /// A leg that takes this many times the planned link bound is late; larger notices only heavier load.
+    /// A leg that takes this many times the planned link bound is late, whatever quiet exchanges say; larger notices only heavier load at first.
     pub const LATE: f64 = 1.5, "1", "lower.late",
         Chosen { reason: "legs of plans with 15 paths and more differ by 1.3 without a load in the lab, half a link makes 2 of them: seen on the training cases of the closed-loop study, not swept" };
+
+    /// The same at least, however alike the legs of quiet exchanges are; smaller makes plans anew for lighter loads.
+    pub const LEAST_LATE: f64 = 1.2, "1", "lower.least_late",
+        Derived { from: "a share that differs by less than lower.share_change from all of a link is none: 1 / 0.85, rounded up" };
+
+    /// A leg is late that takes this many times what the latest one of quiet exchanges took; larger notices only heavier load.
+    pub const ABOVE_QUIET: f64 = 1.1, "1", "lower.above_quiet",
+        Derived { from: "lower.replan_gain: what is later by less is not worth another plan" };
+
+    /// So many quiet exchanges say how late legs are by themselves; before, lower.late holds. Larger learns later.
+    pub const QUIET_EXCHANGES: u32 = 4, "1", "lower.quiet_exchanges",
+        Chosen { reason: "twice lower.confirmations; not swept" };
 
     /// The part of a link's bytes on legs that exonerate it if they are fast; larger asks more legs.
     pub const QUANTILE: f64 = 0.3, "1", "lower.leg_quantile",
         Chosen { reason: "a short leg over a full link may be done before the others: one with 0.23 of the bytes was, on the training cases of the closed-loop study; not swept" };
+
+    /// A leg is late only if it took this part of the time of the one that took longest; smaller blames links for legs that a slower one
+    /// held up.
+    pub const COMPARABLE: f64 = 0.4, "1", "lower.comparable_part",
+        Chosen { reason: "legs behind a very late one get their chunks one by one and looked late, on the training cases of the closed-loop study; not swept" };
+
+    /// A link that explains this part of the late bytes that another one explains is as good; smaller blames links that were in doubt
+    /// before more often, although others explain more.
+    pub const AS_GOOD: f64 = 0.9, "1", "lower.as_good_part",
+        Chosen { reason: "links in a row carry nearly the same legs, and which one explains a little more is chance; not swept" };
 
     /// A link's share must be this far from what was taken for left; larger follows only larger changes.
     pub const CHANGE: f64 = 0.15, "1", "lower.share_change",
@@ -159,6 +181,33 @@ constants! {
     /// After this number of exchanges without evidence, a busy link is taken for free again; larger finds out later that a load has ended.
     pub const ASK_AGAIN: u64 = 16, "1", "lower.ask_again",
         Chosen { reason: "an exchange or two on a busy link in 16; doubled while it is in vain; not swept" };
+
+    /// What `lower.ask_again` is doubled at most, in times; larger finds out later that a load has ended of which it was asked in vain.
+    pub const MOST_DOUBLINGS: u32 = 6, "1", "lower.most_doublings",
+        Chosen { reason: "64 times as rare; questions in vain take a vanishing part of the time long before; not swept" };
+
+    /// A question was in vain if the link is found to be busy within this many exchanges; larger takes loads that come back for loads that
+    /// never ended, and asks about them more rarely.
+    pub const SOON: u64 = 8, "1", "lower.soon_exchanges",
+        Chosen { reason: "a load that never ended is found again after lower.confirmations exchanges on the link, with room for its plan to be made; not swept" };
+
+    /// A link that reaches this part of its capacity or more is taken for free again; smaller forgets light loads.
+    pub const FREE: f64 = 0.8, "1", "lower.free_share",
+        Chosen { reason: "estimates of a link without a load stay above it, as they differ by less than lower.share_change from call to call; not swept" };
+
+    /// A link that was planned to be busy for this part of the exchange or longer gives evidence of what is left of it; smaller takes
+    /// short legs for evidence.
+    pub const EVIDENCE: f64 = 0.2, "1", "lower.evidence_part",
+        Chosen { reason: "a link that is busy for less carries few chunks of ours, whose times say little; not swept" };
+
+    /// What is left of the known efficiency after every exchange that reaches less; smaller forgets it sooner, and then takes a load on
+    /// all links for a slow machine.
+    pub const EFFICIENCY_DECAY: f64 = 0.97, "1", "lower.efficiency_decay",
+        Chosen { reason: "an eighth less after four exchanges, in which a load is found, and half after 23, so that a machine that became slower is not taken for loaded for ever; not swept" };
+
+    /// A call or look enters the moving average of its times with one part in this; larger is slower to follow a change.
+    pub const PACE_WEIGHT: f64 = 4.0, "1", "lower.pace_weight",
+        Chosen { reason: "four calls outweigh the past, as for optiq.average_weight; not swept" };
 
     /// What looking at exchanges takes of the time at most; smaller notices a load later.
     pub const LOOK_PART: f64 = 0.005, "1", "lower.look_part",

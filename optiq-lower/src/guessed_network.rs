@@ -11,7 +11,7 @@ use crate::constants::{
 };
 use crate::placement::Placement;
 use optiq_net::text_file::shorten;
-use optiq_net::units::format_rate;
+use optiq_net::units::{format_count, format_rate};
 use optiq_net::{NetError, Network, NodeId, SwitchPath, SwitchTree};
 use optiq_transport::Rank;
 use std::collections::{BTreeMap, BTreeSet};
@@ -220,11 +220,14 @@ impl GuessedHosts {
     /// What they are, and who says so: `one switch with 4 hosts, guessed from processor names`.
     pub fn describe(&self) -> String {
         let names = if self.per_host.is_some() { "OPTIQ_PLACEMENT" } else { "processor names" };
-        let hosts = self.len();
+        let hosts = format_count(self.len(), "host", "hosts");
         match (&self.tree, &self.told_by) {
-            (Some(tree), Some(who)) => format!("{} switches with {hosts} hosts, told by {who}", tree.switches()),
-            (_, Some(who)) => format!("one switch with {hosts} hosts, guessed from {names}, which {who}"),
-            (_, None) => format!("one switch with {hosts} hosts, guessed from {names}"),
+            (Some(tree), Some(who)) => {
+                let switches = format_count(tree.switches(), "switch", "switches");
+                format!("{switches} with {hosts}, told by {who}")
+            }
+            (_, Some(who)) => format!("one switch with {hosts}, guessed from {names}, which {who}"),
+            (_, None) => format!("one switch with {hosts}, guessed from {names}"),
         }
     }
 
@@ -385,7 +388,9 @@ mod tests {
         assert_eq!((spread.len(), numbers(&spread)), (4, vec![0, 0, 1, 1, 2, 2, 3]));
         assert_eq!(spread.pairs(), [(Rank(0), Rank(4)), (Rank(2), Rank(6))]);
         assert_eq!(hosts(&["a", "b", "c"]).pairs(), [(Rank(0), Rank(1))]);
-        assert!(hosts(&["a", "a"]).pairs().is_empty());
+        let one = hosts(&["a", "a"]);
+        assert!(one.pairs().is_empty());
+        assert_eq!(one.describe(), "one switch with 1 host, guessed from processor names");
     }
 
     fn told(addresses: &[&str]) -> Vec<SwitchPath> {

@@ -111,6 +111,11 @@ pub fn format_picoseconds(picoseconds: u64) -> String {
     unit.map_or_else(|| "0".to_owned(), |(name, factor)| format!("{}{name}", picoseconds / factor))
 }
 
+/// A number of things with the right word behind it: `1 host`, `3 hosts`.
+pub fn format_count(number: usize, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
+}
+
 /// `bytes` for people: about four digits and a decimal unit, as rates have it, as in `16.25 MB`. Not exact.
 pub fn format_bytes_rounded(bytes: f64) -> String {
     match DECIMAL.iter().rev().find(|(_, f)| bytes >= *f as f64) {
@@ -242,6 +247,12 @@ impl Decimal {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn one_thing_has_a_word_of_its_own() {
+        let hosts = [0, 1, 2].map(|number| format_count(number, "host", "hosts"));
+        assert_eq!(hosts, ["0 hosts", "1 host", "2 hosts"]);
+    }
 
     #[test]
     fn bytes_as_people_write_them() {

@@ -17,20 +17,20 @@
 //! ```
 //!
 //! so a link is exonerated by the fastest leg across it. Times are noisy, so the minimum is a lower quantile by bytes ([`QUANTILE`]). With `T` the link
-//! bound that was planned, everything should be over after `T / f`; a leg is *late* if it took [`LATE`] times that, and 0.4 of the time of the leg that
-//! took longest. Legs behind a very late one get their chunks one by one and so take longer than planned as well; what is slow besides shows when a plan
+//! bound that was planned, everything should be over after `T / f`; a leg is *late* if it took [`Known::late`] times that, and [`COMPARABLE`] of the time of the
+//! leg that took longest. Legs behind a very late one get their chunks one by one and so take longer than planned as well; what is slow besides shows when a plan
 //! avoids the slowest links. A late leg needs one slow link among those with `x_l` close to `t_e`; of all sets of links that explain all late legs, one
 //! with few links is taken: the link that explains the most late bytes first, again and again (greedy set cover: V. Chvátal, "A Greedy Heuristic for
 //! the Set-Covering Problem", Mathematics of Operations Research 4(3), 1979). Links that explain the same late legs cannot be told apart and are blamed
-//! together, so that a plan keeps off all of them; but not the only link of a host, over which nothing but that host's own bytes go, while
-//! another one explains as much. A leg is late as well if its confirmations come back over a link that our own
+//! together, so that a plan keeps off all of them. The only link of a host is blamed last: nothing but that host's own bytes go over it, and no plan
+//! can keep off it. A leg is late as well if its confirmations come back over a link that our own
 //! bytes fill; so a link that a single leg speaks against is let off if that leg's confirmations cross another one that is blamed. The share of a link that is blamed is
 //! `s_l = w_l / (f x_l C_l)`; of one that is not, the same formula is a lower bound.
 //!
 //! `f` comes from the exchange itself: the largest `w_l / (x_l s_l C_l)` over links that were planned to be busy for half of `T` or more. If all links
 //! are slow together, `f` is small and no link is blamed: no other plan would help.
 
-use crate::constants::{LATE, QUANTILE};
+use crate::constants::{AS_GOOD, COMPARABLE, LATE, QUANTILE};
 use optiq_net::{Link, LinkId, Network, NodeId};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -87,6 +87,17 @@ pub struct Estimate {
     pub slow: Vec<(LinkId, f64)>,
     /// `f`; nothing if no leg was usable.
     pub efficiency: Option<f64>,
+    /// The time of the leg that took longest, over `T / f`; 0 if no leg was usable.
+    pub latest: f64,
+}
+
+/// What earlier exchanges taught.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Known {
+    /// The efficiency that they reached, if any was looked at.
+    pub efficiency: Option<f64>,
+    /// A leg is late that takes so many times what was planned, above 1.
+    pub late: f64,
 }
 
 /// The legs that can be used: with bytes, a time that is possible, and a route that is known. Clocks that jump and ranks that measured another exchange
@@ -124,12 +135,11 @@ fn lower_quantile(times: &mut [(f64, u64)]) -> f64 {
     0.0
 }
 
-/// What `exchange` says of the links of `network`, whose capacities are nominal, where `assumed` is the share of each that was taken for left, and `known` the efficiency
-/// that earlier exchanges reached, if any. `preferred` says of a link whether it is to be blamed where another one explains as much.
+/// What `exchange` says of the links of `network`, whose capacities are nominal, where `assumed` is the share of each that was taken for left. `preferred` says of a link whether it is to be blamed where another one explains as much.
 pub fn estimate(
     network: &Network,
     assumed: &[f64],
-    known: Option<f64>,
+    known: Known,
     exchange: &Exchange,
     preferred: impl Fn(LinkId) -> bool,
 ) -> Estimate {
@@ -151,25 +161,21 @@ pub fn estimate(
     let busy = |link: &&LinkId| ideal(**link) / assumed[link.index()] >= exchange.planned_seconds / 2.0;
     let used = |link: &LinkId| ideal(*link) / assumed[link.index()] / times[link.index()];
     let best = across.keys().filter(busy).map(used).fold(0.0, f64::max).min(1.0);
-    let efficiency = (best > 0.0).then(|| best.max(known.unwrap_or(0.0)));
+    let efficiency = (best > 0.0).then(|| best.max(known.efficiency.unwrap_or(0.0)));
     let Some(f) = efficiency else {
-        return Estimate { reached: vec![None; loads.len()], loads, slow: Vec::new(), efficiency };
+        return Estimate { reached: vec![None; loads.len()], loads, ..Estimate::default() };
     };
     let share = |link: LinkId| (ideal(link) / (f * times[link.index()])).min(1.0);
     let mut reached = vec![None; loads.len()];
     across.keys().for_each(|&link| reached[link.index()] = Some(share(link)));
     let longest = legs.iter().map(|leg| leg.seconds).fold(0.0, f64::max);
-    let late_after = (LATE * exchange.planned_seconds / f).max(COMPARABLE * longest);
-    let order = |link: LinkId| (!is_only_link_of_a_host(network, link), preferred(link));
-    let slow = blame(&legs, &times, late_after, order).into_iter().map(|link| (link, share(link))).collect();
-    Estimate { loads, reached, slow, efficiency }
+    let late_after = (known.late * exchange.planned_seconds / f).max(COMPARABLE * longest);
+    let is_last = |link: LinkId| is_only_link_of_a_host(network, link);
+    let slow = blame(&legs, &times, late_after, (is_last, preferred));
+    let slow = slow.into_iter().map(|link| (link, share(link))).collect();
+    let latest = longest * f / exchange.planned_seconds;
+    Estimate { loads, reached, slow, efficiency, latest }
 }
-
-/// Of the time of the leg that took longest: what took less does not limit the exchange now.
-const COMPARABLE: f64 = 0.4;
-
-/// A link that explains nearly as many late bytes as another is as good.
-const AS_GOOD: f64 = 0.9;
 
 /// Whether all that crosses a link is from or for one host.
 fn is_only_link_of_a_host(network: &Network, link: LinkId) -> bool {
@@ -179,9 +185,14 @@ fn is_only_link_of_a_host(network: &Network, link: LinkId) -> bool {
     leaves_alone || enters_alone
 }
 
-/// The links that explain all legs which took longer than `late_after`, few of them, ascending. Of links that explain as much, one of the highest `rank`
-/// is taken, with those of that rank that explain the same.
-fn blame<R: Ord>(legs: &[Leg], times: &[f64], late_after: f64, rank: impl Fn(LinkId) -> R) -> Vec<LinkId> {
+/// The links that explain all legs which took longer than `late_after`, few of them, ascending. Those that are `last` are taken where no other one
+/// explains anything; of links that explain as much one that is `preferred`, with those that explain the same.
+fn blame(
+    legs: &[Leg],
+    times: &[f64],
+    late_after: f64,
+    (last, preferred): (impl Fn(LinkId) -> bool, impl Fn(LinkId) -> bool),
+) -> Vec<LinkId> {
     let explains =
         |link: LinkId, leg: &Leg| times[link.index()] > late_after && times[link.index()] >= leg.seconds / LATE;
     let late: Vec<&Leg> = legs.iter().filter(|leg| leg.seconds > late_after).collect();
@@ -194,15 +205,18 @@ fn blame<R: Ord>(legs: &[Leg], times: &[f64], late_after: f64, rank: impl Fn(Lin
                 *explained.entry(link).or_default() += leg.bytes;
             }
         }
+        if !explained.keys().all(|&link| last(link)) {
+            explained.retain(|&link, _| !last(link));
+        }
         let Some(most) = explained.values().copied().max() else { break };
         let good = explained.iter().filter(|(_, bytes)| **bytes as f64 >= AS_GOOD * most as f64);
-        let order = |link: LinkId, bytes: u64| (rank(link), bytes, std::cmp::Reverse(link));
+        let order = |link: LinkId, bytes: u64| (preferred(link), bytes, std::cmp::Reverse(link));
         let Some((&link, _)) = good.max_by_key(|(link, bytes)| order(**link, **bytes)) else { break };
         let explained_by = |link: LinkId| move |leg: &&Leg| leg.links.contains(&link) && explains(link, leg);
         let (mine, others): (Vec<&Leg>, Vec<&Leg>) = open.iter().partition(|leg| explained_by(link)(leg));
         let same = |other: &LinkId| {
             let is_same = |leg: &&Leg| explained_by(*other)(leg) == explained_by(link)(leg);
-            rank(*other) == rank(link) && open.iter().all(is_same)
+            preferred(*other) == preferred(link) && open.iter().all(is_same)
         };
         blamed.extend(explained.keys().filter(|other| same(other)).map(|&other| (other, mine.clone())));
         open = others;

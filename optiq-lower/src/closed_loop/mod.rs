@@ -11,6 +11,7 @@
 pub mod counters;
 pub mod estimate;
 pub mod pace;
+mod quiet;
 pub mod steering;
 
 #[cfg(test)]

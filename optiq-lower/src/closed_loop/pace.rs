@@ -1,13 +1,14 @@
 //! How often exchanges are looked at: so rarely that all looks together take a small part of the time, and at once after one that was slow.
 //!
 //! With `g` the time that a look takes (a gathering of all ranks' legs) and `t` that of a call, one look in `g / (p t)` calls takes the part `p` of
-//! the time ([`LOOK_PART`]). A call that took [`LATE`] times what calls took before is looked at at once, and every one after it
+//! the time ([`LOOK_PART`]). A call that was late beside those before ([`Quiet`]) is looked at at once, and every one after it
 //! until all is sure; then the new time is what is expected. The first call of a plan is not looked at: it may open connections.
 //!
 //! Whether a call was late follows from times that all ranks were told, so that every rank knows without a word that there will be a look; the rest
 //! is for rank 0 to decide.
 
-use crate::constants::{CONFIRMATIONS, LATE, LOOK_PART};
+use super::quiet::Quiet;
+use crate::constants::{CONFIRMATIONS, LOOK_PART, PACE_WEIGHT};
 
 /// See the top of the file.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,7 @@ pub struct Pace {
     look_seconds: f64,
     /// Of a call: the shortest of late.
     expected_seconds: f64,
+    quiet: Quiet,
     /// Calls since the last look.
     calls: u32,
     /// Looks that are due at once.
@@ -25,9 +27,6 @@ pub struct Pace {
     /// The first call of the plan is over.
     is_warm: bool,
 }
-
-/// A moving average's weight of a new value, one part in this.
-const WEIGHT: f64 = 4.0;
 
 impl Pace {
     /// A call on planned paths took this long on the slowest rank. Whether it is to be looked at because it was late: the same on all ranks that
@@ -43,8 +42,9 @@ impl Pace {
             self.slow = 0;
             return false;
         }
-        if seconds <= LATE * self.expected_seconds {
-            self.expected_seconds += (seconds - self.expected_seconds) / WEIGHT;
+        if seconds <= self.quiet.late() * self.expected_seconds {
+            self.quiet.saw(seconds / self.expected_seconds);
+            self.expected_seconds += (seconds - self.expected_seconds) / PACE_WEIGHT;
             self.slow = 0;
             return false;
         }
@@ -58,7 +58,7 @@ impl Pace {
 
     /// Another plan serves: other times are expected.
     pub fn restart(&mut self) {
-        *self = Self { look_seconds: self.look_seconds, urgent: 1, ..Self::default() };
+        *self = Self { look_seconds: self.look_seconds, quiet: self.quiet, urgent: 1, ..Self::default() };
     }
 
     /// The last look has to be confirmed.
@@ -78,7 +78,7 @@ impl Pace {
 
     /// A look took this long.
     pub fn looked(&mut self, seconds: f64) {
-        self.look_seconds += (seconds - self.look_seconds) / if self.look_seconds > 0.0 { WEIGHT } else { 1.0 };
+        self.look_seconds += (seconds - self.look_seconds) / if self.look_seconds > 0.0 { PACE_WEIGHT } else { 1.0 };
         (self.calls, self.urgent) = (0, self.urgent.saturating_sub(1));
     }
 }

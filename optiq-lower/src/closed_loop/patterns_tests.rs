@@ -88,7 +88,7 @@ fn series(pattern: &str, share_left: f64, seed: u64, noise_part: f64) -> Vec<Vec
     all
 }
 
-/// Nothing changes without a load; beside one, a few exchanges are slow, then all are 1.3 times as fast as the plan without knowledge and within 1.7 of the plan
+/// Nothing changes without a load; beside one, a few exchanges are slow, then all are 1.3 times as fast as the plan without knowledge and within 1.4 of the plan
 /// that knows (a link that is not late enough to be blamed stays unknown); after it, within 1.35 of it.
 #[test]
 fn loads_that_come_move_and_go_are_followed() {
@@ -100,7 +100,7 @@ fn loads_that_come_move_and_go_are_followed() {
             for phase in &phases[1..3] {
                 let settled = &phase[EXCHANGES - 6..];
                 let most = settled.iter().copied().fold(0.0, f64::max);
-                assert!(most <= phase[0] / 1.3 && most <= 1.7, "{pattern}, {noise}: {phases:?}");
+                assert!(most <= phase[0] / 1.3 && most <= 1.4, "{pattern}, {noise}: {phases:?}");
             }
             assert!(phases[3][EXCHANGES - 1] <= 1.35, "{pattern}, {noise}: {phases:?}");
         }

@@ -6,6 +6,9 @@
 //! propose one that is [`CHANGE`] away, and becomes the least that they propose, since what begins in empty queues is faster, in steps of [`STEP`],
 //! so that what comes again has the same fingerprint. One exchange in which a rank was late changes nothing.
 //!
+//! **Late.** From when on a leg is late, follows from the latest leg of each exchange in which nothing was blamed and nothing was in doubt
+//! ([`Quiet`]).
+//!
 //! **Forgetting.** A link that is taken for busy may carry nothing of ours any more, and then no exchange says when its load ends. Two rules. When
 //! the load of other links changes, it may have moved, and links of which nothing speaks for a load are taken for free again; not if no exchange
 //! has confirmed the last change yet, since a load that another one hid shows as soon as a plan avoids that, and a link that was blamed for
@@ -13,8 +16,11 @@
 //! asked in vain, and the next question waits twice as long, 64 times at most: questions in vain take a vanishing part of the time (the doubling
 //! of A. Karlin et al., "Competitive Snoopy Caching", Algorithmica 3, 1988).
 
-use super::estimate::{Estimate, Exchange, estimate};
-use crate::constants::{ASK_AGAIN, CHANGE, CONFIRMATIONS, LEAST_SHARE, REPLAN_GAIN, STEP};
+use super::estimate::{Estimate, Exchange, Known, estimate};
+use super::quiet::Quiet;
+use crate::constants::{
+    ASK_AGAIN, CHANGE, CONFIRMATIONS, EFFICIENCY_DECAY, EVIDENCE, FREE, LEAST_SHARE, MOST_DOUBLINGS, REPLAN_GAIN, SOON, STEP,
+};
 use optiq_net::{LinkId, LinkLoad, Network};
 use optiq_solver::plan;
 
@@ -53,6 +59,7 @@ pub struct Busy {
 pub struct Steering {
     links: Vec<LinkState>,
     efficiency: Option<f64>,
+    quiet: Quiet,
     exchanges: u64,
     /// Shares that were looked into and found not to be worth another plan.
     declined: Option<Vec<f64>>,
@@ -91,18 +98,6 @@ pub fn is_worth(now_seconds: f64, planned_seconds: f64) -> bool {
     now_seconds >= REPLAN_GAIN * planned_seconds
 }
 
-/// What is left of the efficiency after every exchange that reaches less.
-const EFFICIENCY_DECAY: f64 = 0.97;
-
-/// A link that reaches this part of its capacity or more has no other load to speak of.
-const FREE: f64 = 0.8;
-
-/// A question is in vain if the link is found to be busy within this many exchanges.
-const SOON: u64 = 8;
-
-/// Doublings at most.
-const MOST_DOUBLINGS: u32 = 6;
-
 fn stepped(share: f64) -> f64 {
     ((share / STEP).round() * STEP).clamp(LEAST_SHARE, 1.0)
 }
@@ -114,6 +109,7 @@ impl Steering {
         Self {
             links: vec![state; links],
             efficiency: None,
+            quiet: Quiet::default(),
             exchanges: 0,
             declined: None,
             proposed: None,
@@ -144,7 +140,7 @@ impl Steering {
     /// look; the caller then says what came of it, by [`Steering::take_over`] or [`Steering::decline`].
     pub fn observe(&mut self, network: &Network, exchange: &Exchange, now: f64) -> Option<Proposal> {
         let assumed = self.shares();
-        let known = self.efficiency.map(|f| f * EFFICIENCY_DECAY);
+        let known = Known { efficiency: self.efficiency.map(|f| f * EFFICIENCY_DECAY), late: self.quiet.late() };
         let voted = |link: LinkId| self.links[link.index()].votes > 0 || assumed[link.index()] < 1.0;
         let found = estimate(network, &assumed, known, exchange, voted);
         self.efficiency = found.efficiency.or(self.efficiency);
@@ -157,7 +153,11 @@ impl Steering {
         // What gave clearly more than was taken for left does not speak for a load.
         let loaded = |i: usize| fresh[i] && found.reached[i].is_none_or(|reached| reached < assumed[i] + CHANGE);
         let loaded: Vec<bool> = (0..assumed.len()).map(loaded).collect();
-        self.count(&proposals, &fresh, &loaded, now, found.loads)
+        let proposal = self.count(&proposals, &fresh, &loaded, now, found.loads);
+        if found.efficiency.is_some() && found.slow.is_empty() && self.links.iter().all(|l| l.votes == 0) {
+            self.quiet.saw(found.latest);
+        }
+        proposal
     }
 
     /// Port counters say what others leave of each link, as a share of its capacity; nothing for a link that they do not say anything of. As
@@ -266,6 +266,3 @@ impl Steering {
         self.links.iter_mut().for_each(|l| (l.votes, l.least) = (0, 1.0));
     }
 }
-
-/// A link that was planned to be busy for this part of the exchange or longer gives evidence of what is left of it.
-const EVIDENCE: f64 = 0.2;

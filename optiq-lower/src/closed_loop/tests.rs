@@ -1,9 +1,10 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::counters::{Reading, perfquery_bytes};
-use super::estimate::{Exchange, LegTime, estimate};
+use super::estimate::{Exchange, Known, LegTime, estimate};
 use super::pace::Pace;
 use super::steering::{Proposal, Steering};
+use crate::constants::LATE;
 use optiq_net::{LinkId, Network, NodeId};
 use proptest::prelude::*;
 
@@ -54,13 +55,16 @@ fn neighbours(bytes: u64) -> Vec<(u32, u32, u64)> {
 
 /// By hand: on a ring of six, h0 sends 2 MB to h2 and 1 MB to h1, h1 1 MB to h2; links have 1 GB/s. h0 -> h1 carries 3 MB, h1 -> h2 as well. With half
 /// of h1 -> h2 left it takes 6 ms, and so do both legs across it; the leg h0 -> h1 takes 3 ms, which exonerates its link.
+/// Before anything is known.
+const NOTHING: Known = Known { efficiency: None, late: LATE };
+
 #[test]
 fn the_link_that_all_late_legs_share_is_blamed() {
     let ring = Network::from_spec("torus:6").unwrap();
     let all = vec![1.0; ring.links().len()];
     let leg = |from, to, bytes, seconds| LegTime { from: NodeId(from), to: NodeId(to), bytes, seconds };
     let legs = vec![leg(0, 2, 2_000_000, 6e-3), leg(0, 1, 1_000_000, 3e-3), leg(1, 2, 1_000_000, 6e-3)];
-    let found = estimate(&ring, &all, None, &Exchange { planned_seconds: 3e-3, seconds: 6e-3, legs }, |_| false);
+    let found = estimate(&ring, &all, NOTHING, &Exchange { planned_seconds: 3e-3, seconds: 6e-3, legs }, |_| false);
     assert_eq!(found.efficiency, Some(1.0));
     let slow = link(&ring, "h1", "h2");
     assert_eq!(found.slow, [(slow, 0.5)]);
@@ -75,7 +79,7 @@ fn a_machine_that_is_slow_as_a_whole_has_no_slow_link() {
     let network = torus();
     let (all, half) = (vec![1.0; network.links().len()], vec![0.5; network.links().len()]);
     let all_late = exchange(&network, &neighbours(1 << 20), &all, &half, || 1.0);
-    let found = estimate(&network, &all, None, &all_late, |_| false);
+    let found = estimate(&network, &all, NOTHING, &all_late, |_| false);
     assert_eq!(found.slow, []);
     assert!((found.efficiency.unwrap() - 0.475).abs() < 1e-9);
 }
@@ -86,7 +90,7 @@ fn what_cannot_be_is_left_out() {
     let network = torus();
     let all = vec![1.0; network.links().len()];
     let good = exchange(&network, &neighbours(1 << 20), &all, &all, || 1.0);
-    let expected = estimate(&network, &all, None, &good, |_| false);
+    let expected = estimate(&network, &all, NOTHING, &good, |_| false);
     let mut bad = good.clone();
     let leg = |from, to, bytes, seconds| LegTime { from: NodeId(from), to: NodeId(to), bytes, seconds };
     bad.legs.extend([
@@ -97,9 +101,9 @@ fn what_cannot_be_is_left_out() {
         leg(0, 0, 9, 1e-3),
         leg(0, 99, 9, 1e-3),
     ]);
-    assert_eq!(estimate(&network, &all, None, &bad, |_| false), expected);
+    assert_eq!(estimate(&network, &all, NOTHING, &bad, |_| false), expected);
     let nothing = Exchange { planned_seconds: 1.0, seconds: 1.0, legs: vec![] };
-    let found = estimate(&network, &all, None, &nothing, |_| false);
+    let found = estimate(&network, &all, NOTHING, &nothing, |_| false);
     assert_eq!((found.slow, found.efficiency), (vec![], None));
 }
 

@@ -8,8 +8,8 @@
 //!
 //! The rules are those of programs, called as a session of the library calls them (`optiq/src/session/load.rs`): which calls are looked at, what follows
 //! from them, which plan is worth it. Here alone: calls are simulated one after the other, each in an empty network in which the load begins with it, and with
-//! another seed; a plan is made during one call; a look takes what sending all legs' times to one rank takes by the model's link and
-//! overhead, which is added to the call; a rank never asks for a look by itself.
+//! another seed; a plan is made during one call; a look takes what a binomial tree takes to bring all legs' times to one rank, by the model's
+//! overheads and links, which is added to the call; a rank never asks for a look by itself.
 //!
 //! What the load is, nobody tells the loop. The plan that knows is made on what a run of the load alone leaves of each link
 //! ([`MeasuredLoad`]).
@@ -24,7 +24,7 @@ use crate::error::SimError;
 use crate::jobs::allocation::Allocation;
 use crate::jobs::file::JobFile;
 use crate::jobs::program_spec::{AllToAllVAlgorithm, ProgramKind, ProgramSpec};
-use crate::model::Model;
+use crate::model::{HostModel, Model};
 use crate::observers::series::Recording;
 use crate::options::RunOptions;
 use crate::router::policy::Policy;
@@ -32,7 +32,8 @@ use crate::workload::report::SharedReport;
 use optiq_lower::closed_loop::estimate::{Exchange, LegTime};
 use optiq_lower::closed_loop::pace::Pace;
 use optiq_lower::closed_loop::steering::{Steering, is_worth, left_of};
-use optiq_net::{Network, NodeId};
+use optiq_net::{LinkId, Network, NodeId};
+use optiq_solver::plan;
 use std::cell::RefCell;
 use std::time::Instant;
 
@@ -68,8 +69,8 @@ pub struct LoopCall {
     pub look_seconds: f64,
     /// Another plan served for the first time.
     pub took_over: bool,
-    /// How many links were taken for busy.
-    pub busy_links: usize,
+    /// The links that were taken for busy, with the share that is left of each, ascending.
+    pub busy_links: Vec<(LinkId, f64)>,
 }
 
 /// A series of calls.
@@ -79,6 +80,17 @@ pub struct LoopSeries {
     pub phases: Vec<Vec<LoopCall>>,
     /// What each plan took to make on this machine, in seconds: the first one, and those on what is left.
     pub planning_seconds: Vec<f64>,
+}
+
+/// Link bounds of an exchange on what a load leaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoopBounds {
+    /// Of the plan for a network without load.
+    pub unaware_seconds: f64,
+    /// Of the plan on what is left.
+    pub knows_seconds: f64,
+    /// Of the fabric's own routes.
+    pub fabric_seconds: f64,
 }
 
 /// What serves calls that learn nothing.
@@ -124,6 +136,28 @@ impl LoopSetting<'_> {
         let setting = JobSetting { planning_network: left, ..setting };
         let demands = alltoallv::rank_demands(demands, setting.ranks(), *message)?;
         alltoallv::plan(&demands, &setting).map_err(|e| self.file.error(EXCHANGE, &e.to_string()))
+    }
+
+    /// The link bounds of the exchange on what is left of the links.
+    ///
+    /// # Errors
+    /// What planner and routes report; [`SimError::Workload`] if the first job is no `alltoallv`.
+    pub fn bounds(&self, left: &Network) -> Result<LoopBounds, SimError> {
+        let ProgramKind::AllToAllV { message, demands, .. } = &self.exchange(AllToAllVAlgorithm::Optiq)?.kind else {
+            return Err(self.file.error(EXCHANGE, "an alltoallv is expected"));
+        };
+        let hosts = self.hosts(EXCHANGE);
+        let setting = self.allocation.setting(self.file, EXCHANGE, (self.network, self.model), &hosts);
+        let demands = alltoallv::host_demands(demands, *message, &setting)?;
+        let unaware = alltoallv::plan_between_hosts(&demands, &setting)?;
+        let knows =
+            alltoallv::plan_between_hosts(&demands, &JobSetting { planning_network: Some(left), ..setting })?;
+        let fabric = self.network.route_load(demands.iter().map(|d| (d.src, d.dst, d.bytes)))?;
+        Ok(LoopBounds {
+            unaware_seconds: plan::congestion(left, &unaware.plan.link_load(self.network)?),
+            knows_seconds: knows.report.congestion_seconds,
+            fabric_seconds: plan::congestion(left, &fabric),
+        })
     }
 
     /// The exchange, once, beside the load of this job; its plan, or nothing for an algorithm of MPI.
@@ -184,11 +218,12 @@ impl LoopSetting<'_> {
         Ok(MeasuredLoad::of(&outcome, &of_jobs).left(network, model))
     }
 
-    /// What a look takes: all legs' times to one rank.
+    /// What a look takes: all legs' times to one rank, by a binomial tree.
     fn look_seconds(&self, legs: usize) -> f64 {
         let ranks = self.allocation.jobs[EXCHANGE].ranks();
-        let received = f64::from(ranks) * self.model.host.receive_overhead_picoseconds as f64 / 1e12;
-        received + (legs * BYTES_A_LEG) as f64 / self.network.unit_capacity()
+        let HostModel { send_overhead_picoseconds: send, receive_overhead_picoseconds: receive, .. } = self.model.host;
+        let steps = f64::from(ranks.next_power_of_two().trailing_zeros());
+        steps * (send + receive) as f64 / 1e12 + (legs * BYTES_A_LEG) as f64 / self.network.unit_capacity()
     }
 
     /// So many calls in each phase, without learning anything; a phase is the job that loads the links, or nothing. Seconds of each call, by phase.

@@ -8,6 +8,7 @@ use super::processors;
 use super::provider::{Answer, DiscoveryError, Found, Provider, Surroundings};
 use optiq_lower::placement::PlacementRule;
 use optiq_net::SwitchPath;
+use optiq_net::units::format_count;
 use std::collections::BTreeMap;
 
 /// `SLURM_TOPOLOGY_ADDR`, `SLURM_JOB_NODELIST`, `PBS_NODEFILE` and the like.
@@ -93,7 +94,7 @@ fn by_lists(surroundings: &Surroundings<'_>) -> Result<Option<Answer>, Discovery
         }
     }
     let Some(ListStatement { manager, variable, hosts, .. }) = first else { return Ok(None) };
-    let count = if *hosts > 0 { format!("{hosts} hosts") } else { "hosts".to_owned() };
+    let count = if *hosts > 0 { format_count(*hosts, "host", "hosts") } else { "hosts".to_owned() };
     if !surroundings.in_job {
         let text =
             format!("{count} of {manager}'s job ({variable}), joined by one switch, whose link rates are measured");

@@ -5,6 +5,7 @@ use super::statement::RankStatement;
 use optiq_lower::guessed_network::GuessedHosts;
 use optiq_lower::placement::PlacementRule;
 use optiq_net::Network;
+use optiq_net::units::format_count;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -39,8 +40,9 @@ impl Found {
     pub fn describe(&self) -> String {
         match self {
             Self::Network(network, origin) => {
-                let switches = network.vertices() - network.hosts();
-                format!("{} ({} hosts, {switches} switches), {origin}", network.title(), network.hosts())
+                let hosts = format_count(network.hosts(), "host", "hosts");
+                let switches = format_count(network.vertices() - network.hosts(), "switch", "switches");
+                format!("{} ({hosts}, {switches}), {origin}", network.title())
             }
             Self::Hosts(hosts) => hosts.describe(),
         }

@@ -199,6 +199,7 @@ fn outside_a_job_each_says_what_ranks_would_find() {
     for (ranks, expected) in [
         (slurm(&["s1.s2.n1"]), "process-manager: SLURM_TOPOLOGY_ADDR is s1.s2.n1"),
         (vec![rank("login", &[("SLURM_JOB_NODELIST", "n[1-3]")])], "process-manager: 3 hosts of Slurm's job"),
+        (vec![rank("login", &[("SLURM_JOB_NODELIST", "n1")])], "process-manager: 1 host of Slurm's job"),
         (vec![rank("login", &[])], "processors: one switch that joins the processors of the ranks"),
     ] {
         let text = summary(&discover(&Surroundings { in_job: false, ..surroundings(&ranks) }));

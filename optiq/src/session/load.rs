@@ -23,7 +23,7 @@ use crate::logger;
 use optiq_lower::closed_loop::counters::Reading;
 use optiq_lower::closed_loop::estimate::{Exchange, LegTime as HostLegTime};
 use optiq_lower::closed_loop::pace::Pace;
-use optiq_lower::closed_loop::steering::{self, Proposal, Steering};
+use optiq_lower::closed_loop::steering::{self, Busy, Proposal, Steering};
 use optiq_lower::constants::{LATE, LEAST_SHARE};
 use optiq_lower::placement::Placement;
 use optiq_net::{Background, LinkId, Network, text_file};
@@ -62,16 +62,10 @@ impl News {
     }
 }
 
-/// The last call on planned paths, at this rank.
-struct LastCall {
+/// A call on planned paths, at this rank.
+struct PlannedCall {
     planned_seconds: f64,
     key: Key,
-    entry: Rc<Entry>,
-    legs: Vec<LegTime>,
-}
-
-/// Legs of a call, to be compared with those of later ones.
-struct LookedAt {
     entry: Rc<Entry>,
     legs: Vec<LegTime>,
 }
@@ -84,9 +78,9 @@ pub(super) struct LoadFollower {
     left: RefCell<Arc<Network>>,
     /// Legs of the exchange that was completed last.
     moved: RefCell<Vec<LegTime>>,
-    last: RefCell<Option<LastCall>>,
-    /// The last call that was looked at, if the plan that served it still does.
-    looked_at: RefCell<Option<LookedAt>>,
+    last: RefCell<Option<Rc<PlannedCall>>>,
+    /// The last call that was looked at, if the plan that served it still does: legs of later ones are compared with its own.
+    looked_at: RefCell<Option<Rc<PlannedCall>>>,
     /// A leg across a busy link was faster than then: this rank asks for a look.
     asks: Cell<bool>,
     /// What follows from the times of calls is the same on all ranks.
@@ -198,7 +192,8 @@ impl LoadFollower {
         let planned_seconds = entry.bounds.planned;
         // The key without the network's fingerprint: it is its own inverse.
         let key = self.key_on(key, &self.left.borrow());
-        *self.last.borrow_mut() = planned.then(|| LastCall { planned_seconds, key, entry: Rc::clone(entry), legs });
+        let call = planned.then(|| PlannedCall { planned_seconds, key, entry: Rc::clone(entry), legs });
+        *self.last.borrow_mut() = call.map(Rc::new);
         if let Some(root) = &self.root {
             let root = &mut *root.borrow_mut();
             root.seconds = None;
@@ -257,21 +252,20 @@ impl LoadFollower {
 
     /// The links that are taken for busy; empty but on rank 0.
     pub(super) fn busy(&self) -> Vec<BusyLink> {
-        self.root.as_ref().map_or_else(Vec::new, |root| root.borrow().busy(&self.nominal))
+        let Some(root) = &self.root else { return Vec::new() };
+        root.borrow().busy(&self.nominal).into_iter().map(|(_, busy)| busy).collect()
     }
 
     /// What rank 0 has to say before the next call; a look that another rank asks for is heard if rank 0 has nothing to say.
     pub(super) fn news(&self) -> News {
-        let asks = self.asks.get() && self.last.borrow().is_some();
-        let Some(root) = &self.root else { return News { look: asks, ..News::default() } };
+        let (asks, can_look) = (self.asks.get(), self.last.borrow().is_some());
+        let Some(root) = &self.root else { return News { look: asks && can_look, ..News::default() } };
         let root = &mut *root.borrow_mut();
         root.collect();
         let take_over = root.made.is_some();
-        let look = !take_over
-            && root.making.is_none()
-            && (asks || self.pace.borrow().is_due())
-            && self.last.borrow().is_some();
-        let insist = !take_over && root.making.is_none() && root.steering.is_in_doubt();
+        let is_idle = !take_over && root.making.is_none();
+        let look = is_idle && can_look && (asks || self.pace.borrow().is_due());
+        let insist = is_idle && root.steering.is_in_doubt();
         News { look, take_over, insist }
     }
 
@@ -289,8 +283,7 @@ impl LoadFollower {
             legs.iter().flat_map(|leg| [u64::from(leg.to.0), leg.bytes, (leg.seconds * 1e9) as u64]).collect();
         let gathered = comm.gather(Rank(0), &words)?;
         self.asks.set(false);
-        *self.looked_at.borrow_mut() =
-            last.as_ref().map(|last| LookedAt { entry: Rc::clone(&last.entry), legs: last.legs.clone() });
+        self.looked_at.borrow_mut().clone_from(&last);
         let pace = &mut *self.pace.borrow_mut();
         pace.looked(start.elapsed().as_secs_f64());
         let (Some(root), Some((lengths, words))) = (&self.root, gathered) else { return Ok(()) };
@@ -410,7 +403,7 @@ impl CounterFile {
 
 impl Root {
     /// Has a thread make a plan.
-    fn make(&mut self, planning: Planning, proposal: Proposal, last: &LastCall) {
+    fn make(&mut self, planning: Planning, proposal: Proposal, last: &PlannedCall) {
         let before_seconds = proposal.congestion_seconds(&planning.network);
         let shares = proposal.shares;
         let network = Arc::clone(&planning.network);
@@ -426,41 +419,43 @@ impl Root {
         }
     }
 
-    fn busy(&self, network: &Network) -> Vec<BusyLink> {
+    /// The links that are taken for busy, and what is told of them.
+    fn busy(&self, network: &Network) -> Vec<(LinkId, BusyLink)> {
         let now = self.began.elapsed().as_secs_f64();
-        let of = |busy: optiq_lower::closed_loop::steering::Busy| {
+        let of = |busy: Busy| {
             let link = network.link(busy.link);
             let (from, to) = (network.name(link.from).to_string(), network.name(link.to).to_string());
-            BusyLink { from, to, share_left: busy.share, seconds_ago: now - busy.seconds }
+            (busy.link, BusyLink { from, to, share_left: busy.share, seconds_ago: now - busy.seconds })
         };
         self.steering.busy().into_iter().map(of).collect()
     }
 
-    /// Says in the log, and keeps for the report, which links are taken for busy.
+    /// Says in the log, and keeps for the report and in `OPTIQ_BUSY_LINKS`, which links are taken for busy.
     fn tell(&self, network: &Network) {
         let busy = self.busy(network);
+        if let Some(path) = &self.busy_file {
+            write_busy_links(path, network, &busy);
+        }
+        let busy: Vec<BusyLink> = busy.into_iter().map(|(_, busy)| busy).collect();
         let list: Vec<String> = busy.iter().map(BusyLink::to_string).collect();
         match list.len() {
             0 => log::info!("all links are taken for free of other load; the plan for that takes over"),
             n => log::info!("{n} links are taken for busy, another plan takes over: {}", list.join("; ")),
         }
         busy_links::keep(busy);
-        if let Some(path) = &self.busy_file {
-            self.write(path, network);
-        }
     }
+}
 
-    fn write(&self, path: &Path, network: &Network) {
-        let now = self.began.elapsed().as_secs_f64();
-        let of = |busy: optiq_lower::closed_loop::steering::Busy| optiq_net::BusyLink {
-            link: busy.link,
-            share_used: 1.0 - busy.share.max(LEAST_SHARE),
-            since: busy_links::time(now - busy.seconds),
-        };
-        let busy: Vec<optiq_net::BusyLink> = self.steering.busy().into_iter().map(of).collect();
-        if let Err(error) = Background::write_busy_links(path, network, &busy) {
-            logger::warn_once(&format!("OPTIQ_BUSY_LINKS: {error}"));
-        }
+/// Makes the file that `OPTIQ_BUSY_LINKS` names.
+fn write_busy_links(path: &Path, network: &Network, busy: &[(LinkId, BusyLink)]) {
+    let of = |(link, busy): &(LinkId, BusyLink)| optiq_net::BusyLink {
+        link: *link,
+        share_used: 1.0 - busy.share_left.max(LEAST_SHARE),
+        since: busy_links::time(busy.seconds_ago),
+    };
+    let busy: Vec<optiq_net::BusyLink> = busy.iter().map(of).collect();
+    if let Err(error) = Background::write_busy_links(path, network, &busy) {
+        logger::warn_once(&format!("OPTIQ_BUSY_LINKS: {error}"));
     }
 }
 

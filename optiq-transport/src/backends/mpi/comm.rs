@@ -286,35 +286,8 @@ impl Communicator {
     /// # Errors
     /// As [`Communicator::all_gather`].
     pub fn gather(&self, root: Rank, mine: &[u64]) -> Result<Option<RankWords>, TransportError> {
-        let too_many =
-            || TransportError::Mpi { call: "MPI_Gatherv", message: "more than 2^31 - 1 words to gather".into() };
-        let own = c_int::try_from(mine.len()).map_err(|_| too_many())?;
-        let is_root = self.rank() == root;
-        let mut counts: Vec<c_int> = vec![0; if is_root { self.size as usize } else { 0 }];
-        let to = root.0 as c_int;
-        // SAFETY: one int from each rank into `size` ints at the root.
-        self.wait("MPI_Igather", |request| unsafe {
-            let (send, recv) = ((&raw const own).cast(), counts.as_mut_ptr().cast());
-            ffi::PMPI_Igather(send, 1, ffi::RSMPI_INT32_T, recv, 1, ffi::RSMPI_INT32_T, to, self.raw, request)
-        })?;
-        let (offsets, total) = offsets(&counts).ok_or_else(too_many)?;
-        let mut all = vec![0u64; total as usize];
-        // SAFETY: counts and offsets describe `all` exactly at the root and are not read elsewhere.
-        self.wait("MPI_Igatherv", |request| unsafe {
-            ffi::PMPI_Igatherv(
-                mine.as_ptr().cast(),
-                own,
-                ffi::RSMPI_UINT64_T,
-                all.as_mut_ptr().cast(),
-                counts.as_ptr(),
-                offsets.as_ptr(),
-                ffi::RSMPI_UINT64_T,
-                to,
-                self.raw,
-                request,
-            )
-        })?;
-        Ok(is_root.then(|| (counts.into_iter().map(|c| c as usize).collect(), all)))
+        let gathered = self.gather_words(Some(root), mine)?;
+        Ok((self.rank == root).then_some(gathered))
     }
 
     /// The words of all ranks, in rank order, with the number of words of each rank.
@@ -322,30 +295,40 @@ impl Communicator {
     /// # Errors
     /// [`TransportError::Mpi`] with what MPI reports, or if all words together exceed what MPI can count.
     pub fn all_gather(&self, mine: &[u64]) -> Result<RankWords, TransportError> {
-        let too_many =
-            || TransportError::Mpi { call: "MPI_Allgatherv", message: "more than 2^31 - 1 words to gather".into() };
+        self.gather_words(None, mine)
+    }
+
+    /// The words of all ranks, at this root or at all ranks; nothing at those that do not receive.
+    fn gather_words(&self, root: Option<Rank>, mine: &[u64]) -> Result<RankWords, TransportError> {
+        let (count_call, word_call) = match root {
+            Some(_) => ("MPI_Igather", "MPI_Igatherv"),
+            None => ("MPI_Iallgather", "MPI_Iallgatherv"),
+        };
+        let too_many = || TransportError::Mpi { call: word_call, message: "more than 2^31 - 1 words to gather".into() };
         let own = c_int::try_from(mine.len()).map_err(|_| too_many())?;
-        let mut counts: Vec<c_int> = vec![0; self.size as usize];
-        // SAFETY: one int from each rank into `size` ints.
-        self.wait("MPI_Iallgather", |request| unsafe {
-            let (send, recv) = ((&raw const own).cast(), counts.as_mut_ptr().cast());
-            ffi::PMPI_Iallgather(send, 1, ffi::RSMPI_INT32_T, recv, 1, ffi::RSMPI_INT32_T, self.raw, request)
+        let receives = root.is_none_or(|root| root == self.rank);
+        let mut counts: Vec<c_int> = vec![0; if receives { self.size as usize } else { 0 }];
+        // SAFETY: one int from each rank into `size` ints where they are received; elsewhere MPI does not look at them.
+        self.wait(count_call, |request| unsafe {
+            let (int, from, into) = (ffi::RSMPI_INT32_T, (&raw const own).cast(), counts.as_mut_ptr().cast());
+            match root {
+                Some(root) => ffi::PMPI_Igather(from, 1, int, into, 1, int, c_rank(root), self.raw, request),
+                None => ffi::PMPI_Iallgather(from, 1, int, into, 1, int, self.raw, request),
+            }
         })?;
         let (offsets, total) = offsets(&counts).ok_or_else(too_many)?;
         let mut all = vec![0u64; total as usize];
-        // SAFETY: counts and offsets describe `all` exactly.
-        self.wait("MPI_Iallgatherv", |request| unsafe {
-            ffi::PMPI_Iallgatherv(
-                mine.as_ptr().cast(),
-                own,
-                ffi::RSMPI_UINT64_T,
-                all.as_mut_ptr().cast(),
-                counts.as_ptr(),
-                offsets.as_ptr(),
-                ffi::RSMPI_UINT64_T,
-                self.raw,
-                request,
-            )
+        // SAFETY: counts and offsets describe `all` exactly where words are received; elsewhere MPI does not look at them.
+        self.wait(word_call, |request| unsafe {
+            let (word, from, into) = (ffi::RSMPI_UINT64_T, mine.as_ptr().cast(), all.as_mut_ptr().cast());
+            let (counts, offsets, comm) = (counts.as_ptr(), offsets.as_ptr(), self.raw);
+            match root {
+                Some(root) => {
+                    let to = c_rank(root);
+                    ffi::PMPI_Igatherv(from, own, word, into, counts, offsets, word, to, comm, request)
+                }
+                None => ffi::PMPI_Iallgatherv(from, own, word, into, counts, offsets, word, comm, request),
+            }
         })?;
         Ok((counts.into_iter().map(|c| c as usize).collect(), all))
     }

@@ -41,6 +41,13 @@ pub(super) const FUNCTIONS: [&str; 8] = [
     "MPI_Neighbor_alltoallv_init",
 ];
 
+impl Function {
+    /// Its name in MPI.
+    pub(super) fn name(self) -> &'static str {
+        FUNCTIONS[self as usize]
+    }
+}
+
 /// How a call ended. The order is that of [`REASONS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -294,6 +301,14 @@ mod tests {
         let text = lines("all 4 ranks", &counts, None);
         assert!(text.contains("5 served by planned paths, 9 by combined messages, 2 by plain MPI"), "{text}");
         assert!(!text.contains("    9:"), "{text}");
+    }
+
+    #[test]
+    fn functions_are_called_as_in_mpi() {
+        assert_eq!(Function::Alltoallv.name(), "MPI_Alltoallv");
+        assert_eq!(Function::IneighborAlltoallv.name(), "MPI_Ineighbor_alltoallv");
+        assert_eq!(Function::NeighborAlltoallvInit.name(), "MPI_Neighbor_alltoallv_init");
+        assert_eq!(FUNCTIONS.len(), Function::NeighborAlltoallvInit as usize + 1);
     }
 
     #[test]

@@ -212,7 +212,7 @@ fn found(comm: ffi::MPI_Comm, ranks_here: usize, base: Arc<Base>, config: &Confi
     Stream::spawn(move |tasks| carry(founding.take(), tasks)).map_err(|e| Error::Setup(format!("no thread: {e}")))
 }
 
-/// The thread of a communicator's `MPI_Ialltoallv`.
+/// The thread of a communicator's `MPI_Ialltoallv` and `MPI_Ineighbor_alltoallv`.
 fn carry(mut founding: Box<Founding>, tasks: Receiver<StreamTask>) {
     let mut backoff = Backoff::default();
     let mut done = 0;
@@ -248,7 +248,7 @@ fn carry(mut founding: Box<Founding>, tasks: Receiver<StreamTask>) {
                 count(exchange.function, CallOutcome::Refused);
                 // SAFETY: the program keeps its buffers until the request is complete.
                 let done = unsafe { direct.exchange(&exchange.kept) };
-                done.inspect_err(|e| log::error!("MPI_Ialltoallv: {e}")).is_ok()
+                done.inspect_err(|e| log::error!("{}: {e}", exchange.function.name())).is_ok()
             });
         }
     }
@@ -274,7 +274,8 @@ fn serve(session: &Session, exchange: &mut Exchange) -> bool {
     let agree = || unsafe { session.agreed(Ok(local), Some(ByMpi::Caller(&by_mpi, None)), exchange.signature) };
     let result = catch_unwind(AssertUnwindSafe(agree)).map(|r| r.map(|()| session.planned()));
     let failed = |error: Option<Error>| {
-        log::error!("MPI_Ialltoallv: {}", error.map_or("internal error in OPTIQ".into(), |e| e.to_string()));
+        let why = error.map_or("internal error in OPTIQ".into(), |e| e.to_string());
+        log::error!("{}: {why}", exchange.function.name());
         ffi::MPI_ERR_OTHER as c_int
     };
     let (reason, code) = conclude(result, code.get(), only_mpi, &plain, failed);
@@ -417,7 +418,7 @@ pub(super) unsafe fn alltoallv_init(
     let slot = match words[5..].iter().position(|&free| free == 1) {
         Some(at) => Arc::clone(&slots[at]),
         None if room == 1 => {
-            let made = Arc::new(slot(call.comm, known.config())?);
+            let made = Arc::new(slot(call, known.config())?);
             slots.push(Arc::clone(&made));
             made
         }
@@ -437,7 +438,7 @@ pub(super) unsafe fn alltoallv_init(
     };
     let only_mpi = matches!(local, Local::OnlyMpi(_));
     let (sender, answer) = channel();
-    slot.stream.add(StreamTask::Plan(Box::new(SendPtr::new((local, kept))), sender));
+    slot.stream.add(StreamTask::Plan(Box::new(SendPtr::new((call.function, local, kept))), sender));
     match answer.recv() {
         Ok(Ok(true)) => {}
         Ok(Ok(false)) if only_mpi => return Err(CallOutcome::OnlyMpi),
@@ -461,7 +462,8 @@ pub(super) unsafe fn alltoallv_init(
 }
 
 /// A stream with a session, on all ranks or on none; collective.
-fn slot(comm: ffi::MPI_Comm, config: &Config) -> Result<Slot, CallOutcome> {
+fn slot(call: &Call, config: &Config) -> Result<Slot, CallOutcome> {
+    let comm = call.comm;
     // SAFETY: an intra-communicator that MPI has accepted.
     let private = unsafe { Communicator::beside(comm) }.ok();
     if all_min(comm, [i64::from(private.is_some())]) != Some([1]) {
@@ -482,7 +484,7 @@ fn slot(comm: ffi::MPI_Comm, config: &Config) -> Result<Slot, CallOutcome> {
     });
     // Without a thread this rank cannot take part in making the session: a machine at its limits, which ends the program.
     let stream = stream.inspect_err(|e| {
-        log::error!("MPI_Alltoallv_init: no thread: {e}");
+        log::error!("{}: no thread: {e}", call.function.name());
         // SAFETY: a communicator that MPI has accepted.
         unsafe { ffi::PMPI_Abort(comm, 1) };
     });

@@ -2,7 +2,7 @@
 
 use super::call::{Blocks, Call, Lists};
 use super::communicators::{self, CommState, KnownComm};
-use super::counts::{self, CallOutcome, FUNCTIONS, Function, count};
+use super::counts::{self, CallOutcome, Function, count};
 use super::state::{BUSY, Busy, PASSING, SERVING, STATE, UNDECIDED, pass_all};
 use crate::c_api::arguments::{arguments_signature, read};
 use crate::config::{Config, Preload};
@@ -512,7 +512,7 @@ unsafe fn agree(
 
 /// What a failing MPI function does: the program's error handler is called.
 pub(super) fn fail(call: &Call, error: Option<Error>) -> c_int {
-    let function = FUNCTIONS[call.function as usize];
+    let function = call.function.name();
     match error {
         Some(error) => log::error!("{function}: {error}"),
         None => log::error!("{function}: internal error in OPTIQ"),

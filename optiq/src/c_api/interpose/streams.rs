@@ -157,7 +157,7 @@ pub(super) enum StreamTask {
     /// To carry out an exchange.
     Exchange(Box<SendPtr<Exchange>>),
     /// To plan one; the answer says whether it goes along planned paths.
-    Plan(Box<SendPtr<(Local, FallbackArgs)>>, Sender<Result<bool, ()>>),
+    Plan(Box<SendPtr<(Function, Local, FallbackArgs)>>, Sender<Result<bool, ()>>),
     /// To carry out what was planned last.
     Start(Completion),
 }
@@ -250,22 +250,23 @@ pub(super) fn without_signals<T>(make: impl FnOnce() -> T) -> T {
 
 /// The thread of the persistent exchanges that a session carries, one after the other in the program's time.
 pub(super) fn persistent(session: &Session, tasks: Receiver<StreamTask>) {
-    let mut operation: Option<Operation> = None;
+    // With the function that planned it: one after the other may plan with a stream.
+    let mut planned: Option<(Function, Operation)> = None;
     for task in tasks {
         match task {
             StreamTask::Plan(arguments, answer) => {
-                let (local, kept) = arguments.take();
+                let (function, local, kept) = arguments.take();
                 let made = session.init(Ok(local), Some(kept));
                 // The receiver may have gone.
                 let _ = answer.send(made.as_ref().map(Operation::is_planned).map_err(|_| ()));
-                operation = made.ok().filter(Operation::is_planned);
+                planned = made.ok().filter(Operation::is_planned).map(|operation| (function, operation));
             }
             StreamTask::Start(completion) => {
-                let done = operation.as_mut().is_some_and(|operation| {
+                let done = planned.as_mut().is_some_and(|(function, operation)| {
                     // SAFETY: the program keeps its buffers until the request is complete.
                     let started = unsafe { session.start(operation) };
                     let done = started.and_then(|()| session.wait(operation));
-                    done.inspect_err(|e| log::error!("MPI_Start of an MPI_Alltoallv_init: {e}")).is_ok()
+                    done.inspect_err(|e| log::error!("MPI_Start of {}: {e}", function.name())).is_ok()
                 });
                 completion.complete(done);
             }
