@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::studies::baselines::BaselinesContent;
 use crate::studies::booksim::BooksimContent;
 use crate::studies::closed_loop::ClosedLoopContent;
+use crate::studies::closed_loop_simulated::SimulatedLoopContent;
 use crate::studies::codes::CodesContent;
 use crate::studies::congestion::CongestionContent;
 use crate::studies::cures::CuresContent;
@@ -92,6 +93,8 @@ pub enum StudyContent {
     Cures(CuresContent),
     /// Plans that follow the load of links.
     ClosedLoop(ClosedLoopContent),
+    /// The closed loop in the simulator.
+    ClosedLoopSimulated(SimulatedLoopContent),
     /// Congestion tables of all presets.
     Congestion(CongestionContent),
     /// The simulator's speed and predictions.
@@ -176,6 +179,7 @@ impl StudyDocument {
             StudyContent::Scale(c) => titled(ScaleContent::TITLE, &about, &c.body()),
             StudyContent::Cures(c) => titled(CuresContent::TITLE, &about, &c.body()),
             StudyContent::ClosedLoop(c) => titled(ClosedLoopContent::TITLE, &about, &c.body()),
+            StudyContent::ClosedLoopSimulated(c) => titled(SimulatedLoopContent::TITLE, &about, &c.body()),
             StudyContent::Congestion(c) => titled(CongestionContent::TITLE, &about, &c.body()),
             StudyContent::Simulator(c) => titled(SimulatorContent::TITLE, &about, &c.body()),
             StudyContent::Executor(c) => titled(ExecutorContent::TITLE, &about, &c.body()),
@@ -190,6 +194,7 @@ impl StudyDocument {
         match &self.content {
             StudyContent::Claim(c) => c.findings.plot.as_ref().map(|plot| plot.svg()),
             StudyContent::ClosedLoop(c) => Some(c.plot().svg()),
+            StudyContent::ClosedLoopSimulated(c) => Some(c.plot().svg()),
             _ => None,
         }
     }
@@ -212,6 +217,7 @@ impl StudyDocument {
             StudyContent::Scale(_) => ScaleContent::TITLE.into(),
             StudyContent::Cures(_) => CuresContent::TITLE.into(),
             StudyContent::ClosedLoop(_) => ClosedLoopContent::TITLE.into(),
+            StudyContent::ClosedLoopSimulated(_) => SimulatedLoopContent::TITLE.into(),
             StudyContent::Congestion(_) => CongestionContent::TITLE.into(),
             StudyContent::Simulator(_) => SimulatorContent::TITLE.into(),
             StudyContent::Executor(_) => ExecutorContent::TITLE.into(),

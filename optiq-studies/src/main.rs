@@ -18,8 +18,8 @@ use optiq_studies::progress::Progress;
 use optiq_studies::readme;
 use optiq_studies::selection::Selection;
 use optiq_studies::studies::{
-    baselines as mpi_baselines, booksim, closed_loop, codes, congestion, cures, direct, executor, io, lab, lab_jobs,
-    mira, preload, profiler, profiles, programs, race, scale, simulator, table_vii,
+    baselines as mpi_baselines, booksim, closed_loop, closed_loop_simulated, codes, congestion, cures, direct,
+    executor, io, lab, lab_jobs, mira, preload, profiler, profiles, programs, race, scale, simulator, table_vii,
 };
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
@@ -110,6 +110,8 @@ enum Part {
     Cures,
     /// Plans that follow the load of links, in a lab; about ten minutes with --repetitions 1
     ClosedLoop,
+    /// The same simulated, on a torus, a fat tree and a dragonfly; minutes
+    ClosedLoopSimulated,
     /// Congestion tables of all presets, simulated; minutes
     Congestion,
     /// Planned paths on a simulated machine, and the constants that its training cases give; about half an hour
@@ -137,7 +139,7 @@ struct ResultsArguments {
     /// Of the claims only this one; may be given more than once [default: all]
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
-    /// Of lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, simulator, scale, cures, closed-loop, congestion, executor and baselines only these cases: a group of data/cases.toml, or
+    /// Of lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, simulator, scale, cures, closed-loop, closed-loop-simulated, congestion, executor and baselines only these cases: a group of data/cases.toml, or
     /// another name that the study has, or several with commas between them; may be given more than once [default: all]
     #[arg(long, value_name = "NAMES", requires = "only")]
     cases: Vec<String>,
@@ -276,6 +278,7 @@ impl Part {
             Part::Scale => "simulate direct messages",
             Part::Cures => "simulate an exchange beside other jobs",
             Part::ClosedLoop => "follow load in a lab",
+            Part::ClosedLoopSimulated => "follow simulated load",
             Part::Congestion => "simulate congestion",
             Part::Executor => "simulate planned paths",
             Part::Baselines => "simulate MPI at its strongest",
@@ -301,6 +304,7 @@ impl Part {
             Part::Scale => Some(scale::case_names()?),
             Part::Cures => Some(cures::case_names()),
             Part::ClosedLoop => Some(closed_loop::case_names()),
+            Part::ClosedLoopSimulated => Some(closed_loop_simulated::case_names()),
             Part::Congestion => Some(congestion::case_names()),
             Part::Executor => Some(executor::case_names()?),
             Part::Baselines => Some(mpi_baselines::case_names()),
@@ -341,6 +345,9 @@ impl Part {
             Part::Scale => StudyContent::Scale(scale::run(workspace, selection)?),
             Part::Cures => StudyContent::Cures(cures::run(workspace, selection)?),
             Part::ClosedLoop => StudyContent::ClosedLoop(closed_loop::run(workspace, repetitions, selection)?),
+            Part::ClosedLoopSimulated => {
+                StudyContent::ClosedLoopSimulated(closed_loop_simulated::run(workspace, selection)?)
+            }
             Part::Congestion => StudyContent::Congestion(congestion::run(selection)?),
             Part::Executor => StudyContent::Executor(executor::run(workspace, selection)?),
             Part::Baselines => StudyContent::Baselines(mpi_baselines::run(selection)?),
@@ -372,7 +379,7 @@ impl Part {
 /// The parts that have names of cases, with these.
 fn case_names(parts: &[Part]) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let names = |part: &Part| {
-        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, race-small, simulator, scale, cures, closed-loop, congestion, executor and baselines; --only has another part";
+        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, race-small, simulator, scale, cures, closed-loop, closed-loop-simulated, congestion, executor and baselines; --only has another part";
         let names = part.case_names()?.ok_or_else(|| Failure::Input(fitting.into()))?;
         Ok((part.name(), names))
     };

@@ -19,7 +19,8 @@
 use super::estimate::{Estimate, Exchange, Known, estimate};
 use super::quiet::Quiet;
 use crate::constants::{
-    ASK_AGAIN, CHANGE, CONFIRMATIONS, EFFICIENCY_DECAY, EVIDENCE, FREE, LEAST_SHARE, MOST_DOUBLINGS, REPLAN_GAIN, SOON, STEP,
+    ASK_AGAIN, CHANGE, CONFIRMATIONS, EFFICIENCY_DECAY, EVIDENCE, FREE, LEAST_SHARE, MOST_DOUBLINGS, REPLAN_GAIN, SOON,
+    STEP,
 };
 use optiq_net::{LinkId, LinkLoad, Network};
 use optiq_solver::plan;

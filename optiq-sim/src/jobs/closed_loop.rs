@@ -150,8 +150,7 @@ impl LoopSetting<'_> {
         let setting = self.allocation.setting(self.file, EXCHANGE, (self.network, self.model), &hosts);
         let demands = alltoallv::host_demands(demands, *message, &setting)?;
         let unaware = alltoallv::plan_between_hosts(&demands, &setting)?;
-        let knows =
-            alltoallv::plan_between_hosts(&demands, &JobSetting { planning_network: Some(left), ..setting })?;
+        let knows = alltoallv::plan_between_hosts(&demands, &JobSetting { planning_network: Some(left), ..setting })?;
         let fabric = self.network.route_load(demands.iter().map(|d| (d.src, d.dst, d.bytes)))?;
         Ok(LoopBounds {
             unaware_seconds: plan::congestion(left, &unaware.plan.link_load(self.network)?),
@@ -329,8 +328,13 @@ impl Following<'_> {
         let Simulated { seconds, legs } = found;
         let planned_seconds = self.plan.congestion_seconds;
         self.now += seconds;
-        let mut call =
-            LoopCall { seconds, planned_seconds, look_seconds: 0.0, took_over, busy_links: self.steering.busy().len() };
+        let mut call = LoopCall {
+            seconds,
+            planned_seconds,
+            look_seconds: 0.0,
+            took_over,
+            busy_links: self.steering.busy().into_iter().map(|busy| (busy.link, busy.share)).collect(),
+        };
         let is_late = self.pace.call(seconds);
         if self.next.is_some() || !(is_late || self.pace.is_due()) {
             return Ok(call);

@@ -4,6 +4,8 @@
 pub mod baselines;
 pub mod booksim;
 pub mod closed_loop;
+pub mod closed_loop_figures;
+pub mod closed_loop_simulated;
 pub mod codes;
 pub mod congestion;
 pub mod cures;

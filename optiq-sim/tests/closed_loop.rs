@@ -1,0 +1,90 @@
+//! The closed loop in the simulator: plans follow a load that nobody tells them.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use optiq_net::{Network, NodeId};
+use optiq_sim::Policy;
+use optiq_sim::jobs::allocation::Allocation;
+use optiq_sim::jobs::closed_loop::{Fixed, LoopSeries, LoopSetting};
+use optiq_sim::jobs::file::JobFile;
+use optiq_sim::jobs::program_spec::AllToAllVAlgorithm;
+
+const CALLS: usize = 12;
+
+fn with<R>(text: &str, threads: usize, run: impl FnOnce(&LoopSetting<'_>) -> R) -> R {
+    let file = JobFile::parse(text, "test").unwrap();
+    let network = file.load_network().unwrap();
+    let model = file.load_model(&network).unwrap();
+    let allocation = Allocation::new(&file, &network).unwrap();
+    run(&LoopSetting { file: &file, network: &network, model: &model, allocation: &allocation, threads })
+}
+
+fn job(name: &str, hosts: &str, program: &str, more: &str) -> String {
+    format!("[[job]]\nname = \"{name}\"\nplacement = \"{hosts}\"\nprogram = \"{program}\"\n{more}\n")
+}
+
+/// A ring of eight hosts: four exchange, and each of the other four sends to the next of them.
+fn ring() -> String {
+    format!(
+        "network = \"torus:8,capacity=1GB/s\"\nseed = 3\n{}{}",
+        job("exchange", "hosts:0-3", "alltoallv,message=2MB,demands=random;count=4;seed=5", ""),
+        job("load", "hosts:4-7", "open,message=32KB,rate=300MB/s,shift=1", "samples = 200\nmeasured = false")
+    )
+}
+
+fn times(series: &LoopSeries, phase: usize) -> Vec<f64> {
+    series.phases[phase].iter().map(|call| call.seconds).collect()
+}
+
+#[test]
+fn nothing_changes_without_a_load_and_any_number_of_threads_finds_the_same() {
+    let of = |threads| with(&ring(), threads, |setting| setting.follow(&[None, Some(1)], 4).unwrap().phases);
+    let one = of(1);
+    assert!(one[0].iter().all(|call| !call.took_over && call.busy_links.is_empty()), "{one:?}");
+    assert_eq!(one, of(2));
+    assert_eq!(one, of(3));
+}
+
+/// The fat tree of the study, smaller: the loop finds a plan that is at least a fifth faster than the one that does not know the load, within six calls,
+/// keeps it, and is back where it was when the load has ended.
+#[test]
+fn a_load_is_followed_on_a_fat_tree() {
+    let text = std::fs::read_to_string("../data/jobs/closed-loop-fattree.toml").unwrap();
+    let text = text.replace("message=4MB", "message=1MB");
+    with(&text, 1, |setting| {
+        let phases = [None, Some(1), None];
+        let series = setting.follow(&phases, CALLS).unwrap();
+        let unaware = setting.fixed(Fixed::Unaware, &phases, 2).unwrap();
+        let settled = |phase: usize| times(&series, phase)[6..].iter().copied().fold(0.0, f64::max);
+        assert!(settled(1) * 1.2 <= unaware[1][0], "{series:?} {unaware:?}");
+        assert!(settled(2) <= 1.05 * unaware[0][0], "{series:?} {unaware:?}");
+        assert!(!series.phases[1].last().unwrap().busy_links.is_empty(), "{series:?}");
+        // Calls of the same plan differ by the load's random numbers alone.
+        let mpi = setting.fixed(Fixed::Mpi(AllToAllVAlgorithm::Linear, Policy::AdaptiveUp), &[None], 2).unwrap();
+        assert!((mpi[0][0] / mpi[0][1] - 1.0).abs() < 0.05, "{mpi:?}");
+    });
+}
+
+/// By hand: hosts 4 to 7 of a ring send 300 MB/s to the next one, and the last to the first, three hops back; each of their links keeps 700 MB/s. A
+/// window of twenty milliseconds begins and ends in the middle of messages.
+#[test]
+fn what_a_load_leaves_is_measured() {
+    with(&ring(), 1, |setting| {
+        let left = setting.left_beside(Some(1)).unwrap();
+        let network: &Network = setting.network;
+        for (from, to) in [(4, 5), (5, 6), (6, 7), (7, 6), (6, 5), (5, 4)] {
+            let link = network.link_between(NodeId(from), NodeId(to)).unwrap();
+            let share = left.link(link).capacity / network.link(link).capacity;
+            assert!((share - 0.7).abs() < 0.06, "{from} to {to}: {share}");
+        }
+        let idle = network.link_between(NodeId(0), NodeId(1)).unwrap();
+        assert_eq!(left.link(idle).capacity, network.link(idle).capacity);
+        assert_eq!(setting.left_beside(None).unwrap().fingerprint(), network.fingerprint());
+    });
+}
+
+#[test]
+fn the_first_job_must_be_an_exchange() {
+    let text = ring().replace("alltoallv,message=2MB,demands=random;count=4;seed=5", "pairs,message=1MB");
+    let why = with(&text, 1, |setting| setting.follow(&[None], 1).unwrap_err().to_string());
+    assert!(why.contains("exchange") && why.contains("an alltoallv is expected"), "{why}");
+}
