@@ -209,9 +209,13 @@ constants! {
     pub const PACE_WEIGHT: f64 = 4.0, "1", "lower.pace_weight",
         Chosen { reason: "four calls outweigh the past, as for optiq.average_weight; not swept" };
 
-    /// What looking at exchanges takes of the time at most; smaller notices a load later.
+    /// What looking at exchanges takes of the time at most, and what probes of links do; smaller notices a load later.
     pub const LOOK_PART: f64 = 0.005, "1", "lower.look_part",
         Derived { from: "half of the hundredth that issue 21 allows" };
+
+    /// How long pairs send in a turn of a link probe; larger is surer, and rarer, as probes take a fixed part of the time.
+    pub const LINK_PROBE_SECONDS: f64 = 0.008, "s", "lower.link_probe_seconds",
+        Derived { from: "half of lower.probe_seconds: there are two turns" };
 
     /// Another plan must have this many times less congestion on what is left; larger plans anew more rarely.
     pub const REPLAN_GAIN: f64 = 1.1, "1", "lower.replan_gain",

@@ -9,7 +9,8 @@
 //! **Late.** From when on a leg is late, follows from the latest leg of each exchange in which nothing was blamed and nothing was in doubt
 //! ([`Quiet`]).
 //!
-//! **Forgetting.** A link that is taken for busy may carry nothing of ours any more, and then no exchange says when its load ends. Two rules. When
+//! **Forgetting.** A link that is taken for busy may carry nothing of ours any more, and then no exchange says when its load ends. [Probes](Steering::probed)
+//! may ask; where there are none, two rules. When
 //! the load of other links changes, it may have moved, and links of which nothing speaks for a load are taken for free again; not if no exchange
 //! has confirmed the last change yet, since a load that another one hid shows as soon as a plan avoids that, and a link that was blamed for
 //! nothing is found to be free then. And after [`ASK_AGAIN`] exchanges without evidence a link is. If it is found to be busy soon after, it was
@@ -172,6 +173,28 @@ impl Steering {
             .collect();
         let fresh: Vec<bool> = left.iter().map(Option::is_some).collect();
         self.count(&proposals, &fresh, &fresh, now, loads)
+    }
+
+    /// Busy links of which no exchange says any more whether their load is still there: probes may ask. None while something is in doubt.
+    pub fn silent(&self) -> Vec<LinkId> {
+        if self.proposed.is_some() || self.links.iter().any(|l| l.votes > 0) {
+            return Vec::new();
+        }
+        let is_silent = |l: &LinkState| l.share < 1.0 && self.exchanges - l.seen >= u64::from(CONFIRMATIONS);
+        (0..).map(LinkId).zip(&self.links).filter(|(_, l)| is_silent(l)).map(|(link, _)| link).collect()
+    }
+
+    /// Probes say what is left of these links, as a share of the capacity of each. As [`Steering::observe`], with the bytes of the last exchange.
+    pub fn probed(&mut self, left: &[(LinkId, f64)], loads: Vec<u64>, now: f64) -> Option<Proposal> {
+        let mut proposals = self.shares();
+        let mut fresh = vec![false; proposals.len()];
+        for &(link, share) in left {
+            proposals[link.index()] = share.clamp(LEAST_SHARE, 1.0);
+            fresh[link.index()] = true;
+        }
+        // Nothing is said of the other links, so nothing is forgotten of them.
+        let loaded = vec![true; proposals.len()];
+        self.count(&proposals, &fresh, &loaded, now, loads)
     }
 
     /// What an exchange proposes for each link.

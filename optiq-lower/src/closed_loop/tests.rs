@@ -335,3 +335,40 @@ proptest! {
         }
     }
 }
+
+/// A busy link that nothing of ours crosses any more is silent after two exchanges; two probes in a row say that it is free, and nothing is forgotten of
+/// another one. A probe that finds it busy puts off the next question.
+#[test]
+fn probes_ask_about_links_that_carry_nothing() {
+    let ring = Network::from_spec("torus:8").unwrap();
+    let [busy, other] = [(0, 1), (4, 5)].map(|(from, to)| ring.link_between(NodeId(from), NodeId(to)).unwrap());
+    let links = ring.links().len();
+    let mut steering = Steering::new(links);
+    let loads = vec![1000; links];
+    let of = |share: f64, link: LinkId| {
+        let mut left = vec![Some(1.0); links];
+        left[link.index()] = Some(share);
+        left
+    };
+    let mut both = of(0.3, busy);
+    both[other.index()] = Some(0.5);
+    assert!(steering.counted(&both, loads.clone(), 1.0).is_none() && steering.silent().is_empty());
+    assert!(steering.counted(&both, loads.clone(), 2.0).is_some());
+    steering.take_over();
+    assert!(steering.silent().is_empty());
+    let nothing = vec![None; links];
+    for now in [3.0, 4.0] {
+        assert!(steering.counted(&nothing, loads.clone(), now).is_none());
+    }
+    assert_eq!(steering.silent(), [busy, other]);
+    assert!(steering.probed(&[(busy, 0.35)], loads.clone(), 5.0).is_none());
+    assert_eq!(steering.silent(), [other]);
+    assert!(steering.probed(&[(busy, 0.95)], loads.clone(), 6.0).is_none());
+    // In doubt: the second turn must agree.
+    assert!(steering.silent().is_empty());
+    let proposal = steering.probed(&[(busy, 0.97)], loads, 6.0).unwrap();
+    assert!(
+        (proposal.shares[busy.index()] - 0.95).abs() < 1e-12 && proposal.shares[other.index()] == 0.5,
+        "{proposal:?}"
+    );
+}

@@ -31,8 +31,8 @@ impl Fabric {
 impl Session {
     /// What rank 0 has to say before a call.
     pub(super) fn news(&self) -> News {
-        let load = self.fabric.as_ref().ok().and_then(|f| f.load.as_ref());
-        load.map_or_else(News::default, LoadFollower::news)
+        let Ok(fabric) = &self.fabric else { return News::default() };
+        fabric.load.as_ref().map_or_else(News::default, |load| load.news(&fabric.placement))
     }
 
     /// Does what rank 0 has told; collective.
@@ -40,6 +40,9 @@ impl Session {
         let Some(load) = &fabric.load else { return Ok(()) };
         if news.look {
             load.look(&self.comm, &fabric.placement, || self.planning(fabric))?;
+        }
+        if news.probe {
+            load.probe(&self.comm, || self.planning(fabric))?;
         }
         if news.take_over {
             load.take_over(&self.comm)?;

@@ -8,11 +8,13 @@
 //!
 //! Rank 0 decides alone; what others must do with it, it tells them in a word of the reduction that begins every agreed call: *look*, then it gathers the
 //! legs of the last call; *take over*, then it sends out the share that is left of each link; *insist*, then planned paths serve the call, so that
-//! plain MPI does not hide what is to be confirmed. A call that was late is looked at without a word, since all ranks were told the same times; and where rank 0 has
+//! plain MPI does not hide what is to be confirmed; *probe*, then pairs of ranks measure links that carry nothing of ours (`link_probes.rs`). A call that was late is looked at without a word, since all ranks were told the same times; and where rank 0 has
 //! nothing to say, another rank may ask for a look. So ranks cannot come to differ, whatever they measured, and a call without news costs nothing more. From the next look into the plan cache on, keys are those of the network that is left: its
 //! fingerprint is part of them, so that a load that comes again finds its plan again, and the thread's plan is one that rank 0 does not need
 //! to make. The mathematics: `optiq_lower::closed_loop`. Decisions 060 and 061.
 
+use super::link_probes::{LinkProbe, ProbePace, choose};
+use super::pair_rates::pair_rates;
 use super::planning::{Planned, Planning};
 use super::plans::{Entry, Key};
 use super::trials::Side;
@@ -24,7 +26,7 @@ use optiq_lower::closed_loop::counters::Reading;
 use optiq_lower::closed_loop::estimate::{Exchange, LegTime as HostLegTime};
 use optiq_lower::closed_loop::pace::Pace;
 use optiq_lower::closed_loop::steering::{self, Busy, Proposal, Steering};
-use optiq_lower::constants::{LATE, LEAST_SHARE};
+use optiq_lower::constants::{CONFIRMATIONS, LATE, LEAST_SHARE, LINK_PROBE_SECONDS};
 use optiq_lower::placement::Placement;
 use optiq_net::{Background, LinkId, Network, text_file};
 use optiq_solver::Demand;
@@ -49,16 +51,20 @@ pub(super) struct News {
     pub(super) take_over: bool,
     /// Have planned paths serve the call, though plain MPI was found to be faster: what the last one measured is to be confirmed.
     pub(super) insist: bool,
+    /// Probe links that rank 0 names.
+    pub(super) probe: bool,
 }
 
 impl News {
     /// As the minimum over all ranks carries it: that of rank 0, or a look if that has nothing to say and another rank asks for one.
     pub(super) fn word(self) -> i64 {
-        -(i64::from(self.look) + 2 * i64::from(self.take_over) + 4 * i64::from(self.insist))
+        let bits = [self.look, self.take_over, self.insist, self.probe];
+        -(0..).zip(bits).map(|(bit, is_set)| i64::from(is_set) << bit).sum::<i64>()
     }
 
     pub(super) fn of_word(word: i64) -> Self {
-        Self { look: -word & 1 == 1, take_over: -word & 2 == 2, insist: -word & 4 == 4 }
+        let has = |bit: u32| -word >> bit & 1 == 1;
+        Self { look: has(0), take_over: has(1), insist: has(2), probe: has(3) }
     }
 }
 
@@ -85,6 +91,8 @@ pub(super) struct LoadFollower {
     asks: Cell<bool>,
     /// What follows from the times of calls is the same on all ranks.
     pace: RefCell<Pace>,
+    /// Where probes go; made when the first one does.
+    probing: RefCell<Option<Rc<Communicator>>>,
     /// On rank 0.
     root: Option<RefCell<Root>>,
 }
@@ -101,6 +109,11 @@ struct Root {
     /// A plan that was made on a thread, under the key under which it will be looked for.
     prepared: Option<(Key, Vec<u8>)>,
     counters: Option<CounterFile>,
+    /// By link: the bytes of the exchange that was looked at last, by the plan that serves.
+    loads: Vec<u64>,
+    probe_pace: ProbePace,
+    /// That will be next.
+    probes: Vec<LinkProbe>,
     /// `OPTIQ_BUSY_LINKS`.
     busy_file: Option<PathBuf>,
 }
@@ -159,6 +172,9 @@ impl LoadFollower {
             made: None,
             prepared: None,
             counters,
+            loads: Vec::new(),
+            probe_pace: ProbePace::new(),
+            probes: Vec::new(),
             busy_file: config.busy_links.as_ref().map(PathBuf::from),
         };
         Self {
@@ -169,6 +185,7 @@ impl LoadFollower {
             looked_at: RefCell::default(),
             asks: Cell::new(false),
             pace: RefCell::default(),
+            probing: RefCell::default(),
             root: (rank == Rank(0)).then(|| RefCell::new(root)),
         }
     }
@@ -257,7 +274,7 @@ impl LoadFollower {
     }
 
     /// What rank 0 has to say before the next call; a look that another rank asks for is heard if rank 0 has nothing to say.
-    pub(super) fn news(&self) -> News {
+    pub(super) fn news(&self, placement: &Placement) -> News {
         let (asks, can_look) = (self.asks.get(), self.last.borrow().is_some());
         let Some(root) = &self.root else { return News { look: asks && can_look, ..News::default() } };
         let root = &mut *root.borrow_mut();
@@ -266,7 +283,8 @@ impl LoadFollower {
         let is_idle = !take_over && root.making.is_none();
         let look = is_idle && can_look && (asks || self.pace.borrow().is_due());
         let insist = is_idle && root.steering.is_in_doubt();
-        News { look, take_over, insist }
+        let probe = is_idle && can_look && !look && root.wants_probes(&self.nominal, placement);
+        News { look, take_over, insist, probe }
     }
 
     /// Gathers the legs of the last call; rank 0 makes of them what it can; collective.
@@ -293,19 +311,57 @@ impl LoadFollower {
         let exchange = Exchange { planned_seconds: last.planned_seconds, seconds, legs };
         log::trace!("looked in {:.6} s at an exchange: {exchange}", start.elapsed().as_secs_f64());
         let now = root.began.elapsed().as_secs_f64();
+        root.loads = loads(&self.nominal, &exchange);
         let proposal = match &mut root.counters {
             None => root.steering.observe(&self.nominal, &exchange, now),
             Some(counters) => {
-                counters.loads = loads(&self.nominal, &exchange);
-                let loads = counters.loads.clone();
+                counters.loads.clone_from(&root.loads);
                 let left = counters.read(&self.nominal);
-                left.and_then(|left| root.steering.counted(&left, loads, now))
+                left.and_then(|left| root.steering.counted(&left, root.loads.clone(), now))
             }
         };
         if root.steering.is_in_doubt() {
             pace.hurry();
         }
         if let Some(proposal) = proposal {
+            let planning = Planning { network: left_of(&self.nominal, &proposal.shares), ..planning() };
+            root.make(planning, proposal, last);
+        }
+        Ok(())
+    }
+
+    /// Has pairs of ranks measure the links that rank 0 names, which makes of it what it can; collective.
+    pub(super) fn probe(&self, comm: &Communicator, planning: impl FnOnce() -> Planning) -> Result<(), Error> {
+        let start = Instant::now();
+        let mut words = self.root.as_ref().map_or_else(Vec::new, |root| LinkProbe::words(&root.borrow_mut().probes));
+        comm.broadcast(Rank(0), &mut words)?;
+        let probes = LinkProbe::of_words(&words);
+        let pairs: Vec<(Rank, Rank)> = probes.iter().map(|probe| (probe.from, probe.to)).collect();
+        let own = match self.probing.take() {
+            Some(own) => own,
+            // SAFETY: the session's communicator is valid, and all of its ranks are here. The transport receives from anyone on that one.
+            None => Rc::new(unsafe { Communicator::duplicate(comm.raw())? }),
+        };
+        pair_rates(&own, &pairs, 0.0)?;
+        let mut turns = Vec::new();
+        for _ in 0..CONFIRMATIONS {
+            turns.push(pair_rates(&own, &pairs, LINK_PROBE_SECONDS)?);
+        }
+        *self.probing.borrow_mut() = Some(own);
+        let Some(root) = &self.root else { return Ok(()) };
+        let last = self.last.borrow();
+        let root = &mut *root.borrow_mut();
+        let now = root.began.elapsed().as_secs_f64();
+        root.probe_pace.probed(now, start.elapsed().as_secs_f64());
+        let mut proposal = None;
+        for rates in turns {
+            let share =
+                |(probe, &rate): (&LinkProbe, &u64)| (probe.link, rate as f64 / self.nominal.link(probe.link).capacity);
+            let left: Vec<(LinkId, f64)> = probes.iter().zip(&rates).map(share).collect();
+            log::debug!("probes of busy links: {}", told(&self.nominal, &left));
+            proposal = root.steering.probed(&left, root.loads.clone(), now).or(proposal);
+        }
+        if let (Some(proposal), Some(last)) = (proposal, last.as_ref()) {
             let planning = Planning { network: left_of(&self.nominal, &proposal.shares), ..planning() };
             root.make(planning, proposal, last);
         }
@@ -340,6 +396,7 @@ impl LoadFollower {
         if let (Some(made), Some(root)) = (made, &self.root) {
             let root = &mut *root.borrow_mut();
             root.steering.take_over();
+            root.loads.clear();
             root.prepared = Some((self.key_on_left(made.key), made.bytes));
             root.tell(&self.nominal);
         }
@@ -348,6 +405,23 @@ impl LoadFollower {
 }
 
 impl Root {
+    /// Whether links are to be probed now, and which. Port counters know of every link.
+    fn wants_probes(&mut self, network: &Network, placement: &Placement) -> bool {
+        if self.counters.is_some()
+            || self.loads.is_empty()
+            || !self.probe_pace.is_due(self.began.elapsed().as_secs_f64())
+        {
+            return false;
+        }
+        let silent = self.steering.silent();
+        if silent.is_empty() {
+            return false;
+        }
+        let shares = self.steering.shares();
+        self.probes = choose(network, placement, &silent, |link| shares[link.index()] < 1.0);
+        !self.probes.is_empty()
+    }
+
     /// Sees whether the thread has made a plan, and whether it is worth to take over.
     fn collect(&mut self) {
         let Some(making) = self.making.take_if(|making| making.thread.is_finished()) else { return };
@@ -459,6 +533,15 @@ fn write_busy_links(path: &Path, network: &Network, busy: &[(LinkId, BusyLink)])
     }
 }
 
+/// Links with the share that is left of each, for people.
+fn told(network: &Network, left: &[(LinkId, f64)]) -> String {
+    let one = |&(link, share): &(LinkId, f64)| {
+        let link = network.link(link);
+        format!("{} -> {} {:.0} %", network.name(link.from), network.name(link.to), 100.0 * share)
+    };
+    left.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
 /// What ranks measured, between hosts. Words are (receiver, bytes, nanoseconds), as many as `lengths` says from each rank.
 fn between_hosts(placement: &Placement, lengths: &[usize], words: &[u64]) -> Vec<HostLegTime> {
     let mut rest = words;
@@ -489,8 +572,8 @@ mod tests {
 
     #[test]
     fn news_of_rank_0_are_the_minimum() {
-        for bits in 0..8 {
-            let news = News { look: bits & 1 > 0, take_over: bits & 2 > 0, insist: bits & 4 > 0 };
+        for bits in 0..16 {
+            let news = News { look: bits & 1 > 0, take_over: bits & 2 > 0, insist: bits & 4 > 0, probe: bits & 8 > 0 };
             assert_eq!(News::of_word(news.word().min(News::default().word())), news);
         }
     }
