@@ -53,12 +53,17 @@ pub struct Chart {
     pub panels: Vec<Panel>,
 }
 
-const WIDTH: f64 = 960.0;
+/// What shows a page scales wider pictures down, words and all.
+const WIDTH: f64 = 900.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 16.0;
 /// Between two panels.
 const GAP: f64 = 20.0;
-/// Top and bottom of the panels.
+/// Where the legend begins.
+const LEGEND_LEFT: f64 = 16.0;
+/// From one row of the legend to the next.
+const LEGEND_ROW: f64 = 18.0;
+/// Top and bottom of the panels, below a legend of one row.
 const TOP: f64 = 92.0;
 const BOTTOM: f64 = 340.0;
 /// What a character of 12 pixels takes, at most, on average.
@@ -94,9 +99,9 @@ impl Chart {
         // Labels that would touch each other are turned.
         let turned = longest * CHARACTER > step - 4.0;
         let below = if turned { longest * CHARACTER * 0.7 + 12.0 } else { 20.0 };
-        let height = BOTTOM + below + 34.0;
+        let (legend, more_rows) = legend(&names);
         let mut drawing = Drawing::default();
-        self.legend(&mut drawing, &names);
+        drawing.words("soft", Anchor::Start, (LEGEND_LEFT, 70.0), &self.vertical);
         for (p, panel) in self.panels.iter().enumerate() {
             let left = LEFT + p as f64 * (wide + GAP);
             let place = Place { left, right: left + wide, step, y };
@@ -110,15 +115,21 @@ impl Chart {
             }
             drawing.line("axis", (place.left, BOTTOM), (place.right, BOTTOM));
         }
-        drawing.words("soft", Anchor::Middle, ((LEFT + WIDTH - RIGHT) / 2.0, height - 12.0), &self.horizontal);
+        let middle = (LEFT + WIDTH - RIGHT) / 2.0;
+        drawing.words("soft", Anchor::Middle, (middle, BOTTOM + below + 22.0), &self.horizontal);
+        let panels = match more_rows > 0.0 {
+            true => format!("<g transform=\"translate(0 {more_rows})\">\n{}</g>\n", drawing.into_text()),
+            false => drawing.into_text(),
+        };
+        let height = BOTTOM + below + 34.0 + more_rows;
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" \
              height=\"{height:.0}\" role=\"img\" aria-label=\"{0}\">\n<style>{1}</style>\n\
              <rect class=\"back\" width=\"{WIDTH}\" height=\"{height:.0}\"/>\n\
-             <text class=\"title\" x=\"16\" y=\"24\">{0}</text>\n{2}</svg>\n",
+             <text class=\"title\" x=\"16\" y=\"24\">{0}</text>\n{2}{panels}</svg>\n",
             escape(&self.title),
             style(names.len()),
-            drawing.into_text()
+            legend.into_text()
         )
     }
 
@@ -127,17 +138,6 @@ impl Chart {
         let all = self.panels.iter().flat_map(|p| &p.series).flat_map(|s| &s.values);
         let high = all.filter_map(drawn).fold(0.0, f64::max);
         Axis::linear((0.0, if high > 0.0 { high * 1.05 } else { 1.0 }), (BOTTOM, TOP))
-    }
-
-    /// The names of series with their colours, and what the vertical axis shows.
-    fn legend(&self, drawing: &mut Drawing, names: &[&str]) {
-        let mut at = 16.0;
-        for (s, name) in names.iter().enumerate() {
-            drawing.rect(&format!("s{s}"), (at, 38.0), (14.0, 10.0), None);
-            drawing.words("", Anchor::Start, (at + 20.0, 47.0), name);
-            at += 44.0 + name.chars().count() as f64 * CHARACTER;
-        }
-        drawing.words("soft", Anchor::Start, (16.0, 70.0), &self.vertical);
     }
 
     /// Title, lines across and names of categories; the first panel has the numbers of all of them.
@@ -203,6 +203,23 @@ impl Chart {
     }
 }
 
+/// The names of series with their colours, in rows that are no wider than the picture, and how much higher than one row they are.
+fn legend(names: &[&str]) -> (Drawing, f64) {
+    let mut drawing = Drawing::default();
+    let (mut at, mut more_rows) = (LEGEND_LEFT, 0.0);
+    for (s, name) in names.iter().enumerate() {
+        let wide = 20.0 + name.chars().count() as f64 * CHARACTER;
+        if at > LEGEND_LEFT && at + wide > WIDTH - RIGHT {
+            at = LEGEND_LEFT;
+            more_rows += LEGEND_ROW;
+        }
+        drawing.rect(&format!("s{s}"), (at, 38.0 + more_rows), (14.0, 10.0), None);
+        drawing.words("", Anchor::Start, (at + 20.0, 47.0 + more_rows), name);
+        at += wide + 24.0;
+    }
+    (drawing, more_rows)
+}
+
 /// A value that can be drawn.
 fn drawn(v: &Option<f64>) -> Option<f64> {
     v.filter(|v| v.is_finite() && *v >= 0.0)
@@ -260,6 +277,26 @@ mod tests {
         assert!((heights[2] / heights[1] - 2.0).abs() < 0.01, "{heights:?}");
         assert!((heights[2] - (BOTTOM - TOP) / 1.05).abs() < 0.1, "{heights:?}");
         assert!(svg.contains("<title>MPI &amp; co, 1,024: 20</title>") && svg.contains("a &lt; b"));
+    }
+
+    #[test]
+    fn a_legend_that_is_too_wide_has_rows() {
+        let names: Vec<String> = (0..12).map(|i| format!("a name of some length {i}")).collect();
+        let mut chart = chart(ChartKind::Lines, Vec::new());
+        let named = |name: &String| Series { name: name.clone(), values: vec![Some(1.0); 3] };
+        chart.panels[0].series = names.iter().map(named).collect();
+        let svg = chart.svg();
+        let number = |rest: &str| rest.split('"').next().and_then(|text| text.parse::<f64>().ok()).unwrap();
+        for name in &names {
+            let at = svg.find(&format!(">{name}</text>")).unwrap();
+            let begin = svg[..at].rfind("<text x=\"").unwrap() + "<text x=\"".len();
+            assert!(number(&svg[begin..]) + name.len() as f64 * CHARACTER <= WIDTH, "{name}");
+        }
+        // Two more rows, by which the panels begin lower.
+        assert!(svg.contains("<g transform=\"translate(0 36)\">") && svg.contains("height=\"430\""), "{svg}");
+        chart.panels[0].series.truncate(2);
+        let svg = chart.svg();
+        assert!(!svg.contains("<g") && svg.contains("width=\"900\" height=\"394\""), "{svg}");
     }
 
     #[test]
