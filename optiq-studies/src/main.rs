@@ -129,7 +129,7 @@ Builds OPTIQ where a study starts it. Leave the machine alone meanwhile.
 Examples:
   optiq-studies results --repetitions 9
   optiq-studies results --only reproduce --only cases
-  optiq-studies results --only lab --cases lab-random --repetitions 1 --output try")]
+  optiq-studies results --only lab --cases lab-random,lab-shapes --repetitions 1 --output try")]
 struct ResultsArguments {
     /// Only this; may be given more than once [default: everything]
     #[arg(long, value_name = "PART")]
@@ -138,8 +138,8 @@ struct ResultsArguments {
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
     /// Of lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, simulator, scale, cures, closed-loop, congestion, executor and baselines only these cases: a group of data/cases.toml, or
-    /// another name that the study has; may be given more than once [default: all]
-    #[arg(long, value_name = "NAME", requires = "only")]
+    /// another name that the study has, or several with commas between them; may be given more than once [default: all]
+    #[arg(long, value_name = "NAMES", requires = "only")]
     cases: Vec<String>,
     /// Timed runs of either kind in lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race and closed-loop [default: 7; 3 in lab-jobs, programs and closed-loop]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -213,7 +213,7 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
     if !arguments.claim.is_empty() && !wanted(Part::Reproduce) {
         return Err(Failure::Input("--claim is given, but not --only reproduce".into()));
     }
-    let selection = Selection::new(arguments.cases.clone());
+    let selection = Selection::new(&arguments.cases);
     if !arguments.cases.is_empty() {
         selection.check(&case_names(&arguments.only)?)?;
     }
@@ -363,7 +363,7 @@ impl Part {
             }
             _ => String::new(),
         };
-        let (name, cases) = (self.name(), selection.options(&self.case_names()?.unwrap_or_default()));
+        let (name, cases) = (self.name(), selection.option(&self.case_names()?.unwrap_or_default()));
         let command = format!("cargo xtask results --only {name}{cases}{times}");
         writer.write(&name, command, content)
     }
@@ -487,4 +487,17 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     written.map_err(|e| Failure::Input(format!("{} cannot be written: {e}", path.display())))?;
     println!("{}", path.display());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_separate_names_of_cases() {
+        for part in Part::value_variants() {
+            let names = part.case_names().unwrap().unwrap_or_default();
+            assert!(names.iter().all(|name| !name.contains(',')), "{names:?}");
+        }
+    }
 }
