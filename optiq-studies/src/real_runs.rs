@@ -176,6 +176,45 @@ impl RealRuns {
         [launcher].into_iter().chain(options.map(str::to_owned)).collect()
     }
 
+    /// Brings a lab up: hosts of their own on this machine, between which all goes through a network (`optiq lab`). It ends by itself after
+    /// 15 minutes.
+    ///
+    /// # Errors
+    /// [`Failure::Work`] with what the command says.
+    pub fn lab_up(&self, name: &str, topology: &str, rate: &str) -> Result<(), Failure> {
+        let words = ["lab", "up", "--name", name, "--topology", topology, "--rate", rate];
+        let mut command = self.optiq(&words);
+        command.args(["--lifetime", "900", "--no-calibration", "--json"]).stdin(Stdio::null());
+        let said = command.output().map_err(|e| Failure::Work(format!("optiq lab cannot be started: {e}")))?;
+        let why = String::from_utf8_lossy(&said.stderr);
+        if said.status.success() { Ok(()) } else { Err(Failure::Work(format!("no lab: {}", why.trim()))) }
+    }
+
+    /// Takes a lab down, with every program in it.
+    ///
+    /// # Errors
+    /// [`Failure::Work`] if there is none of this name.
+    pub fn lab_down(&self, name: &str) -> Result<(), Failure> {
+        workspace::capture(&mut self.optiq(&["lab", "down", "--name", name])).map(|_| ())
+    }
+
+    /// Brings a lab up, measures, and takes the lab down whatever came of it.
+    ///
+    /// # Errors
+    /// As [`RealRuns::lab_up`] and [`RealRuns::lab_down`]; else those of `measure`.
+    pub fn in_lab<T>(
+        &self,
+        name: &str,
+        topology: &str,
+        rate: &str,
+        measure: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        self.lab_up(name, topology, rate)?;
+        let measured = measure();
+        let down = self.lab_down(name);
+        measured.and_then(|found| down.map(|()| found))
+    }
+
     /// Runs a program under `optiq profile`, and reads what it wrote into the directory `name`. `variables` are MPI's.
     ///
     /// # Errors

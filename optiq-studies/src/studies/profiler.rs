@@ -7,13 +7,36 @@ use crate::progress::Progress;
 use crate::real_runs::{RealRuns, Source};
 use crate::selection::Selection;
 use crate::workspace;
+use optiq_net::units::format_bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::Command;
 
-/// Ranks, and the largest block in bytes. As many ranks as the smallest machine has cores: with more, the smallest time is that of a trial in
+/// Ranks that share memory. As many ranks as the smallest machine has cores: with more, the smallest time is that of a trial in
 /// which nobody waited for a core.
-const RUNS: [[&str; 2]; 1] = [["2", "8388608"]];
+const RUNS: [&str; 1] = ["2"];
+/// Their largest block in bytes.
+const LARGEST: &str = "8388608";
+
+/// One rank on each of two hosts, as was published: the network, and the speed of its links. Up to this one the lab's token buckets give what is
+/// asked for, on two cores; on slower links a bucket that happens to be full decides what the smallest time of 100 is.
+const LAB: [&str; 2] = ["star:2", "10Gbit/s"];
+const LAB_RANKS: &str = "2";
+/// The largest block there. The times of larger ones are of two kinds, one two to three times the other, and which one the smallest of 100 is of, is chance.
+const LAB_LARGEST: &str = "131072";
+/// Runs of either kind there, for each on this machine: they take a second, and few do not meet what is fastest.
+const LAB_RUNS: u32 = 10;
+
+/// For `--cases`.
+const LAB_CASE: &str = "lab";
+
+/// The longest that one run in the lab may take, in seconds.
+const LAB_LIMIT: &str = "120";
+
+/// Ranks that share a processor leave it to each other while they wait.
+const YIELDING: &str = "OMPI_MCA_mpi_yield_when_idle=1";
 
 /// What was published for each function: abstract and chapter 3 of document 000, of which the smaller is the target; in percent.
 const PUBLISHED: [(&str, &str, f64); 4] = [
@@ -38,10 +61,20 @@ pub struct ProfiledRun {
     cases: Vec<TimedCase>,
 }
 
-/// The runs on one number of ranks, in turn.
+/// The network between hosts of a lab.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabNetwork {
+    topology: String,
+    rate: String,
+}
+
+/// The runs of one number of ranks, in turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProfiledTable {
     ranks: String,
+    /// Each rank was on a host of its own. Documents of before there were such runs do not say so: ranks shared memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lab: Option<LabNetwork>,
     plain: Vec<ProfiledRun>,
     profiled: Vec<ProfiledRun>,
 }
@@ -59,18 +92,30 @@ pub struct FunctionCost {
     pub mean_percent: f64,
     /// The most of all sizes, in percent.
     pub most_percent: f64,
+    /// How much every second run without the profiler differs from the others, mean of all sizes, in percent; nothing with one run. Less than that
+    /// says nothing.
+    pub noise_percent: Option<f64>,
 }
 
 /// What was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProfilerContent {
     rounds: u32,
-    tables: Vec<ProfiledTable>,
+    /// What was measured in each setting; that over a network, if there is one, comes first.
+    pub tables: Vec<ProfiledTable>,
+    /// Why there is nothing from a lab, although that was to be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_lab: Option<String>,
 }
 
-/// The names that `--cases` takes: `ranks-2` and so on.
+/// The names that `--cases` takes: `lab`, `ranks-2` and so on.
 pub fn case_names() -> Vec<String> {
-    RUNS.iter().map(|[ranks, _]| format!("ranks-{ranks}")).collect()
+    [LAB_CASE.to_owned()].into_iter().chain(RUNS.iter().map(|ranks| case_name(ranks))).collect()
+}
+
+/// Of ranks that share memory.
+fn case_name(ranks: &str) -> String {
+    format!("ranks-{ranks}")
 }
 
 /// Measures the selected cases; about a minute a round. The library is built; `MPICC` names the compiler if it is not `mpicc`.
@@ -79,10 +124,10 @@ pub fn case_names() -> Vec<String> {
 /// [`Failure::Work`] if the program cannot be compiled or fails.
 pub fn run(rounds: u32, selection: &Selection) -> Result<ProfilerContent, Failure> {
     let runs = RealRuns::find().map_err(Failure::Work)?;
-    Ok(ProfilerContent { rounds, tables: measure(&runs, rounds, selection, &Progress::new(&|_| ()))? })
+    measure(&runs, rounds, selection, &Progress::new(&|_| ()))
 }
 
-/// The tables of the selected cases.
+/// The selected cases. If no lab can be had, what was measured without it.
 ///
 /// # Errors
 /// As [`run`].
@@ -91,27 +136,88 @@ pub fn measure(
     rounds: u32,
     selection: &Selection,
     progress: &Progress<'_>,
-) -> Result<Vec<ProfiledTable>, Failure> {
-    let program = runs.compile(Source::Profiled)?;
-    let (library, folder) = (runs.library()?, runs.path("profiles"));
-    let mut tables = Vec::new();
-    for [ranks, largest] in RUNS.into_iter().filter(|[ranks, _]| selection.includes(&format!("ranks-{ranks}"))) {
+) -> Result<ProfilerContent, Failure> {
+    let (program, library) = (runs.compile(Source::Profiled)?, runs.library()?);
+    let measurement = Measurement { runs, program, library, folder: runs.path("profiles"), rounds, progress };
+    let (mut tables, mut without_lab) = (Vec::new(), None);
+    if selection.includes(LAB_CASE) {
+        match measurement.in_lab() {
+            Ok(table) => tables.push(table),
+            Err(failure) => without_lab = Some(failure.to_string()),
+        }
+    }
+    for ranks in RUNS.into_iter().filter(|ranks| selection.includes(&case_name(ranks))) {
+        tables.push(measurement.on_this_machine(ranks)?);
+    }
+    match without_lab {
+        Some(why) if tables.is_empty() => Err(Failure::Work(why)),
+        without_lab => Ok(ProfilerContent { rounds, tables, without_lab }),
+    }
+}
+
+/// What runs of all settings have in common.
+struct Measurement<'a> {
+    runs: &'a RealRuns,
+    program: PathBuf,
+    library: String,
+    /// Of the profiles, which nobody reads.
+    folder: PathBuf,
+    rounds: u32,
+    progress: &'a Progress<'a>,
+}
+
+impl Measurement<'_> {
+    /// Runs without the profiler and with it, in turn: `command` starts either.
+    fn in_turn(
+        &self,
+        place: &str,
+        rounds: u32,
+        command: impl Fn(bool) -> Command,
+    ) -> Result<[Vec<ProfiledRun>; 2], Failure> {
         let (mut plain, mut profiled) = (Vec::new(), Vec::new());
         for round in 1..=rounds {
-            progress.now(format!("{ranks} ranks, round {round} of {rounds}"));
-            for (with, times) in [(false, &mut plain), (true, &mut profiled)] {
-                let mut command = runs.command("mpirun");
-                command.args(["--oversubscribe", "-n", ranks]);
-                if with {
-                    command.arg("-x").arg(format!("LD_PRELOAD={library}"));
-                    command.arg("-x").arg(format!("OPTIQ_PROFILE={}", folder.display()));
-                }
-                times.push(workspace::json(command.arg(&program).arg(largest))?);
-            }
+            self.progress.now(format!("{place}, round {round} of {rounds}"));
+            plain.push(workspace::json(&mut command(false))?);
+            profiled.push(workspace::json(&mut command(true))?);
         }
-        tables.push(ProfiledTable { ranks: ranks.into(), plain, profiled });
+        Ok([plain, profiled])
     }
-    Ok(tables)
+
+    /// The variables that turn the profiler on.
+    fn variables(&self) -> [String; 2] {
+        [format!("LD_PRELOAD={}", self.library), format!("OPTIQ_PROFILE={}", self.folder.display())]
+    }
+
+    /// Ranks that share memory.
+    fn on_this_machine(&self, ranks: &str) -> Result<ProfiledTable, Failure> {
+        let command = |with: bool| {
+            let mut command = self.runs.command("mpirun");
+            command.args(["--oversubscribe", "-n", ranks]);
+            for variable in self.variables().into_iter().filter(|_| with) {
+                command.arg("-x").arg(variable);
+            }
+            command.arg(&self.program).arg(LARGEST);
+            command
+        };
+        let [plain, profiled] = self.in_turn(&format!("{ranks} ranks on this machine"), self.rounds, command)?;
+        Ok(ProfiledTable { ranks: ranks.into(), lab: None, plain, profiled })
+    }
+
+    /// One rank on each host of a lab.
+    fn in_lab(&self) -> Result<ProfiledTable, Failure> {
+        let [topology, rate] = LAB;
+        let name = format!("profiler-{}", std::process::id());
+        let command = |with: bool| {
+            let mut command = self.runs.optiq(&["lab", "run", "--name", &name, "--timeout", LAB_LIMIT, "--", "env"]);
+            command.arg(YIELDING).args(self.variables().into_iter().filter(|_| with));
+            command.arg(&self.program).args([LAB_LARGEST, "shared"]);
+            command
+        };
+        let (place, rounds) = (format!("{LAB_RANKS} hosts of a lab"), self.rounds.saturating_mul(LAB_RUNS));
+        let [plain, profiled] = self.runs.in_lab(&name, topology, rate, || self.in_turn(&place, rounds, command))?;
+        let lab = Some(LabNetwork { topology: topology.into(), rate: rate.into() });
+        Ok(ProfiledTable { ranks: LAB_RANKS.into(), lab, plain, profiled })
+    }
 }
 
 impl ProfilerContent {
@@ -120,25 +226,27 @@ impl ProfilerContent {
 
     /// The page below its circumstances.
     pub fn body(&self) -> String {
-        let mut page = format!(
-            "`benches/profiled.c` with `OPTIQ_PROFILE` and without the library, {} times each in turn, the smallest of 100 trials after 100 \
-             warm-ups in each run, and the smallest of all runs. Blocks of 2 B to 8 MB. Both ranks are on one machine, \
-             where a small message takes 0.1 us, less than a tenth of what it takes over any network, so that what counting adds weighs more; \
-             document 000 had 32 nodes with one rank each on InfiniBand. Open MPI's component `pml_monitoring` does the counting; the library reads it \
-             at `MPI_Init` and `MPI_Finalize` alone, outside of what is timed.\n",
-            self.rounds
+        let mut page = String::from(
+            "`benches/profiled.c` with `OPTIQ_PROFILE` and without the library in turn, the smallest of 100 trials after 100 warm-ups in each run, and \
+             the smallest of all runs. Document 000 had 32 nodes with one rank each on InfiniBand. Open MPI's component `pml_monitoring` does the \
+             counting; the library reads it at `MPI_Init` and `MPI_Finalize` alone, outside of what is timed. Noise: how much every second run without \
+             the library differs from the others; what is less says nothing.\n",
         );
+        if let Some(why) = &self.without_lab {
+            let _ = write!(page, "\nThere are no runs in a lab: {}.\n", why.trim_end_matches('.'));
+        }
         for table in &self.tables {
-            let _ = write!(page, "\n## {} ranks\n\n{}\n{}", table.ranks, table.summary(), table.cases());
+            let (place, setting) = (table.place(), table.setting());
+            let _ = write!(page, "\n## {place}\n\n{setting}\n\n{}\n{}", table.summary(), table.cases());
         }
         page
     }
 }
 
 /// The smallest time of each function and size over all runs.
-fn smallest(runs: &[ProfiledRun]) -> BTreeMap<(String, u64), f64> {
+fn smallest<'a>(runs: impl IntoIterator<Item = &'a ProfiledRun>) -> BTreeMap<(String, u64), f64> {
     let mut all: BTreeMap<(String, u64), f64> = BTreeMap::new();
-    for case in runs.iter().flat_map(|run| &run.cases) {
+    for case in runs.into_iter().flat_map(|run| &run.cases) {
         let least = all.entry((case.function.clone(), case.block_bytes)).or_insert(f64::INFINITY);
         *least = least.min(case.seconds);
     }
@@ -146,9 +254,35 @@ fn smallest(runs: &[ProfiledRun]) -> BTreeMap<(String, u64), f64> {
 }
 
 impl ProfiledTable {
-    /// How many ranks there were.
-    pub fn ranks(&self) -> &str {
-        &self.ranks
+    /// Whether each rank was on a host of its own.
+    pub fn is_in_lab(&self) -> bool {
+        self.lab.is_some()
+    }
+
+    /// Where the ranks were, in a few words.
+    pub fn place(&self) -> String {
+        let ranks = &self.ranks;
+        if self.is_in_lab() { format!("{ranks} hosts of a lab") } else { format!("{ranks} ranks of one machine") }
+    }
+
+    /// Where the ranks were, and what that does to the result.
+    pub fn setting(&self) -> String {
+        let (runs, times) = (self.plain.len(), smallest(&self.plain));
+        let largest = format_bytes(times.keys().map(|(_, bytes)| *bytes).max().unwrap_or(0));
+        let least = times.into_values().fold(f64::INFINITY, f64::min) * 1e6;
+        match &self.lab {
+            Some(LabNetwork { topology, rate }) => format!(
+                "In the lab (`optiq lab up --topology {topology} --rate {rate}`: namespaces, TCP, Open MPI): {runs} runs of either kind, one rank a host, \
+                 blocks of 2 B to {largest}. The hosts share one processor, on which their ranks take turns: times repeat best so, and with blocks of these \
+                 sizes; the noise says how well. The shortest call takes {least:.2} us, more than over InfiniBand, so that what counting \
+                 adds weighs less than it would there."
+            ),
+            None => format!(
+                "On one machine: {runs} runs of either kind, {} ranks that share memory, blocks of 2 B to {largest}. The shortest call takes {least:.2} us, \
+                 less than over any network, so that what counting adds weighs more than it would there.",
+                self.ranks
+            ),
+        }
     }
 
     /// (function, bytes, plain seconds, profiled seconds).
@@ -164,6 +298,7 @@ impl ProfiledTable {
     /// What counting costs each function.
     pub fn costs(&self) -> Vec<FunctionCost> {
         let pairs = self.pairs();
+        let noise = self.noise();
         let cost = |(function, published, target_percent): (&'static str, &'static str, f64)| {
             let more: Vec<f64> = pairs
                 .iter()
@@ -176,20 +311,42 @@ impl ProfiledTable {
                 target_percent,
                 mean_percent: more.iter().sum::<f64>() / more.len() as f64,
                 most_percent: more.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+                noise_percent: noise.get(function).copied(),
             })
         };
         PUBLISHED.into_iter().filter_map(cost).collect()
     }
 
+    /// [`FunctionCost::noise_percent`] by function.
+    fn noise(&self) -> BTreeMap<String, f64> {
+        let half = |first: usize| smallest(self.plain.iter().skip(first).step_by(2));
+        let (even, odd) = (half(0), half(1));
+        let mut differences: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for ((function, bytes), seconds) in even {
+            if let Some(other) = odd.get(&(function.clone(), bytes)) {
+                differences.entry(function).or_default().push(100.0 * (other / seconds - 1.0));
+            }
+        }
+        let mean = |all: Vec<f64>| (all.iter().sum::<f64>() / all.len() as f64).abs();
+        differences.into_iter().map(|(function, all)| (function, mean(all))).collect()
+    }
+
     /// For each function the mean over all sizes, beside what was published.
     fn summary(&self) -> String {
-        let mut table =
-            TextTable::new(&["function<", "more, mean of all sizes, %", "most, %", "published, %<", "at most that<"]);
+        let mut table = TextTable::new(&[
+            "function<",
+            "more, mean of all sizes, %",
+            "most, %",
+            "noise, %",
+            "published, %<",
+            "at most that<",
+        ]);
         for cost in self.costs() {
             table.rows.push(vec![
                 cost.function.into(),
                 format!("{:.2}", cost.mean_percent),
                 format!("{:.2}", cost.most_percent),
+                cost.noise_percent.map_or_else(String::new, |noise| format!("{noise:.2}")),
                 cost.published.into(),
                 if cost.mean_percent <= cost.target_percent { "yes" } else { "no" }.into(),
             ]);
@@ -218,23 +375,54 @@ impl ProfiledTable {
 mod tests {
     use super::*;
 
+    fn run(times: [f64; 2]) -> ProfiledRun {
+        let case = |(bytes, seconds): (u64, f64)| TimedCase { function: "Bcast".into(), block_bytes: bytes, seconds };
+        ProfiledRun { ranks: 2, cases: [2, 16].into_iter().zip(times).map(case).collect() }
+    }
+
     #[test]
     fn the_smallest_of_all_runs_is_compared() {
-        let run = |times: [f64; 2]| ProfiledRun {
-            ranks: 2,
-            cases: [2, 16]
-                .iter()
-                .zip(times)
-                .map(|(bytes, t)| TimedCase { function: "Bcast".into(), block_bytes: *bytes, seconds: t })
-                .collect(),
-        };
         let table = ProfiledTable {
             ranks: "2".into(),
+            lab: None,
             plain: vec![run([2e-6, 4e-6]), run([1e-6, 5e-6])],
             profiled: vec![run([3e-6, 4.4e-6]), run([1.1e-6, 9e-6])],
         };
         let summary = table.summary();
         assert!(summary.contains("10.00") && summary.contains("| no"), "{summary}");
         assert!(table.cases().contains("1.00") && table.cases().contains("4.40"), "{}", table.cases());
+        assert!(
+            table.setting().contains("blocks of 2 B to 16B. The shortest call takes 1.00 us"),
+            "{}",
+            table.setting()
+        );
+        // Without the profiler the second run took half as long with one size, and a quarter longer with the other.
+        assert!(table.costs()[0].noise_percent.is_some_and(|noise| (noise - 12.5).abs() < 1e-9));
+        let one = ProfiledTable { plain: vec![run([2e-6, 4e-6])], ..table };
+        assert_eq!(one.costs()[0].noise_percent, None);
+    }
+
+    #[test]
+    fn documents_of_before_there_was_a_lab_are_read() {
+        let old = r#"{"ranks": "2", "plain": [], "profiled": []}"#;
+        let table: ProfiledTable = serde_json::from_str(old).unwrap();
+        assert!(!table.is_in_lab() && table.place() == "2 ranks of one machine");
+        assert!(!serde_json::to_string(&table).unwrap().contains("lab"));
+        let lab = Some(LabNetwork { topology: "star:2".into(), rate: "10Gbit/s".into() });
+        let table = ProfiledTable { lab, ..table };
+        assert_eq!(serde_json::from_str::<ProfiledTable>(&serde_json::to_string(&table).unwrap()).unwrap(), table);
+    }
+
+    #[test]
+    fn the_page_says_where_ranks_were_and_what_is_missing() {
+        let lab = Some(LabNetwork { topology: "star:2".into(), rate: "10Gbit/s".into() });
+        let runs = || vec![run([1e-6, 2e-6])];
+        let table = |lab| ProfiledTable { ranks: "2".into(), lab, plain: runs(), profiled: runs() };
+        let content = |lab, without_lab| ProfilerContent { rounds: 1, tables: vec![table(lab)], without_lab };
+        let page = content(lab, None).body();
+        assert!(page.contains("## 2 hosts of a lab\n") && page.contains("--rate 10Gbit/s"), "{page}");
+        let page = content(None, Some("no lab: it is forbidden.".into())).body();
+        assert!(page.contains("There are no runs in a lab: no lab: it is forbidden.\n"), "{page}");
+        assert!(page.contains("## 2 ranks of one machine\n"), "{page}");
     }
 }

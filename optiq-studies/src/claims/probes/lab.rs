@@ -22,7 +22,6 @@ use optiq_sim::jobs::program_spec::ProgramSpec;
 use serde::Deserialize;
 use std::fmt::Write;
 use std::fs;
-use std::process::Stdio;
 
 /// Hosts of the lab.
 pub(super) const HOSTS: u32 = 16;
@@ -49,9 +48,7 @@ pub(super) struct LabSwitch<'a> {
 
 impl Drop for LabSwitch<'_> {
     fn drop(&mut self) {
-        let words = ["lab", "down", "--name", &self.name];
-        let down = self.runs.optiq(&words).stdin(Stdio::null()).stdout(Stdio::null()).status();
-        if !down.is_ok_and(|status| status.success()) {
+        if self.runs.lab_down(&self.name).is_err() {
             log::warn!("the lab {} is not taken down; it ends by itself", self.name);
         }
     }
@@ -123,15 +120,7 @@ impl<'a> LabSwitch<'a> {
         let runs = RealRuns::find()?;
         let name = format!("probes-{}", std::process::id());
         progress.now(format!("bringing up a lab of {HOSTS} hosts"));
-        let topology = format!("star:{HOSTS}");
-        let words = ["lab", "up", "--name", &name, "--topology", &topology, "--rate", RATE, "--lifetime", "900"];
-        let mut command = runs.optiq(&words);
-        let said = command.args(["--no-calibration", "--json"]).stdin(Stdio::null()).output();
-        let said = said.map_err(|e| format!("optiq lab cannot be started: {e}"))?;
-        if !said.status.success() {
-            let why = String::from_utf8_lossy(&said.stderr);
-            return Err(format!("no lab: {}", why.trim()));
-        }
+        runs.lab_up(&name, &format!("star:{HOSTS}"), RATE).map_err(|e| e.to_string())?;
         Ok(Self { runs, name, progress })
     }
 
