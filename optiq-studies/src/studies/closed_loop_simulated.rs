@@ -231,7 +231,7 @@ impl SimulatedLoopContent {
              with adaptive ones; the best of the four is meant by *best MPI*. Figures are medians of the calls from number {} of a phase on (of the other sides, of all).\n\n\
              Two rules of the loop were changed after its first runs here had missed targets, on the first seed of `bgq` and of `fattree`, which are called \
              training: what is late is learned from calls in which nothing was wrong, and links that cannot be told apart are blamed together, a host's only link last \
-             (decision 060). The other seeds, and `dragonfly` as a whole, were run once, for this page.\n\n",
+             (decision 060). The other seeds, and `dragonfly` as a whole, were first run after that.\n\n",
             self.calls,
             self.fixed_calls,
             self.settled + 1,
