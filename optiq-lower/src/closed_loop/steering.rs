@@ -184,12 +184,16 @@ impl Steering {
         (0..).map(LinkId).zip(&self.links).filter(|(_, l)| is_silent(l)).map(|(link, _)| link).collect()
     }
 
-    /// Probes say what is left of these links, as a share of the capacity of each. As [`Steering::observe`], with the bytes of the last exchange.
+    /// Probes say what is left of these links, as a share of the capacity of each. As [`Steering::observe`], with the bytes of the last exchange. A probe
+    /// tells a link without load from one with a load, and not how much is left: what is as short as a probe finds room in queues, and reached half of a link
+    /// of which a quarter was left.
     pub fn probed(&mut self, left: &[(LinkId, f64)], loads: Vec<u64>, now: f64) -> Option<Proposal> {
         let mut proposals = self.shares();
         let mut fresh = vec![false; proposals.len()];
         for &(link, share) in left {
-            proposals[link.index()] = share.clamp(LEAST_SHARE, 1.0);
+            if share >= FREE {
+                proposals[link.index()] = 1.0;
+            }
             fresh[link.index()] = true;
         }
         // Nothing is said of the other links, so nothing is forgotten of them.

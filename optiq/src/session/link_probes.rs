@@ -1,7 +1,7 @@
 //! Probes of single links between calls: what is left of a link that is taken for busy and carries nothing of ours any more.
 //!
 //! A probe is a pair of ranks whose route leads over the link, and over no other one that is taken for busy or that another probe of the same turn needs. The
-//! pairs of a turn send at the same time, each for [`LINK_PROBE_SECONDS`], and what a pair reaches is what is left of its link. Two turns make a probe, as
+//! pairs of a turn send at the same time, each for [`LINK_PROBE_SECONDS`], and what a pair reaches says whether its link is free again. Two turns make a probe, as
 //! two exchanges must agree before another plan is thought of. All of this is so rare that it takes [`LOOK_PART`] of the time.
 
 use optiq_lower::constants::{CONFIRMATIONS, LINK_PROBE_SECONDS, LOOK_PART};
