@@ -1,7 +1,7 @@
 //! How often exchanges are looked at: so rarely that all looks together take a small part of the time, and at once after one that was slow.
 //!
 //! With `g` the time that a look takes (a gathering of all ranks' legs) and `t` that of a call, one look in `g / (p t)` calls takes the part `p` of
-//! the time ([`LOOK_PART`]). A call that was late beside those before ([`Quiet`]) is looked at at once, and every one after it
+//! the time ([`LOOK_PART`]). A call that was late beside those before (`quiet.rs`) is looked at at once, and every one after it
 //! until all is sure; then the new time is what is expected. The first call of a plan is not looked at: it may open connections.
 //!
 //! Whether a call was late follows from times that all ranks were told, so that every rank knows without a word that there will be a look; the rest

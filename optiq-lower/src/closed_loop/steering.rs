@@ -7,7 +7,7 @@
 //! so that what comes again has the same fingerprint. One exchange in which a rank was late changes nothing.
 //!
 //! **Late.** From when on a leg is late, follows from the latest leg of each exchange in which nothing was blamed and nothing was in doubt
-//! ([`Quiet`]).
+//! (`quiet.rs`).
 //!
 //! **Forgetting.** A link that is taken for busy may carry nothing of ours any more, and then no exchange says when its load ends. [Probes](Steering::probed)
 //! may ask; where there are none, two rules. When
