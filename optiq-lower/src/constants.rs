@@ -144,7 +144,7 @@ constants! {
     pub const ABOVE_QUIET: f64 = 1.1, "1", "lower.above_quiet",
         Derived { from: "lower.replan_gain: what is later by less is not worth another plan" };
 
-    /// So many quiet exchanges say how late legs are by themselves; before, lower.late holds. Larger learns later.
+    /// This number of quiet exchanges says how late legs are by themselves; before, lower.late holds. Larger learns later.
     pub const QUIET_EXCHANGES: u32 = 4, "1", "lower.quiet_exchanges",
         Chosen { reason: "twice lower.confirmations; not swept" };
 

@@ -1,4 +1,4 @@
-//! The closed loop in the simulator: plans follow a load that nobody tells them.
+//! The closed loop in the simulator: plans follow a load that they are not told.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use optiq_net::{Network, NodeId};

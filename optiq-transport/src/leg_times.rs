@@ -40,7 +40,7 @@ impl LegTimes {
         leg.in_flight += 1;
     }
 
-    /// A chunk of so many bytes is through.
+    /// A chunk of `bytes` bytes is through.
     pub fn confirmed(&mut self, to: Rank, bytes: u64, now: Duration) {
         let Some(leg) = self.0.get_mut(&to) else { return };
         leg.bytes += bytes;

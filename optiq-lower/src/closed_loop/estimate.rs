@@ -17,7 +17,7 @@
 //! ```
 //!
 //! so a link is exonerated by the fastest leg across it. Times are noisy, so the minimum is a lower quantile by bytes ([`QUANTILE`]). With `T` the link
-//! bound that was planned, everything should be over after `T / f`; a leg is *late* if it took [`Known::late`] times that, and [`COMPARABLE`] of the time of the
+//! bound that was planned, everything should be over after `T / f`; a leg is *late* if it took [`EarlierExchanges::late`] times that, and [`COMPARABLE`] of the time of the
 //! leg that took longest. Legs behind a very late one get their chunks one by one and so take longer than planned as well; what is slow besides shows when a plan
 //! avoids the slowest links. A late leg needs one slow link among those with `x_l` close to `t_e`; of all sets of links that explain all late legs, one
 //! with few links is taken: the link that explains the most late bytes first, again and again (greedy set cover: V. Chvátal, "A Greedy Heuristic for
@@ -93,10 +93,10 @@ pub struct Estimate {
 
 /// What earlier exchanges taught.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Known {
+pub struct EarlierExchanges {
     /// The efficiency that they reached, if any was looked at.
     pub efficiency: Option<f64>,
-    /// A leg is late that takes so many times what was planned, above 1.
+    /// A leg is late that takes more than this, above 1, times what was planned.
     pub late: f64,
 }
 
@@ -139,7 +139,7 @@ fn lower_quantile(times: &mut [(f64, u64)]) -> f64 {
 pub fn estimate(
     network: &Network,
     assumed: &[f64],
-    known: Known,
+    earlier: EarlierExchanges,
     exchange: &Exchange,
     preferred: impl Fn(LinkId) -> bool,
 ) -> Estimate {
@@ -161,7 +161,7 @@ pub fn estimate(
     let busy = |link: &&LinkId| ideal(**link) / assumed[link.index()] >= exchange.planned_seconds / 2.0;
     let used = |link: &LinkId| ideal(*link) / assumed[link.index()] / times[link.index()];
     let best = across.keys().filter(busy).map(used).fold(0.0, f64::max).min(1.0);
-    let efficiency = (best > 0.0).then(|| best.max(known.efficiency.unwrap_or(0.0)));
+    let efficiency = (best > 0.0).then(|| best.max(earlier.efficiency.unwrap_or(0.0)));
     let Some(f) = efficiency else {
         return Estimate { reached: vec![None; loads.len()], loads, ..Estimate::default() };
     };
@@ -169,7 +169,7 @@ pub fn estimate(
     let mut reached = vec![None; loads.len()];
     across.keys().for_each(|&link| reached[link.index()] = Some(share(link)));
     let longest = legs.iter().map(|leg| leg.seconds).fold(0.0, f64::max);
-    let late_after = (known.late * exchange.planned_seconds / f).max(COMPARABLE * longest);
+    let late_after = (earlier.late * exchange.planned_seconds / f).max(COMPARABLE * longest);
     let is_last = |link: LinkId| is_only_link_of_a_host(network, link);
     let slow = blame(&legs, &times, late_after, (is_last, preferred));
     let slow = slow.into_iter().map(|link| (link, share(link))).collect();

@@ -15,13 +15,13 @@ pub(super) struct Quiet {
 }
 
 impl Quiet {
-    /// While all was quiet, something took so many times what was expected.
+    /// While all was quiet, something took `times` what was expected.
     pub(super) fn saw(&mut self, times: f64) {
         self.most = times.max(self.most * EFFICIENCY_DECAY);
         self.seen = self.seen.saturating_add(1);
     }
 
-    /// What takes more than so many times what is expected is late.
+    /// The factor of what is expected above which something is late.
     pub(super) fn late(&self) -> f64 {
         if self.seen < QUIET_EXCHANGES { LATE } else { (self.most * ABOVE_QUIET).clamp(LEAST_LATE, LATE) }
     }

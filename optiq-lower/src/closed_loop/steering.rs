@@ -17,7 +17,7 @@
 //! asked in vain, and the next question waits twice as long, 64 times at most: questions in vain take a vanishing part of the time (the doubling
 //! of A. Karlin et al., "Competitive Snoopy Caching", Algorithmica 3, 1988).
 
-use super::estimate::{Estimate, Exchange, Known, estimate};
+use super::estimate::{EarlierExchanges, Estimate, Exchange, estimate};
 use super::quiet::Quiet;
 use crate::constants::{
     ASK_AGAIN, CHANGE, CONFIRMATIONS, EFFICIENCY_DECAY, EVIDENCE, FREE, LEAST_SHARE, MOST_DOUBLINGS, REPLAN_GAIN, SOON,
@@ -142,9 +142,10 @@ impl Steering {
     /// look; the caller then says what came of it, by [`Steering::take_over`] or [`Steering::decline`].
     pub fn observe(&mut self, network: &Network, exchange: &Exchange, now: f64) -> Option<Proposal> {
         let assumed = self.shares();
-        let known = Known { efficiency: self.efficiency.map(|f| f * EFFICIENCY_DECAY), late: self.quiet.late() };
+        let earlier =
+            EarlierExchanges { efficiency: self.efficiency.map(|f| f * EFFICIENCY_DECAY), late: self.quiet.late() };
         let voted = |link: LinkId| self.links[link.index()].votes > 0 || assumed[link.index()] < 1.0;
-        let found = estimate(network, &assumed, known, exchange, voted);
+        let found = estimate(network, &assumed, earlier, exchange, voted);
         self.efficiency = found.efficiency.or(self.efficiency);
         let worth = |link: usize| {
             let ideal = found.loads[link] as f64 / network.links()[link].capacity / assumed[link];

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::counters::{Reading, perfquery_bytes};
-use super::estimate::{Exchange, Known, LegTime, estimate};
+use super::estimate::{EarlierExchanges, Exchange, LegTime, estimate};
 use super::pace::Pace;
 use super::steering::{Proposal, Steering};
 use crate::constants::LATE;
@@ -56,7 +56,7 @@ fn neighbours(bytes: u64) -> Vec<(u32, u32, u64)> {
 /// By hand: on a ring of six, h0 sends 2 MB to h2 and 1 MB to h1, h1 1 MB to h2; links have 1 GB/s. h0 -> h1 carries 3 MB, h1 -> h2 as well. With half
 /// of h1 -> h2 left it takes 6 ms, and so do both legs across it; the leg h0 -> h1 takes 3 ms, which exonerates its link.
 /// Before anything is known.
-const NOTHING: Known = Known { efficiency: None, late: LATE };
+const NOTHING: EarlierExchanges = EarlierExchanges { efficiency: None, late: LATE };
 
 #[test]
 fn the_link_that_all_late_legs_share_is_blamed() {

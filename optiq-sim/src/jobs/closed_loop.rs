@@ -11,7 +11,7 @@
 //! another seed; a plan is made during one call; a look takes what a binomial tree takes to bring all legs' times to one rank, by the model's
 //! overheads and links, which is added to the call; a rank never asks for a look by itself.
 //!
-//! What the load is, nobody tells the loop. The plan that knows is made on what a run of the load alone leaves of each link
+//! The loop is not told what the load is. The plan that knows is made on what a run of the load alone leaves of each link
 //! ([`MeasuredLoad`]).
 
 use super::cures::measured_load::MeasuredLoad;
@@ -225,7 +225,7 @@ impl LoopSetting<'_> {
         steps * (send + receive) as f64 / 1e12 + (legs * BYTES_A_LEG) as f64 / self.network.unit_capacity()
     }
 
-    /// So many calls in each phase, without learning anything; a phase is the job that loads the links, or nothing. Seconds of each call, by phase.
+    /// `calls` calls in each phase, without learning anything; a phase is the job that loads the links, or nothing. Seconds of each call, by phase.
     ///
     /// # Errors
     /// What planner and simulator report; [`SimError::Workload`] if the first job is no `alltoallv`.
@@ -256,7 +256,7 @@ impl LoopSetting<'_> {
         self.file.seed.wrapping_add(number as u64)
     }
 
-    /// So many calls in each phase, whose plan follows the load.
+    /// `calls` calls in each phase, whose plan follows the load.
     ///
     /// # Errors
     /// As [`LoopSetting::fixed`].
@@ -303,7 +303,7 @@ struct Following<'a> {
     now: f64,
 }
 
-/// A plan is made during so many calls.
+/// The number of calls during which a plan is made.
 const CALLS_OF_PLANNING: u32 = 1;
 
 impl Following<'_> {

@@ -160,7 +160,7 @@ struct Measurement<'a> {
     runs: &'a RealRuns,
     program: PathBuf,
     library: String,
-    /// Of the profiles, which nobody reads.
+    /// Of the profiles, which are not read.
     folder: PathBuf,
     rounds: u32,
     progress: &'a Progress<'a>,

@@ -34,7 +34,7 @@ impl LinkProbe {
     }
 }
 
-/// Who probes these links in one turn; links for which there is nobody are left out. `is_busy` says which links are taken for busy.
+/// Who probes these links in one turn; links that no pair of ranks can probe are left out. `is_busy` says which links are taken for busy.
 pub(super) fn choose(
     network: &Network,
     placement: &Placement,
@@ -84,7 +84,7 @@ impl ProbePace {
         (now - self.last) * LOOK_PART >= self.took
     }
 
-    /// One that has ended `now` took so many seconds.
+    /// A probe that ended at `now` took `seconds`.
     pub(super) fn probed(&mut self, now: f64, seconds: f64) {
         (self.last, self.took) = (now, seconds);
     }
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(probes[0], LinkProbe { link: busy[0], from: Rank(0), to: Rank(1) });
         assert!(probes.len() >= 2, "{probes:?}");
         assert_eq!(LinkProbe::of_words(&LinkProbe::words(&probes)), probes);
-        // Where the job has no rank behind a link, nobody can say anything of it.
+        // Where the job has no rank behind a link, no pair can probe it.
         let placement = Placement::new(&network, &names[4..6], &PlacementRule::Names).unwrap();
         assert!(choose(&network, &placement, &busy, |_| false).is_empty());
     }
