@@ -115,26 +115,28 @@ impl LoopSetting<'_> {
         self.allocation.jobs[job].of_processes().map(|host| host.0).collect()
     }
 
+    /// Bytes of a pattern's demand, and the demands of the exchange.
+    fn demands(&self) -> Result<(u64, &str), SimError> {
+        match &self.file.jobs[EXCHANGE].program.kind {
+            ProgramKind::AllToAllV { message, demands, .. } => Ok((*message, demands)),
+            _ => Err(self.file.error(EXCHANGE, "an alltoallv is expected, whose plan follows the load")),
+        }
+    }
+
     /// The exchange of each call: once.
     fn exchange(&self, algorithm: AllToAllVAlgorithm) -> Result<ProgramSpec, SimError> {
-        let entry = &self.file.jobs[EXCHANGE];
-        let ProgramKind::AllToAllV { message, demands, .. } = &entry.program.kind else {
-            return Err(self.file.error(EXCHANGE, "an alltoallv is expected, whose plan follows the load"));
-        };
-        let kind = ProgramKind::AllToAllV { message: *message, demands: demands.clone(), algorithm };
-        Ok(ProgramSpec { kind, samples: 1, warmup: 0, ..entry.program.clone() })
+        let (message, demands) = self.demands()?;
+        let kind = ProgramKind::AllToAllV { message, demands: demands.to_owned(), algorithm };
+        Ok(ProgramSpec { kind, samples: 1, warmup: 0, ..self.file.jobs[EXCHANGE].program.clone() })
     }
 
     /// The plan of the exchange on what is left of the links.
     fn plan(&self, left: Option<&Network>) -> Result<PlannedExchange, SimError> {
-        let program = self.exchange(AllToAllVAlgorithm::Optiq)?;
-        let ProgramKind::AllToAllV { message, demands, .. } = &program.kind else {
-            return Err(self.file.error(EXCHANGE, "an alltoallv is expected"));
-        };
+        let (message, demands) = self.demands()?;
         let hosts = self.hosts(EXCHANGE);
         let setting = self.allocation.setting(self.file, EXCHANGE, (self.network, self.model), &hosts);
         let setting = JobSetting { planning_network: left, ..setting };
-        let demands = alltoallv::rank_demands(demands, setting.ranks(), *message)?;
+        let demands = alltoallv::rank_demands(demands, setting.ranks(), message)?;
         alltoallv::plan(&demands, &setting).map_err(|e| self.file.error(EXCHANGE, &e.to_string()))
     }
 
@@ -143,12 +145,10 @@ impl LoopSetting<'_> {
     /// # Errors
     /// What planner and routes report; [`SimError::Workload`] if the first job is no `alltoallv`.
     pub fn bounds(&self, left: &Network) -> Result<LoopBounds, SimError> {
-        let ProgramKind::AllToAllV { message, demands, .. } = &self.exchange(AllToAllVAlgorithm::Optiq)?.kind else {
-            return Err(self.file.error(EXCHANGE, "an alltoallv is expected"));
-        };
+        let (message, demands) = self.demands()?;
         let hosts = self.hosts(EXCHANGE);
         let setting = self.allocation.setting(self.file, EXCHANGE, (self.network, self.model), &hosts);
-        let demands = alltoallv::host_demands(demands, *message, &setting)?;
+        let demands = alltoallv::host_demands(demands, message, &setting)?;
         let unaware = alltoallv::plan_between_hosts(&demands, &setting)?;
         let knows = alltoallv::plan_between_hosts(&demands, &JobSetting { planning_network: Some(left), ..setting })?;
         let fabric = self.network.route_load(demands.iter().map(|d| (d.src, d.dst, d.bytes)))?;
