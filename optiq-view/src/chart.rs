@@ -236,10 +236,16 @@ fn style(series: usize) -> String {
         }
     }
     for s in 0..series {
-        // Names beyond the number of colours share them; no page has that many.
         let (day, night) = SERIES[s % SERIES.len()];
-        for (style, colour) in [(&mut light, day), (&mut dark, night)] {
-            let _ = write!(style, ".s{s}{{fill:{colour}}}.l{s}{{stroke:{colour}}}");
+        for (style, colour, paper) in [(&mut light, day, PAPER.0), (&mut dark, night, PAPER.1)] {
+            // Names beyond the number of colours share them, and are told apart by hollow marks and dashed lines.
+            let _ = match s < SERIES.len() {
+                true => write!(style, ".s{s}{{fill:{colour}}}.l{s}{{stroke:{colour}}}"),
+                false => write!(
+                    style,
+                    ".s{s}{{fill:{paper};stroke:{colour};stroke-width:1.6}}.l{s}{{stroke:{colour};stroke-dasharray:6 4}}"
+                ),
+            };
         }
     }
     format!(
@@ -252,6 +258,13 @@ fn style(series: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn series_that_share_a_colour_are_drawn_in_two_ways() {
+        let styles = style(SERIES.len() + 1);
+        let of = |s: usize| styles.split(&format!(".l{s}{{")).nth(1).unwrap().split('}').next().unwrap().to_owned();
+        assert_eq!(of(SERIES.len()), format!("{};stroke-dasharray:6 4", of(0)));
+    }
 
     fn chart(kind: ChartKind, values: Vec<Option<f64>>) -> Chart {
         Chart {
