@@ -205,6 +205,8 @@ fn costs(table: &ProfiledTable, is_judged: bool) -> Vec<Row> {
         };
         rows.push(row(&case, "more time, mean of all sizes", (cost.mean_percent, "%"), &asked, verdict));
         rows.push(context(&case, "more time, most of all sizes", (cost.most_percent, "%")));
+        let by_medians = (cost.by_medians_percent, "%");
+        rows.push(context(&case, "more time by medians of runs, mean of all sizes", by_medians));
         let noise = cost.noise_percent.map(|noise| (noise, "%"));
         let noise = noise.map(|noise| context(&case, "noise: every second run without it beside the others", noise));
         rows.extend(noise);
