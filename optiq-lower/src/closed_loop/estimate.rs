@@ -202,7 +202,8 @@ fn blame(
         let mut explained: BTreeMap<LinkId, u64> = BTreeMap::new();
         for leg in &open {
             for &link in leg.links.iter().filter(|&&link| explains(link, leg)) {
-                *explained.entry(link).or_default() += leg.bytes;
+                let bytes = explained.entry(link).or_default();
+                *bytes = leg.bytes.saturating_add(*bytes);
             }
         }
         if !explained.keys().all(|&link| last(link)) {
@@ -229,8 +230,9 @@ fn blame(
 /// Leaves out links that only one late leg speaks against, if its confirmations come back over another link that is blamed. Of two that excuse each
 /// other, the one stays that more late bytes, or their confirmations, cross.
 fn without_echoes(blamed: Vec<(LinkId, Vec<&Leg>)>, late: &[&Leg]) -> Vec<LinkId> {
-    let crossing = |link: LinkId| -> u64 {
-        late.iter().filter(|leg| leg.links.contains(&link) || leg.back.contains(&link)).map(|leg| leg.bytes).sum()
+    let crossing = |link: LinkId| {
+        let across = late.iter().filter(|leg| leg.links.contains(&link) || leg.back.contains(&link));
+        across.fold(0, |sum: u64, leg| sum.saturating_add(leg.bytes))
     };
     let mut order: Vec<usize> = (0..blamed.len()).collect();
     order.sort_by_key(|&i| (crossing(blamed[i].0), std::cmp::Reverse(blamed[i].0)));

@@ -53,11 +53,11 @@ fn neighbours(bytes: u64) -> Vec<(u32, u32, u64)> {
     torus().links().iter().map(|l| (l.from.0, l.to.0, bytes)).collect()
 }
 
-/// By hand: on a ring of six, h0 sends 2 MB to h2 and 1 MB to h1, h1 1 MB to h2; links have 1 GB/s. h0 -> h1 carries 3 MB, h1 -> h2 as well. With half
-/// of h1 -> h2 left it takes 6 ms, and so do both legs across it; the leg h0 -> h1 takes 3 ms, which exonerates its link.
 /// Before anything is known.
 const NOTHING: EarlierExchanges = EarlierExchanges { efficiency: None, late: LATE };
 
+/// By hand: on a ring of six, h0 sends 2 MB to h2 and 1 MB to h1, h1 1 MB to h2; links have 1 GB/s. h0 -> h1 carries 3 MB, h1 -> h2 as well. With half
+/// of h1 -> h2 left it takes 6 ms, and so do both legs across it; the leg h0 -> h1 takes 3 ms, which exonerates its link.
 #[test]
 fn the_link_that_all_late_legs_share_is_blamed() {
     let ring = Network::from_spec("torus:6").unwrap();
@@ -71,6 +71,19 @@ fn the_link_that_all_late_legs_share_is_blamed() {
     assert_eq!(found.loads[slow.index()], 3_000_000);
     assert_eq!(found.reached[link(&ring, "h0", "h1").index()], Some(1.0));
     assert_eq!(found.reached[link(&ring, "h2", "h3").index()], None);
+}
+
+/// The same with more bytes than a number counts to: ranks may report anything, and sums stay at the most.
+#[test]
+fn bytes_beyond_what_a_number_holds_blame_the_same_link() {
+    let ring = Network::from_spec("torus:6").unwrap();
+    let all = vec![1.0; ring.links().len()];
+    let leg = |from, to, bytes, seconds| LegTime { from: NodeId(from), to: NodeId(to), bytes, seconds };
+    let legs = vec![leg(0, 2, u64::MAX, 6e-3), leg(0, 1, u64::MAX / 2, 3e-3), leg(1, 2, u64::MAX / 2, 6e-3)];
+    let found = estimate(&ring, &all, NOTHING, &Exchange { planned_seconds: 3e-3, seconds: 6e-3, legs }, |_| false);
+    let slow = link(&ring, "h1", "h2");
+    assert_eq!(found.slow.iter().map(|(link, _)| *link).collect::<Vec<_>>(), [slow]);
+    assert_eq!(found.loads[slow.index()], u64::MAX);
 }
 
 /// If everything takes twice as long, no other plan helps, and no link is blamed.
