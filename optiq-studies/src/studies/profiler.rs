@@ -327,8 +327,9 @@ impl ProfiledTable {
         let means = more_percent(&smallest(&self.plain), &smallest(&self.profiled));
         let by_medians = more_percent(&medians(&self.plain), &medians(&self.profiled));
         let noise = self.noise();
+        let pairs = self.pairs();
         let most = |function: &str| {
-            let of_function = self.pairs().into_iter().filter(|p| p.0 == function);
+            let of_function = pairs.iter().filter(|p| p.0 == function);
             of_function.map(|(_, _, plain, with)| 100.0 * (with / plain - 1.0)).fold(f64::NEG_INFINITY, f64::max)
         };
         let cost = |(function, published, target_percent): (&'static str, &'static str, f64)| {
