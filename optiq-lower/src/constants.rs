@@ -220,6 +220,80 @@ constants! {
     /// Another plan must have this many times less congestion on what is left; larger plans anew more rarely.
     pub const REPLAN_GAIN: f64 = 1.1, "1", "lower.replan_gain",
         Chosen { reason: "below it, what estimates are wrong by decides; not swept" };
+
+    /// Where calls are long, ranks agree at least this often; larger notices large calls later.
+    pub const MAXIMUM_SAMPLING_INTERVAL: f64 = 0.5, "s", "lower.maximum_sampling_interval",
+        Chosen { reason: "a user does not notice half a second of unplanned calls; not swept" };
+
+    /// Agreements and plans in vain take one part in this of the time at most; larger notices large calls later.
+    pub const AGREEMENT_SPACING: f64 = 200.0, "1", "lower.agreement_spacing",
+        Derived { from: "half a percent of the time, as an agreement takes longer than calibrated where ranks are late" };
+
+    /// Where calls are short, ranks agree at least once in this many; larger notices large calls later.
+    pub const SAMPLING_CALLS: u64 = 256, "1", "lower.sampling_calls",
+        Chosen { reason: "a reduction in 256 calls of a microsecond is below the noise (decision 012); not swept" };
+
+    /// Agreed calls in a row that are not planned, before agreements become rare.
+    pub const UNPLANNED_CALLS: u32 = 3, "1", "lower.unplanned_calls",
+        Chosen { reason: "one or two small calls often begin a program; not swept" };
+
+    /// Calls that ranks agree on after a misprediction; doubled by each further one.
+    pub const WATCH_CALLS_FIRST: u32 = 8, "1", "lower.watch_calls_first",
+        Derived { from: "enough to see a period of 4 twice" };
+
+    /// The most calls that ranks agree on after a misprediction.
+    pub const WATCH_CALLS_MOST: u32 = 32, "1", "lower.watch_calls_most",
+        Derived { from: "enough to see a period of 16 twice" };
+
+    /// After this many mispredictions whose calls were not planned, further ones are ignored until one is planned.
+    pub const VAIN_MISPREDICTIONS: u32 = 3, "1", "lower.vain_mispredictions",
+        Chosen { reason: "large calls that plain MPI serves anyway must not cost agreements for ever; not swept" };
+
+    /// The number of the use of a plan, from 0, that plain MPI serves for the first time at the earliest.
+    pub const FIRST_TRIAL: u32 = 2, "1", "lower.first_trial",
+        Derived { from: "the first use may open connections, the second is the first fair measurement" };
+
+    /// The number of the use, from 0, at which a schedule of direct messages is tried after plain MPI.
+    pub const FIRST_DIRECT_TRIAL: u32 = 1, "1", "lower.first_direct_trial",
+        Derived { from: "plain MPI has opened the connections, and the third equal call is to take the faster side" };
+
+    /// Direct messages of at least this mean size begin with OPTIQ, smaller ones with plain MPI.
+    pub const DIRECT_FIRST_BYTES: u64 = 16 << 10, "B", "lower.direct_first",
+        Measured {
+            command: "cargo xtask results --only direct",
+            date: "2026-11-23",
+            cases: "direct-alltoall",
+        };
+
+    /// What the first trial of other flow control is taken to cost, as a multiple of what the plan takes; larger tries it later.
+    pub const FLOW_CONTROL_PRICE: f64 = 0.5, "1", "lower.flow_control_price",
+        Chosen { reason: "the same plan in smaller chunks is taken to need half as long again at most; neither measured nor swept" };
+
+    /// What MPI's first trial is taken to cost where the plan does not forward, as a multiple of what the plan takes; larger tries it later.
+    pub const DIRECT_MPI_PRICE: f64 = 0.3, "1", "lower.direct_mpi_price",
+        Chosen { reason: "MPI took 1.28 times as long over all training cases of page direct at 814737e (1.8 in uniform all-to-all); not swept" };
+
+    /// From this share of the plan's link bound on, MPI is tried before other flow control.
+    pub const LONG_QUEUES_SHARE: f64 = 0.85, "1", "lower.long_queues_share",
+        Chosen { reason: "other flow control gained where planned paths reached 8 to 87 % (decision 039); not swept" };
+
+    /// Below this share of the plan's link bound, the flow control with least in flight is tried before that with
+    /// a medium amount.
+    pub const SHORT_QUEUES_SHARE: f64 = 0.5, "1", "lower.short_queues_share",
+        Chosen { reason: "where queues are a little too short, planned paths keep more than half; time-outs take most of a call" };
+
+    /// Trials of the slower side, after the first one, take this part of the time in calls at most; smaller follows a fabric that
+    /// changes more slowly.
+    pub const TRIAL_PART: f64 = 0.01, "1", "lower.trial_part",
+        Chosen { reason: "below what a call differs from the next; what trials may cost by issue 18" };
+
+    /// A call counts as this many times the moving average at most; larger lets single slow calls change sides.
+    pub const OUTLIER: f64 = 1.5, "1", "lower.outlier",
+        Chosen { reason: "a descheduled rank makes a call ten times longer; not swept" };
+
+    /// A new time enters the moving average with one part in this; larger is slower to follow a change.
+    pub const AVERAGE_WEIGHT: f64 = 4.0, "1", "lower.average_weight",
+        Chosen { reason: "four calls outweigh the past; not swept" };
 }
 
 #[cfg(test)]

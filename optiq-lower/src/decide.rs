@@ -8,7 +8,8 @@
 //! 3. Plain MPI this time if `D` is short beside planning and the demands are new; they are planned when they come again.
 //! 4. After planning: the plan if the cost model predicts a gain of `OPTIQ_MIN_GAIN` ([`crate::model`]). If not, other paths gain
 //!    little, and [`Decision::Mpi`] says so; a session then measures direct paths in an order of its own against plain MPI
-//!    (`optiq::session`, decisions 025 and 030), since the model does not know what MPI leaves of the link bound.
+//!    (`optiq::session`, decisions 025 and 030), since the model does not know what MPI leaves of the link bound. Where both are
+//!    slower than was predicted of the plan, it is used after all ([`beats`], decision 077).
 
 use crate::choices::Algorithm;
 use crate::constants::{AGREEMENTS_SAVED, LEAST_PLANNING_SECONDS, WORTH};
@@ -234,6 +235,19 @@ pub fn decide(plan: &Plan, network: &Network, options: &DecisionOptions<'_>, mod
         };
     }
     multipath(plan)
+}
+
+/// What planned paths are predicted to take, in seconds with the agreement; infinite if no link carries less than on the fabric's own routes.
+pub fn predicted_seconds(plan: &Plan, network: &Network, options: &DecisionOptions<'_>, model: &CostModel) -> f64 {
+    if plan.congestion_seconds >= plan.direct_congestion_seconds {
+        return f64::INFINITY;
+    }
+    model.predict(plan, network.unit_capacity(), options.chunk, 1.0).planned_seconds
+}
+
+/// Whether planned paths are predicted to gain [`DecisionOptions::min_gain`] over what was measured to take `seconds`.
+pub fn beats(plan: &Plan, network: &Network, options: &DecisionOptions<'_>, model: &CostModel, seconds: f64) -> bool {
+    predicted_seconds(plan, network, options, model) * options.min_gain < seconds
 }
 
 /// The decision to use a plan.

@@ -11,6 +11,7 @@
 //! - [`combining`]: in which rounds the messages of the ranks of a host travel together, where they are too small for plans.
 //! - [`model`]: what planned paths and plain MPI will take; [`scores`]: what a user wants instead of that; [`decide`]: which of
 //!   both serves an exchange; [`transport_rule`]: which MPI calls carry chunks.
+//! - [`forecast`]: whether ranks need to agree before the next call; [`trials`]: whether MPI or planned paths were found to be faster.
 //! - [`machine`]: the record of a measured machine, from which the model's parameters come, and its file.
 //! - [`closed_loop`]: what is left of each link while a program runs, and when another plan is worth it.
 //! - [`learned`]: how fast MPI and OPTIQ were found to be for which kind of demands, and its file.
@@ -19,8 +20,8 @@
 //! - [`constants`]: the tuned constants of all of these, with their provenance.
 //! - [`legs`]: the links under each pair of ranks, for the transport between threads.
 //!
-//! Everything here is a function of its arguments, without clocks, threads or messages: all ranks that call it with the same
-//! arguments get the same.
+//! Everything here is a function of its arguments and of what it was told before, without clocks, threads or messages:
+//! all ranks that call it with the same arguments get the same.
 
 pub mod aggregation;
 pub mod choices;
@@ -29,6 +30,7 @@ pub mod combining;
 pub mod constants;
 pub mod decide;
 mod error;
+pub mod forecast;
 pub mod gather;
 pub mod guessed_network;
 pub mod learned;
@@ -44,5 +46,6 @@ pub mod scores;
 pub mod timetable;
 pub mod transfers;
 pub mod transport_rule;
+pub mod trials;
 
 pub use error::LowerError;

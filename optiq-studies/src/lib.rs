@@ -11,6 +11,7 @@
 //! - [`index`]: the page that lists the others;
 //! - [`real_jobs`]: jobs with real messages, which `optiq lab jobs` runs beside each other;
 //! - [`proxies`]: the communication of six applications, as files of steps;
+//! - [`repeated_calls`]: who serves the same exchange again and again, as a session decides;
 //! - [`real_runs`]: programs under `mpirun` with the profiler; [`simulated_subnet`]: InfiniBand subnets that `ibsim` simulates and OpenSM
 //!   routes;
 //! - `bench`: what `optiq bench` measures under mpirun, with the feature `mpi`.
@@ -43,6 +44,7 @@ pub mod quartiles;
 pub mod readme;
 pub mod real_jobs;
 pub mod real_runs;
+pub mod repeated_calls;
 pub mod selection;
 pub mod simulated_subnet;
 pub mod studies;

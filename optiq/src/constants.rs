@@ -1,6 +1,6 @@
 //! The tuned constants of the runtime.
 
-use optiq_measure::constant::Provenance::{Chosen, Derived, Measured};
+use optiq_measure::constant::Provenance::{Chosen, Derived};
 use optiq_measure::constants;
 
 constants! {
@@ -14,72 +14,6 @@ constants! {
     /// The planner's time limit is never longer.
     pub const MOST_PLANNING_SECONDS: f64 = 1.0, "s", "optiq.most_planning_seconds",
         Chosen { reason: "ranks that wait longer look hung; not swept" };
-
-    /// Where calls are long, ranks agree at least this often; larger notices large calls later.
-    pub const MAXIMUM_SAMPLING_INTERVAL: f64 = 0.5, "s", "optiq.maximum_sampling_interval",
-        Chosen { reason: "a user does not notice half a second of unplanned calls; not swept" };
-
-    /// Agreements and plans in vain take one part in this of the time at most; larger notices large calls later.
-    pub const AGREEMENT_SPACING: f64 = 200.0, "1", "optiq.agreement_spacing",
-        Derived { from: "half a percent of the time, as an agreement takes longer than calibrated where ranks are late" };
-
-    /// Where calls are short, ranks agree at least once in this many; larger notices large calls later.
-    pub(crate) const SAMPLING_CALLS: u64 = 256, "1", "optiq.sampling_calls",
-        Chosen { reason: "a reduction in 256 calls of a microsecond is below the noise (decision 012); not swept" };
-
-    /// Agreed calls in a row that are not planned, before agreements become rare.
-    pub(crate) const UNPLANNED_CALLS: u32 = 3, "1", "optiq.unplanned_calls",
-        Chosen { reason: "one or two small calls often begin a program; not swept" };
-
-    /// Calls that ranks agree on after a misprediction; doubled by each further one.
-    pub(crate) const WATCH_CALLS_FIRST: u32 = 8, "1", "optiq.watch_calls_first",
-        Derived { from: "enough to see a period of 4 twice" };
-
-    /// The most calls that ranks agree on after a misprediction.
-    pub(crate) const WATCH_CALLS_MOST: u32 = 32, "1", "optiq.watch_calls_most",
-        Derived { from: "enough to see a period of 16 twice" };
-
-    /// After this many mispredictions whose calls were not planned, further ones are ignored until one is planned.
-    pub(crate) const VAIN_MISPREDICTIONS: u32 = 3, "1", "optiq.vain_mispredictions",
-        Chosen { reason: "large calls that plain MPI serves anyway must not cost agreements for ever; not swept" };
-
-    /// The number of the use of a plan, from 0, that plain MPI serves for the first time at the earliest.
-    pub(crate) const FIRST_TRIAL: u32 = 2, "1", "optiq.first_trial",
-        Derived { from: "the first use may open connections, the second is the first fair measurement" };
-
-    /// The number of the use, from 0, at which a schedule of direct messages is tried after plain MPI.
-    pub(crate) const FIRST_DIRECT_TRIAL: u32 = 1, "1", "optiq.first_direct_trial",
-        Derived { from: "plain MPI has opened the connections, and the third equal call is to take the faster side" };
-
-    /// Direct messages of at least this mean size begin with OPTIQ, smaller ones with plain MPI.
-    pub(crate) const DIRECT_FIRST_BYTES: u64 = 16 << 10, "B", "optiq.direct_first",
-        Measured {
-            command: "cargo xtask results --only direct",
-            date: "2026-11-23",
-            cases: "direct-alltoall",
-        };
-
-    /// What the first trial of other flow control is taken to cost, as a multiple of what the plan takes; larger tries it later.
-    pub(crate) const FLOW_CONTROL_PRICE: f64 = 0.5, "1", "optiq.flow_control_price",
-        Chosen { reason: "the same plan in smaller chunks is taken to need half as long again at most; neither measured nor swept" };
-
-    /// What MPI's first trial is taken to cost where the plan does not forward, as a multiple of what the plan takes; larger tries it later.
-    pub(crate) const DIRECT_MPI_PRICE: f64 = 0.3, "1", "optiq.direct_mpi_price",
-        Chosen { reason: "MPI took 1.28 times as long over all training cases of page direct at 814737e (1.8 in uniform all-to-all); not swept" };
-
-    /// From this share of the plan's link bound on, MPI is tried before other flow control.
-    pub(crate) const LONG_QUEUES_SHARE: f64 = 0.85, "1", "optiq.long_queues_share",
-        Chosen { reason: "other flow control gained where planned paths reached 8 to 87 % (decision 039); not swept" };
-
-    /// Below this share of the plan's link bound, the flow control with least in flight is tried before that with
-    /// a medium amount.
-    pub(crate) const SHORT_QUEUES_SHARE: f64 = 0.5, "1", "optiq.short_queues_share",
-        Chosen { reason: "where queues are a little too short, planned paths keep more than half; time-outs take most of a call" };
-
-    /// Trials of the slower side, after the first one, take this part of the time in calls at most; smaller follows a fabric that
-    /// changes more slowly.
-    pub(crate) const TRIAL_PART: f64 = 0.01, "1", "optiq.trial_part",
-        Chosen { reason: "below what a call differs from the next; what trials may cost by issue 18" };
 
     /// The largest message between two ranks of different hosts that is combined with others; larger copies more, smaller sends more
     /// messages.
@@ -114,15 +48,7 @@ constants! {
 
     /// A small call counts as this many times the average at most; larger lets single slow calls change who serves.
     pub(crate) const SMALL_OUTLIER: f64 = 4.0, "1", "optiq.small_outlier",
-        Chosen { reason: "calls of different sizes are averaged together, so that more than optiq.outlier is usual; not swept" };
-
-    /// A call counts as this many times the moving average at most; larger lets single slow calls change sides.
-    pub const OUTLIER: f64 = 1.5, "1", "optiq.outlier",
-        Chosen { reason: "a descheduled rank makes a call ten times longer; not swept" };
-
-    /// A new time enters the moving average with one part in this; larger is slower to follow a change.
-    pub const AVERAGE_WEIGHT: f64 = 4.0, "1", "optiq.average_weight",
-        Chosen { reason: "four calls outweigh the past; not swept" };
+        Chosen { reason: "calls of different sizes are averaged together, so that more than lower.outlier is usual; not swept" };
 
     /// Reductions that are timed when a session begins, after as many to warm up; the shortest counts.
     pub(crate) const CALIBRATION_REDUCTIONS: usize = 5, "1", "optiq.calibration_reductions",

@@ -11,7 +11,7 @@ pub enum Mark {
     Sampled,
     /// The claim is this project's own, not a published one.
     OwnClaim,
-    /// The program ensures what is judged, in some rows at least: a planner goes on until it holds, or MPI is called.
+    /// The program ensures what is judged, in some rows at least: a planner goes on until it holds.
     ByConstruction,
     /// Judged with this project's candidate paths; rows with the thesis's stand beside.
     OwnCandidates,
@@ -43,7 +43,6 @@ const MARKS: &[(&str, &[Mark])] = &[
     ("O9", &[Mark::Scaled]),
     ("O10", &[Mark::Scaled]),
     ("O11", &[Mark::Scaled]),
-    ("O13", &[Mark::ByConstruction]),
     ("O14", &[Mark::Scaled]),
     ("O17", &[Mark::ByConstruction]),
     ("O18", &[Mark::Scaled]),
@@ -80,7 +79,7 @@ pub fn of(id: &str, direction_only: bool) -> Vec<Mark> {
 /// What the marks mean, for the foot of the list.
 pub const LEGEND: &str = "*Scaled*: fewer bytes or messages, or larger packets, than published; the page has by how much, and what that changes. \
      *Sampled*: not all published cases or samples. *Own claim*: this project's, not a published one. *Holds by construction*: the program \
-     goes on until it holds, or what is compared is the same call. *Own candidates*: judged over this project's candidate paths, with the thesis's beside.";
+     goes on until it holds. *Own candidates*: judged over this project's candidate paths, with the thesis's beside.";
 
 /// The same of [`Mark::DirectionOnly`], where a claim has it.
 pub const DIRECTION_LEGEND: &str = "*Direction only*: throughputs of the simulated Blue Gene/Q are more than 25 % off the published ones of tables \

@@ -1,12 +1,12 @@
 //! What all ranks must know before a call: one reduction.
 
-use super::forecast::{Agreed, CallClass};
 use super::load::News;
 use super::plans::{Key, Measured};
 use super::state::Session;
-use super::trials::Side;
 use crate::blocks::Blocks;
 use crate::error::Error;
+use optiq_lower::forecast::{Agreed, CallClass};
+use optiq_lower::trials::Side;
 use optiq_transport::Rank;
 use optiq_transport::mpi::{Combined, MINIMA, ReductionRecord};
 use std::collections::BTreeSet;

@@ -2,29 +2,37 @@
 
 use super::agree::{Agreement, Offer};
 use super::arguments::{ByMpi, Local};
-use super::forecast::CallClass;
 use super::outcome::Outcome;
-use super::planning::{LATER, PLANNED, TRIED};
+use super::planning::{Cause, LATER, PLANNED, TRIED};
 use super::plans::{Entry, Measured, Staged};
 use super::setup::Fabric;
 use super::state::Session;
-use super::trials::{LinkBounds, Side};
 use crate::blocks::Blocks;
 use crate::config::Config;
 use crate::error::Error;
 use optiq_lower::decide::{Decision, multipath};
+use optiq_lower::forecast::CallClass;
 use optiq_lower::gather::{Gathered, gather, pays};
 use optiq_lower::learned::Paths;
 use optiq_lower::lower::{Message, lower, lower_by_timetable, merge};
 use optiq_lower::ports::PortLoads;
 use optiq_lower::relays::RelayPolicy;
 use optiq_lower::timetable;
+use optiq_lower::trials::{LinkBounds, Side};
 use optiq_solver::{Demand, Plan};
 use optiq_transport::{Execution, Rank, Schedule, ScheduleOptions};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// What is known of demands that were agreed upon.
+enum Found {
+    /// What serves them.
+    Entry(Rc<Entry>),
+    /// They are to be planned.
+    Plan(Cause),
+}
 
 impl Session {
     /// # Safety
@@ -125,12 +133,11 @@ impl Session {
             self.learn(&agreement, CallClass::Fallback, false, 0.0)?;
             return Ok((agreement, None));
         }
-        let found = self.plans.borrow_mut().take(agreement.key);
-        let (planning_seconds, entry) = match found {
-            Some(entry) if !entry.later => (0.0, entry),
-            found => {
-                let again = repeated || found.is_some();
-                let made = self.plan(fabric, &agreement, send, receive, again)?;
+        let (planning_seconds, entry) = match self.found(&agreement) {
+            Found::Entry(entry) => (0.0, entry),
+            Found::Plan(cause) => {
+                let cause = if repeated && matches!(cause, Cause::New) { Cause::Repeated } else { cause };
+                let made = self.plan(fabric, &agreement, send, receive, cause)?;
                 (made.planning_seconds, made)
             }
         };
@@ -145,6 +152,26 @@ impl Session {
         }
         self.learn(&agreement, class, entry.later, planning_seconds)?;
         Ok((agreement, Some(entry)))
+    }
+
+    /// What there is for the demands that were agreed upon; the same on all ranks, as measured times are.
+    fn found(&self, agreement: &Agreement) -> Found {
+        let (mut plans, min_gain) = (self.plans.borrow_mut(), self.config.min_gain);
+        let Some(mut entry) = plans.take(agreement.key) else { return Found::Plan(Cause::New) };
+        if let Some(before) = entry.worse_than(min_gain) {
+            if self.rank() == Rank(0) {
+                log::debug!("planned paths take longer than was predicted: {}", entry.trials.get());
+            }
+            before.predicted_seconds.set(f64::INFINITY);
+            entry = plans.put(agreement.key, Rc::clone(before));
+        }
+        // Given up where OPTIQ must serve, as only then is something else measured.
+        let may_choose = self.config.may_fall_back() && agreement.countable;
+        match entry.slower_than_predicted(min_gain).filter(|_| may_choose) {
+            _ if entry.later => Found::Plan(Cause::Repeated),
+            Some(seconds) => Found::Plan(Cause::Slower { entry, seconds }),
+            None => Found::Entry(entry),
+        }
     }
 
     /// Whether the exchange is too small to pay for a look at its demands. Started exchanges, which are `repeated`, are not combined.
@@ -215,7 +242,7 @@ impl Session {
         agreement: &Agreement,
         send: &Blocks,
         receive: &Blocks,
-        again: bool,
+        cause: Cause,
     ) -> Result<Rc<Entry>, Error> {
         let countable = agreement.countable;
         let messages = self.gather(&send.bytes)?;
@@ -230,13 +257,18 @@ impl Session {
         let beyond = (!countable).then_some(", but counts are beyond 2^31 - 1 elements");
         let make = |demands: &[Demand]| match fabric.prepared(agreement.key) {
             Some(plan) => Ok(plan),
-            None => self.plan_on_rank_0(fabric, demands, again),
+            None => self.plan_on_rank_0(fabric, demands, &cause),
         };
         let made = self.entry(fabric, &messages, send, receive, beyond, make);
         let entry = match self.usable(made)? {
-            Ok(entry) => entry,
+            Ok(entry) => entry.in_place_of(&cause),
             Err(error) if self.config.strict || !countable => return Err(error),
             Err(error) => {
+                if let Cause::Slower { entry: before, .. } = cause {
+                    self.warn_on_rank_0(&format!("{error}; what served these demands before goes on to"));
+                    before.predicted_seconds.set(f64::INFINITY);
+                    return Ok(self.plans.borrow_mut().put(agreement.key, before));
+                }
                 self.warn_on_rank_0(&format!("{error}; these demands go to plain MPI"));
                 Entry::new(Decision::Mpi { reason: error.to_string() }, None)
             }
@@ -294,6 +326,10 @@ impl Session {
         let (&tag, rest) = rest.split_first().ok_or_else(none)?;
         let planning_seconds = f64::from_le_bytes(*seconds);
         let reason = || String::from_utf8_lossy(rest).into_owned();
+        let (predicted_seconds, rest) = match rest.split_first_chunk::<8>().filter(|_| tag == TRIED) {
+            Some((predicted, plan)) => (f64::from_le_bytes(*predicted), plan),
+            None => (f64::INFINITY, rest),
+        };
         let (decision, plan) = match tag {
             PLANNED | TRIED => {
                 let plan = Plan::from_bytes(rest, &fabric.left()).map_err(|e| Error::BadPlan(e.to_string()))?;
@@ -323,7 +359,8 @@ impl Session {
         if tag == TRIED && self.rank() == Rank(0) {
             log::debug!("direct messages, {kind}: {}", trials.get());
         }
-        Ok(Entry { bounds, trials, kind: Some((paths, kind)), demands, ..entry })
+        let predicted_seconds = Cell::new(predicted_seconds);
+        Ok(Entry { bounds, trials, kind: Some((paths, kind)), demands, predicted_seconds, ..entry })
     }
 
     /// This rank's part of a plan, or of direct messages without one, and its copies if messages are packed; collective.

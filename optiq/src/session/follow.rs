@@ -1,7 +1,7 @@
 //! What a session does with the load of links that it measures (`load.rs`), between its agreement and its plan.
 
 use super::load::{LoadFollower, News};
-use super::planning::Planning;
+use super::planning::{Cause, Planning};
 use super::plans::Key;
 use super::setup::Fabric;
 use super::state::Session;
@@ -63,8 +63,8 @@ impl Session {
     }
 
     /// What rank 0 sends out: the time it took, a tag, then the reason for plain MPI or the plan.
-    pub(super) fn plan_on_rank_0(&self, fabric: &Fabric, demands: &[Demand], again: bool) -> Result<Vec<u8>, Error> {
-        self.planning(fabric).run(demands, again).map(|planned| planned.bytes)
+    pub(super) fn plan_on_rank_0(&self, fabric: &Fabric, demands: &[Demand], cause: &Cause) -> Result<Vec<u8>, Error> {
+        self.planning(fabric).run(demands, cause).map(|planned| planned.bytes)
     }
 
     /// The links that are taken for busy, where load is measured (`OPTIQ_BACKGROUND=measure`); known on rank 0 only, empty elsewhere.

@@ -1,14 +1,13 @@
 //! What a session learns of MPI and OPTIQ by kinds of demands, and what it knows from earlier runs.
 
 use super::plans::Entry;
-use super::trials::{Side, Trials};
 use crate::config::Config;
-use crate::constants::DIRECT_FIRST_BYTES;
 use crate::error::Error;
 use crate::{learned, logger};
 use optiq_lower::learned::{Learned, Paths, Subject};
 use optiq_lower::machine::one_line;
 use optiq_lower::ports::DemandKind;
+use optiq_lower::trials::{Side, Trials};
 use optiq_net::Network;
 use optiq_net::spec::is_auto;
 use optiq_transport::mpi::Communicator;
@@ -22,6 +21,8 @@ use std::rc::Rc;
 #[derive(Default)]
 pub(super) struct Learning {
     network: String,
+    /// Whether routes are adaptive.
+    routers_choose: bool,
     mpi_library: String,
     ranks: u32,
     /// From earlier runs, for this network, MPI library and number of ranks.
@@ -41,13 +42,14 @@ impl Learning {
     /// # Errors
     /// What MPI reports. A file that cannot be used is said, and nothing is known.
     pub(super) fn new(comm: &Communicator, config: &Config, network: &Network) -> Result<Self, Error> {
-        let ranks = comm.size();
+        let (ranks, routers_choose) = (comm.size(), network.routing().is_adaptive());
         let network = match config.topology.as_deref() {
             Some(spec) if is_auto(spec) => format!("auto: {} hosts", network.hosts()),
             _ => network.spec().to_string(),
         };
         let mut learning = Self {
             network,
+            routers_choose,
             mpi_library: one_line(&comm.library_version()?),
             ranks,
             kept: config.report || config.learned.is_some(),
@@ -82,8 +84,7 @@ impl Learning {
     pub(super) fn direct(&self, kind: DemandKind) -> Rc<Cell<Trials>> {
         let mut direct = self.direct.borrow_mut();
         let trials = direct.entry(kind).or_insert_with(|| {
-            let planned = Side::Planned(self.flow_control.get());
-            let first = if kind.lower_ends()[0] >= DIRECT_FIRST_BYTES { planned } else { Side::Plain };
+            let first = Side::first_of_direct(kind, self.flow_control.get(), self.routers_choose);
             let known = self.known.0.get(&self.subject(Paths::Direct, kind));
             let trials = known.map_or(Trials::beginning_with(first), |times| Trials::known(times, first));
             Rc::new(Cell::new(trials.with_flow_controls(matters(kind))))

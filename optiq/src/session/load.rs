@@ -15,9 +15,8 @@
 
 use super::link_probes::{LinkProbe, ProbePace, choose};
 use super::pair_rates::pair_rates;
-use super::planning::{Planned, Planning};
+use super::planning::{Cause, Planned, Planning};
 use super::plans::{Entry, Key};
-use super::trials::Side;
 use crate::busy_links::{self, BusyLink};
 use crate::config::Config;
 use crate::error::Error;
@@ -28,6 +27,7 @@ use optiq_lower::closed_loop::pace::Pace;
 use optiq_lower::closed_loop::steering::{self, Busy, Proposal, Steering};
 use optiq_lower::constants::{CONFIRMATIONS, LATE, LEAST_SHARE, LINK_PROBE_SECONDS};
 use optiq_lower::placement::Placement;
+use optiq_lower::trials::Side;
 use optiq_net::{Background, LinkId, Network, text_file};
 use optiq_solver::Demand;
 use optiq_transport::mpi::Communicator;
@@ -483,7 +483,7 @@ impl Root {
         let network = Arc::clone(&planning.network);
         let demands: Vec<Demand> = last.entry.demands.clone();
         let key = last.key;
-        let run = move || planning.run(&demands, true);
+        let run = move || planning.run(&demands, &Cause::Repeated);
         match std::thread::Builder::new().name("optiq-plan".into()).spawn(run) {
             Ok(thread) => self.making = Some(Making { thread, before_seconds, network, shares, key }),
             Err(error) => {

@@ -4,14 +4,15 @@
 //!
 //! A call either takes the fast path to plain MPI, or begins with one reduction (module `agree`): the worst local status,
 //! whether the arguments of all ranks can be served, how many bytes there are, and a key for the blocks of all ranks, under
-//! which the plan is kept. The `forecast` chooses between the two, only from earlier agreements, and so alike on all ranks.
+//! which the plan is kept. [`optiq_lower::forecast`] chooses between the two, only from earlier agreements, and so alike on all ranks.
 //! Only if there is no plan, the counts are gathered, rank 0 plans and broadcasts the plan, and a second reduction makes sure
 //! that all ranks can use it. So all ranks always do the same, whatever their arguments.
 //!
 //! # Predicted, then measured
 //!
 //! The cost model decides about demands that were never seen. How long calls take travels with later agreements, and
-//! after a trial of each the fastest of plain MPI and planned paths with each flow control serves it (module `trials`).
+//! after a trial of each the fastest of plain MPI and planned paths with each flow control serves it
+//! ([`optiq_lower::trials`]).
 //!
 //! With `OPTIQ_BACKGROUND=measure`, what others leave of each link is measured as well, and plans follow it (module `load`).
 
@@ -25,7 +26,6 @@ mod exchange;
 mod fallback_args;
 mod fast_path;
 mod follow;
-mod forecast;
 mod guess;
 mod i32_counts;
 mod job_surroundings;
@@ -45,7 +45,6 @@ mod small_calls;
 mod state;
 mod tracing;
 mod transfers;
-mod trials;
 
 pub(crate) use arguments::{Arguments, ByMpi, Local, signature};
 pub(crate) use combining::Sides;

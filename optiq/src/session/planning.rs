@@ -1,16 +1,18 @@
 //! What rank 0 does to make a plan, and what it sends out: on its own thread while all wait, or on another one between calls (`load.rs`).
 
+use super::plans::Entry;
 use crate::config::{Config, PlannerChoice};
 use crate::constants::{MOST_PLANNING_SECONDS, PLANNING_PART};
 use crate::error::Error;
 use optiq_lower::constants::LEAST_PLANNING_SECONDS;
-use optiq_lower::decide::{BeforePlanning, Decision, decide, decide_before_planning};
+use optiq_lower::decide::{BeforePlanning, Decision, beats, decide, decide_before_planning, predicted_seconds};
 use optiq_lower::model::CostModel;
 use optiq_net::Network;
 use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_solver::plan;
 use optiq_solver::planner::PlannerName;
 use optiq_solver::{Demand, Plan};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -23,6 +25,16 @@ pub(super) struct Planning {
     pub(super) forwarders: Vec<bool>,
 }
 
+/// Why demands are planned.
+pub(super) enum Cause {
+    /// They were never seen.
+    New,
+    /// They are known to come again.
+    Repeated,
+    /// What serves them was measured to take `seconds`, longer than other paths were predicted to.
+    Slower { entry: Rc<Entry>, seconds: f64 },
+}
+
 /// What rank 0 sends out, and the link bound of what it planned; infinite if plain MPI is to serve.
 pub(super) struct Planned {
     pub(super) bytes: Vec<u8>,
@@ -30,8 +42,8 @@ pub(super) struct Planned {
 }
 
 impl Planning {
-    /// Decides and plans. `again` if the demands are known to come again.
-    pub(super) fn run(&self, demands: &[Demand], again: bool) -> Result<Planned, Error> {
+    /// Decides and plans.
+    pub(super) fn run(&self, demands: &[Demand], cause: &Cause) -> Result<Planned, Error> {
         let start = Instant::now();
         let unplanned = |tag: u8, reason: &str| {
             let bytes = tagged(start, tag, reason.as_bytes());
@@ -39,7 +51,8 @@ impl Planning {
         };
         let Self { network, model, config, .. } = self;
         let direct = direct_seconds(network, demands);
-        match decide_before_planning(demands, direct, &config.decision_options(), model, again) {
+        let options = config.decision_options();
+        match decide_before_planning(demands, direct, &options, model, !matches!(cause, Cause::New)) {
             BeforePlanning::Fallback(reason) => {
                 log::debug!("no plan: {reason}");
                 return unplanned(PLAIN_MPI, &reason);
@@ -51,13 +64,21 @@ impl Planning {
             BeforePlanning::Plan => {}
         }
         let planned = pipeline::run(network, demands, &self.plan_options(demands, direct))?;
-        let (tag, plan) = match decide(&planned.plan, network, &config.decision_options(), model) {
-            // Other paths gain little; what is to be gained over MPI on the fabric's own routes is measured.
-            Decision::Mpi { .. } => (TRIED, direct_plan(network, demands)?),
-            _ => (PLANNED, planned.plan),
+        let plan = planned.plan;
+        let pays = match cause {
+            Cause::Slower { seconds, .. } => beats(&plan, network, &options, model, *seconds),
+            _ => !matches!(decide(&plan, network, &options, model), Decision::Mpi { .. }),
         };
-        let bytes = tagged(start, tag, &plan.to_bytes().map_err(|e| Error::BadPlan(e.to_string()))?);
-        Ok(Planned { bytes, congestion_seconds: plan.congestion_seconds })
+        let (tag, mut rest, plan) = match pays {
+            true => (PLANNED, Vec::new(), plan),
+            // Other paths gain little, it seems; what is to be gained over MPI on the fabric's own routes is measured.
+            false => {
+                let predicted = predicted_seconds(&plan, network, &options, model);
+                (TRIED, predicted.to_le_bytes().to_vec(), direct_plan(network, demands)?)
+            }
+        };
+        rest.extend(plan.to_bytes().map_err(|e| Error::BadPlan(e.to_string()))?);
+        Ok(Planned { bytes: tagged(start, tag, &rest), congestion_seconds: plan.congestion_seconds })
     }
 
     /// `direct` is the demands' link bound on the fabric's own routes, in seconds.
@@ -110,5 +131,6 @@ pub(super) fn tagged(start: Instant, tag: u8, rest: &[u8]) -> Vec<u8> {
 const PLAIN_MPI: u8 = 0;
 pub(super) const PLANNED: u8 = 1;
 pub(super) const LATER: u8 = 2;
-/// A plan of the fabric's own routes, which is tried after plain MPI.
+/// A plan of the fabric's own routes, which is tried after plain MPI; before it stands what other paths are predicted to take, in seconds,
+/// eight bytes.
 pub(super) const TRIED: u8 = 3;

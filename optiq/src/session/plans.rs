@@ -1,11 +1,12 @@
 //! The plan cache of a communicator.
 
-use super::trials::{LinkBounds, Side, Trials};
+use super::planning::Cause;
 use crate::blocks::Blocks;
 use optiq_lower::decide::Decision;
 use optiq_lower::gather::{Gathered, Place};
 use optiq_lower::learned::Paths;
 use optiq_lower::ports::DemandKind;
+use optiq_lower::trials::{LinkBounds, Side, Trials};
 use optiq_net::Fingerprint;
 use optiq_net::fingerprint::Hasher;
 use optiq_solver::Demand;
@@ -35,6 +36,11 @@ pub(super) struct Entry {
     pub(super) kind: Option<(Paths, DemandKind)>,
     /// What it is a plan for; on rank 0, where load is followed.
     pub(super) demands: Vec<Demand>,
+    /// What other paths would take that were predicted to gain too little, in seconds with the agreement; infinite where there are
+    /// none, or where the prediction was found to be wrong.
+    pub(super) predicted_seconds: Cell<f64>,
+    /// What served these demands before MPI was found to be slower than was predicted of this plan.
+    pub(super) replaced: Option<Rc<Entry>>,
 }
 
 impl Entry {
@@ -76,7 +82,36 @@ impl Entry {
             trials: Rc::default(),
             kind: None,
             demands: Vec::new(),
+            predicted_seconds: Cell::new(f64::INFINITY),
+            replaced: None,
         }
+    }
+
+    /// This entry where `cause` is why it was made. Planned paths that are there because what served before is slower are measured
+    /// against that.
+    pub(super) fn in_place_of(mut self, cause: &Cause) -> Self {
+        if let Cause::Slower { entry: before, .. } = cause {
+            // Once is enough.
+            self.predicted_seconds.set(f64::INFINITY);
+            if matches!(self.kind, Some((Paths::Forwarded, _))) {
+                self.trials.set(self.trials.get().with_mpi_of(&before.trials.get()));
+                self.replaced = Some(Rc::clone(before));
+            }
+        }
+        self
+    }
+
+    /// What the fastest side takes by now, in seconds, if other paths are predicted to take less.
+    pub(super) fn slower_than_predicted(&self, min_gain: f64) -> Option<f64> {
+        let (trials, direct) = (self.trials.get(), self.bounds.direct);
+        let loses = trials.loses_to(min_gain, self.predicted_seconds.get() / direct);
+        trials.best_multiple(min_gain).filter(|_| loses).map(|multiple| multiple * direct)
+    }
+
+    /// What it has replaced, if that was faster.
+    pub(super) fn worse_than(&self, min_gain: f64) -> Option<&Rc<Entry>> {
+        let behind = |before: &&Rc<Entry>| self.trials.get().is_behind(min_gain, &before.trials.get());
+        self.replaced.as_ref().filter(behind)
     }
 }
 
@@ -206,13 +241,17 @@ impl Plans {
 
     /// Adds an entry, in place of the one that has this key.
     pub(super) fn add(&mut self, key: Key, entry: Entry) -> Rc<Entry> {
+        self.made += 1;
+        self.put(key, Rc::new(entry))
+    }
+
+    /// The same with an entry that was made before.
+    pub(super) fn put(&mut self, key: Key, entry: Rc<Entry>) -> Rc<Entry> {
         self.entries.retain(|e| e.0 != key);
         if self.entries.len() >= self.limit {
             self.entries.remove(0);
         }
-        let entry = Rc::new(entry);
         self.entries.push((key, Rc::clone(&entry)));
-        self.made += 1;
         entry
     }
 }

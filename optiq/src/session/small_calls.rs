@@ -19,8 +19,9 @@
 
 use crate::constants::{
     CLEAR_SMALL_RATIO, CLEAR_SMALL_USES, FIRST_SMALL_USES, SMALL_OUTLIER, SMALL_TRIAL_CALLS, SURER_SMALL_CALLS,
-    TRIAL_PART, UNCOUNTED_SMALL_USES,
+    UNCOUNTED_SMALL_USES,
 };
+use optiq_lower::constants::TRIAL_PART;
 use std::fmt;
 
 /// Who serves a call.

@@ -2,7 +2,6 @@
 
 use super::combined_state::Combining;
 use super::fast_path::FastPath;
-use super::forecast::Forecast;
 use super::i32_counts::I32Counts;
 use super::outcome::Outcome;
 use super::plans::{KnownFallbacks, Measured, Plans};
@@ -11,6 +10,7 @@ use super::setup::Fabric;
 use crate::config::Config;
 use crate::error::Error;
 use optiq_lower::decide::Decision;
+use optiq_lower::forecast::Forecast;
 use optiq_lower::model::CostModel;
 use optiq_lower::placement::Placement;
 use optiq_net::Network;
@@ -125,7 +125,7 @@ impl Session {
             plans: RefCell::new(Plans::new(config.plans)),
             last: RefCell::new(Last { decision, planned: None, execution: Execution::default() }),
             forecasts,
-            forecast: RefCell::new(Forecast::new()),
+            forecast: RefCell::new(Forecast::default()),
             agreed_at: Cell::new(Instant::now()),
             fast_path: Arc::new(FastPath::new(
                 plain.raw(),

@@ -5,7 +5,7 @@
 //! them. Plans stay in the session's cache for the next time. Without a network, plain messages move them.
 
 use super::outcome::Outcome;
-use super::planning::{PLANNED, direct_seconds, tagged};
+use super::planning::{Cause, PLANNED, direct_seconds, tagged};
 use super::plans::{Entry, Key};
 use super::setup::Fabric;
 use super::state::Session;
@@ -163,7 +163,7 @@ impl Session {
         let (network, placement) = (&*fabric.left(), &fabric.placement);
         self.entry(fabric, messages, send, receive, Some(""), |demands| {
             if !transfers.has_paths() {
-                return self.plan_on_rank_0(fabric, demands, true);
+                return self.plan_on_rank_0(fabric, demands, &Cause::Repeated);
             }
             let start = Instant::now();
             let options = self.planning(fabric).plan_options(demands, direct_seconds(network, demands));

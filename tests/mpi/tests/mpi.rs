@@ -430,6 +430,26 @@ fn ranks_agree_only_where_it_may_pay() {
     std::fs::remove_file(&file).unwrap();
 }
 
+/// The model has planned paths at half of their bound, which is what they save, and MPI at all of its own, on links that nothing reaches:
+/// all that is measured takes longer than was predicted of the plan.
+#[test]
+fn paths_that_were_predicted_to_gain_nothing_are_used_where_all_else_is_slower() {
+    let file = std::env::temp_dir().join(format!("optiq-slower-{}", std::process::id()));
+    let text = "agreement_seconds = 1e-7\nlatency_seconds = 1e-8\nchunk_seconds = 1e-9\nplanned_link_efficiency = 0.5\n\
+                store_and_forward_link_efficiency = 0.5\nmpi_link_efficiency = 1\n";
+    std::fs::write(&file, text).unwrap();
+    let environment = [
+        ("OPTIQ_TOPOLOGY", "torus:7,capacity=100GB/s"),
+        ("OPTIQ_PLACEMENT", "rank"),
+        ("OPTIQ_CALIBRATION", file.to_str().unwrap()),
+    ];
+    let output = passes(7, &["forecasts"], &environment);
+    let counts = output.split("calls [").nth(1).and_then(|rest| rest.split(']').next()).unwrap_or_default();
+    let planned: Vec<usize> = counts.split(", ").filter_map(|n| n.parse().ok()).collect();
+    assert!(planned.len() == 3 && planned[0] == 0 && planned[1] >= 2, "{output}");
+    std::fs::remove_file(&file).unwrap();
+}
+
 /// Plans are found by what all ranks have; a rank's own blocks do not tell several demand sets from each other.
 #[test]
 fn demand_sets_in_turn_are_planned_once() {

@@ -4,7 +4,7 @@
 //! Times are multiples of the link bound on the fabric's own routes, so that demand sets of one kind can share what was measured. All
 //! are maxima over all ranks that every rank was told, so all ranks choose alike.
 //!
-//! Where the plan forwards, or sends large messages directly, planned paths come first. Another side has its first trial as soon as
+//! Where the plan forwards, or sends large messages directly on routes that are known, planned paths come first. Another side has its first trial as soon as
 //! the side that serves may have lost as much, against something that takes no longer than the plan's link bound, as the trial is
 //! taken to cost: whoever rents skis until the rent adds up to the price never pays more than twice what was necessary (A. Karlin,
 //! M. Manasse, L. Rudolph and D. Sleator, "Competitive Snoopy Caching", Algorithmica 3, 1988). With `t` the times of the
@@ -19,26 +19,31 @@
 //! where MPI takes the same routes. Where nothing seems to be lost, a trial waits until a whole use is a hundredth of the time in
 //! calls ([`TRIAL_PART`]). Flow control is tried before MPI where the plan is far from its bound ([`LONG_QUEUES_SHARE`]), after
 //! it otherwise. Times are those that uses really took, outliers included: where packets are lost, one use in two takes several
-//! times as long as the other, and no average that outliers hardly change says so soon. Where small messages go directly, plain
-//! MPI comes first, then the schedule has a trial, unless MPI leaves too little of the link bound. From then on the fastest
+//! times as long as the other, and no average that outliers hardly change says so soon. Where small messages go directly, or routers
+//! choose, plain MPI comes first, then the schedule has a trial, unless MPI leaves too little of the link bound. From then on the fastest
 //! serves. The others get further trials whenever all of these together take no more than a hundredth of the time in calls
 //! ([`TRIAL_PART`]).
+//!
+//! Where other paths were predicted to gain too little, MPI and direct messages are measured, and the prediction for the other paths is
+//! kept: once the faster of both takes `min_gain` times as long as that, the other paths are planned after all
+//! ([`Trials::loses_to`]), and given up again if two uses show that the prediction was wrong ([`Trials::is_behind`]).
 
 use crate::constants::{
-    AVERAGE_WEIGHT, DIRECT_MPI_PRICE, FIRST_DIRECT_TRIAL, FIRST_TRIAL, FLOW_CONTROL_PRICE, LONG_QUEUES_SHARE, OUTLIER,
-    SHORT_QUEUES_SHARE, TRIAL_PART,
+    AVERAGE_WEIGHT, DIRECT_FIRST_BYTES, DIRECT_MPI_PRICE, FIRST_DIRECT_TRIAL, FIRST_TRIAL, FLOW_CONTROL_PRICE,
+    LONG_QUEUES_SHARE, OUTLIER, SHORT_QUEUES_SHARE, TRIAL_PART,
 };
-use optiq_lower::learned::Times;
+use crate::learned::Times;
+use crate::ports::DemandKind;
 use optiq_transport::FlowControl;
 use std::fmt;
 
 /// Link bounds of a demand set, in seconds: no execution is faster.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct LinkBounds {
+pub struct LinkBounds {
     /// On the planned paths.
-    pub(super) planned: f64,
+    pub planned: f64,
     /// On the fabric's own routes; above zero.
-    pub(super) direct: f64,
+    pub direct: f64,
 }
 
 impl LinkBounds {
@@ -56,7 +61,7 @@ impl Default for LinkBounds {
 
 /// Who serves a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub enum Side {
     /// The planned paths, with this flow control.
     Planned(FlowControl),
     /// `MPI_Alltoallv`.
@@ -65,7 +70,17 @@ pub(super) enum Side {
 
 impl Side {
     /// Planned paths as the options say.
-    pub(super) const PLANNED: Self = Self::Planned(FlowControl::LongQueues);
+    pub const PLANNED: Self = Self::Planned(FlowControl::LongQueues);
+
+    /// Who serves direct messages of this kind first; `flow_control` is that of OPTIQ's side. Where routers choose paths, that is MPI: all of its
+    /// messages at once leave them the most to choose from, and OPTIQ's order is for routes that are known.
+    pub fn first_of_direct(kind: DemandKind, flow_control: FlowControl, routers_choose: bool) -> Self {
+        if kind.lower_ends()[0] >= DIRECT_FIRST_BYTES && !routers_choose {
+            Self::Planned(flow_control)
+        } else {
+            Self::Plain
+        }
+    }
 
     /// What a first trial is taken to cost, as a multiple of what the side that serves takes.
     fn price(self, bounds: LinkBounds) -> f64 {
@@ -94,7 +109,7 @@ impl FirstTrial {
 
 /// See the top of the file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Trials {
+pub struct Trials {
     first: Side,
     /// Whether other flow control is tried.
     flow_controls: bool,
@@ -119,7 +134,8 @@ impl Default for Trials {
 }
 
 impl Trials {
-    pub(super) fn beginning_with(first: Side) -> Self {
+    /// Nothing is measured; `first` serves the first uses.
+    pub fn beginning_with(first: Side) -> Self {
         let (planned, plain) = Default::default();
         let (uses, spent, prices, trials_cost) = Default::default();
         Self { first, flow_controls: false, uses, planned, plain, spent, prices, trial: None, trials_cost }
@@ -127,13 +143,19 @@ impl Trials {
 
     /// Trials in which other flow control has its turn too, or not.
     #[must_use]
-    pub(super) fn with_flow_controls(self, flow_controls: bool) -> Self {
+    pub fn with_flow_controls(self, flow_controls: bool) -> Self {
         Self { flow_controls, ..self }
+    }
+
+    /// The same with what `other` trials of the same demands measured of MPI.
+    #[must_use]
+    pub fn with_mpi_of(self, other: &Trials) -> Self {
+        Self { plain: other.plain, ..self }
     }
 
     /// The same from the beginning, with the flow control that was best: what was measured is no longer so.
     #[must_use]
-    pub(super) fn anew(self) -> Self {
+    pub fn anew(self) -> Self {
         let first = match self.first {
             Side::Planned(_) => Side::Planned(self.flow_control()),
             Side::Plain => Side::Plain,
@@ -143,7 +165,7 @@ impl Trials {
 
     /// Trials that go on from what an earlier run measured. With both sides known, there is no first trial; with one, the other one has
     /// it as if this run had measured that; with none, they begin with `first`.
-    pub(super) fn known(times: &Times, first: Side) -> Self {
+    pub fn known(times: &Times, first: Side) -> Self {
         let planned = Side::Planned(times.flow_control);
         let (first, uses) = match (times.optiq_bounds, times.mpi_bounds) {
             (Some(_), Some(_)) => (planned, FIRST_TRIAL + 1),
@@ -158,7 +180,7 @@ impl Trials {
     }
 
     /// What was measured by now; the time of planned paths is that with the flow control that is fastest, calls are those with any.
-    pub(super) fn times(&self) -> Times {
+    pub fn times(&self) -> Times {
         let flow_control = self.flow_control();
         let optiq_calls = self.planned.iter().fold(0, |calls: u32, average| calls.saturating_add(average.times));
         Times {
@@ -178,7 +200,7 @@ impl Trials {
     }
 
     /// The flow control with which planned paths are fastest, as far as known.
-    pub(super) fn flow_control(&self) -> FlowControl {
+    pub fn flow_control(&self) -> FlowControl {
         let known = |f: &FlowControl| Some((self.planned[f.index()].seconds?, *f));
         let fastest = FlowControl::ALL.iter().filter_map(known).min_by(|a, b| a.0.total_cmp(&b.0));
         match (fastest, self.first) {
@@ -188,13 +210,13 @@ impl Trials {
     }
 
     /// The flow control that was found to be faster than another one.
-    pub(super) fn proven_flow_control(&self) -> Option<FlowControl> {
+    pub fn proven_flow_control(&self) -> Option<FlowControl> {
         let measured = self.planned.iter().filter(|average| average.seconds.is_some()).count();
         (measured > 1).then(|| self.flow_control())
     }
 
     /// The fastest side, as far as known. Planned paths must be `min_gain` times faster.
-    pub(super) fn best(&self, min_gain: f64) -> Side {
+    pub fn best(&self, min_gain: f64) -> Side {
         let planned = Side::Planned(self.flow_control());
         match (self.average(planned).seconds, self.plain.seconds) {
             (Some(seconds), Some(plain)) if plain < seconds * min_gain => Side::Plain,
@@ -203,8 +225,28 @@ impl Trials {
         }
     }
 
+    /// What the fastest side takes, as far as known, as a multiple of the link bound on the fabric's own routes; none before two uses of
+    /// it, as the first one may have opened connections.
+    pub fn best_multiple(&self, min_gain: f64) -> Option<f64> {
+        let average = self.average(self.best(min_gain));
+        average.seconds.filter(|_| average.times >= 2)
+    }
+
+    /// Whether the fastest side, of those measured and MPI among them, takes `min_gain` times as long as other paths are predicted to.
+    pub fn loses_to(&self, min_gain: f64, predicted_multiple: f64) -> bool {
+        self.plain.seconds.is_some()
+            && self.best_multiple(min_gain).is_some_and(|best| predicted_multiple * min_gain < best)
+    }
+
+    /// Whether even the fastest side is slower than that of `before`, which these have replaced.
+    pub fn is_behind(&self, min_gain: f64, before: &Trials) -> bool {
+        let measured = |trials: &Trials| trials.average(trials.best(min_gain)).seconds;
+        let planned = self.average(Side::Planned(self.flow_control()));
+        planned.times >= 2 && measured(self).zip(measured(before)).is_some_and(|(now, then)| then * min_gain < now)
+    }
+
     /// Whether plain MPI serves for a long time to come.
-    pub(super) fn is_settled_on_plain(&self, min_gain: f64, bounds: LinkBounds) -> bool {
+    pub fn is_settled_on_plain(&self, min_gain: f64, bounds: LinkBounds) -> bool {
         self.best(min_gain) == Side::Plain
             && (!self.has_room(min_gain, bounds) || self.untried(bounds).all(|side| side == Side::Plain))
     }
@@ -238,7 +280,7 @@ impl Trials {
     }
 
     /// Who serves the next use.
-    pub(super) fn next(&mut self, min_gain: f64, bounds: LinkBounds) -> Side {
+    pub fn next(&mut self, min_gain: f64, bounds: LinkBounds) -> Side {
         let best = self.best(min_gain);
         let uses = self.uses;
         self.uses = self.uses.saturating_add(1);
@@ -246,7 +288,11 @@ impl Trials {
             Side::Planned(_) => FIRST_TRIAL,
             Side::Plain => FIRST_DIRECT_TRIAL,
         };
-        let Some(seconds) = self.average(best).seconds.filter(|_| uses >= first_trial) else { return best };
+        if uses < first_trial {
+            // Also where MPI's time is known from before: one use may have opened connections.
+            return self.first;
+        }
+        let Some(seconds) = self.average(best).seconds else { return best };
         let room = self.has_room(min_gain, bounds);
         let untried = self.untried(bounds).find(|side| *side == Side::Plain || room);
         let planned_known = self.planned.iter().any(|average| average.seconds.is_some());
@@ -279,7 +325,7 @@ impl Trials {
     }
 
     /// What a use took, as a multiple of the link bound on the fabric's own routes.
-    pub(super) fn record(&mut self, side: Side, multiple: f64) {
+    pub fn record(&mut self, side: Side, multiple: f64) {
         self.spent += multiple;
         if let Some(trial) = self.trial.take_if(|trial| trial.side == side) {
             self.prices -= trial.refund(multiple);
@@ -434,6 +480,38 @@ mod tests {
         // MPI was never tried: nine calls may have lost more than a trial costs, or less.
         assert_eq!(serve(None, Some(1.2)), [false, true, true, true]);
         assert_eq!(serve(None, Some(1.02)), [true; 4]);
+    }
+
+    /// MPI takes 1.5 and direct messages 1.4 of the bound: paths that were predicted to take 1.3 are planned, and given up if they take
+    /// more than 1.4 themselves.
+    #[test]
+    fn other_paths_get_their_turn_when_all_else_is_slower() {
+        let (direct, flow_control) = (Side::PLANNED, FlowControl::default());
+        let mut before = Trials::beginning_with(Side::Plain);
+        before.record(Side::Plain, 1.5);
+        assert!(!before.loses_to(1.05, 0.1), "one use may have opened connections");
+        before.record(direct, 1.4);
+        before.record(direct, 1.4);
+        assert!(before.loses_to(1.05, 1.3) && !before.loses_to(1.05, 1.35) && !before.loses_to(1.05, f64::INFINITY));
+        let with = |planned: f64| {
+            let mut trials = Trials::beginning_with(Side::Planned(flow_control)).with_mpi_of(&before);
+            assert!(!trials.is_behind(1.05, &before), "nothing is measured");
+            trials.record(direct, 9.0);
+            assert!(!trials.is_behind(1.05, &before), "one use may have opened connections");
+            trials.record(direct, planned);
+            (trials.is_behind(1.05, &before), trials.best(1.05))
+        };
+        assert_eq!(with(1.3), (false, direct));
+        assert_eq!(with(1.42), (false, direct), "as fast as what it has replaced");
+        assert_eq!(
+            with(1.45),
+            (true, Side::Plain),
+            "less than 1.05 times as fast as MPI, which is slower than direct messages"
+        );
+        assert_eq!(with(1.6), (true, Side::Plain));
+        let mut only_direct = Trials::default();
+        (0..3).for_each(|_| only_direct.record(direct, 9.0));
+        assert!(!only_direct.loses_to(1.05, 1.0), "MPI was not measured");
     }
 
     #[test]

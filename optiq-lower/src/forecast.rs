@@ -22,7 +22,7 @@ use crate::constants::{
 
 /// What a call turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CallClass {
+pub enum CallClass {
     /// Plain MPI served it, agreed upon or not.
     Fallback,
     /// Planned paths served it, or could have.
@@ -34,23 +34,24 @@ const LONGEST_PERIOD: u32 = u128::BITS / 2;
 
 /// What an agreement told all ranks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Agreed {
-    pub(super) class: CallClass,
+pub struct Agreed {
+    /// What the call turned out to be.
+    pub class: CallClass,
     /// Whether a rank had large messages in a call that was not agreed upon.
-    pub(super) misprediction: bool,
+    pub misprediction: bool,
     /// Whether a plan will be made if the same demands come at once again.
-    pub(super) later: bool,
+    pub later: bool,
     /// Longest time per call over all ranks since the last agreement, work of the program between calls included.
-    pub(super) seconds_per_call: f64,
+    pub seconds_per_call: f64,
     /// What planning this call took.
-    pub(super) planning_seconds: f64,
+    pub planning_seconds: f64,
     /// What an agreement takes.
-    pub(super) agreement_seconds: f64,
+    pub agreement_seconds: f64,
 }
 
 /// See the top of the file.
 #[derive(Debug)]
-pub(super) struct Forecast {
+pub struct Forecast {
     /// The latest calls, the last one in bit 0: whether they were planned. A call that was never made was not.
     history: u128,
     /// Calls that were made, as far as they are remembered.
@@ -67,8 +68,8 @@ pub(super) struct Forecast {
     postponed: u32,
 }
 
-impl Forecast {
-    pub(super) fn new() -> Self {
+impl Default for Forecast {
+    fn default() -> Self {
         Self {
             history: 0,
             calls: 0,
@@ -80,9 +81,11 @@ impl Forecast {
             postponed: 0,
         }
     }
+}
 
+impl Forecast {
     /// What an agreement has told; the same on all ranks. Returns how many calls go to plain MPI before the next one.
-    pub(super) fn learn(&mut self, agreed: Agreed) -> u64 {
+    pub fn learn(&mut self, agreed: Agreed) -> u64 {
         self.remember(1);
         self.history |= u128::from(agreed.class == CallClass::Planned);
         if agreed.class == CallClass::Planned {
@@ -114,7 +117,7 @@ impl Forecast {
     }
 
     /// Whether the latest agreed calls were not planned, and more are expected that are not.
-    pub(super) fn is_unplanned(&self) -> bool {
+    pub fn is_unplanned(&self) -> bool {
         self.unplanned >= UNPLANNED_CALLS
     }
 
@@ -164,7 +167,7 @@ mod tests {
 
     /// Numbers of the calls, of `n`, that were agreed upon, where `class` says what each would turn out to be.
     fn run(n: usize, class: impl Fn(usize) -> CallClass) -> Vec<usize> {
-        let mut forecast = Forecast::new();
+        let mut forecast = Forecast::default();
         let (mut misprediction, mut skip) = (false, 0);
         let mut asked = Vec::new();
         for i in 0..n {
@@ -228,7 +231,7 @@ mod tests {
 
     #[test]
     fn long_calls_are_asked_about_often_and_planning_in_vain_seldom() {
-        let mut forecast = Forecast::new();
+        let mut forecast = Forecast::default();
         for _ in 0..20 {
             forecast.learn(Agreed { seconds_per_call: 0.05, ..agreed(CallClass::Fallback) });
         }
@@ -239,7 +242,7 @@ mod tests {
 
     #[test]
     fn agreements_in_vain_take_little_of_the_time() {
-        let mut forecast = Forecast::new();
+        let mut forecast = Forecast::default();
         let costly = Agreed { seconds_per_call: 2e-3, agreement_seconds: 1e-3, ..agreed(CallClass::Fallback) };
         let skips: Vec<u64> = (0..12).map(|_| forecast.learn(costly)).collect();
         // Three to be sure, then half as often each time, until an agreement of 1 ms stands beside 250 calls of 2 ms, which
@@ -255,7 +258,7 @@ mod tests {
 
     #[test]
     fn what_will_be_planned_when_it_comes_again_is_waited_for_but_not_for_ever() {
-        let mut forecast = Forecast::new();
+        let mut forecast = Forecast::default();
         let later = Agreed { later: true, ..agreed(CallClass::Fallback) };
         assert!((0..LONGEST_PERIOD).all(|_| forecast.learn(later) == 0));
         assert!(forecast.learn(later) > 0);
@@ -265,7 +268,7 @@ mod tests {
 
     #[test]
     fn mispredictions_in_vain_are_forgotten() {
-        let mut forecast = Forecast::new();
+        let mut forecast = Forecast::default();
         let (mut asked, mut calls) = (0, 0);
         while calls < 10_000 {
             asked += 1;
