@@ -80,9 +80,10 @@ impl Circumstances {
         let build = self.checkout.as_ref().map(Checkout::to_string).or_else(|| self.optiq_build.clone());
         let is_busy = self.load_average.is_some_and(|load| load >= BUSY);
         format!(
-            "Made on {}. Machine: {} cores ({}), {}, load average {} at the start{}. OPTIQ {}{}{}.",
+            "Made on {}. Machine: {} core{} ({}), {}, load average {} at the start{}. OPTIQ {}{}{}.",
             self.date,
             self.processors,
+            if self.processors == 1 { "" } else { "s" },
             self.processor,
             if self.system.is_empty() { "system unknown" } else { &self.system },
             self.load_average.map_or("unknown".into(), |load| format!("{load:.2}")),
