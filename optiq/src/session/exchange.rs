@@ -3,8 +3,8 @@
 use super::agree::{Agreement, Offer};
 use super::arguments::{ByMpi, Local};
 use super::outcome::Outcome;
-use super::planning::{Cause, LATER, PLANNED, TRIED};
-use super::plans::{Entry, Measured, Staged};
+use super::planning::{LATER, PLANNED, TRIED};
+use super::plans::{Cause, Entry, Measured, Staged};
 use super::setup::Fabric;
 use super::state::Session;
 use crate::blocks::Blocks;

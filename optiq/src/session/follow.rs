@@ -1,8 +1,8 @@
 //! What a session does with the load of links that it measures (`load.rs`), between its agreement and its plan.
 
 use super::load::{LoadFollower, News};
-use super::planning::{Cause, Planning};
-use super::plans::Key;
+use super::planning::Planning;
+use super::plans::{Cause, Key};
 use super::setup::Fabric;
 use super::state::Session;
 use crate::busy_links::BusyLink;

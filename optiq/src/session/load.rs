@@ -15,8 +15,8 @@
 
 use super::link_probes::{LinkProbe, ProbePace, choose};
 use super::pair_rates::pair_rates;
-use super::planning::{Cause, Planned, Planning};
-use super::plans::{Entry, Key};
+use super::planning::{Planned, Planning};
+use super::plans::{Cause, Entry, Key};
 use crate::busy_links::{self, BusyLink};
 use crate::config::Config;
 use crate::error::Error;

@@ -1,6 +1,6 @@
 //! What rank 0 does to make a plan, and what it sends out: on its own thread while all wait, or on another one between calls (`load.rs`).
 
-use super::plans::Entry;
+use super::plans::Cause;
 use crate::config::{Config, PlannerChoice};
 use crate::constants::{MOST_PLANNING_SECONDS, PLANNING_PART};
 use crate::error::Error;
@@ -12,7 +12,6 @@ use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_solver::plan;
 use optiq_solver::planner::PlannerName;
 use optiq_solver::{Demand, Plan};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -23,16 +22,6 @@ pub(super) struct Planning {
     pub(super) config: Config,
     /// A host without a rank cannot forward.
     pub(super) forwarders: Vec<bool>,
-}
-
-/// Why demands are planned.
-pub(super) enum Cause {
-    /// They were never seen.
-    New,
-    /// They are known to come again.
-    Repeated,
-    /// What serves them was measured to take `seconds`, longer than other paths were predicted to.
-    Slower { entry: Rc<Entry>, seconds: f64 },
 }
 
 /// What rank 0 sends out, and the link bound of what it planned; infinite if plain MPI is to serve.

@@ -1,6 +1,5 @@
 //! The plan cache of a communicator.
 
-use super::planning::Cause;
 use crate::blocks::Blocks;
 use optiq_lower::decide::Decision;
 use optiq_lower::gather::{Gathered, Place};
@@ -14,6 +13,16 @@ use optiq_transport::{FlowControl, Rank, Schedule};
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// Why demands are planned.
+pub(super) enum Cause {
+    /// They were never seen.
+    New,
+    /// They are known to come again.
+    Repeated,
+    /// What serves them was measured to take `seconds`, longer than other paths were predicted to.
+    Slower { entry: Rc<Entry>, seconds: f64 },
+}
 
 /// What was decided for a demand set, as one rank needs it.
 pub(super) struct Entry {

@@ -5,8 +5,8 @@
 //! them. Plans stay in the session's cache for the next time. Without a network, plain messages move them.
 
 use super::outcome::Outcome;
-use super::planning::{Cause, PLANNED, direct_seconds, tagged};
-use super::plans::{Entry, Key};
+use super::planning::{PLANNED, direct_seconds, tagged};
+use super::plans::{Cause, Entry, Key};
 use super::setup::Fabric;
 use super::state::Session;
 use crate::blocks::Blocks;
