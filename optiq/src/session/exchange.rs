@@ -165,7 +165,7 @@ impl Session {
             before.predicted_seconds.set(f64::INFINITY);
             entry = plans.put(agreement.key, Rc::clone(before));
         }
-        // Given up where OPTIQ must serve, as only then is something else measured.
+        // Where OPTIQ must serve, nothing else is measured, and nothing to be slower than.
         let may_choose = self.config.may_fall_back() && agreement.countable;
         match entry.slower_than_predicted(min_gain).filter(|_| may_choose) {
             _ if entry.later => Found::Plan(Cause::Repeated),
