@@ -412,6 +412,12 @@ fn slow_links(name: &str) -> std::path::PathBuf {
     file
 }
 
+/// How many small calls, large ones, and calls of both in turn went along planned paths, as `forecasts` prints it.
+fn planned_calls(output: &str) -> Vec<usize> {
+    let counts = output.split("calls [").nth(1).and_then(|rest| rest.split(']').next()).unwrap_or_default();
+    counts.split(", ").filter_map(|n| n.parse().ok()).collect()
+}
+
 #[test]
 fn ranks_agree_only_where_it_may_pay() {
     let file = slow_links("calibration");
@@ -421,8 +427,7 @@ fn ranks_agree_only_where_it_may_pay() {
         ("OPTIQ_CALIBRATION", file.to_str().unwrap()),
     ];
     let output = passes(7, &["forecasts"], &environment);
-    let counts = output.split("calls [").nth(1).and_then(|rest| rest.split(']').next()).unwrap_or_default();
-    let planned: Vec<usize> = counts.split(", ").filter_map(|n| n.parse().ok()).collect();
+    let planned = planned_calls(&output);
     // Which of both is faster on this machine is measured, and not asserted; that plans are tried is.
     assert!(planned.len() == 3 && planned[0] == 0 && planned[1] > 0, "{output}");
     std::fs::write(&file, "agreement_seconds = often\n").unwrap();
@@ -444,8 +449,7 @@ fn paths_that_were_predicted_to_gain_nothing_are_used_where_all_else_is_slower()
         ("OPTIQ_CALIBRATION", file.to_str().unwrap()),
     ];
     let output = passes(7, &["forecasts"], &environment);
-    let counts = output.split("calls [").nth(1).and_then(|rest| rest.split(']').next()).unwrap_or_default();
-    let planned: Vec<usize> = counts.split(", ").filter_map(|n| n.parse().ok()).collect();
+    let planned = planned_calls(&output);
     assert!(planned.len() == 3 && planned[0] == 0 && planned[1] >= 2, "{output}");
     std::fs::remove_file(&file).unwrap();
 }
