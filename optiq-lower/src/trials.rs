@@ -34,6 +34,7 @@ use crate::constants::{
 };
 use crate::learned::Times;
 use crate::ports::DemandKind;
+use optiq_solver::Plan;
 use optiq_transport::FlowControl;
 use std::fmt;
 
@@ -47,6 +48,11 @@ pub struct LinkBounds {
 }
 
 impl LinkBounds {
+    /// Those of the demands of a plan.
+    pub fn of(plan: &Plan) -> Self {
+        Self { planned: plan.congestion_seconds, direct: plan.direct_congestion_seconds.max(f64::MIN_POSITIVE) }
+    }
+
     /// That of the planned paths, as a multiple of that of the fabric's own routes.
     fn relative(self) -> f64 {
         self.planned / self.direct

@@ -133,10 +133,9 @@ impl Session {
             self.learn(&agreement, CallClass::Fallback, false, 0.0)?;
             return Ok((agreement, None));
         }
-        let (planning_seconds, entry) = match self.found(&agreement) {
+        let (planning_seconds, entry) = match self.found(&agreement, repeated) {
             Found::Entry(entry) => (0.0, entry),
             Found::Plan(cause) => {
-                let cause = if repeated && matches!(cause, Cause::New) { Cause::Repeated } else { cause };
                 let made = self.plan(fabric, &agreement, send, receive, cause)?;
                 (made.planning_seconds, made)
             }
@@ -154,10 +153,13 @@ impl Session {
         Ok((agreement, Some(entry)))
     }
 
-    /// What there is for the demands that were agreed upon; the same on all ranks, as measured times are.
-    fn found(&self, agreement: &Agreement) -> Found {
+    /// What there is for the demands that were agreed upon; the same on all ranks, as measured times are. `repeated` as in
+    /// [`Session::prepare`].
+    fn found(&self, agreement: &Agreement, repeated: bool) -> Found {
         let (mut plans, min_gain) = (self.plans.borrow_mut(), self.config.min_gain);
-        let Some(mut entry) = plans.take(agreement.key) else { return Found::Plan(Cause::New) };
+        let Some(mut entry) = plans.take(agreement.key) else {
+            return Found::Plan(if repeated { Cause::Repeated } else { Cause::New });
+        };
         if let Some(before) = entry.worse_than(min_gain) {
             if self.rank() == Rank(0) {
                 log::debug!("planned paths take longer than was predicted: {}", entry.trials.get());
@@ -347,10 +349,7 @@ impl Session {
         let entry = Entry { planning_seconds, staged, ..Entry::new(decision, Some(schedule)) };
         let Some(plan) = plan else { return Ok(entry) };
         let demands = if self.rank() == Rank(0) && fabric.load.is_some() { plan.demands.clone() } else { Vec::new() };
-        let bounds = LinkBounds {
-            planned: plan.congestion_seconds,
-            direct: plan.direct_congestion_seconds.max(f64::MIN_POSITIVE),
-        };
+        let bounds = LinkBounds::of(&plan);
         let kind = PortLoads::new(&plan.demands).kind();
         let (paths, trials) = match tag {
             TRIED => (Paths::Direct, fabric.learning.direct(kind)),
