@@ -118,7 +118,8 @@ pub struct Search {
     #[arg(long, default_value = "auto", value_parser = k, allow_hyphen_values = true)]
     pub k: K,
     /// How they are found: yen (the k shortest), diverse (through all pairs of ports), via (direct or through one other
-    /// host), or auto (diverse where hosts are joined directly, via with switches)
+    /// host), priced (those that a plan of the planner optimal for all demands puts most bytes on), or auto (diverse where hosts
+    /// are joined directly, via with switches)
     #[arg(long, value_name = "METHOD", default_value = "auto")]
     pub method: CandidateMethod,
 }

@@ -168,8 +168,11 @@ pub enum PlanError {
         feature: &'static str,
     },
     /// No candidate method has this name.
-    #[error("there is no candidate method \"{0}\"; the methods are auto, diverse, via and yen")]
+    #[error("there is no candidate method \"{0}\"; the methods are auto, diverse, priced, via and yen")]
     UnknownMethod(String),
+    /// Paths are to be priced, and there is no plan to price them for.
+    #[error("candidate method priced makes a plan of all demands to find paths, and is not for pairs alone")]
+    PricedWithoutPlan,
     /// The planner was called without candidates.
     #[error("planner {0} chooses among candidate paths, but none were given")]
     NoCandidates(&'static str),

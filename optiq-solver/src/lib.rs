@@ -33,6 +33,7 @@ mod parallel;
 pub mod pipeline;
 pub mod plan;
 pub mod planner;
+mod priced;
 mod problem;
 mod progress;
 pub mod report;

@@ -17,6 +17,7 @@ use crate::plan::{self, Flow, MANY, PLAN_VERSION, Plan};
 use crate::planner::optimal::{GAP, Optimal, SLACK};
 use crate::planner::scale;
 use crate::planner::{self, Planner, PlannerName, PlannerOptions};
+use crate::priced;
 use crate::problem::{Assignment, Problem, Share};
 use crate::progress::Progress;
 use crate::report::Report;
@@ -162,6 +163,26 @@ pub fn announcement(net: &Network, demands: &[Demand], options: &PlanOptions) ->
     let limit = options.time_limit.filter(|_| options.planner == PlannerName::Optimal);
     let estimate = || Estimate::new(net, demands, options.k_for(net, demands), options.planner);
     Ok(limit.and_then(|limit| estimate().announcement(limit)))
+}
+
+/// At most `k` candidate paths for every demand by any method; [`Candidates::generate`] knows those that look at pairs alone.
+///
+/// # Errors
+/// Those of [`Candidates::generate`], and of the planner `optimal` for [`CandidateMethod::Priced`].
+pub fn candidates(
+    net: &Network,
+    demands: &[Demand],
+    k: usize,
+    method: CandidateMethod,
+) -> Result<Candidates, PlanError> {
+    if method != CandidateMethod::Priced {
+        return Candidates::generate(net, demands, k, method);
+    }
+    check_k(k)?;
+    let initial = PlanOptions::default().k_for(net, demands);
+    priced::candidates(Problem::new(net, demands, None)?, k, || {
+        Candidates::generate(net, demands, initial, CandidateMethod::Auto)
+    })
 }
 
 /// [`run`] with candidate paths that are at hand, for these demands or more; `None` finds or reads them as the
@@ -330,16 +351,26 @@ impl Stage<'_> {
             self.timings.candidates_seconds += rearranging.elapsed().as_secs_f64();
         }
         let planning = Instant::now();
-        let search = LazyCandidates::new(move || {
-            estimate.check_memory_of_candidates()?;
-            usable(Candidates::generate_until(net, demands, k, options.method, deadline.part(SEARCHING))?)
-        });
         let problem = Problem::new(net, demands, given.as_deref())?.with_forwarders(forwarders).with_deadline(deadline);
-        let problem = if self.planner.needs_candidates() { problem.with_search(&search) } else { problem };
         let problem = match base {
             Some(base) => problem.with_base(base)?,
             None => problem,
         };
+        let search = LazyCandidates::new(move || {
+            estimate.check_memory_of_candidates()?;
+            let found = |k: usize, method: CandidateMethod| {
+                usable(Candidates::generate_until(net, demands, k, method, deadline.part(SEARCHING))?)
+            };
+            match (options.method, options.planner) {
+                (CandidateMethod::Priced, PlannerName::Optimal) => found(k, CandidateMethod::Auto),
+                (CandidateMethod::Priced, _) => {
+                    let own = PlanOptions { k: None, planner: PlannerName::Optimal, ..options.clone() };
+                    priced::candidates(problem, k, || found(own.k_for(net, demands), CandidateMethod::Auto))
+                }
+                (method, _) => found(k, method),
+            }
+        });
+        let problem = if self.planner.needs_candidates() { problem.with_search(&search) } else { problem };
         let assignment = self.planner.assign(&problem)?;
         self.timings.candidates_seconds += search.seconds();
         self.timings.plan_seconds += planning.elapsed().as_secs_f64() - search.seconds();

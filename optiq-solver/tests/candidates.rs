@@ -8,6 +8,7 @@ use optiq_net::random::SplitMix64;
 use optiq_net::{DimensionOrder, LinkId, Network, NodeId, Routing, Ties, Zone};
 use optiq_solver::candidates::yen::{Query, Yen};
 use optiq_solver::candidates::{PathBuffer, diverse::MAX_DETOUR, file};
+use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_solver::{CandidateMethod, Candidates, Demand, PathFileError, PlanError, demands, legs};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -360,4 +361,52 @@ fn templates_are_shared_and_threads_change_nothing() {
         let one = Candidates::generate(&mesh, &all[i..=i], 20, CandidateMethod::Auto).unwrap();
         assert!(one.paths(0).eq(candidates.paths(i)));
     }
+}
+
+/// Priced candidates are few and enough: any planner over at most `k` of them can do what `optimal` does, where that uses no more.
+#[test]
+fn priced_candidates_carry_what_is_optimal() {
+    // By hand: hosts 0 to 3 of the 4x4 torus, a whole ring, send 2 MiB each, and 2 links of each leave the ring: 1 MiB on each link.
+    // On a star nothing is to be chosen.
+    for (spec, pattern, k, optimum) in [
+        ("torus:4x4", "pattern:disjoint", 8, (1 << 20) as f64),
+        ("star:5", "pattern:alltoall", 2, 4.0 * (1 << 20) as f64),
+    ] {
+        let net = net(spec);
+        let all = demands::parse(pattern, &net, 1 << 20).unwrap();
+        let found = pipeline::candidates(&net, &all, k, CandidateMethod::Priced).unwrap();
+        assert_eq!((found.method(), found.k()), (CandidateMethod::Priced, k));
+        for (i, d) in all.iter().enumerate() {
+            let paths: Vec<&[LinkId]> = found.paths(i).collect();
+            assert!((1..=k).contains(&paths.len()));
+            let mut own = Vec::new();
+            net.route(d.src, d.dst, &mut own).unwrap();
+            assert!(paths.contains(&own.as_slice()));
+            for path in paths {
+                check_path(&net, d.src, d.dst, path);
+            }
+        }
+        let options = PlanOptions { method: CandidateMethod::Priced, k: Some(k), ..PlanOptions::default() };
+        let planned = pipeline::run(&net, &all, &options).unwrap();
+        assert!(planned.report.bytes_per_link_max <= optimum * 1.02, "{spec}: {}", planned.report.bytes_per_link_max);
+        #[cfg(feature = "highs")]
+        {
+            let options = PlanOptions { planner: optiq_solver::PlannerName::LinearProgram, ..options };
+            let worst = pipeline::run(&net, &all, &options).unwrap().report.bytes_per_link_max;
+            assert!((optimum..=optimum * 1.02).contains(&worst), "{spec}: {worst}");
+        }
+    }
+    let net = net("torus:4x4");
+    let all = demands::parse("pattern:disjoint", &net, 1).unwrap();
+    let refused = Candidates::generate(&net, &all, 4, CandidateMethod::Priced).unwrap_err();
+    assert_eq!(refused, PlanError::PricedWithoutPlan);
+    // Without bytes there is nothing to price: the fabric's own routes.
+    let empty: Vec<Demand> = all.iter().map(|d| Demand { bytes: 0, ..*d }).collect();
+    let found = pipeline::candidates(&net, &empty, 4, CandidateMethod::Priced).unwrap();
+    assert!((0..empty.len()).all(|i| found.count(i) == 1));
+    // And they are kept in a file as others are.
+    let found = pipeline::candidates(&net, &all, 4, CandidateMethod::Priced).unwrap();
+    let again = file::read_from("p", text(&net, &found).as_bytes(), &net).unwrap();
+    assert_eq!(again.method(), CandidateMethod::Priced);
+    assert!((0..all.len()).all(|i| again.paths(i).eq(found.paths(i))));
 }

@@ -94,7 +94,7 @@ impl Arguments {
         let demands = self.pairs(&net, &progress)?;
         progress.now(format!("finding candidate paths for {}", table::count(demands.len(), "demand")));
         let start = Instant::now();
-        let found = Candidates::generate(&net, &demands, self.search.k.0.unwrap_or(pipeline::K), self.search.method)?;
+        let found = pipeline::candidates(&net, &demands, self.search.k.0.unwrap_or(pipeline::K), self.search.method)?;
         let candidates_seconds = start.elapsed().as_secs_f64();
         if let Some(target) = &target {
             progress.now("writing the path file");

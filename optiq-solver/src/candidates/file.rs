@@ -110,7 +110,7 @@ pub fn read_from(name: &str, input: impl BufRead, net: &Network) -> Result<Candi
     }
     let method = match lines.header("method")?.parse() {
         Ok(method) if method != CandidateMethod::Auto => method,
-        _ => return Err(lines.bad("the method is none of diverse, via and yen".into())),
+        _ => return Err(lines.bad("the method is none of diverse, priced, via and yen".into())),
     };
     let k = match lines.header("k")?.parse::<usize>() {
         Ok(k) if (1..=MAX_K).contains(&k) => k,

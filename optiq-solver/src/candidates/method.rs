@@ -21,6 +21,9 @@ pub enum CandidateMethod {
     Diverse,
     /// The fabric's own routes and detours through one intermediate host, [`super::via`].
     Via,
+    /// The paths that a plan of `optimal` puts most bytes on: for these demands, not for pairs alone. Found by
+    /// [`crate::pipeline::candidates`]; `optimal` itself, which finds such paths on its way, begins with those of `Auto`.
+    Priced,
 }
 
 impl CandidateMethod {
@@ -41,6 +44,7 @@ impl fmt::Display for CandidateMethod {
             CandidateMethod::Yen => "yen",
             CandidateMethod::Diverse => "diverse",
             CandidateMethod::Via => "via",
+            CandidateMethod::Priced => "priced",
         })
     }
 }
@@ -53,6 +57,7 @@ impl FromStr for CandidateMethod {
             "yen" => Ok(CandidateMethod::Yen),
             "diverse" => Ok(CandidateMethod::Diverse),
             "via" => Ok(CandidateMethod::Via),
+            "priced" => Ok(CandidateMethod::Priced),
             other => Err(PlanError::UnknownMethod(other.to_owned())),
         }
     }

@@ -52,7 +52,7 @@ impl Candidates {
     /// # Errors
     /// [`PlanError::K`] for `k` outside of `1..=MAX_K`; [`PlanError::Unconnected`] for a pair without a route;
     /// [`PlanError::NoSuchHost`], [`PlanError::SelfDemand`] and [`PlanError::Overflow`] for demands that do not fit
-    /// the network; [`PlanError::TooManyPaths`] beyond [`MAX_PATHS`].
+    /// the network; [`PlanError::TooManyPaths`] beyond [`MAX_PATHS`]; [`PlanError::PricedWithoutPlan`] for that method.
     pub fn generate(net: &Network, demands: &[Demand], k: usize, method: CandidateMethod) -> Result<Self, PlanError> {
         Self::generate_until(net, demands, k, method, Deadline::NEVER)
     }
@@ -70,6 +70,9 @@ impl Candidates {
         }
         check_demands(net, demands)?;
         let method = method.resolve(net);
+        if method == CandidateMethod::Priced {
+            return Err(PlanError::PricedWithoutPlan);
+        }
         let pairs: Vec<_> = demands.iter().map(|d| (d.src, d.dst)).collect();
         let network = net.fingerprint();
         let too_many = || PlanError::TooManyPaths { demands: demands.len(), k, max: MAX_PATHS };
@@ -117,6 +120,28 @@ impl Candidates {
         };
         let table = PathTable { rows: rows.iter().map(row).collect(), stored: found.paths };
         Ok(Self::from_table((network, k, method), pairs, table))
+    }
+
+    /// Paths that were found for each pair of `demands`, at most `k`, by `method`. Pairs that `paths` lacks have none.
+    pub(crate) fn from_paths(
+        net: &Network,
+        demands: &[Demand],
+        (k, method): (usize, CandidateMethod),
+        paths: &BTreeMap<(NodeId, NodeId), PathBuffer>,
+    ) -> Self {
+        let pairs: Vec<_> = demands.iter().map(|d| (d.src, d.dst)).collect();
+        let (order, rows) = distinct(&pairs);
+        let mut stored = PathBuffer::new();
+        let mut ranges = Vec::with_capacity(order.len());
+        for d in order {
+            let start = stored.len() as u32;
+            if let Some(found) = paths.get(&pairs[d]) {
+                stored.append(found);
+            }
+            ranges.push(start..stored.len() as u32);
+        }
+        let rows = rows.iter().map(|&row| ranges[row as usize].clone()).collect();
+        Self::from_table((net.fingerprint(), k, method), pairs, PathTable { rows, stored })
     }
 
     /// The candidates for `demands`, which may be fewer than, or in another order than those that the paths were

@@ -70,7 +70,7 @@ struct InfoDocument {
     topology_options: Vec<&'static str>,
     routings: Vec<&'static str>,
     patterns: [&'static str; 7],
-    candidate_methods: [&'static str; 4],
+    candidate_methods: [&'static str; 5],
     transports: Vec<Transport>,
 }
 
@@ -111,7 +111,7 @@ impl Arguments {
             topology_options: words(OPTIONS),
             routings: words(ROUTINGS),
             patterns: ["disjoint", "overlap", "subset", "alltoall", "random", "coupling", "aggregate"],
-            candidate_methods: ["auto", "yen", "diverse", "via"],
+            candidate_methods: ["auto", "yen", "diverse", "via", "priced"],
             transports: TRANSPORT_RULES.iter().map(transport).collect(),
         };
         if self.json {

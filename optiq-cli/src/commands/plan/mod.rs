@@ -15,8 +15,7 @@ use optiq_solver::demands::Demand;
 use optiq_solver::pipeline::{self, Planned};
 use optiq_solver::planner::optimal::Progress as Moment;
 use optiq_solver::{
-    CandidateMethod, Candidates, ClassFigures, Plan, PlanError, PlannerName, PlannerOptions, Report, candidates,
-    planner,
+    CandidateMethod, ClassFigures, Plan, PlanError, PlannerName, PlannerOptions, Report, candidates, planner,
 };
 use optiq_view::context::Context;
 use optiq_view::plan::{self as picture, Picture};
@@ -192,7 +191,7 @@ impl Arguments {
         let search = Instant::now();
         let found = match &self.planning.paths {
             Some(file) => candidates::file::read(file, net)?.for_demands(net, demands)?,
-            None => Candidates::generate(net, demands, self.k(net, demands), self.planning.search.method)?,
+            None => pipeline::candidates(net, demands, self.k(net, demands), self.planning.search.method)?,
         };
         let candidates_seconds = search.elapsed().as_secs_f64();
         let mut runs = Vec::new();

@@ -26,6 +26,8 @@ pub(super) const MODEL: &str = "cab18";
 pub(super) const INTERVAL_NANOSECONDS: u64 = 200_000;
 /// Samples of each pair: 24 ms, twice the longest iteration of a proxy.
 const SAMPLES: u32 = 120;
+/// Samples of each pair where the question is whether a mean has shifted at all.
+pub(super) const MANY_SAMPLES: u32 = 4 * SAMPLES;
 /// An application is timed for this long, by as many operations as that takes, one at least; more are not worth what they cost to simulate.
 const TIMED_SECONDS: f64 = 8e-3;
 /// The most operations that are timed.
@@ -100,6 +102,8 @@ pub(super) struct System<'a> {
     network: Network,
     model: Model,
     applications: Vec<Load>,
+    /// Of each pair of probes.
+    samples: u32,
     // The proxies' files; gone with this.
     _folder: tempfile::TempDir,
 }
@@ -124,7 +128,12 @@ impl<'a> System<'a> {
             program.pace.jitter_millionths = JITTER_MILLIONTHS;
             applications.push(Load { program, hosts: per_node(ranks / processes, processes) });
         }
-        Ok(Self { setting, published, network, model, applications, _folder: folder })
+        Ok(Self { setting, published, network, model, applications, samples: SAMPLES, _folder: folder })
+    }
+
+    /// The same system whose probes have this many samples a pair.
+    pub fn with_samples(self, samples: u32) -> Self {
+        Self { samples, ..self }
     }
 
     pub fn application(&self, number: usize) -> &Load {
@@ -148,7 +157,7 @@ impl<'a> System<'a> {
     pub fn probes(&self) -> Load {
         let probe = ImpactB { interval_nanoseconds: INTERVAL_NANOSECONDS, ..ImpactB::default() };
         let hosts = per_node(self.published.nodes, self.published.probes_per_node);
-        Load { program: probes::impact(&probe, SAMPLES, JITTER_MILLIONTHS), hosts }
+        Load { program: probes::impact(&probe, self.samples, JITTER_MILLIONTHS), hosts }
     }
 
     /// ImpactB beside a load.
@@ -221,13 +230,14 @@ impl<'a> System<'a> {
         format!(
             "{} hosts of one switch, links of {:.1} GB/s in each direction, model {MODEL} (data/sim/{MODEL}.toml): the overhead of hosts was fitted on the idle latency of \
              {} us and on nothing else. Applications are proxies (data/jobs/proxies), 144 ranks on 18 hosts, Lulesh 64 on 16; their computing \
-             differs by up to {:.0} %. Probes come each {:.1} ms in place of 100 ms, {SAMPLES} times a pair. An application is timed for {:.0} ms, by one to \
-             {MOST_OPERATIONS} operations after one that does not count. Machine, proxies and these numbers were set before any two jobs were simulated together.",
+             differs by up to {:.0} %. Probes come each {:.1} ms in place of 100 ms, {} times a pair. An application is timed for {:.0} ms, by one to \
+             {MOST_OPERATIONS} operations after one that does not count. Machine, proxies and these numbers, {MANY_SAMPLES} samples excepted, were set before any two jobs were simulated together.",
             self.published.nodes,
             self.model.link.rates_bytes_per_second.first().copied().unwrap_or_default() / 1e9,
             self.published.idle_latency_microseconds,
             f64::from(JITTER_MILLIONTHS) / 1e4,
             INTERVAL_NANOSECONDS as f64 / 1e6,
+            self.samples,
             TIMED_SECONDS * 1e3,
         )
     }
