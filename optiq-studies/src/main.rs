@@ -19,7 +19,8 @@ use optiq_studies::readme;
 use optiq_studies::selection::Selection;
 use optiq_studies::studies::{
     baselines as mpi_baselines, booksim, closed_loop, closed_loop_simulated, codes, congestion, cures, direct,
-    executor, io, lab, lab_jobs, mira, preload, profiler, profiles, programs, race, scale, simulator, table_vii,
+    executor, io, lab, lab_jobs, mira, predictions, preload, profiler, profiles, programs, race, scale, simulator,
+    table_vii,
 };
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
@@ -58,6 +59,8 @@ enum StudyCommand {
     FitInterference,
     /// Fit four parameters of the simulated Blue Gene/Q on Table VII alone, and print the loss of each candidate; some minutes
     FitBgq,
+    /// Fit three parameters of the simulated lab on what was measured of one pattern on one torus, and print the loss of each candidate; a minute
+    FitLab,
     /// Copy the figures of the README from the documents of pages
     Readme,
     /// Make all pages again from their documents, without measuring anything
@@ -198,6 +201,7 @@ fn main() -> ExitCode {
         StudyCommand::RaceCodes(arguments) => race_codes(arguments),
         StudyCommand::FitInterference => fit_interference(),
         StudyCommand::FitBgq => fit_bgq(),
+        StudyCommand::FitLab => fit_lab(),
         StudyCommand::Readme => copy_figures(),
         StudyCommand::Pages(arguments) => pages(arguments.directory),
     };
@@ -240,16 +244,21 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
     .into_iter()
     .any(wanted)
     {
-        workspace::step("build optiq", || {
-            let what = ["--release", "--package", "optiq-cli", "--package", "optiq-pmpi", "--features", "mpi"];
-            workspace::run(&mut workspace.cargo("build", what))
-        })?;
+        build_optiq(&workspace)?;
     }
     let writer = Writer::new(&workspace, arguments.output.as_deref(), circumstances)?;
     for part in Part::value_variants().iter().copied().filter(|&part| wanted(part)) {
         workspace::step(part.doing(), || part.run(&workspace, &writer, arguments, &selection))?;
     }
     writer.index()
+}
+
+/// Builds the command and the preload library.
+fn build_optiq(workspace: &Workspace) -> Result<(), Failure> {
+    workspace::step("build optiq", || {
+        let what = ["--release", "--package", "optiq-cli", "--package", "optiq-pmpi", "--features", "mpi"];
+        workspace::run(&mut workspace.cargo("build", what))
+    })
 }
 
 impl Part {
@@ -340,7 +349,8 @@ impl Part {
                 StudyContent::RaceSmall(race::run(workspace, Platform::RaceSmall, repetitions, selection)?)
             }
             Part::Simulator => {
-                StudyContent::Simulator(simulator::run(workspace, &writer.measured_in_lab()?, selection)?)
+                let (labs, profiles) = (measured_in_lab(&writer.pages)?, measured_in_profiles(&writer.pages)?);
+                StudyContent::Simulator(simulator::run(workspace, &labs, profiles.as_ref(), selection)?)
             }
             Part::Scale => StudyContent::Scale(scale::run(workspace, selection)?),
             Part::Cures => StudyContent::Cures(cures::run(workspace, selection)?),
@@ -412,6 +422,14 @@ fn fit_bgq() -> Result<(), Failure> {
     Ok(())
 }
 
+fn fit_lab() -> Result<(), Failure> {
+    let workspace = Workspace::locate()?;
+    build_optiq(&workspace)?;
+    let measured = measured_in_lab(&workspace.path("docs/results"))?;
+    print!("{}", predictions::fit(&workspace, &measured, &|tried| log::info!("{tried}"))?);
+    Ok(())
+}
+
 fn copy_figures() -> Result<(), Failure> {
     let workspace = Workspace::locate()?;
     let path = workspace.path("README.md");
@@ -462,17 +480,29 @@ impl Writer {
         write_files(&self.pages, &StudyDocument::new(name.into(), command, self.circumstances.clone(), content))
     }
 
-    /// The document of what was measured in labs.
-    fn measured_in_lab(&self) -> Result<lab::LabContent, Failure> {
-        let path = self.pages.join(document::DATA).join("lab.json");
-        match StudyDocument::read(&path)?.content {
-            StudyContent::Lab(content) => Ok(content),
-            _ => Err(Failure::Input(format!("{}: a document of study lab is expected", path.display()))),
-        }
-    }
-
     fn index(&self) -> Result<(), Failure> {
         write_index(&self.pages)
+    }
+}
+
+/// The document of what was measured in labs.
+fn measured_in_lab(pages: &Path) -> Result<lab::LabContent, Failure> {
+    let path = pages.join(document::DATA).join("lab.json");
+    match StudyDocument::read(&path)?.content {
+        StudyContent::Lab(content) => Ok(content),
+        _ => Err(Failure::Input(format!("{}: a document of study lab is expected", path.display()))),
+    }
+}
+
+/// The document of what was measured in the labs' profiles; none if there is none.
+fn measured_in_profiles(pages: &Path) -> Result<Option<profiles::ProfilesContent>, Failure> {
+    let path = pages.join(document::DATA).join("profiles.json");
+    if !path.exists() {
+        return Ok(None);
+    }
+    match StudyDocument::read(&path)?.content {
+        StudyContent::Profiles(content) => Ok(Some(content)),
+        _ => Err(Failure::Input(format!("{}: a document of study profiles is expected", path.display()))),
     }
 }
 

@@ -179,7 +179,7 @@ pub(super) fn overhead(setting: &Setting) -> Result<Findings, Failure> {
          profiler repeat, with blocks of up to 2 MiB: on processors of their own, two halves of 30 runs differed by up to 7 %, mean of all sizes."
             .to_owned(),
         "Until 01bb6e93 programs in the lab had its network in OPTIQ_TOPOLOGY, so that the library also made ready to serve calls, and passed on \
-         MPI_Alltoall after a look at it: 7.75 to 8.97 % more, which was not the profiler's (by hand, 8 and 25 runs of either kind on 2026-11-26: Open MPI's \
+         MPI_Alltoall: 7.75 to 8.97 % more, which was not the profiler's, nor a look at each call: a duplicate of MPI_COMM_SELF that the serving side makes costs as much by itself (by hand, 8 and 25 runs of either kind on 2026-11-26: Open MPI's \
          component alone within the noise, the library with the network and without the profiler 31 % more, without the network 0.7 % less, as a \
          profiler without it 0.7 % more). Now they are not told the network. \
          The smallest of all runs is of moments that are rare with some sizes, in which a call takes a fifth less, with the profiler and without it: one run of 50 \

@@ -15,6 +15,7 @@ pub mod io;
 pub mod lab;
 pub mod lab_jobs;
 pub mod mira;
+pub mod predictions;
 pub mod preload;
 pub mod profiler;
 pub mod profiles;

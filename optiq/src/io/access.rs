@@ -216,11 +216,17 @@ impl Halves {
     /// As [`FileSession::carry_out`]; the round's half is not in use.
     unsafe fn start(&mut self, plan: &Plan<'_>, round: u64) {
         let half = self.half(round);
+        // Nothing is moved before the first round is read, nor after the last one has arrived.
+        let meanwhile = match plan.direction {
+            FileDirection::Write => round + 1 < plan.rounds.count(),
+            FileDirection::Read => round > 0,
+        };
         for piece in plan.rounds.pieces(self.server, round) {
             let memory = half.wrapping_add(piece.at as usize);
+            let accesses = &mut self.accesses[(round % 2) as usize];
             // SAFETY: by this function's contract; pieces lie in the half, rounded up to whole elements, as only the last
             // bytes of a file are no whole element.
-            unsafe { self.accesses[(round % 2) as usize].start(plan.file, &piece, plan.element, memory) };
+            unsafe { accesses.start(plan.file, (&piece, memory), plan.element, meanwhile) };
         }
     }
 

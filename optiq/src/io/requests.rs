@@ -44,13 +44,20 @@ impl Accesses {
         Self { direction, pending: VecDeque::new(), failure: None }
     }
 
-    /// Starts the access of a piece, whose bytes are at `memory`. Reads ask for whole elements and must bring `expected`
-    /// bytes, which is less at the end of a file.
+    /// Starts the access of a piece, whose bytes are at `memory`; where nothing else is to be done `meanwhile`, it is carried out: a
+    /// blocking access needs no thread and no polling, which processors that are shared would have to find time for. Reads ask
+    /// for whole elements, of which fewer may be there at the end of a file.
     ///
     /// # Safety
     /// An open file with a contiguous view of elements of `element` bytes; the memory is valid and untouched until
     /// [`Accesses::wait`], and holds the piece rounded up to whole elements.
-    pub(super) unsafe fn start(&mut self, file: FileHandle, piece: &Piece, element: u64, memory: *mut u8) {
+    pub(super) unsafe fn start(
+        &mut self,
+        file: FileHandle,
+        (piece, memory): (&Piece, *mut u8),
+        element: u64,
+        meanwhile: bool,
+    ) {
         while self.pending.len() >= AT_ONCE {
             self.wait_for_first();
         }
@@ -62,7 +69,7 @@ impl Accesses {
         let offset = (start / element) as ffi::MPI_Offset;
         // Halves are at most 1 GiB.
         let count = bytes.div_ceil(element).saturating_mul(element) as c_int;
-        if !ASYNCHRONOUS {
+        if !(ASYNCHRONOUS && meanwhile) {
             // SAFETY: by this function's contract.
             let (code, done) = unsafe { self.at_once(file, offset, memory, count) };
             self.ends(start, bytes, code, done);
