@@ -77,7 +77,7 @@ impl Session {
         started.had_company |= had_company;
         let channel = started.priority.channel;
         if matches!(started.phase, Phase::New) {
-            channels.make_room(channel, started.slot_bytes(), |other| moving[other], self.slot_budget(fabric));
+            channels.make_room(channel, started.slot_bytes, |other| moving[other], self.slot_budget(fabric));
         }
         match self.step(fabric, channels.transport(channel), started, &claimed) {
             Ok(Step::Idle) => return false,

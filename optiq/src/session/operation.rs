@@ -162,7 +162,10 @@ impl Session {
             self.copy_own(send, receive);
             Memory::from_raw(send.base, send.extent, receive.base, receive.extent)
         };
+        let in_place = self.fabric.as_ref().is_ok_and(|fabric| fabric.capabilities().delivers_in_place);
+        let slot_bytes = if in_place { schedule.forward_bytes() } else { schedule.slot_bytes() };
         self.queue.borrow_mut().push(Started {
+            slot_bytes,
             priority,
             decision: Arc::clone(decision),
             schedule: Arc::clone(schedule),

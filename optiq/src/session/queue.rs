@@ -41,6 +41,8 @@ pub(super) struct Started {
     /// The staging areas, from the start of a gathered exchange on.
     pub(super) area: *mut u8,
     pub(super) phase: Phase,
+    /// Slot memory that it takes, in bytes.
+    pub(super) slot_bytes: u64,
     /// Whether another exchange has moved beside it.
     pub(super) had_company: bool,
     /// By [`Queue::push`].
@@ -107,7 +109,7 @@ impl Queue {
     /// the slots of these and of all that were started before them fit in `budget` together. Channels keep the slots of their largest
     /// exchange, so all that wait on a channel count once.
     pub(super) fn movable(&self, budget: u64) -> Vec<u64> {
-        let started = self.waiting.iter().map(|s| (s.priority, s.slot_bytes()));
+        let started = self.waiting.iter().map(|s| (s.priority, s.slot_bytes));
         let mut numbers: Vec<(u8, u64)> = within(started, budget)
             .into_iter()
             .map(|i| (self.waiting[i].priority.class, self.waiting[i].number))
@@ -153,13 +155,6 @@ impl Queue {
 
     fn find(&self, number: u64) -> Option<usize> {
         self.waiting.binary_search_by_key(&number, |s| s.number).ok()
-    }
-}
-
-impl Started {
-    /// Slot memory that it takes, in bytes. Channels beyond the first have transports that deliver in place.
-    pub(super) fn slot_bytes(&self) -> u64 {
-        if self.priority.channel == 0 { self.schedule.slot_bytes() } else { self.schedule.forward_bytes() }
     }
 }
 
