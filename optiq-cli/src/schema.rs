@@ -105,6 +105,8 @@ schemas! {
     BenchAlltoallvCases: "bench-alltoallv-cases",
     /// `optiq bench calls`.
     BenchCalls: "bench-calls",
+    /// `optiq bench classes`.
+    BenchClasses: "bench-classes",
     /// `optiq bench io`.
     BenchIo: "bench-io",
     /// `optiq bench job`.

@@ -283,6 +283,10 @@ mod under_mpirun {
         for (name, line) in [
             ("bench-alltoallv", "bench alltoallv --message 100kB --repetitions 2 --force --json"),
             ("bench-calls", "bench calls --message 100kB --calls 2 --json"),
+            (
+                "bench-classes",
+                "bench classes --bulk-message 100kB --urgent pattern:random,count=1 --repetitions 1 --json",
+            ),
             ("bench-alltoallv-cases", "bench alltoallv --message 1B,10B --repetitions 2 --json"),
             ("bench-io", "bench io --repetitions 2 --least 7KB --most 8KB --json"),
             ("bench-job", "bench job --program alltoall,message=10KB,samples=2 --json"),

@@ -137,6 +137,11 @@ impl RealRuns {
         Ok(program)
     }
 
+    /// The command's path.
+    pub fn program(&self) -> &Path {
+        &self.optiq
+    }
+
     /// `optiq` with these words.
     pub fn optiq(&self, words: &[&str]) -> Command {
         let mut command = self.command(&self.optiq);

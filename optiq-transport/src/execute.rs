@@ -1,15 +1,17 @@
 //! The progress loop: drives a scheduler over a transport until its part of the exchange is done.
 
 use crate::backoff::Backoff;
-use crate::capabilities::Capabilities;
+use crate::capabilities::{Capabilities, SendCompletion};
 use crate::constants::{SENDS_IN_FLIGHT, STALL_NOTICE_SECONDS};
 use crate::error::TransportError;
 use crate::leg_times::{LegTime, LegTimes};
 use crate::memory::Memory;
+use crate::neighbours::Neighbours;
 use crate::protocol::Event;
 use crate::schedule::Schedule;
 use crate::scheduler::{QueueOrder, Scheduler};
 use crate::transport::Transport;
+use optiq_trace::ids::Rank;
 use std::borrow::Borrow;
 use std::time::{Duration, Instant};
 
@@ -63,7 +65,8 @@ pub enum Progress {
 }
 
 /// This rank's part of an exchange that has begun. It must be advanced with the transport and the memory with which it was
-/// begun until it is done or has failed; one transport carries one exchange at a time.
+/// begun until it is done or has failed; one transport carries one exchange at a time. Exchanges on several transports may be advanced in
+/// turn, by [`Running::advance_beside`] so that the most urgent goes first.
 #[derive(Debug)]
 pub struct Running<S> {
     schedule: S,
@@ -72,6 +75,9 @@ pub struct Running<S> {
     execution: Execution,
     events: Vec<Event>,
     in_flight: usize,
+    neighbours: Neighbours,
+    /// Whether a confirmed send shows that the receiver has begun.
+    matched: bool,
     began: Instant,
     leg_times: Option<LegTimes>,
     /// Since when nothing has moved, and whether that was said.
@@ -95,10 +101,23 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
         let scheduler = Scheduler::new(schedule.clone(), options.order);
         let (options, execution, events) = (*options, Execution::default(), Vec::new());
         // Where a send is confirmed by this rank alone, it says nothing of the leg.
-        let confirmed = transport.capabilities().send_completion.is_confirmed_by_target();
-        let leg_times = (options.leg_times && confirmed).then(LegTimes::default);
-        let began = Instant::now();
-        Ok(Self { schedule, scheduler, options, execution, events, in_flight: 0, began, leg_times, idle: None })
+        let completion = transport.capabilities().send_completion;
+        let leg_times = (options.leg_times && completion.is_confirmed_by_target()).then(LegTimes::default);
+        // A put is complete in the receiver's memory, whatever the receiver does.
+        let matched = completion == SendCompletion::Matched;
+        Ok(Self {
+            schedule,
+            scheduler,
+            options,
+            execution,
+            events,
+            in_flight: 0,
+            neighbours: Neighbours::default(),
+            matched,
+            began: Instant::now(),
+            leg_times,
+            idle: None,
+        })
     }
 
     /// Does what can be done without waiting.
@@ -111,7 +130,21 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
         transport: &mut T,
         memory: &Memory<'_>,
     ) -> Result<Progress, TransportError> {
-        let result = self.step(transport, memory);
+        self.advance_beside(transport, memory, |_| true)
+    }
+
+    /// The same beside more urgent exchanges on other transports: no new chunks go to ranks that `may_send` does not allow, which are
+    /// those that the others have claimed ([`Running::claimed`]). What is in flight goes on.
+    ///
+    /// # Errors
+    /// As [`Running::advance`].
+    pub fn advance_beside<T: Transport + ?Sized>(
+        &mut self,
+        transport: &mut T,
+        memory: &Memory<'_>,
+        may_send: impl Fn(Rank) -> bool,
+    ) -> Result<Progress, TransportError> {
+        let result = self.step(transport, memory, may_send);
         if result.is_err() {
             transport.abandon();
         }
@@ -121,6 +154,12 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
     /// What it did at this rank so far.
     pub fn execution(&self) -> Execution {
         Execution { peak_slot_bytes: self.scheduler.peak_slot_bytes(), ..self.execution }
+    }
+
+    /// Ranks that have begun this exchange and to which it has chunks in flight, ascending. They take these whatever else they wait for,
+    /// so less urgent exchanges can leave such a rank to this one and none waits for ever.
+    pub fn claimed(&self) -> impl Iterator<Item = Rank> {
+        self.neighbours.claimed()
     }
 
     /// How long each leg of this rank was busy so far; none unless [`ExecuteOptions::leg_times`] is set
@@ -133,29 +172,9 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
         &mut self,
         transport: &mut T,
         memory: &Memory<'_>,
+        may_send: impl Fn(Rank) -> bool,
     ) -> Result<Progress, TransportError> {
-        let me = self.schedule.borrow().rank();
-        while let Some(post) = self.scheduler.poll_post() {
-            transport.post(memory, &post)?;
-        }
-        while let Some(credit) = self.scheduler.poll_credit() {
-            transport.credit(&credit)?;
-        }
-        while self.in_flight < self.options.sends_in_flight.max(1)
-            && let Some(transmit) = self.scheduler.poll_transmit()
-        {
-            if let Some(times) = &mut self.leg_times {
-                times.sent(transmit.to, self.began.elapsed());
-            }
-            transport.send(memory, &transmit)?;
-            self.in_flight += 1;
-            if transmit.header.source == me {
-                self.execution.chunks_sent += 1;
-            } else {
-                self.execution.chunks_forwarded += 1;
-                self.execution.bytes_forwarded += transmit.header.bytes;
-            }
-        }
+        self.submit(transport, memory, &may_send)?;
         if self.scheduler.is_done() {
             return Ok(if transport.end()? { Progress::Done } else { Progress::Idle });
         }
@@ -165,30 +184,75 @@ impl<S: Borrow<Schedule> + Clone> Running<S> {
             return Ok(Progress::Idle);
         }
         self.idle = None;
-        for event in self.events.drain(..) {
-            match event {
-                Event::Received { path, sequence } => {
-                    self.scheduler.handle_received(path, sequence)?;
-                    let schedule = self.schedule.borrow();
-                    let ends_here = schedule.find(path).is_some_and(|i| schedule.hops()[i].outgoing.is_none());
-                    self.execution.chunks_delivered += u64::from(ends_here);
-                }
-                Event::Sent { path, sequence } => {
-                    self.in_flight -= 1;
-                    if let Some(times) = &mut self.leg_times
-                        && let Some(i) = self.schedule.borrow().find(path)
-                    {
-                        let hop = &self.schedule.borrow().hops()[i];
-                        if let Some(outgoing) = hop.outgoing {
-                            times.confirmed(outgoing.to, hop.chunk_bytes(sequence), self.began.elapsed());
-                        }
-                    }
-                    self.scheduler.handle_sent(path, sequence)?;
-                }
-                Event::Credit { path, chunks } => self.scheduler.handle_credit(path, chunks)?,
+        let mut events = std::mem::take(&mut self.events);
+        let handled = events.drain(..).try_for_each(|event| self.handle(event));
+        // Kept for its memory.
+        self.events = events;
+        handled?;
+        // At once: where several exchanges move, others must see which ranks this one has chunks for.
+        self.submit(transport, memory, &may_send)?;
+        Ok(Progress::Moved)
+    }
+
+    /// Hands over to the transport what may be posted, credited and sent now.
+    fn submit<T: Transport + ?Sized>(
+        &mut self,
+        transport: &mut T,
+        memory: &Memory<'_>,
+        may_send: &impl Fn(Rank) -> bool,
+    ) -> Result<(), TransportError> {
+        let me = self.schedule.borrow().rank();
+        while let Some(post) = self.scheduler.poll_post() {
+            transport.post(memory, &post)?;
+        }
+        while let Some(credit) = self.scheduler.poll_credit() {
+            transport.credit(&credit)?;
+        }
+        while self.in_flight < self.options.sends_in_flight.max(1)
+            && let Some(transmit) = self.scheduler.poll_transmit_to(may_send)
+        {
+            if let Some(times) = &mut self.leg_times {
+                times.sent(transmit.to, self.began.elapsed());
+            }
+            transport.send(memory, &transmit)?;
+            self.in_flight += 1;
+            self.neighbours.sent(transmit.to);
+            if transmit.header.source == me {
+                self.execution.chunks_sent += 1;
+            } else {
+                self.execution.chunks_forwarded += 1;
+                self.execution.bytes_forwarded += transmit.header.bytes;
             }
         }
-        Ok(Progress::Moved)
+        Ok(())
+    }
+
+    fn handle(&mut self, event: Event) -> Result<(), TransportError> {
+        let (Event::Received { path, .. } | Event::Sent { path, .. } | Event::Credit { path, .. }) = event;
+        let hop = self.schedule.borrow().find(path).map(|i| self.schedule.borrow().hops()[i]);
+        let (incoming, outgoing) = hop.map_or((None, None), |hop| (hop.incoming, hop.outgoing));
+        match event {
+            Event::Received { sequence, .. } => {
+                self.scheduler.handle_received(path, sequence)?;
+                incoming.into_iter().for_each(|incoming| self.neighbours.heard_from(incoming.from));
+                self.execution.chunks_delivered += u64::from(outgoing.is_none());
+            }
+            Event::Sent { sequence, .. } => {
+                self.in_flight -= 1;
+                if let Some((hop, outgoing)) = hop.zip(outgoing) {
+                    self.neighbours.confirmed(outgoing.to, self.matched);
+                    if let Some(times) = &mut self.leg_times {
+                        times.confirmed(outgoing.to, hop.chunk_bytes(sequence), self.began.elapsed());
+                    }
+                }
+                self.scheduler.handle_sent(path, sequence)?;
+            }
+            Event::Credit { chunks, .. } => {
+                self.scheduler.handle_credit(path, chunks)?;
+                outgoing.into_iter().for_each(|outgoing| self.neighbours.heard_from(outgoing.to));
+            }
+        }
+        Ok(())
     }
 
     /// Nothing happened: after a while, warns of what is missing, or gives up.

@@ -30,6 +30,7 @@ mod in_flight;
 pub mod in_order;
 mod leg_times;
 mod memory;
+mod neighbours;
 mod path;
 mod protocol;
 mod schedule;

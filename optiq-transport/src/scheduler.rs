@@ -250,7 +250,12 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
 
     /// The next chunk to send, if one may be sent.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        let i = self.pick_by_timetable().or_else(|| self.pick_by_turns())?;
+        self.poll_transmit_to(|_| true)
+    }
+
+    /// The same of chunks for ranks that `may_send` allows: others wait for what the caller has for these ranks.
+    pub fn poll_transmit_to(&mut self, may_send: impl Fn(Rank) -> bool) -> Option<Transmit> {
+        let i = self.pick_by_timetable(&may_send).or_else(|| self.pick_by_turns(&may_send))?;
         let hop = self.hop(i);
         let p = &mut self.progress[i];
         let sequence = p.sent;
@@ -272,12 +277,12 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
     }
 
     /// The hop whose next chunk is due by the timetable, see `timetable.rs`.
-    fn pick_by_timetable(&mut self) -> Option<usize> {
+    fn pick_by_timetable(&mut self, may_send: &impl Fn(Rank) -> bool) -> Option<usize> {
         let (schedule, progress) = (self.schedule.borrow(), &self.progress);
         let hops = schedule.hops();
         let i = self.departures.turn(hops, |i| progress[i].sent)?;
         let (hop, p) = (&hops[i], &progress[i]);
-        let credited = hop.outgoing.map_or(0, |o| o.window + p.credited);
+        let credited = hop.outgoing.filter(|o| may_send(o.to)).map_or(0, |o| o.window + p.credited);
         if p.sent >= credited {
             return None;
         }
@@ -292,30 +297,30 @@ impl<S: Borrow<Schedule>> Scheduler<S> {
     }
 
     /// The hop whose next chunk is to be sent, of those that have no place in a timetable.
-    fn pick_by_turns(&mut self) -> Option<usize> {
+    fn pick_by_turns(&mut self, may_send: &impl Fn(Rank) -> bool) -> Option<usize> {
         let lanes = self.lanes.len();
         let in_turn = (self.turn..lanes).chain(0..self.turn);
         let (lane, i) = if self.classes {
             // Lanes with more urgent chunks before the others: they may share the port, whichever rank they lead to.
             let mut ranked: Vec<(u64, usize)> = in_turn.filter_map(|l| Some((self.lanes[l].class()?, l))).collect();
             ranked.sort_by_key(|&(class, _)| class);
-            ranked.into_iter().find_map(|(_, lane)| Some((lane, self.pick(lane)?)))?
+            ranked.into_iter().find_map(|(_, lane)| Some((lane, self.pick(lane, may_send)?)))?
         } else {
-            in_turn.into_iter().find_map(|lane| Some((lane, self.pick(lane)?)))?
+            in_turn.into_iter().find_map(|lane| Some((lane, self.pick(lane, may_send)?)))?
         };
         self.turn = (lane + 1) % lanes;
         Some(i)
     }
 
-    /// Takes the hop out of a lane whose chunk is to be sent next, if the lane has room for it.
-    fn pick(&mut self, lane: usize) -> Option<usize> {
+    /// Takes the hop out of a lane whose chunk is to be sent next, if the lane has room for it and may be used.
+    fn pick(&mut self, lane: usize, may_send: &impl Fn(Rank) -> bool) -> Option<usize> {
         let queue = self.lanes[lane].next(self.order);
         let &Reverse((_, i)) = queue.peek()?;
         let hop = self.hop(i);
         let bytes = hop.chunk_bytes(self.progress[i].sent);
-        let limit = hop.outgoing?.in_flight_limit;
+        let outgoing = hop.outgoing?;
         let lane = &mut self.lanes[lane];
-        if !lane.has_room(bytes, limit) {
+        if !may_send(outgoing.to) || !lane.has_room(bytes, outgoing.in_flight_limit) {
             return None;
         }
         lane.next(self.order).pop();

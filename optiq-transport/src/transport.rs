@@ -62,6 +62,9 @@ pub trait Transport {
     /// written any more where the back end can promise that.
     fn abandon(&mut self);
 
+    /// Gives the slot memory back that it keeps for the next exchange, where that takes no other rank; between exchanges.
+    fn release(&mut self) {}
+
     /// Where a back end that copies bytes itself, or waits inside a call, measures that; a trace switches it on.
     fn meter(&mut self) -> Option<&mut Meter> {
         None
@@ -99,6 +102,10 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
 
     fn abandon(&mut self) {
         (**self).abandon();
+    }
+
+    fn release(&mut self) {
+        (**self).release();
     }
 
     fn meter(&mut self) -> Option<&mut Meter> {

@@ -13,8 +13,9 @@
 ! - MPI_IN_PLACE and MPI_BOTTOM may be given as buffers, as in MPI.
 !
 ! Buffers are of any type and rank. Those that are used after the call has returned (of optiq_alltoallv_init,
-! optiq_ialltoallv, optiq_jobs_set_buffers and optiq_jobs_set_receive_buffer) must be contiguous, must outlive their use, and
-! should be declared asynchronous or target, as for MPI's own calls (MPI 4.0, section 19.1.16).
+! optiq_ialltoallv, their forms with a priority class, optiq_jobs_set_buffers and optiq_jobs_set_receive_buffer) must be
+! contiguous, must outlive their use, and should be declared asynchronous or target, as for MPI's own calls (MPI 4.0, section
+! 19.1.16).
 !
 ! Fortran 2008, except type(*) and optional arguments of C functions: Technical Specification 29113, now Fortran 2018. The
 ! directives let compilers accept scalars, such as MPI_IN_PLACE, as buffers: GCC$ is gfortran's, DEC$ Intel's, DIR$ that of
@@ -81,7 +82,7 @@ module optiq
   public :: optiq_comm_set_option, optiq_comm_set_info, optiq_jobs_create, optiq_job_read_jobs_from_file
   public :: optiq_jobs_write, optiq_jobs_free, optiq_jobs_add, optiq_jobs_get_count, optiq_jobs_get
   public :: optiq_jobs_set_demand, optiq_jobs_set_buffers, optiq_jobs_set_receive_buffer, optiq_jobs_get_received
-  public :: optiq_jobs_set_class, optiq_jobs_get_class
+  public :: optiq_jobs_set_class, optiq_jobs_get_class, optiq_alltoallv_init_class, optiq_ialltoallv_class
   public :: optiq_file_write_at_all, optiq_file_read_at_all, optiq_region_begin, optiq_region_end
   public :: optiq_execute_jobs, optiq_execute_jobs_from_file, optiq_topology_init, optiq_topology_finalize
   public :: optiq_topology_get_size, optiq_topology_get_torus, optiq_topology_get_coordinate
@@ -105,6 +106,12 @@ module optiq
   end interface
   interface optiq_ialltoallv
     module procedure ialltoallv_i32, ialltoallv_i64
+  end interface
+  interface optiq_alltoallv_init_class
+    module procedure alltoallv_init_class_i32, alltoallv_init_class_i64
+  end interface
+  interface optiq_ialltoallv_class
+    module procedure ialltoallv_class_i32, ialltoallv_class_i64
   end interface
   interface optiq_jobs_add
     module procedure jobs_add_i32, jobs_add_i64
@@ -286,6 +293,74 @@ contains
     status = c_ialltoallv_c(sendbuf, sendcounts, sdispls, sendtype, &
         recvbuf, recvcounts, rdispls, recvtype, comm, request)
     call finish(status, 'optiq_ialltoallv', ierror)
+  end subroutine
+
+  subroutine alltoallv_init_class_i32(sendbuf, sendcounts, sdispls, sendtype, &
+      recvbuf, recvcounts, rdispls, recvtype, priority_class, comm, request, ierror)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DEC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    type(*), dimension(*), intent(in), asynchronous :: sendbuf
+    integer(c_int), dimension(*), intent(in) :: sendcounts, sdispls, recvcounts, rdispls
+    integer(c_int), intent(in) :: sendtype, recvtype, priority_class, comm
+    type(*), dimension(*), asynchronous :: recvbuf
+    type(optiq_request), intent(out) :: request
+    integer(c_int), intent(out), optional :: ierror
+    integer(c_int) :: status
+    status = c_alltoallv_init_class(sendbuf, sendcounts, sdispls, sendtype, &
+        recvbuf, recvcounts, rdispls, recvtype, priority_class, comm, request)
+    call finish(status, 'optiq_alltoallv_init_class', ierror)
+  end subroutine
+
+  subroutine alltoallv_init_class_i64(sendbuf, sendcounts, sdispls, sendtype, &
+      recvbuf, recvcounts, rdispls, recvtype, priority_class, comm, request, ierror)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DEC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    type(*), dimension(*), intent(in), asynchronous :: sendbuf
+    integer(c_int64_t), dimension(*), intent(in) :: sendcounts, sdispls, recvcounts, rdispls
+    integer(c_int), intent(in) :: sendtype, recvtype, priority_class, comm
+    type(*), dimension(*), asynchronous :: recvbuf
+    type(optiq_request), intent(out) :: request
+    integer(c_int), intent(out), optional :: ierror
+    integer(c_int) :: status
+    status = c_alltoallv_init_class_c(sendbuf, sendcounts, sdispls, sendtype, &
+        recvbuf, recvcounts, rdispls, recvtype, priority_class, comm, request)
+    call finish(status, 'optiq_alltoallv_init_class', ierror)
+  end subroutine
+
+  subroutine ialltoallv_class_i32(sendbuf, sendcounts, sdispls, sendtype, &
+      recvbuf, recvcounts, rdispls, recvtype, priority_class, comm, request, ierror)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DEC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    type(*), dimension(*), intent(in), asynchronous :: sendbuf
+    integer(c_int), dimension(*), intent(in) :: sendcounts, sdispls, recvcounts, rdispls
+    integer(c_int), intent(in) :: sendtype, recvtype, priority_class, comm
+    type(*), dimension(*), asynchronous :: recvbuf
+    type(optiq_request), intent(out) :: request
+    integer(c_int), intent(out), optional :: ierror
+    integer(c_int) :: status
+    status = c_ialltoallv_class(sendbuf, sendcounts, sdispls, sendtype, &
+        recvbuf, recvcounts, rdispls, recvtype, priority_class, comm, request)
+    call finish(status, 'optiq_ialltoallv_class', ierror)
+  end subroutine
+
+  subroutine ialltoallv_class_i64(sendbuf, sendcounts, sdispls, sendtype, &
+      recvbuf, recvcounts, rdispls, recvtype, priority_class, comm, request, ierror)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DEC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    type(*), dimension(*), intent(in), asynchronous :: sendbuf
+    integer(c_int64_t), dimension(*), intent(in) :: sendcounts, sdispls, recvcounts, rdispls
+    integer(c_int), intent(in) :: sendtype, recvtype, priority_class, comm
+    type(*), dimension(*), asynchronous :: recvbuf
+    type(optiq_request), intent(out) :: request
+    integer(c_int), intent(out), optional :: ierror
+    integer(c_int) :: status
+    status = c_ialltoallv_class_c(sendbuf, sendcounts, sdispls, sendtype, &
+        recvbuf, recvcounts, rdispls, recvtype, priority_class, comm, request)
+    call finish(status, 'optiq_ialltoallv_class', ierror)
   end subroutine
 
   subroutine optiq_alltoallv_start(request, ierror)

@@ -15,6 +15,12 @@ module optiq_f08
   interface optiq_ialltoallv
     module procedure ialltoallv_f08_i32, ialltoallv_f08_i64
   end interface
+  interface optiq_alltoallv_init_class
+    module procedure alltoallv_init_class_f08_i32, alltoallv_init_class_f08_i64
+  end interface
+  interface optiq_ialltoallv_class
+    module procedure ialltoallv_class_f08_i32, ialltoallv_class_f08_i64
+  end interface
   interface optiq_comm_set_option
     module procedure comm_set_option_f08
   end interface
@@ -41,6 +47,7 @@ module optiq_f08
   end interface
 
   private :: alltoallv_f08_i32, alltoallv_f08_i64, alltoallv_init_f08_i32, alltoallv_init_f08_i64
+  private :: alltoallv_init_class_f08_i32, alltoallv_init_class_f08_i64, ialltoallv_class_f08_i32, ialltoallv_class_f08_i64
   private :: ialltoallv_f08_i32, ialltoallv_f08_i64, comm_set_option_f08, comm_set_info_f08, execute_jobs_f08
   private :: execute_jobs_from_file_f08_i32, execute_jobs_from_file_f08_i64, topology_init_f08
   private :: transport_init_f08, file_write_at_all_f08, file_read_at_all_f08
@@ -169,6 +176,74 @@ contains
     integer(c_int), intent(out), optional :: ierror
     call optiq_ialltoallv(sendbuf, sendcounts, sdispls, sendtype%MPI_VAL, recvbuf, recvcounts, rdispls, &
         recvtype%MPI_VAL, comm%MPI_VAL, request, ierror)
+  end subroutine
+
+  subroutine alltoallv_init_class_f08_i32(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, &
+      priority_class, comm, request, ierror)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DEC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    type(*), dimension(*), intent(in), asynchronous :: sendbuf
+    integer(c_int), dimension(*), intent(in) :: sendcounts, sdispls, recvcounts, rdispls
+    type(MPI_Datatype), intent(in) :: sendtype, recvtype
+    integer(c_int), intent(in) :: priority_class
+    type(*), dimension(*), asynchronous :: recvbuf
+    type(MPI_Comm), intent(in) :: comm
+    type(optiq_request), intent(out) :: request
+    integer(c_int), intent(out), optional :: ierror
+    call optiq_alltoallv_init_class(sendbuf, sendcounts, sdispls, sendtype%MPI_VAL, recvbuf, recvcounts, rdispls, &
+        recvtype%MPI_VAL, priority_class, comm%MPI_VAL, request, ierror)
+  end subroutine
+
+  subroutine alltoallv_init_class_f08_i64(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, &
+      priority_class, comm, request, ierror)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DEC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    type(*), dimension(*), intent(in), asynchronous :: sendbuf
+    integer(c_int64_t), dimension(*), intent(in) :: sendcounts, sdispls, recvcounts, rdispls
+    type(MPI_Datatype), intent(in) :: sendtype, recvtype
+    integer(c_int), intent(in) :: priority_class
+    type(*), dimension(*), asynchronous :: recvbuf
+    type(MPI_Comm), intent(in) :: comm
+    type(optiq_request), intent(out) :: request
+    integer(c_int), intent(out), optional :: ierror
+    call optiq_alltoallv_init_class(sendbuf, sendcounts, sdispls, sendtype%MPI_VAL, recvbuf, recvcounts, rdispls, &
+        recvtype%MPI_VAL, priority_class, comm%MPI_VAL, request, ierror)
+  end subroutine
+
+  subroutine ialltoallv_class_f08_i32(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, &
+      priority_class, comm, request, ierror)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DEC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    type(*), dimension(*), intent(in), asynchronous :: sendbuf
+    integer(c_int), dimension(*), intent(in) :: sendcounts, sdispls, recvcounts, rdispls
+    type(MPI_Datatype), intent(in) :: sendtype, recvtype
+    integer(c_int), intent(in) :: priority_class
+    type(*), dimension(*), asynchronous :: recvbuf
+    type(MPI_Comm), intent(in) :: comm
+    type(optiq_request), intent(out) :: request
+    integer(c_int), intent(out), optional :: ierror
+    call optiq_ialltoallv_class(sendbuf, sendcounts, sdispls, sendtype%MPI_VAL, recvbuf, recvcounts, rdispls, &
+        recvtype%MPI_VAL, priority_class, comm%MPI_VAL, request, ierror)
+  end subroutine
+
+  subroutine ialltoallv_class_f08_i64(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, &
+      priority_class, comm, request, ierror)
+    !GCC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DEC$ attributes no_arg_check :: sendbuf, recvbuf
+    !DIR$ ignore_tkr sendbuf, recvbuf
+    type(*), dimension(*), intent(in), asynchronous :: sendbuf
+    integer(c_int64_t), dimension(*), intent(in) :: sendcounts, sdispls, recvcounts, rdispls
+    type(MPI_Datatype), intent(in) :: sendtype, recvtype
+    integer(c_int), intent(in) :: priority_class
+    type(*), dimension(*), asynchronous :: recvbuf
+    type(MPI_Comm), intent(in) :: comm
+    type(optiq_request), intent(out) :: request
+    integer(c_int), intent(out), optional :: ierror
+    call optiq_ialltoallv_class(sendbuf, sendcounts, sdispls, sendtype%MPI_VAL, recvbuf, recvcounts, rdispls, &
+        recvtype%MPI_VAL, priority_class, comm%MPI_VAL, request, ierror)
   end subroutine
 
   subroutine comm_set_option_f08(comm, name, value, ierror)

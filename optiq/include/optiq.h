@@ -515,6 +515,32 @@ int optiq_alltoallv_init(const void *sendbuf,
                          optiq_request *request);
 
 /*
+ Plans an exchange as `optiq_alltoallv_init`, in a priority class from 0 (as it comes, as all other exchanges) to 255 (most urgent),
+ the same on all ranks. Exchanges of different classes that were started move at one time: at every rank, of those that send and
+ of those that forward, chunks of a more urgent one leave before new chunks of the others. Exchanges of one class move one at a
+ time, in the order of the starts. Up to four classes, 0 among them, move at one time; further ones share the turn of the nearest.
+ An exchange waits for those that were started before it if their buffer memory together does not fit `OPTIQ_BUDGET`. With
+ `OPTIQ_TRACE` or `OPTIQ_POSTCARDS`, and with transports other than `two-sided`, exchanges move one at a time. What plain MPI serves
+ has no class. For a class of each message, make a list of jobs (`optiq_jobs_set_class`). Since 0.1.
+
+ Returns 0 or a status code, and in `request` a handle that `optiq_alltoallv_free` frees (0 after an error).
+
+ Requirements:
+ As for `optiq_alltoallv_init`.
+ */
+int optiq_alltoallv_init_class(const void *sendbuf,
+                               const int *sendcounts,
+                               const int *sdispls,
+                               MPI_Datatype sendtype,
+                               void *recvbuf,
+                               const int *recvcounts,
+                               const int *rdispls,
+                               MPI_Datatype recvtype,
+                               int priority_class,
+                               MPI_Comm comm,
+                               optiq_request *request);
+
+/*
  Starts an exchange with the arguments of `optiq_alltoallv` and returns before its data has moved:
  `optiq_alltoallv_init` and `optiq_alltoallv_start` in one. Collective, and no further non-blocking than that: the ranks
  agree, and plan if the demands are new, before it returns; what follows is the same as after `optiq_alltoallv_start`. Since
@@ -535,6 +561,27 @@ int optiq_ialltoallv(const void *sendbuf,
                      MPI_Datatype recvtype,
                      MPI_Comm comm,
                      optiq_request *request);
+
+/*
+ Starts an exchange as `optiq_ialltoallv`, in a priority class: `optiq_alltoallv_init_class` and `optiq_alltoallv_start` in one.
+ Since 0.1.
+
+ Returns 0 or a status code, and in `request` a handle that `optiq_alltoallv_free` frees (0 after an error).
+
+ Requirements:
+ As for `optiq_alltoallv_init`.
+ */
+int optiq_ialltoallv_class(const void *sendbuf,
+                           const int *sendcounts,
+                           const int *sdispls,
+                           MPI_Datatype sendtype,
+                           void *recvbuf,
+                           const int *recvcounts,
+                           const int *rdispls,
+                           MPI_Datatype recvtype,
+                           int priority_class,
+                           MPI_Comm comm,
+                           optiq_request *request);
 
 /*
  Starts a planned exchange and returns at once. The send buffer must not be changed, and the receive buffer not be

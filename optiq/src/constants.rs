@@ -15,6 +15,11 @@ constants! {
     pub const MOST_PLANNING_SECONDS: f64 = 1.0, "s", "optiq.most_planning_seconds",
         Chosen { reason: "ranks that wait longer look hung; not swept" };
 
+    /// Started exchanges of a session that may move at one time, each of a class of its own; more serve more classes, and divide the
+    /// budget of buffer memory further.
+    pub(crate) const EXCHANGES_AT_ONCE: usize = 4, "1", "optiq.exchanges_at_once",
+        Chosen { reason: "a bulk and three levels of urgency; not swept" };
+
     /// The largest message between two ranks of different hosts that is combined with others; larger copies more, smaller sends more
     /// messages.
     pub(crate) const COMBINED_MESSAGE_BYTES: u64 = 4 << 10, "B", "optiq.combined_message",

@@ -47,7 +47,7 @@ pub use optiq_lower::scores::{Rule, Scores};
 pub use optiq_lower::transfers::{Transfer, TransferList, TransferPath};
 pub use optiq_trace as trace;
 #[cfg(feature = "mpi")]
-pub use session::{Persistent, Session};
+pub use session::{Persistent, PriorityClass, Session};
 
 /// Version as one number: major * 10000 + minor * 100 + patch.
 pub const VERSION: i32 = 100;

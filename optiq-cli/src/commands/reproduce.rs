@@ -24,7 +24,7 @@ The claims: O1 to O4 (Table VII: loads of MPI, the LP, heuristic 2, heuristic 1)
 VI: gains in 91 cases, simulated), O7 to O11 (Figures 8 and 10, Table VIII, Figure 12, Table IX: by nodes, sizes, distance,
 destinations, pairing, simulated), O12 and O13 (Figures 13 and 14: chunk and message sizes, simulated), O14 (Table X:
 maxload), O15 (Tables XI, XIII, XIV: seconds), O16 (Table XII: candidate paths), O17 (solvers), O18 and O19 (CESM and HACC I/O,
-simulated), O20 (Table IV in C), O21 (priorities, several solutions, time at scale), 91 (all 91 cases with one planner: gaps). Of Brown, the profiler under Open MPI and traffic on fat trees that OpenSM routes in ibsim: B1
+simulated), O20 (Table IV in C), O21 (priorities, in a lab of 16 hosts as well, several solutions, time at scale), 91 (all 91 cases with one planner: gaps). Of Brown, the profiler under Open MPI and traffic on fat trees that OpenSM routes in ibsim: B1
 (counts), B2 (costs), B3 (memory), B4 (levels), B5 (bytes on links), B6 (the picture, in a browser), B7 (samplesort on two node sets), B8 (one rail of two); and, of MPI and I/O on one fat tree (Brown, chapters 5 and 6, simulated),
 B9 (small requests under large messages), B10 and B11 (the threshold of I/O congestion, and beyond), B12 and B13 (MPI under
 I/O), B14 (adaptive routing), B15 (sizes of jobs), B16 and B17 (placements of jobs, of servers) and B18 (a throttle). Of Kang et

@@ -6,6 +6,7 @@ pub mod alltoallv;
 pub mod calibration;
 pub mod calls;
 pub mod cases;
+pub mod classes;
 pub mod comparison;
 mod exchange;
 pub mod io;

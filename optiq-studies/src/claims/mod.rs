@@ -6,6 +6,7 @@
 mod all_cases;
 pub(crate) mod applications;
 pub mod baselines;
+mod classes_in_lab;
 mod dragonfly_plus;
 mod exchange;
 mod fabrics;

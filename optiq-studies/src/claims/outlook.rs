@@ -1,7 +1,8 @@
-//! O21: what the thesis leaves to later work, and this project has: priorities (7.2.3), a choice among solutions that are as good
-//! (7.2.1), and the time to solve at scale (7.2.4).
+//! O21: what the thesis leaves to later work, and this project has: priorities (7.2.3; simulated here, and in a lab by
+//! `classes_in_lab`), a choice among solutions that are as good (7.2.1), and the time to solve at scale (7.2.4).
 
 use super::applications::draw;
+use super::classes_in_lab;
 use super::facts::{COLUMNS, context, row};
 use super::machine::{Machine, Scale};
 use super::setting::{MESSAGE, Setting, with_planner};
@@ -47,6 +48,12 @@ pub(super) fn later_work(setting: &Setting) -> Result<Findings, Failure> {
             rows.extend(classes(setting, &machine, &partition.net, (pattern, &bulk), bytes)?);
         }
     }
+    let mut lab_notes = Vec::new();
+    if judged {
+        let (lab_rows, notes) = classes_in_lab::in_lab(setting)?;
+        rows.extend(lab_rows);
+        lab_notes = notes;
+    }
     for pattern in PATTERNS {
         rows.extend(among_solutions(setting, &machine, &partition.net, pattern)?);
     }
@@ -72,6 +79,7 @@ pub(super) fn later_work(setting: &Setting) -> Result<Findings, Failure> {
         "Time (7.2.4): Table XIII has the seconds of model and solution on the thesis's machine; ours are of this one, from demands to checked plan."
             .to_owned(),
     ];
+    notes.splice(1..1, lab_notes);
     notes.extend(machine.note(&partition.net, &setting.pattern(PATTERNS[0], &partition.net)?, PATTERNS[0])?);
     Ok(Findings::new(COLUMNS, rows, notes))
 }

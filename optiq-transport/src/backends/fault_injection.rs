@@ -86,6 +86,10 @@ impl<T: Transport, D: FnMut() -> u64> Transport for Delayed<T, D> {
         self.inner.abandon();
     }
 
+    fn release(&mut self) {
+        self.inner.release();
+    }
+
     fn meter(&mut self) -> Option<&mut Meter> {
         self.inner.meter()
     }

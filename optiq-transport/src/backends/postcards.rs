@@ -75,6 +75,10 @@ impl<T: Transport> Transport for Marked<T> {
         self.recorder.abandoned();
     }
 
+    fn release(&mut self) {
+        self.inner.release();
+    }
+
     fn meter(&mut self) -> Option<&mut Meter> {
         self.inner.meter()
     }

@@ -105,6 +105,10 @@ impl<T: Transport> Transport for Traced<T> {
         self.tracer.abandoned();
     }
 
+    fn release(&mut self) {
+        self.inner.release();
+    }
+
     fn meter(&mut self) -> Option<&mut Meter> {
         self.inner.meter()
     }

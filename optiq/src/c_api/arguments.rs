@@ -5,7 +5,13 @@ use crate::error::Error;
 use crate::gpu;
 use crate::session::{Arguments, Local, signature};
 use optiq_transport::mpi::{contiguous_bytes, element_bytes, ffi, in_place};
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
+
+/// Reads a priority class.
+pub(super) fn class_of(priority_class: c_int) -> Result<u8, Error> {
+    let wrong = |_| Error::Argument(format!("the class {priority_class} is given; 0 to 255 are expected"));
+    u8::try_from(priority_class).map_err(wrong)
+}
 
 /// Reads an array of 64-bit numbers.
 ///

@@ -11,7 +11,9 @@ use super::handles::place;
 use super::io::{optiq_file_read_at_all, optiq_file_write_at_all};
 use super::jobs::{JobList, optiq_execute_jobs, optiq_execute_jobs_from_file};
 use super::message::guard;
-use super::requests::{Request, hold, optiq_alltoallv_init, optiq_ialltoallv, start};
+use super::requests::{
+    Request, hold, optiq_alltoallv_init, optiq_alltoallv_init_class, optiq_ialltoallv, optiq_ialltoallv_class, start,
+};
 use super::schedule::{TransportHandle, optiq_transport_init};
 use super::sessions::Sessions;
 use super::settings::{optiq_comm_set_info, optiq_comm_set_option};
@@ -146,6 +148,7 @@ unsafe fn hold_wide(
     (send, send_type): (*const c_void, c_int),
     (receive, receive_type): (*mut c_void, c_int),
     lists: [*const i64; 4],
+    priority_class: c_int,
     comm: c_int,
     request: *mut Request,
     function: &'static str,
@@ -167,7 +170,7 @@ unsafe fn hold_wide(
         }
     };
     // SAFETY: by this function's contract; the lists are here, and are copied.
-    unsafe { hold(arguments, comm, request, function) }
+    unsafe { hold(arguments, priority_class, comm, request, function) }
 }
 
 /// # Safety
@@ -188,7 +191,7 @@ pub unsafe extern "C" fn optiq_fortran_alltoallv_init_c(
     let lists = [sendcounts, sdispls, recvcounts, rdispls];
     let function = "optiq_alltoallv_init";
     // SAFETY: by this function's contract.
-    guard(|| unsafe { hold_wide((sendbuf, sendtype), (recvbuf, recvtype), lists, comm, request, function) })
+    guard(|| unsafe { hold_wide((sendbuf, sendtype), (recvbuf, recvtype), lists, 0, comm, request, function) })
 }
 
 /// # Safety
@@ -210,7 +213,130 @@ pub unsafe extern "C" fn optiq_fortran_ialltoallv_c(
     let function = "optiq_ialltoallv";
     // SAFETY: by this function's contract.
     guard(|| unsafe {
-        hold_wide((sendbuf, sendtype), (recvbuf, recvtype), lists, comm, request, function)?;
+        hold_wide((sendbuf, sendtype), (recvbuf, recvtype), lists, 0, comm, request, function)?;
+        start(request, function)
+    })
+}
+
+/// # Safety
+/// As for [`optiq_alltoallv_init_class`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn optiq_fortran_alltoallv_init_class(
+    sendbuf: *const c_void,
+    sendcounts: *const c_int,
+    sdispls: *const c_int,
+    sendtype: c_int,
+    recvbuf: *mut c_void,
+    recvcounts: *const c_int,
+    rdispls: *const c_int,
+    recvtype: c_int,
+    priority_class: c_int,
+    comm: c_int,
+    request: *mut Request,
+) -> c_int {
+    let (send, receive) = (buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf).cast_mut());
+    let (sent, received) = (type_from_fortran(sendtype), type_from_fortran(recvtype));
+    let comm = comm_from_fortran(comm);
+    // SAFETY: by this function's contract.
+    unsafe {
+        optiq_alltoallv_init_class(
+            send,
+            sendcounts,
+            sdispls,
+            sent,
+            receive,
+            recvcounts,
+            rdispls,
+            received,
+            priority_class,
+            comm,
+            request,
+        )
+    }
+}
+
+/// # Safety
+/// As for [`optiq_ialltoallv_class`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn optiq_fortran_ialltoallv_class(
+    sendbuf: *const c_void,
+    sendcounts: *const c_int,
+    sdispls: *const c_int,
+    sendtype: c_int,
+    recvbuf: *mut c_void,
+    recvcounts: *const c_int,
+    rdispls: *const c_int,
+    recvtype: c_int,
+    priority_class: c_int,
+    comm: c_int,
+    request: *mut Request,
+) -> c_int {
+    let (send, receive) = (buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf).cast_mut());
+    let (sent, received) = (type_from_fortran(sendtype), type_from_fortran(recvtype));
+    let comm = comm_from_fortran(comm);
+    // SAFETY: by this function's contract.
+    unsafe {
+        optiq_ialltoallv_class(
+            send,
+            sendcounts,
+            sdispls,
+            sent,
+            receive,
+            recvcounts,
+            rdispls,
+            received,
+            priority_class,
+            comm,
+            request,
+        )
+    }
+}
+
+/// # Safety
+/// As for [`optiq_alltoallv_init_class`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn optiq_fortran_alltoallv_init_class_c(
+    sendbuf: *const c_void,
+    sendcounts: *const i64,
+    sdispls: *const i64,
+    sendtype: c_int,
+    recvbuf: *mut c_void,
+    recvcounts: *const i64,
+    rdispls: *const i64,
+    recvtype: c_int,
+    priority_class: c_int,
+    comm: c_int,
+    request: *mut Request,
+) -> c_int {
+    let lists = [sendcounts, sdispls, recvcounts, rdispls];
+    let function = "optiq_alltoallv_init_class";
+    // SAFETY: by this function's contract.
+    guard(|| unsafe {
+        hold_wide((sendbuf, sendtype), (recvbuf, recvtype), lists, priority_class, comm, request, function)
+    })
+}
+
+/// # Safety
+/// As for [`optiq_ialltoallv_class`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn optiq_fortran_ialltoallv_class_c(
+    sendbuf: *const c_void,
+    sendcounts: *const i64,
+    sdispls: *const i64,
+    sendtype: c_int,
+    recvbuf: *mut c_void,
+    recvcounts: *const i64,
+    rdispls: *const i64,
+    recvtype: c_int,
+    priority_class: c_int,
+    comm: c_int,
+    request: *mut Request,
+) -> c_int {
+    let lists = [sendcounts, sdispls, recvcounts, rdispls];
+    let function = "optiq_ialltoallv_class";
+    // SAFETY: by this function's contract.
+    guard(|| unsafe {
+        hold_wide((sendbuf, sendtype), (recvbuf, recvtype), lists, priority_class, comm, request, function)?;
         start(request, function)
     })
 }

@@ -1,5 +1,6 @@
 //! Lists of jobs, from files or made by the program, and their execution (thesis Tables IV and V).
 
+use super::arguments::class_of;
 use super::calls;
 use super::handles::{HandleKind, Handles, place, write};
 use super::message::{guard, report};
@@ -236,8 +237,7 @@ pub extern "C" fn optiq_jobs_set_class(jobs: JobList, job: i64, priority_class: 
         let jobs = JOBS.get(jobs, "optiq_jobs_set_class")?;
         let mut jobs = jobs.lock();
         let job = jobs.checked(job)?;
-        let wrong = |_| Error::Argument(format!("the class {priority_class} is given; 0 to 255 are expected"));
-        Ok(jobs.list.set_class(job, u8::try_from(priority_class).map_err(wrong)?)?)
+        Ok(jobs.list.set_class(job, class_of(priority_class)?)?)
     })
 }
 

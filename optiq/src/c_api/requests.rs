@@ -1,6 +1,6 @@
 //! Persistent exchanges for C: handles, and the calls on them.
 
-use super::arguments::read;
+use super::arguments::{class_of, read};
 use super::calls;
 use super::handles::{HandleKind, Handles, place};
 use super::message::{guard, remember, report};
@@ -63,21 +63,58 @@ pub unsafe extern "C" fn optiq_alltoallv_init(
     let (send, receive) = ((sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype));
     let arguments = Arguments::new(send, receive);
     // SAFETY: by this function's contract.
-    guard(|| unsafe { hold(Ok(arguments), comm, request, "optiq_alltoallv_init") })
+    guard(|| unsafe { hold(Ok(arguments), 0, comm, request, "optiq_alltoallv_init") })
 }
 
-/// Plans an exchange and keeps it under a handle. A rank that has no arguments, because they are wrong, tells the others.
+/// Plans an exchange as `optiq_alltoallv_init`, in a priority class from 0 (as it comes, as all other exchanges) to 255 (most urgent),
+/// the same on all ranks. Exchanges of different classes that were started move at one time: at every rank, of those that send and
+/// of those that forward, chunks of a more urgent one leave before new chunks of the others. Exchanges of one class move one at a
+/// time, in the order of the starts. Up to four classes, 0 among them, move at one time; further ones share the turn of the nearest.
+/// An exchange waits for those that were started before it if their buffer memory together does not fit `OPTIQ_BUDGET`. With
+/// `OPTIQ_TRACE` or `OPTIQ_POSTCARDS`, and with transports other than `two-sided`, exchanges move one at a time. What plain MPI serves
+/// has no class. For a class of each message, make a list of jobs (`optiq_jobs_set_class`). Since 0.1.
+///
+/// Returns 0 or a status code, and in `request` a handle that `optiq_alltoallv_free` frees (0 after an error).
+///
+/// # Safety
+/// As for `optiq_alltoallv_init`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn optiq_alltoallv_init_class(
+    sendbuf: *const c_void,
+    sendcounts: *const c_int,
+    sdispls: *const c_int,
+    sendtype: ffi::MPI_Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: *const c_int,
+    rdispls: *const c_int,
+    recvtype: ffi::MPI_Datatype,
+    priority_class: c_int,
+    comm: ffi::MPI_Comm,
+    request: *mut Request,
+) -> c_int {
+    let (send, receive) = ((sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype));
+    let arguments = Arguments::new(send, receive);
+    // SAFETY: by this function's contract.
+    guard(|| unsafe { hold(Ok(arguments), priority_class, comm, request, "optiq_alltoallv_init_class") })
+}
+
+/// Plans an exchange of a priority class and keeps it under a handle. A rank that has no arguments, because they are wrong, tells the others.
 ///
 /// # Safety
 /// As for [`optiq_alltoallv_init`].
 pub(super) unsafe fn hold(
     arguments: Result<Arguments, Error>,
+    priority_class: c_int,
     comm: ffi::MPI_Comm,
     request: *mut Request,
     function: &'static str,
 ) -> Result<(), Error> {
     // SAFETY: by this function's contract.
     unsafe { place(request, "request")? };
+    let (arguments, class) = match class_of(priority_class) {
+        Ok(class) => (arguments, class),
+        Err(error) => (Err(error), 0),
+    };
     let session = Sessions::intra(comm, function)?;
     let locked = session.lock();
     let ranks = locked.size() as usize;
@@ -95,7 +132,7 @@ pub(super) unsafe fn hold(
         }
         Err(error) => Err(error),
     };
-    let made = locked.init(local, kept);
+    let made = locked.init(local, kept, class);
     let operation = made.map_err(|e| report(&locked, comm, function, e))?;
     remember(operation.decision());
     drop(locked);
@@ -131,8 +168,40 @@ pub unsafe extern "C" fn optiq_ialltoallv(
     guard(|| {
         // SAFETY: by this function's contract.
         unsafe {
-            hold(Ok(arguments), comm, request, "optiq_ialltoallv")?;
+            hold(Ok(arguments), 0, comm, request, "optiq_ialltoallv")?;
             start(request, "optiq_ialltoallv")
+        }
+    })
+}
+
+/// Starts an exchange as `optiq_ialltoallv`, in a priority class: `optiq_alltoallv_init_class` and `optiq_alltoallv_start` in one.
+/// Since 0.1.
+///
+/// Returns 0 or a status code, and in `request` a handle that `optiq_alltoallv_free` frees (0 after an error).
+///
+/// # Safety
+/// As for `optiq_alltoallv_init`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn optiq_ialltoallv_class(
+    sendbuf: *const c_void,
+    sendcounts: *const c_int,
+    sdispls: *const c_int,
+    sendtype: ffi::MPI_Datatype,
+    recvbuf: *mut c_void,
+    recvcounts: *const c_int,
+    rdispls: *const c_int,
+    recvtype: ffi::MPI_Datatype,
+    priority_class: c_int,
+    comm: ffi::MPI_Comm,
+    request: *mut Request,
+) -> c_int {
+    let (send, receive) = ((sendbuf, sendcounts, sdispls, sendtype), (recvbuf, recvcounts, rdispls, recvtype));
+    let arguments = Arguments::new(send, receive);
+    guard(|| {
+        // SAFETY: by this function's contract.
+        unsafe {
+            hold(Ok(arguments), priority_class, comm, request, "optiq_ialltoallv_class")?;
+            start(request, "optiq_ialltoallv_class")
         }
     })
 }

@@ -192,7 +192,7 @@ impl FileSession {
             // Farther than MPI_Alltoallv can count: planned or direct messages, which can.
             _ => None,
         };
-        self.session().init(Ok(Local::Bytes(from, into)), kept)
+        self.session().init(Ok(Local::Bytes(from, into)), kept, 0)
     }
 }
 

@@ -20,6 +20,11 @@ pub(super) struct Offer<'a> {
     pub(super) blocks: Option<(&'a Blocks, &'a Blocks)>,
     /// Whether `MPI_Alltoallv` can count so far.
     pub(super) countable: bool,
+    /// The priority class.
+    pub(super) class: u8,
+    /// Whether it is for an exchange that is started later: other ranks may wait for one that was started before, and need this rank's
+    /// part in it, before they come.
+    pub(super) repeated: bool,
 }
 
 /// What all ranks know after it.
@@ -33,6 +38,8 @@ pub(super) struct Agreement {
     pub(super) key: Key,
     /// `MPI_Alltoallv` can count so far on all ranks.
     pub(super) countable: bool,
+    /// The least and the greatest priority class of any rank.
+    pub(super) classes: (u8, u8),
     /// No host sends or receives more bytes than this.
     pub(super) host_bytes: u64,
     /// How many other hosts a host has bytes for, or gets bytes from, at most: on average over the calls since the last agreement that
@@ -97,15 +104,24 @@ impl Session {
             news,
             -by_mpi,
             -combined,
+            i64::from(offer.class),
+            -i64::from(offer.class),
             -i64::from(partners),
             -i64::try_from(largest).unwrap_or(i64::MAX),
         ];
         let key = offer.blocks.map_or(Key::default(), |(send, receive)| Key::share(self.rank(), 0, send, receive));
         let mut record = ReductionRecord { minima, sums: key.0 };
-        self.reduction.reduce(&self.comm, &mut record)?;
+        if offer.repeated {
+            let meanwhile = || {
+                self.advance();
+            };
+            self.reduction.reduce_while(&self.comm, &mut record, meanwhile)?;
+        } else {
+            self.reduction.reduce(&self.comm, &mut record)?;
+        }
         let [status, servable, countable, bytes, per_call, misprediction, took, news, by_mpi, combined, ..] =
             record.minima;
-        let [.., partners, largest] = record.minima;
+        let [.., least_class, greatest_class, partners, largest] = record.minima;
         self.combining.borrow_mut().calls.learn([by_mpi, combined].map(|nanos| -nanos as f64 / 1e9));
         let mut news = News::of_word(news);
         // If the call failed at one rank, it counts for none, or ranks would come to differ.
@@ -127,6 +143,7 @@ impl Session {
             servable: servable == 1,
             key: Key(record.sums),
             countable: countable == 1,
+            classes: (least_class as u8, -greatest_class as u8),
             host_bytes: -bytes as u64,
             partners: -partners as u32,
             message_bytes: -largest as u64,

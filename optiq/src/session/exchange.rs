@@ -2,6 +2,7 @@
 
 use super::agree::{Agreement, Offer};
 use super::arguments::{ByMpi, Local};
+use super::channels::Priority;
 use super::outcome::Outcome;
 use super::planning::{LATER, PLANNED, TRIED};
 use super::plans::{Cause, Entry, Measured, Staged};
@@ -9,6 +10,7 @@ use super::setup::Fabric;
 use super::state::Session;
 use crate::blocks::Blocks;
 use crate::config::Config;
+use crate::constants::EXCHANGES_AT_ONCE;
 use crate::error::Error;
 use optiq_lower::decide::{Decision, multipath};
 use optiq_lower::forecast::CallClass;
@@ -34,6 +36,19 @@ enum Found {
     Plan(Cause),
 }
 
+/// What ranks bring to an agreement beside their blocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    /// Whether `MPI_Alltoallv` can count so far.
+    pub(super) countable: bool,
+    /// Of the arguments; see [`super::arguments::signature`].
+    pub(super) signature: u64,
+    /// Whether the demands are known to come again.
+    pub(super) repeated: bool,
+    /// The priority class, which must be the same on all ranks.
+    pub(super) class: u8,
+}
+
 impl Session {
     /// # Safety
     /// As [`Session::exchange`].
@@ -48,7 +63,12 @@ impl Session {
             // SAFETY: passed on.
             return unsafe { self.without_fabric(local, arguments) };
         };
-        let (agreement, entry) = self.prepare(fabric, local.as_ref(), arguments.is_some(), signature, false)?;
+        // Other ranks may wait for what was started, and need this rank's part in it, before they come to agree.
+        self.finish_started();
+        let (agreement, entry) = {
+            let terms = Terms { countable: arguments.is_some(), signature, repeated: false, class: 0 };
+            self.prepare(fabric, local.as_ref(), terms)?
+        };
         let local = local?;
         let (Local::Bytes(send, receive), Some(entry)) = (&local, entry) else {
             let reason = match local {
@@ -98,26 +118,31 @@ impl Session {
     }
 
     /// Agrees, and finds or makes a plan; collective. No entry if plain MPI serves the call whatever a plan would be.
-    /// `repeated` if the demands are known to come again.
     pub(super) fn prepare(
         &self,
         fabric: &Fabric,
         local: Result<&Local, &Error>,
-        countable: bool,
-        signature: u64,
-        repeated: bool,
+        Terms { countable, signature, repeated, class }: Terms,
     ) -> Result<(Agreement, Option<Rc<Entry>>), Error> {
         let blocks = match local {
             Ok(Local::Bytes(send, receive)) => Some((send, receive)),
             _ => None,
         };
-        let mut agreement = self.agree(&Offer { failed: local.is_err(), blocks, countable })?;
+        let mut agreement = self.agree(&Offer { failed: local.is_err(), blocks, countable, class, repeated })?;
         self.follow_load(fabric, agreement.news)?;
-        agreement.key = fabric.key_on_left(agreement.key);
+        agreement.key = fabric.key_on_left(agreement.key).of_class(class);
         if let Some(rank) = agreement.failed {
             self.learn(&agreement, CallClass::Fallback, false, 0.0)?;
             // A rank's own error says more.
             return if local.is_err() { Ok((agreement, None)) } else { Err(Error::ArgumentElsewhere(rank)) };
+        }
+        let (least, greatest) = agreement.classes;
+        if least != greatest {
+            self.learn(&agreement, CallClass::Fallback, false, 0.0)?;
+            let text = format!(
+                "the priority class is not the same on all ranks: {least} is the least, {greatest} the greatest"
+            );
+            return Err(Error::Argument(text));
         }
         let (Some((send, receive)), true) = (blocks, agreement.servable) else {
             self.learn(&agreement, CallClass::Fallback, false, 0.0)?;
@@ -247,7 +272,7 @@ impl Session {
         cause: Cause,
     ) -> Result<Rc<Entry>, Error> {
         let countable = agreement.countable;
-        let messages = self.gather(&send.bytes)?;
+        let messages = self.gather(&send.bytes, agreement.classes.0)?;
         let me = self.rank();
         self.settle_counts((0..self.size()).map(Rank).find_map(|from| {
             let sent = sent(&messages, from, me);
@@ -278,15 +303,15 @@ impl Session {
         Ok(self.plans.borrow_mut().add(agreement.key, entry))
     }
 
-    /// Everybody's messages, ascending by (source, destination).
-    fn gather(&self, bytes: &[u64]) -> Result<Vec<Message>, Error> {
+    /// Everybody's messages, which are all of this class, ascending by (source, destination).
+    fn gather(&self, bytes: &[u64], class: u8) -> Result<Vec<Message>, Error> {
         let row: Vec<u64> =
             bytes.iter().enumerate().filter(|(_, b)| **b > 0).flat_map(|(to, &b)| [to as u64, b]).collect();
         let (lengths, words) = self.comm.all_gather(&row)?;
         let sources = (0..).map(Rank).zip(&lengths).flat_map(|(rank, &n)| std::iter::repeat_n(rank, n / 2));
         let message = |(source, pair): (Rank, &[u64])| {
             let destination = Rank(pair[0] as u32);
-            Message { source, destination, bytes: pair[1], class: 0 }
+            Message { source, destination, bytes: pair[1], class }
         };
         Ok(sources.zip(words.chunks_exact(2)).map(message).collect())
     }
@@ -374,11 +399,15 @@ impl Session {
         let me = self.rank();
         let mut paths = lower(plan, messages, &fabric.placement).map_err(Error::BadPlan)?;
         let Config { chunk, budget, window, .. } = self.config;
-        let mut options = ScheduleOptions { chunk, budget, window, ..ScheduleOptions::default() }
-            .within(&fabric.transport.borrow().capabilities());
+        // What is urgent is to find memory beside what moves already.
+        let is_urgent = messages.iter().any(|m| m.class > 0);
+        let budget = if is_urgent { budget / EXCHANGES_AT_ONCE as u64 } else { budget };
+        let mut options =
+            ScheduleOptions { chunk, budget, window, ..ScheduleOptions::default() }.within(&fabric.capabilities());
         let gathered = match plan {
-            Some(plan) => self.gathered(fabric, plan, messages, paths.len())?,
-            None => None,
+            // Packed messages wait for each other, at barriers of their hosts.
+            Some(plan) if !is_urgent => self.gathered(fabric, plan, messages, paths.len())?,
+            _ => None,
         };
         // Packed messages are few and go as fast as they can.
         let direct = plan.filter(|_| gathered.is_none());
@@ -458,9 +487,12 @@ impl Session {
         receive: &Blocks,
     ) -> Result<Outcome, Error> {
         // SAFETY: the caller's buffers are valid for the call and do not overlap, as for MPI_Alltoallv.
-        let number = unsafe { self.enqueue(&entry.decision, schedule, entry.staged.as_ref(), send, receive) };
+        let number = unsafe {
+            self.enqueue(Priority::default(), &entry.decision, schedule, entry.staged.as_ref(), (send, receive))
+        };
+        self.queue.borrow_mut().await_outcome(number);
         self.finish_started();
-        let execution = self.outcome(number)?;
+        let execution = self.queue.borrow_mut().outcome(number)?;
         Ok(Outcome { decision: Arc::clone(&entry.decision), planned: None, execution })
     }
 

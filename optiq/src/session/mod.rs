@@ -16,10 +16,12 @@
 //!
 //! With `OPTIQ_BACKGROUND=measure`, what others leave of each link is measured as well, and plans follow it (module `load`).
 
+mod advance;
 mod agree;
 mod arguments;
 mod call_stack;
 mod calls;
+mod channels;
 mod combined_state;
 mod combining;
 mod exchange;
@@ -51,6 +53,6 @@ pub(crate) use combining::Sides;
 pub(crate) use fallback_args::FallbackArgs;
 pub(crate) use fast_path::FastPath;
 pub(crate) use operation::Operation;
-pub use persistent::Persistent;
+pub use persistent::{Persistent, PriorityClass};
 pub use state::Session;
 pub(crate) use transfers::packed_addresses;

@@ -18,7 +18,29 @@ pub struct Persistent<'a, T> {
     receive: &'a mut [T],
 }
 
+/// Counts and displacements of what is sent, and of what is received.
+type Lists<'a> = (&'a [usize], &'a [usize], &'a [usize], &'a [usize]);
+
+/// The exchanges of one priority class; made by [`Session::priority_class`].
+#[derive(Clone, Copy)]
+pub struct PriorityClass<'a> {
+    session: &'a Session,
+    class: u8,
+}
+
 impl Session {
+    /// Started exchanges of a priority class, from 0 (as they come, as with [`Session::alltoallv_init`]) to 255 (most urgent).
+    ///
+    /// Exchanges of different classes move at one time. At every rank, of those that send and of those that forward, chunks of a more
+    /// urgent exchange leave before new chunks of the others, which go on with what it leaves them. Exchanges of one class move one
+    /// at a time, in the order of the starts. Up to four classes, 0 among them, move at one time; further ones share the turn of the
+    /// nearest. An exchange whose buffer memory does not fit `OPTIQ_BUDGET` beside those that were started before waits for them.
+    /// Only messages of class 0 are packed in memory that the ranks of a host share. With `OPTIQ_TRACE` or `OPTIQ_POSTCARDS`, and with
+    /// transports other than `two-sided`, exchanges of all classes move one at a time. What plain MPI serves has no class.
+    pub fn priority_class(&self, class: u8) -> PriorityClass<'_> {
+        PriorityClass { session: self, class }
+    }
+
     /// Plans an exchange as [`Session::alltoallv`] would carry it out, for being started many times. Collective.
     ///
     /// # Errors
@@ -31,6 +53,18 @@ impl Session {
         receive: &'a mut [T],
         receive_counts: &[usize],
         receive_displacements: &[usize],
+    ) -> Result<Persistent<'a, T>, Error> {
+        let sides = (send_counts, send_displacements, receive_counts, receive_displacements);
+        self.init_in_class(0, send, receive, sides)
+    }
+
+    /// [`Session::alltoallv_init`] in a priority class.
+    fn init_in_class<'a, T: mpi::traits::Equivalence>(
+        &'a self,
+        class: u8,
+        send: &'a mut [T],
+        receive: &'a mut [T],
+        (send_counts, send_displacements, receive_counts, receive_displacements): Lists<'_>,
     ) -> Result<Persistent<'a, T>, Error> {
         let from = self.side("send", send.as_mut_ptr(), send.len(), send_counts, send_displacements);
         let into = self.side("receive", receive.as_mut_ptr(), receive.len(), receive_counts, receive_displacements);
@@ -56,8 +90,27 @@ impl Session {
             }
             _ => None,
         };
-        let operation = self.init(local, kept)?;
+        let operation = self.init(local, kept, class)?;
         Ok(Persistent { session: self, operation, send, receive })
+    }
+}
+
+impl<'a> PriorityClass<'a> {
+    /// Plans an exchange of this class, which is started as any other. Collective, with the same class on all ranks.
+    ///
+    /// # Errors
+    /// As [`Session::alltoallv`]; [`Error::Argument`] on all ranks if they have different classes.
+    pub fn alltoallv_init<T: mpi::traits::Equivalence>(
+        &self,
+        send: &'a mut [T],
+        send_counts: &[usize],
+        send_displacements: &[usize],
+        receive: &'a mut [T],
+        receive_counts: &[usize],
+        receive_displacements: &[usize],
+    ) -> Result<Persistent<'a, T>, Error> {
+        let sides = (send_counts, send_displacements, receive_counts, receive_displacements);
+        self.session.init_in_class(self.class, send, receive, sides)
     }
 }
 

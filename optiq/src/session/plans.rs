@@ -173,6 +173,9 @@ pub(super) struct Measured {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Key(pub(super) [u64; 2]);
 
+/// Odd, so that classes come to different words: 2^64 over the golden ratio.
+const CLASS_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
 impl Key {
     /// The share of `rank`. `paths` tells demands whose paths were given from those that may go any way (0).
     pub(super) fn share(rank: Rank, paths: u64, send: &Blocks, receive: &Blocks) -> Self {
@@ -184,6 +187,12 @@ impl Key {
         }
         let Fingerprint(share) = hasher.finish();
         Self([share as u64, (share >> 64) as u64])
+    }
+
+    /// The key of the same demand set in a priority class, other than 0: it has a plan of its own, in which nothing is packed.
+    pub(super) fn of_class(self, class: u8) -> Self {
+        let [low, high] = self.0;
+        Self([low, high ^ (u64::from(class)).wrapping_mul(CLASS_STEP)])
     }
 
     /// The key of the same demand set on a network of this fingerprint, other than the one that a session began with.
@@ -321,5 +330,8 @@ mod tests {
             assert_eq!(keys.iter().position(|k| k == key), Some(i));
         }
         assert_eq!(one_message(0, 1, 9, 0, 0), keys[0]);
+        let classes: Vec<Key> = (0..=255).map(|class| keys[0].of_class(class)).collect();
+        assert!(classes.iter().enumerate().all(|(i, key)| classes.iter().position(|k| k == key) == Some(i)));
+        assert_eq!(classes[0], keys[0]);
     }
 }

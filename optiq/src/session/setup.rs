@@ -1,6 +1,7 @@
 //! What a session knows from the start: the network, where the ranks are, and which MPI calls will carry chunks.
 
 use super::call_stack;
+use super::channels::{Channels, OpenTransport, open_two_sided};
 use super::guess::{Guess, LocalSetup};
 use super::job_surroundings::JobSurroundings;
 use super::learning::Learning;
@@ -23,8 +24,8 @@ use optiq_net::spec::is_auto;
 use optiq_net::{Background, Network};
 use optiq_trace::postcards::{RankHead, RankOptions, RankRecorder};
 use optiq_trace::{TraceOptions, Tracer};
-use optiq_transport::mpi::{Communicator, HostMemory, MINIMA, OneSided, Pull, Reduction, ReductionRecord, TwoSided};
-use optiq_transport::{Marked, Rank, Traced, Transport};
+use optiq_transport::mpi::{Communicator, HostMemory, MINIMA, OneSided, Pull, Reduction, ReductionRecord};
+use optiq_transport::{Capabilities, Marked, Rank, Traced, Transport};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -35,7 +36,7 @@ use std::time::Instant;
 pub(super) struct Fabric {
     pub(super) network: Arc<Network>,
     pub(super) placement: Placement,
-    pub(super) transport: RefCell<Box<dyn Transport>>,
+    pub(super) channels: RefCell<Channels>,
     /// With `OPTIQ_TRACE`.
     pub(super) tracer: Option<Tracer>,
     /// The same on all ranks.
@@ -68,7 +69,12 @@ struct AgreedSetup {
 
 impl Fabric {
     pub(super) fn transport_name(&self) -> &'static str {
-        self.transport.borrow().name()
+        self.capabilities().name
+    }
+
+    /// What the transports can do.
+    pub(super) fn capabilities(&self) -> Capabilities {
+        self.channels.borrow().capabilities()
     }
 
     /// The bytes of a host below which not even a look at the demands would be won back.
@@ -182,8 +188,11 @@ impl Fabric {
             network.warnings().into_iter().chain(placement.note()).for_each(|note| logger::warn_once(&note));
             log::info!("positions of {} ranks are known by {}", placement.len(), placement.provenance());
         }
-        let (transport, tracer) = watch(comm, config, &agreed, back_end(comm, config)?)?;
-        let transport = RefCell::new(transport);
+        let (transport, open) = back_end(comm, config)?;
+        // A trace, and postcards, tell of one exchange at a time.
+        let open = open.filter(|_| !agreed.traced && agreed.postcards_every.is_none());
+        let (transport, tracer) = watch(comm, config, &agreed, transport)?;
+        let channels = RefCell::new(Channels::new(transport, open));
         parts.end("transport");
         let Calibrated { model, usual_agreement_seconds, patient } = match model {
             Some(model) => {
@@ -206,7 +215,7 @@ impl Fabric {
         Ok(Self {
             network,
             placement,
-            transport,
+            channels,
             tracer,
             model,
             usual_agreement_seconds,
@@ -425,10 +434,11 @@ fn asked_for(config: &Config) -> String {
     }
 }
 
-/// What the program gives, what the user asks for, or the rule for this MPI library; two-sided where windows cannot be had.
-fn back_end(comm: &Rc<Communicator>, config: &Config) -> Result<Box<dyn Transport>, Error> {
+/// What the program gives, what the user asks for, or the rule for this MPI library; two-sided where windows cannot be had. And what makes
+/// another one, where an exchange can begin and end on it without waiting for all ranks, as it does not where there are windows.
+fn back_end(comm: &Rc<Communicator>, config: &Config) -> Result<(Box<dyn Transport>, Option<OpenTransport>), Error> {
     if let Some(transport) = given_transport::connected(comm, config.strict)? {
-        return Ok(transport);
+        return Ok((transport, None));
     }
     let choice = match config.transport {
         TransportChoice::Auto => {
@@ -448,12 +458,12 @@ fn back_end(comm: &Rc<Communicator>, config: &Config) -> Result<Box<dyn Transpor
             _ => OneSided::new(Rc::clone(comm)).map(|transport| Box::new(transport) as _),
         };
         match made {
-            Ok(transport) => return Ok(transport),
+            Ok(transport) => return Ok((transport, None)),
             Err(e) if comm.rank() == Rank(0) => {
                 logger::warn_once(&format!("one-sided transport cannot be had ({e}); using two-sided"));
             }
             Err(_) => {}
         }
     }
-    Ok(Box::new(TwoSided::new(Rc::clone(comm))?))
+    Ok((open_two_sided(Rc::clone(comm))?, Some(open_two_sided)))
 }

@@ -150,10 +150,7 @@ impl Session {
     /// Whether the session holds memory that other ranks see, which takes a collective call to give back.
     pub(crate) fn shares_memory(&self) -> bool {
         self.combining.borrow().shares_memory()
-            || self
-                .fabric
-                .as_ref()
-                .is_ok_and(|f| f.shared.is_some() || f.transport.borrow().capabilities().drop_is_collective)
+            || self.fabric.as_ref().is_ok_and(|f| f.shared.is_some() || f.capabilities().drop_is_collective)
     }
 
     /// This process's rank in the communicator.

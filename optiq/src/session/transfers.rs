@@ -60,6 +60,8 @@ impl Session {
         from: Result<Vec<*const u8>, Error>,
         places: Places<'_>,
     ) -> Result<Vec<u64>, Error> {
+        // Other ranks may wait for what was started, and need this rank's part in it, before they come to agree.
+        self.finish_started();
         let checked = transfers.check_ranks(self.size()).map_err(Error::from).and(from);
         let shape = (transfers.shape() >> 1) as i64;
         let count = transfers.list().len() as i64;

@@ -1,12 +1,14 @@
 //! The multi-rank tests; `tests/mpi.rs` beside it starts them under `mpirun`. Every rank says "all is well" or ends the job.
 
 mod alltoallv;
+mod blocks;
 mod conformance;
 mod errors;
 mod faults;
 mod io;
 mod load;
 mod persistent;
+mod priorities;
 mod small;
 mod soak;
 mod support;
@@ -34,7 +36,11 @@ fn main() {
         optiq::logger::init("", optiq::Config::read().config.log);
     }
     let (nothing, mut level) = (std::ptr::null_mut(), 0);
-    let asked = if arguments == ["progress-thread"] { ffi::MPI_THREAD_MULTIPLE } else { ffi::MPI_THREAD_SINGLE };
+    let asked = if matches!(arguments[..], ["progress-thread"] | ["priorities"]) {
+        ffi::MPI_THREAD_MULTIPLE
+    } else {
+        ffi::MPI_THREAD_SINGLE
+    };
     // SAFETY: called once, at the start.
     let started =
         check(unsafe { ffi::PMPI_Init_thread(nothing, nothing.cast(), asked as i32, &mut level) }, "MPI_Init");
@@ -68,6 +74,9 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         ["lifetimes"] => errors::lifetimes(),
         ["persistent"] => persistent::many_rounds(),
         ["handles"] => persistent::handles(),
+        ["priorities"] => priorities::any_order(),
+        ["priorities-overtake", overtakes] => priorities::overtake(overtakes),
+        ["priorities-wrong"] => priorities::wrong(),
         ["forecasts"] => persistent::forecasts(),
         ["in-turn", plans] => persistent::in_turn(plans),
         ["checked"] => persistent::checked(),

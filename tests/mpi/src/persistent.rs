@@ -1,110 +1,15 @@
 //! Exchanges that are started, and when ranks agree: bytes are right whatever the order, and handles are checked.
 
-use crate::support::{alltoallv, expect, init, last_message, rank, size, succeeds, text, world};
+use crate::blocks::{Blocks, start, test, wait};
+use crate::support::{expect, init, last_message, rank, size, succeeds, text, world};
 use optiq::c_api::{
-    Request, optiq_alltoallv_free, optiq_alltoallv_init, optiq_alltoallv_start, optiq_alltoallv_test,
-    optiq_alltoallv_wait, optiq_finalize, optiq_last_decision,
+    optiq_alltoallv_free, optiq_alltoallv_init, optiq_alltoallv_start, optiq_alltoallv_test, optiq_alltoallv_wait,
+    optiq_finalize, optiq_last_decision,
 };
 use optiq::{Status, c_api::optiq_strerror};
 use optiq_transport::mpi::{check, ffi, in_place};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
-
-/// `each` bytes, and a few more for higher ranks, from every rank to every rank.
-struct Blocks {
-    send: Vec<u8>,
-    counts: Vec<c_int>,
-    displacements: Vec<c_int>,
-    receive: Vec<u8>,
-    receive_counts: Vec<c_int>,
-    receive_displacements: Vec<c_int>,
-}
-
-/// What rank `from` sends in round `round`.
-fn value(from: u32, round: usize) -> u8 {
-    (from as usize * 37 + round * 11 + 1) as u8
-}
-
-impl Blocks {
-    fn new(each: usize) -> Self {
-        Self::with(|from, to| (each + (from as usize * 3 + to as usize) % 5) as c_int)
-    }
-
-    fn with(count: impl Fn(u32, u32) -> c_int) -> Self {
-        let n = size();
-        let counts: Vec<c_int> = (0..n).map(|to| count(rank(), to)).collect();
-        let receive_counts: Vec<c_int> = (0..n).map(|from| count(from, rank())).collect();
-        let lay_out = |counts: &[c_int]| {
-            let displacements = counts.iter().scan(0, |at, c| {
-                *at += c;
-                Some(*at - c)
-            });
-            (displacements.collect::<Vec<_>>(), counts.iter().sum::<c_int>() as usize)
-        };
-        let (displacements, sent) = lay_out(&counts);
-        let (receive_displacements, received) = lay_out(&receive_counts);
-        let (send, receive) = (vec![0; sent + 1], vec![0; received + 1]);
-        Self { send, counts, displacements, receive, receive_counts, receive_displacements }
-    }
-
-    fn fill(&mut self, round: usize) {
-        self.send.fill(value(rank(), round));
-        self.receive.fill(0);
-    }
-
-    fn arrived(&self, round: usize) -> Result<(), String> {
-        for (from, (&count, &at)) in self.receive_counts.iter().zip(&self.receive_displacements).enumerate() {
-            let block = &self.receive[at as usize..(at + count) as usize];
-            if block.iter().any(|&b| b != value(from as u32, round)) {
-                return Err(format!("wrong bytes from rank {from} in round {round}"));
-            }
-        }
-        Ok(())
-    }
-
-    fn init(&mut self) -> Result<Request, String> {
-        let mut request = 0;
-        // SAFETY: arrays of as many elements as there are ranks, buffers that fit them and stay where they are.
-        let status = unsafe {
-            optiq_alltoallv_init(
-                self.send.as_ptr().cast(),
-                self.counts.as_ptr(),
-                self.displacements.as_ptr(),
-                ffi::RSMPI_UINT8_T,
-                self.receive.as_mut_ptr().cast(),
-                self.receive_counts.as_ptr(),
-                self.receive_displacements.as_ptr(),
-                ffi::RSMPI_UINT8_T,
-                world(),
-                &mut request,
-            )
-        };
-        succeeds("optiq_alltoallv_init", status)?;
-        Ok(request)
-    }
-
-    fn block(&mut self) -> c_int {
-        let Self { send, counts, displacements, receive, receive_counts, receive_displacements } = self;
-        alltoallv((send, counts, displacements), (receive, receive_counts, receive_displacements), world())
-    }
-}
-
-fn start(request: &mut Request) -> Result<(), String> {
-    // SAFETY: a valid pointer; the buffers live as long as the request.
-    succeeds("optiq_alltoallv_start", unsafe { optiq_alltoallv_start(request) })
-}
-
-fn wait(request: &mut Request) -> Result<(), String> {
-    // SAFETY: a valid pointer.
-    succeeds("optiq_alltoallv_wait", unsafe { optiq_alltoallv_wait(request) })
-}
-
-fn test(request: &mut Request) -> Result<bool, String> {
-    let mut flag = 0;
-    // SAFETY: valid pointers.
-    succeeds("optiq_alltoallv_test", unsafe { optiq_alltoallv_test(request, &mut flag) })?;
-    Ok(flag != 0)
-}
 
 /// Two persistent exchanges active at a time, waited for in either order, with blocking calls between.
 pub fn many_rounds() -> Result<(), String> {

@@ -396,6 +396,37 @@ fn exchanges_that_are_started() {
     passes(4, &["handles"], &[]);
 }
 
+/// On a torus of six, where messages are forwarded, with little memory, with windows of one chunk, with a thread that advances them, and where
+/// they move one at a time.
+#[test]
+fn exchanges_of_several_classes() {
+    let torus = [("OPTIQ_TOPOLOGY", "torus:2x3"), ("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_ALGORITHM", "multipath")];
+    let hops = ("OPTIQ_LEGS", "hops");
+    let settings: [&[(&str, &str)]; 7] = [
+        &[],
+        &[hops],
+        &[hops, ("OPTIQ_WINDOW", "1"), ("OPTIQ_CHUNK", "1000")],
+        &[hops, ("OPTIQ_BUDGET", "100000")],
+        &[hops, ("OPTIQ_PROGRESS", "1")],
+        &[("OPTIQ_DIRECT_ORDER", "timetable")],
+        &[("OPTIQ_TRANSPORT", "pull")],
+    ];
+    for setting in settings {
+        passes(6, &["priorities"], &[&torus, setting].concat());
+    }
+    passes(2, &["priorities"], &[("OPTIQ_TOPOLOGY", "torus:2"), torus[1], torus[2]]);
+    // Packed in shared memory where they are of class 0.
+    let hosts = [("OPTIQ_TOPOLOGY", "torus:3"), ("OPTIQ_PLACEMENT", "rank:2"), torus[2]];
+    passes(6, &["priorities"], &hosts);
+    passes(4, &["priorities"], &[]);
+    passes(6, &["priorities-overtake", "yes"], &[&torus[..], &[hops]].concat());
+    let one_at_a_time = [("OPTIQ_TRANSPORT", "one-sided"), ("OPTIQ_TRANSPORT", "pull")];
+    for transport in one_at_a_time.into_iter().filter(|_| !common::ranks_spin()) {
+        passes(6, &["priorities-overtake", "no"], &[&torus[..], &[transport]].concat());
+    }
+    passes(4, &["priorities-wrong"], &FORCED);
+}
+
 #[test]
 fn a_thread_advances_what_was_started() {
     let environment = [&FORCED[..], &[("OPTIQ_PROGRESS", "1")]].concat();

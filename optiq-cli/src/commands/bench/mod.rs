@@ -1,6 +1,7 @@
 //! `optiq bench`: measurements under `mpirun`.
 
 mod calls;
+mod classes;
 mod io;
 mod job;
 
@@ -23,6 +24,7 @@ use std::process::ExitCode;
 Examples:
   optiq bench alltoallv --help
   optiq bench calls --help
+  optiq bench classes --help
   optiq bench io --help
   optiq bench job --help
 
@@ -40,6 +42,7 @@ pub struct Arguments {
 enum What {
     Alltoallv(Alltoallv),
     Calls(calls::Calls),
+    Classes(classes::Classes),
     Io(io::Io),
     Job(job::Job),
 }
@@ -97,6 +100,7 @@ impl Arguments {
         let a = match self.what {
             What::Alltoallv(a) => a,
             What::Calls(calls) => return calls.run().map(|()| ExitCode::SUCCESS),
+            What::Classes(classes) => return classes.run().map(|()| ExitCode::SUCCESS),
             What::Io(io) => return io.run().map(|()| ExitCode::SUCCESS),
             What::Job(job) => return job.run().map(|()| ExitCode::SUCCESS),
         };

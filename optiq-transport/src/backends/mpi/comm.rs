@@ -92,12 +92,16 @@ pub unsafe fn quietly(comm: ffi::MPI_Comm, call: impl FnOnce() -> c_int) -> Resu
     }
 }
 
-/// Begins an operation and waits until it is complete, yielding the processor between polls. Whether another process was found to
-/// use it meanwhile.
+/// Begins an operation and waits until it is complete, yielding the processor between polls, and calling `meanwhile`. Whether another
+/// process was found to use the processor.
 ///
 /// # Errors
 /// [`TransportError::Mpi`] with what MPI reports.
-fn wait(call: &'static str, begin: impl FnOnce(&mut ffi::MPI_Request) -> c_int) -> Result<bool, TransportError> {
+fn wait(
+    call: &'static str,
+    begin: impl FnOnce(&mut ffi::MPI_Request) -> c_int,
+    mut meanwhile: impl FnMut(),
+) -> Result<bool, TransportError> {
     // SAFETY: a constant; overwritten.
     let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
     check(begin(&mut request), call)?;
@@ -113,6 +117,7 @@ fn wait(call: &'static str, begin: impl FnOnce(&mut ffi::MPI_Request) -> c_int) 
         if done != 0 {
             return Ok(shared);
         }
+        meanwhile();
         shared |= yield_processor();
     }
 }
@@ -139,7 +144,7 @@ impl Communicator {
     pub unsafe fn duplicate(comm: ffi::MPI_Comm) -> Result<Self, TransportError> {
         let mut raw = comm;
         // SAFETY: `comm` is valid by this function's contract; `raw` is looked at when the operation is complete.
-        wait("MPI_Comm_idup", |request| unsafe { ffi::PMPI_Comm_idup(comm, &mut raw, request) })?;
+        wait("MPI_Comm_idup", |request| unsafe { ffi::PMPI_Comm_idup(comm, &mut raw, request) }, || ())?;
         Self::own(raw)
     }
 
@@ -244,7 +249,17 @@ impl Communicator {
         call: &'static str,
         begin: impl FnOnce(&mut ffi::MPI_Request) -> c_int,
     ) -> Result<(), TransportError> {
-        if wait(call, begin)? {
+        self.wait_while(call, begin, || ())
+    }
+
+    /// See [`wait`].
+    pub(super) fn wait_while(
+        &self,
+        call: &'static str,
+        begin: impl FnOnce(&mut ffi::MPI_Request) -> c_int,
+        meanwhile: impl FnMut(),
+    ) -> Result<(), TransportError> {
+        if wait(call, begin, meanwhile)? {
             self.shared.store(true, Relaxed);
         }
         Ok(())

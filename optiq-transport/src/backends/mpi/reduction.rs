@@ -6,7 +6,7 @@ use crate::error::TransportError;
 use std::ffi::{c_int, c_void};
 
 /// Words of which the minimum is taken; the first of a record.
-pub const MINIMA: usize = 12;
+pub const MINIMA: usize = 14;
 /// Words that are added up, modulo 2^64.
 const SUMS: usize = 2;
 
@@ -75,16 +75,31 @@ impl Reduction {
     /// # Errors
     /// [`TransportError::Mpi`] with what MPI reports.
     pub fn reduce(&self, comm: &Communicator, record: &mut ReductionRecord) -> Result<(), TransportError> {
-        let words: *mut c_void = std::ptr::from_mut(record).cast();
         if self.patient {
-            // SAFETY: one record, which stays until the operation is complete; the rest is ours.
-            return comm.wait("MPI_Iallreduce", |request| unsafe {
-                ffi::PMPI_Iallreduce(in_place(), words, 1, self.record, self.operation, comm.raw(), request)
-            });
+            return self.reduce_while(comm, record, || ());
         }
+        let words: *mut c_void = std::ptr::from_mut(record).cast();
         // SAFETY: one record; operation, datatype and communicator are ours.
         let code = unsafe { ffi::PMPI_Allreduce(in_place(), words, 1, self.record, self.operation, comm.raw()) };
         check(code, "MPI_Allreduce")
+    }
+
+    /// The same, calling `meanwhile` as long as other ranks have not come; all ranks use this form in the same call.
+    ///
+    /// # Errors
+    /// [`TransportError::Mpi`] with what MPI reports.
+    pub fn reduce_while(
+        &self,
+        comm: &Communicator,
+        record: &mut ReductionRecord,
+        meanwhile: impl FnMut(),
+    ) -> Result<(), TransportError> {
+        let words: *mut c_void = std::ptr::from_mut(record).cast();
+        // SAFETY: one record, which stays until the operation is complete; the rest is ours.
+        let begin = |request: &mut ffi::MPI_Request| unsafe {
+            ffi::PMPI_Iallreduce(in_place(), words, 1, self.record, self.operation, comm.raw(), request)
+        };
+        comm.wait_while("MPI_Iallreduce", begin, meanwhile)
     }
 }
 
@@ -109,10 +124,16 @@ mod tests {
 
     #[test]
     fn minima_and_sums_wrap_around_and_do_not_mix() {
-        let a = ReductionRecord { minima: [1, -2, 3, 0, i64::MIN, i64::MAX, 7, 0, 1, 1, -4, -9], sums: [u64::MAX, 1] };
-        let b = ReductionRecord { minima: [-1, 2, 3, 5, 0, i64::MAX, -7, 1, 0, 2, -3, -10], sums: [2, u64::MAX - 1] };
-        let both =
-            ReductionRecord { minima: [-1, -2, 3, 0, i64::MIN, i64::MAX, -7, 0, 0, 1, -4, -10], sums: [1, u64::MAX] };
+        let a = ReductionRecord {
+            minima: [1, -2, 3, 0, i64::MIN, i64::MAX, 7, 0, 1, 1, -4, -9, 3, -3],
+            sums: [u64::MAX, 1],
+        };
+        let b = ReductionRecord {
+            minima: [-1, 2, 3, 5, 0, i64::MAX, -7, 1, 0, 2, -3, -10, 4, -4],
+            sums: [2, u64::MAX - 1],
+        };
+        let minima = [-1, -2, 3, 0, i64::MIN, i64::MAX, -7, 0, 0, 1, -4, -10, 3, -4];
+        let both = ReductionRecord { minima, sums: [1, u64::MAX] };
         assert_eq!(a.with(b), both);
         assert_eq!(b.with(a), both);
     }

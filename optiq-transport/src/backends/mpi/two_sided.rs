@@ -175,6 +175,10 @@ impl Transport for TwoSided {
     fn abandon(&mut self) {
         self.operations.cancel();
     }
+
+    fn release(&mut self) {
+        self.slots = Vec::new();
+    }
 }
 
 #[cfg(test)]

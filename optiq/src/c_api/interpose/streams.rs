@@ -256,7 +256,7 @@ pub(super) fn persistent(session: &Session, tasks: Receiver<StreamTask>) {
         match task {
             StreamTask::Plan(arguments, answer) => {
                 let (function, local, kept) = arguments.take();
-                let made = session.init(Ok(local), Some(kept));
+                let made = session.init(Ok(local), Some(kept), 0);
                 // The receiver may have gone.
                 let _ = answer.send(made.as_ref().map(Operation::is_planned).map_err(|_| ()));
                 planned = made.ok().filter(Operation::is_planned).map(|operation| (function, operation));
