@@ -48,9 +48,9 @@ impl Session {
         let mut moved = false;
         loop {
             let movable = self.queue.borrow().movable(self.slot_budget(fabric));
-            let had_company = movable.len() > 1;
+            let had_company = movable.numbers().len() > 1;
             let mut again = false;
-            for number in movable {
+            for &number in movable.numbers() {
                 again |= self.advance_one(fabric, number, had_company);
             }
             if !again {

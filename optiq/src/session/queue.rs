@@ -66,6 +66,21 @@ pub(super) enum Phase {
     Scattering(Pending, Execution),
 }
 
+/// Numbers of exchanges that may move; by [`Queue::movable`].
+pub(super) enum Movable {
+    One(u64),
+    Several(Vec<u64>),
+}
+
+impl Movable {
+    pub(super) fn numbers(&self) -> &[u64] {
+        match self {
+            Movable::One(number) => std::slice::from_ref(number),
+            Movable::Several(numbers) => numbers,
+        }
+    }
+}
+
 impl Queue {
     /// Puts an exchange behind the others; returns its number.
     pub(super) fn push(&mut self, started: Started) -> u64 {
@@ -108,14 +123,18 @@ impl Queue {
     /// Numbers of the exchanges that may move now, the most urgent first: of each channel the one that was started first, as long as
     /// the slots of these and of all that were started before them fit in `budget` together. Channels keep the slots of their largest
     /// exchange, so all that wait on a channel count once.
-    pub(super) fn movable(&self, budget: u64) -> Vec<u64> {
+    pub(super) fn movable(&self, budget: u64) -> Movable {
+        // Nearly always, and asked in every turn of a progress loop.
+        if let (1, Some(only)) = (self.waiting.len(), self.waiting.front()) {
+            return Movable::One(only.number);
+        }
         let started = self.waiting.iter().map(|s| (s.priority, s.slot_bytes));
         let mut numbers: Vec<(u8, u64)> = within(started, budget)
             .into_iter()
             .map(|i| (self.waiting[i].priority.class, self.waiting[i].number))
             .collect();
         numbers.sort_by_key(|&(class, _)| std::cmp::Reverse(class));
-        numbers.into_iter().map(|(_, number)| number).collect()
+        Movable::Several(numbers.into_iter().map(|(_, number)| number).collect())
     }
 
     /// The exchange of this number.
