@@ -16,7 +16,8 @@
 //!
 //! where `p` is 1/2 for flow control, since the same plan with other flow control does not take longer by more than that where
 //! nothing is wrong with either; for MPI it is 1 where the plan forwards, as MPI may take any time then, and [`DIRECT_MPI_PRICE`]
-//! where MPI takes the same routes. Where nothing seems to be lost, a trial waits until a whole use is a hundredth of the time in
+//! where MPI takes the same routes. Where uses are clearly faster than `b`, the rates that it was computed from are not those of the links
+//! ([`REFUTED_SHARE`]), and `b` is taken for 0. Where nothing seems to be lost, a trial waits until a whole use is a hundredth of the time in
 //! calls ([`TRIAL_PART`]). Flow control is tried before MPI where the plan is far from its bound ([`LONG_QUEUES_SHARE`]), after
 //! it otherwise. Times are those that uses really took, outliers included: where packets are lost, one use in two takes several
 //! times as long as the other, and no average that outliers hardly change says so soon. Where small messages go directly, or routers
@@ -30,7 +31,7 @@
 
 use crate::constants::{
     AVERAGE_WEIGHT, DIRECT_FIRST_BYTES, DIRECT_MPI_PRICE, FIRST_DIRECT_TRIAL, FIRST_TRIAL, FLOW_CONTROL_PRICE,
-    LONG_QUEUES_SHARE, OUTLIER, SHORT_QUEUES_SHARE, TRIAL_PART,
+    LONG_QUEUES_SHARE, OUTLIER, REFUTED_SHARE, SHORT_QUEUES_SHARE, TRIAL_PART,
 };
 use crate::learned::Times;
 use crate::ports::DemandKind;
@@ -279,10 +280,13 @@ impl Trials {
         order.filter(|side| self.average(*side).seconds.is_none())
     }
 
-    /// What the side that serves has lost, at most, against whatever takes no longer than the plan's link bound.
+    /// What the side that serves has lost, at most, against whatever takes no longer than the plan's link bound; or no time at all,
+    /// where uses show that links are faster than they were said to be.
     fn regret(&self, best: Side, bounds: LinkBounds) -> f64 {
-        let &RobustMovingAverage { sum, times, .. } = self.average(best);
-        sum - f64::from(times) * bounds.relative()
+        let &RobustMovingAverage { sum, times, seconds, .. } = self.average(best);
+        let bound = bounds.relative();
+        let is_refuted = seconds.is_some_and(|seconds| bound > seconds * REFUTED_SHARE);
+        sum - if is_refuted { 0.0 } else { f64::from(times) * bound }
     }
 
     /// Who serves the next use.
@@ -416,6 +420,25 @@ mod tests {
         // A little faster is not enough; trials that cost little may be frequent.
         let close = serve(1.0, 1.04, 50);
         assert!(close.iter().filter(|side| **side == Side::PLANNED).count() <= 50 / 3, "{close:?}");
+    }
+
+    /// On one machine links have the rate of a network that is not there: all sides are faster than the bound, MPI most of all.
+    #[test]
+    fn mpi_has_its_trial_at_once_where_links_are_faster_than_they_were_said_to_be() {
+        let served_by_plain = |planned: f64, plain: f64| {
+            let mut trials = Trials::default().with_flow_controls(true);
+            let mut run = || {
+                let side = trials.next(1.02, LinkBounds::default());
+                trials.record(side, if side == Side::Plain { plain } else { planned });
+                side == Side::Plain
+            };
+            (0..30).map(|_| run()).collect::<Vec<_>>()
+        };
+        let slower = served_by_plain(0.66, 0.4);
+        assert_eq!(slower.iter().position(|plain| *plain), Some(2));
+        assert!(slower[3..].iter().all(|plain| *plain), "{slower:?}");
+        // At the bound nothing seems to be lost, and faster by an overlap of calls is no proof.
+        assert!(!served_by_plain(0.95, 0.9).contains(&true));
     }
 
     #[test]
