@@ -21,10 +21,12 @@ use crate::measurement_cases::CaseRole;
 use crate::selection::Selection;
 use crate::workspace::{self, Workspace};
 use optiq_measure::statistics::{mean, median};
+use optiq_net::Network;
 use optiq_sim::Model;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 /// The preset that is fitted.
 const MODEL: &str = "lab";
@@ -106,13 +108,15 @@ impl PredictedCase<'_> {
         (self.topology, self.profile) == (FITTED.0, TUNED) && self.case.demands.starts_with(FITTED.1)
     }
 
-    fn predict(&self, workspace: &Workspace, model: &str) -> Result<Prediction, Failure> {
+    fn predict(&self, workspace: &Workspace, model: &ModelFile) -> Result<Prediction, Failure> {
         let case = self.case;
-        let mpi = self.simulate(workspace, model, &["--mpi", "linear"])?;
+        let model = model.at_rate(Network::from_spec(self.spec)?.unit_capacity())?;
+        let model = model.to_string_lossy();
+        let mpi = self.simulate(workspace, &model, &["--mpi", "linear"])?;
         let optiq_is_served_by_mpi = case.served_by == "MPI";
         // Where no path is forwarded, the library may send by a timetable.
         let optiq =
-            if optiq_is_served_by_mpi { mpi } else { self.simulate(workspace, model, &["--direct-order", "auto"])? };
+            if optiq_is_served_by_mpi { mpi } else { self.simulate(workspace, &model, &["--direct-order", "auto"])? };
         Ok(Prediction {
             topology: self.topology.to_owned(),
             profile: self.profile.to_owned(),
@@ -144,6 +148,30 @@ impl PredictedCase<'_> {
         let run = document.runs.into_iter().next();
         Ok(run.ok_or_else(|| Failure::Work("optiq simulate printed no run".into()))?.seconds)
     }
+}
+
+/// A model in a file of its own, with the rate of a lab's links.
+struct ModelFile<'a> {
+    model: &'a Model,
+    folder: &'a Path,
+}
+
+impl ModelFile<'_> {
+    /// Where the model is that has links of this many bytes a second, and is the same in all else.
+    fn at_rate(&self, bytes_per_second: f64) -> Result<PathBuf, Failure> {
+        let mut model = self.model.clone();
+        model.link.rates_bytes_per_second = vec![bytes_per_second];
+        let file = self.folder.join("model.toml");
+        let unwritten = |why: String| Failure::Work(format!("{} cannot be written: {why}", file.display()));
+        let text = toml::to_string(&model).map_err(|e| unwritten(e.to_string()))?;
+        std::fs::write(&file, text).map_err(|e| unwritten(e.to_string()))?;
+        Ok(file)
+    }
+}
+
+/// A folder for models, which is gone with it.
+fn folder() -> Result<TempDir, Failure> {
+    tempfile::tempdir().map_err(|e| Failure::Work(format!("a folder for models cannot be made: {e}")))
 }
 
 /// The cases of groups that were measured in labs. Below ten milliseconds calls overlap, so that the series of small messages and of the
@@ -199,7 +227,9 @@ pub(super) fn predict(
         let others: Vec<_> = in_profiles(profiles).into_iter().filter(|b| !cases.iter().any(|a| twice(a, b))).collect();
         cases.extend(others);
     }
-    cases.iter().map(|case| case.predict(workspace, MODEL)).collect()
+    let (folder, model) = (folder()?, Model::read(MODEL)?);
+    let model = ModelFile { model: &model, folder: folder.path() };
+    cases.iter().map(|case| case.predict(workspace, &model)).collect()
 }
 
 /// Simulates the cases that the model may be fitted on with every candidate: a table with the loss of each, and the best.
@@ -212,9 +242,7 @@ pub fn fit(workspace: &Workspace, measured: &LabContent, say: &dyn Fn(String)) -
         let (topology, pattern) = FITTED;
         return Err(Failure::Input(format!("{pattern} on {topology} is not among what was measured in labs")));
     }
-    let unwritten = |e: std::io::Error| Failure::Work(format!("a candidate's model cannot be written: {e}"));
-    let folder = tempfile::tempdir().map_err(unwritten)?;
-    let file = folder.path().join("candidate.toml");
+    let folder = folder()?;
     let mut table = TextTable::new(&["buffer, bytes", "overheads, us", "latency in a host, us", "loss, %"]);
     let mut best: Option<(f64, Model)> = None;
     for buffer_bytes in BUFFERS {
@@ -226,7 +254,7 @@ pub fn fit(workspace: &Workspace, measured: &LabContent, say: &dyn Fn(String)) -
                 let host = &mut model.host;
                 (host.send_overhead_picoseconds, host.receive_overhead_picoseconds) = (overhead, overhead);
                 host.forward_overhead_picoseconds = overhead;
-                let loss = loss(workspace, &cases, &model, &file)? * 100.0;
+                let loss = loss(workspace, &cases, &ModelFile { model: &model, folder: folder.path() })? * 100.0;
                 let words = [buffer_bytes.to_string(), (overhead / 1_000_000).to_string()];
                 let more = [(latency / 1_000_000).to_string(), format!("{loss:.2}")];
                 say(format!("{}, {}", words.join(", "), more.join(", ")));
@@ -247,13 +275,10 @@ pub fn fit(workspace: &Workspace, measured: &LabContent, say: &dyn Fn(String)) -
 }
 
 /// See the top of the file.
-fn loss(workspace: &Workspace, cases: &[PredictedCase], model: &Model, file: &Path) -> Result<f64, Failure> {
-    let unwritten = |why: String| Failure::Work(format!("{} cannot be written: {why}", file.display()));
-    let text = toml::to_string(model).map_err(|e| unwritten(e.to_string()))?;
-    std::fs::write(file, text).map_err(|e| unwritten(e.to_string()))?;
+fn loss(workspace: &Workspace, cases: &[PredictedCase], model: &ModelFile) -> Result<f64, Failure> {
     let mut off = Vec::with_capacity(2 * cases.len());
     for case in cases {
-        let found = case.predict(workspace, &file.to_string_lossy())?;
+        let found = case.predict(workspace, model)?;
         off.extend([found.mpi.off().abs() / 100.0, found.optiq.off().abs() / 100.0]);
     }
     Ok(mean(&off).unwrap_or(0.0))
