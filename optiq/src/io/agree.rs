@@ -142,13 +142,16 @@ impl FileSession {
         }
         let comm = self.comm();
         let mut word = [if mine.is_err() { -i64::from(comm.rank().0) - 1 } else { 0 }];
-        // Polled, so that it can be given up, and so that ranks which wait here leave the processors to those that forward.
-        let mut pending = comm.start_all_min(word.to_vec())?;
-        self.until(late, || {
-            let done = pending.test()?;
-            word[0] = done.and_then(|words| words.first().copied()).unwrap_or(0);
-            Ok(done.is_some())
-        })?;
+        if self.limit().is_none() {
+            comm.all_min(&mut word)?;
+        } else {
+            let mut pending = comm.start_all_min(word.to_vec())?;
+            self.until(late, || {
+                let done = pending.test()?;
+                word[0] = done.and_then(|words| words.first().copied()).unwrap_or(0);
+                Ok(done.is_some())
+            })?;
+        }
         let [failed] = word;
         if failed == 0 {
             return Ok(());
