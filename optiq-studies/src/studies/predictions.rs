@@ -372,15 +372,16 @@ fn gains(predictions: &[&Prediction], null: NullModel) -> String {
     let verdict = |holds: bool| if holds { "met" } else { "missed" };
     format!(
         "\n**The gain in held-out cases**, MPI's time over OPTIQ's: {} of {} predictions within {GAIN_WITHIN} % (asked {:.0} %: **{}**), {mean_ours:.1} % off on average, \
-         {median_ours:.1} % by the median; the null model {} of {}, {mean_theirs:.1} % and {median_theirs:.1} %. The simulator's mean error is {:.0} % smaller (asked \
-         a third: **{}**). OPTIQ served {} of the cases itself.\n",
+         {median_ours:.1} % by the median; the null model {} of {}, {mean_theirs:.1} % and {median_theirs:.1} %. The simulator's mean error is {:.0} % {} (asked \
+         a third smaller: **{}**). OPTIQ served {} of the cases itself.\n",
         within(&ours),
         ours.len(),
         GAINS * 100.0,
         verdict(within(&ours) as f64 >= GAINS * ours.len() as f64),
         within(&theirs),
         theirs.len(),
-        smaller * 100.0,
+        smaller.abs() * 100.0,
+        if smaller < 0.0 { "larger" } else { "smaller" },
         verdict(smaller >= SKILL),
         planned().count(),
     )
@@ -537,7 +538,7 @@ mod tests {
         let page = section(&predictions);
         // Off by 5, 0, 16.7, 0 and 0 %, and the null model, whose gain is 1, by 50, 33.3, 16.7, 9.1 and 0 %.
         let expected = "4 of 5 predictions within 10 % (asked 80 %: **met**), 4.3 % off on average, 0.0 % by the median; the null model 2 of 5, 21.8 % \
-                        and 16.7 %. The simulator's mean error is 80 % smaller (asked a third: **met**).";
+                        and 16.7 %. The simulator's mean error is 80 % smaller (asked a third smaller: **met**).";
         assert!(page.contains(expected), "{page}");
     }
 }
