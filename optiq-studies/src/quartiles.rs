@@ -28,6 +28,31 @@ impl Quartiles {
     }
 }
 
+/// A median between its quartiles, in documents whose columns are not flat.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MedianAndQuartiles {
+    /// A quarter of the repetitions took less.
+    pub first_seconds: f64,
+    /// Half of them took less.
+    pub median_seconds: f64,
+    /// Three quarters of them took less.
+    pub third_seconds: f64,
+}
+
+impl MedianAndQuartiles {
+    /// None if there are no repetitions.
+    pub fn of(seconds: &[f64]) -> Option<Self> {
+        let Summary { first_quartile, median, third_quartile, .. } = Summary::of(seconds)?;
+        Some(Self { first_seconds: first_quartile, median_seconds: median, third_seconds: third_quartile })
+    }
+
+    /// In a cell, as [`Quartiles::beside`] has it.
+    pub fn text(&self) -> String {
+        let (first_quartile_seconds, third_quartile_seconds) = (self.first_seconds, self.third_seconds);
+        Quartiles { first_quartile_seconds, third_quartile_seconds }.beside(self.median_seconds)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

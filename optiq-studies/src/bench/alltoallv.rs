@@ -20,10 +20,10 @@
 use crate::bench::cases::Case;
 use crate::bench::comparison::{Comparison, Outcome, Side, Suite};
 use crate::bench::exchange::{Exchange, counts, too_large};
+use crate::bench::session;
 use crate::bench::timing;
 use mpi::collective::SystemOperation;
 use mpi::datatype::{Partition, PartitionMut};
-use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Root};
 use optiq::{Config, PlannerChoice, Session};
@@ -104,8 +104,7 @@ pub fn measure_with(
             config.planner = planner;
         }
         let start = Instant::now();
-        // SAFETY: a valid communicator, and the session is dropped before MPI is finalised.
-        let session = unsafe { Session::new(world.as_raw(), config) }.map_err(|e| e.to_string())?;
+        let session = session::open(world, config)?;
         let (took, mut longest) = (start.elapsed().as_secs_f64(), 0.0);
         world.all_reduce_into(&took, &mut longest, SystemOperation::max());
         Ok::<_, String>((session, longest))
@@ -164,11 +163,7 @@ enum By {
 
 impl Bench<'_> {
     fn compare(&self, case: &Case, list: &[Demand], counts: (Vec<usize>, Vec<usize>)) -> Result<Comparison, String> {
-        let mut exchange = Exchange::new(counts, Rank(self.world.rank() as u32), |mine| {
-            let mut theirs = vec![0i64; mine.len()];
-            self.world.all_to_all_into(mine, &mut theirs[..]);
-            theirs
-        });
+        let mut exchange = Exchange::in_job(self.world, counts);
         let x = &mut exchange;
         let first = [self.verified(By::Mpi, x, 1)?, self.verified(By::Optiq, x, 1)?];
         let mut last = first;

@@ -5,15 +5,14 @@
 //! the last call of each phase are checked.
 
 use crate::bench::exchange::{Exchange, counts};
+use crate::bench::session;
 use crate::bench::timing;
 use mpi::datatype::{Partition, PartitionMut};
-use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives};
 use optiq::{BusyLink, Config, Session};
 use optiq_lower::decide::Decision;
-use optiq_lower::placement::Placement;
-use optiq_solver::{Demand, demands};
+use optiq_solver::demands;
 use optiq_transport::Rank;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -107,11 +106,12 @@ pub fn measure(world: &SimpleCommunicator, request: &Request) -> Result<Option<C
     if config.topology.is_none() {
         return Err("OPTIQ_TOPOLOGY is not set; a network is expected, as optiq lab run names it".into());
     }
-    let mut session = open(world, &config)?;
+    let mut session = session::open(world, config.clone())?;
     let known = session.network().cloned().zip(session.placement().cloned());
     let (network, placement) = known.ok_or("the network of OPTIQ_TOPOLOGY cannot be used here")?;
     let list = demands::parse(&request.demands, &network, request.message_bytes).map_err(|e| e.to_string())?;
-    let mut exchange = buffers(world, &list, &placement)?;
+    let me = Rank(world.rank() as u32);
+    let mut exchange = Exchange::in_job(world, counts(&list, &placement, me, false)?);
     let load = network.route_load(list.iter().map(|d| (d.src, d.dst, d.bytes))).map_err(|e| e.to_string())?;
     let direct = load.statistics(&network).congestion_seconds;
     let began = Instant::now();
@@ -120,7 +120,7 @@ pub fn measure(world: &SimpleCommunicator, request: &Request) -> Result<Option<C
         meet(world, request, phase)?;
         let background = request.backgrounds.get(phase).cloned().flatten();
         if !request.backgrounds.is_empty() {
-            session = open(world, &Config { background: background.clone(), ..config.clone() })?;
+            session = session::open(world, Config { background: background.clone(), ..config.clone() })?;
         }
         let mut calls = Vec::new();
         for call in 0..request.calls {
@@ -150,20 +150,6 @@ pub fn measure(world: &SimpleCommunicator, request: &Request) -> Result<Option<C
         phases,
     };
     Ok((world.rank() == 0).then_some(series))
-}
-
-fn open(world: &SimpleCommunicator, config: &Config) -> Result<Session, String> {
-    // SAFETY: a valid communicator, and the session is dropped before MPI is finalised.
-    unsafe { Session::new(world.as_raw(), config.clone()) }.map_err(|e| e.to_string())
-}
-
-fn buffers(world: &SimpleCommunicator, list: &[Demand], placement: &Placement) -> Result<Exchange, String> {
-    let rank = Rank(world.rank() as u32);
-    Ok(Exchange::new(counts(list, placement, rank, false)?, rank, |mine| {
-        let mut theirs = vec![0i64; mine.len()];
-        world.all_to_all_into(mine, &mut theirs[..]);
-        theirs
-    }))
 }
 
 fn serve(world: &SimpleCommunicator, by: By, session: &Session, x: &mut Exchange) -> Result<(), String> {

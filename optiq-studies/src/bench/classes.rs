@@ -6,16 +6,15 @@
 //! byte is checked after every repetition.
 
 use crate::bench::exchange::{Exchange, counts};
+use crate::bench::session;
+use crate::quartiles::MedianAndQuartiles;
 use mpi::collective::SystemOperation;
-use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives};
 use optiq::{Config, Persistent, Session};
 use optiq_lower::choices::Algorithm;
 use optiq_lower::decide::Decision;
-use optiq_lower::placement::Placement;
-use optiq_measure::statistics::Summary;
-use optiq_solver::{Demand, demands};
+use optiq_solver::demands;
 use optiq_transport::{Backoff, Rank};
 use optiq_view::table;
 use serde::{Deserialize, Serialize};
@@ -75,26 +74,15 @@ impl Arrangement {
     }
 }
 
-/// Median and quartiles, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Quartiles {
-    /// A quarter of the repetitions took less.
-    pub first_seconds: f64,
-    /// Half of them took less.
-    pub median_seconds: f64,
-    /// Three quarters of them took less.
-    pub third_seconds: f64,
-}
-
 /// What an arrangement took; nothing for an exchange that it does not have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArrangementTimes {
     /// Which one.
     pub arrangement: Arrangement,
     /// The bulk, from its start to its end at the last rank.
-    pub bulk: Option<Quartiles>,
+    pub bulk: Option<MedianAndQuartiles>,
     /// The urgent exchange, likewise.
-    pub urgent: Option<Quartiles>,
+    pub urgent: Option<MedianAndQuartiles>,
     /// Of each repetition, in seconds.
     pub bulk_seconds: Vec<f64>,
     /// Of each repetition, in seconds.
@@ -149,13 +137,14 @@ pub fn measure(world: &SimpleCommunicator, request: &Request) -> Result<Option<C
     if config.topology.is_none() {
         return Err("OPTIQ_TOPOLOGY is not set; a network is expected, as optiq lab run names it".into());
     }
-    let planned = open(world, Config { algorithm: Algorithm::Multipath, ..config.clone() })?;
-    let plain = open(world, Config { algorithm: Algorithm::Mpi, ..config })?;
+    let planned = session::open(world, Config { algorithm: Algorithm::Multipath, ..config.clone() })?;
+    let plain = session::open(world, Config { algorithm: Algorithm::Mpi, ..config })?;
     let known = planned.network().zip(planned.placement());
     let (network, placement) = known.ok_or("the network of OPTIQ_TOPOLOGY cannot be used here")?;
     let list = |(demands, bytes): &(String, u64)| demands::parse(demands, network, *bytes).map_err(|e| e.to_string());
-    let mut bulk = buffers(world, &list(&request.bulk)?, placement)?;
-    let mut urgent = buffers(world, &list(&request.urgent)?, placement)?;
+    let me = Rank(world.rank() as u32);
+    let mut bulk = Exchange::in_job(world, counts(&list(&request.bulk)?, placement, me, false)?);
+    let mut urgent = Exchange::in_job(world, counts(&list(&request.urgent)?, placement, me, false)?);
     let mut found: Vec<Vec<Repetition>> = Arrangement::ALL.iter().map(|_| Vec::new()).collect();
     for repetition in 0..=request.repetitions {
         for turn in 0..Arrangement::ALL.len() {
@@ -192,20 +181,6 @@ pub fn measure(world: &SimpleCommunicator, request: &Request) -> Result<Option<C
         arrangements: Arrangement::ALL.into_iter().zip(&found).map(|(a, runs)| ArrangementTimes::of(a, runs)).collect(),
     };
     Ok((world.rank() == 0).then_some(times))
-}
-
-fn open(world: &SimpleCommunicator, config: Config) -> Result<Session, String> {
-    // SAFETY: a valid communicator, and the session is dropped before MPI is finalised.
-    unsafe { Session::new(world.as_raw(), config) }.map_err(|e| e.to_string())
-}
-
-fn buffers(world: &SimpleCommunicator, list: &[Demand], placement: &Placement) -> Result<Exchange, String> {
-    let rank = Rank(world.rank() as u32);
-    Ok(Exchange::new(counts(list, placement, rank, false)?, rank, |mine| {
-        let mut theirs = vec![0i64; mine.len()];
-        world.all_to_all_into(mine, &mut theirs[..]);
-        theirs
-    }))
 }
 
 /// One repetition; collective. Buffers of exchanges that the arrangement does not have stay as they are.
@@ -286,24 +261,11 @@ fn served(decision: &Decision) -> String {
     }
 }
 
-impl Quartiles {
-    fn of(seconds: &[f64]) -> Option<Self> {
-        let Summary { first_quartile, median, third_quartile, .. } = Summary::of(seconds)?;
-        Some(Self { first_seconds: first_quartile, median_seconds: median, third_seconds: third_quartile })
-    }
-
-    /// Such as `0.31 s (0.30 to 0.33)`.
-    pub fn text(&self) -> String {
-        let [first, median, third] = [self.first_seconds, self.median_seconds, self.third_seconds].map(table::seconds);
-        format!("{median} ({first} to {third})")
-    }
-}
-
 impl ArrangementTimes {
     fn of(arrangement: Arrangement, runs: &[Repetition]) -> Self {
         let bulk_seconds: Vec<f64> = runs.iter().filter_map(|one| one.bulk).collect();
         let urgent_seconds: Vec<f64> = runs.iter().filter_map(|one| one.urgent).collect();
-        let (bulk, urgent) = (Quartiles::of(&bulk_seconds), Quartiles::of(&urgent_seconds));
+        let (bulk, urgent) = (MedianAndQuartiles::of(&bulk_seconds), MedianAndQuartiles::of(&urgent_seconds));
         Self { arrangement, bulk, urgent, bulk_seconds, urgent_seconds }
     }
 }
@@ -318,7 +280,7 @@ impl ClassTimes {
     pub fn text(&self) -> String {
         let mut rows = vec![["", "bulk", "urgent"].map(str::to_owned).to_vec()];
         for times in &self.arrangements {
-            let cell = |quartiles: &Option<Quartiles>| quartiles.map_or_else(String::new, |q| q.text());
+            let cell = |quartiles: &Option<MedianAndQuartiles>| quartiles.map_or_else(String::new, |q| q.text());
             rows.push(vec![times.arrangement.name().to_owned(), cell(&times.bulk), cell(&times.urgent)]);
         }
         format!(
@@ -346,7 +308,7 @@ mod tests {
         let runs = [3.0, 1.0, 2.0].map(|urgent| Repetition { urgent: Some(urgent), ..Repetition::default() });
         let times = ArrangementTimes::of(Arrangement::UrgentAlone, &runs);
         assert_eq!((times.bulk, times.bulk_seconds.len(), times.urgent_seconds), (None, 0, vec![3.0, 1.0, 2.0]));
-        let expected = Quartiles { first_seconds: 1.5, median_seconds: 2.0, third_seconds: 2.5 };
+        let expected = MedianAndQuartiles { first_seconds: 1.5, median_seconds: 2.0, third_seconds: 2.5 };
         assert_eq!(times.urgent, Some(expected));
     }
 }

@@ -1,5 +1,7 @@
 //! Buffers and counts of one rank, and whether what arrived is right.
 
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, CommunicatorCollectives};
 use optiq_lower::placement::Placement;
 use optiq_solver::Demand;
 use optiq_transport::Rank;
@@ -76,6 +78,15 @@ pub fn too_large() -> String {
 }
 
 impl Exchange {
+    /// Buffers for [`counts`] at this rank of the job; collective.
+    pub fn in_job(world: &SimpleCommunicator, counts: (Vec<usize>, Vec<usize>)) -> Self {
+        Self::new(counts, Rank(world.rank() as u32), |mine| {
+            let mut theirs = vec![0i64; mine.len()];
+            world.all_to_all_into(mine, &mut theirs[..]);
+            theirs
+        })
+    }
+
     /// Buffers for [`counts`]; `swap` gives every rank one number of this one's and returns those for this one.
     pub fn new(
         (send_counts, receive_counts): (Vec<usize>, Vec<usize>),

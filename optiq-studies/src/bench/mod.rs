@@ -12,4 +12,5 @@ mod exchange;
 pub mod io;
 pub mod job;
 pub mod probe;
+mod session;
 pub mod timing;

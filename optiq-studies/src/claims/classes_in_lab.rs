@@ -5,6 +5,7 @@ use super::setting::Setting;
 use crate::failure::Failure;
 use crate::findings::{Row, Verdict};
 use crate::published::PATTERNS;
+use crate::quartiles::MedianAndQuartiles;
 use crate::real_runs::RealRuns;
 use crate::workspace;
 use serde::Deserialize;
@@ -35,26 +36,18 @@ struct Printed {
 #[derive(Deserialize)]
 struct PrintedArrangement {
     arrangement: String,
-    bulk: Option<PrintedQuartiles>,
-    urgent: Option<PrintedQuartiles>,
+    bulk: Option<MedianAndQuartiles>,
+    urgent: Option<MedianAndQuartiles>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
-struct PrintedQuartiles {
-    first_seconds: f64,
-    median_seconds: f64,
-    third_seconds: f64,
+/// The median in milliseconds.
+fn milliseconds(found: MedianAndQuartiles) -> f64 {
+    found.median_seconds * 1e3
 }
 
-impl PrintedQuartiles {
-    /// The median in milliseconds.
-    fn median(&self) -> f64 {
-        self.median_seconds * 1e3
-    }
-
-    fn text(&self) -> String {
-        format!("{:.1} to {:.1}", self.first_seconds * 1e3, self.third_seconds * 1e3)
-    }
+/// The quartiles, likewise.
+fn between(found: MedianAndQuartiles) -> String {
+    format!("{:.1} to {:.1}", found.first_seconds * 1e3, found.third_seconds * 1e3)
 }
 
 /// Rows and a note of the lab; where there is none, a row that says why.
@@ -112,33 +105,35 @@ impl Printed {
     fn of(
         &self,
         arrangement: &str,
-        which: impl Fn(&PrintedArrangement) -> Option<PrintedQuartiles>,
-    ) -> Result<PrintedQuartiles, Failure> {
+        which: impl Fn(&PrintedArrangement) -> Option<MedianAndQuartiles>,
+    ) -> Result<MedianAndQuartiles, Failure> {
         let missing = || Failure::Work(format!("optiq bench classes printed no time of {arrangement}"));
         self.arrangements.iter().find(|a| a.arrangement == arrangement).and_then(which).ok_or_else(missing)
     }
 
-    fn bulk(&self, arrangement: &str) -> Result<PrintedQuartiles, Failure> {
+    fn bulk(&self, arrangement: &str) -> Result<MedianAndQuartiles, Failure> {
         self.of(arrangement, |a| a.bulk)
     }
 
-    fn urgent(&self, arrangement: &str) -> Result<PrintedQuartiles, Failure> {
+    fn urgent(&self, arrangement: &str) -> Result<MedianAndQuartiles, Failure> {
         self.of(arrangement, |a| a.urgent)
     }
 
     fn rows(&self, case: &str) -> Result<Vec<Row>, Failure> {
-        let (before, after) = (self.urgent("without-classes")?.median(), self.urgent("with-classes")?.median());
-        let (bulk_before, bulk_after) = (self.bulk("without-classes")?.median(), self.bulk("with-classes")?.median());
+        let (before, after) =
+            (milliseconds(self.urgent("without-classes")?), milliseconds(self.urgent("with-classes")?));
+        let (bulk_before, bulk_after) =
+            (milliseconds(self.bulk("without-classes")?), milliseconds(self.bulk("with-classes")?));
         let ms = |value: f64| (value, "ms");
         Ok(vec![
-            context(case, "urgent alone", ms(self.urgent("urgent-alone")?.median())),
-            context(case, "urgent beside it, MPI", ms(self.urgent("mpi")?.median())),
+            context(case, "urgent alone", ms(milliseconds(self.urgent("urgent-alone")?))),
+            context(case, "urgent beside it, MPI", ms(milliseconds(self.urgent("mpi")?))),
             context(case, "urgent beside it, without classes", ms(before)),
             row(case, "urgent beside it, with classes", ms(after), "less than without", {
                 Verdict::of(after < before, || format!("{case}: {after:.1} ms with classes, {before:.1} ms without"))
             }),
-            context(case, "bulk alone", ms(self.bulk("bulk-alone")?.median())),
-            context(case, "bulk, MPI", ms(self.bulk("mpi")?.median())),
+            context(case, "bulk alone", ms(milliseconds(self.bulk("bulk-alone")?))),
+            context(case, "bulk, MPI", ms(milliseconds(self.bulk("mpi")?))),
             context(case, "bulk, without classes", ms(bulk_before)),
             row(case, "bulk, with classes", ms(bulk_after), "at most 10 % more than without", {
                 Verdict::of(bulk_after <= bulk_before * BULK, || {
@@ -155,14 +150,14 @@ impl Printed {
             ["bulk-alone", "mpi", "without-classes", "with-classes"].map(|a| self.bulk(a));
         Ok(format!(
             "{case}: urgent {} alone, {} by MPI, {} without classes, {} with them; bulk {}, {}, {}, {}. OPTIQ sends them on {} and {}.",
-            alone?.text(),
-            mpi?.text(),
-            without?.text(),
-            with?.text(),
-            bulk_alone?.text(),
-            bulk_mpi?.text(),
-            bulk_without?.text(),
-            bulk_with?.text(),
+            between(alone?),
+            between(mpi?),
+            between(without?),
+            between(with?),
+            between(bulk_alone?),
+            between(bulk_mpi?),
+            between(bulk_without?),
+            between(bulk_with?),
             self.urgent_served_by,
             self.bulk_served_by,
         ))

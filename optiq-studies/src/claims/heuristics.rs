@@ -7,11 +7,9 @@ use crate::failure::Failure;
 use crate::findings::{Cell, Column, Findings, Row, Verdict, column};
 use crate::published::PATTERNS;
 use optiq_measure::statistics::Summary;
-use optiq_sim::simulated_exchange::method::TransferMethod;
 use optiq_solver::pipeline::{K, PlanOptions};
 use optiq_solver::planner::PlannerName;
 use optiq_solver::{CandidateMethod, Candidates};
-use optiq_transport::ScheduleOptions;
 
 /// How many times faster than published: heuristic 1, heuristic 2, the LP.
 const FASTER: [f64; 3] = [20.0, 20.0, 500.0];
@@ -103,15 +101,13 @@ fn by_maxload(
 ) -> Result<Vec<ByMaxload>, Failure> {
     let demands = machine.scaled(setting.pattern(pattern, net)?);
     let candidates = Candidates::generate(net, &demands, K, method)?;
-    let bytes = demands.iter().map(|d| d.bytes as f64).sum::<f64>();
     let mut found = Vec::new();
     for maxload in setting.published.table_x.maxload {
         setting.progress.now(format!("{pattern}: heuristic 1 on {method} paths, maxload {maxload}"));
         let options = PlanOptions { maxload, method, ..with_planner(PlannerName::Heuristic1) };
         let Some(planned) = setting.plan(net, &demands, &options, Some(&candidates))? else { continue };
         let megabytes = worst_megabytes(&planned);
-        let run = machine.run(net, &demands, TransferMethod::Planned(Box::new(planned), ScheduleOptions::default()))?;
-        found.push(ByMaxload { maxload, megabytes, gigabytes: bytes / run.seconds() / 1e9 });
+        found.push(ByMaxload { maxload, megabytes, gigabytes: machine.throughput(net, &demands, planned)? });
     }
     Ok(found)
 }

@@ -13,7 +13,7 @@ use optiq_sim::simulated_exchange::method::{MpiAlgorithm, TransferMethod};
 use optiq_sim::simulated_exchange::run::SimulatedRun;
 use optiq_solver::CandidateMethod;
 use optiq_solver::Demand;
-use optiq_solver::pipeline::{K, PlanOptions};
+use optiq_solver::pipeline::{K, PlanOptions, Planned};
 use optiq_solver::planner::PlannerName;
 use optiq_transport::ScheduleOptions;
 
@@ -165,6 +165,12 @@ impl<'a> Machine<'a> {
     /// Runs an exchange to its end.
     pub fn run(&self, net: &Network, demands: &[Demand], method: TransferMethod) -> Result<SimulatedRun, Failure> {
         simulate(net, &self.model, demands, method, self.setting.progress)
+    }
+
+    /// GB/s (decimal) at which planned paths move these demands, which are scaled already.
+    pub fn throughput(&self, net: &Network, demands: &[Demand], planned: Planned) -> Result<f64, Failure> {
+        let run = self.run(net, demands, TransferMethod::Planned(Box::new(planned), ScheduleOptions::default()))?;
+        Ok(demands.iter().map(|d| d.bytes as f64).sum::<f64>() / run.seconds() / 1e9)
     }
 
     /// MPI, then each of the planners that this build has, on demands that are scaled already. `what` is for people who wait.

@@ -6,11 +6,9 @@ use super::setting::{Partition, Setting, bound_megabytes, with_planner, worst_me
 use crate::failure::Failure;
 use crate::findings::{Column, Findings, Row, Verdict, column};
 use crate::published::PATTERNS;
-use optiq_sim::simulated_exchange::method::TransferMethod;
 use optiq_solver::CandidateMethod;
 use optiq_solver::pipeline::{K, PlanOptions};
 use optiq_solver::planner::PlannerName;
-use optiq_transport::ScheduleOptions;
 
 /// The LP planner's plans are within 0.15 % of its optimum: more paths may seem worse by that, relatively.
 const NOISE: f64 = 0.002;
@@ -79,9 +77,7 @@ pub fn by_k(setting: &Setting) -> Result<Findings, Failure> {
             let Some(planned) = setting.plan(net, &demands, &options, None)? else { return Ok(left_out(BY_K)) };
             let (megabytes, bound) = (worst_megabytes(&planned), bound_megabytes(&planned, net));
             let seconds = planned.timings.candidates_seconds + planned.timings.plan_seconds;
-            let method = TransferMethod::Planned(Box::new(planned), ScheduleOptions::default());
-            let run = machine.run(net, &demands, method)?;
-            let gigabytes = demands.iter().map(|d| d.bytes as f64).sum::<f64>() / run.seconds() / 1e9;
+            let gigabytes = machine.throughput(net, &demands, planned)?;
             let found = Throughput { megabytes, gigabytes };
             let verdict = match before.filter(|_| judged && (column.is_some() || candidates == OURS[0].3)) {
                 Some(before) => found.judged(before, column.is_some(), &format!("{pattern}, {k} {candidates} paths")),

@@ -5,10 +5,11 @@ use super::link_efficiencies::{LinkEfficiencySamples, measure_link_efficiencies}
 use super::times::{agreement_samples, chunk_samples, latency_messages};
 use super::training;
 use crate::bench::cases::Case;
+use crate::bench::session;
 use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::Communicator as _;
-use optiq::{Config, Session};
+use optiq::Config;
 use optiq_lower::choices::Algorithm;
 use optiq_lower::decide::Decision;
 use optiq_lower::machine::{MachineRecord, Measurement, Samples, one_line};
@@ -131,8 +132,7 @@ pub fn guessed_network(world: &SimpleCommunicator) -> Result<Network, String> {
         trace: None,
         ..config
     };
-    // SAFETY: a valid communicator, and the session is dropped here.
-    let session = unsafe { Session::new(world.as_raw(), config) }.map_err(|e| e.to_string())?;
+    let session = session::open(world, config)?;
     session.network().cloned().ok_or_else(|| match session.decision() {
         Decision::Mpi { reason } => reason,
         other => other.to_string(),
@@ -168,8 +168,7 @@ fn placement(
     config: &Config,
     request: &CalibrationRequest,
 ) -> Result<(Placement, String), String> {
-    // SAFETY: a valid communicator, and the session is dropped here.
-    let session = unsafe { Session::new(world.as_raw(), config.clone()) }.map_err(|e| e.to_string())?;
+    let session = session::open(world, config.clone())?;
     let placement = session.placement().cloned().ok_or("the network of --topology cannot be used here")?;
     let network = &request.network;
     let used = (0..network.hosts() as u32).filter(|&h| !placement.ranks(NodeId(h)).is_empty()).count();

@@ -8,9 +8,9 @@
 //! `t` of that exchange and `a` of its agreement, `o = (t - a) / 2 n`. Chunks are so small that the link is idle, windows so
 //! large that none waits for credits, and `n` so large that `a` is a small part of `t`.
 
+use crate::bench::session;
 use crate::bench::timing;
 use crate::constants::{CALIBRATION_BATCH, CALIBRATION_CHUNK_PART, CALIBRATION_SAMPLES};
-use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::Communicator as _;
 use optiq::{Config, PlannerChoice, Session};
@@ -66,8 +66,7 @@ pub fn chunk_samples(
         window: WINDOW,
         ..config.clone()
     };
-    // SAFETY: a valid communicator, and the session is dropped here.
-    let session = unsafe { Session::new(world.as_raw(), config) }.map_err(|e| e.to_string())?;
+    let session = session::open(world, config)?;
     let ring = Ring::new(network, placement, Rank(world.rank() as u32));
     let mut chunks = CHUNKS.0;
     let mut seconds = ring.seconds(world, &session, chunks * chunk)?;
