@@ -382,6 +382,14 @@ impl Model {
         }
     }
 
+    /// Makes packets a number of times as large, and buffers with them, so that these hold as many packets as before: a simulation with
+    /// fewer events, whose packets share links more coarsely.
+    pub fn enlarge_packets(&mut self, times: u64) {
+        for size in [&mut self.link.packet_bytes, &mut self.router.buffer_bytes] {
+            *size = size.saturating_mul(times);
+        }
+    }
+
     /// Checks that the model is for links of the network's rate.
     ///
     /// # Errors

@@ -24,6 +24,7 @@ use crate::studies::race::RaceContent;
 use crate::studies::scale::ScaleContent;
 use crate::studies::simulator::SimulatorContent;
 use crate::studies::table_vii::TableViiContent;
+use crate::studies::whole_machine::WholeMachineContent;
 use optiq_net::text_file;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -105,6 +106,8 @@ pub enum StudyContent {
     Baselines(BaselinesContent),
     /// Blue Gene/Q's parameters fitted on one table.
     Mira(MiraContent),
+    /// The machine of the thesis as a whole, with two sizes of packets.
+    WholeMachine(WholeMachineContent),
     /// The simulator beside BookSim2.
     Booksim(BooksimContent),
     /// The simulator beside CODES.
@@ -185,6 +188,7 @@ impl StudyDocument {
             StudyContent::Executor(c) => titled(ExecutorContent::TITLE, &about, &c.body()),
             StudyContent::Baselines(c) => titled(BaselinesContent::TITLE, &about, &c.body()),
             StudyContent::Mira(c) => titled(MiraContent::TITLE, &about, &c.body()),
+            StudyContent::WholeMachine(c) => titled(WholeMachineContent::TITLE, &about, &c.body()),
             StudyContent::Booksim(c) => titled(BooksimContent::TITLE, &about, &c.body()),
             StudyContent::Codes(c) => titled(CodesContent::TITLE, &about, &c.body()),
         }
@@ -223,6 +227,7 @@ impl StudyDocument {
             StudyContent::Executor(_) => ExecutorContent::TITLE.into(),
             StudyContent::Baselines(_) => BaselinesContent::TITLE.into(),
             StudyContent::Mira(_) => MiraContent::TITLE.into(),
+            StudyContent::WholeMachine(_) => WholeMachineContent::TITLE.into(),
             StudyContent::Booksim(_) => BooksimContent::TITLE.into(),
             StudyContent::Codes(_) => CodesContent::TITLE.into(),
         }

@@ -20,7 +20,7 @@ use optiq_studies::selection::Selection;
 use optiq_studies::studies::{
     baselines as mpi_baselines, booksim, closed_loop, closed_loop_simulated, codes, congestion, cures, direct,
     executor, io, lab, lab_jobs, mira, predictions, preload, profiler, profiles, programs, race, scale, simulator,
-    table_vii,
+    table_vii, whole_machine,
 };
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
@@ -123,6 +123,9 @@ enum Part {
     Baselines,
     /// Blue Gene/Q's parameters fitted on one table of the thesis, and the errors on the others; about fifteen minutes
     Mira,
+    /// 49,152 nodes of a Blue Gene/Q with packets of 512 and of 4,096 bytes; hours, only by name, and goes on from checkpoints when it is started
+    /// again at the same commit
+    WholeMachine,
     /// Load-latency curves beside BookSim2's
     Booksim,
 }
@@ -215,7 +218,11 @@ fn main() -> ExitCode {
 }
 
 fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
-    let wanted = |part: Part| arguments.only.is_empty() || arguments.only.contains(&part);
+    // Hours of simulation are for those who ask for them.
+    let wanted = |part: Part| match arguments.only.is_empty() {
+        true => part != Part::WholeMachine,
+        false => arguments.only.contains(&part),
+    };
     if !arguments.claim.is_empty() && !wanted(Part::Reproduce) {
         return Err(Failure::Input("--claim is given, but not --only reproduce".into()));
     }
@@ -292,6 +299,7 @@ impl Part {
             Part::Executor => "simulate planned paths",
             Part::Baselines => "simulate MPI at its strongest",
             Part::Mira => "fit the simulated Blue Gene/Q",
+            Part::WholeMachine => "simulate Mira whole",
             Part::Booksim => "simulate BookSim's curves",
         }
     }
@@ -317,7 +325,7 @@ impl Part {
             Part::Congestion => Some(congestion::case_names()),
             Part::Executor => Some(executor::case_names()?),
             Part::Baselines => Some(mpi_baselines::case_names()),
-            Part::Reproduce | Part::Cases | Part::TableVii | Part::Mira | Part::Booksim => None,
+            Part::Reproduce | Part::Cases | Part::TableVii | Part::Mira | Part::WholeMachine | Part::Booksim => None,
         })
     }
 
@@ -362,6 +370,7 @@ impl Part {
             Part::Executor => StudyContent::Executor(executor::run(workspace, selection)?),
             Part::Baselines => StudyContent::Baselines(mpi_baselines::run(selection)?),
             Part::Mira => StudyContent::Mira(mira::run(&Progress::new(&|doing| log::info!("{doing}")))?),
+            Part::WholeMachine => StudyContent::WholeMachine(whole_machine::run(workspace, &writer.commit())?),
             Part::Booksim => StudyContent::Booksim(booksim::run(workspace)?),
         };
         let times = match self {
@@ -464,6 +473,11 @@ impl Writer {
             None => workspace.path("docs/results"),
         };
         Ok(Writer { pages, circumstances })
+    }
+
+    /// The commit that is run; what there is of its name if no checkout is known.
+    fn commit(&self) -> String {
+        self.circumstances.checkout.as_ref().map_or_else(|| "unknown".to_owned(), |checkout| checkout.commit.clone())
     }
 
     /// Runs claims; each is written as soon as it is known, for the next may take minutes.

@@ -44,6 +44,11 @@ impl Workspace {
         self.target.join("release").join(name)
     }
 
+    /// A folder of the target folder for what a study keeps from one start to the next.
+    pub fn scratch(&self, name: &str) -> PathBuf {
+        self.target.join(name)
+    }
+
     /// `cargo SUBCOMMAND ARGUMENTS...` in the checkout, with its target folder and the lock file as it is.
     pub fn cargo<A: AsRef<OsStr>>(&self, subcommand: &str, arguments: impl IntoIterator<Item = A>) -> Command {
         let mut command = self.command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

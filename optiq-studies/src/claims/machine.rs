@@ -134,8 +134,7 @@ impl<'a> Machine<'a> {
 
     fn at(setting: &'a Setting<'a>, scale: Scale, judged: bool) -> Result<Self, Failure> {
         let mut model = Model::read("bgq")?;
-        model.link.packet_bytes = model.link.packet_bytes.saturating_mul(scale.packets);
-        model.router.buffer_bytes = model.router.buffer_bytes.saturating_mul(scale.packets);
+        model.enlarge_packets(scale.packets);
         model.check().map_err(|e| Failure::Input(format!("--packets {}: {e}", scale.packets)))?;
         Ok(Machine { setting, model, scale, candidates: CandidateMethod::default(), judged })
     }

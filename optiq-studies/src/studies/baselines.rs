@@ -140,8 +140,7 @@ pub fn run(selection: &Selection) -> Result<BaselinesContent, Failure> {
     }
     if selection.includes(CASES) {
         let (net, mut model) = (Network::from_spec("bgq:1024")?, model);
-        model.link.packet_bytes *= CASE_PACKETS;
-        model.router.buffer_bytes *= CASE_PACKETS;
+        model.enlarge_packets(CASE_PACKETS);
         for case in thesis_cases::built_in()?.iter().step_by(STEP) {
             eprintln!("    {}", case.id);
             let mut demands = case.demands(net.hosts())?;

@@ -131,8 +131,7 @@ impl Parameters {
 
 /// A model with larger packets.
 fn scaled(mut model: Model) -> Model {
-    model.link.packet_bytes *= PACKETS;
-    model.router.buffer_bytes *= PACKETS;
+    model.enlarge_packets(PACKETS);
     model
 }
 

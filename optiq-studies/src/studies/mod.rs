@@ -26,3 +26,4 @@ pub mod rivals;
 pub mod scale;
 pub mod simulator;
 pub mod table_vii;
+pub mod whole_machine;

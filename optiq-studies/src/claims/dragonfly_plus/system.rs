@@ -226,8 +226,7 @@ impl<'a> System<'a> {
         self.setting.progress.now(program.split(",samples").next().unwrap_or(program));
         let factor = packets * self.setting.packets.unwrap_or(1);
         let mut model = self.model.clone();
-        model.link.packet_bytes = model.link.packet_bytes.saturating_mul(factor);
-        model.router.buffer_bytes = model.router.buffer_bytes.saturating_mul(factor);
+        model.enlarge_packets(factor);
         model.check().map_err(|e| Failure::Input(format!("--packets {factor}: {e}")))?;
         let target = PlacedJob { program: program.parse()?, hosts: hosts.to_vec(), servers: 0, is_measured: true };
         let mut jobs = vec![target];
