@@ -154,6 +154,10 @@ pub struct RouterModel {
     pub delay_picoseconds: u64,
     /// The input buffer of each virtual channel; a packet must fit.
     pub buffer_bytes: u64,
+    /// The same at the end of links between two switches of a group or of a fat tree, or two hosts that are joined directly, if it is another
+    /// one there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub local_buffer_bytes: Option<u64>,
     /// Virtual channels in place of each one that the routing needs.
     pub lanes: u32,
     /// How many times as fast as a link an input can be read.
@@ -252,6 +256,13 @@ impl Default for Model {
     }
 }
 
+impl RouterModel {
+    /// The buffer of a virtual channel at the end of a link of a class.
+    pub fn buffer(&self, class: Class) -> u64 {
+        self.local_buffer_bytes.filter(|_| class == Class::Local).unwrap_or(self.buffer_bytes)
+    }
+}
+
 impl LinkModel {
     /// The latency of a link of a class.
     pub fn latency(&self, class: Class) -> Time {
@@ -282,6 +293,7 @@ impl Default for RouterModel {
         Self {
             delay_picoseconds: 100_000,
             buffer_bytes: 65_536,
+            local_buffer_bytes: None,
             lanes: 1,
             input_speedup: 2,
             arbitration: Arbitration::default(),
@@ -320,6 +332,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("fattree-12.5", include_str!("../../data/sim/fattree-12.5.toml")),
     ("brown1296", include_str!("../../data/sim/brown1296.toml")),
     ("dragonfly+3456", include_str!("../../data/sim/dragonfly+3456.toml")),
+    ("kang3456", include_str!("../../data/sim/kang3456.toml")),
     ("edison", include_str!("../../data/sim/edison.toml")),
     ("cab18", include_str!("../../data/sim/cab18.toml")),
     ("lab", include_str!("../../data/sim/lab.toml")),
@@ -385,7 +398,8 @@ impl Model {
     /// Makes packets a number of times as large, and buffers with them, so that these hold as many packets as before: a simulation with
     /// fewer events, whose packets share links more coarsely.
     pub fn enlarge_packets(&mut self, times: u64) {
-        for size in [&mut self.link.packet_bytes, &mut self.router.buffer_bytes] {
+        let buffers = [&mut self.link.packet_bytes, &mut self.router.buffer_bytes];
+        for size in buffers.into_iter().chain(&mut self.router.local_buffer_bytes) {
             *size = size.saturating_mul(times);
         }
     }
@@ -417,6 +431,7 @@ impl Model {
         let positive = [
             ("link.packet_bytes", link.packet_bytes),
             ("router.buffer_bytes", router.buffer_bytes),
+            ("router.local_buffer_bytes", router.local_buffer_bytes.unwrap_or(1)),
             ("router.lanes", u64::from(router.lanes)),
             ("router.input_speedup", u64::from(router.input_speedup)),
             ("host.control_bytes", host.control_bytes),
@@ -428,9 +443,10 @@ impl Model {
         if largest > u64::from(u32::MAX / 2) {
             return Err(format!("link.packet_bytes with its header is {largest}; at most 2^31 - 1 is expected"));
         }
-        if router.buffer_bytes < largest {
-            let buffer = router.buffer_bytes;
-            return Err(format!("router.buffer_bytes is {buffer}, too small for a packet of {largest} bytes"));
+        let buffers = [("buffer_bytes", Some(router.buffer_bytes)), ("local_buffer_bytes", router.local_buffer_bytes)];
+        if let Some((key, buffer)) = buffers.iter().find_map(|&(key, size)| Some((key, size.filter(|&b| b < largest)?)))
+        {
+            return Err(format!("router.{key} is {buffer}, too small for a packet of {largest} bytes"));
         }
         if router.lanes > 64 {
             return Err(format!("router.lanes is {}; at most 64 is expected", router.lanes));
@@ -521,12 +537,27 @@ mod tests {
     }
 
     #[test]
+    fn buffers_follow_classes_and_packets() {
+        let mut model = Model::default();
+        model.router.local_buffer_bytes = Some(8192);
+        assert_eq!(
+            [Class::Terminal, Class::Local, Class::Global].map(|c| model.router.buffer(c)),
+            [65_536, 8192, 65_536]
+        );
+        model.enlarge_packets(4);
+        let RouterModel { buffer_bytes, local_buffer_bytes, .. } = model.router;
+        assert_eq!((model.link.packet_bytes, buffer_bytes, local_buffer_bytes), (16_384, 262_144, Some(32_768)));
+    }
+
+    #[test]
     fn mistakes_are_told() {
         let wrong = |text: &str| {
             let model: Result<Model, _> = toml::from_str(text);
             model.map_err(|e| e.to_string()).and_then(|m| m.check()).unwrap_err()
         };
         assert!(wrong("[router]\nbuffer_bytes = 100").contains("too small for a packet of 4096 bytes"));
+        assert!(wrong("[router]\nlocal_buffer_bytes = 100").contains("router.local_buffer_bytes is 100, too small"));
+        assert!(wrong("[router]\nlocal_buffer_bytes = 0").contains("router.local_buffer_bytes is 0"));
         assert!(wrong("[link]\npacket_bytes = 0").contains("link.packet_bytes is 0"));
         assert!(wrong("[link]\nefficiency = 0").contains("link.efficiency is 0"));
         assert!(wrong("[host]\nsped = 0").contains("sped"));

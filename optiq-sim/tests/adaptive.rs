@@ -51,6 +51,7 @@ fn nothing_deadlocks_under_overload() {
         model.link.packet_bytes = 1024;
         model.router.buffer_bytes = packets * 1024;
         model.router.lanes = lanes;
+        model.router.local_buffer_bytes = (lanes == 3).then_some(1024);
         for (spec, routing) in CASES {
             for pattern in [Pattern::Uniform, Pattern::Shift(7)] {
                 let options = RunOptions { routing, seed: packets, ..RunOptions::default() };
@@ -89,6 +90,22 @@ fn threads_make_no_difference() {
                 assert!(same(threads) == alone, "{routing} on {spec}, {threads} threads, gap {gap}");
             }
         }
+    }
+}
+
+/// Buffers within groups may have a size of their own: the others' makes no difference, a smaller one does, with the fabric's own routes
+/// as with adaptive ones.
+#[test]
+fn buffers_within_groups_may_be_smaller() {
+    for (spec, routing) in CASES.into_iter().chain([("dragonfly:p=2,a=4,h=2", Policy::Fabric)]) {
+        let found = |local_buffer_bytes: Option<u64>| {
+            let mut model = Model::default();
+            model.router.local_buffer_bytes = local_buffer_bytes;
+            let options = RunOptions { routing, seed: 3, ..RunOptions::default() };
+            run(spec, &model, open(Pattern::Uniform, 20_000, 1000, 12), &options).fingerprint()
+        };
+        assert!(found(None) == found(Some(65_536)), "{routing} on {spec}");
+        assert!(found(None) != found(Some(4096)), "{routing} on {spec}");
     }
 }
 

@@ -8,6 +8,7 @@ use optiq_files::output;
 use optiq_net::text_file;
 use optiq_studies::circumstances::Circumstances;
 use optiq_studies::claim_runs::{ClaimOptions, ClaimRuns};
+use optiq_studies::claims::dragonfly_plus::fit as dragonfly_plus_fit;
 use optiq_studies::claims::interference::baselines;
 use optiq_studies::claims::list::CLAIMS;
 use optiq_studies::document::{self, StudyContent, StudyDocument};
@@ -57,6 +58,8 @@ enum StudyCommand {
     RaceCodes(RaceArguments),
     /// Simulate jobs of document 000 alone with all candidate parameters, and print the loss of each; about eight minutes
     FitInterference,
+    /// Fit the switches of document 003 on one baseline of one job alone, and print the loss of each candidate; some minutes
+    FitDragonflyPlus,
     /// Fit four parameters of the simulated Blue Gene/Q on Table VII alone, and print the loss of each candidate; some minutes
     FitBgq,
     /// Fit three parameters of the simulated lab on what was measured of one pattern on one torus, and print the loss of each candidate; a minute
@@ -203,6 +206,7 @@ fn main() -> ExitCode {
         StudyCommand::Results(arguments) => results(&arguments),
         StudyCommand::RaceCodes(arguments) => race_codes(arguments),
         StudyCommand::FitInterference => fit_interference(),
+        StudyCommand::FitDragonflyPlus => fit_dragonfly_plus(),
         StudyCommand::FitBgq => fit_bgq(),
         StudyCommand::FitLab => fit_lab(),
         StudyCommand::Readme => copy_figures(),
@@ -422,6 +426,12 @@ fn fit_interference() -> Result<(), Failure> {
     let progress = Progress::new(&say);
     println!("{}", baselines::fit(&progress)?);
     print!("{}", baselines::fit_buffers(&progress)?);
+    Ok(())
+}
+
+fn fit_dragonfly_plus() -> Result<(), Failure> {
+    let say = |doing: String| log::info!("{doing}");
+    print!("{}", dragonfly_plus_fit::fit(&Progress::new(&say))?);
     Ok(())
 }
 

@@ -51,11 +51,16 @@ pub(crate) struct Credits {
 pub(crate) type SavedCredits = (Vec<ChannelCredits>, Vec<VecDeque<(Time, u32)>>, Vec<u32>);
 
 impl Credits {
-    /// For a number of virtual channels with buffers of `buffer_bytes` bytes each.
-    pub(crate) fn new(virtual_channels: usize, buffer_bytes: u64, is_adaptive: bool) -> Self {
-        let now = buffer_bytes.min(u64::from(MORE - 1)) as u32;
+    /// For virtual channels with buffers of these sizes, in bytes.
+    pub(crate) fn new(buffers: impl Iterator<Item = u64>, is_adaptive: bool) -> Self {
+        let full = |bytes: u64| {
+            let now = bytes.min(u64::from(MORE - 1)) as u32;
+            ChannelCredits { at: Time::NEVER, now, returning: 0 }
+        };
+        let channels: Vec<ChannelCredits> = buffers.map(full).collect();
+        let virtual_channels = channels.len();
         Self {
-            channels: vec![ChannelCredits { at: Time::NEVER, now, returning: 0 }; virtual_channels],
+            channels,
             returns: vec![VecDeque::new(); virtual_channels],
             reserved: vec![0; if is_adaptive { virtual_channels } else { 0 }],
         }

@@ -21,6 +21,8 @@ pub(crate) struct Channel {
     pub(crate) rate: Rate,
     /// From the head at one end to the head at the other.
     pub(crate) latency: Time,
+    /// The input buffer of each virtual channel, in bytes.
+    pub(crate) buffer: u64,
     /// Begins in a host's memory.
     pub(crate) injects: bool,
     /// Ends in a host's memory.
@@ -136,6 +138,7 @@ fn link_channels(network: &Network, model: &Model, classes: u32) -> (Vec<Channel
             to: link.to.0,
             rate: Rate::bytes_per_second(link.capacity / f64::from(link.lanes) * model.link.efficiency),
             latency: model.link.latency(network.class(id)),
+            buffer: model.router.buffer(network.class(id)),
             injects,
             ejects,
             first_vc: 0,
@@ -160,6 +163,7 @@ fn memory_channels(network: &Network, model: &Model, classes: u32) -> Vec<Channe
         to: h,
         rate: if injects { out } else { into },
         latency: Time::picoseconds(host.memory_latency_picoseconds),
+        buffer: model.router.buffer_bytes,
         injects,
         ejects: !injects,
         first_vc: 0,

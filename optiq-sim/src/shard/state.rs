@@ -126,7 +126,7 @@ impl<'n> Shard<'n> {
     /// The shard with number `me`.
     pub(crate) fn new(machine: Machine<'n>, me: u8, hosts: Hosts, observer: Option<&'n mut dyn Observer>) -> Self {
         let Machine { fabric, routes, adaptive, model, layout, owner, shards } = machine;
-        let virtual_channels = fabric.channel_of_vc.len();
+        let buffers = fabric.channel_of_vc.iter().map(|&channel| fabric.channels[channel as usize].buffer);
         let buffer = |(&bit, &channel)| Buffer { request: Request::default(), head: NONE, tail: NONE, bit, channel };
         Self {
             fabric,
@@ -144,7 +144,7 @@ impl<'n> Shard<'n> {
             inputs: fabric.channels.iter().map(Input::new).collect(),
             demand: vec![0; if adaptive.is_some() { fabric.channels.len() } else { 0 }],
             buffers: fabric.bit_of_vc.iter().zip(&fabric.channel_of_vc).map(buffer).collect(),
-            credits: Credits::new(virtual_channels, model.router.buffer_bytes, adaptive.is_some()),
+            credits: Credits::new(buffers, adaptive.is_some()),
             touched: Vec::new(),
             freed: Vec::new(),
             awaited: hosts.awaited(layout),

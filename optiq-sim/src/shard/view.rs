@@ -1,6 +1,7 @@
 //! What a router of a shard sees when it decides: its own outputs, and random words of its own.
 
 use super::state::Shard;
+use crate::router::adaptive::Adaptive;
 use crate::router::adaptive::router_view::{Choice, Place, RESERVED, RouterView};
 use crate::router::fabric::RouterOutputs;
 use optiq_net::random::SplitMix64;
@@ -10,8 +11,7 @@ struct ShardView<'a, 'n> {
     bytes: u32,
     /// A packet of the largest size, for each request that waits.
     packet: u64,
-    /// The buffers of a class on a channel.
-    buffer: u64,
+    adaptive: &'a Adaptive<'n>,
     /// Virtual channels of a class.
     lanes: u32,
     /// The router's.
@@ -32,7 +32,7 @@ impl RouterView for ShardView<'_, '_> {
         for lane in 1..self.lanes {
             free += u64::from(self.shard.credits.free(first + lane * self.router_outputs.stride, self.shard.now));
         }
-        waits + self.buffer - free
+        waits + self.adaptive.buffer_bytes(channel) - free
     }
 
     #[inline]
@@ -72,9 +72,9 @@ impl Shard<'_> {
         let random = packet.random();
         let detour = state.detour;
         let fabric = self.fabric;
-        let (packet, buffer, lanes) = (adaptive.packet_bytes(), adaptive.buffer_bytes(), fabric.lanes);
+        let (packet, lanes) = (adaptive.packet_bytes(), fabric.lanes);
         let router_outputs = fabric.router_outputs[router as usize];
-        let mut view = ShardView { shard: self, bytes, packet, buffer, lanes, router_outputs, random };
+        let mut view = ShardView { shard: self, bytes, packet, adaptive, lanes, router_outputs, random };
         let Choice { channel, class, reserve } = adaptive.decide(fabric, place, &mut state, &mut view);
         let packet = self.packets.get_mut(at);
         packet.state = state;

@@ -7,7 +7,7 @@ mod all_cases;
 pub(crate) mod applications;
 pub mod baselines;
 mod classes_in_lab;
-mod dragonfly_plus;
+pub mod dragonfly_plus;
 mod exchange;
 mod fabrics;
 mod facts;

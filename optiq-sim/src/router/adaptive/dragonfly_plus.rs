@@ -41,8 +41,14 @@ pub(crate) struct DragonflyPlus {
     kinds: Vec<u64>,
     /// Words of each of these sets.
     words: usize,
-    /// The queue's length times the threshold.
-    limit: f64,
+    limits: Limits,
+}
+
+/// A queue's length times the threshold, in bytes: of a class of channels within groups, and between them.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) local: f64,
+    pub(crate) global: f64,
 }
 
 /// What decisions need of a packet's destination.
@@ -71,8 +77,8 @@ struct Switch {
 const KINDS: usize = 3;
 
 impl DragonflyPlus {
-    /// `limit`: the threshold of a class's queue, in bytes.
-    pub(crate) fn new(network: &Network, fabric: &Fabric, shape: Shape, limit: f64) -> Self {
+    /// For packets that find their way on this fabric.
+    pub(crate) fn new(network: &Network, fabric: &Fabric, shape: Shape, limits: Limits) -> Self {
         let group = groups(network, &shape);
         let (hosts, vertices) = (network.hosts(), network.vertices());
         let groups = group.iter().max().map_or(1, |&last| last + 1);
@@ -118,7 +124,7 @@ impl DragonflyPlus {
             down: Vec::new(),
             kinds: Vec::new(),
             words,
-            limit,
+            limits,
         };
         for (v, outputs) in outputs.iter().enumerate().skip(hosts) {
             let (spine, here) = (is_spine(v as u32), group[v]);
@@ -208,11 +214,12 @@ impl DragonflyPlus {
         // From the intermediate leaf on, minimally.
         state.lane = u8::from(!first);
         let class = u32::from(state.lane);
-        let mut kinds = Kinds::new(self.limit);
-        if let Some(channel) = kinds.offer(view.least(self.outputs(at, to.group, 0), class)) {
+        // All go up first, by channels within the group.
+        let (mut kinds, limit) = (Kinds::default(), self.limits.local);
+        if let Some(channel) = kinds.offer(view.least(self.outputs(at, to.group, 0), class), limit) {
             return Choice::new(channel, class);
         }
-        if first && let Some(channel) = kinds.offer(view.least(self.outputs(at, to.group, 1), class)) {
+        if first && let Some(channel) = kinds.offer(view.least(self.outputs(at, to.group, 1), class), limit) {
             state.detour = true;
             return Choice::new(channel, class);
         }
@@ -229,18 +236,18 @@ impl DragonflyPlus {
             return (Choice::new(best_of(down, state.lane.into(), view), state.lane.into()), false);
         }
         let own = || self.outputs(at, to.group, 0);
-        let mut kinds = Kinds::new(self.limit);
+        let (mut kinds, limits) = (Kinds::default(), self.limits);
         if state.lane == 1 {
             let channel = view.least(own(), 1).map_or(inside.start, |best| best.0);
             return (Choice::new(channel, 1), true);
         }
         if state.globals > 0 {
             // The intermediate spine: what it sends minimally goes on VL1, what goes down stays on VL0.
-            let mut sends = kinds.offer(view.least(own(), 1));
+            let mut sends = kinds.offer(view.least(own(), 1), limits.global);
             if sends.is_none() {
                 let has_own = kinds.shortest;
                 let down = view.least(inside.clone(), 0);
-                let down = if has_own.is_some() { kinds.offer(down) } else { down.map(|best| best.0) };
+                let down = if has_own.is_some() { kinds.offer(down, limits.local) } else { down.map(|best| best.0) };
                 if let Some(channel) = down {
                     return (Choice::new(channel, 0), false);
                 }
@@ -249,11 +256,11 @@ impl DragonflyPlus {
             state.lane = 1;
             return (Choice::new(sends.unwrap_or(inside.start), 1), true);
         }
-        if let Some(channel) = kinds.offer(view.least(own(), 0)) {
+        if let Some(channel) = kinds.offer(view.least(own(), 0), limits.global) {
             return (Choice::new(channel, 0), true);
         }
         for kind in 1..KINDS {
-            if let Some(channel) = kinds.offer(view.least(self.outputs(at, to.group, kind), 0)) {
+            if let Some(channel) = kinds.offer(view.least(self.outputs(at, to.group, kind), 0), limits.global) {
                 state.detour = true;
                 return (Choice::new(channel, 0), true);
             }
@@ -295,23 +302,19 @@ impl Iterator for Ones<'_> {
 }
 
 /// Kinds of paths, offered from the shortest to the longest.
+#[derive(Default)]
 struct Kinds {
-    limit: f64,
     /// The best output of the shortest kind that there is.
     shortest: Option<u32>,
 }
 
 impl Kinds {
-    fn new(limit: f64) -> Self {
-        Kinds { limit, shortest: None }
-    }
-
-    /// A kind's best output, with its queue; that output if it is to be taken.
-    fn offer(&mut self, best: Option<(u32, u64)>) -> Option<u32> {
+    /// A kind's best output, with its queue and what of it is the threshold; that output if it is to be taken.
+    fn offer(&mut self, best: Option<(u32, u64)>, limit: f64) -> Option<u32> {
         let (channel, queue) = best?;
         let longer = self.shortest.is_some();
         self.shortest.get_or_insert(channel);
-        let free = if longer { (queue as f64) < self.limit } else { queue as f64 <= self.limit };
+        let free = if longer { (queue as f64) < limit } else { queue as f64 <= limit };
         free.then_some(channel)
     }
 }
@@ -335,8 +338,8 @@ mod tests {
             (&[None, None, None], None),
         ];
         for (queues, expected) in cases {
-            let mut kinds = Kinds::new(4.0);
-            let found = (0..).zip(queues).find_map(|(kind, queue)| kinds.offer(queue.map(|queue| (kind, queue))));
+            let mut kinds = Kinds::default();
+            let found = (0..).zip(queues).find_map(|(kind, queue)| kinds.offer(queue.map(|queue| (kind, queue)), 4.0));
             assert_eq!(found, expected, "{queues:?}");
             // If none is free, the shortest one that there is.
             if found.is_none() {

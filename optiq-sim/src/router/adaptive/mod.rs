@@ -35,7 +35,7 @@ use crate::error::SimError;
 use crate::model::Model;
 use crate::router::fabric::Fabric;
 use crate::router::policy::Policy;
-use optiq_net::{Network, ShapeKind};
+use optiq_net::{Class, Network, ShapeKind};
 use std::ops::Range;
 
 enum Topology<'n> {
@@ -51,8 +51,10 @@ pub(crate) struct Adaptive<'n> {
     seed: u64,
     /// A packet of the largest size, on the wire.
     packet: u64,
-    /// The buffers of a class on a channel.
+    /// The buffers of a class on a channel, in bytes.
     buffer: u64,
+    /// The same for each channel, where not all are alike.
+    buffers: Option<Vec<u64>>,
 }
 
 /// How many classes of virtual channels a routing needs; `None` if it is the fabric's own.
@@ -95,7 +97,8 @@ pub(crate) fn classes(network: &Network, policy: Policy) -> Result<Option<u32>, 
 impl<'n> Adaptive<'n> {
     /// The routing `policy` on a network, if it is not the fabric's own; `fabric` has as many classes as [`classes`] says.
     pub(crate) fn new(network: &'n Network, fabric: &Fabric, model: &Model, policy: Policy, seed: u64) -> Option<Self> {
-        let buffer = model.router.buffer_bytes.min(u64::from(u32::MAX)) * u64::from(model.router.lanes);
+        let of_class = |bytes: u64| bytes.min(u64::from(u32::MAX)) * u64::from(model.router.lanes);
+        let buffer = of_class(model.router.buffer_bytes);
         let packet = model.link.packet_bytes + model.link.header_bytes;
         let shape = network.switched_shape();
         let topology = match (policy, shape) {
@@ -108,12 +111,15 @@ impl<'n> Adaptive<'n> {
                 Topology::Dragonfly(dragonfly::Dragonfly::new(network, fabric, shape, policy, packet))
             }
             (Policy::Fpar { threshold }, Some(shape)) => {
-                let limit = threshold * buffer as f64;
-                Topology::DragonflyPlus(dragonfly_plus::DragonflyPlus::new(network, fabric, shape, limit))
+                let limit = |class| threshold * of_class(model.router.buffer(class)) as f64;
+                let limits = dragonfly_plus::Limits { local: limit(Class::Local), global: limit(Class::Global) };
+                Topology::DragonflyPlus(dragonfly_plus::DragonflyPlus::new(network, fabric, shape, limits))
             }
             _ => return None,
         };
-        Some(Self { topology, seed, packet, buffer })
+        let differ = model.router.local_buffer_bytes.is_some();
+        let buffers = differ.then(|| fabric.channels.iter().map(|channel| of_class(channel.buffer)).collect());
+        Some(Self { topology, seed, packet, buffer, buffers })
     }
 
     /// The size of the largest packet, on the wire.
@@ -124,8 +130,11 @@ impl<'n> Adaptive<'n> {
 
     /// The size of the buffers of a class on a channel.
     #[inline]
-    pub(crate) fn buffer_bytes(&self) -> u64 {
-        self.buffer
+    pub(crate) fn buffer_bytes(&self, channel: u32) -> u64 {
+        match &self.buffers {
+            None => self.buffer,
+            Some(buffers) => buffers[channel as usize],
+        }
     }
 
     /// The seed of all random draws.

@@ -2,6 +2,7 @@
 //! beside a background on 3,456 hosts. [`system`] has what all of them run.
 
 mod broadcast;
+pub mod fit;
 mod interference;
 mod routing;
 mod structure;
