@@ -10,7 +10,7 @@
 //! over the means of uniform random messages of 4 KB under contiguous placement (Figure 5(a): 2.79, 16.10 and 51.36 us each 3, 1 and 0.5 us).
 //! No run has two jobs, and no other placement, pattern or size is looked at. In two steps: switches, buffers and a few numbers of messages,
 //! then more numbers of messages with the best of these. The best candidate is `data/sim/kang3456.toml` and the number of messages in
-//! [`super::system`].
+//! `system.rs`.
 
 use super::super::setting::Setting;
 use super::system::{MODEL, Pattern, Placement, System};

@@ -1,5 +1,5 @@
 //! Claims K1 to K8: Y. Kang et al., "Modeling and Analysis of Application Interference on Dragonfly+", SIGSIM-PADS 2019: a target job
-//! beside a background on 3,456 hosts. [`system`] has what all of them run.
+//! beside a background on 3,456 hosts. `system.rs` has what all of them run.
 
 mod broadcast;
 pub mod fit;
