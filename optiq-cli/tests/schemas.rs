@@ -136,6 +136,7 @@ fn write_profile(folder: &Folder) {
 
 /// Small files of several kinds.
 fn write_small_files(folder: &Folder) {
+    folder.write("buffers.toml", "[router]\nbuffer_bytes = 65536\nlocal_buffer_bytes = 16384\n");
     folder.write("background.txt", "* * 10%\n");
     folder.write("ring.goal", "num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0\n}\n");
     folder
@@ -183,6 +184,10 @@ fn documents_are_as_their_schemas_say() {
             "simulate --topology torus:4x4 --demands pattern:subset --message 16kB --compare --series s.csv --queues q.csv --json",
         ),
         ("simulate", "simulate --topology torus:4x4 --demands pattern:subset --message 16kB --routing adaptive --json"),
+        (
+            "simulate",
+            "simulate --topology star:4 --demands pattern:alltoall --message 16kB --model buffers.toml --json",
+        ),
         ("simulate-jobs", "simulate --jobs three.toml --report j.html --json"),
         ("simulate-jobs", "simulate --jobs two.toml --only alone --seed 4 --json"),
         ("sweep", "sweep sweep.toml --output swept --json"),
