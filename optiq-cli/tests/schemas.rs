@@ -143,19 +143,23 @@ fn write_small_files(folder: &Folder) {
         .write("tree.conf", "SwitchName=s0 Nodes=a[1-2]\nSwitchName=s1 Nodes=b[1-2]\nSwitchName=s2 Switches=s[0-1]\n");
 }
 
-#[test]
-fn documents_are_as_their_schemas_say() {
-    let folder = Folder::new("schemas");
-    write_small_files(&folder);
-    write_job_files(&folder);
-    write_profile(&folder);
-    let library = std::env::current_exe().unwrap();
-    let wrap = format!("wrap --library {} --topology torus:2x2 --json -- mpirun.openmpi -n 2 true", library.display());
-    // The header of a 64-bit program with one program header, which loads something: it has no dynamic loader.
+/// A program without a dynamic loader: the header of a 64-bit one with one program header, which loads something.
+fn write_static_program(folder: &Folder) {
     let mut program = [0; 120];
     program[..6].copy_from_slice(b"\x7fELF\x02\x01");
     (program[16], program[32], program[54], program[56], program[64]) = (2, 64, 56, 1, 1);
     folder.write("static", program);
+}
+
+#[test]
+fn documents_are_as_their_schemas_say() {
+    let folder = Folder::new("schemas");
+    write_small_files(&folder);
+    write_static_program(&folder);
+    write_job_files(&folder);
+    write_profile(&folder);
+    let library = std::env::current_exe().unwrap();
+    let wrap = format!("wrap --library {} --topology torus:2x2 --json -- mpirun.openmpi -n 2 true", library.display());
     let profile_run = wrap.replace("wrap", "profile").replace(" --topology torus:2x2", "");
     let wrap_static = format!("wrap --library {} --json -- ./static", library.display());
     for (name, line) in [
