@@ -56,6 +56,17 @@ impl MovedBy {
     }
 }
 
+/// What a simulation took, in all starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Effort {
+    simulation_seconds: f64,
+    checkpoints: u32,
+    /// Of the largest one.
+    checkpoint_bytes: u64,
+    /// How often it went on from one.
+    resumed: u32,
+}
+
 /// What one simulation found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WholeRun {
@@ -65,13 +76,7 @@ pub struct WholeRun {
     link_bound_seconds: f64,
     packets: u64,
     events: u64,
-    /// What it took, in all starts.
-    simulation_seconds: f64,
-    checkpoints: u32,
-    /// Of the largest one.
-    checkpoint_bytes: u64,
-    /// How often it went on from one.
-    resumed: u32,
+    effort: Effort,
 }
 
 /// What was simulated.
@@ -91,10 +96,7 @@ pub struct WholeMachineContent {
 /// What is kept of a run beside its checkpoint.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Kept {
-    simulation_seconds: f64,
-    checkpoints: u32,
-    checkpoint_bytes: u64,
-    resumed: u32,
+    effort: Effort,
     /// When it has come to its end.
     found: Option<WholeRun>,
 }
@@ -160,15 +162,15 @@ impl Subject {
             true => Some(optiq_sim::read_checkpoint(&files.checkpoint)?),
             false => None,
         };
-        before.resumed += u32::from(resume.is_some());
+        before.effort.resumed += u32::from(resume.is_some());
         let started = Instant::now();
         let kept = Mutex::new(before.clone());
-        let elapsed = || before.simulation_seconds + started.elapsed().as_secs_f64();
+        let elapsed = || before.effort.simulation_seconds + started.elapsed().as_secs_f64();
         let store = |bytes: &[u8]| {
             let mut kept = kept.lock().map_err(|e| e.to_string())?;
-            kept.checkpoints += 1;
-            kept.checkpoint_bytes = kept.checkpoint_bytes.max(bytes.len() as u64);
-            kept.simulation_seconds = elapsed();
+            kept.effort.checkpoints += 1;
+            kept.effort.checkpoint_bytes = kept.effort.checkpoint_bytes.max(bytes.len() as u64);
+            kept.effort.simulation_seconds = elapsed();
             keep(&files.checkpoint, bytes)?;
             files.write(&kept)
         };
@@ -188,10 +190,7 @@ impl Subject {
             link_bound_seconds: run.link_bound,
             packets: run.exchanged.outcome.packets,
             events: run.exchanged.outcome.events,
-            simulation_seconds: elapsed(),
-            checkpoints: kept.checkpoints,
-            checkpoint_bytes: kept.checkpoint_bytes,
-            resumed: kept.resumed,
+            effort: Effort { simulation_seconds: elapsed(), ..kept.effort },
         };
         kept.found = Some(found.clone());
         files.write(&kept).map_err(Failure::Work)?;
@@ -307,10 +306,10 @@ impl WholeMachineContent {
                 format!("{gain:.2}"),
                 run.packets.to_string(),
                 run.events.to_string(),
-                format!("{:.1}", run.simulation_seconds / 60.0),
-                run.checkpoints.to_string(),
-                format!("{:.0}", run.checkpoint_bytes as f64 / 1e6),
-                run.resumed.to_string(),
+                format!("{:.1}", run.effort.simulation_seconds / 60.0),
+                run.effort.checkpoints.to_string(),
+                format!("{:.0}", run.effort.checkpoint_bytes as f64 / 1e6),
+                run.effort.resumed.to_string(),
             ]);
         }
         let [mpi, planned, gain] =
@@ -348,10 +347,7 @@ mod tests {
             link_bound_seconds: seconds / 2.0,
             packets: 1,
             events: 1,
-            simulation_seconds: 60.0,
-            checkpoints: 1,
-            checkpoint_bytes: 1,
-            resumed: 0,
+            effort: Effort { simulation_seconds: 60.0, checkpoints: 1, checkpoint_bytes: 1, resumed: 0 },
         }
     }
 
@@ -400,7 +396,7 @@ mod tests {
         assert!(!subject.simulate(&model, MovedBy::Mpi, &options).unwrap().finished());
         assert!(files.checkpoint.is_file());
         let found = subject.run(MovedBy::Mpi, TIMES).unwrap();
-        assert_eq!((found.seconds, found.packets, found.resumed), (whole.seconds, whole.packets, 1));
+        assert_eq!((found.seconds, found.packets, found.effort.resumed), (whole.seconds, whole.packets, 1));
         assert!(!files.checkpoint.is_file());
     }
 }

@@ -3,7 +3,7 @@
 //! The document's two measurements (section 6.4) are made of each placement: 4 MiB of I/O after 128 ms beside 4 MiB of MPI after 500 us, and 4 KiB of MPI after
 //! 500 us beside a checkpoint, which is 4 MiB of I/O without an interval.
 
-use super::system::{IO, LARGE, Load, MODEL, MPI, Observed, Setup, interval, sampling, us};
+use super::system::{IO, LARGE, Load, MODEL, MPI, Observed, Setup, interval, never_full, sampling, us};
 use crate::claims::setting::Setting;
 use crate::failure::Failure;
 use crate::findings::{Cell, Column, Findings, Row, Verdict, column};
@@ -250,15 +250,15 @@ const OF_CHECKPOINT: (u32, u32) = (8, 3);
 pub fn throttle(setting: &Setting) -> Result<Findings, Failure> {
     let published = &setting.published.interference;
     let model = Model::read(MODEL)?;
-    let mut roomy = model.clone();
-    roomy.router.buffer_bytes = 1 << 30;
+    let roomy = never_full(&model);
     let (mut rows, mut packets, mut free) = (Vec::new(), 0, None);
     let requests = published.b18.total_bytes / f64::from(4u32 << 20);
     let of_io = OF_CHECKPOINT;
     let runs = WINDOWS.map(|window| (window, &model)).into_iter();
     for ((window, from, keys, seconds), of_run) in runs.chain([(WINDOWS[0], &roomy), (WINDOWS[2], &roomy)]) {
         let is_roomy = of_run != &model;
-        setting.progress.now(format!("a checkpoint with window {window} {from}, roomy: {is_roomy}"));
+        let buffers = if is_roomy { ", buffers that never fill" } else { "" };
+        setting.progress.now(format!("a checkpoint with window {window} {from}{buffers}"));
         if keys.is_empty() {
             free = None;
         }
@@ -273,7 +273,6 @@ pub fn throttle(setting: &Setting) -> Result<Findings, Failure> {
         let theory = (queue(setting).cost_of_window(seconds) - 1.0) * 100.0;
         let judged = seconds > 0.0 && !is_roomy;
         let verdict = if judged { throttled(setting, cost, faster) } else { Verdict::NotJudged };
-        let buffers = if is_roomy { ", buffers that never fill" } else { "" };
         let mut cells: Vec<Cell> = vec![format!("{window}{buffers}").into(), from.into()];
         cells.extend([cycle * requests, cost, theory].map(Cell::from));
         cells.push(if judged { published.b18.cost_percent.into() } else { Cell::Nothing });

@@ -4,7 +4,7 @@
 //! with many its cycle, response and interval, is `C`, whatever the interval. The corner is at the interval `C - R0`, both
 //! measured. With `C = N S` and `R0 = S` it is the `(N - 1) S` of `optiq_sim::jobs::closed_queue`.
 
-use super::system::{IO, LARGE, Load, MODEL, Observed, Setup, interval, sampling, us};
+use super::system::{IO, LARGE, Load, MODEL, Observed, Setup, interval, never_full, sampling, us};
 use crate::claims::setting::Setting;
 use crate::failure::Failure;
 use crate::findings::{Cell, Column, Findings, Row, Verdict, column};
@@ -251,8 +251,7 @@ fn packet_error(setting: &Setting, model: &Model, packets: &mut u64) -> Result<[
 
 /// Means of 4 MiB after 100 us with the machine's buffers, and with buffers that never fill.
 fn blocking(setting: &Setting, model: &Model, packets: &mut u64) -> Result<[f64; 2], Failure> {
-    let mut roomy = model.clone();
-    roomy.router.buffer_bytes = 1 << 30;
+    let roomy = never_full(model);
     let mut means = [0.0; 2];
     for (mean, model) in means.iter_mut().zip([model, &roomy]) {
         setting.progress.now(format!("4MiB after 100us with buffers of {} bytes", model.router.buffer_bytes));

@@ -236,6 +236,13 @@ pub fn us(estimate: &Estimate) -> f64 {
     estimate.value * 1e6
 }
 
+/// The same machine with buffers that never fill: no packet waits for space, and so none behind one that does.
+pub fn never_full(model: &Model) -> Model {
+    let mut roomy = model.clone();
+    roomy.router.buffer_bytes = 1 << 30;
+    roomy
+}
+
 /// `1.21 to 1.25`, an interval at 95 %.
 pub fn interval(estimate: &Estimate) -> Cell {
     estimate.interval.map_or(Cell::Nothing, |i| Cell::Text(format!("{:.3} to {:.3}", i.low, i.high)))
