@@ -105,6 +105,13 @@ constants! {
             cases: "before cases were divided",
         };
 
+    /// The most routes between switches and hosts that are kept when they were found; a network with more keeps none. A route takes
+    /// 32 bytes.
+    pub const MOST_CACHED_ROUTES: usize = 1 << 17, "1", "sim.most_cached_routes",
+        Chosen {
+            reason: "4 MiB, about what a core has of the caches: a route that comes from memory is not faster than a search",
+        };
+
     /// Events ahead at which the first stage of prefetching looks. Too near, and memory comes too late; too far, and it has
     /// left the caches again.
     pub const PREFETCH_STAGE_1: usize = 16, "1", "sim.prefetch_stage_1",

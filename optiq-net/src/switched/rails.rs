@@ -28,6 +28,9 @@ pub(crate) struct Switched {
     adapters: Vec<(u32, u64)>,
     /// Hosts that are the adapters of one node; `None` if each host is a node.
     node: Option<u32>,
+    /// Hosts; switches of one plane. They follow from the plane, and every step of a route asks for them.
+    hosts: u32,
+    switches: u32,
 }
 
 impl Switched {
@@ -49,7 +52,8 @@ impl Switched {
             );
         }
         let memory = node.map_or(0, |size| u64::from(hosts / size));
-        let switches = u64::from(plane.vertices() - hosts) * u64::from(rails) + memory;
+        let of_plane = plane.vertices() - hosts;
+        let switches = u64::from(of_plane) * u64::from(rails) + memory;
         let memory_links = if node.is_some() { 2 * u64::from(hosts) } else { 0 };
         check_size(u64::from(hosts) + switches, plane.directed_links() * u64::from(rails) + memory_links)?;
         let there = || adapters.iter().filter(|(first, _)| *first < plane.hosts());
@@ -63,7 +67,7 @@ impl Switched {
                 ));
             }
         }
-        Ok(Switched { plane, rails, adapters, node })
+        Ok(Switched { plane, rails, adapters, node, hosts, switches: of_plane })
     }
 
     /// What each plane is.
@@ -75,8 +79,9 @@ impl Switched {
         self.rails
     }
 
+    #[inline]
     pub fn hosts(&self) -> u32 {
-        self.plane.hosts()
+        self.hosts
     }
 
     pub fn vertices(&self) -> u32 {
@@ -89,8 +94,9 @@ impl Switched {
     }
 
     /// The number of the first memory: what is below it are hosts and switches.
+    #[inline]
     pub fn first_memory(&self) -> u32 {
-        self.hosts() + self.rails * self.switches()
+        self.hosts + self.rails * self.switches
     }
 
     /// The memory that is `v`, or that the host `v` has: its vertex, and the first of its hosts.
@@ -103,11 +109,6 @@ impl Switched {
     /// Whether both are of one node: hosts, or its memory.
     fn same_node(&self, a: u32, b: u32) -> bool {
         self.memory(a).is_some_and(|memory| self.memory(b) == Some(memory))
-    }
-
-    /// Switches of one plane.
-    fn switches(&self) -> u32 {
-        self.plane.vertices() - self.plane.hosts()
     }
 
     /// The rails in which a host has an adapter, a bit for each.
@@ -129,13 +130,13 @@ impl Switched {
         if self.rails == 1 || v < self.hosts() {
             return (0, v);
         }
-        let rail = (v - self.hosts()) / self.switches();
-        (rail, v - rail * self.switches())
+        let rail = (v - self.hosts()) / self.switches;
+        (rail, v - rail * self.switches)
     }
 
     /// The vertex that has this number in a plane.
     fn vertex(&self, rail: u32, v: u32) -> u32 {
-        if v < self.hosts() { v } else { v + rail * self.switches() }
+        if v < self.hosts() { v } else { v + rail * self.switches }
     }
 
     /// The links of memories: a host and its memory.
@@ -155,6 +156,12 @@ impl Switched {
         })
     }
 
+    /// Whether it is nothing but a plane of switches and its hosts, as most are: places and vertices are the plane's then.
+    #[inline]
+    fn is_one_plane(&self) -> bool {
+        self.rails == 1 && self.node.is_none()
+    }
+
     /// The rail that the fabric's own route from `src` to `dst` takes; `None` if they have none in common.
     fn rail(&self, src: u32, key: u32, dst: u32) -> Option<u32> {
         let first = key % self.rails;
@@ -167,7 +174,13 @@ impl Switched {
 
     /// The next vertex from `at` towards the host `dst`, which is not `at`; the number of the host `key` chooses among
     /// equally good ways. `None` where the plane that `at` is in does not lead there.
+    #[inline]
     pub fn next(&self, at: u32, key: u32, dst: u32) -> Option<u32> {
+        if self.is_one_plane() { Some(self.plane.next(at, key, dst)) } else { self.next_in_planes(at, key, dst) }
+    }
+
+    /// As [`Switched::next`], with several planes or memories.
+    fn next_in_planes(&self, at: u32, key: u32, dst: u32) -> Option<u32> {
         if self.same_node(at, dst) {
             return if at < self.hosts() { self.memory(at).map(|memory| memory.0) } else { Some(dst) };
         }
@@ -204,6 +217,9 @@ impl Switched {
 
     /// The cable of a bundle of parallel ones that modulo routing takes; nothing where it does not say.
     pub fn lane(&self, from: u32, to: u32, key: u32, dst: u32) -> Option<u32> {
+        if self.is_one_plane() {
+            return self.plane.lane(from, to, key, dst);
+        }
         if from.max(to) >= self.first_memory() {
             return Some(0);
         }

@@ -35,6 +35,15 @@ impl Step {
     pub(crate) fn any_lane(self) -> bool {
         self.0 >> 31 == 1
     }
+
+    /// As one number, for [`Step::from_bits`].
+    pub(crate) fn to_bits(self) -> u32 {
+        self.0
+    }
+
+    pub(crate) fn from_bits(bits: u32) -> Self {
+        Step(bits)
+    }
 }
 
 /// Steps of a route that are kept without memory of their own.

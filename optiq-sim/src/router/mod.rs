@@ -7,4 +7,5 @@ pub(crate) mod fabric;
 pub(crate) mod output_queues;
 pub(crate) mod pipeline;
 pub(crate) mod policy;
+pub(crate) mod route_cache;
 pub(crate) mod routes;

@@ -19,6 +19,7 @@ use crate::engine::packet::{Route, Step};
 use crate::error::SimError;
 use crate::model::{Dateline, RouterModel, Ties};
 use crate::router::fabric::Fabric;
+use crate::router::route_cache::{RouteCache, SharedRoutes};
 use optiq_net::{Class, LinkId, Network, NodeId};
 
 /// What decides the class of a hop.
@@ -66,12 +67,15 @@ pub(crate) struct Routes<'n> {
     first: Vec<Option<Step>>,
     /// Per link, whether it is global; where these are counted ([`Classes::GlobalHops`]).
     globals: Vec<bool>,
+    /// What hosts have in common of their routes, if they have.
+    shared: Option<SharedRoutes>,
 }
 
 impl<'n> Routes<'n> {
     pub(crate) fn new(network: &'n Network, router: &RouterModel) -> Result<Self, SimError> {
         let &RouterModel { dateline, ties, .. } = router;
-        let mut routes = Self { dateline, ties, first_only: false, ..Self::first_steps(network) };
+        let shared = SharedRoutes::of(network);
+        let mut routes = Self { dateline, ties, first_only: false, shared, ..Self::first_steps(network) };
         routes.classes = routes.find_classes()?;
         if routes.classes == Classes::GlobalHops {
             let links = (0..network.links().len() as u32).map(LinkId);
@@ -92,12 +96,13 @@ impl<'n> Routes<'n> {
             first_only: true,
             first: Vec::new(),
             globals: Vec::new(),
+            shared: None,
         }
     }
 
     /// Looks for first steps that do not depend on the destination.
     pub(crate) fn find_first(&mut self, fabric: &Fabric) {
-        if !self.first_only || fabric.direct {
+        if fabric.direct {
             return;
         }
         let first = |host: u32| {
@@ -275,9 +280,41 @@ impl<'n> Routes<'n> {
         scratch: &mut Scratch,
     ) -> Result<Route, SimError> {
         if let Some(&Some(step)) = self.first.get(src as usize) {
-            return Ok(Route::new(&[step]));
+            if self.first_only {
+                return Ok(Route::new(&[step]));
+            }
+            if let Some(shared) = &self.shared {
+                return self.shared_route(fabric, shared, (src, dst), step, scratch);
+            }
         }
-        let Scratch { links, steps, route } = scratch;
+        self.find(fabric, (src, dst), draws, scratch)?;
+        Ok(Route::new(&scratch.route))
+    }
+
+    /// As [`Routes::route`], where hosts have all but the first step in common with others.
+    fn shared_route(
+        &self,
+        fabric: &Fabric,
+        shared: &SharedRoutes,
+        pair: (u32, u32),
+        first: Step,
+        scratch: &mut Scratch,
+    ) -> Result<Route, SimError> {
+        if let Some(rest) = scratch.cache.get(shared, pair) {
+            scratch.route.clear();
+            scratch.route.push(first);
+            scratch.route.extend(rest);
+        } else {
+            self.find(fabric, pair, 0, scratch)?;
+            debug_assert_eq!(scratch.route.first(), Some(&first));
+            scratch.cache.keep(shared, pair, &scratch.route);
+        }
+        Ok(Route::new(&scratch.route))
+    }
+
+    /// Finds a route, into the scratch.
+    fn find(&self, fabric: &Fabric, (src, dst): (u32, u32), draws: u64, scratch: &mut Scratch) -> Result<(), SimError> {
+        let Scratch { links, steps, route, .. } = scratch;
         self.links(src, dst, draws, links, steps)?;
         route.clear();
         if fabric.direct {
@@ -300,7 +337,7 @@ impl<'n> Routes<'n> {
         if self.first_only {
             route.truncate(1);
         }
-        Ok(Route::new(route))
+        Ok(())
     }
 }
 
@@ -310,6 +347,14 @@ pub(crate) struct Scratch {
     links: Vec<LinkId>,
     steps: Vec<(LinkId, u32)>,
     route: Vec<Step>,
+    cache: RouteCache,
+}
+
+#[cfg(test)]
+impl Scratch {
+    pub(crate) fn keeps_routes(&self) -> bool {
+        self.cache.keeps_routes()
+    }
 }
 
 /// Whether a directed graph has no cycle (Kahn).
