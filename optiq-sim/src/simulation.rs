@@ -2,6 +2,7 @@
 
 use crate::checkpoint::{self, CheckpointWriter, Saved};
 use crate::engine::limits::End;
+use crate::engine::observer::{Observation, Observed, Unobserved};
 use crate::engine::persistence::Persistence;
 use crate::engine::statistics::Counters;
 use crate::engine::watch::Watch;
@@ -83,13 +84,13 @@ pub fn simulate_jobs(
         let (owner, adaptive) = (&owner, adaptive.as_ref());
         let machine = Machine { fabric: &fabric, routes: &routes, adaptive, model, layout, owner, shards };
         let hosts = place(&machine, options.seed, programs);
-        let mut parts = Vec::with_capacity(shards);
-        for ((hosts, observer), me) in hosts.into_iter().zip(&mut observers).zip(0..) {
-            parts.push(Shard::new(machine, me, hosts, observer.as_mut().map(|observer| observer as _)));
-        }
-        begin(&mut parts, resumed)?;
-        let (end, wall_seconds) = run(&mut parts, lookahead, (layout, identity), options)?;
-        let found = Found { end, wall_seconds, ..Found::of(parts, network, &machine) };
+        let of = (network, lookahead, identity);
+        let watched: Vec<Observed<'_>> = observers.iter_mut().flatten().map(|observer| Observed(observer)).collect();
+        let found = if watched.is_empty() {
+            run_parts(&machine, hosts, std::iter::repeat_with(|| Unobserved), resumed, of, options)?
+        } else {
+            run_parts(&machine, hosts, watched, resumed, of, options)?
+        };
         let (mut series, mut jobs, mut postcards) = (Vec::new(), Vec::new(), Vec::new());
         for parts in observers.into_iter().flatten().map(RunObserver::into_parts) {
             series.extend(parts.0);
@@ -147,8 +148,27 @@ fn place(machine: &Machine<'_>, seed: u64, programs: Vec<Box<dyn Program>>) -> V
     hosts
 }
 
+/// Simulates all shards, each with its hosts and its observer.
+///
+/// # Errors
+/// As [`begin`] and [`run`].
+fn run_parts<O: Observation>(
+    machine: &Machine<'_>,
+    hosts: Vec<Hosts>,
+    observers: impl IntoIterator<Item = O>,
+    resumed: Option<Saved>,
+    (network, lookahead, identity): (&Network, Time, Fingerprint),
+    options: &RunOptions<'_>,
+) -> Result<Found, SimError> {
+    let parts = hosts.into_iter().zip(observers).zip(0..);
+    let mut parts: Vec<_> = parts.map(|((hosts, observer), me)| Shard::new(*machine, me, hosts, observer)).collect();
+    begin(&mut parts, resumed)?;
+    let (end, wall_seconds) = run(&mut parts, lookahead, (machine.layout, identity), options)?;
+    Ok(Found { end, wall_seconds, ..Found::of(parts, network, machine) })
+}
+
 /// The shards begin, or resume.
-fn begin(parts: &mut [Shard<'_>], resumed: Option<Saved>) -> Result<(), SimError> {
+fn begin<O: Observation>(parts: &mut [Shard<'_, O>], resumed: Option<Saved>) -> Result<(), SimError> {
     let Some(saved) = resumed else {
         parts.iter_mut().for_each(Shard::start);
         return Ok(());
@@ -164,8 +184,8 @@ fn begin(parts: &mut [Shard<'_>], resumed: Option<Saved>) -> Result<(), SimError
 ///
 /// # Errors
 /// What went wrong in a shard or with a checkpoint; a deadlock.
-fn run(
-    parts: &mut [Shard<'_>],
+fn run<O: Observation>(
+    parts: &mut [Shard<'_, O>],
     lookahead: Time,
     (layout, identity): (&Layout, Fingerprint),
     options: &RunOptions<'_>,
@@ -201,7 +221,7 @@ fn run(
 }
 
 /// Whether all programs have ended and all packets have arrived when no event is left.
-fn check_all_done(parts: &mut [Shard<'_>], layout: &Layout) -> Result<(), SimError> {
+fn check_all_done<O: Observation>(parts: &mut [Shard<'_, O>], layout: &Layout) -> Result<(), SimError> {
     let waiting: Vec<String> = parts.iter_mut().flat_map(|p| p.hosts().waiting(layout)).collect();
     let stuck: usize = parts.iter().map(Shard::packets_in_flight).sum();
     if stuck == 0 && waiting.is_empty() {
@@ -236,7 +256,7 @@ struct Found {
 }
 
 impl Found {
-    fn of(mut parts: Vec<Shard<'_>>, network: &Network, machine: &Machine<'_>) -> Self {
+    fn of<O: Observation>(mut parts: Vec<Shard<'_, O>>, network: &Network, machine: &Machine<'_>) -> Self {
         let mut counters = Counters::new();
         parts.iter().for_each(|part| counters.add(part.counters()));
         let mut done = vec![None; machine.layout.jobs()];

@@ -1,7 +1,7 @@
 //! What the engine tells those who record a simulation over time.
 //!
-//! The engine has an `Option` of an observer, and tests it where something happens that an observer may want to know. Without
-//! an observer that test is all that recording costs.
+//! The engine is compiled twice: for simulations that somebody records ([`Observed`]), and for those that nobody does
+//! ([`Unobserved`]). In these nothing is left of what observers are told, not even the question whether there is one.
 
 use crate::engine::packet::Label;
 use crate::time::Time;
@@ -25,6 +25,50 @@ pub(crate) enum MarkedEvent<'a> {
     Complete { label: &'a Label },
     /// A program has the message, in a line of it, if that is known.
     Taken { label: &'a Label, line: Option<&'static Location<'static>> },
+}
+
+/// Whether a simulation has observers.
+pub(crate) trait Observation: Send {
+    /// It has.
+    const ON: bool;
+
+    /// A partition's observer, to be told what happens.
+    fn observer(&mut self) -> Option<&mut dyn Observer>;
+
+    /// The observer, for a checkpoint.
+    fn kept(&self) -> Option<&dyn Observer>;
+}
+
+/// Nobody records.
+pub(crate) struct Unobserved;
+
+impl Observation for Unobserved {
+    const ON: bool = false;
+
+    #[inline(always)]
+    fn observer(&mut self) -> Option<&mut dyn Observer> {
+        None
+    }
+
+    fn kept(&self) -> Option<&dyn Observer> {
+        None
+    }
+}
+
+/// This observer records.
+pub(crate) struct Observed<'n>(pub(crate) &'n mut dyn Observer);
+
+impl Observation for Observed<'_> {
+    const ON: bool = true;
+
+    #[inline]
+    fn observer(&mut self) -> Option<&mut dyn Observer> {
+        Some(&mut *self.0)
+    }
+
+    fn kept(&self) -> Option<&dyn Observer> {
+        Some(&*self.0)
+    }
 }
 
 /// Records what happens over time in one partition. An observer must not change what happens.

@@ -134,6 +134,21 @@ impl Input {
     }
 }
 
+/// What a router that chooses sees of one of its channels besides the credits. Routers look at many.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Demand {
+    /// As [`Output::waiting`].
+    pub(crate) requests: u32,
+    /// The buffer of each virtual channel at the other end, in bytes.
+    pub(crate) buffer: u32,
+}
+
+impl Demand {
+    pub(crate) fn new(channel: &Channel) -> Self {
+        Self { requests: 0, buffer: u32::try_from(channel.buffer).unwrap_or(u32::MAX) }
+    }
+}
+
 /// A virtual channel at its end: the buffer.
 #[derive(Clone, Copy, Debug, Encode, Decode)]
 #[repr(align(32))]

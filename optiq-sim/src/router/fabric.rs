@@ -11,6 +11,7 @@
 use crate::model::Model;
 use crate::time::{Rate, Time};
 use optiq_net::{LinkId, Network, NodeId};
+use std::ops::Range;
 
 /// A channel: a wire in one direction, with the input buffers at its end.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +97,14 @@ impl RouterOutputs {
         }
         self.channels += 1;
         debug_assert_eq!(self.first_vc(i), Some(channel.first_vc), "numbered one after the other");
+    }
+
+    /// The first virtual channel of the first of several channels of a router's, if all lead to other routers, and the virtual
+    /// channels of one class follow each other.
+    #[inline]
+    pub(crate) fn side_by_side(&self, channels: &Range<u32>) -> Option<u32> {
+        let end = channels.end.wrapping_sub(self.first);
+        (self.step == 1 && end <= self.channels).then(|| self.first_vc(channels.start)).flatten()
     }
 
     /// The first virtual channel of a router's channel, if that leads to another router.

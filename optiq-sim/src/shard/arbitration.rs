@@ -25,6 +25,7 @@
 //! stage 2). Decision 046.
 
 use super::state::Shard;
+use crate::engine::observer::Observation;
 use crate::engine::packet::{CLASSES, Packet};
 use crate::engine::store::NONE;
 use crate::model::{Arbitration, Switching};
@@ -49,10 +50,10 @@ impl FirstCome {
     }
 }
 
-impl Shard<'_> {
+impl<O: Observation> Shard<'_, O> {
     /// Where a packet that has come by a channel goes next: the channel, and the class of virtual channels or [`RESERVED`] and
     /// a virtual channel.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_channel(&mut self, channel: u32, at: u32) -> (u32, u32) {
         if self.adaptive.is_some() {
             return self.decide(self.inputs[channel as usize].to, at);
@@ -77,7 +78,7 @@ impl Shard<'_> {
         output.requests.words_mut()[buffer.bit as usize / 64] |= 1 << (buffer.bit % 64);
         output.waiting += 1;
         if let Some(demand) = self.demand.get_mut(out as usize) {
-            *demand += 1;
+            demand.requests += 1;
         }
         self.touch_for(out, vc);
     }
@@ -88,7 +89,7 @@ impl Shard<'_> {
         output.requests.words_mut()[bit as usize / 64] &= !(1 << (bit % 64));
         output.waiting -= 1;
         if let Some(demand) = self.demand.get_mut(channel as usize) {
-            *demand -= 1;
+            demand.requests -= 1;
         }
     }
 
@@ -195,6 +196,7 @@ impl Shard<'_> {
     }
 
     /// When the packet at the head of a buffer may leave by a channel, and by which of its virtual channels.
+    #[inline(always)]
     pub(super) fn ready(&mut self, channel: u32, vc: u32) -> (Time, u32) {
         let output = &self.outputs[channel as usize];
         let (first_vc, stride) = (output.first_vc, u32::from(output.stride));
@@ -220,12 +222,6 @@ impl Shard<'_> {
             }
         }
         (at.max(best.0), best.1)
-    }
-
-    /// How many requests wait for a channel, where routers choose.
-    #[inline]
-    pub(super) fn demand(&self, channel: u32) -> u32 {
-        self.demand[channel as usize]
     }
 
     /// Whether a channel is sending.

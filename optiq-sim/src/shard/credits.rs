@@ -1,14 +1,15 @@
 //! How credits return: from the buffer that a packet leaves to the router at the beginning of the channel.
 
-use super::state::{Remote, Shard};
+use super::state::{Remote, Shard, SwitchDesign};
+use crate::engine::observer::Observation;
 use crate::router::channels::Output;
 use crate::time::Time;
 
-impl Shard<'_> {
+impl<O: Observation> Shard<'_, O> {
     /// A packet leaves a buffer: its credits come back, at a time, to the router at the beginning of the channel.
     pub(super) fn give_back(&mut self, vc: u32, time: Time, bytes: u32) {
         let channel = self.buffers[vc as usize].channel;
-        if let Some(observer) = &mut self.observer {
+        if let Some(observer) = self.observer.observer() {
             observer.buffer_changed(vc, self.now, -i64::from(bytes));
         }
         let from = self.inputs[channel as usize].from;
@@ -26,7 +27,7 @@ impl Shard<'_> {
             let &Output { waiting, busy_until, .. } = &self.outputs[channel as usize];
             if waiting > 0 {
                 // A packet gets in the queue of a channel that is busy, but not on the wire.
-                let could = if self.output_queues.is_some() { Time::ZERO } else { busy_until };
+                let could = if self.design == SwitchDesign::OutputQueues { Time::ZERO } else { busy_until };
                 self.wake(channel, time.max(self.now + Time::PICOSECOND).max(could));
             }
         }

@@ -1,12 +1,13 @@
 //! Packets out of hosts' memory.
 
-use super::state::Shard;
+use super::state::{Shard, SwitchDesign};
+use crate::engine::observer::Observation;
 use crate::engine::packet::Packet;
 use crate::nic::hosts::Action;
 use crate::router::channels::Output;
 use crate::time::Time;
 
-impl Shard<'_> {
+impl<O: Observation> Shard<'_, O> {
     /// A host puts the next packet on a channel, if it may.
     pub(super) fn inject(&mut self, channel: u32) {
         let &Output { busy_until, last, waiting, .. } = &self.outputs[channel as usize];
@@ -37,7 +38,7 @@ impl Shard<'_> {
                 let vc = info.class(class, 1);
                 (self.credits.ready(vc, bytes, self.now).0, vc)
             } else {
-                let lanes = if self.pipelines.is_some() { info.vcs } else { self.fabric.lanes };
+                let lanes = if self.design == SwitchDesign::Clocked { info.vcs } else { self.fabric.lanes };
                 let best = (0..lanes)
                     .map(|lane| info.class(lane, 1))
                     .map(|vc| (self.credits.ready(vc, bytes, self.now), vc))
@@ -50,14 +51,14 @@ impl Shard<'_> {
             }
             self.outputs[channel as usize].last = queue;
             let (message, left) = self.hosts.take_packet(first_queue + queue, self.model, self.layout);
-            if let Some(observer) = &mut self.observer {
+            if let Some(observer) = self.observer.observer() {
                 let all = self.messages.get(message).label.bytes;
                 let payload = u64::from(bytes).saturating_sub(self.model.link.header_bytes).min(all);
                 observer.memory_queue_changed(first_queue + queue, self.now, -payload.cast_signed());
             }
             self.outputs[channel as usize].waiting -= u32::from(left.is_some());
             let at = self.packet(message, bytes, left.is_some());
-            if let Some(observer) = &mut self.observer {
+            if let Some(observer) = self.observer.observer() {
                 let label = &self.messages.get(message).label;
                 self.packets.get_mut(at).mark = observer.injected(label, channel, self.now, left.is_some());
             }

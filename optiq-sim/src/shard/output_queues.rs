@@ -27,7 +27,7 @@
 //! at the head of an input; a packet in a queue waits for nothing. What has reserved space does not stand in line.
 
 use super::state::Shard;
-use crate::engine::observer::MarkedEvent;
+use crate::engine::observer::{MarkedEvent, Observation};
 use crate::engine::packet::Packet;
 use crate::engine::store::NONE;
 use crate::model::Switching;
@@ -36,7 +36,7 @@ use crate::router::channels::Output;
 use crate::router::output_queues::OutputQueues;
 use crate::time::Time;
 
-impl Shard<'_> {
+impl<O: Observation> Shard<'_, O> {
     /// A packet has come to a switch by a channel: it gets in line at its output.
     pub(super) fn line_up(&mut self, channel: u32, at: u32) {
         let &Packet { vc, bytes, mark, .. } = self.packets.get(at);
@@ -50,10 +50,10 @@ impl Shard<'_> {
         };
         output.waiting += 1;
         if let Some(demand) = self.demand.get_mut(out as usize) {
-            *demand += 1;
+            demand.requests += 1;
         }
         let Some(OutputQueues { lines, queues }) = self.output_queues.as_deref_mut() else { return };
-        if let Some(observer) = &mut self.observer {
+        if let Some(observer) = self.observer.observer() {
             if mark > 0 {
                 let waiting_bytes = lines[to as usize].bytes(&self.packets) + queues[out as usize].bytes(&self.packets);
                 observer.marked(MarkedEvent::Arrived { slot: at, vc, bytes, waiting_bytes }, self.now);
@@ -80,7 +80,7 @@ impl Shard<'_> {
         self.give_back(from, arrived + latency, bytes);
         // Routers that choose see it in the credits now.
         if let Some(demand) = self.demand.get_mut(channel as usize) {
-            *demand -= 1;
+            demand.requests -= 1;
         }
         if let Some(queues) = &mut self.output_queues {
             queues.queues[channel as usize].push(at, &mut self.packets);
@@ -142,7 +142,7 @@ impl Shard<'_> {
 }
 
 #[cfg(test)]
-impl Shard<'_> {
+impl<O: Observation> Shard<'_, O> {
     /// As [`Shard::check_wakes`], which calls it.
     pub(super) fn check_outputs_wake(&mut self) {
         for channel in 0..self.fabric.channels.len() as u32 {

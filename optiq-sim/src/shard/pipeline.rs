@@ -1,13 +1,14 @@
 //! The steps of routers with a clock; `router/pipeline.rs` says what happens when.
 
 use super::state::Shard;
+use crate::engine::observer::Observation;
 use crate::engine::store::NONE;
 use crate::model::Allocator;
 use crate::router::channels::Request;
 use crate::router::pipeline::{Pipelines, Stage, round_robin_order};
 use crate::time::Time;
 
-impl Shard<'_> {
+impl<O: Observation> Shard<'_, O> {
     /// The router at the beginning of a channel makes a step, unless it has made one at this time already, or it is not the
     /// time for one; and it makes another one as long as something waits there.
     pub(super) fn step(&mut self, channel: u32) {

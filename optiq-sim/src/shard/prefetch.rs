@@ -7,10 +7,11 @@
 
 use super::state::{ARRIVAL, Shard};
 use crate::constants::{PREFETCH_STAGE_1, PREFETCH_STAGE_2, PREFETCH_STAGE_3};
+use crate::engine::observer::Observation;
 use crate::engine::prefetch::prefetch;
 use crate::engine::queue::Event;
 
-impl Shard<'_> {
+impl<O: Observation> Shard<'_, O> {
     #[inline]
     pub(super) fn prefetch_for_next(&self) {
         if let Some(event) = self.queue.ahead(PREFETCH_STAGE_1) {

@@ -1,19 +1,19 @@
 //! What processes do: the calls of programs, the protocols of messages, and the processor's time.
 
 use super::state::Shard;
-use crate::engine::observer::MarkedEvent;
+use crate::engine::observer::{MarkedEvent, Observation};
 use crate::engine::packet::{Label, Message, PacketKind, Route};
 use crate::engine::queue::Event;
 use crate::error::SimError;
 use crate::model::Grants;
-use crate::nic::hosts::Action;
+use crate::nic::hosts::{Action, ProcessState};
 use crate::nic::layout::Process;
-use crate::nic::program::{Command, Delivery, Host, Idle, Notice, Program};
+use crate::nic::program::{Command, Delivery, Host, Notice, Program};
 use crate::nic::round_robin::OutgoingMessage;
 use crate::time::{Rate, Time};
 use std::panic::Location;
 
-impl Shard<'_> {
+impl<O: Observation> Shard<'_, O> {
     /// All processes begin.
     pub(crate) fn start(&mut self) {
         for (process, number) in self.layout.processes().iter().zip(0..) {
@@ -44,11 +44,8 @@ impl Shard<'_> {
         let mut commands = std::mem::take(&mut self.hosts.commands);
         let now = self.now;
         let state = self.hosts.state(process);
-        let mut program = std::mem::replace(&mut state.program, Box::new(Idle));
-        let mut context =
-            Host { number: process, place: state.place, now, random: &mut state.random, commands: &mut commands };
-        function(&mut *program, &mut context);
-        state.program = program;
+        let ProcessState { program, random, place, .. } = state;
+        function(&mut **program, &mut Host { number: process, place: *place, now, random, commands: &mut commands });
         for command in commands.drain(..) {
             match command {
                 Command::Send { to, bytes, token, notice, line } => {
@@ -177,14 +174,15 @@ impl Shard<'_> {
         let (job, warms_up) = (state.place.job, state.warms_up);
         let marked = false;
         let mut label = Label { src, dst, from, to, message, job, kind, warms_up, marked, bytes, token, born };
-        label.marked = self.observer.as_mut().is_some_and(|observer| observer.marks(&label));
+        label.marked = self.observer.observer().is_some_and(|observer| observer.marks(&label));
         let message = self.messages.add(Message { label, route, uses: 1 });
         Some(OutgoingMessage { message, src: from, dst: to, tell, bytes, sent: 0 })
     }
 
     /// Tells the observer what happens to a message at its source, if it is marked.
     fn tell_marked<'a>(&'a mut self, message: u32, event: impl FnOnce(&'a Label) -> MarkedEvent<'a>) {
-        let Self { messages, observer: Some(observer), now, .. } = self else { return };
+        let Self { messages, observer, now, .. } = self;
+        let Some(observer) = observer.observer() else { return };
         let label = &messages.get(message).label;
         if label.marked {
             observer.marked(event(label), *now);
@@ -212,7 +210,7 @@ impl Shard<'_> {
         let step = self.messages.get(message.message).route.steps()[0];
         let queue = if self.fabric.queue_per_link { step.class() } else { 0 };
         let queue = self.hosts.queues(step.channel()).start + queue;
-        if let Some(observer) = &mut self.observer {
+        if let Some(observer) = self.observer.observer() {
             observer.memory_queue_changed(queue, self.now, i64::try_from(message.bytes).unwrap_or(i64::MAX));
         }
         self.tell_marked(message.message, |label| MarkedEvent::Queued { label });
@@ -225,14 +223,14 @@ impl Shard<'_> {
     pub(super) fn message_complete(&mut self, label: Label) {
         let (process, sender) = (label.to, label.from);
         let overhead = Time::picoseconds(self.model.host.receive_overhead_picoseconds);
-        if let (true, Some(observer)) = (label.marked, &mut self.observer) {
+        if let (true, Some(observer)) = (label.marked, self.observer.observer()) {
             observer.marked(MarkedEvent::Complete { label: &label }, self.now);
         }
         match label.kind {
             PacketKind::Data | PacketKind::Confirmed => {
                 let at = self.occupy(process, overhead);
                 self.count_message(&label, at);
-                if let (true, Some(observer)) = (label.marked, &mut self.observer) {
+                if let (true, Some(observer)) = (label.marked, self.observer.observer()) {
                     let line = self.hosts.state(process).program.receives_in();
                     observer.marked(MarkedEvent::Taken { label: &label, line }, at);
                 }
@@ -287,7 +285,7 @@ impl Shard<'_> {
     fn count_message(&mut self, label: &Label, at: Time) {
         let latency = (!label.warms_up).then_some(at - label.born);
         self.counters.message(latency);
-        if let Some(observer) = &mut self.observer {
+        if let Some(observer) = self.observer.observer() {
             observer.received(label.job, latency);
         }
     }

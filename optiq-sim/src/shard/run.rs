@@ -1,12 +1,13 @@
 //! The loop over events.
 
-use super::state::{ARRIVAL, Remote, Shard, WAKE};
+use super::state::{ARRIVAL, Remote, Shard, SwitchDesign, WAKE};
+use crate::engine::observer::Observation;
 use crate::engine::queue::Event;
 use crate::engine::windows::Partition;
 use crate::error::SimError;
 use crate::time::Time;
 
-impl Partition for Shard<'_> {
+impl<O: Observation> Partition for Shard<'_, O> {
     type Remote = Remote;
 
     fn now(&self) -> Time {
@@ -74,7 +75,7 @@ impl Partition for Shard<'_> {
     }
 }
 
-impl Shard<'_> {
+impl<O: Observation> Shard<'_, O> {
     fn handle(&mut self, event: Event) {
         let component = (event.key >> 32) as u32;
         if (component as usize) < self.fabric.channels.len() {
@@ -98,6 +99,7 @@ impl Shard<'_> {
     /// Channels by number, in rounds: a packet that comes to the head of a buffer in a round takes part in the next one. So a
     /// channel that is looked at without need, which may depend on the number of threads, sees nothing that it would not see
     /// later.
+    #[inline(always)]
     fn grant_touched(&mut self) {
         let mut from = 0;
         while from < self.touched.len() {
@@ -105,15 +107,13 @@ impl Shard<'_> {
             self.touched[from..to].sort_unstable();
             for i in from..to {
                 let (channel, vc) = ((self.touched[i] >> 32) as u32, self.touched[i] as u32);
-                self.outputs[channel as usize].touched = false;
-                if self.outputs[channel as usize].injects() {
-                    self.inject(channel);
-                } else if self.pipelines.is_some() {
-                    self.step(channel);
-                } else if self.output_queues.is_some() {
-                    self.move_on(channel);
-                } else {
-                    self.grant(channel, vc);
+                let output = &mut self.outputs[channel as usize];
+                output.touched = false;
+                match self.design {
+                    _ if output.injects() => self.inject(channel),
+                    SwitchDesign::InputQueues => self.grant(channel, vc),
+                    SwitchDesign::OutputQueues => self.move_on(channel),
+                    SwitchDesign::Clocked => self.step(channel),
                 }
             }
             from = to;

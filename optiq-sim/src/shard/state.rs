@@ -22,7 +22,7 @@
 //! kind at a time: arrivals on one channel never coincide. So the order is the same however components are spread over
 //! shards, and shards only tell each other what happens at least one latency later ([`super::partition::lookahead`]).
 
-use crate::engine::observer::Observer;
+use crate::engine::observer::Observation;
 use crate::engine::packet::{Message, Packet};
 use crate::engine::queue::{Event, Queue};
 use crate::engine::statistics::Counters;
@@ -32,7 +32,7 @@ use crate::model::Model;
 use crate::nic::hosts::Hosts;
 use crate::nic::layout::Layout;
 use crate::router::adaptive::Adaptive;
-use crate::router::channels::{self, Buffer, Input, Output, Request, SavedChannels, Wire};
+use crate::router::channels::{self, Buffer, Demand, Input, Output, Request, SavedChannels, Wire};
 use crate::router::credits::{ChannelCredits, Credits};
 use crate::router::fabric::Fabric;
 use crate::router::output_queues::OutputQueues;
@@ -46,6 +46,17 @@ use std::collections::VecDeque;
 pub(super) const ARRIVAL: u64 = 0;
 pub(super) const WAKE: u64 = 1;
 
+/// Where packets wait in the switches of a model, and who decides which of them goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SwitchDesign {
+    /// In buffers at inputs, with an arbiter for each channel.
+    InputQueues,
+    /// In queues at outputs ([`OutputQueues`]).
+    OutputQueues,
+    /// In buffers at inputs, in steps of a clock ([`Pipelines`]).
+    Clocked,
+}
+
 /// What another shard must know.
 #[derive(Debug)]
 pub(crate) enum Remote {
@@ -57,7 +68,7 @@ pub(crate) enum Remote {
 const FAR: Time = Time::picoseconds(1 << 62);
 
 /// See the top of the file.
-pub(crate) struct Shard<'n> {
+pub(crate) struct Shard<'n, O> {
     pub(super) fabric: &'n Fabric,
     pub(super) routes: &'n Routes<'n>,
     /// Decides where routes end before the destination.
@@ -76,7 +87,7 @@ pub(crate) struct Shard<'n> {
     pub(super) wires: Vec<Wire>,
     pub(super) inputs: Vec<Input>,
     /// Per channel: its requests, once more, for routers that choose. Empty without adaptive routing.
-    pub(super) demand: Vec<u32>,
+    pub(super) demand: Vec<Demand>,
     pub(super) buffers: Vec<Buffer>,
     pub(super) credits: Credits,
     /// Channels on which something may be granted, each once, and below 2^32 the buffer that requests it, if one has just
@@ -90,7 +101,8 @@ pub(crate) struct Shard<'n> {
     /// How many of its processes have to be done before the run ends.
     pub(super) awaited: u64,
     /// Records what happens over time, if that is wanted.
-    pub(super) observer: Option<&'n mut dyn Observer>,
+    pub(super) observer: O,
+    pub(super) design: SwitchDesign,
     /// Routers with a clock, if the model has such.
     pub(super) pipelines: Option<Box<Pipelines>>,
     /// What waits at outputs, if the model has switches where packets do.
@@ -122,11 +134,13 @@ pub(crate) struct Machine<'n> {
     pub(crate) shards: usize,
 }
 
-impl<'n> Shard<'n> {
+impl<'n, O: Observation> Shard<'n, O> {
     /// The shard with number `me`.
-    pub(crate) fn new(machine: Machine<'n>, me: u8, hosts: Hosts, observer: Option<&'n mut dyn Observer>) -> Self {
+    pub(crate) fn new(machine: Machine<'n>, me: u8, hosts: Hosts, observer: O) -> Self {
         let Machine { fabric, routes, adaptive, model, layout, owner, shards } = machine;
         let buffers = fabric.channel_of_vc.iter().map(|&channel| fabric.channels[channel as usize].buffer);
+        let pipelines = Pipelines::new(fabric, model).map(Box::new);
+        let output_queues = OutputQueues::new(fabric, &model.router).map(Box::new);
         let buffer = |(&bit, &channel)| Buffer { request: Request::default(), head: NONE, tail: NONE, bit, channel };
         Self {
             fabric,
@@ -142,7 +156,7 @@ impl<'n> Shard<'n> {
             outputs: fabric.channels.iter().map(|c| Output::new(fabric, c)).collect(),
             wires: fabric.channels.iter().map(Wire::new).collect(),
             inputs: fabric.channels.iter().map(Input::new).collect(),
-            demand: vec![0; if adaptive.is_some() { fabric.channels.len() } else { 0 }],
+            demand: fabric.channels.iter().filter(|_| adaptive.is_some()).map(Demand::new).collect(),
             buffers: fabric.bit_of_vc.iter().zip(&fabric.channel_of_vc).map(buffer).collect(),
             credits: Credits::new(buffers, adaptive.is_some()),
             touched: Vec::new(),
@@ -152,8 +166,13 @@ impl<'n> Shard<'n> {
             scratch: Scratch::default(),
             counters: Counters::new(),
             observer,
-            pipelines: Pipelines::new(fabric, model).map(Box::new),
-            output_queues: OutputQueues::new(fabric, &model.router).map(Box::new),
+            design: match (&pipelines, &output_queues) {
+                (Some(_), _) => SwitchDesign::Clocked,
+                (None, Some(_)) => SwitchDesign::OutputQueues,
+                (None, None) => SwitchDesign::InputQueues,
+            },
+            pipelines,
+            output_queues,
             outboxes: (0..shards).map(|_| Vec::new()).collect(),
             now: Time::ZERO,
             failure: None,
@@ -209,7 +228,7 @@ impl<'n> Shard<'n> {
             return Err("events before its own time, or beyond the end of time".into());
         }
         channels::restore(&mut self.outputs, &mut self.wires, &mut self.inputs, channels);
-        self.demand.iter_mut().zip(&self.outputs).for_each(|(demand, output)| *demand = output.waiting);
+        self.demand.iter_mut().zip(&self.outputs).for_each(|(demand, output)| demand.requests = output.waiting);
         self.buffers = buffers;
         self.credits.restore((credits, returns, reserved));
         (self.packets, self.messages) = (packets, messages);
@@ -227,10 +246,10 @@ impl<'n> Shard<'n> {
             self.demand
                 .iter_mut()
                 .zip(from.in_line(self.fabric, &self.packets))
-                .for_each(|(demand, line)| *demand = line);
+                .for_each(|(demand, line)| demand.requests = line);
             **to = from;
         }
-        if let (Some(to), Some(from)) = (&mut self.observer, observer) {
+        if let (Some(to), Some(from)) = (self.observer.observer(), observer) {
             to.restore(&from)?;
         }
         self.queue = Queue::new();
@@ -250,7 +269,7 @@ impl<'n> Shard<'n> {
         let buffers = (&self.buffers, credits, returns, reserved);
         let packets = (&self.packets, &self.messages);
         let pipelines = self.pipelines.as_ref().map(|p| p.save());
-        let observer = self.observer.as_ref().map(|o| o.save());
+        let observer = self.observer.kept().map(|o| o.save());
         let others = (self.hosts.save()?, self.counters.save(), self.now, (pipelines, &self.output_queues, observer));
         Ok(codec::encode(&(events, channels, buffers, packets, others)))
     }

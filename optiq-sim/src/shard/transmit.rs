@@ -1,14 +1,14 @@
 //! Packets on channels, and where they arrive.
 
-use super::state::{ARRIVAL, Remote, Shard};
-use crate::engine::observer::MarkedEvent;
+use super::state::{ARRIVAL, Remote, Shard, SwitchDesign};
+use crate::engine::observer::{MarkedEvent, Observation};
 use crate::engine::packet::{Message, Packet, PacketKind};
 use crate::engine::queue::Event;
 use crate::engine::store::NONE;
 use crate::model::Switching;
 use crate::time::Time;
 
-impl Shard<'_> {
+impl<O: Observation> Shard<'_, O> {
     /// Puts a packet on a channel, now; how long that takes.
     pub(super) fn transmit(&mut self, channel: u32, at: u32, lane: u32) -> Time {
         self.transmit_from(self.now, channel, at, lane)
@@ -23,6 +23,7 @@ impl Shard<'_> {
     }
 
     /// As [`Shard::transmit_from`], of a packet that has its credits.
+    #[inline(always)]
     pub(super) fn put_on_wire(&mut self, start: Time, channel: u32, at: u32, lane: u32) -> Time {
         let output = &self.outputs[channel as usize];
         let (ejects, to) = (output.ejects(), output.to);
@@ -50,7 +51,7 @@ impl Shard<'_> {
             }
         };
         self.outputs[channel as usize].busy_until = start + takes;
-        if let Some(observer) = &mut self.observer {
+        if let Some(observer) = self.observer.observer() {
             observer.sent(channel, start, bytes, job);
             if mark > 0 {
                 let label = &self.messages.get(self.packets.get(at).message).label;
@@ -75,12 +76,12 @@ impl Shard<'_> {
         if self.inputs[channel as usize].ejects {
             return self.arrive_in_memory(channel, at);
         }
-        if self.output_queues.is_some() {
+        if self.design == SwitchDesign::OutputQueues {
             return self.line_up(channel, at);
         }
         let &Packet { vc, bytes, mark, .. } = self.packets.get(at);
-        let waiting_bytes = if mark > 0 { self.bytes_in(vc) } else { 0 };
-        if let Some(observer) = &mut self.observer {
+        let waiting_bytes = if O::ON && mark > 0 { self.bytes_in(vc) } else { 0 };
+        if let Some(observer) = self.observer.observer() {
             if mark > 0 {
                 observer.marked(MarkedEvent::Arrived { slot: at, vc, bytes, waiting_bytes }, self.now);
             }
@@ -113,7 +114,7 @@ impl Shard<'_> {
         let delivered = if of_program { payload } else { 0 };
         let latency = (!label.warms_up).then_some(self.now - injected);
         self.counters.delivered(delivered, latency);
-        if let Some(observer) = &mut self.observer {
+        if let Some(observer) = self.observer.observer() {
             observer.delivered(label.job, self.now, delivered, latency);
             if mark > 0 {
                 observer.marked(MarkedEvent::Reached { label: &label, mark, channel, bytes }, self.now);

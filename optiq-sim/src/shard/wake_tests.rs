@@ -1,6 +1,7 @@
 //! A channel is awake whenever it could send: results would otherwise depend on what else wakes it up.
 
-use super::state::Shard;
+use super::state::{Shard, SwitchDesign};
+use crate::engine::observer::Observation;
 use crate::model::{Model, Queues};
 use crate::nic::program::Program;
 use crate::options::RunOptions;
@@ -10,10 +11,10 @@ use crate::time::Time;
 use crate::workload::synthetic::{Gaps, Open, Pattern, Sizes};
 use optiq_net::Network;
 
-impl Shard<'_> {
+impl<O: Observation> Shard<'_, O> {
     /// Looks at all channels after everything that happens at a time; in tests of this crate only.
     pub(super) fn check_wakes(&mut self) {
-        if self.output_queues.is_some() {
+        if self.design == SwitchDesign::OutputQueues {
             return self.check_outputs_wake();
         }
         for channel in 0..self.fabric.channels.len() as u32 {

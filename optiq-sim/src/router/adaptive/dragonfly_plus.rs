@@ -246,7 +246,7 @@ impl DragonflyPlus {
             let mut sends = kinds.offer(view.least(own(), 1), limits.global);
             if sends.is_none() {
                 let has_own = kinds.shortest;
-                let down = view.least(inside.clone(), 0);
+                let down = view.least_in(inside.clone(), 0);
                 let down = if has_own.is_some() { kinds.offer(down, limits.local) } else { down.map(|best| best.0) };
                 if let Some(channel) = down {
                     return (Choice::new(channel, 0), false);
@@ -275,7 +275,7 @@ impl DragonflyPlus {
 /// Of parallel channels the one with the shortest queue.
 fn best_of(channels: Range<u32>, class: u32, view: &mut impl RouterView) -> u32 {
     let start = channels.start;
-    view.least(channels, class).map_or(start, |best| best.0)
+    view.least_in(channels, class).map_or(start, |best| best.0)
 }
 
 /// The numbers of the bits that are set.

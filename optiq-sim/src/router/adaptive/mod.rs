@@ -51,10 +51,6 @@ pub(crate) struct Adaptive<'n> {
     seed: u64,
     /// A packet of the largest size, on the wire.
     packet: u64,
-    /// The buffers of a class on a channel, in bytes.
-    buffer: u64,
-    /// The same for each channel, where not all are alike.
-    buffers: Option<Vec<u64>>,
 }
 
 /// How many classes of virtual channels a routing needs; `None` if it is the fabric's own.
@@ -98,7 +94,6 @@ impl<'n> Adaptive<'n> {
     /// The routing `policy` on a network, if it is not the fabric's own; `fabric` has as many classes as [`classes`] says.
     pub(crate) fn new(network: &'n Network, fabric: &Fabric, model: &Model, policy: Policy, seed: u64) -> Option<Self> {
         let of_class = |bytes: u64| bytes.min(u64::from(u32::MAX)) * u64::from(model.router.lanes);
-        let buffer = of_class(model.router.buffer_bytes);
         let packet = model.link.packet_bytes + model.link.header_bytes;
         let shape = network.switched_shape();
         let topology = match (policy, shape) {
@@ -117,24 +112,13 @@ impl<'n> Adaptive<'n> {
             }
             _ => return None,
         };
-        let differ = model.router.local_buffer_bytes.is_some();
-        let buffers = differ.then(|| fabric.channels.iter().map(|channel| of_class(channel.buffer)).collect());
-        Some(Self { topology, seed, packet, buffer, buffers })
+        Some(Self { topology, seed, packet })
     }
 
     /// The size of the largest packet, on the wire.
     #[inline]
     pub(crate) fn packet_bytes(&self) -> u64 {
         self.packet
-    }
-
-    /// The size of the buffers of a class on a channel.
-    #[inline]
-    pub(crate) fn buffer_bytes(&self, channel: u32) -> u64 {
-        match &self.buffers {
-            None => self.buffer,
-            Some(buffers) => buffers[channel as usize],
-        }
     }
 
     /// The seed of all random draws.

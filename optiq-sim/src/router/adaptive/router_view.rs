@@ -1,5 +1,7 @@
 //! What a decision is about, what the router sees, and what comes out.
 
+use std::ops::Range;
+
 /// Marks what a packet requests: the other bits are the virtual channel in which space is reserved.
 pub(crate) const RESERVED: u32 = 1 << 31;
 
@@ -45,20 +47,54 @@ pub(crate) trait RouterView {
     /// Of several outputs one with the shortest queue, each of these as likely, and the queue.
     #[inline]
     fn least(&mut self, channels: impl Iterator<Item = u32>, class: u32) -> Option<(u32, u64)> {
-        let mut best = None;
-        let mut ties = 0;
+        let mut shortest = Shortest::default();
         for channel in channels {
             let queue = self.queue(channel, class);
-            match best {
-                Some((_, least)) if queue > least => continue,
-                Some((_, least)) if queue == least => ties += 1,
-                _ => ties = 1,
-            }
-            // The k-th of several alike replaces what was there with probability 1 / k.
-            if ties == 1 || self.random(ties) == 0 {
-                best = Some((channel, queue));
-            }
+            shortest.add(channel, queue, |n| self.random(n));
         }
-        best
+        shortest.found()
+    }
+
+    /// As [`RouterView::least`], of outputs that are numbered one after the other.
+    #[inline]
+    fn least_in(&mut self, channels: Range<u32>, class: u32) -> Option<(u32, u64)> {
+        self.least(channels, class)
+    }
+}
+
+/// The shortest of several queues, of several alike a random one.
+#[derive(Debug)]
+pub(crate) struct Shortest {
+    channel: u32,
+    queue: u64,
+    /// How many are as short; 0 before the first.
+    alike: u32,
+}
+
+impl Default for Shortest {
+    fn default() -> Self {
+        Self { channel: 0, queue: u64::MAX, alike: 0 }
+    }
+}
+
+impl Shortest {
+    /// Looks at one more; `draw` gives a number below another one.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, channel: u32, queue: u64, draw: impl FnOnce(u32) -> u32) {
+        if queue > self.queue {
+            return;
+        }
+        self.alike = if queue < self.queue { 1 } else { self.alike + 1 };
+        self.queue = queue;
+        // The k-th of several alike replaces what was there with probability 1 / k.
+        if self.alike == 1 || draw(self.alike) == 0 {
+            self.channel = channel;
+        }
+    }
+
+    /// The output and its queue; `None` if there was none.
+    #[inline]
+    pub(crate) fn found(self) -> Option<(u32, u64)> {
+        (self.alike > 0).then_some((self.channel, self.queue))
     }
 }
