@@ -1,7 +1,8 @@
 //! How fast the simulator is, on the configurations of CODES's own examples (../shared/anchors.md, section 2): uniform random
 //! messages of 4 KB, one a microsecond from each host. `cargo bench -p optiq-sim --bench speed`; with arguments
 //! `TOPOLOGY ROUTING MESSAGES THREADS [JOBS]` one configuration, whose hosts are dealt out to jobs of which each has statistics of
-//! its own.
+//! its own. With `against BINARY [ROUNDS]` this build and the same benchmark of another commit in turn, one thread, and the ratios of
+//! packets a second: `cargo bench -p optiq-sim --bench speed -- against target/before/release/deps/speed-...`.
 #![allow(clippy::unwrap_used, reason = "a benchmark")]
 
 use optiq_net::Network;
@@ -56,9 +57,50 @@ fn line(spec: &str, routing: &str, messages: u64, (threads, jobs): (usize, u16))
     );
 }
 
+/// What a build of this benchmark prints as k packets/s of one configuration on one thread.
+fn rate_of(binary: &std::ffi::OsStr, (spec, routing, messages): (&str, &str, u64)) -> f64 {
+    let arguments = [spec, routing, &messages.to_string(), "1"];
+    let output = std::process::Command::new(binary).args(arguments).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let row = text.lines().last().filter(|row| row.contains(spec)).unwrap();
+    row.split('|').nth(7).unwrap().trim().parse().unwrap()
+}
+
+/// Quartiles.
+fn quartiles(mut of: Vec<f64>) -> [f64; 3] {
+    of.sort_by(f64::total_cmp);
+    [1, 2, 3].map(|quarter| of[(of.len() - 1) * quarter / 4])
+}
+
+/// This build and another one in turn, each first in every other round: the ratio of each round is of runs that follow each other.
+fn against(other: &str, rounds: usize) {
+    println!("| topology | routing | k packets/s, other | k packets/s, this | ratio, quartiles of {rounds} rounds |");
+    println!("| --- | --- | ---: | ---: | ---: |");
+    let this = std::env::current_exe().unwrap();
+    let binaries = [std::ffi::OsStr::new(other), this.as_os_str()];
+    for configuration in CONFIGURATIONS {
+        let mut rates = [vec![], vec![]];
+        for round in 0..rounds {
+            for which in [round % 2, 1 - round % 2] {
+                rates[which].push(rate_of(binaries[which], configuration));
+            }
+        }
+        let ratios = rates[0].iter().zip(&rates[1]).map(|(other, this)| this / other).collect();
+        let [low, median, high] = quartiles(ratios);
+        let [other, this] = rates.map(|rates| quartiles(rates)[1]);
+        let (spec, routing, _) = configuration;
+        println!("| `{spec}` | {routing} | {other:.0} | {this:.0} | {low:.2} {median:.2} {high:.2} |");
+    }
+}
+
 fn main() {
     // `cargo bench` adds --bench.
     let words: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    if let [word, other, rounds @ ..] = &words[..]
+        && word == "against"
+    {
+        return against(other, rounds.first().map_or(7, |rounds| rounds.parse().unwrap()));
+    }
     println!(
         "| topology | routing | threads | packets | events a packet | M events/s | k packets/s | memory, MB | mean latency, us | 99 %, us |"
     );
