@@ -86,7 +86,7 @@ pub(crate) struct Shard<'n, O> {
     pub(super) outputs: Vec<Output>,
     pub(super) wires: Vec<Wire>,
     pub(super) inputs: Vec<Input>,
-    /// Per channel: its requests, once more, for routers that choose. Empty without adaptive routing.
+    /// Per channel: its requests, once more, and its buffer, for routers that choose. Empty without adaptive routing.
     pub(super) demand: Vec<Demand>,
     pub(super) buffers: Vec<Buffer>,
     pub(super) credits: Credits,
