@@ -5,6 +5,7 @@
 //! packets a second: `cargo bench -p optiq-sim --bench speed -- against target/before/release/deps/speed-...`.
 #![allow(clippy::unwrap_used, reason = "a benchmark")]
 
+use optiq_measure::statistics::quantile;
 use optiq_net::Network;
 use optiq_sim::time::Time;
 use optiq_sim::workload::synthetic::{Gaps, Open, Pattern, Sizes};
@@ -66,12 +67,6 @@ fn rate_of(binary: &std::ffi::OsStr, (spec, routing, messages): (&str, &str, u64
     row.split('|').nth(7).unwrap().trim().parse().unwrap()
 }
 
-/// Quartiles.
-fn quartiles(mut of: Vec<f64>) -> [f64; 3] {
-    of.sort_by(f64::total_cmp);
-    [1, 2, 3].map(|quarter| of[(of.len() - 1) * quarter / 4])
-}
-
 /// This build and another one in turn, each first in every other round: the ratio of each round is of runs that follow each other.
 fn against(other: &str, rounds: usize) {
     println!("| topology | routing | k packets/s, other | k packets/s, this | ratio, quartiles of {rounds} rounds |");
@@ -85,9 +80,9 @@ fn against(other: &str, rounds: usize) {
                 rates[which].push(rate_of(binaries[which], configuration));
             }
         }
-        let ratios = rates[0].iter().zip(&rates[1]).map(|(other, this)| this / other).collect();
-        let [low, median, high] = quartiles(ratios);
-        let [other, this] = rates.map(|rates| quartiles(rates)[1]);
+        let ratios: Vec<f64> = rates[0].iter().zip(&rates[1]).map(|(other, this)| this / other).collect();
+        let [low, median, high] = [0.25, 0.5, 0.75].map(|q| quantile(&ratios, q).unwrap());
+        let [other, this] = rates.map(|rates| quantile(&rates, 0.5).unwrap());
         let (spec, routing, _) = configuration;
         println!("| `{spec}` | {routing} | {other:.0} | {this:.0} | {low:.2} {median:.2} {high:.2} |");
     }
