@@ -5,6 +5,7 @@
 mod support;
 
 use serde_json::Value;
+use std::fs;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 use support::Folder;
@@ -16,22 +17,15 @@ const PLACED: [(&str, &str); 2] = [("OPTIQ_TOPOLOGY", "star:4"), ("OPTIQ_PLACEME
 
 /// `mpirun` with these contexts: a number of ranks, and what they do.
 fn mpirun(folder: &Folder, contexts: &[(u32, &str)], variables: &[(&str, &str)]) -> Command {
-    let mut command = Command::new("mpirun");
-    command.args(["--oversubscribe", "--mca", "btl_vader_single_copy_mechanism", "none", "--timeout", LIMIT_SECONDS]);
+    let mut command = folder.mpirun("mpirun");
+    command.args(["--timeout", LIMIT_SECONDS]);
     for (number, (ranks, line)) in contexts.iter().enumerate() {
         if number > 0 {
             command.arg(":");
         }
         command.args(["-n", &ranks.to_string(), env!("CARGO_BIN_EXE_optiq")]).args(line.split_whitespace());
     }
-    command.current_dir(folder.path("."));
-    for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("OPTIQ_")) {
-        command.env_remove(name);
-    }
-    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    // Its own, see `tests/common/mod.rs`.
-    command.env("OMPI_MCA_orte_tmpdir_base", folder.path("."));
-    command.env("OMPI_MCA_mpi_yield_when_idle", "1").envs(variables.iter().copied()).stdin(Stdio::null());
+    command.envs(variables.iter().copied());
     command
 }
 
@@ -187,12 +181,14 @@ fn a_program_goes_on_when_a_probe_is_killed() {
         .unwrap();
     let probes = mpirun(&folder, &[(2, "probe impact --interval 5ms --samples 1000000")], &PLACED)
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(fs::File::create(folder.path("probes.log")).unwrap())
         .spawn();
     let mut probes = probes.unwrap();
     // Ten operations take 3 s.
     std::thread::sleep(Duration::from_secs(2));
-    assert!(probes.try_wait().unwrap().is_none(), "the probes ended by themselves");
+    let ended = probes.try_wait().unwrap();
+    let said = String::from_utf8_lossy(&folder.read("probes.log")).into_owned();
+    assert!(ended.is_none(), "the probes ended by themselves, {ended:?}: {said}");
     assert!(Command::new("kill").arg(probes.id().to_string()).status().unwrap().success());
     assert!(!probes.wait().unwrap().success());
     let ended = program.wait_with_output().unwrap();

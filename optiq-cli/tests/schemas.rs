@@ -260,21 +260,12 @@ fn schemas_are_installed() {
 #[cfg(feature = "mpi")]
 mod under_mpirun {
     use super::{Folder, valid};
-    use std::process::{Command, Stdio};
 
     /// What rank 0 prints.
     fn printed(folder: &Folder, ranks: &str, line: &str, variables: &[(&str, &str)]) -> String {
-        let mut command = Command::new("mpirun");
-        command.args(["--oversubscribe", "--mca", "btl_vader_single_copy_mechanism", "none", "-n", ranks]);
-        command.arg(env!("CARGO_BIN_EXE_optiq")).args(line.split_whitespace()).current_dir(folder.path("."));
-        for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("OPTIQ_")) {
-            command.env_remove(name);
-        }
-        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-        // Its own, see `tests/common/mod.rs`.
-        command.env("OMPI_MCA_orte_tmpdir_base", folder.path("."));
-        command.env("OMPI_MCA_mpi_yield_when_idle", "1").envs(variables.iter().copied()).stdin(Stdio::null());
-        let output = command.output().unwrap();
+        let mut command = folder.mpirun("mpirun");
+        command.args(["-n", ranks, env!("CARGO_BIN_EXE_optiq")]).args(line.split_whitespace());
+        let output = command.envs(variables.iter().copied()).output().unwrap();
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }

@@ -156,13 +156,9 @@ fn under_mpirun_documents_are_the_same() {
     for (name, bytes) in documents(&folder.path("alone")).into_iter().step_by(4) {
         fs::write(folder.path("ranks/runs").join(name), bytes).unwrap();
     }
-    let mut command = Command::new(launcher);
-    command.args(["--oversubscribe", "-n", "2", env!("CARGO_BIN_EXE_optiq")]);
-    command.args(["sweep", "s.toml", "--output", "ranks", "--json"]).current_dir(folder.path("."));
-    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    // Its own, see `tests/common/mod.rs`.
-    command.env("OMPI_MCA_orte_tmpdir_base", folder.path(".")).env("OPTIQ_CONF", "none");
-    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut command = folder.mpirun(launcher);
+    command.args(["-n", "2", env!("CARGO_BIN_EXE_optiq"), "sweep", "s.toml", "--output", "ranks", "--json"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let output = ended(child);
     assert!(output.status.success(), "{}", said(&output));
     let alone = documents(&folder.path("alone"));

@@ -49,25 +49,15 @@ fn sessions_are_named_by_when_they_began() {
 mod under_mpirun {
     use super::{Folder, refuses};
     use serde_json::Value;
-    use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
     /// Four ranks on the corners of a square over planned paths, with forwarders: 0 sends 900 kB to its neighbour 1, 3 sends
     /// 300 kB to 0; `transport` carries them.
     fn traced_run(folder: &Folder, transport: &str, events: &str) {
         folder.write("demands.txt", "h0 h1 900kB\nh3 h0 300kB\n");
-        let mut command = Command::new("mpirun");
-        command.args(["--oversubscribe", "--mca", "btl_vader_single_copy_mechanism", "none", "-n", "4"]);
-        command.arg(env!("CARGO_BIN_EXE_optiq"));
-        command.args(["bench", "alltoallv", "--demands", "file:demands.txt", "--repetitions", "2"]);
-        command.args(["--force", "--json"]).current_dir(folder.path("."));
-        for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("OPTIQ_")) {
-            command.env_remove(name);
-        }
-        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-        // Its own, see `tests/common/mod.rs`.
-        command.env("OMPI_MCA_orte_tmpdir_base", folder.path("."));
-        command.env("OMPI_MCA_mpi_yield_when_idle", "1");
+        let mut command = folder.mpirun("mpirun");
+        command.args(["-n", "4", env!("CARGO_BIN_EXE_optiq"), "bench", "alltoallv", "--demands", "file:demands.txt"]);
+        command.args(["--repetitions", "2", "--force", "--json"]);
         for (name, value) in [
             ("TOPOLOGY", "torus:2x2"),
             ("PLACEMENT", "rank"),
@@ -80,7 +70,7 @@ mod under_mpirun {
             command.env(format!("OPTIQ_{name}"), value);
         }
         let log = std::fs::File::create(folder.path("mpirun.log")).unwrap();
-        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        command.stdout(log.try_clone().unwrap()).stderr(log);
         let mut child = command.spawn().unwrap();
         let deadline = Instant::now() + Duration::from_secs(180);
         let status = loop {

@@ -48,6 +48,23 @@ impl Folder {
         command
     }
 
+    /// `launcher`, an `mpirun` of Open MPI, in this directory, with nothing to read and no variable of OPTIQ's.
+    #[allow(dead_code, reason = "not every test program has ranks")]
+    pub fn mpirun(&self, launcher: &str) -> Command {
+        let mut command = Command::new(launcher);
+        command.args(["--oversubscribe", "--mca", "btl_vader_single_copy_mechanism", "none"]);
+        command.current_dir(self.0.path()).stdin(Stdio::null());
+        for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("OPTIQ_")) {
+            command.env_remove(name);
+        }
+        command.env("OPTIQ_CONF", "none").env("OMPI_MCA_mpi_yield_when_idle", "1");
+        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        // Each job's own, also of two in one test: see `tests/common/mod.rs`.
+        let sessions = tempfile::Builder::new().prefix("mpirun-").disable_cleanup(true).tempdir_in(self.0.path());
+        command.env("OMPI_MCA_orte_tmpdir_base", sessions.unwrap().path());
+        command
+    }
+
     /// Runs the command with the words of `line`.
     pub fn run(&self, line: &str) -> Output {
         self.command(&line.split_whitespace().collect::<Vec<_>>()).output().unwrap()
