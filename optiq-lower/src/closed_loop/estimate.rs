@@ -27,6 +27,9 @@
 //! bytes fill; so a link that a single leg speaks against is let off if that leg's confirmations cross another one that is blamed. The share of a link that is blamed is
 //! `s_l = w_l / (f x_l C_l)`; of one that is not, the same formula is a lower bound.
 //!
+//! Where routers choose packet by packet, plans have relays at every host, and a leg of one hop has one link. With a longer one among them, whose
+//! bytes may be anywhere, an exchange says nothing.
+//!
 //! `f` comes from the exchange itself: the largest `w_l / (x_l s_l C_l)` over links that were planned to be busy for half of `T` or more. If all links
 //! are slow together, `f` is small and no link is blamed: no other plan would help.
 
@@ -118,7 +121,9 @@ fn usable(network: &Network, exchange: &Exchange) -> Vec<Leg> {
         network.route(leg.to, leg.from, &mut back).ok()?;
         Some(Leg { links, back, bytes: leg.bytes, seconds: leg.seconds })
     };
-    exchange.legs.iter().filter(|leg| possible(leg)).filter_map(with_links).collect()
+    let legs: Vec<Leg> = exchange.legs.iter().filter(|leg| possible(leg)).filter_map(with_links).collect();
+    let anywhere = network.routing().is_adaptive() && legs.iter().any(|leg| leg.links.len() > 1);
+    if anywhere { Vec::new() } else { legs }
 }
 
 /// The value below which the part [`QUANTILE`] of all bytes lies.

@@ -73,6 +73,22 @@ fn the_link_that_all_late_legs_share_is_blamed() {
     assert_eq!(found.reached[link(&ring, "h2", "h3").index()], None);
 }
 
+/// The same ring, whose routers choose: of the leg of three hops they take either way round, and nothing is said. Legs of one hop
+/// have one link each.
+#[test]
+fn where_routers_choose_legs_of_one_hop_speak() {
+    let ring = Network::from_spec("torus:6,routing=adaptive").unwrap();
+    let all = vec![1.0; ring.links().len()];
+    let leg = |from, to, seconds| LegTime { from: NodeId(from), to: NodeId(to), bytes: 1_000_000, seconds };
+    let of = |legs: Vec<LegTime>| {
+        estimate(&ring, &all, NOTHING, &Exchange { planned_seconds: 1e-3, seconds: 4e-3, legs }, |_| false)
+    };
+    let short = vec![leg(0, 1, 1e-3), leg(1, 2, 4e-3)];
+    assert_eq!(of(short.clone()).slow, [(link(&ring, "h1", "h2"), 0.25)]);
+    let found = of([short, vec![leg(3, 0, 1e-3)]].concat());
+    assert_eq!((found.slow, found.efficiency), (Vec::new(), None));
+}
+
 /// The same with more bytes than a number counts to: ranks may report anything, and sums stay at the most.
 #[test]
 fn bytes_beyond_what_a_number_holds_blame_the_same_link() {

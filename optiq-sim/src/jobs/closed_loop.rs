@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The rules are those of programs, called as a session of the library calls them (`optiq/src/session/load.rs`): which calls are looked at, what follows
-//! from them, which plan is worth it. Here alone: calls are simulated one after the other, each in an empty network in which the load begins with it, and with
+//! from them, which plan is worth it, and whether planned paths or MPI serve, by their measured times. Ranks agree before each call of OPTIQ's, also
+//! if MPI serves it then, which takes what the cost model says. Here alone: calls are simulated one after the other, each in an empty network in which the load begins with it, and with
 //! another seed; a plan is made during one call; a look takes what a binomial tree takes to bring all legs' times to one rank, by the model's
 //! overheads and links, which is added to the call; a rank never asks for a look by itself.
 //!
@@ -28,10 +29,13 @@ use crate::model::{HostModel, Model};
 use crate::observers::series::Recording;
 use crate::options::RunOptions;
 use crate::router::policy::Policy;
+use crate::simulated_exchange::cost::cost_model;
+use crate::simulated_exchange::method::Executor;
 use crate::workload::report::SharedReport;
 use optiq_lower::closed_loop::estimate::{Exchange, LegTime};
 use optiq_lower::closed_loop::pace::Pace;
 use optiq_lower::closed_loop::steering::{Steering, is_worth, left_of};
+use optiq_lower::trials::{Side, Trials};
 use optiq_net::{LinkId, Network, NodeId};
 use optiq_solver::plan;
 use std::cell::RefCell;
@@ -56,13 +60,17 @@ pub struct LoopSetting<'a> {
     pub allocation: &'a Allocation,
     /// Threads of a simulation; the results are the same with any number.
     pub threads: usize,
+    /// How many times faster than MPI planned paths must be (`OPTIQ_MIN_GAIN`).
+    pub min_gain: f64,
 }
 
 /// A call of the loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoopCall {
-    /// Until the last rank was done, and the look if there was one.
+    /// From the agreement until the last rank was done, and the look if there was one.
     pub seconds: f64,
+    /// MPI served it, with all messages at once.
+    pub by_mpi: bool,
     /// The link bound of its plan on what was taken for left of the links.
     pub planned_seconds: f64,
     /// Of what the look took; 0 without one.
@@ -210,7 +218,7 @@ impl LoopSetting<'_> {
     /// As [`run_kind`].
     pub fn left_beside(&self, load: Option<usize>) -> Result<Network, SimError> {
         let Some(job) = load else { return Ok(self.network.clone()) };
-        let Self { file, network, model, allocation, threads } = *self;
+        let Self { file, network, model, allocation, threads, .. } = *self;
         let jobs = Jobs { file, network, model, allocation, planning_networks: &[] };
         let options = JobRunOptions { threads, series: Recording::Links, ..JobRunOptions::default() };
         let (outcome, of_jobs) = run_kind(&jobs, Kind::Alone(job), &options)?;
@@ -225,6 +233,11 @@ impl LoopSetting<'_> {
         steps * (send + receive) as f64 / 1e12 + (legs * BYTES_A_LEG) as f64 / self.network.unit_capacity()
     }
 
+    /// What ranks take to agree before a call.
+    fn agreement_seconds(&self) -> f64 {
+        cost_model(self.model, self.network, Executor::of(self.model).carry).agreement_seconds
+    }
+
     /// `calls` calls in each phase, without learning anything; a phase is the job that loads the links, or nothing. Seconds of each call, by phase.
     ///
     /// # Errors
@@ -234,6 +247,7 @@ impl LoopSetting<'_> {
             Fixed::Mpi(algorithm, routing) => (algorithm, routing),
             Fixed::Unaware | Fixed::Knows => (AllToAllVAlgorithm::Optiq, self.file.routing),
         };
+        let agreement_seconds = if matches!(side, Fixed::Mpi(..)) { 0.0 } else { self.agreement_seconds() };
         let program = self.exchange(algorithm)?;
         let mut all = Vec::new();
         for (number, &load) in phases.iter().enumerate() {
@@ -244,7 +258,7 @@ impl LoopSetting<'_> {
             };
             let one = |call: usize| {
                 let seed = self.seed(number * calls + call);
-                Ok(self.simulate(&program, plan.as_ref(), (load, seed, routing))?.seconds)
+                Ok(agreement_seconds + self.simulate(&program, plan.as_ref(), (load, seed, routing))?.seconds)
             };
             all.push((0..calls).map(one).collect::<Result<Vec<f64>, SimError>>()?);
         }
@@ -262,6 +276,7 @@ impl LoopSetting<'_> {
     /// As [`LoopSetting::fixed`].
     pub fn follow(&self, phases: &[Option<usize>], calls: usize) -> Result<LoopSeries, SimError> {
         let program = self.exchange(AllToAllVAlgorithm::Optiq)?;
+        let by_mpi = self.exchange(AllToAllVAlgorithm::Linear)?;
         let started = Instant::now();
         let first = self.plan(None)?;
         let planning_seconds = vec![started.elapsed().as_secs_f64()];
@@ -270,6 +285,8 @@ impl LoopSetting<'_> {
             setting: self,
             steering,
             pace: Pace::default(),
+            trials: Trials::beginning_with(first.first),
+            agreement_seconds: self.agreement_seconds(),
             plan: first,
             next: None,
             planning_seconds,
@@ -280,9 +297,15 @@ impl LoopSetting<'_> {
             let mut of_phase = Vec::new();
             for call in 0..calls {
                 let took_over = following.take_over();
-                let seed = self.seed(number * calls + call);
-                let found = self.simulate(&program, Some(&following.plan), (load, seed, self.file.routing))?;
-                of_phase.push(following.learn(found, took_over)?);
+                let with = (load, self.seed(number * calls + call), self.file.routing);
+                let side = following.side();
+                let mut call = match side {
+                    Side::Planned(_) => following.learn(self.simulate(&program, Some(&following.plan), with)?)?,
+                    Side::Plain => following.call(self.simulate(&by_mpi, None, with)?.seconds, true),
+                };
+                following.record(side, call.seconds - call.look_seconds);
+                call.took_over = took_over;
+                of_phase.push(call);
             }
             all.push(of_phase);
         }
@@ -295,6 +318,8 @@ struct Following<'a> {
     setting: &'a LoopSetting<'a>,
     steering: Steering,
     pace: Pace,
+    trials: Trials,
+    agreement_seconds: f64,
     plan: PlannedExchange,
     /// Made, and in how many calls it takes over.
     next: Option<(PlannedExchange, u32)>,
@@ -311,6 +336,8 @@ impl Following<'_> {
     fn take_over(&mut self) -> bool {
         match self.next.take() {
             Some((plan, 0)) => {
+                // What was measured was measured beside another load.
+                self.trials = Trials::beginning_with(plan.first);
                 self.plan = plan;
                 self.steering.take_over();
                 self.pace.restart();
@@ -324,17 +351,36 @@ impl Following<'_> {
         }
     }
 
-    fn learn(&mut self, found: Simulated, took_over: bool) -> Result<LoopCall, SimError> {
-        let Simulated { seconds, legs } = found;
-        let planned_seconds = self.plan.congestion_seconds;
+    /// Who serves the next call: planned paths while something that they measured is to be confirmed, else as times say.
+    fn side(&mut self) -> Side {
+        if self.next.is_none() && self.steering.is_in_doubt() {
+            return Side::Planned(self.trials.flow_control());
+        }
+        self.trials.next(self.setting.min_gain, self.plan.bounds)
+    }
+
+    fn record(&mut self, side: Side, seconds: f64) {
+        self.trials.record(side, seconds / self.plan.bounds.direct);
+    }
+
+    /// A call that took so long without the agreement, by either side.
+    fn call(&mut self, seconds: f64, by_mpi: bool) -> LoopCall {
+        let seconds = self.agreement_seconds + seconds;
         self.now += seconds;
-        let mut call = LoopCall {
+        LoopCall {
             seconds,
-            planned_seconds,
+            by_mpi,
+            planned_seconds: self.plan.bounds.planned,
             look_seconds: 0.0,
-            took_over,
+            took_over: false,
             busy_links: self.steering.busy().into_iter().map(|busy| (busy.link, busy.share)).collect(),
-        };
+        }
+    }
+
+    /// A call on planned paths.
+    fn learn(&mut self, Simulated { seconds, legs }: Simulated) -> Result<LoopCall, SimError> {
+        let planned_seconds = self.plan.bounds.planned;
+        let mut call = self.call(seconds, false);
         let is_late = self.pace.call(seconds);
         if self.next.is_some() || !(is_late || self.pace.is_due()) {
             return Ok(call);
@@ -352,7 +398,7 @@ impl Following<'_> {
             let started = Instant::now();
             let plan = self.setting.plan(Some(&left))?;
             self.planning_seconds.push(started.elapsed().as_secs_f64());
-            if is_worth(proposal.congestion_seconds(&left), plan.congestion_seconds) {
+            if is_worth(proposal.congestion_seconds(&left), plan.bounds.planned) {
                 self.next = Some((plan, CALLS_OF_PLANNING));
             } else {
                 self.steering.decline();

@@ -15,10 +15,12 @@ use crate::workload::report::ClassArrivals;
 use crate::workload::report::{Report, SharedReport};
 use optiq_lower::lower;
 use optiq_lower::placement::{Placement, PlacementRule};
+use optiq_lower::ports::PortLoads;
+use optiq_lower::trials::{LinkBounds, Side};
 use optiq_net::{Network, NodeId};
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::{self, PlanOptions, Planned};
-use optiq_transport::{Path, QueueOrder, Rank, Schedule, ScheduleOptions};
+use optiq_transport::{FlowControl, Path, QueueOrder, Rank, Schedule, ScheduleOptions};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,8 +46,10 @@ pub(in crate::jobs) struct PlannedExchange {
     pub(super) paths: Vec<Path>,
     options: ScheduleOptions,
     executor: Executor,
-    /// The plan's link bound on the network as its planner saw it.
-    pub(in crate::jobs) congestion_seconds: f64,
+    /// The plan's link bounds on the network as its planner saw it.
+    pub(in crate::jobs) bounds: LinkBounds,
+    /// Who serves it first in a session.
+    pub(in crate::jobs) first: Side,
 }
 
 /// What an exchange moves between the hosts of a job, each pair once; without what stays on a host.
@@ -103,8 +107,14 @@ pub(in crate::jobs) fn plan(
     let executor = Executor::of(model);
     let schedule = ScheduleOptions::default();
     let lowered = lower_planned((seen, model), executor, (&placement, messages), &planned, schedule)?;
-    let congestion_seconds = planned.report.congestion_seconds;
-    Ok(PlannedExchange { paths: lowered.paths, options: lowered.options, executor, congestion_seconds })
+    let bounds = LinkBounds::of(&planned.plan);
+    let forwards = bounds.planned < bounds.direct;
+    let of_direct = || {
+        let kind = PortLoads::new(&planned.plan.demands).kind();
+        Side::first_of_direct(kind, FlowControl::default(), network.routing().is_adaptive())
+    };
+    let first = if forwards { Side::PLANNED } else { of_direct() };
+    Ok(PlannedExchange { paths: lowered.paths, options: lowered.options, executor, bounds, first })
 }
 
 impl PlannedExchange {
