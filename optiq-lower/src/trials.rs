@@ -154,20 +154,21 @@ impl Trials {
         Self { flow_controls, ..self }
     }
 
-    /// The same with what `other` trials of the same demands measured of MPI.
+    /// The same with what `other` trials of the same demands measured of MPI, whose link bound on the fabric's own routes is `scale` times that of these.
     #[must_use]
-    pub fn with_mpi_of(self, other: &Trials) -> Self {
-        Self { plain: other.plain, ..self }
+    pub fn with_mpi_of(self, other: &Trials, scale: f64) -> Self {
+        Self { plain: other.plain.scaled(scale), ..self }
     }
 
-    /// The same from the beginning, with the flow control that was best: what was measured is no longer so.
+    /// The same from the beginning, with the flow control that was best, as the load of links has changed. What MPI took is kept: it makes a first trial
+    /// needless, and further ones will say what MPI takes now.
     #[must_use]
     pub fn anew(self) -> Self {
         let first = match self.first {
             Side::Planned(_) => Side::Planned(self.flow_control()),
             Side::Plain => Side::Plain,
         };
-        Self::beginning_with(first).with_flow_controls(self.flow_controls)
+        Self::beginning_with(first).with_flow_controls(self.flow_controls).with_mpi_of(&self, 1.0)
     }
 
     /// Trials that go on from what an earlier run measured. With both sides known, there is no first trial; with one, the other one has
@@ -379,6 +380,10 @@ impl RobustMovingAverage {
         Self { seconds, times, sum: seconds.unwrap_or_default() * f64::from(times), outliers: 0 }
     }
 
+    fn scaled(self, scale: f64) -> Self {
+        Self { seconds: self.seconds.map(|seconds| seconds * scale), sum: self.sum * scale, ..self }
+    }
+
     fn add(&mut self, seconds: f64) {
         self.sum = if self.times == 1 && seconds < self.sum { 2.0 * seconds } else { self.sum + seconds };
         let limit = self.seconds.map_or(f64::INFINITY, |known| OUTLIER * known);
@@ -523,7 +528,7 @@ mod tests {
         before.record(direct, 1.4);
         assert!(before.loses_to(1.05, 1.3) && !before.loses_to(1.05, 1.35) && !before.loses_to(1.05, f64::INFINITY));
         let with = |planned: f64| {
-            let mut trials = Trials::beginning_with(Side::Planned(flow_control)).with_mpi_of(&before);
+            let mut trials = Trials::beginning_with(Side::Planned(flow_control)).with_mpi_of(&before, 1.0);
             assert!(!trials.is_behind(1.05, &before), "nothing is measured");
             trials.record(direct, 9.0);
             assert!(!trials.is_behind(1.05, &before), "one use may have opened connections");
@@ -669,7 +674,7 @@ mod tests {
     }
 
     #[test]
-    fn trials_that_begin_anew_know_the_flow_control_and_no_times() {
+    fn trials_that_begin_anew_know_the_flow_control_and_what_mpi_took() {
         let mut trials = Trials::default().with_flow_controls(true);
         trials.record(Side::PLANNED, 9.0);
         trials.record(Side::Planned(FlowControl::ShortQueues), 2.0);
@@ -677,8 +682,26 @@ mod tests {
         assert_eq!(trials.best(1.02), Side::Plain);
         let mut again = trials.anew();
         assert_eq!(again.next(1.02, LinkBounds::default()), Side::Planned(FlowControl::ShortQueues));
-        assert_eq!((again.times().mpi_bounds, again.times().optiq_bounds), (None, None));
+        assert_eq!((again.times().mpi_bounds, again.times().optiq_bounds), (Some(1.0), None));
+        let elsewhere = Trials::default().with_mpi_of(&trials, 0.5);
+        assert_eq!((elsewhere.times().mpi_bounds, elsewhere.times().mpi_calls), (Some(0.5), 1));
         assert_eq!(Trials::beginning_with(Side::Plain).anew().best(1.02), Side::Plain);
+    }
+
+    /// MPI takes three times as long as planned paths, which take twice their bound. Each of 20 changes of the load would cost a trial of MPI.
+    #[test]
+    fn trials_that_begin_anew_try_mpi_once() {
+        let mut trials = Trials::default();
+        let mut by_mpi = 0;
+        for call in 0..200 {
+            if call % 10 == 9 {
+                trials = trials.anew();
+            }
+            let side = trials.next(1.02, LinkBounds { planned: 0.5, direct: 1.0 });
+            by_mpi += usize::from(side == Side::Plain);
+            trials.record(side, if side == Side::Plain { 3.0 } else { 1.0 });
+        }
+        assert_eq!(by_mpi, 1);
     }
 
     #[test]

@@ -206,7 +206,7 @@ impl Session<'_> {
             let before = self.kept;
             self.kept = self.look();
             if matches!((before, self.kept), (Kept::Direct { .. }, Kept::Planned { .. })) {
-                self.planned = Trials::default().with_mpi_of(&self.direct);
+                self.planned = Trials::default().with_mpi_of(&self.direct, 1.0);
             }
         }
         let (trials, bounds, server) = match self.kept {

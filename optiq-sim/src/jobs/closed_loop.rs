@@ -336,8 +336,9 @@ impl Following<'_> {
     fn take_over(&mut self) -> bool {
         match self.next.take() {
             Some((plan, 0)) => {
-                // What was measured was measured beside another load.
-                self.trials = Trials::beginning_with(plan.first);
+                // What was measured of planned paths was measured beside another load.
+                let scale = self.plan.bounds.direct / plan.bounds.direct;
+                self.trials = Trials::beginning_with(plan.first).with_mpi_of(&self.trials, scale);
                 self.plan = plan;
                 self.steering.take_over();
                 self.pace.restart();

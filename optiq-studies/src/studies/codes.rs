@@ -185,7 +185,7 @@ const MODELS: &str = "\n## What is the same, and what is not\n\n\
     so that links are loaded unevenly and packets wait, which is not what CODES does.\n\
     - **Events** are counted as each program counts them. Packets are what both have in common.\n\n\
     ## CODES's configurations\n\n\
-    Directories are left out. The connections of the Dragonfly+ are made by CODES's `dragonfly-plus-topo-gen-v3.py 48 16 9 \
+    The files are in `data/codes`, with how CODES was built. Directories are left out. The connections of the Dragonfly+ are made by CODES's `dragonfly-plus-topo-gen-v3.py 48 16 9 \
     intra inter`.\n";
 
 /// The runs of one race: CODES, and OPTIQ with each routing, in turn.

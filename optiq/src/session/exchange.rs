@@ -288,7 +288,13 @@ impl Session {
         };
         let made = self.entry(fabric, &messages, send, receive, beyond, make);
         let entry = match self.usable(made)? {
-            Ok(entry) => entry.in_place_of(&cause),
+            Ok(entry) => {
+                let before = fabric.before_load(agreement.key);
+                if let Some(before) = before.filter(|_| matches!(entry.kind, Some((Paths::Forwarded, _)))) {
+                    entry.set_mpi_of(&before);
+                }
+                entry.in_place_of(&cause)
+            }
             Err(error) if self.config.strict || !countable => return Err(error),
             Err(error) => {
                 if let Cause::Slower { entry: before, .. } = cause {

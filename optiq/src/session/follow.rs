@@ -2,13 +2,14 @@
 
 use super::load::{LoadFollower, News};
 use super::planning::Planning;
-use super::plans::{Cause, Key};
+use super::plans::{Cause, Entry, Key};
 use super::setup::Fabric;
 use super::state::Session;
 use crate::busy_links::BusyLink;
 use crate::error::Error;
 use optiq_net::Network;
 use optiq_solver::Demand;
+use std::rc::Rc;
 use std::sync::Arc;
 
 impl Fabric {
@@ -20,6 +21,11 @@ impl Fabric {
     /// The key of a demand set on what is left of the links.
     pub(super) fn key_on_left(&self, key: Key) -> Key {
         self.load.as_ref().map_or(key, |load| load.key_on_left(key))
+    }
+
+    /// The planned paths that served the same demands before the last change of the load; the same on all ranks.
+    pub(super) fn before_load(&self, key: Key) -> Option<Rc<Entry>> {
+        self.load.as_ref()?.before(key)
     }
 
     /// A plan that was made beforehand for this key.
@@ -46,7 +52,7 @@ impl Session {
         }
         if news.take_over {
             load.take_over(&self.comm)?;
-            // What was measured was measured beside another load.
+            // What was measured of planned paths was measured beside another load.
             self.plans.borrow().begin_trials_anew();
         }
         Ok(())

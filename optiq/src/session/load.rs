@@ -85,6 +85,8 @@ pub(super) struct LoadFollower {
     /// Legs of the exchange that was completed last.
     moved: RefCell<Vec<LegTime>>,
     last: RefCell<Option<Rc<PlannedCall>>>,
+    /// The planned paths that served last before the last change, with the key of its demands on idle links.
+    before: RefCell<Option<(Key, Rc<Entry>)>>,
     /// The last call that was looked at, if the plan that served it still does: legs of later ones are compared with its own.
     looked_at: RefCell<Option<Rc<PlannedCall>>>,
     /// A leg across a busy link was faster than then: this rank asks for a look.
@@ -182,6 +184,7 @@ impl LoadFollower {
             left: RefCell::new(Arc::clone(network)),
             moved: RefCell::default(),
             last: RefCell::default(),
+            before: RefCell::default(),
             looked_at: RefCell::default(),
             asks: Cell::new(false),
             pace: RefCell::default(),
@@ -259,6 +262,12 @@ impl LoadFollower {
     /// The key of a demand set on what is left of the links.
     pub(super) fn key_on_left(&self, key: Key) -> Key {
         self.key_on(key, &self.left.borrow())
+    }
+
+    /// What served the demands of this key before the last change.
+    pub(super) fn before(&self, key: Key) -> Option<Rc<Entry>> {
+        let before = self.before.borrow();
+        before.as_ref().filter(|before| self.key_on_left(before.0) == key).map(|before| Rc::clone(&before.1))
     }
 
     /// A plan that was made beforehand for this key.
@@ -390,7 +399,10 @@ impl LoadFollower {
         }
         let network = made.as_ref().map_or_else(|| left_of(&self.nominal, &shares), |made| Arc::clone(&made.network));
         *self.left.borrow_mut() = network;
-        (*self.last.borrow_mut(), *self.looked_at.borrow_mut()) = (None, None);
+        if let Some(call) = self.last.take() {
+            *self.before.borrow_mut() = Some((call.key, Rc::clone(&call.entry)));
+        }
+        *self.looked_at.borrow_mut() = None;
         self.asks.set(false);
         self.pace.borrow_mut().restart();
         if let (Some(made), Some(root)) = (made, &self.root) {

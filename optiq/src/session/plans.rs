@@ -103,11 +103,17 @@ impl Entry {
             // Once is enough.
             self.predicted_seconds.set(f64::INFINITY);
             if matches!(self.kind, Some((Paths::Forwarded, _))) {
-                self.trials.set(self.trials.get().with_mpi_of(&before.trials.get()));
+                self.set_mpi_of(before);
                 self.replaced = Some(Rc::clone(before));
             }
         }
         self
+    }
+
+    /// Has the trials of a plan that forwards begin with what those of the same demands measured of MPI.
+    pub(super) fn set_mpi_of(&self, before: &Entry) {
+        let scale = before.bounds.direct / self.bounds.direct;
+        self.trials.set(self.trials.get().with_mpi_of(&before.trials.get(), scale));
     }
 
     /// What the fastest side takes by now, in seconds, if other paths are predicted to take less.
@@ -247,7 +253,7 @@ impl Plans {
         Some(entry)
     }
 
-    /// Forgets all times, which were measured beside another load.
+    /// Forgets all times of planned paths, which were measured beside another load.
     pub(super) fn begin_trials_anew(&self) {
         self.entries.iter().for_each(|(_, entry)| entry.trials.set(entry.trials.get().anew()));
     }
