@@ -151,6 +151,9 @@ unsafe fn left_to_mpi(arguments: &Arguments, comm: ffi::MPI_Comm) -> Option<c_in
     if !fast_path.skips(bytes, known_fallback) {
         return None;
     }
+    if fast_path.has_started() {
+        shared.lock().finish_started();
+    }
     if fast_path.is_watched() {
         return Some(guard(|| {
             let session = shared.lock();

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 impl Session {
     /// Completes everything that was started; a blocking exchange must not overtake it.
-    pub(super) fn finish_started(&self) {
+    pub(crate) fn finish_started(&self) {
         let mut backoff = Backoff::default();
         while self.has_started() {
             if self.advance() {
@@ -34,6 +34,7 @@ impl Session {
         {
             fabric.channels.borrow_mut().abandon();
             self.queue.borrow_mut().clear();
+            self.fast_path.set_started(false);
         }
     }
 
@@ -85,6 +86,7 @@ impl Session {
             Ok(Step::Done(execution)) => queue.finish(number, Ok(execution)),
             Err(error) => queue.finish(number, Err(error)),
         }
+        self.fast_path.set_started(!queue.is_empty());
         true
     }
 

@@ -55,6 +55,7 @@ impl Session {
         {
             let bytes = sent.elements.max(received.elements).saturating_mul(size);
             if self.fast_path.skips(bytes, || self.is_known_fallback(signature([lists[0], lists[2]], size))) {
+                self.finish_started_before_mpi();
                 if self.fast_path.is_watched() {
                     // SAFETY: as below.
                     return unsafe { self.unagreed_alltoallv(arguments, self.fast_path.comm()) };
@@ -73,6 +74,14 @@ impl Session {
         let signature = signature([lists[0], lists[2]], size);
         // SAFETY: the slices are borrowed for the whole call and were checked against counts and displacements.
         unsafe { self.exchange(local, arguments, signature) }
+    }
+
+    /// Completes what was started before a call that plain MPI serves without an agreement.
+    #[inline]
+    fn finish_started_before_mpi(&self) {
+        if self.fast_path.has_started() {
+            self.finish_started();
+        }
     }
 
     /// One side of a call, checked.
@@ -112,6 +121,7 @@ impl Session {
         signature: u64,
     ) -> Result<(), Error> {
         if self.fast_path.skips(0, || true) {
+            self.finish_started_before_mpi();
             if self.fast_path.is_watched()
                 && local.is_ok()
                 && let Some(arguments) = &arguments

@@ -24,6 +24,8 @@ pub(crate) struct FastPath {
     misprediction_bytes: u64,
     /// The last call took the fast path.
     last: AtomicBool,
+    /// Exchanges were started and are not complete.
+    started: AtomicBool,
     comm: ffi::MPI_Comm,
     ranks: usize,
     /// The datatype that was seen last, and its size. A handle can be freed and come again with another size; then a
@@ -48,6 +50,7 @@ impl FastPath {
             misprediction: AtomicBool::new(false),
             misprediction_bytes,
             last: AtomicBool::new(false),
+            started: AtomicBool::new(false),
             comm,
             ranks,
             datatype: AtomicUsize::new(0),
@@ -82,6 +85,18 @@ impl FastPath {
         }
         self.watched.store(watched - 1, Relaxed);
         true
+    }
+
+    /// Whether exchanges that were started have to be completed before plain MPI serves a call ([`Session::finish_started`](super::Session::finish_started)): in
+    /// it this rank would forward nothing for another one that waits for them before it makes this call.
+    #[inline]
+    pub(crate) fn has_started(&self) -> bool {
+        self.started.load(Relaxed)
+    }
+
+    /// Whether there are such exchanges.
+    pub(super) fn set_started(&self, started: bool) {
+        self.started.store(started, Relaxed);
     }
 
     /// What this rank sends or receives, in bytes, whichever is more (0 if it is not needed); none if a count is

@@ -164,6 +164,7 @@ impl Session {
         };
         let in_place = self.fabric.as_ref().is_ok_and(|fabric| fabric.capabilities().delivers_in_place);
         let slot_bytes = if in_place { schedule.forward_bytes() } else { schedule.slot_bytes() };
+        self.fast_path.set_started(true);
         self.queue.borrow_mut().push(Started {
             slot_bytes,
             priority,

@@ -74,6 +74,7 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         ["lifetimes"] => errors::lifetimes(),
         ["persistent"] => persistent::many_rounds(),
         ["handles"] => persistent::handles(),
+        ["crossing"] => persistent::crossing(),
         ["priorities"] => priorities::any_order(),
         ["priorities-overtake", overtakes] => priorities::overtake(overtakes),
         ["priorities-wrong"] => priorities::wrong(),

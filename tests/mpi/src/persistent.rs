@@ -49,6 +49,34 @@ pub fn many_rounds() -> Result<(), String> {
     succeeds("optiq_finalize", optiq_finalize())
 }
 
+/// A started exchange whose messages are forwarded, and calls so small that plain MPI serves them without an agreement. Odd ranks wait for the exchange
+/// before the next small call, and the others after it: they have to forward in it.
+pub fn crossing() -> Result<(), String> {
+    init()?;
+    let one = |from, to| if (from, to) == (0, size() / 2) { 2_000_000 } else { 0 };
+    let (mut large, mut small) = (Blocks::with(one), Blocks::new(1));
+    let mut request = large.init()?;
+    println!("crossing exchange served by {}", text(optiq_last_decision()));
+    for round in 0..200 {
+        large.fill(round);
+        small.fill(round);
+        let waits_later = rank().is_multiple_of(2);
+        start(&mut request)?;
+        if !waits_later {
+            wait(&mut request)?;
+        }
+        succeeds("a small call", small.block())?;
+        small.arrived(round)?;
+        if waits_later {
+            wait(&mut request)?;
+        }
+        large.arrived(round)?;
+    }
+    // SAFETY: a valid pointer.
+    succeeds("optiq_alltoallv_free", unsafe { optiq_alltoallv_free(&mut request) })?;
+    succeeds("optiq_finalize", optiq_finalize())
+}
+
 /// Handles that are wrong, and calls at the wrong time.
 pub fn handles() -> Result<(), String> {
     init()?;

@@ -396,6 +396,14 @@ fn exchanges_that_are_started() {
     passes(4, &["handles"], &[]);
 }
 
+/// Ranks that have started an exchange forward its messages also in a call that plain MPI serves without an agreement.
+#[test]
+fn started_exchanges_go_on_before_small_calls() {
+    let environment = [("OPTIQ_TOPOLOGY", topology(4)), ("OPTIQ_PLACEMENT", "rank"), ("OPTIQ_LEGS", "hops")];
+    let output = passes(4, &["crossing"], &environment);
+    assert!(output.contains("crossing exchange served by") && output.contains("paths by planner"), "{output}");
+}
+
 /// On a torus of six, where messages are forwarded, with little memory, with windows of one chunk, with a thread that advances them, and where
 /// they move one at a time.
 #[test]
