@@ -1,6 +1,9 @@
-//! The thread that advances what was started while the program computes (`OPTIQ_PROGRESS=1`).
+//! Who advances what was started: the calls that test and wait, on any communicator, and a thread while the program computes (`OPTIQ_PROGRESS=1`).
 //!
-//! Only where MPI was initialised with `MPI_THREAD_MULTIPLE`: the thread calls MPI. It takes a session's lock only when
+//! Ranks may wait for the exchanges of two communicators in different orders. Each has to forward for the other one then, in the
+//! exchange that it does not wait for; so who tests or waits for one advances those of all communicators.
+//!
+//! The thread is there only where MPI was initialised with `MPI_THREAD_MULTIPLE`, as it calls MPI. It takes a session's lock only when
 //! it is free, so it never makes a call wait for longer than one step, and it sleeps while no exchange is active.
 
 use super::sessions::Shared;
@@ -14,6 +17,7 @@ use std::time::Duration;
 struct State {
     /// Whether the option asks for a thread and MPI allows one.
     wanted: bool,
+    /// Sessions of which something was started.
     watched: Vec<Weak<Shared>>,
     thread: Option<JoinHandle<()>>,
     stop: bool,
@@ -39,18 +43,35 @@ pub(super) fn configure(asked: bool) {
 /// Something of this session was started.
 pub(super) fn watch(session: &Arc<Shared>) {
     let mut state = STATE.lock();
-    if !state.wanted {
-        return;
-    }
     state.watched.retain(|w| w.strong_count() > 0);
     if !state.watched.iter().any(|w| w.as_ptr() == Arc::as_ptr(session)) {
         state.watched.push(Arc::downgrade(session));
+    }
+    if !state.wanted {
+        return;
     }
     if state.thread.is_none() {
         state.stop = false;
         state.thread = thread::Builder::new().name("optiq-progress".into()).spawn(run).ok();
     }
     WORK.notify_one();
+}
+
+/// One step of what other sessions than this one have started, where no other call is in them.
+pub(super) fn advance_others(session: &Arc<Shared>) {
+    let others: Vec<Arc<Shared>> = {
+        let state = STATE.lock();
+        if state.watched.len() < 2 {
+            return;
+        }
+        // An Arc that is dropped last would free a session, which must not happen under this lock.
+        state.watched.iter().filter(|w| w.as_ptr() != Arc::as_ptr(session)).filter_map(Weak::upgrade).collect()
+    };
+    for other in others {
+        if let Some(session) = other.try_lock() {
+            session.advance();
+        }
+    }
 }
 
 /// Ends the thread, before MPI is finalised.

@@ -257,6 +257,8 @@ pub unsafe extern "C" fn optiq_alltoallv_test(request: *mut Request, flag: *mut 
         let locked = session.lock();
         let done = locked.test(operation).map_err(|e| report(&locked, *comm, "optiq_alltoallv_test", e))?;
         *flag = c_int::from(done);
+        drop(locked);
+        progress::advance_others(session);
         Ok(())
     })
 }
@@ -279,6 +281,7 @@ pub unsafe extern "C" fn optiq_alltoallv_wait(request: *mut Request) -> c_int {
                 return Ok(());
             }
             drop(locked);
+            progress::advance_others(session);
             backoff.idle();
         }
     })

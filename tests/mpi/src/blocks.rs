@@ -21,6 +21,8 @@ pub struct Blocks {
     pub receive: Vec<u8>,
     pub receive_counts: Vec<c_int>,
     pub receive_displacements: Vec<c_int>,
+    /// Where exchanges are planned; `MPI_COMM_WORLD` at first.
+    pub comm: ffi::MPI_Comm,
 }
 
 /// What rank `from` sends in round `round`.
@@ -49,7 +51,7 @@ impl Blocks {
         let (displacements, sent) = lay_out(&counts);
         let (receive_displacements, received) = lay_out(&receive_counts);
         let (send, receive) = (vec![0; sent + 1], vec![0; received + 1]);
-        Self { send, counts, displacements, receive, receive_counts, receive_displacements }
+        Self { send, counts, displacements, receive, receive_counts, receive_displacements, comm: world() }
     }
 
     /// What is sent in a round.
@@ -83,7 +85,7 @@ impl Blocks {
 
     /// The status of planning an exchange of a class, and of starting it if `starts`.
     pub fn planned(&mut self, class: c_int, starts: bool, request: &mut Request) -> c_int {
-        let (byte, comm) = (unsigned_byte(), world());
+        let (byte, comm) = (unsigned_byte(), self.comm);
         let (send, counts, at) = (self.send.as_ptr().cast(), self.counts.as_ptr(), self.displacements.as_ptr());
         let receive = self.receive.as_mut_ptr().cast();
         let (expected, into) = (self.receive_counts.as_ptr(), self.receive_displacements.as_ptr());
@@ -106,7 +108,7 @@ impl Blocks {
 
     /// The status of `optiq_alltoallv`.
     pub fn block(&mut self) -> c_int {
-        let Self { send, counts, displacements, receive, receive_counts, receive_displacements } = self;
+        let Self { send, counts, displacements, receive, receive_counts, receive_displacements, .. } = self;
         alltoallv((send, counts, displacements), (receive, receive_counts, receive_displacements), world())
     }
 }

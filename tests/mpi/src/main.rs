@@ -75,6 +75,7 @@ fn run(arguments: &[&str]) -> Result<(), String> {
         ["persistent"] => persistent::many_rounds(),
         ["handles"] => persistent::handles(),
         ["crossing"] => persistent::crossing(),
+        ["two-communicators"] => persistent::two_communicators(),
         ["priorities"] => priorities::any_order(),
         ["priorities-overtake", overtakes] => priorities::overtake(overtakes),
         ["priorities-wrong"] => priorities::wrong(),

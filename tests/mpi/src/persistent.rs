@@ -1,6 +1,6 @@
 //! Exchanges that are started, and when ranks agree: bytes are right whatever the order, and handles are checked.
 
-use crate::blocks::{Blocks, start, test, wait};
+use crate::blocks::{Blocks, free, start, test, wait};
 use crate::support::{expect, init, last_message, rank, size, succeeds, text, world};
 use optiq::c_api::{
     optiq_alltoallv_free, optiq_alltoallv_init, optiq_alltoallv_start, optiq_alltoallv_test, optiq_alltoallv_wait,
@@ -72,8 +72,39 @@ pub fn crossing() -> Result<(), String> {
         }
         large.arrived(round)?;
     }
-    // SAFETY: a valid pointer.
-    succeeds("optiq_alltoallv_free", unsafe { optiq_alltoallv_free(&mut request) })?;
+    free(&mut request)?;
+    succeeds("optiq_finalize", optiq_finalize())
+}
+
+/// Two started exchanges, on communicators of their own, in which messages are forwarded. Even ranks wait for the first one first, odd ranks for the
+/// second one, by testing in every other round.
+pub fn two_communicators() -> Result<(), String> {
+    init()?;
+    let one = |from, to| if (from, to) == (0, size() / 2) { 2_000_000 } else { 0 };
+    let other = |from, to| if (from, to) == (1, (1 + size() / 2) % size()) { 2_000_000 } else { 0 };
+    let (mut first, mut second) = (Blocks::with(one), Blocks::with(other));
+    // SAFETY: an out-parameter; the communicator is freed below.
+    check(unsafe { ffi::PMPI_Comm_dup(world(), &mut second.comm) }, "MPI_Comm_dup").map_err(|e| e.to_string())?;
+    let mut requests = [first.init()?, second.init()?];
+    println!("second exchange served by {}", text(optiq_last_decision()));
+    for round in 0..20 {
+        first.fill(round);
+        second.fill(round);
+        requests.iter_mut().try_for_each(start)?;
+        let order = if rank().is_multiple_of(2) { [0, 1] } else { [1, 0] };
+        for i in order {
+            if round % 2 == 0 {
+                wait(&mut requests[i])?;
+            } else {
+                while !test(&mut requests[i])? {}
+            }
+        }
+        first.arrived(round)?;
+        second.arrived(round)?;
+    }
+    requests.iter_mut().try_for_each(free)?;
+    // SAFETY: as above.
+    check(unsafe { ffi::PMPI_Comm_free(&mut second.comm) }, "MPI_Comm_free").map_err(|e| e.to_string())?;
     succeeds("optiq_finalize", optiq_finalize())
 }
 

@@ -404,6 +404,22 @@ fn started_exchanges_go_on_before_small_calls() {
     assert!(output.contains("crossing exchange served by") && output.contains("paths by planner"), "{output}");
 }
 
+/// Ranks that wait for the exchange of one communicator forward in that of another one.
+#[test]
+fn exchanges_of_two_communicators_are_waited_for_in_any_order() {
+    for (topology, transport) in [("torus:2x2", "two-sided"), ("torus:2x2", "one-sided"), ("torus:4", "two-sided")] {
+        let environment = [
+            ("OPTIQ_TOPOLOGY", topology),
+            ("OPTIQ_PLACEMENT", "rank"),
+            ("OPTIQ_ALGORITHM", "multipath"),
+            ("OPTIQ_LEGS", "hops"),
+            ("OPTIQ_TRANSPORT", transport),
+        ];
+        let output = passes(4, &["two-communicators"], &environment);
+        assert!(output.contains("second exchange served by") && output.contains("paths by planner"), "{output}");
+    }
+}
+
 /// On a torus of six, where messages are forwarded, with little memory, with windows of one chunk, with a thread that advances them, and where
 /// they move one at a time.
 #[test]
