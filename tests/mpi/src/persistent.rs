@@ -57,7 +57,7 @@ pub fn crossing() -> Result<(), String> {
     let (mut large, mut small) = (Blocks::with(one), Blocks::new(1));
     let mut request = large.init()?;
     println!("crossing exchange served by {}", text(optiq_last_decision()));
-    for round in 0..200 {
+    for round in 0..60 {
         large.fill(round);
         small.fill(round);
         let waits_later = rank().is_multiple_of(2);
