@@ -286,7 +286,6 @@ impl LoopSetting<'_> {
             steering,
             pace: Pace::default(),
             trials: Trials::beginning_with(first.first),
-            agreement_seconds: self.agreement_seconds(),
             plan: first,
             next: None,
             planning_seconds,
@@ -319,7 +318,6 @@ struct Following<'a> {
     steering: Steering,
     pace: Pace,
     trials: Trials,
-    agreement_seconds: f64,
     plan: PlannedExchange,
     /// Made, and in how many calls it takes over.
     next: Option<(PlannedExchange, u32)>,
@@ -366,7 +364,7 @@ impl Following<'_> {
 
     /// A call that took so long without the agreement, by either side.
     fn call(&mut self, seconds: f64, by_mpi: bool) -> LoopCall {
-        let seconds = self.agreement_seconds + seconds;
+        let seconds = self.setting.agreement_seconds() + seconds;
         self.now += seconds;
         LoopCall {
             seconds,

@@ -5,7 +5,7 @@
 //! them. The load is UDP at a fixed share of the capacity, which gives way to no program; a plan that knows it has the same numbers as a file.
 //! Series are measured in turn, the order changing from repetition to repetition; in each, the load comes, moves and goes between calls.
 
-use super::closed_loop_figures::{ClosedLoopCase, Figures, LoadPhase, MeasuredPhase, Side, SideSeries};
+use super::closed_loop_figures::{ClosedLoopCase, Figures, LoadPhase, MeasuredPhase, SIDES, Side, SideSeries};
 use super::lab::{self, NAME, TUNED};
 use crate::failure::Failure;
 use crate::plot::Plot;
@@ -63,13 +63,10 @@ struct Printed {
     phases: Vec<MeasuredPhase>,
 }
 
-const SIDES: [Side; 6] = [Side::Mpi, Side::MpiLinear, Side::MpiPairwise, Side::Unaware, Side::Knows, Side::Loop];
-
 /// Variables of a side's runs.
 fn environment(side: Side) -> &'static [&'static str] {
     match side {
-        // Labs have no adaptive routes.
-        Side::Mpi | Side::Unaware | Side::Knows | Side::MpiLinearAdaptive | Side::MpiPairwiseAdaptive => &[],
+        Side::Mpi | Side::Unaware | Side::Knows => &[],
         Side::MpiLinear => &["OMPI_MCA_coll_tuned_use_dynamic_rules=1", "OMPI_MCA_coll_tuned_alltoallv_algorithm=1"],
         Side::MpiPairwise => &["OMPI_MCA_coll_tuned_use_dynamic_rules=1", "OMPI_MCA_coll_tuned_alltoallv_algorithm=2"],
         Side::Loop => &["OPTIQ_BACKGROUND=measure"],

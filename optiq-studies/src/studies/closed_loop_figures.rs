@@ -53,23 +53,11 @@ pub enum Side {
     Knows,
     /// `OPTIQ_BACKGROUND=measure`.
     Loop,
-    /// All messages at once, where switches route adaptively.
-    MpiLinearAdaptive,
-    /// In steps, where switches route adaptively.
-    MpiPairwiseAdaptive,
 }
 
 /// In the order of tables.
-const SIDES: [Side; 8] = [
-    Side::Mpi,
-    Side::MpiLinear,
-    Side::MpiPairwise,
-    Side::MpiLinearAdaptive,
-    Side::MpiPairwiseAdaptive,
-    Side::Unaware,
-    Side::Knows,
-    Side::Loop,
-];
+pub(super) const SIDES: [Side; 6] =
+    [Side::Mpi, Side::MpiLinear, Side::MpiPairwise, Side::Unaware, Side::Knows, Side::Loop];
 
 impl Side {
     /// For people.
@@ -78,8 +66,6 @@ impl Side {
             Side::Mpi => "MPI",
             Side::MpiLinear => "MPI, linear",
             Side::MpiPairwise => "MPI, pairwise",
-            Side::MpiLinearAdaptive => "MPI, linear, adaptive routes",
-            Side::MpiPairwiseAdaptive => "MPI, pairwise, adaptive routes",
             Side::Unaware => "plan without knowledge",
             Side::Knows => "plan that knows",
             Side::Loop => "closed loop",
@@ -335,7 +321,7 @@ impl Figures<'_> {
             "Time of each call: load comes after the first quarter, moves after the second, goes after the third";
         let mut plot = Plot::new(PlotKind::Lines, title, "seconds", "call", numbers);
         for case in self.cases {
-            for side in [Side::Mpi, Side::MpiLinear, Side::MpiLinearAdaptive, Side::Unaware, Side::Knows, Side::Loop] {
+            for side in [Side::Mpi, Side::MpiLinear, Side::Unaware, Side::Knows, Side::Loop] {
                 // Open MPI's own choice stands for both of its algorithms.
                 if side == Side::MpiLinear && case.median(Side::Mpi, 0, 0).is_some() {
                     continue;

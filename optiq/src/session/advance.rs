@@ -24,6 +24,7 @@ impl Session {
                 backoff.idle();
             }
         }
+        self.fast_path.set_started(false);
     }
 
     /// Forgets what was started and cancels what the transports have in flight. Ranks no longer agree then, and the
@@ -34,7 +35,6 @@ impl Session {
         {
             fabric.channels.borrow_mut().abandon();
             self.queue.borrow_mut().clear();
-            self.fast_path.set_started(false);
         }
     }
 
@@ -86,7 +86,6 @@ impl Session {
             Ok(Step::Done(execution)) => queue.finish(number, Ok(execution)),
             Err(error) => queue.finish(number, Err(error)),
         }
-        self.fast_path.set_started(!queue.is_empty());
         true
     }
 

@@ -289,8 +289,7 @@ impl Session {
         let made = self.entry(fabric, &messages, send, receive, beyond, make);
         let entry = match self.usable(made)? {
             Ok(entry) => {
-                let before = fabric.before_load(agreement.key);
-                if let Some(before) = before.filter(|_| matches!(entry.kind, Some((Paths::Forwarded, _)))) {
+                if let Some(before) = fabric.before_load(agreement.key).filter(|_| entry.forwards()) {
                     entry.set_mpi_of(&before);
                 }
                 entry.in_place_of(&cause)

@@ -24,7 +24,7 @@ pub(crate) struct FastPath {
     misprediction_bytes: u64,
     /// The last call took the fast path.
     last: AtomicBool,
-    /// Exchanges were started and are not complete.
+    /// An exchange was started since all were last completed.
     started: AtomicBool,
     comm: ffi::MPI_Comm,
     ranks: usize,
@@ -87,14 +87,14 @@ impl FastPath {
         true
     }
 
-    /// Whether exchanges that were started have to be completed before plain MPI serves a call ([`Session::finish_started`](super::Session::finish_started)): in
+    /// Whether exchanges that were started may have to be completed before plain MPI serves a call ([`Session::finish_started`](super::Session::finish_started)): in
     /// it this rank would forward nothing for another one that waits for them before it makes this call.
     #[inline]
     pub(crate) fn has_started(&self) -> bool {
         self.started.load(Relaxed)
     }
 
-    /// Whether there are such exchanges.
+    /// An exchange was started, or all are complete.
     pub(super) fn set_started(&self, started: bool) {
         self.started.store(started, Relaxed);
     }

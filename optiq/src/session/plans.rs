@@ -102,12 +102,17 @@ impl Entry {
         if let Cause::Slower { entry: before, .. } = cause {
             // Once is enough.
             self.predicted_seconds.set(f64::INFINITY);
-            if matches!(self.kind, Some((Paths::Forwarded, _))) {
+            if self.forwards() {
                 self.set_mpi_of(before);
                 self.replaced = Some(Rc::clone(before));
             }
         }
         self
+    }
+
+    /// Whether planned paths forward, so that its trials are its own.
+    pub(super) fn forwards(&self) -> bool {
+        matches!(self.kind, Some((Paths::Forwarded, _)))
     }
 
     /// Has the trials of a plan that forwards begin with what those of the same demands measured of MPI.
