@@ -194,6 +194,19 @@ pub enum PlanError {
         /// Name of its destination.
         to: String,
     },
+    /// No path is left whose forwarders all have a process. Never where routes are fixed: the fabric's own needs no forwarder.
+    #[error(
+        "no candidate path from {from} to {to}, which demand {demand} needs, has a process on every host that it passes; where routers choose the \
+         routes, planned paths need that"
+    )]
+    NoForwarder {
+        /// Index of the demand.
+        demand: usize,
+        /// Name of its source.
+        from: String,
+        /// Name of its destination.
+        to: String,
+    },
     /// More candidate paths than are kept.
     #[error("{demands} demands with up to {k} candidate paths each make more than {max} paths; lower k")]
     TooManyPaths {
@@ -260,6 +273,7 @@ impl PlanError {
             | PlanError::NoSuchHost { demand, .. }
             | PlanError::SelfDemand { demand, .. }
             | PlanError::Overflow { demand, .. }
+            | PlanError::NoForwarder { demand, .. }
             | PlanError::Uncovered { demand, .. } => *demand = members.get(*demand).copied().unwrap_or(*demand),
             _ => {}
         }

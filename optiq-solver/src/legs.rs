@@ -136,6 +136,9 @@ impl<'n> Cutter<'n> {
     /// Breadth-first search over all pairs of positions.
     fn by_search(&mut self, links: &[LinkId]) -> Option<Vec<NodeId>> {
         let (net, nodes, m) = (self.net, &self.nodes, links.len());
+        if is_leg(net, nodes[0], nodes[m], links, &mut self.route) {
+            return Some(vec![nodes[0], nodes[m]]);
+        }
         const UNREACHED: usize = usize::MAX;
         let mut from = vec![UNREACHED; m + 1];
         from[0] = 0;

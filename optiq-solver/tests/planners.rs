@@ -339,6 +339,11 @@ fn plans_for_adaptive_routers_relay_at_every_host() {
         let spread = net.spread_load(demands.iter().map(|d| (d.src, d.dst, d.bytes))).unwrap();
         assert_eq!(planned.report.direct_load, spread, "{name}");
     }
+    // Processes at both ends alone, which are no neighbours.
+    let forwarders = (0..32).map(|host| host == 0 || host == 5).collect();
+    let only_ends = PlanOptions { forwarders: Some(forwarders), ..options("heu2") };
+    let refused = pipeline::run(&net, &[demand(0, 5, 8)], &only_ends).unwrap_err().to_string();
+    assert!(refused.contains("which demand 0 needs, has a process on every host that it passes"), "{refused}");
     // The same demands where a route is a leg: planner direct has one for each demand.
     let fixed = self::net("torus:4x4x2");
     let planned = pipeline::run(&fixed, &demands, &options("direct")).unwrap();

@@ -183,7 +183,7 @@ impl Candidates {
     /// without a process cannot forward. The fabric's own route always stays.
     ///
     /// # Errors
-    /// [`PlanError::Uncovered`] for a demand that is left without a path.
+    /// [`PlanError::NoForwarder`] for a demand that is left without a path.
     pub fn forwarding_only_at(&self, net: &Network, allowed: &[bool]) -> Result<Self, PlanError> {
         let may = |host: &NodeId| legs::may_forward(Some(allowed), *host);
         let mut cutter = legs::Cutter::new(net);
@@ -207,7 +207,7 @@ impl Candidates {
         if let Some(demand) = kept.rows.iter().position(Range::is_empty) {
             let (from, to) = self.pairs[demand];
             let name = |v| name(net, v);
-            return Err(PlanError::Uncovered { demand, from: name(from), to: name(to) });
+            return Err(PlanError::NoForwarder { demand, from: name(from), to: name(to) });
         }
         Ok(Self::from_table((self.network, self.k, self.method), self.pairs.clone(), kept))
     }
