@@ -1,10 +1,10 @@
 //! The closed loop in the simulator: plans follow a load that they are not told.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use optiq_net::{Network, NodeId};
+use optiq_net::{LinkId, Network, NodeId};
 use optiq_sim::Policy;
 use optiq_sim::jobs::allocation::Allocation;
-use optiq_sim::jobs::closed_loop::{Fixed, LoopSeries, LoopSetting};
+use optiq_sim::jobs::closed_loop::{Fixed, LoopSeries, LoopSetting, Source};
 use optiq_sim::jobs::file::JobFile;
 use optiq_sim::jobs::program_spec::AllToAllVAlgorithm;
 
@@ -47,7 +47,9 @@ fn settled(series: &LoopSeries, phase: usize) -> f64 {
 
 #[test]
 fn nothing_changes_without_a_load_and_any_number_of_threads_finds_the_same() {
-    let of = |threads| with(&ring(), threads, |setting| setting.follow(&[None, Some(1)], 4).unwrap().phases);
+    let of = |threads| {
+        with(&ring(), threads, |setting| setting.follow(Source::LegTimes, &[None, Some(1)], 4).unwrap().phases)
+    };
     let one = of(1);
     assert!(one[0].iter().all(|call| !call.took_over && call.busy_links.is_empty()), "{one:?}");
     assert_eq!(one, of(2));
@@ -62,7 +64,7 @@ fn a_load_is_followed_on_a_fat_tree() {
     let text = text.replace("message=4MB", "message=1MB");
     with(&text, 1, |setting| {
         let phases = [None, Some(1), None];
-        let series = setting.follow(&phases, CALLS).unwrap();
+        let series = setting.follow(Source::LegTimes, &phases, CALLS).unwrap();
         let unaware = setting.fixed(Fixed::Unaware, &phases, 2).unwrap();
         // A change of the load is no reason for another trial.
         assert!(series.phases.iter().flatten().filter(|call| call.by_mpi).count() <= 1, "{series:?}");
@@ -75,6 +77,32 @@ fn a_load_is_followed_on_a_fat_tree() {
     });
 }
 
+/// The same with port counters: one change of the plan finds what there is to find, since counters show the links that carry nothing of ours as well.
+#[test]
+fn port_counters_show_all_of_a_load() {
+    let text = std::fs::read_to_string("../data/jobs/closed-loop-fattree.toml").unwrap();
+    let text = text.replace("message=4MB", "message=1MB");
+    with(&text, 1, |setting| {
+        let phases = [None, Some(1), None];
+        let series = setting.follow(Source::Counters, &phases, CALLS).unwrap();
+        let [knows, unaware] = [Fixed::Knows, Fixed::Unaware].map(|side| setting.fixed(side, &phases, 2).unwrap());
+        let [beside, after] = [1, 2].map(|phase| settled(&series, phase));
+        assert!(beside <= 1.15 * knows[1][0], "{beside} {knows:?}");
+        assert!(after <= 1.05 * unaware[0][0], "{after} {unaware:?}");
+        let plans = series.phases.iter().map(|calls| calls.iter().filter(|call| call.took_over).count());
+        assert_eq!(plans.collect::<Vec<_>>(), [0, 1, 1]);
+        // All links that the load takes a third of and more, whether calls need them or not.
+        let left = setting.left_beside(Some(1)).unwrap();
+        let busy = &series.phases[1].last().unwrap().busy_links;
+        for (link, whole) in (0..).map(LinkId).zip(setting.network.links()) {
+            let is_busy = busy.iter().any(|(of, _)| *of == link);
+            let share = left.link(link).capacity / whole.capacity;
+            assert!(is_busy || share > 0.67, "{link:?}: {share} is left");
+            assert!(!is_busy || share < 0.95, "{link:?}: {share} is left");
+        }
+    });
+}
+
 /// A fat tree whose switches choose the way up, which OPTIQ is not told: packets find their way around the load by themselves, those of direct
 /// messages as those of MPI, and the loop makes nothing of times that no fixed route explains.
 #[test]
@@ -83,7 +111,7 @@ fn where_switches_choose_nothing_is_blamed() {
     let text = text.replace("message=4MB", "message=1MB").replace("seed = 1", "seed = 3\nrouting = \"adaptive-up\"");
     with(&text, 1, |setting| {
         let phases = [None, Some(1)];
-        let series = setting.follow(&phases, CALLS).unwrap();
+        let series = setting.follow(Source::LegTimes, &phases, CALLS).unwrap();
         let mpi = setting.fixed(Fixed::Mpi(AllToAllVAlgorithm::Linear, Policy::AdaptiveUp), &phases, 1).unwrap();
         for (calls, mpi) in series.phases.iter().zip(&mpi) {
             let mean = calls.iter().map(|call| call.seconds).sum::<f64>() / CALLS as f64;
@@ -114,6 +142,6 @@ fn what_a_load_leaves_is_measured() {
 #[test]
 fn the_first_job_must_be_an_exchange() {
     let text = ring().replace("alltoallv,message=2MB,demands=random;count=4;seed=5", "pairs,message=1MB");
-    let why = with(&text, 1, |setting| setting.follow(&[None], 1).unwrap_err().to_string());
+    let why = with(&text, 1, |setting| setting.follow(Source::LegTimes, &[None], 1).unwrap_err().to_string());
     assert!(why.contains("exchange") && why.contains("an alltoallv is expected"), "{why}");
 }

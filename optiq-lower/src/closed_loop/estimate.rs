@@ -62,6 +62,14 @@ pub struct Exchange {
     pub legs: Vec<LegTime>,
 }
 
+impl Exchange {
+    /// The bytes of its legs on each link; none where the fabric has no route.
+    pub fn link_bytes(&self, network: &Network) -> Vec<u64> {
+        let legs = self.legs.iter().filter(|leg| leg.from != leg.to).map(|leg| (leg.from, leg.to, leg.bytes));
+        network.route_load(legs).map_or_else(|_| vec![0; network.links().len()], |load| load.bytes)
+    }
+}
+
 impl fmt::Display for Exchange {
     /// Planned and measured seconds, then FROM TO BYTES SECONDS of each leg.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

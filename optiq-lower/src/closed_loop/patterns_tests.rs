@@ -76,7 +76,7 @@ fn series(pattern: &str, share_left: f64, seed: u64, noise_part: f64) -> Vec<Vec
             if let Some(proposal) = steering.observe(&network, &exchange, 0.0) {
                 let left = left_of(&network, &proposal.shares);
                 let better = planned(&left, &list);
-                if is_worth(proposal.congestion_seconds(&left), better.congestion_seconds) {
+                if is_worth(proposal.before_seconds(&left), better.congestion_seconds) {
                     next = Some((better, 1));
                 } else {
                     steering.decline();

@@ -78,11 +78,17 @@ pub struct Proposal {
     pub shares: Vec<f64>,
     /// By link: the bytes of the exchange, to judge whether another plan is better.
     pub loads: Vec<u64>,
+    /// Counters show that no link is busy any more.
+    pub all_free: bool,
 }
 
 impl Proposal {
-    /// The link bound of the exchange as it went, in seconds, on what is left of the links by [`left_of`].
-    pub fn congestion_seconds(&self, left: &Network) -> f64 {
+    /// What another plan's link bound is to be [worth](is_worth) more than, in seconds: the link bound of the exchange as it went, on what is left of the links by
+    /// [`left_of`]. Infinite where counters show that no link is busy any more: the plan for that forwards least, which no link bound says.
+    pub fn before_seconds(&self, left: &Network) -> f64 {
+        if self.all_free {
+            return f64::INFINITY;
+        }
         let mut load = LinkLoad::empty(left);
         load.bytes.clone_from(&self.loads);
         plan::congestion(left, &load)
@@ -173,7 +179,8 @@ impl Steering {
             .map(|(l, left)| left.map_or(l.share, |share| share.clamp(LEAST_SHARE, 1.0)))
             .collect();
         let fresh: Vec<bool> = left.iter().map(Option::is_some).collect();
-        self.count(&proposals, &fresh, &fresh, now, loads)
+        let proposal = self.count(&proposals, &fresh, &fresh, now, loads)?;
+        Some(Proposal { all_free: proposal.shares.iter().all(|&share| share >= 1.0), ..proposal })
     }
 
     /// Busy links of which no exchange says any more whether their load is still there: probes may ask. None while something is in doubt.
@@ -259,7 +266,7 @@ impl Steering {
         }
         self.note_time(&shares, now);
         self.proposed = Some(shares.clone());
-        Some(Proposal { shares, loads })
+        Some(Proposal { shares, loads, all_free: false })
     }
 
     /// Since when links are taken for busy counts from when that was noticed.

@@ -1,12 +1,13 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use super::counters::{Reading, perfquery_bytes};
+use super::counters::{Counting, Reading, perfquery_bytes};
 use super::estimate::{EarlierExchanges, Exchange, LegTime, estimate};
 use super::pace::Pace;
 use super::steering::{Proposal, Steering};
 use crate::constants::LATE;
 use optiq_net::{LinkId, Network, NodeId};
 use proptest::prelude::*;
+use std::rc::Rc;
 
 /// An exchange as the model at the top of `estimate.rs` has it: each leg takes as long as its slowest link, `left` is what is left of each link.
 /// `noise` multiplies the time of a leg.
@@ -274,6 +275,41 @@ fn counters_say_what_others_leave() {
     assert!(first.left_since(&second, &network, &own).iter().all(Option::is_none));
     let beyond = Reading::parse("seconds 2.5\nh0 h1 999999999999\n", &network).unwrap();
     assert_eq!(beyond.left_since(&first, &network, &own)[of("h0", "h1")], Some(0.0));
+}
+
+#[test]
+fn what_we_send_is_taken_off_from_reading_to_reading() {
+    let network = Network::from_spec("torus:4,capacity=100MB/s").unwrap();
+    let at = link(&network, "h0", "h1");
+    let reading = |seconds: f64, bytes: u64| Reading { seconds, bytes: [(at, bytes)].into() };
+    let mut own = vec![0; network.links().len()];
+    own[at.index()] = 14_480_000; // 15.14 MB with headers
+    let own: Rc<[u64]> = own.into();
+    let mut counting = Counting::default();
+    let share = |found: Option<Vec<Option<f64>>>| (found.unwrap()[at.index()].unwrap() * 1e4).round() / 1e4;
+    // Our clock is 100 s ahead of that of the counters.
+    assert_eq!(counting.read(reading(1.0, 0), 101.0, &network), None, "nothing to compare with");
+    // Two calls of ours in a second, and 60 MB of others.
+    counting.sent(Some(&own), 101.0, 101.3);
+    assert_eq!(counting.read(reading(1.0, 0), 101.0, &network), None, "the same reading once more");
+    counting.sent(Some(&own), 101.5, 102.0);
+    assert_eq!(share(counting.read(reading(2.0, 90_280_000), 102.0, &network)), 0.4);
+    // A reading in the midst of a call, of which a quarter is over, and one after it: we are alone.
+    counting.sent(Some(&own), 102.75, 103.75);
+    assert_eq!(share(counting.read(reading(3.0, 90_280_000 + 15_140_000 / 4), 103.0, &network)), 1.0);
+    assert_eq!(share(counting.read(reading(4.0, 90_280_000 + 15_140_000), 104.0, &network)), 1.0);
+    // A call over links that are not known: the reading begins the next interval, in which we are silent.
+    counting.sent(None, 104.1, 104.2);
+    assert_eq!(counting.read(reading(5.0, 200_000_000), 105.0, &network), None);
+    assert_eq!(share(counting.read(reading(6.0, 210_000_000), 106.0, &network)), 0.9);
+    // Too many that differ: nothing is said until the next reading.
+    let other: Rc<[u64]> = own.to_vec().into();
+    for i in 0..5000 {
+        let began = 106.0 + f64::from(i) / 1e4;
+        counting.sent(Some(if i % 2 == 0 { &own } else { &other }), began, began + 1e-4);
+    }
+    assert_eq!(counting.read(reading(7.0, u64::MAX), 107.0, &network), None);
+    assert_eq!(share(counting.read(reading(8.0, u64::MAX), 108.0, &network)), 1.0);
 }
 
 #[test]

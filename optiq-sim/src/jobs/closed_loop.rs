@@ -12,7 +12,8 @@
 //! another seed; a plan is made during one call; a look takes what a binomial tree takes to bring all legs' times to one rank, by the model's
 //! overheads and links, which is added to the call; a rank never asks for a look by itself.
 //!
-//! The loop is not told what the load is. The plan that knows is made on what a run of the load alone leaves of each link
+//! The loop is not told what the load is. What it learns it from are the times of its legs, or [counters](Source::Counters) of all links, which say what all jobs
+//! have sent. The plan that knows is made on what a run of the load alone leaves of each link
 //! ([`MeasuredLoad`]).
 
 use super::cures::measured_load::MeasuredLoad;
@@ -32,13 +33,15 @@ use crate::router::policy::Policy;
 use crate::simulated_exchange::cost::cost_model;
 use crate::simulated_exchange::method::Executor;
 use crate::workload::report::SharedReport;
+use optiq_lower::closed_loop::counters::{Counting, Reading};
 use optiq_lower::closed_loop::estimate::{Exchange, LegTime};
 use optiq_lower::closed_loop::pace::Pace;
-use optiq_lower::closed_loop::steering::{Steering, is_worth, left_of};
+use optiq_lower::closed_loop::steering::{Proposal, Steering, is_worth, left_of};
 use optiq_lower::trials::{Side, Trials};
 use optiq_net::{LinkId, Network, NodeId};
 use optiq_solver::plan;
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Instant;
 
 /// The exchange is the first job of the file, an `alltoallv`; each other one is a load.
@@ -112,10 +115,22 @@ pub enum Fixed {
     Knows,
 }
 
+/// What a loop learns of the load from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The times of its own legs.
+    LegTimes,
+    /// Port counters of all links, read between calls (`OPTIQ_COUNTERS`).
+    Counters,
+}
+
 /// An exchange that was simulated.
 struct Simulated {
     seconds: f64,
     legs: Vec<LegTime>,
+    /// How long links were counted, and what each has carried, of all jobs with headers.
+    counted_seconds: f64,
+    link_bytes: Vec<u64>,
 }
 
 impl LoopSetting<'_> {
@@ -192,9 +207,14 @@ impl LoopSetting<'_> {
             _ => build(&job.program, setting),
         };
         let options = RunOptions { threads: self.threads, seed, routing, ..RunOptions::default() };
-        let PlacedOutcome { reports, .. } = simulate_built((self.network, self.model), &jobs, make, &options)?;
+        let PlacedOutcome { reports, outcome } = simulate_built((self.network, self.model), &jobs, make, &options)?;
         let legs = report.take().map_or_else(Vec::new, |report| self.between_hosts(&report));
-        Ok(Simulated { seconds: reports[EXCHANGE].makespan().seconds(), legs })
+        Ok(Simulated {
+            seconds: reports[EXCHANGE].makespan().seconds(),
+            legs,
+            counted_seconds: outcome.time.seconds(),
+            link_bytes: outcome.link_bytes,
+        })
     }
 
     /// The legs that ranks report, between their hosts.
@@ -270,20 +290,21 @@ impl LoopSetting<'_> {
         self.file.seed.wrapping_add(number as u64)
     }
 
-    /// `calls` calls in each phase, whose plan follows the load.
+    /// `calls` calls in each phase, whose plan follows the load, learned from `source`.
     ///
     /// # Errors
     /// As [`LoopSetting::fixed`].
-    pub fn follow(&self, phases: &[Option<usize>], calls: usize) -> Result<LoopSeries, SimError> {
+    pub fn follow(&self, source: Source, phases: &[Option<usize>], calls: usize) -> Result<LoopSeries, SimError> {
         let program = self.exchange(AllToAllVAlgorithm::Optiq)?;
         let by_mpi = self.exchange(AllToAllVAlgorithm::Linear)?;
         let started = Instant::now();
         let first = self.plan(None)?;
         let planning_seconds = vec![started.elapsed().as_secs_f64()];
-        let steering = Steering::new(self.network.links().len());
+        let links = self.network.links().len();
         let mut following = Following {
             setting: self,
-            steering,
+            steering: Steering::new(links),
+            counters: (source == Source::Counters).then(|| Counters::new(links)),
             pace: Pace::default(),
             trials: Trials::beginning_with(first.first),
             plan: first,
@@ -300,7 +321,11 @@ impl LoopSetting<'_> {
                 let side = following.side();
                 let mut call = match side {
                     Side::Planned(_) => following.learn(self.simulate(&program, Some(&following.plan), with)?)?,
-                    Side::Plain => following.call(self.simulate(&by_mpi, None, with)?.seconds, true),
+                    Side::Plain => {
+                        let simulated = self.simulate(&by_mpi, None, with)?;
+                        following.count(&simulated, true);
+                        following.call(simulated.seconds, true)
+                    }
                 };
                 following.record(side, call.seconds - call.look_seconds);
                 call.took_over = took_over;
@@ -316,6 +341,7 @@ impl LoopSetting<'_> {
 struct Following<'a> {
     setting: &'a LoopSetting<'a>,
     steering: Steering,
+    counters: Option<Counters>,
     pace: Pace,
     trials: Trials,
     plan: PlannedExchange,
@@ -324,6 +350,22 @@ struct Following<'a> {
     planning_seconds: Vec<f64>,
     /// The time of all calls so far.
     now: f64,
+}
+
+/// Port counters of all links, and what a session knows of what it has sent itself.
+struct Counters {
+    counting: Counting,
+    /// Since the first call.
+    reading: Reading,
+    /// By link: what a call of the plan that serves sends, if one was looked at.
+    loads: Option<Rc<[u64]>>,
+}
+
+impl Counters {
+    fn new(links: usize) -> Self {
+        let bytes = (0..links as u32).map(|link| (LinkId(link), 0)).collect();
+        Self { counting: Counting::default(), reading: Reading { seconds: 0.0, bytes }, loads: None }
+    }
 }
 
 /// The number of calls during which a plan is made.
@@ -340,6 +382,9 @@ impl Following<'_> {
                 self.plan = plan;
                 self.steering.take_over();
                 self.pace.restart();
+                if let Some(counters) = &mut self.counters {
+                    counters.loads = None;
+                }
                 true
             }
             Some((plan, wait)) => {
@@ -362,6 +407,27 @@ impl Following<'_> {
         self.trials.record(side, seconds / self.plan.bounds.direct);
     }
 
+    /// The links count a call, and the loop what it knows of its own part.
+    fn count(&mut self, simulated: &Simulated, by_mpi: bool) {
+        let Some(Counters { counting, reading, loads }) = &mut self.counters else { return };
+        let began = reading.seconds;
+        reading.seconds += simulated.counted_seconds;
+        reading.bytes.values_mut().zip(&simulated.link_bytes).for_each(|(all, bytes)| *all += bytes);
+        counting.sent(loads.as_ref().filter(|_| !by_mpi), began, reading.seconds);
+    }
+
+    /// What a call on planned paths that is looked at leads to.
+    fn observe(&mut self, exchange: &Exchange) -> Option<Proposal> {
+        let network = self.setting.network;
+        let Some(Counters { counting, reading, loads }) = &mut self.counters else {
+            return self.steering.observe(network, exchange, self.now);
+        };
+        let own = exchange.link_bytes(network);
+        *loads = Some(own.as_slice().into());
+        let left = counting.read(reading.clone(), reading.seconds, network)?;
+        self.steering.counted(&left, own, self.now)
+    }
+
     /// A call that took so long without the agreement, by either side.
     fn call(&mut self, seconds: f64, by_mpi: bool) -> LoopCall {
         let seconds = self.setting.agreement_seconds() + seconds;
@@ -377,7 +443,9 @@ impl Following<'_> {
     }
 
     /// A call on planned paths.
-    fn learn(&mut self, Simulated { seconds, legs }: Simulated) -> Result<LoopCall, SimError> {
+    fn learn(&mut self, simulated: Simulated) -> Result<LoopCall, SimError> {
+        self.count(&simulated, false);
+        let Simulated { seconds, legs, .. } = simulated;
         let planned_seconds = self.plan.bounds.planned;
         let mut call = self.call(seconds, false);
         let is_late = self.pace.call(seconds);
@@ -388,7 +456,7 @@ impl Following<'_> {
         call.seconds += call.look_seconds;
         self.pace.looked(call.look_seconds);
         let network = self.setting.network;
-        let proposal = self.steering.observe(network, &Exchange { planned_seconds, seconds, legs }, self.now);
+        let proposal = self.observe(&Exchange { planned_seconds, seconds, legs });
         if self.steering.is_in_doubt() {
             self.pace.hurry();
         }
@@ -397,7 +465,7 @@ impl Following<'_> {
             let started = Instant::now();
             let plan = self.setting.plan(Some(&left))?;
             self.planning_seconds.push(started.elapsed().as_secs_f64());
-            if is_worth(proposal.congestion_seconds(&left), plan.bounds.planned) {
+            if is_worth(proposal.before_seconds(&left), plan.bounds.planned) {
                 self.next = Some((plan, CALLS_OF_PLANNING));
             } else {
                 self.steering.decline();

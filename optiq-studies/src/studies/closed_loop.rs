@@ -5,7 +5,7 @@
 //! them. The load is UDP at a fixed share of the capacity, which gives way to no program; a plan that knows it has the same numbers as a file.
 //! Series are measured in turn, the order changing from repetition to repetition; in each, the load comes, moves and goes between calls.
 
-use super::closed_loop_figures::{ClosedLoopCase, Figures, LoadPhase, MeasuredPhase, SIDES, Side, SideSeries};
+use super::closed_loop_figures::{ClosedLoopCase, Figures, LoadPhase, MeasuredPhase, Side, SideSeries};
 use super::lab::{self, NAME, TUNED};
 use crate::failure::Failure;
 use crate::plot::Plot;
@@ -43,6 +43,8 @@ struct Asked {
     pattern: &'static str,
     held_out: bool,
 }
+/// What runs here.
+const RUN: [Side; 6] = [Side::Mpi, Side::MpiLinear, Side::MpiPairwise, Side::Unaware, Side::Knows, Side::Loop];
 /// Links that are loaded at a time.
 const LOADED: usize = 4;
 /// The share of their capacity that the load takes.
@@ -66,7 +68,7 @@ struct Printed {
 /// Variables of a side's runs.
 fn environment(side: Side) -> &'static [&'static str] {
     match side {
-        Side::Mpi | Side::Unaware | Side::Knows => &[],
+        Side::Mpi | Side::Unaware | Side::Knows | Side::Counters => &[],
         Side::MpiLinear => &["OMPI_MCA_coll_tuned_use_dynamic_rules=1", "OMPI_MCA_coll_tuned_alltoallv_algorithm=1"],
         Side::MpiPairwise => &["OMPI_MCA_coll_tuned_use_dynamic_rules=1", "OMPI_MCA_coll_tuned_alltoallv_algorithm=2"],
         Side::Loop => &["OPTIQ_BACKGROUND=measure"],
@@ -111,8 +113,8 @@ pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Re
         workspace::step(&format!("closed loop, {name}"), || {
             lab::in_lab(workspace, topology, TUNED, || {
                 for repetition in 0..repetitions as usize {
-                    let mut order = SIDES;
-                    order.rotate_left(repetition % SIDES.len());
+                    let mut order = RUN;
+                    order.rotate_left(repetition % RUN.len());
                     for side in order {
                         series
                             .push(SideSeries { side, phases: series_of(workspace, &network, pattern, &phases, side)? });
@@ -281,7 +283,7 @@ fn appears(file: &Path, is_over: impl Fn() -> bool) -> bool {
 
 impl ClosedLoopContent {
     fn figures(&self) -> Figures<'_> {
-        Figures { cases: &self.cases, calls: self.calls, settled: self.settled }
+        Figures { cases: &self.cases, calls: self.calls, settled: self.settled, judged: Side::Loop }
     }
 
     /// Each call, in the order of time, by medians over repetitions.
@@ -383,8 +385,8 @@ mod tests {
                 series(Side::Loop, [0.2, 0.26, 0.35, 0.2], 2.0),
             ],
         };
-        assert_eq!(case.recovered(1, SETTLED), Some(3));
-        assert_eq!(case.recovered(2, SETTLED), None);
+        assert_eq!(case.recovered(Side::Loop, 1, SETTLED), Some(3));
+        assert_eq!(case.recovered(Side::Loop, 2, SETTLED), None);
         assert_eq!(case.best_mpi(1, SETTLED), Some((Side::Mpi, 0.5)));
         let content = ClosedLoopContent {
             topology: TOPOLOGY.into(),

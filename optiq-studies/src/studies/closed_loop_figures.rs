@@ -53,11 +53,13 @@ pub enum Side {
     Knows,
     /// `OPTIQ_BACKGROUND=measure`.
     Loop,
+    /// The same with port counters of all links (`OPTIQ_COUNTERS`).
+    Counters,
 }
 
 /// In the order of tables.
-pub(super) const SIDES: [Side; 6] =
-    [Side::Mpi, Side::MpiLinear, Side::MpiPairwise, Side::Unaware, Side::Knows, Side::Loop];
+pub(super) const SIDES: [Side; 7] =
+    [Side::Mpi, Side::MpiLinear, Side::MpiPairwise, Side::Unaware, Side::Knows, Side::Loop, Side::Counters];
 
 impl Side {
     /// For people.
@@ -69,12 +71,13 @@ impl Side {
             Side::Unaware => "plan without knowledge",
             Side::Knows => "plan that knows",
             Side::Loop => "closed loop",
+            Side::Counters => "closed loop, counters",
         }
     }
 
     /// Whether plain MPI serves it.
     pub fn is_mpi(self) -> bool {
-        !matches!(self, Side::Unaware | Side::Knows | Side::Loop)
+        matches!(self, Side::Mpi | Side::MpiLinear | Side::MpiPairwise)
     }
 }
 
@@ -151,10 +154,10 @@ impl ClosedLoopCase {
         (0..calls).filter_map(of).collect()
     }
 
-    /// After how many calls of a phase the loop stays within [`NEAR`] of what the plan that knows takes; by medians over repetitions.
-    pub(super) fn recovered(&self, phase: usize, settled: usize) -> Option<usize> {
+    /// After how many calls of a phase a loop stays within [`NEAR`] of what the plan that knows takes; by medians over repetitions.
+    pub(super) fn recovered(&self, of: Side, phase: usize, settled: usize) -> Option<usize> {
         let limit = NEAR * self.median(Side::Knows, phase, settled)?;
-        let calls = self.by_call(Side::Loop, phase);
+        let calls = self.by_call(of, phase);
         // One late call in the rest is not a plan that was lost.
         (0..calls.len().saturating_sub(2)).find(|&i| {
             let rest = &calls[i..];
@@ -182,6 +185,8 @@ pub struct Figures<'a> {
     pub calls: usize,
     /// Calls before are left out.
     pub settled: usize,
+    /// The loop whose targets are judged.
+    pub judged: Side,
 }
 
 impl Figures<'_> {
@@ -204,11 +209,11 @@ impl Figures<'_> {
             for (phase, load) in case.phases.iter().enumerate() {
                 let of = |side| case.median(side, phase, self.settled);
                 let (Some(own), Some(knows), Some(unaware), Some((best, mpi))) =
-                    (of(Side::Loop), of(Side::Knows), of(Side::Unaware), case.best_mpi(phase, self.settled))
+                    (of(self.judged), of(Side::Knows), of(Side::Unaware), case.best_mpi(phase, self.settled))
                 else {
                     continue;
                 };
-                let recovered = case.recovered(phase, self.settled);
+                let recovered = case.recovered(self.judged, phase, self.settled);
                 let is_loaded = !load.loaded.is_empty();
                 loaded += usize::from(is_loaded);
                 idle += usize::from(is_loaded && unaware < OF_UNAWARE * knows);
@@ -258,7 +263,7 @@ impl Figures<'_> {
     fn cost(&self) -> Option<f64> {
         let ratio = |case: &ClosedLoopCase| {
             let of = |side| case.median(side, 0, self.calls / 4);
-            Some(of(Side::Loop)? / of(Side::Unaware)?)
+            Some(of(self.judged)? / of(Side::Unaware)?)
         };
         geometric_mean(&self.cases.iter().filter_map(ratio).collect::<Vec<_>>())
     }
@@ -273,7 +278,7 @@ impl Figures<'_> {
                 let quartiles = quantile(&times, 0.25).zip(quantile(&times, 0.75));
                 let bound = match side {
                     Side::Unaware => load.unaware_bound_seconds,
-                    Side::Knows | Side::Loop => load.knows_bound_seconds,
+                    Side::Knows | Side::Loop | Side::Counters => load.knows_bound_seconds,
                     _ => load.direct_bound_seconds,
                 };
                 table.rows.push(vec![
@@ -293,7 +298,7 @@ impl Figures<'_> {
         let mut text = String::from("\n");
         for (phase, load) in case.phases.iter().enumerate() {
             let truth: Vec<String> = load.loaded.iter().map(|(from, to)| format!("{from} -> {to}")).collect();
-            let of_loop = case.series.iter().filter(|s| s.side == Side::Loop).filter_map(|s| s.phases.get(phase));
+            let of_loop = case.series.iter().filter(|s| s.side == self.judged).filter_map(|s| s.phases.get(phase));
             let found: Vec<String> = of_loop
                 .map(|p| {
                     let links = p
@@ -321,7 +326,7 @@ impl Figures<'_> {
             "Time of each call: load comes after the first quarter, moves after the second, goes after the third";
         let mut plot = Plot::new(PlotKind::Lines, title, "seconds", "call", numbers);
         for case in self.cases {
-            for side in [Side::Mpi, Side::MpiLinear, Side::Unaware, Side::Knows, Side::Loop] {
+            for side in SIDES.into_iter().filter(|side| *side != Side::MpiPairwise) {
                 // Open MPI's own choice stands for both of its algorithms.
                 if side == Side::MpiLinear && case.median(Side::Mpi, 0, 0).is_some() {
                     continue;

@@ -15,7 +15,7 @@ use optiq::Config;
 use optiq_net::Network;
 use optiq_sim::Policy;
 use optiq_sim::jobs::allocation::Allocation;
-use optiq_sim::jobs::closed_loop::{Fixed, LoopCall, LoopSeries, LoopSetting};
+use optiq_sim::jobs::closed_loop::{Fixed, LoopCall, LoopSeries, LoopSetting, Source};
 use optiq_sim::jobs::file::JobFile;
 use optiq_sim::jobs::parallel::in_parallel;
 use optiq_sim::jobs::program_spec::AllToAllVAlgorithm;
@@ -79,8 +79,11 @@ pub struct Found {
 pub struct SimulatedLoopContent {
     /// By network and seed.
     pub cases: Vec<ClosedLoopCase>,
-    /// The same order.
+    /// What the loop found that has the times of its legs: the same order.
     pub found: Vec<Found>,
+    /// What the one found that has port counters; none in older documents.
+    #[serde(default)]
+    pub found_by_counters: Vec<Found>,
     /// Calls of the loop in each phase.
     pub calls: usize,
     /// Those before are left out of the figures.
@@ -116,12 +119,25 @@ pub fn run(workspace: &Workspace, selection: &Selection) -> Result<SimulatedLoop
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let run = |at: usize| simulate(files[at].0, &files[at].1);
     let all = in_parallel(threads, files.len(), run).into_iter().collect::<Result<Vec<_>, _>>()?;
-    let (cases, found) = all.into_iter().unzip();
-    Ok(SimulatedLoopContent { cases, found, calls: CALLS, settled: SETTLED, fixed_calls: FIXED_CALLS, programs })
+    let mut content = SimulatedLoopContent {
+        cases: Vec::new(),
+        found: Vec::new(),
+        found_by_counters: Vec::new(),
+        calls: CALLS,
+        settled: SETTLED,
+        fixed_calls: FIXED_CALLS,
+        programs,
+    };
+    for (case, [found, by_counters]) in all {
+        content.cases.push(case);
+        content.found.push(found);
+        content.found_by_counters.push(by_counters);
+    }
+    Ok(content)
 }
 
-/// All sides of a case.
-fn simulate(case: &Asked, file: &JobFile) -> Result<(ClosedLoopCase, Found), Failure> {
+/// All sides of a case, and what both loops found.
+fn simulate(case: &Asked, file: &JobFile) -> Result<(ClosedLoopCase, [Found; 2]), Failure> {
     let network = &file.load_network()?;
     let model = file.load_model(network)?;
     let allocation = Allocation::new(file, network)?;
@@ -143,16 +159,21 @@ fn simulate(case: &Asked, file: &JobFile) -> Result<(ClosedLoopCase, Found), Fai
         let phases = setting.fixed(fixed, &loads, FIXED_CALLS)?.into_iter().map(|times| measured_phase(side, &times));
         series.push(SideSeries { side, phases: phases.collect() });
     }
-    eprintln!("    {name}: {}", Side::Loop.name());
-    let followed = setting.follow(&loads, CALLS)?;
-    let found = Found::of(network, &left, &followed);
-    let of_loop = followed.phases.iter().map(|calls| {
-        let calls_of = |call: &LoopCall| measured(call.by_mpi, call.seconds);
-        MeasuredPhase { busy_links: busy_links(network, calls), calls: calls.iter().map(calls_of).collect() }
-    });
-    series.push(SideSeries { side: Side::Loop, phases: of_loop.collect() });
+    let mut follow = |side: Side, source| {
+        eprintln!("    {name}: {}", side.name());
+        let followed = setting.follow(source, &loads, CALLS)?;
+        let phases = followed.phases.iter().map(|calls| followed_phase(network, calls)).collect();
+        series.push(SideSeries { side, phases });
+        Ok::<_, Failure>(Found::of(network, &left, &followed))
+    };
+    let found = [follow(Side::Loop, Source::LegTimes)?, follow(Side::Counters, Source::Counters)?];
     let held_out = !(case.has_training && file.seed == TRAINING);
     Ok((ClosedLoopCase { pattern: name, topology: network.spec().into(), held_out, phases, series }, found))
+}
+
+fn followed_phase(network: &Network, calls: &[LoopCall]) -> MeasuredPhase {
+    let of_call = |call: &LoopCall| measured(call.by_mpi, call.seconds);
+    MeasuredPhase { busy_links: busy_links(network, calls), calls: calls.iter().map(of_call).collect() }
 }
 
 fn measured_phase(side: Side, times: &[f64]) -> MeasuredPhase {
@@ -220,12 +241,21 @@ impl Found {
     }
 }
 
+/// What is said of the loop that has port counters.
+const BY_COUNTERS: &str = "
+## With port counters
+
+The same loop where the machine counts what each link carries, of all jobs together, and OPTIQ may read it between calls (`OPTIQ_COUNTERS`); what it has sent itself, it takes off. All links \
+are seen, those too that carry nothing of its own. What it learns is the last interval's mean, and the plan that knows has that of a long run of the load alone.
+
+";
+
 impl SimulatedLoopContent {
     /// Of the page.
     pub const TITLE: &'static str = "Plans that follow the load of links: the closed loop in the simulator";
 
-    fn figures<'a>(&self, cases: &'a [ClosedLoopCase]) -> Figures<'a> {
-        Figures { cases, calls: self.calls, settled: self.settled }
+    fn figures<'a>(&self, cases: &'a [ClosedLoopCase], judged: Side) -> Figures<'a> {
+        Figures { cases, calls: self.calls, settled: self.settled, judged }
     }
 
     /// The page below its circumstances.
@@ -251,14 +281,25 @@ impl SimulatedLoopContent {
             self.fixed_calls,
             self.settled + 1,
         );
-        page.push_str(&self.figures(&self.cases).targets());
+        page.push_str(&self.figures(&self.cases, Side::Loop).targets());
+        if !self.found_by_counters.is_empty() {
+            page.push_str(BY_COUNTERS);
+            page.push_str(&self.figures(&self.cases, Side::Counters).targets());
+        }
         page.push_str("\n![Each call of the held-out seed 2](closed-loop-simulated.svg)\n");
         for (name, programs) in &self.programs {
             let _ = write!(page, "\n## {name}\n\nJobs: `{}`.\n", programs.join("`, `"));
-            for (case, found) in self.cases.iter().zip(&self.found).filter(|(case, _)| case.is_of(name)) {
+            for (i, case) in self.cases.iter().enumerate().filter(|(_, case)| case.is_of(name)) {
                 let role = if case.held_out { "held out" } else { "training" };
-                let _ = write!(page, "\n### {} ({role})\n\n{}", case.pattern, self.figures(&[]).table(case));
-                page.push_str(&found.told(case));
+                let table = self.figures(&[], Side::Loop).table(case);
+                let _ = write!(page, "\n### {} ({role})\n\n{table}", case.pattern);
+                for (found, title) in
+                    [(&self.found, "From times of legs:"), (&self.found_by_counters, "From port counters:")]
+                {
+                    if let Some(found) = found.get(i) {
+                        let _ = write!(page, "\n{title}\n{}", found.told(case));
+                    }
+                }
             }
         }
         page
@@ -268,7 +309,7 @@ impl SimulatedLoopContent {
     pub fn plot(&self) -> Plot {
         let shown: Vec<ClosedLoopCase> =
             self.cases.iter().filter(|case| case.pattern.ends_with(&format!("seed {SHOWN}"))).cloned().collect();
-        self.figures(&shown).plot()
+        self.figures(&shown, Side::Loop).plot()
     }
 }
 

@@ -92,7 +92,7 @@ pub const OPTIONS: &[OptionRecord] = &[
         name: "OPTIQ_COUNTERS",
         takes: "file",
         default: "",
-        doc: "With OPTIQ_BACKGROUND=measure: what every link has carried, in a file that somebody writes again and again: a line `seconds S`, and `FROM TO BYTES` for each link. Rank 0 reads it.",
+        doc: "With OPTIQ_BACKGROUND=measure: what every link has carried, in a file that somebody writes again and again: a line `seconds S`, and `FROM TO BYTES` for each link. Rank 0 reads it; when it was written counts as when the counters were read.",
         scope: Scope::Communicator,
         set: |c, v| put(&mut c.counters, Some(v.into())),
     },

@@ -95,6 +95,9 @@ impl Session {
             },
         };
         let Some(side) = side else {
+            if let Some(load) = &fabric.load {
+                load.passed_on();
+            }
             // SAFETY: passed on.
             return unsafe { self.agreed_small_call(arguments, Arc::clone(&entry.decision)) };
         };
@@ -111,7 +114,7 @@ impl Session {
         }?;
         let seconds = start.elapsed().as_secs_f64();
         if let Some(load) = &fabric.load {
-            load.served(&fabric.placement, self.rank(), &entry, side, agreement.key);
+            load.served((&fabric.placement, self.rank()), &entry, (side, seconds), agreement.key);
         }
         self.measured.set(Some(Measured { entry, side, seconds }));
         Ok(outcome)

@@ -21,7 +21,7 @@ use crate::busy_links::{self, BusyLink};
 use crate::config::Config;
 use crate::error::Error;
 use crate::logger;
-use optiq_lower::closed_loop::counters::Reading;
+use optiq_lower::closed_loop::counters::{Counting, Reading};
 use optiq_lower::closed_loop::estimate::{Exchange, LegTime as HostLegTime};
 use optiq_lower::closed_loop::pace::Pace;
 use optiq_lower::closed_loop::steering::{self, Busy, Proposal, Steering};
@@ -33,11 +33,12 @@ use optiq_solver::Demand;
 use optiq_transport::mpi::Communicator;
 use optiq_transport::{LegTime, Rank};
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// The largest file of counters that is read, in bytes.
 const MOST_COUNTER_BYTES: u64 = 64 << 20;
@@ -139,14 +140,13 @@ struct Made {
 /// `OPTIQ_COUNTERS`.
 struct CounterFile {
     path: PathBuf,
-    last: Option<Reading>,
-    /// What we have sent over each link since, as far as known.
-    own: Vec<u64>,
-    /// By link: the bytes of a call on planned paths.
-    loads: Vec<u64>,
-    /// Something was sent since of which the links are not known.
-    unknown: bool,
+    counting: Counting,
+    /// Of demand sets whose plan was looked at and still serves: the bytes by link, the latest first.
+    loads: VecDeque<(Key, Rc<[u64]>)>,
 }
+
+/// Demand sets whose bytes by link are remembered, at most: the exchanges of a time step, but not of a whole program on many links.
+const MOST_LOADS: usize = 16;
 
 /// `network` with this share of each link.
 fn left_of(network: &Arc<Network>, shares: &[f64]) -> Arc<Network> {
@@ -161,10 +161,8 @@ impl LoadFollower {
         let links = network.links().len();
         let counters = config.counters.as_ref().map(|path| CounterFile {
             path: PathBuf::from(path),
-            last: None,
-            own: vec![0; links],
-            loads: Vec::new(),
-            unknown: true,
+            counting: Counting::default(),
+            loads: VecDeque::new(),
         });
         let root = Root {
             steering: Steering::new(links),
@@ -202,8 +200,14 @@ impl LoadFollower {
         *self.moved.borrow_mut() = legs;
     }
 
-    /// A call is over at this rank, under the key under which its plan was found.
-    pub(super) fn served(&self, placement: &Placement, rank: Rank, entry: &Rc<Entry>, side: Side, key: Key) {
+    /// A call is over at this rank after so many seconds, under the key under which its plan was found.
+    pub(super) fn served(
+        &self,
+        (placement, rank): (&Placement, Rank),
+        entry: &Rc<Entry>,
+        (side, seconds): (Side, f64),
+        key: Key,
+    ) {
         let legs = self.moved.take();
         let planned = matches!(side, Side::Planned(_)) && entry.kind.is_some();
         if planned {
@@ -218,8 +222,17 @@ impl LoadFollower {
             let root = &mut *root.borrow_mut();
             root.seconds = None;
             if let Some(counters) = &mut root.counters {
-                counters.served(planned);
+                counters.served(planned.then_some(key), seconds);
             }
+        }
+    }
+
+    /// Plain MPI has served a large call, over links that are not known.
+    pub(super) fn passed_on(&self) {
+        if let Some(root) = &self.root
+            && let Some(counters) = &mut root.borrow_mut().counters
+        {
+            counters.served(None, 0.0);
         }
     }
 
@@ -320,16 +333,18 @@ impl LoadFollower {
         let exchange = Exchange { planned_seconds: last.planned_seconds, seconds, legs };
         log::trace!("looked in {:.6} s at an exchange: {exchange}", start.elapsed().as_secs_f64());
         let now = root.began.elapsed().as_secs_f64();
-        root.loads = loads(&self.nominal, &exchange);
-        let proposal = match &mut root.counters {
-            None => root.steering.observe(&self.nominal, &exchange, now),
+        root.loads = exchange.link_bytes(&self.nominal);
+        let (proposal, is_new) = match &mut root.counters {
+            None => (root.steering.observe(&self.nominal, &exchange, now), true),
             Some(counters) => {
-                counters.loads.clone_from(&root.loads);
+                counters.learn(last.key, &root.loads);
                 let left = counters.read(&self.nominal);
-                left.and_then(|left| root.steering.counted(&left, root.loads.clone(), now))
+                let is_new = left.is_some();
+                (left.and_then(|left| root.steering.counted(&left, root.loads.clone(), now)), is_new)
             }
         };
-        if root.steering.is_in_doubt() {
+        // Counters that nobody has read since are no reason to look again at once.
+        if is_new && root.steering.is_in_doubt() {
             pace.hurry();
         }
         if let Some(proposal) = proposal {
@@ -409,6 +424,10 @@ impl LoadFollower {
             let root = &mut *root.borrow_mut();
             root.steering.take_over();
             root.loads.clear();
+            if let Some(counters) = &mut root.counters {
+                // Other paths than what was learned.
+                counters.loads.clear();
+            }
             root.prepared = Some((self.key_on_left(made.key), made.bytes));
             root.tell(&self.nominal);
         }
@@ -462,35 +481,52 @@ impl Root {
 }
 
 impl CounterFile {
-    fn served(&mut self, planned: bool) {
-        if !planned || self.loads.is_empty() {
-            self.unknown = true;
-            return;
+    /// A call is over after so many seconds, on planned paths if it has a key.
+    fn served(&mut self, key: Option<Key>, seconds: f64) {
+        let known = key.and_then(|key| self.loads.iter().find(|(of, _)| *of == key));
+        let ended = seconds_of(SystemTime::now());
+        self.counting.sent(known.map(|(_, loads)| loads), ended - seconds, ended);
+    }
+
+    /// What a call of this key sends over each link.
+    fn learn(&mut self, key: Key, loads: &[u64]) {
+        match self.loads.iter_mut().find(|(of, _)| *of == key) {
+            Some((_, known)) if **known == *loads => {}
+            Some((_, known)) => *known = loads.into(),
+            None => {
+                self.loads.truncate(MOST_LOADS - 1);
+                self.loads.push_front((key, loads.into()));
+            }
         }
-        self.own.iter_mut().zip(&self.loads).for_each(|(own, load)| *own = own.saturating_add(*load));
     }
 
     /// What others leave of each link since the last reading; nothing if that cannot be said.
     fn read(&mut self, network: &Network) -> Option<Vec<Option<f64>>> {
+        // When it was written is when the counters were read, and that may have been in the midst of a call.
+        let written = std::fs::metadata(&self.path).and_then(|data| data.modified());
         let text = text_file::read(&self.path, MOST_COUNTER_BYTES);
-        let reading = match text.and_then(|text| Reading::parse(&text, network)) {
-            Ok(reading) => reading,
+        match text.and_then(|text| Reading::parse(&text, network)) {
+            Ok(reading) => {
+                let at = seconds_of(written.unwrap_or_else(|_| SystemTime::now()));
+                self.counting.read(reading, at, network)
+            }
             Err(error) => {
                 logger::warn_once(&format!("OPTIQ_COUNTERS: {}: {error}; counters are not used", self.path.display()));
-                return None;
+                None
             }
-        };
-        let before = self.last.replace(reading.clone());
-        let own = std::mem::replace(&mut self.own, vec![0; network.links().len()]);
-        let unknown = std::mem::replace(&mut self.unknown, false);
-        before.filter(|_| !unknown).map(|before| reading.left_since(&before, network, &own))
+        }
     }
+}
+
+/// On the clock that files have.
+fn seconds_of(time: SystemTime) -> f64 {
+    time.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
 impl Root {
     /// Has a thread make a plan.
     fn make(&mut self, planning: Planning, proposal: Proposal, last: &PlannedCall) {
-        let before_seconds = proposal.congestion_seconds(&planning.network);
+        let before_seconds = proposal.before_seconds(&planning.network);
         let shares = proposal.shares;
         let network = Arc::clone(&planning.network);
         let demands: Vec<Demand> = last.entry.demands.clone();
@@ -526,6 +562,7 @@ impl Root {
         let list: Vec<String> = busy.iter().map(BusyLink::to_string).collect();
         match list.len() {
             0 => log::info!("all links are taken for free of other load; the plan for that takes over"),
+            1 => log::info!("1 link is taken for busy, another plan takes over: {}", list[0]),
             n => log::info!("{n} links are taken for busy, another plan takes over: {}", list.join("; ")),
         }
         busy_links::keep(busy);
@@ -569,12 +606,6 @@ fn between_hosts(placement: &Placement, lengths: &[usize], words: &[u64]) -> Vec
         }
     }
     legs
-}
-
-/// The bytes of an exchange on each link.
-fn loads(network: &Network, exchange: &Exchange) -> Vec<u64> {
-    let routes = exchange.legs.iter().filter(|leg| leg.from != leg.to).map(|leg| (leg.from, leg.to, leg.bytes));
-    network.route_load(routes).map_or_else(|_| vec![0; network.links().len()], |load| load.bytes)
 }
 
 #[cfg(test)]

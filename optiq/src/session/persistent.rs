@@ -10,7 +10,8 @@ use std::ffi::c_int;
 
 /// An exchange that was planned once and can be started many times; made by [`Session::alltoallv_init`].
 ///
-/// Dropping it while it is active waits for its end.
+/// Dropping it while it is active waits for its end. Who waits for an exchange of one session forwards nothing in those of others: where ranks may
+/// come to wait for two of them in different orders, [`Persistent::test`] both in turn until they are complete.
 pub struct Persistent<'a, T> {
     session: &'a Session,
     operation: Operation,

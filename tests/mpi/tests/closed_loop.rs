@@ -9,11 +9,13 @@
 mod common;
 mod in_lab;
 
-use optiq_lab::{End, Lab, LabError, RunOptions, network_at};
+use optiq_lab::{End, Lab, LabError, LoadFlow, Outcome, RunOptions, network_at};
 use optiq_net::Background;
 use std::ffi::OsString;
+use std::fmt::Write;
 use std::path::Path;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// No run takes longer, however busy the machine.
 const LIMIT: Duration = Duration::from_secs(150);
@@ -21,20 +23,22 @@ const LIMIT: Duration = Duration::from_secs(150);
 const PROGRAM: &str = env!("CARGO_BIN_EXE_optiq-mpi-tests");
 
 fn main() {
-    let selected = in_lab::begin(["on_one_machine", "a_link_that_becomes_slow"]);
+    let selected = in_lab::begin(["on_one_machine", "a_link_that_becomes_slow", "a_load_that_counters_show"]);
     if selected.has("on_one_machine") {
         on_one_machine();
         println!("test on_one_machine ... ok");
     }
-    if selected.has("a_link_that_becomes_slow") {
+    let tests = [a_link_that_becomes_slow as fn(&Lab), a_load_that_counters_show];
+    let in_labs = ["a_link_that_becomes_slow", "a_load_that_counters_show"].into_iter().zip(tests);
+    for (name, test) in in_labs.filter(|(name, _)| selected.has(name)) {
         let root = tempfile::tempdir().unwrap();
         match up(root.path()) {
             Ok(lab) => {
-                a_link_that_becomes_slow(&lab);
+                test(&lab);
                 lab.down().expect("down");
-                println!("test a_link_that_becomes_slow ... ok");
+                println!("test {name} ... ok");
             }
-            Err(LabError::Missing(why)) => println!("test a_link_that_becomes_slow ... skipped: {why}"),
+            Err(LabError::Missing(why)) => println!("test {name} ... skipped: {why}"),
             Err(e) => panic!("{e}"),
         }
     }
@@ -82,39 +86,38 @@ fn on_one_machine() {
     assert!(run.output.contains("options that all ranks must share are not the same"), "{}", run.output);
 }
 
+/// The program that learns what is left of the links, in a lab: `fault uniform` with this size and number of rounds, and more of the environment.
+fn program(environment: &[&str], bytes: &str, rounds: &str) -> Vec<OsString> {
+    let before = ["env", "OPTIQ_ALGORITHM=multipath", "OPTIQ_BACKGROUND=measure", "OPTIQ_LOG=info"];
+    let words = ["sh", "-c", "exec \"$@\" 2>&1", "sh", PROGRAM, "fault", "uniform", bytes, rounds];
+    before.iter().chain(environment).chain(&words).map(OsString::from).collect()
+}
+
+fn options() -> RunOptions {
+    RunOptions { timeout: Some(LIMIT), capture: true, ranks_per_host: 1, ..RunOptions::default() }
+}
+
+/// What a program has said that ended well.
+fn said(outcome: &Outcome) -> String {
+    let output = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    assert_eq!((outcome.end, outcome.status), (End::Exited, 0), "{output}");
+    assert_eq!(output.matches("all is well").count(), 6, "{output}");
+    output
+}
+
 /// A link falls to a fifth of its speed while a program runs: it is found, and named with what is left of it, in the log and in a file.
 fn a_link_that_becomes_slow(lab: &Lab) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("busy.txt");
     let busy_links = format!("OPTIQ_BUSY_LINKS={}", file.display());
-    let options = RunOptions { timeout: Some(LIMIT), capture: true, ranks_per_host: 1, ..RunOptions::default() };
-    let script = "exec \"$@\" 2>&1";
-    let words = [
-        "env",
-        "OPTIQ_ALGORITHM=multipath",
-        "OPTIQ_BACKGROUND=measure",
-        &busy_links,
-        "OPTIQ_LOG=info",
-        "sh",
-        "-c",
-        script,
-        "sh",
-        PROGRAM,
-        "fault",
-        "uniform",
-        "300000",
-        "rounds=60",
-    ];
-    let program: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+    let program = program(&[&busy_links], "300000", "rounds=60");
     let outcome = std::thread::scope(|scope| {
-        let running = scope.spawn(|| lab.run(&program, &options));
+        let running = scope.spawn(|| lab.run(&program, &options()));
         std::thread::sleep(Duration::from_secs(5));
         lab.set_rate("h0", "h1", "10Mbit/s".parse().unwrap()).expect("set rate");
         running.join().unwrap().expect("run")
     });
-    let output = String::from_utf8_lossy(&outcome.stdout).into_owned();
-    assert_eq!((outcome.end, outcome.status), (End::Exited, 0), "{output}");
-    assert_eq!(output.matches("all is well").count(), 6, "{output}");
+    let output = said(&outcome);
     let said = output.lines().filter(|line| line.contains("taken for busy"));
     let said: Vec<&str> = said.collect();
     println!("{}", said.join("\n"));
@@ -126,4 +129,47 @@ fn a_link_that_becomes_slow(lab: &Lab) {
     let last = output.lines().rfind(|line| line.contains(" takes over")).unwrap();
     assert_eq!(last.matches(" % left").count(), busy.len(), "{last}: {busy:?}");
     network.with_background(&background).unwrap();
+}
+
+/// Somebody else's load on one link, and a file of the lab's counters that is written five times a second, in the midst of calls: that link is taken for busy,
+/// and no other one, though all of them carry the program's own bytes.
+fn a_load_that_counters_show(lab: &Lab) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("counters.txt");
+    let network = network_at("torus:2x3", "50Mbit/s".parse().unwrap()).unwrap();
+    let began = Instant::now();
+    let write = || {
+        let counted = lab.counters().expect("counters");
+        let mut text = format!("seconds {:.6}\n", began.elapsed().as_secs_f64());
+        for (link, traffic) in network.links().iter().zip(counted) {
+            writeln!(text, "{} {} {}", network.name(link.from), network.name(link.to), traffic.bytes).unwrap();
+        }
+        let new = file.with_extension("new");
+        std::fs::write(&new, text).unwrap();
+        std::fs::rename(&new, &file).unwrap();
+    };
+    write();
+    let program = program(&[&format!("OPTIQ_COUNTERS={}", file.display())], "300000", "rounds=60");
+    let is_over = AtomicBool::new(false);
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let flow = LoadFlow::new("h0", "h1", "35Mbit/s".parse().unwrap());
+            while !is_over.load(Ordering::Relaxed) {
+                lab.load(std::slice::from_ref(&flow), Duration::from_secs(3)).expect("load");
+            }
+        });
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                write();
+                std::thread::sleep(Duration::from_millis(200));
+            }
+        });
+        let outcome = lab.run(&program, &options());
+        is_over.store(true, Ordering::Relaxed);
+        outcome.expect("run")
+    });
+    let output = said(&outcome);
+    let last = output.lines().rfind(|line| line.contains("taken for busy")).unwrap_or_else(|| panic!("{output}"));
+    println!("{last}");
+    assert!(last.contains(" 1 link is taken for busy") && last.contains("h0 -> h1, "), "{output}");
 }
