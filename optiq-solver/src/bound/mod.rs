@@ -99,24 +99,26 @@ fn volume(net: &Network, demands: &[Demand]) -> Result<u128, PlanError> {
         &[only] => (net.link(only).from, 1),
         _ => (d.dst, 0),
     };
-    let mut order: Vec<usize> = (0..demands.len()).filter(|&d| demands[d].bytes > 0).collect();
-    order.sort_by_key(|&d| last(&demands[d]));
-    let mut distances: Option<(NodeId, Vec<u32>)> = None;
+    // The demands of each such vertex, as lists that lead from one to the next.
+    const NONE: usize = usize::MAX;
+    let (mut heads, mut next) = (vec![NONE; net.vertices()], vec![NONE; demands.len()]);
+    for (i, d) in demands.iter().enumerate().rev().filter(|(_, d)| d.bytes > 0) {
+        next[i] = std::mem::replace(&mut heads[last(d).0.index()], i);
+    }
     let mut sum = 0u128;
-    for i in order {
-        let d = &demands[i];
-        let (to, more) = last(d);
-        let table = match distances.take() {
-            Some((of, table)) if of == to => table,
-            _ => net.distances_to(to),
-        };
-        let hops = table[d.src.index()];
-        distances = Some((to, table));
-        if hops == u32::MAX {
-            let none = NetError::Unreachable { from: String::new(), to: String::new() };
-            return Err(unconnected(net, demands, i, none));
+    for (to, &head) in (0..).map(NodeId).zip(&heads).filter(|(_, head)| **head != NONE) {
+        let table = net.distances_to(to);
+        let mut i = head;
+        while i != NONE {
+            let d = &demands[i];
+            let hops = table[d.src.index()];
+            if hops == u32::MAX {
+                let none = NetError::Unreachable { from: String::new(), to: String::new() };
+                return Err(unconnected(net, demands, i, none));
+            }
+            sum += u128::from(d.bytes) * u128::from(hops + last(d).1);
+            i = next[i];
         }
-        sum += u128::from(d.bytes) * u128::from(hops + more);
     }
     Ok(sum)
 }

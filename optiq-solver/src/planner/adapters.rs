@@ -25,7 +25,7 @@
 use crate::bound::Bound;
 use crate::demands::Demand;
 use crate::error::PlanError;
-use crate::problem::{Assignment, Problem, Share};
+use crate::problem::{Problem, Share};
 use optiq_net::{LinkId, Network, NodeId, Shape};
 
 /// One side of all nodes: bytes that leave, or bytes that enter.
@@ -64,13 +64,28 @@ struct Nodes<'a> {
     load: [Vec<u64>; 2],
 }
 
+/// The demands of which parts take other adapters than their own, in a plan of the module's head; the others take the fabric's own routes.
+pub(crate) struct Moved {
+    /// That it proves.
+    pub bound: Bound,
+    /// Of these demands, by index.
+    shares: Vec<(usize, Vec<Share>)>,
+}
+
+impl Moved {
+    /// Puts their shares where others are, which are kept in their place: twice is as before.
+    pub fn swap(&mut self, all: &mut [Vec<Share>]) {
+        self.shares.iter_mut().for_each(|(demand, shares)| std::mem::swap(shares, &mut all[*demand]));
+    }
+}
+
 /// The plan of the module's head, with the bound that it proves; its congestion may be `slack` above the larger of that and
 /// `at_least`, another bound, where that saves bytes through memory. `None` if the network has no nodes of several adapters, if a
 /// host has several links to switches or cannot forward, or if more urgent demands are on the links already.
 ///
 /// # Errors
 /// [`PlanError`] if the fabric has no route for a leg.
-pub fn assign(problem: &Problem, at_least: f64, slack: f64) -> Result<Option<Assignment>, PlanError> {
+pub(crate) fn moved(problem: &Problem, at_least: f64, slack: f64) -> Result<Option<Moved>, PlanError> {
     let all_forward =
         problem.forwarders().is_none_or(|allowed| allowed.len() >= problem.net().hosts() && !allowed.contains(&false));
     let nodes =
@@ -79,11 +94,13 @@ pub fn assign(problem: &Problem, at_least: f64, slack: f64) -> Result<Option<Ass
     let bound = nodes.bound();
     let limit = bound.seconds.max(at_least) * (1.0 + slack);
     let [out, into] = [Side::Out, Side::In].map(|side| nodes.balance(side, limit));
-    let mut shares = Vec::with_capacity(nodes.demands.len());
-    for ((demand, out), into) in nodes.demands.iter().zip(out).zip(into) {
-        shares.push(nodes.join(demand, out, into)?);
+    let mut shares = Vec::new();
+    for (i, ((demand, out), into)) in nodes.demands.iter().zip(out).zip(into).enumerate() {
+        if !(out.is_empty() && into.is_empty()) {
+            shares.push((i, nodes.join(demand, out, into)?));
+        }
     }
-    Ok(Some(Assignment { shares, bound: Some(bound), ..Assignment::default() }))
+    Ok(Some(Moved { bound, shares }))
 }
 
 impl<'a> Nodes<'a> {
@@ -187,9 +204,6 @@ impl<'a> Nodes<'a> {
 
     /// The shares of a demand whose parts leave and enter by these adapters, and the rest by its own.
     fn join(&self, demand: &Demand, mut out: Vec<Part>, into: Vec<Part>) -> Result<Vec<Share>, PlanError> {
-        if demand.bytes == 0 {
-            return Ok(Vec::new());
-        }
         let rest = |parts: &[Part], adapter| Part {
             bytes: demand.bytes - parts.iter().map(|p| p.bytes).sum::<u64>(),
             adapter,
@@ -231,6 +245,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::pipeline::{self, PlanOptions, Planned};
+    use crate::planner::Planner;
+    use crate::planner::direct::Direct;
     use proptest::prelude::*;
 
     fn demands(of: &[(u32, u32, u64)]) -> Vec<Demand> {
@@ -303,7 +319,7 @@ mod tests {
         let slow = plan("star:4,capacity=1B/s,nodes=2@0.1B/s", &[(0, 2, 100)]);
         assert!(slow.plan.congestion_seconds <= 100.0, "{}", slow.plan.congestion_seconds);
         let net = Network::from_spec("fattree:2x2:1x2,rails=2").unwrap();
-        assert!(assign(&Problem::new(&net, &demands(&[(0, 2, 1)]), None).unwrap(), 0.0, 0.0).unwrap().is_none());
+        assert!(moved(&Problem::new(&net, &demands(&[(0, 2, 1)]), None).unwrap(), 0.0, 0.0).unwrap().is_none());
     }
 
     proptest! {
@@ -324,10 +340,15 @@ mod tests {
             of.dedup_by_key(|d| (d.0, d.1));
             let demands = demands(&of);
             let problem = Problem::new(&net, &demands, None).unwrap();
-            let found = assign(&problem, 0.0, 0.0).unwrap().unwrap();
-            let bound = found.bound.clone().unwrap();
+            let mut found = moved(&problem, 0.0, 0.0).unwrap().unwrap();
+            let bound = found.bound.clone();
+            let direct = Direct.assign(&problem).unwrap();
+            let mut all = direct.clone();
+            found.swap(&mut all.shares);
             let nodes = Nodes::new(&net, &demands).unwrap();
-            let plan = pipeline::finish(&problem, "adapters", found).unwrap();
+            let plan = pipeline::finish(&problem, "adapters", all.clone()).unwrap();
+            found.swap(&mut all.shares);
+            prop_assert_eq!(&all.shares, &direct.shares, "undone");
             let load = plan.link_load(&net).unwrap();
             for (link, &bytes) in net.links().iter().zip(&load.bytes) {
                 let of_memory = net.name(link.from).starts_with('m') || net.name(link.to).starts_with('m');

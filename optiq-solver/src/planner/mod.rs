@@ -8,9 +8,9 @@
 //! | `lp` | the least congestion that the candidates allow, by linear programming | thesis 5.4 |
 //! | [`optimal`] | the least congestion over every routing, by path equilibration, pricing and proof | Jayakrishnan et al. 1994; Ford and Fulkerson 1958; docs/decisions/010 |
 //!
-//! [`adapters`] is no planner of its own: `optimal` asks it first where hosts are the adapters of nodes.
+//! `adapters` is no planner of its own: `optimal` asks it first where hosts are the adapters of nodes.
 
-pub mod adapters;
+mod adapters;
 pub mod direct;
 mod equilibrium;
 pub mod heu1;

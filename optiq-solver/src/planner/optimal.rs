@@ -10,7 +10,7 @@
 //!    network with switches, where software chooses hosts and not links, the paths to add are chains of legs, and the
 //!    prices prove a second bound, on everything that software can do (module `leg_pricing`).
 //!
-//! Where hosts are the adapters of nodes there is a closed form (module [`crate::planner::adapters`]); the search begins only if what it
+//! Where hosts are the adapters of nodes there is a closed form (module `adapters`); the search begins only if what it
 //! finds is not within gap and slack of the bound.
 //!
 //! That ends when congestion and bound, whether of a cut ([`crate::bound`]) or of prices, are within the gap; when there
@@ -118,20 +118,22 @@ impl Planner for Optimal {
         }
         let cut = lower_bound(problem.net(), demands)?;
         let routing = Instant::now();
-        let direct = Direct.assign(problem)?;
+        let mut direct = Direct.assign(problem)?;
         let direct_seconds = congestion(problem, &direct);
         if problem.base().is_none() && direct_seconds <= cut.seconds * (1.0 + self.slack) {
             log::debug!("optimal: the fabric's own routes are within the slack of {}", cut.binding);
             return Ok(Assignment { bound: Some(cut), ..direct });
         }
-        if let Some(found) = adapters::assign(problem, cut.seconds, self.slack)? {
-            let bound = found.bound.clone().filter(|bound| bound.seconds > cut.seconds).unwrap_or_else(|| cut.clone());
+        if let Some(mut moved) = adapters::moved(problem, cut.seconds, self.slack)? {
+            let bound = if moved.bound.seconds > cut.seconds { &moved.bound } else { &cut }.clone();
             // Quotas are rounded up to whole bytes.
             let byte = problem.net().unit_capacity().recip();
-            if congestion(problem, &found) <= bound.seconds * (1.0 + self.gap) * (1.0 + self.slack) + byte {
+            moved.swap(&mut direct.shares);
+            if congestion(problem, &direct) <= bound.seconds * (1.0 + self.gap) * (1.0 + self.slack) + byte {
                 log::debug!("optimal: the adapters of nodes in closed form, at {}", bound.binding);
-                return Ok(Assignment { bound: Some(bound), ..found });
+                return Ok(Assignment { bound: Some(bound), ..direct });
             }
+            moved.swap(&mut direct.shares);
         }
         // What follows goes through all flows about as often, however long that takes on this machine.
         let seconds_per_flow = routing.elapsed().as_secs_f64() / demands.len() as f64;
