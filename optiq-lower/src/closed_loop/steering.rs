@@ -179,8 +179,14 @@ impl Steering {
             .map(|(l, left)| left.map_or(l.share, |share| share.clamp(LEAST_SHARE, 1.0)))
             .collect();
         let fresh: Vec<bool> = left.iter().map(Option::is_some).collect();
-        let proposal = self.count(&proposals, &fresh, &fresh, now, loads)?;
-        Some(Proposal { all_free: proposal.shares.iter().all(|&share| share >= 1.0), ..proposal })
+        let mut proposal = self.count(&proposals, &fresh, &fresh, now, loads)?;
+        // A link that lacks less than a change would never be free by itself.
+        proposal.all_free = proposals.iter().all(|&share| share > 1.0 - CHANGE);
+        if proposal.all_free {
+            proposal.shares.fill(1.0);
+            self.proposed = Some(proposal.shares.clone());
+        }
+        Some(proposal)
     }
 
     /// Busy links of which no exchange says any more whether their load is still there: probes may ask. None while something is in doubt.
