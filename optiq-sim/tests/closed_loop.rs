@@ -38,6 +38,12 @@ fn ring() -> String {
     )
 }
 
+/// The fat tree of the study, with smaller messages.
+fn fat_tree() -> String {
+    let text = std::fs::read_to_string("../data/jobs/closed-loop-fattree.toml").unwrap();
+    text.replace("message=4MB", "message=1MB")
+}
+
 /// The slowest call of the second half of a phase. MPI may have a trial in it.
 fn settled(series: &LoopSeries, phase: usize) -> f64 {
     let (by_mpi, planned): (Vec<_>, Vec<_>) = series.phases[phase][CALLS / 2..].iter().partition(|call| call.by_mpi);
@@ -60,9 +66,7 @@ fn nothing_changes_without_a_load_and_any_number_of_threads_finds_the_same() {
 /// keeps it, and is back where it was when the load has ended.
 #[test]
 fn a_load_is_followed_on_a_fat_tree() {
-    let text = std::fs::read_to_string("../data/jobs/closed-loop-fattree.toml").unwrap();
-    let text = text.replace("message=4MB", "message=1MB");
-    with(&text, 1, |setting| {
+    with(&fat_tree(), 1, |setting| {
         let phases = [None, Some(1), None];
         let series = setting.follow(Source::LegTimes, &phases, CALLS).unwrap();
         let unaware = setting.fixed(Fixed::Unaware, &phases, 2).unwrap();
@@ -80,9 +84,7 @@ fn a_load_is_followed_on_a_fat_tree() {
 /// The same with port counters: one change of the plan finds what there is to find, since counters show the links that carry nothing of ours as well.
 #[test]
 fn port_counters_show_all_of_a_load() {
-    let text = std::fs::read_to_string("../data/jobs/closed-loop-fattree.toml").unwrap();
-    let text = text.replace("message=4MB", "message=1MB");
-    with(&text, 1, |setting| {
+    with(&fat_tree(), 1, |setting| {
         let phases = [None, Some(1), None];
         let series = setting.follow(Source::Counters, &phases, CALLS).unwrap();
         let [knows, unaware] = [Fixed::Knows, Fixed::Unaware].map(|side| setting.fixed(side, &phases, 2).unwrap());
@@ -107,8 +109,7 @@ fn port_counters_show_all_of_a_load() {
 /// messages as those of MPI, and the loop makes nothing of times that no fixed route explains.
 #[test]
 fn where_switches_choose_nothing_is_blamed() {
-    let text = std::fs::read_to_string("../data/jobs/closed-loop-fattree.toml").unwrap();
-    let text = text.replace("message=4MB", "message=1MB").replace("seed = 1", "seed = 3\nrouting = \"adaptive-up\"");
+    let text = fat_tree().replace("seed = 1", "seed = 3\nrouting = \"adaptive-up\"");
     with(&text, 1, |setting| {
         let phases = [None, Some(1)];
         let series = setting.follow(Source::LegTimes, &phases, CALLS).unwrap();
