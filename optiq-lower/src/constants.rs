@@ -221,6 +221,10 @@ constants! {
     pub const REPLAN_GAIN: f64 = 1.1, "1", "lower.replan_gain",
         Chosen { reason: "below it, what estimates are wrong by decides; not swept" };
 
+    /// Another plan that has no more congestion must have this many times fewer bytes on detours; larger keeps detours that are needless.
+    pub const REPLAN_DETOURS: f64 = 2.0, "1", "lower.replan_detours",
+        Chosen { reason: "where a load has moved, the plan for it had 4 times fewer; plans for one load as it varies differed 1.3 times (closed-loop-fattree, seed 2); not swept" };
+
     /// Where calls are long, ranks agree at least this often; larger notices large calls later.
     pub const MAXIMUM_SAMPLING_INTERVAL: f64 = 0.5, "s", "lower.maximum_sampling_interval",
         Chosen { reason: "a user does not notice half a second of unplanned calls; not swept" };

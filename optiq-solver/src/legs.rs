@@ -147,7 +147,9 @@ impl<'n> Cutter<'n> {
             let mut next = Vec::new();
             for &i in &frontier {
                 for j in (i + 1..=m).rev() {
-                    if from[j] == UNREACHED
+                    // The whole is no leg, as was found above.
+                    if (i, j) != (0, m)
+                        && from[j] == UNREACHED
                         && net.is_host(nodes[j])
                         && is_leg(net, nodes[i], nodes[j], &links[i..j], &mut self.route)
                     {

@@ -28,8 +28,14 @@ pub struct Reading {
 /// packets have less, which is an error of less than 5 % of our own share, a third of what changes anything ([`CHANGE`](crate::constants::CHANGE)).
 const FRAMED: f64 = 1514.0 / 1448.0;
 
+/// A list, of links by the names of their ends with the bytes that each has carried.
+pub fn list<'a>(seconds: f64, links: impl IntoIterator<Item = (&'a str, &'a str, u64)>) -> String {
+    let lines = links.into_iter().map(|(from, to, bytes)| format!("{from} {to} {bytes}\n"));
+    std::iter::once(format!("seconds {seconds:.6}\n")).chain(lines).collect()
+}
+
 impl Reading {
-    /// Reads a list.
+    /// Reads a [list].
     ///
     /// # Errors
     /// A sentence that names the line.

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::estimate::{Exchange, LegTime};
-use super::steering::{Steering, is_worth, left_of};
+use super::steering::{LinkUse, Steering, is_worth, left_of};
 use optiq_net::{LinkId, Network};
 use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_solver::{Demand, Plan, demands};
@@ -40,6 +40,7 @@ fn carried_out(network: &Network, plan: &Plan, left: &Network, mut noise: impl F
 fn series(pattern: &str, share_left: f64, seed: u64, noise_part: f64) -> Vec<Vec<f64>> {
     let network = Network::from_spec("torus:4x4,capacity=50Mbit/s").unwrap();
     let list = demands::parse(&format!("pattern:{pattern}"), &network, 1_000_000).unwrap();
+    let direct = network.route_load(list.iter().map(|d| (d.src, d.dst, d.bytes))).unwrap();
     let idle = planned(&network, &list);
     let load = idle.link_load(&network).unwrap();
     let mut order: Vec<usize> = (0..load.bytes.len()).collect();
@@ -76,7 +77,8 @@ fn series(pattern: &str, share_left: f64, seed: u64, noise_part: f64) -> Vec<Vec
             if let Some(proposal) = steering.observe(&network, &exchange, 0.0) {
                 let left = left_of(&network, &proposal.shares);
                 let better = planned(&left, &list);
-                if is_worth(proposal.before_seconds(&left), better.congestion_seconds) {
+                let planned = LinkUse::of(&better.link_load(&network).unwrap(), &direct, &left);
+                if is_worth(proposal.before(&direct, &left), planned) {
                     next = Some((better, 1));
                 } else {
                     steering.decline();

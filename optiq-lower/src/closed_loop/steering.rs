@@ -20,8 +20,8 @@
 use super::estimate::{EarlierExchanges, Estimate, Exchange, estimate};
 use super::quiet::Quiet;
 use crate::constants::{
-    ASK_AGAIN, CHANGE, CONFIRMATIONS, EFFICIENCY_DECAY, EVIDENCE, FREE, LEAST_SHARE, MOST_DOUBLINGS, REPLAN_GAIN, SOON,
-    STEP,
+    ASK_AGAIN, CHANGE, CONFIRMATIONS, EFFICIENCY_DECAY, EVIDENCE, FREE, LEAST_SHARE, MOST_DOUBLINGS, REPLAN_DETOURS,
+    REPLAN_GAIN, SOON, STEP,
 };
 use optiq_net::{LinkId, LinkLoad, Network};
 use optiq_solver::plan;
@@ -82,16 +82,38 @@ pub struct Proposal {
     pub all_free: bool,
 }
 
+/// What a plan asks of the links.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkUse {
+    /// Its link bound on what is left of the links, in seconds; infinite for what no plan serves.
+    pub congestion_seconds: f64,
+    /// The bytes on all links beyond those of the fabric's own routes: what is forwarded crosses more links.
+    pub detour_bytes: u64,
+}
+
+impl LinkUse {
+    /// Of a plan that loads the links of `left` so; `direct` are the loads by the fabric's own routes.
+    pub fn of(load: &LinkLoad, direct: &LinkLoad, left: &Network) -> Self {
+        let sum = |load: &LinkLoad| load.bytes.iter().sum::<u64>();
+        Self { congestion_seconds: plan::congestion(left, load), detour_bytes: sum(load).saturating_sub(sum(direct)) }
+    }
+
+    /// Of what no plan serves.
+    pub fn unplanned() -> Self {
+        Self { congestion_seconds: f64::INFINITY, detour_bytes: u64::MAX }
+    }
+}
+
 impl Proposal {
-    /// What another plan's link bound is to be [worth](is_worth) more than, in seconds: the link bound of the exchange as it went, on what is left of the links by
-    /// [`left_of`]. Infinite where counters show that no link is busy any more: the plan for that forwards least, which no link bound says.
-    pub fn before_seconds(&self, left: &Network) -> f64 {
+    /// What another plan is to be [worth](is_worth) more than: the exchange as it went, on what is left of the links by
+    /// [`left_of`]; `direct` as in [`LinkUse::of`]. Where counters show that no link is busy any more, any plan for that is.
+    pub fn before(&self, direct: &LinkLoad, left: &Network) -> LinkUse {
         if self.all_free {
-            return f64::INFINITY;
+            return LinkUse::unplanned();
         }
         let mut load = LinkLoad::empty(left);
         load.bytes.clone_from(&self.loads);
-        plan::congestion(left, &load)
+        LinkUse::of(&load, direct, left)
     }
 }
 
@@ -101,9 +123,13 @@ pub fn left_of(network: &Network, shares: &[f64]) -> Network {
     network.clone().with_measured_load(&used.collect::<Vec<f64>>(), LEAST_SHARE)
 }
 
-/// Whether a plan is enough better to take over: its link bound on what is left, beside that of the one that serves, both in seconds.
-pub fn is_worth(now_seconds: f64, planned_seconds: f64) -> bool {
-    now_seconds >= REPLAN_GAIN * planned_seconds
+/// Whether a plan is enough better than the one `before` it to take over: by its link bound, or, where that is not worse, by its detours. Forwarding takes
+/// time of which no link bound says anything: of hosts, and until the last chunk has come through all of its legs.
+pub fn is_worth(before: LinkUse, planned: LinkUse) -> bool {
+    before.congestion_seconds >= REPLAN_GAIN * planned.congestion_seconds
+        || before.congestion_seconds >= planned.congestion_seconds
+            && before.detour_bytes > planned.detour_bytes
+            && before.detour_bytes as f64 >= REPLAN_DETOURS * planned.detour_bytes as f64
 }
 
 fn stepped(share: f64) -> f64 {

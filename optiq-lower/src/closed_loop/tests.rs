@@ -3,9 +3,9 @@
 use super::counters::{Counting, Reading, perfquery_bytes};
 use super::estimate::{EarlierExchanges, Exchange, LegTime, estimate};
 use super::pace::Pace;
-use super::steering::{Proposal, Steering};
+use super::steering::{LinkUse, Proposal, Steering, is_worth};
 use crate::constants::LATE;
-use optiq_net::{LinkId, Network, NodeId};
+use optiq_net::{LinkId, LinkLoad, Network, NodeId};
 use proptest::prelude::*;
 use std::rc::Rc;
 
@@ -329,10 +329,34 @@ fn when_counters_show_no_load_all_links_are_free() {
     };
     assert_eq!(look([0.25, 0.84]), (None, 0));
     let (found, busy) = look([0.25, 0.84]);
-    assert!(found.is_some_and(|found| !found.all_free && found.before_seconds(&network) == 0.0) && busy == 2);
+    let nothing = LinkUse { congestion_seconds: 0.0, detour_bytes: 0 };
+    let empty = LinkLoad::empty(&network);
+    assert!(found.is_some_and(|found| !found.all_free && found.before(&empty, &network) == nothing) && busy == 2);
     assert_eq!(look([1.0, 0.97]), (None, 2));
     let (found, busy) = look([1.0, 0.97]);
-    assert!(found.is_some_and(|found| found.all_free && found.before_seconds(&network) == f64::INFINITY) && busy == 0);
+    assert!(
+        found.is_some_and(|found| found.all_free && found.before(&empty, &network) == LinkUse::unplanned())
+            && busy == 0
+    );
+}
+
+/// By hand: a tenth less congestion, or as little and half the detours; never more congestion.
+#[test]
+fn what_is_worth_to_take_over() {
+    let of = |congestion_seconds, detour_bytes| LinkUse { congestion_seconds, detour_bytes };
+    let before = of(1.1, 1100);
+    for (planned, expected) in [
+        (of(1.0, 5000), true),
+        (of(1.01, 1100), false),
+        (of(1.1, 550), true),
+        (of(1.1, 551), false),
+        (of(1.11, 10), false),
+        (LinkUse::unplanned(), false),
+    ] {
+        assert_eq!(is_worth(before, planned), expected, "{planned:?}");
+    }
+    assert!(is_worth(LinkUse::unplanned(), of(9.0, 9000)));
+    assert!(!is_worth(of(1.0, 0), of(1.0, 0)), "nothing to gain");
 }
 
 #[test]

@@ -465,7 +465,7 @@ impl Following<'_> {
             let started = Instant::now();
             let plan = self.setting.plan(Some(&left))?;
             self.planning_seconds.push(started.elapsed().as_secs_f64());
-            if is_worth(proposal.before_seconds(&left), plan.bounds.planned) {
+            if is_worth(proposal.before(&plan.direct, &left), plan.links) {
                 self.next = Some((plan, CALLS_OF_PLANNING));
             } else {
                 self.steering.decline();

@@ -69,10 +69,10 @@ struct Printed {
 /// Variables of a side's runs.
 fn environment(side: Side) -> &'static [&'static str] {
     match side {
-        Side::Mpi | Side::Unaware | Side::Knows | Side::Counters => &[],
         Side::MpiLinear => &["OMPI_MCA_coll_tuned_use_dynamic_rules=1", "OMPI_MCA_coll_tuned_alltoallv_algorithm=1"],
         Side::MpiPairwise => &["OMPI_MCA_coll_tuned_use_dynamic_rules=1", "OMPI_MCA_coll_tuned_alltoallv_algorithm=2"],
         Side::Loop => &["OPTIQ_BACKGROUND=measure"],
+        _ => &[],
     }
 }
 

@@ -1,7 +1,9 @@
 //! What all ranks must know before a call: one reduction.
 
+use super::fast_path::LargeCalls;
 use super::load::News;
 use super::plans::{Key, Measured};
+use super::setup::Fabric;
 use super::state::Session;
 use crate::blocks::Blocks;
 use crate::error::Error;
@@ -83,9 +85,8 @@ impl Session {
         let bytes = bytes.saturating_mul(ranks_here as u64).min(i64::MAX as u64) as i64;
         let now = Instant::now();
         let passed = now.duration_since(self.agreed_at.replace(now)).as_secs_f64();
-        let (calls, misprediction) = self.fast_path.take();
+        let (calls, large) = self.fast_path.take();
         let per_call = nanos(passed / (f64::from(calls) + 1.0));
-        let misprediction = i64::from(misprediction);
         let measured = self.measured.take();
         let took = measured.as_ref().map_or(UNMEASURED, |m| nanos(m.seconds));
         let servable = i64::from(offer.blocks.is_some());
@@ -99,7 +100,7 @@ impl Session {
             countable,
             -bytes,
             -per_call,
-            -misprediction,
+            large.word(),
             -took,
             news,
             -by_mpi,
@@ -119,11 +120,15 @@ impl Session {
         } else {
             self.reduction.reduce(&self.comm, &mut record)?;
         }
-        let [status, servable, countable, bytes, per_call, misprediction, took, news, by_mpi, combined, ..] =
-            record.minima;
+        let [status, servable, countable, bytes, per_call, large, took, news, by_mpi, combined, ..] = record.minima;
         let [.., least_class, greatest_class, partners, largest] = record.minima;
         self.combining.borrow_mut().calls.learn([by_mpi, combined].map(|nanos| -nanos as f64 / 1e9));
-        let mut news = News::of_word(news);
+        let (large, mut news) = (LargeCalls::of_word(large), News::of_word(news));
+        if large != LargeCalls::None
+            && let Ok(Fabric { load: Some(load), .. }) = &self.fabric
+        {
+            load.passed_on(None);
+        }
         // If the call failed at one rank, it counts for none, or ranks would come to differ.
         if let Some(Measured { entry, side, .. }) = measured
             && -took < UNMEASURED
@@ -149,7 +154,7 @@ impl Session {
             message_bytes: -largest as u64,
             news,
             seconds_per_call: -per_call as f64 / 1e9,
-            misprediction: misprediction < 0,
+            misprediction: large == LargeCalls::Mispredicted,
         })
     }
 

@@ -95,11 +95,13 @@ impl Session {
             },
         };
         let Some(side) = side else {
-            if let Some(load) = &fabric.load {
-                load.passed_on();
-            }
+            let start = Instant::now();
             // SAFETY: passed on.
-            return unsafe { self.agreed_small_call(arguments, Arc::clone(&entry.decision)) };
+            let outcome = unsafe { self.agreed_small_call(arguments, Arc::clone(&entry.decision)) };
+            if let Some(load) = &fabric.load {
+                load.passed_on(Some(start.elapsed().as_secs_f64()));
+            }
+            return outcome;
         };
         let start = Instant::now();
         let outcome = match schedule {

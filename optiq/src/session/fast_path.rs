@@ -6,7 +6,33 @@
 
 use optiq_transport::mpi::{element_bytes, ffi, handle_bits};
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// Large calls without an agreement, of which ranks tell each other in the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum LargeCalls {
+    /// None.
+    None,
+    /// Only such as are known to go to plain MPI anyway.
+    Known,
+    /// Another one, which planned paths might have served.
+    Mispredicted,
+}
+
+impl LargeCalls {
+    /// As the minimum over all ranks carries the greatest.
+    pub(super) fn word(self) -> i64 {
+        -(self as i64)
+    }
+
+    pub(super) fn of_word(word: i64) -> Self {
+        match word {
+            0.. => Self::None,
+            -1 => Self::Known,
+            _ => Self::Mispredicted,
+        }
+    }
+}
 
 /// See the top of the file.
 #[derive(Debug)]
@@ -19,9 +45,9 @@ pub(crate) struct FastPath {
     watched: AtomicU64,
     /// Calls since the last agreement.
     passed: AtomicU32,
-    /// One of them moved `misprediction_bytes` or more at this rank, and was not known to go to plain MPI anyway.
-    misprediction: AtomicBool,
-    misprediction_bytes: u64,
+    /// [`LargeCalls`] among them: of `large_bytes` or more at this rank.
+    large: AtomicU8,
+    large_bytes: u64,
     /// The last call took the fast path.
     last: AtomicBool,
     /// An exchange was started since all were last completed.
@@ -41,14 +67,14 @@ unsafe impl Sync for FastPath {}
 
 impl FastPath {
     /// For a private communicator.
-    pub(super) fn new(comm: ffi::MPI_Comm, ranks: usize, always: bool, misprediction_bytes: u64) -> Self {
+    pub(super) fn new(comm: ffi::MPI_Comm, ranks: usize, always: bool, large_bytes: u64) -> Self {
         Self {
             always,
             calls: AtomicU64::new(0),
             watched: AtomicU64::new(0),
             passed: AtomicU32::new(0),
-            misprediction: AtomicBool::new(false),
-            misprediction_bytes,
+            large: AtomicU8::new(LargeCalls::None as u8),
+            large_bytes,
             last: AtomicBool::new(false),
             started: AtomicBool::new(false),
             comm,
@@ -66,8 +92,9 @@ impl FastPath {
             if calls == 0 {
                 return false;
             }
-            if bytes >= self.misprediction_bytes && !self.misprediction.load(Relaxed) {
-                self.misprediction.store(!known_fallback(), Relaxed);
+            if bytes >= self.large_bytes && self.large.load(Relaxed) < LargeCalls::Mispredicted as u8 {
+                let large = if known_fallback() { LargeCalls::Known } else { LargeCalls::Mispredicted };
+                self.large.store(large as u8, Relaxed);
             }
             self.calls.store(calls - 1, Relaxed);
             self.passed.store(self.passed.load(Relaxed).wrapping_add(1), Relaxed);
@@ -183,9 +210,10 @@ impl FastPath {
         self.last.store(false, Relaxed);
     }
 
-    /// Calls since the last agreement, and whether one was a misprediction; both start anew.
-    pub(super) fn take(&self) -> (u32, bool) {
-        (self.passed.swap(0, Relaxed), self.misprediction.swap(false, Relaxed))
+    /// Calls since the last agreement, and the large ones among them; both start anew.
+    pub(super) fn take(&self) -> (u32, LargeCalls) {
+        let large = LargeCalls::of_word(-i64::from(self.large.swap(LargeCalls::None as u8, Relaxed)));
+        (self.passed.swap(0, Relaxed), large)
     }
 
     /// The next `calls` calls take the fast path, of which the first `watched` ask the session.
@@ -210,11 +238,15 @@ mod tests {
         assert!(!q.skips(1, || false));
         q.allow(3, 1);
         assert!(q.skips(999, || unreachable!()) && q.was_last() && q.is_watched());
+        assert_eq!(q.take(), (1, LargeCalls::None));
         assert!(q.skips(1000, || true) && !q.is_watched());
-        assert_eq!(q.take(), (2, false));
+        assert_eq!(q.take(), (1, LargeCalls::Known));
         assert!(q.skips(1000, || false));
         assert!(!q.skips(1, || false));
-        assert_eq!(q.take(), (1, true));
+        assert_eq!(q.take(), (1, LargeCalls::Mispredicted));
+        for large in [LargeCalls::None, LargeCalls::Known, LargeCalls::Mispredicted] {
+            assert_eq!(LargeCalls::of_word(large.word()), large);
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@
 
 use super::link_probes::{LinkProbe, ProbePace, choose};
 use super::pair_rates::pair_rates;
-use super::planning::{Planned, Planning};
+use super::planning::{Planned, Planning, direct_load};
 use super::plans::{Cause, Entry, Key};
 use crate::busy_links::{self, BusyLink};
 use crate::config::Config;
@@ -24,11 +24,11 @@ use crate::logger;
 use optiq_lower::closed_loop::counters::{Counting, Reading};
 use optiq_lower::closed_loop::estimate::{Exchange, LegTime as HostLegTime};
 use optiq_lower::closed_loop::pace::Pace;
-use optiq_lower::closed_loop::steering::{self, Busy, Proposal, Steering};
+use optiq_lower::closed_loop::steering::{self, Busy, LinkUse, Proposal, Steering};
 use optiq_lower::constants::{CONFIRMATIONS, LATE, LEAST_SHARE, LINK_PROBE_SECONDS};
 use optiq_lower::placement::Placement;
 use optiq_lower::trials::Side;
-use optiq_net::{Background, LinkId, Network, text_file};
+use optiq_net::{Background, LinkId, LinkLoad, Network, text_file};
 use optiq_solver::Demand;
 use optiq_transport::mpi::Communicator;
 use optiq_transport::{LegTime, Rank};
@@ -123,8 +123,8 @@ struct Root {
 
 struct Making {
     thread: JoinHandle<Result<Planned, Error>>,
-    /// The link bound of the plan that serves, on the network that is left.
-    before_seconds: f64,
+    /// What the plan that serves asks of the network that is left.
+    before: LinkUse,
     network: Arc<Network>,
     shares: Vec<f64>,
     key: Key,
@@ -141,6 +141,8 @@ struct Made {
 struct CounterFile {
     path: PathBuf,
     counting: Counting,
+    /// When the last call was over.
+    ended: f64,
     /// Of demand sets whose plan was looked at and still serves: the bytes by link, the latest first.
     loads: VecDeque<(Key, Rc<[u64]>)>,
 }
@@ -162,6 +164,7 @@ impl LoadFollower {
         let counters = config.counters.as_ref().map(|path| CounterFile {
             path: PathBuf::from(path),
             counting: Counting::default(),
+            ended: seconds_of(SystemTime::now()),
             loads: VecDeque::new(),
         });
         let root = Root {
@@ -222,17 +225,17 @@ impl LoadFollower {
             let root = &mut *root.borrow_mut();
             root.seconds = None;
             if let Some(counters) = &mut root.counters {
-                counters.served(planned.then_some(key), seconds);
+                counters.served(planned.then_some(key), Some(seconds));
             }
         }
     }
 
-    /// Plain MPI has served a large call, over links that are not known.
-    pub(super) fn passed_on(&self) {
+    /// Plain MPI has served large calls, over links that are not known: one that took this long, or any number since the call before.
+    pub(super) fn passed_on(&self, seconds: Option<f64>) {
         if let Some(root) = &self.root
             && let Some(counters) = &mut root.borrow_mut().counters
         {
-            counters.served(None, 0.0);
+            counters.served(None, seconds);
         }
     }
 
@@ -456,15 +459,15 @@ impl Root {
     /// Sees whether the thread has made a plan, and whether it is worth to take over.
     fn collect(&mut self) {
         let Some(making) = self.making.take_if(|making| making.thread.is_finished()) else { return };
-        let Making { thread, before_seconds, network, shares, key } = making;
+        let Making { thread, before, network, shares, key } = making;
         match thread.join() {
-            Ok(Ok(planned)) if steering::is_worth(before_seconds, planned.congestion_seconds) => {
+            Ok(Ok(planned)) if steering::is_worth(before, planned.links) => {
                 self.made = Some(Made { network, shares, key, bytes: planned.bytes });
             }
             Ok(Ok(planned)) => {
-                let after = planned.congestion_seconds;
+                let (before, after) = (before.congestion_seconds, planned.links.congestion_seconds);
                 log::debug!(
-                    "another plan would take {after:.6} s in place of {before_seconds:.6} s on what is left; the old one stays"
+                    "another plan would take {after:.6} s in place of {before:.6} s on what is left; the old one stays"
                 );
                 self.steering.decline();
             }
@@ -481,11 +484,13 @@ impl Root {
 }
 
 impl CounterFile {
-    /// A call is over after so many seconds, on planned paths if it has a key.
-    fn served(&mut self, key: Option<Key>, seconds: f64) {
+    /// A call is over after so many seconds, or some have been since the last one; on planned paths if it has a key.
+    fn served(&mut self, key: Option<Key>, seconds: Option<f64>) {
         let known = key.and_then(|key| self.loads.iter().find(|(of, _)| *of == key));
         let ended = seconds_of(SystemTime::now());
-        self.counting.sent(known.map(|(_, loads)| loads), ended - seconds, ended);
+        let began = seconds.map_or(self.ended, |seconds| ended - seconds);
+        self.counting.sent(known.map(|(_, loads)| loads), began, ended);
+        self.ended = ended;
     }
 
     /// What a call of this key sends over each link.
@@ -526,14 +531,15 @@ fn seconds_of(time: SystemTime) -> f64 {
 impl Root {
     /// Has a thread make a plan.
     fn make(&mut self, planning: Planning, proposal: Proposal, last: &PlannedCall) {
-        let before_seconds = proposal.before_seconds(&planning.network);
-        let shares = proposal.shares;
-        let network = Arc::clone(&planning.network);
         let demands: Vec<Demand> = last.entry.demands.clone();
+        let network = Arc::clone(&planning.network);
+        let direct = direct_load(&network, &demands).unwrap_or_else(|_| LinkLoad::empty(&network));
+        let before = proposal.before(&direct, &network);
+        let shares = proposal.shares;
         let key = last.key;
         let run = move || planning.run(&demands, &Cause::Repeated);
         match std::thread::Builder::new().name("optiq-plan".into()).spawn(run) {
-            Ok(thread) => self.making = Some(Making { thread, before_seconds, network, shares, key }),
+            Ok(thread) => self.making = Some(Making { thread, before, network, shares, key }),
             Err(error) => {
                 log::warn!("no thread to plan on: {error}; the old plan stays");
                 self.steering.decline();

@@ -7,8 +7,8 @@ use crate::output::{self, Schema};
 use clap::Args;
 use optiq_files::output as files;
 use optiq_lab::{Lab, LabLink, LinkRate, LoadFlow};
+use optiq_lower::closed_loop::counters;
 use serde::Serialize;
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -124,10 +124,7 @@ fn read(lab: &Lab, began: Instant) -> Result<(Vec<CounterDocument>, String), Fai
         dropped_packets: traffic.dropped,
     };
     let links: Vec<CounterDocument> = status.links.iter().zip(&counted).map(document).collect();
-    let mut text = format!("seconds {:.6}\n", began.elapsed().as_secs_f64());
-    for link in &links {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{} {} {}", link.from, link.to, link.bytes);
-    }
+    let listed = links.iter().map(|link| (link.from.as_str(), link.to.as_str(), link.bytes));
+    let text = counters::list(began.elapsed().as_secs_f64(), listed);
     Ok((links, text))
 }

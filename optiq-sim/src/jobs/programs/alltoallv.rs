@@ -13,11 +13,12 @@ use crate::workload::goal::replay::Replay;
 use crate::workload::goal::schedule::Goal;
 use crate::workload::report::ClassArrivals;
 use crate::workload::report::{Report, SharedReport};
+use optiq_lower::closed_loop::steering::LinkUse;
 use optiq_lower::lower;
 use optiq_lower::placement::{Placement, PlacementRule};
 use optiq_lower::ports::PortLoads;
 use optiq_lower::trials::{LinkBounds, Side};
-use optiq_net::{Network, NodeId};
+use optiq_net::{LinkLoad, Network, NodeId};
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::{self, PlanOptions, Planned};
 use optiq_transport::{FlowControl, Path, QueueOrder, Rank, Schedule, ScheduleOptions};
@@ -48,6 +49,10 @@ pub(in crate::jobs) struct PlannedExchange {
     executor: Executor,
     /// The plan's link bounds on the network as its planner saw it.
     pub(in crate::jobs) bounds: LinkBounds,
+    /// What it asks of the links of that network.
+    pub(in crate::jobs) links: LinkUse,
+    /// What the fabric's own routes do.
+    pub(in crate::jobs) direct: LinkLoad,
     /// Who serves it first in a session.
     pub(in crate::jobs) first: Side,
 }
@@ -108,13 +113,15 @@ pub(in crate::jobs) fn plan(
     let schedule = ScheduleOptions::default();
     let lowered = lower_planned((seen, model), executor, (&placement, messages), &planned, schedule)?;
     let bounds = LinkBounds::of(&planned.plan);
+    let direct = network.route_load(planned.plan.demands.iter().map(|d| (d.src, d.dst, d.bytes)))?;
+    let links = LinkUse::of(&planned.plan.link_load(seen)?, &direct, seen);
     let forwards = bounds.planned < bounds.direct;
     let of_direct = || {
         let kind = PortLoads::new(&planned.plan.demands).kind();
         Side::first_of_direct(kind, FlowControl::default(), network.routing().is_adaptive())
     };
     let first = if forwards { Side::PLANNED } else { of_direct() };
-    Ok(PlannedExchange { paths: lowered.paths, options: lowered.options, executor, bounds, first })
+    Ok(PlannedExchange { paths: lowered.paths, options: lowered.options, executor, bounds, links, direct, first })
 }
 
 impl PlannedExchange {
