@@ -10,11 +10,15 @@
 //! ```
 //!
 //! is a lower bound on congestion (the cut around a node, Ford and Fulkerson 1956). It is reached: by which adapter a byte leaves
-//! its node, and by which it enters the other one, are two choices of which neither limits the other. Each adapter keeps its own
-//! bytes up to its *quota* `T c_a`, and what is beyond moves through memory to adapters below theirs; they have room for it, because
-//! the quotas of a node sum to at least `S_n`. No plan of that congestion moves fewer bytes: every adapter must get rid of what is
+//! its node, and by which it enters the other one, are two choices of which neither limits the other. With the *level* of a node,
+//! `t_n = S_n / (sum of c_a)` on the one side and `R_n / (sum of c_a)` on the other, each adapter keeps its own
+//! bytes up to its *quota* `t_n c_a`, and what is beyond moves through memory to adapters below theirs; they have room for it, because
+//! the quotas of a node sum to at least `S_n`. No plan in which all adapters of a node are as busy moves fewer bytes: every adapter must get rid of what is
 //! beyond its quota, once. NIMBLE (arXiv 2604.00317) approaches the same optimum by multiplicative weights, without a proof of how
 //! near it is.
+//!
+//! Quotas of `T c_a` would do for the bound and move less still; but then adapters of many nodes are as busy as the fullest node's, and messages between two
+//! such wait for each other (`docs/results/adapters.md`).
 //!
 //! An adapter gives away its largest messages first, so that few are split: at each side of a node at most (adapters - 1) are.
 //! What leaves by another adapter comes first in a message, and what enters by another one last, so that few bytes are forwarded twice.
@@ -27,6 +31,7 @@ use crate::demands::Demand;
 use crate::error::PlanError;
 use crate::problem::{Problem, Share};
 use optiq_net::{LinkId, Network, NodeId, Shape};
+use std::ops::Range;
 
 /// One side of all nodes: bytes that leave, or bytes that enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,21 +84,20 @@ impl Moved {
     }
 }
 
-/// The plan of the module's head, with the bound that it proves; its congestion may be `slack` above the larger of that and
-/// `at_least`, another bound, where that saves bytes through memory. `None` if the network has no nodes of several adapters, if a
+/// The plan of the module's head, with the bound that it proves; adapters may have `slack` more than their quotas
+/// where that saves bytes through memory. `None` if the network has no nodes of several adapters, if a
 /// host has several links to switches or cannot forward, or if more urgent demands are on the links already.
 ///
 /// # Errors
 /// [`PlanError`] if the fabric has no route for a leg.
-pub(crate) fn moved(problem: &Problem, at_least: f64, slack: f64) -> Result<Option<Moved>, PlanError> {
+pub(crate) fn moved(problem: &Problem, slack: f64) -> Result<Option<Moved>, PlanError> {
     let all_forward =
         problem.forwarders().is_none_or(|allowed| allowed.len() >= problem.net().hosts() && !allowed.contains(&false));
     let nodes =
         if all_forward && problem.base().is_none() { Nodes::new(problem.net(), problem.demands()) } else { None };
     let Some(nodes) = nodes else { return Ok(None) };
     let bound = nodes.bound();
-    let limit = bound.seconds.max(at_least) * (1.0 + slack);
-    let [out, into] = [Side::Out, Side::In].map(|side| nodes.balance(side, limit));
+    let [out, into] = [Side::Out, Side::In].map(|side| nodes.balance(side, slack));
     let mut shares = Vec::new();
     for (i, ((demand, out), into)) in nodes.demands.iter().zip(out).zip(into).enumerate() {
         if !(out.is_empty() && into.is_empty()) {
@@ -135,15 +139,20 @@ impl<'a> Nodes<'a> {
         self.node(demand.src) != self.node(demand.dst)
     }
 
-    /// The largest of all nodes' totals over their capacities; the first of equals.
+    /// The seconds that the bytes of a node's hosts take over all of its adapters.
+    fn level(&self, side: Side, hosts: Range<usize>) -> f64 {
+        let bytes: u64 = self.load[side as usize][hosts.clone()].iter().sum();
+        let capacity: f64 = self.capacity[side as usize][hosts].iter().sum();
+        bytes as f64 / capacity
+    }
+
+    /// The largest of all nodes' levels; the first of equals.
     fn bound(&self) -> Bound {
         let mut best = Bound { seconds: 0.0, binding: String::new() };
         for node in 0..self.net.hosts() / self.size {
             let of = node * self.size..(node + 1) * self.size;
             for side in [Side::Out, Side::In] {
-                let bytes: u64 = self.load[side as usize][of.clone()].iter().sum();
-                let capacity: f64 = self.capacity[side as usize][of.clone()].iter().sum();
-                let seconds = bytes as f64 / capacity;
+                let seconds = self.level(side, of.clone());
                 if seconds > best.seconds {
                     let verb = if side == Side::Out { "leave" } else { "enter" };
                     let names = [of.start, of.end - 1].map(|host| self.net.name(NodeId(host as u32)).to_owned());
@@ -159,10 +168,12 @@ impl<'a> Nodes<'a> {
     }
 
     /// Per demand, the parts that take other adapters than their own on one side, in the order in which they were taken.
-    fn balance(&self, side: Side, limit: f64) -> Vec<Vec<Part>> {
+    fn balance(&self, side: Side, slack: f64) -> Vec<Vec<Part>> {
         let mut parts: Vec<Vec<Part>> = vec![Vec::new(); self.demands.len()];
         let (load, capacity) = (&self.load[side as usize], &self.capacity[side as usize]);
-        let quota = |host: usize| (limit * capacity[host]).ceil() as u64;
+        let nodes = (0..self.net.hosts()).step_by(self.size);
+        let level: Vec<f64> = nodes.map(|first| self.level(side, first..first + self.size) * (1.0 + slack)).collect();
+        let quota = |host: usize| (level[host / self.size] * capacity[host]).ceil() as u64;
         // Demands between nodes of adapters that have too much.
         let mut of_adapter: Vec<Vec<usize>> = vec![Vec::new(); self.net.hosts()];
         for (i, d) in self.demands.iter().enumerate() {
@@ -300,6 +311,18 @@ mod tests {
     }
 
     #[test]
+    fn each_node_has_its_own_level() {
+        // By hand, four adapters of 1 B/s: node 0 sends 200 by adapter 0, and node 1 sends 60 by adapter 2. Halves move on all sides, though node 1 would be in time.
+        let planned = plan("star:6,capacity=1B/s,nodes=2@100B/s", &[(0, 4, 200), (2, 5, 60)]);
+        assert_eq!((planned.plan.congestion_seconds, planned.plan.bound_seconds), (130.0, 130.0));
+        let by = |stop: u32| -> u64 {
+            let flows = planned.plan.flows.iter().flatten();
+            flows.filter(|f| f.stops[1..f.stops.len() - 1].contains(&NodeId(stop))).map(|f| f.bytes).sum()
+        };
+        assert_eq!([1, 3].map(by), [100, 30]);
+    }
+
+    #[test]
     fn slack_saves_copies() {
         // 101 and 99 bytes: within 1 % of the bound nothing moves.
         let net = Network::from_spec(PAIR).unwrap();
@@ -319,7 +342,7 @@ mod tests {
         let slow = plan("star:4,capacity=1B/s,nodes=2@0.1B/s", &[(0, 2, 100)]);
         assert!(slow.plan.congestion_seconds <= 100.0, "{}", slow.plan.congestion_seconds);
         let net = Network::from_spec("fattree:2x2:1x2,rails=2").unwrap();
-        assert!(moved(&Problem::new(&net, &demands(&[(0, 2, 1)]), None).unwrap(), 0.0, 0.0).unwrap().is_none());
+        assert!(moved(&Problem::new(&net, &demands(&[(0, 2, 1)]), None).unwrap(), 0.0).unwrap().is_none());
     }
 
     proptest! {
@@ -340,7 +363,7 @@ mod tests {
             of.dedup_by_key(|d| (d.0, d.1));
             let demands = demands(&of);
             let problem = Problem::new(&net, &demands, None).unwrap();
-            let mut found = moved(&problem, 0.0, 0.0).unwrap().unwrap();
+            let mut found = moved(&problem, 0.0).unwrap().unwrap();
             let bound = found.bound.clone();
             let direct = Direct.assign(&problem).unwrap();
             let mut all = direct.clone();
@@ -360,7 +383,10 @@ mod tests {
             let within: u64 = demands.iter().filter(|d| !nodes.between_nodes(d)).map(|d| d.bytes).sum();
             let beyond: u64 = [Side::Out, Side::In].into_iter().flat_map(|side| {
                 let (load, capacity) = (nodes.load[side as usize].clone(), nodes.capacity[side as usize].clone());
-                load.into_iter().zip(capacity).map(move |(load, c)| load.saturating_sub((bound.seconds * c).ceil() as u64))
+                let level: Vec<f64> = (0..net.hosts() / nodes.size).map(|node| nodes.level(side, node * nodes.size..(node + 1) * nodes.size)).collect();
+                let size = nodes.size;
+                load.into_iter().zip(capacity).enumerate()
+                    .map(move |(host, (load, c))| load.saturating_sub((level[host / size] * c).ceil() as u64))
             }).sum();
             prop_assert_eq!(through, within + beyond);
         }

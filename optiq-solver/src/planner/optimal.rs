@@ -124,7 +124,7 @@ impl Planner for Optimal {
             log::debug!("optimal: the fabric's own routes are within the slack of {}", cut.binding);
             return Ok(Assignment { bound: Some(cut), ..direct });
         }
-        if let Some(mut moved) = adapters::moved(problem, cut.seconds, self.slack)? {
+        if let Some(mut moved) = adapters::moved(problem, self.slack)? {
             let bound = if moved.bound.seconds > cut.seconds { &moved.bound } else { &cut }.clone();
             // Quotas are rounded up to whole bytes.
             let byte = problem.net().unit_capacity().recip();
