@@ -3,6 +3,7 @@
 use crate::circumstances::Circumstances;
 use crate::claims::page::ClaimContent;
 use crate::failure::Failure;
+use crate::studies::adapters::AdaptersContent;
 use crate::studies::baselines::BaselinesContent;
 use crate::studies::booksim::BooksimContent;
 use crate::studies::closed_loop::ClosedLoopContent;
@@ -90,6 +91,8 @@ pub enum StudyContent {
     RaceSmall(RaceContent),
     /// Direct messages on simulated fat trees.
     Scale(ScaleContent),
+    /// Nodes of several adapters, in labs and simulated.
+    Adapters(AdaptersContent),
     /// An exchange beside other jobs.
     Cures(CuresContent),
     /// Plans that follow the load of links.
@@ -180,6 +183,7 @@ impl StudyDocument {
             StudyContent::Race(c) => titled(RaceContent::TITLE, &about, &c.body()),
             StudyContent::RaceSmall(c) => titled(RaceContent::TITLE_SMALL, &about, &c.body()),
             StudyContent::Scale(c) => titled(ScaleContent::TITLE, &about, &c.body()),
+            StudyContent::Adapters(c) => titled(AdaptersContent::TITLE, &about, &c.body()),
             StudyContent::Cures(c) => titled(CuresContent::TITLE, &about, &c.body()),
             StudyContent::ClosedLoop(c) => titled(ClosedLoopContent::TITLE, &about, &c.body()),
             StudyContent::ClosedLoopSimulated(c) => titled(SimulatedLoopContent::TITLE, &about, &c.body()),
@@ -219,6 +223,7 @@ impl StudyDocument {
             StudyContent::Race(_) => RaceContent::TITLE.into(),
             StudyContent::RaceSmall(_) => RaceContent::TITLE_SMALL.into(),
             StudyContent::Scale(_) => ScaleContent::TITLE.into(),
+            StudyContent::Adapters(_) => AdaptersContent::TITLE.into(),
             StudyContent::Cures(_) => CuresContent::TITLE.into(),
             StudyContent::ClosedLoop(_) => ClosedLoopContent::TITLE.into(),
             StudyContent::ClosedLoopSimulated(_) => SimulatedLoopContent::TITLE.into(),

@@ -19,9 +19,9 @@ use optiq_studies::progress::Progress;
 use optiq_studies::readme;
 use optiq_studies::selection::Selection;
 use optiq_studies::studies::{
-    baselines as mpi_baselines, booksim, closed_loop, closed_loop_simulated, codes, congestion, cures, direct,
-    executor, io, lab, lab_jobs, mira, predictions, preload, profiler, profiles, programs, race, scale, simulator,
-    table_vii, whole_machine,
+    adapters, baselines as mpi_baselines, booksim, closed_loop, closed_loop_simulated, codes, congestion, cures,
+    direct, executor, io, lab, lab_jobs, mira, predictions, preload, profiler, profiles, programs, race, scale,
+    simulator, table_vii, whole_machine,
 };
 use optiq_studies::workspace::{self, Workspace};
 use std::fs;
@@ -112,6 +112,8 @@ enum Part {
     Simulator,
     /// Direct messages on simulated networks of up to 1,296 hosts; about twelve minutes
     Scale,
+    /// Nodes of several adapters, in labs and simulated, beside other ways to spread messages over them; about fifteen minutes
+    Adapters,
     /// An exchange beside other jobs, by MPI and by OPTIQ, simulated; minutes
     Cures,
     /// Plans that follow the load of links, in a lab; about ten minutes with --repetitions 1
@@ -148,7 +150,7 @@ struct ResultsArguments {
     /// Of the claims only this one; may be given more than once [default: all]
     #[arg(long, value_name = "ID")]
     claim: Vec<String>,
-    /// Of lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, simulator, scale, cures, closed-loop, closed-loop-simulated, congestion, executor and baselines only these cases: a group of data/cases.toml, or
+    /// Of lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, simulator, scale, adapters, cures, closed-loop, closed-loop-simulated, congestion, executor and baselines only these cases: a group of data/cases.toml, or
     /// another name that the study has, or several with commas between them; may be given more than once [default: all]
     #[arg(long, value_name = "NAMES", requires = "only")]
     cases: Vec<String>,
@@ -296,6 +298,7 @@ impl Part {
             Part::RaceSmall => "race with small messages in a lab",
             Part::Simulator => "simulate",
             Part::Scale => "simulate direct messages",
+            Part::Adapters => "spread messages over adapters",
             Part::Cures => "simulate an exchange beside other jobs",
             Part::ClosedLoop => "follow load in a lab",
             Part::ClosedLoopSimulated => "follow simulated load",
@@ -323,6 +326,7 @@ impl Part {
             Part::RaceSmall => Some(race::case_names(Platform::RaceSmall)?),
             Part::Simulator => Some(simulator::case_names()?),
             Part::Scale => Some(scale::case_names()?),
+            Part::Adapters => Some(adapters::case_names()?),
             Part::Cures => Some(cures::case_names()),
             Part::ClosedLoop => Some(closed_loop::case_names()),
             Part::ClosedLoopSimulated => Some(closed_loop_simulated::case_names()),
@@ -350,7 +354,7 @@ impl Part {
             Part::TableVii => StudyContent::TableVii(table_vii::run()?),
             Part::Lab => StudyContent::Lab(lab::run(workspace, repetitions, selection)?),
             Part::LabJobs => StudyContent::LabJobs(lab_jobs::run(workspace, repetitions, selection)?),
-            Part::Direct => StudyContent::Direct(direct::run(workspace, repetitions, selection)?),
+            Part::Direct => StudyContent::Direct(direct::run(workspace, Platform::Direct, repetitions, selection)?),
             Part::Profiles => StudyContent::Profiles(profiles::run(workspace, repetitions, selection)?),
             Part::Io => StudyContent::Io(io::run(workspace, repetitions, selection)?),
             Part::Preload => StudyContent::Preload(preload::run(workspace, repetitions, selection)?),
@@ -365,6 +369,7 @@ impl Part {
                 StudyContent::Simulator(simulator::run(workspace, &labs, profiles.as_ref(), selection)?)
             }
             Part::Scale => StudyContent::Scale(scale::run(workspace, selection)?),
+            Part::Adapters => StudyContent::Adapters(adapters::run(workspace, repetitions, selection)?),
             Part::Cures => StudyContent::Cures(cures::run(workspace, selection)?),
             Part::ClosedLoop => StudyContent::ClosedLoop(closed_loop::run(workspace, repetitions, selection)?),
             Part::ClosedLoopSimulated => {
@@ -381,6 +386,7 @@ impl Part {
             Part::Lab
             | Part::LabJobs
             | Part::Direct
+            | Part::Adapters
             | Part::Profiles
             | Part::Io
             | Part::Preload
@@ -402,7 +408,7 @@ impl Part {
 /// The parts that have names of cases, with these.
 fn case_names(parts: &[Part]) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let names = |part: &Part| {
-        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, race-small, simulator, scale, cures, closed-loop, closed-loop-simulated, congestion, executor and baselines; --only has another part";
+        let fitting = "--cases is for lab, lab-jobs, direct, profiles, io, preload, profiler, programs, race, race-small, simulator, scale, adapters, cures, closed-loop, closed-loop-simulated, congestion, executor and baselines; --only has another part";
         let names = part.case_names()?.ok_or_else(|| Failure::Input(fitting.into()))?;
         Ok((part.name(), names))
     };

@@ -50,6 +50,10 @@ pub enum Platform {
     Simulator,
     /// The same, for messages that go directly between many hosts.
     Scale,
+    /// A lab of nodes with several adapters.
+    Adapters,
+    /// The simulator, with many such nodes.
+    AdaptersSimulated,
 }
 
 /// Demands on a network.
@@ -225,7 +229,14 @@ mod tests {
 
     #[test]
     fn at_least_as_many_cases_are_held_out_and_none_is_both() {
-        for platform in [Platform::Lab, Platform::Direct, Platform::Simulator, Platform::Scale] {
+        for platform in [
+            Platform::Lab,
+            Platform::Direct,
+            Platform::Simulator,
+            Platform::Scale,
+            Platform::Adapters,
+            Platform::AdaptersSimulated,
+        ] {
             let training = kinds(CaseRole::Training, platform);
             let held_out = kinds(CaseRole::HeldOut, platform);
             assert!(held_out.len() >= training.len(), "{platform:?}: {} and {}", held_out.len(), training.len());
@@ -245,7 +256,8 @@ mod tests {
         let groups = groups().unwrap();
         let names: BTreeSet<&str> = groups.iter().map(|g| g.name.as_str()).collect();
         assert_eq!(names.len(), groups.len());
-        let in_labs = |g: &&CaseGroup| ![Platform::Simulator, Platform::Scale].contains(&g.platform);
+        let in_labs =
+            |g: &&CaseGroup| ![Platform::Simulator, Platform::Scale, Platform::AdaptersSimulated].contains(&g.platform);
         for group in groups.iter().filter(in_labs) {
             // Two processors cannot run more ranks than these as if each had one.
             let expected = if group.ranks_per_host == 1 { 16 } else { 64 / group.ranks_per_host as usize };

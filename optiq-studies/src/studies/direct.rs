@@ -51,12 +51,17 @@ pub fn case_names() -> Result<Vec<String>, Failure> {
     Ok(lab::groups_on(Platform::Direct)?.into_iter().map(|group| group.name).collect())
 }
 
-/// Measures the selected groups.
+/// Measures the selected groups of a platform in labs.
 ///
 /// # Errors
 /// [`Failure::Work`] if a lab cannot be brought up or a program in it fails.
-pub fn run(workspace: &Workspace, repetitions: u32, selection: &Selection) -> Result<DirectContent, Failure> {
-    let mut groups = lab::groups_on(Platform::Direct)?;
+pub fn run(
+    workspace: &Workspace,
+    platform: Platform,
+    repetitions: u32,
+    selection: &Selection,
+) -> Result<DirectContent, Failure> {
+    let mut groups = lab::groups_on(platform)?;
     groups.retain(|group| selection.includes(&group.name));
     let mut seen = BTreeSet::new();
     let cases = groups.iter().flat_map(|group| &group.cases);
@@ -93,7 +98,7 @@ fn measure(
 }
 
 /// A case with what stands beside it.
-struct Compared<'a> {
+pub(super) struct Compared<'a> {
     case: &'a BenchCase,
     pairwise_seconds: f64,
 }
@@ -103,8 +108,14 @@ impl Compared<'_> {
         self.case.mpi.median_seconds.min(self.pairwise_seconds)
     }
 
-    fn over_best(&self) -> f64 {
+    /// How many times as fast as the better of MPI's two.
+    pub(super) fn over_best(&self) -> f64 {
         self.best_mpi_seconds() / self.case.optiq.median_seconds
+    }
+
+    /// Of OPTIQ's own bound.
+    pub(super) fn share_of_bound(&self) -> f64 {
+        self.case.optiq.share_of_bound
     }
 
     fn row(&self) -> Vec<String> {
@@ -137,10 +148,15 @@ impl DirectContent {
     /// Of the page.
     pub const TITLE: &'static str = "Direct messages: OPTIQ beside MPI's algorithms where forwarding gains little";
 
+    /// Its held-out cases.
+    pub(super) fn held_out(&self) -> Vec<Compared<'_>> {
+        let held_out = self.benches.iter().filter(|bench| bench.role == CaseRole::HeldOut);
+        held_out.flat_map(|bench| bench.compared()).collect()
+    }
+
     /// What the README says of it; nothing without held-out cases.
     pub fn for_readers(&self, page: &str) -> Option<String> {
-        let held_out = self.benches.iter().filter(|bench| bench.role == CaseRole::HeldOut);
-        let cases: Vec<Compared<'_>> = held_out.flat_map(|bench| bench.compared()).collect();
+        let cases = self.held_out();
         let over_mpi: Vec<f64> = cases.iter().map(|c| c.case.ratio).collect();
         let over_best: Vec<f64> = cases.iter().map(Compared::over_best).collect();
         Some(format!(
@@ -165,6 +181,13 @@ impl DirectContent {
              of all, which is MPI's.\n",
             self.rate, self.repetitions
         );
+        page.push_str(&self.tables());
+        page
+    }
+
+    /// Held-out cases, then training cases, group by group.
+    pub(super) fn tables(&self) -> String {
+        let mut page = String::new();
         for (role, title) in [(CaseRole::HeldOut, "Held-out cases"), (CaseRole::Training, "Training cases")] {
             let benches: Vec<&DirectBench> = self.benches.iter().filter(|bench| bench.role == role).collect();
             let all: Vec<Compared<'_>> = benches.iter().flat_map(|bench| bench.compared()).collect();
@@ -188,7 +211,7 @@ impl DirectContent {
 /// Means and worst cases; `None` without cases.
 fn summary(cases: &[Compared<'_>]) -> Option<String> {
     let [share, mpi, over_mpi, over_best] = [
-        cases.iter().map(|c| c.case.optiq.share_of_bound).collect::<Vec<f64>>(),
+        cases.iter().map(Compared::share_of_bound).collect::<Vec<f64>>(),
         cases.iter().map(|c| c.case.mpi.share_of_bound).collect(),
         cases.iter().map(|c| c.case.ratio).collect(),
         cases.iter().map(Compared::over_best).collect(),

@@ -1,6 +1,8 @@
 //! What is measured beside the thesis's claims. Each study has its content, which documents keep, a function that runs it, and the
 //! body of its page.
 
+mod adapter_rivals;
+pub mod adapters;
 pub mod baselines;
 pub mod booksim;
 pub mod closed_loop;

@@ -31,7 +31,7 @@ use std::time::Instant;
 const MODEL: &str = "fattree-12.5";
 
 /// How packets find their way: as the fabric says, and adaptively where the network has several ways.
-fn routings(network: &Network) -> Vec<Policy> {
+pub(super) fn routings(network: &Network) -> Vec<Policy> {
     [Policy::Fabric].into_iter().chain(Policy::adaptive_of(network)).collect()
 }
 
