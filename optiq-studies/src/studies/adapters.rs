@@ -38,7 +38,7 @@ const TARGET_SHARE: f64 = 1.0 / 1.1;
 /// By which adapters messages travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Way {
+enum AdapterChoice {
     /// Their own, as MPI's linear algorithm sends them.
     MpiLinear,
     /// Their own, as MPI's pairwise algorithm does.
@@ -55,43 +55,43 @@ enum Way {
     Planned,
 }
 
-impl Way {
-    const ALL: [Way; 7] = [
-        Way::MpiLinear,
-        Way::MpiPairwise,
-        Way::Stages,
-        Way::RailMatched,
-        Way::LongestFirst,
-        Way::Weights,
-        Way::Planned,
+impl AdapterChoice {
+    const ALL: [AdapterChoice; 7] = [
+        AdapterChoice::MpiLinear,
+        AdapterChoice::MpiPairwise,
+        AdapterChoice::Stages,
+        AdapterChoice::RailMatched,
+        AdapterChoice::LongestFirst,
+        AdapterChoice::Weights,
+        AdapterChoice::Planned,
     ];
 
     fn name(self) -> &'static str {
         match self {
-            Way::MpiLinear => "own adapters, MPI linear",
-            Way::MpiPairwise => "own adapters, MPI pairwise",
-            Way::Stages => "own adapters, one-to-one stages",
-            Way::RailMatched => "rail-matched (PXN)",
-            Way::LongestFirst => "longest first",
-            Way::Weights => "multiplicative weights",
-            Way::Planned => "OPTIQ",
+            AdapterChoice::MpiLinear => "own adapters, MPI linear",
+            AdapterChoice::MpiPairwise => "own adapters, MPI pairwise",
+            AdapterChoice::Stages => "own adapters, one-to-one stages",
+            AdapterChoice::RailMatched => "rail-matched (PXN)",
+            AdapterChoice::LongestFirst => "longest first",
+            AdapterChoice::Weights => "multiplicative weights",
+            AdapterChoice::Planned => "OPTIQ",
         }
     }
 
     fn is_direct(self) -> bool {
-        matches!(self, Way::MpiLinear | Way::MpiPairwise | Way::Stages)
+        matches!(self, AdapterChoice::MpiLinear | AdapterChoice::MpiPairwise | AdapterChoice::Stages)
     }
 
     /// The plan that it carries out; `None` for MPI.
     fn plan(self, network: &Network, demands: &[Demand]) -> Result<Option<Planned>, Failure> {
         let by_planner = |planner| pipeline::run(network, demands, &with_planner(planner)).map_err(Failure::from);
         Ok(Some(match self {
-            Way::MpiLinear | Way::MpiPairwise => return Ok(None),
-            Way::Stages => by_planner(PlannerName::Direct)?,
-            Way::RailMatched => spread(network, demands, Spreading::RailMatched)?,
-            Way::LongestFirst => spread(network, demands, Spreading::LongestFirst)?,
-            Way::Weights => spread(network, demands, Spreading::Weights)?,
-            Way::Planned => by_planner(PlannerName::Optimal)?,
+            AdapterChoice::MpiLinear | AdapterChoice::MpiPairwise => return Ok(None),
+            AdapterChoice::Stages => by_planner(PlannerName::Direct)?,
+            AdapterChoice::RailMatched => spread(network, demands, Spreading::RailMatched)?,
+            AdapterChoice::LongestFirst => spread(network, demands, Spreading::LongestFirst)?,
+            AdapterChoice::Weights => spread(network, demands, Spreading::Weights)?,
+            AdapterChoice::Planned => by_planner(PlannerName::Optimal)?,
         }))
     }
 }
@@ -99,7 +99,7 @@ impl Way {
 /// One way, simulated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdapterRun {
-    way: Way,
+    choice: AdapterChoice,
     /// Of its paths.
     link_bound_seconds: f64,
     /// Through the memory of nodes; counted at every adapter that forwards.
@@ -160,7 +160,7 @@ fn simulate(workspace: &Workspace, case: MeasurementCase, role: CaseRole) -> Res
     let (network, demands) = case.read(&workspace.path(""))?;
     let demands = by_pair(demands);
     let bound_seconds = optiq_solver::bound::lower_bound(&network, &demands)?.seconds;
-    let runs = Way::ALL.map(|way| run_way(way, &network, &model, &demands));
+    let runs = AdapterChoice::ALL.map(|choice| run_choice(choice, &network, &model, &demands));
     Ok(AdapterCase {
         case,
         role,
@@ -171,16 +171,21 @@ fn simulate(workspace: &Workspace, case: MeasurementCase, role: CaseRole) -> Res
     })
 }
 
-fn run_way(way: Way, network: &Network, model: &Model, demands: &[Demand]) -> Result<AdapterRun, Failure> {
-    let planned = way.plan(network, demands)?;
+fn run_choice(
+    choice: AdapterChoice,
+    network: &Network,
+    model: &Model,
+    demands: &[Demand],
+) -> Result<AdapterRun, Failure> {
+    let planned = choice.plan(network, demands)?;
     let forwarded_bytes = planned.as_ref().map_or(0, |planned| planned.report.forwarded_bytes);
-    let executor = match way {
-        Way::Stages => Executor { direct_order: DirectOrder::Timetable, ..Executor::of(model) },
+    let executor = match choice {
+        AdapterChoice::Stages => Executor { direct_order: DirectOrder::Timetable, ..Executor::of(model) },
         _ => Executor::of(model),
     };
     let method = || match &planned {
         Some(planned) => TransferMethod::Planned(Box::new(planned.clone()), ScheduleOptions::default()),
-        None if way == Way::MpiPairwise => TransferMethod::Mpi(MpiAlgorithm::Pairwise),
+        None if choice == AdapterChoice::MpiPairwise => TransferMethod::Mpi(MpiAlgorithm::Pairwise),
         None => TransferMethod::Mpi(MpiAlgorithm::Linear),
     };
     let (mut link_bound_seconds, mut seconds) = (0.0, Vec::new());
@@ -190,7 +195,7 @@ fn run_way(way: Way, network: &Network, model: &Model, demands: &[Demand]) -> Re
         let found = prepared.simulate(&RunOptions { threads: 1, seed: 1, routing, ..RunOptions::default() })?;
         seconds.push((routing.to_string(), found.seconds()));
     }
-    Ok(AdapterRun { way, link_bound_seconds, forwarded_bytes, seconds })
+    Ok(AdapterRun { choice, link_bound_seconds, forwarded_bytes, seconds })
 }
 
 impl AdapterRun {
@@ -202,20 +207,20 @@ impl AdapterRun {
 
 impl AdapterCase {
     /// The fastest of some ways, each on its best routing.
-    fn best(&self, of: impl Fn(Way) -> bool) -> f64 {
-        self.runs.iter().filter(|run| of(run.way)).map(AdapterRun::best_seconds).fold(f64::INFINITY, f64::min)
+    fn best(&self, of: impl Fn(AdapterChoice) -> bool) -> f64 {
+        self.runs.iter().filter(|run| of(run.choice)).map(AdapterRun::best_seconds).fold(f64::INFINITY, f64::min)
     }
 
     fn optiq(&self) -> f64 {
-        self.best(|way| way == Way::Planned)
+        self.best(|choice| choice == AdapterChoice::Planned)
     }
 
     fn over_direct(&self) -> f64 {
-        self.best(Way::is_direct) / self.optiq()
+        self.best(AdapterChoice::is_direct) / self.optiq()
     }
 
     fn over_rivals(&self) -> f64 {
-        self.best(|way| way != Way::Planned) / self.optiq()
+        self.best(|choice| choice != AdapterChoice::Planned) / self.optiq()
     }
 
     fn table(&self) -> String {
@@ -223,10 +228,10 @@ impl AdapterCase {
         header.extend(self.runs.first().into_iter().flat_map(|run| &run.seconds).map(|run| run.0.as_str()));
         header.push("over own adapters");
         let mut table = TextTable::new(&header);
-        let direct = self.best(Way::is_direct);
+        let direct = self.best(AdapterChoice::is_direct);
         for run in &self.runs {
             let mut row = vec![
-                run.way.name().to_owned(),
+                run.choice.name().to_owned(),
                 format_bytes(run.forwarded_bytes),
                 format!(
                     "{} ({})",
@@ -324,8 +329,8 @@ mod tests {
 
     #[test]
     fn the_best_of_the_others_stands_beside_the_plan() {
-        let run = |(way, seconds): (Way, f64)| AdapterRun {
-            way,
+        let run = |(choice, seconds): (AdapterChoice, f64)| AdapterRun {
+            choice,
             link_bound_seconds: seconds / 1.1,
             forwarded_bytes: 0,
             seconds: vec![("fabric".into(), seconds), ("adaptive-up".into(), seconds * 0.5)],
@@ -341,7 +346,7 @@ mod tests {
             messages: 7,
             bytes: 1_000_000,
             bound_seconds: 0.48,
-            runs: Way::ALL.into_iter().zip(times).map(run).collect(),
+            runs: AdapterChoice::ALL.into_iter().zip(times).map(run).collect(),
         };
         // By hand, on the better routing: 1.0 over 0.5, 0.6 over 0.5, 0.48 of 0.5.
         assert_eq!((case.over_direct(), case.over_rivals()), (2.0, 1.2));
