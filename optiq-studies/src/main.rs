@@ -244,6 +244,7 @@ fn results(arguments: &ResultsArguments) -> Result<(), Failure> {
         Part::Lab,
         Part::LabJobs,
         Part::Direct,
+        Part::Adapters,
         Part::Profiles,
         Part::Io,
         Part::Preload,
