@@ -2,7 +2,7 @@
 //! nodes of eight.
 //!
 //! In labs `MPI_Alltoallv` and `optiq_alltoallv` run in turn, as in [`direct`]. In the simulator every way to
-//! choose adapters is carried out by the same executor on the same links; [`super::adapter_rivals`] has the others.
+//! choose adapters is carried out by the same executor on the same links; `adapter_rivals.rs` has the others.
 
 use super::adapter_rivals::{Spreading, spread};
 use super::direct::{self, DirectContent};
