@@ -480,8 +480,7 @@ fn lossy_links_lose_a_thousandth(root: &Path) {
     assert!(lab.down().expect("down"));
 }
 
-/// The test as a program in the lab: computes for 0.3 s, and prints for which part, in percent, of the time in which it did not wait for a processor it did not run
-/// either.
+/// The test as a program in the lab: computes for 0.3 s. Prints the part, in percent, of the time without waits for a processor in which it did not run.
 fn compute() -> i32 {
     // On a processor, and waiting for one, in seconds.
     let scheduled = || {
@@ -496,10 +495,8 @@ fn compute() -> i32 {
             x = std::hint::black_box(x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
         }
     }
-    let elapsed = began.elapsed().as_secs_f64();
-    let after = scheduled();
-    let [ran, waited] = [0, 1].map(|i| after[i] - before[i]);
-    println!("{:.0}", 100.0 * (1.0 - ran / (elapsed - waited)));
+    let (elapsed, after) = (began.elapsed().as_secs_f64(), scheduled());
+    println!("{:.0}", 100.0 * (1.0 - (after[0] - before[0]) / (elapsed - (after[1] - before[1]))));
     0
 }
 
@@ -515,15 +512,14 @@ fn slow_host_runs_half_of_the_time(root: &Path) {
             stopped.entry(host.into()).or_default().push(lines(&outcome)[0].parse().expect("a number"));
         }
     }
-    let binary = env::current_exe().expect("this test");
-    let script = format!("echo $(hostname) $({} compute)", binary.display());
+    let script = format!("echo $(hostname) $({} compute)", env::current_exe().expect("this test").display());
     for _ in 0..5 {
         let outcome = run(&lab, &["sh", "-c", &script], 3, 1);
         assert_eq!(outcome.status, 0);
         for line in lines(&outcome) {
             let (host, percent) = line.split_once(' ').expect("two words");
-            let of_rank = stopped.entry(format!("{host} under mpirun")).or_default();
-            of_rank.push(percent.parse().expect("a number"));
+            let rank = format!("{host} under mpirun");
+            stopped.entry(rank).or_default().push(percent.parse().expect("a number"));
         }
     }
     assert_eq!(stopped.len(), 5, "{stopped:?}");
