@@ -5,7 +5,7 @@ use super::estimate::{Exchange, LegTime};
 use super::steering::{LinkUse, Steering, is_worth, left_of};
 use optiq_net::{LinkId, Network};
 use optiq_solver::pipeline::{self, PlanOptions};
-use optiq_solver::{Demand, Plan, demands};
+use optiq_solver::{Demand, Plan, demands, plan};
 use std::collections::BTreeMap;
 
 /// Exchanges in each phase.
@@ -40,7 +40,7 @@ fn carried_out(network: &Network, plan: &Plan, left: &Network, mut noise: impl F
 fn series(pattern: &str, share_left: f64, seed: u64, noise_part: f64) -> Vec<Vec<f64>> {
     let network = Network::from_spec("torus:4x4,capacity=50Mbit/s").unwrap();
     let list = demands::parse(&format!("pattern:{pattern}"), &network, 1_000_000).unwrap();
-    let direct = network.route_load(list.iter().map(|d| (d.src, d.dst, d.bytes))).unwrap();
+    let direct = plan::direct_load(&network, &list).unwrap();
     let idle = planned(&network, &list);
     let load = idle.link_load(&network).unwrap();
     let mut order: Vec<usize> = (0..load.bytes.len()).collect();

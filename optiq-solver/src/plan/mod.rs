@@ -176,7 +176,10 @@ pub fn congestion(net: &Network, load: &LinkLoad) -> f64 {
 }
 
 /// The load of the demands on the fabric's own routes.
-pub(crate) fn direct_load(net: &Network, demands: &[Demand]) -> Result<LinkLoad, NetError> {
+///
+/// # Errors
+/// What [`Network::route_load`] reports.
+pub fn direct_load(net: &Network, demands: &[Demand]) -> Result<LinkLoad, NetError> {
     let load = |part: &[Demand]| net.route_load(part.iter().map(|d| (d.src, d.dst, d.bytes)));
     // Where routers choose, what one demand takes depends on the others.
     let apart = demands.len() >= MANY && !net.routing().is_adaptive();

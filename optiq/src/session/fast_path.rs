@@ -9,7 +9,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Large calls without an agreement, of which ranks tell each other in the next one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LargeCalls {
     /// None.
     None,

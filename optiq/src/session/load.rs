@@ -15,7 +15,7 @@
 
 use super::link_probes::{LinkProbe, ProbePace, choose};
 use super::pair_rates::pair_rates;
-use super::planning::{Planned, Planning, direct_load};
+use super::planning::Planning;
 use super::plans::{Cause, Entry, Key};
 use crate::busy_links::{self, BusyLink};
 use crate::config::Config;
@@ -28,8 +28,8 @@ use optiq_lower::closed_loop::steering::{self, Busy, LinkUse, Proposal, Steering
 use optiq_lower::constants::{CONFIRMATIONS, LATE, LEAST_SHARE, LINK_PROBE_SECONDS};
 use optiq_lower::placement::Placement;
 use optiq_lower::trials::Side;
-use optiq_net::{Background, LinkId, LinkLoad, Network, text_file};
-use optiq_solver::Demand;
+use optiq_net::{Background, LinkId, Network, text_file};
+use optiq_solver::{Demand, plan};
 use optiq_transport::mpi::Communicator;
 use optiq_transport::{LegTime, Rank};
 use std::cell::{Cell, RefCell};
@@ -122,12 +122,18 @@ struct Root {
 }
 
 struct Making {
-    thread: JoinHandle<Result<Planned, Error>>,
-    /// What the plan that serves asks of the network that is left.
-    before: LinkUse,
+    thread: JoinHandle<Result<Alternative, Error>>,
     network: Arc<Network>,
     shares: Vec<f64>,
     key: Key,
+}
+
+/// A plan on what is left of the links, as rank 0 sends it out.
+struct Alternative {
+    bytes: Vec<u8>,
+    /// What the plan that serves asks of these links, and what this one does.
+    before: LinkUse,
+    after: LinkUse,
 }
 
 struct Made {
@@ -459,13 +465,13 @@ impl Root {
     /// Sees whether the thread has made a plan, and whether it is worth to take over.
     fn collect(&mut self) {
         let Some(making) = self.making.take_if(|making| making.thread.is_finished()) else { return };
-        let Making { thread, before, network, shares, key } = making;
+        let Making { thread, network, shares, key } = making;
         match thread.join() {
-            Ok(Ok(planned)) if steering::is_worth(before, planned.links) => {
-                self.made = Some(Made { network, shares, key, bytes: planned.bytes });
+            Ok(Ok(Alternative { bytes, before, after })) if steering::is_worth(before, after) => {
+                self.made = Some(Made { network, shares, key, bytes });
             }
-            Ok(Ok(planned)) => {
-                let (before, after) = (before.congestion_seconds, planned.links.congestion_seconds);
+            Ok(Ok(Alternative { before, after, .. })) => {
+                let (before, after) = (before.congestion_seconds, after.congestion_seconds);
                 log::debug!(
                     "another plan would take {after:.6} s in place of {before:.6} s on what is left; the old one stays"
                 );
@@ -531,15 +537,21 @@ fn seconds_of(time: SystemTime) -> f64 {
 impl Root {
     /// Has a thread make a plan.
     fn make(&mut self, planning: Planning, proposal: Proposal, last: &PlannedCall) {
-        let demands: Vec<Demand> = last.entry.demands.clone();
+        let shares = proposal.shares.clone();
         let network = Arc::clone(&planning.network);
-        let direct = direct_load(&network, &demands).unwrap_or_else(|_| LinkLoad::empty(&network));
-        let before = proposal.before(&direct, &network);
-        let shares = proposal.shares;
+        let demands: Vec<Demand> = last.entry.demands.clone();
         let key = last.key;
-        let run = move || planning.run(&demands, &Cause::Repeated);
+        let run = move || {
+            let planned = planning.run(&demands, &Cause::Repeated)?;
+            let direct = plan::direct_load(&planning.network, &demands)?;
+            let after = match &planned.plan {
+                Some(plan) => LinkUse::of(&plan.link_load(&planning.network)?, &direct, &planning.network),
+                None => LinkUse::unplanned(),
+            };
+            Ok(Alternative { bytes: planned.bytes, before: proposal.before(&direct, &planning.network), after })
+        };
         match std::thread::Builder::new().name("optiq-plan".into()).spawn(run) {
-            Ok(thread) => self.making = Some(Making { thread, before, network, shares, key }),
+            Ok(thread) => self.making = Some(Making { thread, network, shares, key }),
             Err(error) => {
                 log::warn!("no thread to plan on: {error}; the old plan stays");
                 self.steering.decline();

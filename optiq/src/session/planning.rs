@@ -4,11 +4,10 @@ use super::plans::Cause;
 use crate::config::{Config, PlannerChoice};
 use crate::constants::{MOST_PLANNING_SECONDS, PLANNING_PART};
 use crate::error::Error;
-use optiq_lower::closed_loop::steering::LinkUse;
 use optiq_lower::constants::LEAST_PLANNING_SECONDS;
 use optiq_lower::decide::{BeforePlanning, Decision, beats, decide, decide_before_planning, predicted_seconds};
 use optiq_lower::model::CostModel;
-use optiq_net::{LinkLoad, NetError, Network};
+use optiq_net::Network;
 use optiq_solver::pipeline::{self, PlanOptions};
 use optiq_solver::plan;
 use optiq_solver::planner::PlannerName;
@@ -25,10 +24,10 @@ pub(super) struct Planning {
     pub(super) forwarders: Vec<bool>,
 }
 
-/// What rank 0 sends out, and what it planned asks of the links.
+/// What rank 0 sends out, and the plan in it; none if plain MPI is to serve.
 pub(super) struct Planned {
     pub(super) bytes: Vec<u8>,
-    pub(super) links: LinkUse,
+    pub(super) plan: Option<Plan>,
 }
 
 impl Planning {
@@ -37,7 +36,7 @@ impl Planning {
         let start = Instant::now();
         let unplanned = |tag: u8, reason: &str| {
             let bytes = tagged(start, tag, reason.as_bytes());
-            Ok(Planned { bytes, links: LinkUse::unplanned() })
+            Ok(Planned { bytes, plan: None })
         };
         let Self { network, model, config, .. } = self;
         let direct = direct_seconds(network, demands);
@@ -68,8 +67,7 @@ impl Planning {
             }
         };
         rest.extend(plan.to_bytes().map_err(|e| Error::BadPlan(e.to_string()))?);
-        let links = LinkUse::of(&plan.link_load(network)?, &direct_load(network, demands)?, network);
-        Ok(Planned { bytes: tagged(start, tag, &rest), links })
+        Ok(Planned { bytes: tagged(start, tag, &rest), plan: Some(plan) })
     }
 
     /// `direct` is the demands' link bound on the fabric's own routes, in seconds.
@@ -110,12 +108,7 @@ fn direct_plan(network: &Network, demands: &[Demand]) -> Result<Plan, Error> {
 
 /// The link bound of the demands on the fabric's own routes, in seconds.
 pub(super) fn direct_seconds(network: &Network, demands: &[Demand]) -> f64 {
-    direct_load(network, demands).map_or(0.0, |load| plan::congestion(network, &load))
-}
-
-/// The loads of the demands on the fabric's own routes.
-pub(super) fn direct_load(network: &Network, demands: &[Demand]) -> Result<LinkLoad, NetError> {
-    network.route_load(demands.iter().map(|d| (d.src, d.dst, d.bytes)))
+    plan::direct_load(network, demands).map_or(0.0, |load| plan::congestion(network, &load))
 }
 
 /// What rank 0 sends out: the time it took, a tag, then the reason for plain MPI or the plan.

@@ -21,6 +21,7 @@ use optiq_lower::trials::{LinkBounds, Side};
 use optiq_net::{LinkLoad, Network, NodeId};
 use optiq_solver::demands::{self, Demand};
 use optiq_solver::pipeline::{self, PlanOptions, Planned};
+use optiq_solver::plan;
 use optiq_transport::{FlowControl, Path, QueueOrder, Rank, Schedule, ScheduleOptions};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -113,7 +114,7 @@ pub(in crate::jobs) fn plan(
     let schedule = ScheduleOptions::default();
     let lowered = lower_planned((seen, model), executor, (&placement, messages), &planned, schedule)?;
     let bounds = LinkBounds::of(&planned.plan);
-    let direct = network.route_load(planned.plan.demands.iter().map(|d| (d.src, d.dst, d.bytes)))?;
+    let direct = plan::direct_load(network, &planned.plan.demands)?;
     let links = LinkUse::of(&planned.plan.link_load(seen)?, &direct, seen);
     let forwards = bounds.planned < bounds.direct;
     let of_direct = || {
